@@ -1,0 +1,106 @@
+"""Any server that answers `POST …/embeddings` in OpenAI's shape: hosted services, vLLM, Ollama."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import httpx
+import numpy as np
+
+from memoryhub.embedders import MOST_DIMENSIONS, EmbedderUnavailable, unit
+from memoryhub.errors import Invalid
+
+BATCH = 64
+TRIES = 3
+PAUSE = 0.25  # before the second try; doubled before the third
+PASSING = {408, 409, 425, 429, 500, 502, 503, 504}
+DEFAULT_MODEL = "text-embedding-3-small"
+
+
+class OpenAIEndpoint:
+    name = "openai_endpoint"
+    threshold = 0.4
+
+    def __init__(self, url: str, key: str, model: str) -> None:
+        self.url = url if url.rstrip("/").endswith("/embeddings") else url.rstrip("/") + "/embeddings"
+        self.model = model
+        self.embedded_by = f"openai_endpoint/{model}".lower()
+        self._headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self._client = httpx.Client(headers=self._headers)
+        self._dimensions: int | None = None
+
+    @property
+    def dimensions(self) -> int:
+        if self._dimensions is None:
+            self.embed(["dimensions"])
+        assert self._dimensions is not None
+        return self._dimensions
+
+    def embed(self, texts: Sequence[str], *, seconds: float = 30.0) -> np.ndarray:
+        if not texts:
+            return np.zeros((0, self._dimensions or 0), dtype=np.float32)
+        until = time.monotonic() + seconds
+        batches = [texts[at : at + BATCH] for at in range(0, len(texts), BATCH)]
+        return unit(np.concatenate([self._batch(batch, until) for batch in batches]))
+
+    def _batch(self, texts: Sequence[str], until: float) -> np.ndarray:
+        body = {"model": self.model, "input": [text or " " for text in texts], "encoding_format": "float"}
+        for attempt in range(TRIES):
+            left = until - time.monotonic()
+            if left <= 0:
+                break
+            answer = self._post(body, left)
+            if answer is not None:
+                return self._vectors(answer, len(texts))
+            time.sleep(max(0.0, min(PAUSE * 2**attempt, until - time.monotonic())))
+        raise EmbedderUnavailable(f"The embedder at {self.url} does not answer; nothing was changed, try again later.")
+
+    def _post(self, body: dict[str, Any], seconds: float) -> Any:
+        """The parsed answer, or None for a failure that may pass."""
+        try:
+            answer = self._client.post(self.url, json=body, timeout=seconds)
+        except httpx.HTTPError:
+            return None
+        if answer.status_code in PASSING:
+            return None
+        if answer.status_code != 200:
+            raise EmbedderUnavailable(
+                f"The embedder at {self.url} answers {answer.status_code}; check its address, model and key."
+            )
+        try:
+            return answer.json()
+        except ValueError:
+            raise self._strange("is not JSON") from None
+
+    def _vectors(self, answer: Any, expected: int) -> np.ndarray:
+        try:
+            rows = sorted(answer["data"], key=lambda row: row["index"])
+            vectors = np.array([row["embedding"] for row in rows], dtype=np.float32)
+        except (KeyError, TypeError, ValueError):
+            raise self._strange("is not a list of embeddings") from None
+        if vectors.ndim != 2 or vectors.shape[0] != expected or not np.isfinite(vectors).all():
+            raise self._strange(f"does not hold {expected} vectors of one length")
+        self._check_dimensions(vectors.shape[1])
+        return vectors
+
+    def _check_dimensions(self, found: int) -> None:
+        if not 0 < found <= MOST_DIMENSIONS:
+            raise self._strange(f"has {found} dimensions; 1 to {MOST_DIMENSIONS} can be stored")
+        if self._dimensions not in (None, found):
+            raise self._strange(f"has {found} dimensions where it had {self._dimensions}")
+        self._dimensions = found
+
+    def _strange(self, what: str) -> EmbedderUnavailable:
+        return EmbedderUnavailable(f"The answer of the embedder at {self.url} {what}.")
+
+
+def make(model: str, environ: Mapping[str, str]) -> OpenAIEndpoint:
+    url = environ.get("MEMORYHUB_EMBEDDER_URL", "")
+    if not url.startswith(("http://", "https://")):
+        raise Invalid(
+            "MEMORYHUB_EMBEDDER_URL must be the address of the endpoint, such as http://127.0.0.1:11434/v1.",
+            code="unknown_embedder",
+        )
+    return OpenAIEndpoint(url, environ.get("MEMORYHUB_EMBEDDER_KEY", ""), model or DEFAULT_MODEL)

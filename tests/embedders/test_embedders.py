@@ -1,0 +1,157 @@
+"""Every embedder in the folder keeps one contract; each one's own habits follow."""
+
+import json
+import socket
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import numpy as np
+import pytest
+
+from memoryhub import embedders
+from memoryhub.errors import Invalid
+
+SCRIPTS = [
+    "Refunds take 10 days",
+    "الاسترداد يستغرق عشرة أيام",
+    "退款需要十天",
+    "Возврат занимает десять дней",
+    "😀",
+    "\x00",
+    "",
+]
+
+
+class Endpoint:
+    """A real HTTP server in OpenAI's shape that fails as it is told."""
+
+    def __init__(self):
+        self.failures, self.dimensions, self.requests = [], 8, []
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                outer.requests.append((self.path, self.headers.get("Authorization"), body))
+                status = outer.failures.pop(0) if outer.failures else 200
+                rows = [
+                    {"index": n, "embedding": [float(len(text) + d) for d in range(outer.dimensions)]}
+                    for n, text in enumerate(body["input"])
+                ]
+                answer = json.dumps({"data": rows[::-1]} if status == 200 else {}).encode()
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(answer)))
+                self.end_headers()
+                self.wfile.write(answer)
+
+            def log_message(self, *args):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self.server.server_port}/v1"
+
+    def embedder(self, model="tiny"):
+        return embedders.load(
+            f"openai_endpoint:{model}", {"MEMORYHUB_EMBEDDER_URL": self.url, "MEMORYHUB_EMBEDDER_KEY": "k-1"}
+        )
+
+
+@pytest.fixture
+def endpoint():
+    server = Endpoint()
+    yield server
+    server.server.shutdown()
+    server.server.server_close()
+
+
+def every(endpoint):
+    return [embedders.load(name, {}) for name in ("wordllama", "hashing")] + [endpoint.embedder()]
+
+
+def test_the_folder_is_the_list():
+    assert embedders.names() == ["hashing", "openai_endpoint", "wordllama"]
+    assert embedders.load(None, {}).name == "wordllama"
+
+
+def test_every_embedder_gives_unit_rows_and_states_its_habits(endpoint):
+    for embedder in every(endpoint):
+        rows = embedder.embed(SCRIPTS)
+        assert rows.shape == (len(SCRIPTS), embedder.dimensions)
+        assert rows.dtype == np.float32
+        assert np.isfinite(rows).all()
+        lengths = np.linalg.norm(rows, axis=1)
+        assert all(abs(length - 1) < 1e-5 or length == 0 for length in lengths)
+        assert 0 < embedder.threshold < 1
+        assert embedders.EMBEDDED_BY.fullmatch(embedder.embedded_by)
+        assert len(embedder.embed([])) == 0
+        assert (embedder.embed(SCRIPTS[:2]) == embedder.embed(SCRIPTS[:2])).all()
+
+
+@pytest.mark.parametrize("name", ["wordllama", "hashing"])
+def test_the_threshold_parts_kin_from_strangers(name):
+    embedder = embedders.load(name, {})
+    question, kin, stranger = embedder.embed(
+        [
+            "How long do card refunds take?",
+            "Card refunds take 5 to 10 days to show at the bank.",
+            "Anna loves teal above all other colours.",
+        ]
+    )
+    assert question @ kin >= embedder.threshold > question @ stranger
+
+
+def test_wordllama_never_opens_a_socket(monkeypatch):
+    def refuse(*args, **kwargs):
+        raise AssertionError("the network was asked")
+
+    monkeypatch.setattr(socket, "socket", refuse)
+    embedders._loaded.cache_clear()
+    assert embedders.load("wordllama", {}).embed(["hello"]).shape == (1, 256)
+
+
+def test_an_endpoint_gets_batches_and_the_key(endpoint):
+    rows = endpoint.embedder().embed([str(n) * (n + 1) for n in range(70)])
+    assert rows.shape == (70, 8)
+    assert [len(body["input"]) for _, _, body in endpoint.requests] == [64, 6]
+    path, key, body = endpoint.requests[0]
+    assert (path, key, body["model"]) == ("/v1/embeddings", "Bearer k-1", "tiny")
+
+
+def test_an_endpoint_that_stumbles_is_asked_again(endpoint):
+    endpoint.failures = [503, 429]
+    assert endpoint.embedder("stumbles").embed(["x"]).shape == (1, 8)
+    assert len(endpoint.requests) == 3
+
+
+def test_an_endpoint_that_refuses_is_asked_once_and_named(endpoint):
+    endpoint.failures = [401]
+    with pytest.raises(embedders.EmbedderUnavailable, match="answers 401"):
+        endpoint.embedder("refuses").embed(["x"])
+    assert len(endpoint.requests) == 1
+
+
+def test_an_endpoint_that_is_away_is_unavailable():
+    embedder = embedders.load("openai_endpoint", {"MEMORYHUB_EMBEDDER_URL": "http://127.0.0.1:9"})
+    with pytest.raises(embedders.EmbedderUnavailable, match="does not answer"):
+        embedder.embed(["x"], seconds=0.3)
+
+
+def test_an_endpoint_that_changes_its_dimensions_is_refused(endpoint):
+    embedder = endpoint.embedder("changes")
+    assert embedder.dimensions == 8
+    endpoint.dimensions = 9
+    with pytest.raises(embedders.EmbedderUnavailable, match="9 dimensions where it had 8"):
+        embedder.embed(["x"])
+
+
+@pytest.mark.parametrize("choice", ["nosuch", "wordllama:large", "openai_endpoint", "hashing:x"])
+def test_a_wrong_choice_is_refused_in_a_sentence(choice):
+    with pytest.raises(Invalid) as refusal:
+        embedders.load(choice, {})
+    assert refusal.value.code == "unknown_embedder"
+
+
+def test_a_model_name_that_could_break_sql_is_refused():
+    with pytest.raises(Invalid):
+        embedders.load("openai_endpoint:x' or '1", {"MEMORYHUB_EMBEDDER_URL": "http://127.0.0.1:9"})
