@@ -1,0 +1,89 @@
+"""Rules that more than one dialect shares: which sources count, what to warn of, how blocks are joined."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from ._shapes import ABSENT, BROKEN, EMPTY, INCLUDED, MISSING, Piece, Source, Warn
+
+COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+
+CLOSING_TAG = re.compile(r"</(?:agent_memory|group_memory|memory_guidelines)>")
+
+REASONS = {
+    "is_directory": "is a directory, not a file",
+    "permission_denied": "may not be read by the hub: the system refuses permission",
+    "invalid_utf8": "is not valid UTF-8",
+    "invalid_path": "leads out of its mount",
+}
+
+
+def without_comments(text: str) -> str:
+    """The text as deepagents injects it from 0.6.3 on: a plain pattern, with no knowledge of Markdown."""
+    return COMMENT.sub("", text).rstrip()
+
+
+def status_of(source: Source, shown: str) -> str:
+    """What became of a source whose injected text is `shown`."""
+    if source.error:
+        return ABSENT if source.error == MISSING else BROKEN
+    if source.text is None:
+        return ABSENT
+    return INCLUDED if shown else EMPTY
+
+
+def warn_of_source(source: Source, *, stops: str = "") -> Warn | None:
+    """Why a source could not be read; `stops` adds what a stock agent would do about it."""
+    if source.error == MISSING or (not source.error and source.text is None):
+        said = (
+            f"{source.path} does not exist and is skipped in silence, as agents do. It appears once somebody writes it."
+        )
+        return Warn("source_missing", source.path, said)
+    if not source.error:
+        return None
+    reason = REASONS.get(source.error, f"could not be read ({source.error})")
+    code = source.error if source.error in REASONS else "source_error"
+    said = f"{source.path} {reason}; it is left out." + (f" {stops}" if stops else "")
+    return Warn(code, source.path, said)
+
+
+def warn_of_text(source: Source, shown: str, *, strips: bool, wraps: bool) -> list[Warn]:
+    """What a person should know about the text that is injected for a source."""
+    found = []
+    if not strips and COMMENT.search(shown):
+        said = f"An HTML comment in {source.path} reaches the model: this dialect does not strip comments."
+        found.append(Warn("comment_reaches_model", source.path, said, needle="<!--"))
+    rest = shown if strips else COMMENT.sub("", shown)
+    if "<!--" in rest:
+        said = (
+            f"A comment in {source.path} is opened with <!-- and never closed, so the model reads it and all after it."
+        )
+        found.append(Warn("unclosed_comment", source.path, said, needle=rest[rest.index("<!--") :][:40]))
+    if match := CLOSING_TAG.search(shown):
+        tag = match[0]
+        harm = (
+            "it ends the memory block early"
+            if wraps
+            else "harmless here, but it ends the block early where tags wrap memory"
+        )
+        found.append(Warn("closing_tag", source.path, f"{source.path} contains {tag}: {harm}.", needle=tag))
+    return found
+
+
+def warn_of_duplicates(sources: Iterable[Source]) -> list[Warn]:
+    """One warning for each path that is listed more than once."""
+    seen: dict[str, int] = {}
+    for source in sources:
+        seen[source.path] = seen.get(source.path, 0) + 1
+    return [
+        Warn("duplicate_source", path, f"{path} is listed {times} times and printed as often.")
+        for path, times in seen.items()
+        if times > 1
+    ]
+
+
+def joined(pieces: Sequence[Piece], glue: str = "\n\n") -> list[Piece]:
+    """The pieces with glue between them; it belongs to the piece before it, so that nothing is without an owner."""
+    return [replace(piece, text=piece.text + glue) for piece in pieces[:-1]] + list(pieces[-1:])

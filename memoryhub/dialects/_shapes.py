@@ -1,0 +1,152 @@
+"""The plain data that goes into a dialect and comes out of it: text in, text out, no models, no request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+MISSING = "file_not_found"
+
+INCLUDED, EMPTY, ABSENT, BROKEN, UNUSED = "included", "empty", "missing", "error", "unused"
+
+# What can give way to a budget, in the order that holds unless people set another.
+CUT_ORDER = ("working", "longterm", "source")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One configured path and what stood there: a text, or the reason why there is none."""
+
+    path: str
+    text: str | None = None
+    error: str = ""  # "" | file_not_found | is_directory | permission_denied | invalid_utf8 | anything else
+    revision: int | None = None
+    sha256: str | None = None
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One remembered thing that retrieval found: a working entry (hot) or a long-term chunk (cold)."""
+
+    id: int
+    content: str
+    created_at: datetime
+    score: float = 1.0
+    own: bool = False  # of the agent's own experience rather than of the group
+
+
+@dataclass(frozen=True, slots=True)
+class Ingredients:
+    """Everything a prompt is made of, gathered by whoever asks: now, at a past moment, or as it would be."""
+
+    base: str = ""
+    persona: str = ""
+    guidelines: str | None = None  # None: the hub's own words
+    template: str | None = None
+    sources: tuple[Source, ...] = ()
+    working: tuple[Entry, ...] = ()
+    longterm: tuple[Entry, ...] = ()
+    task: str = ""
+    off: bool = False
+    budget: int | None = None  # in tokens
+    cut_order: tuple[str, ...] = CUT_ORDER
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of text with the place it came from; glue between two pieces belongs to the first."""
+
+    kind: str  # base | persona | guidelines | template | source | working | longterm | task
+    label: str
+    text: str
+    source: int | None = None  # index into Ingredients.sources
+    entries: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of the finished prompt in byte offsets; the parts of a prompt cover it without gaps."""
+
+    kind: str
+    label: str
+    start: int
+    end: int
+    source: int | None = None
+    entries: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Warn:
+    """Something a person should know about this prompt; `needle` finds its place in the text."""
+
+    code: str
+    path: str | None
+    message: str
+    needle: str = ""
+    at: int | None = None
+
+
+@dataclass(slots=True)
+class Weave:
+    """What a family makes of the ingredients, before the base prompt takes its place beside it."""
+
+    pieces: list[Piece]
+    statuses: list[str]
+    warnings: list[Warn] = field(default_factory=list)
+    placement: str = "append"
+    glue: str = "\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One way of wrapping, named by the first version that used it."""
+
+    name: str
+    since: tuple[int, ...] = ()
+    says: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """A resolved wish: the form that serves it, the version that was named, and whether we have proof."""
+
+    family: str
+    form: Form
+    version: tuple[int, ...] | None = None
+    verified: bool = True
+
+    @property
+    def name(self) -> str:
+        return self.form.name
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """All forms of one framework; `weave` is its assembly rule."""
+
+    name: str
+    title: str
+    says: str
+    forms: tuple[Form, ...]  # oldest first
+    weave: Callable[[Dialect, Ingredients], Weave]
+    newest: tuple[int, ...] = ()  # the newest version whose bytes are proven; () for families without versions
+    one_file: bool = False
+    templated: bool = False
+    retrieves: bool = False  # has a place for working and long-term memory
+    cuts: bool = False  # ours to shorten; a framework of others takes everything
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """The exact prompt, and where every byte of it came from."""
+
+    dialect: Dialect
+    text: str
+    fragment: str
+    placement: str
+    parts: tuple[Part, ...]
+    statuses: tuple[str, ...]
+    warnings: tuple[Warn, ...]
+    size: int

@@ -1,0 +1,61 @@
+"""Synaptic: one file, read again before every model call, wrapped in a tag behind the system prompt."""
+
+from __future__ import annotations
+
+from ._rules import status_of, warn_of_source, warn_of_text
+from ._shapes import UNUSED, Dialect, Family, Form, Ingredients, Piece, Source, Warn, Weave
+
+MAX_LINES = 10_000
+OPEN, CLOSE = "\n<agent_memory>\n", "\n</agent_memory>\n"
+
+
+def lines(text: str) -> list[str]:
+    """Lines as Rust's `str::lines` cuts them: at LF alone, with one CR before it dropped."""
+    *ended, last = text.split("\n")
+    cut = [line.removesuffix("\r") for line in ended]
+    return [*cut, last] if last else cut
+
+
+def shown(source: Source) -> str:
+    """What is injected of a file: its first 10,000 lines without the final newline."""
+    return "\n".join(lines(source.text or "")[:MAX_LINES]) if not source.error else ""
+
+
+def weave(dialect: Dialect, memory: Ingredients) -> Weave:
+    """The first source in its tag, or nothing at all when it is missing, unreadable or empty."""
+    if not memory.sources:
+        return Weave([], [], [], glue="")
+    first, *others = memory.sources
+    text = shown(first)
+    pieces = [
+        Piece("template", "opening tag", OPEN),
+        Piece("source", first.path, text, source=0),
+        Piece("template", "closing tag", CLOSE),
+    ]
+    statuses = [status_of(first, text)] + [UNUSED for _ in others]
+    return Weave(pieces if text else [], statuses, warnings(first, text, others), glue="")
+
+
+def warnings(first: Source, text: str, others: list[Source]) -> list[Warn]:
+    """What a reader of this prompt would not expect: a file that is left out, lines that are dropped."""
+    problem = warn_of_source(first)
+    found = [problem] if problem else warn_of_text(first, text, strips=False, wraps=True)
+    count = len(lines(first.text or ""))
+    if count > MAX_LINES:
+        said = f"{first.path} has {count:,} lines; only the first {MAX_LINES:,} reach the model."
+        found.append(Warn("lines_dropped", first.path, said))
+    if others:
+        said = f"This dialect reads one file, {first.path}; {len(others)} more sources are not used."
+        found.append(Warn("sources_unused", others[0].path, said))
+    return found
+
+
+FAMILY = Family(
+    name="synaptic",
+    title="Synaptic",
+    says="One file in a tag, pushed onto the system prompt.",
+    forms=(Form("synaptic/0.2", (0, 2), "Synaptic 0.2: one file in <agent_memory>"),),
+    weave=weave,
+    newest=(0, 2, 0),
+    one_file=True,
+)
