@@ -1,0 +1,79 @@
+"""One embedded PostgreSQL per test run, shared by all workers; a database per worker (pytest-django)."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memoryhub import postgres
+from memoryhub.datadir import Lock
+
+# Data that a test run loses costs nothing; waiting for the disk does.
+FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "100"}
+RUN = re.compile(r"memoryhub-test-(\d+)-\w+")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if hasattr(config, "workerinput"):  # a worker: the controller cleans up
+        return
+    # A test run that is told to stop shall stop its database too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    for left in Path("/tmp").glob("memoryhub-test-*"):
+        found = RUN.fullmatch(left.name)
+        if found and left.owner() == Path("/proc/self").owner() and not Path("/proc", found[1]).exists():
+            _remove(left)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        _remove(Path(os.environ["MEMORYHUB_TEST_RUN"]))
+
+
+def _remove(data_dir: Path) -> None:
+    postgres.stop(data_dir)
+    shutil.rmtree(data_dir, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def database_server() -> Path:
+    """The data directory of the running server; the first worker to ask starts it."""
+    data_dir = Path(os.environ["MEMORYHUB_TEST_RUN"])
+    postgres.prepare(data_dir)
+    with Lock(data_dir / "start.lock"):
+        postgres.start(data_dir, FAST)
+    return data_dir
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(database_server: Path, django_db_modify_db_settings: None) -> None:
+    """Every database test needs the server first."""
+
+
+@pytest.fixture(autouse=True)
+def _own_schemas_are_emptied(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Django's flush after a transactional test does not see the schemas quarantine and activity."""
+    marker = request.node.get_closest_marker("django_db")
+    asked = bool(marker) and bool(marker.kwargs.get("transaction") or (marker.args and marker.args[0]))
+    if not (asked or {"transactional_db", "live_server"} & set(request.fixturenames)):
+        yield
+        return
+    blocker = request.getfixturevalue("django_db_blocker")
+    yield
+    with blocker.unblock():
+        _truncate("quarantine", "activity")
+
+
+def _truncate(*schemas: str) -> None:
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT schemaname, tablename FROM pg_tables WHERE schemaname = ANY(%s)", [list(schemas)])
+        if tables := ", ".join(f'"{schema}"."{table}"' for schema, table in cursor.fetchall()):
+            cursor.execute(f"TRUNCATE {tables} RESTART IDENTITY CASCADE")

@@ -1,0 +1,23 @@
+"""The hub's own settings over one PostgreSQL per test run, in a directory of its own.
+
+pytest-django reads the settings before any conftest.py, so the directory is chosen here; workers of pytest-xdist
+inherit it by environment. `conftest.py` starts the server when the first test asks for it, and stops it.
+"""
+
+import os
+import tempfile
+from pathlib import Path
+
+if "MEMORYHUB_TEST_RUN" not in os.environ:
+    # The name says whose run it is: what a killed run left behind is removed by the next one.
+    place = tempfile.mkdtemp(prefix=f"memoryhub-test-{os.getpid()}-", dir="/tmp")
+    os.environ["MEMORYHUB_TEST_RUN"] = os.environ["MEMORYHUB_DATA_DIR"] = place
+    for name in ("DATABASE_URL", "SECRET_KEY", "ALLOWED_HOSTS", "DEBUG", "MEMORYHUB_URL", "MEMORYHUB_TOKEN"):
+        os.environ.pop(name, None)
+    for name in [name for name in os.environ if name.startswith("MEMORYHUB_EMBEDDER")]:
+        del os.environ[name]
+
+from memoryhub.settings import *  # noqa: F403
+
+TEST_DATA_DIR = Path(os.environ["MEMORYHUB_TEST_RUN"])
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
