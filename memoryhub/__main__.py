@@ -1,16 +1,101 @@
-"""The console script: hands the arguments to Django's command line."""
+"""The console script `memoryhub`, and `manage.py`: finds the command and says in one sentence why it cannot run.
+
+Our own commands are looked up by file name, which spares them Django's search through every app; Django's commands
+(`migrate`, `shell`, …) work too, with the embedded database running around them.
+"""
 
 from __future__ import annotations
 
+import ast
+import contextlib
+import importlib
 import os
 import sys
+from pathlib import Path
+
+COMMANDS = Path(__file__).parent / "management" / "commands"
+STANDALONE = ("mcp", "sync")  # what agents' machines run: `main(arguments) -> int`, no Django, no database, no HOME
+WITHOUT_DATABASE = ("makemigrations", "collectstatic", "findstatic", "check", "diffsettings", "help")
 
 
 def main() -> None:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryhub.settings")
-    from django.core.management import execute_from_command_line
+    with contextlib.suppress(KeyboardInterrupt):
+        sys.exit(run(sys.argv[1:]))
+    sys.exit(130)
 
-    execute_from_command_line(sys.argv)
+
+def run(arguments: list[str]) -> int:
+    """Run one command line; the number is the exit status: 0 done, 1 could not, 2 not understood."""
+    names = own_commands()
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(overview(names), file=sys.stdout if arguments else sys.stderr)
+        return 0 if arguments else 2
+    if arguments[0] == "--version":
+        from importlib.metadata import version
+
+        print(version("memoryhub"))  # noqa: T201
+        return 0
+    name, rest = arguments[0], arguments[1:]
+    if name in STANDALONE and name in names:
+        return importlib.import_module(f"memoryhub.management.commands.{name}").main(rest) or 0
+    take_data_dir(rest)
+    return run_with_django(name, rest, own=name in names)
+
+
+def take_data_dir(arguments: list[str]) -> None:
+    """`--data-dir` decides what the settings read, so it is taken before Django is loaded."""
+    for position, argument in enumerate(arguments):
+        if argument == "--data-dir" and position + 1 < len(arguments):
+            os.environ["MEMORYHUB_DATA_DIR"] = arguments[position + 1]
+        elif argument.startswith("--data-dir="):
+            os.environ["MEMORYHUB_DATA_DIR"] = argument.partition("=")[2]
+
+
+def run_with_django(name: str, arguments: list[str], *, own: bool) -> int:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryhub.settings")
+    import django
+    from django.core.exceptions import ImproperlyConfigured
+
+    from memoryhub.errors import HubError
+
+    try:
+        django.setup()
+        if own:
+            command = importlib.import_module(f"memoryhub.management.commands.{name}").Command()
+            command.run_from_argv(["memoryhub", name, *arguments])
+            return 0
+        return run_django_command(name, arguments)
+    except (ImproperlyConfigured, HubError, PermissionError) as error:
+        print(error, file=sys.stderr)  # noqa: T201
+        return 1
+
+
+def run_django_command(name: str, arguments: list[str]) -> int:
+    from django.core.management import execute_from_command_line, get_commands
+
+    if name not in get_commands():
+        print(f"There is no command {name!r}; `memoryhub --help` lists them.", file=sys.stderr)  # noqa: T201
+        return 2
+    from memoryhub.management.base import database
+
+    with contextlib.nullcontext() if name in WITHOUT_DATABASE else database():
+        execute_from_command_line(["memoryhub", name, *arguments])
+    return 0
+
+
+def own_commands() -> list[str]:
+    return sorted(file.stem for file in COMMANDS.glob("*.py") if file.stem != "__init__")
+
+
+def overview(names: list[str]) -> str:
+    width = max(map(len, names))
+    lines = [f"  {name:<{width}}  {_first_line(COMMANDS / f'{name}.py')}".rstrip() for name in names]
+    return "\n".join(["usage: memoryhub COMMAND …", "", "commands:", *lines, "", "memoryhub COMMAND --help says more."])
+
+
+def _first_line(file: Path) -> str:
+    # Read, not imported: a list of commands must not need Django or a database.
+    return (ast.get_docstring(ast.parse(file.read_text())) or "").partition("\n")[0]
 
 
 if __name__ == "__main__":

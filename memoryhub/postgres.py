@@ -239,8 +239,13 @@ def _check(done: subprocess.CompletedProcess[str], data_dir: Path, what: str) ->
     if "No space left on device" in done.stdout:
         raise DataDirError(f"{what}: no space is left on the disk of the data directory {data_dir}; free some.")
     lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
-    telling = [line for line in lines if "FATAL" in line or "error:" in line or "ERROR:" in line]
-    raise Unavailable(f"{what}: {(telling or lines or ['no reason given'])[-1]}")
+    telling = [
+        line
+        for line in lines
+        if any(word in line for word in ("FATAL:", "ERROR:", "error:", "LOG:  invalid", "LOG:  unrecognized"))
+    ]
+    reasons = [line.partition("]")[2].strip() or line for line in telling or lines[-1:] or ["no reason given"]]
+    raise Unavailable(f"{what}: {'; '.join(reasons[:3])}")
 
 
 # --- start, check, stop ----------------------------------------------------------------------------------------------
@@ -280,7 +285,7 @@ def _start(data_dir: Path, tools: Path, user: pwd.struct_passwd | None) -> None:
     cluster, log = cluster_of(data_dir), cluster_of(data_dir) / "server.log"
     deadline = time.monotonic() + 60
     while True:
-        _forget_dead_postmaster(cluster)
+        _forget_dead_postmaster(data_dir)
         size = log.stat().st_size if log.exists() else 0
         # The folder goes in by PGDATA and cwd: pg_ctl hands its arguments to a shell, which minds quotes and dollars.
         command: list[str | Path] = [tools / "pg_ctl", "start", "-s", "-w", "-t", "60", "-l", log.name]
@@ -334,10 +339,14 @@ def _is_postmaster(pid: int, cluster: Path) -> bool:
         return True  # somebody else's: PostgreSQL itself decides
 
 
-def _forget_dead_postmaster(cluster: Path) -> None:
-    # PostgreSQL refuses to start when the number in its pid file has gone to another process of the same user.
-    if (cluster / "postmaster.pid").exists() and postmaster_pid(cluster.parent) is None:
-        (cluster / "postmaster.pid").unlink(missing_ok=True)
+def _forget_dead_postmaster(data_dir: Path) -> None:
+    """Remove what a killed server left: PostgreSQL believes it alive when its number went to another process, or when
+    nobody reaps the dead (containers without an init)."""
+    if postmaster_pid(data_dir) is not None:
+        return
+    place = socket_dir(data_dir)
+    for left in (cluster_of(data_dir) / "postmaster.pid", place / f".s.PGSQL.{PORT}.lock", place / f".s.PGSQL.{PORT}"):
+        left.unlink(missing_ok=True)
 
 
 def stop(data_dir: Path) -> None:

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from memoryhub import postgres
-from memoryhub.datadir import Lock
 
 # Data that a test run loses costs nothing; waiting for the disk does.
 FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "100"}
@@ -42,13 +41,10 @@ def _remove(data_dir: Path) -> None:
 
 
 @pytest.fixture(scope="session")
-def database_server() -> Path:
-    """The data directory of the running server; the first worker to ask starts it."""
-    data_dir = Path(os.environ["MEMORYHUB_TEST_RUN"])
-    postgres.prepare(data_dir)
-    with Lock(data_dir / "start.lock"):
-        postgres.start(data_dir, FAST)
-    return data_dir
+def database_server() -> Iterator[Path]:
+    """The data directory of the running server; the first worker to ask starts it, the last one stops it."""
+    with postgres.ensure_running(Path(os.environ["MEMORYHUB_TEST_RUN"]), FAST) as data_dir:
+        yield data_dir
 
 
 @pytest.fixture(scope="session")

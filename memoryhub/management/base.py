@@ -1,0 +1,100 @@
+"""What all commands share: the database is there, answers are a sentence or one JSON document, refusals a sentence."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db import DatabaseError, connections
+
+from memoryhub.errors import HubError
+
+
+@contextlib.contextmanager
+def database() -> Iterator[None]:
+    """The hub's database while the block runs: the running hub's, or started for us, or DATABASE_URL's."""
+    from django.conf import settings
+
+    from memoryhub import postgres
+
+    if os.environ.get("DATABASE_URL"):
+        yield
+        return
+    with postgres.ensure_running(settings.DATA_DIR):
+        try:
+            yield
+        finally:
+            connections.close_all()  # an open connection would make the server's stop wait
+
+
+class HubCommand(BaseCommand):
+    """A command of the hub.
+
+    Subclasses say what they take in `add_arguments` (calling super first) and do it in `run(**options)`, which
+    returns a dict (printed as JSON with --json, else as `say(answer)`), a str (printed) or None. They raise HubError
+    to refuse: one sentence on stderr, exit 1. Wrong arguments exit with 2.
+    """
+
+    offers_json = False
+    needs_database = True
+    requires_system_checks: list[str] = []  # they cost more than most commands; `make test` runs them
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--data-dir", metavar="PATH", help="the hub's data directory")
+        if self.offers_json:
+            parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+    def run(self, **options: Any) -> dict[str, Any] | str | None:
+        raise NotImplementedError
+
+    def say(self, answer: dict[str, Any]) -> str:
+        """The answer for people, when --json was not asked for."""
+        return "\n".join(f"{name}: {value}" for name, value in answer.items())
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if not self.needs_database:
+            answer = self.run(**options)
+        else:
+            with database():
+                from memoryhub.migrating import migrate_if_needed
+
+                migrate_if_needed()
+                answer = self.run(**options)
+        if isinstance(answer, dict):
+            answer = as_json(answer) if options.get("json") else self.say(answer)
+        if answer is not None:
+            self.stdout.write(answer)
+
+    def run_from_argv(self, argv: list[str]) -> None:
+        self._called_from_command_line = True
+        parser = self.create_parser(argv[0], argv[1])
+        options = vars(parser.parse_args(argv[2:]))  # leaves with status 2 on wrong arguments
+        try:
+            self.execute(*options.pop("args", ()), **options)
+        except BrokenPipeError:  # `memoryhub … | head`
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        except Exception as error:
+            if options["traceback"]:
+                raise
+            self.stderr.write(one_sentence(error))
+            sys.exit(getattr(error, "returncode", 1))
+
+
+def as_json(answer: dict[str, Any]) -> str:
+    return json.dumps(answer, ensure_ascii=False, indent=2, cls=DjangoJSONEncoder)
+
+
+def one_sentence(error: Exception) -> str:
+    """What went wrong, on one line, in the words of whoever refused."""
+    if isinstance(error, HubError | CommandError):
+        return " ".join(str(error).split())
+    told = " ".join(str(error).split())
+    if isinstance(error, DatabaseError):
+        return f"The database refused: {told}"
+    return f"{type(error).__name__}: {told} (this is a mistake of memoryhub; --traceback shows where)"
