@@ -1,0 +1,16 @@
+"""Where files live, one module per place. Plain data in, plain data out."""
+
+from __future__ import annotations
+
+from memoryhub.stores.database import DatabaseStore
+from memoryhub.stores.filesystem import FilesystemStore
+from memoryhub.stores.thread import ThreadStore
+
+Store = FilesystemStore | DatabaseStore | ThreadStore
+
+
+def open_store(kind: str, directory: str = "") -> Store:
+    """The store of a mount by its kind."""
+    if kind == "filesystem":
+        return FilesystemStore(directory)
+    return ThreadStore() if kind == "thread" else DatabaseStore()

@@ -1,0 +1,188 @@
+"""Which lines of two texts belong together (pure).
+
+Like a patience diff: lines that stand once in both texts are sure anchors; between them the same is tried again, then
+lines that stand equally often are paired in order. It stays near n log n where `difflib` alone turns quadratic
+on many equal lines.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from difflib import SequenceMatcher
+from itertools import pairwise
+
+Span = tuple[int, int, int, int]
+_LONG = 600  # from so many items on, small changes are looked for one after the other first
+_REACH, _WINDOW = 6, 12
+_SMALL = 160  # below so many items on both sides difflib is quick and its result is nicest
+
+
+def changes(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Span]:
+    """What differs, as (start, end) in `a` and (start, end) in `b`."""
+    result: list[Span] = []
+    i = j = 0
+    for at_a, at_b, size in [*matching_spans(a, b), (len(a), len(b), 0)]:
+        if at_a > i or at_b > j:
+            result.append((i, at_a, j, at_b))
+        i, j = at_a + size, at_b + size
+    return [_slide(span, a, b) for span in result]
+
+
+def _slide(span: Span, a: Sequence[Hashable], b: Sequence[Hashable]) -> Span:
+    """Let a pure insertion or deletion end at an empty line where it can: that is where people see the border."""
+    i1, i2, j1, j2 = span
+    if (i1 == i2) == (j1 == j2):
+        return span
+    side, start, end = (b, j1, j2) if i1 == i2 else (a, i1, i2)
+    if side[end - 1] == "\n" or start == 0 or side[start - 1] != side[end - 1]:
+        return span
+    # Sliding up by one keeps both texts the same as long as the line above equals the last one of the change.
+    if end - 2 >= start and side[end - 2] == "\n" and i1 and j1:
+        return (i1 - 1, i2 - 1, j1 - 1, j2 - 1)
+    return span
+
+
+def matching_spans(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[int, int, int]]:
+    """Runs of equal items (start in `a`, start in `b`, length), in order and not overlapping."""
+    pairs = sorted(_pairs(a, b))
+    spans: list[tuple[int, int, int]] = []
+    for i, j, size in pairs:
+        if spans and spans[-1][0] + spans[-1][2] == i and spans[-1][1] + spans[-1][2] == j:
+            spans[-1] = (spans[-1][0], spans[-1][1], spans[-1][2] + size)
+        else:
+            spans.append((i, j, size))
+    return spans
+
+
+def _pairs(a: Sequence[Hashable], b: Sequence[Hashable]) -> Iterator[tuple[int, int, int]]:
+    todo: list[Span] = [(0, len(a), 0, len(b))]
+    while todo:
+        i1, i2, j1, j2 = todo.pop()
+        head = _head(a, b, i1, i2, j1, j2)
+        if head:
+            yield i1, j1, head
+            i1, j1 = i1 + head, j1 + head
+        tail = _tail(a, b, i1, i2, j1, j2)
+        if tail:
+            yield i2 - tail, j2 - tail, tail
+            i2, j2 = i2 - tail, j2 - tail
+        if i1 == i2 or j1 == j2:
+            continue
+        if min(i2 - i1, j2 - j1) > _LONG and (runs := _small_changes(a, b, i1, i2, j1, j2)):
+            yield from runs
+            i, j, size = runs[-1]
+            todo.append((i + size, i2, j + size, j2))
+            continue
+        if i2 - i1 <= _SMALL and j2 - j1 <= _SMALL:
+            yield from _by_difflib(a, b, i1, i2, j1, j2)
+            continue
+        anchors = _anchors(a[i1:i2], b[j1:j2])
+        if not anchors:
+            continue
+        for i, j in anchors:
+            yield i1 + i, j1 + j, 1
+        ends = [(-1, -1), *anchors, (i2 - i1, j2 - j1)]
+        for (p, q), (r, s) in pairwise(ends):
+            if r > p + 1 and s > q + 1:
+                todo.append((i1 + p + 1, i1 + r, j1 + q + 1, j1 + s))
+
+
+def _head(a: Sequence[Hashable], b: Sequence[Hashable], i1: int, i2: int, j1: int, j2: int) -> int:
+    return agreement(min(i2 - i1, j2 - j1), lambda at, n: a[i1 + at : i1 + at + n] == b[j1 + at : j1 + at + n])
+
+
+def _tail(a: Sequence[Hashable], b: Sequence[Hashable], i1: int, i2: int, j1: int, j2: int) -> int:
+    return agreement(min(i2 - i1, j2 - j1), lambda at, n: a[i2 - at - n : i2 - at] == b[j2 - at - n : j2 - at])
+
+
+def agreement(limit: int, same: Callable[[int, int], bool], first: int = 64) -> int:
+    """How far two sequences agree: ever larger pieces are compared at C speed, then ever smaller ones."""
+    at, size = 0, first
+    while at < limit:
+        step = min(size, limit - at)
+        if same(at, step):
+            at, size = at + step, size * 2
+        elif step == 1:
+            break
+        else:
+            size = step // 2
+    return at
+
+
+def _small_changes(
+    a: Sequence[Hashable], b: Sequence[Hashable], i1: int, i2: int, j1: int, j2: int
+) -> list[tuple[int, int, int]]:
+    """Walk long texts from one small change to the next: after each, a window of equal lines must follow."""
+    runs = []
+    while i1 < i2 and j1 < j2:
+        jump = _next_agreement(a, b, i1, i2, j1, j2)
+        if jump is None:
+            break
+        i1, j1 = i1 + jump[0], j1 + jump[1]
+        size = _head(a, b, i1, i2, j1, j2)
+        runs.append((i1, j1, size))
+        i1, j1 = i1 + size, j1 + size
+    return runs
+
+
+def _next_agreement(
+    a: Sequence[Hashable], b: Sequence[Hashable], i1: int, i2: int, j1: int, j2: int
+) -> tuple[int, int] | None:
+    for total in range(1, 2 * _REACH):
+        # The middle first: a line that changed is likelier than one that came or went.
+        for down in sorted(range(max(0, total - _REACH), min(total, _REACH) + 1), key=lambda d: abs(2 * d - total)):
+            i, j = i1 + down, j1 + total - down
+            if i + _WINDOW <= i2 and j + _WINDOW <= j2 and a[i : i + _WINDOW] == b[j : j + _WINDOW]:
+                return down, total - down
+    return None
+
+
+def _by_difflib(
+    a: Sequence[Hashable], b: Sequence[Hashable], i1: int, i2: int, j1: int, j2: int
+) -> Iterator[tuple[int, int, int]]:
+    matcher = SequenceMatcher(lambda item: item == "\n", a[i1:i2], b[j1:j2], autojunk=False)
+    for i, j, size in matcher.get_matching_blocks():
+        if size:
+            yield i1 + i, j1 + j, size
+
+
+def _anchors(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[int, int]]:
+    """Pairs that may be trusted: unique items first, then items that stand equally often, then any."""
+    in_a, in_b = Counter(a), Counter(b)
+    for trusted in (
+        lambda item: in_a[item] == 1 == in_b[item],
+        lambda item: in_a[item] == in_b[item],
+        lambda item: item in in_a and item in in_b,
+    ):
+        places: defaultdict[Hashable, list[int]] = defaultdict(list)
+        for j, item in enumerate(b):
+            if trusted(item):
+                places[item].append(j)
+        if places:
+            found = ((i, places[item]) for i, item in enumerate(a) if item in places)
+            pairs = [(i, at.pop(0)) for i, at in found if at]
+            return _longest_increasing(pairs)
+    return []
+
+
+def _longest_increasing(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The most pairs that are in order on both sides."""
+    ends: list[int] = []
+    tops: list[int] = []
+    before: list[int] = []
+    for at, (_, j) in enumerate(pairs):
+        pile = bisect_left(ends, j)
+        before.append(tops[pile - 1] if pile else -1)
+        if pile == len(ends):
+            ends.append(j)
+            tops.append(at)
+        else:
+            ends[pile], tops[pile] = j, at
+    result = []
+    at = tops[-1] if tops else -1
+    while at >= 0:
+        result.append(pairs[at])
+        at = before[at]
+    return result[::-1]

@@ -1,0 +1,101 @@
+"""The rules of virtual paths: one function says what a path is, everyone else trusts it.
+
+A virtual path is `/memories/AGENTS.md`, or a source's own spelling such as `~/.deepagents/AGENTS.md` and
+`./.deepagents/AGENTS.md`, which only a mount with that very prefix can answer. Nothing is ever expanded.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+from memoryhub.errors import Invalid
+
+MAX_PATH = 1024
+# 255 is what file systems allow; the temporary name of a write is the name with a prefix, so some room stays free.
+MAX_NAME = 220
+TEMPORARY = ".memoryhub-"
+HEADS = ("~/", "./")
+
+
+def clean(path: str, *, directory: bool = False) -> str:
+    """Answer the one true spelling of a virtual path, or refuse it with the reason."""
+    if not isinstance(path, str) or not path:
+        raise refused(path, "is empty")
+    path = unicodedata.normalize("NFC", path)
+    if len(path.encode("utf-8", "surrogatepass")) > MAX_PATH:
+        raise refused(path[:80] + "…", f"is longer than {MAX_PATH} bytes")
+    head, rest = split_head(path)
+    if directory:
+        rest = rest.removesuffix("/")
+    if not rest and directory:
+        return head
+    for segment in rest.split("/"):
+        check_segment(path, segment)
+    return head + rest + ("/" if directory else "")
+
+
+def from_url(tail: str, *, directory: bool = False) -> str:
+    """A path as it stands in a URL, without its leading slash and after one decoding."""
+    return clean(tail if tail.startswith("~/") else "/" + tail, directory=directory)
+
+
+def split_head(path: str) -> tuple[str, str]:
+    """`/`, `~/` or `./`, and the rest."""
+    for head in HEADS:
+        if path.startswith(head):
+            return head, path[len(head) :]
+    if not path.startswith("/"):
+        raise refused(path, "does not start with a slash")
+    return "/", path[1:]
+
+
+def check_segment(path: str, segment: str) -> None:
+    """Refuse a name that could lead out of a root, hide, or be read as something else."""
+    if reason := why_refused(segment):
+        raise refused(path, reason)
+
+
+def why_refused(segment: str) -> str:
+    """The reason why a name is refused, or nothing."""
+    if not segment:
+        return "has an empty part (two slashes in a row, or one at the end)"
+    if segment in (".", ".."):
+        return f"has the part “{segment}”, which could lead out of its root"
+    if segment.startswith("~"):
+        return "has a part that begins with “~”, which could mean a home directory"
+    if "\\" in segment:
+        return "has a backslash"
+    if segment.startswith(TEMPORARY):
+        return f"has a name that begins with “{TEMPORARY}”, which the hub keeps for itself"
+    for sign in segment:
+        if unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Zl", "Zp"):
+            return f"has the hidden character U+{ord(sign):04X}"
+    if len(segment.encode()) > MAX_NAME:
+        return f"has a name longer than {MAX_NAME} bytes"
+    return ""
+
+
+def is_clean_name(name: str) -> bool:
+    """Whether a name found on disk can be part of a virtual path as it is."""
+    return unicodedata.normalize("NFC", name) == name and not why_refused(name)
+
+
+def under(prefix: str, path: str) -> bool:
+    """Whether a path lies at or below a prefix, by whole segments: `/memoriesX` is not below `/memories/`."""
+    return path == prefix.rstrip("/") or path.startswith(prefix if prefix.endswith("/") else prefix + "/")
+
+
+def strip(prefix: str, path: str) -> str:
+    """The path inside a mount: the prefix goes, the leading slash stays."""
+    return "/" + path[len(prefix) :] if path.startswith(prefix) else "/"
+
+
+def parent(path: str) -> str:
+    """The folder of a path, with its slash at the end."""
+    return path.rstrip("/").rpartition("/")[0] + "/"
+
+
+def refused(path: object, reason: str) -> Invalid:
+    # A lone surrogate cannot travel in an answer; it is shown as what it is.
+    shown = str(path).encode("utf-8", "backslashreplace").decode()
+    return Invalid(f"The path “{shown}” {reason}.", code="invalid_path", path=shown)

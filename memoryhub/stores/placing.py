@@ -1,0 +1,192 @@
+"""Putting a text in place, or taking it away, in one step; what stood there is in our hands afterwards."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import os
+import secrets
+import stat as st
+from functools import cache
+
+from memoryhub.errors import Conflict, HubError
+from memoryhub.stores import paths
+from memoryhub.stores.disk import MAX_BYTES, Found, Placed, check_kind, problem, stat_of, too_large
+
+NEW, SWAP = paths.TEMPORARY + "new-", paths.TEMPORARY + "swap-"
+
+
+def read(fd: int, name: str, path: str, limit: int) -> Found:
+    try:
+        # A pipe would block; without O_NONBLOCK the hub could be stopped by a name in a folder.
+        file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=fd)
+    except OSError as error:
+        raise problem(error, path) from error
+    try:
+        # Looked at before reading: what is written meanwhile shows in the next stat.
+        before = stat_of(os.fstat(file))
+        check_kind(before, path)
+        if before.size > limit:
+            raise too_large(path, before.size, limit)
+        content = _read_all(file, limit)
+    except OSError as error:
+        raise problem(error, path) from error
+    finally:
+        os.close(file)
+    if len(content) > limit:
+        raise too_large(path, len(content), limit)
+    return Found(content, before)
+
+
+def _read_all(file: int, limit: int) -> bytes:
+    pieces, size = [], 0
+    while size <= limit and (piece := os.read(file, limit + 1 - size)):
+        pieces.append(piece)
+        size += len(piece)
+    return b"".join(pieces)
+
+
+def put(fd: int, name: str, path: str, content: bytes) -> Placed:
+    token = secrets.token_hex(4)
+    before = lstat(fd, name)
+    if before is not None:
+        check_kind(stat_of(before), path)
+    new, swap = f"{NEW}{token}-{name}", f"{SWAP}{token}-{name}"
+    try:
+        _write_beside(fd, new, content, before)
+        # From here on the name says: this may be what stood there; read it before removing it.
+        os.rename(new, swap, src_dir_fd=fd, dst_dir_fd=fd)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(new, dir_fd=fd)
+        raise
+    exists = before is not None
+    try:
+        displaced = _into_place(fd, swap, name, path, exists)
+    except BaseException:
+        _drop_if_ours(fd, swap, content)
+        raise
+    os.fsync(fd)
+    after = lstat(fd, name)
+    return Placed(stat_of(after) if after else None, displaced, swap if displaced is not None else "")
+
+
+def lstat(fd: int, name: str) -> os.stat_result | None:
+    try:
+        return os.stat(name, dir_fd=fd, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+
+
+def _write_beside(fd: int, name: str, content: bytes, like: os.stat_result | None) -> None:
+    mode = 0o600 if like else 0o666
+    file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode, dir_fd=fd)
+    with os.fdopen(file, "wb", buffering=0) as stream:
+        view = memoryview(content)
+        while view:
+            view = view[stream.write(view) or 0 :]
+        if like:
+            with contextlib.suppress(PermissionError):
+                os.fchown(file, like.st_uid, like.st_gid)
+            os.fchmod(file, st.S_IMODE(like.st_mode))
+        os.fsync(file)
+
+
+def _into_place(fd: int, swap: str, name: str, path: str, exists: bool) -> bytes | None:
+    """Exchange with what is there, or take an empty place; whichever it turns out to be in that moment."""
+    for _ in range(8):
+        try:
+            if exists:
+                exchange(fd, swap, name)
+                return _displaced(fd, swap, name, path)
+            rename_new(fd, swap, name)
+            return None
+        except FileNotFoundError:
+            exists = False
+        except FileExistsError:
+            exists = True
+    raise Conflict(f"“{path}” keeps appearing and vanishing on disk; try again in a moment.", code="disk_busy")
+
+
+def _displaced(fd: int, swap: str, name: str, path: str) -> bytes:
+    try:
+        return read(fd, swap, path, MAX_BYTES).content
+    except HubError:
+        # A folder, a link or something too large slipped in: it goes back where it was.
+        exchange(fd, swap, name)
+        raise
+
+
+def _drop_if_ours(fd: int, swap: str, content: bytes) -> None:
+    """After a failure: our own text may go, anybody else's stays for the next start to read."""
+    with contextlib.suppress(OSError, HubError):
+        if read(fd, swap, swap, MAX_BYTES).content == content:
+            os.unlink(swap, dir_fd=fd)
+
+
+def remove(fd: int, name: str, path: str) -> Placed:
+    before = lstat(fd, name)
+    if before is None:
+        return Placed(None, None)
+    check_kind(stat_of(before), path)
+    swap = f"{SWAP}{secrets.token_hex(4)}-{name}"
+    try:
+        os.rename(name, swap, src_dir_fd=fd, dst_dir_fd=fd)
+    except FileNotFoundError:
+        return Placed(None, None)
+    try:
+        displaced = read(fd, swap, path, MAX_BYTES).content
+    except HubError:
+        with contextlib.suppress(FileExistsError):
+            rename_new(fd, swap, name)
+        raise
+    os.fsync(fd)
+    return Placed(None, displaced, swap)
+
+
+# ---- one step for two names
+
+_NOREPLACE, _EXCHANGE = 1, 2
+_UNKNOWN = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM}
+
+
+@cache
+def _renameat2():  # type: ignore[no-untyped-def]
+    with contextlib.suppress(OSError, AttributeError):
+        return ctypes.CDLL(None, use_errno=True).renameat2
+    return None
+
+
+def _rename2(fd: int, old: str, new: str, flag: int) -> bool:
+    """Answer whether this system could do it; other failures are raised."""
+    call = _renameat2()
+    if call is None:
+        return False
+    if call(fd, os.fsencode(old), fd, os.fsencode(new), flag) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in _UNKNOWN:
+        return False
+    raise OSError(number, os.strerror(number), new)
+
+
+def exchange(fd: int, swap: str, name: str) -> None:
+    """Let two names change places. Where the system cannot: look once more, keep a second name, rename."""
+    if _rename2(fd, swap, name, _EXCHANGE):
+        return
+    kept = f"{swap}~"
+    os.link(name, kept, src_dir_fd=fd, dst_dir_fd=fd, follow_symlinks=False)
+    if not os.path.samestat(os.stat(name, dir_fd=fd, follow_symlinks=False), os.stat(kept, dir_fd=fd)):
+        os.unlink(kept, dir_fd=fd)
+        return exchange(fd, swap, name)
+    os.rename(swap, name, src_dir_fd=fd, dst_dir_fd=fd)
+    os.rename(kept, swap, src_dir_fd=fd, dst_dir_fd=fd)
+
+
+def rename_new(fd: int, swap: str, name: str) -> None:
+    """Take a name that nobody has; somebody who was quicker is not overwritten."""
+    if _rename2(fd, swap, name, _NOREPLACE):
+        return
+    os.link(swap, name, src_dir_fd=fd, dst_dir_fd=fd, follow_symlinks=False)
+    os.unlink(swap, dir_fd=fd)

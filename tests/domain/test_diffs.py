@@ -1,0 +1,224 @@
+"""Comparing, merging and blaming texts: the result is always the true text, and it stays quick."""
+
+from __future__ import annotations
+
+import random
+import time
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memoryhub.domain import diffs
+from memoryhub.domain.diffs import Fold, Row
+from memoryhub.domain.words import word_marks
+
+lines = st.lists(
+    st.sampled_from(["a\n", "b\n", "\n", "c d\n", "c  d\n", "é\r\n", "\ud800\x00\n", "long enough line\n"])
+)
+texts = st.builds(lambda ls, end: "".join(ls) + end, lines, st.sampled_from(["", "last", "\r"]))
+
+
+def shown(diff: diffs.Diff, side: str) -> str:
+    kinds = ("ctx", "del") if side == "old" else ("ctx", "add")
+    rows = [r for r in diff.rows if isinstance(r, Row) and r.kind in kinds]
+    return "".join(r.text + ("\n" if r.ends else "") for r in rows)
+
+
+@given(texts, texts)
+@settings(max_examples=300)
+def test_a_diff_shows_both_texts_whole(old, new):
+    diff = diffs.compare(old, new, context=None)
+    assert shown(diff, "old") == old
+    assert shown(diff, "new") == new
+    assert bool(diff) == (old != new)
+
+
+@given(texts, texts)
+@settings(max_examples=300)
+def test_all_hunks_make_the_new_text_and_none_the_old(old, new):
+    numbers = [h.number for h in diffs.compare(old, new).hunks]
+    assert diffs.take(old, new, numbers) == new
+    assert diffs.take(old, new, []) == old
+
+
+def test_one_hunk_of_two_is_taken():
+    old = "one\n" + "same\n" * 5 + "two\n"
+    new = "ONE\n" + "same\n" * 5 + "TWO\n"
+    assert diffs.take(old, new, [2]) == "one\n" + "same\n" * 5 + "TWO\n"
+
+
+def test_a_line_taken_from_the_end_gets_its_newline_when_others_follow():
+    assert diffs.take("a\nx\nb", "A\nx\nb\nc", [1]) == "A\nx\nb"
+
+
+@given(texts, texts)
+@settings(max_examples=200)
+def test_side_by_side_keeps_every_line_on_its_side(old, new):
+    diff = diffs.compare(old, new, context=None)
+    pairs = [p for p in diff.pairs if not isinstance(p, Fold)]
+    assert "".join(p[0].text + "\n" * p[0].ends for p in pairs if p[0]) == old
+    assert "".join(p[1].text + "\n" * p[1].ends for p in pairs if p[1]) == new
+
+
+def test_unchanged_lines_fold_and_say_how_many():
+    old = "".join(f"line {n}\n" for n in range(40))
+    diff = diffs.compare(old, old.replace("line 20\n", "changed\n"))
+    folds = [r for r in diff.rows if isinstance(r, Fold)]
+    assert [(f.old, f.count) for f in folds] == [(1, 17), (25, 16)]
+    assert (diff.added, diff.removed) == (1, 1)
+
+
+def test_word_marks_close_small_gaps():
+    old, new = word_marks("Run the tests with `pytest -q`.", "Run the tests with `make test-fast`.")
+    assert ["Run the tests with `pytest -q`."[a:b] for a, b in old] == ["pytest -q"]
+    assert ["Run the tests with `make test-fast`."[a:b] for a, b in new] == ["make test-fast"]
+
+
+def test_an_inserted_word_marks_only_itself():
+    old, new = word_marks("Run the tests.", "Run all the tests.")
+    assert old == ()
+    assert len(new) == 1
+    assert "Run all the tests."[slice(*new[0])].strip() == "all"
+
+
+def test_blanks_are_ignored_when_asked():
+    old, new = "a b\nc\n", "a   b\nc\n"
+    assert diffs.compare(old, new)
+    diff = diffs.compare(old, new, ignore_blanks=True)
+    assert not diff
+    assert shown(diffs.compare(old, new, ignore_blanks=True, context=None), "new") == new
+    pairs = diffs.compare(old, new + "d\n", ignore_blanks=True).pairs
+    assert pairs[0][0].text == "a b"
+    assert pairs[0][1].text == "a   b"
+
+
+def test_moved_lines_know_their_partner():
+    line = "A line long enough to be known again\n"
+    keep = "".join(f"keep number {n}\n" for n in range(12))
+    diff = diffs.compare(line + keep, keep + line)
+    moved = {r.kind: (r.old or r.new, r.moved) for r in diff.rows if isinstance(r, Row) and r.moved}
+    assert moved == {"del": (1, 13), "add": (13, 1)}
+
+
+def test_unified_is_the_form_every_tool_reads(tmp_path):
+    import subprocess
+
+    rng = random.Random(7)
+    for _ in range(40):
+        old = [f"line {rng.randrange(30)}\n" for _ in range(rng.randrange(1, 60))]
+        new = [x for x in old if rng.random() > 0.1] + [f"new {rng.randrange(9)}\n"] * rng.randrange(3)
+        if rng.random() < 0.3:
+            new[-1:] = ["no newline"]
+        if "".join(new) == "".join(old):
+            continue
+        target = tmp_path / "f.md"
+        target.write_text("".join(old))
+        patch = diffs.unified("".join(old), "".join(new), "/f.md")
+        subprocess.run(["patch", "-p1", "-s"], input=patch, text=True, cwd=tmp_path, check=True)
+        assert target.read_text() == "".join(new)
+
+
+def test_unified_names_new_and_deleted_files():
+    assert diffs.unified("", "a\n", "/m/a.md").splitlines()[:2] == ["--- /dev/null", "+++ b/m/a.md"]
+    assert diffs.unified("a\n", "", "/m/a.md").splitlines()[:2] == ["--- a/m/a.md", "+++ /dev/null"]
+    assert diffs.unified("a\n", "a\n", "/m/a.md") == ""
+
+
+# ---- three ways
+
+
+def test_changes_that_do_not_touch_are_merged():
+    base = "a\nb\nc\nd\ne\n"
+    merged = diffs.merge3(base, base.replace("a", "A"), base.replace("e", "E"))
+    assert merged.conflicts == 0
+    assert merged.text == "A\nb\nc\nd\nE\n"
+
+
+def test_changes_that_touch_are_a_conflict_with_all_three_versions():
+    merged = diffs.merge3("a\nb\nc\n", "a\nours\nc\n", "a\ntheirs\nc\n")
+    assert merged.conflicts == 1
+    part = next(p for p in merged.parts if p.conflict)
+    assert (part.base, part.ours, part.theirs) == ("b\n", "ours\n", "theirs\n")
+    assert merged.marked("yours", "revision 4") == "a\n<<<<<<< yours\nours\n=======\ntheirs\n>>>>>>> revision 4\nc\n"
+
+
+def test_the_same_change_twice_is_no_conflict():
+    assert diffs.merge3("a\nb\n", "a\nB\n", "a\nB\n").text == "a\nB\n"
+
+
+@given(texts, texts)
+@settings(max_examples=200)
+def test_a_merge_with_an_unchanged_side_is_the_other_side(base, other):
+    assert diffs.merge3(base, other, base).text == other
+    assert diffs.merge3(base, base, other).text == other
+
+
+@given(texts, texts, texts)
+@settings(max_examples=400)
+def test_the_parts_of_a_merge_hold_all_three_texts_whole(base, ours, theirs):
+    parts = diffs.merge3(base, ours, theirs).parts
+    assert "".join(p.base for p in parts) == base
+    assert "".join(p.ours for p in parts) == ours
+    assert "".join(p.theirs for p in parts) == theirs
+    for part in parts:
+        assert part.conflict == (part.base not in (part.ours, part.theirs) and part.ours != part.theirs)
+        assert part.conflict or part.text in (part.ours, part.theirs)
+
+
+# ---- blame
+
+
+def test_blame_names_who_wrote_each_line():
+    assert diffs.blame([(1, b"a\nb\n"), (2, b"a\nB\n"), (3, b"a\nB\nc")]) == [1, 2, 3]
+
+
+def test_blame_gives_restored_lines_back_to_their_authors():
+    assert diffs.blame([(1, b"a\nb\n"), (2, b"x\n"), (3, b"a\nb\n")]) == [1, 1]
+
+
+@given(st.lists(texts, min_size=1, max_size=6))
+@settings(max_examples=300)
+def test_blame_has_one_key_per_line_and_only_keys_whose_revision_had_the_line(history):
+    revisions = [(n, t.encode("utf-8", "surrogatepass")) for n, t in enumerate(history)]
+    keys = diffs.blame(revisions)
+    final = revisions[-1][1].split(b"\n")
+    final = final if final[-1] else final[:-1]
+    assert len(keys) == len(final)
+    for key, line in zip(keys, final, strict=True):
+        assert line in revisions[key][1].split(b"\n")
+
+
+# ---- quick
+
+
+def clock(call) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def test_five_thousand_lines_are_compared_quickly():
+    rng = random.Random(1)
+    old = [f"line {n} {rng.random()}\n" if rng.random() < 0.7 else "\n" for n in range(5000)]
+    new = [x for x in old if rng.random() > 0.05]
+    for at in rng.sample(range(len(new)), 300):
+        new[at] = f"changed {at} {new[at]}"
+    assert clock(lambda: diffs.compare("".join(old), "".join(new)).rows) < 1.0
+
+
+def test_many_equal_lines_do_not_make_it_slow():
+    rng = random.Random(2)
+    old = "".join(rng.choice(["}\n", "\n", "{\n", "a\n"]) for _ in range(5000))
+    new = "".join(rng.choice(["}\n", "\n", "{\n", "a\n"]) for _ in range(5000))
+    assert clock(lambda: diffs.compare(old, new).rows) < 2.0
+
+
+def test_blame_of_5000_lines_over_500_revisions_is_quick():
+    rng = random.Random(3)
+    text = [f"line number {n} of the file\n" for n in range(5000)]
+    history = []
+    for n in range(500):
+        for _ in range(3):
+            text[rng.randrange(5000)] = f"line by {n}, {rng.random()}\n"
+        history.append((n, "".join(text).encode()))
+    assert clock(lambda: diffs.blame(history)) < 2.0
