@@ -1,0 +1,197 @@
+"""`AsyncMemoryHub`: the same calls as `MemoryHub`, awaited."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from . import calls, wire
+from .base import HubBase, chunks_within, from_environment, paused_waits
+from .errors import HubUnavailable
+from .records import FileText, Outcome, Prompt, Record
+
+
+class AsyncProposal(Record):
+    """A change that waits, or waited, for a person."""
+
+    _hub: AsyncMemoryHub
+
+    async def refresh(self) -> AsyncProposal:
+        self.update(await self._hub.send(calls.proposal(self["number"])))
+        return self
+
+    async def wait(self, seconds: float = 60) -> AsyncProposal:
+        """Asks again until it is decided or the time is over; look at `state` afterwards."""
+        for pause in paused_waits(seconds):
+            with contextlib.suppress(HubUnavailable):  # a hub that restarts does not end the waiting
+                await self.refresh()
+            if self["state"] != "pending":
+                break
+            await asyncio.sleep(pause)
+        return self
+
+
+class AsyncMemoryHub(HubBase):
+    """A hub for asyncio programs; one per event loop, closed with `await hub.close()`."""
+
+    def __init__(
+        self,
+        url: str,
+        token: str,
+        *,
+        timeout: float = 10.0,
+        patience: float = 30.0,
+        retries: int = 3,
+        cache_dir: Path | str | None = None,
+    ):
+        super().__init__(wire.Settings(url, token, timeout, patience, retries), cache_dir)
+        self._http = httpx.AsyncClient(**self.settings.http_options())
+
+    @classmethod
+    def from_env(cls, **options: Any) -> AsyncMemoryHub:
+        """The hub that `MEMORYHUB_URL` and `MEMORYHUB_TOKEN` name."""
+        return cls(*from_environment(), **options)
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+    async def __aenter__(self) -> AsyncMemoryHub:
+        return self
+
+    async def __aexit__(self, *_: Any) -> None:
+        await self.close()
+
+    async def send(self, call: calls.Call) -> Any:
+        """Carries one call through its tries to its result."""
+        exchange = self.exchange(call)
+        while True:
+            try:
+                pause = exchange.heard(*await self._once(exchange))
+            except httpx.HTTPError as problem:
+                pause = exchange.failed(problem)
+            if pause is None:
+                return self.finish(exchange)
+            await asyncio.sleep(pause)
+
+    async def _once(self, exchange: wire.Exchange) -> tuple[int, dict[str, str], bytes]:
+        deadline = time.monotonic() + self.settings.timeout
+        response = await self._http.send(exchange.request(self._http), stream=True)
+        try:
+            body = bytearray()
+            async for chunk in response.aiter_bytes():
+                body += chunks_within(chunk, len(body), deadline)
+            return response.status_code, dict(response.headers), bytes(body)
+        finally:
+            await response.aclose()
+
+    # Prompt
+
+    async def prompt(self, **options: Any) -> Prompt:
+        """The exact text this agent gets (`query`, `task`, `thread`, `dialect`, `at`, `system_prompt`)."""
+        return await self.send(calls.prompt(**options))
+
+    async def prompt_details(self, **options: Any) -> Record:
+        """The prompt with its fragment, sources, parts and warnings."""
+        return await self.send(calls.prompt(**options, details=True))
+
+    async def report_template(self, **template: str) -> Record:
+        return await self.send(calls.report_template(**template))
+
+    # Files
+
+    async def list(self, prefix: str = "/", *, thread_id: str | None = None) -> list[Record]:
+        return await self.send(calls.list_files(prefix, thread_id=thread_id))
+
+    async def read(self, path: str, *, thread_id: str | None = None) -> FileText:
+        """The published text; the last good copy (`stale`) while the hub is away."""
+        try:
+            return self.keep_file(await self.send(calls.read(path, thread_id=thread_id)), thread_id)
+        except HubUnavailable:
+            kept = self.kept_file(path, thread_id)
+            if kept is None:
+                raise
+            return FileText.of(kept, stale=True)
+
+    async def batch(self, paths: Sequence[str], *, thread_id: str | None = None) -> list[Record]:
+        """Many files in one request, in the same order, each with `content` or `error`."""
+        try:
+            return self.keep_files(await self.send(calls.batch(paths, thread_id=thread_id)), thread_id)
+        except HubUnavailable:
+            return self.kept_files(paths, thread_id)
+
+    async def grep(self, pattern: str, **options: Any) -> Record:
+        return await self.send(calls.grep(pattern, **options))
+
+    async def glob(self, pattern: str, **options: Any) -> Record:
+        return await self.send(calls.glob(pattern, **options))
+
+    async def write(self, path: str, content: str | bytes, **options: Any) -> Outcome:
+        """Writes a file (`reason`, `if_match`); the path's policy decides whether at once or as a proposal."""
+        return self._own(await self.send(calls.write(path, content, **options)))
+
+    async def edit(self, path: str, old: str, new: str, **options: Any) -> Outcome:
+        """Replaces `old`, which must stand there once, unless `replace_all` is true."""
+        return self._own(await self.send(calls.edit(path, old, new, **options)))
+
+    async def delete(self, path: str, **options: Any) -> Outcome:
+        return self._own(await self.send(calls.delete(path, **options)))
+
+    async def move(self, source: str, target: str, **options: Any) -> Outcome:
+        return self._own(await self.send(calls.move(source, target, **options)))
+
+    # Proposals
+
+    async def proposal(self, number: int) -> AsyncProposal:
+        return self._proposal(await self.send(calls.proposal(number)))
+
+    async def proposals(self, state: str | None = None, **options: Any) -> list[AsyncProposal]:
+        return [self._proposal(item) for item in await self.send(calls.proposals(state, **options))]
+
+    async def withdraw(self, number: int) -> Record:
+        return await self.send(calls.withdraw(number))
+
+    async def approve(self, number: int, *, seen: str, **options: Any) -> Record:
+        """For people's tokens: `seen` is the `result_sha256` of what was looked at."""
+        return await self.send(calls.approve(number, seen=seen, **options))
+
+    async def reject(self, number: int, *, note: str) -> Record:
+        return await self.send(calls.reject(number, note=note))
+
+    # Layers
+
+    async def log(self, content: str, **options: Any) -> Record:
+        """Logs raw output to quarantine (`session_id`, `node_id`, `node_kind`, `scope`, `metadata`)."""
+        return await self.send(calls.log(content, **options))
+
+    async def working(self, limit: int = 10) -> list[Record]:
+        return await self.send(calls.working(limit))
+
+    async def retrieve(self, query: str, **options: Any) -> list[Record]:
+        """Working memory (`hot`) and long-term memory (`cold`) for a query."""
+        return await self.send(calls.retrieve(query, **options))
+
+    async def retrieve_text(self, query: str, **options: Any) -> str:
+        """The same as one formatted summary, to be put into a prompt."""
+        return await self.send(calls.retrieve(query, summary=True, **options))
+
+    async def promote(self, *, reason: str, **options: Any) -> Outcome:
+        return self._own(await self.send(calls.promote(reason=reason, **options)))
+
+    async def search(self, q: str, **options: Any) -> list[Record]:
+        return await self.send(calls.search(q, **options))
+
+    def _proposal(self, data: dict[str, Any]) -> AsyncProposal:
+        proposal = AsyncProposal(data)
+        proposal._hub = self
+        return proposal
+
+    def _own(self, outcome: Outcome) -> Outcome:
+        if outcome.get("proposal"):
+            outcome["proposal"] = self._proposal(outcome["proposal"])
+        return outcome

@@ -1,0 +1,90 @@
+"""What calls give back: plain data that also reads as attributes, and texts that know where they come from."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from typing import Any
+
+
+class Record(dict):
+    """One JSON object of the hub; `record.number` and `record["number"]` are the same."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f"{type(self).__name__} has no {name!r}; it has {sorted(self)}") from None
+
+
+class FileText(str):
+    """The text of a file, with its metadata in `info`; `stale` says that it is the last good copy on disk."""
+
+    info: Record
+    data: bytes
+    stale: bool
+
+    @classmethod
+    def of(cls, info: dict[str, Any], *, stale: bool = False) -> FileText:
+        data = file_bytes(info)
+        text = cls(data.decode("utf-8", "replace") if info.get("encoding") == "base64" else info["content"])
+        text.info, text.data, text.stale = Record(info), data, stale
+        return text
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("info", "data", "stale"):
+            raise AttributeError(name)
+        return getattr(self.info, name)
+
+
+class Prompt(str):
+    """The exact text of a prompt; `sha256` over its bytes, `stale` when it is the last good copy on disk."""
+
+    sha256: str
+    stale: bool
+
+    @classmethod
+    def of(cls, text: str, *, stale: bool = False) -> Prompt:
+        prompt = cls(text)
+        prompt.sha256 = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        prompt.stale = stale
+        return prompt
+
+
+class Outcome(Record):
+    """What became of a write: applied at once, or a proposal that waits for a person."""
+
+    @property
+    def applied(self) -> bool:
+        return self.get("status") == "applied"
+
+    @property
+    def pending(self) -> bool:
+        return self.get("status") == "pending"
+
+    @property
+    def message(self) -> str:
+        """The sentence an agent should read."""
+        if self.pending:
+            proposal = self["proposal"]
+            return pending_text(proposal["number"], proposal.get("path") or "")
+        return f"Saved as revision {self['revision']}." if self.get("revision") else "Done."
+
+
+PENDING_START = "Recorded as proposal "
+
+
+def pending_text(number: int, path: str) -> str:
+    """Tells an agent that its change waits for a person, so that it neither retries nor goes around the gate."""
+    place = f" for {path}" if path else ""
+    return (
+        f"{PENDING_START}{number}{place}. A person reviews it before it takes effect; until then the file is "
+        f"unchanged. This is expected and not a failure: do not retry, do not write it elsewhere, carry on with "
+        f"the task. Sending the same change again leads to the same proposal {number}."
+    )
+
+
+def file_bytes(info: dict[str, Any]) -> bytes:
+    if info.get("encoding") == "base64":
+        return base64.b64decode(info["content"])
+    return info["content"].encode("utf-8", "surrogatepass")

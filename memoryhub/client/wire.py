@@ -1,0 +1,240 @@
+"""How one call is carried through: headers, retries, bad days. No input or output happens here."""
+
+from __future__ import annotations
+
+import email.utils
+import hashlib
+import json
+import random
+import time
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+from memoryhub import __version__
+
+from .cache import Cache
+from .calls import Answer, Call
+from .errors import BY_STATUS, HubError, HubRefused, HubUnavailable, RateLimited, Unauthenticated
+
+MAX_ANSWER = 64 * 1024 * 1024
+NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+PASSING = (502, 503, 504)
+
+
+class TooSlow(httpx.ReadTimeout):
+    """The answer dripped in for longer than one try may take."""
+
+
+class TooMuch(httpx.TransportError):
+    """The answer is larger than any the hub gives."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Where the hub is and how patient the client is."""
+
+    url: str
+    token: str
+    timeout: float = 10.0  # seconds for one try, from sending to the last byte
+    patience: float = 30.0  # seconds for a call with all its tries
+    retries: int = 3
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError(f"The hub's address must look like http://127.0.0.1:8000, not {self.url!r}.")
+        if not self.token or any(char.isspace() for char in self.token):
+            raise ValueError("The token is empty or holds blanks. Copy it again from the agent's Connect page.")
+
+    def __repr__(self) -> str:
+        return f"Settings(url={self.url!r}, token='mh_…')"
+
+    @property
+    def place(self) -> str:
+        """The address without a password that someone may have put into it."""
+        parts = urlsplit(self.url)
+        return f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path.rstrip('/')}"
+
+    def http_options(self) -> dict[str, Any]:
+        return {
+            "base_url": self.url.rstrip("/"),
+            "timeout": httpx.Timeout(self.timeout, connect=min(self.timeout, 5.0)),
+            "headers": {"User-Agent": f"memoryhub-client/{__version__}"},
+            "follow_redirects": False,  # a redirect must never carry the token to another host
+        }
+
+
+class Exchange:
+    """One call from its first try to its result; `heard` and `failed` say how long to wait before the next try."""
+
+    def __init__(self, settings: Settings, cache: Cache, call: Call, *, hasty: bool = False):
+        self.settings, self.cache, self.call = settings, cache, call
+        self.retries = 0 if hasty else settings.retries
+        self.kept = cache.get(call.keep) if call.keep else None
+        self.tries = 0
+        self.started = time.monotonic()
+        self.answer: Answer | None = None
+        self.problem: HubError | None = None
+
+    def request(self, client: Any) -> Any:
+        headers = {"Authorization": f"Bearer {self.settings.token}", "Accept": self.call.accept, **self.call.headers}
+        if self.kept and self.kept.etag:
+            headers["If-None-Match"] = self.kept.etag
+        content = None
+        if self.call.body is not None:
+            headers["Content-Type"] = "application/json"
+            content = body_bytes(self.call.body)
+        return client.build_request(
+            self.call.method, self.call.path, params=self.call.params, content=content, headers=headers
+        )
+
+    def heard(self, status: int, headers: dict[str, str], body: bytes) -> float | None:
+        if status == 304 and self.kept:
+            self.answer = Answer(200, self.kept.body, self.kept.headers)
+            return None
+        self.problem = self._problem_with(status, headers, body)
+        if self.problem is None:
+            self.answer = Answer(status, body, headers)
+            self._keep(status, headers, body)
+            return None
+        if isinstance(self.problem, RateLimited):
+            return self._pause(self.problem.retry_after)
+        if status in PASSING and (self.call.repeatable or "retry-after" in headers):
+            return self._pause(retry_after(headers))
+        if isinstance(self.problem, HubUnavailable) and status < 300 and self.call.repeatable:
+            return self._pause(None)  # half an answer
+        return None
+
+    def failed(self, problem: httpx.HTTPError) -> float | None:
+        self.problem = self._unreachable(problem)
+        again = self.call.repeatable or isinstance(problem, NOT_SENT)
+        return self._pause(None) if again and not isinstance(problem, TooMuch) else None
+
+    def result(self) -> Any:
+        if self.answer is None and self.kept and self.call.stale_ok and isinstance(self.problem, HubUnavailable):
+            self.answer = Answer(200, self.kept.body, self.kept.headers, stale=True)
+        if self.answer is not None:
+            return self.call.parse(self.answer)
+        if isinstance(self.problem, Unauthenticated):
+            self.cache.clear()
+        elif self.call.keep and isinstance(self.problem, HubRefused):
+            self.cache.drop(self.call.keep)  # what this token may not read (any more) is not kept either
+        raise self.problem or HubError("No answer.")
+
+    def _pause(self, wanted: float | None) -> float | None:
+        self.tries += 1
+        pause = wanted if wanted is not None else random.uniform(0.5, 1.0) * 0.2 * 2**self.tries  # noqa: S311
+        left = self.settings.patience - (time.monotonic() - self.started)
+        return pause if self.tries <= self.retries and pause < left else None
+
+    def _keep(self, status: int, headers: dict[str, str], body: bytes) -> None:
+        if self.call.keep and status == 200:
+            kept = {name: headers[name] for name in ("etag", "content-type") if name in headers}
+            self.cache.put(self.call.keep, body, kept)
+
+    def _problem_with(self, status: int, headers: dict[str, str], body: bytes) -> HubError | None:
+        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        place = self.settings.place
+        if 300 <= status < 400:
+            return HubRefused(
+                f"{place} answers with a redirect to {target(headers)}. Set the hub's address (MEMORYHUB_URL) to the "
+                "final one; the token is not sent along.",
+                code="redirected",
+                status=status,
+            )
+        if kind == "text/html":
+            return HubUnavailable(
+                f"{place} answers with a web page, not with memoryhub's API: a proxy, a sign-in page or another "
+                "program stands there. Check the hub's address (MEMORYHUB_URL).",
+                code="not_a_hub",
+                status=status,
+            )
+        said = error_of(body) if kind == "application/json" else {}
+        if status >= 400:
+            return self._refusal(status, headers, said)
+        if (kind or "application/json") != self.call.accept or (kind == "application/json" and not is_json(body)):
+            return HubUnavailable(
+                f"{place} gave half an answer or one of another kind ({kind or 'none'}). Try again; if it stays, a "
+                "proxy in between may change answers.",
+                code="broken_answer",
+                status=status,
+            )
+        return None
+
+    def _refusal(self, status: int, headers: dict[str, str], said: dict[str, Any]) -> HubError:
+        details = {name: value for name, value in said.items() if name not in ("code", "message")}
+        facts: dict[str, Any] = {"code": said.get("code", "error"), "status": status, "details": details}
+        message = said.get("message") or f"{self.settings.place} answered with status {status}."
+        if status == 401:
+            message = (
+                f"{self.settings.place} does not accept this token: it may be mistyped, revoked or expired. Make a "
+                "new one on the agent's Connect page and set MEMORYHUB_TOKEN."
+            )
+            facts["code"] = said.get("code", "unauthenticated")
+        if status == 429:
+            seconds = retry_after(headers)
+            wait = f"in {seconds:g} seconds" if seconds is not None else "a little later"
+            return RateLimited(f"The hub asks to slow down. Try again {wait}.", retry_after=seconds, **facts)
+        if status >= 500:
+            return HubUnavailable(f"The hub is in trouble ({status}): {message} Try again a little later.", **facts)
+        return BY_STATUS.get(status, HubRefused)(message, **facts)
+
+    def _unreachable(self, problem: httpx.HTTPError) -> HubUnavailable:
+        place = self.settings.place
+        if isinstance(problem, httpx.ConnectTimeout | httpx.ConnectError):
+            text = f"{place} cannot be reached. Start the hub (`memoryhub up`) or check its address (MEMORYHUB_URL)."
+            return HubUnavailable(text, code="unreachable")
+        if isinstance(problem, httpx.TimeoutException):
+            text = f"{place} did not answer within {self.settings.timeout:g} seconds. Try again a little later."
+            return HubUnavailable(text, code="timeout")
+        if isinstance(problem, TooMuch):
+            return HubUnavailable(f"{place} sent more than any answer of a hub holds.", code="not_a_hub")
+        text = f"The connection to {place} broke in the middle of an answer. Try again."
+        return HubUnavailable(text, code="broken_answer")
+
+
+def body_bytes(body: dict[str, Any]) -> bytes:
+    try:
+        return json.dumps(body, allow_nan=False).encode("ascii")
+    except (TypeError, ValueError) as problem:
+        raise HubRefused(f"This cannot be sent as JSON: {problem}.", code="invalid", status=422) from None
+
+
+def is_json(body: bytes) -> bool:
+    try:
+        json.loads(body)
+    except ValueError:
+        return False
+    return True
+
+
+def error_of(body: bytes) -> dict[str, Any]:
+    try:
+        said = json.loads(body)["error"]
+    except (ValueError, KeyError, TypeError):
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+def retry_after(headers: dict[str, str]) -> float | None:
+    value = headers.get("retry-after", "").strip()
+    if not value:
+        return None
+    if value.isdigit():
+        return float(value)
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
+    except (TypeError, ValueError):
+        return None
+
+
+def target(headers: dict[str, str]) -> str:
+    """Where a redirect leads, without a query that may hold secrets."""
+    return headers.get("location", "nowhere").partition("?")[0]
+
+
+def digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
