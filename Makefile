@@ -1,0 +1,59 @@
+# Two commands: `make run` and `make test`. Everything lives in .venv; nothing is installed system-wide.
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.PHONY: help run test lint lock bench clean
+
+PORT ?= 8000
+DIR ?=
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
+# The project's own files are used in place (editable); its build tools are in the lock file like everything else.
+PROJECT := $(PIP) --no-deps --no-build-isolation --editable .
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):[^#]*## /make \1: /p' Makefile
+
+run: .venv/run.stamp ## start the hub with a demo space; DIR=path/with/AGENTS.md shows your files, PORT=8000
+	@exec $(BIN)/memoryhub up --demo --port $(PORT) $(if $(DIR),--open main "$(DIR)")
+
+test: .venv/test.stamp ## run every test, browser tests included; PYTEST_ADDOPTS is honoured
+	@$(BIN)/python -m tests.chromium
+	@PYTEST_ADDOPTS="-n logical --dist loadfile $$PYTEST_ADDOPTS" $(BIN)/python -m pytest
+
+lint: .venv/test.stamp ## check format, lint and types
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+bench: .venv/test.stamp ## print the performance figures of the README, measured on this machine
+	$(BIN)/python -m tests.bench
+
+lock: .venv/test.stamp ## pin the newest allowed versions of everything, with hashes
+	$(PIP) uv
+	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-header --no-annotate --no-emit-index-url \
+		--python-version 3.11 --extra mcp --group build pyproject.toml --output-file requirements.lock
+	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-header --no-annotate --no-emit-index-url \
+		--python-version 3.11 --all-extras --group test --constraint requirements.lock pyproject.toml \
+		--output-file requirements-test.lock
+
+clean: ## remove the environment and caches (never the hub's data)
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+.venv/bin/python:
+	@[ -n "$(PYTHON)" ] || { echo "memoryhub needs Python 3.11 or newer: install it, or say PYTHON=/path/to/python." >&2; exit 1; }
+	@$(PYTHON) -m venv .venv || { rm -rf .venv; \
+		echo "$(PYTHON) cannot make virtual environments (Debian, Ubuntu: apt install python3-venv)." >&2; exit 1; }
+
+.venv/run.stamp: requirements.lock pyproject.toml | .venv/bin/python
+	@echo "Installing memoryhub and what it needs into .venv …"
+	@$(PIP) --require-hashes -r requirements.lock
+	@$(PROJECT)
+	@touch $@
+
+.venv/test.stamp: requirements-test.lock pyproject.toml | .venv/bin/python
+	@echo "Installing memoryhub, what it needs and the test tools into .venv …"
+	@$(PIP) --require-hashes -r requirements-test.lock
+	@$(PROJECT)
+	@touch $@ .venv/run.stamp
