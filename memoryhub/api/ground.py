@@ -1,0 +1,176 @@
+"""The ground floor of the API: who calls, the one error shape, paging. Every noun's router stands on it."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from ninja import NinjaAPI, Schema
+from ninja.errors import AuthenticationError, HttpError, ValidationError
+from ninja.security import HttpBearer
+
+from memoryhub.domain import access, tokens
+from memoryhub.domain.tokens import Caller
+from memoryhub.errors import Forbidden, HubError, Invalid, NotFound, TooLarge, Unauthenticated
+from memoryhub.middleware import address_of, as_refusal
+from memoryhub.requests import hide_secrets
+
+BODY_LIMIT = 8 * 1024 * 1024
+
+
+class ErrorBody(Schema):
+    code: str
+    message: str
+
+
+class Error(Schema):
+    error: ErrorBody
+
+
+ERRORS: dict[int, Any] = dict.fromkeys((401, 403, 404, 409, 412, 413, 422, 429, 503), Error)
+
+
+class TokenAuth(HttpBearer):
+    """`Authorization: Bearer mh_…`, bound to one space."""
+
+    openapi_scheme = "bearer"
+
+    def authenticate(self, request: HttpRequest, token: str) -> Caller:
+        return tokens.authenticate(token, address_of(request))
+
+
+def needs(scope: str, role: str = "read") -> Callable[[Any], Any]:
+    """The scope that the token must carry; a person also needs the role for that kind of action."""
+
+    def decorate(operation: Any) -> Any:
+        @wraps(operation)
+        def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+            caller: Caller = request.auth
+            caller.need(scope)
+            if caller.person:
+                access.require(caller.actor, role)
+            return operation(request, *args, **kwargs)
+
+        guarded.needs_scope, guarded.needs_role = scope, role  # type: ignore[attr-defined]
+        return guarded
+
+    return decorate
+
+
+def people_only(action: str) -> Callable[[Any], Any]:
+    """For decisions: an agent's token is refused whoever made it."""
+
+    def decorate(operation: Any) -> Any:
+        @wraps(operation)
+        def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+            if not request.auth.person:
+                raise Forbidden("Only people decide: an agent's token cannot do this.", code="people_only")
+            access.require(request.auth.actor, action)
+            return operation(request, *args, **kwargs)
+
+        guarded.needs_scope, guarded.needs_role = "person", action  # type: ignore[attr-defined]
+        return guarded
+
+    return decorate
+
+
+def install_errors(api: NinjaAPI) -> None:
+    """Turns everything that can go wrong into the one shape, with the true status."""
+
+    def refuse(request: HttpRequest, exception: Exception) -> HttpResponse:
+        error = refusal_of(exception)
+        if error is None:
+            raise exception
+        return answer(error)
+
+    # django-ninja brings handlers for some classes and finds the nearest by class: ours take their places.
+    for kind in (Exception, HttpError, AuthenticationError, ValidationError, Http404):
+        api.add_exception_handler(kind, refuse)
+
+
+def refusal_of(exception: Exception) -> HubError | None:
+    match exception:
+        case AuthenticationError():
+            return Unauthenticated(tokens.UNKNOWN)
+        case ValidationError():
+            return Invalid(first_sentence(exception.errors), code="invalid", fields=fields_of(exception.errors))
+        case HttpError(status_code=400):
+            return Invalid("The body is not valid JSON.", code="invalid_json")
+        case HttpError(status_code=413):
+            return TooLarge("The body is larger than 8 MiB.")
+    return as_refusal(exception)
+
+
+def answer(error: HubError) -> HttpResponse:
+    body = hide_secrets(json.dumps(error.as_json(), ensure_ascii=False, default=str))
+    body = body.encode("utf-8", "replace").decode()
+    response = HttpResponse(body, status=error.status, content_type="application/json")
+    if error.status == 401:
+        response["WWW-Authenticate"] = "Bearer"
+    if wait := error.details.get("retry_after"):
+        response["Retry-After"] = str(wait)
+    return response
+
+
+def fields_of(errors: list[dict[str, Any]]) -> list[dict[str, str]]:
+    """Where each fault lies, by the name the caller used, and what it is."""
+    own = ("body", "query", "path", "header", "data")
+    named = [(".".join(str(part) for part in e["loc"] if part not in own), e["msg"]) for e in errors]
+    return [{"field": field, "message": message} for field, message in named]
+
+
+def first_sentence(errors: list[dict[str, Any]]) -> str:
+    fields = fields_of(errors)
+    return (
+        f"{fields[0]['field'] or 'The request'}: {fields[0]['message']}."
+        if fields
+        else "The request does not validate."
+    )
+
+
+# ---- paging ----
+
+
+def encode_cursor(value: Any) -> str:
+    return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
+
+
+def decode_cursor(cursor: str) -> Any:
+    try:
+        return json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+    except ValueError:
+        raise Invalid(
+            "The cursor is not one of ours. Leave it out to start from the beginning.", code="invalid_cursor"
+        ) from None
+
+
+def page_limit(limit: int) -> int:
+    if not 1 <= limit <= 200:
+        raise Invalid("limit is a number from 1 to 200.", code="invalid", field="limit")
+    return limit
+
+
+def page_by_id(found: QuerySet[Any], cursor: str, limit: int, as_item: Callable[[Any], Any]) -> dict[str, Any]:
+    """A page of a newest-first list: `next` is null on the last one. Rows that come meanwhile do not shift it."""
+    limit = page_limit(limit)
+    if cursor:
+        after = decode_cursor(cursor)
+        if not isinstance(after, int) or not -(2**63) <= after < 2**63:
+            raise Invalid(
+                "The cursor is not one of ours. Leave it out to start from the beginning.", code="invalid_cursor"
+            )
+        found = found.filter(pk__lt=after)
+    rows = list(found.order_by("-pk")[: limit + 1])
+    more = len(rows) > limit
+    rows = rows[:limit]
+    return {"items": [as_item(row) for row in rows], "next": encode_cursor(rows[-1].pk) if more else None}
+
+
+def unknown_route(request: HttpRequest, path: str = "") -> HttpResponse:
+    """Anything below /api/ that is no operation: the one error shape as well."""
+    return answer(NotFound("There is no such call. All of them stand at /api/v1/docs."))

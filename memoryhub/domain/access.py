@@ -1,0 +1,81 @@
+"""Answers one question: may this one do this here? Pages hide what it forbids, and the server refuses it as well."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from memoryhub.errors import Forbidden
+from memoryhub.models import Role
+
+if TYPE_CHECKING:
+    from memoryhub.models import Agent, Person
+
+# The least role for each kind of action. Agents have no role: their tokens carry scopes instead, and none of those decides.
+LEAST_ROLE = {
+    "read": Role.VIEWER,
+    "edit": Role.EDITOR,
+    "decide": Role.REVIEWER,
+    "promote": Role.REVIEWER,
+    "manage": Role.OWNER,
+}
+RANK = {role: rank for rank, role in enumerate((Role.VIEWER, Role.EDITOR, Role.REVIEWER, Role.OWNER))}
+WHO_MAY = {
+    "read": "Only members read this.",
+    "edit": "Only editors, reviewers and owners change files and working memory.",
+    "decide": "Only reviewers and owners decide.",
+    "promote": "Only reviewers and owners promote.",
+    "manage": "Only owners manage people, agents, mounts, tokens and settings.",
+}
+
+
+@dataclass(frozen=True)
+class Actor:
+    """Who does something: a person in a role, an agent, the disk, or the hub itself."""
+
+    kind: str
+    id: int | None
+    name: str
+    role: str = ""
+    person: Person | None = field(default=None, compare=False, repr=False)
+    agent: Agent | None = field(default=None, compare=False, repr=False)
+
+    @classmethod
+    def of_person(cls, person: Person, role: str = "") -> Actor:
+        return cls("person", person.pk, person.username, role, person=person)
+
+    @classmethod
+    def of_agent(cls, agent: Agent) -> Actor:
+        return cls("agent", agent.pk, agent.slug, agent=agent)
+
+    @property
+    def is_person(self) -> bool:
+        return self.kind == "person"
+
+    def as_fields(self) -> dict[str, object]:
+        """For the columns of `models.ByActor`."""
+        return {"actor_kind": self.kind, "actor_id": self.id, "actor_name": self.name}
+
+
+DISK = Actor("disk", None, "disk")
+HUB = Actor("hub", None, "hub", Role.OWNER)
+
+
+def may(role: str, action: str) -> bool:
+    """Whether somebody in this role may do this kind of thing."""
+    return role in RANK and RANK[Role(role)] >= RANK[LEAST_ROLE[action]]
+
+
+def refusal(role: str, action: str) -> Forbidden:
+    if action in ("decide", "promote") and not role:
+        return Forbidden("Only people decide: an agent's token cannot approve, reject or promote.", code="people_only")
+    standing = (
+        f" You are {'an' if role[:1] in 'aeiou' else 'a'} {role} here; ask an owner of the space." if role else ""
+    )
+    return Forbidden(WHO_MAY[action] + standing)
+
+
+def require(actor: Actor, action: str) -> None:
+    """Refuses whoever may not."""
+    if not may(actor.role, action):
+        raise refusal(actor.role, action)

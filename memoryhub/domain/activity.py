@@ -1,0 +1,140 @@
+"""The append-only record of who did what. `record` alone writes it, in the transaction of what it records."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Iterator
+from datetime import date, datetime
+from typing import Any
+
+from django.db import connection
+from django.db.models import Q, QuerySet
+
+from memoryhub.domain.access import Actor
+from memoryhub.models import ActivityLine, Space
+from memoryhub.requests import current_request_id
+
+# What a person filters by: a name, and the verbs that belong to it.
+KINDS = {
+    "decisions": ("proposals.approve", "proposals.reject", "proposals.undo", "proposals.reopen"),
+    "proposals": ("proposals.",),
+    "edits": ("files.", "revisions."),
+    "layers": ("quarantine.", "working."),
+    "promotions": ("longterm.", "promotions."),
+    "people and tokens": ("people.", "agents.", "tokens."),
+    "settings": ("spaces.", "mounts.", "sources.", "policies.", "webhooks.", "templates.", "retrieval."),
+}
+
+
+class Echo:
+    """A file that hands back what is written to it, so that csv can stream."""
+
+    def write(self, value: str) -> str:
+        return value
+
+
+def record(
+    space: Space | None,
+    actor: Actor,
+    verb: str,
+    says: str,
+    thing: str = "",
+    *,
+    url: str = "",
+    adds: str = "",
+    aside: str = "",
+    path: str = "",
+    details: dict[str, Any] | None = None,
+) -> ActivityLine:
+    """Writes one line; without a transaction around it the line could outlive what it records, so that is refused."""
+    if not connection.in_atomic_block:
+        raise RuntimeError(f"activity.record({verb!r}) outside a transaction")
+    return ActivityLine.objects.create(
+        space_id=space.pk if space else 0,
+        verb=verb,
+        says=shorten(says, 200),
+        thing=shorten(thing, 300),
+        url=url if len(url) <= 1200 else "",
+        adds=shorten(adds, 600),
+        aside=shorten(aside, 100),
+        path=path[:1100],
+        details=details or {},
+        request_id=current_request_id(),
+        **actor.as_fields(),
+    )
+
+
+def shorten(text: str, limit: int) -> str:
+    text = text.replace("\x00", "")
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def lines(
+    space: Space | None,
+    *,
+    words: str = "",
+    who: str = "",
+    kind: str = "",
+    since: date | None = None,
+    until: date | None = None,
+) -> QuerySet[ActivityLine]:
+    """The lines of a space that fit the filters, newest first."""
+    found = ActivityLine.objects.within(space.pk if space else 0).order_by("-id")
+    if who in ("person", "agent", "disk"):
+        found = found.filter(actor_kind=who)
+    elif who:
+        found = found.filter(actor_name__iexact=who)
+    if kind in KINDS:
+        fits = Q()
+        for verb in KINDS[kind]:
+            fits |= Q(verb__startswith=verb)
+        found = found.filter(fits)
+    if since:
+        found = found.filter(at__date__gte=since)
+    if until:
+        found = found.filter(at__date__lte=until)
+    for word in words.split()[:8]:
+        found = found.filter(
+            Q(thing__icontains=word) | Q(path__icontains=word) | Q(adds__icontains=word) | Q(says__icontains=word)
+            | Q(actor_name__icontains=word) | Q(aside__icontains=word)
+        )  # fmt: skip
+    return found
+
+
+def as_dict(line: ActivityLine) -> dict[str, Any]:
+    return {
+        "id": line.pk,
+        "at": line.at.isoformat(),
+        "actor_kind": line.actor_kind,
+        "actor": line.actor_name,
+        "verb": line.verb,
+        "text": " ".join(part for part in (line.says, line.thing, line.adds) if part),
+        "aside": line.aside,
+        "path": line.path,
+        "details": line.details,
+        "request_id": line.request_id,
+    }
+
+
+def as_json_lines(found: Iterable[ActivityLine]) -> Iterator[str]:
+    for line in found:
+        yield json.dumps(as_dict(line), ensure_ascii=False) + "\n"
+
+
+def as_csv(found: Iterable[ActivityLine]) -> Iterator[str]:
+    """Rows for a spreadsheet; a cell that a spreadsheet would run as a formula is made plain text."""
+    columns = ["id", "at", "actor_kind", "actor", "verb", "text", "aside", "path", "request_id"]
+    writer = csv.writer(Echo())
+    yield writer.writerow(columns)
+    for line in found:
+        row = as_dict(line)
+        yield writer.writerow([harmless(row[column]) for column in columns])
+
+
+def harmless(cell: Any) -> Any:
+    return "'" + cell if isinstance(cell, str) and cell[:1] in "=+-@\t\r" else cell
+
+
+def latest(space: Space, since: datetime, limit: int = 8) -> QuerySet[ActivityLine]:
+    return ActivityLine.objects.within(space).filter(at__gte=since).order_by("-id")[:limit]

@@ -1,0 +1,74 @@
+"""What the hub counts, in Prometheus' text form. Taken from the database, so every worker answers the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from django.db import connection
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import GaugeMetricFamily
+
+GAUGES = {
+    "memoryhub_proposals": (
+        "Proposals by state",
+        "SELECT s.slug, p.state, count(*) FROM memoryhub_proposal p JOIN memoryhub_space s ON s.id = p.space_id GROUP BY 1, 2",
+        ["space", "state"],
+    ),
+    "memoryhub_oldest_pending_seconds": (
+        "Age of the oldest pending proposal",
+        "SELECT s.slug, extract(epoch FROM now() - min(p.created_at)) FROM memoryhub_proposal p "
+        "JOIN memoryhub_space s ON s.id = p.space_id WHERE p.state = 'pending' GROUP BY 1",
+        ["space"],
+    ),
+    "memoryhub_files": (
+        "Files",
+        "SELECT s.slug, count(*) FROM memoryhub_file f JOIN memoryhub_space s ON s.id = f.space_id "
+        "WHERE NOT f.is_deleted GROUP BY 1",
+        ["space"],
+    ),
+    "memoryhub_files_unwritten": (
+        "Files whose newest revision is not on disk yet",
+        "SELECT s.slug, count(*) FROM memoryhub_file f JOIN memoryhub_space s ON s.id = f.space_id "
+        "WHERE f.written_revision < f.revision GROUP BY 1",
+        ["space"],
+    ),
+    "memoryhub_working_entries": (
+        "Working entries",
+        "SELECT s.slug, count(*) FROM memoryhub_workingentry w JOIN memoryhub_space s ON s.id = w.space_id "
+        "WHERE w.expires_at > now() OR w.is_pinned GROUP BY 1",
+        ["space"],
+    ),
+    "memoryhub_longterm_entries": (
+        "Long-term entries by state",
+        "SELECT s.slug, e.state, count(*) FROM memoryhub_longtermentry e JOIN memoryhub_space s ON s.id = e.space_id GROUP BY 1, 2",
+        ["space", "state"],
+    ),
+    "memoryhub_prompts_delivered": (
+        "Prompts delivered",
+        "SELECT s.slug, coalesce(sum(d.count), 0) FROM memoryhub_delivery d JOIN memoryhub_space s ON s.id = d.space_id GROUP BY 1",
+        ["space"],
+    ),
+    "memoryhub_jobs": (
+        "Jobs by state",
+        "SELECT kind, state, count(*) FROM memoryhub_job GROUP BY 1, 2",
+        ["kind", "state"],
+    ),
+}
+
+
+class FromDatabase:
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        with connection.cursor() as cursor:
+            for name, (help_text, sql, labels) in GAUGES.items():
+                gauge = GaugeMetricFamily(name, help_text, labels=labels)
+                cursor.execute(sql)
+                for *values, figure in cursor.fetchall():
+                    gauge.add_metric([str(value) for value in values], float(figure))
+                yield gauge
+
+
+def exposition() -> bytes:
+    """The text that Prometheus fetches."""
+    registry = CollectorRegistry()
+    registry.register(FromDatabase())  # type: ignore[arg-type]
+    return generate_latest(registry)

@@ -1,0 +1,111 @@
+"""Around every request: its id, the security headers, who was seen, and refusals turned into a page, a part or JSON."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from django.conf import settings
+from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.db import InterfaceError, OperationalError
+from django.http import Http404, HttpRequest, HttpResponse
+
+from memoryhub import requests
+from memoryhub.domain import people
+from memoryhub.errors import Forbidden, HubError, Invalid, NotFound, TooLarge, Unavailable
+
+View = Callable[[HttpRequest], HttpResponse]
+log = logging.getLogger("memoryhub")
+
+CSP = "; ".join(
+    [
+        "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "font-src 'self'", "connect-src 'self'",
+        "form-action 'self'", "frame-ancestors 'none'", "base-uri 'none'", "manifest-src 'self'",
+    ]
+)  # fmt: skip
+# The page that tries the API out draws its icons from data: addresses.
+CSP_DOCS = CSP.replace("img-src 'self'", "img-src 'self' data:")
+
+
+def request_ids(get_response: View) -> View:
+    def handle(request: HttpRequest) -> HttpResponse:
+        request.id = requests.begin(request.headers.get("X-Request-Id"))
+        response = get_response(request)
+        response.headers["X-Request-Id"] = request.id
+        return response
+
+    return handle
+
+
+def security_headers(get_response: View) -> View:
+    def handle(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        docs = request.path == "/api/v1/docs"
+        response.headers.setdefault("Content-Security-Policy", CSP_DOCS if docs else CSP)
+        response.headers.setdefault("X-Frame-Options", "DENY")
+        response.headers.setdefault("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
+        if not request.path.startswith(settings.STATIC_URL):
+            response.headers.setdefault("Cache-Control", "private, no-store")
+        return response
+
+    return handle
+
+
+def seen(get_response: View) -> View:
+    """Keeps 'last seen' of the signed-in browser, at most once a minute and never on what a page fetches by itself."""
+
+    def handle(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        session = getattr(request, "session", None)
+        if session is not None and session.accessed and session.session_key and not request.htmx:
+            user = getattr(request, "user", None)
+            if user is not None and user.is_authenticated:
+                people.note_seen(session.session_key, address_of(request))
+        return response
+
+    return handle
+
+
+def address_of(request: HttpRequest) -> str | None:
+    return requests.client_address(request.META, trust_proxy=settings.BEHIND_TLS)
+
+
+def refusals(get_response: View) -> View:
+    """Innermost, so that a refusal raised by a view still gets the session, the messages and the headers."""
+
+    def handle(request: HttpRequest) -> HttpResponse:
+        return get_response(request)
+
+    def process_exception(request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        if request.path.startswith("/api/"):
+            return None  # django-ninja's handlers have the same errors
+        error = as_refusal(exception)
+        if error is None:
+            return None
+        from memoryhub.web.errors import refuse
+
+        return refuse(request, error)
+
+    handle.process_exception = process_exception  # type: ignore[attr-defined]
+    return handle
+
+
+def as_refusal(exception: BaseException) -> HubError | None:
+    """The one place where foreign exceptions become our own; None for what is a bug."""
+    match exception:
+        case HubError():
+            return exception
+        case Http404():
+            return NotFound("Nothing here, or not yours. The address may be old, or belong to a space you are not in.")
+        case PermissionDenied():
+            return Forbidden(str(exception) or "That is not for your role.")
+        case RequestDataTooBig():
+            return TooLarge("The request is larger than 8 MiB. Send less at once.")
+        case SuspiciousOperation():
+            return Invalid("The request is not well formed.", code="bad_request")
+        case OperationalError() | InterfaceError():
+            log.warning("database: %s", str(exception).strip().splitlines()[0] if str(exception).strip() else exception)
+            return Unavailable(
+                "The database is away. Nothing was changed; try again in a moment.", code="database_away"
+            )
+    return None

@@ -1,0 +1,30 @@
+"""The nouns, one module each. Large tables carry plain ids instead of foreign keys, so that they can be partitioned by space."""
+
+from .activity import ActivityLine
+from .agents import Agent, Scope, Token
+from .base import ByActor, Scoped
+from .files import Editing, File, Mount, Policy, PolicyRule, Revision, Source, SourceChange
+from .jobs import Job
+from .layers import (
+    Chunk,
+    Embedding,
+    EntryRevision,
+    LexemeCount,
+    LongtermEntry,
+    Record,
+    RecordState,
+    SavedQuery,
+    WorkingEntry,
+)
+from .people import FailedTry, Person, SignIn, SignInLink
+from .prompts import AgentChange, Delivery, DialectTemplate, PromptText
+from .proposals import Proposal, ProposalComment, Webhook, WebhookNotice
+from .spaces import Membership, Role, Space
+
+__all__ = [
+    "ActivityLine", "Agent", "AgentChange", "ByActor", "Chunk", "Delivery", "DialectTemplate", "Editing", "Embedding",
+    "EntryRevision", "FailedTry", "File", "Job", "LexemeCount", "LongtermEntry", "Membership", "Mount", "Person", "Policy",
+    "PolicyRule", "PromptText", "Proposal", "ProposalComment", "Record", "RecordState", "Revision", "Role", "SavedQuery",
+    "Scope", "Scoped", "SignIn", "SignInLink", "Source", "SourceChange", "Space", "Token", "Webhook", "WebhookNotice",
+    "WorkingEntry",
+]  # fmt: skip

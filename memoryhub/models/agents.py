@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.utils import timezone
+
+from .base import Scoped
+from .spaces import Space, slug_rule
+
+
+class Scope(models.TextChoices):
+    """What a token is good for. None of them decides: only people do."""
+
+    PROMPT = "prompt"
+    FILES = "files"
+    PROPOSE = "propose"
+    INGEST = "ingest"
+    RETRIEVE = "retrieve"
+
+
+class Agent(models.Model):
+    """An AI agent in a space: how its prompt is wrapped, and what stands in it besides memory."""
+
+    space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="agents")
+    slug = models.CharField(max_length=64, validators=[slug_rule])
+    name = models.CharField(max_length=100)
+    description = models.CharField(max_length=500, blank=True)
+    dialect = models.CharField(max_length=64, default="hub")
+    system_prompt = models.TextField(blank=True)
+    persona = models.TextField(blank=True)
+    is_on = models.BooleanField(default=True)  # off: its tokens are refused
+    memory_is_on = models.BooleanField(default=True)  # off: it gets its base prompt alone
+    template = models.TextField(blank=True)  # its own, with one {agent_memory} slot
+    budget = models.PositiveIntegerField(null=True, blank=True)  # tokens
+    gives_way = ArrayField(
+        models.CharField(max_length=16), default=list, blank=True
+    )  # the order in which parts are cut
+    reported = models.JSONField(default=dict, blank=True)  # library and version, as its client said
+    created_at = models.DateTimeField(default=timezone.now)
+    seen_at = models.DateTimeField(null=True)
+
+    objects = Scoped.as_manager()
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [models.UniqueConstraint(fields=["space", "slug"], name="one_agent_slug")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Token(models.Model):
+    """A key to the API for one agent, or for one person in one space. The secret is shown once; only its digest stays."""
+
+    space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="tokens")
+    agent = models.ForeignKey(Agent, null=True, on_delete=models.CASCADE, related_name="tokens")
+    person = models.ForeignKey("memoryhub.Person", null=True, on_delete=models.CASCADE, related_name="tokens")
+    label = models.CharField(max_length=100, blank=True)
+    prefix = models.CharField(max_length=90)  # what logs and pages show: mh_forge_1Bc4
+    digest = models.CharField(max_length=64, unique=True)  # SHA-256 of the whole token
+    scopes = ArrayField(models.CharField(max_length=16), default=list)
+    made_by = models.CharField(max_length=150, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True)
+    used_at = models.DateTimeField(null=True)
+    used_from = models.GenericIPAddressField(null=True)
+
+    objects = Scoped.as_manager()
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(agent__isnull=True) ^ models.Q(person__isnull=True), name="token_of_agent_or_person"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.prefix}…"
+
+    @property
+    def state(self) -> str:
+        if self.revoked_at:
+            return "revoked"
+        if self.expires_at and self.expires_at <= timezone.now():
+            return "expired"
+        return "active"

@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+from django.db import models
+from django.utils import timezone
+
+from .agents import Agent
+from .base import ByActor, Scoped
+from .spaces import Space
+
+
+class Policy(models.TextChoices):
+    """What happens to a write by an agent."""
+
+    TRUSTED = "trusted"
+    REVIEW = "review"
+    READ_ONLY = "read_only"
+
+
+class Mount(models.Model):
+    """A virtual prefix on a store. The longest prefix wins, whole segments only."""
+
+    class Store(models.TextChoices):
+        FILESYSTEM = "filesystem"
+        DATABASE = "database"
+        THREAD = "thread"
+
+    space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="mounts")
+    prefix = models.CharField(max_length=1024)  # "/memories/", or a text such as "~/.deepagents/"
+    store = models.CharField(max_length=10, choices=Store, default=Store.DATABASE)
+    directory = models.CharField(max_length=4096, blank=True)
+    policy = models.CharField(max_length=9, choices=Policy, default=Policy.REVIEW)
+    problem = models.CharField(max_length=300, blank=True)  # why its directory cannot be read just now
+    created_at = models.DateTimeField(default=timezone.now)
+
+    objects = Scoped.as_manager()
+
+    class Meta:
+        ordering = ["prefix"]
+        constraints = [models.UniqueConstraint(fields=["space", "prefix"], name="one_prefix")]
+
+
+class PolicyRule(models.Model):
+    """An exception to a mount's policy: for a path pattern, for one agent, under conditions. The first that fits counts."""
+
+    space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="policy_rules")
+    position = models.IntegerField(default=0)
+    pattern = models.CharField(max_length=1024)
+    agent = models.ForeignKey(Agent, null=True, blank=True, on_delete=models.CASCADE, related_name="policy_rules")
+    policy = models.CharField(max_length=9, choices=Policy)
+    # A trusting rule may be conditional: at most so many characters added, and no finding of any detector.
+    max_added = models.PositiveIntegerField(null=True, blank=True)
+    unless_findings = models.BooleanField(default=False)
+    reviewers = models.PositiveSmallIntegerField(default=1)
+    is_on = models.BooleanField(default=True)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    objects = Scoped.as_manager()
+
+    class Meta:
+        ordering = ["position", "pk"]
+
+
+class File(models.Model):
+    """A virtual path. What it says now is its newest revision; what lies on disk may lag behind, and says so."""
+
+    space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="files")
+    path = models.CharField(max_length=1024)
+    thread_id = models.CharField(max_length=200, blank=True)  # of files in a thread store
+    revision = models.BigIntegerField(default=0)  # number of the newest
+    is_deleted = models.BooleanField(default=False)
+    size = models.BigIntegerField(default=0)
+    sha256 = models.CharField(max_length=64, blank=True)  # of the newest revision's bytes
+    author_kind = models.CharField(max_length=8, blank=True)
+    author_name = models.CharField(max_length=150, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    modified_at = models.DateTimeField(default=timezone.now)
+    used_at = models.DateTimeField(default=timezone.now)  # thread files go after 24 hours without use
+    # What the hub knows of the disk (promise 4).
+    written_revision = models.BigIntegerField(null=True)  # the revision that was last put there; null: never
+    written_sha256 = models.CharField(max_length=64, blank=True)  # of the bytes that lie there as far as we know
+    stat = models.JSONField(null=True)  # mtime_ns, size, inode of those bytes
+    problem = models.CharField(max_length=300, blank=True)  # why it is not written or cannot be read
+
+    objects = Scoped.as_manager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["space", "path", "thread_id"], name="one_file_per_path")]
+        indexes = [
+            models.Index(fields=["space", "modified_at"], name="file_modified"),
+            models.Index(
+                fields=["space", "id"],
+                condition=models.Q(written_revision__lt=models.F("revision")) | ~models.Q(problem=""),
+                name="file_unwritten",
+            ),
+        ]
+
+
+class Revision(ByActor):
+    """The whole text of a file at one moment, kept as bytes. Never changed; a restore is a new one."""
+
+    space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="revisions")
+    file = models.ForeignKey(File, on_delete=models.CASCADE, related_name="revisions", db_index=False)
+    number = models.BigIntegerField()
+    kind = models.CharField(max_length=8, default="write")  # create write edit delete move restore
+    path = models.CharField(max_length=1024)  # as it was called then
+    content = models.BinaryField(default=b"")
+    size = models.BigIntegerField(default=0)
+    sha256 = models.CharField(max_length=64)
+    is_deleted = models.BooleanField(default=False)
+    added = models.IntegerField(default=0)  # lines
+    removed = models.IntegerField(default=0)
+    reason = models.CharField(max_length=1000, blank=True)
+    proposal = models.BigIntegerField(null=True)  # number of the proposal that brought it
+    restored_from = models.BigIntegerField(null=True)
+    moved_from = models.CharField(max_length=1024, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    objects = Scoped.as_manager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["space", "file", "number"], name="one_revision_number")]
+        indexes = [
+            models.Index(fields=["space", "created_at"], name="revision_created"),
+            models.Index(fields=["space", "file", "created_at"], name="revision_at"),
+        ]
+
+
+class Source(models.Model):
+    """A virtual path that is injected into prompts, in order: for the whole space, or for one agent instead."""
+
+    space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="sources")
+    agent = models.ForeignKey(Agent, null=True, blank=True, on_delete=models.CASCADE, related_name="sources")
+    path = models.CharField(max_length=1024)
+    position = models.IntegerField(default=0)
+    is_on = models.BooleanField(default=True)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    objects = Scoped.as_manager()
+
+    class Meta:
+        ordering = ["position", "pk"]
+
+
+class SourceChange(ByActor):
+    """The whole ordered list after each change of it, so that a prompt of the past can be told exactly."""
+
+    space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="+")
+    agent_key = models.BigIntegerField(default=0)  # 0: the space's list
+    sources = models.JSONField(default=list)  # [{"path", "is_on"}]
+    created_at = models.DateTimeField(default=timezone.now)
+
+    objects = Scoped.as_manager()
+
+    class Meta:
+        indexes = [models.Index(fields=["space", "agent_key", "created_at"], name="source_change_at")]
+
+
+class Editing(models.Model):
+    """Somebody has this file open in the editor: shown to the others, forgotten after a minute of silence."""
+
+    space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="+")
+    path = models.CharField(max_length=1024)
+    person = models.ForeignKey("memoryhub.Person", on_delete=models.CASCADE, related_name="+")
+    seen_at = models.DateTimeField(default=timezone.now)
+
+    objects = Scoped.as_manager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["space", "path", "person"], name="one_editing")]

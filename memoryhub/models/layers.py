@@ -1,0 +1,205 @@
+from __future__ import annotations
+
+from django.contrib.postgres.indexes import GinIndex
+from django.contrib.postgres.search import SearchVectorField
+from django.db import models
+from django.utils import timezone
+from pgvector.django import HalfVectorField
+
+from .agents import Agent
+from .base import ByActor, Scoped
+from .spaces import Space
+
+
+class Record(models.Model):
+    """What an agent said, raw and for good. No foreign key leaves it; a trigger refuses UPDATE and DELETE."""
+
+    class NodeKind(models.TextChoices):
+        AGENT = "agent"
+        FACT_CHECK = "fact_check"
+        MEMORY_RETRIEVAL = "memory_retrieval"
+
+    space_id = models.BigIntegerField()
+    agent_id = models.BigIntegerField(null=True)
+    agent_name = models.CharField(max_length=150)
+    session_id = models.CharField(max_length=200)
+    node_id = models.CharField(max_length=200)
+    node_kind = models.CharField(max_length=16, choices=NodeKind)
+    scope = models.CharField(max_length=5, default="group")
+    content = models.TextField()
+    sha256 = models.CharField(max_length=64)
+    metadata = models.JSONField(default=dict)
+    findings = models.JSONField(default=list)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    objects = Scoped.as_manager()
+
+    class Meta:
+        db_table = '"quarantine"."record"'
+        indexes = [
+            models.Index(fields=["space_id", "-id"], name="record_space"),
+            models.Index(fields=["space_id", "session_id", "id"], name="record_session"),
+            models.Index(fields=["space_id", "agent_id", "-id"], name="record_agent"),
+            models.Index(fields=["space_id", "created_at"], name="record_created"),
+        ]
+
+
+class RecordState(ByActor):
+    """Each state a record went through; the newest counts, and carries `is_newest`."""
+
+    HELD, ADMITTED, PROMOTED, DISCARDED = "held", "admitted", "promoted", "discarded"
+
+    space_id = models.BigIntegerField()
+    record_id = models.BigIntegerField()
+    state = models.CharField(max_length=9)
+    is_newest = models.BooleanField(default=True)
+    reason = models.CharField(max_length=500, blank=True)
+    working_id = models.BigIntegerField(null=True)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    objects = Scoped.as_manager()
+
+    class Meta:
+        db_table = '"quarantine"."state"'
+        indexes = [
+            models.Index(fields=["space_id", "record_id", "-id"], name="state_record"),
+            models.Index(
+                fields=["space_id", "state", "-record_id"], condition=models.Q(is_newest=True), name="state_newest"
+            ),
+        ]
+
+
+class WorkingEntry(models.Model):
+    """Admitted output: for 24 hours, the newest 50 of its group."""
+
+    space_id = models.BigIntegerField()
+    agent_id = models.BigIntegerField(null=True)  # whose it is, where scope is "agent"
+    agent_name = models.CharField(max_length=150, blank=True)
+    scope = models.CharField(max_length=5, default="group")
+    content = models.TextField()
+    metadata = models.JSONField(default=dict)
+    findings = models.JSONField(default=list)
+    record_id = models.BigIntegerField(null=True)
+    session_id = models.CharField(max_length=200, blank=True)
+    is_pinned = models.BooleanField(default=False)
+    created_at = models.DateTimeField(default=timezone.now)
+    expires_at = models.DateTimeField()
+
+    objects = Scoped.as_manager()
+
+    class Meta:
+        indexes = [models.Index(fields=["space_id", "-id"], name="working_newest")]
+
+
+class LongtermEntry(ByActor):
+    """Promoted knowledge; the actor is who promoted it."""
+
+    space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="entries")
+    number = models.BigIntegerField()  # L-312
+    content = models.TextField()
+    scope = models.CharField(max_length=5, default="group")
+    agent = models.ForeignKey(Agent, null=True, on_delete=models.SET_NULL, related_name="entries")
+    revision = models.IntegerField(default=1)
+    state = models.CharField(max_length=8, default="active")  # active retired waiting (for the embedder)
+    record_id = models.BigIntegerField(null=True)
+    session_id = models.CharField(max_length=200, blank=True)
+    proposal = models.BigIntegerField(null=True)
+    reason = models.CharField(max_length=2000, blank=True)
+    metadata = models.JSONField(default=dict)
+    review_by = models.DateField(null=True, blank=True)
+    checked_at = models.DateTimeField(null=True)
+    checked_by = models.CharField(max_length=150, blank=True)
+    retired_at = models.DateTimeField(null=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    modified_at = models.DateTimeField(default=timezone.now)
+
+    objects = Scoped.as_manager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["space", "number"], name="one_entry_number")]
+        indexes = [
+            models.Index(fields=["space", "state", "-id"], name="entry_state"),
+            models.Index(fields=["space", "review_by"], name="entry_review"),
+        ]
+
+
+class EntryRevision(ByActor):
+    """What a long-term entry said and was, after each change."""
+
+    space_id = models.BigIntegerField()
+    entry_id = models.BigIntegerField()
+    number = models.IntegerField()
+    content = models.TextField()
+    state = models.CharField(max_length=8, default="active")
+    reason = models.CharField(max_length=500, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    objects = Scoped.as_manager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["space_id", "entry_id", "number"], name="one_entry_revision")]
+
+
+class Chunk(models.Model):
+    """A piece of an entry, at most 500 characters, overlapping its neighbour by 50. Live ones only; wide rows stay apart from vectors."""
+
+    space_id = models.BigIntegerField()
+    entry_id = models.BigIntegerField()
+    scope = models.CharField(max_length=5, default="group")
+    agent_id = models.BigIntegerField(null=True)
+    position = models.IntegerField()
+    start = models.IntegerField()  # character offsets into the entry's content
+    end = models.IntegerField()
+    text = models.TextField()
+    words = SearchVectorField(null=True)
+    length = models.IntegerField(default=0)  # lexemes, for BM25
+
+    objects = Scoped.as_manager()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["space_id", "entry_id", "position"], name="chunk_entry"),
+            GinIndex(fields=["words"], name="chunk_words"),
+        ]
+
+
+class Embedding(models.Model):
+    """A chunk's vector under one embedder: narrow rows, clustered by space."""
+
+    space_id = models.BigIntegerField()
+    chunk_id = models.BigIntegerField()
+    embedded_by = models.CharField(max_length=100)
+    agent_id = models.BigIntegerField(null=True)  # of chunks in one agent's scope
+    vector = HalfVectorField()
+
+    objects = Scoped.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["space_id", "embedded_by", "chunk_id"], name="one_vector_per_embedder")
+        ]
+
+
+class LexemeCount(models.Model):
+    """In how many chunks of a space a lexeme stands: BM25 needs it."""
+
+    space_id = models.BigIntegerField()
+    lexeme = models.CharField(max_length=500)
+    chunks = models.BigIntegerField(default=0)
+
+    objects = Scoped.as_manager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["space_id", "lexeme"], name="one_lexeme")]
+
+
+class SavedQuery(models.Model):
+    """A query with the answer it should find: a check that runs after each change of embedder."""
+
+    space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="saved_queries")
+    query = models.CharField(max_length=1000)
+    expects = models.JSONField(default=list)  # entry numbers
+    last_result = models.JSONField(default=dict)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    objects = Scoped.as_manager()

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
+from django.core.validators import RegexValidator
+from django.db import models
+from django.utils import timezone
+
+name_rule = RegexValidator(r"^[\w.@+-]{1,64}$", "Use letters, digits and . @ + - _ (64 at most).")
+
+
+class PersonManager(BaseUserManager):
+    def get_by_natural_key(self, username: str) -> Person:
+        return self.get(username__iexact=username)
+
+
+class Person(AbstractBaseUser):
+    """Somebody who signs in. What they may do follows from their role in each space."""
+
+    username = models.CharField(max_length=64, unique=True, validators=[name_rule])
+    email = models.EmailField(blank=True)
+    is_active = models.BooleanField(default=True)
+    # The owner of the hub: the one-time link of each start signs them in; they may make spaces.
+    is_hub_owner = models.BooleanField(default=False)
+    last_space = models.ForeignKey(
+        "memoryhub.Space", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    # Things chosen for oneself: theme, density.
+    preferences = models.JSONField(default=dict, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    USERNAME_FIELD = "username"
+    EMAIL_FIELD = "email"
+    REQUIRED_FIELDS: list[str] = []
+    objects = PersonManager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(models.functions.Lower("username"), name="one_username")]
+
+    def __str__(self) -> str:
+        return self.username
+
+
+class SignInLink(models.Model):
+    """A link that signs one person in once, within 15 minutes; only its digest is kept."""
+
+    person = models.ForeignKey(Person, on_delete=models.CASCADE, related_name="links")
+    digest = models.CharField(max_length=64, unique=True)
+    leads_to = models.CharField(max_length=200, blank=True)
+    made_by = models.CharField(max_length=150, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    expires_at = models.DateTimeField()
+    used_at = models.DateTimeField(null=True)
+
+
+class SignIn(models.Model):
+    """One signed-in browser of a person, so that it can be seen and ended by itself."""
+
+    person = models.ForeignKey(Person, on_delete=models.CASCADE, related_name="sign_ins")
+    session_key = models.CharField(max_length=40, unique=True)
+    address = models.GenericIPAddressField(null=True)
+    browser = models.CharField(max_length=300, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    seen_at = models.DateTimeField(default=timezone.now)
+
+
+class FailedTry(models.Model):
+    """Failed sign-ins of one name or one address: after five of them the next must wait."""
+
+    key = models.CharField(max_length=100, unique=True)
+    failures = models.IntegerField(default=0)
+    last_at = models.DateTimeField(default=timezone.now)
+    blocked_until = models.DateTimeField(null=True)

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+from django.db import models
+from django.utils import timezone
+
+from .base import ByActor, Scoped
+
+
+class DialectTemplate(models.Model):
+    """The template text of a framework, as data: where it came from, its size and its sha256. `space_id` 0 serves every space."""
+
+    space_id = models.BigIntegerField(default=0)
+    family = models.CharField(max_length=32)
+    form = models.CharField(max_length=64)  # deepagents/0.6.3
+    version = models.CharField(max_length=32)
+    text = models.TextField()
+    sha256 = models.CharField(max_length=64)
+    came_from = models.CharField(max_length=200)  # installed library, wheel, or an agent's client
+    is_known = models.BooleanField(default=False)  # size and sha256 are the published ones
+    created_at = models.DateTimeField(default=timezone.now)
+
+    objects = Scoped.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["space_id", "family", "version", "sha256"], name="one_template_text")
+        ]
+
+
+class PromptText(models.Model):
+    """A distinct text that was handed out, kept once."""
+
+    space_id = models.BigIntegerField()
+    sha256 = models.CharField(max_length=64)
+    text = models.BinaryField()
+    tokens = models.IntegerField(default=0)
+    parts = models.JSONField(default=list)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    objects = Scoped.as_manager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["space_id", "sha256"], name="one_prompt_text")]
+
+
+class Delivery(models.Model):
+    """Which agent, on which thread, got which prompt, when first, when last, and how often."""
+
+    space_id = models.BigIntegerField()
+    agent_id = models.BigIntegerField()
+    thread_id = models.CharField(max_length=200, blank=True)
+    sha256 = models.CharField(max_length=64)
+    dialect = models.CharField(max_length=64, blank=True)
+    revisions = models.JSONField(default=dict)  # path: revision
+    first_at = models.DateTimeField(default=timezone.now)
+    last_at = models.DateTimeField(default=timezone.now)
+    count = models.BigIntegerField(default=1)
+
+    objects = Scoped.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["space_id", "agent_id", "thread_id", "sha256"], name="one_delivery")
+        ]
+        indexes = [
+            models.Index(fields=["space_id", "agent_id", "-last_at"], name="delivery_last"),
+            models.Index(fields=["last_at"], name="delivery_old"),
+        ]
+
+
+class AgentChange(ByActor):
+    """What of an agent stands in its prompt (base prompt, persona, dialect, switches), after each change of it."""
+
+    space_id = models.BigIntegerField()
+    agent_id = models.BigIntegerField()
+    values = models.JSONField(default=dict)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    objects = Scoped.as_manager()
+
+    class Meta:
+        indexes = [models.Index(fields=["space_id", "agent_id", "created_at"], name="agent_change_at")]

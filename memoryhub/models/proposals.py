@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+from django.db import models
+from django.utils import timezone
+
+from .agents import Agent
+from .base import ByActor, Scoped
+from .spaces import Space
+
+
+class Proposal(models.Model):
+    """A change an agent asked for, waiting for a person. `change` is what was asked; the result is computed when looked at."""
+
+    class State(models.TextChoices):
+        PENDING = "pending"
+        APPROVED = "approved"
+        REJECTED = "rejected"
+        WITHDRAWN = "withdrawn"
+        OUTDATED = "outdated"
+        EXPIRED = "expired"
+
+    class Kind(models.TextChoices):
+        EDIT = "edit"  # change: old_string, new_string, replace_all
+        WRITE = "write"  # content: the whole text
+        INSERT = "insert"  # change: line, text
+        DELETE = "delete"
+        MOVE = "move"  # change: to
+        PROMOTION = "promotion"  # content: the digest; change: scope, record_id, session_id
+
+    space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="proposals")
+    number = models.BigIntegerField()
+    state = models.CharField(max_length=9, choices=State, default=State.PENDING)
+    kind = models.CharField(max_length=9, choices=Kind)
+    path = models.CharField(max_length=1024, blank=True)
+    change = models.JSONField(default=dict)
+    content = models.BinaryField(null=True)
+    # A digest of agent, kind, path and change: the same write again while pending gets the same number.
+    same_as = models.CharField(max_length=64)
+    agent = models.ForeignKey(Agent, null=True, on_delete=models.SET_NULL, related_name="proposals")
+    agent_name = models.CharField(max_length=150)
+    thread_id = models.CharField(max_length=200, blank=True)
+    tool_call_id = models.CharField(max_length=200, blank=True)
+    reason = models.CharField(max_length=2000, blank=True)
+    base_revision = models.BigIntegerField(null=True)
+    base_sha256 = models.CharField(max_length=64, blank=True)
+    stacked_on = models.BigIntegerField(null=True)  # number of the pending proposal it builds on
+    findings = models.JSONField(default=list)
+    risk = models.PositiveSmallIntegerField(default=0)  # 0 low, 1 mid, 2 high
+    reviewers = models.PositiveSmallIntegerField(default=1)
+    approvals = models.JSONField(default=list)  # of the first of two reviewers: who, when, sha256
+    created_at = models.DateTimeField(default=timezone.now)
+    updated_at = models.DateTimeField(default=timezone.now)
+    expires_at = models.DateTimeField(null=True)
+    decided_at = models.DateTimeField(null=True)
+    decided_by_id = models.BigIntegerField(null=True)
+    decided_by_name = models.CharField(max_length=150, blank=True)
+    note = models.CharField(max_length=2000, blank=True)
+    with_edits = models.BooleanField(default=False)
+    applied_revision = models.BigIntegerField(null=True)
+    undone_revision = models.BigIntegerField(null=True)
+    entry_number = models.BigIntegerField(null=True)  # the long-term entry a promotion became
+
+    objects = Scoped.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["space", "number"], name="one_proposal_number"),
+            models.UniqueConstraint(
+                fields=["space", "same_as"], condition=models.Q(state="pending"), name="one_pending_of_a_kind"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["space", "state", "-risk", "created_at"], name="proposal_inbox"),
+            models.Index(fields=["space", "state", "number"], name="proposal_state"),
+            models.Index(fields=["space", "path", "state"], name="proposal_path"),
+            models.Index(fields=["space", "agent", "state"], name="proposal_agent"),
+        ]
+
+
+class ProposalComment(ByActor):
+    space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="+")
+    proposal = models.ForeignKey(Proposal, on_delete=models.CASCADE, related_name="comments")
+    text = models.CharField(max_length=4000)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    objects = Scoped.as_manager()
+
+    class Meta:
+        ordering = ["created_at", "pk"]
+
+
+class Webhook(models.Model):
+    """An address that is told of proposals and decisions; each notice is signed with its secret."""
+
+    space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="webhooks")
+    url = models.URLField(max_length=500)
+    secret = models.CharField(max_length=100)
+    shape = models.CharField(max_length=8, default="hub", choices=[("hub", "hub"), ("slack", "slack")])
+    events = models.JSONField(default=list)
+    is_on = models.BooleanField(default=True)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    objects = Scoped.as_manager()
+
+
+class WebhookNotice(models.Model):
+    space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="+")
+    webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="notices")
+    event = models.CharField(max_length=64)
+    body = models.JSONField(default=dict)
+    tries = models.IntegerField(default=0)
+    status = models.IntegerField(null=True)
+    error = models.CharField(max_length=300, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    delivered_at = models.DateTimeField(null=True)
+
+    objects = Scoped.as_manager()
+
+    class Meta:
+        indexes = [models.Index(fields=["space", "webhook", "-id"], name="webhook_notice")]

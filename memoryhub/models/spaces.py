@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+from django.core.validators import RegexValidator
+from django.db import models
+from django.utils import timezone
+
+from .base import Scoped
+
+slug_rule = RegexValidator(r"^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$", "Use small letters, digits and hyphens.")
+
+
+class Role(models.TextChoices):
+    VIEWER = "viewer"
+    EDITOR = "editor"
+    REVIEWER = "reviewer"
+    OWNER = "owner"
+
+
+class Space(models.Model):
+    """A team's or project's memory. `revision` rises in the transaction of every change that a prompt may show."""
+
+    slug = models.CharField(max_length=64, unique=True, validators=[slug_rule])
+    name = models.CharField(max_length=100)
+    description = models.CharField(max_length=500, blank=True)
+    is_demo = models.BooleanField(default=False)
+    revision = models.BigIntegerField(default=1)
+    last_proposal = models.BigIntegerField(default=0)  # proposals and entries count per space
+    last_entry = models.BigIntegerField(default=0)
+    # What a space chose for itself; every key and its default stand in domain/spaces.py.
+    settings = models.JSONField(default=dict)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def get_absolute_url(self) -> str:
+        return f"/s/{self.slug}/"
+
+
+class Membership(models.Model):
+    space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="memberships")
+    person = models.ForeignKey("memoryhub.Person", on_delete=models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=8, choices=Role)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    objects = Scoped.as_manager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["space", "person"], name="one_membership")]
+
+    def __str__(self) -> str:
+        return f"{self.person_id} in {self.space_id}: {self.role}"

@@ -1,0 +1,208 @@
+"""Environment in, Django out. Every variable the hub reads is read here, through `env`, and stands in the README's table."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+from memoryhub import datadir, postgres
+
+PACKAGE = Path(__file__).resolve().parent
+BASE_DIR = PACKAGE.parent
+TRUE, FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
+
+
+def env(name: str, default: str = "", allowed: tuple[str, ...] = ()) -> str:
+    """The variable's value; a value outside `allowed` stops the start with the name and what is allowed."""
+    value = os.environ.get(name, default).strip() or default
+    if allowed and value not in allowed:
+        raise ImproperlyConfigured(f"{name} is {value!r}; allowed is one of: {', '.join(allowed)}.")
+    return value
+
+
+def env_bool(name: str, default: bool = False) -> bool:
+    value = os.environ.get(name, "true" if default else "false").strip().lower()
+    if value not in TRUE | FALSE:
+        raise ImproperlyConfigured(f"{name} is {value!r}; allowed is true or false.")
+    return value in TRUE
+
+
+def secret_key(data_dir: Path) -> str:
+    """From the environment, else made once and kept in the data directory, readable by its owner alone."""
+    if given := env("SECRET_KEY"):
+        if len(given) < 32:
+            raise ImproperlyConfigured("SECRET_KEY is too short; allowed is 32 characters or more.")
+        return given
+    kept = data_dir / "secret_key"
+    try:
+        return kept.read_text().strip()
+    except FileNotFoundError:
+        pass
+    made = secrets.token_urlsafe(48)
+    try:
+        data_dir.mkdir(parents=True, exist_ok=True)
+        # Exclusive: of two processes starting at once, both use the key of the first.
+        with os.fdopen(os.open(kept, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as f:
+            f.write(made)
+    except FileExistsError:
+        return kept.read_text().strip()
+    except OSError:
+        return made  # a command that needs no data directory still runs; `up` refuses an unwritable one by name
+    return made
+
+
+def database(url: str, data_dir: Path, pgbouncer: bool) -> dict[str, Any]:
+    """The one database: the embedded server of the data directory, or the one that DATABASE_URL names."""
+    config: dict[str, Any] = parse_database_url(url) if url else dict(postgres.address(data_dir))
+    options = {"prepare_threshold": None if pgbouncer else 5, "connect_timeout": 5, **config.pop("OPTIONS", {})}
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "CONN_MAX_AGE": None,  # one connection per worker for its whole life
+        "CONN_HEALTH_CHECKS": True,
+        "DISABLE_SERVER_SIDE_CURSORS": pgbouncer,
+        **config,
+        "OPTIONS": options,
+    }
+
+
+def parse_database_url(url: str) -> dict[str, Any]:
+    parts = urlsplit(url)
+    if parts.scheme not in {"postgres", "postgresql"} or not parts.path.strip("/"):
+        raise ImproperlyConfigured(
+            "DATABASE_URL is not understood; allowed is postgresql://user:password@host:5432/name."
+        )
+    query = dict(parse_qsl(parts.query))
+    return {
+        "NAME": unquote(parts.path.lstrip("/")),
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": query.pop("host", None) or unquote(parts.hostname or ""),
+        "PORT": str(parts.port or query.pop("port", "") or ""),
+        "OPTIONS": query,
+    }
+
+
+DEBUG = env_bool("DEBUG")
+DATA_DIR = Path(env("MEMORYHUB_DATA_DIR") or datadir.default_data_dir()).expanduser().absolute()
+SECRET_KEY = secret_key(DATA_DIR)
+ALLOWED_HOSTS = [h.strip() for h in env("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]").split(",") if h.strip()]
+BEHIND_TLS = env_bool("MEMORYHUB_BEHIND_TLS")
+PGBOUNCER = env_bool("MEMORYHUB_PGBOUNCER")
+EMBEDDER = env("MEMORYHUB_EMBEDDER", "wordllama", ("wordllama", "openai_endpoint", "hashing"))
+EMBEDDER_URL = env("MEMORYHUB_EMBEDDER_URL")
+EMBEDDER_KEY = env("MEMORYHUB_EMBEDDER_KEY")
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "django_htmx",
+    "ninja",
+    "memoryhub",
+]
+MIDDLEWARE = [
+    "memoryhub.middleware.request_ids",
+    "memoryhub.middleware.security_headers",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.middleware.gzip.GZipMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "memoryhub.middleware.seen",
+    "memoryhub.middleware.refusals",
+]
+ROOT_URLCONF = "memoryhub.urls"
+WSGI_APPLICATION = "memoryhub.wsgi.application"
+
+
+def packaged(name: str) -> Path:
+    """A top-level folder of the tree; inside an installed wheel it lies within the package."""
+    return BASE_DIR / name if (BASE_DIR / "manage.py").exists() else PACKAGE / f"_{name}"
+
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [packaged("templates")],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "memoryhub.web.context.page",
+            ],
+            "builtins": ["memoryhub.templatetags.hub", "django_htmx.templatetags.django_htmx"],
+        },
+    }
+]
+DATABASES = {"default": database(env("DATABASE_URL"), DATA_DIR, PGBOUNCER)}
+
+AUTH_USER_MODEL = "memoryhub.Person"
+LOGIN_URL = "/login/"
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+]
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+USE_I18N = False
+STATIC_URL = "/static/"
+STATICFILES_DIRS = [packaged("static")]
+STATIC_ROOT = DATA_DIR / "static"
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+}
+# `memoryhub up` collects and compresses into STATIC_ROOT; anything else (tests, manage.py) serves straight from the tree.
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = DEBUG
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
+FILE_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
+
+SESSION_COOKIE_AGE = 30 * 24 * 3600
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_NAME = "memoryhub_session"
+CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_HTTPONLY = True
+CSRF_COOKIE_NAME = "memoryhub_csrf"
+CSRF_FAILURE_VIEW = "memoryhub.web.errors.csrf"
+CSRF_TRUSTED_ORIGINS = [f"https://{h.lstrip('.')}" for h in ALLOWED_HOSTS if BEHIND_TLS and h != "*"]
+X_FRAME_OPTIONS = "DENY"
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+if BEHIND_TLS:
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    SECURE_HSTS_SECONDS = 365 * 24 * 3600
+    SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
+    SECURE_SSL_REDIRECT = False  # the proxy's work; health checks reach us in plain HTTP
+
+MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "filters": {"tokens": {"()": "memoryhub.requests.HideTokens"}},
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["tokens"]}},
+    "root": {"handlers": ["stderr"], "level": "WARNING"},
+    "loggers": {"memoryhub": {"level": "INFO"}, "django.request": {"level": "ERROR"}},
+}

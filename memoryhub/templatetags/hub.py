@@ -1,0 +1,136 @@
+"""Small words that templates need everywhere: glyphs, times in words, numbers in columns."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from django import template
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+
+register = template.Library()
+WORDS = {"person": "person", "agent": "agent", "disk": "disk", "hub": "hub", "import": "import"}
+ACTOR_GLYPHS = {"person": "person", "agent": "agent", "disk": "disk", "hub": "overview", "import": "down"}
+
+
+@register.simple_tag
+def g(name: str, label: str = "", css: str = "") -> SafeString:
+    """A glyph of the sprite; with a label it speaks, without one it is decoration."""
+    css = f"g {css}".strip()
+    if label:
+        return format_html(
+            '<svg class="{}" role="img" aria-label="{}" viewBox="0 0 16 16"><use href="#{}"/></svg>', css, label, name
+        )
+    return format_html('<svg class="{}" aria-hidden="true" viewBox="0 0 16 16"><use href="#{}"/></svg>', css, name)
+
+
+@register.simple_tag
+def actor_glyph(kind: str) -> SafeString:
+    return g(ACTOR_GLYPHS.get(kind, "dot"), WORDS.get(kind, kind))
+
+
+@register.simple_tag
+def who(kind: str, name: str) -> SafeString:
+    """A glyph and a name: authors have no colour, the glyph carries its word for screen readers."""
+    return format_html('<span class="who">{}{}</span>', actor_glyph(kind), name)
+
+
+def in_words(seconds: float) -> str:
+    """A length of time, as one says it: 11 s, 38 min, 3 h, 2 d."""
+    seconds = max(0, int(seconds))
+    for limit, size, unit in ((60, 1, "s"), (3600, 60, "min"), (86_400, 3600, "h"), (86_400 * 60, 86_400, "d")):
+        if seconds < limit:
+            return f"{seconds // size} {unit}"
+    return f"{seconds // (86_400 * 30)} months" if seconds < 86_400 * 730 else f"{seconds // (86_400 * 365)} years"
+
+
+def exactly(moment: datetime) -> str:
+    return timezone.localtime(moment).strftime("%A %-d %B %Y, %H:%M:%S %Z")
+
+
+def as_time(moment: datetime, text: str, css: str = "") -> SafeString:
+    return format_html(
+        '<time class="{}" datetime="{}" title="{}">{}</time>', css, moment.isoformat(), exactly(moment), text
+    )
+
+
+@register.simple_tag
+def ago(moment: datetime | None, css: str = "", suffix: str = "ago") -> SafeString:
+    """How long ago, with the exact time on hover."""
+    if moment is None:
+        return mark_safe('<span class="dim">never</span>')
+    seconds = (timezone.now() - moment).total_seconds()
+    text = "just now" if seconds < 5 else f"{in_words(seconds)} {suffix}".strip()
+    return as_time(moment, text, css)
+
+
+@register.simple_tag
+def until(moment: datetime | None, css: str = "") -> SafeString:
+    if moment is None:
+        return mark_safe('<span class="dim">never</span>')
+    seconds = (moment - timezone.now()).total_seconds()
+    return as_time(moment, "now" if seconds <= 0 else f"in {in_words(seconds)}", css)
+
+
+@register.simple_tag
+def clock(moment: datetime) -> SafeString:
+    """The time of day, with the whole moment on hover."""
+    return as_time(moment, timezone.localtime(moment).strftime("%H:%M"))
+
+
+@register.filter
+def day(moment: datetime | date) -> str:
+    """Today, yesterday, or the weekday and date."""
+    as_date = timezone.localtime(moment).date() if isinstance(moment, datetime) else moment
+    today = timezone.localdate()
+    text = as_date.strftime("%A %-d %B") + ("" if as_date.year == today.year else f" {as_date.year}")
+    if as_date == today:
+        return f"Today, {text}"
+    return f"Yesterday, {text}" if as_date == today - timedelta(days=1) else text
+
+
+@register.filter
+def thousands(number: Any) -> str:
+    return f"{int(number or 0):,}"
+
+
+@register.simple_tag
+def plural(number: int, one: str, many: str = "") -> str:
+    """1 file, 2 files, 1,204 files."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+@register.filter
+def size(number: int | None) -> str:
+    number = int(number or 0)
+    if number < 1024:
+        return f"{number} B"
+    return f"{number / 1024:.1f} kB" if number < 1024 * 1024 else f"{number / 1024 / 1024:.1f} MB"
+
+
+@register.filter
+def may(role: str, action: str) -> bool:
+    from memoryhub.domain.access import may as allowed
+
+    return allowed(role, action)
+
+
+@register.simple_tag(takes_context=True)
+def query(context: dict[str, Any], **changes: Any) -> str:
+    """This page's address with some of its query changed; None or empty takes a key away."""
+    params = context["request"].GET.copy()
+    for key, value in changes.items():
+        params.pop(key, None)
+        if value not in (None, ""):
+            params[key] = value
+    return "?" + params.urlencode()
+
+
+@register.simple_tag(takes_context=True)
+def current(context: dict[str, Any], *prefixes: str) -> SafeString:
+    """aria-current for the navigation entry of the page one is on."""
+    match = context["request"].resolver_match
+    name = match.url_name if match and match.url_name else ""
+    return mark_safe(' aria-current="page"') if any(name.startswith(prefix) for prefix in prefixes) else mark_safe("")

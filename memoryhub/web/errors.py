@@ -1,0 +1,87 @@
+"""Refusals as a person sees them: what happened, and what to do now."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+
+from memoryhub.errors import Forbidden, HubError, NotFound
+from memoryhub.requests import current_request_id
+
+TITLES = {
+    401: "Please sign in",
+    403: "Not for your role",
+    404: "Nothing here, or not yours",
+    405: "Not in this way",
+    409: "It changed since you looked",
+    412: "It changed since you looked",
+    413: "Too large",
+    422: "That does not work yet",
+    429: "Slow down a little",
+    500: "Something broke on our side",
+    503: "Away for a moment",
+}
+GLYPHS = {403: "lock", 404: "search", 409: "warn", 412: "warn", 413: "warn", 422: "info", 429: "clock", 503: "retry"}
+ADVICE = {
+    403: "Ask an owner of the space if you need this.",
+    404: "Look the address over, or search.",
+    409: "Nothing was written. Look again, then decide.",
+    413: "Nothing was saved. Make it smaller and send it again.",
+    422: "Nothing was changed. Mend it and send it again.",
+    429: "Nothing was lost. Wait, then try again.",
+    500: "Nothing half done was kept. If it happens again, tell whoever runs this hub the number of the request.",
+    503: "Nothing was changed. Try again in a moment.",
+}
+
+
+def refuse(request: HttpRequest, error: HubError) -> HttpResponse:
+    """A refusal in the form the caller can use: JSON, a part for htmx, or a page."""
+    if wants_json(request):
+        return JsonResponse(error.as_json(), status=error.status)
+    context = {
+        "error": error,
+        "status": error.status,
+        "title": TITLES.get(error.status, "That did not work"),
+        "glyph": GLYPHS.get(error.status, "warn"),
+        "advice": ADVICE.get(error.status, ""),
+        "request_id": current_request_id(),
+    }
+    htmx = getattr(request, "htmx", None)
+    template = "errors/_part.html" if htmx and not htmx.boosted else "errors/page.html"
+    response = render(request, template, context, status=error.status)
+    if wait := error.details.get("retry_after"):
+        response["Retry-After"] = str(wait)
+    if template.endswith("_part.html"):
+        # A part goes to the notice area of whichever page asked, not into the place of what it tried to change.
+        response["HX-Retarget"], response["HX-Reswap"] = "#notices", "innerHTML"
+    return response
+
+
+def wants_json(request: HttpRequest) -> bool:
+    return request.path.startswith("/api/")
+
+
+def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    return refuse(request, NotFound("The address may be old, or belong to a space you are not in."))
+
+
+def broken(request: HttpRequest) -> HttpResponse:
+    """After a bug: as little machinery as possible, since it may be what broke."""
+    if wants_json(request):
+        error = HubError(f"Something broke on our side. Tell whoever runs this hub the request {current_request_id()}.")
+        return JsonResponse(error.as_json(), status=500)
+    context = {"title": TITLES[500], "advice": ADVICE[500], "request_id": current_request_id()}
+    return render(None, "errors/broken.html", context, status=500)
+
+
+def csrf(request: HttpRequest, reason: str = "") -> HttpResponse:
+    sentence = "This page was open for too long, or cookies are off. Go back, reload the page and send it again."
+    return refuse(request, Forbidden(sentence, code="csrf"))
+
+
+def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    return HttpResponse(
+        "This address is not served here. ALLOWED_HOSTS names the ones that are.\n",
+        status=400,
+        content_type="text/plain",
+    )

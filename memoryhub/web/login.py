@@ -1,0 +1,79 @@
+"""Signing in and out: by a link that works once, or by name and password."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth import login, logout
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_POST
+
+from memoryhub.domain import people
+from memoryhub.errors import HubError
+from memoryhub.middleware import address_of
+from memoryhub.models import Person
+from memoryhub.web.doors import public
+
+
+def sign_in(request: HttpRequest, person: Person) -> None:
+    """Starts a fresh session, which its owner then sees in the list of theirs."""
+    login(request, person, backend="django.contrib.auth.backends.ModelBackend")
+    if not request.session.session_key:
+        request.session.save()
+    people.note_sign_in(person, request.session.session_key, address_of(request), request.headers.get("User-Agent", ""))
+
+
+def safe_next(request: HttpRequest, fallback: str = "/") -> str:
+    """Where to go on to: an address of this hub, nothing else."""
+    wanted = request.POST.get("next") or request.GET.get("next") or fallback
+    local = url_has_allowed_host_and_scheme(
+        wanted, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+    )
+    return wanted if local else fallback
+
+
+@public
+@sensitive_post_parameters("password")
+def page(request: HttpRequest) -> HttpResponse:
+    if request.user.is_authenticated and request.method == "GET":
+        return redirect(safe_next(request))
+    context = {"next": safe_next(request), "username": request.POST.get("username", "")[:64]}
+    if request.method != "POST":
+        return render(request, "login/page.html", context)
+    try:
+        person = people.check_password(
+            request.POST.get("username", ""), request.POST.get("password", ""), address_of(request)
+        )
+    except HubError as error:
+        status = 429 if error.status == 429 else 422
+        response = render(request, "login/page.html", {**context, "error": error}, status=status)
+        if wait := error.details.get("retry_after"):
+            response["Retry-After"] = str(wait)
+        return response
+    sign_in(request, person)
+    return redirect(safe_next(request))
+
+
+@public
+def once(request: HttpRequest, secret: str) -> HttpResponse:
+    """Opening the link signs in. (Printed in a terminal, it must work by one click; it dies with that click.)"""
+    if request.method == "HEAD":
+        return HttpResponse()  # a mail scanner's look must not spend it
+    try:
+        link = people.use_link(secret)
+    except HubError as error:
+        return render(request, "login/spent.html", {"error": error}, status=error.status)
+    sign_in(request, link.person)
+    return redirect(link.leads_to or "/")
+
+
+@public
+@require_POST
+def leave(request: HttpRequest) -> HttpResponse:
+    if request.user.is_authenticated and request.session.session_key:
+        request.user.sign_ins.filter(session_key=request.session.session_key).delete()
+    logout(request)
+    messages.success(request, "You are signed out.")
+    return redirect("login.page")

@@ -1,0 +1,147 @@
+"""The API's ground floor: who calls, one shape of refusal, limits, the document."""
+
+import json
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from memoryhub.domain import agents, people, spaces, tokens
+from memoryhub.domain.access import HUB, Actor
+from memoryhub.models import Membership, Token
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def space():
+    return spaces.create(HUB, "books")
+
+
+@pytest.fixture
+def forge(space):
+    return agents.create(space, HUB, "forge")
+
+
+def call(client, secret, path="/api/v1/me", **more):
+    return client.get(path, headers={"Authorization": f"Bearer {secret}", **more})
+
+
+def test_a_token_says_what_it_stands_for(client, space, forge):
+    token, secret = tokens.create(space, HUB, agent=forge, scopes=["prompt"])
+    answer = call(client, secret)
+    assert answer.status_code == 200
+    assert answer.json() == {
+        "space": "books", "agent": "forge", "person": None, "role": None, "scopes": ["prompt"], "token": str(token),
+        "expires_at": None,
+    }  # fmt: skip
+    assert secret.startswith("mh_forge_")
+    assert secret not in str(token)
+
+
+def test_a_person_has_the_role_of_the_space(client, space):
+    rk = people.create(HUB, "rk")
+    spaces.add_member(space, HUB, rk, "reviewer")
+    _, secret = tokens.create(space, Actor.of_person(rk, "reviewer"), person=rk)
+    assert call(client, secret).json()["role"] == "reviewer"
+    Membership.objects.all().delete()
+    assert call(client, secret).status_code == 401
+
+
+def test_only_the_digest_is_kept_and_use_is_noted_once_a_minute(client, space, forge):
+    token, secret = tokens.create(space, HUB, agent=forge)
+    call(client, secret)
+    token.refresh_from_db()
+    assert secret not in json.dumps({k: str(v) for k, v in vars(token).items()})
+    first, address = token.used_at, token.used_from
+    assert first is not None and address == "127.0.0.1"
+    call(client, secret)
+    token.refresh_from_db()
+    assert token.used_at == first
+
+
+@pytest.mark.parametrize("header", [None, "", "Bearer", "Bearer mh_x_1", "Basic abc", "Bearer mh_forge_\x00"])
+def test_without_a_valid_token_the_answer_is_401(client, header):
+    answer = client.get("/api/v1/me", headers={"Authorization": header} if header is not None else {})
+    assert answer.status_code == 401
+    assert answer.json()["error"]["code"] == "unauthenticated"
+    assert answer["WWW-Authenticate"] == "Bearer"
+
+
+def test_revoked_and_expired_tokens_say_so_by_their_prefix(client, space, forge):
+    token, secret = tokens.create(space, HUB, agent=forge)
+    tokens.revoke(token, HUB)
+    refused = call(client, secret)
+    assert refused.status_code == 401
+    assert "revoked" in refused.json()["error"]["message"]
+    assert secret not in refused.content.decode()
+    token, secret = tokens.create(space, HUB, agent=forge, expires_at=timezone.now() + timedelta(days=1))
+    Token.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    assert call(client, secret).status_code == 401
+
+
+def test_rotating_ends_the_old_token(client, space, forge):
+    token, secret = tokens.create(space, HUB, agent=forge, scopes=["prompt"])
+    new, new_secret = tokens.rotate(token, HUB)
+    assert call(client, secret).status_code == 401
+    assert call(client, new_secret).json()["scopes"] == ["prompt"]
+    assert new.label == token.label
+
+
+def test_an_agent_switched_off_is_refused(client, space, forge):
+    _, secret = tokens.create(space, HUB, agent=forge)
+    agents.change(forge, HUB, is_on=False)
+    assert (call(client, secret).status_code, call(client, secret).json()["error"]["code"]) == (403, "agent_off")
+
+
+def test_every_answer_carries_the_request_id(client, space, forge):
+    assert client.get("/api/v1/me", headers={"X-Request-Id": "abcdef-123456"})["X-Request-Id"] == "abcdef-123456"
+    made = client.get("/api/v1/me", headers={"X-Request-Id": "<script>"})["X-Request-Id"]
+    assert made.isalnum() and len(made) == 16
+
+
+@pytest.mark.parametrize("path", ["/api/", "/api/v1/nothing", "/api/v2/me", "/api/v1/me/"])
+def test_an_unknown_call_has_the_one_error_shape(client, path):
+    answer = client.get(path)
+    assert answer.status_code == 404
+    assert answer.json()["error"]["code"] == "not_found"
+
+
+def test_the_document_and_its_page_are_served_from_here(client):
+    document = client.get("/api/v1/openapi.json").json()
+    assert document["paths"]["/api/v1/me"]["get"]["responses"].keys() >= {"200", "401", "403", "422"}
+    page = client.get("/api/v1/docs")
+    assert page.status_code == 200
+    assert (
+        "http://" not in page.content.decode().replace("http://www.w3.org", "")
+        and "https://" not in page.content.decode()
+    )
+
+
+def test_cursors_that_are_not_ours_are_refused():
+    from memoryhub.api.ground import decode_cursor, encode_cursor
+    from memoryhub.errors import Invalid
+
+    assert decode_cursor(encode_cursor(42)) == 42
+    with pytest.raises(Invalid):
+        decode_cursor("%%%")
+
+
+@pytest.mark.parametrize(("path", "status"), [("/healthz", 200), ("/readyz", 200), ("/metrics", 200)])
+def test_health(client, path, status):
+    assert client.get(path).status_code == status
+
+
+def test_metrics_are_for_this_machine_or_an_owner(client, space, forge):
+    assert client.get("/metrics", REMOTE_ADDR="10.1.1.1").status_code == 403
+    assert client.get("/metrics", headers={"X-Forwarded-For": "1.2.3.4"}).status_code == 403
+    _, secret = tokens.create(space, HUB, agent=forge)
+    assert (
+        client.get("/metrics", REMOTE_ADDR="10.1.1.1", headers={"Authorization": f"Bearer {secret}"}).status_code == 403
+    )
+    rk = people.create(HUB, "rk")
+    spaces.add_member(space, HUB, rk, "owner")
+    _, secret = tokens.create(space, HUB, person=rk)
+    answer = client.get("/metrics", REMOTE_ADDR="10.1.1.1", headers={"Authorization": f"Bearer {secret}"})
+    assert answer.status_code == 200
+    assert b"memoryhub_jobs" in answer.content

@@ -1,0 +1,89 @@
+import csv
+import io
+import json
+
+import pytest
+from django.db import DatabaseError, connection, transaction
+
+from memoryhub.domain import activity, people, spaces
+from memoryhub.domain.access import DISK, HUB, Actor
+from memoryhub.models import ActivityLine
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def space():
+    return spaces.create(HUB, "books", "Books")
+
+
+def write(space, says="changed", thing="/memories/AGENTS.md", **more):
+    with transaction.atomic():
+        return activity.record(space, DISK, "files.sync", says, thing, **more)
+
+
+def test_a_line_says_who_did_what(space):
+    line = write(space, path="/memories/AGENTS.md", aside="revision 2")
+    assert (line.actor_kind, line.says, line.thing, line.aside) == (
+        "disk",
+        "changed",
+        "/memories/AGENTS.md",
+        "revision 2",
+    )
+
+
+def test_lines_are_filtered_by_who_what_words_and_day(space):
+    owner = Actor.of_person(people.create(HUB, "rk"), "owner")
+    spaces.rename(space, owner, "Ledger")
+    write(space)
+    assert [line.verb for line in activity.lines(space)] == ["files.sync", "spaces.rename", "spaces.create"]
+    assert [line.verb for line in activity.lines(space, who="disk")] == ["files.sync"]
+    assert [line.verb for line in activity.lines(space, who="rk")] == ["spaces.rename"]
+    assert [line.verb for line in activity.lines(space, kind="settings")] == ["spaces.rename", "spaces.create"]
+    assert [line.verb for line in activity.lines(space, words="agents.md")] == ["files.sync"]
+
+
+def test_one_space_does_not_see_the_lines_of_another(space):
+    other = spaces.create(HUB, "other")
+    write(other)
+    assert "files.sync" not in [line.verb for line in activity.lines(space)]
+
+
+@pytest.mark.parametrize(
+    "statement", ['UPDATE "activity"."line" SET says = %s', 'DELETE FROM "activity"."line" WHERE says <> %s']
+)
+def test_the_database_refuses_to_change_or_delete_a_line(space, statement):
+    write(space)
+    with pytest.raises(DatabaseError, match="append-only"), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(statement, ["nothing happened"])
+    assert ActivityLine.objects.filter(says="changed").exists()
+
+
+def test_the_one_door_lets_exactly_the_named_space_through(space):
+    other = spaces.create(HUB, "other")
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('memoryhub.erasing', %s, true)", [str(space.pk)])
+        ActivityLine.objects.within(space).delete()
+    assert not ActivityLine.objects.within(space).exists()
+    with pytest.raises(DatabaseError), transaction.atomic():
+        ActivityLine.objects.within(other).delete()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_line_outside_a_transaction_is_refused():
+    with pytest.raises(RuntimeError, match="outside a transaction"):
+        activity.record(None, HUB, "files.sync", "changed")
+
+
+def test_exports_hold_every_line_and_no_formula(space):
+    write(space, thing="=1+1")
+    found = activity.lines(space)
+    as_json = [json.loads(line) for line in activity.as_json_lines(found)]
+    assert [row["verb"] for row in as_json] == ["files.sync", "spaces.create"]
+    rows = list(csv.DictReader(io.StringIO("".join(activity.as_csv(found)))))
+    assert len(rows) == 2 and not any(row["text"].startswith("=") for row in rows)
+
+
+def test_a_text_too_long_is_shortened_instead_of_refused(space):
+    line = write(space, thing="x" * 5000, adds="y\x00" * 900)
+    assert len(line.thing) == 300 and len(line.adds) == 600 and "\x00" not in line.adds
