@@ -1,0 +1,320 @@
+"""Collects what a prompt is made of: now (one prepared statement), at a past moment, or as it would be.
+
+`prompts.assemble` is pure over what is gathered here, so that a look back, a proposal's preview and an agent's call
+differ only in who gathers.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from importlib.util import find_spec
+from typing import Any
+
+import psycopg
+from django.db import connection
+
+from memoryhub import dialects
+from memoryhub.dialects import Dialect, Entry, Ingredients, Source
+from memoryhub.domain import templates
+from memoryhub.errors import HubError
+from memoryhub.models import Agent, AgentChange, SourceChange, Space
+from memoryhub.models import Source as SourceRow
+from memoryhub.stores import paths
+from memoryhub.stores.filesystem import FilesystemStore
+
+# A space rewrites the guidelines of the hub's own dialect by writing this file: with history and gate, like any other.
+GUIDELINES_PATH = "/memories/hub-guidelines.md"
+
+
+@dataclass(frozen=True, slots=True)
+class OnDisk:
+    """Where a source lies on disk, and the mark that its text was taken at; None: it was not there."""
+
+    directory: str
+    relative: str
+    mark: tuple[int, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """The ingredients, and what tells whether they still hold."""
+
+    ingredients: Ingredients
+    disk: tuple[OnDisk, ...] = ()
+    warnings: tuple[dialects.Warn, ...] = ()
+
+
+NOW = """
+WITH own AS (
+  SELECT EXISTS (SELECT 1 FROM memoryhub_source WHERE space_id = %(space)s AND agent_id = %(agent)s) AS yes
+), listed AS (
+  SELECT s.path, row_number() OVER (ORDER BY s.position, s.id) AS n
+    FROM memoryhub_source s, own
+   WHERE s.space_id = %(space)s AND s.is_on
+     AND CASE WHEN own.yes THEN s.agent_id = %(agent)s ELSE s.agent_id IS NULL END
+  UNION ALL
+  SELECT %(guidelines)s::text, 0 WHERE %(guidelines)s::text <> ''
+)
+SELECT l.n, l.path, m.store, m.directory, m.prefix, f.stat::text, f.is_deleted, r.number, r.sha256, r.content,
+       CASE WHEN l.n IS NULL OR l.n = (SELECT min(n) FROM listed) THEN jsonb_build_object(
+         'system_prompt', a.system_prompt, 'persona', a.persona, 'memory_is_on', a.memory_is_on,
+         'template', coalesce(nullif(a.template, ''), (TEMPLATE)),
+         'budget', a.budget, 'gives_way', a.gives_way)::text END
+  FROM memoryhub_agent a
+  LEFT JOIN listed l ON true
+  LEFT JOIN LATERAL (
+    SELECT * FROM memoryhub_mount
+     WHERE space_id = %(space)s AND starts_with(l.path, prefix) ORDER BY length(prefix) DESC LIMIT 1
+  ) m ON true
+  LEFT JOIN memoryhub_file f ON f.space_id = %(space)s AND f.path = l.path
+        AND f.thread_id = CASE WHEN m.store = 'thread' THEN %(thread)s::text ELSE '' END
+  LEFT JOIN memoryhub_revision r ON r.space_id = %(space)s AND r.file_id = f.id AND r.number = f.revision
+ WHERE a.id = %(agent)s AND a.space_id = %(space)s
+ ORDER BY l.n
+""".replace("TEMPLATE", templates.CHOSEN.format(columns="t.text"))
+
+
+def prepared(sql: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    """Runs a hot statement on the connection's own cursor: Django's binds on the client and never prepares."""
+    connection.ensure_connection()
+    with psycopg.Cursor(connection.connection) as cursor:
+        return cursor.execute(sql, values, prepare=True).fetchall()
+
+
+def now(space_id: int, agent_id: int, slug: str, dialect: Dialect, *, thread: str = "") -> Gathered:
+    """What stands in this agent's prompt at this moment; sources that changed on disk are taken in first."""
+    rows = read_now(space_id, agent_id, slug, dialect, thread)
+    disk = on_disk(rows)
+    if not still(disk) and take_in(space_id, [row[1] for row in rows if row[2] == "filesystem"], thread):
+        rows = read_now(space_id, agent_id, slug, dialect, thread)
+        disk = on_disk(rows)
+    return Gathered(from_rows(rows), disk)
+
+
+def read_now(space_id: int, agent_id: int, slug: str, dialect: Dialect, thread: str) -> list[tuple[Any, ...]]:
+    values = templates.wanted(space_id, dialect.name, agent_slug=slug)
+    guidelines = GUIDELINES_PATH if dialect.family == "hub" else ""
+    return prepared(NOW, {**values, "agent": agent_id, "thread": thread, "guidelines": guidelines})
+
+
+def from_rows(rows: Sequence[tuple[Any, ...]]) -> Ingredients:
+    """The ingredients out of the rows of `NOW`."""
+    values: dict[str, Any] = {}
+    guidelines, sources = None, []
+    for n, path, store, directory, prefix, _, is_deleted, number, sha256, content, agent in rows:
+        values = values or (json.loads(agent) if agent else {})
+        if n is None:
+            continue
+        problem = why_unreadable(directory, prefix, path) if store == "filesystem" else ""
+        found = as_source(path, None if is_deleted else content, number, sha256, problem)
+        if n == 0:
+            guidelines = found.text
+        else:
+            sources.append(found)
+    return of_agent(values, tuple(sources), guidelines)
+
+
+def of_agent(values: Mapping[str, Any], sources: tuple[Source, ...], guidelines: str | None) -> Ingredients:
+    """The ingredients that an agent's own settings bring, around these sources."""
+    return Ingredients(
+        base=values.get("system_prompt") or "",
+        persona=values.get("persona") or "",
+        guidelines=guidelines,
+        template=values.get("template") or None,
+        sources=sources,
+        off=not values.get("memory_is_on", True),
+        budget=values.get("budget"),
+        cut_order=tuple(values.get("gives_way") or dialects.CUT_ORDER),
+    )
+
+
+def as_source(path: str, content: bytes | None, number: int | None, sha256: str | None, problem: str = "") -> Source:
+    """A source with its text, or with the reason why an agent would not get one."""
+    if problem:
+        return Source(path, None, problem, number, sha256)
+    if content is None:
+        return Source(path, None, dialects.MISSING)
+    data = bytes(content)
+    try:
+        return Source(path, data.decode(), "", number, sha256, len(data))
+    except UnicodeDecodeError:
+        return Source(path, None, "invalid_utf8", number, sha256, len(data))
+
+
+# Disk
+
+
+def on_disk(rows: Sequence[tuple[Any, ...]]) -> tuple[OnDisk, ...]:
+    """Where the sources of these rows lie, with the marks that belong to the texts that were read."""
+    return tuple(
+        OnDisk(directory, paths.strip(prefix, path), tuple(json.loads(mark)) if mark and not is_deleted else None)
+        for _, path, store, directory, prefix, mark, is_deleted, *_ in rows
+        if store == "filesystem"
+    )
+
+
+def still(disk: Iterable[OnDisk]) -> bool:
+    """Whether every place on disk is as it was when its text was taken."""
+    by_directory: dict[str, list[OnDisk]] = defaultdict(list)
+    for spot in disk:
+        by_directory[spot.directory].append(spot)
+    return all(same_marks(directory, spots) for directory, spots in by_directory.items())
+
+
+def same_marks(directory: str, spots: list[OnDisk]) -> bool:
+    try:
+        found = FilesystemStore(directory).stats([spot.relative for spot in spots])
+    except HubError:
+        return False
+    # A file that was touched just now has no mark yet: then it is read again.
+    return all(
+        spot.mark is None if stat is None else stat.mark is not None and tuple(stat.mark) == spot.mark
+        for spot, stat in zip(spots, found, strict=True)
+    )
+
+
+def why_unreadable(directory: str, prefix: str, path: str) -> str:
+    """The error code that a stock agent would meet at this place of the disk, or nothing."""
+    relative = paths.strip(prefix, path)
+    try:
+        stat = FilesystemStore(directory).stat(relative)
+    except HubError as error:
+        return "permission_denied" if error.status == 503 and os.path.isdir(directory) else error.code
+    if stat is None:
+        return ""
+    if stat.kind != "file":
+        return "is_directory" if stat.kind == "folder" else "not_a_file"
+    return "" if os.access(directory + relative, os.R_OK) else "permission_denied"
+
+
+def take_in(space_id: int, listed: list[str], thread: str) -> bool:
+    """Brings changes on disk in as revisions; says whether there was anything that could be taken in."""
+    if find_spec("memoryhub.domain.files") is None:
+        return False
+    from memoryhub.domain import files
+
+    files.published_many(Space.objects.get(pk=space_id), listed, thread_id=thread)
+    return True
+
+
+# A past moment
+
+THEN = """
+SELECT DISTINCT ON (r.file_id) r.path, r.is_deleted, r.number, r.sha256, r.content
+  FROM memoryhub_revision r JOIN memoryhub_file f ON f.space_id = r.space_id AND f.id = r.file_id
+ WHERE r.space_id = %(space)s AND r.created_at <= %(at)s AND f.thread_id IN ('', %(thread)s)
+   AND r.file_id IN (SELECT file_id FROM memoryhub_revision WHERE space_id = %(space)s AND path = ANY(%(paths)s))
+ ORDER BY r.file_id, r.number DESC
+"""
+
+
+def then(space_id: int, agent: Agent, dialect: Dialect, at: datetime, *, thread: str = "") -> Gathered:
+    """What stood in this agent's prompt at a past moment, from the revisions of everything that stands in it."""
+    paths = listed_then(space_id, agent.pk, at)
+    wanted = [*paths, GUIDELINES_PATH] if dialect.family == "hub" else paths
+    texts = texts_then(space_id, wanted, at, thread)
+    sources = tuple(texts.get(path) or Source(path, None, dialects.MISSING) for path in paths)
+    values, warnings = values_then(space_id, agent, at)
+    if not values.get("template"):
+        kept = templates.chosen(space_id, dialect.name, agent_slug=agent.slug, at=at)
+        values["template"] = kept.text if kept else None
+    guidelines = texts[GUIDELINES_PATH].text if GUIDELINES_PATH in texts and GUIDELINES_PATH in wanted else None
+    return Gathered(of_agent(values, sources, guidelines), warnings=tuple(warnings))
+
+
+def texts_then(space_id: int, paths: list[str], at: datetime, thread: str) -> dict[str, Source]:
+    """The newest revision of each path as of that moment; deleted and moved-away files are not among them."""
+    rows = prepared(THEN, {"space": space_id, "at": at, "paths": paths, "thread": thread})
+    return {
+        path: as_source(path, content, number, sha256)
+        for path, is_deleted, number, sha256, content in rows
+        if path in paths and not is_deleted
+    }
+
+
+def listed_then(space_id: int, agent_id: int, at: datetime) -> list[str]:
+    """The ordered source list as of that moment: the agent's own where it had one, else the space's."""
+    changes = SourceChange.objects.within(space_id)
+    for key in (agent_id, 0):
+        change = changes.filter(agent_key=key, created_at__lte=at).order_by("-created_at", "-pk").first()
+        if change and (change.sources or not key):
+            return [one["path"] for one in change.sources if one.get("is_on", True)]
+    if changes.exists():
+        return []
+    rows = SourceRow.objects.within(space_id).filter(is_on=True, created_at__lte=at).order_by("position", "pk")
+    own = [row.path for row in rows if row.agent_id == agent_id]
+    return own or [row.path for row in rows if row.agent_id is None]
+
+
+def values_then(space_id: int, agent: Agent, at: datetime) -> tuple[dict[str, Any], list[dialects.Warn]]:
+    """What the agent's own settings were; before it was made, those it was made with, and a warning."""
+    changes = AgentChange.objects.within(space_id).filter(agent_id=agent.pk).order_by("-created_at", "-pk")
+    change = changes.filter(created_at__lte=at).first()
+    if change:
+        return dict(change.values), []
+    first = changes.last()
+    said = f"{agent.name} was made on {agent.created_at:%Y-%m-%d at %H:%M} UTC; before that it got no prompt."
+    return dict(first.values) if first else {}, [dialects.Warn("before_agent", None, said)]
+
+
+# Working and long-term memory
+
+
+def remembered(
+    space: Space, agent: Agent, query: str, at: datetime | None
+) -> tuple[tuple[Entry, ...], tuple[Entry, ...]]:
+    """What retrieval finds for this query: newest working entries, then long-term pieces."""
+    if find_spec("memoryhub.domain.retrieval") is None:
+        return (), ()
+    from memoryhub.domain import retrieval
+
+    items = retrieval.retrieve(space, query, agent=agent)
+    found = [item for item in items if at is None or item.created_at <= at]
+    hot = tuple(as_entry(item) for item in found if item.source == "hot")
+    return hot, tuple(as_entry(item) for item in found if item.source == "cold")
+
+
+def as_entry(item: Any) -> Entry:
+    own = getattr(item, "scope", "group") == "agent"
+    return Entry(item.id, item.content, item.created_at, item.score, own)
+
+
+def with_memory(gathered: Gathered, space: Space, agent: Agent, query: str, at: datetime | None) -> Gathered:
+    """The same with the working and long-term memory that fits the query."""
+    working, longterm = remembered(space, agent, query, at)
+    warnings = gathered.warnings
+    if at:
+        said = (
+            "Working memory lasts a day and long-term memory is searched as it is today: both may have shown more then."
+        )
+        warnings += (dialects.Warn("memory_of_today", None, said),)
+    return replace(
+        gathered, ingredients=replace(gathered.ingredients, working=working, longterm=longterm), warnings=warnings
+    )
+
+
+def asked_for(ingredients: Ingredients, system_prompt: str | None, task: str) -> Ingredients:
+    """The ingredients of one call: its own base prompt in place of the agent's, and its task."""
+    base = ingredients.base if system_prompt is None else system_prompt
+    return replace(ingredients, base=base, task=task)
+
+
+# As it would be
+
+
+def supposed(gathered: Gathered, changes: Mapping[str, bytes | None]) -> Gathered:
+    """The same with these texts in place of what stands there; None: the file would be gone."""
+    kept = gathered.ingredients
+    sources = tuple(
+        as_source(source.path, changes[source.path], None, None) if source.path in changes else source
+        for source in kept.sources
+    )
+    guidelines = kept.guidelines
+    if GUIDELINES_PATH in changes:
+        guidelines = as_source(GUIDELINES_PATH, changes[GUIDELINES_PATH], None, None).text
+    return replace(gathered, ingredients=replace(kept, sources=sources, guidelines=guidelines))

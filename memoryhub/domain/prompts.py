@@ -1,0 +1,241 @@
+"""The exact prompt of an agent: now, at a past moment, or as it would be if a change were approved."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Q
+from django.utils import timezone
+
+from memoryhub import dialects
+from memoryhub.dialects import Dialect, Part, Rendered, Source, Warn, tokens
+from memoryhub.domain import gathering
+from memoryhub.domain.gathering import Gathered
+from memoryhub.errors import Invalid, TooLarge
+from memoryhub.models import Agent, Proposal, Space
+from memoryhub.models import Source as SourceRow
+
+LONGEST_WORDS = 20_000
+LONGEST_BASE = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What somebody wants to see of an agent's prompt; empty fields mean the agent's own."""
+
+    dialect: str = ""
+    query: str = ""
+    task: str = ""
+    thread: str = ""
+    at: datetime | None = None
+    system_prompt: str | None = None
+
+    def check(self) -> Asked:
+        """The same, or a refusal that names the field."""
+        for name in ("dialect", "query", "task", "thread", "system_prompt"):
+            check_text(name, getattr(self, name) or "")
+        if self.at and self.at > timezone.now() + timedelta(minutes=1):
+            raise Invalid("at lies in the future; a prompt is known up to now.", field="at")
+        return self
+
+
+def check_text(name: str, value: str) -> None:
+    """Refuses what no prompt and no table can hold."""
+    if "\x00" in value or any("\ud800" <= sign <= "\udfff" for sign in value):
+        raise Invalid(f"{name} holds a NUL or half a character.", field=name)
+    if name == "system_prompt":
+        if len(value.encode()) > LONGEST_BASE:
+            raise TooLarge("system_prompt is larger than 1 MiB.", field=name)
+    elif len(value) > (200 if name in ("thread", "dialect") else LONGEST_WORDS):
+        raise Invalid(f"{name} is too long.", field=name)
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """The exact text, with what it was made of."""
+
+    rendered: Rendered
+    data: bytes
+    sha256: str
+    sources: tuple[dict[str, Any], ...]
+    warnings: tuple[Warn, ...]
+    pending: tuple[int, ...] = ()
+    disk: tuple[gathering.OnDisk, ...] = ()
+    budget: int | None = None
+    cut_order: tuple[str, ...] = dialects.CUT_ORDER
+
+    @property
+    def text(self) -> str:
+        return self.rendered.text
+
+    @property
+    def fragment(self) -> str:
+        return self.rendered.fragment
+
+    @property
+    def placement(self) -> str:
+        return self.rendered.placement
+
+    @property
+    def dialect(self) -> str:
+        return self.rendered.dialect.name
+
+    @property
+    def verified(self) -> bool:
+        return self.rendered.dialect.verified
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return self.rendered.parts
+
+    @property
+    def bytes(self) -> int:
+        return len(self.data)
+
+    @property
+    def tokens(self) -> int:
+        return tokens.of_bytes(len(self.data))
+
+    @property
+    def etag(self) -> str:
+        return f'"sha256-{self.sha256}"'
+
+    @property
+    def revisions(self) -> dict[str, int]:
+        """Which revision of each included file it shows."""
+        return {one["path"]: one["revision"] for one in self.sources if one["status"] == "included" and one["revision"]}
+
+
+def assemble(
+    space: Space,
+    agent: Agent,
+    *,
+    dialect: str | None = None,
+    query: str = "",
+    task: str = "",
+    thread: str = "",
+    at: datetime | None = None,
+    system_prompt: str | None = None,
+    changes: Mapping[str, bytes | None] | None = None,
+) -> Prompt:
+    """The exact prompt of this agent; `at` looks back, `changes` are files as if approved (None: gone)."""
+    asked = Asked(dialect or "", query, task, thread, at, system_prompt).check()
+    chosen = dialect_of(asked.dialect, agent)
+    gathered = gather(space, agent, chosen, asked)
+    if changes:
+        gathered = gathering.supposed(gathered, changes)
+    prompt = build(chosen, gathered, asked)
+    waiting = () if at else pending(space.pk, [one["path"] for one in prompt.sources])
+    return with_pending(prompt, waiting)
+
+
+def dialect_of(asked: str, agent: Agent) -> Dialect:
+    """The dialect that was asked for, else the agent's own; a version nobody named is the one its client reported."""
+    name = asked or agent.dialect
+    reported = agent.reported or {}
+    if "/" not in name and name == reported.get("library") and reported.get("version"):
+        name = f"{name}/{reported['version']}"
+    return dialects.resolve(name)
+
+
+def gather(space: Space, agent: Agent, dialect: Dialect, asked: Asked) -> Gathered:
+    """Everything the prompt is made of, with what retrieval finds where the dialect has a place for it."""
+    if asked.at:
+        found = gathering.then(space.pk, agent, dialect, asked.at, thread=asked.thread)
+    else:
+        found = gathering.now(space.pk, agent.pk, agent.slug, dialect, thread=asked.thread)
+    if asked.query and dialects.families()[dialect.family].retrieves and not found.ingredients.off:
+        return gathering.with_memory(found, space, agent, asked.query, asked.at)
+    return found
+
+
+def build(dialect: Dialect, gathered: Gathered, asked: Asked) -> Prompt:
+    """The prompt out of what was gathered; pure, so that a look back and an agent's call cannot differ."""
+    ingredients = gathering.asked_for(gathered.ingredients, asked.system_prompt, asked.task)
+    rendered = dialects.render(dialect, ingredients)
+    data = rendered.text.encode()
+    states = zip(ingredients.sources, rendered.statuses, strict=True)
+    return Prompt(
+        rendered=rendered,
+        data=data,
+        sha256=hashlib.sha256(data).hexdigest(),
+        sources=tuple(source_state(source, status) for source, status in states),
+        warnings=gathered.warnings + rendered.warnings,
+        disk=gathered.disk,
+        budget=ingredients.budget,
+        cut_order=ingredients.cut_order,
+    )
+
+
+def source_state(source: Source, status: str) -> dict[str, Any]:
+    return {
+        "path": source.path,
+        "status": status,
+        "revision": source.revision,
+        "sha256": source.sha256,
+        "bytes": source.size,
+    }
+
+
+def with_pending(prompt: Prompt, numbers: tuple[int, ...]) -> Prompt:
+    from dataclasses import replace
+
+    return replace(prompt, pending=numbers)
+
+
+def pending(space_id: int, paths: list[str]) -> tuple[int, ...]:
+    """The numbers of the proposals that wait for any of these paths."""
+    waiting = Proposal.objects.within(space_id).filter(state=Proposal.State.PENDING, path__in=paths)
+    return tuple(waiting.order_by("number").values_list("number", flat=True))
+
+
+def readers_of(space: Space, path: str) -> list[Agent]:
+    """The agents whose prompt shows this path: by their own list of sources, or by the space's if they have none."""
+    listed = SourceRow.objects.within(space)
+    have_own = set(listed.exclude(agent=None).values_list("agent_id", flat=True))
+    showing = set(listed.filter(path=path, is_on=True).values_list("agent_id", flat=True))
+    everyone = Agent.objects.within(space).filter(memory_is_on=True).order_by("name", "pk")
+    if path == gathering.GUIDELINES_PATH:
+        return [agent for agent in everyone if dialects.resolve(agent.dialect).family == "hub"]
+    shown = Q(pk__in=showing - {None})
+    if None in showing:
+        shown |= ~Q(pk__in=have_own)
+    return list(everyone.filter(shown))
+
+
+def first_change(before: bytes, after: bytes) -> int | None:
+    """The first byte that differs, where a provider's prompt cache breaks; None when nothing does."""
+    if before == after:
+        return None
+    low, high = 0, min(len(before), len(after))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if before[:middle] == after[:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def as_json(prompt: Prompt) -> dict[str, Any]:
+    """The prompt as the API tells it."""
+    return {
+        "dialect": prompt.dialect,
+        "verified": prompt.verified,
+        "text": prompt.text,
+        "fragment": prompt.fragment,
+        "placement": prompt.placement,
+        "sha256": prompt.sha256,
+        "bytes": prompt.bytes,
+        "tokens_estimate": prompt.tokens,
+        "sources": list(prompt.sources),
+        "parts": [
+            {"kind": part.kind, "label": part.label, "start": part.start, "end": part.end} for part in prompt.parts
+        ],
+        "warnings": [{"code": one.code, "path": one.path, "message": one.message} for one in prompt.warnings],
+        "pending": list(prompt.pending),
+    }

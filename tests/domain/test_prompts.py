@@ -1,0 +1,324 @@
+"""The exact prompt of an agent: now, back then, and as it would be."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import random
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from memoryhub.domain import agents, prompts, spaces, templates
+from memoryhub.domain.access import HUB
+from memoryhub.domain.gathering import GUIDELINES_PATH
+from memoryhub.errors import Invalid, TooLarge
+from memoryhub.models import File, Mount, Proposal, Revision, Source, SourceChange
+
+pytestmark = pytest.mark.django_db
+AGENTS, TONE = "/memories/AGENTS.md", "/memories/tone.md"
+MONDAY = datetime(2026, 11, 16, 9, tzinfo=UTC)
+
+
+@pytest.fixture
+def space():
+    made = spaces.create(HUB, "books")
+    Mount.objects.create(space=made, prefix="/memories/")
+    return made
+
+
+@pytest.fixture
+def counter(space):
+    return agents.create(space, HUB, "counter", system_prompt="Base.")
+
+
+def put(space, path, text, *, at=None, thread=""):
+    """A revision as the files room records it."""
+    data = text.encode() if isinstance(text, str) else (text or b"")
+    file, _ = File.objects.get_or_create(space=space, path=path, thread_id=thread)
+    file.revision, file.is_deleted = file.revision + 1, text is None
+    file.save()
+    return Revision.objects.create(
+        space=space, file=file, number=file.revision, path=path, content=data, size=len(data), is_deleted=text is None,
+        sha256=hashlib.sha256(data).hexdigest(), created_at=at or timezone.now(), actor_kind="person", actor_name="rk",
+    )  # fmt: skip
+
+
+def lists(space, *paths, agent=None, at=None):
+    for position, path in enumerate(paths):
+        Source.objects.create(space=space, agent=agent, path=path, position=position, created_at=at or timezone.now())
+    listed = [{"path": path, "is_on": True} for path in paths]
+    SourceChange.objects.create(
+        space=space, agent_key=agent.pk if agent else 0, sources=listed, created_at=at or timezone.now(),
+        actor_kind="person", actor_name="rk",
+    )  # fmt: skip
+
+
+def plain(space, agent, **more):
+    return prompts.assemble(space, agent, dialect="plain", **more)
+
+
+def test_it_is_made_of_base_prompt_and_sources_in_their_order(space, counter):
+    put(space, AGENTS, "one")
+    put(space, TONE, "two")
+    lists(space, TONE, AGENTS)
+    prompt = plain(space, counter)
+    assert prompt.text == "Base.\n\ntwo\n\none"
+    assert prompt.sha256 == hashlib.sha256(prompt.data).hexdigest()
+    assert prompt.etag == f'"sha256-{prompt.sha256}"'
+    assert [one["revision"] for one in prompt.sources] == [1, 1]
+    assert prompt.revisions == {TONE: 1, AGENTS: 1}
+
+
+def test_it_is_one_prepared_statement(space, counter, django_assert_num_queries):
+    put(space, AGENTS, "one")
+    lists(space, AGENTS)
+    with django_assert_num_queries(1):  # the pending proposals; what is gathered goes past Django's cursors
+        plain(space, counter)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%%WITH own AS%%'")
+        assert cursor.fetchone() == (1,)
+
+
+def test_an_agent_with_sources_of_its_own_uses_those_alone(space, counter):
+    put(space, AGENTS, "one")
+    put(space, TONE, "two")
+    lists(space, AGENTS)
+    lists(space, TONE, agent=counter)
+    other = agents.create(space, HUB, "other")
+    assert plain(space, counter).text == "Base.\n\ntwo"
+    assert plain(space, other).text == "one"
+    assert prompts.readers_of(space, AGENTS) == [other]
+    assert prompts.readers_of(space, TONE) == [counter]
+
+
+def test_a_source_that_is_missing_deleted_or_broken_never_breaks_the_others(space, counter):
+    put(space, AGENTS, "one")
+    put(space, "/memories/gone.md", None)
+    put(space, "/memories/raw.md", b"\xff\xfe")
+    lists(space, "/memories/never.md", "/memories/gone.md", "/memories/raw.md", AGENTS)
+    prompt = plain(space, counter)
+    assert prompt.text == "Base.\n\none"
+    assert [one["status"] for one in prompt.sources] == ["missing", "missing", "error", "included"]
+    assert [one.code for one in prompt.warnings] == ["source_missing", "source_missing", "invalid_utf8"]
+
+
+def test_another_space_is_never_read(space, counter):
+    other = spaces.create(HUB, "other")
+    put(other, AGENTS, "secret")
+    lists(other, AGENTS)
+    lists(space, AGENTS)
+    assert "secret" not in plain(space, counter).text
+
+
+def test_short_term_files_are_those_of_the_thread(space, counter):
+    Mount.objects.create(space=space, prefix="/short/", store="thread")
+    put(space, "/short/notes.md", "of t-1", thread="t-1")
+    lists(space, "/short/notes.md")
+    assert plain(space, counter, thread="t-1").text == "Base.\n\nof t-1"
+    assert plain(space, counter, thread="t-2").text == "Base."
+
+
+def test_base_prompt_and_task_of_one_call(space, counter):
+    put(space, AGENTS, "one")
+    lists(space, AGENTS)
+    prompt = prompts.assemble(space, counter, system_prompt="Mine.", task="Count.")
+    assert prompt.text.startswith("Mine.\n\n")
+    assert prompt.text.endswith("# Task\nCount.")
+    assert prompts.assemble(space, counter, system_prompt="").text.startswith("# What the team knows")
+
+
+def test_a_space_writes_guidelines_of_its_own_like_any_file(space, counter):
+    put(space, GUIDELINES_PATH, "# Ours <!-- since May -->")
+    assert prompts.assemble(space, counter).text == "Base.\n\n# Ours"
+    assert prompts.assemble(space, counter, changes={GUIDELINES_PATH: b"# New"}).text == "Base.\n\n# New"
+    assert [agent.slug for agent in prompts.readers_of(space, GUIDELINES_PATH)] == ["counter"]
+
+
+def test_memory_off(space, counter):
+    put(space, AGENTS, "one")
+    lists(space, AGENTS)
+    counter = agents.change(counter, HUB, memory_is_on=False)
+    prompt = prompts.assemble(space, counter, task="Count.")
+    assert prompt.text == "Base."
+    assert [one.code for one in prompt.warnings] == ["memory_off"]
+    assert prompts.readers_of(space, AGENTS) == []
+
+
+def test_the_version_its_client_reported_is_the_one_it_gets(space, counter):
+    counter = agents.report(
+        agents.change(counter, HUB, dialect="deepagents"), {"library": "deepagents", "version": "0.3.5"}
+    )
+    assert prompts.assemble(space, counter).placement == "prepend"
+    assert prompts.assemble(space, counter, dialect="deepagents/0.7.1").dialect == "deepagents/0.6.3"
+
+
+def test_proposals_that_wait_for_a_source_are_named(space, counter):
+    put(space, AGENTS, "one")
+    lists(space, AGENTS)
+    for number, path, state in ((4, AGENTS, "pending"), (5, TONE, "pending"), (6, AGENTS, "rejected")):
+        Proposal.objects.create(
+            space=space, number=number, path=path, state=state, kind="edit", same_as=str(number), agent_name="forge"
+        )
+    assert plain(space, counter).pending == (4,)
+
+
+@pytest.mark.parametrize(
+    ("asked", "refusal"),
+    [
+        ({"query": "a\x00b"}, Invalid),
+        ({"task": "\ud800"}, Invalid),
+        ({"thread": "t" * 201}, Invalid),
+        ({"dialect": "nonsense"}, Invalid),
+        ({"at": datetime(2999, 1, 1, tzinfo=UTC)}, Invalid),
+        ({"system_prompt": "x" * (1024 * 1024 + 1)}, TooLarge),
+    ],
+)
+def test_what_cannot_be_is_refused(space, counter, asked, refusal):
+    with pytest.raises(refusal):
+        prompts.assemble(space, counter, **asked)
+
+
+# As it would be
+
+
+def test_if_approved_shows_the_change_and_changes_nothing(space, counter):
+    put(space, AGENTS, "one\ntwo\n")
+    lists(space, AGENTS, TONE)
+    before = plain(space, counter)
+    after = plain(space, counter, changes={AGENTS: b"one\n2\n", TONE: b"new", "/elsewhere.md": b"x"})
+    assert after.text == "Base.\n\none\n2\n\n\nnew"
+    assert prompts.first_change(before.data, after.data) == len("Base.\n\none\n")
+    assert plain(space, counter, changes={AGENTS: None}).text == "Base."
+    assert plain(space, counter).text == before.text
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "first"),
+    [(b"", b"", None), (b"a", b"a", None), (b"", b"a", 0), (b"ab", b"a", 1), (b"abc", b"axc", 1)],
+)
+def test_the_first_byte_that_changes(before, after, first):
+    assert prompts.first_change(before, after) == first
+
+
+# Back then
+
+
+def test_time_travel_equals_a_replay_of_200_random_edits(space, counter):
+    random.seed(4)
+    paths = [f"/memories/{name}.md" for name in "abcd"]
+    counter.__class__.objects.update(created_at=MONDAY)
+    now = MONDAY
+    lists(space, *paths, at=now)
+    texts, history = {}, []
+    for _ in range(200):
+        now += timedelta(seconds=random.randint(1, 500))
+        path = random.choice(paths)
+        text = None if random.random() < 0.1 else f"text {random.random()}\n"
+        put(space, path, text, at=now)
+        texts[path] = text
+        history.append((now, "\n\n".join(texts[one] for one in paths if texts.get(one))))
+    spaces.touch(space)
+    from memoryhub.models import AgentChange
+
+    AgentChange.objects.update(created_at=MONDAY)
+    for moment, expected in history:
+        assert plain(space, counter, at=moment, system_prompt="").text == expected
+    for (moment, expected), (following, _) in itertools.pairwise(history):
+        between = moment + (following - moment) / 2
+        assert plain(space, counter, at=between, system_prompt="").text == expected
+    assert plain(space, counter, at=MONDAY, system_prompt="").text == ""
+
+
+def test_a_file_that_moved_is_where_it_was_then(space, counter):
+    put(space, AGENTS, "one", at=MONDAY)
+    file = File.objects.get()
+    file.path = TONE
+    file.save()
+    put(space, TONE, "one", at=MONDAY + timedelta(hours=1))
+    lists(space, AGENTS, at=MONDAY)
+    assert plain(space, counter, at=MONDAY + timedelta(minutes=1), system_prompt="").text == "one"
+    assert plain(space, counter, at=MONDAY + timedelta(hours=2), system_prompt="").text == ""
+
+
+def test_settings_sources_and_dialect_of_the_past(space, counter):
+    put(space, AGENTS, "one")
+    put(space, TONE, "two")
+    lists(space, AGENTS)
+    then = timezone.now()
+    agents.change(counter, HUB, system_prompt="Other.", persona="Kind.")
+    lists(space, TONE)
+    assert plain(space, counter, at=then).text == "Base.\n\none"
+    counter.refresh_from_db()
+    assert plain(space, counter).text.startswith("Other.")
+
+
+def test_before_the_agent_was_made_it_got_nothing_and_the_prompt_says_so(space, counter):
+    prompt = plain(space, counter, at=MONDAY)
+    assert "before_agent" in [one.code for one in prompt.warnings]
+
+
+# Templates
+
+TEMPLATE = "<m>{agent_memory}</m>"
+
+
+def deep(space, agent, **more):
+    return prompts.assemble(space, agent, dialect="deepagents", system_prompt="", **more)
+
+
+def test_a_template_from_any_version_serves_its_form_and_the_newer_wins(space, counter):
+    put(space, AGENTS, "one")
+    lists(space, AGENTS)
+    assert deep(space, counter).text == f"{AGENTS}\n\none"
+    templates.keep(0, HUB, "0.7.9", "<9>{agent_memory}</9>", "wheel a")
+    templates.keep(0, HUB, "0.7.10", TEMPLATE, "wheel b")
+    templates.keep(0, HUB, "0.7.2", "<2>{agent_memory}</2>", "wheel c")
+    assert deep(space, counter).text == f"<m>{AGENTS}\n\none</m>"
+    assert templates.chosen(space.pk, "deepagents/0.6.3").version == "0.7.10"
+    assert templates.all_for(space.pk).count() == 3
+
+
+def test_what_a_client_reports_counts_for_that_agent_alone(space, counter):
+    other = agents.create(space, HUB, "other")
+    templates.report(counter, "0.7.1", TEMPLATE)
+    assert deep(space, counter).text == "<m>(No memory loaded)</m>"
+    assert deep(space, other).text == "(No memory loaded)"
+
+
+def test_a_template_of_ones_own_comes_before_all(space, counter):
+    templates.keep(0, HUB, "0.7.1", TEMPLATE, "wheel")
+    counter = agents.change(counter, HUB, template="[{agent_memory}]")
+    assert deep(space, counter).text == "[(No memory loaded)]"
+
+
+def test_a_template_that_came_later_was_not_there_then(space, counter):
+    then = timezone.now()
+    templates.keep(0, HUB, "0.7.1", TEMPLATE, "wheel")
+    assert deep(space, counter, at=then).text == "(No memory loaded)"
+
+
+def test_a_new_template_makes_every_space_fresh(space):
+    before = space.revision
+    templates.keep(0, HUB, "0.7.1", TEMPLATE, "wheel")
+    space.refresh_from_db()
+    assert space.revision == before + 1
+
+
+def test_the_installed_library_is_read_without_running_it(space, counter):
+    kept = templates.import_installed()
+    assert (kept.form, kept.is_known, kept.came_from) == ("deepagents/0.6.3", True, "installed library")
+    assert len(kept.text.encode()) == 5122
+    assert "template_unknown" not in [one.code for one in deep(space, counter).warnings]
+    # The form before it shipped the same text, so it is served as well.
+    assert "template_unknown" not in [
+        one.code for one in prompts.assemble(space, counter, dialect="deepagents/0.6.2").warnings
+    ]
+
+
+def test_a_file_that_is_no_wheel_is_refused(tmp_path):
+    (tmp_path / "x.whl").write_bytes(b"no zip")
+    with pytest.raises(Invalid, match="no wheel of deepagents"):
+        templates.import_wheel(tmp_path / "x.whl")
