@@ -8,7 +8,7 @@ DIR ?=
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
+PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --no-input
 # The project's own files are used in place (editable); its build tools are in the lock file like everything else.
 PROJECT := $(PIP) --no-deps --no-build-isolation --editable .
 
