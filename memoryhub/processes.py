@@ -1,0 +1,60 @@
+"""The hub's own processes: none survives the one that started it.
+
+Linux ends a child with its parent when the child asks for it. Elsewhere each process leaves a note in the data
+directory, and the next start ends what is still there after looking that it is ours.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import sys
+from pathlib import Path
+
+PR_SET_PDEATHSIG = 1
+
+
+def die_with_parent(parent: int) -> None:
+    """Be killed when `parent` dies, however it dies; leave at once if it is dead already."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def folder(data_dir: Path) -> Path:
+    return data_dir / "processes"
+
+
+def leave_note(data_dir: Path) -> None:
+    """Write down that this process belongs to the hub of this data directory."""
+    import psutil
+
+    folder(data_dir).mkdir(exist_ok=True)
+    (folder(data_dir) / str(os.getpid())).write_text(repr(psutil.Process().create_time()))
+
+
+def end_left_over(data_dir: Path) -> None:
+    """End what an earlier hub left running: processes with a note, whose time of birth is still the one noted."""
+    # Called by the holder of hub.lock, so no living hub has notes here.
+    notes = list(folder(data_dir).glob("*"))
+    if not notes:
+        return
+    import psutil
+
+    left = []
+    for note in notes:
+        with contextlib.suppress(OSError, ValueError, psutil.Error):
+            process = psutil.Process(int(note.name))
+            if abs(process.create_time() - float(note.read_text())) < 0.01 and process.pid != os.getpid():
+                process.kill()
+                left.append(process)
+        note.unlink(missing_ok=True)
+    psutil.wait_procs(left, timeout=5)
+
+
+def forget_notes(data_dir: Path) -> None:
+    for note in folder(data_dir).glob("*"):
+        note.unlink(missing_ok=True)
