@@ -20,4 +20,5 @@ if "MEMORYHUB_TEST_RUN" not in os.environ:
 from memoryhub.settings import *  # noqa: F403
 
 TEST_DATA_DIR = Path(os.environ["MEMORYHUB_TEST_RUN"])
+(TEST_DATA_DIR / "static").mkdir(exist_ok=True)  # `memoryhub up` collects into it; tests are served from the tree
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

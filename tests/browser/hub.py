@@ -1,17 +1,26 @@
-"""A hub of its own for a browser to look at: a temporary data directory, the demo in it, served from this process."""
+"""A hub of its own for a browser to look at: a temporary data directory, the demo in it, served from this process.
+
+    python -m tests.browser.hub
+
+serves one until its input ends, and prints a line of JSON: its address, its space, a sign-in link for each role.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import importlib.util
+import json
 import os
+import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+ROOT = Path(__file__).resolve().parents[2]
 ROLES = ("owner", "reviewer", "editor", "viewer")
 
 
@@ -19,6 +28,7 @@ ROLES = ("owner", "reviewer", "editor", "viewer")
 class Hub:
     url: str
     space: str
+    links: dict[str, str] = field(default_factory=dict)
 
     def sign_in_link(self, role: str = "owner") -> str:
         """An address that signs the person of this role in, once."""
@@ -118,3 +128,28 @@ def person_with(slug: str, role: str) -> Any:
     person = people.create(HUB, f"the-{role}")
     spaces.add_member(space, HUB, person, role)
     return person
+
+
+@contextlib.contextmanager
+def in_a_process(*, debug: bool = False) -> Iterator[Hub]:
+    """The same in a process of its own, for tests: their settings and their database are others."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("MEMORYHUB_", "DJANGO_"))}
+    command = [sys.executable, "-m", "tests.browser.hub", *(["--debug"] if debug else [])]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment, cwd=ROOT
+    ) as process:
+        assert process.stdin and process.stdout
+        line = process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"the hub for the browser did not start (exit {process.wait()})")
+        try:
+            yield Hub(**json.loads(line))
+        finally:
+            process.stdin.close()
+
+
+if __name__ == "__main__":
+    with running(debug="--debug" in sys.argv) as serving_hub:
+        made_links = {role: serving_hub.sign_in_link(role) for role in ROLES}
+        print(json.dumps({"url": serving_hub.url, "space": serving_hub.space, "links": made_links}), flush=True)
+        sys.stdin.read()

@@ -1,0 +1,116 @@
+"""Browser tests: Playwright on the system's Chromium, against the hub that pytest-django serves from this process.
+
+`page` is a fresh browser window, `space` an empty space named Ledgerline, `sign_in_as("reviewer")` signs `page` in as
+a member of it. A test fails when a page it saw broke the content security policy or threw in a script.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.db import connections
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from tests import chromium
+
+# Playwright's event loop runs in the thread of the tests, where Django would refuse to touch the database.
+os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+WIDE, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
+# A refusal that a test provokes (422, 409, …) is told by the browser like this; it is no fault of the page.
+EXPECTED = ("Failed to load resource", "Response Status Error Code")
+
+
+# Of the package, not the session: tests of other rooms on the same worker want the thread's event loop to themselves.
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium.path(), args=chromium.ARGUMENTS)
+        yield browser
+        browser.close()
+        # Django keeps connections of code inside an event loop apart; nobody else would close these.
+        connections.close_all()
+
+
+@pytest.fixture
+def complaints() -> Iterator[list[str]]:
+    """What the browser says about the pages of this test; at its end there must be nothing."""
+    heard: list[str] = []
+    yield heard
+    assert heard == []
+
+
+@pytest.fixture
+def new_page(browser: Browser, live_server: Any, complaints: list[str]) -> Iterator[Callable[..., Page]]:
+    """Opens another window: `new_page(viewport=PHONE, color_scheme="dark", java_script_enabled=False)`."""
+    contexts: list[BrowserContext] = []
+
+    def open_window(**options: Any) -> Page:
+        options = {"base_url": live_server.url, "viewport": WIDE, "reduced_motion": "reduce", **options}
+        contexts.append(browser.new_context(**options))
+        contexts[-1].set_default_timeout(10_000)
+        window = contexts[-1].new_page()
+        listen(window, complaints)
+        return window
+
+    yield open_window
+    for context in contexts:
+        context.close()
+
+
+def listen(window: Page, complaints: list[str]) -> None:
+    def heard(said: Any) -> None:
+        if said.type in ("error", "warning") and not said.text.startswith(EXPECTED):
+            complaints.append(f"{window.url}: {said.text}")
+
+    window.on("console", heard)
+    window.on("pageerror", lambda error: complaints.append(f"{window.url}: {error}"))
+
+
+@pytest.fixture
+def page(new_page: Callable[..., Page]) -> Page:
+    return new_page()
+
+
+@pytest.fixture
+def space(transactional_db: None) -> Any:
+    from memoryhub.domain import spaces
+    from memoryhub.domain.access import HUB
+
+    return spaces.create(HUB, "ledger", "Ledgerline")
+
+
+@pytest.fixture
+def member(space: Any) -> Callable[[str], Any]:
+    """The person who is `role` in `space`, made when first asked for; their name is their role."""
+
+    def find(role: str) -> Any:
+        from memoryhub.domain import people, spaces
+        from memoryhub.domain.access import HUB
+
+        found = spaces.members(space).filter(role=role).first()
+        if found:
+            return found.person
+        person = people.create(HUB, role)
+        spaces.add_member(space, HUB, person, role)
+        return person
+
+    return find
+
+
+@pytest.fixture
+def sign_in_as(request: pytest.FixtureRequest, space: Any, member: Callable[[str], Any]) -> Callable[..., Page]:
+    """Signs a window in (by default `page`) and leads it to the space; gives the window."""
+
+    def sign_in(role: str, window: Page | None = None) -> Page:
+        from memoryhub.domain import people
+        from memoryhub.domain.access import HUB
+
+        window = window or request.getfixturevalue("page")
+        secret = people.make_link(HUB, member(role), leads_to=space.get_absolute_url())
+        window.goto(f"/login/once/{secret}/")
+        return window
+
+    return sign_in
