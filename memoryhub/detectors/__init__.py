@@ -1,0 +1,47 @@
+"""The gate's eyes: pure functions from text to findings, one file per thing looked for.
+
+A detector is a module of this package with `CODE` and `find(text, lines, known)`; being there registers it. `known` (the
+`context` of `find`) are the texts that memory already holds; only `duplicate` reads them. Nothing here knows a database, and no message of a
+finding ever repeats a secret.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterable, Sequence
+from functools import cache
+from types import ModuleType
+
+from .finding import RANK, Finding, Lines
+from .known import Known
+
+__all__ = ["PROPOSAL", "QUARANTINE", "RANK", "Finding", "Known", "Lines", "codes", "detectors", "find", "worst"]
+
+PROPOSAL = ("secrets", "hidden", "injection", "duplicate", "transient", "vague")
+QUARANTINE = ("coherence", "secrets", "hidden", "injection", "duplicate")
+MOST = 200
+"""Findings kept per detector: a text of nothing but zero-width spaces must not become a megabyte of JSON."""
+
+
+@cache
+def detectors() -> dict[str, ModuleType]:
+    """Every detector of this folder by its code."""
+    modules = (importlib.import_module(f"{__name__}.{item.name}") for item in pkgutil.iter_modules(__path__))
+    return {module.CODE: module for module in modules if hasattr(module, "CODE")}
+
+
+def codes() -> list[str]:
+    return sorted(detectors())
+
+
+def find(text: str, *, only: Iterable[str] | None = None, context: Sequence[Known] = ()) -> list[Finding]:
+    """What the named detectors (by default those of a proposal) see in a text, in the order of the text."""
+    lines = Lines(text)
+    found = [one for code in only or PROPOSAL for one in detectors()[code].find(text, lines, context)[:MOST]]
+    return sorted(found, key=lambda one: (one.start, one.end, one.code))
+
+
+def worst(found: Iterable[Finding]) -> str:
+    """The highest severity among findings, or an empty string."""
+    return max((one.severity for one in found), key=RANK.__getitem__, default="")

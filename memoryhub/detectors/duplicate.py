@@ -1,0 +1,63 @@
+"""Lines that memory already holds, word for word or nearly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .finding import Finding, Lines
+from .known import SHORTEST, Known, words
+
+CODE = "duplicate"
+NEAR = 0.8
+"""Shared words over all words from which two lines say the same."""
+
+
+def find(text: str, lines: Lines, known: Sequence[Known] = ()) -> list[Finding]:
+    """Lines of the text that one of the known texts has already."""
+    if not known:
+        return []
+    index = _index(known)
+    found = []
+    for number, line in enumerate(text.split("\n"), 1):
+        key = words(line)
+        if len(key) >= SHORTEST and (hit := _same(key, known) or _near(key, index)):
+            found.append(_finding(lines, number, *hit))
+    return found
+
+
+Hit = tuple[Known, int, float]
+
+
+def _same(key: tuple[str, ...], known: Sequence[Known]) -> Hit | None:
+    return next(((one, one.lines[key], 1.0) for one in known if key in one.lines), None)
+
+
+def _index(known: Sequence[Known]) -> dict[str, list[tuple[Known, tuple[str, ...], int]]]:
+    """Long words -> the lines that have them, so that only lines sharing a rare word are compared."""
+    index: dict[str, list[tuple[Known, tuple[str, ...], int]]] = {}
+    for one in known:
+        for key, number in one.lines.items():
+            for word in {word for word in key if len(word) > 4}:
+                index.setdefault(word, []).append((one, key, number))
+    return index
+
+
+def _near(key: tuple[str, ...], index: dict[str, list[tuple[Known, tuple[str, ...], int]]]) -> Hit | None:
+    """The most alike known line among those that share one of the two rarest words."""
+    mine = set(key)
+    rare = sorted((word for word in mine if word in index), key=lambda word: len(index[word]))[:2]
+    best: Hit | None = None
+    for one, other, number in (entry for word in rare for entry in index[word][:50]):
+        theirs = set(other)
+        alike = len(mine & theirs) / len(mine | theirs)
+        if alike >= NEAR and (best is None or alike > best[2]):
+            best = (one, number, alike)
+    return best
+
+
+def _finding(lines: Lines, number: int, source: Known, at: int, alike: float) -> Finding:
+    start, end = lines.span(number)
+    how = "Already" if alike == 1.0 else f"{alike:.0%} alike: already"
+    message = f"{how} in {source.label}, line {at}."
+    details = {"label": source.label, "line": at, "alike": round(alike, 2)}
+    return Finding(CODE, "low", start, end, number, message, "same" if alike == 1.0 else "near", details)

@@ -1,0 +1,174 @@
+"""The sentences that give an injection away, by kind: needles, pattern (on folded text) and what to tell the reviewer."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from .finding import Severity
+from .scanning import groups
+
+
+@dataclass(frozen=True)
+class Rule:
+    kind: str
+    severity: Severity
+    groups: tuple[frozenset[str], ...]
+    needles: tuple[str, ...]
+    pattern: re.Pattern[str]
+    says: str
+
+
+def _rule(kind: str, severity: Severity, words: str, pattern: str, says: str) -> Rule:
+    """`words`: of each group (between slashes) one must stand near; a leading `=` gives literal needles instead."""
+    needles = tuple(words[1:].split("¦")) if words.startswith("=") else ()
+    return Rule(kind, severity, () if needles else groups(words), needles, re.compile(pattern), says)
+
+
+_GAP = r"[^.\n]{0,40}?"
+_WIDE = r"[^\n]{0,120}?"
+_BEFORE = r"(?:previous|prior|above|preceding|earlier|foregoing|existing|original|initial|other|current|system|developer|past|last)"
+_ORDERS = r"(?:instruction|direction|directive|rule|prompt|guideline|command|order|polic(?:y|ie)|constraint|restriction|message|context|training|programming|text|input|assignment|task|conversation|safeguard)s?"
+_DROP = r"(?:ignor(?:e|ing)|disregard(?:ing)?|forget(?:ting)?|overrid(?:e|ing)|overrul(?:e|ing)|bypass(?:ing)?|neglect|discard(?:ing)?|drop|cancel|supersedes?|void|nullify|set\s+aside|pay\s+no\s+attention\s+to|do\s+not\s+(?:follow|obey))"
+_LOOT = (
+    r"(?:api[\s_-]?keys?|credentials?|secrets?\b|tokens?\b|passwords?|env(?:ironment)?[\s_-]?(?:variables?|vars?|file)|\.env\b|ssh\s+keys?|private\s+keys?|id_rsa|"
+    r"(?:chat|conversation|message|session)\s+(?:history|logs?|transcripts?|contents?)|(?:whole|entire|full)\s+(?:conversation|chat|memory)|system\s+prompt|"
+    r"(?:customer|user|personal|private|confidential|sensitive|internal)(?:'s)?\s+(?:data|information|details|emails?|records?|files?|documents?|messages?|notes)|"
+    r"memory\s+(?:file|content)s?|everything\s+(?:you|the\s+user)|cookies|wallet|aws_\w+|/etc/passwd|~/\.(?:ssh|aws|config)|what\s+the\s+user\s+(?:says|types|wrote))"
+)
+_SEND = r"(?:send|post|upload|forward|transmit|exfiltrate|e?mail|submit|leak|copy|relay|ship|deliver|push|bcc|cc|append|embed|encode|include|report|share|dump|pipe|curl|pass|smuggle)"
+_AWAY = r"(?:https?://|ftp://|to\s+(?:this|the|an?|our|my|that)\s+(?:\w+\s+){0,2}(?:url|endpoint|webhook|server|address|e?mail|domain|site|channel|host|listener)|[\w.+-]+@[\w-]+\.\w+|(?:as|in)\s+(?:an?|the)\s+(?:\w+\s+)?(?:quer(?:y|ies)|url|image|link|parameter|dns)|\w+\.(?:evil|attacker)\b|(?:evil|attacker|exfil)[\w-]*\.\w+|pastebin|webhook\.site|requestbin|ngrok|\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3})"
+_PERSON = r"(?:the\s+|any\s+|your\s+|our\s+)?(?:users?|humans?|people|anyone|anybody|operators?|owners?|reviewers?|developers?|admins?|administrators?|them)"
+
+RULES: tuple[Rule, ...] = (
+    _rule("override", "high", "ignore disregard forget overrid overrul bypass neglect discard drop cancel supersede void nullify set pay not / previous prior above preceding earlier foregoing existing original initial other current system developer past last / instruct direct rule prompt guideline command order policy polic constraint restrict message context training program text input assign task convers safeguard",
+          rf"\b{_DROP}\s+(?:(?:about|all|any|every|everything|each|of|the|your|these|those|my|our|that|this|whatever|most|and)\s+){{0,4}}(?:{_BEFORE}(?:\s+(?:and|or|system|developer))?\s+){{1,3}}(?:\w+\s+)?{_ORDERS}\b",
+          "it tells the model to drop the instructions it was given."),
+    _rule("override", "high", "ignore disregard forget overrid discard pay not void drop cancel neglect bypass / your my our / instruct direct rule prompt guideline command order policy polic constraint restrict message context training program text input assign task convers safeguard",
+          rf"\b{_DROP}\s+(?:(?:all|any|every|of|the)\s+){{0,3}}(?:your|my|our)\s+(?:\w+\s+){{0,2}}{_ORDERS}\b",
+          "it tells the model to drop the instructions it was given."),
+    _rule("override", "high", "ignore disregard forget / all everything anything what / of that the you i we they was were is has have been had said told before above prior previous written came comes know learn wrote else instruct rule",
+          r"\b(?:ignore|disregard|forget)\s+(?:all|everything|anything|what(?:ever)?)\s+(?:(?:of|that|the|you|i|we|they|was|were|is|has|have|been|had|said|told|before|above|prior|previous\w*|written|came|comes|know|learned|wrote|else|previously|instructions?|rules?)\b[\s,]*){1,6}",
+          "it tells the model to drop what came before."),
+    _rule("override", "high", "instruct direct rule prompt guideline command order policy polic constraint restrict message context training program text input assign task convers safeguard / above before earlier previously given that / ignore disregard forget void invalid cancel no",
+          rf"\b{_ORDERS}\s+(?:above|before|earlier|previously\s+given|given\s+(?:above|earlier|before|so\s+far)|that\s+came\s+before)\b{_GAP}\b(?:ignore|disregard|forget|void|invalid|cancell?ed|no\s+longer)",
+          "it declares earlier instructions void."),
+    _rule("override", "high", "ignore disregard forget discard / above before given you got earlier",
+          rf"\b(?:ignore|disregard|forget|discard)\s+(?:all\s+(?:of\s+)?)?(?:the\s+)?(?:above|instructions?\s+(?:above|before|given)|{_ORDERS}\s+(?:you\s+(?:were|have\s+been|got)|above|before|earlier))",
+          "it tells the model to drop what came before."),
+    _rule("override", "high", "new updated real actual revised true / instruct direct order task objective system mission",
+          r"(?:^|[.!?:\n*#\]>]\s*)(?:(?:here\s+(?:are|is)|these\s+are|this\s+is|your|the)\s+)?(?:your\s+|the\s+|my\s+)?(?:new|updated|real|actual|revised|true)\s+(?:system\s+)?(?:instructions?|directives?|orders?|task|objective|system\s+prompt|mission)\s*(?::|(?:is|are)\s+(?:to|as\s+follows|now))",
+          "it announces new instructions, as if memory could give any."),
+    _rule("override", "high", "you assistant agent model / longer bound subject free freed released",
+          r"\b(?:you|the\s+(?:assistant|agent|model|ai))\s+(?:are|is)\s+(?:no\s+longer\s+(?:bound|required|limited|restricted|subject|constrained|an?\s|the\s)|not\s+bound\s+by|not\s+subject\s+to|(?:now\s+)?free(?:d)?\s+(?:from|of)|released\s+from)",
+          "it tells the model that its rules no longer hold."),
+    _rule("override", "high", "overrid supersede replac outrank preced priority / previous prior earlier above safety system security ethical / instruct direct rule prompt guideline command order policy polic constraint restrict message context training program text input assign task convers safeguard",
+          rf"\b(?:overrides?|supersedes?|replaces?|outranks?|takes?\s+(?:precedence|priority)\s+over)\s+(?:all\s+|any\s+|every\s+)?(?:(?:of\s+)?(?:the|your)\s+)?(?:other\s+|your\s+|the\s+)?(?:previous|prior|earlier|above|safety|system|security|ethical)\s+(?:\w+\s+)?{_ORDERS}",
+          "it claims to stand above the system prompt."),
+    _rule("role", "high", "you / now",
+          r"\b(?:you\s+are\s+now|you're\s+now)\s+(?:going\s+to\s+(?:act|pretend|be|answer|respond|play|simulate)|(?:an?\s+|the\s+|in\s+|acting|playing|operating\s+(?:in|as|under)|free\b|unrestricted|dan\b|jailbroken|known\s+as|called|named|speaking|my\b)(?!\s*(?:branch|directory|folder|repo|position|ready)))",
+          "it gives the model another identity."),
+    _rule("role", "high", "act behave respond answer speak operate function / as like / if unrestrict uncensor unfilter evil amoral jail dan hack malicious different another ai linux my",
+          r"\b(?:act|behave|respond|answer|speak|operate|function)\s+(?:as|like)\s+(?:if\s+(?:you|there)\s+(?:are|were|had|have|is)\b|(?:an?\s+|the\s+)?(?:unrestricted|uncensored|unfiltered|evil|amoral|jailbroken|dan\b|hacker|malicious|different\s+(?:ai|model|assistant)|another\s+(?:ai|model|assistant)|ai\s+(?:without|with\s+no|that\s+(?:has\s+no|can|does\s+not))|linux\s+terminal|my\s+(?:late|deceased|grand\w+)))",
+          "it gives the model another identity."),
+    _rule("role", "high", "pretend imagine let want will must should are / to that you there role pretend simulate impersonate act play",
+          r"\b(?:pretend|imagine)\s+(?:that\s+)?(?:to\s+be|you(?:'re|\s+are|\s+were|\s+have|\s+can)|there\s+(?:are|is)\s+no)\b|\b(?:let's|let\s+us|i\s+want\s+you\s+to|you\s+(?:will|must|should|are\s+(?:going\s+)?to))\s+(?:role[\s-]?play|pretend|simulate|impersonate|act\s+as|play\s+(?:the\s+)?(?:role|part|a\s+game))",
+          "it gives the model another identity."),
+    _rule("role", "high", "from starting henceforth hereafter / now this henceforth hereafter / you your act answer respond reply always never the ignore disregard treat assume obey every",
+          r"\b(?:from\s+(?:now|this\s+(?:point|moment|day|message))\s+(?:on(?:wards?)?|forward)|starting\s+(?:right\s+)?now|henceforth|hereafter)\b,?\s+(?:\w+\s+){0,3}?(?:you\b|your\b|act\b|answer\b|respond\b|reply\b|always\b|never\b|the\s+(?:assistant|agent|model|ai)\b|ignore|disregard|treat|assume|obey|every\s+(?:answer|response|reply))",
+          "it gives standing orders to the model, which only people may."),
+    _rule("jailbreak", "high", "anything mode unrestricted uncensored unfiltered amoral jailbreak jailbroken",
+          r"\b(?:do\s+anything\s+now|(?:enter|enable|activate|engage|switch\s+to|you\s+are\s+in|now\s+in|turn\s+on|enabled?|unlock(?:ed)?)\s+(?:\w+\s+){0,3}(?:developer|god|dan|sudo|admin|root|debug|unrestricted|jailbreak|maintenance|evil|override|diagnostic)[\s-]mode|(?:developer|god|dan|jailbreak|admin|root|debug|maintenance|override)[\s-]mode\s+(?:is\s+)?(?:enabled|activated|active|on\b|engaged|unlocked)|you\s+are\s+(?:jailbroken|unrestricted|uncensored|unfiltered)|(?:unrestricted|uncensored|unfiltered|amoral)\s+(?:ai|assistant|model|chatbot|language\s+model|responses?|answers?|content)|jailbreak\s+prompt)",
+          "it asks for a mode without rules."),
+    _rule("jailbreak", "high", "without no with free lack lacks lacking not ignores ignoring / ethic moral censor safety content legal openai anthropic ai / guideline limit constraint restrict filter polic guardrail boundar standard principle consider concern",
+          r"\b(?:without|has\s+no|have\s+no|with\s+no|free\s+(?:of|from)|lacks?|lacking|there\s+are\s+no|not\s+have\s+any|ignores?|ignoring|no\s+longer\s+ha(?:s|ve))\s+(?:any\s+|all\s+|the\s+|of\s+the\s+|its\s+|your\s+|typical\s+|usual\s+|built-in\s+)*(?:ethic\w*|moral\w*|censorship|safety|content|legal\s+and\s+ethical|openai|anthropic|ai)(?:\s+(?:and|or)\s+\w+)?\s*(?:guidelines?|limits?|limitations?|constraints?|restrictions?|filters?|filtering|polic(?:y|ies)|guardrails?|boundaries|standards?|principles?|considerations?|concerns?)",
+          "it asks for answers without safety rules."),
+    _rule("jailbreak", "high", "bypass disable circumvent turn switch deactiv evade ignore remove override suspend lift skip relax / safety guardrail content moderat safeguard ethic align security restrict limitation censor access human review approval",
+          r"\b(?:bypass|disable|circumvent|turn\s+off|switch\s+off|deactivate|evade|ignore|remove|override|suspend|lift|skip|relax)(?:s|d|ed|ing)?\s+(?:(?:all|any|the|your|its|every|of|these|those|normal|standard|built-in|openai|anthropic|current)\s+){0,4}(?:safety|guardrails?|content[\s-]?(?:policy|policies|filters?|moderation|restrictions)|moderation|safeguards?|ethic\w*|alignment|security\s+(?:restrictions?|controls?|polic(?:y|ies)|protocols?|measures?)|restrictions|limitations|censorship|access\s+controls?|human\s+(?:review|approval|oversight)|review\s+gate|approval\s+(?:gate|process|flow))\b",
+          "it tells the model to switch its safeguards off."),
+    _rule("authority", "high", "system admin root security developer openai anthropic operator / override notice update alert message directive instruct command note prompt notif request author",
+          r"(?:^|\n|[.\]>*#!]\s)[\s#>*\[(<!=-]{0,8}(?:(?:critical|urgent|important|emergency|official|priority)\s+)?(?:system|admin(?:istrator)?|root|security(?:\s+team)?|developer|openai|anthropic|operator)\s+(?:override|notice|update|alert|message|directive|instructions?|command|note|prompt|notification|request|authorization)s?\b[\])>*]{0,3}\s*(?:[:!\-]|begin|start|activated|accepted|follows)",
+          "it poses as a message of the system."),
+    _rule("authority", "high", "=system:¦assistant:¦developer:¦system]¦assistant]¦system>¦system*¦developer]",
+          r"(?:^|\n)[\s>*#\[<|-]{0,6}(?:system|assistant|developer)[\]>|*]{0,3}\s*:\s*(?:you\b|ignore|new\b|override|the\s+user|all\s+(?:previous|prior)|from\s+now|always|never|do\s+not|your\b|disregard|grant|please|sure|i\s+(?:will|have|am)|ok)",
+          "it writes the next turn of the conversation itself."),
+    _rule("authority", "high", "this am speaking message behalf author issued sent mandat approv pre come as / developer creator system admin operator openai anthropic google security ceo it complian owner master",
+          r"\b(?:(?:this\s+is|i\s+am|i'm|speaking\s+as|message\s+from|on\s+behalf\s+of|(?:authori[sz]ed|issued|sent|mandated|pre-?approved)\s+by|comes?\s+from)\s+(?:your\s+|the\s+|an?\s+)?(?:(?:real|actual|lead|senior|chief|original)\s+)?(?:developers?|creators?|(?:system\s+)?admin(?:istrator)?s?|operators?|openai|anthropic|google\s+deepmind|security\s+team|system|ceo|it\s+department|compliance\s+(?:team|department))\b(?!['s]*\s+(?:prompt|of\s+the|test|mode|panel|page|user|file|message\s+(?:is|in)))|as\s+your\s+(?:developer|creator|administrator|operator|owner|master))",
+          "it claims an authority that a memory cannot have."),
+    _rule("markup", "high", "=agent_memory¦<|¦<im_¦<end¦inst]¦sys>>¦<system¦</system¦</instr¦</memor¦</context¦</assistant¦</user¦</untrusted¦</document¦</data¦<admin¦<developer",
+          r"</?agent_memory>|<\|?(?:im_start|im_end|endoftext|begin_of_text|start_header_id|end_header_id|eot_id|system|end)\|>|\[/?inst\]|<</?sys>>|</?(?:system[_-]?(?:prompt|message|instruction|reminder|override)s?|(?:admin|developer)[_-](?:message|instructions?|override))>|</(?:system|instructions?|memory|memories|context|assistant|user_?(?:query|input|data)|untrusted\w*|document|data|untrusted_content)>\s*(?:\n|<|ignore|you|new|now|system|from)",
+          "it closes the memory block or opens a role, so that what follows looks like instructions."),
+    _rule("markup", "high", "=### ¦## ¦human:¦assistant:",
+          r"(?:^|\n)\s*#{2,4}\s*(?:new\s+)?(?:system|instruction|response|human|assistant)s?\s*:?\s*\n\s*(?:you\b|ignore|disregard|forget|from\s+now|sure\b|always\s+answer)|\n\s*\n\s*(?:human|assistant):\s",
+          "it imitates the marks between turns of a conversation."),
+    _rule("secrecy", "high", "tell mention inform reveal disclos notify alert let letting warn admit / do don never must should shouldn avoid without refrain no not instead / user human people anyone anybody operator owner reviewer developer admin them him her customer engineer team",
+          rf"\b(?:do\s+not|don't|never|must\s+not|should\s+not|shouldn't|avoid|without|refrain\s+from|no\s+need\s+to|not\s+to|instead\s+of)\s+(?:ever\s+|explicitly\s+|openly\s+|also\s+)?(?:tell(?:ing)?|mention(?:ing)?|inform(?:ing)?|reveal(?:ing)?|disclos(?:e|ing)|notify(?:ing)?|alert(?:ing)?|let(?:ting)?|warn(?:ing)?|admit(?:ting)?)\s+(?:this\s+|it\s+|that\s+|these\s+|any\s+of\s+this\s+|anything\s+(?:about\s+(?:this|it)\s+)?|about\s+this\s+)?(?:to\s+)?{_PERSON}\b(?!\s+(?:to\s+(?:run|use|install|do|open|click|restart|check)|which|how\s+to))",
+          "it asks the model to hide something from people."),
+    _rule("secrecy", "high", "mention disclose reveal acknowl refer talk speak discuss show / do don never must / that this these existence having where why",
+          r"\b(?:do\s+not|don't|never|must\s+not)\s+(?:ever\s+)?(?:mention|disclose|reveal|acknowledge|refer\s+to|talk\s+about|speak\s+of|discuss|show)\s+(?:that\s+you\s+(?:were|have|got|are|received)|(?:this|these|the\s+existence\s+of\s+(?:this|these))(?:\s+\w+){0,2}\s+(?:instruction|rule|message|note|prompt|memory|entr|conversation|directive|request|change|action|step|exchange)\w*|having\b|where\s+(?:this|it|you)|why\s+you)",
+          "it asks the model to hide where its behaviour comes from."),
+    _rule("secrecy", "high", "keep hide conceal without silently secretly covertly quietly discreet stealth invisibl raising arousing avoid / secret hidden confid between quiet from user human people anyone anybody operator owner reviewer developer admin them him her customer engineer team suspicion http data key token credential password backdoor every all convers memory prompt payment account address link file",
+          rf"\b(?:keep|hide|conceal)\s+(?:this|it|that|these|them|the\s+(?:instruction|action|change)s?|your\s+\w+)\s+(?:\w+\s+){{0,3}}?(?:from|secret|hidden|confidential|between\s+us|quiet)\b(?!\s+in\s+(?:a|the|your)\s+(?:vault|env|\.env))|\bwithout\s+(?:the\s+)?(?:user|human|owner|operator|reviewer|customer|anyone|people|their|his|her|them)(?:'s|s'|s)?\s+(?:\w+\s+)?(?:knowledge|knowing|consent|awareness|noticing|being\s+(?:aware|told|notified)|realizing|seeing|notice)|\b(?:silently|secretly|covertly|quietly|discreetly|stealthily|invisibly)\s+(?:\w+\s+)?(?:{_SEND}|add|insert|run|execute|fetch|download|install|replace|change|modif\w+|record|store|approve|grant|include|redirect|delete)\b[^.\n]{{0,60}}?(?:http|data|key|token|credential|password|backdoor|every|all\s|user|convers|memory|prompt|payment|account|address|link|file)|\b(?:avoid|without)\s+(?:raising|arousing)\s+suspicion",
+          "it asks for something behind people's backs."),
+    _rule("theft", "high", "send post upload forward transmit exfil email mail submit leak copy relay ship deliver push bcc cc append embed encode include report share dump pipe curl pass smuggle / api cred secret token password env ssh private rsa chat convers message session prompt customer user personal confid sensit internal memory everything cookies wallet aws passwd what / http https ftp url endpoint webhook server address mail domain site channel host listener com org net io dev co query image link param dns evil attacker pastebin requestbin ngrok to",
+          rf"\b{_SEND}\b(?!\s+(?:an?\s+)?(?:email|link|request)s?\s+(?:to\s+reset|for))[^\n]{{0,80}}?\b{_LOOT}{_WIDE}{_AWAY}",
+          "it sends secrets or conversations to another place."),
+    _rule("theft", "high", "send post upload forward transmit exfil email mail submit leak copy relay ship deliver push bcc cc append embed encode include report share dump pipe curl pass smuggle / with containing including along plus carrying and / api cred secret token password env ssh private rsa chat convers message session prompt customer user personal confid sensit internal memory everything cookies wallet aws passwd what / http https ftp url endpoint webhook server address mail domain site channel host listener com org net io dev co query image link param dns evil attacker pastebin requestbin ngrok to",
+          rf"\b{_SEND}\b[^.\n]{{0,60}}?{_AWAY}[^\n]{{0,80}}?\b(?:with|containing|including|along\s+with|plus|carrying|and\s+(?:attach|include|append))\b[^\n]{{0,40}}?{_LOOT}",
+          "it sends secrets or conversations to another place."),
+    _rule("theft", "high", "=![¦<img",
+          r"!\[[^\]\n]{0,80}\]\(https?://[^)\s]{1,200}[?&=/][^)\n]{0,80}(?:\{|\[|<|%7b|\$)[^)\n]{0,80}\)|<img[^>\n]{0,60}src=[\"']?https?://[^>\s]{1,200}[?&=][^>\n]{0,60}(?:\{|\[|<|%7b|\$\w)",
+          "it draws a picture whose address carries data away."),
+    _rule("theft", "high", "curl wget http cat printenv env tar dev nc / env rsa cred passwd printenv ssh history aws secret tcp nc",
+          r"\b(?:curl|wget|http)\b[^\n]{0,160}(?:-d|--data\S*|-f|-t|--post-(?:data|file)\S*|--upload-file)\s*\S{0,3}[^\n]{0,60}(?:\$\(|`|@|<)[^\n]{0,40}(?:\.env\b|id_rsa|credentials|/etc/passwd|printenv|\benv\b|\.ssh|history|\.aws|secrets?)|(?:cat|printenv|env|tar)\b[^\n|]{0,80}(?:\.env\b|\.ssh|\.aws|id_rsa|passwd|printenv|env\b)[^\n|]{0,40}\|[^\n]{0,60}\b(?:curl|nc|ncat|wget|base64)\b|/dev/tcp/\d|\bnc\s+(?:-\w+\s+)*-e\b",
+          "a command that carries secrets out of the machine or opens a shell to the outside."),
+    _rule("theft", "high", "decode base64 base atob rm",
+          r"\b(?:decode|base64\s+-d|atob|b64decode)\b[^\n]{0,60}\b(?:and|then|\||&&)\s*(?:run|execute|follow|obey|eval|exec|bash|sh|do\s+what)\b|\b(?:run|execute)\b[^.\n]{0,30}\brm\s+-rf\s+(?:/|~)(?:\s|\*|$|`)|echo\s+[\"']?[a-z0-9+/=]{30,}[\"']?\s*\|\s*base64\s+(?:-d|--decode)\s*\|\s*(?:ba)?sh",
+          "it asks to run something that cannot be read, or that destroys."),
+    _rule("leak", "high", "reveal print show repeat output display dump disclose leak recite tell give share write type spell return paste copy provide list summar translate what / your hidden initial original secret internal full entire confid system text words everything message content instruct / prompt instruct direct guideline config rule message above before prior",
+          r"\b(?:reveal|print|show|repeat|output|display|dump|disclose|leak|recite|tell|give|share|write|type|spell|return|paste|copy|provide|list|summari[sz]e|translate|what\s+(?:is|are|was|were))\b\s*(?:out|down|back|me|us|the\s+user|verbatim|exactly|again|to\s+me|everyone)?\s*(?:(?:all|of|the|your|whole|entire|full|complete|exact|original|initial|hidden|secret|internal|first|everything|every|in|previous|current|confidential|text|content|contents|words|above|verbatim)\s+){0,6}(?:(?:your|hidden|initial|original|secret|internal|full|entire|confidential)\s+(?:system\s+)?(?:prompts?|instructions?|directives?|guidelines|configuration|rules)\b(?!\s+(?:file|for\s+the|template|in\s+`))|system\s+(?:prompt|message|instructions)\b(?!\s+(?:template|file|builder|is|for|in\s+the\s+(?:ui|code)|tokens|of|and\s+user))|(?:text|words|everything|message|content|instructions)\s+(?:above|before\s+this|prior\s+to\s+this))",
+          "it asks the model to give its instructions away."),
+    _rule("poison", "high", "always must when whenev every subtly secretly strongly exclus / recommend promote endorse advert favor favour praise steer push direct",
+          r"\b(?:always|must|whenever\b[^.\n]{0,60}|every\s+time\b[^.\n]{0,60}|when(?:ever)?\s+(?:a\s+|the\s+)?users?\s+ask\w*[^.\n]{0,60}|subtly|secretly|strongly|exclusively)\s*,?\s*(?:\w+\s+){0,2}?(?:recommend|promote|endorse|advertise|favou?r|praise|steer|push|direct)\w*\b[^.\n]{0,80}?(?:\b(?:product|brand|company|vendor|service|stock|coin|crypto\w*|token\s+sale|sponsor\w*|affiliate|our\s+partner|competitors?|over\s+(?:all|any|other)|regardless|no\s+matter|instead\s+of\s+(?:any|all|other)|as\s+the\s+(?:best|only|safest|most)|first\s+choice|trusted\s+source|top\s+choice|users?\s+to(?:ward)?)\b|https?://)",
+          "it makes the agent favour somebody, in every answer to come."),
+    _rule("poison", "high", "treat consider regard accept mark assume trust obey follow execute user account person email mail address domain sender visitor caller / as without author admin full root unrestrict elevat unlimit superuser / trusted trust verif author approv safe admin system owner developer from any further addition verification verifying questions checking valid hesit review scrutiny exception access rights privil permission control for",
+          r"\b(?:treat|consider|regard|accept|mark|assume|trust|obey|follow|execute)\b[^.\n]{0,80}?\b(?:as\s+(?:fully\s+|pre-?|already\s+|always\s+|inherently\s+)?(?:trusted|verified|authori[sz]ed|approved|safe|authoritative|an?\s+admin\w*|system|the\s+(?:admin\w*|owner|developer)|from\s+(?:the\s+)?(?:system|admin|developer))|without\s+(?:any\s+|further\s+|additional\s+)?(?:verification|verifying|questions?|questioning|checking|validation|hesitation|review|scrutiny|exception))\b|\b(?:user|account|person|e?mail|address|domain|sender|visitor|caller)\b[^.\n]{0,50}\b(?:has|have|is|are|was|were)\s+(?:been\s+)?(?:granted\s+|given\s+|an?\s+|pre-?|now\s+|fully\s+)*(?:authori[sz]ed\s+(?:for|to)\s+(?:all|any|every|full|unlimited)|admin(?:istrator)?\s+(?:access|rights|privileges)|(?:full|root|unrestricted|elevated|unlimited|superuser)\s+(?:access|privileges|permissions|rights|control))",
+          "it hands out trust or rights that only people can give."),
+    _rule("poison", "high", "grant give elevate escalate provide assign / full root unrestrict elevat unlimit superuser admin / access privil permission rights control",
+          r"\b(?:grant|give|elevate|escalate|provide|assign)\b[^.\n]{0,50}?\b(?:full|root|unrestricted|elevated|unlimited|superuser|admin(?:istrator)?(?:istrative)?)(?:[\s-]+level)?\s+(?:access|privileges?|permissions?|rights|control)\b(?=[^\n]{0,60}(?:any(?:one|body)|every(?:one|body)|user|request|asks?|without|immediately|this|them|whoever|me\b|all\b))",
+          "it hands out rights that only people can give."),
+    _rule("poison", "high", "always automatic auto silently immediate instant blindly transfer wire payment refund purchase transact deploy delete withdraw / approve accept confirm author execute process transfer allow obey comply trust without skip no / all any every request transact payment transfer command tool action refund without confirm approval verif asking review second",
+          r"\b(?:always|automatically|auto|silently|immediately|instantly|blindly)[\s-]+(?:approve|accept|confirm|authori[sz]e|execute|process|transfer|allow|obey|comply\s+with|trust)\b[^.\n]{0,60}?\b(?:all|any|every|requests?|transactions?|payments?|transfers?|commands?|tool\s+calls?|actions?|refunds?|without)\b|\b(?:transfer|wire|payment|refund|purchase|transaction|deploy|delete|withdraw)\w*\b[^.\n]{0,60}\b(?:without|skip|no)\s+(?:\w+\s+){0,2}(?:confirmation|approval|verification|verifying|asking|review|second\s+check)",
+          "it takes a check away for all time to come."),
+    _rule("poison", "high", "all every each any your / future subsequent upcoming following later / conversation session response interact reply repli answer message chat request query queri task user",
+          r"\b(?:in|for|to|at|with|across|during|of|into|start|begin|end|append|add|insert|include|prefix|apply)\s+(?:\w+\s+){0,2}(?:all|every|each|any|your)\s+(?:of\s+your\s+)?(?:future|subsequent|upcoming|following|later)\s+(?:conversation|session|response|interaction|repl(?:y|ie)|answer|message|chat|request|quer(?:y|ie)|task|user)\w*[^.\n]{0,100}?\b(?:must|should|will|shall|you|include|append|insert|add|send|recommend|say|respond|answer|reply|mention|use|contain|begin|start|end|redirect|tell|claim|link|ignore)\b",
+          "it plants a standing behaviour in every conversation to come."),
+    _rule("poison", "high", "copy propagate spread replicate insert include paste broadcast forward write add repeat / this these above following same / all every each any other your",
+          r"\b(?:copy|propagate|spread|replicate|insert|include|paste|broadcast|forward|write|add|repeat)\s+(?:this|these|the\s+(?:above|following|same))\s+(?:exact\s+)?(?:instruction|message|text|note|rule|prompt|line|sentence|payload|paragraph|memory|block)s?\b[^.\n]{0,40}?\b(?:in|into|to|across|at)\s+(?:the\s+\w+\s+of\s+)?(?:all|every|each|any|other|your)\b",
+          "it tries to copy itself into other places."),
+    _rule("poison", "high", "if when whenever every each any time / respond answer reply say tell claim insist state pretend lie deny output print / only with that the falsely incorrect wrong lies false",
+          r"\b(?:when(?:ever)?|if|every\s+time|each\s+time|any\s?time)\b[^.\n]{0,30}?\b(?:user|someone|anyone|anybody|customer|person|people|i|human|asked|question\w*)\b[^.\n]{0,80}?[,:]?\s+(?:\w+\s+){0,4}?(?:respond|answer|reply|say|tell|claim|insist|state|pretend|lie|deny|output|print)\w*\s+(?:\w+\s+){0,4}?(?:only\s+with|with\s+[\"'](?:i\s+have\s+been|hacked|pwned)|that\s+(?:it|this|the|our|we|they|there|you)\b[^.\n]{0,60}(?:is\s+(?:safe|legitimate|free|approved|the\s+best)|no\s+(?:risk|problem|issue)s?|never\s+happened|does\s+not\s+exist|are\s+safe|has\s+been)|the\s+opposite|falsely|incorrect|wrong|lies?\b|false)",
+          "it makes the agent answer falsely, in every conversation to come."),
+    _rule("poison", "high", "add insert include create write plant install introduce embed leave inject deploy open put / backdoor reverse keylog malware trojan malicious hidden ransom",
+          r"\b(?:add|insert|include|create|write|plant|install|introduce|embed|leave|inject|deploy|open|put)\b[^.\n]{0,60}\b(?:backdoors?|reverse\s+shells?|keyloggers?|malware|trojan|malicious\s+(?:code|package|script|payload|dependency)|hidden\s+(?:vulnerabilit|account|admin|user|endpoint)\w*|ransomware)\b",
+          "it asks for harmful code."),
+    _rule("override", "high", "just only simply instead now pwned hacked hate kill long",
+          r"\b(?:just|only|simply|instead,?|now,?)\s+(?:say|print|output|respond|reply|write|answer|return|type|tell\s+me)\b[^.\n]{0,24}[\"'“‘*][^\"'\n]{2,80}[\"'”’*]|\b(?:say|print|output|write|respond\s+with|reply\s+with|answer\s+with)\s*:?\s*[\"'“]?(?:i\s+have\s+been\s+(?:pwned|hacked)|pwned|hacked|i\s+hate\s+h\w+|kill\s+all|long\s+live)\b",
+          "it dictates an answer to the model."),
+    _rule("override", "high", "=ignor¦vergiss¦vergesse¦missacht¦vernachl¦oubli¦ne tenez¦olvid¦esque¦dimentic¦игнор¦забуд¦忽略¦无视¦無視¦忘记¦忘れ",
+          r"\b(?:ignorier\w*|vergiss\w*|vergesse\w*|missachte\w*|vernachlässige\w*)\b[^.\n]{0,40}\b(?:anweisung|aufgabe|instruktion|befehl|angabe|vorgabe|aufforderung|regel|alles|davor|zuvor|bisherig|vorherig|obig|vorangegangen)\w*|\b(?:ignore[zr]?|oublie[zr]?|ne\s+tenez\s+pas\s+compte)\b[^.\n]{0,40}\b(?:instructions?|consignes?|règles?|précédent\w*|ce\s+qui\s+précède)|\b(?:ignora|ignore|olvida|olvide|ignorar|olvidar|ignorez?|esqueça|dimentica)\b[^.\n]{0,40}\b(?:instruccion\w*|instruções|istruzioni|órdenes|reglas|anterior\w*|precedent\w*|todo\s+lo)|(?:игнорируй\w*|забудь\w*|проигнорируй\w*)[^.\n]{0,40}(?:инструкц|указан|правил|предыдущ|выше|все)\w*|(?:忽略|无视|無視し?|忘记|忘れ)[^。\n]{0,20}(?:指令|指示|说明|规则|提示|上面|以上|之前|前面)|(?:以前|これまで|上記|前)の[^。\n]{0,6}(?:指示|命令|指令)[^。\n]{0,8}(?:無視|忘れ)",
+          "it tells the model to drop the instructions it was given."),
+)  # fmt: skip
+
+CARELESS = frozenset({"secrecy", "markup"})
+"""Kinds whose own words forbid something: a `never` before them is part of the sentence, not a guard."""
+
+FORBIDS = re.compile(
+    r"\b(?:never|do\s+not|don't|must\s+not|mustn't|cannot|can't|should\s+not|shouldn't|avoid|refuse\s+to|not\s+to|prevents?|forbid\w*|prohibit\w*|"
+    r"disallow\w*|reject\w*|no\s+one\s+may|may\s+not|instead\s+of|rather\s+than|attempts?\s+to|trying\s+to|tries\s+to|block\w*|detect\w*|against|"
+    r"resist\w*|if\s+(?:asked|told|instructed)\s+to)\b[^.;:\n]{0,40}$"
+)
+QUOTED = re.compile(
+    r"\b(?:inject\w*|jailbreak\w*|attack\w*|untrusted|malicious|adversar\w*|phrases?|patterns?|such\s+as|e\.g|for\s+example|like|suspicious|"
+    r"detect\w*|test\w*|social\s+engineering|red\s+flags?|manipulat\w*|treat\s+(?:it|them|this))\b"
+)

@@ -1,0 +1,72 @@
+"""Lines that are true for now only: advice for the reviewer, since memory stays until somebody changes it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from .finding import Finding, Lines
+from .known import Known
+from .scanning import groups
+
+CODE = "transient"
+
+_DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:tember)?|oct(?:ober)?|"
+    r"nov(?:ember)?|dec(?:ember)?)"
+)
+_SPAN = "morning afternoon evening week month sprint session conversation chat thread task time"
+_PARTS: tuple[tuple[str, str], ...] = (
+    (
+        "until till by before since from on next this last / mon tue wed thu fri sat sun tomo toni noon midn end jan feb mar apr may jun jul "
+        "aug sep oct nov dec",
+        rf"\b(?:until|till|by|before|since|from|on|next|this|last)\s+(?:{_DAY}|tomorrow|tonight|noon|midnight|{_MONTH}\s+\d{{1,2}}|"
+        r"the\s+end\s+of\s+(?:the\s+)?(?:day|week|month|sprint))\b",
+    ),
+    (
+        "today tomorrow yesterday tonight right moment just as now these temporarily being",
+        r"\b(?:today|tomorrow|yesterday|tonight|right\s+now|for\s+now|at\s+the\s+moment|just\s+now|as\s+of\s+now|these\s+days|temporarily|"
+        r"for\s+the\s+time\s+being)\b",
+    ),
+    (
+        f"this next last / {_SPAN}",
+        rf"\bthis\s+(?:{_SPAN.replace(' ', '|')})\b|\b(?:next|last)\s+(?:week|month|sprint|session)\b",
+    ),
+    (
+        "in for / minute hour day week",
+        r"\b(?:in|for)\s+(?:the\s+next\s+)?(?:\d+|an?|a\s+few|two|three)\s+(?:minutes?|hours?|days?|weeks?)\b(?!\s+(?:after|before|old|or))",
+    ),
+    (
+        "is are was were / currently still temporarily down out on running away offline in",
+        r"\b(?:is|are|was|were)\s+(?:currently|still|temporarily)\s+(?:\w+\s+)?(?:down|away|off|out|broken|busy|on|in|working|waiting|"
+        r"running|failing|sick|travel\w*|debugging|fixing|blocked)\b|\b(?:is|are)\s+(?:down|out\s+sick|on\s+(?:vacation|holiday|leave)|"
+        r"running\s+late|away|offline|in\s+a\s+meeting)\b",
+    ),
+)
+_WHEN = [(groups(words), re.compile(pattern)) for words, pattern in _PARTS]
+_HABIT = re.compile(
+    r"\b(?:every|each|always|never|daily|weekly|on\s+\w+days|whenever|when|if|unless|expires?|retries|after|within|format|e\.g\.)\b"
+)
+
+
+def find(text: str, lines: Lines, known: Sequence[Known] = ()) -> list[Finding]:
+    """The stretch of each line that speaks of a moment rather than of a rule."""
+    lower = lines.plain_rows.text
+    found = []
+    for words, pattern in _WHEN:
+        for stretch in lines.plain_rows.near(words):
+            for match in pattern.finditer(lower, *stretch):
+                start, end = lines.around(match.start())
+                if not _HABIT.search(lower, start, end):
+                    found.append(_finding(lines, start, end, text[match.start() : match.end()]))
+    return _one_a_line(found)
+
+
+def _one_a_line(found: list[Finding]) -> list[Finding]:
+    return list({one.line: one for one in found}.values())
+
+
+def _finding(lines: Lines, start: int, end: int, said: str) -> Finding:
+    message = f"Transient: “{said}” will pass, memory stays. Working memory forgets by itself after 24 hours."
+    return Finding(CODE, "low", start, end, lines.number(start), message)

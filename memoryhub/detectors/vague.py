@@ -1,0 +1,59 @@
+"""Lines that give a reader nothing to act on: advice for the reviewer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from .finding import Finding, Lines
+from .known import Known
+from .scanning import groups
+
+CODE = "vague"
+LONGEST = 160
+"""A longer line has said something somewhere."""
+
+_EMPTY = re.compile(
+    r"\b(?:best\s+practices?|be\s+(?:careful|smart|good|nice|thorough|consistent)|do\s+(?:it|things?|this|that)\s+(?:right|properly|correctly|well|better)|"
+    r"(?:handle|do|fix|improve|manage)\s+(?:it|things?|stuff|everything|that\s+thing)\b|as\s+(?:needed|appropriate|usual|before|discussed|always)|"
+    r"(?:the|in\s+the)\s+(?:usual|normal|right|proper|correct|same)\s+(?:way|thing|stuff|manner|place)|and\s+so\s+(?:on|forth)|"
+    r"some(?:thing|how)\s+(?:like\s+that|else|important)|various\s+(?:things|stuff|issues|reasons)|stuff|"
+    r"(?:high|good|better)[\s-]quality\s+code|clean\s+code|use\s+common\s+sense|make\s+sure\s+(?:it|everything|all)\s+(?:works?|is\s+(?:ok|fine|good|right))|"
+    r"(?:more|less)\s+(?:better|carefully|nicely)|try\s+(?:your\s+best|harder)|might\s+(?:be|matter)\s+(?:useful|important|later)|etc)\b"
+)
+_CONCRETE = re.compile(r"[`\d/@#<>=:]|\b[A-Z]{2,}\b|\b[a-z]+_[a-z]+\b|\b\w+\.\w{1,4}\b|[\"“']\w")
+_POINTS_AT_NOTHING = re.compile(
+    r"^\s*(?:[-*+]\s+)?(?:remember|note|user said|he|she|they|it|that|this)\s+(?:that\s+)?(?:thing|one|stuff|it|this|that|is|was)\b.{0,40}$",
+    re.I,
+)
+
+
+_WORDS = groups(
+    "practice careful smart thorough consistent right properly correctly thing stuff everything needed appropriate usual discussed manner forth "
+    "somehow something various quality clean sense sure nicely carefully harder best useful important etc that this normal same"
+)
+
+
+def find(text: str, lines: Lines, known: Sequence[Known] = ()) -> list[Finding]:
+    """Advice without an object, in lines that name no file, command, number or name."""
+    seen = {at for stretch in lines.plain_rows.near(_WORDS) for at in _line_starts(lines, *stretch)}
+    return [one for start in sorted(seen) if (one := _look(text, lines, start))]
+
+
+def _line_starts(lines: Lines, start: int, end: int) -> Iterator[int]:
+    while start < end:
+        first, last = lines.around(start)
+        yield first
+        start = last + 1
+
+
+def _look(text: str, lines: Lines, start: int) -> Finding | None:
+    line = text[start : lines.around(start)[1]]
+    if len(line) > LONGEST or line.lstrip().startswith("#") or _CONCRETE.search(line):
+        return None
+    hit = _EMPTY.search(line.lower())
+    if not hit and not _POINTS_AT_NOTHING.match(line):
+        return None
+    said = f"“{hit.group()}”" if hit else "this line"
+    message = f"Vague: {said} does not say what to do. Name the file, command, person or value."
+    return Finding(CODE, "low", start, start + len(line), lines.number(start), message)

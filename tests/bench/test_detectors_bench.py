@@ -1,0 +1,54 @@
+"""Recall, false alarms and speed of every detector; run with `-s` to read the table."""
+
+from __future__ import annotations
+
+import time
+
+from memoryhub import detectors
+from tests.fixtures.injection_texts import ATTACKS, PLAIN
+from tests.fixtures.secret_texts import CLEAN_LINES, secret_lines
+
+LABELLED = {
+    "secrets": ([line for line, _ in secret_lines()], [*CLEAN_LINES, *PLAIN], 0.75),
+    "injection": (ATTACKS, [*PLAIN, *CLEAN_LINES], 0.5),
+    "hidden": (
+        [f"web{char}hook" for char in "\u200b\u200c\u2060\u202e\u2066\u00ad\U000e0041\ufe05\x1b"],
+        [*PLAIN, *CLEAN_LINES],
+        1.0,
+    ),
+}
+
+
+def test_recall_and_false_alarms() -> None:
+    print(f"\n{'detector':<12}{'recall':>8}{'false alarms':>14}")
+    for code, (bad, good, aim) in LABELLED.items():
+        recall = sum(bool(detectors.find(text, only=(code,))) for text in bad) / len(bad)
+        alarms = sum(bool(detectors.find(text, only=(code,))) for text in good) / len(good)
+        print(f"{code:<12}{recall:>8.0%}{alarms:>14.1%}   ({len(bad)} bad, {len(good)} good)")
+        assert recall >= aim
+        assert alarms <= 0.01
+
+
+def test_a_hundred_kilobytes_under_thirty_milliseconds() -> None:
+    paragraph = "\n".join(
+        [
+            *PLAIN,
+            *CLEAN_LINES,
+            "",
+            "```python",
+            "def total(rows: list[Row]) -> Decimal:",
+            "    return sum(row.amount for row in rows)",
+            "```",
+            "",
+        ]
+    )
+    text = (paragraph * (100_000 // len(paragraph) + 1))[:100_000]
+    best = min(_seconds(text) for _ in range(7))
+    print(f"\n100 kB through all detectors of a proposal: {best * 1000:.1f} ms")
+    assert best < 0.030 * 2  # twice the aim, so that a busy machine does not make the suite red
+
+
+def _seconds(text: str) -> float:
+    start = time.perf_counter()
+    detectors.find(text)
+    return time.perf_counter() - start
