@@ -13,8 +13,8 @@ import httpx
 
 from . import calls, wire
 from .base import HubBase, chunks_within, from_environment, paused_waits
-from .errors import HubUnavailable
-from .records import FileText, Outcome, Prompt, Record
+from .errors import HubUnavailable, NotFound
+from .records import FileText, Outcome, Prompt, Record, Records
 
 
 class AsyncProposal(Record):
@@ -105,8 +105,20 @@ class AsyncMemoryHub(HubBase):
 
     # Files
 
-    async def list(self, prefix: str = "/", *, thread_id: str | None = None) -> list[Record]:
+    async def list(self, prefix: str = "/", *, thread_id: str | None = None) -> Records:
         return await self.send(calls.list_files(prefix, thread_id=thread_id))
+
+    async def walk(self, prefix: str = "/", *, thread_id: str | None = None) -> Records:
+        """Every file below a prefix, hidden ones too, sorted by path."""
+        folders, files = [prefix.rstrip("/") + "/"], []
+        while folders:
+            with contextlib.suppress(NotFound):
+                for entry in await self.send(calls.list_files(folders.pop(), thread_id=thread_id)):
+                    if entry["is_dir"]:
+                        folders.append(entry["path"].rstrip("/") + "/")
+                    else:
+                        files.append(entry)
+        return sorted(files, key=lambda entry: entry["path"])
 
     async def read(self, path: str, *, thread_id: str | None = None) -> FileText:
         """The published text; the last good copy (`stale`) while the hub is away."""
@@ -118,7 +130,7 @@ class AsyncMemoryHub(HubBase):
                 raise
             return FileText.of(kept, stale=True)
 
-    async def batch(self, paths: Sequence[str], *, thread_id: str | None = None) -> list[Record]:
+    async def batch(self, paths: Sequence[str], *, thread_id: str | None = None) -> Records:
         """Many files in one request, in the same order, each with `content` or `error`."""
         try:
             return self.keep_files(await self.send(calls.batch(paths, thread_id=thread_id)), thread_id)
@@ -150,7 +162,7 @@ class AsyncMemoryHub(HubBase):
     async def proposal(self, number: int) -> AsyncProposal:
         return self._proposal(await self.send(calls.proposal(number)))
 
-    async def proposals(self, state: str | None = None, **options: Any) -> list[AsyncProposal]:
+    async def proposals(self, state: str | None = None, **options: Any) -> Sequence[AsyncProposal]:
         return [self._proposal(item) for item in await self.send(calls.proposals(state, **options))]
 
     async def withdraw(self, number: int) -> Record:
@@ -169,10 +181,10 @@ class AsyncMemoryHub(HubBase):
         """Logs raw output to quarantine (`session_id`, `node_id`, `node_kind`, `scope`, `metadata`)."""
         return await self.send(calls.log(content, **options))
 
-    async def working(self, limit: int = 10) -> list[Record]:
+    async def working(self, limit: int = 10) -> Records:
         return await self.send(calls.working(limit))
 
-    async def retrieve(self, query: str, **options: Any) -> list[Record]:
+    async def retrieve(self, query: str, **options: Any) -> Records:
         """Working memory (`hot`) and long-term memory (`cold`) for a query."""
         return await self.send(calls.retrieve(query, **options))
 
@@ -183,7 +195,7 @@ class AsyncMemoryHub(HubBase):
     async def promote(self, *, reason: str, **options: Any) -> Outcome:
         return self._own(await self.send(calls.promote(reason=reason, **options)))
 
-    async def search(self, q: str, **options: Any) -> list[Record]:
+    async def search(self, q: str, **options: Any) -> Records:
         return await self.send(calls.search(q, **options))
 
     def _proposal(self, data: dict[str, Any]) -> AsyncProposal:

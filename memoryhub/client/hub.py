@@ -12,8 +12,8 @@ import httpx
 
 from . import calls, wire
 from .base import HubBase, chunks_within, from_environment, paused_waits
-from .errors import HubUnavailable
-from .records import FileText, Outcome, Prompt, Record
+from .errors import HubUnavailable, NotFound
+from .records import FileText, Outcome, Prompt, Record, Records
 
 
 class Proposal(Record):
@@ -104,8 +104,20 @@ class MemoryHub(HubBase):
 
     # Files
 
-    def list(self, prefix: str = "/", *, thread_id: str | None = None) -> list[Record]:
+    def list(self, prefix: str = "/", *, thread_id: str | None = None) -> Records:
         return self.send(calls.list_files(prefix, thread_id=thread_id))
+
+    def walk(self, prefix: str = "/", *, thread_id: str | None = None) -> Records:
+        """Every file below a prefix, hidden ones too, sorted by path."""
+        folders, files = [prefix.rstrip("/") + "/"], []
+        while folders:
+            with contextlib.suppress(NotFound):
+                for entry in self.send(calls.list_files(folders.pop(), thread_id=thread_id)):
+                    if entry["is_dir"]:
+                        folders.append(entry["path"].rstrip("/") + "/")
+                    else:
+                        files.append(entry)
+        return sorted(files, key=lambda entry: entry["path"])
 
     def read(self, path: str, *, thread_id: str | None = None) -> FileText:
         """The published text; the last good copy (`stale`) while the hub is away."""
@@ -117,7 +129,7 @@ class MemoryHub(HubBase):
                 raise
             return FileText.of(kept, stale=True)
 
-    def batch(self, paths: Sequence[str], *, thread_id: str | None = None) -> list[Record]:
+    def batch(self, paths: Sequence[str], *, thread_id: str | None = None) -> Records:
         """Many files in one request, in the same order, each with `content` or `error`."""
         try:
             return self.keep_files(self.send(calls.batch(paths, thread_id=thread_id)), thread_id)
@@ -149,7 +161,7 @@ class MemoryHub(HubBase):
     def proposal(self, number: int) -> Proposal:
         return self._proposal(self.send(calls.proposal(number)))
 
-    def proposals(self, state: str | None = None, **options: Any) -> list[Proposal]:
+    def proposals(self, state: str | None = None, **options: Any) -> Sequence[Proposal]:
         return [self._proposal(item) for item in self.send(calls.proposals(state, **options))]
 
     def withdraw(self, number: int) -> Record:
@@ -168,10 +180,10 @@ class MemoryHub(HubBase):
         """Logs raw output to quarantine (`session_id`, `node_id`, `node_kind`, `scope`, `metadata`)."""
         return self.send(calls.log(content, **options))
 
-    def working(self, limit: int = 10) -> list[Record]:
+    def working(self, limit: int = 10) -> Records:
         return self.send(calls.working(limit))
 
-    def retrieve(self, query: str, **options: Any) -> list[Record]:
+    def retrieve(self, query: str, **options: Any) -> Records:
         """Working memory (`hot`) and long-term memory (`cold`) for a query."""
         return self.send(calls.retrieve(query, **options))
 
@@ -182,7 +194,7 @@ class MemoryHub(HubBase):
     def promote(self, *, reason: str, **options: Any) -> Outcome:
         return self._own(self.send(calls.promote(reason=reason, **options)))
 
-    def search(self, q: str, **options: Any) -> list[Record]:
+    def search(self, q: str, **options: Any) -> Records:
         return self.send(calls.search(q, **options))
 
     def _proposal(self, data: dict[str, Any]) -> Proposal:

@@ -17,6 +17,9 @@ class Record(dict):
             raise AttributeError(f"{type(self).__name__} has no {name!r}; it has {sorted(self)}") from None
 
 
+Records = list[Record]  # a name for it where a method is called `list`
+
+
 class FileText(str):
     """The text of a file, with its metadata in `info`; `stale` says that it is the last good copy on disk."""
 

@@ -1,0 +1,97 @@
+"""Anthropic's memory tool (`memory_20250818`) on the hub's files, with the hub's gate.
+
+    tool = MemoryHubTool(MemoryHub.from_env())
+    client.beta.messages.run_tools(model=…, messages=…, tools=[tool])
+
+The six commands run on the hub (`POST /api/v1/memory-tool`), so that people without the SDK get the same answers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from anthropic.lib.tools import ToolError
+from anthropic.tools.memory import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool
+
+from . import calls
+from .aio import AsyncMemoryHub
+from .errors import HubError
+from .hub import MemoryHub
+from .records import Record
+
+__all__ = ["AsyncMemoryHubTool", "MemoryHubTool"]
+
+
+class MemoryHubTool(BetaAbstractMemoryTool):
+    """The SDK's abstract memory tool, filled in; what goes wrong is a `ToolError` that the model reads."""
+
+    def __init__(self, hub: MemoryHub, **options: Any):
+        super().__init__(**options)
+        self.hub = hub
+
+    def _run(self, command: Any) -> str:
+        try:
+            return result_text(self.hub.send(calls.memory_tool(as_input(command))))
+        except HubError as problem:
+            raise ToolError(problem.message) from problem
+
+    def view(self, command: Any) -> str:
+        return self._run(command)
+
+    def create(self, command: Any) -> str:
+        return self._run(command)
+
+    def str_replace(self, command: Any) -> str:
+        return self._run(command)
+
+    def insert(self, command: Any) -> str:
+        return self._run(command)
+
+    def delete(self, command: Any) -> str:
+        return self._run(command)
+
+    def rename(self, command: Any) -> str:
+        return self._run(command)
+
+
+class AsyncMemoryHubTool(BetaAsyncAbstractMemoryTool):
+    """The same for the asynchronous SDK."""
+
+    def __init__(self, hub: AsyncMemoryHub, **options: Any):
+        super().__init__(**options)
+        self.hub = hub
+
+    async def _run(self, command: Any) -> str:
+        try:
+            return result_text(await self.hub.send(calls.memory_tool(as_input(command))))
+        except HubError as problem:
+            raise ToolError(problem.message) from problem
+
+    async def view(self, command: Any) -> str:
+        return await self._run(command)
+
+    async def create(self, command: Any) -> str:
+        return await self._run(command)
+
+    async def str_replace(self, command: Any) -> str:
+        return await self._run(command)
+
+    async def insert(self, command: Any) -> str:
+        return await self._run(command)
+
+    async def delete(self, command: Any) -> str:
+        return await self._run(command)
+
+    async def rename(self, command: Any) -> str:
+        return await self._run(command)
+
+
+def as_input(command: Any) -> dict[str, Any]:
+    data = command if isinstance(command, dict) else command.model_dump(exclude_none=True)
+    return {name: value for name, value in data.items() if value is not None}
+
+
+def result_text(result: Record) -> str:
+    if result["is_error"]:
+        raise ToolError(result["content"])
+    return result["content"]

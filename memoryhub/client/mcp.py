@@ -1,0 +1,151 @@
+"""MCP: the hub's memory as tools, resources and a prompt, for any client that speaks the protocol."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mcp import MCPError
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
+from mcp_types import INTERNAL_ERROR, Resource, ToolAnnotations
+
+from memoryhub import __version__
+
+from .aio import AsyncMemoryHub
+from .errors import HubError, NotFound
+from .records import Outcome
+
+READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+EDITS = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=False)
+WRITES = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)
+ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
+FILES = "memory://files"
+MOST_RESOURCES = 1000
+INSTRUCTIONS = (
+    "The team's memory. Read it before you start. Changes may wait for a person: then the answer names a proposal, "
+    "which is expected; do not retry and do not write the same elsewhere."
+)
+
+
+class HubServer(MCPServer):
+    """An MCP server whose resources are the files that the hub has published."""
+
+    def __init__(self, hub: AsyncMemoryHub):
+        super().__init__(
+            "memoryhub", title="memoryhub", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING"
+        )
+        self.hub = hub
+        for add in (add_reading, add_writing, add_resources_and_prompt):
+            add(self, hub)
+
+    async def list_resources(self) -> list[Resource]:
+        try:
+            files = await self.hub.walk("/")
+        except HubError as problem:
+            raise MCPError(INTERNAL_ERROR, problem.message) from problem
+        return [
+            Resource(uri=FILES + file["path"], name=file["path"], mime_type=mime_type(file["path"]))
+            for file in files[:MOST_RESOURCES]
+        ]
+
+
+def add_reading(server: MCPServer, hub: AsyncMemoryHub) -> None:
+    @server.tool(title="List memory files", annotations=READS)
+    async def memory_list(prefix: str = "/") -> dict[str, Any]:
+        """List files and folders directly below a prefix such as /memories/."""
+        return {"entries": await answered(hub.list(prefix))}
+
+    @server.tool(title="Read a memory file", annotations=READS, structured_output=False)
+    async def memory_read(path: str) -> str:
+        """Read the published text of one file, such as /memories/AGENTS.md."""
+        return str(await answered(hub.read(path)))
+
+    @server.tool(title="Search memory", annotations=READS)
+    async def memory_search(q: str, layers: str | None = None, limit: int = 20) -> dict[str, Any]:
+        """Search words in files, working memory, long-term memory and proposals; layers is a comma-separated list."""
+        return {"items": await answered(hub.search(q, layers=layers, limit=limit))}
+
+    @server.tool(title="Retrieve memories", annotations=READS, structured_output=False)
+    async def memory_retrieve(
+        query: str, hot: int = 10, cold: int = 5, threshold: float | None = None, scope: str | None = None
+    ) -> str:
+        """Get a summary of what is remembered about a query: recent work first, then long-term knowledge."""
+        return await answered(hub.retrieve_text(query, hot=hot, cold=cold, threshold=threshold, scope=scope))
+
+    @server.tool(title="See a proposal", annotations=READS)
+    async def memory_proposal(number: int) -> dict[str, Any]:
+        """See what became of a change you proposed: its state, and the reviewer's note."""
+        return dict(await answered(hub.proposal(number)))
+
+
+def add_writing(server: MCPServer, hub: AsyncMemoryHub) -> None:
+    @server.tool(title="Edit a memory file", annotations=EDITS, structured_output=False)
+    async def memory_edit(
+        path: str, old_string: str, new_string: str, replace_all: bool = False, reason: str | None = None
+    ) -> str:
+        """Replace old_string, which must stand in the file exactly once, by new_string; say why in reason."""
+        call = hub.edit(path, old_string, new_string, replace_all=replace_all, reason=reason)
+        return said(await answered(call), f"Edited {path}.")
+
+    @server.tool(title="Write a memory file", annotations=WRITES, structured_output=False)
+    async def memory_write(path: str, content: str, reason: str | None = None) -> str:
+        """Write a whole file, new or in place of the old text; say why in reason."""
+        return said(await answered(hub.write(path, content, reason=reason)), f"Wrote {path}.")
+
+    @server.tool(title="Log output", annotations=ADDS, structured_output=False)
+    async def memory_log(
+        content: str,
+        session_id: str = "mcp",
+        node_id: str = "agent",
+        node_kind: str = "agent",
+        scope: str = "group",
+        metadata: dict[str, Any] | None = None,
+    ) -> str:
+        """Log what was found out or done, for the team's working memory; it is checked before it counts."""
+        facts = {"session_id": session_id, "node_id": node_id, "node_kind": node_kind, "scope": scope}
+        record = await answered(hub.log(content, **facts, metadata=metadata))
+        return f"Logged as record {record['id']}, {record['state']}."
+
+
+def add_resources_and_prompt(server: MCPServer, hub: AsyncMemoryHub) -> None:
+    @server.resource(FILES + "/{+path}", name="file", title="A memory file", mime_type="text/markdown")
+    async def file(path: str) -> str | bytes:
+        try:
+            found = await hub.read(path)
+        except NotFound as problem:
+            raise ResourceNotFoundError(problem.message) from problem
+        except HubError as problem:
+            raise ResourceError(problem.message) from problem
+        return found.data if found.info.get("encoding") == "base64" else str(found)
+
+    @server.prompt(title="Memory", description="The exact memory prompt of this agent, fresh from the hub.")
+    async def memory(query: str | None = None, task: str | None = None) -> str:
+        try:
+            return str(await hub.prompt(query=query or None, task=task or None))
+        except HubError as problem:
+            raise MCPError(INTERNAL_ERROR, problem.message) from problem
+
+
+async def answered(call: Any) -> Any:
+    """The result of a call; what goes wrong is a sentence that the model reads."""
+    try:
+        return await call
+    except HubError as problem:
+        raise ToolError(problem.message) from problem
+
+
+def said(outcome: Outcome, done: str) -> str:
+    return outcome.message if outcome.pending else done
+
+
+def mime_type(path: str) -> str:
+    return "text/markdown" if path.lower().endswith((".md", ".markdown")) else "text/plain"
+
+
+def serve(hub: AsyncMemoryHub, *, http_port: int | None = None, host: str = "127.0.0.1") -> None:
+    """Serves on stdio, or as streamable HTTP at /mcp of a port; returns when the client is gone or on Ctrl-C."""
+    server = HubServer(hub)
+    if http_port is None:
+        server.run("stdio")
+    else:
+        server.run("streamable-http", host=host, port=http_port)

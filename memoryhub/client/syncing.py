@@ -1,0 +1,195 @@
+"""A local copy of the published files, for tools that read AGENTS.md from disk; local edits become proposals."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .errors import HubError, HubRefused
+from .hub import MemoryHub
+from .records import Record, file_bytes
+
+STATE = ".memoryhub-sync.json"
+MANY = 200
+LARGEST = 1024 * 1024
+
+
+@dataclass
+class Report:
+    """What one pass did; every list holds paths of the hub."""
+
+    updated: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+    proposed: list[dict[str, Any]] = field(default_factory=list)
+    applied: list[str] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)  # changed here, not proposed
+    conflicts: list[str] = field(default_factory=list)  # changed here and there
+    problems: list[str] = field(default_factory=list)
+    unchanged: int = 0
+
+    def lines(self) -> list[str]:
+        told = [f"updated {path}" for path in self.updated] + [f"removed {path}" for path in self.removed]
+        told += [f"proposed {item['path']} as proposal {item['number']}" for item in self.proposed]
+        told += [f"saved {path}" for path in self.applied]
+        told += [f"changed here, kept: {path} (add --propose to propose it)" for path in self.kept]
+        told += [f"changed here and in the hub, kept yours: {path}" for path in self.conflicts]
+        return told + self.problems
+
+
+class LocalCopy:
+    """A directory that mirrors what lies below one prefix of the hub."""
+
+    def __init__(self, hub: MemoryHub, directory: Path, prefix: str = "/memories/", *, propose: bool = False):
+        self.hub, self.directory, self.propose = hub, directory, propose
+        self.prefix = "/" + prefix.strip("/") + "/" if prefix.strip("/") else "/"
+        self.known: dict[str, str] = {}  # name -> sha256 of the text both sides had
+        self.offered: dict[str, str] = {}  # name -> sha256 of the text that was proposed
+
+    def run(self) -> Report:
+        """One pass: takes what was published, offers what was edited here."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self._load()
+        report = Report()
+        published = self._published()
+        for name, data in published.items():
+            with noted(report, self.prefix + name):
+                self._settle(report, name, data)
+        for name in [name for name in self.known if name not in published]:
+            with noted(report, self.prefix + name):
+                self._settle_removed(report, name)
+        if self.propose:
+            for name in self._local_names():
+                if name not in published and name not in self.known:
+                    with noted(report, self.prefix + name):
+                        self._offer(report, name, self._local(name))
+        self._save()
+        return report
+
+    def _published(self) -> dict[str, bytes]:
+        paths = [entry["path"] for entry in self.hub.walk(self.prefix)]
+        if not paths:
+            self.hub.list(self.prefix)  # refuses when there is no such place, rather than emptying the copy
+        found: dict[str, bytes] = {}
+        for start in range(0, len(paths), MANY):
+            for file in self.hub.batch(paths[start : start + MANY]):
+                if file.get("stale"):
+                    raise HubError("The hub is away; the local copy stays as it is.", code="unreachable")
+                if not file.get("error"):
+                    found[file["path"][len(self.prefix) :]] = file_bytes(Record(file))
+        return found
+
+    def _settle(self, report: Report, name: str, theirs: bytes) -> None:
+        mine, base, new = self._local(name), self.known.get(name), digest(theirs)
+        if mine is not None and digest(mine) == new:
+            report.unchanged += 1
+            self.known[name] = new
+            self.offered.pop(name, None)
+        elif mine is None or digest(mine) == base:
+            self._write(name, theirs)
+            self.known[name] = new
+            report.updated.append(self.prefix + name)
+        elif self.propose and base == new:
+            self._offer(report, name, mine)
+        else:
+            (report.kept if base == new else report.conflicts).append(self.prefix + name)
+
+    def _settle_removed(self, report: Report, name: str) -> None:
+        mine = self._local(name)
+        if mine is not None and digest(mine) != self.known[name]:
+            report.conflicts.append(self.prefix + name)
+            return
+        if mine is not None:
+            self._place(name).unlink()
+        del self.known[name]
+        report.removed.append(self.prefix + name)
+
+    def _offer(self, report: Report, name: str, mine: bytes | None) -> None:
+        if mine is None or len(mine) > LARGEST or self.offered.get(name) == digest(mine):
+            return
+        outcome = self.hub.write(self.prefix + name, mine, reason="edited in a local copy")
+        self.offered[name] = digest(mine)
+        if outcome.pending:
+            report.proposed.append({"path": self.prefix + name, "number": outcome["proposal"]["number"]})
+        else:
+            self.known[name] = digest(mine)
+            report.applied.append(self.prefix + name)
+
+    # The directory is a wall: plain names only, and no link is followed
+
+    def _place(self, name: str) -> Path:
+        place = self.directory
+        parts = name.split("/")
+        if name == STATE or any(part in ("", ".", "..") or "\\" in part or "\x00" in part for part in parts):
+            raise HubRefused(f"{name!r} cannot be a file here.", code="invalid_path")
+        for part in parts:
+            place = place / part
+            if place.is_symlink():
+                raise HubRefused(f"{place} is a link; it is not followed.", code="invalid_path")
+        return place
+
+    def _local(self, name: str) -> bytes | None:
+        try:
+            return self._place(name).read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def _local_names(self) -> list[str]:
+        names = []
+        for folder, folders, files in os.walk(self.directory):
+            folders[:] = sorted(entry for entry in folders if not entry.startswith("."))
+            below = Path(folder).relative_to(self.directory)
+            names += [(below / file).as_posix() for file in files if not file.startswith(".")]
+        return sorted(name for name in names if not (self.directory / name).is_symlink())
+
+    def _write(self, name: str, data: bytes) -> None:
+        place = self._place(name)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        handle, fresh = tempfile.mkstemp(dir=place.parent, prefix=".memoryhub-")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            os.chmod(fresh, 0o644)
+            os.replace(fresh, place)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(fresh)
+            raise
+
+    # What both sides last agreed on
+
+    def _load(self) -> None:
+        try:
+            state = json.loads((self.directory / STATE).read_text("utf-8"))
+        except (OSError, ValueError):
+            state = {}
+        same = state.get("prefix") == self.prefix
+        self.known = dict(state.get("files", {})) if same else {}
+        self.offered = dict(state.get("offered", {})) if same else {}
+
+    def _save(self) -> None:
+        state = {"prefix": self.prefix, "files": self.known, "offered": self.offered}
+        text = json.dumps(state, indent=1, sort_keys=True) + "\n"
+        fresh = self.directory / f"{STATE}.new"
+        fresh.write_text(text, "utf-8")
+        os.replace(fresh, self.directory / STATE)
+
+
+@contextlib.contextmanager
+def noted(report: Report, path: str) -> Any:
+    """One file's refusal or disk error does not stop the others."""
+    try:
+        yield
+    except HubRefused as problem:
+        report.problems.append(f"{path}: {problem.message}")
+    except OSError as problem:
+        report.problems.append(f"{path}: {problem.strerror or problem}")
+
+
+def digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
