@@ -14,6 +14,7 @@ from memoryhub import datadir, postgres
 
 PACKAGE = Path(__file__).resolve().parent
 BASE_DIR = PACKAGE.parent
+EMBEDDERS = ("wordllama", "openai_endpoint", "hashing")
 TRUE, FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
 
 
@@ -87,13 +88,20 @@ def parse_database_url(url: str) -> dict[str, Any]:
     }
 
 
+def embedder(choice: str) -> str:
+    """Names one of the embedders; a model of it may follow after a colon."""
+    if choice.partition(":")[0] not in EMBEDDERS:
+        raise ImproperlyConfigured(f"MEMORYHUB_EMBEDDER is {choice!r}; allowed is one of: {', '.join(EMBEDDERS)}.")
+    return choice
+
+
 DEBUG = env_bool("DEBUG")
 DATA_DIR = Path(env("MEMORYHUB_DATA_DIR") or datadir.default_data_dir()).expanduser().absolute()
 SECRET_KEY = secret_key(DATA_DIR)
 ALLOWED_HOSTS = [h.strip() for h in env("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]").split(",") if h.strip()]
 BEHIND_TLS = env_bool("MEMORYHUB_BEHIND_TLS")
 PGBOUNCER = env_bool("MEMORYHUB_PGBOUNCER")
-EMBEDDER = env("MEMORYHUB_EMBEDDER", "wordllama", ("wordllama", "openai_endpoint", "hashing"))
+EMBEDDER = embedder(env("MEMORYHUB_EMBEDDER", "wordllama"))
 EMBEDDER_URL = env("MEMORYHUB_EMBEDDER_URL")
 EMBEDDER_KEY = env("MEMORYHUB_EMBEDDER_KEY")
 

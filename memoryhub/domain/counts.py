@@ -16,8 +16,8 @@ SELECT
   (SELECT count(*) FROM memoryhub_file WHERE space_id = %(space)s AND NOT is_deleted AND thread_id = ''),
   (SELECT count(*) FROM (SELECT 1 FROM "quarantine"."record" WHERE space_id = %(space)s LIMIT %(most)s) r),
   (SELECT count(*) FROM memoryhub_workingentry
-     WHERE space_id = %(space)s AND (is_pinned OR expires_at > now())),
-  (SELECT count(*) FROM memoryhub_longtermentry WHERE space_id = %(space)s AND state = 'active'),
+     WHERE space_id = %(space)s AND removed_at IS NULL AND (is_pinned OR expires_at > now())),
+  (SELECT count(*) FROM memoryhub_longtermentry WHERE space_id = %(space)s AND state <> 'retired'),
   (SELECT count(*) FROM memoryhub_agent WHERE space_id = %(space)s),
   (SELECT count(*) FROM memoryhub_proposal WHERE space_id = %(space)s AND state IN ('pending', 'outdated')),
   (SELECT count(*) FROM memoryhub_membership WHERE space_id = %(space)s)

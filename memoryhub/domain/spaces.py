@@ -25,6 +25,8 @@ SETTINGS: dict[str, tuple[Any, ...]] = {
     "ingress": ({},),
     "detectors": ({},),
     "judge": ({},),
+    "embedder": ("",),
+    "embedder_before": ("",),
     "digest": ("",),
 }
 

@@ -7,10 +7,13 @@ from .files import Editing, File, Mount, Policy, PolicyRule, Revision, Source, S
 from .jobs import Job
 from .layers import (
     Chunk,
+    ChunkCount,
     Embedding,
+    EntryPair,
     EntryRevision,
-    LexemeCount,
+    FileWords,
     LongtermEntry,
+    Posting,
     Record,
     RecordState,
     SavedQuery,
@@ -22,9 +25,9 @@ from .proposals import Proposal, ProposalComment, Webhook, WebhookNotice
 from .spaces import Membership, Role, Space
 
 __all__ = [
-    "ActivityLine", "Agent", "AgentChange", "ByActor", "Chunk", "Delivery", "DialectTemplate", "Editing", "Embedding",
-    "EntryRevision", "FailedTry", "File", "Job", "LexemeCount", "LongtermEntry", "Membership", "Mount", "Person", "Policy",
-    "PolicyRule", "PromptText", "Proposal", "ProposalComment", "Record", "RecordState", "Revision", "Role", "SavedQuery",
-    "Scope", "Scoped", "SignIn", "SignInLink", "Source", "SourceChange", "Space", "Token", "Webhook", "WebhookNotice",
-    "WorkingEntry",
+    "ActivityLine", "Agent", "AgentChange", "ByActor", "Chunk", "ChunkCount", "Delivery", "DialectTemplate", "Editing",
+    "Embedding", "EntryPair", "EntryRevision", "FailedTry", "File", "FileWords", "Job", "LongtermEntry", "Membership",
+    "Mount", "Person", "Policy", "PolicyRule", "Posting", "PromptText", "Proposal", "ProposalComment", "Record",
+    "RecordState", "Revision", "Role", "SavedQuery", "Scope", "Scoped", "SignIn", "SignInLink", "Source",
+    "SourceChange", "Space", "Token", "Webhook", "WebhookNotice", "WorkingEntry",
 ]  # fmt: skip

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVectorField
 from django.db import models
@@ -30,6 +31,8 @@ class Record(models.Model):
     sha256 = models.CharField(max_length=64)
     metadata = models.JSONField(default=dict)
     findings = models.JSONField(default=list)
+    codes = ArrayField(models.CharField(max_length=32), default=list)  # of the findings, to filter by
+    words = SearchVectorField(null=True)
     created_at = models.DateTimeField(default=timezone.now)
 
     objects = Scoped.as_manager()
@@ -41,6 +44,8 @@ class Record(models.Model):
             models.Index(fields=["space_id", "session_id", "id"], name="record_session"),
             models.Index(fields=["space_id", "agent_id", "-id"], name="record_agent"),
             models.Index(fields=["space_id", "created_at"], name="record_created"),
+            GinIndex(fields=["codes"], name="record_codes"),
+            GinIndex(fields=["words"], name="record_words"),
         ]
 
 
@@ -73,7 +78,8 @@ class WorkingEntry(models.Model):
     """Admitted output: for 24 hours, the newest 50 of its group."""
 
     space_id = models.BigIntegerField()
-    agent_id = models.BigIntegerField(null=True)  # whose it is, where scope is "agent"
+    agent_key = models.BigIntegerField(default=0)  # whose own it is, where scope is "agent"; 0: the group's
+    agent_id = models.BigIntegerField(null=True)  # who said it
     agent_name = models.CharField(max_length=150, blank=True)
     scope = models.CharField(max_length=5, default="group")
     content = models.TextField()
@@ -84,11 +90,12 @@ class WorkingEntry(models.Model):
     is_pinned = models.BooleanField(default=False)
     created_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField()
+    removed_at = models.DateTimeField(null=True)  # deleted by a person, who may still put it back
 
     objects = Scoped.as_manager()
 
     class Meta:
-        indexes = [models.Index(fields=["space_id", "-id"], name="working_newest")]
+        indexes = [models.Index(fields=["space_id", "agent_key", "-id"], name="working_newest")]
 
 
 class LongtermEntry(ByActor):
@@ -159,7 +166,6 @@ class Chunk(models.Model):
     class Meta:
         indexes = [
             models.Index(fields=["space_id", "entry_id", "position"], name="chunk_entry"),
-            GinIndex(fields=["words"], name="chunk_words"),
         ]
 
 
@@ -180,17 +186,71 @@ class Embedding(models.Model):
         ]
 
 
-class LexemeCount(models.Model):
-    """In how many chunks of a space a lexeme stands: BM25 needs it."""
+class Posting(models.Model):
+    """How often a lexeme stands in a chunk: what BM25 reads, from the index alone."""
 
     space_id = models.BigIntegerField()
-    lexeme = models.CharField(max_length=500)
-    chunks = models.BigIntegerField(default=0)
+    lexeme = models.TextField()
+    chunk_id = models.BigIntegerField()
+    agent_id = models.BigIntegerField(null=True)  # of chunks in one agent's scope
+    count = models.IntegerField()
+    length = models.IntegerField()  # lexemes of the chunk
 
     objects = Scoped.as_manager()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["space_id", "lexeme"], name="one_lexeme")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["space_id", "lexeme", "chunk_id"], include=["agent_id", "count", "length"], name="one_posting"
+            )
+        ]
+
+
+class ChunkCount(models.Model):
+    """How many chunks a space has, and lexemes in them; kept as chunks come and go."""
+
+    space_id = models.BigIntegerField(unique=True)
+    chunks = models.BigIntegerField(default=0)
+    lexemes = models.BigIntegerField(default=0)
+
+    objects = Scoped.as_manager()
+
+
+class EntryPair(models.Model):
+    """Two entries that may say the same or the opposite, until a person settles it."""
+
+    space_id = models.BigIntegerField()
+    older_id = models.BigIntegerField()
+    newer_id = models.BigIntegerField()
+    kind = models.CharField(max_length=13)  # duplicate contradiction
+    cosine = models.FloatField()
+    verdict = models.CharField(max_length=12, blank=True)
+    settled_at = models.DateTimeField(null=True)
+    settled_by = models.CharField(max_length=150, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    objects = Scoped.as_manager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["space_id", "older_id", "newer_id"], name="one_pair")]
+        indexes = [models.Index(fields=["space_id", "newer_id"], name="pair_newer")]
+
+
+class FileWords(models.Model):
+    """The words of a file's newest revision, for search; brought up to date when somebody searches."""
+
+    space_id = models.BigIntegerField()
+    file_id = models.BigIntegerField(unique=True)
+    revision = models.BigIntegerField()
+    words = SearchVectorField(null=True)
+
+    objects = Scoped.as_manager()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["space_id", "file_id"], name="file_words_of"),
+            GinIndex(fields=["words"], name="file_words"),
+        ]
 
 
 class SavedQuery(models.Model):

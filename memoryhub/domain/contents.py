@@ -1,0 +1,68 @@
+"""What may come in as content, metadata or a name from outside: checked here, before anything is stored."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from memoryhub.errors import Invalid, TooLarge
+
+MOST_BYTES = 1 << 20
+DEEPEST = 20
+INDEXED = 200_000  # characters of a text whose words are indexed: a tsvector holds 1 MiB at most
+
+
+def checked(content: Any) -> str:
+    """The text as it may be stored: not empty, no NUL, no lone surrogate, at most 1 MiB."""
+    text = clean(content, "content")
+    if not text.strip():
+        raise Invalid("The content is empty; there is nothing to remember.", code="invalid_content", field="content")
+    if len(text.encode()) > MOST_BYTES:
+        raise TooLarge("The content is over 1 MiB; send the part worth remembering.", limit=MOST_BYTES)
+    return text
+
+
+def clean(text: Any, field: str, most: int | None = None) -> str:
+    """A string that PostgreSQL can hold."""
+    if not isinstance(text, str):
+        raise Invalid(f"{field} is a text.", code="invalid_content", field=field)
+    if "\x00" in text:
+        raise Invalid(
+            f"{field} holds a NUL character, which cannot be stored; remove it.", code="invalid_content", field=field
+        )
+    if any("\ud800" <= char <= "\udfff" for char in text) if not text.isascii() else False:
+        raise Invalid(f"{field} holds half a character (a lone surrogate).", code="invalid_content", field=field)
+    if most is not None and len(text) > most:
+        raise Invalid(f"{field} has {len(text)} characters; {most} at most.", code="invalid", field=field)
+    return text
+
+
+def metadata(value: Any) -> dict[str, Any]:
+    """An object of plain JSON: no NUL, lone surrogate, NaN or Infinity, 20 deep at most."""
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise Invalid("metadata is an object.", code="invalid_metadata", field="metadata")
+    _check(value, 1)
+    return value
+
+
+def _check(value: Any, depth: int) -> None:
+    if depth > DEEPEST:
+        raise Invalid(f"metadata is nested deeper than {DEEPEST}.", code="invalid_metadata", field="metadata")
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            _check(key, depth)
+            _check_inner(inner, depth)
+    elif isinstance(value, list):
+        for inner in value:
+            _check_inner(inner, depth)
+    elif isinstance(value, str):
+        if "\x00" in value or any("\ud800" <= char <= "\udfff" for char in value):
+            raise Invalid("metadata holds a NUL or half a character.", code="invalid_metadata", field="metadata")
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise Invalid("metadata holds NaN or Infinity.", code="invalid_metadata", field="metadata")
+
+
+def _check_inner(inner: Any, depth: int) -> None:
+    _check(inner, depth + 1 if isinstance(inner, dict | list) else depth)

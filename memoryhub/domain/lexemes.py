@@ -1,0 +1,37 @@
+"""What people type, as a question to the words of stored texts."""
+
+from __future__ import annotations
+
+from django.contrib.postgres.search import SearchQuery
+
+from memoryhub.domain import hot, ranking
+
+LEXEMES = f"SELECT DISTINCT lexeme FROM unnest({ranking.TSVECTOR}) ORDER BY lexeme"  # noqa: S608 (names of configurations)
+NOTHING = ""
+
+
+def of(text: str) -> list[str]:
+    """The lexemes of a text, as the database's dictionaries cut them."""
+    return [row[0] for row in hot.rows(LEXEMES, ranking.by_configuration(text))]
+
+
+def query(typed: str) -> str:
+    """A tsquery for texts that hold every word; the last word may be half typed."""
+    typed = typed[:500]
+    found = ranking.words(typed)
+    if not found:
+        return ""
+    *whole, last = found
+    half = [] if typed[-1:].isspace() else [last]
+    wanted = [quoted(one) for one in of(" ".join(whole if half else found))]
+    wanted += [" | ".join([f"{quoted(one)}:*", *(quoted(stem) for stem in of(one))]) for one in half]
+    return " & ".join(f"({one})" for one in wanted)
+
+
+def quoted(lexeme: str) -> str:
+    return "'" + lexeme.replace("\\", "\\\\").replace("'", "''") + "'"
+
+
+def matching(typed: str) -> SearchQuery:
+    """For `.filter(words=…)`."""
+    return SearchQuery(query(typed) or NOTHING, config="simple", search_type="raw")

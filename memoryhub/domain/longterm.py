@@ -1,0 +1,256 @@
+"""Long-term memory: what people found worth keeping. Entries are corrected, checked and retired, never lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import date
+from typing import Any
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from memoryhub.domain import activity, contents, indexing, jobs, meaning, pairs, spaces
+from memoryhub.domain.access import Actor, require
+from memoryhub.embedders import EmbedderUnavailable
+from memoryhub.errors import Conflict, Invalid, NotFound
+from memoryhub.models import Agent, EntryRevision, Job, LongtermEntry, Space
+
+ACTIVE, RETIRED, WAITING = "active", "retired", "waiting"
+GROUP, AGENT = "group", "agent"
+LIVE = (ACTIVE, WAITING)
+EMBED_WAITING = "longterm.embed_waiting"
+
+
+@transaction.atomic
+def store(
+    space: Space,
+    actor: Actor,
+    content: str,
+    *,
+    scope: str = GROUP,
+    agent: Agent | None = None,
+    record_id: int | None = None,
+    session_id: str = "",
+    proposal: int | None = None,
+    reason: str = "",
+    review_by: date | None = None,
+    replaces: Iterable[int] = (),
+    merges: Iterable[int] = (),
+    metadata: dict[str, Any] | None = None,
+) -> LongtermEntry:
+    """Keeps a text for good: cut, listed by its words, embedded; entries that it replaces or takes in are retired."""
+    require(actor, "promote")
+    space = Space.objects.select_for_update().get(pk=space.pk)
+    agent = checked_scope(space, scope, agent)
+    taken_in = [get(space, number) for number in dict.fromkeys(merges)]
+    text = contents.checked("\n\n".join([content, *(one.content for one in taken_in)]))
+    meaning.keep(space)
+    entry = LongtermEntry.objects.create(
+        space=space, number=spaces.next_number(space, "last_entry"), content=text, scope=scope, agent=agent,
+        record_id=record_id, session_id=session_id, proposal=proposal, reason=reason[:2000], review_by=review_by,
+        metadata=metadata or {}, **actor.as_fields(),
+    )  # fmt: skip
+    write_revision(entry, actor, reason)
+    index(space, entry)
+    note(space, actor, "longterm.store", "promoted", entry, details={"proposal": proposal, "record": record_id})
+    for one in [*taken_in, *(get(space, number) for number in dict.fromkeys(replaces))]:
+        if one.state != RETIRED:
+            retire(space, actor, one.number, reason=f"replaced by L-{entry.number}")
+    return entry
+
+
+def checked_scope(space: Space, scope: str, agent: Agent | None) -> Agent | None:
+    if scope not in (GROUP, AGENT):
+        raise Invalid("The scope is group or agent.", code="unknown_scope", field="scope")
+    if scope == AGENT and (agent is None or agent.space_id != space.pk):
+        raise Invalid("Say whose own memory this is: an agent of this space.", code="invalid", field="agent")
+    return agent
+
+
+def index(space: Space, entry: LongtermEntry) -> None:
+    """Makes an entry findable; while the embedder is away it is found by words alone and waits for its vectors."""
+    chunks = indexing.add(entry)
+    try:
+        embedder = meaning.serving(space)
+        indexing.embed(chunks, embedder)
+        set_state(entry, ACTIVE)
+        pairs.look_for(space, entry, embedder)
+    except EmbedderUnavailable:
+        set_state(entry, WAITING)
+        embed_later(space)
+    spaces.touch(space)
+
+
+def embed_later(space: Space) -> None:
+    jobs.enqueue(EMBED_WAITING, space=space)
+
+
+@jobs.job(EMBED_WAITING)
+def embed_job(job: Job, progress: jobs.Progress) -> dict[str, Any]:
+    return {"embedded": embed_waiting(Space.objects.get(pk=job.space_id))}
+
+
+def embed_waiting(space: Space, seconds: float = 30.0) -> int:
+    """Gives the entries that wait their vectors; raises while the embedder is still away."""
+    done = 0
+    for number in list(of(space).filter(state=WAITING).values_list("number", flat=True)):
+        with transaction.atomic():
+            entry = locked(space, number)
+            if entry.state == WAITING:
+                embedder = meaning.serving(space)
+                indexing.embed(indexing.chunks(entry), embedder, seconds=seconds)
+                set_state(entry, ACTIVE)
+                pairs.look_for(space, entry, embedder)
+                spaces.touch(space)
+                done += 1
+    return done
+
+
+def set_state(entry: LongtermEntry, state: str) -> None:
+    entry.state = state
+    entry.save(update_fields=["state"])
+
+
+def of(space: Space) -> QuerySet[LongtermEntry]:
+    return LongtermEntry.objects.within(space)
+
+
+def get(space: Space, number: int) -> LongtermEntry:
+    entry = of(space).select_related("agent").filter(number=number).first()
+    if entry is None:
+        raise NotFound(f"There is no long-term entry L-{number} in this space.")
+    return entry
+
+
+def by_label(space: Space, label: str) -> LongtermEntry:
+    """The entry that `L-312` names."""
+    number = label.removeprefix("L-")
+    if not number.isdecimal():
+        raise NotFound(f"There is no long-term entry {label} in this space.")
+    return get(space, int(number))
+
+
+def locked(space: Space, number: int) -> LongtermEntry:
+    entry = of(space).select_for_update().filter(number=number).first()
+    return entry or get(space, number)
+
+
+def history(entry: LongtermEntry) -> QuerySet[EntryRevision]:
+    """What the entry said and was, newest first."""
+    return EntryRevision.objects.within(entry.space_id).filter(entry_id=entry.pk).order_by("-number")
+
+
+def write_revision(entry: LongtermEntry, actor: Actor, reason: str) -> None:
+    EntryRevision.objects.create(
+        space_id=entry.space_id, entry_id=entry.pk, number=entry.revision, content=entry.content, state=entry.state,
+        reason=reason[:500], **actor.as_fields(),
+    )  # fmt: skip
+
+
+@transaction.atomic
+def edit(
+    space: Space, actor: Actor, number: int, content: str, *, reason: str = "", seen_revision: int | None = None
+) -> LongtermEntry:
+    """Corrects an entry: cut and embedded anew in the same breath, what it said before stays in its history."""
+    require(actor, "promote")
+    entry = locked(space, number)
+    if seen_revision is not None and seen_revision != entry.revision:
+        raise Conflict(f"L-{number} was changed while you wrote. Look at it again.", code="changed_since_seen")
+    before, entry.content = entry.content, contents.checked(content)
+    if before == entry.content:
+        return entry
+    was_found = entry.state in LIVE
+    if was_found:
+        indexing.remove(entry)
+    advance(entry, actor, reason)
+    if was_found:
+        index(space, entry)
+    note(space, actor, "longterm.edit", "corrected", entry, aside=f"revision {entry.revision}")
+    return entry
+
+
+def advance(entry: LongtermEntry, actor: Actor, reason: str) -> None:
+    """One revision further: the entry as it is now goes into its history."""
+    entry.revision += 1
+    entry.modified_at = timezone.now()
+    entry.save()
+    write_revision(entry, actor, reason)
+
+
+@transaction.atomic
+def verify(space: Space, actor: Actor, number: int, review_by: date | None = None) -> LongtermEntry:
+    """Says that a person checked an entry today and found it true; a new date for the next check may come with it."""
+    require(actor, "promote")
+    entry = locked(space, number)
+    entry.checked_at, entry.checked_by = timezone.now(), actor.name
+    if review_by or (entry.review_by and entry.review_by <= timezone.localdate()):
+        entry.review_by = review_by
+    entry.save(update_fields=["checked_at", "checked_by", "review_by"])
+    note(space, actor, "longterm.verify", "checked", entry)
+    return entry
+
+
+@transaction.atomic
+def set_review_by(space: Space, actor: Actor, number: int, review_by: date | None) -> LongtermEntry:
+    """Sets the day by which somebody should check the entry again, or none."""
+    require(actor, "promote")
+    entry = locked(space, number)
+    entry.review_by = review_by
+    entry.save(update_fields=["review_by"])
+    adds = f"to be checked by {review_by.isoformat()}" if review_by else "without a date to be checked by"
+    note(space, actor, "longterm.set_review_by", "marked", entry, adds=adds)
+    return entry
+
+
+@transaction.atomic
+def retire(space: Space, actor: Actor, number: int, reason: str = "") -> LongtermEntry:
+    """Takes an entry out of all answers; its text and history stay, and it can come back."""
+    require(actor, "promote")
+    entry = locked(space, number)
+    if entry.state == RETIRED:
+        raise Conflict(f"L-{number} is retired already.", code="already_decided")
+    indexing.remove(entry)
+    pairs.forget(entry)
+    entry.state, entry.retired_at = RETIRED, timezone.now()
+    advance(entry, actor, reason)
+    spaces.touch(space)
+    note(space, actor, "longterm.retire", "retired", entry, adds=f": “{reason[:200]}”" if reason else "")
+    return entry
+
+
+@transaction.atomic
+def restore(space: Space, actor: Actor, number: int) -> LongtermEntry:
+    """Brings a retired entry back into answers."""
+    require(actor, "promote")
+    entry = locked(space, number)
+    if entry.state != RETIRED:
+        raise Conflict(f"L-{number} is not retired.", code="already_decided")
+    entry.state, entry.retired_at = ACTIVE, None
+    advance(entry, actor, "restored")
+    index(space, entry)
+    note(space, actor, "longterm.restore", "restored", entry)
+    return entry
+
+
+def due(space: Space, today: date | None = None) -> QuerySet[LongtermEntry]:
+    """Entries whose day to be checked has come, the longest due first."""
+    return (
+        of(space).filter(state__in=LIVE, review_by__lte=today or timezone.localdate()).order_by("review_by", "number")
+    )
+
+
+def note(
+    space: Space, actor: Actor, verb: str, says: str, entry: LongtermEntry, *, adds: str = "", aside: str = "",
+    details: dict[str, Any] | None = None,
+) -> None:  # fmt: skip
+    activity.record(
+        space, actor, verb, says, f"“{title(entry.content, 80)}”", url=f"longterm/{entry.number}/", adds=adds,
+        aside=aside or f"L-{entry.number}", details={"number": entry.number, **(details or {})},
+    )  # fmt: skip
+
+
+def title(content: str, length: int = 100) -> str:
+    """An entry's first line, for lists."""
+    first = next((line.strip("#*- \t") for line in content.splitlines() if line.strip("#*- \t")), content.strip())
+    return activity.shorten(" ".join(first.split()), length)

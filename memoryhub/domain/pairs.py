@@ -1,0 +1,125 @@
+"""Entries that may say the same or the opposite, shown in pairs for a person to settle; nothing settles itself."""
+
+from __future__ import annotations
+
+import re
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from memoryhub.domain import activity, hot, indexing, longterm, meaning, ranking
+from memoryhub.domain.access import Actor, require
+from memoryhub.embedders import Embedder
+from memoryhub.errors import Conflict, Invalid, NotFound
+from memoryhub.models import EntryPair, LongtermEntry, Space
+
+DUPLICATE, CONTRADICTION = "duplicate", "contradiction"
+MOST_CHUNKS = 20  # of a very long entry only so many chunks look for neighbours
+VERDICTS = ("keep_both", "retire_older", "retire_newer")
+
+NEIGHBOURS = """
+SELECT c.entry_id, max(1 - d.distance) AS cosine
+FROM (
+    SELECT chunk_id, vector::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensions}) AS distance
+    FROM memoryhub_embedding WHERE space_id = %(space)s AND embedded_by = '{embedded_by}' OFFSET 0
+) d JOIN memoryhub_chunk c ON c.id = d.chunk_id AND c.space_id = %(space)s
+WHERE d.distance <= 1 - %(least)s AND c.entry_id <> %(entry)s
+GROUP BY c.entry_id ORDER BY cosine DESC LIMIT %(limit)s
+"""
+_NOT = re.compile(
+    r"\b(?:not|never|no|none|without|cannot|can't|don't|doesn't|isn't|aren't|won't|wasn't|nicht|nie|kein\w*|jamais|pas|nunca|не|нет|ليس|لا|لم|لن)\b"
+    r"|不|没|無|ない|않",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+
+
+def neighbours(
+    space: Space, embedder: Embedder, text: str, *, least: float, limit: int = 5, but: int = 0
+) -> list[tuple[int, float]]:
+    """The ids of the entries most alike to a text, with their cosine."""
+    sql = NEIGHBOURS.format(dimensions=int(embedder.dimensions), embedded_by=embedder.embedded_by)
+    vector = meaning.query_vector(embedder, text)
+    values = {"vector": vector, "space": space.pk, "least": least, "entry": but, "limit": limit}
+    return [(entry_id, float(cosine)) for entry_id, cosine in hot.rows(sql, values)]
+
+
+def look_for(space: Space, entry: LongtermEntry, embedder: Embedder) -> None:
+    """Writes down whom a new or changed entry resembles (in the caller's transaction)."""
+    forget(entry)
+    found: dict[int, float] = {}
+    for chunk in indexing.chunks(entry)[:MOST_CHUNKS]:
+        for other, cosine in neighbours(space, embedder, chunk.text, least=meaning.near_from(embedder), but=entry.pk):
+            found[other] = max(cosine, found.get(other, 0.0))
+    others = LongtermEntry.objects.within(space).in_bulk(list(found))
+    for other_id, cosine in found.items():
+        kind = kind_of(entry, others[other_id], cosine, meaning.same_from(embedder))
+        if kind:
+            low, high = sorted((entry.pk, other_id))
+            EntryPair.objects.create(space_id=space.pk, older_id=low, newer_id=high, kind=kind, cosine=cosine)
+
+
+def kind_of(one: LongtermEntry, other: LongtermEntry, cosine: float, same_from: float) -> str:
+    if one.scope != other.scope or one.agent_id != other.agent_id:
+        return ""
+    if disagree(one.content, other.content):
+        return CONTRADICTION
+    return DUPLICATE if cosine >= same_from else ""
+
+
+def disagree(one: str, other: str) -> bool:
+    """Whether two texts about one thing name different numbers for it, or one of them denies what the other says (pure)."""
+    mine, theirs = set(_NUMBER.findall(one)), set(_NUMBER.findall(other))
+    if mine and theirs and mine.isdisjoint(theirs):
+        return True
+    shared = set(ranking.words(one)) & set(ranking.words(other))
+    return len(shared) >= 3 and bool(_NOT.search(one)) != bool(_NOT.search(other))
+
+
+def forget(entry: LongtermEntry) -> None:
+    """Drops an entry's pairs: it changed or went, so old verdicts say nothing any more."""
+    EntryPair.objects.within(entry.space_id).filter(Q(older_id=entry.pk) | Q(newer_id=entry.pk)).delete()
+
+
+def open_pairs(space: Space, kind: str = "") -> QuerySet[EntryPair]:
+    found = EntryPair.objects.within(space).filter(settled_at=None).order_by("-cosine", "id")
+    return found.filter(kind=kind) if kind else found
+
+
+def with_entries(space: Space, found: QuerySet[EntryPair]) -> list[EntryPair]:
+    """The pairs, each with `.older` and `.newer`."""
+    pairs = list(found)
+    entries = LongtermEntry.objects.within(space).in_bulk([pk for one in pairs for pk in (one.older_id, one.newer_id)])
+    for one in pairs:
+        one.older, one.newer = entries[one.older_id], entries[one.newer_id]
+    return pairs
+
+
+@transaction.atomic
+def settle(space: Space, actor: Actor, pair_id: int, verdict: str) -> EntryPair:
+    """A person says what of a pair stands: both, or one of them, and the other is retired."""
+    require(actor, "promote")
+    if verdict not in VERDICTS:
+        raise Invalid(f"The verdict is one of {', '.join(VERDICTS)}.", code="unknown_verdict")
+    pair = EntryPair.objects.within(space).select_for_update().filter(pk=pair_id).first()
+    if pair is None:
+        raise NotFound("This pair is gone: one of its entries was changed or retired.")
+    if pair.settled_at:
+        raise Conflict(f"{pair.settled_by} settled this pair already.", code="already_decided")
+    older, newer = (LongtermEntry.objects.within(space).get(pk=pk) for pk in (pair.older_id, pair.newer_id))
+    pair.settled_at, pair.settled_by, pair.verdict = timezone.now(), actor.name, verdict
+    pair.save()
+    names = f"L-{older.number} and L-{newer.number}"
+    says = {
+        "keep_both": "both stand",
+        "retire_older": f"L-{newer.number} stands",
+        "retire_newer": f"L-{older.number} stands",
+    }
+    activity.record(
+        space, actor, "longterm.settle", "settled", names, url="longterm/?show=pairs", adds=f": {says[verdict]}"
+    )
+    if verdict != "keep_both":
+        gone, stays = (older, newer) if verdict == "retire_older" else (newer, older)
+        longterm.retire(space, actor, gone.number, reason=f"L-{stays.number} says it")
+    return pair

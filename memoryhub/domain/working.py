@@ -1,0 +1,218 @@
+"""Working memory: what agents learned lately. The newest 50 of each group, each for 24 hours; then it is gone unless kept."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+from psycopg.types.json import Jsonb
+
+from memoryhub.domain import activity, contents, hot, jobs, spaces
+from memoryhub.domain.access import Actor, require
+from memoryhub.errors import Conflict, NotFound
+from memoryhub.models import Agent, Space, WorkingEntry
+
+MOST = 50
+GROUP, AGENT = "group", "agent"
+
+# Inserts the newest entry and drops what it pushes over the limit, pinned entries apart, in one round trip.
+PUSH = """
+WITH pushed AS (
+    DELETE FROM memoryhub_workingentry WHERE id IN (
+        SELECT id FROM memoryhub_workingentry
+        WHERE space_id = %(space)s AND agent_key = %(agent_key)s AND NOT is_pinned AND removed_at IS NULL
+        ORDER BY id DESC OFFSET %(keep)s
+    )
+)
+INSERT INTO memoryhub_workingentry
+    (space_id, agent_key, agent_id, agent_name, scope, content, metadata, findings, record_id, session_id, is_pinned,
+     created_at, expires_at)
+VALUES (%(space)s, %(agent_key)s, %(agent)s, %(agent_name)s, %(scope)s, %(content)s, %(metadata)s, %(findings)s,
+        %(record)s, %(session)s, false, %(now)s, %(expires)s)
+RETURNING id
+"""
+NEWEST = """
+SELECT id, content, metadata, created_at, expires_at, agent_name, scope, is_pinned
+FROM memoryhub_workingentry
+WHERE space_id = %s AND agent_key = ANY(%s) AND (expires_at > now() OR is_pinned) AND removed_at IS NULL
+ORDER BY id DESC LIMIT %s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Fresh:
+    """A live entry as agents get it."""
+
+    id: int
+    content: str
+    metadata: dict[str, Any]
+    created_at: datetime
+    expires_at: datetime
+    agent: str
+    scope: str
+    is_pinned: bool
+
+
+def admit(
+    space: Space,
+    content: str,
+    *,
+    agent: Agent | None = None,
+    scope: str = GROUP,
+    metadata: dict[str, Any] | None = None,
+    findings: list[dict[str, Any]] | None = None,
+    record_id: int | None = None,
+    session_id: str = "",
+) -> int:
+    """Puts an output into working memory, pushing out the oldest beyond the limit, and gives the entry's id."""
+    now = timezone.now()
+    (entry_id,) = hot.row(
+        PUSH,
+        {
+            "space": space.pk,
+            "agent_key": agent.pk if agent and scope == AGENT else 0,
+            "agent": agent.pk if agent else None,
+            "agent_name": agent.slug if agent else "",
+            "scope": scope,
+            "content": content,
+            "metadata": Jsonb(metadata or {}),
+            "findings": Jsonb(findings or []),
+            "record": record_id,
+            "session": session_id,
+            "now": now,
+            "expires": now + timedelta(hours=spaces.get_setting(space, "working_hours")),
+            "keep": spaces.get_setting(space, "working_limit") - 1,
+        },
+    )
+    return entry_id
+
+
+def newest(space: Space, *, agent: Agent | None = None, limit: int = 10, scope: str | None = None) -> list[Fresh]:
+    """The newest live entries that an agent (or, without one, the group) may read."""
+    limit = min(limit, MOST)
+    keys = keys_for(agent, scope)
+    return [as_fresh(found) for found in hot.rows(NEWEST, [space.pk, keys, limit])] if limit and keys else []
+
+
+def as_fresh(found: tuple[Any, ...]) -> Fresh:
+    pk, content, metadata, *rest = found
+    return Fresh(pk, content, json.loads(metadata), *rest)  # Django leaves JSON to its fields, so a raw row has text
+
+
+def keys_for(agent: Agent | None, scope: str | None) -> list[int]:
+    """Whose entries are meant: 0 is the group, an agent's own carry its id."""
+    own = [agent.pk] if agent else []
+    return {GROUP: [0], AGENT: own}.get(scope or "", [0, *own])
+
+
+def live(space: Space) -> QuerySet[WorkingEntry]:
+    """Every entry that still counts, newest first, for the page of people."""
+    found = WorkingEntry.objects.within(space).filter(removed_at=None)
+    return found.filter(Q(expires_at__gt=timezone.now()) | Q(is_pinned=True)).order_by("-id")
+
+
+def get(space: Space, entry_id: int) -> WorkingEntry:
+    entry = WorkingEntry.objects.within(space).filter(pk=entry_id).first()
+    if entry is None:
+        raise NotFound("This entry of working memory is gone: expired, pushed out by newer ones, or never here.")
+    return entry
+
+
+def locked(space: Space, actor: Actor, entry_id: int) -> WorkingEntry:
+    require(actor, "edit")
+    entry = WorkingEntry.objects.within(space).select_for_update().filter(pk=entry_id).first()
+    return entry or get(space, entry_id)
+
+
+@transaction.atomic
+def add(space: Space, actor: Actor, content: str) -> WorkingEntry:
+    """A person puts something into the group's working memory."""
+    require(actor, "edit")
+    entry = get(space, admit(space, contents.checked(content), metadata={"added_by": actor.name}))
+    note(space, actor, "working.add", "added to working memory", entry)
+    return entry
+
+
+@transaction.atomic
+def edit(space: Space, actor: Actor, entry_id: int, content: str) -> WorkingEntry:
+    """Corrects what an entry says; its time goes on."""
+    entry = locked(space, actor, entry_id)
+    before, entry.content = entry.content, contents.checked(content)
+    if before == entry.content:
+        return entry
+    entry.save(update_fields=["content"])
+    note(space, actor, "working.edit", "corrected in working memory", entry, details={"before": before[:2000]})
+    return entry
+
+
+@transaction.atomic
+def pin(space: Space, actor: Actor, entry_id: int, pinned: bool = True) -> WorkingEntry:
+    """Keeps an entry until it is unpinned; then it has a whole time to live again if its own is over."""
+    entry = locked(space, actor, entry_id)
+    if pinned and WorkingEntry.objects.within(space).filter(is_pinned=True, removed_at=None).count() >= MOST // 2:
+        raise Conflict(
+            f"{MOST // 2} entries are pinned already; unpin one first, or promote what should stay for good."
+        )
+    entry.is_pinned = pinned
+    if not pinned and entry.expires_at <= timezone.now():
+        entry.expires_at = timezone.now() + lifetime(space)
+    entry.save(update_fields=["is_pinned", "expires_at"])
+    note(space, actor, "working.pin", "pinned" if pinned else "unpinned", entry, details={"by": actor.name})
+    return entry
+
+
+@transaction.atomic
+def extend(space: Space, actor: Actor, entry_id: int) -> WorkingEntry:
+    """Gives an entry its whole time again from now."""
+    entry = locked(space, actor, entry_id)
+    entry.expires_at = timezone.now() + lifetime(space)
+    entry.save(update_fields=["expires_at"])
+    note(space, actor, "working.extend", "extended", entry)
+    return entry
+
+
+@transaction.atomic
+def remove(space: Space, actor: Actor, entry_id: int) -> WorkingEntry:
+    """Takes an entry out of working memory at once; it can be put back until its time is over."""
+    entry = locked(space, actor, entry_id)
+    entry.removed_at = timezone.now()
+    entry.save(update_fields=["removed_at"])
+    note(space, actor, "working.remove", "deleted from working memory", entry)
+    return entry
+
+
+@transaction.atomic
+def put_back(space: Space, actor: Actor, entry_id: int) -> WorkingEntry:
+    """Undoes a deletion."""
+    entry = locked(space, actor, entry_id)
+    if entry.removed_at is None:
+        return entry
+    entry.removed_at = None
+    entry.save(update_fields=["removed_at"])
+    note(space, actor, "working.put_back", "put back into working memory", entry)
+    return entry
+
+
+def lifetime(space: Space) -> timedelta:
+    return timedelta(hours=spaces.get_setting(space, "working_hours"))
+
+
+@jobs.periodic("working.sweep", every=timedelta(minutes=10))
+def sweep() -> int:
+    """Deletes rows whose time is over; reads have not shown them since."""
+    over = Q(expires_at__lte=timezone.now() - timedelta(hours=1), is_pinned=False)
+    return WorkingEntry.objects.filter(over).delete()[0]
+
+
+def note(
+    space: Space, actor: Actor, verb: str, says: str, entry: WorkingEntry, details: dict[str, Any] | None = None
+) -> None:
+    thing = activity.shorten(" ".join(entry.content.split()), 80)
+    activity.record(
+        space, actor, verb, says, thing, url=f"working/#w{entry.pk}", details={"id": entry.pk, **(details or {})}
+    )

@@ -1,0 +1,180 @@
+"""Long-term memory: stored in chunks, corrected with history, checked, retired and restored."""
+
+from datetime import date, timedelta
+
+import pytest
+from django.utils import timezone
+
+from memoryhub.domain import longterm, pairs, retrieval, spaces
+from memoryhub.domain.access import HUB, Actor
+from memoryhub.errors import Conflict, Forbidden, Invalid, NotFound
+from memoryhub.models import ActivityLine, Chunk, ChunkCount, Embedding, EntryPair, Posting
+
+from .layers import counter, forge, person, rk, space, viewer  # noqa: F401
+
+REFUNDS = "Card refunds take 5 to 10 days to show at the bank; bank transfers take 2."
+
+
+def found(space, query, **more):
+    return [item.number for item in retrieval.retrieve(space, query, hot=0, **more)]
+
+
+def everything_that_finds(space):
+    return [model.objects.within(space).count() for model in (Chunk, Posting, Embedding)]
+
+
+def test_an_entry_is_cut_listed_and_embedded(space, rk):
+    text = " ".join(f"Sentence {n} about refunds of orders." for n in range(40))
+    entry = longterm.store(space, rk, text, reason="asked often", session_id="c-1", record_id=7)
+    chunks = list(Chunk.objects.within(space).order_by("position"))
+    assert len(chunks) == Embedding.objects.within(space).count() > 1
+    assert all(text[one.start : one.end] == one.text and len(one.text) <= 500 for one in chunks)
+    assert (entry.number, entry.state, entry.actor_name, entry.session_id, entry.record_id) == (
+        1,
+        "active",
+        "rk",
+        "c-1",
+        7,
+    )
+    counted = ChunkCount.objects.get(space_id=space.pk)
+    assert (counted.chunks, counted.lexemes) == (len(chunks), sum(one.length for one in chunks))
+    before = space.revision
+    space.refresh_from_db()
+    assert space.revision > before
+
+
+def test_numbers_count_per_space(space, rk):
+    other = spaces.create(HUB, "other")
+    assert [longterm.store(one, HUB, "A fact.").number for one in (space, space, other)] == [1, 2, 1]
+
+
+def test_a_correction_is_found_in_the_same_breath_and_the_old_text_stays(space, rk):
+    entry = longterm.store(space, rk, REFUNDS)
+    longterm.edit(space, rk, entry.number, "Invoices are sent on Mondays.", reason="it was wrong", seen_revision=1)
+    assert found(space, "card refunds at the bank") == []
+    assert found(space, "when are invoices sent") == [1]
+    assert [(one.number, one.content) for one in longterm.history(entry)] == [
+        (2, "Invoices are sent on Mondays."), (1, REFUNDS),
+    ]  # fmt: skip
+    with pytest.raises(Conflict, match="changed while you wrote"):
+        longterm.edit(space, rk, entry.number, "Something else.", seen_revision=1)
+
+
+def test_retiring_takes_an_entry_out_of_everything_and_restoring_brings_it_back(space, rk):
+    entry = longterm.store(space, rk, REFUNDS)
+    rows = everything_that_finds(space)
+    longterm.retire(space, rk, entry.number, reason="outdated")
+    assert everything_that_finds(space) == [0, 0, 0]
+    assert ChunkCount.objects.get(space_id=space.pk).chunks == 0
+    assert found(space, "refunds") == []
+    with pytest.raises(Conflict):
+        longterm.retire(space, rk, entry.number)
+    longterm.restore(space, rk, entry.number)
+    assert everything_that_finds(space) == rows
+    assert found(space, "refunds") == [1]
+
+
+def test_checked_and_due(space, rk):
+    entry = longterm.store(space, rk, REFUNDS, review_by=date.today() - timedelta(days=1))
+    assert [one.number for one in longterm.due(space)] == [1]
+    longterm.verify(space, rk, entry.number, review_by=date.today() + timedelta(days=90))
+    entry.refresh_from_db()
+    assert (entry.checked_by, entry.checked_at.date()) == ("rk", timezone.now().date())
+    assert not longterm.due(space)
+    longterm.set_review_by(space, rk, entry.number, None)
+    entry.refresh_from_db()
+    assert entry.review_by is None
+
+
+def test_a_new_entry_takes_the_place_of_others(space, rk):
+    for text in (REFUNDS, "Bank transfers take 2 days.", "Stays."):
+        longterm.store(space, rk, text)
+    entry = longterm.store(space, rk, "Refunds by card take ten days.", replaces=[1], merges=[2])
+    assert entry.content == "Refunds by card take ten days.\n\nBank transfers take 2 days."
+    assert [one.state for one in longterm.of(space).order_by("number")] == ["retired", "retired", "active", "active"]
+    assert longterm.history(longterm.get(space, 1)).first().reason == "replaced by L-4"
+
+
+def test_only_reviewers_and_owners(space, viewer, forge):
+    longterm.store(space, HUB, REFUNDS)
+    editor = person(space, "ed", "editor")
+    for actor in (viewer, editor, Actor.of_agent(forge)):
+        for act in (
+            lambda who: longterm.store(space, who, "x"),
+            lambda who: longterm.edit(space, who, 1, "x"),
+            lambda who: longterm.retire(space, who, 1),
+            lambda who: longterm.restore(space, who, 1),
+            lambda who: longterm.verify(space, who, 1),
+            lambda who: longterm.set_review_by(space, who, 1, None),
+            lambda who: pairs.settle(space, who, 1, "keep_both"),
+        ):
+            with pytest.raises(Forbidden):
+                act(actor)
+
+
+@pytest.mark.parametrize("content", ["", "  \n", "a\x00b", "\ud800"])
+def test_bad_texts_leave_nothing_behind(space, rk, content):
+    with pytest.raises(Invalid):
+        longterm.store(space, rk, content)
+    assert everything_that_finds(space) == [0, 0, 0]
+
+
+def test_a_foreign_agent_or_number_is_refused(space, rk):
+    other = spaces.create(HUB, "other")
+    longterm.store(other, HUB, REFUNDS)
+    from memoryhub.domain import agents
+
+    stranger = agents.create(other, HUB, "stranger")
+    with pytest.raises(Invalid):
+        longterm.store(space, rk, "x", scope="agent", agent=stranger)
+    with pytest.raises(NotFound):
+        longterm.edit(space, rk, 1, "x")
+
+
+def test_likeness_and_contradiction_are_shown_in_pairs_and_a_person_settles(space, rk):
+    longterm.store(space, rk, "Card refunds take 5 to 10 days to show at the bank.")
+    longterm.store(space, rk, "Card refunds take 5 to 10 days until they show at the bank.")
+    longterm.store(space, rk, "Card refunds take 21 days to show at the bank.")
+    longterm.store(space, rk, "Anna loves teal.")
+    shown = {
+        (one.older.number, one.newer.number): one.kind for one in pairs.with_entries(space, pairs.open_pairs(space))
+    }
+    assert shown == {(1, 2): "duplicate", (1, 3): "contradiction", (2, 3): "contradiction"}
+    pairs.settle(space, rk, EntryPair.objects.get(kind="duplicate").pk, "retire_older")
+    assert longterm.get(space, 1).state == "retired"
+    last = pairs.open_pairs(space).get()
+    pairs.settle(space, rk, last.pk, "keep_both")
+    assert not pairs.open_pairs(space)
+    with pytest.raises(Conflict):
+        pairs.settle(space, rk, last.pk, "keep_both")
+    assert {"longterm.settle", "longterm.retire"} <= set(ActivityLine.objects.values_list("verb", flat=True))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("Refunds take 5 days", "Refunds take 9 days", True),
+        ("The desk is open on Sundays", "The desk is never open on Sundays", True),
+        ("Refunds take 5 days", "Refunds take 5 days by card", False),
+        ("退款需要五天时间", "退款不需要五天时间", True),
+    ],
+)
+def test_disagree(one, other, expected):
+    assert pairs.disagree(one, other) is expected
+
+
+def test_while_the_embedder_is_away_an_entry_waits_and_is_found_by_words(space, rk, settings):
+    settings.EMBEDDER, settings.EMBEDDER_URL = "openai_endpoint", "http://127.0.0.1:9"
+    from memoryhub.domain import jobs, meaning
+
+    assert meaning.choice(space) == "openai_endpoint"
+    entry = longterm.store(space, rk, REFUNDS)
+    space.refresh_from_db()
+    assert (entry.state, space.settings["embedder"]) == ("waiting", "openai_endpoint")
+    assert found(space, "card refunds") == [1]
+    space.settings["embedder"] = "wordllama"
+    space.save()
+    jobs.run_waiting()
+    entry.refresh_from_db()
+    assert entry.state == "active"
+    assert Embedding.objects.within(space).get().embedded_by == "wordllama/l2_supercat_256"

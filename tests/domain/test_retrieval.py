@@ -1,0 +1,151 @@
+"""Retrieval: hot and cold as the protocol says, words and meaning together, walls on every path."""
+
+import pytest
+
+from memoryhub.domain import longterm, ranking, retrieval, spaces, working
+from memoryhub.domain.access import HUB
+from memoryhub.errors import Invalid
+
+from .layers import counter, forge, rk, space  # noqa: F401
+
+FACTS = [
+    "Card refunds take 5 to 10 days to show at the bank; bank transfers take 2.",
+    "Migrations over 2 minutes are announced in #ship.",
+    "The ledger export writes integers in minor units.",
+    "Anna loves teal above all other colours.",
+    "يغلق المكتب في الساعة الخامسة يوم الجمعة",
+    "银行卡退款需要五到十天",
+    "Банковский перевод занимает два дня",
+]
+
+
+@pytest.fixture
+def facts(space):
+    return [longterm.store(space, HUB, text) for text in FACTS]
+
+
+def cold(space, query, **more):
+    return [item.number for item in retrieval.retrieve(space, query, hot=0, **more)]
+
+
+def test_hot_first_with_score_one_then_cold_by_likeness(space, facts):
+    for n in range(12):
+        working.admit(space, f"lately {n}")
+    items = retrieval.retrieve(space, "How long do card refunds take?")
+    assert [item.source for item in items] == ["hot"] * 10 + ["cold"] * (len(items) - 10)
+    assert [item.content for item in items[:2]] == ["lately 11", "lately 10"]
+    assert {item.score for item in items[:10]} == {1.0}
+    assert items[10].number == 1
+    assert 0.3 < items[10].score < 1
+    assert items[10].why["by"] == "words and meaning"
+    assert items[10].why["rank"] == 1
+
+
+def test_the_score_is_the_cosine(space, facts):
+    from memoryhub.domain import meaning
+
+    query, text = meaning.serving(space).embed(["card refunds", FACTS[0]])
+    best = retrieval.retrieve(space, "card refunds", hot=0)[0]
+    assert best.score == pytest.approx(float(query @ text), abs=2e-3)  # half precision
+
+
+def test_meaning_alone_and_words_alone_both_find(space, facts):
+    by_meaning = retrieval.retrieve(space, "money given back to the customer's credit cards", hot=0)
+    assert by_meaning[0].number == 1
+    assert cold(space, "teal")[0] == 4
+
+
+@pytest.mark.parametrize(
+    ("query", "number"), [("متى يغلق المكتب", 5), ("退款", 6), ("банковского перевода", 7), ("migration", 2)]
+)
+def test_every_script_is_found_by_its_words(space, facts, query, number):
+    assert cold(space, query)[0] == number
+
+
+def test_what_fits_nothing_gives_nothing(space, facts):
+    assert cold(space, "quantum chromodynamics lattice") == []
+    assert cold(space, "") == []
+    assert cold(space, "…") == []
+
+
+def test_a_given_threshold_is_kept_strictly(space, facts):
+    items = retrieval.retrieve(space, "teal migrations refunds", hot=0, threshold=0.3)
+    assert all(item.score >= 0.3 for item in items)
+    assert cold(space, "refunds", threshold=0.99) == []
+    assert len(cold(space, "refunds", threshold=-1, cold=50)) == len(FACTS)
+    found = retrieval.explore(space, "refunds", hot=0, threshold=0.99, show_cut=3)
+    assert found.cut_off[0].number in (1, 6)
+
+
+def test_limits_and_truncation(space, facts):
+    working.admit(space, "x" * 600)
+    hot, *rest = retrieval.retrieve(space, "refunds", max_chars=10, cold=1)
+    assert (hot.content, hot.is_truncated) == ("x" * 10, True)
+    assert [len(item.content) for item in rest] == [10]
+    assert retrieval.retrieve(space, "refunds", hot=0, cold=0) == []
+
+
+@pytest.mark.parametrize("wrong", [{"hot": 51}, {"cold": -1}, {"threshold": 2.0}, {"max_chars": 0}, {"scope": "all"}])
+def test_wrong_numbers_are_refused(space, wrong):
+    with pytest.raises(Invalid):
+        retrieval.retrieve(space, "x", **wrong)
+
+
+def test_an_agents_own_experience_is_its_own(space, forge, counter):
+    longterm.store(space, HUB, "The deploy key lies in the vault.")
+    longterm.store(space, HUB, "The deploy needs the green light of ops.", scope="agent", agent=forge)
+    assert sorted(cold(space, "deploy", agent=forge)) == [1, 2]
+    assert cold(space, "deploy", agent=counter) == [1] == cold(space, "deploy")
+    assert cold(space, "deploy", agent=forge, scope="agent") == [2]
+    assert cold(space, "deploy", agent=forge, scope="group") == [1]
+    assert cold(space, "deploy", scope="agent") == []
+
+
+def test_no_other_space_is_ever_read(space, facts):
+    other = spaces.create(HUB, "other")
+    working.admit(space, "ours")
+    assert retrieval.retrieve(other, "card refunds at the bank", threshold=-1) == []
+    longterm.store(other, HUB, "Nothing about that.")
+    assert cold(other, "card refunds at the bank", threshold=-1) == [1]
+
+
+def test_a_space_gets_all_it_has_up_to_the_limit(space):
+    for n in range(3):
+        longterm.store(space, HUB, f"Refund rule {n}.")
+    assert len(cold(space, "refund rule", threshold=-1)) == 3
+
+
+def test_the_database_reckons_as_the_formula_does(space, facts):
+    asked = "card refunds bank"
+    found = retrieval.retrieve(space, asked, hot=0)
+    from memoryhub.models import Chunk, ChunkCount, Posting
+
+    counted = ChunkCount.objects.get(space_id=space.pk)
+    postings = Posting.objects.within(space).filter(lexeme__in=["card", "refund", "bank"])
+    held = {}
+    for one in postings:
+        held[one.lexeme] = held.get(one.lexeme, 0) + 1
+    corpus = ranking.Corpus(counted.chunks, counted.lexemes / counted.chunks, held)
+    chunk = Chunk.objects.within(space).get(entry_id=facts[0].pk)
+    counts = {one.lexeme: one.count for one in postings.filter(chunk_id=chunk.pk)}
+    assert found[0].why["words"] == pytest.approx(ranking.bm25(counts, chunk.length, counts, corpus), abs=1e-3)
+    assert found[0].why["coverage"] == pytest.approx(1.0)
+
+
+def test_without_the_embedder_words_still_find_and_say_so(space, facts, settings):
+    space.settings["embedder"] = "openai_endpoint"
+    settings.EMBEDDER_URL = ""
+    found = retrieval.explore(space, "card refunds", hot=0)
+    assert [item.number for item in found.cold] == [1]
+    assert found.cold[0].why["by"] == "words"
+    assert "by words alone" in found.warnings[0]
+
+
+def test_a_summary_to_put_into_a_prompt(space, facts):
+    working.admit(space, "first line\nsecond line")
+    text = retrieval.as_text(retrieval.retrieve(space, "card refunds", cold=1))
+    assert text == (
+        "Recent (working memory, newest first):\n- first line\n  second line\n\n"
+        f"Known (long-term memory, best match first):\n- {FACTS[0]} [L-1]\n"
+    )
+    assert retrieval.as_text([]) == "Nothing in memory fits.\n"

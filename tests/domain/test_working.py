@@ -1,0 +1,117 @@
+"""Working memory: the newest 50 of each group, each for 24 hours."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from memoryhub.domain import spaces, working
+from memoryhub.domain.access import HUB
+from memoryhub.errors import Forbidden, NotFound
+from memoryhub.models import ActivityLine, WorkingEntry
+
+from .layers import counter, forge, rk, space, viewer  # noqa: F401
+
+
+def contents(space, **more):
+    return [one.content for one in working.newest(space, **more)]
+
+
+def test_the_newest_ten_come_first(space):
+    for n in range(12):
+        working.admit(space, f"fact {n}")
+    assert contents(space) == [f"fact {n}" for n in range(11, 1, -1)]
+    assert contents(space, limit=2) == ["fact 11", "fact 10"]
+    assert contents(space, limit=0) == []
+
+
+def test_the_fifty_first_pushes_out_the_oldest_of_its_own_group(space, forge):
+    working.admit(space, "mine", agent=forge, scope="agent")
+    for n in range(51):
+        working.admit(space, f"fact {n}")
+    everything = list(WorkingEntry.objects.within(space).order_by("id").values_list("content", flat=True))
+    assert everything == ["mine", *[f"fact {n}" for n in range(1, 51)]]
+
+
+def test_a_pinned_entry_is_not_pushed_out_and_does_not_expire(space, rk):
+    first = working.admit(space, "keep me")
+    working.pin(space, rk, first)
+    for n in range(60):
+        working.admit(space, f"fact {n}")
+    WorkingEntry.objects.update(expires_at=timezone.now() - timedelta(minutes=1))
+    assert contents(space, limit=50) == ["keep me"]
+    working.pin(space, rk, first, pinned=False)
+    assert working.get(space, first).expires_at > timezone.now() + timedelta(hours=23)
+
+
+def test_an_expired_entry_is_gone_from_every_read(space):
+    entry = working.admit(space, "old")
+    WorkingEntry.objects.filter(pk=entry).update(expires_at=timezone.now() - timedelta(seconds=1))
+    assert contents(space) == []
+    assert list(working.live(space)) == []
+    WorkingEntry.objects.update(expires_at=timezone.now() - timedelta(hours=2))
+    assert working.sweep() == 1
+
+
+def test_the_space_sets_both_limits(space, rk):
+    spaces.change_settings(space, HUB, {"working_limit": 3, "working_hours": 2})
+    space.refresh_from_db()
+    for n in range(5):
+        working.admit(space, f"fact {n}")
+    assert contents(space) == ["fact 4", "fact 3", "fact 2"]
+    assert working.live(space)[0].expires_at < timezone.now() + timedelta(hours=2, seconds=1)
+
+
+def test_an_agents_own_entries_are_its_own(space, forge, counter):
+    working.admit(space, "for all", agent=forge)
+    working.admit(space, "for forge", agent=forge, scope="agent")
+    assert contents(space, agent=forge) == ["for forge", "for all"]
+    assert contents(space, agent=counter) == ["for all"]
+    assert contents(space) == ["for all"]
+    assert contents(space, agent=forge, scope="agent") == ["for forge"]
+    assert contents(space, agent=forge, scope="group") == ["for all"]
+    assert contents(space, scope="agent") == []
+
+
+def test_another_space_sees_nothing(space, rk):
+    entry = working.admit(space, "ours")
+    other = spaces.create(HUB, "other")
+    assert contents(other) == []
+    with pytest.raises(NotFound):
+        working.edit(other, rk, entry, "x")
+
+
+def test_people_correct_extend_delete_and_put_back(space, rk):
+    entry = working.admit(space, "the desk closes at six")
+    working.edit(space, rk, entry, "the desk closes at five")
+    assert contents(space) == ["the desk closes at five"]
+    WorkingEntry.objects.update(expires_at=timezone.now() + timedelta(minutes=5))
+    assert working.extend(space, rk, entry).expires_at > timezone.now() + timedelta(hours=23)
+    working.remove(space, rk, entry)
+    assert contents(space) == []
+    working.put_back(space, rk, entry)
+    assert contents(space) == ["the desk closes at five"]
+    assert list(ActivityLine.objects.within(space).filter(verb__startswith="working.").values_list("verb", flat=True)) == [
+        "working.edit", "working.extend", "working.remove", "working.put_back",
+    ]  # fmt: skip
+
+
+def test_a_viewer_changes_nothing(space, viewer):
+    entry = working.admit(space, "fact")
+    for verb in (working.pin, working.extend, working.remove, working.put_back):
+        with pytest.raises(Forbidden):
+            verb(space, viewer, entry)
+    with pytest.raises(Forbidden):
+        working.edit(space, viewer, entry, "other")
+    with pytest.raises(Forbidden):
+        working.add(space, viewer, "other")
+
+
+def test_reading_is_prepared_once_per_connection(space):
+    from django.db import connection
+
+    for _ in range(8):
+        working.newest(space)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%memoryhub_workingentry%'")
+        assert cursor.fetchone()[0] >= 1
