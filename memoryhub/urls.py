@@ -2,6 +2,7 @@
 
 from django.urls import include, path, re_path
 
+from memoryhub.api import prompts as prompts_api
 from memoryhub.api.ground import unknown_route
 from memoryhub.api.v1 import api
 from memoryhub.web import health, login, overview, spaces
@@ -24,6 +25,7 @@ urlpatterns = [
     path("login/once/<str:secret>/", login.once, name="login.once"),
     path("logout/", login.leave, name="login.leave"),
     path("s/<slug:space>/", include(in_space)),
+    path("api/v1/prompt", prompts_api.prompt, name="api.prompt"),
     path("api/v1/", api.urls),
     re_path(r"^api/(?P<path>.*)$", unknown_route),
     path("healthz", health.healthz, name="health.healthz"),

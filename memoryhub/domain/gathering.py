@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from typing import Any
 
 import psycopg
-from django.db import connection
+from django.db import InterfaceError, OperationalError, connection
 
 from memoryhub import dialects
 from memoryhub.dialects import Dialect, Entry, Ingredients, Source
@@ -46,6 +46,7 @@ class Gathered:
 
     ingredients: Ingredients
     disk: tuple[OnDisk, ...] = ()
+    per_thread: bool = False  # it shows files of one thread
     warnings: tuple[dialects.Warn, ...] = ()
 
 
@@ -81,8 +82,19 @@ SELECT l.n, l.path, m.store, m.directory, m.prefix, f.stat::text, f.is_deleted, 
 
 def prepared(sql: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
     """Runs a hot statement on the connection's own cursor: Django's binds on the client and never prepares."""
+    try:
+        return fetched(sql, values)
+    except (OperationalError, InterfaceError):
+        # Django looks after a lost connection only at its own cursors.
+        if connection.in_atomic_block or connection.is_usable():
+            raise
+        connection.close()
+        return fetched(sql, values)
+
+
+def fetched(sql: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
     connection.ensure_connection()
-    with psycopg.Cursor(connection.connection) as cursor:
+    with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
         return cursor.execute(sql, values, prepare=True).fetchall()
 
 
@@ -93,7 +105,7 @@ def now(space_id: int, agent_id: int, slug: str, dialect: Dialect, *, thread: st
     if not still(disk) and take_in(space_id, [row[1] for row in rows if row[2] == "filesystem"], thread):
         rows = read_now(space_id, agent_id, slug, dialect, thread)
         disk = on_disk(rows)
-    return Gathered(from_rows(rows), disk)
+    return Gathered(from_rows(rows), disk, any(row[2] == "thread" for row in rows))
 
 
 def read_now(space_id: int, agent_id: int, slug: str, dialect: Dialect, thread: str) -> list[tuple[Any, ...]]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Any
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, Protocol
 
 from django.db.models import Q
 from django.utils import timezone
@@ -43,6 +43,19 @@ class Asked:
         return self
 
 
+def moment(text: str) -> datetime | None:
+    """The time that an `at` names; without a zone it is UTC. A `+` that a query string turned into a blank is mended."""
+    if not text:
+        return None
+    for spelled in (text, text.replace(" ", "+")):
+        try:
+            found = datetime.fromisoformat(spelled)
+        except ValueError:
+            continue
+        return found if found.tzinfo else found.replace(tzinfo=UTC)
+    raise Invalid("at is a time such as 2026-11-18T09:41:00Z.", field="at")
+
+
 def check_text(name: str, value: str) -> None:
     """Refuses what no prompt and no table can hold."""
     if "\x00" in value or any("\ud800" <= sign <= "\udfff" for sign in value):
@@ -65,6 +78,7 @@ class Prompt:
     warnings: tuple[Warn, ...]
     pending: tuple[int, ...] = ()
     disk: tuple[gathering.OnDisk, ...] = ()
+    per_thread: bool = False
     budget: int | None = None
     cut_order: tuple[str, ...] = dialects.CUT_ORDER
 
@@ -133,7 +147,16 @@ def assemble(
     return with_pending(prompt, waiting)
 
 
-def dialect_of(asked: str, agent: Agent) -> Dialect:
+class Speaks(Protocol):
+    """Whoever has a dialect: an agent, or one at the door of the hot path."""
+
+    @property
+    def dialect(self) -> str: ...
+    @property
+    def reported(self) -> dict[str, Any]: ...
+
+
+def dialect_of(asked: str, agent: Speaks) -> Dialect:
     """The dialect that was asked for, else the agent's own; a version nobody named is the one its client reported."""
     name = asked or agent.dialect
     reported = agent.reported or {}
@@ -166,6 +189,7 @@ def build(dialect: Dialect, gathered: Gathered, asked: Asked) -> Prompt:
         sources=tuple(source_state(source, status) for source, status in states),
         warnings=gathered.warnings + rendered.warnings,
         disk=gathered.disk,
+        per_thread=gathered.per_thread,
         budget=ingredients.budget,
         cut_order=ingredients.cut_order,
     )
@@ -182,8 +206,6 @@ def source_state(source: Source, status: str) -> dict[str, Any]:
 
 
 def with_pending(prompt: Prompt, numbers: tuple[int, ...]) -> Prompt:
-    from dataclasses import replace
-
     return replace(prompt, pending=numbers)
 
 

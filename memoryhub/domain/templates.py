@@ -15,7 +15,7 @@ from django.db.models import QuerySet
 
 from memoryhub import dialects
 from memoryhub.dialects import deepagents
-from memoryhub.domain import activity, spaces
+from memoryhub.domain import activity, agents, spaces
 from memoryhub.domain.access import HUB, Actor
 from memoryhub.errors import Invalid, NotFound
 from memoryhub.models import Agent, DialectTemplate, Space
@@ -86,9 +86,13 @@ def version_in(archive: zipfile.ZipFile) -> str:
     return Parser().parsestr(archive.read(name).decode())["Version"]
 
 
-def report(agent: Agent, version: str, text: str) -> DialectTemplate:
+@transaction.atomic
+def report(agent: Agent, version: str, text: str, *, library: str = "deepagents") -> DialectTemplate:
     """What an agent's client says its template is; a text that is not a published one counts for that agent alone."""
-    return keep(agent.space_id, Actor.of_agent(agent), version, text, f"client of {agent.slug}")
+    actor = Actor.of_agent(agent)
+    kept = keep(agent.space_id, actor, version, text, f"client of {agent.slug}", family=library)
+    agents.report(agent, {**(agent.reported or {}), "library": library, "version": version})
+    return kept
 
 
 # The text that serves a form for an agent at a moment: of the form itself before one of equal text, the newest version

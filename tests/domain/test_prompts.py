@@ -15,10 +15,10 @@ from memoryhub.domain import agents, prompts, spaces, templates
 from memoryhub.domain.access import HUB
 from memoryhub.domain.gathering import GUIDELINES_PATH
 from memoryhub.errors import Invalid, TooLarge
-from memoryhub.models import File, Mount, Proposal, Revision, Source, SourceChange
+from memoryhub.models import AgentChange, File, Mount, Proposal
+from tests.prompting import AGENTS, TONE, lists, put
 
 pytestmark = pytest.mark.django_db
-AGENTS, TONE = "/memories/AGENTS.md", "/memories/tone.md"
 MONDAY = datetime(2026, 11, 16, 9, tzinfo=UTC)
 
 
@@ -32,28 +32,6 @@ def space():
 @pytest.fixture
 def counter(space):
     return agents.create(space, HUB, "counter", system_prompt="Base.")
-
-
-def put(space, path, text, *, at=None, thread=""):
-    """A revision as the files room records it."""
-    data = text.encode() if isinstance(text, str) else (text or b"")
-    file, _ = File.objects.get_or_create(space=space, path=path, thread_id=thread)
-    file.revision, file.is_deleted = file.revision + 1, text is None
-    file.save()
-    return Revision.objects.create(
-        space=space, file=file, number=file.revision, path=path, content=data, size=len(data), is_deleted=text is None,
-        sha256=hashlib.sha256(data).hexdigest(), created_at=at or timezone.now(), actor_kind="person", actor_name="rk",
-    )  # fmt: skip
-
-
-def lists(space, *paths, agent=None, at=None):
-    for position, path in enumerate(paths):
-        Source.objects.create(space=space, agent=agent, path=path, position=position, created_at=at or timezone.now())
-    listed = [{"path": path, "is_on": True} for path in paths]
-    SourceChange.objects.create(
-        space=space, agent_key=agent.pk if agent else 0, sources=listed, created_at=at or timezone.now(),
-        actor_kind="person", actor_name="rk",
-    )  # fmt: skip
 
 
 def plain(space, agent, **more):
@@ -221,8 +199,6 @@ def test_time_travel_equals_a_replay_of_200_random_edits(space, counter):
         texts[path] = text
         history.append((now, "\n\n".join(texts[one] for one in paths if texts.get(one))))
     spaces.touch(space)
-    from memoryhub.models import AgentChange
-
     AgentChange.objects.update(created_at=MONDAY)
     for moment, expected in history:
         assert plain(space, counter, at=moment, system_prompt="").text == expected

@@ -1,0 +1,272 @@
+"""`/api/v1/prompt`: the exact bytes an agent gets. A plain view, because this call is the hot path of the hub.
+
+`wsgi.py` reaches it through `handler`, which carries only the request id and the refusals; the operations below it are
+there for the OpenAPI document and answer the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from datetime import datetime
+from functools import wraps
+from typing import Any
+
+from django.core.handlers.wsgi import WSGIHandler
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.csrf import csrf_exempt
+from ninja import Router, Schema
+
+from memoryhub.api.ground import ERRORS, answer, refusal_of
+from memoryhub.domain import access, agents, handing, prompts, tokens
+from memoryhub.domain.prompts import Asked, Prompt
+from memoryhub.errors import HubError, Invalid, Unauthenticated
+from memoryhub.middleware import address_of, request_ids
+
+View = Callable[[HttpRequest], HttpResponse]
+FIELDS = ("dialect", "query", "task", "thread", "at", "agent")
+JSON, TEXT = "application/json", "text/plain; charset=utf-8"
+
+
+class NotAllowed(HubError):
+    status, code = 405, "method_not_allowed"
+
+
+def refusals_as_json(view: View) -> View:
+    """Every refusal in the one shape, whichever handler leads here."""
+
+    @wraps(view)
+    def guarded(request: HttpRequest) -> HttpResponse:
+        try:
+            return view(request)
+        except Exception as exception:
+            error = refusal_of(exception)
+            if error is None:
+                raise
+            response = answer(error)
+            if error.status == 405:
+                response["Allow"] = "GET, HEAD, POST"
+            return response
+
+    return guarded
+
+
+@csrf_exempt
+@refusals_as_json
+def prompt(request: HttpRequest) -> HttpResponse:
+    """The prompt as text or JSON, with an ETag that changes only with its bytes."""
+    if request.method not in ("GET", "HEAD", "POST"):
+        raise NotAllowed("Ask with GET, or with POST and JSON.")
+    asked, agent = read(request)
+    secret = bearer(request)
+    door = None
+    if not agent:
+        door = handing.enter(secret, address_of(request), hot=handing.shows_working_memory(asked))
+    found = handing.prompt_for(door, asked) if door else for_caller(request, secret, asked, agent)
+    space_id = door.space_id if door else request.space_id  # type: ignore[attr-defined]
+    return respond(request, found, space_id, looks_back=asked.at is not None)
+
+
+prompt.needs = "token"  # type: ignore[attr-defined]
+
+
+def for_caller(request: HttpRequest, secret: str, asked: Asked, slug: str) -> Prompt:
+    """The same for whoever the quick door does not know: a refusal that says why, or a person who looks."""
+    caller = tokens.authenticate(secret, address_of(request))
+    caller.need("prompt")
+    request.space_id = caller.space.pk  # type: ignore[attr-defined]
+    if caller.agent:
+        if slug and slug != caller.agent.slug:
+            raise agent_unknown(slug)
+        door = handing.enter(secret, None, hot=handing.shows_working_memory(asked))
+        if door is None:
+            raise Unauthenticated(tokens.UNKNOWN)
+        return handing.prompt_for(door, asked)
+    access.require(caller.actor, "read")
+    everyone = list(agents.of_space(caller.space))
+    agent = next((one for one in everyone if one.slug == slug), None)
+    if agent is None:
+        if slug:
+            raise agent_unknown(slug)
+        named = ", ".join(one.slug for one in everyone) or "none yet"
+        raise Invalid(f"A person's token names the agent: ?agent=… (there is: {named}).", code="agent_required")
+    return prompts.assemble(
+        caller.space, agent, dialect=asked.dialect, query=asked.query, task=asked.task, thread=asked.thread,
+        at=asked.at, system_prompt=asked.system_prompt,
+    )  # fmt: skip
+
+
+def agent_unknown(slug: str) -> Invalid:
+    return Invalid(f"This token does not speak for an agent {slug[:80]!r}.", code="agent_unknown")
+
+
+# What was asked
+
+
+def bearer(request: HttpRequest) -> str:
+    kind, _, secret = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
+    if kind.lower() != "bearer" or not secret.strip():
+        raise Unauthenticated(tokens.UNKNOWN)
+    return secret.strip()
+
+
+def read(request: HttpRequest) -> tuple[Asked, str]:
+    """What the call asks for, and the agent a person names."""
+    given = posted(request) if request.method == "POST" else {name: request.GET.get(name) or "" for name in FIELDS}
+    for name in (*FIELDS, "system_prompt"):
+        if not isinstance(given.get(name) or "", str):
+            raise Invalid(f"{name} is text.", field=name)
+    words = {name: given.get(name) or "" for name in ("dialect", "query", "task", "thread")}
+    at = prompts.moment(given.get("at") or "")
+    return Asked(**words, at=at, system_prompt=given.get("system_prompt")), given.get("agent") or ""
+
+
+def posted(request: HttpRequest) -> dict[str, Any]:
+    try:
+        given = json.loads(request.body or b"{}")
+    except (ValueError, RecursionError):
+        raise Invalid("The body is not valid JSON.", code="invalid_json") from None
+    if not isinstance(given, dict):
+        raise Invalid("The body is a JSON object.", code="invalid_json")
+    return given
+
+
+def wants_json(accept: str) -> bool:
+    """Whether JSON is asked for by name and nothing else by name is liked better; everybody else gets the bytes."""
+    likes = dict(map(weighed, accept.split(",")))
+    wanted = likes.get(JSON, 0.0)
+    return wanted > 0 and wanted >= max(likes.get("text/plain", 0.0), likes.get("text/*", 0.0))
+
+
+def weighed(one: str) -> tuple[str, float]:
+    kind, *rest = [piece.strip().lower() for piece in one.split(";")]
+    weight = next((piece[2:] for piece in rest if piece.startswith("q=")), "1")
+    try:
+        return kind, float(weight)
+    except ValueError:
+        return kind, 0.0
+
+
+# What is answered
+
+
+def respond(request: HttpRequest, found: Prompt, space_id: int, *, looks_back: bool) -> HttpResponse:
+    """The body, or 304 when the caller has it already."""
+    if wants_json(request.META.get("HTTP_ACCEPT", "")):
+        body, kind = as_json(found, space_id, looks_back=looks_back), JSON
+        etag = f'"sha256-{hashlib.sha256(body).hexdigest()}"'
+    else:
+        body, kind, etag = found.data, TEXT, found.etag
+    if same(request.META.get("HTTP_IF_NONE_MATCH"), etag):
+        response = HttpResponse(status=304)
+        del response["Content-Type"]
+    else:
+        response = HttpResponse(body, content_type=kind)
+        response["Content-Length"] = str(len(body))
+    response["ETag"] = etag
+    response["Cache-Control"] = "private, no-cache"
+    response["Vary"] = "Accept, Authorization"
+    return response
+
+
+def as_json(found: Prompt, space_id: int, *, looks_back: bool) -> bytes:
+    """The JSON answer; what waits for a decision is asked anew each time, no revision of the space counts it."""
+    waiting = () if looks_back else prompts.pending(space_id, [one["path"] for one in found.sources])
+    return json.dumps(prompts.as_json(prompts.with_pending(found, waiting)), ensure_ascii=False).encode()
+
+
+def same(given: str | None, etag: str) -> bool:
+    if not given:
+        return False
+    return any(one.strip().removeprefix("W/") in (etag, "*") for one in given.split(","))
+
+
+# The way in without the middleware that only pages need
+
+
+class Handler(WSGIHandler):
+    """Django's handler with this view alone, the request id and the refusals."""
+
+    def load_middleware(self, is_async: bool = False) -> None:
+        self._middleware_chain = request_ids(prompt)
+
+
+# For the document
+
+
+class Wish(Schema):
+    dialect: str | None = None
+    query: str | None = None
+    task: str | None = None
+    thread: str | None = None
+    at: datetime | None = None
+    agent: str | None = None
+    system_prompt: str | None = None
+
+
+class SourceOut(Schema):
+    path: str
+    status: str
+    revision: int | None
+    sha256: str | None
+    bytes: int
+
+
+class PartOut(Schema):
+    kind: str
+    label: str
+    start: int
+    end: int
+
+
+class WarningOut(Schema):
+    code: str
+    path: str | None
+    message: str
+
+
+class PromptOut(Schema):
+    dialect: str
+    verified: bool
+    text: str
+    fragment: str
+    placement: str
+    sha256: str
+    bytes: int
+    tokens_estimate: int
+    sources: list[SourceOut]
+    parts: list[PartOut]
+    warnings: list[WarningOut]
+    pending: list[int]
+
+
+router = Router()
+ALSO = {
+    "responses": {
+        200: {"content": {"text/plain": {"schema": {"type": "string"}, "example": "You answer the support desk."}}},
+        304: {"description": "The bytes are those of If-None-Match."},
+    }
+}
+ANSWERS: dict[int, Any] = {200: PromptOut, **{status: ERRORS[status] for status in (401, 403, 404, 413, 422, 503)}}
+
+
+@router.get("/prompt", response=ANSWERS, openapi_extra=ALSO, summary="The exact prompt of the agent")
+def get_prompt(
+    request: HttpRequest,
+    dialect: str = "",
+    query: str = "",
+    task: str = "",
+    thread: str = "",
+    at: str = "",
+    agent: str = "",
+) -> HttpResponse:
+    """Text unless `Accept: application/json`. `query` adds what retrieval finds where the dialect has a place for it;
+    `at` looks back; a person's token names the `agent`."""
+    return prompt(request)
+
+
+@router.post("/prompt", response=ANSWERS, openapi_extra=ALSO, summary="The same with a base prompt of this call")
+def post_prompt(request: HttpRequest, wish: Wish) -> HttpResponse:
+    """The same fields as JSON, and `system_prompt` in place of the agent's own."""
+    return prompt(request)

@@ -1,0 +1,137 @@
+"""The ledger: which agent, on which thread, got which prompt, and when. Each distinct text is kept once."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from threading import Lock
+from typing import Any
+
+from django.db import connection
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from memoryhub.domain.prompts import Prompt
+from memoryhub.domain.spaces import get_setting
+from memoryhub.models import Agent, Delivery, File, PromptText, Space
+
+REPEAT_AFTER = 60.0  # seconds between two notes of the same bytes for the same agent and thread
+
+FIRST = """
+WITH kept AS (
+  INSERT INTO memoryhub_prompttext (space_id, sha256, text, tokens, parts, created_at)
+  VALUES (%(space)s, %(sha256)s, %(text)s, %(tokens)s, %(parts)s, clock_timestamp())
+  ON CONFLICT DO NOTHING
+)
+INSERT INTO memoryhub_delivery AS d
+       (space_id, agent_id, thread_id, sha256, dialect, revisions, first_at, last_at, count)
+VALUES (%(space)s, %(agent)s, %(thread)s, %(sha256)s, %(dialect)s, %(revisions)s, clock_timestamp(), clock_timestamp(), 1)
+ON CONFLICT (space_id, agent_id, thread_id, sha256) DO UPDATE
+   SET last_at = excluded.last_at, count = d.count + 1, revisions = excluded.revisions, dialect = excluded.dialect
+ WHERE d.last_at < clock_timestamp() - interval '1 minute' OR d.revisions <> excluded.revisions
+"""
+AGAIN = """
+UPDATE memoryhub_delivery SET last_at = clock_timestamp(), count = count + 1
+ WHERE space_id = %(space)s AND agent_id = %(agent)s AND thread_id = %(thread)s AND sha256 = %(sha256)s
+   AND last_at < clock_timestamp() - interval '1 minute'
+"""
+
+
+@dataclass(slots=True)
+class Noted:
+    """What this process has written lately, so that a repeat within the minute costs nothing; the table is the truth."""
+
+    most: int = 20_000
+    when: OrderedDict[tuple[Any, ...], float] = field(default_factory=OrderedDict)
+    lock: Lock = field(default_factory=Lock)
+
+    def age(self, key: tuple[Any, ...]) -> float | None:
+        at = self.when.get(key)
+        return None if at is None else time.monotonic() - at
+
+    def note(self, key: tuple[Any, ...]) -> None:
+        with self.lock:
+            self.when[key] = time.monotonic()
+            self.when.move_to_end(key)
+            if len(self.when) > self.most:
+                self.when.popitem(last=False)
+
+
+noted = Noted()
+
+
+def record(space_id: int, agent_id: int, thread: str, prompt: Prompt) -> None:
+    """Notes that this agent and thread get these bytes now: new ones at once, repeats once a minute at most."""
+    revisions = json.dumps(prompt.revisions, sort_keys=True)
+    key = (space_id, agent_id, thread, prompt.sha256, revisions)
+    age = noted.age(key)
+    if age is not None and age < REPEAT_AFTER:
+        return
+    values = {"space": space_id, "agent": agent_id, "thread": thread, "sha256": prompt.sha256}
+    if age is None:
+        values |= {"text": prompt.data, "tokens": prompt.tokens, "dialect": prompt.dialect, "revisions": revisions}
+        values["parts"] = json.dumps([[part.kind, part.label, part.start, part.end] for part in prompt.parts])
+    with connection.cursor() as cursor:
+        cursor.execute(FIRST if age is None else AGAIN, values)
+    noted.note(key)
+
+
+def of_agent(agent: Agent) -> QuerySet[Delivery]:
+    """What this agent got, the newest first."""
+    return Delivery.objects.within(agent.space_id).filter(agent_id=agent.pk).order_by("-last_at", "-pk")
+
+
+def text_of(space: Space, sha256: str) -> PromptText | None:
+    """The very bytes that were handed out."""
+    return PromptText.objects.within(space).filter(sha256=sha256).first()
+
+
+def delivered_at(agent: Agent, sha256: str) -> Delivery | None:
+    """The last time this agent got exactly these bytes, on whatever thread."""
+    return of_agent(agent).filter(sha256=sha256).first()
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """What one thread of an agent runs on, and where memory has moved on since."""
+
+    thread_id: str
+    delivery: Delivery
+    behind: tuple[tuple[str, int, int], ...]  # path, the revision it has, the newest
+
+    @property
+    def is_behind(self) -> bool:
+        return bool(self.behind)
+
+
+def threads_of(agent: Agent, *, since: datetime | None = None, limit: int = 50) -> list[Thread]:
+    """The threads of this agent, latest first, each with the files whose newer revisions it has not got."""
+    since = since or timezone.now() - timedelta(days=7)
+    newest: dict[str, Delivery] = {}
+    for delivery in of_agent(agent).filter(last_at__gte=since)[: limit * 10]:
+        newest.setdefault(delivery.thread_id, delivery)
+    latest = list(newest.values())[:limit]
+    now = newest_revisions(agent.space_id, {path for one in latest for path in one.revisions})
+    return [Thread(one.thread_id, one, older_than(one.revisions, now)) for one in latest]
+
+
+def newest_revisions(space_id: int, paths: set[str]) -> dict[str, int]:
+    files = File.objects.within(space_id).filter(path__in=paths, thread_id="")
+    return dict(files.values_list("path", "revision"))
+
+
+def older_than(had: dict[str, int], now: dict[str, int]) -> tuple[tuple[str, int, int], ...]:
+    return tuple((path, had[path], now[path]) for path in sorted(had) if now.get(path, 0) > had[path])
+
+
+def expire(space: Space) -> int:
+    """Forgets deliveries that are older than the space keeps them, and texts that no delivery names any more."""
+    before = timezone.now() - timedelta(days=get_setting(space, "delivery_days"))
+    gone, _ = Delivery.objects.within(space).filter(last_at__lt=before).delete()
+    if gone:
+        left = Delivery.objects.within(space).values("sha256")
+        PromptText.objects.within(space).filter(created_at__lt=before).exclude(sha256__in=left).delete()
+    return gone

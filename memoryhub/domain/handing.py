@@ -1,0 +1,121 @@
+"""What an agent gets when it asks for its prompt: who asks, whether anything changed, the bytes, a line in the ledger.
+
+The hot path of the hub. One prepared statement finds the token and the space's revision; a prompt of that revision is
+taken from the shelf, else assembled; new bytes are noted in the ledger before they are answered.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+from collections import OrderedDict
+from dataclasses import dataclass, field, replace
+from threading import Lock
+from typing import Any
+
+from memoryhub import dialects
+from memoryhub.domain import deliveries, gathering, people, prompts, tokens
+from memoryhub.domain.prompts import Asked, Prompt
+from memoryhub.models import Agent, Scope, Token
+
+DOOR = """
+SELECT t.id, t.digest, t.used_at > now() - interval '1 minute', host(t.used_from), s.id, s.revision,
+       a.id, a.slug, a.dialect, a.reported::text,
+       CASE WHEN %(hot)s::boolean THEN (
+         SELECT count(*) || '.' || coalesce(max(w.id), 0) || '.' || coalesce(min(w.expires_at)::text, '')
+           FROM memoryhub_workingentry w WHERE w.space_id = s.id AND (w.is_pinned OR w.expires_at > now())
+       ) END
+  FROM memoryhub_token t
+  JOIN memoryhub_agent a ON a.id = t.agent_id
+  JOIN memoryhub_space s ON s.id = t.space_id
+ WHERE t.digest = %(digest)s AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())
+   AND a.is_on AND %(scope)s = ANY(t.scopes)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class AtTheDoor:
+    """An agent whose token is good, with what tells whether its prompt has changed."""
+
+    space_id: int
+    revision: int
+    agent_id: int
+    slug: str
+    dialect: str
+    reported: dict[str, Any]
+    hot: str | None
+
+    def agent(self) -> Agent:
+        return Agent.objects.within(self.space_id).select_related("space").get(pk=self.agent_id)
+
+
+@dataclass(slots=True)
+class Shelf:
+    """The prompts that this process assembled last; each counts only while its key and its files on disk hold."""
+
+    most: int = 256
+    most_bytes: int = 32 * 1024 * 1024
+    size: int = 0
+    kept: OrderedDict[tuple[Any, ...], Prompt] = field(default_factory=OrderedDict)
+    lock: Lock = field(default_factory=Lock)
+
+    def get(self, key: tuple[Any, ...]) -> Prompt | None:
+        prompt = self.kept.get(key)
+        if prompt is None or not gathering.still(prompt.disk):
+            return None
+        with self.lock:
+            if key in self.kept:
+                self.kept.move_to_end(key)
+        return prompt
+
+    def put(self, key: tuple[Any, ...], prompt: Prompt) -> None:
+        with self.lock:
+            replaced = self.kept.pop(key, None)
+            self.size += prompt.bytes - (replaced.bytes if replaced else 0)
+            self.kept[key] = prompt
+            while len(self.kept) > self.most or self.size > self.most_bytes:
+                _, gone = self.kept.popitem(last=False)
+                self.size -= gone.bytes
+
+
+shelf = Shelf()
+
+
+def enter(secret: str, address: str | None, *, hot: bool) -> AtTheDoor | None:
+    """The agent that this token stands for; None for whoever needs a closer look (a person, or a refusal)."""
+    digest = people.digest_of(secret)
+    rows = gathering.prepared(DOOR, {"digest": digest, "hot": hot, "scope": Scope.PROMPT.value})
+    if not rows or not hmac.compare_digest(rows[0][1], digest):
+        return None
+    token_id, _, fresh, used_from, space_id, revision, agent_id, slug, dialect, reported, marks = rows[0]
+    if not fresh or used_from != address:
+        tokens.note_use(Token.objects.get(pk=token_id), address)
+    return AtTheDoor(space_id, revision, agent_id, slug, dialect, json.loads(reported), marks)
+
+
+def prompt_for(door: AtTheDoor, asked: Asked) -> Prompt:
+    """The agent's prompt, from the shelf while nothing changed; noted in the ledger."""
+    key = (door.space_id, door.agent_id, door.revision, door.hot)
+    # Most prompts show nothing of one thread, so one copy serves all threads.
+    anybody = (*key, replace(asked, thread=""))
+    prompt = shelf.get(anybody) or shelf.get((*key, asked))
+    if prompt is None:
+        prompt = assembled(door, asked)
+        shelf.put((*key, asked) if prompt.per_thread else anybody, prompt)
+    deliveries.record(door.space_id, door.agent_id, asked.thread, prompt)
+    return prompt
+
+
+def assembled(door: AtTheDoor, asked: Asked) -> Prompt:
+    """The prompt made anew; the ORM is asked only where a past moment or retrieval needs it."""
+    dialect = prompts.dialect_of(asked.check().dialect, door)
+    if asked.at or (asked.query and dialects.families()[dialect.family].retrieves):
+        agent = door.agent()
+        return prompts.build(dialect, prompts.gather(agent.space, agent, dialect, asked), asked)
+    gathered = gathering.now(door.space_id, door.agent_id, door.slug, dialect, thread=asked.thread)
+    return prompts.build(dialect, gathered, asked)
+
+
+def shows_working_memory(asked: Asked) -> bool:
+    """Whether this call may show working memory, so that its newest entry belongs to the key."""
+    return bool(asked.query) and asked.at is None
