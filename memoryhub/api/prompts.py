@@ -173,7 +173,9 @@ def respond(request: HttpRequest, found: Prompt, space_id: int, *, looks_back: b
 def as_json(found: Prompt, space_id: int, *, looks_back: bool) -> bytes:
     """The JSON answer; what waits for a decision is asked anew each time, no revision of the space counts it."""
     waiting = () if looks_back else prompts.pending(space_id, [one["path"] for one in found.sources])
-    return json.dumps(prompts.as_json(prompts.with_pending(found, waiting)), ensure_ascii=False).encode()
+    return json.dumps(
+        prompts.as_json(prompts.with_pending(prompts.looked_over(found), waiting)), ensure_ascii=False
+    ).encode()
 
 
 def same(given: str | None, etag: str) -> bool:

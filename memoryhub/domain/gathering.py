@@ -15,12 +15,9 @@ from datetime import datetime
 from importlib.util import find_spec
 from typing import Any
 
-import psycopg
-from django.db import InterfaceError, OperationalError, connection
-
 from memoryhub import dialects
 from memoryhub.dialects import Dialect, Entry, Ingredients, Source
-from memoryhub.domain import templates
+from memoryhub.domain import hot, retrieval, templates
 from memoryhub.errors import HubError
 from memoryhub.models import Agent, AgentChange, SourceChange, Space
 from memoryhub.models import Source as SourceRow
@@ -80,24 +77,6 @@ SELECT l.n, l.path, m.store, m.directory, m.prefix, f.stat::text, f.is_deleted, 
 """.replace("TEMPLATE", templates.CHOSEN.format(columns="t.text"))
 
 
-def prepared(sql: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-    """Runs a hot statement on the connection's own cursor: Django's binds on the client and never prepares."""
-    try:
-        return fetched(sql, values)
-    except (OperationalError, InterfaceError):
-        # Django looks after a lost connection only at its own cursors.
-        if connection.in_atomic_block or connection.is_usable():
-            raise
-        connection.close()
-        return fetched(sql, values)
-
-
-def fetched(sql: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-    connection.ensure_connection()
-    with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
-        return cursor.execute(sql, values, prepare=True).fetchall()
-
-
 def now(space_id: int, agent_id: int, slug: str, dialect: Dialect, *, thread: str = "") -> Gathered:
     """What stands in this agent's prompt at this moment; sources that changed on disk are taken in first."""
     rows = read_now(space_id, agent_id, slug, dialect, thread)
@@ -111,7 +90,7 @@ def now(space_id: int, agent_id: int, slug: str, dialect: Dialect, *, thread: st
 def read_now(space_id: int, agent_id: int, slug: str, dialect: Dialect, thread: str) -> list[tuple[Any, ...]]:
     values = templates.wanted(space_id, dialect.name, agent_slug=slug)
     guidelines = GUIDELINES_PATH if dialect.family == "hub" else ""
-    return prepared(NOW, {**values, "agent": agent_id, "thread": thread, "guidelines": guidelines})
+    return hot.rows(NOW, {**values, "agent": agent_id, "thread": thread, "guidelines": guidelines})
 
 
 def from_rows(rows: Sequence[tuple[Any, ...]]) -> Ingredients:
@@ -241,7 +220,7 @@ def then(space_id: int, agent: Agent, dialect: Dialect, at: datetime, *, thread:
 
 def texts_then(space_id: int, paths: list[str], at: datetime, thread: str) -> dict[str, Source]:
     """The newest revision of each path as of that moment; deleted and moved-away files are not among them."""
-    rows = prepared(THEN, {"space": space_id, "at": at, "paths": paths, "thread": thread})
+    rows = hot.rows(THEN, {"space": space_id, "at": at, "paths": paths, "thread": thread})
     return {
         path: as_source(path, content, number, sha256)
         for path, is_deleted, number, sha256, content in rows
@@ -281,19 +260,14 @@ def remembered(
     space: Space, agent: Agent, query: str, at: datetime | None
 ) -> tuple[tuple[Entry, ...], tuple[Entry, ...]]:
     """What retrieval finds for this query: newest working entries, then long-term pieces."""
-    if find_spec("memoryhub.domain.retrieval") is None:
-        return (), ()
-    from memoryhub.domain import retrieval
-
     items = retrieval.retrieve(space, query, agent=agent)
     found = [item for item in items if at is None or item.created_at <= at]
-    hot = tuple(as_entry(item) for item in found if item.source == "hot")
-    return hot, tuple(as_entry(item) for item in found if item.source == "cold")
+    lately = tuple(as_entry(item) for item in found if item.source == "hot")
+    return lately, tuple(as_entry(item) for item in found if item.source == "cold")
 
 
-def as_entry(item: Any) -> Entry:
-    own = getattr(item, "scope", "group") == "agent"
-    return Entry(item.id, item.content, item.created_at, item.score, own)
+def as_entry(item: retrieval.Item) -> Entry:
+    return Entry(item.id, item.content, item.created_at, item.score, own=item.scope == "agent")
 
 
 def with_memory(gathered: Gathered, space: Space, agent: Agent, query: str, at: datetime | None) -> Gathered:

@@ -15,6 +15,7 @@ from typing import Any
 
 from memoryhub import dialects
 from memoryhub.domain import deliveries, gathering, people, prompts, tokens
+from memoryhub.domain import hot as hot_sql
 from memoryhub.domain.prompts import Asked, Prompt
 from memoryhub.models import Agent, Scope, Token
 
@@ -84,7 +85,7 @@ shelf = Shelf()
 def enter(secret: str, address: str | None, *, hot: bool) -> AtTheDoor | None:
     """The agent that this token stands for; None for whoever needs a closer look (a person, or a refusal)."""
     digest = people.digest_of(secret)
-    rows = gathering.prepared(DOOR, {"digest": digest, "hot": hot, "scope": Scope.PROMPT.value})
+    rows = hot_sql.rows(DOOR, {"digest": digest, "hot": hot, "scope": Scope.PROMPT.value})
     if not rows or not hmac.compare_digest(rows[0][1], digest):
         return None
     token_id, _, fresh, used_from, space_id, revision, agent_id, slug, dialect, reported, marks = rows[0]

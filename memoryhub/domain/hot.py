@@ -5,17 +5,28 @@ Django's own cursor binds values on the client and so never prepares; this one g
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import psycopg
-from django.db import connection
+from django.db import InterfaceError, OperationalError, connection
 
 from memoryhub.errors import Unavailable
 
 
-def rows(sql: str, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+def rows(sql: str, params: Sequence[Any] | Mapping[str, Any] = ()) -> list[tuple[Any, ...]]:
     """The rows of one statement that PostgreSQL keeps prepared after its first few runs."""
+    try:
+        return fetched(sql, params)
+    except (OperationalError, InterfaceError):
+        # Django looks after a lost connection only where its own cursors are used.
+        if connection.in_atomic_block or connection.is_usable():
+            raise
+        connection.close()
+        return fetched(sql, params)
+
+
+def fetched(sql: str, params: Sequence[Any] | Mapping[str, Any]) -> list[tuple[Any, ...]]:
     connection.ensure_connection()
     with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
         cursor.execute(sql, params)

@@ -6,12 +6,13 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any, Protocol
 
 from django.db.models import Q
 from django.utils import timezone
 
-from memoryhub import dialects
+from memoryhub import detectors, dialects
 from memoryhub.dialects import Dialect, Part, Rendered, Source, Warn, tokens
 from memoryhub.domain import gathering
 from memoryhub.domain.gathering import Gathered
@@ -20,6 +21,7 @@ from memoryhub.models import Agent, Proposal, Space
 from memoryhub.models import Source as SourceRow
 
 LONGEST_WORDS = 20_000
+SEEN = {"secrets": "secret_like", "hidden": "hidden_characters"}
 LONGEST_BASE = 1024 * 1024
 
 
@@ -227,6 +229,35 @@ def readers_of(space: Space, path: str) -> list[Agent]:
     if None in showing:
         shown |= ~Q(pk__in=have_own)
     return list(everyone.filter(shown))
+
+
+def looked_over(prompt: Prompt) -> Prompt:
+    """The same with what the gate's eyes see in it: text like a secret, and characters that a reader does not see."""
+    more = tuple(warn for part in prompt.parts if part.kind == "source" for warn in seen_in(prompt, part))
+    return replace(prompt, warnings=prompt.warnings + more)
+
+
+def seen_in(prompt: Prompt, part: Part) -> list[Warn]:
+    """One warning per detector for this stretch, at the first place."""
+    text = prompt.data[part.start : part.end].decode()
+    found: dict[str, Warn] = {}
+    for code, start, message, count in eyes(text):
+        others = f" ({count} places in this file)" if count > 1 else ""
+        at = part.start + len(text[:start].encode())
+        found[code] = Warn(code, part.label, f"{part.label}: {message}{others}", at=at)
+    return list(found.values())
+
+
+@lru_cache(maxsize=32)
+def eyes(text: str) -> tuple[tuple[str, int, str, int], ...]:
+    """For secrets and hidden characters: the warning's code, the first place, what is said, and how often."""
+    found = detectors.find(text, only=SEEN)
+    firsts = {code: next((one for one in found if one.code == code), None) for code in SEEN}
+    return tuple(
+        (SEEN[code], first.start, first.message, sum(one.code == code for one in found))
+        for code, first in firsts.items()
+        if first
+    )
 
 
 def first_change(before: bytes, after: bytes) -> int | None:

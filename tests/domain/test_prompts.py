@@ -8,10 +8,10 @@ import random
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
-from memoryhub.domain import agents, prompts, spaces, templates
+from memoryhub.domain import agents, longterm, prompts, spaces, templates, working
 from memoryhub.domain.access import HUB
 from memoryhub.domain.gathering import GUIDELINES_PATH
 from memoryhub.errors import Invalid, TooLarge
@@ -54,6 +54,8 @@ def test_it_is_one_prepared_statement(space, counter, django_assert_num_queries)
     put(space, AGENTS, "one")
     lists(space, AGENTS)
     with django_assert_num_queries(1):  # the pending proposals; what is gathered goes past Django's cursors
+        plain(space, counter)
+    for _ in range(6):
         plain(space, counter)
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%%WITH own AS%%'")
@@ -298,3 +300,34 @@ def test_a_file_that_is_no_wheel_is_refused(tmp_path):
     (tmp_path / "x.whl").write_bytes(b"no zip")
     with pytest.raises(Invalid, match="no wheel of deepagents"):
         templates.import_wheel(tmp_path / "x.whl")
+
+
+# Retrieval and what the gate's eyes see
+
+
+def test_a_query_adds_working_and_long_term_memory_where_the_dialect_has_a_place(space, counter):
+    other = agents.create(space, HUB, "other")
+    working.admit(space, "The card gateway is slow today.", agent=other)
+    working.admit(space, "Own note.", agent=counter, scope="agent")
+    working.admit(space, "Of another.", agent=other, scope="agent")
+    with transaction.atomic():
+        longterm.store(space, HUB, "Refunds take five to ten days to show at the bank.")
+    asked = prompts.assemble(space, counter, query="how long does a refund take at the bank?")
+    assert "The card gateway is slow today." in asked.text
+    assert "Own note." in asked.text
+    assert "Of another." not in asked.text
+    assert "Refunds take five to ten days" in asked.text
+    assert {part.kind for part in asked.parts} >= {"working", "longterm"}
+    assert "gateway" not in prompts.assemble(space, counter).text
+    assert "gateway" not in plain(space, counter, query="gateway").text
+
+
+def test_secrets_and_hidden_characters_are_pointed_at(space, counter):
+    put(space, AGENTS, "ä\nkey: ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8\nwi\u200bll do\n")
+    lists(space, AGENTS)
+    prompt = prompts.looked_over(plain(space, counter))
+    found = {one.code: one for one in prompt.warnings}
+    assert set(found) == {"secret_like", "hidden_characters"}
+    assert "ghp_a1B2" not in found["secret_like"].message
+    assert prompt.data[found["hidden_characters"].at :].startswith("\u200b".encode())
+    assert prompt.data[found["secret_like"].at :].startswith(b"ghp_")
