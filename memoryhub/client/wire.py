@@ -132,7 +132,7 @@ class Exchange:
 
     def _keep(self, status: int, headers: dict[str, str], body: bytes) -> None:
         if self.call.keep and status == 200:
-            kept = {name: headers[name] for name in ("etag", "content-type") if name in headers}
+            kept: dict[str, str] = {name: headers[name] for name in ("etag", "content-type") if name in headers}
             self.cache.put(self.call.keep, body, kept)
 
     def _problem_with(self, status: int, headers: dict[str, str], body: bytes) -> HubError | None:

@@ -70,5 +70,5 @@ class FromDatabase:
 def exposition() -> bytes:
     """The text that Prometheus fetches."""
     registry = CollectorRegistry()
-    registry.register(FromDatabase())  # type: ignore[arg-type]
+    registry.register(FromDatabase())
     return generate_latest(registry)

@@ -9,6 +9,7 @@ import os
 import secrets
 import stat as st
 from functools import cache
+from typing import Any
 
 from memoryhub.errors import Conflict, HubError
 from memoryhub.stores import paths
@@ -152,7 +153,7 @@ _UNKNOWN = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM}
 
 
 @cache
-def _renameat2():  # type: ignore[no-untyped-def]
+def _renameat2() -> Any:
     with contextlib.suppress(OSError, AttributeError):
         return ctypes.CDLL(None, use_errno=True).renameat2
     return None

@@ -1,0 +1,234 @@
+"""The house keeps its plan: who may import whom, one name all the way, nothing from elsewhere, nothing left behind."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+from django.urls import URLPattern, URLResolver, get_resolver
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "memoryhub"
+
+# Inner rooms first. A room imports its own and inner ones, never outer ones, nor its neighbours on the same floor.
+FLOORS = [
+    {"errors"},
+    {"requests", "datadir", "dialects", "detectors", "embedders", "stores"},
+    {"models"},
+    {"domain"},
+    {"forms"},
+    {"web", "api", "management"},
+]
+FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
+# The ground around the rooms: what starts, joins and serves them. Rooms may lean on these few.
+OPEN_TO = {"postgres": 5, "migrating": 5, "middleware": 5, "work": 5, "settings": 6, "templatetags": 6}
+PLAIN = ("errors", "dialects", "detectors", "embedders", "stores")
+
+
+def modules(room: str) -> list[Path]:
+    return [PACKAGE / f"{room}.py"] if (PACKAGE / f"{room}.py").exists() else sorted((PACKAGE / room).rglob("*.py"))
+
+
+def imports(file: Path) -> Iterator[str]:
+    """Every module that a file imports, also inside functions, by its full name."""
+    here = (".".join(file.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__")
+    package = here if file.name == "__init__.py" else here.rpartition(".")[0]
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = ".".join(package.split(".")[: len(package.split(".")) - node.level + 1]) if node.level else ""
+            module = ".".join(filter(None, (base, node.module)))
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def rooms_used(file: Path) -> set[str]:
+    return {name.split(".")[1] for name in imports(file) if name.startswith("memoryhub.")}
+
+
+@pytest.mark.parametrize("room", FLOOR)
+def test_imports_point_inward(room):
+    for file in modules(room):
+        for used in rooms_used(file) - {room}:
+            reach = OPEN_TO.get(used, FLOOR.get(used, 9) + 1)
+            allowed = reach <= FLOOR[room] or (used in {"requests", "datadir"} and FLOOR[room] >= 1)
+            standalone = used == "client" and file.parent.name == "commands" and file.stem in ("mcp", "sync")
+            assert allowed or standalone, f"{file.relative_to(ROOT)} imports {used}"
+
+
+@pytest.mark.parametrize("room", PLAIN)
+def test_plain_rooms_know_no_framework(room):
+    for file in modules(room):
+        foreign = {name.split(".")[0] for name in imports(file)} & {"django", "ninja", "psycopg", "django_htmx"}
+        assert not foreign, f"{file.relative_to(ROOT)} imports {foreign}"
+
+
+def test_the_client_stands_alone():
+    for file in modules("client"):
+        for name in imports(file):
+            assert not name.startswith(("django", "ninja", "psycopg")), f"{file.relative_to(ROOT)} imports {name}"
+            inside = name.startswith(("memoryhub.client", "memoryhub.__version__"))
+            assert inside or not name.startswith("memoryhub."), f"{file.relative_to(ROOT)} imports {name}"
+    for file in PACKAGE.rglob("*.py"):
+        if "client" not in file.parts and file.stem not in ("mcp", "sync"):
+            assert "client" not in rooms_used(file), f"{file.relative_to(ROOT)} imports the client"
+
+
+# ---- one name all the way ----
+
+
+def addresses(resolver: URLResolver | None = None) -> Iterator[URLPattern]:
+    for entry in (resolver or get_resolver()).url_patterns:
+        if isinstance(entry, URLResolver):
+            if entry.namespace != "api":
+                yield from addresses(entry)
+        elif entry.callback.__module__.startswith("memoryhub.web"):
+            yield entry
+
+
+def posts_only(view: object) -> bool:
+    """Whether a view only takes POST: then it changes something."""
+    while view is not None:
+        if getattr(view, "methods", None) == ("POST",):
+            return True
+        variables = inspect.getclosurevars(view).nonlocals if inspect.isfunction(view) else {}
+        if list(variables.get("request_method_list", ())) == ["POST"] or variables.get("methods") == ("POST",):
+            return True
+        view = getattr(view, "__wrapped__", None)
+    return False
+
+
+# What changes only the browser's own session; there is nothing of the product to call.
+OF_THE_BROWSER = {"login.leave"}
+
+
+def test_an_address_is_named_like_its_view():
+    for entry in addresses():
+        view = inspect.unwrap(entry.callback)
+        noun = view.__module__.removeprefix("memoryhub.web.")
+        assert entry.name == f"{noun}.{view.__name__}", f"{entry.pattern} is {entry.name}"
+
+
+def test_what_changes_something_is_named_like_its_domain_verb():
+    changing = [entry.name for entry in addresses() if posts_only(entry.callback)]
+    assert changing, "no view takes POST alone: this test looks at nothing"
+    for name in set(changing) - OF_THE_BROWSER:
+        noun, verb = name.split(".")
+        home = importlib.import_module(f"memoryhub.domain.{noun}")
+        assert inspect.isfunction(getattr(home, verb, None)), f"{name} has no domain.{noun}.{verb}"
+
+
+def test_templates_live_in_the_folder_of_their_noun():
+    for file in modules("web"):
+        for name in re.findall(r'["\']([a-z_]+)/_?[a-z_]+\.html["\']', file.read_text()):
+            assert name in {file.stem, "errors"}, f"{file.relative_to(ROOT)} renders a template of {name}/"
+
+
+def test_every_domain_verb_says_what_it_does():
+    """Each public function that changes something says in a sentence what it does."""
+    for file in modules("domain"):
+        for node in ast.parse(file.read_text()).body:
+            if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+                atomic = any("atomic" in ast.unparse(decorator) for decorator in node.decorator_list)
+                if atomic:
+                    assert ast.get_docstring(node), f"domain.{file.stem}.{node.name} has no docstring"
+
+
+# ---- nothing from elsewhere, nothing inline ----
+
+TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
+ASSETS = sorted(file for file in (ROOT / "static").rglob("*") if file.suffix in (".css", ".js", ".svg", ".html"))
+FORBIDDEN = {
+    "an inline script": re.compile(r"<script(?![^>]*\ssrc=)", re.I),
+    "json_script": re.compile(r"\|\s*json_script"),
+    "an inline style": re.compile(r"<style|\sstyle\s*=", re.I),
+    "an event attribute": re.compile(r"<[a-z][^>]*\son[a-z]+\s*=", re.I),
+    "a javascript: address": re.compile(r"javascript:", re.I),
+    "a meta refresh": re.compile(r"http-equiv=.?refresh", re.I),
+    "hx-on": re.compile(r"\shx-on[:\-=]"),
+    "evaluated htmx": re.compile(r"hx-(vals|headers)=.(js|javascript):|hx-trigger=\"[^\"]*\["),
+    "something of another host": re.compile(
+        r"<(?!a\s)[a-z][^>]*\s(src|href|action|srcset|data|poster|hx-[a-z]+)=[\"'](https?:)?//", re.I
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FORBIDDEN)
+def test_no_template_holds(fault):
+    assert TEMPLATES
+    for file in TEMPLATES:
+        found = FORBIDDEN[fault].search(file.read_text())
+        assert not found, f"{file.relative_to(ROOT)} holds {fault}: {found[0][:80] if found else ''}"
+
+
+def test_no_code_writes_style_attributes():
+    for file in PACKAGE.rglob("*.py"):
+        if "detectors" not in file.parts:
+            assert not re.search(r"<[a-z]+[^>\n]*\sstyle=", file.read_text()), f"{file.relative_to(ROOT)}"
+
+
+def test_styles_and_scripts_name_no_host():
+    assert ASSETS
+    for file in ASSETS:
+        text = file.read_text().replace("http://www.w3.org/", "")
+        found = re.search(r"https?://|url\(\s*[\"']?//|@import", text)
+        assert not found, f"{file.relative_to(ROOT)} names another host"
+
+
+def test_scripts_of_pages_evaluate_nothing():
+    for file in (ROOT / "static/js").glob("*.js"):
+        found = re.search(
+            r"\beval\(|new Function\(|\.innerHTML\s*=|document\.write\(|\.style\.|setAttribute\(.style",
+            file.read_text(),
+        )
+        assert not found, f"{file.relative_to(ROOT)}: {found[0] if found else ''}"
+
+
+# ---- nothing left behind ----
+
+
+def tracked() -> list[Path]:
+    """The files of the tree; without git, whatever lies in its folders."""
+    if (ROOT / ".git").exists():
+        listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
+        return [ROOT / name for name in listed.decode().split("\0") if name and (ROOT / name).is_file()]
+    folders = ("memoryhub", "templates", "static", "tests")
+    return [file for folder in folders for file in (ROOT / folder).rglob("*") if file.is_file()]
+
+
+@pytest.mark.django_db
+def test_migrations_are_complete():
+    call_command("makemigrations", "--check", "--dry-run", verbosity=0)
+
+
+@pytest.mark.parametrize("lock", ["requirements.lock", "requirements-test.lock"])
+def test_lock_files_pin_by_hash_and_name_no_registry(lock):
+    text = (ROOT / lock).read_text()
+    assert not re.search(r"https?:|index-url|--find-links|--trusted-host|@\s*file:", text)
+    pinned = re.findall(r"^([a-z0-9._-]+(?:\[[^\]]+\])?)(\S*)", text, re.M)
+    assert pinned and all(version.startswith("==") for _, version in pinned)
+    assert text.count("--hash=sha256:") >= len(pinned)
+
+
+def test_no_file_names_this_machine():
+    places = {str(place) for place in (ROOT, Path(sys.prefix), ROOT.parent) if len(place.parts) > 2}
+    for file in tracked():
+        content = file.read_bytes()
+        for place in places:
+            assert f"{place}/".encode() not in content, f"{file.relative_to(ROOT)} names {place}"
+
+
+def test_no_file_says_it_is_unfinished():
+    marks = re.compile("|".join(["TODO", "FIXME", "XXX:", "lorem ipsum"]))
+    for file in tracked():
+        if file.suffix in (".py", ".html", ".css", ".js", ".md", ".toml"):
+            found = marks.search(file.read_text())
+            assert not found, f"{file.relative_to(ROOT)} says {found[0] if found else ''}"
