@@ -99,6 +99,8 @@ def refusal_of(exception: Exception) -> HubError | None:
             return Unauthenticated(tokens.UNKNOWN)
         case ValidationError():
             return Invalid(first_sentence(exception.errors), code="invalid", fields=fields_of(exception.errors))
+        case RecursionError():
+            return Invalid("The body is nested too deep.", code="invalid_json")
         case HttpError(status_code=400):
             return Invalid("The body is not valid JSON.", code="invalid_json")
         case HttpError(status_code=413):

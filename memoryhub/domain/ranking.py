@@ -23,14 +23,14 @@ _MARKS = (
     "\u0300-\u036f\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0963"
     "\u0966-\u0dff\u0e31-\u0e4e\u0eb1-\u0ecd\u1000-\u109f\u1780-\u17d3\u200c\u200d"
 )
-_WORD = re.compile(f"(?:[^\\W_]|[{_MARKS}])+")
+WORD = re.compile(f"(?:[^\\W_]|[{_MARKS}])+")
 # Scripts that write without blanks between words.
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf"
     "\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
 _RUN = re.compile(f"[{_UNSPACED}]+|[^{_UNSPACED}]+")
-_IS_UNSPACED = re.compile(f"[{_UNSPACED}]")
+IS_UNSPACED = re.compile(f"[{_UNSPACED}]")
 _SCRIPTS = {
     "arabic": re.compile("[\u0600-\u06ff\u0750-\u077f\ufb50-\ufdff\ufe70-\ufefe]"),
     "russian": re.compile("[\u0400-\u052f]"),
@@ -45,9 +45,9 @@ TSVECTOR = " || ".join(f"to_tsvector('pg_catalog.{name}', %s)" for name in CONFI
 def words(text: str) -> list[str]:
     """A text's words, folded so that case and width do not matter; scripts without blanks give pairs of characters."""
     found: list[str] = []
-    for word in _WORD.findall(unicodedata.normalize("NFKC", text).casefold()):
+    for word in WORD.findall(unicodedata.normalize("NFKC", text).casefold()):
         for run in _RUN.findall(word):
-            found.extend(_pairs(run) if _IS_UNSPACED.match(run) else [run])
+            found.extend(_pairs(run) if IS_UNSPACED.match(run) else [run])
     return found
 
 
@@ -64,7 +64,7 @@ def by_configuration(text: str) -> list[str]:
 
 
 def _configuration(word: str) -> str:
-    if _IS_UNSPACED.match(word):
+    if IS_UNSPACED.match(word):
         return "simple"
     return next((name for name, script in _SCRIPTS.items() if script.match(word)), "english")
 

@@ -29,6 +29,7 @@ class Embedder(Protocol):
     name: str
     embedded_by: str
     threshold: float
+    is_local: bool  # answers within a millisecond and is never away
 
     @property
     def dimensions(self) -> int: ...

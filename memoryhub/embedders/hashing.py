@@ -18,6 +18,7 @@ WORD_WEIGHT = 2.0  # a shared word says more than a shared triple
 
 class Hashing:
     name = "hashing"
+    is_local = True
     embedded_by = "hashing/256"
     dimensions = 256
     threshold = 0.25

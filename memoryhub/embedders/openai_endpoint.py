@@ -21,6 +21,7 @@ DEFAULT_MODEL = "text-embedding-3-small"
 
 class OpenAIEndpoint:
     name = "openai_endpoint"
+    is_local = False
     threshold = 0.4
 
     def __init__(self, url: str, key: str, model: str) -> None:

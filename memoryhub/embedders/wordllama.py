@@ -19,6 +19,7 @@ from memoryhub.errors import Invalid
 
 class WordLlama:
     name = "wordllama"
+    is_local = True
     embedded_by = "wordllama/l2_supercat_256"
     dimensions = 256
     threshold = 0.3  # measured: texts on one subject lie at .37 to .65, on different ones below .1

@@ -1,0 +1,233 @@
+"""The layers over REST: log to quarantine, read working memory, retrieve, ask for a promotion, search."""
+
+from datetime import datetime
+from typing import Any, Literal
+
+from django.http import HttpRequest, HttpResponse
+from ninja import Router, Schema
+
+from memoryhub.api.ground import ERRORS, needs, page_limit
+from memoryhub.domain import contents, longterm, quarantine, retrieval, search, working
+from memoryhub.domain.tokens import Caller
+from memoryhub.errors import Invalid, NotFound
+from memoryhub.models import Record
+
+router = Router()
+PLAIN = "text/plain; charset=utf-8"
+
+
+class Finding(Schema):
+    code: str
+    severity: str
+    start: int
+    end: int
+    message: str
+
+
+class LogIn(Schema):
+    content: str
+    session_id: str
+    node_id: str
+    node_kind: Literal["agent", "fact_check", "memory_retrieval"]
+    scope: Literal["group", "agent"] = "group"
+    metadata: Any = None
+
+
+class Logged(Schema):
+    id: int
+    state: Literal["held", "admitted"]
+    findings: list[Finding]
+    working_id: int | None
+
+
+@router.post(
+    "/quarantine", response={201: Logged, **ERRORS}, summary="Log raw output; the gate decides on working memory"
+)
+@needs("ingest", "edit")
+def log(request: HttpRequest, body: LogIn) -> tuple[int, Any]:
+    caller: Caller = request.auth
+    logged = quarantine.log(caller.space, caller.agent, by=caller.actor, **body.dict())
+    return 201, {
+        "id": logged.id, "state": logged.state, "findings": logged.findings, "working_id": logged.working_id,
+    }  # fmt: skip
+
+
+class WorkingItem(Schema):
+    id: int
+    content: str
+    metadata: dict[str, Any]
+    created_at: datetime
+    expires_at: datetime
+    agent: str
+    scope: str
+    is_pinned: bool
+
+
+class WorkingItems(Schema):
+    items: list[WorkingItem]
+    next: str | None = None
+
+
+@router.get("/working", response={200: WorkingItems, **ERRORS}, summary="The newest entries of working memory")
+@needs("retrieve")
+def newest(request: HttpRequest, limit: int = 10) -> Any:
+    caller: Caller = request.auth
+    if not 1 <= limit <= working.MOST:
+        raise Invalid(f"limit is a number from 1 to {working.MOST}.", code="invalid", field="limit")
+    return {"items": working.newest(caller.space, agent=caller.agent, limit=limit), "next": None}
+
+
+class Item(Schema):
+    content: str
+    source: Literal["hot", "cold"]
+    score: float
+    id: int
+    created_at: datetime
+    scope: str
+    number: int | None
+    is_truncated: bool
+    why: dict[str, Any]
+
+
+class Items(Schema):
+    items: list[Item]
+    next: str | None = None
+    threshold: float | None = None
+    embedded_by: str = ""
+    warnings: list[str] = []
+
+
+SUMMARY = {
+    "responses": {
+        200: {"content": {"text/plain": {"schema": {"type": "string"}}}},
+    }
+}
+
+
+@router.get(
+    "/retrieve",
+    response={200: Items, **ERRORS},
+    summary="What memory says to a query: hot, then cold",
+    openapi_extra=SUMMARY,
+)
+@needs("retrieve")
+def retrieve(
+    request: HttpRequest,
+    query: str = "",
+    hot: int = 10,
+    cold: int = 5,
+    threshold: float | None = None,
+    max_chars: int = 500,
+    scope: str | None = None,
+) -> Any:
+    caller: Caller = request.auth
+    found = retrieval.explore(
+        caller.space, contents.clean(query, "query"), agent=caller.agent, hot=hot, cold=cold, threshold=threshold,
+        max_chars=max_chars, scope=scope or None,
+    )  # fmt: skip
+    if wants_text(request):
+        return HttpResponse(
+            retrieval.as_text(found.items), content_type=PLAIN, headers={"Vary": "Accept, Authorization"}
+        )
+    return found
+
+
+def wants_text(request: HttpRequest) -> bool:
+    return request.get_preferred_type(["application/json", "text/plain"]) == "text/plain"
+
+
+class PromotionIn(Schema):
+    quarantine_id: int | None = None
+    content: str | None = None
+    reason: str = ""
+    scope: Literal["group", "agent"] = "group"
+
+
+class Entry(Schema):
+    number: int
+    content: str
+    state: str
+    scope: str
+    created_at: datetime
+
+
+class Promoted(Schema):
+    status: Literal["applied"]
+    entry: Entry
+
+
+class Pending(Schema):
+    status: Literal["pending"]
+    proposal: dict[str, Any]
+
+
+@router.post(
+    "/promotions", response={200: Promoted, 202: Pending, **ERRORS}, summary="Ask people to keep something for good"
+)
+@needs("propose", "promote")
+def promote(request: HttpRequest, body: PromotionIn) -> Any:
+    caller: Caller = request.auth
+    record = record_of(caller, body)
+    if caller.agent is None:
+        return 200, {"status": "applied", "entry": promote_at_once(caller, body, record)}
+    from memoryhub.api.proposals import as_json
+    from memoryhub.domain import proposals
+
+    content = record.content if record and body.content is None else contents.checked(body.content)
+    proposal = proposals.propose_promotion(
+        caller.space, caller.agent, content=content, scope=body.scope, record=record,
+        reason=contents.clean(body.reason, "reason", 2000),
+    )  # fmt: skip
+    return 202, {"status": "pending", "proposal": as_json(proposal)}
+
+
+def record_of(caller: Caller, body: PromotionIn) -> Record | None:
+    """The record that is meant. An agent names its own alone: it must not read others' through this door."""
+    if body.quarantine_id is None and body.content is None:
+        raise Invalid("Give quarantine_id or content.", code="invalid", field="content")
+    if body.quarantine_id is None:
+        return None
+    if not 0 < body.quarantine_id < 2**63:
+        raise NotFound("There is no such record in this space.")
+    record = quarantine.get(caller.space, body.quarantine_id)
+    if caller.agent and record.agent_id != caller.agent.pk:
+        raise NotFound("There is no such record in this space.")
+    return record
+
+
+def promote_at_once(caller: Caller, body: PromotionIn, record: Record | None) -> Any:
+    """A person's token is the person: what it promotes is promoted."""
+    if record:
+        return quarantine.promote(caller.space, caller.actor, record.pk, content=body.content, reason=body.reason)
+    return longterm.store(caller.space, caller.actor, body.content or "", reason=body.reason)
+
+
+class Hit(Schema):
+    layer: str
+    id: str
+    title: str
+    url: str
+    snippet: str
+    score: float
+    by: str
+    author: str
+    created_at: datetime | None
+
+
+class Hits(Schema):
+    items: list[Hit]
+    next: str | None = None
+
+
+@router.get("/search", response={200: Hits, **ERRORS}, summary="One ranked list over all layers the token may see")
+@needs("retrieve")
+def find(request: HttpRequest, q: str = "", layers: str = "", limit: int = 50) -> Any:
+    caller: Caller = request.auth
+    named = [one.strip().replace("-", "").replace("long_term", "longterm") for one in layers.split(",") if one.strip()]
+    limit = page_limit(limit)
+    hits = search.search(caller.space, contents.clean(q, "q"), layers=named or None, agent=caller.agent, limit=limit)
+    place = f"/s/{caller.space.slug}/"
+    return {
+        "items": [{**{k: getattr(hit, k) for k in Hit.model_fields}, "url": place + hit.url} for hit in hits],
+        "next": None,
+    }

@@ -1,0 +1,178 @@
+"""The gate between what agents say and what becomes memory: which detectors look, and what each of them does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from memoryhub import detectors
+from memoryhub.detectors import Finding, Known, secrets
+from memoryhub.domain import retrieval, spaces, working
+from memoryhub.errors import Invalid
+from memoryhub.models import Agent, File, Record, Revision, Source, Space
+
+ADMIT, MARK, HOLD = "admit", "mark", "hold"
+ACTIONS = {ADMIT: "lets through", MARK: "lets through with a mark", HOLD: "holds"}
+FEEDBACK, READS_ONLY = "feedback", "reads_only"
+# In the order in which they look; the first that holds gives the reason.
+DEFAULT = {
+    "secrets": HOLD,
+    "hidden": HOLD,
+    "injection": HOLD,
+    "coherence": HOLD,
+    READS_ONLY: HOLD,
+    "duplicate": MARK,
+    FEEDBACK: MARK,
+}
+SAYS = {
+    "secrets": "Keys, tokens and passwords. They are replaced by a mark before anything is stored, whatever stands here.",
+    "hidden": "Characters that a reader does not see and a model does.",
+    "injection": "Sentences that speak to the model as if they were its rules.",
+    "coherence": "Empty, cut off, repeated or broken text, error dumps and refusals.",
+    READS_ONLY: "Output of memory_retrieval nodes, which only read.",
+    "duplicate": "Text that a source or working memory already has.",
+    FEEDBACK: "Text that retrieval gave out and that comes back.",
+}
+
+
+@dataclass(frozen=True)
+class Step:
+    code: str
+    action: str
+
+    @property
+    def says(self) -> str:
+        return SAYS[self.code]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the gate makes of one output. `content` is what may be stored: secrets are gone from it."""
+
+    content: str
+    state: str
+    findings: list[dict[str, Any]] = field(default_factory=list)
+    reason: str = ""
+
+
+def steps(space: Space, values: dict[str, Any] | None = None) -> list[Step]:
+    """The space's gate in its order; what it has not chosen follows with what it does by default."""
+    chosen = (values if values is not None else spaces.get_setting(space, "ingress")).get("steps", [])
+    taken = {
+        one["code"]: one["action"] for one in chosen if one.get("code") in DEFAULT and one.get("action") in ACTIONS
+    }
+    return [
+        Step(code, action) for code, action in {**taken, **{k: v for k, v in DEFAULT.items() if k not in taken}}.items()
+    ]
+
+
+def checked_steps(chosen: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """A new gate as it may be saved, or a refusal that names what is allowed."""
+    pairs = list(chosen)
+    for code, action in pairs:
+        if code not in DEFAULT or action not in ACTIONS:
+            raise Invalid(
+                f"A step is one of {', '.join(DEFAULT)} with one of {', '.join(ACTIONS)}.", code="unknown_step"
+            )
+    if len({code for code, _ in pairs}) != len(pairs):
+        raise Invalid("Each step stands in the gate once.", code="unknown_step")
+    return {"steps": [{"code": code, "action": action} for code, action in pairs]}
+
+
+def examine(space: Space, agent: Agent | None, content: str, node_kind: str, gate: list[Step] | None = None) -> Verdict:
+    """Lets every detector of the space's gate look at an output, before anything of it is stored."""
+    gate = steps(space) if gate is None else gate
+    looking = [step.code for step in gate if step.action != ADMIT]
+    found = [*look(space, agent, content, node_kind, looking)]
+    if "secrets" not in looking:
+        found += detectors.find(content, only=["secrets"])
+    return judge(gate, content, found)
+
+
+def look(space: Space, agent: Agent | None, content: str, node_kind: str, looking: list[str]) -> Iterator[Finding]:
+    plain = [code for code in looking if code in detectors.codes() and code != "duplicate"]
+    if plain:
+        yield from detectors.find(content, only=plain)
+    if READS_ONLY in looking and node_kind == Record.NodeKind.MEMORY_RETRIEVAL:
+        says = "A memory_retrieval node only reads: what it says is kept here and becomes memory by a person alone."
+        yield Finding(READS_ONLY, "low", 0, len(content), 1, says)
+    if "duplicate" in looking:
+        yield from detectors.find(content, only=["duplicate"], context=known(space, agent))
+    if FEEDBACK in looking:
+        yield from fed_back(space, agent, content)
+
+
+def known(space: Space, agent: Agent | None) -> list[Known]:
+    """What an output may repeat: the sources, and recent working memory."""
+    recent = [
+        Known(f"working memory ({one.agent or 'a person'})", one.content)
+        for one in working.newest(space, agent=agent, limit=50)
+    ]
+    return sources(space) + recent
+
+
+def sources(space: Space) -> list[Known]:
+    paths = Source.objects.within(space).filter(is_on=True).values("path")
+    files = File.objects.within(space).filter(path__in=paths, is_deleted=False, thread_id="")
+    newest = {file.pk: file for file in files}
+    contents = Revision.objects.within(space).filter(file_id__in=newest).values_list("file_id", "number", "content")
+    return [
+        Known(newest[pk].path, bytes(content).decode("utf-8", "replace"))
+        for pk, number, content in contents
+        if newest[pk].revision == number
+    ]
+
+
+def fed_back(space: Space, agent: Agent | None, content: str) -> Iterator[Finding]:
+    """Lines that long-term memory gave out before: remembered again, they would grow with every turn."""
+    items = retrieval.retrieve(space, content[:1000], agent=agent, hot=0, cold=3)
+    given_out = [Known(f"L-{item.number}", item.content) for item in items]
+    for one in detectors.find(content, only=["duplicate"], context=given_out):
+        label = one.details.get("label", "long-term memory")
+        says = f"Long-term memory says this already ({label}): what retrieval gave out comes back."
+        yield Finding(FEEDBACK, "low", one.start, one.end, one.line, says, one.kind, one.details)
+
+
+def judge(gate: list[Step], content: str, found: list[Finding]) -> Verdict:
+    """From findings to a state: the first step that holds, in the gate's order, gives the reason (pure)."""
+    found = sorted(found, key=lambda one: (one.start, one.end, one.code))
+    codes = {one.code for one in found}
+    holding = next((step.code for step in gate if step.action == HOLD and step.code in codes), "")
+    moved = Moved(content)
+    return Verdict(moved.content, "held" if holding else "admitted", [moved.as_json(one) for one in found], holding)
+
+
+class Moved:
+    """A text without its secrets, and where in it a stretch of the text as it was sent now stands."""
+
+    def __init__(self, content: str) -> None:
+        self.cuts: list[tuple[int, int, int]] = []  # start, end, and how much longer the text is after it
+        self.content = content
+        parts, at, longer = [], 0, 0
+        for start, end, kind in secrets.hits(content):
+            mark = secrets.MARK.format(kind=kind)
+            parts += [content[at:start], mark]
+            longer += len(mark) - (end - start)
+            self.cuts.append((start, end, longer))
+            at = end
+        if self.cuts:
+            self.content = "".join([*parts, content[at:]])
+
+    def place(self, offset: int, *, is_end: bool) -> int:
+        by = 0
+        for start, end, longer in self.cuts:
+            if offset < start or (is_end and offset == start):
+                break
+            if offset < end or (is_end and offset == end):
+                return end + longer if is_end else start + by
+            by = longer
+        return offset + by
+
+    def as_json(self, one: Finding) -> dict[str, Any]:
+        """A finding with both places: as it was sent (`start`, `end`), and in what is stored (`from`, `to`)."""
+        return {
+            **one.as_json(),
+            "from": self.place(one.start, is_end=False),
+            "to": self.place(one.end, is_end=True),
+        }

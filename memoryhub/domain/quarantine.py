@@ -1,0 +1,398 @@
+"""Quarantine: what agents said, raw and for good. No retrieval, no prompt and no search of an agent reads it.
+
+A record is never changed and never deleted, which the database refuses too; what became of it stands in rows beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+from hashlib import sha256
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Count, Q, QuerySet
+from django.utils import timezone
+from psycopg.types.json import Jsonb
+
+from memoryhub.detectors import secrets
+from memoryhub.domain import activity, contents, hot, ingress, lexemes, longterm, ranking, working
+from memoryhub.domain.access import HUB, Actor, require
+from memoryhub.errors import Conflict, Invalid, NotFound
+from memoryhub.models import Agent, LongtermEntry, Record, RecordState, Space, WorkingEntry
+
+HELD, ADMITTED, PROMOTED, DISCARDED = (
+    RecordState.HELD,
+    RecordState.ADMITTED,
+    RecordState.PROMOTED,
+    RecordState.DISCARDED,
+)
+SCOPES = (working.GROUP, working.AGENT)
+NODES = {"agent": "an answer", "fact_check": "a fact check", "memory_retrieval": "a retrieval"}
+
+INSERT = f"""
+INSERT INTO "quarantine"."record" (space_id, agent_id, agent_name, session_id, node_id, node_kind, scope, content, sha256,
+    metadata, findings, codes, created_at, words)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, {ranking.TSVECTOR})
+RETURNING id
+"""  # noqa: S608 (only names of text search configurations are put in)
+
+
+@dataclass(frozen=True)
+class Logged:
+    """What `log` answers: the record, and what the gate made of it."""
+
+    record: Record
+    state: str
+    findings: list[dict[str, Any]]
+    working_id: int | None
+
+    @property
+    def id(self) -> int:
+        return self.record.pk
+
+
+def log(
+    space: Space,
+    agent: Agent | None,
+    *,
+    content: str,
+    session_id: str,
+    node_id: str,
+    node_kind: str = "agent",
+    scope: str = working.GROUP,
+    metadata: dict[str, Any] | None = None,
+    by: Actor | None = None,
+) -> Logged:
+    """Keeps an output of an agent for good, and lets it into working memory if the space's gate agrees."""
+    by = by or (Actor.of_agent(agent) if agent else HUB)
+    record = checked(space, agent, content, session_id, node_id, node_kind, scope, metadata)
+    record.agent_name = by.name
+    verdict = ingress.examine(space, agent, record.content, node_kind)
+    keep_no_secret(record, verdict)
+    state = HELD if has_secret_beside(record) and verdict.state == ADMITTED else verdict.state
+    with transaction.atomic():
+        store(record)
+        working_id = enter_working(space, agent, record) if state == ADMITTED else None
+        write_state(record, HUB, state, reason=verdict.reason, working_id=working_id)
+        note_logged(space, by, record, state, verdict.reason)
+    return Logged(record, state, record.findings, working_id)
+
+
+def checked(
+    space: Space,
+    agent: Agent | None,
+    content: Any,
+    session_id: Any,
+    node_id: Any,
+    node_kind: Any,
+    scope: Any,
+    metadata: Any,
+) -> Record:
+    """The record as it may be stored, or a refusal before anything is."""
+    if node_kind not in Record.NodeKind.values:
+        raise Invalid(
+            f"node_kind is one of {', '.join(Record.NodeKind.values)}.", code="unknown_node_kind", field="node_kind"
+        )
+    if scope not in SCOPES:
+        raise Invalid(f"scope is one of {', '.join(SCOPES)}.", code="unknown_scope", field="scope")
+    if scope == working.AGENT and agent is None:
+        raise Invalid(
+            "Only an agent has memory of its own; a person logs for the group.", code="invalid", field="scope"
+        )
+    return Record(
+        space_id=space.pk,
+        agent_id=agent.pk if agent else None,
+        session_id=named(session_id, "session_id"),
+        node_id=named(node_id, "node_id"),
+        node_kind=node_kind,
+        scope=scope,
+        content=contents.checked(content),
+        metadata=contents.metadata(metadata),
+        created_at=timezone.now(),
+    )
+
+
+def named(value: Any, field: str) -> str:
+    text = contents.clean(value, field, most=200)
+    if not text.strip():
+        raise Invalid(f"{field} is missing.", code="invalid", field=field)
+    return text
+
+
+def keep_no_secret(record: Record, verdict: ingress.Verdict) -> None:
+    """Puts what the gate left over into the record: nothing that is stored has a secret in it."""
+    record.content, record.findings = verdict.content, list(verdict.findings)
+    for field in ("metadata", "session_id", "node_id"):
+        clean = without_secrets(getattr(record, field))
+        if clean != getattr(record, field):
+            setattr(record, field, clean if field == "metadata" else clean[:200])
+            says = f"A secret in {field}. It was removed before anything was stored."
+            record.findings.append(
+                {"code": "secrets", "severity": "high", "start": 0, "end": 0, "message": says, "beside": True}
+            )
+
+
+def without_secrets(value: Any) -> Any:
+    if isinstance(value, str):
+        return secrets.redact(value)[0]
+    if isinstance(value, list):
+        return [without_secrets(inner) for inner in value]
+    if isinstance(value, dict):
+        return {without_secrets(key): without_secret_of(key, inner) for key, inner in value.items()}
+    return value
+
+
+def without_secret_of(key: str, value: Any) -> Any:
+    """A value whose key says that it is secret (`{"password": "…"}`) is one, though alone it would not look like it."""
+    if not isinstance(value, str):
+        return without_secrets(value)
+    lead = f"{key}: "
+    said = secrets.redact(lead + value)[0]
+    return said[len(lead) :] if said.startswith(lead) else secrets.redact(value)[0]
+
+
+def has_secret_beside(record: Record) -> bool:
+    return any(one.get("beside") for one in record.findings)
+
+
+def store(record: Record) -> None:
+    record.sha256 = sha256(record.content.encode()).hexdigest()
+    record.codes = sorted({one["code"] for one in record.findings})
+    (record.pk,) = hot.row(
+        INSERT,
+        [
+            record.space_id, record.agent_id, record.agent_name, record.session_id, record.node_id, record.node_kind,
+            record.scope, record.content, record.sha256, Jsonb(record.metadata), Jsonb(record.findings), record.codes,
+            record.created_at, *ranking.by_configuration(record.content[: contents.INDEXED]),
+        ],
+    )  # fmt: skip
+
+
+def enter_working(space: Space, agent: Agent | None, record: Record) -> int:
+    return working.admit(
+        space,
+        record.content,
+        agent=agent,
+        scope=record.scope,
+        metadata=record.metadata,
+        findings=record.findings,
+        record_id=record.pk,
+        session_id=record.session_id,
+    )
+
+
+def write_state(
+    record: Record, actor: Actor, state: str, *, reason: str = "", working_id: int | None = None
+) -> RecordState:
+    """The next row of a record's history; it alone is the newest."""
+    RecordState.objects.within(record.space_id).filter(record_id=record.pk, is_newest=True).update(is_newest=False)
+    return RecordState.objects.create(
+        space_id=record.space_id,
+        record_id=record.pk,
+        state=state,
+        reason=reason[:500],
+        working_id=working_id,
+        **actor.as_fields(),
+    )
+
+
+def note_logged(space: Space, actor: Actor, record: Record, state: str, reason: str) -> None:
+    outcome = "the gate admitted it" if state == ADMITTED else f"the gate held it{': ' + reason if reason else ''}"
+    activity.record(
+        space, actor, "quarantine.log", "logged", NODES[record.node_kind], url=f"quarantine/?record={record.pk}",
+        adds=f"; {outcome}", aside=record.session_id, details={"id": record.pk},
+    )  # fmt: skip
+
+
+def get(space: Space, record_id: int) -> Record:
+    record = Record.objects.within(space).filter(pk=record_id).first()
+    if record is None:
+        raise NotFound("There is no such record in this space.")
+    return record
+
+
+def history(record: Record) -> QuerySet[RecordState]:
+    """Each state the record went through, oldest first."""
+    return RecordState.objects.within(record.space_id).filter(record_id=record.pk).order_by("id")
+
+
+def find(
+    space: Space,
+    *,
+    words: str = "",
+    state: str = "",
+    agent: str = "",
+    session: str = "",
+    node_kind: str = "",
+    finding: str = "",
+    before: int | None = None,
+) -> QuerySet[Record]:
+    """The records that fit, newest first; discarded ones only when asked for."""
+    found = Record.objects.within(space).defer("words").order_by("-id")
+    if before:
+        found = found.filter(pk__lt=before)
+    exact = {"agent_name": agent, "session_id": session, "node_kind": node_kind}
+    found = found.filter(**{name: value for name, value in exact.items() if value})
+    if finding:
+        found = found.filter(codes__contains=[finding])
+    if words.strip():
+        found = found.filter(said(words))
+    newest = RecordState.objects.within(space).filter(is_newest=True)
+    if state:
+        return found.filter(pk__in=newest.filter(state=state).values("record_id"))
+    return found.exclude(pk__in=newest.filter(state=DISCARDED).values("record_id"))
+
+
+def said(words: str) -> Q:
+    """Records with all of these words, or of a session that is called so."""
+    return Q(words=lexemes.matching(words)) | Q(session_id=words.strip())
+
+
+def with_states(records: Iterable[Record]) -> list[Record]:
+    """The records, each with `.state` (its newest row of history)."""
+    records = list(records)
+    rows = RecordState.objects.filter(record_id__in=[one.pk for one in records], is_newest=True)
+    states = {row.record_id: row for row in rows.filter(space_id__in={one.space_id for one in records})}
+    for one in records:
+        one.state = states.get(one.pk)
+    return records
+
+
+def session(space: Space, session_id: str, limit: int = 200) -> list[Record]:
+    """A session as it went, oldest first."""
+    return with_states(Record.objects.within(space).filter(session_id=session_id).defer("words").order_by("id")[:limit])
+
+
+def today(space: Space) -> dict[str, Any]:
+    """What the gate did in the last 24 hours: how many came in, each state, each finding that held."""
+    since = timezone.now() - timedelta(hours=24)
+    first = RecordState.objects.within(space).filter(created_at__gte=since, actor_kind="hub")
+    rows = first.values_list("state", "reason").annotate(n=Count("id"))
+    held = {reason or "held": n for state, reason, n in rows if state == HELD}
+    admitted = sum(n for state, _, n in rows if state == ADMITTED)
+    return {"admitted": admitted, "held": held, "all": admitted + sum(held.values())}
+
+
+def waiting(space: Space) -> int:
+    """How many records the gate holds for a person."""
+    return RecordState.objects.within(space).filter(state=HELD, is_newest=True).count()
+
+
+def locked_state(space: Space, actor: Actor, record: Record) -> RecordState:
+    """The newest state under a lock, so that of two decisions the second sees the first."""
+    state = RecordState.objects.within(space).select_for_update().filter(record_id=record.pk, is_newest=True).first()
+    if state is None:
+        raise NotFound("There is no such record in this space.")
+    return state
+
+
+@transaction.atomic
+def admit(space: Space, actor: Actor, record_id: int) -> RecordState:
+    """A person lets a held or discarded record into working memory."""
+    require(actor, "edit")
+    record = get(space, record_id)
+    before = locked_state(space, actor, record)
+    if before.state in (ADMITTED, PROMOTED):
+        raise Conflict(f"This record is {before.state} already.", code="already_decided")
+    agent = Agent.objects.within(space).filter(pk=record.agent_id).first()
+    if record.scope == working.AGENT and agent is None:
+        raise Conflict("The agent whose own memory this was meant for is gone; promote the record instead.")
+    state = write_state(record, actor, ADMITTED, working_id=enter_working(space, agent, record))
+    note_decision(space, actor, "quarantine.admit", "admitted", record)
+    return state
+
+
+@transaction.atomic
+def discard(space: Space, actor: Actor, record_id: int, reason: str) -> RecordState:
+    """Hides a record with a reason; it stays stored, and an entry it had in working memory goes."""
+    require(actor, "edit")
+    record = get(space, record_id)
+    before = locked_state(space, actor, record)
+    if not reason.strip():
+        raise Invalid("Say why, so that others need not ask.", code="reason_missing", field="reason")
+    if before.state == DISCARDED:
+        raise Conflict("This record is discarded already.", code="already_decided")
+    if before.state == PROMOTED:
+        raise Conflict("This record was promoted; retire the long-term entry first.", code="already_decided")
+    set_removed(before, True)
+    state = write_state(record, actor, DISCARDED, reason=reason.strip(), working_id=before.working_id)
+    note_decision(space, actor, "quarantine.discard", "discarded", record, adds=f": “{reason.strip()[:200]}”")
+    return state
+
+
+@transaction.atomic
+def promote(
+    space: Space, actor: Actor, record_id: int, *, content: str | None = None, reason: str = "", **choices: Any
+) -> LongtermEntry:
+    """A person makes a record long-term knowledge, perhaps as a digest of their own; nothing else can."""
+    require(actor, "promote")
+    record = get(space, record_id)
+    before = locked_state(space, actor, record)
+    if before.state == PROMOTED:
+        raise Conflict("This record was promoted already.", code="already_decided")
+    entry = longterm.store(
+        space, actor, record.content if content is None else content, record_id=record.pk,
+        session_id=record.session_id, reason=reason, **choices,
+    )  # fmt: skip
+    write_state(record, actor, PROMOTED, reason=f"L-{entry.number}", working_id=before.working_id)
+    return entry
+
+
+def was_promoted(space: Space, actor: Actor, record_id: int, entry: LongtermEntry) -> None:
+    """Writes into a record's history that an approved proposal promoted it (in the caller's transaction)."""
+    record = Record.objects.within(space).filter(pk=record_id).first()
+    if record is not None:
+        before = locked_state(space, actor, record)
+        write_state(record, actor, PROMOTED, reason=f"L-{entry.number}", working_id=before.working_id)
+
+
+@transaction.atomic
+def undo(space: Space, actor: Actor, record_id: int) -> RecordState:
+    """Takes back the last decision of a person: the record stands as it stood before, and so does what came of it."""
+    require(actor, "edit")
+    record = get(space, record_id)
+    now = locked_state(space, actor, record)
+    states = list(history(record))
+    if len(states) < 2 or now.actor_kind == "hub":
+        raise Conflict("There is nothing to undo: no person decided on this record.", code="nothing_to_undo")
+    before = states[-2]
+    if now.state == PROMOTED:
+        longterm.retire(space, actor, longterm.by_label(space, now.reason).number, reason="the promotion was undone")
+    elif before.state == PROMOTED:
+        longterm.restore(space, actor, longterm.by_label(space, before.reason).number)
+    elif now.state == ADMITTED:
+        set_removed(now, True)
+    if before.state == ADMITTED:
+        set_removed(before, False)
+    state = write_state(record, actor, before.state, reason=before.reason, working_id=before.working_id)
+    note_decision(space, actor, "quarantine.undo", f"undid “{now.state}” of", record)
+    return state
+
+
+def set_removed(state: RecordState, removed: bool) -> None:
+    entries = WorkingEntry.objects.within(state.space_id).filter(pk=state.working_id)
+    entries.update(removed_at=timezone.now() if removed else None)
+
+
+def note_decision(space: Space, actor: Actor, verb: str, says: str, record: Record, adds: str = "") -> None:
+    thing = activity.shorten(" ".join(record.content.split()), 80)
+    activity.record(
+        space, actor, verb, says, thing, url=f"quarantine/?record={record.pk}", adds=adds, aside=record.session_id,
+        details={"id": record.pk},
+    )  # fmt: skip
+
+
+def in_bulk(
+    space: Space, actor: Actor, record_ids: Iterable[int], verb: str, reason: str = ""
+) -> tuple[int, list[str]]:
+    """The same decision on many records; what cannot be done is said, and the others are done."""
+    done, refused = 0, []
+    for record_id in record_ids:
+        try:
+            admit(space, actor, record_id) if verb == "admit" else discard(space, actor, record_id, reason)
+            done += 1
+        except (Conflict, NotFound) as refusal:
+            refused.append(f"#{record_id}: {refusal.message}")
+    return done, refused

@@ -1,0 +1,338 @@
+"""One ranked list over everything that may be seen: files, quarantine, working and long-term memory, proposals, activity.
+
+Each layer brings its own best hits by words (long-term memory by meaning as well); then all of them are weighed by one
+measure, words and meaning half and half. Agents never get quarantine or activity.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import pairwise
+from typing import Any
+
+from django.db import connection
+from django.db.models import Q
+
+from memoryhub.domain import activity, contents, lexemes, longterm, meaning, quarantine, ranking, retrieval, working
+from memoryhub.domain.ranking import Candidate, Corpus
+from memoryhub.embedders import EmbedderUnavailable
+from memoryhub.errors import Invalid
+from memoryhub.models import Agent, File, FileWords, Proposal, Revision, Space, WorkingEntry
+
+FOR_AGENTS = ("files", "working", "longterm", "proposals")
+LAYERS = ("files", "quarantine", "working", "longterm", "proposals", "activity")
+TITLES = {
+    "files": "Files", "quarantine": "Quarantine", "working": "Working memory", "longterm": "Long-term memory",
+    "proposals": "Proposals", "activity": "Activity",
+}  # fmt: skip
+PER_LAYER = 20
+AROUND = 90  # characters beside a hit
+SNIPPET = 240
+READ = 4000  # characters of a text that are weighed
+LONGEST = 500
+MOST_PROPOSALS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One thing found; `marks` are the stretches of the snippet that hold the words asked for."""
+
+    layer: str
+    id: str
+    title: str
+    url: str
+    text: str
+    created_at: datetime | None = None
+    author: str = ""
+    snippet: str = ""
+    marks: tuple[tuple[int, int], ...] = ()
+    score: float = 0.0
+    by: str = "words"
+    cosine: float | None = None
+    words: float = 0.0
+
+
+def search(
+    space: Space, query: str, *, layers: list[str] | None = None, agent: Agent | None = None, limit: int = 50
+) -> list[Hit]:
+    """What fits the words or the meaning of a query best, as this agent (or, without one, a member) may see it."""
+    wanted = chosen(layers, agent)
+    query = query.strip()[:LONGEST].replace("\x00", " ")
+    if not ranking.words(query):
+        return []
+    found = [hit for layer in wanted for hit in FIND[layer](space, query, agent)]
+    return weigh(space, query, found)[:limit]
+
+
+def chosen(layers: list[str] | None, agent: Agent | None) -> list[str]:
+    allowed = FOR_AGENTS if agent else LAYERS
+    unknown = [layer for layer in layers or [] if layer not in LAYERS]
+    if unknown:
+        raise Invalid(f"There is no layer {unknown[0]!r}; there are {', '.join(allowed)}.", code="unknown_layer")
+    return [layer for layer in allowed if not layers or layer in layers]
+
+
+def weigh(space: Space, query: str, found: list[Hit]) -> list[Hit]:
+    """All hits in one order, each with its score, its snippet and the words that are marked in it."""
+    asked = ranking.words(query)
+    texts = [Counter(ranking.words(f"{hit.title}\n{hit.text[:READ]}")) for hit in found]
+    counts = [{word: like(word, text) for word in asked} for text in texts]
+    frequencies = {word: sum(1 for one in counts if one[word]) for word in asked}
+    mean = sum(sum(text.values()) for text in texts) / max(1, len(texts))
+    corpus = Corpus(max(1, len(texts)), mean or 1.0, frequencies)
+    cosines = meanings(space, query, found)
+    candidates = [
+        Candidate(at, cosines[at], ranking.bm25(one, sum(text.values()), asked, corpus))
+        for at, (one, text) in enumerate(zip(counts, texts, strict=True))
+    ]
+    return [shown(found[one.id], one, asked) for one in ranking.fuse(candidates)]
+
+
+def like(word: str, text: Counter[str]) -> int:
+    """How often a text has a word, also in another form of it (pure)."""
+    exact = text.get(word, 0)
+    if exact or len(word) < 3:
+        return exact
+    return sum(count for other, count in text.items() if kin(word, other))
+
+
+def kin(word: str, other: str) -> bool:
+    """Whether two words are forms of one: the same beginning, up to three letters more (pure)."""
+    if other.startswith(word):
+        return True
+    common = max(3, len(word) - 3)
+    return len(word) > 4 and word[:common] == other[:common] and abs(len(word) - len(other)) <= 3
+
+
+def meanings(space: Space, query: str, found: list[Hit]) -> list[float | None]:
+    """The cosine of each hit with the query; none while the embedder is away."""
+    try:
+        embedder = meaning.serving(space)
+        if not embedder.is_local:  # a remote one would be asked for every key that is pressed
+            return [hit.cosine for hit in found]
+        texts = [f"{hit.title}\n{hit.text[:1000]}" for hit in found]
+        first, *others = embedder.embed([query, *texts], seconds=meaning.SECONDS)
+    except EmbedderUnavailable:
+        return [None] * len(found)
+    return [float(first @ other) for other in others]
+
+
+def shown(hit: Hit, candidate: Candidate, asked: list[str]) -> Hit:
+    snippet, marks = marked(hit.text, asked)
+    by = (
+        "words and meaning"
+        if candidate.words and (candidate.cosine or 0) > 0.3
+        else "words"
+        if candidate.words
+        else "meaning"
+    )
+    return replace(
+        hit, snippet=snippet, marks=marks, score=round(candidate.mixed, 4), by=by, cosine=candidate.cosine,
+        words=candidate.words,
+    )  # fmt: skip
+
+
+def marked(text: str, asked: list[str]) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """The stretch of a text around its first hits, and where in it the hits stand (pure)."""
+    places = hits_in(text[:READ], asked)
+    start = max(0, places[0][0] - AROUND) if places else 0
+    if start:
+        start = next((at + 1 for at in range(start, min(start + 20, len(text))) if text[at].isspace()), start)
+    lead = "…" if start else ""
+    body = text[start : start + SNIPPET]
+    tail = "…" if start + SNIPPET < len(text) else ""
+    marks = [(a - start + len(lead), b - start + len(lead)) for a, b in places if start <= a and b <= start + len(body)]
+    return lead + body + tail, tuple(marks)
+
+
+def hits_in(text: str, asked: list[str]) -> list[tuple[int, int]]:
+    """Where a text holds the words that were asked for, without overlaps, in order (pure)."""
+    wanted = set(asked)
+    places: list[tuple[int, int]] = []
+    for match in ranking.WORD.finditer(text):
+        folded = match.group().casefold()
+        if any(folded == word or (len(word) >= 3 and kin(word, folded)) for word in wanted):
+            places.append(match.span())
+        elif ranking.IS_UNSPACED.search(folded):
+            places += [(match.start() + at, match.start() + at + len(w)) for w in wanted for at in finds(folded, w)]
+    return joined(sorted(places))
+
+
+def finds(text: str, word: str) -> list[int]:
+    return [at for at in range(len(text) - len(word) + 1) if text.startswith(word, at)]
+
+
+def joined(places: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    out: list[tuple[int, int]] = []
+    for start, end in places:
+        if out and start <= out[-1][1]:
+            out[-1] = out[-1][0], max(end, out[-1][1])
+        else:
+            out.append((start, end))
+    return out
+
+
+def pieces(snippet: str, marks: tuple[tuple[int, int], ...]) -> list[tuple[str, bool]]:
+    """A snippet cut at its marks, for templates: text and whether it is marked (pure)."""
+    cuts = sorted({0, len(snippet), *(at for mark in marks for at in mark)})
+    starts = {start for start, _ in marks}
+    return [(snippet[a:b], a in starts) for a, b in pairwise(cuts)]
+
+
+# ---- each layer's own best hits ----
+
+
+def in_files(space: Space, query: str, agent: Agent | None) -> list[Hit]:
+    index_files(space)
+    named = Q(path__icontains=query)
+    by_words = FileWords.objects.within(space).filter(words=lexemes.matching(query)).values("file_id")
+    files = File.objects.within(space).filter(is_deleted=False, thread_id="").filter(named | Q(pk__in=by_words))
+    files = list(files.order_by("-modified_at")[:PER_LAYER])
+    texts = contents_of(space, files)
+    return [
+        Hit(
+            "files",
+            file.path,
+            file.path,
+            f"files{file.path}",
+            texts.get(file.pk, ""),
+            file.modified_at,
+            file.author_name,
+        )
+        for file in files
+    ]
+
+
+def contents_of(space: Space, files: list[File]) -> dict[int, str]:
+    newest = {file.pk: file.revision for file in files}
+    found = Revision.objects.within(space).filter(file_id__in=newest).values_list("file_id", "number", "content")
+    return {pk: bytes(data).decode("utf-8", "replace") for pk, number, data in found if newest[pk] == number}
+
+
+STALE = """
+SELECT f.id, f.revision, f.path, r.content FROM memoryhub_file f
+JOIN memoryhub_revision r ON r.file_id = f.id AND r.number = f.revision AND r.space_id = f.space_id
+LEFT JOIN memoryhub_filewords w ON w.file_id = f.id
+WHERE f.space_id = %s AND f.thread_id = '' AND NOT f.is_deleted AND w.revision IS DISTINCT FROM f.revision
+LIMIT 500
+"""
+INDEX = f"""
+INSERT INTO memoryhub_filewords (space_id, file_id, revision, words) VALUES (%s, %s, %s, {ranking.TSVECTOR})
+ON CONFLICT (file_id) DO UPDATE SET revision = excluded.revision, words = excluded.words
+"""  # noqa: S608 (only names of text search configurations are put in)
+
+
+def index_files(space: Space) -> None:
+    """Lists the words of files that changed since somebody last searched."""
+    with connection.cursor() as cursor:
+        cursor.execute(STALE, [space.pk])
+        for file_id, revision, path, content in cursor.fetchall():
+            text = f"{path}\n{bytes(content).decode('utf-8', 'replace')}"[: contents.INDEXED]
+            cursor.execute(INDEX, [space.pk, file_id, revision, *ranking.by_configuration(text)])
+
+
+def in_quarantine(space: Space, query: str, agent: Agent | None) -> list[Hit]:
+    return [
+        Hit(
+            "quarantine", str(one.pk), f"{one.node_kind} in {one.session_id}", f"quarantine/?record={one.pk}", one.content,
+            one.created_at, one.agent_name,
+        )
+        for one in quarantine.find(space, words=query)[:PER_LAYER]
+    ]  # fmt: skip
+
+
+def in_working(space: Space, query: str, agent: Agent | None) -> list[Hit]:
+    asked = ranking.words(query)
+    return [
+        Hit(
+            "working",
+            str(one.pk),
+            longterm.title(one.content),
+            f"working/#w{one.pk}",
+            one.content,
+            one.created_at,
+            one.agent_name,
+        )
+        for one in readable_working(space, agent)
+        if says(one.content, asked)
+    ][:PER_LAYER]
+
+
+def readable_working(space: Space, agent: Agent | None) -> list[WorkingEntry]:
+    found = working.live(space)
+    return list(found.filter(agent_key__in=[0, agent.pk]) if agent else found)[:500]
+
+
+def says(text: str, asked: list[str]) -> bool:
+    counted = Counter(ranking.words(text[:READ]))
+    return all(like(word, counted) for word in asked)
+
+
+def in_longterm(space: Space, query: str, agent: Agent | None) -> list[Hit]:
+    found = retrieval.explore(space, query, agent=agent, hot=0, cold=PER_LAYER, everyone=agent is None)
+    return [
+        Hit(
+            "longterm", f"L-{one.number}", f"L-{one.number} {longterm.title(one.content, 80)}", f"longterm/{one.number}/",
+            one.content, one.created_at, one.why.get("promoted_by") or "", cosine=one.score,
+        )
+        for one in found.cold
+    ]  # fmt: skip
+
+
+def in_proposals(space: Space, query: str, agent: Agent | None) -> list[Hit]:
+    asked = ranking.words(query)
+    found = Proposal.objects.within(space).order_by("-number")
+    found = found.filter(agent=agent) if agent else found
+    hits = []
+    for one in found[:MOST_PROPOSALS]:
+        text = said_by(one)
+        if says(f"{one.path} {text}", asked) or query.lstrip("#") == str(one.number):
+            title = f"#{one.number} {one.path or 'a promotion'}, {one.state}"
+            hits.append(
+                Hit(
+                    "proposals",
+                    str(one.number),
+                    title,
+                    f"proposals/{one.number}/",
+                    text,
+                    one.created_at,
+                    one.agent_name,
+                )
+            )
+    return hits[:PER_LAYER]
+
+
+def said_by(proposal: Proposal) -> str:
+    change: dict[str, Any] = proposal.change or {}
+    new = [str(change[key]) for key in ("new_string", "text") if change.get(key)]
+    whole = bytes(proposal.content).decode("utf-8", "replace") if proposal.content else ""
+    return "\n".join(part for part in (proposal.reason, *new, whole) if part)
+
+
+def in_activity(space: Space, query: str, agent: Agent | None) -> list[Hit]:
+    lines = activity.lines(space, words=query)[:PER_LAYER]
+    return [
+        Hit(
+            "activity",
+            str(one.pk),
+            one.verb,
+            one.url,
+            f"{one.actor_name} {activity.as_dict(one)['text']}",
+            one.at,
+            one.actor_name,
+        )
+        for one in lines
+    ]
+
+
+FIND: dict[str, Callable[[Space, str, Agent | None], list[Hit]]] = {
+    "files": in_files,
+    "quarantine": in_quarantine,
+    "working": in_working,
+    "longterm": in_longterm,
+    "proposals": in_proposals,
+    "activity": in_activity,
+}
