@@ -6,6 +6,7 @@ empty `old_string` is refused, and the sentences are the ones their clients look
 
 from __future__ import annotations
 
+from memoryhub.domain.lines import split
 from memoryhub.errors import HubError, Invalid, NotFound
 
 EMPTY_OLD = "Error: old_string cannot be empty. Provide the exact text to replace."
@@ -21,6 +22,21 @@ def apply_edit(text: str, old: str, new: str, replace_all: bool = False) -> str:
     if found > 1 and not replace_all:
         raise not_unique(old, found)
     return text.replace(old, new)
+
+
+def apply_insert(text: str, line: int, new: str) -> str:
+    """Answer the text with new lines after a line; 0 is the beginning."""
+    lines = split(text)
+    if not 0 <= line <= len(lines):
+        raise Invalid(
+            f"Invalid `insert_line` parameter: {line}. It should be within the range [0, {len(lines)}].",
+            code="invalid_line",
+            lines=len(lines),
+        )
+    head, tail = "".join(lines[:line]), "".join(lines[line:])
+    if head and not head.endswith("\n"):
+        head += "\n"
+    return head + (new if new.endswith("\n") or not tail else new + "\n") + tail
 
 
 def missing(path: str) -> HubError:

@@ -1,0 +1,461 @@
+"""Files: reading what is published, and changing it so that nothing is lost.
+
+Every change has five beats: lock the row, take in what the disk has, check, record and note, and after the commit write.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from memoryhub.domain import edits, mounts, revisions, syncing
+from memoryhub.domain.access import Actor
+from memoryhub.domain.lines import bytes_of, text_of
+from memoryhub.domain.merging import merge3
+from memoryhub.domain.mounts import Place
+from memoryhub.domain.published import Published, Row, gather, gather_at
+from memoryhub.errors import Conflict, HubError, Invalid, Stale
+from memoryhub.models import File, Mount, Revision, Space
+from memoryhub.stores import FilesystemStore, paths
+from memoryhub.stores.disk import MAX_BYTES, too_large
+
+# ---- reading
+
+
+def read(space: Space, path: str, *, thread_id: str = "") -> Published:
+    """The published text of a file, after taking in what changed on disk."""
+    path = paths.clean(path)
+    found = published_many(space, [path], thread_id=thread_id)[path]
+    if isinstance(found, HubError):
+        raise found
+    return found
+
+
+def published_many(
+    space: Space, many: Iterable[str], *, thread_id: str = "", at: datetime | None = None
+) -> dict[str, Published | HubError]:
+    """The published texts of several paths, or why there is none; one statement when nothing changed on disk."""
+    wanted = list(dict.fromkeys(many))
+    if at is not None:
+        return gather_at(space, wanted, at)
+    rows = gather(space, wanted, thread_id)
+    if stale := _changed_on_disk(rows):
+        problems = {row.path: problem for row in stale if (problem := _sync_row(space, row, thread_id))}
+        again = {row.path for row in stale}
+        rows = [row for row in rows if row.path not in again] + gather(space, list(again), thread_id)
+    else:
+        problems = {}
+    _note_use(rows)
+    answers = {row.path: problems.get(row.path) or row.answer() for row in rows}
+    return {path: answers[path] for path in wanted}
+
+
+def _changed_on_disk(rows: list[Row]) -> list[Row]:
+    """The rows whose disk is not what it was when last looked at: a stat each, no reading."""
+    by_root: dict[str, list[Row]] = {}
+    for row in rows:
+        if row.store == Mount.Store.FILESYSTEM and row.refusal is None:
+            by_root.setdefault(row.directory, []).append(row)
+    stale = []
+    for root, group in by_root.items():
+        try:
+            stats = FilesystemStore(root).stats([row.relative for row in group])
+        except HubError:
+            stale += group
+            continue
+        stale += [row for row, stat in zip(group, stats, strict=True) if not row.agrees_with(stat)]
+    return stale
+
+
+def _sync_row(space: Space, row: Row, thread_id: str) -> HubError | None:
+    """Bring one path in step; a disk that cannot be asked is a refusal of its own, never an old text as if it were new."""
+    mount = Mount(space=space, prefix=row.prefix, store=row.store, directory=row.directory, policy=row.policy)
+    place = mounts.place_in(mount, row.path)
+    try:
+        file = syncing.sync(space, paths.clean(row.path), place)
+    except HubError as error:
+        return error
+    return syncing.blocked(file, place) if file and syncing.is_unreadable(file) else None
+
+
+def _note_use(rows: list[Row]) -> None:
+    """Thread files live a day after their last use; noted once an hour."""
+    old = timezone.now() - timedelta(hours=1)
+    used = [row.file_id for row in rows if row.store == Mount.Store.THREAD and row.file_id and row.used_at < old]
+    if used:
+        File.objects.filter(pk__in=used).update(used_at=timezone.now())
+
+
+def exists(space: Space, path: str, *, thread_id: str = "") -> bool:
+    try:
+        read(space, path, thread_id=thread_id)
+    except HubError:
+        return False
+    return True
+
+
+def row_of(space: Space, path: str, thread_id: str = "") -> File:
+    """The row of a path that the hub knows, deleted or not."""
+    file = File.objects.within(space).filter(path=path, thread_id=thread_id, revision__gt=0).first()
+    if file is None:
+        raise edits.missing(path)
+    return file
+
+
+# ---- content as it comes in
+
+
+def content_of(content: str, encoding: str = "utf-8") -> bytes:
+    """What an API caller sent as text or base64, as bytes; refused when it is neither."""
+    if encoding == "base64":
+        try:
+            data = base64.b64decode(content, validate=True)
+        except (binascii.Error, ValueError):
+            raise Invalid("The content is not valid base64.", code="invalid_content") from None
+        return data
+    if encoding != "utf-8":
+        raise Invalid("The encoding is utf-8 or base64.", code="invalid_content", field="encoding")
+    return text_as_bytes(content)
+
+
+def text_as_bytes(text: str) -> bytes:
+    """Text from a person or an agent: NUL and lone surrogates are no text."""
+    if "\x00" in text:
+        raise Invalid("The text holds a NUL character. Send such content as base64.", code="invalid_content")
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise Invalid("The text holds half of a character (a lone surrogate).", code="invalid_content") from None
+
+
+# ---- changing
+
+
+@dataclass
+class _Change:
+    """One change while its file's row is locked."""
+
+    space: Space
+    actor: Actor
+    path: str
+    place: Place
+    file: File
+    before: bytes
+
+
+def _begin(space: Space, actor: Actor, path: str, place: Place, thread_id: str) -> _Change:
+    """Lock and take in what the disk has, so that checks meet the true state."""
+    thread_id = thread_id if place.mount.store == Mount.Store.THREAD else ""
+    file = syncing.lock(space, path, thread_id)
+    syncing.take_in(space, file, place)
+    if file.problem and isinstance(place.store, FilesystemStore):
+        raise syncing.blocked(file, place)
+    return _Change(space, actor, path, place, file, revisions.current(file))
+
+
+def _finish(change: _Change, verb: str, says: str, revision: Revision, adds: str = "") -> Revision:
+    syncing.note(change.space, change.actor, verb, says, revision, adds)
+    if not change.place.store.on_disk:
+        change.file.written_revision = change.file.revision
+        change.file.save(update_fields=["written_revision"])
+    else:
+        syncing.push_after_commit(change.file)
+    return revision
+
+
+def holds(if_match: str, sha: str | None) -> bool:
+    """Whether an `If-Match` names the text that is there; none is there when `sha` is nothing."""
+    tags = [tag.strip().removeprefix("W/").strip('"') for tag in if_match.split(",")]
+    return sha is not None and ("*" in tags or sha in tags)
+
+
+def stale(path: str, sha: str | None, revision: int) -> Stale:
+    return Stale(
+        f"“{path}” changed since you read it: read it again, then write.", path=path, sha256=sha, revision=revision
+    )
+
+
+def _check_match(file: File, if_match: str | None) -> None:
+    sha = file.sha256 if file.revision and not file.is_deleted else None
+    if if_match is not None and not holds(if_match, sha):
+        raise stale(file.path, sha, file.revision)
+
+
+def write(
+    space: Space,
+    actor: Actor,
+    path: str,
+    content: bytes,
+    *,
+    reason: str = "",
+    if_match: str | None = None,
+    base_revision: int | None = None,
+    kind: str = "write",
+    proposal: int | None = None,
+    thread_id: str = "",
+    must_be_new: bool = False,
+    restored_from: int | None = None,
+) -> Revision:
+    """Make this the text of a file. On an older base, changes that do not touch are merged, others refused with both."""
+    path = paths.clean(path)
+    if len(content) > MAX_BYTES:
+        raise too_large(path, len(content), MAX_BYTES)
+    place = mounts.resolve(space, path, agent=actor.agent)
+    with transaction.atomic():
+        change = _begin(space, actor, path, place, thread_id)
+        file = change.file
+        _check_match(file, if_match)
+        alive = bool(file.revision) and not file.is_deleted
+        if must_be_new and alive:
+            raise Conflict(f"File {path} already exists", code="file_exists", path=path)
+        if base_revision is not None and base_revision != file.revision:
+            content, reason = _merge_in(file, content, base_revision, reason)
+        if alive and content == change.before:
+            syncing.settle(space, file, place)
+            return revisions.one(file, file.revision)
+        revision = revisions.record(
+            space, file, actor, content, kind=kind if alive or kind != "write" else "create", reason=reason,
+            proposal=proposal, before=change.before, restored_from=restored_from,
+        )  # fmt: skip
+        says = {"restore": "restored", "edit": "edited"}.get(kind, "changed" if alive else "made")
+        return _finish(change, f"files.{'write' if kind == 'create' else kind}", says, revision)
+
+
+def _merge_in(file: File, content: bytes, base_revision: int, reason: str) -> tuple[bytes, str]:
+    """Three ways: what both started from, what is saved now, what stands there meanwhile."""
+    if base_revision == 0 and not file.is_deleted:
+        raise _both(file, base_revision, "Somebody else made this file meanwhile.")
+    if file.is_deleted:
+        raise _both(file, base_revision, "The file was deleted meanwhile.")
+    base = revisions.content_of(file, base_revision)
+    theirs = revisions.current(file)
+    if any(b"\x00" in text for text in (base, content, theirs)):
+        raise _both(file, base_revision, "It is not text, so the two versions cannot be merged.")
+    merge = merge3(text_of(base), text_of(content), text_of(theirs))
+    if merge.conflicts:
+        count = "1 place" if merge.conflicts == 1 else f"{merge.conflicts} places"
+        raise _both(file, base_revision, f"Both of you changed {count}.")
+    return bytes_of(merge.text), reason or f"Merged with revision {file.revision}"
+
+
+def _both(file: File, base_revision: int, why: str) -> Conflict:
+    return Conflict(
+        f"“{file.path}” changed since you opened it (revision {base_revision}, now {file.revision}). {why} "
+        "Nothing is lost: both versions are shown.",
+        code="edit_conflict",
+        path=file.path,
+        base_revision=base_revision,
+        revision=file.revision,
+    )
+
+
+def edit(
+    space: Space,
+    actor: Actor,
+    path: str,
+    old: str,
+    new: str,
+    replace_all: bool = False,
+    *,
+    reason: str = "",
+    if_match: str | None = None,
+    proposal: int | None = None,
+    thread_id: str = "",
+) -> Revision:
+    """Replace one string in a file by another, as agents' edit tools do."""
+    path = paths.clean(path)
+    place = mounts.resolve(space, path, agent=actor.agent)
+    with transaction.atomic():
+        change = _begin(space, actor, path, place, thread_id)
+        _check_alive(change)
+        _check_match(change.file, if_match)
+        content = bytes_of(edits.apply_edit(text_of(change.before), old, new, replace_all))
+        return _record_text(change, content, "edit", "edited", reason, proposal)
+
+
+def insert(
+    space: Space, actor: Actor, path: str, line: int, text: str, *, reason: str = "", proposal: int | None = None,
+    thread_id: str = "",
+) -> Revision:  # fmt: skip
+    """Put text after a line of a file; 0 is the beginning."""
+    path = paths.clean(path)
+    place = mounts.resolve(space, path, agent=actor.agent)
+    with transaction.atomic():
+        change = _begin(space, actor, path, place, thread_id)
+        _check_alive(change)
+        content = bytes_of(edits.apply_insert(text_of(change.before), line, text))
+        return _record_text(change, content, "edit", "edited", reason, proposal)
+
+
+def _check_alive(change: _Change) -> None:
+    if not change.file.revision or change.file.is_deleted:
+        raise edits.missing(change.path)
+
+
+def _record_text(change: _Change, content: bytes, kind: str, says: str, reason: str, proposal: int | None) -> Revision:
+    if len(content) > MAX_BYTES:
+        raise too_large(change.path, len(content), MAX_BYTES)
+    if content == change.before:
+        return revisions.one(change.file, change.file.revision)
+    revision = revisions.record(
+        change.space,
+        change.file,
+        change.actor,
+        content,
+        kind=kind,
+        reason=reason,
+        proposal=proposal,
+        before=change.before,
+    )
+    return _finish(change, f"files.{kind}", says, revision)
+
+
+def delete(
+    space: Space, actor: Actor, path: str, *, reason: str = "", if_match: str | None = None, proposal: int | None = None,
+    thread_id: str = "",
+) -> Revision:  # fmt: skip
+    """Take a file away; its history stays, and it can be restored."""
+    path = paths.clean(path)
+    place = mounts.resolve(space, path, agent=actor.agent)
+    with transaction.atomic():
+        change = _begin(space, actor, path, place, thread_id)
+        _check_alive(change)
+        _check_match(change.file, if_match)
+        revision = revisions.record(
+            space, change.file, actor, b"", kind="delete", reason=reason, proposal=proposal, is_deleted=True,
+            before=change.before,
+        )  # fmt: skip
+        return _finish(change, "files.delete", "deleted", revision)
+
+
+def move(
+    space: Space,
+    actor: Actor,
+    path: str,
+    to: str,
+    *,
+    reason: str = "",
+    proposal: int | None = None,
+    thread_id: str = "",
+) -> Revision:
+    """Give a file another path; its history can be followed back through the move."""
+    return _transfer(space, actor, path, to, reason=reason, proposal=proposal, thread_id=thread_id, keep=False)
+
+
+def copy(space: Space, actor: Actor, path: str, to: str, *, reason: str = "", thread_id: str = "") -> Revision:
+    """Make a second file with the same text."""
+    return _transfer(space, actor, path, to, reason=reason, thread_id=thread_id, keep=True)
+
+
+def _transfer(
+    space: Space, actor: Actor, path: str, to: str, *, reason: str, keep: bool, proposal: int | None = None,
+    thread_id: str = "",
+) -> Revision:  # fmt: skip
+    path, to = paths.clean(path), paths.clean(to)
+    if path == to:
+        raise Conflict(f"The destination {to} is the file itself.", code="file_exists", path=to)
+    places = {one: mounts.resolve(space, one, agent=actor.agent) for one in (path, to)}
+    with transaction.atomic():
+        # Always in one order, so that two moves in opposite directions cannot wait for each other.
+        changes = {one: _begin(space, actor, one, places[one], thread_id) for one in sorted((path, to))}
+        source, target = changes[path], changes[to]
+        _check_alive(source)
+        if target.file.revision and not target.file.is_deleted:
+            raise Conflict(f"The destination {to} already exists.", code="file_exists", path=to)
+        number = source.file.revision
+        moved = {} if keep else {"moved_from": path, "restored_from": number}
+        why = reason or (f"Copied from {path}" if keep else f"Moved from {path}")
+        revision = revisions.record(
+            space, target.file, actor, source.before, kind="create" if keep else "move", reason=why, proposal=proposal,
+            **moved,
+        )  # fmt: skip
+        _finish(target, "files.copy" if keep else "files.move", "made" if keep else "moved", revision, f"from {path}")
+        if not keep:
+            gone = revisions.record(
+                space, source.file, actor, b"", kind="move", reason=reason or f"Moved to {to}", proposal=proposal,
+                is_deleted=True, before=source.before,
+            )  # fmt: skip
+            _push_quietly(source, gone)
+        return revision
+
+
+def _push_quietly(change: _Change, revision: Revision) -> None:
+    """The other half of a move needs no line of activity of its own."""
+    if change.place.store.on_disk:
+        syncing.push_after_commit(change.file)
+    else:
+        File.objects.filter(pk=change.file.pk).update(written_revision=revision.number)
+
+
+def restore(space: Space, actor: Actor, path: str, number: int, *, reason: str = "") -> Revision:
+    """Make an earlier text the newest again, as a new revision."""
+    path = paths.clean(path)
+    earlier = revisions.one(row_of(space, path), number)
+    if earlier.is_deleted:
+        raise Conflict(f"Revision {number} is a deletion: there is no text to restore.", code="nothing_to_restore")
+    why = reason or f"Restored revision {number}"
+    content = bytes(earlier.content)
+    return write(space, actor, path, content, reason=why, kind="restore", restored_from=number)
+
+
+def expire_threads(now: datetime | None = None) -> int:
+    """Short-term files go after a day without use, with their history."""
+    from memoryhub.stores import ThreadStore
+
+    limit = (now or timezone.now()) - ThreadStore.keeps_for
+    gone, _ = File.objects.exclude(thread_id="").filter(used_at__lt=limit).delete()
+    return gone
+
+
+# ---- the gate for agents
+
+
+@dataclass(frozen=True)
+class Wish:
+    """A change as it comes through an API door."""
+
+    kind: str  # write edit insert delete move
+    path: str
+    content: bytes | None = None
+    old: str = ""
+    new: str = ""
+    replace_all: bool = False
+    line: int = 0
+    text: str = ""
+    to: str = ""
+    reason: str = ""
+    thread_id: str = ""
+    tool_call_id: str = ""
+    if_match: str | None = None
+    must_be_new: bool = False
+
+
+@dataclass(frozen=True)
+class Applied:
+    revision: Revision
+    created: bool
+
+
+@dataclass(frozen=True)
+class Pending:
+    proposal: Any
+
+
+def submit(space: Space, actor: Actor, wish: Wish) -> Applied | Pending:
+    """The one gate for writes through API doors: at once, as a proposal, or refused, as the policy of the path says."""
+    from memoryhub.domain import gate
+
+    return gate.submit(space, actor, wish)
+
+
+__all__ = [
+    "Applied", "Pending", "Published", "Wish", "content_of", "copy", "delete", "edit", "exists", "expire_threads", "insert",
+    "move", "published_many", "read", "restore", "row_of", "submit", "text_as_bytes", "write",
+]  # fmt: skip

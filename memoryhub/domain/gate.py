@@ -1,0 +1,142 @@
+"""The gate for writes through API doors: a person writes at once, an agent as the policy of the path says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from memoryhub.domain import files, mounts
+from memoryhub.domain.access import Actor, require
+from memoryhub.domain.lines import text_of
+from memoryhub.errors import Conflict, Forbidden, HubError, Invalid, NotFound
+from memoryhub.models import Policy, Space
+from memoryhub.stores import paths
+from memoryhub.stores.disk import MAX_BYTES, too_large
+
+if TYPE_CHECKING:
+    from memoryhub.domain.files import Applied, Pending, Wish
+
+
+def submit(space: Space, actor: Actor, wish: Wish) -> Applied | Pending:
+    """Apply at once, propose, or refuse."""
+    path = paths.clean(wish.path)
+    places = [mounts.resolve(space, path, agent=actor.agent)]
+    if wish.kind == "move":
+        places.append(mounts.resolve(space, paths.clean(wish.to), agent=actor.agent))
+    if wish.content is not None and len(wish.content) > MAX_BYTES:
+        raise too_large(path, len(wish.content), MAX_BYTES)
+    if actor.agent is None:
+        require(actor, "edit")
+        _check_text(space, wish)
+        return _apply(space, actor, wish)
+    # A move needs both ends: the stricter policy counts.
+    policies = {place.policy for place in places}
+    if Policy.READ_ONLY in policies:
+        locked = next(place for place in places if place.policy == Policy.READ_ONLY)
+        raise Forbidden(
+            f"“{path}” is read-only for agents (mount {locked.mount.prefix}). Do not retry; carry on without it.",
+            code="read_only",
+            path=path,
+        )
+    findings = _check_text(space, wish)
+    if policies == {Policy.TRUSTED} and all(_is_within(space, place, wish, findings) for place in places):
+        return _apply(space, actor, wish)
+    return _propose(space, actor, wish)
+
+
+def _is_within(space: Space, place: mounts.Place, wish: Wish, findings: list[Any]) -> bool:
+    """Whether the conditions of the exception that trusts this path hold for this change."""
+    rule = place.rule
+    if rule is None:
+        return True
+    if rule.unless_findings and findings:
+        return False
+    return rule.max_added is None or _added_signs(space, wish) <= rule.max_added
+
+
+def _added_signs(space: Space, wish: Wish) -> int:
+    if wish.kind == "edit":
+        return max(0, len(wish.new) - len(wish.old))
+    if wish.kind == "insert":
+        return len(wish.text)
+    if wish.content is None:
+        return 0
+    try:
+        before = len(files.read(space, wish.path, thread_id=wish.thread_id).content)
+    except NotFound:
+        before = 0
+    return max(0, len(wish.content) - before)
+
+
+def _check_text(space: Space, wish: Wish) -> list[Any]:
+    """Refuse secrets in what is written, and answer the other findings."""
+    from memoryhub.domain import proposals
+
+    if wish.kind in ("delete", "move"):
+        return []
+    if wish.content is not None:
+        text = text_of(wish.content)
+    else:
+        text = wish.new if wish.kind == "edit" else wish.text
+    for piece in (wish.new, wish.text):
+        files.text_as_bytes(piece)
+    return list(proposals.check_text(space, text))
+
+
+def _apply(space: Space, actor: Actor, wish: Wish) -> Applied:
+    common: dict[str, Any] = {"reason": wish.reason, "thread_id": wish.thread_id}
+    match wish.kind:
+        case "write":
+            revision = files.write(
+                space,
+                actor,
+                wish.path,
+                wish.content or b"",
+                if_match=wish.if_match,
+                must_be_new=wish.must_be_new,
+                **common,
+            )
+        case "edit":
+            revision = files.edit(
+                space, actor, wish.path, wish.old, wish.new, wish.replace_all, if_match=wish.if_match, **common
+            )
+        case "insert":
+            revision = files.insert(space, actor, wish.path, wish.line, wish.text, **common)
+        case "delete":
+            revision = files.delete(space, actor, wish.path, if_match=wish.if_match, **common)
+        case "move":
+            revision = files.move(space, actor, wish.path, wish.to, **common)
+        case _:
+            raise Invalid(f"There is no change of kind {wish.kind!r}.", code="invalid")
+    return files.Applied(revision, created=revision.kind == "create")
+
+
+def _propose(space: Space, actor: Actor, wish: Wish) -> Pending:
+    from memoryhub.domain import proposals
+
+    assert actor.agent is not None
+    _check_before_asking(space, wish)
+    changes: dict[str, dict[str, Any]] = {
+        "edit": {"old_string": wish.old, "new_string": wish.new, "replace_all": wish.replace_all},
+        "insert": {"line": wish.line, "text": wish.text},
+        "move": {"to": paths.clean(wish.to) if wish.to else ""},
+    }
+    proposal = proposals.propose(
+        space, actor.agent, kind=wish.kind, path=paths.clean(wish.path), change=changes.get(wish.kind, {}),
+        content=wish.content, reason=wish.reason, thread_id=wish.thread_id, tool_call_id=wish.tool_call_id,
+    )  # fmt: skip
+    return files.Pending(proposal)
+
+
+def _check_before_asking(space: Space, wish: Wish) -> None:
+    """What can be refused now need not wait for a person."""
+    if wish.if_match is None and not wish.must_be_new:
+        return
+    try:
+        found = files.read(space, wish.path, thread_id=wish.thread_id)
+    except HubError:
+        found = None
+    if wish.must_be_new and found is not None:
+        raise Conflict(f"File {wish.path} already exists", code="file_exists", path=wish.path)
+    sha = found.sha256 if found else None
+    if wish.if_match is not None and not files.holds(wish.if_match, sha):
+        raise files.stale(wish.path, sha, found.revision if found else 0)

@@ -1,0 +1,170 @@
+"""What is published at many paths, gathered in one prepared statement: the way every read and every prompt takes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+import psycopg
+from django.db import connection
+
+from memoryhub.errors import HubError, NotFound
+from memoryhub.models import Space
+from memoryhub.stores import paths
+from memoryhub.stores.disk import Stat
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A file as agents and prompts get it."""
+
+    path: str
+    content: bytes
+    revision: int
+    sha256: str
+    created_at: datetime
+    modified_at: datetime
+    status: str = "included"
+    author_kind: str = ""
+    author_name: str = ""
+    problem: str = ""
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it can travel as text: valid UTF-8 without NUL."""
+        if b"\x00" in self.content:
+            return False
+        try:
+            self.content.decode()
+        except UnicodeDecodeError:
+            return False
+        return True
+
+
+@dataclass(slots=True)
+class Row:
+    """A path with its mount, its file and its newest text, as far as they exist."""
+
+    path: str
+    prefix: str | None
+    store: str
+    directory: str
+    policy: str
+    file_id: int | None
+    revision: int
+    is_deleted: bool
+    sha256: str
+    stat: str | None  # as JSON
+    written_revision: int | None
+    problem: str
+    created_at: datetime | None
+    modified_at: datetime | None
+    used_at: datetime | None
+    author_kind: str
+    author_name: str
+    content: bytes | None
+    refusal: HubError | None = None
+
+    @property
+    def relative(self) -> str:
+        return paths.strip(self.prefix or "/", self.path)
+
+    def agrees_with(self, stat: Stat | None) -> bool:
+        """Whether the disk is as it was when its text was last read or written."""
+        if self.file_id is None:
+            return stat is None
+        if self.written_revision != self.revision or self.problem:
+            return False
+        if stat is None or self.is_deleted:
+            return stat is None and self.is_deleted
+        return stat.mark is not None and self.stat is not None and stat.mark == json.loads(self.stat)
+
+    def answer(self) -> Published | HubError:
+        if self.refusal is not None:
+            return self.refusal
+        if self.file_id is None or not self.revision or self.is_deleted or self.content is None:
+            return missing(self.path)
+        assert self.created_at is not None and self.modified_at is not None
+        return Published(
+            self.path, self.content, self.revision, self.sha256, self.created_at, self.modified_at,
+            author_kind=self.author_kind, author_name=self.author_name, problem=self.problem,
+        )  # fmt: skip
+
+
+def missing(path: str) -> NotFound:
+    return NotFound(f"File '{path}' not found", code="file_not_found", path=path)
+
+
+# The placeholders are bound on the server, so that the plan is kept per connection.
+GATHER = """
+SELECT p.path, m.prefix, coalesce(m.store, ''), coalesce(m.directory, ''), coalesce(m.policy, ''), f.id,
+  coalesce(f.revision, 0), coalesce(f.is_deleted, false), coalesce(f.sha256, ''), f.stat::text, f.written_revision,
+  coalesce(f.problem, ''), f.created_at, f.modified_at, f.used_at, coalesce(f.author_kind, ''),
+  coalesce(f.author_name, ''), r.content
+FROM unnest(%s::text[]) WITH ORDINALITY AS p(path, n)
+LEFT JOIN LATERAL (
+  SELECT * FROM memoryhub_mount m WHERE m.space_id = %s AND starts_with(p.path, m.prefix)
+  ORDER BY length(m.prefix) DESC LIMIT 1) m ON true
+LEFT JOIN memoryhub_file f ON f.space_id = %s AND f.path = p.path
+  AND f.thread_id = CASE WHEN m.store = 'thread' THEN %s ELSE '' END
+LEFT JOIN memoryhub_revision r ON r.space_id = f.space_id AND r.file_id = f.id AND r.number = f.revision
+  AND NOT f.is_deleted
+ORDER BY p.n
+"""
+
+AT = """
+SELECT p.path, f.created_at, r.number, r.sha256, r.is_deleted, r.content, r.created_at, r.actor_kind, r.actor_name
+FROM unnest(%s::text[]) WITH ORDINALITY AS p(path, n)
+LEFT JOIN memoryhub_file f ON f.space_id = %s AND f.path = p.path AND f.thread_id = ''
+LEFT JOIN LATERAL (
+  SELECT * FROM memoryhub_revision r WHERE r.space_id = %s AND r.file_id = f.id AND r.created_at <= %s
+  ORDER BY r.created_at DESC, r.number DESC LIMIT 1) r ON true
+ORDER BY p.n
+"""
+
+
+def run(sql: str, parameters: list[Any]) -> list[tuple[Any, ...]]:
+    """A hot statement on the bare connection: prepared, parameters bound on the server."""
+    connection.ensure_connection()
+    with psycopg.Cursor(connection.connection) as cursor:
+        return cursor.execute(sql, parameters, prepare=True).fetchall()
+
+
+def gather(space: Space, many: list[str], thread_id: str = "") -> list[Row]:
+    """One row for each path that is one; the others carry their refusal."""
+    refused: dict[str, HubError] = {}
+    good: dict[str, str] = {}
+    for path in many:
+        try:
+            good[path] = paths.clean(path)
+        except HubError as error:
+            refused[path] = error
+    rows = {}
+    for values in run(GATHER, [list(good.values()), space.pk, space.pk, thread_id]) if good else []:
+        rows[values[0]] = Row(*values)
+    answers = []
+    for path in many:
+        # Two spellings of one path have a row each.
+        row = _nowhere(path, refused[path]) if path in refused else replace(rows[good[path]], path=path)
+        if row.refusal is None and row.prefix is None:
+            row.refusal = missing(path)
+        answers.append(row)
+    return answers
+
+
+def _nowhere(path: str, refusal: HubError) -> Row:
+    nothing = (None, "", "", "", None, 0, False, "", None, None, "", None, None, None, "", "", None)
+    return Row(path, *nothing, refusal)  # type: ignore[arg-type]
+
+
+def gather_at(space: Space, many: list[str], at: datetime) -> dict[str, Published | HubError]:
+    """What was published at a moment of the past; files of threads are not kept that long."""
+    answers: dict[str, Published | HubError] = {}
+    for path, made, number, sha, is_deleted, content, when, kind, name in run(AT, [many, space.pk, space.pk, at]):
+        if number is None or is_deleted:
+            answers[path] = missing(path)
+        else:
+            answers[path] = Published(path, content, number, sha, made, when, author_kind=kind, author_name=name)
+    return answers

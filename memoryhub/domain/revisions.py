@@ -1,0 +1,162 @@
+"""Revisions: the whole text of a file after each change, with who, why and when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+
+from django.db import models
+from django.utils import timezone
+
+from memoryhub.domain import diffs, spaces
+from memoryhub.domain.access import Actor
+from memoryhub.domain.blame import Blame
+from memoryhub.domain.lines import text_of
+from memoryhub.errors import NotFound
+from memoryhub.models import File, Revision, Space
+
+NO_SHA = ""
+
+
+def sha_of(content: bytes) -> str:
+    return sha256(content).hexdigest()
+
+
+def record(
+    space: Space,
+    file: File,
+    actor: Actor,
+    content: bytes,
+    *,
+    kind: str = "write",
+    reason: str = "",
+    proposal: int | None = None,
+    is_deleted: bool = False,
+    restored_from: int | None = None,
+    moved_from: str = "",
+    before: bytes | None = None,
+) -> Revision:
+    """Adds the newest text of a file whose row the caller has locked, and makes cached prompts of the space stale."""
+    before = current(file) if before is None else before
+    added, removed = _counts(before, content)
+    now = timezone.now()
+    revision = Revision.objects.create(
+        space=space, file=file, number=file.revision + 1, kind=kind, path=file.path, content=content, size=len(content),
+        sha256=sha_of(content), is_deleted=is_deleted, added=added, removed=removed, reason=reason[:1000], created_at=now,
+        proposal=proposal, restored_from=restored_from, moved_from=moved_from, **actor.as_fields(),
+    )  # fmt: skip
+    file.revision, file.size, file.is_deleted = revision.number, revision.size, is_deleted
+    file.sha256 = NO_SHA if is_deleted else revision.sha256
+    file.author_kind, file.author_name = actor.kind, actor.name
+    file.modified_at = file.used_at = now
+    file.save()
+    spaces.touch(space)
+    return revision
+
+
+def _counts(before: bytes, after: bytes) -> tuple[int, int]:
+    """Lines added and removed; of what is no text, nothing is counted."""
+    if b"\x00" in before or b"\x00" in after:
+        return 0, 0
+    change = diffs.compare(text_of(before), text_of(after))
+    return change.added, change.removed
+
+
+def current(file: File) -> bytes:
+    """The published bytes of a file; of a deleted or new one, none."""
+    if not file.revision or file.is_deleted:
+        return b""
+    return content_of(file, file.revision)
+
+
+def content_of(file: File, number: int) -> bytes:
+    return bytes(one(file, number).content)
+
+
+def one(file: File, number: int) -> Revision:
+    revision = Revision.objects.within(file.space_id).filter(file=file, number=number).first()
+    if revision is None:
+        raise NotFound(f"“{file.path}” has no revision {number}.", code="revision_not_found")
+    return revision
+
+
+def knows(file: File, sha: str) -> bool:
+    """Whether a text stands in the history of this file."""
+    return Revision.objects.within(file.space_id).filter(file=file, sha256=sha, is_deleted=False).exists()
+
+
+def history(file: File, before: int | None = None, limit: int = 50) -> list[Revision]:
+    """Revisions without their texts, newest first, as many as a page shows."""
+    found = Revision.objects.within(file.space_id).filter(file=file).defer("content").order_by("-number")
+    return list(found.filter(number__lt=before)[:limit] if before else found[:limit])
+
+
+# ---- who wrote which line
+
+
+@dataclass(frozen=True)
+class BlameLine:
+    number: int
+    text: str
+    revision: Revision
+    turns: bool  # another revision than the line above
+
+
+# The newest blames of this process; every entry can be made again from the database.
+_cache: dict[tuple[int, int], list[int]] = {}
+_CACHED = 32
+
+
+def blame(file: File, number: int | None = None) -> list[BlameLine]:
+    """Each line of a revision with the revision that brought it, through moves and restores."""
+    revision = one(file, number or file.revision)
+    key = file.pk, revision.number
+    if key not in _cache:
+        while len(_cache) >= _CACHED:
+            _cache.pop(next(iter(_cache)))
+        _cache[key] = _blame_keys(file, revision.number)
+    keys = _cache[key]
+    known = Revision.objects.within(file.space_id).defer("content").in_bulk(set(keys))
+    lines = diffs.split(text_of(bytes(revision.content)))
+    turns = [at == 0 or keys[at] != keys[at - 1] for at in range(len(keys))]
+    return [BlameLine(at + 1, line.removesuffix("\n"), known[keys[at]], turns[at]) for at, line in enumerate(lines)]
+
+
+def _blame_keys(file: File, number: int) -> list[int]:
+    chain = _chain(file, number)
+    again = _stood_twice(file)
+    state = Blame(again=again)
+    for key, content, sha in chain:
+        state.feed(key, content, sha)
+    return state.lines
+
+
+def _chain(file: File, number: int) -> Iterator[tuple[int, bytes, str]]:
+    """The texts that led to this revision, oldest first; a moved file's past lies under its old path."""
+    first = _last_move(file, number)
+    if first is not None and (origin := _origin(first)):
+        yield from _chain(origin, first.restored_from or origin.revision)
+        start = first.number
+    else:
+        start = 1
+    found = Revision.objects.within(file.space_id).filter(file=file, number__gte=start, number__lte=number)
+    rows = found.order_by("number").values_list("pk", "content", "sha256", "is_deleted")
+    for pk, content, sha, is_deleted in rows.iterator(chunk_size=50):
+        yield (pk, b"", "") if is_deleted else (pk, bytes(content), sha)
+
+
+def _last_move(file: File, number: int) -> Revision | None:
+    moved = Revision.objects.within(file.space_id).filter(file=file, number__lte=number, kind="move", is_deleted=False)
+    return moved.exclude(moved_from="").defer("content").order_by("-number").first()
+
+
+def _origin(revision: Revision) -> File | None:
+    found = File.objects.within(revision.space_id).filter(path=revision.moved_from, thread_id="").first()
+    # Each step goes back in time, so a file that was moved in a circle is told to its end as well.
+    return found if found and (revision.restored_from or 0) <= found.revision else None
+
+
+def _stood_twice(file: File) -> frozenset[str]:
+    rows = Revision.objects.within(file.space_id).filter(file=file, is_deleted=False).values("sha256")
+    return frozenset(row["sha256"] for row in rows.annotate(n=models.Count("pk")).filter(n__gt=1).order_by())

@@ -1,0 +1,225 @@
+"""Many files at once: the watcher, the start, retrying, and what earlier writes left behind."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import F, Q
+from watchfiles import watch as watch_disk
+
+from memoryhub.domain import files, jobs, revisions
+from memoryhub.domain.mounts import find, of_space, place_in
+from memoryhub.domain.revisions import sha_of
+from memoryhub.domain.syncing import KEEP_SECONDS, is_settled, lock, record_again, record_disk, sync
+from memoryhub.errors import Conflict, HubError, NotFound
+from memoryhub.models import File, Mount, Space
+from memoryhub.stores import FilesystemStore, paths
+
+log = logging.getLogger("memoryhub.files")
+LOOK_AGAIN = 30.0  # seconds after which mounts are asked for anew, and directories looked through
+
+
+def sync_path(space: Space, path: str) -> File | None:
+    """For the watcher: one path changed on disk."""
+    mount = find(of_space(space), path)
+    if mount is None or mount.store != Mount.Store.FILESYSTEM:
+        return None
+    return sync(space, path, place_in(mount, path))
+
+
+def scan(space: Space, mount: Mount) -> int:
+    """Bring a whole mounted directory in step and answer how many files changed; odd names are passed over."""
+    store = place_in(mount, mount.prefix).store
+    if not isinstance(store, FilesystemStore):
+        return 0
+    try:
+        on_disk = {path: entry.stat for path, entry in store.walk() if entry.stat.kind == "file" and not entry.odd}
+    except HubError as error:
+        _mount_problem(mount, error.message)
+        return 0
+    _mount_problem(mount, _root_problem(store))
+    if mount.problem:
+        return 0
+    mounts = of_space(space)
+    prefix = mount.prefix
+    known = {
+        file.path: file
+        for file in File.objects.within(space).filter(path__startswith=prefix, thread_id="")
+        if find(mounts, file.path) == mount
+    }
+    changed = 0
+    for path in sorted({prefix + relative[1:] for relative in on_disk} | set(known)):
+        file, stat = known.get(path), on_disk.get("/" + path[len(prefix) :])
+        if _needs_look(file, stat.mark if stat else None, exists=stat is not None) and find(mounts, path) == mount:
+            changed += _sync_quietly(space, path, mount)
+    return changed
+
+
+def _needs_look(file: File | None, mark: list[int] | None, *, exists: bool) -> bool:
+    if file is None:
+        return exists
+    if not is_settled(file):
+        return True
+    return (mark is None or file.stat != mark) if exists else not file.is_deleted
+
+
+def _sync_quietly(space: Space, path: str, mount: Mount) -> int:
+    try:
+        paths.clean(path)
+        sync(space, path, place_in(mount, path))
+    except HubError as error:
+        log.warning("%s: %s", path, error.message)
+        return 0
+    return 1
+
+
+def _root_problem(store: FilesystemStore) -> str:
+    try:
+        store.stat("/")
+    except HubError as error:
+        return error.message
+    return ""
+
+
+def _mount_problem(mount: Mount, sentence: str) -> None:
+    if mount.problem != sentence[:300]:
+        mount.problem = sentence[:300]
+        mount.save(update_fields=["problem"])
+
+
+def unsettled(space: Space) -> Iterable[File]:
+    """Files whose newest revision is not on disk, or that cannot be read there."""
+    behind = Q(written_revision__lt=F("revision")) | Q(written_revision=None, revision__gt=0) | ~Q(problem="")
+    return File.objects.within(space).filter(behind)
+
+
+def retry(space: Space, path: str) -> File:
+    """Try again to bring a file and its place in step, now that a person mended what stood in the way."""
+    mount = find(of_space(space), path)
+    if mount is None:
+        raise NotFound(f"Nothing is mounted at “{path}”.", code="no_mount")
+    file = sync(space, path, place_in(mount, path))
+    if file is None:
+        raise NotFound(f"File '{path}' not found", code="file_not_found")
+    if file.problem:
+        raise Conflict(file.problem, code="still_unwritten")
+    return file
+
+
+# ---- what earlier writes left behind
+
+
+def forget(file: File, name: str) -> bool:
+    """Read a displaced text once more, keep what is not known, then remove it."""
+    mount = find(of_space(file.space), file.path)
+    place = place_in(mount, file.path) if mount else None
+    if place is None or not isinstance(place.store, FilesystemStore):
+        return False
+    with transaction.atomic():
+        file = File.objects.select_for_update(of=("self",)).select_related("space").get(pk=file.pk)
+        content = place.store.read_again(place.relative, name)
+        if content is not None and not revisions.knows(file, sha_of(content)):
+            _keep_late(file.space, file, content)
+    place.store.forget(place.relative, name)
+    return True
+
+
+def _keep_late(space: Space, file: File, content: bytes) -> None:
+    """A text that stood on disk and that nobody recorded: kept below the newest, which stays what it is."""
+    newest, number, deleted = revisions.current(file), file.revision, file.is_deleted
+    written = file.written_revision == file.revision
+    seen = record_disk(space, file, content)
+    if number:
+        reason = f"Revision {number} stays; revision {seen.number} stood on disk when it was written"
+        record_again(space, file, newest, number, reason, deleted=deleted)
+    if written:
+        file.written_revision = file.revision
+        file.save(update_fields=["written_revision"])
+
+
+def recover(space: Space, mount: Mount) -> int:
+    """At the start: read and remove what writes that were cut off left behind. Answer how many there were."""
+    place = place_in(mount, mount.prefix)
+    if not isinstance(place.store, FilesystemStore):
+        return 0
+    count = 0
+    for folder in place.store.folders():
+        for left in list(place.store.leftovers(folder)):
+            if left.age < KEEP_SECONDS:
+                continue
+            count += 1
+            path = mount.prefix + left.path[1:]
+            if left.content is not None:
+                with transaction.atomic():
+                    file = lock(space, path)
+                    if not revisions.knows(file, sha_of(left.content)):
+                        _keep_late(space, file, left.content)
+            place.store.forget(left.path, left.name)
+    return count
+
+
+# ---- the background process
+
+
+@jobs.watcher("files.watch")
+def watch(stop: threading.Event) -> None:
+    """Notice what changes below mounted directories while the hub runs; at the start, take in what changed before."""
+    for mount in _mounted():
+        recover(mount.space, mount)
+    while not stop.is_set():
+        mounts = _mounted()
+        for mount in mounts:
+            scan(mount.space, mount)
+        roots = [root for mount in mounts if os.path.isdir(root := mount.directory)]
+        if roots:
+            _watch_roots(stop, mounts, roots)
+        else:
+            stop.wait(LOOK_AGAIN)
+
+
+def _mounted() -> list[Mount]:
+    return list(Mount.objects.filter(store=Mount.Store.FILESYSTEM).select_related("space"))
+
+
+def _watch_roots(stop: threading.Event, mounts: list[Mount], roots: list[str]) -> None:
+    """Until a mount changes: the list is compared every now and then, for it is people who change it, rarely."""
+    told = watch_disk(
+        *set(roots), watch_filter=None, stop_event=stop, recursive=True, ignore_permission_denied=True,
+        rust_timeout=int(LOOK_AGAIN * 1000), yield_on_timeout=True, debounce=200, step=50, raise_interrupt=False,
+    )  # fmt: skip
+    known = {(m.pk, m.directory, m.prefix) for m in mounts}
+    for changes in told:
+        for mount, path in _affected(mounts, {path for _, path in changes}):
+            _sync_quietly(mount.space, path, mount)
+        if {(m.pk, m.directory, m.prefix) for m in _mounted()} != known:
+            return
+
+
+def _affected(mounts: list[Mount], changed: set[str]) -> Iterator[tuple[Mount, str]]:
+    """The virtual paths of changed places on disk; temporary names of the hub are its own business."""
+    for place in sorted(changed):
+        if os.path.basename(place).startswith(paths.TEMPORARY) or os.path.isdir(place):
+            continue
+        for mount in mounts:
+            root = os.path.realpath(mount.directory)
+            if place.startswith(root + os.sep):
+                path = mount.prefix + os.path.relpath(place, root)
+                if find(of_space(mount.space), path) == mount:
+                    yield mount, path
+
+
+@jobs.periodic("files.expire_threads", every=timedelta(minutes=10))
+def expire_threads() -> None:
+    files.expire_threads()
+
+
+@jobs.periodic("files.scan", every=timedelta(minutes=5))
+def scan_all() -> None:
+    """What a watcher cannot see (network disks, a mount that was away) is found by looking."""
+    for mount in _mounted():
+        scan(mount.space, mount)

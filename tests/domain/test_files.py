@@ -1,0 +1,432 @@
+"""Files: what is read, what a save does, and that no text is ever lost between disk and hub."""
+
+from __future__ import annotations
+
+import os
+import time
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from memoryhub.domain import files, mounts, people, revisions, spaces, watching
+from memoryhub.domain.access import HUB, Actor
+from memoryhub.errors import Conflict, Forbidden, HubError, Invalid, NotFound, Stale, TooLarge
+from memoryhub.models import ActivityLine, File, Job, Revision
+
+PATH = "/memories/AGENTS.md"
+
+
+@pytest.fixture
+def space(transactional_db):
+    return spaces.create(HUB, "ledger", "Ledgerline")
+
+
+@pytest.fixture
+def rk(space):
+    return Actor.of_person(people.create(HUB, "rk"), "reviewer")
+
+
+@pytest.fixture
+def root(space, tmp_path):
+    directory = tmp_path / "disk"
+    directory.mkdir()
+    mounts.add(space, HUB, "/memories/", store="filesystem", directory=str(directory))
+    return directory
+
+
+@pytest.fixture
+def hub(space):
+    return mounts.add(space, HUB, "/memories/")
+
+
+def settle():
+    """Files younger than 10 ms count as changed."""
+    time.sleep(0.02)
+
+
+def texts(space, path=PATH):
+    rows = Revision.objects.within(space).filter(path=path).order_by("number")
+    return [(r.number, r.actor_name, bytes(r.content)) for r in rows]
+
+
+# ---- in the hub
+
+
+def test_a_save_is_read_back_with_its_revision(space, rk, hub):
+    files.write(space, rk, PATH, b"one\n", reason="first")
+    found = files.read(space, PATH)
+    assert (found.content, found.revision, found.sha256) == (b"one\n", 1, revisions.sha_of(b"one\n"))
+    assert (found.author_kind, found.author_name) == ("person", "rk")
+    line = ActivityLine.objects.within(space).latest("id")
+    assert (line.verb, line.says, line.thing) == ("files.write", "made", PATH)
+
+
+def test_every_byte_survives(space, rk, hub):
+    content = b"\xef\xbb\xbfa\r\nb\x00\xff no newline"
+    files.write(space, rk, PATH, content)
+    assert files.read(space, PATH).content == content
+    assert not files.read(space, PATH).is_text
+
+
+def test_saving_the_same_text_makes_no_revision(space, rk, hub):
+    first = files.write(space, rk, PATH, b"one")
+    assert files.write(space, rk, PATH, b"one") == first
+    assert Revision.objects.count() == 1
+
+
+def test_a_change_makes_cached_prompts_stale(space, rk, hub):
+    before = spaces.by_slug("ledger").revision
+    files.write(space, rk, PATH, b"one")
+    assert spaces.by_slug("ledger").revision > before
+
+
+def test_two_who_change_different_places_are_merged(space, rk, hub):
+    first = files.write(space, rk, PATH, b"a\nb\nc\nd\ne\n")
+    files.write(space, rk, PATH, b"A\nb\nc\nd\ne\n", base_revision=first.number)
+    merged = files.write(space, rk, PATH, b"a\nb\nc\nd\nE\n", base_revision=first.number)
+    assert bytes(merged.content) == b"A\nb\nc\nd\nE\n"
+
+
+def test_two_who_change_the_same_place_see_both_and_nothing_is_overwritten(space, rk, hub):
+    first = files.write(space, rk, PATH, b"a\n")
+    files.write(space, rk, PATH, b"ops\n", base_revision=first.number)
+    with pytest.raises(Conflict) as caught:
+        files.write(space, rk, PATH, b"rk\n", base_revision=first.number)
+    assert caught.value.details["revision"] == 2
+    assert files.read(space, PATH).content == b"ops\n"
+
+
+def test_a_stale_if_match_is_refused(space, rk, hub):
+    files.write(space, rk, PATH, b"one")
+    sha = revisions.sha_of(b"one")
+    files.write(space, rk, PATH, b"two", if_match=f'"{sha}"')
+    with pytest.raises(Stale):
+        files.write(space, rk, PATH, b"three", if_match=f'"{sha}"')
+    with pytest.raises(Stale):
+        files.write(space, rk, "/memories/new.md", b"x", if_match="*")
+
+
+def test_edits_moves_copies_deletes_and_restores(space, rk, hub):
+    files.write(space, rk, PATH, b"one two")
+    files.edit(space, rk, PATH, "two", "three")
+    files.move(space, rk, PATH, "/memories/b.md")
+    assert not files.exists(space, PATH)
+    files.copy(space, rk, "/memories/b.md", "/memories/c.md")
+    files.delete(space, rk, "/memories/c.md")
+    assert not files.exists(space, "/memories/c.md")
+    files.restore(space, rk, "/memories/c.md", 1)
+    assert files.read(space, "/memories/c.md").content == b"one three"
+    with pytest.raises(Conflict):
+        files.move(space, rk, "/memories/b.md", "/memories/c.md")
+
+
+def test_blame_follows_moves_and_restores(space, rk, hub):
+    ops = Actor.of_person(people.create(HUB, "ops"), "editor")
+    files.write(space, rk, PATH, b"a\nb\n")
+    files.write(space, ops, PATH, b"a\nB\n")
+    files.move(space, rk, PATH, "/memories/b.md")
+    files.write(space, rk, "/memories/b.md", b"a\nB\nc\n")
+    file = files.row_of(space, "/memories/b.md")
+    assert [line.revision.actor_name for line in revisions.blame(file)] == ["rk", "ops", "rk"]
+    assert [line.revision.path for line in revisions.blame(file)][:2] == [PATH, PATH]
+    files.write(space, rk, "/memories/b.md", b"gone\n")
+    files.restore(space, ops, "/memories/b.md", 2)
+    assert [line.revision.actor_name for line in revisions.blame(files.row_of(space, "/memories/b.md"))] == [
+        "rk",
+        "ops",
+        "rk",
+    ]
+
+
+def test_what_was_published_then(space, rk, hub):
+    files.write(space, rk, PATH, b"one")
+    then = timezone.now()
+    files.write(space, rk, PATH, b"two")
+    assert files.published_many(space, [PATH], at=then)[PATH].content == b"one"
+    assert isinstance(files.published_many(space, [PATH], at=then - timedelta(days=1))[PATH], NotFound)
+
+
+def test_too_large_no_mount_and_bad_paths_are_refused(space, rk, hub):
+    for path, content, kind, code in [
+        (PATH, b"x" * ((1 << 20) + 1), TooLarge, "too_large"),
+        ("/elsewhere/x.md", b"", Invalid, "no_mount"),
+        ("/memories/../x", b"", Invalid, "invalid_path"),
+        ("~/x", b"", Invalid, "invalid_path"),
+    ]:
+        with pytest.raises(kind) as caught:
+            files.write(space, rk, path, content)
+        assert caught.value.code == code
+    with pytest.raises(NotFound):
+        files.read(space, "/elsewhere/x.md")
+    assert not File.objects.exists()
+
+
+def test_longest_prefix_wins_by_whole_segments(space, rk, hub):
+    mounts.add(space, HUB, "/memories/team", policy="trusted")
+    assert mounts.resolve(space, "/memories/team/x.md").mount.prefix == "/memories/team/"
+    assert mounts.resolve(space, "/memories/teamX/x.md").mount.prefix == "/memories/"
+    with pytest.raises(Invalid):
+        mounts.resolve(space, "/memoriesX/x.md")
+
+
+def test_a_home_like_source_has_a_mount_of_that_text(space, rk, tmp_path):
+    mounts.add(space, HUB, "~/.deepagents", store="filesystem", directory=str(tmp_path))
+    (tmp_path / "AGENTS.md").write_text("home")
+    assert files.read(space, "~/.deepagents/AGENTS.md").content == b"home"
+
+
+def test_thread_files_are_apart_and_go_after_a_day(space, rk):
+    mounts.add(space, HUB, "/scratch/", store="thread", policy="trusted")
+    files.write(space, rk, "/scratch/a.md", b"one", thread_id="t1")
+    files.write(space, rk, "/scratch/a.md", b"two", thread_id="t2")
+    assert files.read(space, "/scratch/a.md", thread_id="t1").content == b"one"
+    with pytest.raises(NotFound):
+        files.read(space, "/scratch/a.md", thread_id="t3")
+    assert not files.expire_threads()
+    files.expire_threads(timezone.now() + timedelta(hours=25))
+    with pytest.raises(NotFound):
+        files.read(space, "/scratch/a.md", thread_id="t1")
+
+
+def test_policies_and_exceptions(space, hub):
+    from memoryhub.domain import agents
+
+    forge = agents.create(space, HUB, "forge")
+    mounts.add_rule(space, HUB, "/memories/drafts/**", "trusted", agent=forge)
+    mounts.add_rule(space, HUB, "*.lock.md", "read_only")
+    assert mounts.policy_for(space, PATH, forge)[0] == "review"
+    assert mounts.policy_for(space, "/memories/drafts/a/b.md", forge)[0] == "trusted"
+    assert mounts.policy_for(space, "/memories/drafts/a/b.md", None)[0] == "review"
+    assert mounts.policy_for(space, "/memories/x.lock.md", forge)[0] == "read_only"
+    explained = mounts.explain(space, "/memories/drafts/a.md", agent=forge)
+    assert explained.place.policy == "trusted"
+    assert explained.looked_at[0][1].startswith("answers")
+
+
+def test_only_owners_change_mounts(space, rk):
+    with pytest.raises(Forbidden):
+        mounts.add(space, rk, "/x/")
+
+
+# ---- on disk
+
+
+def test_what_lies_on_disk_is_read_and_recorded(space, root):
+    (root / "AGENTS.md").write_bytes(b"from disk\r\n")
+    found = files.read(space, PATH)
+    assert (found.content, found.revision, found.author_kind) == (b"from disk\r\n", 1, "disk")
+
+
+def test_a_save_lands_on_disk_with_its_bytes(space, rk, root):
+    files.write(space, rk, PATH, b"one\r\n")
+    assert (root / "AGENTS.md").read_bytes() == b"one\r\n"
+    file = File.objects.get()
+    assert (file.written_revision, file.written_sha256) == (1, file.sha256)
+
+
+def test_a_change_on_disk_is_noticed_at_the_next_read(space, rk, root):
+    files.write(space, rk, PATH, b"one")
+    (root / "AGENTS.md").write_bytes(b"by hand")
+    assert files.read(space, PATH).content == b"by hand"
+    assert [name for _, name, _ in texts(space)] == ["rk", "disk"]
+    (root / "AGENTS.md").unlink()
+    with pytest.raises(NotFound):
+        files.read(space, PATH)
+    (root / "AGENTS.md").write_bytes(b"back")
+    assert files.read(space, PATH).revision == 4
+
+
+def test_nothing_is_read_or_recorded_when_nothing_changed(space, rk, root, django_assert_num_queries):
+    for name in ("a.md", "b.md"):
+        (root / name).write_bytes(b"x")
+    settle()
+    wanted = ["/memories/a.md", "/memories/b.md", "/memories/missing.md"]
+    files.published_many(space, wanted)
+    with django_assert_num_queries(0):  # the one statement runs on the bare connection
+        answers = files.published_many(space, wanted)
+    assert [getattr(a, "content", None) for a in answers.values()] == [b"x", b"x", None]
+    assert Revision.objects.count() == 2
+
+
+def test_touching_a_file_makes_no_revision(space, root):
+    (root / "AGENTS.md").write_bytes(b"x")
+    files.read(space, PATH)
+    os.utime(root / "AGENTS.md", (1, 1))
+    assert files.read(space, PATH).revision == 1
+
+
+def test_a_save_on_top_of_an_unseen_change_on_disk_is_merged_or_refused(space, rk, root):
+    first = files.write(space, rk, PATH, b"a\nb\nc\nd\n")
+    (root / "AGENTS.md").write_bytes(b"A\nb\nc\nd\n")
+    merged = files.write(space, rk, PATH, b"a\nb\nc\nD\n", base_revision=first.number)
+    assert bytes(merged.content) == b"A\nb\nc\nD\n"
+    (root / "AGENTS.md").write_bytes(b"disk\n")
+    with pytest.raises(Conflict):
+        files.write(space, rk, PATH, b"rk\n", base_revision=merged.number)
+    assert (root / "AGENTS.md").read_bytes() == b"disk\n"
+
+
+def test_a_change_that_slips_in_between_look_and_exchange_is_kept(space, rk, root, monkeypatch):
+    from memoryhub.stores import placing
+
+    files.write(space, rk, PATH, b"a\nb\nc\nd\n")
+    real = placing.exchange
+
+    def slip_in(fd, swap, name):
+        monkeypatch.setattr(placing, "exchange", real)
+        (root / "other").write_bytes(b"a\nb\nc\nD by disk\n")
+        (root / "other").rename(root / "AGENTS.md")
+        real(fd, swap, name)
+
+    monkeypatch.setattr(placing, "exchange", slip_in)
+    files.write(space, rk, PATH, b"A\nb\nc\nd\n")
+    assert b"a\nb\nc\nD by disk\n" in [text for _, _, text in texts(space)]
+    assert files.read(space, PATH).content == b"A\nb\nc\nD by disk\n" == (root / "AGENTS.md").read_bytes()
+
+
+def test_what_slips_in_and_touches_stays_in_history_below_ours(space, rk, root, monkeypatch):
+    from memoryhub.stores import placing
+
+    files.write(space, rk, PATH, b"a\n")
+    real = placing.exchange
+
+    def slip_in(fd, swap, name):
+        monkeypatch.setattr(placing, "exchange", real)
+        (root / "other").write_bytes(b"disk\n")
+        (root / "other").rename(root / "AGENTS.md")
+        real(fd, swap, name)
+
+    monkeypatch.setattr(placing, "exchange", slip_in)
+    files.write(space, rk, PATH, b"rk\n")
+    assert [text for _, _, text in texts(space)] == [b"a\n", b"rk\n", b"disk\n", b"rk\n"]
+    assert files.read(space, PATH).content == (root / "AGENTS.md").read_bytes() == b"rk\n"
+
+
+def test_a_revision_that_did_not_reach_the_disk_is_written_at_the_next_touch(space, rk, root, monkeypatch):
+    from memoryhub.domain import syncing
+
+    files.write(space, rk, PATH, b"one")
+    monkeypatch.setattr(syncing, "push", lambda *_: None)  # the process died between the two transactions
+    files.write(space, rk, PATH, b"two")
+    assert (root / "AGENTS.md").read_bytes() == b"one"
+    assert files.read(space, PATH).content == b"two"
+    assert (root / "AGENTS.md").read_bytes() == b"two"
+    assert [name for _, name, _ in texts(space)] == ["rk", "rk"], "what was last written is never a change back"
+
+
+def test_an_unwritten_revision_and_another_change_on_disk_are_put_together(space, rk, root, monkeypatch):
+    from memoryhub.domain import syncing
+
+    files.write(space, rk, PATH, b"a\nb\nc\nd\n")
+    monkeypatch.setattr(syncing, "push", lambda *_: None)
+    files.write(space, rk, PATH, b"A\nb\nc\nd\n")
+    (root / "AGENTS.md").write_bytes(b"a\nb\nc\nD\n")
+    assert files.read(space, PATH).content == b"A\nb\nc\nD\n" == (root / "AGENTS.md").read_bytes()
+    assert [name for _, name, _ in texts(space)] == ["rk", "rk", "disk", "hub"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="uses an immutable directory")
+def test_a_disk_that_refuses_is_told_and_retried(space, rk, root):
+    files.write(space, rk, PATH, b"one")
+    if os.system(f"chattr +i {root} 2>/dev/null"):
+        pytest.skip("this disk has no immutable flag")
+    try:
+        files.write(space, rk, PATH, b"two")
+        file = File.objects.get()
+        assert "Revision 2 is not on disk yet" in file.problem
+        assert "permissions" in file.problem
+        assert files.read(space, PATH).content == b"two"
+        with pytest.raises(Conflict):
+            watching.retry(space, PATH)
+    finally:
+        os.system(f"chattr -i {root}")
+    assert not watching.retry(space, PATH).problem
+    assert (root / "AGENTS.md").read_bytes() == b"two"
+
+
+def test_what_is_no_file_any_more_is_shown_for_what_it_is_and_not_written_over(space, rk, root):
+    files.write(space, rk, PATH, b"one")
+    (root / "AGENTS.md").unlink()
+    (root / "AGENTS.md").mkdir()
+    with pytest.raises(Invalid) as caught:
+        files.read(space, PATH)
+    assert caught.value.code == "is_directory"
+    with pytest.raises(Invalid):
+        files.write(space, rk, PATH, b"two")
+    (root / "AGENTS.md").rmdir()
+    (root / "AGENTS.md").write_bytes(b"x" * ((1 << 20) + 1))
+    with pytest.raises(TooLarge):
+        files.read(space, PATH)
+    with pytest.raises(TooLarge):
+        files.write(space, rk, PATH, b"two")
+    (root / "AGENTS.md").write_bytes(b"small again")
+    assert files.read(space, PATH).content == b"small again"
+
+
+def test_a_directory_that_is_away_is_no_deletion(space, rk, root, tmp_path):
+    files.write(space, rk, PATH, b"one")
+    root.rename(tmp_path / "away")
+    with pytest.raises(HubError) as caught:
+        files.read(space, PATH)
+    assert caught.value.status == 503
+    (tmp_path / "away").rename(root)
+    assert files.read(space, PATH).revision == 1
+
+
+def test_late_writing_into_the_displaced_file_is_kept(space, rk, root, monkeypatch):
+    from memoryhub.domain import jobs
+
+    files.write(space, rk, PATH, b"one")
+    with (root / "AGENTS.md").open("r+b") as writer:
+        files.write(space, rk, PATH, b"two")
+        writer.write(b"late")
+    Job.objects.update(run_after=timezone.now())
+    jobs.run_waiting()
+    assert [text for _, _, text in texts(space)] == [b"one", b"two", b"late", b"two"]
+    assert os.listdir(root) == ["AGENTS.md"]
+    assert files.read(space, PATH).content == b"two" == (root / "AGENTS.md").read_bytes()
+
+
+def test_leftovers_of_a_crash_are_read_before_they_go(space, rk, root, monkeypatch):
+    files.write(space, rk, PATH, b"one")
+    (root / ".memoryhub-swap-0badcafe-AGENTS.md").write_bytes(b"stood there")
+    (root / ".memoryhub-new-0badcafe-AGENTS.md").write_bytes(b"half")
+    monkeypatch.setattr(watching, "KEEP_SECONDS", -1)
+    mount = mounts.of_space(space)[0]
+    assert watching.recover(space, mount) >= 2
+    assert os.listdir(root) == ["AGENTS.md"]
+    assert [text for _, _, text in texts(space)] == [b"one", b"stood there", b"one"]
+
+
+def test_a_scan_takes_in_a_whole_directory(space, rk, root):
+    files.write(space, rk, "/memories/gone.md", b"x")
+    (root / "gone.md").unlink()
+    (root / "sub").mkdir()
+    (root / "sub" / "a.md").write_bytes(b"a")
+    (root / "link.md").symlink_to("sub/a.md")
+    settle()
+    mount = mounts.of_space(space)[0]
+    assert watching.scan(space, mount) == 2
+    assert File.objects.filter(is_deleted=False).values_list("path", flat=True)[0] == "/memories/sub/a.md"
+    assert watching.scan(space, mount) in (0, 1)
+
+
+def test_a_mount_that_goes_from_hub_to_disk_takes_its_files_along(space, rk, hub, tmp_path):
+    files.write(space, rk, PATH, b"hub")
+    files.write(space, rk, "/memories/b.md", b"hub b")
+    (tmp_path / "b.md").write_bytes(b"disk b")
+    mounts.change(space, HUB, hub, store="filesystem", directory=str(tmp_path))
+    watching.scan(space, mounts.of_space(space)[0])
+    assert (tmp_path / "AGENTS.md").read_bytes() == b"hub"
+    assert files.read(space, "/memories/b.md").content == b"disk b"
+    assert [t for _, _, t in texts(space, "/memories/b.md")] == [b"hub b", b"disk b"]
+
+
+def test_another_space_sees_nothing(space, rk, hub):
+    other = spaces.create(HUB, "other")
+    mounts.add(other, HUB, "/memories/")
+    files.write(space, rk, PATH, b"secret plans")
+    with pytest.raises(NotFound):
+        files.read(other, PATH)
+    assert files.published_many(other, [PATH])[PATH].code == "file_not_found"
