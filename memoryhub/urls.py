@@ -1,11 +1,12 @@
 """Every address, noun by noun. The name of what changes something is the name of its view and of its domain verb."""
 
+from django.conf import settings
 from django.urls import include, path, re_path
 
 from memoryhub.api import prompts as prompts_api
 from memoryhub.api.ground import unknown_route
 from memoryhub.api.v1 import api
-from memoryhub.web import health, login, overview, spaces
+from memoryhub.web import account, activity, agents, health, login, overview, people, shortcuts, spaces, tokens
 
 handler400 = "memoryhub.web.errors.bad_request"
 handler404 = "memoryhub.web.errors.not_found"
@@ -13,6 +14,29 @@ handler500 = "memoryhub.web.errors.broken"
 
 in_space = [
     path("", overview.page, name="overview.page"),
+    # activity
+    path("activity/", activity.page, name="activity.page"),
+    path("activity/export.csv", activity.export_csv, name="activity.export_csv"),
+    path("activity/export.jsonl", activity.export_jsonl, name="activity.export_jsonl"),
+    # agents and their tokens
+    path("agents/", agents.page, name="agents.page"),
+    path("agents/new/", agents.create, name="agents.create"),
+    path("agents/<slug:agent>/", agents.detail, name="agents.detail"),
+    path("agents/<slug:agent>/change/", agents.change, name="agents.change"),
+    path("agents/<slug:agent>/delete/", agents.delete, name="agents.delete"),
+    path("tokens/new/", tokens.create, name="tokens.create"),
+    path("tokens/<int:pk>/revoke/", tokens.revoke, name="tokens.revoke"),
+    path("tokens/<int:pk>/rotate/", tokens.rotate, name="tokens.rotate"),
+    # settings and people
+    path("settings/", spaces.settings_page, name="spaces.settings"),
+    path("settings/change/", spaces.change_settings, name="spaces.change_settings"),
+    path("settings/rename/", spaces.rename, name="spaces.rename"),
+    path("settings/erase/", spaces.erase, name="spaces.erase"),
+    path("settings/people/", people.page, name="people.page"),
+    path("settings/people/add/", people.add, name="people.add"),
+    path("settings/people/<int:pk>/role/", people.change_role, name="people.change_role"),
+    path("settings/people/<int:pk>/remove/", people.remove, name="people.remove"),
+    path("settings/people/<int:pk>/link/", people.make_link, name="people.make_link"),
     # files, mounts and sources
     # prompts
     # proposals
@@ -21,9 +45,18 @@ in_space = [
 
 urlpatterns = [
     path("", spaces.front, name="spaces.front"),
+    path("spaces/new/", spaces.create, name="spaces.create"),
+    path("spaces/demo/", spaces.load_demo, name="spaces.load_demo"),
     path("login/", login.page, name="login.page"),
     path("login/once/<str:secret>/", login.once, name="login.once"),
     path("logout/", login.leave, name="login.leave"),
+    path("account/", account.page, name="account.page"),
+    path("account/password/", account.change_password, name="account.change_password"),
+    path("account/sessions/<int:pk>/end/", account.end_session, name="account.end_session"),
+    path("account/theme/", account.theme, name="account.theme"),
+    path("account/tokens/new/", account.create_token, name="account.create_token"),
+    path("account/tokens/<int:pk>/revoke/", account.revoke_token, name="account.revoke_token"),
+    path("shortcuts/", shortcuts.page, name="shortcuts.page"),
     path("s/<slug:space>/", include(in_space)),
     path("api/v1/prompt", prompts_api.prompt, name="api.prompt"),
     path("api/v1/", api.urls),
@@ -32,3 +65,8 @@ urlpatterns = [
     path("readyz", health.readyz, name="health.readyz"),
     path("metrics", health.metrics, name="health.metrics"),
 ]
+
+if settings.DEBUG:
+    from memoryhub.web import styleguide
+
+    urlpatterns.append(path("styleguide/", styleguide.page, name="styleguide.page"))

@@ -79,3 +79,9 @@ def require(actor: Actor, action: str) -> None:
     """Refuses whoever may not."""
     if not may(actor.role, action):
         raise refusal(actor.role, action)
+
+
+def require_hub_owner(actor: Actor) -> None:
+    """Some things belong to no space: making one, loading the demo."""
+    if not (actor.person and actor.person.is_hub_owner):
+        raise Forbidden("Only the owner of the hub makes spaces. Ask whoever started it.")

@@ -8,6 +8,8 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils.text import slugify
 
+from memoryhub import dialects
+from memoryhub.dialects import deepagents
 from memoryhub.domain import activity, spaces
 from memoryhub.domain.access import HUB, Actor, require
 from memoryhub.errors import Conflict, Invalid, NotFound
@@ -75,14 +77,9 @@ def assign(agent: Agent, values: dict[str, Any]) -> None:
         setattr(agent, key, value)
     if not agent.name:
         raise Invalid("An agent needs a name.", field="name")
-    check_dialect(agent.dialect)
-
-
-def check_dialect(name: str) -> None:
-    from memoryhub import dialects
-
-    if resolve := getattr(dialects, "resolve", None):
-        resolve(name)
+    dialects.resolve(agent.dialect)
+    if agent.template:
+        deepagents.check_template(agent.template)
 
 
 def remember(agent: Agent, actor: Actor) -> None:

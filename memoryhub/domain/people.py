@@ -15,8 +15,8 @@ from django.utils import timezone
 
 from memoryhub.domain import activity
 from memoryhub.domain.access import Actor
-from memoryhub.errors import Conflict, Invalid, NotFound, TooMany, Unauthenticated
-from memoryhub.models import FailedTry, Person, SignIn, SignInLink
+from memoryhub.errors import Conflict, Forbidden, Invalid, NotFound, TooMany, Unauthenticated
+from memoryhub.models import FailedTry, Membership, Person, SignIn, SignInLink, Space
 
 LINK_LASTS = timedelta(minutes=15)
 FREE_TRIES = 5
@@ -101,6 +101,19 @@ def make_link(actor: Actor, person: Person, *, leads_to: str = "") -> str:
     )
     activity.record(None, actor, "people.make_link", "made a one-time link for", person.username)
     return secret
+
+
+def require_no_other_owner(space: Space, actor: Actor, person: Person) -> None:
+    """A link signs in as that person everywhere: one's own, or of somebody who has no say in a space one does not own."""
+    if actor.person and (actor.person.pk == person.pk or actor.person.is_hub_owner):
+        return
+    elsewhere = person.memberships.exclude(space=space).exclude(role="viewer")
+    mine = Membership.objects.filter(person=actor.person, role="owner").values("space_id")
+    if person.is_hub_owner or elsewhere.exclude(space_id__in=mine).exists():
+        raise Forbidden(
+            f"{person.username} also works in spaces that you do not own, and the link would open those. "
+            "They can sign in with their password, or the owner of the hub makes the link."
+        )
 
 
 def peek_link(secret: str) -> SignInLink | None:
@@ -227,3 +240,9 @@ def prefer(person: Person, key: str, value: str) -> None:
     person = Person.objects.select_for_update().get(pk=person.pk)
     person.preferences[key] = value
     person.save(update_fields=["preferences"])
+
+
+def note_space(person: Person, space: Space) -> None:
+    """The space one was in last is where the front door leads."""
+    if person.last_space_id != space.pk:
+        Person.objects.filter(pk=person.pk).update(last_space=space)

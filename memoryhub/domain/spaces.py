@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.apps import apps
 from django.db import IntegrityError, connection, transaction
 from django.db.models import F, QuerySet
 from django.utils import timezone
@@ -117,6 +118,10 @@ def of_person(person: Person) -> QuerySet[Space]:
     return Space.objects.filter(memberships__person=person).order_by("name")
 
 
+def with_roles(person: Person) -> QuerySet[Membership]:
+    return Membership.objects.filter(person=person).select_related("space").order_by("space__name")
+
+
 def enter(person: Person, slug: str) -> tuple[Space, str]:
     """The space and the person's role in it; for anybody else it does not exist."""
     try:
@@ -196,6 +201,13 @@ def member(space: Space, person: Person) -> Membership:
     return membership
 
 
+def member_by_person(space: Space, person_id: int) -> Membership:
+    membership = members(space).filter(person_id=person_id).first()
+    if membership is None:
+        raise NotFound("There is no such member in this space.")
+    return membership
+
+
 def checked_role(role: str) -> str:
     if role not in Role.values:
         raise Invalid(f"A role is one of: {', '.join(Role.values)}.", field="role")
@@ -205,3 +217,41 @@ def checked_role(role: str) -> str:
 def keep_an_owner(space: Space, leaving: Person) -> None:
     if not Membership.objects.within(space).filter(role=Role.OWNER).exclude(person=leaving).exists():
         raise Conflict("A space needs an owner. Make somebody else owner first.", code="last_owner")
+
+
+# ---- taking a space away whole ----
+
+
+def tables_with_plain_ids() -> list[str]:
+    """Tables that carry `space_id` without a foreign key; everything else goes with the space's own row."""
+    found = apps.get_app_config("memoryhub").get_models()
+    return [
+        m._meta.db_table
+        for m in found
+        if any(f.attname == "space_id" and not f.is_relation for f in m._meta.concrete_fields)
+    ]
+
+
+@transaction.atomic
+def erase(space: Space, actor: Actor) -> dict[str, int]:
+    """Deletes a space with everything in it, also what is kept for good: the one door of promise 6. A tombstone stays."""
+    require(actor, "manage")
+    space = Space.objects.select_for_update().get(pk=space.pk)
+    gone: dict[str, int] = {}
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('memoryhub.erasing', %s, true)", [str(space.pk)])
+        for table in tables_with_plain_ids():
+            # Names with a schema come quoted already: quote_name leaves those as they are.
+            cursor.execute(f"DELETE FROM {connection.ops.quote_name(table)} WHERE space_id = %s", [space.pk])  # noqa: S608
+            gone[table.replace('"', "").removeprefix("memoryhub_")] = cursor.rowcount
+        cursor.execute("SELECT set_config('memoryhub.erasing', '', true)")
+    _, by_model = space.delete()
+    gone |= {name.removeprefix("memoryhub.").lower(): count for name, count in by_model.items()}
+    if space.is_demo:  # its people came with it and go with it
+        Person.objects.filter(preferences__demo="yes", memberships=None).delete()
+    gone = {name: count for name, count in gone.items() if count}
+    rows = f"{sum(gone.values()):,} rows"
+    activity.record(
+        None, actor, "spaces.erase", "erased the space", space.name, adds=f"({space.slug})", aside=rows, details=gone
+    )
+    return gone

@@ -2,12 +2,59 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from memoryhub.domain import activity, demo, fleet, overview, people, spaces
+from memoryhub.domain.counts import of_space
 from memoryhub.web.doors import space_page
 
+AGENTS_SHOWN = 5
 
-@space_page("read")
+
+@space_page("read", methods=("GET", "HEAD"))
 def page(request: HttpRequest) -> HttpResponse:
-    return render(request, "overview/page.html")
+    space = request.space
+    people.note_space(request.user, space)
+    counts = of_space(space)
+    if counts.is_empty:
+        return render(request, "overview/empty.html", {"counts": counts, "has_demo": demo.exists()})
+    now = overview.figures(space)
+    agents = fleet.rows(space, limit=AGENTS_SHOWN)
+    changed = list(activity.latest(space, overview.midnight()))
+    shown = overview.version(
+        space, astuple(counts), astuple(now), [(a.tokens, a.behind) for a in agents], [c.pk for c in changed]
+    )
+    if request.htmx and request.GET.get("v") == shown:
+        return HttpResponse(status=204)  # nothing to renew: nothing moves on the page
+    context = {
+        "counts": counts,
+        "now": now,
+        "pipes": pipes(now),
+        "working_limit": spaces.get_setting(space, "working_limit"),
+        "waits": overview.waits(space, now),
+        "agents": agents,
+        "leaving": overview.leaving(space),
+        "changed": changed,
+        "version": shown,
+    }
+    return render(
+        request, "overview/_live.html" if request.htmx and not request.htmx.boosted else "overview/page.html", context
+    )
+
+
+def pipes(now: overview.Figures) -> dict[str, float]:
+    """How wide each pipe of the drawing is."""
+    flowed = {
+        "edits": now.revisions - now.approved,
+        "approved": now.approved,
+        "files": now.distinct,
+        "logged": now.logged,
+        "admitted": now.admitted,
+        "promoted": now.promoted,
+        "working": now.admitted,
+        "longterm": now.promoted,
+    }
+    return {name: overview.pipe(max(0, count)) for name, count in flowed.items()}

@@ -1,0 +1,161 @@
+"""How a space's agents stand: the prompt each got last, and which threads still run on an older text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import connection
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from memoryhub.models import Agent, Delivery, File, PromptText, Source, Space
+
+# A thread that has not asked for this long is over, as far as anybody can tell.
+THREAD_LIVES = timedelta(days=7)
+LAYER_OF = {"source": "source", "working": "working", "longterm": "longterm"}
+
+
+@dataclass
+class Segment:
+    """A stretch of a bar: which layer, how many tokens, where it begins and how wide it is in hundredths."""
+
+    layer: str
+    tokens: int
+    x: float = 0.0
+    width: float = 0.0
+
+
+@dataclass
+class Row:
+    """One agent as its line shows it."""
+
+    agent: Agent
+    delivery: Delivery | None = None
+    tokens: int = 0
+    segments: Sequence[Segment] = ()
+    behind: int = 0
+
+    @property
+    def spoken(self) -> str:
+        budget = f" of {self.agent.budget:,}" if self.agent.budget else ""
+        parts = ", ".join(f"{s.layer} {s.tokens:,}" for s in self.segments)
+        return f"{self.agent.name}: {self.tokens:,}{budget} tokens; {parts}"
+
+
+def rows(space: Space, *, words: str = "", after: str = "", limit: int = 100) -> list[Row]:
+    """Agents in the order of their address, each with its last prompt: five statements for any number of them."""
+    found = Agent.objects.within(space).order_by("slug")
+    if words:
+        found = found.filter(name__icontains=words) | found.filter(description__icontains=words)
+    if after:
+        found = found.filter(slug__gt=after)
+    return with_last_prompt(space, list(found[:limit]))
+
+
+def row(space: Space, agent: Agent) -> Row:
+    return with_last_prompt(space, [agent])[0]
+
+
+def with_last_prompt(space: Space, agents: list[Agent]) -> list[Row]:
+    last = last_deliveries(space, [agent.pk for agent in agents])
+    texts = PromptText.objects.within(space).filter(sha256__in={d.sha256 for d in last.values()}).defer("text")
+    by_sha = {text.sha256: text for text in texts}
+    behind: dict[int, int] = {}
+    for thread in threads_behind(space):
+        behind[thread.agent_id] = behind.get(thread.agent_id, 0) + 1
+    out = []
+    for agent in agents:
+        delivery = last.get(agent.pk)
+        text = by_sha.get(delivery.sha256) if delivery else None
+        tokens = text.tokens if text else 0
+        segments = segments_of(text.parts, tokens, agent.budget) if text else ()
+        out.append(Row(agent, delivery, tokens, segments, behind.get(agent.pk, 0)))
+    return out
+
+
+def last_deliveries(space: Space, agent_ids: list[int]) -> dict[int, Delivery]:
+    found = Delivery.objects.within(space).filter(agent_id__in=agent_ids).order_by("agent_id", "-last_at")
+    return {delivery.agent_id: delivery for delivery in found.distinct("agent_id")}
+
+
+def segments_of(parts: list[dict[str, Any]], tokens: int, budget: int | None) -> list[Segment]:
+    """The parts of a prompt gathered by layer, as stretches of a bar as long as the budget."""
+    size: dict[str, int] = {}
+    for part in parts:
+        layer = LAYER_OF.get(part["kind"], "plain")
+        size[layer] = size.get(layer, 0) + part["end"] - part["start"]
+    all_bytes, whole = sum(size.values()) or 1, max(budget or tokens, tokens, 1)
+    segments, x = [], 0.0
+    for layer in ("plain", "source", "working", "longterm"):
+        if layer in size:
+            share = round(tokens * size[layer] / all_bytes)
+            segments.append(Segment(layer, share, round(x, 2), round(100 * share / whole, 2)))
+            x += 100 * share / whole
+    return segments
+
+
+@dataclass
+class BehindThread:
+    agent_id: int
+    agent: str
+    thread_id: str
+    path: str
+    has: int
+    now: int
+    last_at: datetime
+
+
+BEHIND_SQL = """
+SELECT DISTINCT ON (d.agent_id, d.thread_id) d.agent_id, a.slug, d.thread_id, f.path, r.value::bigint, f.revision, d.last_at
+FROM (SELECT DISTINCT ON (agent_id, thread_id) agent_id, thread_id, revisions, last_at FROM memoryhub_delivery
+      WHERE space_id = %(space)s AND thread_id <> '' AND last_at > %(since)s
+      ORDER BY agent_id, thread_id, last_at DESC) d
+JOIN memoryhub_agent a ON a.id = d.agent_id
+CROSS JOIN LATERAL jsonb_each_text(d.revisions) r
+JOIN memoryhub_file f ON f.space_id = %(space)s AND f.path = r.key AND f.thread_id = ''
+WHERE r.value <> '' AND r.value::bigint < f.revision AND (%(agent)s::bigint IS NULL OR d.agent_id = %(agent)s)
+ORDER BY d.agent_id, d.thread_id, f.revision - r.value::bigint DESC
+"""
+
+
+def threads_behind(space: Space, agent: Agent | None = None) -> list[BehindThread]:
+    """Live threads whose newest prompt shows an older revision of a file than the newest, newest threads first."""
+    with connection.cursor() as cursor:
+        since = timezone.now() - THREAD_LIVES
+        cursor.execute(BEHIND_SQL, {"space": space.pk, "since": since, "agent": agent.pk if agent else None})
+        found = [BehindThread(*row) for row in cursor.fetchall()]
+    return sorted(found, key=lambda thread: thread.last_at, reverse=True)
+
+
+@dataclass
+class SourceRow:
+    path: str
+    is_on: bool
+    whose: str
+    status: str
+
+
+def sources(space: Space, agent: Agent | None = None) -> list[SourceRow]:
+    """The sources in the order of the prompt: of the whole space and of each agent, or those that one agent uses."""
+    found: QuerySet[Source] = (
+        Source.objects.within(space).select_related("agent").order_by("agent_id", "position", "pk")
+    )
+    mine = list(found)
+    if agent:
+        own = [s for s in mine if s.agent_id == agent.pk]
+        mine = own or [s for s in mine if s.agent_id is None]
+    mine.sort(key=lambda s: (s.agent_id is not None, s.agent.slug if s.agent else "", s.position, s.pk))
+    there = set(
+        File.objects.within(space)
+        .filter(path__in={s.path for s in mine}, is_deleted=False, thread_id="")
+        .values_list("path", flat=True)
+    )
+    return [
+        SourceRow(
+            s.path, s.is_on, s.agent.name if s.agent else "every agent", "included" if s.path in there else "missing"
+        )
+        for s in mine
+    ]

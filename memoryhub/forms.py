@@ -1,0 +1,115 @@
+"""What a person typed, checked as far as form goes; what it means is checked by the domain."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django import forms
+from django.utils import timezone
+
+from memoryhub import dialects
+from memoryhub.models import Role, Scope
+
+
+class LookOfOurs(forms.Form):
+    """Gives every field the classes of the design, and errors to screen readers."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("label_suffix", "")
+        super().__init__(*args, **kwargs)
+        for field in self.fields.values():
+            if not isinstance(field.widget, forms.CheckboxInput | forms.CheckboxSelectMultiple | forms.RadioSelect):
+                field.widget.attrs.setdefault("class", "input")
+
+    def refuse(self, error: Any) -> None:
+        """Puts a refusal of the domain beside the field it names."""
+        field = error.details.get("field")
+        self.add_error(field if field in self.fields else None, error.message)
+
+
+class AgentForm(LookOfOurs):
+    name = forms.CharField(max_length=100, help_text="Its address is made from it.")
+    description = forms.CharField(max_length=500, required=False, help_text="What it does, in a few words.")
+    dialect = forms.ChoiceField(help_text="How its framework wraps memory into the prompt.")
+    system_prompt = forms.CharField(
+        label="Base system prompt", required=False, strip=False, widget=forms.Textarea(attrs={"rows": 6, "class": "input mono"}),
+        help_text="Where the caller sends none of its own.",
+    )  # fmt: skip
+    persona = forms.CharField(
+        required=False, strip=False, widget=forms.Textarea(attrs={"rows": 3, "class": "input mono"}),
+        help_text="Who it is, in the hub's own dialect.",
+    )  # fmt: skip
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        names = dialects.names()
+        # A version between two forms is as good a choice; one that an agent has already stays selectable.
+        if (given := self.initial.get("dialect") or self.data.get("dialect")) and given not in names:
+            names = [given, *names]
+        self.fields["dialect"].choices = [(name, name) for name in names]
+
+
+class TokenForm(LookOfOurs):
+    label = forms.CharField(max_length=100, required=False, help_text="Where it will be used: ci, laptop of rk.")
+    scopes = forms.MultipleChoiceField(choices=Scope.choices, widget=forms.CheckboxSelectMultiple, required=False)
+    days = forms.TypedChoiceField(
+        label="Ends", coerce=int, empty_value=0, required=False,
+        choices=[(0, "when revoked"), (7, "after a week"), (30, "after 30 days"), (90, "after 90 days"), (365, "after a year")],
+    )  # fmt: skip
+
+    def values(self) -> dict[str, Any]:
+        days = self.cleaned_data["days"]
+        return {
+            "label": self.cleaned_data["label"],
+            "scopes": self.cleaned_data["scopes"] or None,
+            "expires_at": timezone.now() + timedelta(days=days) if days else None,
+        }
+
+
+class PersonForm(LookOfOurs):
+    username = forms.CharField(
+        label="Name", max_length=64, widget=forms.TextInput(attrs={"autocapitalize": "none", "autocomplete": "off"})
+    )
+    role = forms.ChoiceField(choices=Role.choices, initial=Role.VIEWER)
+
+
+class RoleForm(forms.Form):
+    role = forms.ChoiceField(choices=Role.choices)
+
+
+class PasswordForm(LookOfOurs):
+    current = forms.CharField(
+        label="Current password", required=False, widget=forms.PasswordInput(attrs={"autocomplete": "current-password"})
+    )
+    new = forms.CharField(label="New password", widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}))
+    again = forms.CharField(
+        label="New password again", widget=forms.PasswordInput(attrs={"autocomplete": "new-password"})
+    )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if cleaned.get("new") and cleaned.get("again") and cleaned["new"] != cleaned["again"]:
+            self.add_error("again", "The two new passwords differ.")
+        return cleaned
+
+
+class SpaceForm(LookOfOurs):
+    name = forms.CharField(max_length=100)
+    slug = forms.SlugField(label="Address", max_length=64, help_text="Small letters, digits and hyphens; it stays.")
+
+
+class RenameForm(LookOfOurs):
+    name = forms.CharField(max_length=100)
+    description = forms.CharField(max_length=500, required=False)
+
+
+class SettingsForm(LookOfOurs):
+    """The numbers of a space; their bounds stand in domain/spaces.py."""
+
+    proposal_days = forms.IntegerField(label="Proposals expire after (days)")
+    warn_days = forms.IntegerField(label="Warn before they expire (days)")
+    reviewers = forms.IntegerField(label="Reviewers for each proposal")
+    working_limit = forms.IntegerField(label="Working memory keeps the newest")
+    working_hours = forms.IntegerField(label="Working memory lasts (hours)")
+    delivery_days = forms.IntegerField(label="Delivered prompts are kept (days)")

@@ -1,0 +1,109 @@
+"""One's own account: password, sessions, personal tokens, light or dark."""
+
+from __future__ import annotations
+
+from django.contrib.auth import update_session_auth_hash
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_POST
+
+from memoryhub.domain import people, spaces, tokens
+from memoryhub.domain.access import Actor
+from memoryhub.errors import HubError, NotFound
+from memoryhub.forms import PasswordForm, TokenForm
+from memoryhub.models import Token
+from memoryhub.web.doors import signed_in
+from memoryhub.web.login import safe_next
+from memoryhub.web.notices import done
+
+THEMES = {"": "dark", "dark": "light", "light": ""}  # the system's, then dark, then light
+
+
+def show(request: HttpRequest, *, status: int = 200, **more: object) -> HttpResponse:
+    mine = Token.objects.filter(person=request.user, revoked_at=None).select_related("space", "person", "agent")
+    context = {
+        "sessions": people.live_sessions(request.user),
+        "this_session": request.session.session_key,
+        "tokens": mine,
+        "spaces": spaces.of_person(request.user),
+        "has_password": request.user.has_usable_password(),
+        "password_form": PasswordForm(),
+        "token_form": TokenForm(),
+        **more,
+    }
+    return render(request, "account/page.html", context, status=status)
+
+
+@signed_in
+def page(request: HttpRequest) -> HttpResponse:
+    return show(request)
+
+
+@sensitive_post_parameters()
+@require_POST
+@signed_in
+def change_password(request: HttpRequest) -> HttpResponse:
+    """The current password is asked for where there is one; all other sessions end."""
+    form = PasswordForm(request.POST)
+    if not form.is_valid():
+        return show(request, status=422, password_form=form)
+    if request.user.has_usable_password() and not request.user.check_password(form.cleaned_data["current"]):
+        form.add_error("current", "That is not your current password.")
+        return show(request, status=422, password_form=form)
+    try:
+        people.change_password(request.user, form.cleaned_data["new"], keep_session=request.session.session_key)
+    except HubError as error:
+        form.add_error("new", error.message)
+        return show(request, status=422, password_form=form)
+    old_key = request.session.session_key
+    update_session_auth_hash(request, request.user)  # gives the session another key
+    request.session.save()
+    request.user.sign_ins.filter(session_key=old_key).update(session_key=request.session.session_key)
+    done(request, "The password is changed. Every other session was ended.")
+    return redirect("account.page")
+
+
+@require_POST
+@signed_in
+def end_session(request: HttpRequest, pk: int) -> HttpResponse:
+    people.end_session(request.user, pk)
+    done(request, "That session is ended.")
+    return redirect("account.page")
+
+
+@require_POST
+@signed_in
+def theme(request: HttpRequest) -> HttpResponse:
+    people.prefer(request.user, "theme", THEMES[request.user.preferences.get("theme", "")])
+    return redirect(safe_next(request))
+
+
+def own_actor(request: HttpRequest, slug: str) -> tuple[object, Actor]:
+    space, role = spaces.enter(request.user, slug)
+    return space, Actor.of_person(request.user, role)
+
+
+@require_POST
+@signed_in
+def create_token(request: HttpRequest) -> HttpResponse:
+    """A token of one's own for one space; the secret stands on the page that answers, and nowhere else."""
+    form = TokenForm(request.POST)
+    space, actor = own_actor(request, request.POST.get("space", ""))
+    if not form.is_valid():
+        return show(request, status=422, token_form=form)
+    token, secret = tokens.create(space, actor, person=request.user, **form.values())
+    return show(request, new_token=token, secret=secret)
+
+
+@require_POST
+@signed_in
+def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
+    token = get_object_or_404(Token.objects.select_related("space", "person", "agent"), pk=pk, person=request.user)
+    try:
+        _, actor = own_actor(request, token.space.slug)
+    except NotFound:
+        actor = request.actor
+    tokens.revoke(token, actor)
+    done(request, f"The token {token} is revoked.")
+    return redirect("account.page")

@@ -1,0 +1,99 @@
+"""Agents: who reads this memory, in which wrapping, and who still runs on an older text."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+
+from memoryhub.domain import agents, fleet, tokens
+from memoryhub.errors import HubError
+from memoryhub.forms import AgentForm, TokenForm
+from memoryhub.models import Agent
+from memoryhub.web.doors import post_only, space_page
+from memoryhub.web.notices import done
+
+PAGE = 100
+FORM_FIELDS = ("name", "description", "dialect", "system_prompt", "persona")
+
+
+@space_page("read", methods=("GET", "HEAD"))
+def page(request: HttpRequest) -> HttpResponse:
+    words = request.GET.get("q", "").replace("\x00", "").strip()
+    after = request.GET.get("after", "").replace("\x00", "")
+    rows = fleet.rows(request.space, words=words, after=after, limit=PAGE + 1)
+    context = {
+        "rows": rows[:PAGE],
+        "next": rows[PAGE - 1].agent.slug if len(rows) > PAGE else "",
+        "words": words,
+        "behind": fleet.threads_behind(request.space),
+        "sources": fleet.sources(request.space),
+    }
+    part = request.htmx and not request.htmx.boosted
+    return render(request, "agents/_table.html" if part else "agents/page.html", context)
+
+
+@space_page("manage")
+def create(request: HttpRequest) -> HttpResponse:
+    form = AgentForm(request.POST or None, initial={"dialect": "hub"})
+    if request.method == "POST" and form.is_valid():
+        try:
+            agent = agents.create(request.space, request.actor, **form.cleaned_data)
+        except HubError as error:
+            form.refuse(error)
+        else:
+            done(request, f"{agent.name} is made. Next: a token, and one line of code.")
+            return redirect("agents.detail", request.space.slug, agent.slug)
+    return render(request, "agents/create.html", {"form": form}, status=422 if form.errors else 200)
+
+
+def show(request: HttpRequest, agent: Agent, *, status: int = 200, **more: object) -> HttpResponse:
+    context = {
+        "agent": agent,
+        "row": fleet.row(request.space, agent),
+        "tokens": list(tokens.of_space(request.space, agent=agent)[:50]),
+        "behind": fleet.threads_behind(request.space, agent),
+        "sources": fleet.sources(request.space, agent),
+        "form": AgentForm(initial={key: getattr(agent, key) for key in FORM_FIELDS}),
+        "token_form": TokenForm(),
+        **more,
+    }
+    return render(request, "agents/detail.html", context, status=status)
+
+
+@space_page("read", methods=("GET", "HEAD"))
+def detail(request: HttpRequest, agent: str) -> HttpResponse:
+    return show(request, agents.by_slug(request.space, agent))
+
+
+@post_only("manage")
+def change(request: HttpRequest, agent: str) -> HttpResponse:
+    """The whole form, or one of its two switches."""
+    one = agents.by_slug(request.space, agent)
+    if switch := request.POST.get("switch"):
+        values = {switch: request.POST.get("to") == "on"} if switch in ("is_on", "memory_is_on") else {}
+        one = agents.change(one, request.actor, **values)
+        done(
+            request,
+            f"{one.name} is switched {'on' if one.is_on else 'off'}." if switch == "is_on" else "Memory is switched.",
+        )
+        return redirect("agents.detail", request.space.slug, one.slug)
+    form = AgentForm(request.POST, initial={"dialect": one.dialect})
+    if form.is_valid():
+        try:
+            agents.change(one, request.actor, **form.cleaned_data)
+        except HubError as error:
+            form.refuse(error)
+    if form.errors:
+        return show(request, one, status=422, form=form)
+    done(request, "Saved. Its next prompt is made of this.")
+    return redirect("agents.detail", request.space.slug, one.slug)
+
+
+@post_only("manage")
+def delete(request: HttpRequest, agent: str) -> HttpResponse:
+    one = agents.by_slug(request.space, agent)
+    if request.POST.get("confirm") != one.slug:
+        return show(request, one, status=422, delete_error=f"Type {one.slug} to delete it.")
+    agents.delete(one, request.actor)
+    done(request, f"{one.name} and its tokens are deleted. What it proposed and said stays under its name.")
+    return redirect("agents.page", request.space.slug)

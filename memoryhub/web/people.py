@@ -1,0 +1,92 @@
+"""People of a space: who is in it, in which role, and how they get in."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+
+from memoryhub.domain import people, spaces, tokens
+from memoryhub.errors import HubError
+from memoryhub.forms import PersonForm, RoleForm
+from memoryhub.models import Person
+from memoryhub.web.doors import post_only, space_page
+from memoryhub.web.notices import done, refused
+
+
+def show(request: HttpRequest, *, status: int = 200, **more: object) -> HttpResponse:
+    context = {
+        "members": spaces.members(request.space),
+        "tokens": tokens.of_space(request.space, agent=None, revoked_at=None),
+        "form": PersonForm(),
+        **more,
+    }
+    return render(request, "people/page.html", context, status=status)
+
+
+@space_page("manage", methods=("GET", "HEAD"))
+def page(request: HttpRequest) -> HttpResponse:
+    return show(request)
+
+
+@post_only("manage")
+def add(request: HttpRequest) -> HttpResponse:
+    """Adds somebody the hub knows, or makes an account and a link that works once."""
+    form = PersonForm(request.POST)
+    if not form.is_valid():
+        return show(request, status=422, form=form)
+    name, role = form.cleaned_data["username"], form.cleaned_data["role"]
+    known = Person.objects.filter(username__iexact=name).first()
+    try:
+        person = known or people.create(request.actor, name)
+        spaces.add_member(request.space, request.actor, person, role)
+    except HubError as error:
+        form.refuse(error)
+        return show(request, status=422, form=form)
+    if known:
+        done(request, f"{person.username} is {role} here now.")
+        return redirect("people.page", request.space.slug)
+    return show_link(request, person)
+
+
+def show_link(request: HttpRequest, person: Person) -> HttpResponse:
+    secret = people.make_link(request.actor, person, leads_to=request.space.get_absolute_url())
+    link = request.build_absolute_uri(reverse("login.once", args=[secret]))
+    return show(request, link=link, link_for=person)
+
+
+def member_of(request: HttpRequest, pk: int) -> Person:
+    return spaces.member_by_person(request.space, pk).person
+
+
+@post_only("manage")
+def make_link(request: HttpRequest, pk: int) -> HttpResponse:
+    person = member_of(request, pk)
+    people.require_no_other_owner(request.space, request.actor, person)
+    return show_link(request, person)
+
+
+@post_only("manage")
+def change_role(request: HttpRequest, pk: int) -> HttpResponse:
+    form, person = RoleForm(request.POST), member_of(request, pk)
+    if not form.is_valid():
+        return show(request, status=422)
+    try:
+        spaces.change_role(request.space, request.actor, person, form.cleaned_data["role"])
+    except HubError as error:
+        refused(request, error.message)
+        return show(request, status=error.status)
+    done(request, f"{person.username} is {form.cleaned_data['role']} now.")
+    return redirect("people.page" if person != request.user else "overview.page", request.space.slug)
+
+
+@post_only("manage")
+def remove(request: HttpRequest, pk: int) -> HttpResponse:
+    person = member_of(request, pk)
+    try:
+        spaces.remove_member(request.space, request.actor, person)
+    except HubError as error:
+        refused(request, error.message)
+        return show(request, status=error.status)
+    done(request, f"{person.username} is out, and their tokens here are revoked. What they did stays.")
+    return redirect("people.page", request.space.slug) if person != request.user else redirect("spaces.front")

@@ -1,0 +1,33 @@
+"""Every key in one place."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from memoryhub.web.doors import signed_in
+
+KEYS = [
+    ("Everywhere", [("?", "this list"), ("/ or Ctrl K", "search"), ("u", "undo what was just done"), ("Esc", "close what is open")]),
+    (
+        "Go to",
+        [
+            ("g o", "overview"), ("g p", "proposals"), ("g f", "files"), ("g q", "quarantine"), ("g w", "working memory"),
+            ("g l", "long-term memory"), ("g m", "prompts"), ("g a", "agents"), ("g y", "activity"), ("g s", "settings"),
+        ],
+    ),
+    ("In a list", [("j", "next row"), ("k", "previous row"), ("Enter", "open the row"), ("x", "tick the row")]),
+    (
+        "On a proposal",
+        [
+            ("a", "approve"), ("e", "approve with my edits"), ("r", "reject: choose a reason, then Enter"), ("c", "comment"),
+            ("j k", "next and previous"),
+        ],
+    ),
+    ("In the editor", [("Ctrl S", "save"), ("Tab", "indent"), ("Esc then Tab", "leave the text")]),
+]  # fmt: skip
+
+
+@signed_in
+def page(request: HttpRequest) -> HttpResponse:
+    return render(request, "shortcuts/page.html", {"groups": KEYS})

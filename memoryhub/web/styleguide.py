@@ -1,0 +1,13 @@
+"""Every part in every state, for those who build here (DEBUG only)."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from memoryhub.web.doors import public
+
+
+@public
+def page(request: HttpRequest) -> HttpResponse:
+    return render(request, "styleguide/page.html")

@@ -1,0 +1,48 @@
+"""Tokens of agents: made, shown once, rotated, revoked."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+
+from memoryhub.domain import agents, tokens
+from memoryhub.errors import HubError
+from memoryhub.forms import TokenForm
+from memoryhub.models import Token
+from memoryhub.web.doors import post_only
+from memoryhub.web.notices import done
+
+
+def back(request: HttpRequest, token: Token) -> HttpResponse:
+    if token.agent:
+        return redirect("agents.detail", request.space.slug, token.agent.slug)
+    return redirect("people.page", request.space.slug)
+
+
+@post_only("manage")
+def create(request: HttpRequest) -> HttpResponse:
+    agent = agents.by_slug(request.space, request.POST.get("agent", ""))
+    form = TokenForm(request.POST)
+    if form.is_valid():
+        try:
+            token, secret = tokens.create(request.space, request.actor, agent=agent, **form.values())
+        except HubError as error:
+            form.refuse(error)
+        else:
+            return render(request, "tokens/made.html", {"new_token": token, "secret": secret, "agent": agent})
+    return render(request, "tokens/form.html", {"form": form, "agent": agent}, status=422)
+
+
+@post_only("manage")
+def revoke(request: HttpRequest, pk: int) -> HttpResponse:
+    token = tokens.one(request.space, pk)
+    tokens.revoke(token, request.actor)
+    done(request, f"The token {token} is revoked; its next call is refused.")
+    return back(request, token)
+
+
+@post_only("manage")
+def rotate(request: HttpRequest, pk: int) -> HttpResponse:
+    token = tokens.one(request.space, pk, person=None)
+    new, secret = tokens.rotate(token, request.actor)
+    return render(request, "tokens/made.html", {"new_token": new, "secret": secret, "agent": token.agent, "old": token})

@@ -1,0 +1,139 @@
+"""The agents page, an agent, its tokens: happy path, then who may, then refusals."""
+
+import re
+
+import pytest
+
+from memoryhub.domain import agents, tokens
+from memoryhub.domain.access import HUB
+from memoryhub.models import ActivityLine, Agent, AgentChange, Delivery, File, PromptText, Token
+
+NEW = {
+    "name": "Forge two",
+    "description": "writes code",
+    "dialect": "deepagents/0.6.3",
+    "system_prompt": "  You code.\n",
+    "persona": "",
+}
+
+
+@pytest.fixture
+def forge(house):
+    return agents.create(house.space, HUB, "forge", description="writes code", budget=8000)
+
+
+def test_an_owner_connects_an_agent_and_gets_its_token_once(as_role, house, client):
+    owner = as_role("owner")
+    made = owner.post("/s/books/agents/new/", NEW, follow=True)
+    assert made.redirect_chain == [("/s/books/agents/forge-two/", 302)]
+    agent = Agent.objects.get(slug="forge-two")
+    assert agent.system_prompt == "  You code.\n"
+    page = owner.post("/s/books/tokens/new/", {"agent": "forge-two", "scopes": ["prompt", "files"], "label": "ci"})
+    secret = re.search(r"mh_forge-two_\w+", page.content.decode()).group()
+    answer = client.get("/api/v1/me", headers={"Authorization": f"Bearer {secret}"})
+    assert answer.json()["scopes"] == ["files", "prompt"]
+    assert secret not in owner.get("/s/books/agents/forge-two/").content.decode()
+
+
+def test_each_agent_shows_its_last_prompt_and_who_is_behind(as_role, house, forge):
+    parts = [{"kind": "template", "start": 0, "end": 60}, {"kind": "source", "start": 60, "end": 100}]
+    PromptText.objects.create(space_id=house.space.pk, sha256="a" * 64, text=b"x" * 100, tokens=2118, parts=parts)
+    File.objects.create(space=house.space, path="/memories/AGENTS.md", revision=9)
+    Delivery.objects.create(
+        space_id=house.space.pk,
+        agent_id=forge.pk,
+        thread_id="t-42",
+        sha256="a" * 64,
+        revisions={"/memories/AGENTS.md": 7},
+    )
+    page = as_role("viewer").get("/s/books/agents/").content.decode()
+    assert "2,118" in page
+    assert "1 thread on older memory" in page
+    assert "has revision 7 of /memories/AGENTS.md, now 9" in page
+    assert 'class="is-plain" x="0.0" width="15.89"' in page
+
+
+def test_a_change_is_kept_for_prompts_of_the_past(as_role, house, forge):
+    before = house.space.revision
+    as_role("owner").post("/s/books/agents/forge/change/", {**NEW, "name": "forge", "dialect": "plain"})
+    assert [change.values["dialect"] for change in AgentChange.objects.order_by("id")] == ["hub", "plain"]
+    house.space.refresh_from_db()
+    assert house.space.revision > before
+    assert ActivityLine.objects.get(verb="agents.change").adds == "dialect, system prompt"
+
+
+def test_switches(as_role, forge):
+    owner = as_role("owner")
+    owner.post("/s/books/agents/forge/change/", {"switch": "is_on", "to": "off"})
+    owner.post("/s/books/agents/forge/change/", {"switch": "memory_is_on", "to": "off"})
+    forge.refresh_from_db()
+    assert (forge.is_on, forge.memory_is_on) == (False, False)
+    assert "memory is off" in owner.get("/s/books/agents/").content.decode()
+
+
+def test_tokens_are_rotated_and_revoked(as_role, house, forge):
+    owner = as_role("owner")
+    token, _ = tokens.create(house.space, HUB, agent=forge)
+    page = owner.post(f"/s/books/tokens/{token.pk}/rotate/")
+    assert "mh_forge_" in page.content.decode()
+    token.refresh_from_db()
+    assert token.state == "revoked"
+    new = Token.objects.exclude(pk=token.pk).get()
+    assert owner.post(f"/s/books/tokens/{new.pk}/revoke/").status_code == 302
+    new.refresh_from_db()
+    assert new.state == "revoked"
+
+
+def test_deleting_asks_for_the_name(as_role, forge):
+    owner = as_role("owner")
+    assert owner.post("/s/books/agents/forge/delete/", {"confirm": "x"}).status_code == 422
+    assert owner.post("/s/books/agents/forge/delete/", {"confirm": "forge"}).status_code == 302
+    assert not Agent.objects.exists()
+
+
+@pytest.mark.parametrize("role", ["viewer", "editor", "reviewer"])
+def test_only_owners_change_agents_and_see_their_tokens(as_role, house, forge, role):
+    token, _ = tokens.create(house.space, HUB, agent=forge)
+    one = as_role(role)
+    page = one.get("/s/books/agents/forge/")
+    assert page.status_code == 200
+    assert str(token) not in page.content.decode()
+    assert "Switch off" not in page.content.decode()
+    for path in (
+        "agents/new/",
+        "agents/forge/change/",
+        "agents/forge/delete/",
+        "tokens/new/",
+        f"tokens/{token.pk}/revoke/",
+    ):
+        assert one.post(f"/s/books/{path}", NEW).status_code == 403, path
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"name": ""}, "This field is required"),
+        ({"name": "!!!"}, "letters or digits"),
+        ({"name": "forge"}, "There is an agent"),
+        ({"dialect": "nothing/1"}, "Select a valid choice"),
+    ],
+)
+def test_a_wrong_form_comes_back_with_what_was_typed(as_role, forge, wrong, said):
+    page = as_role("owner").post("/s/books/agents/new/", {**NEW, **wrong})
+    assert page.status_code == 422
+    assert said in page.content.decode()
+    assert "You code." in page.content.decode()
+
+
+def test_an_agent_that_is_not_there_is_404(as_role, house):
+    assert as_role("owner").get("/s/books/agents/nobody/").status_code == 404
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_any_number_of_agents_costs_the_same_queries(as_role, house, rows, django_assert_max_num_queries):
+    for number in range(rows):
+        agent = agents.create(house.space, HUB, f"agent {number}")
+        Delivery.objects.create(space_id=house.space.pk, agent_id=agent.pk, thread_id="t", sha256=str(number))
+    client = as_role("owner")
+    with django_assert_max_num_queries(14):
+        client.get("/s/books/agents/")

@@ -1,0 +1,93 @@
+"""The overview: what it says of a full space, an empty one, and how it renews itself."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.db import transaction
+from django.utils import timezone
+
+from memoryhub.domain import agents, spaces
+from memoryhub.domain.access import HUB
+from memoryhub.models import Delivery, File, Proposal, Record, RecordState, Revision, Source, WorkingEntry
+
+
+@pytest.fixture
+def full(house):
+    space, now = house.space, timezone.now()
+    forge = agents.create(space, HUB, "forge")
+    file = File.objects.create(space=space, path="/memories/AGENTS.md", revision=1)
+    Revision.objects.create(
+        space=space, file=file, number=1, path=file.path, sha256="", actor_kind="disk", actor_name="disk"
+    )
+    Source.objects.create(space=space, path="/memories/gone.md")
+    Proposal.objects.create(
+        space=space, number=1, kind="edit", path="/memories/AGENTS.md", same_as="x", agent=forge, agent_name="forge", risk=2,
+        reason="rk asked twice", findings=[{"code": "hidden", "severity": "high"}],
+    )  # fmt: skip
+    with transaction.atomic():
+        record = Record.objects.create(
+            space_id=space.pk,
+            agent_name="forge",
+            session_id="s",
+            node_id="n",
+            node_kind="agent",
+            content="x",
+            sha256="y",
+        )
+        RecordState.objects.create(
+            space_id=space.pk, record_id=record.pk, state="held", actor_kind="hub", actor_name="hub"
+        )
+    WorkingEntry.objects.create(
+        space_id=space.pk, content="The gateway answers 503", expires_at=now + timedelta(minutes=12)
+    )
+    Delivery.objects.create(space_id=space.pk, agent_id=forge.pk, thread_id="t-1190", sha256="z", count=4)
+    return house
+
+
+def test_it_says_what_flowed_what_waits_and_what_leaves(as_role, full):
+    page = as_role("reviewer").get("/s/books/").content.decode()
+    for said in ("1 revision today", "1 held, 0 admitted", "forge edits AGENTS.md", "hidden",
+                 "1 record held in quarantine", "1 source is missing",
+                 "The gateway answers 503", "handed out today", "fetched", "t-1190", "Review 1 proposal"):  # fmt: skip
+        assert said in page, said
+    assert "(1) Books" in page
+
+
+def test_it_renews_itself_and_sends_nothing_when_nothing_changed(as_role, full):
+    viewer = as_role("viewer")
+    address = re.search(r'hx-get="([^"]+)"', viewer.get("/s/books/").content.decode()).group(1)
+    assert viewer.get(address, headers={"HX-Request": "true"}).status_code == 204
+    agents.create(full.space, HUB, "counter")
+    renewed = viewer.get(address, headers={"HX-Request": "true"})
+    assert renewed.status_code == 200
+    assert renewed.content.decode().lstrip().startswith('<div class="stack" id="live"')
+
+
+def test_an_empty_space_says_three_useful_things(as_role, house):
+    page = as_role("owner").get("/s/books/").content.decode()
+    for said in ("Connect an agent", "Show a folder", "Load the demo", "The five layers, all empty"):
+        assert said in page
+    assert "/agents/new/" not in as_role("viewer").get("/s/books/").content.decode()
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_it_costs_the_same_queries_for_any_number_of_rows(as_role, full, rows, django_assert_num_queries):
+    for number in range(rows):
+        agents.create(full.space, HUB, f"agent {number}")
+        WorkingEntry.objects.create(
+            space_id=full.space.pk, content="x", expires_at=timezone.now() + timedelta(minutes=9)
+        )
+    client = as_role("viewer")
+    client.get("/s/books/")
+    with django_assert_num_queries(QUERIES):
+        client.get("/s/books/")
+
+
+QUERIES = 14
+
+
+def test_another_space_does_not_shine_through(as_role, full):
+    other = spaces.create(HUB, "other")
+    spaces.add_member(other, HUB, full.viewer.person, "viewer")
+    assert "gateway" not in as_role("viewer").get("/s/other/").content.decode()

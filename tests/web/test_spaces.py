@@ -1,0 +1,119 @@
+"""The front door, settings, and the one door that takes a space away whole."""
+
+import pytest
+from django.db import transaction
+from django.test import Client
+
+from memoryhub.domain import agents, demo, people, spaces
+from memoryhub.domain.access import HUB
+from memoryhub.models import ActivityLine, Agent, Membership, Person, Record, RecordState, Space
+
+
+def test_the_front_door_leads_to_the_only_space_and_then_to_the_last(as_role, house):
+    viewer = as_role("viewer")
+    assert viewer.get("/")["Location"] == "/s/books/"
+    other = spaces.create(HUB, "other", "Other")
+    Membership.objects.create(space=other, person=house.viewer.person, role="viewer")
+    assert b"Other" in viewer.get("/").content
+    viewer.get("/s/other/activity/")
+    agents.create(other, HUB, "forge")
+    viewer.get("/s/other/")
+    assert viewer.get("/")["Location"] == "/s/other/"
+    assert viewer.get("/?all").status_code == 200
+
+
+def test_somebody_in_no_space_is_told_what_to_do(db):
+    client = Client()
+    client.force_login(people.create(HUB, "new"))
+    page = client.get("/").content.decode()
+    assert "An owner of a space can add you" in page
+
+
+def test_the_owner_of_the_hub_makes_a_space(as_role, house):
+    made = as_role("owner").post("/spaces/new/", {"name": "Field notes", "slug": "field-notes"}, follow=True)
+    assert "Nothing is remembered here yet" in made.content.decode()
+    again = as_role("owner").post("/spaces/new/", {"name": "Field notes", "slug": "field-notes"})
+    assert again.status_code == 422
+    assert "already" in again.content.decode()
+    assert as_role("editor").post("/spaces/new/", {"name": "x", "slug": "x"}).status_code == 403
+
+
+def test_settings_are_changed_within_their_bounds(as_role, house):
+    values = {
+        "proposal_days": 14,
+        "warn_days": 2,
+        "reviewers": 2,
+        "working_limit": 20,
+        "working_hours": 8,
+        "delivery_days": 30,
+    }
+    owner = as_role("owner")
+    assert owner.post("/s/books/settings/change/", values).status_code == 302
+    house.space.refresh_from_db()
+    assert spaces.get_setting(house.space, "reviewers") == 2
+    wrong = owner.post("/s/books/settings/change/", {**values, "working_limit": 51})
+    assert wrong.status_code == 422
+    assert "from 1 to 50" in wrong.content.decode()
+    assert as_role("reviewer").get("/s/books/settings/").status_code == 200
+    assert as_role("reviewer").post("/s/books/settings/change/", values).status_code == 403
+
+
+def test_a_space_is_renamed(as_role, house):
+    as_role("owner").post("/s/books/settings/rename/", {"name": "Bookkeeping", "description": "Ours"})
+    assert Space.objects.get().name == "Bookkeeping"
+
+
+def fill(space):
+    agent = agents.create(space, HUB, "forge")
+    with transaction.atomic():
+        record = Record.objects.create(
+            space_id=space.pk,
+            agent_id=agent.pk,
+            agent_name="forge",
+            session_id="s",
+            node_id="n",
+            node_kind="agent",
+            content="x",
+            sha256="y",
+        )
+        RecordState.objects.create(
+            space_id=space.pk, record_id=record.pk, state="held", actor_kind="hub", actor_name="hub"
+        )
+
+
+def test_erasing_takes_one_space_and_leaves_a_tombstone(as_role, house):
+    other = spaces.create(HUB, "other")
+    fill(house.space)
+    fill(other)
+    owner = as_role("owner")
+    assert owner.post("/s/books/settings/erase/", {"confirm": "no"}).status_code == 422
+    assert owner.post("/s/books/settings/erase/", {"confirm": "books"}).status_code == 302
+    assert list(Space.objects.values_list("slug", flat=True)) == ["other"]
+    assert set(Record.objects.values_list("space_id", flat=True)) == {other.pk}
+    assert set(RecordState.objects.values_list("space_id", flat=True)) == {other.pk}
+    assert Agent.objects.count() == 1
+    assert not ActivityLine.objects.filter(space_id=house.space.pk).exists()
+    stone = ActivityLine.objects.get(verb="spaces.erase")
+    assert (stone.space_id, stone.actor_name, stone.thing) == (0, "a-owner", "Books")
+    assert stone.details["quarantine.record"] == 1
+
+
+@pytest.mark.parametrize("role", ["viewer", "editor", "reviewer"])
+def test_only_owners_erase(as_role, house, role):
+    assert as_role(role).post("/s/books/settings/erase/", {"confirm": "books"}).status_code == 403
+
+
+def test_the_demo_goes_by_one_click_and_its_people_with_it(as_role, house):
+    owner = as_role("owner")
+    before = set(Person.objects.values_list("username", flat=True))
+    assert owner.post("/spaces/demo/")["Location"] == "/s/demo/"
+    assert {"ops", "rk", "jt"} <= set(Person.objects.values_list("username", flat=True))
+    assert owner.get("/s/demo/").status_code == 200
+    assert owner.post("/s/demo/settings/erase/").status_code == 302
+    assert not demo.exists()
+    assert set(Person.objects.values_list("username", flat=True)) == before
+
+
+def test_making_the_demo_twice_makes_it_once(house):
+    assert demo.make(house.owner.person) == demo.make(house.editor.person)
+    assert Membership.objects.get(space__slug="demo", person=house.editor.person).role == "owner"
