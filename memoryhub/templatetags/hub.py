@@ -110,6 +110,32 @@ def size(number: int | None) -> str:
     return f"{number / 1024:.1f} kB" if number < 1024 * 1024 else f"{number / 1024 / 1024:.1f} MB"
 
 
+BROWSERS = (
+    ("Edg/", "Edge"),
+    ("OPR/", "Opera"),
+    ("Firefox/", "Firefox"),
+    ("Chrome/", "Chrome"),
+    ("Safari/", "Safari"),
+    ("curl/", "curl"),
+)
+SYSTEMS = (
+    ("Android", "Android"),
+    ("iPhone", "iPhone"),
+    ("iPad", "iPad"),
+    ("Windows", "Windows"),
+    ("Mac OS", "macOS"),
+    ("Linux", "Linux"),
+)
+
+
+@register.filter
+def browser(agent: str) -> str:
+    """A User-Agent as a person would say it: Firefox on macOS."""
+    name = next((word for mark, word in BROWSERS if mark in agent), "")
+    system = next((word for mark, word in SYSTEMS if mark in agent), "")
+    return " on ".join(part for part in (name, system) if part) or agent[:40] or "unknown browser"
+
+
 @register.filter
 def may(role: str, action: str) -> bool:
     from memoryhub.domain.access import may as allowed

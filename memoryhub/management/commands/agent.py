@@ -1,0 +1,36 @@
+"""Connect an agent: memoryhub agent add NAME."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+from django.db import transaction
+
+from memoryhub.domain import agents, spaces, tokens
+from memoryhub.domain.access import HUB
+from memoryhub.management.base import HubCommand
+
+
+class Command(HubCommand):
+    help = "Make an agent and print its token, once."
+    offers_json = True
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("verb", choices=["add"])
+        parser.add_argument("name")
+        parser.add_argument("--space", default="main")
+        parser.add_argument("--dialect", default="hub")
+        parser.add_argument("--description", default="")
+
+    @transaction.atomic
+    def run(self, **options: Any) -> dict[str, Any]:
+        space = spaces.by_slug(options["space"])
+        values = {"dialect": options["dialect"], "description": options["description"]}
+        agent = agents.create(space, HUB, options["name"], **values)
+        _, secret = tokens.create(space, HUB, agent=agent, label="command line")
+        return {"agent": agent.slug, "space": space.slug, "token": secret}
+
+    def say(self, answer: dict[str, Any]) -> str:
+        return f"Made the agent {answer['agent']} in {answer['space']}. Its token, shown this once:\n{answer['token']}"

@@ -1,0 +1,33 @@
+"""Make a space: memoryhub space add SLUG."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from memoryhub.domain import spaces
+from memoryhub.domain.access import HUB
+from memoryhub.domain.people import hub_owner
+from memoryhub.management.base import HubCommand
+from memoryhub.models import Role
+
+
+class Command(HubCommand):
+    help = "Make an empty space: no mounts, no sources."
+    offers_json = True
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("verb", choices=["add"])
+        parser.add_argument("slug", help="its address: small letters, digits and hyphens")
+        parser.add_argument("--name", default="", help="as people call it")
+
+    def run(self, **options: Any) -> dict[str, Any]:
+        space = spaces.create(HUB, options["slug"], options["name"])
+        # Somebody must be able to open it in the browser: whoever owns the hub.
+        spaces.add_member(space, HUB, hub_owner(), Role.OWNER)
+        return {"space": space.slug, "name": space.name}
+
+    def say(self, answer: dict[str, Any]) -> str:
+        return f"Made the space {answer['space']}. Next: memoryhub mount add /memories/ --database --space {answer['space']}"

@@ -1,0 +1,58 @@
+"""Let a person in: memoryhub user add NAME --role editor."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from django.core.management.base import CommandParser
+from django.db import transaction
+
+from memoryhub.domain import people, spaces, tokens
+from memoryhub.domain.access import HUB
+from memoryhub.errors import Invalid
+from memoryhub.management.base import HubCommand
+from memoryhub.models import Person, Role, Space
+
+
+class Command(HubCommand):
+    help = "Make a person, or let one into another space, and print a personal API token for it."
+    offers_json = True
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("verb", choices=["add"])
+        parser.add_argument("name")
+        parser.add_argument("--role", required=True, choices=Role.values)
+        parser.add_argument("--space", default="main")
+        parser.add_argument("--email", default="")
+        parser.add_argument("--password-stdin", action="store_true", help="read the password from standard input")
+
+    def run(self, **options: Any) -> dict[str, Any]:
+        password = sys.stdin.readline().rstrip("\r\n") if options["password_stdin"] else ""
+        if options["password_stdin"] and not password:
+            raise Invalid("--password-stdin was given, but standard input was empty.")
+        with transaction.atomic():
+            space = spaces.by_slug(options["space"])
+            person = self.person(options, password)
+            return self.let_in(space, person, options["role"])
+
+    def person(self, options: dict[str, Any], password: str) -> Person:
+        known = Person.objects.filter(username__iexact=options["name"]).first()
+        if known is None:
+            return people.create(HUB, options["name"], email=options["email"], password=password)
+        if password:
+            people.change_password(known, password)
+        return known
+
+    def let_in(self, space: Space, person: Person, role: str) -> dict[str, Any]:
+        spaces.add_member(space, HUB, person, role)
+        _, secret = tokens.create(space, HUB, person=person, label="command line")
+        return {"user": person.username, "space": space.slug, "role": role, "token": secret}
+
+    def say(self, answer: dict[str, Any]) -> str:
+        return (
+            f"{answer['user']} is {answer['role']} in {answer['space']}.\n"
+            f"Personal API token, shown this once: {answer['token']}\n"
+            "Signing in: with the password, or by a link that an owner makes under Settings, People."
+        )

@@ -1,0 +1,86 @@
+"""space, user and agent on the command line."""
+
+import io
+import json
+import subprocess
+import sys
+
+import pytest
+from django.core.management import call_command
+
+from memoryhub.domain import people
+from memoryhub.models import Membership, Person, Space
+
+pytestmark = pytest.mark.django_db
+
+
+def told(*args):
+    out = io.StringIO()
+    call_command(*args, "--json", stdout=out)
+    return json.loads(out.getvalue())
+
+
+def me(client, token):
+    return client.get("/api/v1/me", headers={"Authorization": f"Bearer {token}"}).json()
+
+
+def test_a_space_a_person_and_an_agent(client):
+    assert told("space", "add", "books", "--name", "Books") == {"space": "books", "name": "Books"}
+    rk = told("user", "add", "rk", "--role", "reviewer", "--space", "books")
+    assert {k: rk[k] for k in ("user", "space", "role")} == {"user": "rk", "space": "books", "role": "reviewer"}
+    assert me(client, rk["token"])["role"] == "reviewer"
+    forge = told("agent", "add", "Forge", "--space", "books", "--dialect", "deepagents/0.7.1")
+    assert set(forge) == {"agent", "space", "token"}
+    assert me(client, forge["token"])["agent"] == "forge"
+
+
+def test_a_second_space_adds_the_membership_and_a_token_for_it(client):
+    told("space", "add", "books")
+    told("space", "add", "notes")
+    first = told("user", "add", "rk", "--role", "owner", "--space", "books")
+    second = told("user", "add", "rk", "--role", "viewer", "--space", "notes")
+    assert (me(client, first["token"])["space"], me(client, second["token"])["space"]) == ("books", "notes")
+    assert Person.objects.filter(username="rk").count() == 1
+    assert Membership.objects.filter(person__username="rk").count() == 2
+
+
+def test_a_password_from_standard_input(monkeypatch):
+    told("space", "add", "books")
+    monkeypatch.setattr("sys.stdin", io.StringIO("sieben rote Zwerge\n"))
+    told("user", "add", "rk", "--role", "owner", "--space", "books", "--password-stdin")
+    assert people.check_password("rk", "sieben rote Zwerge", None).username == "rk"
+
+
+def test_whoever_owns_the_hub_can_open_a_new_space():
+    told("space", "add", "books")
+    assert Membership.objects.get(space=Space.objects.get(), person=people.hub_owner()).role == "owner"
+
+
+@pytest.mark.parametrize(
+    ("args", "status"),
+    [
+        (["user", "add", "rk"], 2),
+        (["user", "add", "rk", "--role", "king"], 2),
+        (["agent"], 2),
+        (["space", "remove", "x"], 2),
+    ],
+)
+def test_wrong_arguments_exit_with_2(args, status):
+    done = subprocess.run([sys.executable, "-m", "memoryhub", *args], capture_output=True, text=True)
+    assert done.returncode == status
+    assert "usage" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["user", "add", "rk", "--role", "owner", "--space", "nowhere"], "There is no space 'nowhere'"),
+        (["agent", "add", "x", "--dialect", "nothing/1"], "no space"),
+        (["space", "add", "Big Letters"], "small letters"),
+    ],
+)
+def test_refusals_are_one_sentence(args, said):
+    from memoryhub.errors import HubError
+
+    with pytest.raises(HubError, match=said):
+        call_command(*args)
