@@ -6,7 +6,7 @@ from django.urls import include, path, re_path
 from memoryhub.api import prompts as prompts_api
 from memoryhub.api.ground import unknown_route
 from memoryhub.api.v1 import api
-from memoryhub.web import account, activity, agents, health, login, overview, people, shortcuts, spaces, tokens
+from memoryhub.web import account, activity, agents, connect, health, login, overview, people, shortcuts, spaces, tokens
 
 handler400 = "memoryhub.web.errors.bad_request"
 handler404 = "memoryhub.web.errors.not_found"
@@ -22,6 +22,8 @@ in_space = [
     path("agents/", agents.page, name="agents.page"),
     path("agents/new/", agents.create, name="agents.create"),
     path("agents/<slug:agent>/", agents.detail, name="agents.detail"),
+    path("agents/<slug:agent>/connect/", connect.page, name="connect.page"),
+    path("agents/<slug:agent>/connect/light/", connect.light, name="connect.light"),
     path("agents/<slug:agent>/change/", agents.change, name="agents.change"),
     path("agents/<slug:agent>/delete/", agents.delete, name="agents.delete"),
     path("tokens/new/", tokens.create, name="tokens.create"),

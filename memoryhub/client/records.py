@@ -27,6 +27,10 @@ class FileText(str):
     data: bytes
     stale: bool
 
+    @property
+    def text(self) -> str:
+        return str(self)
+
     @classmethod
     def of(cls, info: dict[str, Any], *, stale: bool = False) -> FileText:
         data = file_bytes(info)
@@ -45,6 +49,10 @@ class Prompt(str):
 
     sha256: str
     stale: bool
+
+    @property
+    def text(self) -> str:
+        return str(self)
 
     @classmethod
     def of(cls, text: str, *, stale: bool = False) -> Prompt:

@@ -41,8 +41,8 @@ def create(request: HttpRequest) -> HttpResponse:
         except HubError as error:
             form.refuse(error)
         else:
-            done(request, f"{agent.name} is made. Next: a token, and one line of code.")
-            return redirect("agents.detail", request.space.slug, agent.slug)
+            done(request, f"{agent.name} is made. Next: a token, and a few lines of code.")
+            return redirect("connect.page", request.space.slug, agent.slug)
     return render(request, "agents/create.html", {"form": form}, status=422 if form.errors else 200)
 
 

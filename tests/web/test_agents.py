@@ -25,7 +25,7 @@ def forge(house):
 def test_an_owner_connects_an_agent_and_gets_its_token_once(as_role, house, client):
     owner = as_role("owner")
     made = owner.post("/s/books/agents/new/", NEW, follow=True)
-    assert made.redirect_chain == [("/s/books/agents/forge-two/", 302)]
+    assert made.redirect_chain == [("/s/books/agents/forge-two/connect/", 302)]
     agent = Agent.objects.get(slug="forge-two")
     assert agent.system_prompt == "  You code.\n"
     page = owner.post("/s/books/tokens/new/", {"agent": "forge-two", "scopes": ["prompt", "files"], "label": "ci"})
