@@ -6,7 +6,7 @@ import json
 import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from threading import Lock
 from typing import Any
 
@@ -14,9 +14,11 @@ from django.db import connection
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from memoryhub.domain.prompts import Prompt
+from memoryhub.domain import fleet
+from memoryhub.domain.fleet import BehindThread
+from memoryhub.domain.prompts import Prompt, parts_of
 from memoryhub.domain.spaces import get_setting
-from memoryhub.models import Agent, Delivery, File, PromptText, Space
+from memoryhub.models import Agent, Delivery, PromptText, Space
 
 REPEAT_AFTER = 60.0  # seconds between two notes of the same bytes for the same agent and thread
 
@@ -73,7 +75,7 @@ def record(space_id: int, agent_id: int, thread: str, prompt: Prompt) -> None:
     values = {"space": space_id, "agent": agent_id, "thread": thread, "sha256": prompt.sha256}
     if age is None:
         values |= {"text": prompt.data, "tokens": prompt.tokens, "dialect": prompt.dialect, "revisions": revisions}
-        values["parts"] = json.dumps([[part.kind, part.label, part.start, part.end] for part in prompt.parts])
+        values["parts"] = json.dumps(parts_of(prompt))
     with connection.cursor() as cursor:
         cursor.execute(FIRST if age is None else AGAIN, values)
     noted.note(key)
@@ -96,35 +98,20 @@ def delivered_at(agent: Agent, sha256: str) -> Delivery | None:
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """What one thread of an agent runs on, and where memory has moved on since."""
+    """What one thread of an agent runs on; `behind` names the file whose newest revision it has not got."""
 
     thread_id: str
     delivery: Delivery
-    behind: tuple[tuple[str, int, int], ...]  # path, the revision it has, the newest
-
-    @property
-    def is_behind(self) -> bool:
-        return bool(self.behind)
+    behind: BehindThread | None
 
 
-def threads_of(agent: Agent, *, since: datetime | None = None, limit: int = 50) -> list[Thread]:
-    """The threads of this agent, latest first, each with the files whose newer revisions it has not got."""
-    since = since or timezone.now() - timedelta(days=7)
+def threads_of(space: Space, agent: Agent, *, limit: int = 50) -> list[Thread]:
+    """The threads of the last days, latest first, each with what it got last."""
     newest: dict[str, Delivery] = {}
-    for delivery in of_agent(agent).filter(last_at__gte=since)[: limit * 10]:
+    for delivery in of_agent(agent).filter(last_at__gte=timezone.now() - fleet.THREAD_LIVES)[: limit * 10]:
         newest.setdefault(delivery.thread_id, delivery)
-    latest = list(newest.values())[:limit]
-    now = newest_revisions(agent.space_id, {path for one in latest for path in one.revisions})
-    return [Thread(one.thread_id, one, older_than(one.revisions, now)) for one in latest]
-
-
-def newest_revisions(space_id: int, paths: set[str]) -> dict[str, int]:
-    files = File.objects.within(space_id).filter(path__in=paths, thread_id="")
-    return dict(files.values_list("path", "revision"))
-
-
-def older_than(had: dict[str, int], now: dict[str, int]) -> tuple[tuple[str, int, int], ...]:
-    return tuple((path, had[path], now[path]) for path in sorted(had) if now.get(path, 0) > had[path])
+    behind = {one.thread_id: one for one in fleet.threads_behind(space, agent)}
+    return [Thread(thread, one, behind.get(thread)) for thread, one in list(newest.items())[:limit]]
 
 
 def expire(space: Space) -> int:

@@ -12,12 +12,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from importlib.util import find_spec
 from typing import Any
 
 from memoryhub import dialects
 from memoryhub.dialects import Dialect, Entry, Ingredients, Source
-from memoryhub.domain import hot, retrieval, templates
+from memoryhub.domain import files, hot, retrieval, templates
 from memoryhub.errors import HubError
 from memoryhub.models import Agent, AgentChange, SourceChange, Space
 from memoryhub.models import Source as SourceRow
@@ -81,7 +80,8 @@ def now(space_id: int, agent_id: int, slug: str, dialect: Dialect, *, thread: st
     """What stands in this agent's prompt at this moment; sources that changed on disk are taken in first."""
     rows = read_now(space_id, agent_id, slug, dialect, thread)
     disk = on_disk(rows)
-    if not still(disk) and take_in(space_id, [row[1] for row in rows if row[2] == "filesystem"], thread):
+    if not still(disk):
+        take_in(space_id, [row[1] for row in rows if row[2] == "filesystem"], thread)
         rows = read_now(space_id, agent_id, slug, dialect, thread)
         disk = on_disk(rows)
     return Gathered(from_rows(rows), disk, any(row[2] == "thread" for row in rows))
@@ -183,14 +183,9 @@ def why_unreadable(directory: str, prefix: str, path: str) -> str:
     return "" if os.access(directory + relative, os.R_OK) else "permission_denied"
 
 
-def take_in(space_id: int, listed: list[str], thread: str) -> bool:
-    """Brings changes on disk in as revisions; says whether there was anything that could be taken in."""
-    if find_spec("memoryhub.domain.files") is None:
-        return False
-    from memoryhub.domain import files
-
+def take_in(space_id: int, listed: list[str], thread: str) -> None:
+    """Brings changes on disk in as revisions, so that nothing a prompt shows is without one."""
     files.published_many(Space.objects.get(pk=space_id), listed, thread_id=thread)
-    return True
 
 
 # A past moment

@@ -85,7 +85,7 @@ shelf = Shelf()
 def enter(secret: str, address: str | None, *, hot: bool) -> AtTheDoor | None:
     """The agent that this token stands for; None for whoever needs a closer look (a person, or a refusal)."""
     digest = people.digest_of(secret)
-    rows = hot_sql.rows(DOOR, {"digest": digest, "hot": hot, "scope": Scope.PROMPT.value})
+    rows = hot_sql.rows(DOOR, {"digest": digest, "hot": hot, "scope": str(Scope.PROMPT)})
     if not rows or not hmac.compare_digest(rows[0][1], digest):
         return None
     token_id, _, fresh, used_from, space_id, revision, agent_id, slug, dialect, reported, marks = rows[0]

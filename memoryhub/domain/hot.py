@@ -33,7 +33,7 @@ def fetched(sql: str, params: Sequence[Any] | Mapping[str, Any]) -> list[tuple[A
         return cursor.fetchall() if cursor.description else []
 
 
-def row(sql: str, params: Sequence[Any] = ()) -> tuple[Any, ...]:
+def row(sql: str, params: Sequence[Any] | Mapping[str, Any] = ()) -> tuple[Any, ...]:
     found = rows(sql, params)
     if not found:
         raise Unavailable("The database gave no answer; nothing was changed, try again.")

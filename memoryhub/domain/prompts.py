@@ -274,6 +274,11 @@ def first_change(before: bytes, after: bytes) -> int | None:
     return low
 
 
+def parts_of(prompt: Prompt) -> list[dict[str, Any]]:
+    """The parts as the API tells them and the ledger keeps them."""
+    return [{"kind": part.kind, "label": part.label, "start": part.start, "end": part.end} for part in prompt.parts]
+
+
 def as_json(prompt: Prompt) -> dict[str, Any]:
     """The prompt as the API tells it."""
     return {
@@ -286,9 +291,7 @@ def as_json(prompt: Prompt) -> dict[str, Any]:
         "bytes": prompt.bytes,
         "tokens_estimate": prompt.tokens,
         "sources": list(prompt.sources),
-        "parts": [
-            {"kind": part.kind, "label": part.label, "start": part.start, "end": part.end} for part in prompt.parts
-        ],
+        "parts": parts_of(prompt),
         "warnings": [{"code": one.code, "path": one.path, "message": one.message} for one in prompt.warnings],
         "pending": list(prompt.pending),
     }

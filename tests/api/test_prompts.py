@@ -253,8 +253,9 @@ def test_every_distinct_delivery_is_kept_once_per_thread(ask, space, counter):
     spaces.touch(space)
     ask(thread="t-1", dialect="plain")
     assert Delivery.objects.filter(thread_id="t-1").count() == 2
-    threads = {one.thread_id: one.behind for one in deliveries.threads_of(counter)}
-    assert threads == {"t-1": (), "t-2": ((AGENTS, 1, 2),)}
+    threads = {one.thread_id: one.behind for one in deliveries.threads_of(space, counter)}
+    assert threads["t-1"] is None
+    assert (threads["t-2"].path, threads["t-2"].has, threads["t-2"].now) == (AGENTS, 1, 2)
 
 
 def test_repeats_count_once_a_minute_and_304s_as_well(ask, monkeypatch):
