@@ -1,0 +1,384 @@
+"""A space is a wall. Walks every address and every API call by itself: as a stranger, as somebody from elsewhere, in
+each role, and as an agent of another space; a new address is covered without a new test.
+
+`here` is the caller's space; `there` is another one with a planted row in every table (see `tests/planting.py`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver
+from django.urls.resolvers import RoutePattern
+
+from memoryhub.api.v1 import api
+from memoryhub.domain import agents, people, spaces, tokens
+from memoryhub.domain.access import HUB, may
+from memoryhub.models import Role, Space
+from tests.planting import CANARY, PATH, PK, SHA, WORD, fingerprint, plant
+
+pytestmark = pytest.mark.django_db
+TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
+FIELDS = sorted(
+    {name for file in TEMPLATES.rglob("*.html") for name in re.findall(r'\sname="([a-z_]\w*)"', file.read_text())}
+    - {"csrfmiddlewaretoken", "next"}
+)
+
+
+@dataclass
+class Address:
+    name: str
+    route: str
+    view: Callable[..., Any]
+    arguments: dict[str, str]  # name: converter
+
+    @property
+    def needs(self) -> str:
+        return getattr(self.view, "needs", "")
+
+    @property
+    def in_space(self) -> bool:
+        return "space" in self.arguments
+
+    def at(self, space: str) -> str:
+        """The address with its arguments filled in with identifiers that exist in the other space only."""
+        values = {"int": str(PK), "path": PATH.lstrip("/")}
+        filled = self.route
+        for name, converter in self.arguments.items():
+            value = space if name == "space" else values.get(converter, WORD)
+            filled = re.sub(rf"<(\w+:)?{name}>", quote(value), filled)
+        return "/" + filled
+
+
+def addresses(resolver: URLResolver | None = None, prefix: str = "") -> Iterator[Address]:
+    for entry in (resolver or get_resolver()).url_patterns:
+        route = prefix + (entry.pattern._route if isinstance(entry.pattern, RoutePattern) else "")
+        if isinstance(entry, URLResolver):
+            if entry.namespace != "api":
+                yield from addresses(entry, route)
+        elif isinstance(entry, URLPattern) and not route.startswith("api/") and isinstance(entry.pattern, RoutePattern):
+            found = re.findall(r"<(?:(\w+):)?(\w+)>", route)
+            yield Address(entry.name or route, route, entry.callback, {name: kind or "str" for kind, name in found})
+
+
+ALL = list(addresses())
+IN_SPACE = [address for address in ALL if address.in_space]
+NAMES = [address.name for address in ALL]
+
+
+@pytest.fixture
+def here() -> Space:
+    return spaces.create(HUB, "here")
+
+
+@pytest.fixture
+def there() -> Space:
+    other = spaces.create(HUB, "there", CANARY)
+    stranger = people.create(HUB, CANARY)
+    plant(other, stranger)
+    return other
+
+
+@pytest.fixture
+def person(here: Space) -> Callable[[str], Any]:
+    """Somebody signed in with this role `here`; without a role, a member of nothing."""
+
+    def make(role: str, **options: Any) -> Client:
+        somebody = people.create(HUB, f"a-{role or 'nobody'}")
+        if role:
+            spaces.add_member(here, HUB, somebody, role)
+        client = Client(**options)
+        client.force_login(somebody)
+        client.person = somebody
+        return client
+
+    return make
+
+
+def read(answer: Any) -> str:
+    content = b"".join(answer.streaming_content) if answer.streaming else answer.content
+    return content.decode("utf-8", "replace") + str(answer.headers)
+
+
+def test_every_view_has_a_door():
+    without = [address.name for address in ALL if not address.needs]
+    assert not without, f"views without a door (web/doors.py): {without}"
+    known = {"nothing", "signed in", "read", "edit", "decide", "promote", "manage"}
+    assert {address.needs for address in ALL} <= known
+    for address in IN_SPACE:
+        assert address.needs not in ("nothing", "signed in"), f"{address.name} lets strangers into a space"
+    assert len(IN_SPACE) > 0
+
+
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_a_stranger_is_led_to_sign_in(client, here, there, method):
+    before = fingerprint(there)
+    for address in ALL:
+        if address.needs == "nothing":
+            continue
+        for space in ("there", "no-such-space"):
+            where = address.at(space)
+            answer = getattr(client, method)(where)
+            assert answer.status_code == 302, f"{method} {where}: {answer.status_code}"
+            wanted = quote(where, safe="") if method == "get" else "%2F"
+            assert answer["Location"] == f"/login/?next={wanted}", where
+    assert fingerprint(there) == before
+
+
+def test_a_stranger_gets_nothing_from_open_pages(client, there):
+    for address in ALL:
+        if address.needs == "nothing":
+            assert CANARY not in read(client.get(address.at("there"))), address.name
+
+
+@pytest.mark.parametrize("method", ["get", "post", "put", "delete", "head"])
+def test_for_somebody_from_elsewhere_a_space_does_not_exist(person, there, method):
+    outsider, before = person("owner"), fingerprint(there)
+    for address in IN_SPACE:
+        answer = getattr(outsider, method)(address.at("there"))
+        nowhere = getattr(outsider, method)(address.at("no-such-space"))
+        assert (answer.status_code, nowhere.status_code) == (404, 404), f"{method} {address.at('there')}"
+        assert CANARY not in read(answer)
+    assert fingerprint(there) == before
+
+
+@pytest.mark.parametrize("role", [role for role in Role.values if role != Role.OWNER])
+def test_a_role_gets_in_exactly_where_its_door_allows(person, here, there, role):
+    client = person(role)
+    for address in IN_SPACE:
+        for method in ("get", "post"):
+            status = getattr(client, method)(address.at("here")).status_code
+            if may(role, address.needs):
+                assert status not in (302, 401) or method == "post" or address.name, address.name
+                assert status < 500, f"{role} {method} {address.at('here')}: {status}"
+                if method == "get":
+                    assert status != 403, f"{role} may {address.needs}, but get {address.at('here')} refuses"
+            else:
+                assert status == 403, f"{role} {method} {address.at('here')}: {status}"
+
+
+def test_nothing_of_another_space_is_reached_by_its_identifiers(person, here, there):
+    """The owner of one space asks for, and changes, the things of another under their own space's address."""
+    owner, before = person("owner"), fingerprint(there)
+    searches = dict.fromkeys(("q", "query", "path", "agent", "who", "thread", "prefix", "record", "entry"), WORD)
+    for address in ALL:
+        if address.name in ("login.leave", "spaces.load_demo"):
+            continue
+        where = address.at("here")
+        for query in ({}, searches, dict.fromkeys(searches, PK), dict.fromkeys(searches, PATH)):
+            answer = owner.get(where, query)
+            assert answer.status_code < 500, f"{where}?{query}: {answer.status_code}"
+            assert CANARY not in read(answer), f"{where}?{query} shows something of the other space"
+    for address in ALL:
+        for value in (WORD, str(PK), PATH):
+            owner.force_login(owner.person)
+            data = {name: value for name in FIELDS if name not in ("password", "username")}
+            answer = owner.post(address.at("here"), data)
+            assert answer.status_code < 500, f"post {address.at('here')}: {answer.status_code}"
+            assert CANARY not in read(answer), f"post {address.at('here')} shows something of the other space"
+    assert fingerprint(there) == before
+
+
+def test_every_form_is_refused_without_its_csrf_token(person, here):
+    client = person("owner", enforce_csrf_checks=True)
+    for address in ALL:
+        answer = client.post(address.at("here"), {"name": "x"})
+        assert answer.status_code == 403, f"{address.at('here')}: {answer.status_code}"
+        assert "reload the page" in read(answer), address.name
+
+
+def test_csrf_is_only_waived_for_the_api():
+    for address in ALL:
+        view = address.view
+        while view is not None:
+            assert not getattr(view, "csrf_exempt", False), address.name
+            view = getattr(view, "__wrapped__", None)
+
+
+# ---- the API ----
+
+
+@dataclass
+class Call:
+    method: str
+    path: str
+    document: dict[str, Any]
+
+    def __str__(self) -> str:
+        return f"{self.method.upper()} {self.path}"
+
+
+SCHEMA = json.loads(json.dumps(api.get_openapi_schema()))
+CALLS = [
+    Call(method, path, document) for path, methods in SCHEMA["paths"].items() for method, document in methods.items()
+]
+# What a string of a call means, by its name; everything else gets the word.
+STRINGS = {
+    "path": PATH, "from": PATH, "to": f"/{WORD}/other.md", "paths": [PATH], "prefix": f"/{WORD}/", "seen": SHA,
+    "pattern": WORD, "node_kind": "agent", "scope": "group", "encoding": "utf-8", "at": "", "dialect": "",
+    "threshold": "", "cursor": "", "layers": "", "state": "", "metadata": {},
+}  # fmt: skip
+
+
+def value_for(name: str, schema: dict[str, Any]) -> Any:
+    """A value for one argument: whatever it identifies exists in the other space only."""
+    schema = resolved(schema)
+    kinds = {kind.get("type") for kind in schema.get("anyOf", [schema])}
+    if name in STRINGS:
+        return STRINGS[name]
+    if "enum" in schema:
+        return schema["enum"][0]
+    if kinds & {"integer", "number"}:
+        return 10 if name in ("limit", "hot", "cold", "max_chars") else PK
+    if "boolean" in kinds:
+        return False
+    if "array" in kinds:
+        return [value_for(name, schema.get("items", {"type": "string"}))]
+    if "object" in kinds:
+        return body_of(schema)
+    return WORD
+
+
+def resolved(schema: dict[str, Any]) -> dict[str, Any]:
+    if "$ref" in schema:
+        return SCHEMA["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    return schema
+
+
+def body_of(schema: dict[str, Any]) -> dict[str, Any]:
+    return {name: value_for(name, part) for name, part in resolved(schema).get("properties", {}).items()}
+
+
+def send(client: Client, call: Call, secret: str = "", accept: str = "application/json", **changes: Any) -> Any:
+    parameters = {"path": {}, "query": {}, "header": {}}
+    for parameter in call.document.get("parameters", []):
+        parameters[parameter["in"]][parameter["name"]] = value_for(parameter["name"], parameter["schema"])
+    path = call.path
+    for name, value in parameters["path"].items():
+        path = path.replace("{" + name + "}", quote(str(value).lstrip("/")))
+    query = {name: value for name, value in parameters["query"].items() if value != ""}
+    if query:
+        path += "?" + "&".join(f"{name}={quote(str(value))}" for name, value in query.items())
+    content = call.document.get("requestBody", {}).get("content", {})
+    data = body_of(content["application/json"]["schema"]) if "application/json" in content else None
+    headers = {"Accept": accept, **({"Authorization": f"Bearer {secret}"} if secret else {})}
+    extra = {"data": data, "content_type": "application/json"} if data is not None else {}
+    return getattr(client, call.method)(path, headers=headers, **extra)
+
+
+@pytest.fixture
+def secret_of(here: Space) -> Callable[[str], str]:
+    """A token for `here`: of an agent, or of a person in this role."""
+
+    def make(kind: str) -> str:
+        if kind == "agent":
+            return tokens.create(here, HUB, agent=agents.create(here, HUB, "Forge"))[1]
+        somebody = people.create(HUB, f"a-{kind}")
+        spaces.add_member(here, HUB, somebody, kind)
+        return tokens.create(here, HUB, person=somebody)[1]
+
+    return make
+
+
+@pytest.mark.parametrize("call", CALLS, ids=str)
+def test_without_a_token_no_call_answers(client, there, call):
+    for secret in ("", "mh_forge_nothing", SHA):
+        answer = send(client, call, secret)
+        assert answer.status_code == 401, f"{call}: {answer.status_code}"
+        assert answer.json()["error"]["code"] == "unauthenticated"
+
+
+def test_a_session_does_not_open_the_api(person, there):
+    """Only tokens do: a browser's cookie would bring every cross-site trick along."""
+    owner = person("owner")
+    for call in CALLS:
+        assert send(owner, call).status_code == 401, str(call)
+
+
+@pytest.mark.parametrize("kind", ["agent", "owner"])
+def test_no_call_reaches_another_space(client, here, there, secret_of, kind):
+    secret, before = secret_of(kind), fingerprint(there)
+    for call in CALLS:
+        for accept in ("application/json", "text/plain"):
+            answer = send(client, call, secret, accept)
+            assert answer.status_code < 500, f"{call}: {read(answer)[:300]}"
+            assert CANARY not in read(answer), f"{call} shows something of the other space"
+    assert fingerprint(there) == before
+
+
+def operations() -> Iterator[tuple[str, str, Any]]:
+    for prefix, router in api._routers:
+        for path, view in router.path_operations.items():
+            for operation in view.operations:
+                for method in operation.methods:
+                    yield method.lower(), f"/api/v1{prefix}{path}", operation.view_func
+
+
+def marks() -> dict[tuple[str, str], tuple[str, str]]:
+    return {
+        (method, re.sub(r"\{\w+:(\w+)\}", r"{\1}", path)): (
+            getattr(view, "needs_scope", ""),
+            getattr(view, "needs_role", ""),
+        )
+        for method, path, view in operations()
+    }
+
+
+# What needs no scope: a token may always ask what it is; the prompt's plain view asks for its scope by itself.
+UNMARKED = {"/api/v1/me", "/api/v1/prompt"}
+
+
+def test_every_call_says_what_it_needs():
+    found = marks()
+    for call in CALLS:
+        if call.path not in UNMARKED:
+            assert found[(call.method, call.path)][0], f"{call} has no mark (api/ground.py: needs, people_only)"
+
+
+@pytest.mark.parametrize("call", CALLS, ids=str)
+def test_a_token_without_the_scope_is_refused(client, here, secret_of, call):
+    if call.path == "/api/v1/me":
+        return
+    agent = agents.create(here, HUB, "Forge")
+    _, secret = tokens.create(here, HUB, agent=agent, scopes=[])
+    answer = send(client, call, secret)
+    assert answer.status_code == 403, f"{call}: {answer.status_code}"
+    assert answer.json()["error"]["code"] in ("scope_missing", "people_only", "forbidden")
+
+
+@pytest.mark.parametrize("role", Role.values)
+def test_a_persons_token_does_what_its_role_allows(client, here, secret_of, role):
+    secret, found = secret_of(role), marks()
+    for call in CALLS:
+        _, needed = found.get((call.method, call.path), ("", ""))
+        status = send(client, call, secret).status_code
+        if needed and not may(role, needed):
+            assert status == 403, f"{role} {call}: {status}"
+
+
+def test_only_people_decide(client, here, secret_of):
+    secret, found = secret_of("agent"), marks()
+    for call in CALLS:
+        if found.get((call.method, call.path), ("", ""))[0] == "person" or re.search("approve|reject", call.path):
+            answer = send(client, call, secret)
+            assert (answer.status_code, answer.json()["error"]["code"]) == (403, "people_only"), str(call)
+
+
+def test_every_error_has_the_one_shape(client, here, secret_of):
+    secret = secret_of("agent")
+    for call in CALLS:
+        answer = send(client, call, secret)
+        if answer.status_code >= 400:
+            error = answer.json()["error"]
+            assert {"code", "message"} <= error.keys(), str(call)
+            assert str(answer.status_code) in call.document["responses"], (
+                f"{call}: {answer.status_code} is not in the document"
+            )
