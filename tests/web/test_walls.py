@@ -127,6 +127,8 @@ def test_a_stranger_is_led_to_sign_in(client, here, there, method):
         for space in ("there", "no-such-space"):
             where = address.at(space)
             answer = getattr(client, method)(where)
+            if method == "get" and answer.status_code == 405 and not address.in_space:
+                continue  # takes POST alone
             assert answer.status_code == 302, f"{method} {where}: {answer.status_code}"
             wanted = quote(where, safe="") if method == "get" else "%2F"
             assert answer["Location"] == f"/login/?next={wanted}", where
