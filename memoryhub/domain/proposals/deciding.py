@@ -1,0 +1,259 @@
+"""What people do with proposals: approve what they saw, whole, in part or with edits; reject with a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from memoryhub.domain import activity, diffs, files
+from memoryhub.domain.access import Actor, require
+from memoryhub.domain.lines import bytes_of, text_of
+from memoryhub.domain.proposals import looking, notices
+from memoryhub.domain.proposals.asking import already_decided, close, locked, outdate_children
+from memoryhub.domain.proposals.results import Result, result, sha_of
+from memoryhub.errors import Conflict, Forbidden, HubError, Invalid, Stale
+from memoryhub.models import Proposal, Revision, Space
+
+State, Kind = Proposal.State, Proposal.Kind
+QUICK_REASONS = ("transient", "wrong", "duplicate", "secret", "belongs elsewhere", "too vague")
+
+
+class _Outdated(Exception):
+    """It no longer applies: the transaction ends, then the state is written down."""
+
+    def __init__(self, found: Result) -> None:
+        super().__init__(found.problem)
+        self.found = found
+
+
+def approve(
+    space: Space,
+    actor: Actor,
+    number: int,
+    *,
+    seen: str,
+    note: str = "",
+    content: bytes | None = None,
+    hunks: Iterable[int] | None = None,
+    base: str | None = None,
+) -> Proposal:
+    """Makes exactly what the reviewer saw the text; `content` instead, or only some `hunks` of what they saw."""
+    require(actor, "decide")
+    try:
+        with transaction.atomic():
+            proposal = _approve(space, actor, number, seen, note, content, hunks, base)
+    except _Outdated as outdated:
+        mark_outdated(space, number, outdated.found.problem)
+        raise _no_longer_applies(outdated.found) from None
+    if proposal.state == State.APPROVED:
+        mark_those_that_no_longer_apply(space, proposal.path)
+    return proposal
+
+
+def _approve(
+    space: Space, actor: Actor, number: int, seen: str, note: str, content: bytes | None, hunks: Iterable[int] | None,
+    base: str | None,
+) -> Proposal:  # fmt: skip
+    proposal = locked(space, number)
+    _check_open(proposal, content)
+    _check_person(proposal, actor)
+    found = result(proposal)
+    if found.waits_for:
+        raise Conflict(
+            f"It builds on proposal {found.waits_for}. Decide that one first.", code="stacked", stacked_on=found.waits_for
+        )  # fmt: skip
+    if found.problem and content is None:
+        raise _Outdated(found)
+    if seen.strip().lower() != found.seen or (base and base != found.before_sha256):
+        raise changed_since_seen(found)
+    after = _chosen(space, found, content, hunks)
+    with_edits = after != found.after
+    if _needs_another(proposal, actor, after, note):
+        return proposal
+    _apply(proposal, actor, found, after, with_edits)
+    proposal.with_edits = with_edits
+    close(proposal, State.APPROVED, actor, note)
+    _record(proposal, actor, "proposals.approve", "approved", _in_what_form(hunks, with_edits))
+    notices.tell(proposal, "proposal.approved")
+    return proposal
+
+
+def _in_what_form(hunks: Iterable[int] | None, with_edits: bool) -> str:
+    if not with_edits:
+        return ""
+    return "in part" if hunks is not None else "with edits"
+
+
+def _check_open(proposal: Proposal, content: bytes | None) -> None:
+    if proposal.state == State.OUTDATED and content is None:
+        raise Conflict(
+            f"Proposal {proposal.number} no longer applies: {proposal.note or 'the file moved on'} Resolve it by hand, or send it back.",
+            code="outdated",
+        )  # fmt: skip
+    if proposal.state not in (State.PENDING, State.OUTDATED):
+        raise already_decided(proposal)
+
+
+def _check_person(proposal: Proposal, actor: Actor) -> None:
+    """Only people decide, and nobody twice where two have to."""
+    if not actor.is_person and actor.kind != "hub":
+        raise Forbidden("Only people decide: an agent's token cannot approve or reject.", code="people_only")
+    if any(one["id"] == actor.id for one in proposal.approvals):
+        raise Conflict("You approved it already. It waits for a second person.", code="already_approved")
+
+
+def changed_since_seen(found: Result) -> Conflict:
+    return Conflict(
+        "This is not what you looked at any more: look at the new diff, then decide.",
+        code="changed_since_seen",
+        diff=found.diff,
+        result_sha256=found.sha256,
+    )
+
+
+def _no_longer_applies(found: Result) -> Conflict:
+    return Conflict(
+        f"It no longer applies: {found.problem}", code="changed_since_seen", diff="", result_sha256=None, state="outdated"
+    )  # fmt: skip
+
+
+def _chosen(space: Space, found: Result, content: bytes | None, hunks: Iterable[int] | None) -> bytes | None:
+    """The bytes that the decision is about."""
+    if content is not None:
+        if found.proposal.kind in (Kind.DELETE, Kind.MOVE):
+            raise Invalid("A deletion or a move has no text to edit.", code="invalid", field="content")
+        looking.check_text(space, text_of(content), before=found.before_text)
+        return content
+    if hunks is None:
+        return found.after
+    numbers = sorted(set(hunks))
+    most = len(diffs.compare(found.before_text, found.after_text).hunks)
+    if not numbers or not all(1 <= number <= most for number in numbers):
+        raise Invalid(
+            "Tick at least one of the changes you see, or reject the proposal.", code="invalid", field="hunks"
+        )
+    if len(numbers) == most:
+        return found.after
+    return bytes_of(diffs.take(found.before_text, found.after_text, numbers))
+
+
+def _needs_another(proposal: Proposal, actor: Actor, after: bytes | None, note: str) -> bool:
+    """Where two have to agree, the first yes is kept with the text it was given to; another text starts over."""
+    agreed = [one for one in proposal.approvals if one["sha256"] == sha_of(after)]
+    if len(agreed) + 1 >= proposal.reviewers:
+        return False
+    now = timezone.now()
+    mine = {"id": actor.id, "name": actor.name, "at": now.isoformat(), "sha256": sha_of(after), "note": note[:500]}
+    proposal.approvals, proposal.updated_at = [*agreed, mine], now
+    proposal.save(update_fields=["approvals", "updated_at"])
+    _record(proposal, actor, "proposals.approve", "approved", f"as the first of {proposal.reviewers}")
+    return True
+
+
+def _apply(proposal: Proposal, actor: Actor, found: Result, after: bytes | None, with_edits: bool) -> None:
+    """Makes it so: the words are the agent's, or the reviewer's where they changed them."""
+    if proposal.kind == Kind.PROMOTION:
+        _promote(proposal, actor, text_of(after or b""))
+        return
+    author = actor if with_edits else Actor("agent", proposal.agent_id, proposal.agent_name, agent=proposal.agent)
+    try:
+        revision = _change_file(proposal, author, found, after)
+    except Stale:
+        raise changed_since_seen(result(proposal)) from None
+    proposal.applied_revision = revision.number
+
+
+def _change_file(proposal: Proposal, author: Actor, found: Result, after: bytes | None) -> Revision:
+    space, path = proposal.space, proposal.path
+    common: dict[str, Any] = {
+        "reason": proposal.reason[:1000], "proposal": proposal.number, "thread_id": proposal.thread_id,
+    }  # fmt: skip
+    if proposal.kind == Kind.DELETE:
+        return files.delete(space, author, path, if_match=found.before_sha256, **common)
+    if proposal.kind == Kind.MOVE:
+        revision = files.move(space, author, path, proposal.change["to"], **common)
+        if revision.sha256 != found.sha256:
+            raise Stale("The file changed while it was moved.")
+        return revision
+    match = {"must_be_new": True} if found.before is None else {"if_match": found.before_sha256}
+    kind = "edit" if proposal.kind != Kind.WRITE else "write"
+    try:
+        return files.write(space, author, path, after or b"", kind=kind, **match, **common)
+    except Conflict as refusal:
+        raise (Stale(refusal.message) if refusal.code == "file_exists" else refusal) from None
+
+
+def _promote(proposal: Proposal, actor: Actor, content: str) -> None:
+    from memoryhub.domain import longterm
+
+    change = proposal.change
+    entry = longterm.store(
+        proposal.space, actor, content, scope=change.get("scope", "group"),
+        agent=proposal.agent if change.get("scope") == "agent" else None, record_id=change.get("record_id"),
+        session_id=change.get("session_id", ""), proposal=proposal.number, reason=proposal.reason,
+    )  # fmt: skip
+    proposal.entry_number = entry.number
+
+
+def _record(proposal: Proposal, actor: Actor, verb: str, says: str, adds: str = "") -> None:
+    where = f"to {proposal.path}" if proposal.path else "to long-term memory"
+    activity.record(
+        proposal.space, actor, verb, says, f"proposal {proposal.number}", url=f"proposals/{proposal.number}/",
+        adds=f"{where} by {proposal.agent_name}{', ' + adds if adds else ''}", path=proposal.path,
+        aside=proposal.note[:100], details={"proposal": proposal.number},
+    )  # fmt: skip
+
+
+@transaction.atomic
+def reject(space: Space, actor: Actor, number: int, *, note: str, again: bool = False) -> Proposal:
+    """Says no with a reason that the agent reads; `again` asks it to try another way."""
+    require(actor, "decide")
+    if not note.strip():
+        raise Invalid("Say why: the agent reads it and learns from it.", code="invalid", field="note")
+    proposal = locked(space, number)
+    if proposal.state not in (State.PENDING, State.OUTDATED):
+        raise already_decided(proposal)
+    if not actor.is_person and actor.kind != "hub":
+        raise Forbidden("Only people decide: an agent's token cannot approve or reject.", code="people_only")
+    close(proposal, State.REJECTED, actor, f"Please try again: {note.strip()}" if again else note.strip())
+    _record(proposal, actor, "proposals.reject", "rejected")
+    outdate_children(proposal)
+    notices.tell(proposal, "proposal.rejected")
+    return proposal
+
+
+# ---- keeping states true
+
+
+@transaction.atomic
+def mark_outdated(space: Space, number: int, why: str) -> None:
+    """Writes down that a waiting proposal no longer applies."""
+    proposal = locked(space, number)
+    if proposal.state == State.PENDING:
+        proposal.state, proposal.note, proposal.updated_at = State.OUTDATED, why[:2000], timezone.now()
+        proposal.save(update_fields=["state", "note", "updated_at"])
+        notices.tell(proposal, "proposal.outdated")
+
+
+def mark_those_that_no_longer_apply(space: Space, path: str) -> int:
+    """After a file changed: its waiting proposals that have nothing to hold on to. Others' locks are left alone."""
+    if not path:
+        return 0
+    count = 0
+    waiting = Proposal.objects.within(space).filter(path=path, state=State.PENDING).order_by("number")
+    for proposal in waiting.select_related("space", "agent")[:200]:
+        count += _mark_one(proposal)
+    return count
+
+
+def _mark_one(proposal: Proposal) -> bool:
+    try:
+        found = result(proposal)
+    except HubError:
+        return False
+    if found.problem:
+        mark_outdated(proposal.space, proposal.number, found.problem)
+    return bool(found.problem)

@@ -1,0 +1,187 @@
+"""Webhooks: who is told of proposals and decisions; signed notices, sent by a job, tried again with growing pauses, logged."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+import json
+import secrets
+import socket
+import time
+from datetime import timedelta
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from memoryhub.domain import activity, jobs
+from memoryhub.domain.access import Actor, require
+from memoryhub.errors import HubError, Invalid, NotFound, Unavailable
+from memoryhub.models import Job, Space, Webhook, WebhookNotice
+
+EVENTS = (
+    "proposal.created", "proposal.approved", "proposal.rejected", "proposal.withdrawn", "proposal.outdated",
+    "proposal.expired", "proposal.commented", "proposal.undone", "proposal.reopened",
+)  # fmt: skip
+SECONDS = 10
+KEEP = timedelta(days=30)
+
+
+def of_space(space: Space) -> QuerySet[Webhook]:
+    return Webhook.objects.within(space).order_by("pk")
+
+
+def get(space: Space, pk: int) -> Webhook:
+    found = Webhook.objects.within(space).filter(pk=pk).first()
+    if found is None:
+        raise NotFound("There is no such webhook in this space.")
+    return found
+
+
+@transaction.atomic
+def add(space: Space, actor: Actor, url: str, *, shape: str = "hub", events: list[str] | None = None) -> Webhook:
+    """Tells an address of what happens to proposals; its secret signs every notice."""
+    require(actor, "manage")
+    parts = urlsplit(url.strip())
+    if parts.scheme not in ("http", "https") or not parts.hostname or len(url) > 500:
+        raise Invalid("Give a whole address that begins with https:// or http://.", field="url")
+    if shape not in ("hub", "slack"):
+        raise Invalid("A notice has the shape hub or slack.", field="shape")
+    wanted = [event for event in EVENTS if events is None or event in events]
+    if not wanted:
+        raise Invalid("Choose at least one event.", field="events")
+    made = Webhook.objects.create(
+        space=space, url=url.strip(), shape=shape, events=wanted, secret=secrets.token_urlsafe(32)
+    )
+    activity.record(space, actor, "webhooks.add", "added a webhook to", parts.hostname, url="settings/webhooks/")
+    return made
+
+
+@transaction.atomic
+def remove(space: Space, actor: Actor, pk: int) -> None:
+    """Stops telling an address, and forgets its log."""
+    require(actor, "manage")
+    hook = get(space, pk)
+    host = urlsplit(hook.url).hostname or ""
+    activity.record(space, actor, "webhooks.remove", "took away the webhook to", host, url="settings/webhooks/")
+    hook.delete()
+
+
+@transaction.atomic
+def switch(space: Space, actor: Actor, pk: int, on: bool) -> Webhook:
+    """Pauses a webhook or lets it go on."""
+    require(actor, "manage")
+    hook = get(space, pk)
+    hook.is_on = on
+    hook.save(update_fields=["is_on"])
+    activity.record(
+        space, actor, "webhooks.switch", "let go on" if on else "paused", "a webhook", url="settings/webhooks/"
+    )
+    return hook
+
+
+@transaction.atomic
+def ping(space: Space, actor: Actor, pk: int) -> WebhookNotice:
+    """Sends a trial notice to one webhook."""
+    require(actor, "manage")
+    hook = get(space, pk)
+    return _enqueue(hook, "ping", {"space": space.slug, "by": actor.name}, f"A trial notice of {space.name}")
+
+
+@transaction.atomic
+def send_again(space: Space, actor: Actor, notice_pk: int) -> WebhookNotice:
+    """Tries a notice of the log once more."""
+    require(actor, "manage")
+    notice = WebhookNotice.objects.within(space).select_related("webhook").filter(pk=notice_pk).first()
+    if notice is None:
+        raise NotFound("There is no such notice in this space.")
+    jobs.enqueue("webhooks.send", {"notice": notice.pk}, space=space, asked_by=actor.name)
+    return notice
+
+
+def note(space: Space, event: str, body: dict[str, Any], *, says: str) -> None:
+    """Puts the event on the list of every webhook that wants it, in the caller's transaction."""
+    for hook in Webhook.objects.within(space).filter(is_on=True):
+        if event in hook.events:
+            _enqueue(hook, event, body, says)
+
+
+def _enqueue(hook: Webhook, event: str, body: dict[str, Any], says: str) -> WebhookNotice:
+    shaped: dict[str, Any] = {"event": event, "at": timezone.now().isoformat(), "says": says, **body}
+    if hook.shape == "slack":
+        shaped = {"text": says, "blocks": _slack(says, body)}
+    notice = WebhookNotice.objects.create(space_id=hook.space_id, webhook=hook, event=event, body=shaped)
+    jobs.enqueue("webhooks.send", {"notice": notice.pk}, space=hook.space)
+    return notice
+
+
+def _slack(says: str, body: dict[str, Any]) -> list[dict[str, Any]]:
+    """Blocks as chat programs of that family draw them."""
+    told = [f"*{says}*", *(f"> {body[key]}" for key in ("reason", "note") if body.get(key))]
+    return [{"type": "section", "text": {"type": "mrkdwn", "text": "\n".join(told)[:2900]}}]
+
+
+def signature(secret: str, stamp: str, body: bytes) -> str:
+    """What the receiver computes as well: HMAC-SHA256 over the time stamp, a dot and the body."""
+    return "sha256=" + hmac.new(secret.encode(), stamp.encode() + b"." + body, hashlib.sha256).hexdigest()
+
+
+@jobs.job("webhooks.send")
+def send(job: Job, progress: jobs.Progress) -> dict[str, Any]:
+    """Sends one notice; an address that does not answer is tried again by the job's own back-off."""
+    notice = WebhookNotice.objects.select_related("webhook").filter(pk=job.payload["notice"]).first()
+    if notice is None or not notice.webhook.is_on or notice.delivered_at:
+        return {}
+    try:
+        status = _post(notice)
+    except (httpx.HTTPError, OSError, HubError) as error:
+        _log(notice, None, f"{type(error).__name__}: {error}")
+        raise Unavailable(f"{urlsplit(notice.webhook.url).hostname} did not answer") from error
+    _log(notice, status, "" if 200 <= status < 300 else f"answered {status}")
+    if not 200 <= status < 300:
+        raise Unavailable(f"{urlsplit(notice.webhook.url).hostname} answered {status}")
+    return {"status": status}
+
+
+def _post(notice: WebhookNotice) -> int:
+    hook = notice.webhook
+    refuse_own_network(hook.url)
+    body = json.dumps(notice.body, ensure_ascii=False).encode()
+    stamp = str(int(time.time()))
+    headers = {
+        "Content-Type": "application/json", "User-Agent": "memoryhub", "X-Memoryhub-Event": notice.event,
+        "X-Memoryhub-Notice": str(notice.pk), "X-Memoryhub-Timestamp": stamp,
+        "X-Memoryhub-Signature": signature(hook.secret, stamp, body),
+    }  # fmt: skip
+    answer = httpx.post(
+        hook.url, content=body, headers=headers, timeout=SECONDS, follow_redirects=False, trust_env=False
+    )
+    return answer.status_code
+
+
+def refuse_own_network(url: str) -> None:
+    """The services that machines of a cloud ask for their own credentials are nobody's webhook."""
+    host = urlsplit(url).hostname or ""
+    for *_, address in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM):
+        if ipaddress.ip_address(str(address[0]).split("%")[0]).is_link_local:
+            raise Invalid(f"{host} is an address of this machine's own network services.", code="invalid_url")
+
+
+def _log(notice: WebhookNotice, status: int | None, error: str) -> None:
+    notice.tries, notice.status, notice.error = notice.tries + 1, status, error[:300]
+    notice.delivered_at = timezone.now() if not error else None
+    notice.save(update_fields=["tries", "status", "error", "delivered_at"])
+
+
+def log_of(hook: Webhook) -> QuerySet[WebhookNotice]:
+    return WebhookNotice.objects.within(hook.space_id).filter(webhook=hook).order_by("-pk")
+
+
+@jobs.periodic("webhooks.forget", every=timedelta(hours=12))
+def forget_old() -> None:
+    """The log goes back thirty days."""
+    WebhookNotice.objects.filter(created_at__lt=timezone.now() - KEEP).delete()

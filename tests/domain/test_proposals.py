@@ -1,0 +1,372 @@
+"""Proposals: asked by agents, seen and decided by people."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+
+from memoryhub.domain import agents, files, mounts, people, proposals, spaces
+from memoryhub.domain.access import HUB, Actor
+from memoryhub.errors import Conflict, Forbidden, Invalid, NotFound
+from memoryhub.models import ActivityLine, Agent, Proposal, Space
+from tests.fixtures.secret_texts import made
+
+pytestmark = pytest.mark.django_db
+PATH = "/memories/AGENTS.md"
+TEXT = "# Rules\n\n## Testing\n\n- Run the tests with `pytest -q`.\n\n## Deploying\n\n- Staging deploys from main.\n"
+
+
+def sha(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@pytest.fixture
+def space() -> Space:
+    space = spaces.create(HUB, "books")
+    mounts.add(space, HUB, "/memories/", store="database", policy="review")
+    return space
+
+
+@pytest.fixture
+def forge(space: Space) -> Agent:
+    return agents.create(space, HUB, "forge")
+
+
+@pytest.fixture
+def rk(space: Space) -> Actor:
+    return member(space, "rk", "reviewer")
+
+
+def member(space: Space, name: str, role: str) -> Actor:
+    person = people.create(HUB, name)
+    spaces.add_member(space, HUB, person, role)
+    return Actor.of_person(person, role)
+
+
+@pytest.fixture
+def file(space: Space) -> None:
+    files.write(space, HUB, PATH, TEXT.encode())
+
+
+def edit(space: Space, agent: Agent, old: str, new: str, **more: object) -> Proposal:
+    change = {"old_string": old, "new_string": new, "replace_all": False}
+    return proposals.propose(space, agent, kind="edit", path=PATH, change=change, **more)  # type: ignore[arg-type]
+
+
+def write(space: Space, agent: Agent, text: str, path: str = PATH) -> Proposal:
+    return proposals.propose(space, agent, kind="write", path=path, content=text.encode())
+
+
+def text_at(space: Space, path: str = PATH) -> str:
+    return files.read(space, path).content.decode()
+
+
+def approve(space: Space, actor: Actor, proposal: Proposal, **more: object) -> Proposal:
+    seen = proposals.result(proposals.get(space, proposal.number)).seen
+    return proposals.approve(space, actor, proposal.number, seen=seen, **more)  # type: ignore[arg-type]
+
+
+# ---- asking
+
+
+def test_an_edit_waits_and_changes_nothing_until_a_person_approves(space, forge, rk, file) -> None:
+    asked = edit(space, forge, "pytest -q", "make test-fast", reason="rk asked for it", thread_id="t-1")
+    assert (asked.number, asked.state, asked.base_revision) == (1, "pending", 1)
+    assert text_at(space) == TEXT
+    after = TEXT.replace("pytest -q", "make test-fast")
+    assert proposals.result(asked).sha256 == sha(after)
+    done = proposals.approve(space, rk, 1, seen=sha(after), note="fine")
+    assert (done.state, done.applied_revision, done.decided_by_name, done.note) == ("approved", 2, "rk", "fine")
+    assert text_at(space) == after
+    told = ActivityLine.objects.filter(verb__startswith="proposals").order_by("id")
+    assert list(told.values_list("verb", flat=True)) == ["proposals.propose", "proposals.approve"]
+
+
+def test_the_same_wish_again_is_the_same_proposal_while_it_waits(space, forge, rk, file) -> None:
+    first = edit(space, forge, "pytest -q", "make test-fast")
+    assert edit(space, forge, "pytest -q", "make test-fast", thread_id="another").number == first.number
+    proposals.reject(space, rk, first.number, note="wrong")
+    assert edit(space, forge, "pytest -q", "make test-fast").number == first.number + 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code"),
+    [("absent", "x", "string_not_found"), ("s", "x", "string_not_unique"), ("pytest -q", "pytest -q", "no_change")],
+)
+def test_an_edit_is_checked_before_it_becomes_a_proposal(space, forge, file, old, new, code) -> None:
+    with pytest.raises(Invalid) as refusal:
+        edit(space, forge, old, new)
+    assert refusal.value.code == code
+    assert Proposal.objects.count() == 0
+
+
+def test_an_edit_of_a_missing_file_is_refused(space, forge) -> None:
+    with pytest.raises(NotFound) as refusal:
+        edit(space, forge, "a", "b")
+    assert refusal.value.code == "file_not_found"
+
+
+def test_an_edit_that_builds_on_ones_own_pending_one_is_stacked_on_it(space, forge, rk, file) -> None:
+    first = edit(space, forge, "pytest -q", "make test-fast")
+    second = edit(space, forge, "make test-fast", "make test-fast before every push")
+    assert second.stacked_on == first.number
+    with pytest.raises(Conflict) as refusal:
+        approve(space, rk, second)
+    assert refusal.value.code == "stacked"
+    approve(space, rk, first)
+    approve(space, rk, second)
+    assert "make test-fast before every push" in text_at(space)
+
+
+def test_rejecting_the_one_below_leaves_the_one_above_outdated(space, forge, rk, file) -> None:
+    first = edit(space, forge, "pytest -q", "make test-fast")
+    second = edit(space, forge, "make test-fast", "make check")
+    third = edit(space, forge, "make check", "make all")
+    proposals.reject(space, rk, first.number, note="wrong")
+    assert [proposals.get(space, one.number).state for one in (second, third)] == ["outdated", "outdated"]
+
+
+def test_a_secret_is_refused_and_stored_nowhere(space, forge, file) -> None:
+    key = "gh" + "p_" + made(36)
+    with pytest.raises(Invalid) as refusal:
+        write(space, forge, TEXT + f"- token {key}\n")
+    assert refusal.value.code == "secret_found"
+    assert refusal.value.details["kind"] == "GitHub token"
+    assert refusal.value.details["line"] == 10
+    assert key not in str(refusal.value.as_json())
+    assert not Proposal.objects.exists()
+    asked = edit(space, forge, "pytest -q", "make test-fast", reason=f"the token is {key}")
+    assert key not in asked.reason
+
+
+def test_a_protected_region_is_out_of_bounds_for_agents(space, forge, rk) -> None:
+    files.write(space, rk, PATH, b"a\n<!-- protected -->\n- rule\n<!-- /protected -->\nb\n")
+    with pytest.raises(Forbidden) as refusal:
+        edit(space, forge, "- rule", "- another")
+    assert refusal.value.code == "protected_region"
+    assert edit(space, forge, "b\n", "c\n").state == "pending"
+
+
+def test_findings_and_risk_are_of_what_is_added(space, forge, file) -> None:
+    quiet = edit(space, forge, "pytest -q", "make test-fast")
+    hidden = edit(space, forge, "from main.", "from ma\u200bin.")
+    assert (quiet.risk, quiet.findings) == (0, [])
+    assert [(one["code"], one["line"]) for one in hidden.findings] == [("hidden", 9)]
+    assert hidden.risk == 2
+
+
+def test_throwing_most_of_a_text_away_is_risky(space, forge, rk) -> None:
+    files.write(space, rk, PATH, b"- a line of knowledge\n" * 100)
+    assert write(space, forge, "- all new\n").risk == 2
+
+
+# ---- deciding
+
+
+def test_only_people_with_the_role_decide(space, forge, rk, file) -> None:
+    asked = edit(space, forge, "pytest -q", "make test-fast")
+    with pytest.raises(Forbidden) as refusal:
+        approve(space, Actor.of_agent(forge), asked)
+    assert refusal.value.code == "people_only"
+    with pytest.raises(Forbidden):
+        approve(space, member(space, "jt", "editor"), asked)
+    with pytest.raises(Forbidden):
+        proposals.reject(space, member(space, "vi", "viewer"), asked.number, note="no")
+
+
+def test_deciding_twice_is_refused(space, forge, rk, file) -> None:
+    asked = edit(space, forge, "pytest -q", "make test-fast")
+    approve(space, rk, asked)
+    for again in (lambda: approve(space, rk, asked), lambda: proposals.reject(space, rk, asked.number, note="no")):
+        with pytest.raises(Conflict) as refusal:
+            again()
+        assert refusal.value.code == "already_decided"
+
+
+def test_what_was_not_seen_is_not_approved(space, forge, rk, file) -> None:
+    asked = edit(space, forge, "pytest -q", "make test-fast")
+    seen = proposals.result(asked).seen
+    files.write(space, rk, PATH, (TEXT + "- More.\n").encode())
+    with pytest.raises(Conflict) as refusal:
+        proposals.approve(space, rk, asked.number, seen=seen)
+    assert refusal.value.code == "changed_since_seen"
+    assert "+- Run the tests with `make test-fast`." in refusal.value.details["diff"]
+    assert proposals.get(space, asked.number).state == "pending"
+    proposals.approve(space, rk, asked.number, seen=refusal.value.details["result_sha256"])
+    assert text_at(space) == TEXT.replace("pytest -q", "make test-fast") + "- More.\n"
+
+
+def test_a_whole_write_on_an_older_text_is_merged(space, forge, rk, file) -> None:
+    asked = write(space, forge, TEXT.replace("pytest -q", "make test-fast"))
+    files.write(space, rk, PATH, TEXT.replace("from main", "from a tag").encode())
+    found = proposals.result(asked)
+    assert found.moved_on
+    approve(space, rk, asked)
+    assert text_at(space) == TEXT.replace("pytest -q", "make test-fast").replace("from main", "from a tag")
+
+
+def test_a_conflict_is_outdated_and_can_be_resolved_by_hand(space, forge, rk, file) -> None:
+    asked = write(space, forge, TEXT.replace("pytest -q", "make test-fast"))
+    files.write(space, rk, PATH, TEXT.replace("pytest -q", "tox").encode())
+    with pytest.raises(Conflict):
+        approve(space, rk, asked)
+    assert proposals.get(space, asked.number).state == "outdated"
+    done = approve(space, rk, asked, content=TEXT.replace("pytest -q", "tox and make test-fast").encode())
+    assert (done.state, done.with_edits) == ("approved", True)
+    assert "tox and make test-fast" in text_at(space)
+
+
+def test_approving_one_marks_those_that_no_longer_apply(space, forge, rk, file) -> None:
+    one = edit(space, forge, "pytest -q", "make test-fast")
+    other = edit(space, agents.create(space, HUB, "counter"), "pytest -q", "tox")
+    approve(space, rk, one)
+    assert proposals.get(space, other.number).state == "outdated"
+
+
+def test_approving_with_ones_own_edits_is_a_revision_of_the_person(space, forge, rk, file) -> None:
+    asked = edit(space, forge, "pytest -q", "make test-fast")
+    done = approve(space, rk, asked, content=TEXT.replace("pytest -q", "make check").encode())
+    assert done.with_edits
+    assert files.read(space, PATH).author_name == "rk"
+
+
+def test_the_words_of_an_approved_proposal_are_the_agents(space, forge, rk, file) -> None:
+    approve(space, rk, edit(space, forge, "pytest -q", "make test-fast"))
+    found = files.read(space, PATH)
+    assert (found.author_kind, found.author_name) == ("agent", "forge")
+
+
+def test_some_hunks_only(space, forge, rk, file) -> None:
+    asked = write(
+        space, forge, TEXT.replace("pytest -q", "make test-fast").replace("from main", "from a tag") + "- End.\n"
+    )
+    with pytest.raises(Invalid):
+        approve(space, rk, asked, hunks=[])
+    done = approve(space, rk, asked, hunks=[1])
+    assert (done.state, done.with_edits) == ("approved", True)
+    assert text_at(space) == TEXT.replace("pytest -q", "make test-fast")
+
+
+def test_delete_and_move(space, forge, rk, file) -> None:
+    moved = proposals.propose(space, forge, kind="move", path=PATH, change={"to": "/memories/B.md"})
+    assert "rename to /memories/B.md" in proposals.result(moved).diff
+    approve(space, rk, moved)
+    assert text_at(space, "/memories/B.md") == TEXT
+    gone = proposals.propose(space, forge, kind="delete", path="/memories/B.md")
+    assert (gone.risk, proposals.result(gone).sha256) == (2, hashlib.sha256(b"").hexdigest())
+    files.write(space, rk, "/memories/B.md", b"changed meanwhile\n")
+    with pytest.raises(Conflict):
+        approve(space, rk, gone)
+    assert proposals.get(space, gone.number).state == "outdated"
+
+
+def test_a_new_file(space, forge, rk) -> None:
+    asked = write(space, forge, "- new\n", "/memories/new.md")
+    assert asked.base_revision is None
+    assert approve(space, rk, asked).applied_revision == 1
+
+
+def test_a_new_file_that_somebody_made_meanwhile_is_outdated(space, forge, rk) -> None:
+    asked = write(space, forge, "- new\n", "/memories/new.md")
+    files.write(space, rk, "/memories/new.md", b"- mine\n")
+    with pytest.raises(Conflict):
+        approve(space, rk, asked)
+    assert text_at(space, "/memories/new.md") == "- mine\n"
+
+
+def test_two_reviewers_have_to_agree_on_the_same_text(space, forge, rk, file) -> None:
+    spaces.change_settings(space, HUB, {"reviewers": 2})
+    space.refresh_from_db()
+    asked = edit(space, forge, "pytest -q", "make test-fast")
+    assert approve(space, rk, asked).state == "pending"
+    with pytest.raises(Conflict) as refusal:
+        approve(space, rk, asked)
+    assert refusal.value.code == "already_approved"
+    assert approve(space, member(space, "ops", "owner"), asked).state == "approved"
+
+
+def test_a_rejection_needs_a_reason_and_the_agent_reads_it(space, forge, rk, file) -> None:
+    asked = edit(space, forge, "pytest -q", "make test-fast")
+    with pytest.raises(Invalid):
+        proposals.reject(space, rk, asked.number, note="  ")
+    done = proposals.reject(space, rk, asked.number, note="too vague", again=True)
+    assert (done.state, done.note) == ("rejected", "Please try again: too vague")
+    assert text_at(space) == TEXT
+
+
+def test_promotion_becomes_long_term_memory(space, forge, rk) -> None:
+    asked = proposals.propose_promotion(space, forge, content="Card refunds take 5 to 10 days.", reason="asked often")
+    assert proposals.result(asked).sha256 == sha("Card refunds take 5 to 10 days.")
+    done = approve(space, rk, asked)
+    assert done.entry_number == 1
+    undone = proposals.undo(space, rk, done.number)
+    assert undone.state == "pending"
+
+
+# ---- taking back
+
+
+def test_an_agent_takes_back_its_own_only(space, forge, file) -> None:
+    asked = edit(space, forge, "pytest -q", "make test-fast")
+    with pytest.raises(NotFound):
+        proposals.withdraw(space, agents.create(space, HUB, "counter"), asked.number)
+    assert proposals.withdraw(space, forge, asked.number).state == "withdrawn"
+    with pytest.raises(Conflict):
+        proposals.withdraw(space, forge, asked.number)
+
+
+def test_undo_restores_the_text_and_lets_it_wait_again(space, forge, rk, file) -> None:
+    asked = edit(space, forge, "pytest -q", "make test-fast")
+    approve(space, rk, asked)
+    undone = proposals.undo(space, rk, asked.number)
+    assert (undone.state, undone.undone_revision, text_at(space)) == ("pending", 3, TEXT)
+
+
+def test_undo_is_refused_once_something_built_on_it(space, forge, rk, file) -> None:
+    asked = edit(space, forge, "pytest -q", "make test-fast")
+    approve(space, rk, asked)
+    files.write(space, rk, PATH, b"- newer\n")
+    with pytest.raises(Conflict) as refusal:
+        proposals.undo(space, rk, asked.number)
+    assert refusal.value.code == "built_upon"
+
+
+def test_undo_of_a_new_file_takes_it_away_and_of_a_deletion_brings_it_back(space, forge, rk, file) -> None:
+    made_new = write(space, forge, "- new\n", "/memories/new.md")
+    approve(space, rk, made_new)
+    proposals.undo(space, rk, made_new.number)
+    assert not files.exists(space, "/memories/new.md")
+    gone = proposals.propose(space, forge, kind="delete", path=PATH)
+    approve(space, rk, gone)
+    assert not files.exists(space, PATH)
+    proposals.undo(space, rk, gone.number)
+    assert text_at(space) == TEXT
+
+
+def test_a_rejected_one_can_be_reopened(space, forge, rk, file) -> None:
+    asked = edit(space, forge, "pytest -q", "make test-fast")
+    proposals.reject(space, rk, asked.number, note="hasty")
+    assert proposals.reopen(space, rk, asked.number).state == "pending"
+    with pytest.raises(Conflict):
+        proposals.reopen(space, rk, asked.number)
+
+
+def test_silence_never_approves(space, forge, rk, file) -> None:
+    asked = edit(space, forge, "pytest -q", "make test-fast")
+    assert proposals.expire(asked.expires_at)["expired"] == 1
+    assert proposals.get(space, asked.number).state == "expired"
+    assert text_at(space) == TEXT
+
+
+def test_a_comment_is_kept_and_decides_nothing(space, forge, rk, file) -> None:
+    asked = edit(space, forge, "pytest -q", "make test-fast")
+    proposals.comment(space, rk, asked.number, "Leave the last line out.")
+    assert [one.text for one in proposals.get(space, asked.number).comments.all()] == ["Leave the last line out."]
+    assert proposals.get(space, asked.number).state == "pending"
+
+
+def test_proposals_of_another_space_do_not_exist(space, forge, rk, file) -> None:
+    asked = edit(space, forge, "pytest -q", "make test-fast")
+    with pytest.raises(NotFound):
+        proposals.get(spaces.create(HUB, "other"), asked.number)
