@@ -441,6 +441,7 @@ class Wish:
 class Applied:
     revision: Revision
     created: bool
+    occurrences: int | None = None  # how many places an edit changed
 
 
 @dataclass(frozen=True)

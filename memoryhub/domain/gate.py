@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from memoryhub.domain import files, mounts
+from memoryhub.domain import files, mounts, revisions
 from memoryhub.domain.access import Actor, require
 from memoryhub.domain.lines import text_of
-from memoryhub.errors import Conflict, Forbidden, HubError, Invalid, NotFound
-from memoryhub.models import Policy, Space
+from memoryhub.domain.published import Published
+from memoryhub.errors import Conflict, Forbidden, HubError, Invalid
+from memoryhub.models import Policy, Revision, Space
 from memoryhub.stores import paths
 from memoryhub.stores.disk import MAX_BYTES, too_large
 
@@ -60,11 +61,7 @@ def _added_signs(space: Space, wish: Wish) -> int:
         return len(wish.text)
     if wish.content is None:
         return 0
-    try:
-        before = len(files.read(space, wish.path, thread_id=wish.thread_id).content)
-    except NotFound:
-        before = 0
-    return max(0, len(wish.content) - before)
+    return max(0, len(text_of(wish.content)) - len(_before(space, wish)))
 
 
 def _check_text(space: Space, wish: Wish) -> list[Any]:
@@ -73,13 +70,17 @@ def _check_text(space: Space, wish: Wish) -> list[Any]:
 
     if wish.kind in ("delete", "move"):
         return []
-    if wish.content is not None:
-        text = text_of(wish.content)
-    else:
-        text = wish.new if wish.kind == "edit" else wish.text
     for piece in (wish.new, wish.text):
         files.text_as_bytes(piece)
-    return list(proposals.check_text(space, text))
+    if wish.content is None:
+        return list(proposals.check_text(space, wish.new if wish.kind == "edit" else wish.text))
+    return list(proposals.check_text(space, text_of(wish.content), before=_before(space, wish)))
+
+
+def _before(space: Space, wish: Wish) -> str:
+    """What stands there now: only what a change adds is looked at."""
+    found = files.published_many(space, [wish.path], thread_id=wish.thread_id)[wish.path]
+    return text_of(found.content) if isinstance(found, Published) else ""
 
 
 def _apply(space: Space, actor: Actor, wish: Wish) -> Applied:
@@ -107,7 +108,16 @@ def _apply(space: Space, actor: Actor, wish: Wish) -> Applied:
             revision = files.move(space, actor, wish.path, wish.to, **common)
         case _:
             raise Invalid(f"There is no change of kind {wish.kind!r}.", code="invalid")
-    return files.Applied(revision, created=revision.kind == "create")
+    return files.Applied(
+        revision, revision.kind == "create", _occurrences(revision, wish) if wish.kind == "edit" else None
+    )
+
+
+def _occurrences(revision: Revision, wish: Wish) -> int:
+    """How many places an edit changed."""
+    if not wish.replace_all or revision.number < 2:
+        return 1
+    return text_of(revisions.content_of(revision.file, revision.number - 1)).count(wish.old)
 
 
 def _propose(space: Space, actor: Actor, wish: Wish) -> Pending:

@@ -1,0 +1,296 @@
+"""Files over REST: read, list, search, and ask for changes. What is answered to a write, the policy of its path decides."""
+
+import base64
+import hashlib
+import json
+from datetime import datetime
+from typing import Any, Literal
+
+from django.http import HttpRequest, HttpResponse
+from ninja import Field, Router, Schema
+
+from memoryhub.api.ground import ERRORS, needs
+from memoryhub.domain import browsing, files
+from memoryhub.domain.files import Applied, Pending, Wish
+from memoryhub.domain.published import Published
+from memoryhub.domain.tokens import Caller
+from memoryhub.errors import HubError, Invalid, NotFound
+from memoryhub.stores import paths
+
+router = Router()
+MOST_PATHS = 200
+MOST_BYTES = 32 * 1024 * 1024
+
+
+# ---- reading
+
+
+class Entry(Schema):
+    path: str
+    is_dir: bool
+    size: int
+    modified_at: datetime | None
+
+
+class Entries(Schema):
+    entries: list[Entry]
+
+
+class FileOut(Schema):
+    path: str
+    content: str
+    encoding: Literal["utf-8", "base64"]
+    sha256: str
+    revision: int
+    created_at: datetime
+    modified_at: datetime
+
+
+class Matches(Schema):
+    matches: list[Entry]
+    truncated: bool
+
+
+class Line(Schema):
+    path: str
+    line: int
+    text: str
+
+
+class Lines(Schema):
+    matches: list[Line]
+    truncated: bool
+
+
+@router.get("/files", response={200: Entries, **ERRORS}, summary="What a folder holds")
+@needs("files")
+def entries(request: HttpRequest, prefix: str = "/", thread_id: str = "") -> Any:
+    caller: Caller = request.auth
+    return {"entries": browsing.entries(caller.space, _rooted(prefix), thread_id=thread_id)}
+
+
+@router.get("/grep", response={200: Lines, **ERRORS}, summary="Lines that hold a text, literally")
+@needs("files")
+def grep(request: HttpRequest, pattern: str, prefix: str = "/", glob: str = "", thread_id: str = "") -> Any:
+    caller: Caller = request.auth
+    found, truncated = browsing.grep(caller.space, pattern, _rooted(prefix), glob=glob, thread_id=thread_id)
+    return {"matches": found, "truncated": truncated}
+
+
+@router.get("/glob", response={200: Matches, **ERRORS}, summary="Files whose path fits a pattern")
+@needs("files")
+def glob(request: HttpRequest, pattern: str, prefix: str = "/", thread_id: str = "") -> Any:
+    caller: Caller = request.auth
+    found, truncated = browsing.glob(caller.space, pattern, _rooted(prefix), thread_id=thread_id)
+    return {"matches": found, "truncated": truncated}
+
+
+def _rooted(prefix: str) -> str:
+    return prefix if prefix.startswith(("/", *paths.HEADS)) else "/" + prefix
+
+
+class BatchIn(Schema):
+    paths: list[str] = Field(max_length=MOST_PATHS)
+    thread_id: str = ""
+
+
+class BatchFile(Schema):
+    path: str
+    content: str | None
+    encoding: Literal["utf-8", "base64"] | None
+    error: str | None
+    sha256: str | None = None
+    revision: int | None = None
+
+
+class Batch(Schema):
+    files: list[BatchFile]
+
+
+@router.post(
+    "/batch", response={200: Batch, 304: None, **ERRORS}, summary="Several files at once, in the order asked for"
+)
+@needs("files")
+def batch(request: HttpRequest, body: BatchIn) -> HttpResponse:
+    caller: Caller = request.auth
+    found = files.published_many(caller.space, body.paths, thread_id=body.thread_id)
+    if sum(len(f.content) for f in found.values() if isinstance(f, Published)) > MOST_BYTES:
+        raise Invalid("These files are larger than 32 MiB together. Ask for fewer at once.", code="too_many_bytes")
+    answer = _as_json({"files": [_in_batch(path, found[path]) for path in body.paths]})
+    return _conditional(request, answer, hashlib.sha256(answer).hexdigest(), "application/json")
+
+
+def _in_batch(path: str, found: Published | HubError) -> dict[str, Any]:
+    if isinstance(found, HubError):
+        return {"path": path, "content": None, "encoding": None, "error": found.code, "sha256": None, "revision": None}
+    return {"path": path, **_content(found), "error": None, "sha256": found.sha256, "revision": found.revision}
+
+
+def _content(found: Published) -> dict[str, str]:
+    if found.is_text:
+        return {"content": found.content.decode(), "encoding": "utf-8"}
+    return {"content": base64.b64encode(found.content).decode(), "encoding": "base64"}
+
+
+TEXT = {"responses": {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}}
+
+
+@router.get("/files/{path:path}", response={200: FileOut, 304: None, **ERRORS}, summary="One file", openapi_extra=TEXT)
+@needs("files")
+def read(request: HttpRequest, path: str, thread_id: str = "") -> HttpResponse:
+    caller: Caller = request.auth
+    try:
+        found = files.read(caller.space, paths.from_url(path), thread_id=thread_id)
+    except NotFound as error:
+        raise _folder_or(caller, path, error) from None
+    if _wants_text(request):
+        kind = "text/plain; charset=utf-8" if found.is_text else "application/octet-stream"
+        return _conditional(request, found.content, found.sha256, kind)
+    document = {
+        "path": found.path, **_content(found), "sha256": found.sha256, "revision": found.revision,
+        "created_at": found.created_at.isoformat(), "modified_at": found.modified_at.isoformat(),
+    }  # fmt: skip
+    return _conditional(request, _as_json(document), found.sha256, "application/json")
+
+
+def _folder_or(caller: Caller, tail: str, error: HubError) -> HubError:
+    path = paths.from_url(tail)
+    if browsing.is_folder(caller.space, path):
+        return Invalid(f"“{path}” is a folder, not a file.", code="is_directory", path=path)
+    return error
+
+
+def _wants_text(request: HttpRequest) -> bool:
+    preferred = request.get_preferred_type(["application/json", "text/plain"])
+    return preferred == "text/plain"
+
+
+def _as_json(document: dict[str, Any]) -> bytes:
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _conditional(request: HttpRequest, body: bytes, sha: str, kind: str) -> HttpResponse:
+    """The answer with its ETag, or 304 without a body when the caller has it."""
+    tags = [tag.strip().removeprefix("W/").strip('"') for tag in request.headers.get("If-None-Match", "").split(",")]
+    fresh = sha in tags or "*" in tags
+    response = HttpResponse(b"" if fresh else body, status=304 if fresh else 200, content_type=kind)
+    response["ETag"] = f'"{sha}"'
+    response["Cache-Control"] = "private, no-cache"
+    response["Vary"] = "Accept, Authorization"
+    return response
+
+
+# ---- writing
+
+
+class WriteIn(Schema):
+    content: str
+    encoding: str = "utf-8"
+    reason: str = ""
+    thread_id: str = ""
+    tool_call_id: str = ""
+
+
+class EditIn(Schema):
+    path: str
+    old_string: str
+    new_string: str
+    replace_all: bool = False
+    reason: str = ""
+    thread_id: str = ""
+    tool_call_id: str = ""
+
+
+class MoveIn(Schema):
+    from_: str = Field(alias="from")
+    to: str
+    reason: str = ""
+    thread_id: str = ""
+    tool_call_id: str = ""
+
+
+class AppliedOut(Schema):
+    status: Literal["applied"]
+    revision: int
+    path: str
+    sha256: str | None
+    occurrences: int | None = None
+
+
+class PendingOut(Schema):
+    status: Literal["pending"]
+    proposal: dict[str, Any]
+
+
+WRITES: dict[int, Any] = {200: AppliedOut, 202: PendingOut, **ERRORS}
+
+
+@router.put("/files/{path:path}", response={**WRITES, 201: AppliedOut}, summary="Write a whole file")
+@needs("propose", "edit")
+def write(request: HttpRequest, path: str, body: WriteIn) -> tuple[int, Any]:
+    only_new = request.headers.get("If-None-Match", "").strip() == "*"
+    wish = _wish(
+        request,
+        "write",
+        paths.from_url(path),
+        body,
+        content=files.content_of(body.content, body.encoding),
+        must_be_new=only_new,
+    )
+    return _answer(request, wish)
+
+
+@router.post("/edits", response=WRITES, summary="Replace one string in a file by another")
+@needs("propose", "edit")
+def edit(request: HttpRequest, body: EditIn) -> tuple[int, Any]:
+    wish = _wish(
+        request,
+        "edit",
+        _rooted(body.path),
+        body,
+        old=body.old_string,
+        new=body.new_string,
+        replace_all=body.replace_all,
+    )
+    return _answer(request, wish)
+
+
+@router.delete("/files/{path:path}", response=WRITES, summary="Take a file away; its history stays")
+@needs("propose", "edit")
+def delete(
+    request: HttpRequest, path: str, reason: str = "", thread_id: str = "", tool_call_id: str = ""
+) -> tuple[int, Any]:
+    notes = {"reason": reason, "thread_id": thread_id, "tool_call_id": tool_call_id}
+    return _answer(request, Wish("delete", paths.from_url(path), if_match=request.headers.get("If-Match"), **notes))
+
+
+@router.post("/moves", response=WRITES, summary="Give a file another path")
+@needs("propose", "edit")
+def move(request: HttpRequest, body: MoveIn) -> tuple[int, Any]:
+    return _answer(request, _wish(request, "move", _rooted(body.from_), body, to=_rooted(body.to)))
+
+
+def _wish(request: HttpRequest, kind: str, path: str, body: Any, **more: Any) -> Wish:
+    notes = {"reason": body.reason, "thread_id": body.thread_id, "tool_call_id": body.tool_call_id}
+    for text in notes.values():
+        files.text_as_bytes(text)
+    return Wish(kind, path, if_match=request.headers.get("If-Match"), **notes, **more)
+
+
+def _answer(request: HttpRequest, wish: Wish) -> tuple[int, Any]:
+    caller: Caller = request.auth
+    done = files.submit(caller.space, caller.actor, wish)
+    if isinstance(done, Pending):
+        from memoryhub.api.proposals import as_json
+
+        return 202, {"status": "pending", "proposal": as_json(done.proposal)}
+    return 201 if wish.kind == "write" and done.created else 200, _applied(done)
+
+
+def _applied(done: Applied) -> dict[str, Any]:
+    revision = done.revision
+    sha = None if revision.is_deleted else revision.sha256
+    return {
+        "status": "applied", "revision": revision.number, "path": revision.path, "sha256": sha,
+        "occurrences": done.occurrences,
+    }  # fmt: skip

@@ -1,0 +1,35 @@
+"""Take over the sources of a configuration file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from memoryhub.domain import sources, spaces
+from memoryhub.domain.access import HUB
+from memoryhub.errors import Invalid
+from memoryhub.management.base import HubCommand
+
+
+class Command(HubCommand):
+    help = 'Take over the sources of a configuration: {"memory_files": ["/memories/AGENTS.md", …]}.'
+    offers_json = True
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("config", metavar="CONFIG.json")
+        parser.add_argument("--space", default="main", metavar="SLUG", help="default: main")
+
+    def run(self, **options: Any) -> dict[str, Any]:
+        space = spaces.by_slug(options["space"])
+        try:
+            text = Path(options["config"]).read_text()
+        except (OSError, UnicodeDecodeError) as error:
+            raise Invalid(f"{options['config']} cannot be read: {error}.", code="no_config") from None
+        made = sources.take_over(space, HUB, text)
+        return {"space": space.slug, "sources": [source.path for source in made]}
+
+    def say(self, answer: dict[str, Any]) -> str:
+        return "\n".join([f"Sources of {answer['space']}, in this order:", *answer["sources"]])

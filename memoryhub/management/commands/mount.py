@@ -1,0 +1,41 @@
+"""Route virtual paths to a directory, to the hub, or to files per thread."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from memoryhub.domain import mounts, spaces
+from memoryhub.domain.access import HUB
+from memoryhub.management.base import HubCommand
+
+
+class Command(HubCommand):
+    help = "Route virtual paths to a directory, to the hub, or to files per thread."
+    offers_json = True
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("action", choices=["add"])
+        parser.add_argument("prefix", metavar="PREFIX", help="such as /memories/")
+        store = parser.add_mutually_exclusive_group(required=True)
+        store.add_argument("--dir", metavar="PATH", help="files of this directory")
+        store.add_argument("--database", action="store_true", help="files that live in the hub")
+        store.add_argument("--thread", action="store_true", help="short-term files, apart for each thread")
+        parser.add_argument("--space", default="main", metavar="SLUG", help="default: main")
+        parser.add_argument("--policy", default="review", choices=["review", "trusted", "read_only"])
+
+    def run(self, **options: Any) -> dict[str, Any]:
+        space = spaces.by_slug(options["space"])
+        store = "filesystem" if options["dir"] else "thread" if options["thread"] else "database"
+        mount = mounts.add(
+            space, HUB, options["prefix"], store=store, directory=options["dir"] or "", policy=options["policy"]
+        )
+        return {
+            "space": space.slug, "prefix": mount.prefix, "store": mount.store, "directory": mount.directory or None,
+            "policy": mount.policy,
+        }  # fmt: skip
+
+    def say(self, answer: dict[str, Any]) -> str:
+        return f"Mounted {answer['prefix']} on {answer['directory'] or answer['store']}, policy {answer['policy']}."

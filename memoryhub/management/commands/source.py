@@ -1,0 +1,42 @@
+"""Append a path to what is injected into prompts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from memoryhub.domain import agents, sources, spaces
+from memoryhub.domain.access import HUB
+from memoryhub.management.base import HubCommand
+
+
+class Command(HubCommand):
+    help = "Append a path to what is injected into prompts, for every agent or for one."
+    offers_json = True
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("action", choices=["add"])
+        parser.add_argument("path", metavar="PATH", help="such as /memories/AGENTS.md; it may be missing still")
+        parser.add_argument("--space", default="main", metavar="SLUG", help="default: main")
+        parser.add_argument("--agent", metavar="NAME", help="for this agent alone")
+
+    def run(self, **options: Any) -> dict[str, Any]:
+        space = spaces.by_slug(options["space"])
+        agent = agents.by_name(space, options["agent"]) if options["agent"] else None
+        source = sources.add(space, HUB, options["path"], agent=agent)
+        listed = sources.look_over(space, sources.of(space, agent))
+        mine = next(row for row in listed if row.source.pk == source.pk)
+        return {
+            "space": space.slug, "agent": agent.slug if agent else None, "path": source.path, "status": mine.status,
+            "repeated": mine.is_repeated, "mounted": mine.mount is not None, "sources": [row.source.path for row in listed],
+        }  # fmt: skip
+
+    def say(self, answer: dict[str, Any]) -> str:
+        lines = [f"{answer['path']} is source {len(answer['sources'])} ({answer['status']})."]
+        if answer["repeated"]:
+            lines.append("Warning: this path stands in the list twice, so prompts show it twice.")
+        if not answer["mounted"]:
+            lines.append("Warning: nothing is mounted there yet, so it stays missing.")
+        return "\n".join(lines)

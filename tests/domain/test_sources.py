@@ -1,0 +1,88 @@
+"""Sources: an ordered list, kept whole at each change, harmless when missing."""
+
+import json
+
+import pytest
+from django.core.management import call_command
+
+from memoryhub.domain import agents, files, mounts, people, sources, spaces
+from memoryhub.domain.access import HUB, Actor
+from memoryhub.errors import Forbidden, HubError, Invalid
+from memoryhub.models import ActivityLine, SourceChange
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def space():
+    space = spaces.create(HUB, "ledger")
+    mounts.add(space, HUB, "/memories/")
+    return space
+
+
+def listed(space, agent=None):
+    return [source.path for source in sources.of(space, agent)]
+
+
+def test_sources_keep_their_order_and_may_be_missing_or_twice(space):
+    files.write(space, HUB, "/memories/a.md", b"a")
+    for path in ("/memories/a.md", "/memories/b.md", "~/x/AGENTS.md", "/memories/a.md"):
+        sources.add(space, HUB, path)
+    rows = sources.look_over(space, sources.of(space))
+    assert [(r.source.path, r.status, r.is_repeated) for r in rows] == [
+        ("/memories/a.md", "included", False),
+        ("/memories/b.md", "missing", False),
+        ("~/x/AGENTS.md", "missing", False),
+        ("/memories/a.md", "included", True),
+    ]
+    assert rows[2].mount is None
+
+
+def test_a_source_moves_switches_and_goes(space):
+    a, b, c = (sources.add(space, HUB, f"/memories/{x}.md") for x in "abc")
+    sources.reorder(space, HUB, c.pk, 1)
+    assert listed(space) == ["/memories/c.md", "/memories/a.md", "/memories/b.md"]
+    sources.switch(space, HUB, a.pk, False)
+    sources.remove(space, HUB, b.pk)
+    last = SourceChange.objects.latest("pk")
+    assert last.sources == [{"path": "/memories/c.md", "is_on": True}, {"path": "/memories/a.md", "is_on": False}]
+    assert ActivityLine.objects.latest("id").verb == "sources.remove"
+
+
+def test_an_agent_with_sources_of_its_own_uses_those_alone(space):
+    forge = agents.create(space, HUB, "forge")
+    sources.add(space, HUB, "/memories/a.md")
+    assert [s.path for s in sources.effective(space, forge)] == ["/memories/a.md"]
+    sources.add(space, HUB, "/memories/forge.md", agent=forge)
+    assert [s.path for s in sources.effective(space, forge)] == ["/memories/forge.md"]
+
+
+def test_a_configuration_is_taken_over(space):
+    sources.add(space, HUB, "/memories/old.md")
+    sources.take_over(space, HUB, json.dumps({"memory_files": ["/memories/AGENTS.md", "./.deepagents/AGENTS.md"]}))
+    assert listed(space) == ["/memories/AGENTS.md", "./.deepagents/AGENTS.md"]
+    for bad in ("{", "[]", '{"memory_files": "x"}', '{"memory_files": [1]}', '{"memory_files": ["../x"]}'):
+        with pytest.raises(HubError):
+            sources.take_over(space, HUB, bad)
+    assert len(listed(space)) == 2
+
+
+def test_only_owners_change_sources(space):
+    rk = Actor.of_person(people.create(HUB, "rk"), "reviewer")
+    with pytest.raises(Forbidden):
+        sources.add(space, rk, "/memories/a.md")
+    with pytest.raises(Invalid):
+        sources.add(space, HUB, "/memories/../a.md")
+
+
+def test_commands(space, tmp_path, capsys):
+    agents.create(space, HUB, "forge")
+    call_command(
+        "mount", "add", "/project/", "--dir", str(tmp_path), "--space", "ledger", "--policy", "trusted", "--json"
+    )
+    assert json.loads(capsys.readouterr().out)["policy"] == "trusted"
+    call_command("source", "add", "/project/AGENTS.md", "--space", "ledger", "--agent", "forge")
+    assert "missing" in capsys.readouterr().out
+    (tmp_path / "c.json").write_text('{"memory_files": ["/project/AGENTS.md"]}')
+    call_command("import", str(tmp_path / "c.json"), "--space", "ledger")
+    assert "/project/AGENTS.md" in capsys.readouterr().out
