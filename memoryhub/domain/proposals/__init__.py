@@ -8,9 +8,27 @@ from .afterwards import comment, expire, reopen, undo
 from .asking import get, propose, propose_promotion, withdraw
 from .deciding import QUICK_REASONS, approve, mark_outdated, mark_those_that_no_longer_apply, reject
 from .looking import check_change, check_text, shrinks
-from .results import Result, result
+from .results import Result, applied_diff, result, texts_around
 
 __all__ = [
-    "QUICK_REASONS", "Result", "approve", "check_change", "check_text", "comment", "expire", "get", "mark_outdated",
-    "mark_those_that_no_longer_apply", "propose", "propose_promotion", "reject", "reopen", "result", "shrinks", "undo", "withdraw",
-]  # fmt: skip
+    "QUICK_REASONS",
+    "Result",
+    "applied_diff",
+    "approve",
+    "check_change",
+    "check_text",
+    "comment",
+    "expire",
+    "get",
+    "mark_outdated",
+    "mark_those_that_no_longer_apply",
+    "propose",
+    "propose_promotion",
+    "reject",
+    "reopen",
+    "result",
+    "shrinks",
+    "texts_around",
+    "undo",
+    "withdraw",
+]

@@ -187,7 +187,7 @@ def _change_file(proposal: Proposal, author: Actor, found: Result, after: bytes 
 
 
 def _promote(proposal: Proposal, actor: Actor, content: str) -> None:
-    from memoryhub.domain import longterm
+    from memoryhub.domain import longterm, quarantine
 
     change = proposal.change
     entry = longterm.store(
@@ -196,6 +196,8 @@ def _promote(proposal: Proposal, actor: Actor, content: str) -> None:
         session_id=change.get("session_id", ""), proposal=proposal.number, reason=proposal.reason,
     )  # fmt: skip
     proposal.entry_number = entry.number
+    if change.get("record_id"):
+        quarantine.was_promoted(proposal.space, actor, change["record_id"], entry)
 
 
 def _record(proposal: Proposal, actor: Actor, verb: str, says: str, adds: str = "") -> None:

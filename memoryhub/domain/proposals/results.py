@@ -203,3 +203,24 @@ def wanted(proposal: Proposal) -> bytes | None:
             except HubError:
                 return bytes_of(proposal.change["text"])
     return None
+
+
+def applied_diff(proposal: Proposal) -> tuple[str, str | None]:
+    """What an approved proposal changed, from the revisions it lies between, and the sha256 of what it made."""
+    if proposal.kind == Proposal.Kind.PROMOTION:
+        content = text_of(bytes(proposal.content or b""))
+        return diffs.unified("", content, "long-term"), sha_of(bytes(proposal.content or b""))
+    if proposal.kind == Proposal.Kind.MOVE:
+        return Result(proposal, None, None, None).diff, None
+    before, after = texts_around(proposal)
+    return diffs.unified(text_of(before), text_of(after), proposal.path)[:LARGEST_DIFF], sha_of(after)
+
+
+def texts_around(proposal: Proposal) -> tuple[bytes, bytes]:
+    """The text before and after the revision that an approved proposal became."""
+    number = proposal.applied_revision or 0
+    rows = Revision.objects.within(proposal.space_id).filter(
+        file__path=proposal.path, file__thread_id__in=["", proposal.thread_id], number__in=[number - 1, number]
+    )
+    found = {row.number: bytes(row.content) for row in rows}
+    return found.get(number - 1, b""), found.get(number, b"")

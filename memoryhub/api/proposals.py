@@ -1,0 +1,201 @@
+"""Proposals over REST: agents look at their own and take back; people with the role decide."""
+
+import hashlib
+from datetime import datetime
+from typing import Any, Literal
+
+from django.http import HttpRequest, HttpResponse
+from ninja import Router, Schema
+
+from memoryhub.api.ground import ERRORS, needs, page_by_id, people_only
+from memoryhub.domain import proposals
+from memoryhub.domain.lines import bytes_of
+from memoryhub.domain.tokens import Caller
+from memoryhub.errors import HubError, Invalid, NotFound, TooLarge
+from memoryhub.models import Proposal
+from memoryhub.stores.disk import MAX_BYTES
+
+router = Router()
+State = Literal["pending", "approved", "rejected", "withdrawn", "outdated", "expired"]
+
+
+class Finding(Schema):
+    code: str
+    severity: str
+    line: int
+    message: str
+
+
+class ProposalOut(Schema):
+    number: int
+    state: State
+    path: str
+    kind: str
+    diff: str
+    reason: str
+    agent: str
+    base_revision: int | None
+    created_at: datetime
+    decided_at: datetime | None
+    decided_by: str | None
+    note: str
+    applied_revision: int | None
+    stacked_on: int | None
+    result_sha256: str | None
+    findings: list[Finding]
+    thread_id: str
+    tool_call_id: str
+    expires_at: datetime | None
+    reviewers: int
+    approvals: int
+    with_edits: bool
+
+
+class Listed(Schema):
+    items: list[ProposalOut]
+    next: str | None
+
+
+class Decided(Schema):
+    proposal: ProposalOut
+    revision: int | None
+
+
+class ApproveIn(Schema):
+    seen: str
+    note: str = ""
+    content: str | None = None
+
+
+class RejectIn(Schema):
+    note: str
+
+
+def as_json(proposal: Proposal) -> dict[str, Any]:
+    """A proposal as the contract tells it; while it waits, with what it would make of the text as it is now."""
+    diff, sha = told(proposal)
+    return {
+        "number": proposal.number,
+        "state": proposal.state,
+        "path": proposal.path,
+        "kind": proposal.kind,
+        "diff": diff,
+        "reason": proposal.reason,
+        "agent": proposal.agent_name,
+        "base_revision": proposal.base_revision,
+        "created_at": proposal.created_at,
+        "decided_at": proposal.decided_at,
+        "decided_by": proposal.decided_by_name or None,
+        "note": proposal.note,
+        "applied_revision": proposal.applied_revision,
+        "stacked_on": proposal.stacked_on,
+        "result_sha256": sha,
+        "findings": [
+            {key: one.get(key) for key in ("code", "severity", "line", "message")} for one in proposal.findings
+        ],
+        "thread_id": proposal.thread_id,
+        "tool_call_id": proposal.tool_call_id,
+        "expires_at": proposal.expires_at,
+        "reviewers": proposal.reviewers,
+        "approvals": len(proposal.approvals),
+        "with_edits": proposal.with_edits,
+    }
+
+
+def told(proposal: Proposal) -> tuple[str, str | None]:
+    """Diff and result: as they would be now, or, of what was approved, as they became."""
+    if proposal.state == Proposal.State.APPROVED:
+        return proposals.applied_diff(proposal)
+    try:
+        found = proposals.result(proposal)
+    except HubError:  # the path leads nowhere any more: no mount, no disk
+        return "", None
+    return found.diff, found.sha256
+
+
+def etag_of(proposal: Proposal) -> str:
+    """Changes with the proposal and, while it waits, with anything in the space that its diff could show."""
+    still = proposal.state in (Proposal.State.PENDING, Proposal.State.OUTDATED)
+    parts = (proposal.pk, proposal.state, proposal.updated_at.timestamp(), proposal.space.revision if still else 0)
+    return '"' + hashlib.sha256(repr(parts).encode()).hexdigest()[:32] + '"'
+
+
+def visible(caller: Caller) -> Any:
+    """An agent sees its own, people all of the space."""
+    found = Proposal.objects.within(caller.space).select_related("space", "agent")
+    return found.filter(agent=caller.agent) if caller.agent else found
+
+
+def one(caller: Caller, number: int) -> Proposal:
+    found = visible(caller).filter(number=number).first() if 0 < number < 2**63 else None
+    if found is None:
+        raise NotFound(f"There is no proposal {number} here.")
+    return found
+
+
+@router.get("/proposals", response={200: Listed, **ERRORS}, summary="Proposals, the newest first")
+@needs("propose")
+def listed(request: HttpRequest, state: State | None = None, limit: int = 50, cursor: str = "") -> Any:
+    found = visible(request.auth)
+    return page_by_id(found.filter(state=state) if state else found, cursor, limit, as_json)
+
+
+@router.get(
+    "/proposals/{int:number}",
+    response={200: ProposalOut, 304: None, **ERRORS},
+    summary="One proposal; with If-None-Match, waiting for the decision is cheap",
+)
+@needs("propose")
+def read(request: HttpRequest, response: HttpResponse, number: int) -> Any:
+    proposal = one(request.auth, number)
+    response["ETag"] = etag = etag_of(proposal)
+    response["Cache-Control"] = "private, no-cache"
+    if etag in [tag.strip().removeprefix("W/") for tag in request.headers.get("If-None-Match", "").split(",")]:
+        return HttpResponse(status=304, headers={"ETag": etag, "Cache-Control": "private, no-cache"})
+    return as_json(proposal)
+
+
+@router.delete("/proposals/{int:number}", response={200: Decided, **ERRORS}, summary="Take back one's own proposal")
+@needs("propose")
+def withdraw(request: HttpRequest, number: int) -> Any:
+    caller: Caller = request.auth
+    proposal = one(caller, number)
+    if caller.agent is None:
+        raise NotFound("Only the agent that asked takes a proposal back. You can reject it.")
+    return decided(proposals.withdraw(caller.space, caller.agent, proposal.number))
+
+
+@router.post(
+    "/proposals/{int:number}/approve", response={200: Decided, **ERRORS}, summary="Approve what you saw (people only)"
+)
+@people_only("decide")
+def approve(request: HttpRequest, number: int, body: ApproveIn) -> Any:
+    caller: Caller = request.auth
+    proposal = one(caller, number)
+    done = proposals.approve(
+        caller.space, caller.actor, proposal.number, seen=body.seen, note=body.note, content=as_bytes(body.content)
+    )
+    return decided(done)
+
+
+@router.post("/proposals/{int:number}/reject", response={200: Decided, **ERRORS}, summary="Reject with a reason (people only)")  # fmt: skip
+@people_only("decide")
+def reject(request: HttpRequest, number: int, body: RejectIn) -> Any:
+    caller: Caller = request.auth
+    proposal = one(caller, number)
+    return decided(proposals.reject(caller.space, caller.actor, proposal.number, note=body.note))
+
+
+def decided(proposal: Proposal) -> dict[str, Any]:
+    return {"proposal": as_json(proposal), "revision": proposal.applied_revision}
+
+
+def as_bytes(content: str | None) -> bytes | None:
+    if content is None:
+        return None
+    if "\x00" in content or any("\ud800" <= char <= "\udfff" for char in content):
+        raise Invalid("content holds a NUL or half a character.", code="invalid_content", field="content")
+    data = bytes_of(content)
+    if len(data) > MAX_BYTES:
+        raise TooLarge("content is larger than 1 MiB.", field="content")
+    return data

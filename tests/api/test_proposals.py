@@ -1,0 +1,190 @@
+"""Proposals over REST: the shapes of the contract, who may, what is refused."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+import pytest
+
+from memoryhub.domain import agents, files, mounts, people, proposals, spaces, tokens
+from memoryhub.domain.access import HUB, Actor
+
+pytestmark = pytest.mark.django_db
+PATH = "/memories/AGENTS.md"
+TEXT = "# Rules\n\n- Run the tests with `pytest -q`.\n"
+AFTER = TEXT.replace("pytest -q", "make test-fast")
+FIELDS = {"number", "state", "path", "kind", "diff", "reason", "agent", "base_revision", "created_at", "decided_at",
+          "decided_by", "note", "applied_revision", "stacked_on", "result_sha256"}  # fmt: skip
+
+
+def sha(text):
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@pytest.fixture
+def space():
+    space = spaces.create(HUB, "ledgerline")
+    mounts.add(space, HUB, "/memories/", store="database", policy="review")
+    files.write(space, HUB, PATH, TEXT.encode())
+    return space
+
+
+@pytest.fixture
+def forge(space):
+    return agents.create(space, HUB, "forge")
+
+
+def token(space, agent=None, role=None, name="rk"):
+    if agent:
+        return tokens.create(space, HUB, agent=agent)[1]
+    person = people.create(HUB, name)
+    spaces.add_member(space, HUB, person, role)
+    return tokens.create(space, Actor.of_person(person, role), person=person)[1]
+
+
+@pytest.fixture
+def mine(space, forge):
+    return token(space, forge)
+
+
+@pytest.fixture
+def rk(space):
+    return token(space, role="reviewer")
+
+
+@pytest.fixture
+def asked(space, forge):
+    change = {"old_string": "pytest -q", "new_string": "make test-fast", "replace_all": False}
+    return proposals.propose(space, forge, kind="edit", path=PATH, change=change, reason="rk asked", thread_id="t-1")
+
+
+@pytest.fixture
+def call(client):
+    def send(method, path, secret, body=None, **headers):
+        kwargs = {"headers": {"Authorization": f"Bearer {secret}", **headers}}
+        if body is not None:
+            kwargs |= {"data": json.dumps(body), "content_type": "application/json"}
+        return getattr(client, method)(f"/api/v1/proposals{path}", **kwargs)
+
+    return send
+
+
+def test_the_agent_sees_its_own_proposal_with_diff_and_result(call, mine, asked) -> None:
+    found = call("get", "/1", mine).json()
+    assert set(found) >= FIELDS
+    assert (found["number"], found["state"], found["kind"], found["agent"], found["base_revision"]) == (
+        1,
+        "pending",
+        "edit",
+        "forge",
+        1,
+    )
+    assert found["result_sha256"] == sha(AFTER)
+    assert "+- Run the tests with `make test-fast`." in found["diff"]
+    (listed,) = call("get", "?state=pending", mine).json()["items"]
+    assert listed["number"] == 1
+    assert call("get", "?state=approved", mine).json() == {"items": [], "next": None}
+
+
+def test_an_unknown_state_is_refused(call, mine) -> None:
+    assert call("get", "?state=open", mine).status_code == 422
+
+
+def test_another_agent_and_another_space_find_nothing(call, space, asked) -> None:
+    other = token(space, agents.create(space, HUB, "counter"))
+    assert call("get", "/1", other).status_code == 404
+    assert call("get", "", other).json()["items"] == []
+    assert call("delete", "/1", other).status_code == 404
+    elsewhere = spaces.create(HUB, "elsewhere")
+    stranger = token(elsewhere, role="owner", name="zz")
+    assert call("get", "/1", stranger).status_code == 404
+    assert call("post", "/1/approve", stranger, {"seen": sha(AFTER)}).status_code == 404
+
+
+def test_waiting_is_polling_with_an_etag(call, mine, rk, asked) -> None:
+    first = call("get", "/1", mine)
+    again = call("get", "/1", mine, **{"If-None-Match": first["ETag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    call("post", "/1/approve", rk, {"seen": sha(AFTER)})
+    decided = call("get", "/1", mine, **{"If-None-Match": first["ETag"]})
+    assert (decided.status_code, decided.json()["state"]) == (200, "approved")
+    assert call("get", "/1", mine, **{"If-None-Match": decided["ETag"]}).status_code == 304
+
+
+def test_a_reviewer_approves_what_was_seen(call, rk, space, asked) -> None:
+    answer = call("post", "/1/approve", rk, {"seen": sha(AFTER), "note": "good"})
+    assert answer.status_code == 200
+    body = answer.json()
+    assert body["revision"] == 2
+    assert (
+        body["proposal"]["state"],
+        body["proposal"]["decided_by"],
+        body["proposal"]["note"],
+        body["proposal"]["applied_revision"],
+    ) == ("approved", "rk", "good", 2)
+    assert "+- Run the tests with `make test-fast`." in body["proposal"]["diff"]
+    assert files.read(space, PATH).content.decode() == AFTER
+
+
+def test_approving_with_other_words(call, rk, space, asked) -> None:
+    answer = call("post", "/1/approve", rk, {"seen": sha(AFTER), "content": "- mine\n"})
+    assert answer.json()["proposal"]["with_edits"] is True
+    assert files.read(space, PATH).content == b"- mine\n"
+
+
+@pytest.mark.parametrize("content", ["a\x00b", "\ud800", "x" * (1024 * 1024 + 1)])
+def test_content_that_cannot_be_is_refused(call, rk, asked, content) -> None:
+    assert call("post", "/1/approve", rk, {"seen": sha(AFTER), "content": content}).status_code in (413, 422)
+    assert proposals.get(asked.space, 1).state == "pending"
+
+
+def test_without_seen_nothing_is_approved(call, rk, asked) -> None:
+    assert call("post", "/1/approve", rk, {}).status_code == 422
+
+
+def test_a_stale_seen_gets_the_new_diff(call, rk, space, asked) -> None:
+    files.write(space, HUB, PATH, (TEXT + "- More.\n").encode())
+    answer = call("post", "/1/approve", rk, {"seen": sha(AFTER)})
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"], error["result_sha256"]) == (
+        409,
+        "changed_since_seen",
+        sha(AFTER + "- More.\n"),
+    )
+    assert "make test-fast" in error["diff"]
+
+
+def test_deciding_twice_is_refused(call, rk, asked) -> None:
+    call("post", "/1/reject", rk, {"note": "wrong"})
+    for path, body in (("/1/approve", {"seen": sha(AFTER)}), ("/1/reject", {"note": "again"})):
+        answer = call("post", path, rk, body)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (409, "already_decided")
+
+
+def test_a_rejection_carries_the_reviewers_words(call, rk, mine, asked) -> None:
+    answer = call("post", "/1/reject", rk, {"note": "too vague"})
+    assert answer.json()["revision"] is None
+    found = call("get", "/1", mine).json()
+    assert (found["state"], found["note"], found["decided_by"]) == ("rejected", "too vague", "rk")
+    assert call("post", "/1/reject", rk, {"note": ""}).status_code in (409, 422)
+
+
+def test_only_people_decide(call, mine, space, asked) -> None:
+    for path, body in (("/1/approve", {"seen": sha(AFTER)}), ("/1/reject", {"note": "no"})):
+        answer = call("post", path, mine, body)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (403, "people_only")
+    editor = token(space, role="editor", name="jt")
+    assert call("post", "/1/approve", editor, {"seen": sha(AFTER)}).status_code == 403
+
+
+def test_taking_back(call, mine, asked) -> None:
+    answer = call("delete", "/1", mine)
+    assert (answer.status_code, answer.json()["proposal"]["state"]) == (200, "withdrawn")
+    assert call("delete", "/1", mine).status_code == 409
+    assert call("delete", "/99", mine).status_code == 404
+
+
+def test_what_no_longer_applies_has_no_result(call, mine, space, asked) -> None:
+    files.write(space, HUB, PATH, b"- all new\n")
+    assert call("get", "/1", mine).json()["result_sha256"] is None
