@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from urllib.parse import unquote
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.conf import settings
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
+from django.utils import timezone
 
 from memoryhub import requests
 from memoryhub.domain import people
@@ -68,6 +71,20 @@ def seen(get_response: View) -> View:
 
 def address_of(request: HttpRequest) -> str | None:
     return requests.client_address(request.META, trust_proxy=settings.BEHIND_TLS)
+
+
+def local_time(get_response: View) -> View:
+    """Shows times as the reader's own clock has them; their browser names its zone in a cookie."""
+
+    def handle(request: HttpRequest) -> HttpResponse:
+        try:
+            zone = ZoneInfo(unquote(request.COOKIES["memoryhub_zone"]))
+        except (KeyError, ValueError, OSError, ZoneInfoNotFoundError):
+            return get_response(request)
+        with timezone.override(zone):
+            return get_response(request)
+
+    return handle
 
 
 def refusals(get_response: View) -> View:

@@ -128,6 +128,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "memoryhub.middleware.local_time",
     "memoryhub.middleware.seen",
     "memoryhub.middleware.refusals",
 ]

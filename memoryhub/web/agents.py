@@ -13,6 +13,7 @@ from memoryhub.web.doors import post_only, space_page
 from memoryhub.web.notices import done
 
 PAGE = 100
+SWITCHES = {"is_on": "{} is switched", "memory_is_on": "The memory of {} is switched"}
 FORM_FIELDS = ("name", "description", "dialect", "system_prompt", "persona")
 
 
@@ -69,14 +70,8 @@ def detail(request: HttpRequest, agent: str) -> HttpResponse:
 def change(request: HttpRequest, agent: str) -> HttpResponse:
     """The whole form, or one of its two switches."""
     one = agents.by_slug(request.space, agent)
-    if switch := request.POST.get("switch"):
-        values = {switch: request.POST.get("to") == "on"} if switch in ("is_on", "memory_is_on") else {}
-        one = agents.change(one, request.actor, **values)
-        done(
-            request,
-            f"{one.name} is switched {'on' if one.is_on else 'off'}." if switch == "is_on" else "Memory is switched.",
-        )
-        return redirect("agents.detail", request.space.slug, one.slug)
+    if (request.POST.get("switch") or request.GET.get("switch")) in SWITCHES:
+        return turn(request, one)
     form = AgentForm(request.POST, initial={"dialect": one.dialect})
     if form.is_valid():
         try:
@@ -87,6 +82,16 @@ def change(request: HttpRequest, agent: str) -> HttpResponse:
         return show(request, one, status=422, form=form)
     done(request, "Saved. Its next prompt is made of this.")
     return redirect("agents.detail", request.space.slug, one.slug)
+
+
+def turn(request: HttpRequest, agent: Agent) -> HttpResponse:
+    """Turns one switch; the way back stands beside the sentence that says so."""
+    asked = request.POST if "switch" in request.POST else request.GET
+    switch, to = asked["switch"], asked.get("to") == "on"
+    agents.change(agent, request.actor, **{switch: to})
+    undo = f"{request.path}?switch={switch}&to={'off' if to else 'on'}"
+    done(request, f"{SWITCHES[switch].format(agent.name)} {'on' if to else 'off'}.", undo=undo)
+    return redirect("agents.detail", request.space.slug, agent.slug)
 
 
 @post_only("manage")

@@ -68,7 +68,8 @@ def make_link(request: HttpRequest, pk: int) -> HttpResponse:
 
 @post_only("manage")
 def change_role(request: HttpRequest, pk: int) -> HttpResponse:
-    form, person = RoleForm(request.POST), member_of(request, pk)
+    member = spaces.member_by_person(request.space, pk)
+    form, person, was = RoleForm(request.POST if "role" in request.POST else request.GET), member.person, member.role
     if not form.is_valid():
         return show(request, status=422)
     try:
@@ -76,7 +77,8 @@ def change_role(request: HttpRequest, pk: int) -> HttpResponse:
     except HubError as error:
         refused(request, error.message)
         return show(request, status=error.status)
-    done(request, f"{person.username} is {form.cleaned_data['role']} now.")
+    undo = f"{request.path}?role={was}" if person != request.user else ""
+    done(request, f"{person.username} is {form.cleaned_data['role']} now.", undo=undo)
     return redirect("people.page" if person != request.user else "overview.page", request.space.slug)
 
 

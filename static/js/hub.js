@@ -67,6 +67,12 @@
     }
   }, 1000);
 
+  // The server writes times in the reader's own zone once it knows which that is.
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  if (zone && !document.cookie.includes("memoryhub_zone=")) {
+    document.cookie = `memoryhub_zone=${encodeURIComponent(zone)}; path=/; max-age=31536000; samesite=lax`;
+  }
+
   // ---- small comforts ----
   const closeMenus = (but) => {
     for (const menu of document.querySelectorAll("details.space[open]")) if (!but || !menu.contains(but)) menu.open = false;

@@ -137,3 +137,11 @@ def test_any_number_of_agents_costs_the_same_queries(as_role, house, rows, djang
     client = as_role("owner")
     with django_assert_max_num_queries(14):
         client.get("/s/books/agents/")
+
+
+def test_a_switch_can_be_undone(as_role, forge):
+    owner = as_role("owner")
+    page = owner.post("/s/books/agents/forge/change/", {"switch": "is_on", "to": "off"}, follow=True).content.decode()
+    owner.post(re.search(r'action="([^"]+switch=is_on[^"]+)"', page).group(1).replace("&amp;", "&"))
+    forge.refresh_from_db()
+    assert forge.is_on

@@ -91,3 +91,12 @@ def test_another_space_does_not_shine_through(as_role, full):
     other = spaces.create(HUB, "other")
     spaces.add_member(other, HUB, full.viewer.person, "viewer")
     assert "gateway" not in as_role("viewer").get("/s/other/").content.decode()
+
+
+def test_times_stand_in_the_zone_of_the_readers_browser(as_role, full):
+    viewer = as_role("viewer")
+    viewer.cookies["memoryhub_zone"] = "Asia%2FTokyo"
+    assert "JST" in viewer.get("/s/books/activity/").content.decode()
+    for wrong in ("../../etc/passwd", "Nowhere/Land", "", "\x00"):
+        viewer.cookies["memoryhub_zone"] = wrong
+        assert "UTC" in viewer.get("/s/books/activity/").content.decode()

@@ -143,3 +143,13 @@ def test_the_theme_turns_and_leads_back(as_role, house):
 
 def test_actors_name_themselves(house):
     assert Actor.of_person(house.owner.person).name == "a-owner"
+
+
+def test_a_change_of_role_can_be_undone(as_role, house):
+    owner = as_role("owner")
+    page = owner.post(
+        f"/s/books/settings/people/{house.editor.id}/role/", {"role": "viewer"}, follow=True
+    ).content.decode()
+    undo = re.search(r'action="([^"]+\?role=editor)"', page).group(1)
+    owner.post(undo)
+    assert role_of("a-editor") == "editor"
