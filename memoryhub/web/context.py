@@ -2,13 +2,39 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from django.http import HttpRequest
+from django.urls import get_resolver, reverse
 from django.utils.functional import SimpleLazyObject
 
 from memoryhub.domain import spaces
 from memoryhub.domain.counts import of_space
+
+
+# What a space sets, beside its own page and its people: key of the tab, word, name of its address.
+SETTINGS_TABS = [
+    ("mounts", "Mounts", "mounts.page"),
+    ("sources", "Sources", "sources.page"),
+    ("policies", "Policies", "policies.page"),
+    ("ingress", "Ingress filter", "ingress.page"),
+    ("webhooks", "Notices", "webhooks.page"),
+    ("imports", "Import", "imports.page"),
+]
+
+
+def settings_tabs(slug: str) -> list[dict[str, str]]:
+    return [
+        {"key": key, "label": label, "url": reverse(name, args=[slug])}
+        for key, label, name in SETTINGS_TABS
+        if known(name)
+    ]
+
+
+@cache
+def known(name: str) -> bool:
+    return bool(get_resolver().reverse_dict.getlist(name))
 
 
 def page(request: HttpRequest) -> dict[str, Any]:
@@ -24,4 +50,5 @@ def page(request: HttpRequest) -> dict[str, Any]:
     }
     if space is not None:
         context["counts"] = SimpleLazyObject(lambda: of_space(space))
+        context["settings_tabs"] = SimpleLazyObject(lambda: settings_tabs(space.slug))
     return context
