@@ -39,6 +39,8 @@ def run(arguments: list[str]) -> int:
     if name in STANDALONE and name in names:
         return importlib.import_module(f"memoryhub.management.commands.{name}").main(rest) or 0
     take_data_dir(rest)
+    if name == "up":
+        os.environ["MEMORYHUB_COLLECTED"] = "true"  # it collects static files itself; the settings have to know
     return run_with_django(name, rest, own=name in names)
 
 

@@ -367,17 +367,22 @@ def stop(data_dir: Path) -> None:
 @contextlib.contextmanager
 def ensure_running(data_dir: Path, settings: Mapping[str, str] | None = None) -> Iterator[Path]:
     """Use the server of a data directory: started by the first user, stopped by the last one to leave."""
-    data_dir = data_dir.expanduser().absolute()
-    prepare(data_dir)
-    starting = data_dir / "start.lock"
+    data_dir = prepare(data_dir.expanduser().absolute())
+    with in_use(data_dir, settings):
+        yield data_dir
+
+
+@contextlib.contextmanager
+def in_use(data_dir: Path, settings: Mapping[str, str] | None = None) -> Iterator[Lock]:
+    """Like `ensure_running`, in a directory that is prepared; gives the lock, for those who copy themselves."""
     using = Lock(data_dir / "users.lock", shared=True)
-    with Lock(starting):
+    with Lock(data_dir / "start.lock"):
         start(data_dir, settings)
         using.acquire()
     try:
-        yield data_dir
+        yield using
     finally:
-        with Lock(starting):
+        with Lock(data_dir / "start.lock"):
             using.release()
             alone = Lock(data_dir / "users.lock")
             if alone.acquire(wait=0):

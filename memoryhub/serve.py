@@ -14,6 +14,7 @@ from typing import Any
 from memoryhub.datadir import DataDirError
 
 SECONDS_TO_STOP = 5  # for requests under way
+PARENT = "MEMORYHUB_PARENT"
 
 
 class PortError(DataDirError):
@@ -70,7 +71,7 @@ def run(host: str, port: int, workers: int, data_dir: Path) -> None:
     if sys.platform == "linux":
         # Workers are copies of this process, which has loaded the hub: they start at once and share its memory.
         multiprocessing.set_start_method("fork", force=True)
-    os.environ["MEMORYHUB_PROCESSES"] = str(data_dir)
+    os.environ[PARENT] = f"{os.getpid()}:{data_dir}"  # by environment: elsewhere workers are no copies
     server = Granian(
         "memoryhub.serve:worker",
         factory=True,
@@ -93,9 +94,10 @@ def worker() -> Any:
     """What each worker loads: first it ties its life to its parent's, then it takes the application."""
     from memoryhub import processes
 
-    processes.die_with_parent(os.getppid())
-    with contextlib.suppress(OSError, KeyError):
-        processes.leave_note(Path(os.environ["MEMORYHUB_PROCESSES"]))
+    parent, _, data_dir = os.environ[PARENT].partition(":")
+    processes.die_with_parent(int(parent))
+    with contextlib.suppress(OSError):  # a full disk is no reason not to serve
+        processes.leave_note(Path(data_dir))
     from memoryhub.wsgi import application
 
     return application

@@ -101,6 +101,7 @@ SECRET_KEY = secret_key(DATA_DIR)
 ALLOWED_HOSTS = [h.strip() for h in env("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]").split(",") if h.strip()]
 BEHIND_TLS = env_bool("MEMORYHUB_BEHIND_TLS")
 PGBOUNCER = env_bool("MEMORYHUB_PGBOUNCER")
+FRONT_SPACE = env("MEMORYHUB_FRONT_SPACE")  # where `/` leads a person who has not chosen a space yet
 EMBEDDER = embedder(env("MEMORYHUB_EMBEDDER", "wordllama"))
 EMBEDDER_URL = env("MEMORYHUB_EMBEDDER_URL")
 EMBEDDER_KEY = env("MEMORYHUB_EMBEDDER_KEY")
@@ -157,7 +158,8 @@ TEMPLATES = [
         },
     }
 ]
-DATABASES = {"default": database(env("DATABASE_URL"), DATA_DIR, PGBOUNCER)}
+DATABASE_URL = env("DATABASE_URL")  # empty: the embedded server
+DATABASES = {"default": database(DATABASE_URL, DATA_DIR, PGBOUNCER)}
 
 AUTH_USER_MODEL = "memoryhub.Person"
 LOGIN_URL = "/login/"
@@ -176,12 +178,15 @@ USE_I18N = False
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [packaged("static")]
 STATIC_ROOT = DATA_DIR / "static"
+# `memoryhub up` collects static files into STATIC_ROOT, compressed and named by their content; anything else (tests,
+# manage.py) serves them straight from the tree. Other web servers in front of wsgi.py set this after `collectstatic`.
+COLLECTED = env_bool("MEMORYHUB_COLLECTED")
+PLAIN_FILES, COLLECTED_FILES = "django.contrib.staticfiles.storage.StaticFilesStorage", "memoryhub.statics.Collected"
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+    "staticfiles": {"BACKEND": COLLECTED_FILES if COLLECTED else PLAIN_FILES},
 }
-# `memoryhub up` collects and compresses into STATIC_ROOT; anything else (tests, manage.py) serves straight from the tree.
-WHITENOISE_USE_FINDERS = True
+WHITENOISE_USE_FINDERS = not COLLECTED
 WHITENOISE_AUTOREFRESH = DEBUG
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024

@@ -23,7 +23,7 @@ def database() -> Iterator[None]:
 
     from memoryhub import postgres
 
-    if os.environ.get("DATABASE_URL"):
+    if settings.DATABASE_URL:
         yield
         return
     with postgres.ensure_running(settings.DATA_DIR):

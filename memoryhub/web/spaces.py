@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
@@ -16,11 +17,12 @@ from memoryhub.web.notices import done
 
 @signed_in
 def front(request: HttpRequest) -> HttpResponse:
-    """Goes to the space one was in last, or the only one; else lists them."""
+    """Goes to the space one was in last, to the front space or the only one; else lists them."""
     mine = list(spaces.of_person(request.user))
     if "all" not in request.GET:
         last = next((space for space in mine if space.pk == request.user.last_space_id), None)
-        chosen = last or (mine[0] if len(mine) == 1 else None)
+        front = next((space for space in mine if space.slug == settings.FRONT_SPACE), None)
+        chosen = last or front or (mine[0] if len(mine) == 1 else None)
         if chosen:
             return redirect(chosen.get_absolute_url())
     return show_front(request)

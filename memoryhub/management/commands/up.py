@@ -1,0 +1,211 @@
+"""start the hub: its database, its web and background processes; prints a sign-in link when it is ready"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import os
+import sys
+from argparse import ArgumentTypeError
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import CommandParser
+from django.db import OperationalError, connection, connections
+
+from memoryhub import datadir, postgres, processes, serve, statics, supervise, work
+from memoryhub.errors import HubError, Invalid, Unavailable
+from memoryhub.management.base import HubCommand
+from memoryhub.migrating import migrate_if_needed
+
+OLDEST_POSTGRES = 15
+
+
+class Command(HubCommand):
+    help = "Start the hub. It stops, with its database, on Ctrl-C or SIGTERM."
+    needs_database = False  # it brings its own, and keeps it
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("directory", nargs="?", metavar="DIR", help="the folder to show at /memories/")
+        parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (127.0.0.1)")
+        parser.add_argument("--port", type=port, default=8000, help="the port to listen on (8000)")
+        parser.add_argument("--workers", type=workers, default=2, metavar="N", help="web processes (2)")
+        parser.add_argument("--demo", action="store_true", help="make a demo space and open it")
+        parser.add_argument("--open", metavar="SLUG", help="the space to open instead")
+
+    def run(self, **options: Any) -> None:
+        directory = existing(options["directory"]) if options["directory"] else None
+        supervise.stop_on_signals()
+        try:
+            self.start(directory, options)
+        except supervise.Stop:
+            pass
+        finally:
+            supervise.ignore_signals()
+
+    def start(self, directory: Path | None, options: dict[str, Any]) -> None:
+        """Everything that may refuse comes first, in the order in which it can be told without having changed anything."""
+        data_dir = datadir.prepare(settings.DATA_DIR)
+        lock = datadir.hub_lock(data_dir)
+        processes.end_left_over(data_dir)
+        number, kept = serve.probe(options["host"], options["port"])
+        with database(data_dir) as using:
+            migrate_if_needed()
+            statics.collect_if_changed()
+            link = self.furnish(directory, demo=options["demo"], opened=options["open"])
+            self.allow(options["host"])
+            self.preload()
+            hub = partial(self.serve, data_dir, options["host"], number, options["workers"], link)
+            hub([lock, *using], kept)
+
+    def furnish(self, directory: Path | None, *, demo: bool, opened: str | None) -> str:
+        """Make what a hub needs to be looked at; the path of the link that signs its owner in."""
+        from memoryhub.domain import first_start, people, spaces
+        from memoryhub.domain.access import HUB
+
+        if moved := first_start.prepare(directory):
+            self.stdout.write(moved)
+        slug = first_start.SLUG
+        if demo:
+            from memoryhub.domain.demo import make
+
+            slug = make(people.hub_owner()).slug
+        slug = spaces.by_slug(opened).slug if opened else slug
+        settings.FRONT_SPACE = os.environ["MEMORYHUB_FRONT_SPACE"] = slug
+        return f"/login/once/{people.make_link(HUB, people.hub_owner(), leads_to=f'/s/{slug}/')}/"
+
+    def allow(self, host: str) -> None:
+        """The address it listens on is one that it answers to."""
+        if host not in ("0.0.0.0", "::", *settings.ALLOWED_HOSTS):  # noqa: S104
+            settings.ALLOWED_HOSTS.append(f"[{host}]" if ":" in host else host)
+
+    def preload(self) -> None:
+        """Load all that the children need, so that they are copies; connections cannot be copied and are closed."""
+        import memoryhub.urls
+        import memoryhub.wsgi  # noqa: F401
+
+        work.discover()
+        connections.close_all()
+
+    def serve(
+        self, data_dir: Path, host: str, number: int, count: int, link: str, held: list[datadir.Lock], kept: Any
+    ) -> None:
+        shown = f"[{host}]" if ":" in host else host
+        ready = Ready(host, number, partial(self.say_ready, f"http://{shown}:{number}{link}"))
+        children = [
+            supervise.Child("web", partial(serve.run, host, number, count, data_dir), vital=True),
+            supervise.Child("background", partial(background, data_dir)),
+        ]
+        supervisor = supervise.Supervisor(children, partial(let_go, held, kept), partial(revive_database, data_dir))
+        try:
+            supervisor.run(ready)
+        finally:
+            supervise.ignore_signals()
+            supervisor.stop()
+            processes.forget_notes(data_dir)
+
+    def say_ready(self, url: str) -> None:
+        with contextlib.suppress(BrokenPipeError):
+            self.stdout.write(f"memoryhub ready: {url}")
+            self.stdout.flush()
+
+
+class Ready:
+    """Asks the web processes whether they answer; says so once, and then stays silent."""
+
+    def __init__(self, host: str, number: int, say: Callable[[], None]) -> None:
+        self.to = ({"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host), number)  # noqa: S104
+        self.say = say
+
+    def __call__(self) -> bool:
+        try:
+            asking = http.client.HTTPConnection(*self.to, timeout=5)
+            asking.request("GET", "/healthz", headers={"Host": "localhost"})
+            asking.getresponse().read()
+            asking.close()
+        except (OSError, http.client.HTTPException):
+            return False
+        self.say()
+        return True
+
+
+def background(data_dir: Path) -> None:
+    processes.leave_note(data_dir)
+    # On its own database no other hub can be working; what is "running" there was left by a killed one.
+    work.main(alone=not settings.DATABASE_URL)
+
+
+def let_go(held: list[datadir.Lock], kept: Any) -> None:
+    """In a child: the locks are the hub's, not its children's, who may outlive it where nothing ends them."""
+    for lock in held:
+        lock.release()
+    if kept is not None:
+        kept.close()
+
+
+@contextlib.contextmanager
+def database(data_dir: Path) -> Iterator[list[datadir.Lock]]:
+    """The embedded server, or the one of DATABASE_URL after a look whether it will do."""
+    if settings.DATABASE_URL:
+        check_server()
+        yield []
+        return
+    with postgres.in_use(data_dir) as using:
+        try:
+            yield [using]
+        finally:
+            connections.close_all()
+
+
+def check_server() -> None:
+    to = connection.settings_dict
+    place = f"{to['HOST'] or 'the local socket'}{':' + to['PORT'] if to['PORT'] else ''}"
+    try:
+        connection.ensure_connection()
+    except OperationalError as error:
+        reason = " ".join(str(error).split())
+        raise Unavailable(f"The database of DATABASE_URL ({place}) cannot be reached: {reason}") from error
+    if connection.pg_version // 10000 < OLDEST_POSTGRES:
+        raise Unavailable(
+            f"The server of DATABASE_URL is PostgreSQL {connection.pg_version // 10000}; "
+            f"memoryhub needs {OLDEST_POSTGRES} or newer."
+        )
+
+
+def revive_database(data_dir: Path) -> None:
+    """Somebody killed the embedded server: start it again, the web processes reconnect by themselves."""
+    if settings.DATABASE_URL or postgres.postmaster_pid(data_dir) is not None:
+        return
+    sys.stderr.write("The database had stopped; it is started again.\n")
+    try:
+        with datadir.Lock(data_dir / "start.lock"):
+            postgres.start(data_dir)
+    except HubError as error:
+        sys.stderr.write(f"{error}\n")
+
+
+def existing(given: str) -> Path:
+    path = Path(given).expanduser()
+    if not path.exists():
+        raise Invalid(f"The folder {path} does not exist: make it, or name another one.")
+    if not path.is_dir():
+        raise Invalid(f"{path} is a file: name the folder it lies in.")
+    if not os.access(path, os.R_OK | os.X_OK):
+        raise Invalid(f"The folder {path} cannot be read: change its mode, or name another one.")
+    return path.resolve()
+
+
+def port(given: str) -> int:
+    if not given.isdigit() or int(given) > 65535:
+        raise ArgumentTypeError("a number from 1 to 65535")
+    return int(given)
+
+
+def workers(given: str) -> int:
+    if not given.isdigit() or not 1 <= int(given) <= 64:
+        raise ArgumentTypeError("a number from 1 to 64")
+    return int(given)

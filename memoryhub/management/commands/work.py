@@ -1,0 +1,15 @@
+"""run the background process alone, where the web processes are started by something else"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memoryhub import work
+from memoryhub.management.base import HubCommand
+
+
+class Command(HubCommand):
+    help = "Run jobs, watchers and periodic work until Ctrl-C or SIGTERM. `memoryhub up` does this by itself."
+
+    def run(self, **options: Any) -> None:
+        work.main(alone=False)

@@ -1,0 +1,362 @@
+"""`memoryhub up` as its users meet it: real processes, started, refused, stopped and killed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+
+from memoryhub import postgres
+
+TREE = Path(__file__).parents[1]
+READY = re.compile(r"memoryhub ready: (http://[^/]+)(/login/once/[\w-]+/)\n")
+
+
+class Hub:
+    """A running hub and what it said."""
+
+    def __init__(self, data_dir: Path, *arguments: str, start_new_session: bool = False, **environment: str) -> None:
+        self.data_dir = data_dir
+        self.errors = tempfile.TemporaryFile("w+")  # noqa: SIM115
+        command = [sys.executable, "-m", "memoryhub", "up", "--port", "0", "--data-dir", str(data_dir), *arguments]
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=self.errors, text=True, cwd=TREE, env=clean(**environment),
+            start_new_session=start_new_session,
+        )  # fmt: skip
+        self.said: list[str] = []
+
+    def wait_ready(self) -> Hub:
+        for line in self.process.stdout:
+            self.said.append(line)
+            if found := READY.fullmatch(line):
+                self.url, self.link = found[1], found[1] + found[2]
+                return self
+        raise AssertionError(f"the hub ended with {self.process.wait()}: {self.said} {self.stderr()}")
+
+    def stderr(self) -> str:
+        self.errors.seek(0)
+        return self.errors.read()
+
+    def family(self) -> list[psutil.Process]:
+        """Every process of this hub, its database's server included."""
+        found = [psutil.Process(self.process.pid)]
+        found += found[0].children(recursive=True)
+        if pid := postgres.postmaster_pid(self.data_dir):
+            found.append(psutil.Process(pid))
+        return found
+
+    def web(self) -> psutil.Process:
+        """granian's parent: the child of the hub that has children."""
+        return next(child for child in psutil.Process(self.process.pid).children() if child.children())
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        self.process.send_signal(number)
+        return self.process.wait(30)
+
+
+def clean(**environment: str) -> dict[str, str]:
+    """The environment of somebody who never heard of this test run."""
+    unwanted = ("MEMORYHUB_", "DJANGO_", "PYTEST_", "DATABASE_URL", "SECRET_KEY", "ALLOWED_HOSTS", "DEBUG")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(unwanted)}
+    return {**kept, **environment}
+
+
+def command(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "memoryhub", *arguments],
+        capture_output=True, text=True, cwd=TREE, env=clean(**environment), timeout=60,
+    )  # fmt: skip
+
+
+def refused(*arguments: str, **environment: str) -> str:
+    """The one sentence with which a command ends that could not do its work."""
+    done = command(*arguments, **environment)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.count("\n") == 1, done.stderr
+    return done.stderr.strip()
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """An empty folder that the database's user can reach; whatever still runs there is ended."""
+    folder = Path(tempfile.mkdtemp(prefix="memoryhub-up-", dir="/tmp"))
+    folder.chmod(0o755)
+    yield folder
+    for process in psutil.process_iter(["cmdline"]):
+        if str(folder) in " ".join(process.info["cmdline"] or []):
+            with contextlib.suppress(psutil.Error):
+                process.kill()
+    postgres.stop(folder / "data")
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def started_once() -> Iterator[Path]:
+    """A data directory after one start and stop, to be copied: first starts are tested by themselves."""
+    folder = Path(tempfile.mkdtemp(prefix="memoryhub-up-", dir="/tmp"))
+    folder.chmod(0o755)
+    Hub(folder / "data").wait_ready().stop()
+    yield folder / "data"
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def hub(place, started_once) -> Iterator[Hub]:
+    subprocess.run(["cp", "-a", started_once, place / "data"], check=True)
+    running = Hub(place / "data").wait_ready()
+    yield running
+    if running.process.poll() is None:
+        running.process.kill()
+        running.process.wait()
+
+
+def gone(processes: list[psutil.Process]) -> bool:
+    _, alive = psutil.wait_procs(processes, timeout=10)
+    return not [process for process in alive if process.status() != psutil.STATUS_ZOMBIE]
+
+
+def serves(hub: Hub, seconds: float = 15) -> bool:
+    """Whether every one of many new connections is answered, within a while."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        with contextlib.suppress(httpx.HTTPError):
+            if all(httpx.get(f"{hub.url}/readyz").status_code == 200 for _ in range(8)):
+                return True
+        time.sleep(0.1)
+    return False
+
+
+class TestStart:
+    def test_the_printed_link_signs_in_once_and_leads_to_main(self, hub):
+        with httpx.Client(base_url=hub.url, follow_redirects=True) as browser:
+            page = browser.get(hub.link)
+            assert (page.status_code, page.url.path) == (200, "/s/main/")
+            assert browser.get("/").url.path == "/s/main/"
+        assert httpx.get(hub.link).status_code == 404
+        assert hub.said == [f"memoryhub ready: {hub.link}\n"]
+        assert hub.stderr() == ""
+
+    def test_a_second_start_is_ready_in_under_three_seconds(self, place):
+        Hub(place / "data").wait_ready().stop()
+        began = time.monotonic()
+        again = Hub(place / "data").wait_ready()
+        took = time.monotonic() - began
+        again.stop()
+        assert took < 3
+
+    def test_static_files_are_compressed_and_may_be_kept(self, hub):
+        page = httpx.get(f"{hub.url}/login/").text
+        (style,) = re.findall(r'href="(/static/css/base\.[0-9a-f]+\.css)"', page)
+        for coding in ("br", "gzip"):
+            answer = httpx.get(hub.url + style, headers={"Accept-Encoding": coding})
+            assert answer.headers["Content-Encoding"] == coding
+            assert "immutable" in answer.headers["Cache-Control"]
+
+    def test_a_command_uses_the_running_hubs_database_and_leaves_it_running(self, hub):
+        assert command("doctor", "--data-dir", str(hub.data_dir)).returncode == 0
+        assert httpx.get(f"{hub.url}/readyz").status_code == 200
+
+    def test_a_folder_is_mounted_and_another_one_later_moves_the_mount(self, place):
+        for name in ("one", "two"):
+            (place / name).mkdir()
+        hub = Hub(place / "data", str(place / "one")).wait_ready()
+        hub.stop()
+        assert len(hub.said) == 1
+        hub = Hub(place / "data", str(place / "two")).wait_ready()
+        hub.stop()
+        assert hub.said[0] == f"/memories/ moved from {place / 'one'} to {place / 'two'}.\n"
+        hub = Hub(place / "data").wait_ready()
+        hub.stop()
+        assert len(hub.said) == 1
+
+
+class TestStop:
+    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+    def test_a_signal_ends_it_with_0_and_leaves_no_process(self, hub, number):
+        family = hub.family()
+        assert len(family) >= 6
+        assert hub.stop(number) == 0
+        assert gone(family)
+        assert hub.stderr() == ""
+
+    def test_a_signal_while_it_starts_leaves_no_process_either(self, place):
+        for wait in (0.3, 0.6, 0.9):
+            hub = Hub(place / "data")
+            time.sleep(wait)
+            family = hub.family()
+            assert hub.stop() in (0, -signal.SIGTERM)  # the latter: Python itself was still starting
+            assert gone(family)
+            assert postgres.postmaster_pid(place / "data") is None
+
+    def test_ctrl_c_in_a_terminal_goes_to_its_whole_group_and_ends_it_in_order(self, place):
+        hub = Hub(place / "data", start_new_session=True).wait_ready()
+        family = hub.family()
+        os.killpg(hub.process.pid, signal.SIGINT)
+        assert hub.process.wait(20) == 0
+        assert gone(family)
+        assert hub.stderr() == ""
+
+
+class TestKilled:
+    def test_the_hub_killed_nothing_answers_and_the_next_start_works(self, hub):
+        family = hub.family()
+        hub.process.kill()
+        hub.process.wait()
+        assert gone(family[:-1])  # all but the database's server
+        again = Hub(hub.data_dir).wait_ready()
+        assert serves(again)
+        assert again.stop() == 0
+        assert again.stderr() == ""
+        assert gone(family)
+
+    def test_everything_killed_the_next_start_works(self, hub):
+        family = hub.family()
+        for process in family:
+            process.kill()
+        hub.process.wait()
+        again = Hub(hub.data_dir).wait_ready()
+        assert serves(again)
+        assert again.stop() == 0
+        assert again.stderr() == ""
+
+    def test_granians_parent_killed_its_workers_go_too_and_new_ones_come(self, hub):
+        web = hub.web()
+        workers = web.children()
+        web.kill()
+        assert gone(workers)
+        assert serves(hub)
+        assert "the web process ended (by SIGKILL); it is started again" in hub.stderr()
+        assert hub.stop() == 0
+
+    def test_a_worker_killed_another_takes_its_place(self, hub):
+        hub.web().children()[0].kill()
+        assert serves(hub)
+        time.sleep(0.5)
+        assert len(hub.web().children()) == 2
+
+    def test_the_background_process_killed_it_comes_back(self, hub):
+        web = hub.web()
+        others = [p for p in psutil.Process(hub.process.pid).children() if p.pid != web.pid]
+        assert len(others) == 1
+        others[0].kill()
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline:
+            now = [p.pid for p in psutil.Process(hub.process.pid).children() if p.pid != web.pid]
+            if now and now != [others[0].pid]:
+                break
+            time.sleep(0.1)
+        assert now
+        assert now != [others[0].pid]
+
+    def test_the_databases_server_killed_it_comes_back(self, hub):
+        os.kill(postgres.postmaster_pid(hub.data_dir), signal.SIGKILL)
+        assert serves(hub, 20)
+        assert "The database had stopped; it is started again." in hub.stderr()
+        assert hub.stop() == 0
+
+    def test_workers_that_outlived_their_hub_are_ended_by_the_next_start(self, place):
+        (place / "data" / "processes").mkdir(parents=True)
+        ours, stranger = (subprocess.Popen(["sleep", "60"]) for _ in range(2))
+        notes = place / "data" / "processes"
+        (notes / str(ours.pid)).write_text(repr(psutil.Process(ours.pid).create_time()))
+        (notes / str(stranger.pid)).write_text("12345.0")  # its number, somebody else's birth
+        hub = Hub(place / "data").wait_ready()
+        assert ours.wait(5) == -signal.SIGKILL
+        assert stranger.poll() is None
+        stranger.kill()
+        stranger.wait()
+        assert hub.stop() == 0
+        assert not list(notes.iterdir())
+
+
+class TestRefusals:
+    def test_a_taken_port_before_the_database_starts(self, place):
+        with socket.socket() as other:
+            other.bind(("127.0.0.1", 0))
+            other.listen()
+            port = str(other.getsockname()[1])
+            told = refused("up", "--port", port, "--data-dir", str(place / "data"))
+        assert told == f"Port {port} on 127.0.0.1 is taken by another program: choose another with --port."
+        assert not (place / "data" / "postgres").exists()
+
+    def test_the_port_of_another_hub(self, hub, place):
+        port = hub.url.rpartition(":")[2]
+        assert f"Port {port}" in refused("up", "--port", port, "--data-dir", str(place / "other"))
+
+    def test_two_hubs_on_one_data_directory(self, hub):
+        told = refused("up", "--port", "0", "--data-dir", str(hub.data_dir))
+        assert f"Another hub (process {hub.process.pid}) is running on the data directory {hub.data_dir}" in told
+        assert serves(hub)
+
+    def test_a_folder_that_does_not_exist(self, place):
+        told = refused("up", str(place / "nowhere"), "--data-dir", str(place / "data"))
+        assert told == f"The folder {place / 'nowhere'} does not exist: make it, or name another one."
+
+    def test_a_file_instead_of_a_folder(self, place):
+        (place / "AGENTS.md").write_text("")
+        assert "is a file" in refused("up", str(place / "AGENTS.md"), "--data-dir", str(place / "data"))
+
+    def test_a_data_directory_that_cannot_be_written(self):
+        assert "not writable" in refused("up", "--data-dir", "/proc/memoryhub")
+
+    def test_a_database_that_cannot_be_reached_without_its_password(self, place):
+        url = "postgresql://me:hunter2@127.0.0.1:1/hub"
+        told = refused("up", "--port", "0", "--data-dir", str(place / "data"), DATABASE_URL=url)
+        assert told.startswith("The database of DATABASE_URL (127.0.0.1:1) cannot be reached: ")
+        assert "hunter2" not in told
+
+    def test_an_address_of_another_machine(self, place):
+        assert "not an address of this machine" in refused(
+            "up", "--host", "192.0.2.1", "--port", "0", "--data-dir", str(place / "data")
+        )
+
+    @pytest.mark.parametrize(
+        "wrong", [["--port", "x"], ["--port", "70000"], ["--workers", "0"], ["--nothing"], ["one", "two"]]
+    )
+    def test_wrong_arguments_exit_with_2(self, wrong):
+        done = command("up", *wrong)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "usage:" in done.stderr
+
+    def test_a_wrong_setting_is_named_with_what_is_allowed(self, place):
+        told = refused("up", "--data-dir", str(place / "data"), MEMORYHUB_EMBEDDER="magic")
+        assert "MEMORYHUB_EMBEDDER" in told
+        assert "wordllama" in told
+
+
+class TestCommandLine:
+    def test_no_command_and_an_unknown_one_are_wrong_arguments(self):
+        assert command().returncode == 2
+        unknown = command("nothing")
+        assert (unknown.returncode, unknown.stderr) == (
+            2, "There is no command 'nothing'; `memoryhub --help` lists them.\n",
+        )  # fmt: skip
+
+    def test_help_lists_the_commands_with_what_they_do(self):
+        done = command("--help")
+        assert done.returncode == 0
+        assert re.search(r"^  up +start the hub", done.stdout, re.MULTILINE)
+
+    def test_manage_py_takes_the_same_commands(self):
+        done = subprocess.run([sys.executable, "manage.py", "--help"], capture_output=True, text=True, cwd=TREE)
+        assert done.stdout == command("--help").stdout
+
+    def test_djangos_own_commands_find_the_database_started(self, place):
+        done = command("migrate", "--data-dir", str(place / "data"))
+        assert done.returncode == 2, "--data-dir is ours alone"
+        done = command("migrate", MEMORYHUB_DATA_DIR=str(place / "data"))
+        assert done.returncode == 0, done.stderr
+        assert postgres.postmaster_pid(place / "data") is None
