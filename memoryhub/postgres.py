@@ -201,7 +201,7 @@ FIRST_STATEMENTS = {
 }
 
 
-def _create_cluster(data_dir: Path, tools: Path, user: pwd.struct_passwd | None) -> None:
+def _create_cluster(data_dir: Path, tools: Path, user: pwd.struct_passwd | None, *, sync: bool = True) -> None:
     """Make the cluster beside its place and move it there when complete: a killed start leaves nothing half made."""
     require_space(data_dir, MEGABYTES_TO_CREATE)
     making = data_dir / "postgres.new"
@@ -209,6 +209,7 @@ def _create_cluster(data_dir: Path, tools: Path, user: pwd.struct_passwd | None)
     _make_private(making, user)
     locale = "C" if sys.platform == "darwin" else "C.UTF-8"
     options = ["--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-instructions"]
+    options += [] if sync else ["--no-sync"]
     collation = ["--locale-provider=builtin", "--builtin-locale=C.UTF-8", f"--locale={locale}"]
     made = _run([tools / "initdb", "-D", making, *options, *collation], user, cwd=making)
     _check(made, data_dir, "The database could not be made")
@@ -273,7 +274,7 @@ def start(data_dir: Path, settings: Mapping[str, str] | None = None) -> bool:
     tools = binaries(user)
     cluster = cluster_of(data_dir)
     if not (cluster / "PG_VERSION").exists():
-        _create_cluster(data_dir, tools, user)
+        _create_cluster(data_dir, tools, user, sync=(settings or {}).get("fsync") != "off")
     require_space(data_dir, MEGABYTES_TO_START)
     _make_private(socket_dir(data_dir), user)
     _write_configuration(data_dir, user, settings or {})

@@ -1,0 +1,123 @@
+"""Whether the hub is well, in plain words: what is wrong, and how to mend it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import DatabaseError, connection
+from django.db.models import F, Q
+from django.utils import timezone
+
+from memoryhub.migrating import pending
+from memoryhub.models import File, Job, Mount
+
+OLDEST_POSTGRES, OLDEST_VECTOR = 15, (0, 8)
+LEAST_FREE = 200  # megabytes
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at; `mend` says what to do when it is not well."""
+
+    name: str
+    ok: bool
+    says: str
+    mend: str = ""
+
+
+def examine() -> list[dict[str, Any]]:
+    """Look at everything; what needs the database is left out when it does not answer."""
+    found = [data_dir(), database()]
+    if found[-1].ok:
+        found += [vector(), migrations()]
+        if found[-1].ok:
+            found += [finding for look in LOOKS for finding in look()]
+    return [asdict(finding) for finding in found]
+
+
+def data_dir() -> Finding:
+    place = Path(settings.DATA_DIR)
+    if not os.access(place, os.W_OK):
+        return Finding("data directory", False, f"{place} is not writable.", "Change its owner or mode.")
+    free = shutil.disk_usage(place).free // 2**20
+    if free < LEAST_FREE:
+        return Finding("data directory", False, f"{free} MB are free at {place}.", "Free some space on that disk.")
+    return Finding("data directory", True, f"{place}, {free:,} MB free")
+
+
+def database() -> Finding:
+    where = "DATABASE_URL" if settings.DATABASE_URL else "embedded"
+    try:
+        connection.ensure_connection()
+    except DatabaseError as error:
+        reason = " ".join(str(error).split())
+        return Finding("database", False, f"It cannot be reached: {reason}", f"Check the server and {where}.")
+    major = connection.pg_version // 10000
+    if major < OLDEST_POSTGRES:
+        return Finding(
+            "database", False, f"PostgreSQL {major} is too old.", f"Use PostgreSQL {OLDEST_POSTGRES} or newer."
+        )
+    return Finding("database", True, f"PostgreSQL {major} ({where})")
+
+
+def vector() -> Finding:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
+        row = cursor.fetchone()
+    if row is None:
+        return Finding("pgvector", False, "It is missing.", "Run CREATE EXTENSION vector as a superuser.")
+    if tuple(int(part) for part in row[0].split(".")[:2]) < OLDEST_VECTOR:
+        return Finding("pgvector", False, f"{row[0]} is too old.", "Install 0.8, then ALTER EXTENSION vector UPDATE.")
+    return Finding("pgvector", True, row[0])
+
+
+def migrations() -> Finding:
+    missing = pending()
+    if missing:
+        return Finding("migrations", False, f"{len(missing)} are missing.", "Run memoryhub migrate, or memoryhub up.")
+    return Finding("migrations", True, "all applied")
+
+
+def mounts() -> Iterator[Finding]:
+    for mount in Mount.objects.filter(store=Mount.Store.FILESYSTEM).select_related("space").order_by("space", "prefix"):
+        name = f"mount {mount.prefix} of {mount.space.slug}"
+        if not os.path.isdir(mount.directory):
+            yield Finding(name, False, f"{mount.directory} does not exist.", "Make the folder, or change the mount.")
+        elif not os.access(mount.directory, os.R_OK | os.W_OK | os.X_OK):
+            yield Finding(name, False, f"{mount.directory} cannot be read and written.", "Change its owner or mode.")
+        else:
+            yield Finding(name, True, mount.directory)
+
+
+def unwritten() -> Iterator[Finding]:
+    """Revisions that did not reach the disk (promise 4); only files on disk can be behind."""
+    on_disk = Q()
+    for space, prefix in Mount.objects.filter(store=Mount.Store.FILESYSTEM).values_list("space", "prefix"):
+        on_disk |= Q(space=space, path__startswith=prefix)
+    behind = Q(written_revision__lt=F("revision")) | Q(written_revision=None, revision__gt=0) | ~Q(problem="")
+    files = File.objects.filter(on_disk, behind).select_related("space") if on_disk else File.objects.none()
+    for file in files[:20]:
+        says = f"Revision {file.revision} is not on disk. {file.problem}".strip()
+        mend = "Open the file in the hub: it is written at the next touch, or shown as a conflict."
+        yield Finding(f"file {file.path} of {file.space.slug}", False, says, mend)
+    if not files:
+        yield Finding("unwritten revisions", True, "none")
+
+
+def failed_jobs() -> Iterator[Finding]:
+    recently = timezone.now() - timedelta(days=1)
+    failed = Job.objects.filter(state=Job.FAILED, ended_at__gt=recently).order_by("-id")[:5]
+    for job in failed:
+        yield Finding(f"job {job.pk} ({job.kind})", False, job.last_error, "Mend what it names, then ask for it again.")
+    if not failed:
+        yield Finding("jobs", True, "none failed since yesterday")
+
+
+LOOKS: tuple[Callable[[], Iterator[Finding]], ...] = (mounts, unwritten, failed_jobs)

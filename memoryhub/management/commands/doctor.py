@@ -1,0 +1,37 @@
+"""check database, pgvector, migrations, mounts and unwritten revisions; says how to mend what is wrong"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memoryhub.domain import health
+from memoryhub.errors import HubError
+from memoryhub.management.base import HubCommand, as_json, database
+
+
+class Unwell(HubError):
+    """Something has to be mended: the list is printed, the exit status says so."""
+
+
+class Command(HubCommand):
+    help = "Look whether the hub is well. Changes nothing."
+    offers_json = True
+    needs_database = False  # it must not migrate, and an unreachable database is a finding
+
+    def run(self, **options: Any) -> None:
+        with database():
+            found = health.examine()
+        wrong = [finding for finding in found if not finding["ok"]]
+        if options.get("json"):
+            self.stdout.write(as_json({"ok": not wrong, "checks": found}))
+        else:
+            for finding in found:
+                self.stdout.write(line(finding))
+        if wrong:
+            raise Unwell(f"{len(wrong)} of {len(found)} checks found something to mend.")
+
+
+def line(finding: dict[str, Any]) -> str:
+    if finding["ok"]:
+        return f"ok     {finding['name']}: {finding['says']}"
+    return f"WRONG  {finding['name']}: {finding['says']} {finding['mend']}"
