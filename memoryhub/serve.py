@@ -90,6 +90,14 @@ def run(host: str, port: int, workers: int, data_dir: Path) -> None:
     server.serve()
 
 
+def load() -> Any:
+    """The application with every address it knows."""
+    import memoryhub.urls  # noqa: F401
+    from memoryhub.wsgi import application
+
+    return application
+
+
 def worker() -> Any:
     """What each worker loads: first it ties its life to its parent's, then it takes the application."""
     from memoryhub import processes
@@ -98,6 +106,4 @@ def worker() -> Any:
     processes.die_with_parent(int(parent))
     with contextlib.suppress(OSError):  # a full disk is no reason not to serve
         processes.leave_note(Path(data_dir))
-    from memoryhub.wsgi import application
-
-    return application
+    return load()

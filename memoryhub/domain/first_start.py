@@ -6,14 +6,14 @@ from pathlib import Path
 
 from django.db import transaction
 
-from memoryhub.domain import people, spaces
+from memoryhub.domain import mounts, people, spaces
 from memoryhub.domain.access import HUB
 from memoryhub.models import Membership, Mount, Person, Role, Source, Space
 
 try:
-    from memoryhub.domain import mounts, sources
+    from memoryhub.domain import sources
 except ImportError:
-    mounts = sources = None  # type: ignore[assignment]
+    sources = None  # type: ignore[assignment]
 
 SLUG, PREFIX, SOURCE = "main", "/memories/", "/memories/AGENTS.md"
 
@@ -34,7 +34,7 @@ def prepare(directory: Path | None) -> str:
 
 
 def join(space: Space, owner: Person) -> None:
-    """The hub's owner owns this space too; whoever took them out of a space meant it, so only if they never were."""
+    """Somebody has to own the space: the hub's owner, unless others do already."""
     if not Membership.objects.within(space).filter(role=Role.OWNER).exists():
         spaces.add_member(space, HUB, owner, Role.OWNER)
 
@@ -53,17 +53,13 @@ def _move(space: Space, directory: Path) -> str:
     was = mount.directory if mount.store == Mount.Store.FILESYSTEM else "the database"
     if was == str(directory):
         return ""
-    if mounts:
-        mounts.change(space, HUB, mount, **_place(directory))
-    else:
-        Mount.objects.filter(pk=mount.pk).update(**_place(directory))
+    mounts.change(space, HUB, mount, **_place(directory))
     return f"{PREFIX} moved from {was} to {directory}."
 
 
 def _add(space: Space, directory: Path | None) -> None:
-    if mounts and sources:
-        mounts.add(space, HUB, PREFIX, **_place(directory))
+    mounts.add(space, HUB, PREFIX, **_place(directory))
+    if sources:
         sources.add(space, HUB, SOURCE)
     else:
-        Mount.objects.create(space=space, prefix=PREFIX, **_place(directory))
         Source.objects.create(space=space, path=SOURCE)

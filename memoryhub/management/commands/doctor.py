@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from memoryhub.domain import health
 from memoryhub.errors import HubError
+from memoryhub.management import health
 from memoryhub.management.base import HubCommand, as_json, database
 
 

@@ -58,7 +58,7 @@ class Command(HubCommand):
             statics.collect_if_changed()
             link = self.furnish(directory, demo=options["demo"], opened=options["open"])
             self.allow(options["host"])
-            self.preload()
+            self.load()
             hub = partial(self.serve, data_dir, options["host"], number, options["workers"], link)
             hub([lock, *using], kept)
 
@@ -83,11 +83,9 @@ class Command(HubCommand):
         if host not in ("0.0.0.0", "::", *settings.ALLOWED_HOSTS):  # noqa: S104
             settings.ALLOWED_HOSTS.append(f"[{host}]" if ":" in host else host)
 
-    def preload(self) -> None:
+    def load(self) -> None:
         """Load all that the children need, so that they are copies; connections cannot be copied and are closed."""
-        import memoryhub.urls
-        import memoryhub.wsgi  # noqa: F401
-
+        serve.load()
         work.discover()
         connections.close_all()
 
