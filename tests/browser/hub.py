@@ -2,13 +2,12 @@
 
     python -m tests.browser.hub
 
-serves one until its input ends, and prints a line of JSON: its address, its space, a sign-in link for each role.
+serves one until its input ends, and prints a line of JSON: its address, its space, a session for each role.
 """
 
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import json
 import os
 import subprocess
@@ -28,7 +27,7 @@ ROLES = ("owner", "reviewer", "editor", "viewer")
 class Hub:
     url: str
     space: str
-    links: dict[str, str] = field(default_factory=dict)
+    sessions: dict[str, str] = field(default_factory=dict)  # by role
 
     def sign_in_link(self, role: str = "owner") -> str:
         """An address that signs the person of this role in, once."""
@@ -37,6 +36,10 @@ class Hub:
 
         secret = people.make_link(HUB, person_with(self.space, role), leads_to=f"/s/{self.space}/")
         return f"{self.url}/login/once/{secret}/"
+
+    def cookie(self, role: str) -> dict[str, str]:
+        """What a browser that is signed in as this role sends."""
+        return {"name": "memoryhub_session", "value": self.sessions[role], "url": self.url}
 
 
 @contextlib.contextmanager
@@ -53,6 +56,7 @@ def running(data_dir: Path | None = None, *, debug: bool = False) -> Iterator[Hu
             parents=True, exist_ok=True
         )  # `memoryhub up` collects there; here they come from the tree
         stack.enter_context(database(place))
+        show_the_styleguide()
         slug = furnish()
         yield Hub(stack.enter_context(serving()), slug)
 
@@ -97,23 +101,31 @@ def serving() -> Iterator[str]:
         server.server_close()
 
 
+def show_the_styleguide() -> None:
+    """It has an address in DEBUG only; here it is looked at like every other page."""
+    from django.urls import path
+
+    from memoryhub import urls
+    from memoryhub.web import styleguide
+
+    if not any(entry.pattern.match("styleguide/") for entry in urls.urlpatterns[-1:]):
+        urls.urlpatterns.append(path("styleguide/", styleguide.page, name="styleguide.page"))
+
+
 def furnish() -> str:
-    """The demo, once it can be made; until then a space with people and agents. Its slug."""
-    from memoryhub.domain import people
+    """The demo; its slug."""
+    from memoryhub.domain import demo, people
 
-    owner = people.hub_owner()
-    if importlib.util.find_spec("memoryhub.domain.demo"):
-        from memoryhub.domain import demo
+    return demo.make(people.hub_owner()).slug
 
-        return demo.make(owner).slug
-    from memoryhub.domain import agents, spaces
-    from memoryhub.domain.access import Actor
 
-    actor = Actor.of_person(owner, "owner")
-    space = spaces.create(actor, "demo", "Ledgerline", is_demo=True)
-    agents.create(space, actor, "forge", dialect="deepagents", system_prompt="You write code for Ledgerline.")
-    agents.create(space, actor, "counter", dialect="hub", description="Answers customers.")
-    return space.slug
+def session_of(slug: str, role: str) -> str:
+    from django.conf import settings
+    from django.test import Client
+
+    client = Client()
+    client.force_login(person_with(slug, role))
+    return client.cookies[settings.SESSION_COOKIE_NAME].value
 
 
 def person_with(slug: str, role: str) -> Any:
@@ -131,10 +143,10 @@ def person_with(slug: str, role: str) -> Any:
 
 
 @contextlib.contextmanager
-def in_a_process(*, debug: bool = False) -> Iterator[Hub]:
+def in_a_process() -> Iterator[Hub]:
     """The same in a process of its own, for tests: their settings and their database are others."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("MEMORYHUB_", "DJANGO_"))}
-    command = [sys.executable, "-m", "tests.browser.hub", *(["--debug"] if debug else [])]
+    command = [sys.executable, "-m", "tests.browser.hub"]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment, cwd=ROOT
     ) as process:
@@ -149,7 +161,7 @@ def in_a_process(*, debug: bool = False) -> Iterator[Hub]:
 
 
 if __name__ == "__main__":
-    with running(debug="--debug" in sys.argv) as serving_hub:
-        made_links = {role: serving_hub.sign_in_link(role) for role in ROLES}
-        print(json.dumps({"url": serving_hub.url, "space": serving_hub.space, "links": made_links}), flush=True)
+    with running() as serving_hub:
+        sessions = {role: session_of(serving_hub.space, role) for role in ROLES}
+        print(json.dumps({"url": serving_hub.url, "space": serving_hub.space, "sessions": sessions}), flush=True)
         sys.stdin.read()

@@ -42,7 +42,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--width", nargs="+", type=int, default=[390, 1440])
     made.add_argument("--scheme", nargs="+", default=["light", "dark"], choices=["light", "dark"])
     made.add_argument("--no-js", action="store_true", help="with JavaScript switched off")
-    made.add_argument("--debug", action="store_true", help="with DEBUG, which /styleguide/ needs")
+    made.add_argument("--debug", action="store_true", help="with DEBUG")
     made.add_argument("--fold", action="store_true", help="only what the window shows, not the whole page")
     return made
 

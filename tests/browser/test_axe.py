@@ -1,0 +1,111 @@
+"""Every page, found by following links: axe finds no violation, nothing is cut off, the browser has no complaint.
+
+The pages come from a hub of its own with the demo in it (`hub.in_a_process`), as its owner sees them, in light and
+dark, on a wide window and a phone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import axe_playwright_python
+import httpx
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from tests import walking
+from tests.browser import hub as hubs
+from tests.browser.conftest import PHONE, WIDE
+
+AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
+# Rules of good practice count as well; what an engine cannot decide by itself ("incomplete") does not.
+RUN = """() => axe.run(document, {resultTypes: ['violations'], runOnly: %s}).then(
+  (found) => found.violations.map((one) => one.id + ' (' + one.help + '): '
+    + one.nodes.slice(0, 3).map((node) => node.target.join(' ') + ' ' + node.html.slice(0, 120)).join(' | ')))"""
+COLOURS = "{type: 'rule', values: ['color-contrast', 'link-in-text-block']}"
+EVERYTHING = "['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']"
+OVERFLOWS = """() => {
+  const wide = document.documentElement.scrollWidth - window.innerWidth;
+  if (wide <= 0) return '';
+  const cut = [...document.body.querySelectorAll('*')].filter((el) => el.getBoundingClientRect().right > window.innerWidth + 1
+    && !el.closest('[data-scroll], .scroll, pre, svg'));
+  return wide + ' px, by ' + cut.slice(-3).map((el) => el.tagName + '.' + el.className).join(', ');
+}"""
+SHIFT = """() => new Promise((done) => {
+  let sum = 0;
+  new PerformanceObserver((list) => { for (const entry of list.getEntries()) if (!entry.hadRecentInput) sum += entry.value; })
+    .observe({type: 'layout-shift', buffered: true});
+  setTimeout(() => done(sum), 50);
+})"""
+# No pages for people to look at: machines read them.
+NOT_PAGES = ("/api/", "/metrics", "/healthz", "/readyz")
+EXTRA = ("/styleguide/", "/account/", "/shortcuts/", "/?all", "/s/demo/no-such-page/", "/s/no-such-space/")
+
+
+@pytest.fixture(scope="module")
+def hub() -> Iterator[hubs.Hub]:
+    with hubs.in_a_process() as running:
+        yield running
+
+
+def fetch(client: httpx.Client, path: str) -> walking.Answer:
+    answer = client.get(path)
+    kind = answer.headers.get("content-type", "").partition(";")[0]
+    return walking.Answer(
+        answer.status_code, kind, answer.text if kind == "text/html" else "", answer.headers.get("location", "")
+    )
+
+
+@pytest.fixture(scope="module")
+def pages(hub: hubs.Hub) -> list[str]:
+    """What the owner reaches from the overview, and what no link leads to."""
+    cookie = hub.cookie("owner")
+    with httpx.Client(base_url=hub.url, timeout=30, cookies={cookie["name"]: cookie["value"]}) as client:
+        found = walking.walk(cache(lambda path: fetch(client, path)), [f"/s/{hub.space}/", *EXTRA], each=1)
+    # Dead links are the matter of tests/web/test_links.py.
+    shown = [page for page in found if page.answer.kind == "text/html" and not page.answer.leads_to]
+    paths = [page.path for page in shown if page.answer.status == 200 or page.path in EXTRA]
+    return [path for path in paths if not path.startswith(NOT_PAGES)]
+
+
+def look_at(context: BrowserContext, hub: hubs.Hub, paths: list[str], scheme: str) -> Iterator[str]:
+    """Visits each page once wide and once as a phone, and tells what is wrong with it."""
+    window: Page = context.new_page()
+    heard: list[str] = []
+    window.on("console", lambda said: heard.append(said.text) if said.type in ("error", "warning") else None)
+    window.on("pageerror", lambda error: heard.append(str(error)))
+    for path in paths:
+        window.set_viewport_size(WIDE)
+        window.goto(hub.url + path, wait_until="load")
+        if scheme == "light" and (shift := window.evaluate(SHIFT)) > 0.02:
+            yield f"{path} shifts its layout by {shift:.3f} while it loads"
+        window.evaluate(AXE)
+        for size in (WIDE, PHONE):
+            window.set_viewport_size(size)
+            rules = EVERYTHING if scheme == "light" else COLOURS
+            yield from (f"{path} at {size['width']}: {one}" for one in window.evaluate(RUN % rules))
+            if wide := window.evaluate(OVERFLOWS):
+                yield f"{path} is wider than {size['width']}: {wide}"
+        yield from (f"{path}: {one}" for one in heard if not one.startswith("Failed to load resource"))
+        heard.clear()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_page_has_a_fault_that_a_machine_can_find(browser: Browser, hub: hubs.Hub, pages: list[str], scheme: Any):
+    assert len(pages) >= 10, pages
+    context = browser.new_context(color_scheme=scheme, reduced_motion="reduce")
+    context.add_cookies([hub.cookie("owner")])
+    faults = list(look_at(context, hub, pages, scheme))
+    context.close()
+    assert not faults, "\n".join(faults)
+
+
+def test_what_a_stranger_sees_has_no_fault_either(browser: Browser, hub: hubs.Hub):
+    for scheme in ("light", "dark"):
+        context = browser.new_context(color_scheme=scheme, reduced_motion="reduce")
+        faults = list(look_at(context, hub, ["/login/", "/login/once/spent-long-ago/"], scheme))
+        context.close()
+        assert not faults, "\n".join(faults)
