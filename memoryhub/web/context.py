@@ -12,7 +12,6 @@ from django.utils.functional import SimpleLazyObject
 from memoryhub.domain import spaces
 from memoryhub.domain.counts import of_space
 
-
 # What a space sets, beside its own page and its people: key of the tab, word, name of its address.
 SETTINGS_TABS = [
     ("mounts", "Mounts", "mounts.page"),
