@@ -35,7 +35,7 @@ SELECT
   (SELECT count(*) FROM memoryhub_longtermentry WHERE space_id = %(space)s AND state = 'active' AND review_by <= %(day)s),
   (SELECT count(*) FROM memoryhub_proposal WHERE space_id = %(space)s AND state IN ('pending', 'outdated') AND kind <> 'promotion'),
   (SELECT count(*) FROM memoryhub_proposal WHERE space_id = %(space)s AND state IN ('pending', 'outdated') AND kind = 'promotion'),
-  (SELECT coalesce(sum(count), 0) FROM memoryhub_delivery WHERE space_id = %(space)s AND last_at >= %(today)s),
+  (SELECT count(DISTINCT (agent_id, thread_id)) FROM memoryhub_delivery WHERE space_id = %(space)s AND last_at >= %(today)s),
   (SELECT count(*) FROM memoryhub_delivery WHERE space_id = %(space)s AND first_at >= %(today)s)
 """
 
@@ -57,12 +57,8 @@ class Figures:
     due: int
     proposals: int
     promotions: int
-    delivered: int
-    distinct: int
-
-    @property
-    def unchanged(self) -> int:
-        return max(0, self.delivered - self.distinct)
+    threads: int  # that asked for a prompt
+    new_texts: int  # that some thread got for the first time
 
 
 def midnight() -> datetime:

@@ -50,7 +50,7 @@ def pipes(now: overview.Figures) -> dict[str, float]:
     flowed = {
         "edits": now.revisions - now.approved,
         "approved": now.approved,
-        "files": now.distinct,
+        "files": now.new_texts,
         "logged": now.logged,
         "admitted": now.admitted,
         "promoted": now.promoted,

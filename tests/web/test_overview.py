@@ -49,7 +49,7 @@ def test_it_says_what_flowed_what_waits_and_what_leaves(as_role, full):
     page = as_role("reviewer").get("/s/books/").content.decode()
     for said in ("1 revision today", "1 held, 0 admitted", "forge edits AGENTS.md", "hidden",
                  "1 record held in quarantine", "1 source is missing",
-                 "The gateway answers 503", "handed out today", "fetched", "t-1190", "Review 1 proposal"):  # fmt: skip
+                 "The gateway answers 503", "thread served today", "1 new text", "fetched", "t-1190", "Review 1 proposal"):  # fmt: skip
         assert said in page, said
     assert "(1) Books" in page
 
