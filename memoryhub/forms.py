@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from itertools import permutations
 from typing import Any
 
 from django import forms
@@ -113,3 +114,26 @@ class SettingsForm(LookOfOurs):
     working_limit = forms.IntegerField(label="Working memory keeps the newest")
     working_hours = forms.IntegerField(label="Working memory lasts (hours)")
     delivery_days = forms.IntegerField(label="Delivered prompts are kept (days)")
+
+
+GIVES_WAY = {"working": "working memory", "longterm": "long-term memory", "source": "files"}
+
+
+class PromptSettingsForm(LookOfOurs):
+    """What of an agent's settings touches its prompt."""
+
+    memory_is_on = forms.BooleanField(label="Memory is on", required=False)
+    budget = forms.IntegerField(
+        required=False, min_value=1, max_value=10_000_000, help_text="In tokens. Empty: no limit, nothing gives way.",
+    )  # fmt: skip
+    gives_way = forms.ChoiceField(
+        label="What gives way to it, first to last",
+        choices=[
+            (",".join(order), ", then ".join(GIVES_WAY[kind] for kind in order)) for order in permutations(GIVES_WAY)
+        ],
+    )
+    template = forms.CharField(
+        label="A template of its own", required=False, strip=False,
+        widget=forms.Textarea(attrs={"rows": 8, "class": "input mono", "spellcheck": "false"}),
+        help_text="With {agent_memory} exactly once, for dialects of deepagents. Empty: the library's own.",
+    )  # fmt: skip

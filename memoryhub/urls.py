@@ -6,7 +6,21 @@ from django.urls import include, path, re_path
 from memoryhub.api import prompts as prompts_api
 from memoryhub.api.ground import unknown_route
 from memoryhub.api.v1 import api
-from memoryhub.web import account, activity, agents, connect, health, login, overview, people, shortcuts, spaces, tokens
+from memoryhub.web import (
+    account,
+    activity,
+    agents,
+    connect,
+    health,
+    login,
+    overview,
+    people,
+    prompts,
+    shortcuts,
+    spaces,
+    templates,
+    tokens,
+)
 
 handler400 = "memoryhub.web.errors.bad_request"
 handler404 = "memoryhub.web.errors.not_found"
@@ -41,6 +55,15 @@ in_space = [
     path("settings/people/<int:pk>/link/", people.make_link, name="people.make_link"),
     # files, mounts and sources
     # prompts
+    path("prompt/", prompts.start, name="prompts.start"),
+    path("prompt/templates/installed/", templates.import_installed, name="templates.import_installed"),
+    path("prompt/templates/wheel/", templates.import_wheel, name="templates.import_wheel"),
+    path("prompt/<slug:agent>/", prompts.page, name="prompts.page"),
+    path("prompt/<slug:agent>/raw/", prompts.raw, name="prompts.raw"),
+    path("prompt/<slug:agent>/compare/", prompts.compare, name="prompts.compare"),
+    path("prompt/<slug:agent>/delivered/<str:sha256>/", prompts.delivered, name="prompts.delivered"),
+    path("prompt/<slug:agent>/settings/", prompts.settings, name="prompts.settings"),
+    path("prompt/<slug:agent>/settings/change/", prompts.change_settings, name="prompts.change_settings"),
     # proposals
     # quarantine, working, long-term, retrieval, search
 ]

@@ -13,8 +13,9 @@ from django.db.models import Q
 from django.utils import timezone
 
 from memoryhub import detectors, dialects
-from memoryhub.dialects import Dialect, Part, Rendered, Source, Warn, tokens
-from memoryhub.domain import gathering
+from memoryhub.dialects import Dialect, Entry, Part, Rendered, Source, Warn, tokens
+from memoryhub.domain import agents, gathering
+from memoryhub.domain.access import Actor
 from memoryhub.domain.gathering import Gathered
 from memoryhub.errors import Invalid, TooLarge
 from memoryhub.models import Agent, Proposal, Space
@@ -83,6 +84,7 @@ class Prompt:
     per_thread: bool = False
     budget: int | None = None
     cut_order: tuple[str, ...] = dialects.CUT_ORDER
+    entries: tuple[Entry, ...] = ()  # what retrieval found, before any of it gave way
 
     @property
     def text(self) -> str:
@@ -194,6 +196,7 @@ def build(dialect: Dialect, gathered: Gathered, asked: Asked) -> Prompt:
         per_thread=gathered.per_thread,
         budget=ingredients.budget,
         cut_order=ingredients.cut_order,
+        entries=ingredients.working + ingredients.longterm,
     )
 
 
@@ -215,6 +218,18 @@ def pending(space_id: int, paths: list[str]) -> tuple[int, ...]:
     """The numbers of the proposals that wait for any of these paths."""
     waiting = Proposal.objects.within(space_id).filter(state=Proposal.State.PENDING, path__in=paths)
     return tuple(waiting.order_by("number").values_list("number", flat=True))
+
+
+def change_settings(
+    agent: Agent, actor: Actor, *, budget: int | None, gives_way: list[str], memory_is_on: bool, template: str
+) -> Agent:
+    """Changes what of an agent's settings touches its prompt: budget, what gives way to it, memory, a template."""
+    if template.strip():
+        dialects.deepagents.check_template(template)
+    if unknown := set(gives_way) - set(dialects.CUT_ORDER):
+        raise Invalid(f"Nothing called {', '.join(sorted(unknown))} can give way.", field="gives_way")
+    values = {"budget": budget, "gives_way": gives_way, "memory_is_on": memory_is_on}
+    return agents.change(agent, actor, **values, template=template if template.strip() else "")
 
 
 def readers_of(space: Space, path: str) -> list[Agent]:

@@ -8,7 +8,7 @@ import zipfile
 from datetime import datetime
 from email.parser import Parser
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -54,7 +54,7 @@ def keep(
     return template
 
 
-def import_installed(actor: Actor = HUB) -> DialectTemplate:
+def import_installed(actor: Actor = HUB, *, space_id: int = 0) -> DialectTemplate:
     """Takes the template from the deepagents that is installed beside the hub; the library is not run."""
     found = importlib.util.find_spec("deepagents")
     if found is None or not found.submodule_search_locations:
@@ -63,22 +63,23 @@ def import_installed(actor: Actor = HUB) -> DialectTemplate:
         )
     source = Path(found.submodule_search_locations[0], "middleware", "memory.py")
     version = importlib.metadata.version("deepagents")
-    return keep(0, actor, version, deepagents.read_template(source.read_text("utf-8")), "installed library")
+    return keep(space_id, actor, version, deepagents.read_template(source.read_text("utf-8")), "installed library")
 
 
-def import_wheel(file: Path, actor: Actor = HUB) -> DialectTemplate:
-    """Takes the template out of a wheel of deepagents."""
+def import_wheel(file: Path | IO[bytes], actor: Actor = HUB, *, space_id: int = 0, name: str = "") -> DialectTemplate:
+    """Takes the template out of a wheel of deepagents, for one space or for all."""
+    name = name or Path(str(file)).name
     try:
         with zipfile.ZipFile(file) as archive:
             source = archive.read(MEMORY_MODULE).decode()
             version = version_in(archive)
     except FileNotFoundError:
-        raise NotFound(f"There is no file {file}.") from None
+        raise NotFound(f"There is no file {name}.") from None
     except (OSError, KeyError, zipfile.BadZipFile, UnicodeDecodeError):
         raise Invalid(
-            f"{file} is no wheel of deepagents with memory in it (0.3.4 or newer).", code="invalid_wheel"
+            f"{name} is no wheel of deepagents with memory in it (0.3.4 or newer).", code="invalid_wheel"
         ) from None
-    return keep(0, actor, version, deepagents.read_template(source), f"wheel {file.name}")
+    return keep(space_id, actor, version, deepagents.read_template(source), f"wheel {name}")
 
 
 def version_in(archive: zipfile.ZipFile) -> str:
@@ -100,7 +101,7 @@ def report(agent: Agent, version: str, text: str, *, library: str = "deepagents"
 CHOSEN = """
 SELECT {columns} FROM memoryhub_dialecttemplate t
  WHERE t.space_id IN (0, %(space)s) AND (t.form = %(form)s::text OR left(t.sha256, 16) = %(known)s::text)
-   AND (t.is_known OR t.space_id = 0 OR t.came_from = 'client of ' || %(slug)s::text)
+   AND (t.is_known OR left(t.came_from, 10) <> 'client of ' OR t.came_from = 'client of ' || %(slug)s::text)
    AND t.created_at <= %(at)s::timestamptz
  ORDER BY (t.form = %(form)s::text) DESC,
           string_to_array(substring(t.version from '^[0-9]+(?:[.][0-9]+)*'), '.')::int[] DESC, t.id DESC

@@ -1,0 +1,199 @@
+"""The preview: what exactly an agent gets, where every byte came from, and what it got before."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import timedelta
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+
+from memoryhub import dialects
+from memoryhub.domain import agents, comparing, deliveries, gathering, prompts, templates
+from memoryhub.domain.prompts import Asked
+from memoryhub.errors import HubError, NotFound
+from memoryhub.forms import PromptSettingsForm
+from memoryhub.models import Agent, Proposal
+from memoryhub.web.doors import post_only, space_page
+from memoryhub.web.notices import done
+from memoryhub.web.stretches import View
+
+PLAIN = "text/plain; charset=utf-8"
+
+
+@space_page("read", methods=("GET", "HEAD"))
+def start(request: HttpRequest) -> HttpResponse:
+    """The prompts of a space: the first agent's, or how to make one."""
+    first = agents.of_space(request.space).first()
+    if first is None:
+        return render(request, "prompts/empty.html")
+    return redirect("prompts.page", request.space.slug, first.slug)
+
+
+@space_page("read", methods=("GET", "HEAD"))
+def page(request: HttpRequest, agent: str) -> HttpResponse:
+    """The whole page; htmx gets the part below the pickers."""
+    one = agents.by_slug(request.space, agent)
+    context: dict[str, Any] = {
+        "agent": one,
+        "get": asked_words(request),
+        "agents": list(agents.of_space(request.space)),
+    }
+    status = 200
+    try:
+        context |= shown(request, one)
+    except HubError as error:
+        context["error"], status = error, error.status
+    context["dialects"] = choices(one, context["get"]["dialect"])
+    part = request.htmx and not request.htmx.boosted
+    return render(request, "prompts/_prompt.html" if part else "prompts/page.html", context, status=status)
+
+
+def asked_words(request: HttpRequest) -> dict[str, str]:
+    """What the pickers say; one field is both the query and the task, unless they are given apart."""
+    get = {
+        name: request.GET.get(name, "").strip() for name in ("dialect", "ask", "query", "task", "at", "thread", "bare")
+    }
+    get["query"], get["task"] = get["query"] or get["ask"], get["task"] or get["ask"]
+    return get
+
+
+def asked_for(request: HttpRequest) -> Asked:
+    get = asked_words(request)
+    words = {name: get[name] for name in ("dialect", "query", "task", "thread")}
+    return Asked(**words, at=prompts.moment(get["at"]))
+
+
+def made(request: HttpRequest, agent: Agent) -> prompts.Prompt:
+    asked = asked_for(request)
+    return prompts.assemble(
+        request.space,
+        agent,
+        dialect=asked.dialect,
+        query=asked.query,
+        task=asked.task,
+        thread=asked.thread,
+        at=asked.at,
+    )
+
+
+def shown(request: HttpRequest, agent: Agent) -> dict[str, Any]:
+    prompt = prompts.looked_over(made(request, agent))
+    view = View(request.space, prompt)
+    line = request.GET.get("line", "")
+    paths = Counter(
+        Proposal.objects.within(request.space).filter(number__in=prompt.pending).values_list("path", flat=True)
+    )
+    return {
+        "prompt": prompt,
+        "view": view,
+        "waiting": paths,
+        "delivered": deliveries.delivered_at(agent, prompt.sha256),
+        "threads": deliveries.threads_of(request.space, agent),
+        "origin": comparing.origin_of(request.space, prompt, int(line)) if line.isdecimal() and len(line) < 9 else None,
+        "guidelines_path": gathering.GUIDELINES_PATH,
+        "template": template_of(agent, prompt),
+    }
+
+
+def template_of(agent: Agent, prompt: prompts.Prompt) -> Any:
+    """Where the template of this prompt came from, for a dialect that has one."""
+    if not dialects.families()[prompt.rendered.dialect.family].templated or agent.template:
+        return None
+    return templates.chosen(agent.space_id, prompt.dialect, agent_slug=agent.slug)
+
+
+def choices(agent: Agent, chosen: str) -> list[tuple[str, str]]:
+    """The dialects to pick from; the agent's own first, and whatever version somebody named."""
+    names = dialects.names()
+    named = [chosen] if chosen and chosen not in names else []
+    return [("", f"{agent.dialect} (its own)"), *[(name, name) for name in [*named, *names]]]
+
+
+@space_page("read", methods=("GET", "HEAD"))
+def raw(request: HttpRequest, agent: str) -> HttpResponse:
+    """The exact bytes and nothing else, to look at or to keep."""
+    prompt = made(request, agents.by_slug(request.space, agent))
+    return bytes_as_answer(request, prompt.data, f"{agent}-prompt-{prompt.sha256[:8]}.txt")
+
+
+def bytes_as_answer(request: HttpRequest, data: bytes, name: str) -> HttpResponse:
+    response = HttpResponse(data, content_type=PLAIN)
+    kind = "attachment" if "download" in request.GET else "inline"
+    response["Content-Disposition"] = f'{kind}; filename="{name}"'
+    return response
+
+
+@space_page("read", methods=("GET", "HEAD"))
+def delivered(request: HttpRequest, agent: str, sha256: str) -> HttpResponse:
+    """The very bytes that this agent got."""
+    one = agents.by_slug(request.space, agent)
+    delivery = deliveries.delivered_at(one, sha256)
+    text = deliveries.text_of(request.space, sha256) if delivery else None
+    if text is None:
+        raise NotFound("This text is not in the ledger; deliveries are kept for the days that the settings name.")
+    return bytes_as_answer(request, bytes(text.text), f"{agent}-delivered-{sha256[:8]}.txt")
+
+
+@space_page("read", methods=("GET", "HEAD"))
+def compare(request: HttpRequest, agent: str) -> HttpResponse:
+    """Two moments as a diff that names the cause of each change."""
+    one = agents.by_slug(request.space, agent)
+    get = {name: request.GET.get(name, "").strip() for name in ("from", "to", "dialect", "ask")}
+    context: dict[str, Any] = {"agent": one, "get": get, "dialects": choices(one, get["dialect"])}
+    status = 200
+    try:
+        start = prompts.moment(get["from"]) or timezone.now() - timedelta(days=1)
+        end = prompts.moment(get["to"])
+        words = {"dialect": get["dialect"], "query": get["ask"], "task": get["ask"]}
+        context |= {"compared": comparing.moments(request.space, one, start, end, **words), "start": start, "end": end}
+    except HubError as error:
+        context["error"], status = error, error.status
+    return render(request, "prompts/compare.html", context, status=status)
+
+
+@space_page("read", methods=("GET", "HEAD"))
+def settings(request: HttpRequest, agent: str) -> HttpResponse:
+    """What of an agent's settings touches its prompt, and the templates that are known."""
+    one = agents.by_slug(request.space, agent)
+    return show_settings(request, one, PromptSettingsForm(initial=initial(one)))
+
+
+def initial(agent: Agent) -> dict[str, Any]:
+    order = agent.gives_way or list(dialects.CUT_ORDER)
+    return {
+        "budget": agent.budget,
+        "gives_way": ",".join([*order, *[kind for kind in dialects.CUT_ORDER if kind not in order]]),
+        "memory_is_on": agent.memory_is_on,
+        "template": agent.template,
+    }
+
+
+def show_settings(request: HttpRequest, agent: Agent, form: PromptSettingsForm) -> HttpResponse:
+    kept = [replaceable(template) for template in templates.all_for(request.space.pk)]
+    context = {"agent": agent, "form": form, "templates": kept, "guidelines_path": gathering.GUIDELINES_PATH}
+    return render(request, "prompts/settings.html", context, status=422 if form.errors else 200)
+
+
+def replaceable(template: Any) -> dict[str, Any]:
+    """A kept template with its size beside the one that is known for its form."""
+    known = dialects.deepagents.KNOWN_TEMPLATES.get(template.form, (0, ""))
+    return {"row": template, "size": len(template.text.encode()), "known_size": known[0], "known_sha": known[1]}
+
+
+@post_only("manage")
+def change_settings(request: HttpRequest, agent: str) -> HttpResponse:
+    one = agents.by_slug(request.space, agent)
+    form = PromptSettingsForm(request.POST)
+    if form.is_valid():
+        values = {**form.cleaned_data, "gives_way": form.cleaned_data["gives_way"].split(",")}
+        try:
+            prompts.change_settings(one, request.actor, **values)
+        except HubError as error:
+            form.refuse(error)
+    if form.errors:
+        return show_settings(request, one, form)
+    done(request, "Saved. Its next prompt is made of this.")
+    return redirect("prompts.page", request.space.slug, one.slug)

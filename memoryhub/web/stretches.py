@@ -1,0 +1,200 @@
+"""A prompt as the preview shows it: stretches with their origin in the margin, a bar of tokens, warnings with their line."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+
+from memoryhub import dialects
+from memoryhub.dialects import Part, Warn, tokens
+from memoryhub.domain import comparing
+from memoryhub.domain.prompts import Prompt
+from memoryhub.models import Revision, Space
+
+FOLD_AT = 16  # longer stretches that nobody wrote as memory are folded after their first lines
+SHOWN = 3
+GLYPHS = {
+    "base": "settings", "persona": "agent", "guidelines": "info", "template": "info", "source": "source",
+    "working": "working", "longterm": "longterm", "task": "comment",
+}  # fmt: skip
+TITLES = {"base": "Positioning", "working": "Working memory", "longterm": "Long-term memory"}
+LAYERS = ("plain", "source", "working", "longterm")
+LAYER_NAMES = {"plain": "what frames memory", "source": "files", "working": "working", "longterm": "long-term"}
+GRAVE = {
+    "invalid_utf8", "is_directory", "permission_denied", "source_error", "secret_like", "hidden_characters", "closing_tag",
+    "unclosed_comment", "over_budget", "cut", "lines_dropped", "template_unknown", "dialect_unverified", "memory_off",
+    "root_missing", "is_link", "not_a_file", "comment_reaches_model", "disk_error",
+}  # fmt: skip
+
+
+def layer_of(kind: str) -> str:
+    return kind if kind in LAYERS else "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A part of the prompt with what its margin says."""
+
+    part: Part
+    first: int
+    lines: tuple[str, ...]
+    starts_line: bool
+    revision: Revision | None = None
+    approved_by: str = ""
+
+    @property
+    def kind(self) -> str:
+        return self.part.kind
+
+    @property
+    def layer(self) -> str:
+        return layer_of(self.part.kind)
+
+    @property
+    def glyph(self) -> str:
+        return GLYPHS.get(self.part.kind, "dot")
+
+    @property
+    def title(self) -> str:
+        return TITLES.get(self.part.kind) or self.part.label.capitalize()
+
+    @property
+    def path(self) -> str:
+        return self.part.label if self.part.kind == "source" else ""
+
+    @property
+    def tokens(self) -> int:
+        return tokens.of_bytes(self.part.end - self.part.start)
+
+    @property
+    def count(self) -> int:
+        return len(self.part.entries)
+
+    @property
+    def is_folded(self) -> bool:
+        return self.part.kind in ("template", "guidelines", "base", "persona") and len(self.lines) > FOLD_AT
+
+    @property
+    def hidden_lines(self) -> int:
+        return len(self.lines) - SHOWN if self.is_folded else 0
+
+    @property
+    def head(self) -> tuple[str, ...]:
+        return self.lines[:SHOWN] if self.is_folded else self.lines
+
+    @property
+    def rest(self) -> tuple[str, ...]:
+        return self.lines[SHOWN:]
+
+    @property
+    def rest_first(self) -> int:
+        return self.first + SHOWN
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    layer: str
+    name: str
+    tokens: int
+    x: int
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    warn: Warn
+    line: int | None
+
+    @property
+    def is_grave(self) -> bool:
+        return self.warn.code in GRAVE
+
+
+@dataclass(frozen=True)
+class View:
+    """Everything the preview page reads of a prompt."""
+
+    space: Space
+    prompt: Prompt
+
+    @cached_property
+    def line_starts(self) -> list[int]:
+        starts, at = [0], self.prompt.data.find(b"\n")
+        while at >= 0:
+            starts.append(at + 1)
+            at = self.prompt.data.find(b"\n", at + 1)
+        return starts
+
+    @property
+    def line_count(self) -> int:
+        return len(self.line_starts) if self.prompt.data else 0
+
+    def line_at(self, offset: int) -> int:
+        return bisect_right(self.line_starts, offset)
+
+    @cached_property
+    def stretches(self) -> list[Stretch]:
+        revisions = self.revisions()
+        deciders = comparing.decided_by(self.space, {one.proposal for one in revisions.values() if one.proposal})
+        return [self.stretch(part, revisions, deciders) for part in self.prompt.parts if part.end > part.start]
+
+    def stretch(self, part: Part, revisions: dict[tuple[str, int], Revision], deciders: dict[int, str]) -> Stretch:
+        first = self.line_at(part.start)
+        starts_line = self.line_starts[first - 1] == part.start
+        lines = self.prompt.data[part.start : part.end].decode().split("\n")
+        if lines[-1] == "":
+            lines.pop()  # the next stretch begins there
+        if not starts_line and lines and lines[0] == "":
+            lines, first = lines[1:], first + 1  # only the end of the line above
+        number = self.prompt.revisions.get(part.label) if part.kind == "source" else None
+        revision = revisions.get((part.label, number)) if number else None
+        approved = deciders.get(revision.proposal, "") if revision and revision.proposal else ""
+        return Stretch(part, first, tuple(lines), starts_line, revision, approved)
+
+    def revisions(self) -> dict[tuple[str, int], Revision]:
+        wanted = self.prompt.revisions
+        found = Revision.objects.within(self.space).filter(path__in=wanted, number__in=wanted.values())
+        return {(one.path, one.number): one for one in found.defer("content") if wanted.get(one.path) == one.number}
+
+    @property
+    def folded(self) -> int:
+        return sum(stretch.is_folded for stretch in self.stretches)
+
+    @cached_property
+    def segments(self) -> list[Segment]:
+        sizes = dict.fromkeys(LAYERS, 0)
+        for part in self.prompt.parts:
+            sizes[layer_of(part.kind)] += part.end - part.start
+        found, x = [], 0
+        for layer, size in sizes.items():
+            if size:
+                found.append(Segment(layer, LAYER_NAMES[layer], tokens.of_bytes(size), x))
+                x += tokens.of_bytes(size)
+        return found
+
+    @property
+    def width(self) -> int:
+        return max(self.prompt.budget or 0, sum(one.tokens for one in self.segments), 1)
+
+    @property
+    def free(self) -> int:
+        return max((self.prompt.budget or 0) - self.prompt.tokens, 0)
+
+    @property
+    def spoken(self) -> str:
+        parts = ", ".join(f"{one.name} {one.tokens:,}" for one in self.segments)
+        return f"Tokens per part: {parts}" + (f", free {self.free:,}" if self.prompt.budget else "")
+
+    @property
+    def gives_way(self) -> str:
+        if not dialects.families()[self.prompt.rendered.dialect.family].cuts:
+            return "this framework takes memory whole, the budget only warns"
+        names = {"working": "working memory", "longterm": "long-term memory", "source": "the last file"}
+        first, *rest = [names[kind] for kind in self.prompt.cut_order if kind in names]
+        return f"{first} gives way first" + "".join(f", then {name}" for name in rest)
+
+    @cached_property
+    def notices(self) -> list[Notice]:
+        """What to know, grave things first; without those that say nothing new."""
+        found = [Notice(one, self.line_at(one.at) if one.at is not None else None) for one in self.prompt.warnings]
+        return sorted(found, key=lambda one: not one.is_grave)

@@ -1,0 +1,211 @@
+"""The preview page: what an agent gets, where it came from, what it got before; who may look and who may change."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.utils import timezone
+from django.utils.html import escape
+
+from memoryhub.domain import agents, deliveries, files, mounts, prompts, spaces
+from memoryhub.domain.access import HUB
+from memoryhub.models import DialectTemplate
+from tests.prompting import AGENTS, lists
+
+TEXT = b"# Team\n- one <!-- note -->\n- zero\xe2\x80\x8bwidth\n"
+
+
+@pytest.fixture
+def counter(house):
+    mounts.add(house.space, HUB, "/memories/")
+    files.write(house.space, house.editor, AGENTS, TEXT, reason="first")
+    lists(house.space, AGENTS)
+    return agents.create(house.space, HUB, "counter", system_prompt="Base <b>.", budget=4000)
+
+
+@pytest.fixture
+def see(as_role, counter):
+    def see(role="viewer", tail="", **query):
+        return as_role(role).get(f"/s/books/prompt/counter/{tail}", query)
+
+    return see
+
+
+def text_of(answer):
+    """What the page shows as the prompt's lines, markup and labels taken away."""
+    html = answer.content.decode()
+    lines = re.findall(r'<span id="L\d+" data-n="\d+">(.*?)</span>(?=<span id="L|</pre>)', html, re.DOTALL)
+    return [re.sub(r'<span class="inv".*?</span>|<[^>]+>', "", line) for line in lines]
+
+
+def test_the_page_shows_the_exact_text_with_its_origin(see, house, counter):
+    answer = see(dialect="plain")
+    html = answer.content.decode()
+    assert answer.status_code == 200
+    prompt = prompts.assemble(house.space, counter, dialect="plain")
+    assert text_of(answer) == [escape(line).replace("\u200b", "") for line in prompt.text.splitlines()]
+    assert f"/s/books/files{AGENTS}?view=blame" in html
+    assert "revision 1</a>, written by a-editor" in html
+    assert '<span class="inv" title="zero-width space">U+200B</span>' in html
+    assert f"sha256 {prompt.sha256[:8]}" in html
+    assert "Base &lt;b&gt;." in html
+
+
+def test_warnings_lead_to_their_line(see):
+    html = see(dialect="plain").content.decode()
+    assert re.search(r'<a href="#L4">Line 4</a>: An HTML comment in /memories/AGENTS.md reaches the model', html)
+    assert re.search(r'<a href="#L5">Line 5</a>: /memories/AGENTS.md: ', html)
+
+
+def test_query_and_task_time_and_dialect_are_picked(see, house):
+    then = timezone.now()
+    assert "# Task" in see(ask="Count the coins").content.decode()
+    files.write(house.space, house.editor, AGENTS, b"later\n")
+    assert "later" in see(dialect="plain").content.decode()
+    old = see(dialect="plain", at=then.strftime("%Y-%m-%dT%H:%M:%S.%f"))
+    assert "later" not in old.content.decode()
+    assert "as it was at" in old.content.decode()
+
+
+@pytest.mark.parametrize("query", [{"dialect": "nonsense"}, {"at": "yesterday"}, {"ask": "a\x00"}])
+def test_a_wrong_wish_is_said_on_the_page(see, query):
+    answer = see(**query)
+    assert answer.status_code == 422
+    assert 'role="alert"' in answer.content.decode()
+
+
+def test_htmx_gets_the_part(as_role, counter):
+    answer = as_role("viewer").get("/s/books/prompt/counter/", headers={"HX-Request": "true"})
+    assert answer.content.lstrip().startswith(b'<div class="stack" id="prompt">')
+
+
+def test_raw_and_download_are_the_bytes(see, house, counter):
+    data = prompts.assemble(house.space, counter, dialect="plain").data
+    raw = see(tail="raw/", dialect="plain")
+    assert (raw.content, raw["Content-Type"]) == (data, "text/plain; charset=utf-8")
+    assert see(tail="raw/", dialect="plain", download="1")["Content-Disposition"].startswith("attachment")
+
+
+def test_text_alone(see):
+    html = see(dialect="plain", bare="1").content.decode()
+    assert 'class="stretch is-plain bare"' in html
+    assert "written by" not in html
+
+
+def test_a_line_leads_to_who_wrote_it(see, house):
+    files.write(house.space, house.reviewer, AGENTS, TEXT + b"- added\n", reason="it was missing")
+    html = see(dialect="plain", line="6").content.decode()
+    assert "a-reviewer wrote it in" in html
+    assert "it was missing" in html
+    assert "a-editor wrote it in" in see(dialect="plain", line="3").content.decode()
+    assert see(dialect="plain", line="999").status_code == 200
+
+
+def test_memory_that_is_off_and_a_source_that_is_missing_are_said(see, counter, house):
+    lists(house.space, AGENTS, "/memories/never.md")
+    assert "/memories/never.md does not exist" in see().content.decode()
+    agents.change(counter, HUB, memory_is_on=False)
+    assert "Memory is switched off for this agent" in see().content.decode()
+
+
+def test_deliveries_and_threads_on_older_memory(see, house, counter):
+    prompt = prompts.assemble(house.space, counter, dialect="plain")
+    deliveries.record(house.space.pk, counter.pk, "t-42", prompt)
+    assert "same as delivered" in see(dialect="plain").content.decode()
+    files.write(house.space, house.editor, AGENTS, b"new\n")
+    html = see(dialect="plain").content.decode()
+    assert "has revision 1, now 2" in html
+    assert "not what it got last" in html
+    assert see(tail=f"delivered/{prompt.sha256}/").content == prompt.data
+    assert see(tail="delivered/none/").status_code == 404
+
+
+def test_two_moments_with_the_cause_of_each_change(see, house, counter):
+    start = timezone.now()
+    files.write(house.space, house.editor, AGENTS, b"# Team\n- two\n", reason="counted again")
+    agents.change(counter, HUB, persona="Kind.")
+    html = see(tail="compare/", **{"from": start.isoformat()}).content.decode()
+    assert '<tr class="add">' in html
+    assert "counted again" in html
+    assert "changed the persona" in html
+    assert "the prompt cache breaks at byte" in html
+    nothing = see(tail="compare/", **{"from": timezone.now().isoformat()}).content.decode()
+    assert "Not a byte differs." in nothing
+
+
+def test_an_empty_space_says_how_prompts_come(as_role, house):
+    assert "as soon as there is an agent" in as_role("viewer").get("/s/books/prompt/").content.decode()
+
+
+def test_the_navigation_leads_to_the_first_agent(as_role, counter):
+    assert as_role("viewer").get("/s/books/prompt/")["Location"] == "/s/books/prompt/counter/"
+
+
+def test_no_space_sees_the_agents_of_another(as_role, counter):
+    other = agents.create(spaces.create(HUB, "elsewhere"), HUB, "stranger")
+    for tail in ("", "raw/", "compare/", "settings/"):
+        assert as_role("owner").get(f"/s/books/prompt/{other.slug}/{tail}").status_code == 404
+
+
+def test_a_long_prompt_stays_readable(see, house):
+    files.write(
+        house.space,
+        house.editor,
+        AGENTS,
+        b"- a line of some length, about seventy characters, as notes have it\n" * 5000,
+    )
+    started = timezone.now()
+    answer = see(dialect="deepagents/0.4.3")
+    assert len(text_of(answer)) > 5000
+    assert timezone.now() - started < timedelta(seconds=3)
+
+
+# Settings
+
+
+def save(client, **values):
+    form = {"budget": "", "gives_way": "working,longterm,source", "template": "", "memory_is_on": "on", **values}
+    return client.post("/s/books/prompt/counter/settings/change/", {k: v for k, v in form.items() if v is not None})
+
+
+def test_owners_change_what_shapes_the_prompt(as_role, counter):
+    owner = as_role("owner")
+    done = save(
+        owner, budget="900", gives_way="source,working,longterm", template="<m>{agent_memory}</m>", memory_is_on=None
+    )
+    assert (done.status_code, done["Location"]) == (302, "/s/books/prompt/counter/")
+    counter.refresh_from_db()
+    assert (counter.budget, counter.gives_way[0], counter.memory_is_on) == (900, "source", False)
+    assert counter.template == "<m>{agent_memory}</m>"
+    assert 'value="source,working,longterm" selected' in owner.get("/s/books/prompt/counter/settings/").content.decode()
+
+
+def test_a_broken_template_is_refused_at_the_door(as_role, counter):
+    answer = save(as_role("owner"), template="no slot")
+    assert answer.status_code == 422
+    assert "exactly once" in answer.content.decode()
+    counter.refresh_from_db()
+    assert counter.template == ""
+
+
+@pytest.mark.parametrize("role", ["viewer", "editor", "reviewer"])
+def test_others_only_look(as_role, counter, role):
+    assert as_role(role).get("/s/books/prompt/counter/settings/").status_code == 200
+    assert save(as_role(role)).status_code == 403
+    assert as_role(role).post("/s/books/prompt/templates/installed/", {"agent": "counter"}).status_code == 403
+
+
+def test_templates_are_taken_in_for_this_space_and_shown_with_their_hash(as_role, counter, house):
+    owner = as_role("owner")
+    owner.post("/s/books/prompt/templates/installed/", {"agent": "counter"})
+    kept = DialectTemplate.objects.get()
+    assert (kept.space_id, kept.is_known) == (house.space.pk, True)
+    html = owner.get("/s/books/prompt/counter/settings/").content.decode()
+    assert kept.sha256[:16] in html
+    assert "the published text" in html
+    wrong = SimpleUploadedFile("x.whl", b"no zip")
+    done = owner.post("/s/books/prompt/templates/wheel/", {"agent": "counter", "wheel": wrong}, follow=True)
+    assert "x.whl is no wheel of deepagents" in done.content.decode()
