@@ -141,7 +141,7 @@ def glob(space: Space, pattern: str, prefix: str = "/", *, thread_id: str = "") 
     """Files whose path below the prefix fits a pattern, and whether there are more than are shown."""
     _check(pattern)
     prefix = paths.clean(prefix or "/", directory=True)
-    found = []
+    found: list[Entry] = []
     for entry in walk(space, prefix, thread_id=thread_id):
         if finds(pattern, entry.path[len(prefix) :]):
             if len(found) == MOST_MATCHES:

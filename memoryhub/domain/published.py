@@ -156,7 +156,7 @@ def gather(space: Space, many: list[str], thread_id: str = "") -> list[Row]:
 
 def _nowhere(path: str, refusal: HubError) -> Row:
     nothing = (None, "", "", "", None, 0, False, "", None, None, "", None, None, None, "", "", None)
-    return Row(path, *nothing, refusal)  # type: ignore[arg-type]
+    return Row(path, *nothing, refusal)
 
 
 def gather_at(space: Space, many: list[str], at: datetime) -> dict[str, Published | HubError]:

@@ -44,7 +44,7 @@ def sync(space: Space, path: str, place: Place, thread_id: str = "") -> File | N
     """Bring one file and its place in step; nothing if it is neither in the hub nor on disk."""
     with transaction.atomic():
         known = File.objects.within(space).filter(path=path, thread_id=thread_id).exists()
-        if not known and (not place.store.on_disk or place.store.stat(place.relative) is None):
+        if not known and (not isinstance(place.store, FilesystemStore) or place.store.stat(place.relative) is None):
             return None
         file = lock(space, path, thread_id)
         take_in(space, file, place)
@@ -97,7 +97,8 @@ def look(file: File, place: Place) -> Found | None:
     try:
         found = place.store.read(place.relative)
     except NotFound:
-        return _clear_problem(file)
+        _clear_problem(file)
+        return None
     except HubError as error:
         if error.status == 503 and error.code != "disk_error":
             raise
