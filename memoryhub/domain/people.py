@@ -6,6 +6,7 @@ import hashlib
 import secrets
 from datetime import datetime, timedelta
 
+from django.contrib.auth.hashers import make_password
 from django.contrib.auth.password_validation import validate_password
 from django.contrib.sessions.models import Session
 from django.core.exceptions import ValidationError
@@ -143,8 +144,9 @@ def check_password(username: str, password: str, address: str | None) -> Person:
     keys = [f"name:{username.strip().lower()[:64]}", *([f"address:{address}"] if address else [])]
     refuse_if_blocked(keys)
     person = Person.objects.filter(username__iexact=username.strip(), is_active=True).first()
-    # Without a person a password is hashed all the same: the time taken must not tell which names exist.
-    fits = person.check_password(password) if person else not Person().set_password(password) and False
+    if person is None:
+        make_password(password)  # takes as long as a check: time must not tell which names exist
+    fits = person is not None and person.check_password(password)
     if person is None or not fits:
         left = count_failure(keys)
         raise Unauthenticated(wrong_password(left), code="wrong_password", tries_left=left)

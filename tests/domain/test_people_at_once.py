@@ -1,0 +1,62 @@
+"""Two people who click at the same moment, under PostgreSQL's real locks."""
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+from django.db import connection
+
+from memoryhub.domain import people, spaces
+from memoryhub.domain.access import HUB, Actor
+from memoryhub.errors import HubError
+from memoryhub.models import FailedTry, Membership
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def at_once(*calls):
+    """Runs the calls in threads of their own, each on its own connection, all from the same moment on."""
+    start = Barrier(len(calls))
+
+    def run(call):
+        try:
+            start.wait(5)
+            return call()
+        except HubError as error:
+            return error
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return list(pool.map(run, calls))
+
+
+def test_two_owners_who_demote_each_other_leave_one_owner():
+    space = spaces.create(HUB, "books")
+    ann, bob = (people.create(HUB, name) for name in ("ann", "bob"))
+    for person in (ann, bob):
+        spaces.add_member(space, HUB, person, "owner")
+    done = at_once(
+        lambda: spaces.change_role(space, Actor.of_person(ann, "owner"), bob, "viewer"),
+        lambda: spaces.change_role(space, Actor.of_person(bob, "owner"), ann, "viewer"),
+    )
+    assert [isinstance(one, HubError) for one in done].count(True) == 1
+    assert Membership.objects.within(space).filter(role="owner").count() == 1
+
+
+def test_a_one_time_link_opened_by_many_lets_one_in():
+    secret = people.make_link(HUB, people.create(HUB, "ann"))
+    done = at_once(*[lambda: people.use_link(secret)] * 8)
+    assert [isinstance(one, HubError) for one in done].count(False) == 1
+
+
+def test_failed_tries_at_once_are_all_counted():
+    people.create(HUB, "ann", password="correct horse battery")
+    at_once(*[lambda: people.check_password("ann", "wrong", "10.0.0.1")] * 8)
+    assert FailedTry.objects.get(key="name:ann").failures >= 5
+    assert FailedTry.objects.get(key="name:ann").blocked_until is not None
+
+
+def test_a_space_made_twice_at_once_is_made_once():
+    done = at_once(*[lambda: spaces.create(HUB, "books")] * 4)
+    assert [isinstance(one, HubError) for one in done].count(False) == 1
