@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import subprocess
 import sys
 
@@ -84,3 +85,12 @@ def test_refusals_are_one_sentence(args, said):
 
     with pytest.raises(HubError, match=said):
         call_command(*args)
+
+
+def test_without_a_password_it_prints_a_link_that_signs_in(client):
+    told("space", "add", "books")
+    out = io.StringIO()
+    call_command("user", "add", "rk", "--role", "viewer", "--space", "books", stdout=out)
+    link = re.search(r"/login/once/[\w-]+/", out.getvalue()).group()
+    assert client.get(link).status_code == 302
+    assert client.get("/s/books/").status_code == 200

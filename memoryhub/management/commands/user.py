@@ -35,6 +35,7 @@ class Command(HubCommand):
         with transaction.atomic():
             space = spaces.by_slug(options["space"])
             person = self.person(options, password)
+            self.link = "" if options["json"] or person.has_usable_password() else people.make_link(HUB, person)
             return self.let_in(space, person, options["role"])
 
     def person(self, options: dict[str, Any], password: str) -> Person:
@@ -51,8 +52,10 @@ class Command(HubCommand):
         return {"user": person.username, "space": space.slug, "role": role, "token": secret}
 
     def say(self, answer: dict[str, Any]) -> str:
-        return (
-            f"{answer['user']} is {answer['role']} in {answer['space']}.\n"
-            f"Personal API token, shown this once: {answer['token']}\n"
-            "Signing in: with the password, or by a link that an owner makes under Settings, People."
-        )
+        lines = [
+            f"{answer['user']} is {answer['role']} in {answer['space']}.",
+            f"Personal API token, shown this once: {answer['token']}",
+        ]
+        if self.link:
+            lines.append(f"Sign-in, once within 15 minutes, at the hub's address: /login/once/{self.link}/")
+        return "\n".join(lines)
