@@ -1,10 +1,12 @@
 """A small HTTP server that does what a test scripts, good or bad, and remembers what it was asked."""
 
+import contextlib
 import json
 import socket
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import httpx
 import pytest
 
 
@@ -91,3 +93,75 @@ def hub(server, cache_dir):
 
     with MemoryHub(server.url, "mh_secret-token", cache_dir=cache_dir, timeout=1, patience=3) as hub:
         yield hub
+
+
+class Real:
+    """A space on the real hub: `hub` is the agent's client, `person` the client of a reviewer."""
+
+    def __init__(self, url, cache_dir, policy):
+        from memoryhub.domain import agents, mounts, people, sources, spaces, tokens
+        from memoryhub.domain.access import HUB, Actor
+
+        self.url, self.cache_dir = url, cache_dir
+        self.space = spaces.create(HUB, "books", "Books")
+        mounts.add(self.space, HUB, "/memories/", store="database", policy=policy)
+        mounts.add(self.space, HUB, "/thread/", store="thread", policy="trusted")
+        sources.add(self.space, HUB, "/memories/AGENTS.md")
+        self.agent = agents.create(self.space, HUB, "forge", dialect="deepagents")
+        self.token = tokens.create(self.space, HUB, agent=self.agent)[1]
+        rk = people.create(HUB, "rk")
+        spaces.add_member(self.space, HUB, rk, "reviewer")
+        self.rk = Actor.of_person(rk, "reviewer")
+        self.persons_token = tokens.create(self.space, self.rk, person=rk)[1]
+        self.hub, self.person = self.client(self.token), self.client(self.persons_token)
+
+    def client(self, token, **options):
+        from memoryhub.client import MemoryHub
+
+        return MemoryHub(self.url, token, cache_dir=self.cache_dir / token[-8:], **options)
+
+    def put(self, path, text):
+        """A text that a person has published."""
+        from memoryhub.domain import files
+
+        content = text.encode() if isinstance(text, str) else text
+        return files.write(self.space, self.rk, path, content)
+
+    def text(self, path="/memories/AGENTS.md"):
+        from memoryhub.domain import files
+
+        return files.read(self.space, path).content.decode()
+
+    def approve(self, number):
+        seen = self.person.proposal(number).result_sha256
+        return self.person.approve(number, seen=seen, note="fine")
+
+
+@pytest.fixture
+def review(live_server, cache_dir):
+    """The real hub; what agents write to /memories/ waits for a person."""
+    real = Real(live_server.url, cache_dir, "review")
+    yield real
+    real.hub.close()
+
+
+@pytest.fixture
+def trusted(live_server, cache_dir):
+    """The real hub; agents write to /memories/ at once."""
+    real = Real(live_server.url, cache_dir, "trusted")
+    yield real
+    real.hub.close()
+
+
+@contextlib.contextmanager
+def away(hub):
+    """Nobody listens any more: every connection of this client is refused."""
+
+    def refuse(request):
+        raise httpx.ConnectError("refused", request=request)
+
+    before, hub._http = hub._http, httpx.Client(transport=httpx.MockTransport(refuse), base_url=hub.url)
+    try:
+        yield
+    finally:
+        hub._http = before

@@ -1,0 +1,62 @@
+"""Anthropic's memory tool over plain HTTP: the tool call's input in, the text for the model out."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from ninja import Router, Schema
+
+from memoryhub.api.ground import ERRORS, needs
+from memoryhub.domain import memory_tool
+from memoryhub.domain.tokens import Caller
+
+router = Router()
+
+
+class CommandIn(Schema):
+    command: str
+    path: str | None = None
+    view_range: list[int] | None = None
+    file_text: str | None = None
+    old_str: str | None = None
+    new_str: str | None = None
+    insert_line: int | None = None
+    insert_text: str | None = None
+    old_path: str | None = None
+    new_path: str | None = None
+    thread_id: str = ""
+    tool_call_id: str = ""
+
+
+class Result(Schema):
+    content: str
+    is_error: bool
+    proposal: int | None
+
+
+TEXT = {
+    "responses": {
+        200: {"content": {"text/plain": {"schema": {"type": "string"}, "example": "File created successfully at: …"}}}
+    }
+}
+
+
+@router.post(
+    "/memory-tool",
+    response={200: Result, **ERRORS},
+    openapi_extra=TEXT,
+    summary="Anthropic's memory tool: the call's input in, the text for the model out",
+)
+@needs("files", "edit")
+def run(request: HttpRequest, command: CommandIn) -> Any:
+    """Text unless `Accept: application/json`, whose `content` and `is_error` fit a tool_result block.
+
+    What a model can act on (a missing path, a text that stands there twice, a change that waits for a person) is an
+    answer, not an HTTP error.
+    """
+    caller: Caller = request.auth
+    given = command.dict(exclude_none=True)
+    notes = {key: given.pop(key) for key in ("thread_id", "tool_call_id")}
+    said = memory_tool.run(caller.space, caller.actor, given, **notes)
+    if request.get_preferred_type(["text/plain", "application/json"]) != "application/json":
+        return HttpResponse(said.text, content_type="text/plain; charset=utf-8")
+    return {"content": said.text, "is_error": said.is_error, "proposal": said.proposal and said.proposal.number}

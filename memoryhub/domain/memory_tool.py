@@ -1,0 +1,276 @@
+"""Anthropic's memory tool on the hub's files: six commands in, the texts its models know out, the gate in between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from memoryhub.domain import browsing, files
+from memoryhub.domain.access import Actor
+from memoryhub.domain.files import Pending, Wish
+from memoryhub.domain.lines import text_of
+from memoryhub.errors import HubError, Invalid, NotFound
+from memoryhub.models import Proposal, Space
+
+ROOT = "/memories"
+MOST_LINES = 999_999
+AROUND = 2  # lines shown around a change
+
+
+@dataclass(frozen=True)
+class Said:
+    """What the model reads, and whether it is told as an error."""
+
+    text: str
+    is_error: bool = False
+    proposal: Proposal | None = None
+
+
+class Told(Exception):
+    """A sentence for the model instead of what it asked for."""
+
+
+def run(space: Space, actor: Actor, command: dict[str, Any], *, thread_id: str = "", tool_call_id: str = "") -> Said:
+    """Carries out one command; refusals that a model can act on come back as text."""
+    name = command.get("command")
+    if not isinstance(name, str) or name not in COMMANDS:
+        raise Invalid(
+            f"There is no command {str(name)[:60]!r}. There is: {', '.join(COMMANDS)}.", code="unknown_command"
+        )
+    desk = Desk(space, actor, thread_id, tool_call_id)
+    try:
+        return COMMANDS[name](desk, command)
+    except Told as told:
+        return Said(str(told), is_error=True)
+    except HubError as refused:
+        if refused.status >= 500 or refused.status in (401, 413):
+            raise
+        return Said(refused.message, is_error=True)
+
+
+@dataclass(frozen=True)
+class Desk:
+    """Who asks, where."""
+
+    space: Space
+    actor: Actor
+    thread_id: str
+    tool_call_id: str
+
+    def text(self, path: str, missing: str) -> str:
+        try:
+            return text_of(files.read(self.space, path, thread_id=self.thread_id).content)
+        except NotFound:
+            if self.is_folder(path):
+                raise Told(f"The path {path} is not a file.") from None
+            raise Told(missing.format(path=path)) from None
+
+    def is_folder(self, path: str) -> bool:
+        return path == ROOT or browsing.is_folder(self.space, path)
+
+    def exists(self, path: str) -> bool:
+        return files.exists(self.space, path, thread_id=self.thread_id) or self.is_folder(path)
+
+    def below(self, path: str) -> list[str]:
+        return sorted(entry.path for entry in browsing.walk(self.space, path + "/", thread_id=self.thread_id))
+
+    def submit(self, done: str, **wish: Any) -> Said:
+        """Through the gate: the text for a change that was made, or for one that waits."""
+        asked = Wish(**wish, thread_id=self.thread_id, tool_call_id=self.tool_call_id)
+        answer = files.submit(self.space, self.actor, asked)
+        return pending(answer.proposal) if isinstance(answer, Pending) else Said(done)
+
+
+def pending(proposal: Proposal) -> Said:
+    text = (
+        f"Recorded as proposal {proposal.number} for {proposal.path}. A person reviews it before it takes effect; "
+        "until then the file is unchanged. This is expected and not a failure: do not retry, do not write it "
+        f"elsewhere, carry on with the task. Sending the same change again leads to the same proposal {proposal.number}."
+    )
+    return Said(text, proposal=proposal)
+
+
+# The commands
+
+
+def view(desk: Desk, command: dict[str, Any]) -> Said:
+    path = place(command, "path")
+    try:
+        content = text_of(files.read(desk.space, path, thread_id=desk.thread_id).content)
+    except NotFound:
+        if desk.is_folder(path):
+            return Said(listing(desk, path))
+        raise Told(f"The path {path} does not exist. Please provide a valid path.") from None
+    lines = content.split("\n")
+    if len(lines) > MOST_LINES:
+        raise Told(f"File {path} exceeds maximum line limit of 999,999 lines.")
+    first, last = view_range(command, len(lines))
+    return Said(f"Here's the content of {path} with line numbers:\n" + numbered(lines, first, last))
+
+
+def view_range(command: dict[str, Any], length: int) -> tuple[int, int]:
+    """First and last line, counted from 1; the whole file when none are named."""
+    wanted = command.get("view_range")
+    if not wanted:
+        return 1, length
+    if not isinstance(wanted, list) or len(wanted) != 2 or not all(type(line) is int for line in wanted):
+        raise Told("`view_range` is a list of two line numbers, such as [1, 20]; -1 as the second means to the end.")
+    return max(1, wanted[0]), length if wanted[1] == -1 else min(wanted[1], length)
+
+
+def numbered(lines: list[str], first: int, last: int) -> str:
+    return "\n".join(f"{number:>6}\t{lines[number - 1]}" for number in range(first, last + 1))
+
+
+def listing(desk: Desk, path: str) -> str:
+    rows = [f"{size(sum(entry.size for entry in browsing.walk(desk.space, path + '/')))}\t{path}"]
+    rows += listed(desk, path, 2)
+    head = f"Here're the files and directories up to 2 levels deep in {path}, excluding hidden items:"
+    return "\n".join([head, *rows])
+
+
+def listed(desk: Desk, path: str, depth: int) -> list[str]:
+    """The names of a folder in their order, each folder followed by what it holds."""
+    rows = []
+    found = browsing.entries(desk.space, path + "/", thread_id=desk.thread_id)
+    for entry in sorted(found, key=lambda entry: entry.name):
+        if entry.name.startswith("."):
+            continue
+        if not entry.is_dir:
+            rows.append(f"{size(entry.size)}\t{entry.path}")
+            continue
+        inside = entry.path.rstrip("/")
+        rows.append(f"{size(sum(file.size for file in browsing.walk(desk.space, entry.path)))}\t{inside}/")
+        if depth > 1:
+            rows += listed(desk, inside, depth - 1)
+    return rows
+
+
+def size(number: int) -> str:
+    """0B, 12B, 1.5K: the largest unit that leaves a number of one or more."""
+    amount, units = float(number), ["B", "K", "M", "G"]
+    while amount >= 1024 and len(units) > 1:
+        amount /= 1024
+        units.pop(0)
+    return f"{amount:.0f}{units[0]}" if amount == int(amount) else f"{amount:.1f}{units[0]}"
+
+
+def create(desk: Desk, command: dict[str, Any]) -> Said:
+    path, text = place(command, "path"), word(command, "file_text")
+    if desk.exists(path):
+        raise Told(f"File {path} already exists")
+    done = f"File created successfully at: {path}"
+    return desk.submit(done, kind="write", path=path, content=files.text_as_bytes(text), must_be_new=True)
+
+
+def str_replace(desk: Desk, command: dict[str, Any]) -> Said:
+    path, old, new = place(command, "path"), word(command, "old_str"), word(command, "new_str", "")
+    before = desk.text(path, "The path {path} does not exist. Please provide a valid path.")
+    found = places_of(before, old)
+    if len(found) > 1:
+        lines = ", ".join(str(before.count("\n", 0, spot) + 1) for spot in found)
+        raise Told(
+            f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: {lines}. "
+            "Please ensure it is unique"
+        )
+    done = snippet(before.replace(old, new), before.count("\n", 0, found[0])) if found else ""
+    try:
+        return desk.submit(done, kind="edit", path=path, old=old, new=new)
+    except HubError as refused:  # the published text may lack what the agent's own pending proposal has
+        if refused.code != "string_not_found":
+            raise
+        raise Told(f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}.") from None
+
+
+def places_of(text: str, part: str) -> list[int]:
+    """Where a text stands in another, overlaps included."""
+    found, spot = [], text.find(part) if part else -1
+    while spot != -1:
+        found.append(spot)
+        spot = text.find(part, spot + 1)
+    return found
+
+
+def snippet(text: str, line: int) -> str:
+    lines = text.split("\n")
+    shown = numbered(lines, max(0, line - AROUND) + 1, min(len(lines), line + AROUND + 1))
+    return f"The memory file has been edited. Here is the snippet showing the change (with line numbers):\n{shown}"
+
+
+def insert(desk: Desk, command: dict[str, Any]) -> Said:
+    path, text, line = place(command, "path"), word(command, "insert_text"), command.get("insert_line")
+    if type(line) is not int:
+        raise Told("`insert_line` is a line number; 0 is the beginning.")
+    before = desk.text(path, "The path {path} does not exist. Please provide a valid path.")
+    length = before.removesuffix("\n").count("\n") + 1 if before else 0
+    if not 0 <= line <= length:
+        raise Told(f"Invalid `insert_line` parameter: {line}. It should be within the range [0, {length}].")
+    done = f"The file {path} has been edited."
+    return desk.submit(done, kind="insert", path=path, line=line, text=text.rstrip("\n") + "\n")
+
+
+def delete(desk: Desk, command: dict[str, Any]) -> Said:
+    path = place(command, "path")
+    if path == ROOT:
+        raise Told(f"Cannot delete the {ROOT} directory itself")
+    if files.exists(desk.space, path, thread_id=desk.thread_id):
+        return desk.submit(f"Successfully deleted {path}", kind="delete", path=path)
+    inside = desk.below(path)
+    if not inside:
+        raise Told(f"The path {path} does not exist")
+    said = [desk.submit(f"Successfully deleted {path}", kind="delete", path=one) for one in inside]
+    return together(said)
+
+
+def rename(desk: Desk, command: dict[str, Any]) -> Said:
+    old, new = place(command, "old_path"), place(command, "new_path")
+    if old == ROOT:
+        raise Told(f"Cannot rename the {ROOT} directory itself")
+    if desk.exists(new):
+        raise Told(f"The destination {new} already exists")
+    done = f"Successfully renamed {old} to {new}"
+    if files.exists(desk.space, old, thread_id=desk.thread_id):
+        return desk.submit(done, kind="move", path=old, to=new)
+    inside = desk.below(old)
+    if not inside:
+        raise Told(f"The path {old} does not exist")
+    return together([desk.submit(done, kind="move", path=one, to=new + one[len(old) :]) for one in inside])
+
+
+def together(said: list[Said]) -> Said:
+    """One answer for a folder: what waits, else that it is done."""
+    waiting = [one for one in said if one.proposal]
+    if not waiting:
+        return said[0]
+    return Said("\n".join(one.text for one in waiting), proposal=waiting[0].proposal)
+
+
+# Arguments
+
+
+def place(command: dict[str, Any], key: str) -> str:
+    """A path at or below /memories, without a slash at its end."""
+    path = word(command, key)
+    if path != ROOT and not path.startswith(f"{ROOT}/"):
+        raise Told(f"Path must start with {ROOT}, got: {path}")
+    if any(part in (".", "..") for part in path.split("/")):
+        raise Told(f"Path {path} would escape {ROOT} directory")
+    return path.rstrip("/")
+
+
+def word(command: dict[str, Any], key: str, default: str | None = None) -> str:
+    value = command.get(key, default)
+    if not isinstance(value, str):
+        raise Told(f"The command needs `{key}` as text.")
+    return value
+
+
+COMMANDS: dict[str, Callable[[Desk, dict[str, Any]], Said]] = {
+    "view": view,
+    "create": create,
+    "str_replace": str_replace,
+    "insert": insert,
+    "delete": delete,
+    "rename": rename,
+}
