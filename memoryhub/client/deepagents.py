@@ -36,9 +36,10 @@ from deepagents.backends.protocol import (
 )
 from deepagents.backends.utils import perform_string_replacement, slice_read_response, validate_path
 
+from . import calls, parts
 from .errors import Forbidden, HubError, Invalid, NotFound, Unauthenticated
 from .hub import MemoryHub
-from .records import PENDING_START, Record
+from .records import PENDING_START, FileText, Outcome, Record, file_bytes
 
 __all__ = ["MemoryHubBackend", "MemoryHubMiddleware"]
 
@@ -102,7 +103,7 @@ class MemoryHubBackend(BackendProtocol):
 
     def _there(self, path: str) -> str:
         try:
-            return self.mount + validate_path(path)
+            return self.mount + "/" + validate_path(path).lstrip("/")
         except ValueError as problem:
             raise Invalid(str(problem), code="invalid_path", status=422) from None
 
@@ -132,7 +133,7 @@ class MemoryHubBackend(BackendProtocol):
     @never_raises(lambda error: ReadResult(error=error))
     def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
         try:
-            file = self.hub.read(self._there(file_path), thread_id=current_thread())
+            file = self._whole(self.hub.read(self._there(file_path), thread_id=current_thread()))
         except NotFound:
             return ReadResult(error=f"File '{file_path}' not found")
         dates = {name: file.info[name] for name in ("created_at", "modified_at") if file.info.get(name)}
@@ -145,6 +146,12 @@ class MemoryHubBackend(BackendProtocol):
             content = base64.b64encode(file.data).decode("ascii")
             return ReadResult(file_data={"content": content, "encoding": "base64", **dates})
         return slice_read_response({"content": str(file), "encoding": "utf-8", **dates}, offset, limit)
+
+    def _whole(self, file: FileText) -> FileText:
+        data = parts.whole(file.data, self._batch)
+        if data is file.data:
+            return file
+        return FileText.of({**file.info, **calls.encoded(data), "encoding": calls.encoded(data).get("encoding")})
 
     @never_raises(lambda error: GrepResult(matches=[]))
     def grep(
@@ -176,8 +183,14 @@ class MemoryHubBackend(BackendProtocol):
 
     @never_raises(lambda error: WriteResult(error=error))
     def write(self, file_path: str, content: str) -> WriteResult:
-        outcome = self.hub.write(self._there(file_path), content, **self._notes())
+        data: str | bytes = content if len(content) <= parts.PIECE // 4 else content.encode()
+        outcome = self._write(self._there(file_path), data)
         return WriteResult(error=outcome.message) if outcome.pending else WriteResult(path=file_path)
+
+    def _write(self, there: str, content: str | bytes) -> Outcome:
+        if isinstance(content, bytes) and len(content) > parts.PIECE:
+            return parts.write(self.hub, there, content, **self._notes())
+        return self.hub.write(there, content, **self._notes())
 
     @never_raises(lambda error: EditResult(error=error))
     def edit(self, file_path: str, old_string: str, new_string: str, replace_all: bool = False) -> EditResult:
@@ -222,6 +235,11 @@ class MemoryHubBackend(BackendProtocol):
                 self.hub.delete(entry["path"], **self._notes())
                 for entry in self.hub.walk(there, thread_id=current_thread())
             ]
+        else:
+            outcomes += [
+                self.hub.delete(entry["path"], **self._notes())
+                for entry in self.hub.walk(parts.folder_of(there), thread_id=current_thread())
+            ]
         if not outcomes:
             return DeleteResult(error=f"Error: File '{file_path}' not found")
         waiting = [outcome.message for outcome in outcomes if outcome.pending]
@@ -240,7 +258,7 @@ class MemoryHubBackend(BackendProtocol):
         try:
             if not path.startswith("/"):
                 return "invalid_path"
-            outcome = self.hub.write(self._there(path), content, **self._notes())
+            outcome = self._write(self._there(path), content)
         except Invalid as refused:
             return "invalid_path" if refused.code in ("invalid_path", "no_mount") else f"Error: {refused.message}"
         except Forbidden:
@@ -281,8 +299,7 @@ class MemoryHubBackend(BackendProtocol):
     def _fill(self, answer: FileDownloadResponse, file: Record) -> None:
         answer.error = file.get("error") or None
         if answer.error is None:
-            content = file["content"]
-            answer.content = base64.b64decode(content) if file.get("encoding") == "base64" else content.encode("utf-8")
+            answer.content = parts.whole(file_bytes(file), self._batch)
             if answer.path.lower().endswith(".md"):
                 answer.content = readable(answer.content)
         elif answer.error not in ("permission_denied", "is_directory", "invalid_path"):

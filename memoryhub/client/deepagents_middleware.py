@@ -10,6 +10,7 @@ from typing import Any
 
 from deepagents.middleware.memory import MEMORY_SYSTEM_PROMPT, MemoryMiddleware
 from langchain_core.messages import ToolMessage
+from langchain_core.runnables import RunnableConfig
 
 from .deepagents import MemoryHubBackend, current_thread, is_pending, tool_call
 from .errors import HubError
@@ -56,11 +57,11 @@ class MemoryHubMiddleware(MemoryMiddleware):
 
     # Loading: at every run, also of a thread whose state holds an older memory
 
-    def before_agent(self, state: Any, runtime: Any, config: Any = None) -> dict[str, Any]:
-        thread = current_thread() or ((config or {}).get("configurable") or {}).get("thread_id")
+    def before_agent(self, state: Any, runtime: Any, config: RunnableConfig) -> dict[str, Any]:
+        thread = current_thread() or (config.get("configurable") or {}).get("thread_id")
         return self._load(None if thread is None else str(thread))
 
-    async def abefore_agent(self, state: Any, runtime: Any, config: Any = None) -> dict[str, Any]:
+    async def abefore_agent(self, state: Any, runtime: Any, config: RunnableConfig) -> dict[str, Any]:
         return await asyncio.to_thread(self.before_agent, state, runtime, config)
 
     def _load(self, thread: str | None) -> dict[str, Any]:
