@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.conf import settings
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
-from django.db import InterfaceError, OperationalError
+from django.db import DataError, InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
 
@@ -120,6 +120,11 @@ def as_refusal(exception: BaseException) -> HubError | None:
             return TooLarge("The request is larger than 8 MiB. Send less at once.")
         case SuspiciousOperation():
             return Invalid("The request is not well formed.", code="bad_request")
+        case DataError():
+            log.warning("a value that the database cannot hold: %s", str(exception).strip().splitlines()[0])
+            return Invalid(
+                "A value of the request cannot be kept: no NUL characters, no endless numbers.", code="bad_value"
+            )
         case OperationalError() | InterfaceError():
             log.warning("database: %s", str(exception).strip().splitlines()[0] if str(exception).strip() else exception)
             return Unavailable(

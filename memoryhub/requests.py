@@ -36,6 +36,10 @@ def hide_secrets(text: str) -> str:
 
 
 class HideTokens(logging.Filter):
+    """For every line of the log, its traceback included: an exception may quote what it was given."""
+
     def filter(self, record: logging.LogRecord) -> bool:
         record.msg, record.args = hide_secrets(record.getMessage()), ()
+        if record.exc_info and not record.exc_text:
+            record.exc_text = hide_secrets(logging.Formatter().formatException(record.exc_info))
         return True

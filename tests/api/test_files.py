@@ -172,7 +172,9 @@ def test_a_stale_if_match_is_412_for_every_kind_of_writer(space, forge, rk):
         answer = caller("PUT", f"files/{path}", {"content": "two"}, If_Match='"0"')
         assert answer.status_code == 412
         tag = caller("GET", f"files/{path}")["ETag"]
-        assert caller("PUT", f"files/{path}", {"content": f"three {path} {caller is rk}"}, If_Match=tag).status_code in (200, 202)
+        assert caller(
+            "PUT", f"files/{path}", {"content": f"three {path} {caller is rk}"}, If_Match=tag
+        ).status_code in (200, 202)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,376 @@
+"""What a browser is told, what is refused before anything is read, and what never leaves the hub."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.db import connection
+
+from memoryhub.domain import agents, mounts, people, tokens
+from memoryhub.domain.access import HUB
+from memoryhub.requests import HideTokens, hide_secrets
+
+ROOT = Path(__file__).resolve().parents[2]
+MIB = 1024 * 1024
+STRICT = {
+    "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "font-src 'self'", "connect-src 'self'",
+    "form-action 'self'", "frame-ancestors 'none'", "base-uri 'none'", "manifest-src 'self'",
+}  # fmt: skip
+
+
+@pytest.fixture
+def owner(as_role):
+    return as_role("owner")
+
+
+@pytest.fixture
+def secret(house):
+    agent = agents.create(house.space, house.owner, "forge")
+    return tokens.create(house.space, house.owner, agent=agent)[1]
+
+
+# ---- what every answer carries ----
+
+ANSWERS = [
+    "/s/books/",
+    "/login/",
+    "/s/books/none/",
+    "/s/elsewhere/",
+    "/api/v1/me",
+    "/api/none",
+    "/static/css/base.css",
+    "/healthz",
+]
+
+
+@pytest.mark.parametrize("path", ANSWERS)
+def test_every_answer_carries_the_strict_policy(owner, path):
+    headers = owner.get(path).headers
+    assert set(headers["Content-Security-Policy"].split("; ")) == STRICT
+    assert headers["X-Frame-Options"] == "DENY"
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["Referrer-Policy"] == "same-origin"
+    assert headers["Cross-Origin-Opener-Policy"] == "same-origin"
+    assert "camera=()" in headers["Permissions-Policy"]
+
+
+def test_the_page_that_tries_the_api_out_may_draw_data_images_and_nothing_more(client, db):
+    policy = set(client.get("/api/v1/docs").headers["Content-Security-Policy"].split("; "))
+    assert policy ^ STRICT == {"img-src 'self'", "img-src 'self' data:"}
+
+
+@pytest.mark.parametrize("path", ["/s/books/", "/s/books/none/", "/account/", "/login/", "/api/v1/me"])
+def test_nothing_personal_is_kept_by_a_cache(owner, path):
+    assert "no-store" in owner.get(path).headers["Cache-Control"]
+
+
+def test_a_broken_page_has_its_headers_and_tells_nothing(owner, monkeypatch, caplog):
+    def broken(*_):
+        raise RuntimeError("the innermost secret")
+
+    monkeypatch.setattr("memoryhub.domain.spaces.enter", broken)
+    owner.raise_request_exception = False
+    answer = owner.get("/s/books/", headers={"X-Request-Id": "abcdef-123456"})
+    assert answer.status_code == 500
+    assert set(answer.headers["Content-Security-Policy"].split("; ")) == STRICT
+    text = answer.content.decode()
+    assert "abcdef-123456" in text
+    assert "innermost" not in text and "Traceback" not in text and "RuntimeError" not in text
+
+
+# ---- cookies, TLS, hosts ----
+
+
+def test_cookies_are_out_of_reach_of_scripts_and_other_sites(client, db):
+    person = people.create(HUB, "rk", password="correct horse battery")
+    answer = client.post("/login/", {"username": person.username, "password": "correct horse battery"})
+    session = answer.cookies["memoryhub_session"]
+    assert session["httponly"] and session["samesite"] == "Lax" and session["path"] == "/"
+    csrf = client.get("/account/").cookies["memoryhub_csrf"]
+    assert csrf["httponly"] and csrf["samesite"] == "Lax"
+
+
+def test_signing_in_starts_another_session(client, db):
+    person = people.create(HUB, "rk", password="correct horse battery")
+    client.cookies["memoryhub_session"] = "planted-by-somebody-else-0000000"
+    client.post("/login/", {"username": person.username, "password": "correct horse battery"})
+    assert client.cookies["memoryhub_session"].value != "planted-by-somebody-else-0000000"
+
+
+LOOK = """
+import json, django
+django.setup()
+from django.conf import settings
+from django.test import Client
+client = Client(SERVER_NAME="hub.example.org", raise_request_exception=False)
+tls, plain = client.get("/healthz", headers={"X-Forwarded-Proto": "https"}), client.get("/healthz")
+print(json.dumps({
+    "tls": dict(tls.headers), "plain": dict(plain.headers), "redirects": plain.status_code,
+    "secure": [settings.SESSION_COOKIE_SECURE, settings.CSRF_COOKIE_SECURE],
+    "hasher": settings.PASSWORD_HASHERS[0], "debug": settings.DEBUG, "origins": settings.CSRF_TRUSTED_ORIGINS,
+    "wrong_host": Client(SERVER_NAME="evil.example").get("/healthz").status_code,
+    "wrong_host_of_prompt": Client(SERVER_NAME="evil.example").get("/api/v1/prompt").status_code,
+}))
+"""
+
+
+def hub_with(tmp_path: Path, **environment: str) -> dict:
+    """What the real settings make of an environment, in a process of its own."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("MEMORYHUB_", "DJANGO_"))}
+    chosen = {"DJANGO_SETTINGS_MODULE": "memoryhub.settings", "MEMORYHUB_DATA_DIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", LOOK], env={**kept, **chosen, **environment}, cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_behind_tls_browsers_are_held_to_it(tmp_path):
+    hub = hub_with(tmp_path, MEMORYHUB_BEHIND_TLS="true", ALLOWED_HOSTS="hub.example.org")
+    assert "max-age=31536000" in hub["tls"]["Strict-Transport-Security"]
+    assert "Strict-Transport-Security" not in hub["plain"]
+    assert hub["redirects"] == 200  # health checks come in plain HTTP
+    assert hub["secure"] == [True, True]
+    assert hub["origins"] == ["https://hub.example.org"]
+
+
+def test_without_tls_nobody_claims_it_by_a_header(tmp_path):
+    hub = hub_with(tmp_path, ALLOWED_HOSTS="hub.example.org")
+    assert "Strict-Transport-Security" not in hub["tls"]
+    assert hub["secure"] == [False, False]
+    assert hub["hasher"].endswith("Argon2PasswordHasher")
+    assert hub["debug"] is False
+
+
+def test_only_named_hosts_are_served(tmp_path):
+    hub = hub_with(tmp_path, ALLOWED_HOSTS="hub.example.org")
+    assert (hub["wrong_host"], hub["wrong_host_of_prompt"]) == (400, 400)
+
+
+def test_a_wrong_value_stops_the_start_with_its_name(tmp_path):
+    for name, value in {
+        "DEBUG": "perhaps",
+        "MEMORYHUB_EMBEDDER": "none",
+        "SECRET_KEY": "short",
+        "DATABASE_URL": "mysql://x",
+    }.items():
+        done = subprocess.run(
+            [sys.executable, "-c", "import memoryhub.settings"],
+            env={**os.environ, "MEMORYHUB_DATA_DIR": str(tmp_path), name: value},
+            cwd=ROOT, capture_output=True, text=True,
+        )  # fmt: skip
+        assert done.returncode != 0 and f"{name} is" in done.stderr and "allowed is" in done.stderr, name
+
+
+def test_the_secret_key_is_made_once_and_readable_by_its_owner_alone(tmp_path):
+    for _ in range(2):
+        hub_with(tmp_path)
+    kept = tmp_path / "secret_key"
+    assert kept.stat().st_mode & 0o777 == 0o600 and len(kept.read_text()) >= 48
+
+
+# ---- too much, or broken, before anything is read ----
+
+
+def test_a_body_over_8_mib_is_413_in_the_one_shape(client, secret):
+    answer = client.post(
+        "/api/v1/quarantine", b'{"content": "' + b"x" * 8 * MIB + b'"}', content_type="application/json",
+        headers={"Authorization": f"Bearer {secret}"},
+    )  # fmt: skip
+    assert (answer.status_code, answer.json()["error"]["code"]) == (413, "too_large")
+
+
+def test_content_over_1_mib_is_413(client, secret, house):
+    mounts.add(house.space, house.owner, "/memories/")
+    body = {"content": "x" * (MIB + 1), "session_id": "s", "node_id": "n", "node_kind": "agent", "scope": "group"}
+    headers = {"Authorization": f"Bearer {secret}"}
+    answer = client.post("/api/v1/quarantine", body, content_type="application/json", headers=headers)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (413, "too_large")
+    written = client.put(
+        "/api/v1/files/memories/big.md", {"content": "x" * (MIB + 1)}, content_type="application/json", headers=headers
+    )
+    assert written.status_code == 413
+
+
+def test_a_form_over_8_mib_gets_a_page_that_says_so(owner):
+    answer = owner.post("/s/books/settings/rename/", {"name": "x" * (8 * MIB + 1)})
+    assert answer.status_code == 413
+    assert "Too large" in answer.content.decode()
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[" * 100_000, b'"text"', b"\xff\xfe", b'{"content": NaN}', b"null"])
+def test_a_broken_body_is_422_never_500(client, secret, body):
+    for path in ("/api/v1/quarantine", "/api/v1/prompt", "/api/v1/edits", "/api/v1/batch"):
+        answer = client.post(path, body, content_type="application/json", headers={"Authorization": f"Bearer {secret}"})
+        if path == "/api/v1/prompt" and body in (b"", b'{"content": NaN}'):
+            continue  # a prompt needs nothing said, and knows no content
+        assert answer.status_code == 422, f"{path}: {answer.status_code}"
+        assert answer.json()["error"]["code"]
+
+
+# ---- secrets stay where they are ----
+
+
+def everything_stored() -> str:
+    """Every row of every table, as text."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables "
+            "WHERE schemaname NOT IN ('pg_catalog', 'information_schema')"
+        )
+        tables = [row[0] for row in cursor.fetchall()]
+        text = []
+        for table in tables:
+            cursor.execute(f"SELECT t::text FROM {table} t")
+            text += [row[0] for row in cursor.fetchall()]
+    return "\n".join(text)
+
+
+def test_neither_tokens_nor_links_nor_passwords_are_stored(house, owner, client):
+    agent = agents.create(house.space, house.owner, "forge")
+    _, made = tokens.create(house.space, house.owner, agent=agent)
+    link = people.make_link(house.owner, house.viewer.person)
+    owner.post("/account/password/", {"new": "correct horse battery", "again": "correct horse battery"})
+    client.get("/api/v1/me", headers={"Authorization": f"Bearer {made}"})
+    client.get(f"/login/once/{link}/")
+    page = owner.post("/s/books/tokens/new/", {"agent": "forge", "label": "x", "scopes": ["prompt"]}).content.decode()
+    stored = everything_stored()
+    assert made[:12] in stored  # its beginning, so that people know which one it is
+    for thing in (made, link, "correct horse battery", *words_like_tokens(page)):
+        assert thing not in stored
+
+
+def words_like_tokens(page: str) -> set[str]:
+    import re
+
+    found = set(re.findall(r"mh_[a-z]+_[A-Za-z0-9]{20,}", page))
+    assert found, "the page shows the new token once"
+    return found
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("GET /login/once/abcdefghijklmnop_-123/ 200", "GET /login/once/…/ 200"),
+        ("Bearer mh_forge_1Bc4dEfGhIjKlMnOpQrStUv refused", "Bearer mh_forge_1Bc4… refused"),
+        ("nothing here", "nothing here"),
+    ],
+)
+def test_a_log_line_shows_the_beginning_of_a_secret_at_most(said, kept):
+    assert hide_secrets(said) == kept
+    record = logging.LogRecord("memoryhub", logging.INFO, "", 0, "%s", (said,), None)
+    assert HideTokens().filter(record) and record.getMessage() == kept
+
+
+def test_a_traceback_in_the_log_hides_secrets_too(secret):
+    try:
+        raise RuntimeError(f"no luck with {secret}")
+    except RuntimeError:
+        record = logging.LogRecord("django.request", logging.ERROR, "", 0, "broken", (), sys.exc_info())
+    HideTokens().filter(record)
+    line = logging.Formatter("%(message)s").format(record)
+    assert "RuntimeError: no luck with mh_forge_" in line and secret not in line
+
+
+def test_an_error_never_repeats_the_token_it_was_given(client, house):
+    wrong = "mh_forge_" + "a1B2c3D4" * 4
+    answer = client.get("/api/v1/me", headers={"Authorization": f"Bearer {wrong}"})
+    assert answer.status_code == 401 and wrong not in answer.content.decode()
+    answer = client.get(f"/api/v1/{wrong}", headers={"Authorization": f"Bearer {wrong}"})
+    assert wrong not in answer.content.decode()
+
+
+def test_unknown_names_take_as_long_as_wrong_passwords(client, db, monkeypatch):
+    """Not measured but counted: each try hashes exactly one password."""
+    people.create(HUB, "rk", password="correct horse battery")
+    hashed = []
+    from django.contrib.auth.hashers import MD5PasswordHasher
+
+    original = MD5PasswordHasher.encode
+    monkeypatch.setattr(MD5PasswordHasher, "encode", lambda *a, **k: hashed.append(1) or original(*a, **k))
+    counts = []
+    for name in ("rk", "nobody"):
+        hashed.clear()
+        client.post("/login/", {"username": name, "password": "wrong horse"})
+        counts.append(len(hashed))
+    assert counts[0] == counts[1] == 1
+
+
+# ---- odd input ----
+
+ODD = [
+    "\x00",
+    "\ud800".encode("utf-8", "surrogatepass").decode("latin-1"),
+    "%00",
+    "9" * 30,
+    "-1",
+    "a" * 5000,
+    "../../etc/passwd",
+    "‮",
+    "[",
+    "{}",
+    "'",
+]
+
+
+def test_no_address_breaks_on_odd_input(owner):
+    from tests.web.test_walls import ALL
+
+    names = (
+        "q",
+        "query",
+        "page",
+        "cursor",
+        "at",
+        "who",
+        "kind",
+        "since",
+        "until",
+        "view",
+        "state",
+        "agent",
+        "a",
+        "b",
+        "revision",
+        "path",
+    )
+    faults = []
+    owner.raise_request_exception = False
+    for address in ALL:
+        for odd in ODD:
+            answer = owner.get(address.at("books"), dict.fromkeys(names, odd))
+            if answer.status_code >= 500:
+                faults.append(f"{address.at('books')} with {odd[:20]!r} everywhere: {answer.status_code}")
+    assert not faults, "\n".join(faults)
+
+
+def test_no_call_breaks_on_odd_input(client, secret):
+    from tests.web.test_walls import CALLS, send
+
+    faults = []
+    client.raise_request_exception = False
+    for call in CALLS:
+        for odd in ODD:
+            answer = send(client, call, secret, odd=odd)
+            if answer.status_code >= 500:
+                faults.append(f"{call} with {odd[:20]!r} everywhere: {answer.status_code}")
+    assert not faults, "\n".join(faults)
+
+
+def test_numbers_beyond_the_database_are_nothing_here(owner, client, secret):
+    from tests.web.test_walls import ALL, IN_SPACE
+
+    owner.raise_request_exception = False
+    huge = "9" * 25
+    for address in [a for a in ALL if "int" in a.arguments.values()]:
+        where = address.at("books").replace("900001", huge)
+        for method in ("get", "post"):
+            status = getattr(owner, method)(where).status_code
+            assert status in (404, 405), f"{method} {where}: {status}"
+    assert IN_SPACE
