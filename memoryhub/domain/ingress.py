@@ -8,9 +8,10 @@ from typing import Any
 
 from memoryhub import detectors
 from memoryhub.detectors import Finding, Known, secrets
-from memoryhub.domain import retrieval, spaces, working
+from memoryhub.domain import jobs, retrieval, spaces, working
+from memoryhub.domain.access import Actor, require
 from memoryhub.errors import Invalid
-from memoryhub.models import Agent, File, Record, Revision, Source, Space
+from memoryhub.models import Agent, File, Job, Record, RecordState, Revision, Source, Space
 
 ADMIT, MARK, HOLD = "admit", "mark", "hold"
 ACTIONS = {ADMIT: "lets through", MARK: "lets through with a mark", HOLD: "holds"}
@@ -176,3 +177,70 @@ class Moved:
             "from": self.place(one.start, is_end=False),
             "to": self.place(one.end, is_end=True),
         }
+
+
+# ---- changing the gate, and trying a change first ----
+
+DRY_RUN = "ingress.dry_run"
+LOOKS_BACK = 1000
+SHOWN = 20
+OF_ITS_TIME = ("duplicate", FEEDBACK)  # they depend on what memory held then: what was found then is taken over
+
+
+def change(space: Space, actor: Actor, chosen: Iterable[tuple[str, str]]) -> Space:
+    """Sets the space's gate: which detectors look, in which order, and what each of them does."""
+    return spaces.change_settings(space, actor, {"ingress": checked_steps(chosen)})
+
+
+def dry_run(space: Space, actor: Actor, chosen: Iterable[tuple[str, str]]) -> Job:
+    """Asks what another gate would have done to the newest 1,000 records; nothing is changed."""
+    require(actor, "manage")
+    return jobs.enqueue(DRY_RUN, checked_steps(chosen), space=space, asked_by=actor.name)
+
+
+@jobs.job(DRY_RUN)
+def dry_run_job(job: Job, progress: jobs.Progress) -> dict[str, Any]:
+    space = Space.objects.get(pk=job.space_id)
+    return tried(space, steps(space, job.payload), progress)
+
+
+def tried(space: Space, gate: list[Step], progress: jobs.Progress = lambda done, total: None) -> dict[str, Any]:
+    """What a gate makes of the newest records, beside what was made of them."""
+    records = list(Record.objects.within(space).defer("words").order_by("-id")[:LOOKS_BACK])
+    then = first_states(space, [one.pk for one in records])
+    counts = {"held": 0, "admitted": 0, "newly_held": 0, "newly_admitted": 0}
+    changed = []
+    for at, record in enumerate(records, 1):
+        state, reason = again(gate, record)
+        counts[state] += 1
+        was = then.get(record.pk, state)
+        if was != state:
+            counts[f"newly_{state}"] += 1
+            changed.append(
+                {"id": record.pk, "was": was, "now": state, "reason": reason, "content": record.content[:160]}
+            )
+        progress(at, len(records))
+    return {
+        "records": len(records),
+        **counts,
+        "changed": changed[:SHOWN],
+        "steps": [[one.code, one.action] for one in gate],
+    }
+
+
+def first_states(space: Space, ids: list[int]) -> dict[int, str]:
+    """What the gate itself made of records, before any person."""
+    rows = RecordState.objects.within(space).filter(record_id__in=ids, actor_kind="hub").order_by("-id")
+    return dict(rows.values_list("record_id", "state"))
+
+
+def again(gate: list[Step], record: Record) -> tuple[str, str]:
+    """What a gate would make of a record that is stored already: its secrets are gone, so they count as found."""
+    looking = [step.code for step in gate if step.action != ADMIT]
+    plain = [code for code in looking if code in detectors.codes() and code not in (*OF_ITS_TIME, "secrets")]
+    codes = {one.code for one in detectors.find(record.content, only=plain)} if plain else set()
+    codes |= {code for code in (*OF_ITS_TIME, "secrets") if code in looking and code in record.codes}
+    if READS_ONLY in looking and record.node_kind == Record.NodeKind.MEMORY_RETRIEVAL:
+        codes.add(READS_ONLY)
+    holding = next((step.code for step in gate if step.action == HOLD and step.code in codes), "")
+    return ("held", holding) if holding else ("admitted", "")

@@ -254,3 +254,8 @@ def title(content: str, length: int = 100) -> str:
     """An entry's first line, for lists."""
     first = next((line.strip("#*- \t") for line in content.splitlines() if line.strip("#*- \t")), content.strip())
     return activity.shorten(" ".join(first.split()), length)
+
+
+def settle(space: Space, actor: Actor, pair_id: int, verdict: str) -> None:
+    """A person says what of two entries that are alike or at odds stands."""
+    pairs.settle(space, actor, pair_id, verdict)

@@ -15,6 +15,8 @@ from memoryhub.errors import Conflict, Invalid, NotFound
 from memoryhub.models import EntryPair, LongtermEntry, Space
 
 DUPLICATE, CONTRADICTION = "duplicate", "contradiction"
+MOST_SENTENCES = 30
+SHARED = 0.6  # of the shorter sentence's words, from which two sentences are about one thing
 MOST_CHUNKS = 20  # of a very long entry only so many chunks look for neighbours
 VERDICTS = ("keep_both", "retire_older", "retire_newer")
 
@@ -32,6 +34,7 @@ _NOT = re.compile(
     r"|不|没|無|ない|않",
     re.IGNORECASE,
 )
+_SENTENCE = re.compile(r"(?<=[.!?;。！？；])\s*|\n+")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
@@ -70,11 +73,23 @@ def kind_of(one: LongtermEntry, other: LongtermEntry, cosine: float, same_from: 
 
 def disagree(one: str, other: str) -> bool:
     """Whether two texts about one thing name different numbers for it, or one of them denies what the other says (pure)."""
+    pairs = ((mine, theirs) for mine in _sentences(one) for theirs in _sentences(other))
+    return any(_on_one_thing(mine, theirs) and _differ(mine, theirs) for mine, theirs in pairs)
+
+
+def _sentences(text: str) -> list[str]:
+    return [part for part in _SENTENCE.split(text) if part.strip()][:MOST_SENTENCES]
+
+
+def _on_one_thing(one: str, other: str) -> bool:
+    mine, theirs = (set(ranking.words(_NUMBER.sub(" ", text))) for text in (one, other))
+    shared = len(mine & theirs)
+    return shared >= 3 and shared >= SHARED * min(len(mine), len(theirs))
+
+
+def _differ(one: str, other: str) -> bool:
     mine, theirs = set(_NUMBER.findall(one)), set(_NUMBER.findall(other))
-    if mine and theirs and mine.isdisjoint(theirs):
-        return True
-    shared = set(ranking.words(one)) & set(ranking.words(other))
-    return len(shared) >= 3 and bool(_NOT.search(one)) != bool(_NOT.search(other))
+    return bool(mine and theirs and mine.isdisjoint(theirs)) or bool(_NOT.search(one)) != bool(_NOT.search(other))
 
 
 def forget(entry: LongtermEntry) -> None:

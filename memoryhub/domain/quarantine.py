@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any
 
@@ -64,17 +64,19 @@ def log(
     scope: str = working.GROUP,
     metadata: dict[str, Any] | None = None,
     by: Actor | None = None,
+    at: datetime | None = None,
 ) -> Logged:
     """Keeps an output of an agent for good, and lets it into working memory if the space's gate agrees."""
     by = by or (Actor.of_agent(agent) if agent else HUB)
     record = checked(space, agent, content, session_id, node_id, node_kind, scope, metadata)
     record.agent_name = by.name
+    record.created_at = at or timezone.now()
     verdict = ingress.examine(space, agent, record.content, node_kind)
     keep_no_secret(record, verdict)
     state = HELD if has_secret_beside(record) and verdict.state == ADMITTED else verdict.state
     with transaction.atomic():
         store(record)
-        working_id = enter_working(space, agent, record) if state == ADMITTED else None
+        working_id = enter_working(space, agent, record, at) if state == ADMITTED else None
         write_state(record, HUB, state, reason=verdict.reason, working_id=working_id)
         note_logged(space, by, record, state, verdict.reason)
     return Logged(record, state, record.findings, working_id)
@@ -110,7 +112,6 @@ def checked(
         scope=scope,
         content=contents.checked(content),
         metadata=contents.metadata(metadata),
-        created_at=timezone.now(),
     )
 
 
@@ -170,7 +171,7 @@ def store(record: Record) -> None:
     )  # fmt: skip
 
 
-def enter_working(space: Space, agent: Agent | None, record: Record) -> int:
+def enter_working(space: Space, agent: Agent | None, record: Record, at: datetime | None = None) -> int:
     return working.admit(
         space,
         record.content,
@@ -180,6 +181,7 @@ def enter_working(space: Space, agent: Agent | None, record: Record) -> int:
         findings=record.findings,
         record_id=record.pk,
         session_id=record.session_id,
+        at=at,
     )
 
 
@@ -201,7 +203,7 @@ def write_state(
 def note_logged(space: Space, actor: Actor, record: Record, state: str, reason: str) -> None:
     outcome = "the gate admitted it" if state == ADMITTED else f"the gate held it{': ' + reason if reason else ''}"
     activity.record(
-        space, actor, "quarantine.log", "logged", NODES[record.node_kind], url=f"quarantine/?record={record.pk}",
+        space, actor, "quarantine.log", "logged", NODES[record.node_kind], url=f"quarantine/{record.pk}/",
         adds=f"; {outcome}", aside=record.session_id, details={"id": record.pk},
     )  # fmt: skip
 
@@ -379,7 +381,7 @@ def set_removed(state: RecordState, removed: bool) -> None:
 def note_decision(space: Space, actor: Actor, verb: str, says: str, record: Record, adds: str = "") -> None:
     thing = activity.shorten(" ".join(record.content.split()), 80)
     activity.record(
-        space, actor, verb, says, thing, url=f"quarantine/?record={record.pk}", adds=adds, aside=record.session_id,
+        space, actor, verb, says, thing, url=f"quarantine/{record.pk}/", adds=adds, aside=record.session_id,
         details={"id": record.pk},
     )  # fmt: skip
 

@@ -16,7 +16,7 @@ from typing import Any
 from django.db import connection
 from django.db.models import Q
 
-from memoryhub.domain import activity, contents, lexemes, longterm, meaning, quarantine, ranking, retrieval, working
+from memoryhub.domain import activity, contents, lexemes, meaning, quarantine, ranking, retrieval, working
 from memoryhub.domain.ranking import Candidate, Corpus
 from memoryhub.embedders import EmbedderUnavailable
 from memoryhub.errors import Invalid
@@ -100,10 +100,10 @@ def like(word: str, text: Counter[str]) -> int:
 
 
 def kin(word: str, other: str) -> bool:
-    """Whether two words are forms of one: the same beginning, up to three letters more (pure)."""
+    """Whether two words are forms of one: the same beginning, another ending (pure)."""
     if other.startswith(word):
         return True
-    common = max(3, len(word) - 3)
+    common = max(4, len(word) - 2)
     return len(word) > 4 and word[:common] == other[:common] and abs(len(word) - len(other)) <= 3
 
 
@@ -237,7 +237,7 @@ def index_files(space: Space) -> None:
 def in_quarantine(space: Space, query: str, agent: Agent | None) -> list[Hit]:
     return [
         Hit(
-            "quarantine", str(one.pk), f"{one.node_kind} in {one.session_id}", f"quarantine/?record={one.pk}", one.content,
+            "quarantine", str(one.pk), f"{one.node_kind} in {one.session_id}", f"quarantine/{one.pk}/", one.content,
             one.created_at, one.agent_name,
         )
         for one in quarantine.find(space, words=query)[:PER_LAYER]
@@ -250,7 +250,7 @@ def in_working(space: Space, query: str, agent: Agent | None) -> list[Hit]:
         Hit(
             "working",
             str(one.pk),
-            longterm.title(one.content),
+            one.session_id or "An entry",
             f"working/#w{one.pk}",
             one.content,
             one.created_at,
@@ -275,7 +275,7 @@ def in_longterm(space: Space, query: str, agent: Agent | None) -> list[Hit]:
     found = retrieval.explore(space, query, agent=agent, hot=0, cold=PER_LAYER, everyone=agent is None)
     return [
         Hit(
-            "longterm", f"L-{one.number}", f"L-{one.number} {longterm.title(one.content, 80)}", f"longterm/{one.number}/",
+            "longterm", f"L-{one.number}", f"L-{one.number}", f"longterm/{one.number}/",
             one.content, one.created_at, one.why.get("promoted_by") or "", cosine=one.score,
         )
         for one in found.cold
@@ -318,9 +318,9 @@ def in_activity(space: Space, query: str, agent: Agent | None) -> list[Hit]:
         Hit(
             "activity",
             str(one.pk),
-            one.verb,
+            f"{one.actor_name} {one.says}",
             one.url,
-            f"{one.actor_name} {activity.as_dict(one)['text']}",
+            f"{one.thing} {one.adds}".strip(),
             one.at,
             one.actor_name,
         )

@@ -68,9 +68,10 @@ def admit(
     findings: list[dict[str, Any]] | None = None,
     record_id: int | None = None,
     session_id: str = "",
+    at: datetime | None = None,
 ) -> int:
     """Puts an output into working memory, pushing out the oldest beyond the limit, and gives the entry's id."""
-    now = timezone.now()
+    now = at or timezone.now()
     (entry_id,) = hot.row(
         PUSH,
         {

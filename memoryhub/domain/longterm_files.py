@@ -1,0 +1,141 @@
+"""Long-term memory as JSON lines, out and in again without loss: texts, provenance, checks, history."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import date, datetime
+from typing import Any
+
+from django.db import transaction
+from django.utils.dateparse import parse_datetime
+
+from memoryhub.domain import activity, contents, longterm, spaces
+from memoryhub.domain.access import Actor, require
+from memoryhub.errors import Invalid
+from memoryhub.models import Agent, EntryRevision, LongtermEntry, Space
+
+MOST = 5000  # entries of one upload; more come in by `memoryhub restore`
+KEPT = (
+    "content",
+    "scope",
+    "revision",
+    "state",
+    "session_id",
+    "reason",
+    "metadata",
+    "checked_by",
+    "actor_kind",
+    "actor_name",
+)
+MOMENTS = ("checked_at", "retired_at", "created_at", "modified_at")
+
+
+def export(space: Space) -> Iterator[str]:
+    """Every entry with its history, one JSON object a line, oldest first."""
+    for entry in longterm.of(space).select_related("agent").order_by("number").iterator(200):
+        yield json.dumps(as_line(entry), ensure_ascii=False) + "\n"
+
+
+def as_line(entry: LongtermEntry) -> dict[str, Any]:
+    moments = {name: getattr(entry, name).isoformat() if getattr(entry, name) else None for name in MOMENTS}
+    history = longterm.history(entry).order_by("number")
+    return {
+        "number": entry.number,
+        **{name: getattr(entry, name) for name in KEPT},
+        "agent": entry.agent.slug if entry.agent else None,
+        "review_by": entry.review_by.isoformat() if entry.review_by else None,
+        **moments,
+        "history": [
+            {
+                "number": one.number, "content": one.content, "state": one.state, "reason": one.reason,
+                "actor_kind": one.actor_kind, "actor_name": one.actor_name, "created_at": one.created_at.isoformat(),
+            }
+            for one in history
+        ],
+    }  # fmt: skip
+
+
+@transaction.atomic
+def take_in(space: Space, actor: Actor, data: bytes) -> int:
+    """Brings exported entries in under new numbers, all or none; a refusal names the line."""
+    require(actor, "promote")
+    lines = [line for line in text_of(data).split("\n") if line.strip()]
+    if not lines or len(lines) > MOST:
+        raise Invalid(f"The file has {len(lines)} entries; 1 to {MOST:,} can come in at once.", code="invalid_content")
+    space = Space.objects.select_for_update().get(pk=space.pk)
+    for at, line in enumerate(lines, 1):
+        try:
+            bring(space, actor, parsed(line))
+        except (Invalid, KeyError, TypeError, ValueError) as wrong:
+            says = wrong.message if isinstance(wrong, Invalid) else f"it lacks or garbles {wrong}"
+            raise Invalid(f"Line {at}: {says}. Nothing was brought in.", code="invalid_content", line=at) from None
+    many = f"{len(lines)} entries"
+    activity.record(space, actor, "longterm.take_in", "brought in", many, url="longterm/", adds="from JSON lines")
+    return len(lines)
+
+
+def text_of(data: bytes) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise Invalid("The file is not UTF-8 text.", code="invalid_content") from None
+
+
+def parsed(line: str) -> dict[str, Any]:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        raise Invalid("it is not JSON", code="invalid_content") from None
+    if not isinstance(found, dict):
+        raise Invalid("it is not an object", code="invalid_content")
+    return found
+
+
+def bring(space: Space, actor: Actor, line: dict[str, Any]) -> LongtermEntry:
+    """One entry as it was, under a new number; the line of activity says who brought it in."""
+    agent = Agent.objects.within(space).filter(slug=line.get("agent") or "").first()
+    scope = line.get("scope", longterm.GROUP)
+    entry = LongtermEntry(
+        space=space, number=spaces.next_number(space, "last_entry"), content=contents.checked(line["content"]),
+        scope=scope if agent or scope == longterm.GROUP else longterm.GROUP, agent=agent if scope == longterm.AGENT else None,
+        revision=int(line.get("revision") or 1), state=longterm.RETIRED if line.get("state") == longterm.RETIRED else longterm.ACTIVE,
+        session_id=contents.clean(line.get("session_id") or "", "session_id", 200),
+        reason=contents.clean(line.get("reason") or "", "reason", 2000), metadata=contents.metadata(line.get("metadata")),
+        review_by=date.fromisoformat(line["review_by"]) if line.get("review_by") else None,
+        checked_by=contents.clean(line.get("checked_by") or "", "checked_by", 150),
+        actor_kind=kind_of(line), actor_name=contents.clean(line.get("actor_name") or actor.name, "actor_name", 150),
+    )  # fmt: skip
+    for name in MOMENTS:
+        if line.get(name):
+            setattr(entry, name, moment(line[name]))
+    entry.save()
+    bring_history(entry, actor, line)
+    if entry.state != longterm.RETIRED:
+        longterm.index(space, entry)
+    return entry
+
+
+def bring_history(entry: LongtermEntry, actor: Actor, line: dict[str, Any]) -> None:
+    history = line.get("history") or []
+    for one in history:
+        EntryRevision.objects.create(
+            space_id=entry.space_id, entry_id=entry.pk, number=int(one["number"]), content=contents.checked(one["content"]),
+            state=str(one.get("state") or "active")[:8], reason=contents.clean(one.get("reason") or "", "reason", 500),
+            created_at=moment(one["created_at"]), actor_kind=kind_of(one),
+            actor_name=contents.clean(one.get("actor_name") or "", "actor_name", 150),
+        )  # fmt: skip
+    if not history:
+        longterm.write_revision(entry, actor, "brought in")
+
+
+def kind_of(line: dict[str, Any]) -> str:
+    kind = line.get("actor_kind")
+    return kind if kind in dict(LongtermEntry.ACTOR_KINDS) else LongtermEntry.IMPORT
+
+
+def moment(text: str) -> datetime:
+    found = parse_datetime(text)
+    if found is None or found.tzinfo is None:
+        raise Invalid(f"{text!r} is no moment with a time zone", code="invalid_content")
+    return found

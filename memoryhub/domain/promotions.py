@@ -1,0 +1,112 @@
+"""What a promotion would do, shown before it happens: how the text is cut, and what is there already."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from memoryhub.domain import longterm, meaning, pairs, quarantine, splitting, working
+from memoryhub.domain.access import Actor
+from memoryhub.embedders import EmbedderUnavailable
+from memoryhub.errors import NotFound
+from memoryhub.models import Agent, LongtermEntry, Record, Space, WorkingEntry
+
+SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """An entry that is there already, how like the new text it is, and what seems right to do with it."""
+
+    entry: LongtermEntry
+    cosine: float
+    advice: str
+    title: str
+
+
+@dataclass(frozen=True)
+class Preview:
+    """Everything a person should see before saying yes."""
+
+    content: str
+    sha256: str
+    pieces: list[splitting.Piece]
+    neighbours: list[Neighbour]
+    hidden_below: int
+    least: float
+    warning: str = ""
+
+
+def preview(space: Space, content: str) -> Preview:
+    """The chunks that a text would become, and its nearest neighbours in long-term memory."""
+    found, hidden, least, warning = near(space, content) if content.strip() else ([], 0, 0.0, "")
+    digest = sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
+    return Preview(content, digest, splitting.split(content), found, hidden, least, warning)
+
+
+def near(space: Space, content: str) -> tuple[list[Neighbour], int, float, str]:
+    try:
+        embedder = meaning.serving(space)
+        least = meaning.near_from(embedder)
+        alike = pairs.neighbours(space, embedder, content[:2000], least=embedder.threshold, limit=20)
+    except EmbedderUnavailable as away:
+        return [], 0, 0.0, f"{away.message} Neighbours cannot be shown, and the entry will wait for its vectors."
+    entries = LongtermEntry.objects.within(space).in_bulk([pk for pk, _ in alike])
+    same = meaning.same_from(embedder)
+    shown = [
+        Neighbour(entries[pk], cosine, advised(cosine, same), longterm.title(entries[pk].content, 90))
+        for pk, cosine in alike
+        if cosine >= least
+    ]
+    return shown[:SHOWN], len(alike) - len(shown[:SHOWN]), least, ""
+
+
+def advised(cosine: float, same_from: float) -> str:
+    """Replace what says the same, or the opposite of the same; keep what is only near (pure)."""
+    return "replace" if cosine >= same_from else "keep"
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a text to be promoted comes from: a record, a working entry, or nowhere but a person."""
+
+    content: str = ""
+    record: Record | None = None
+    entry: WorkingEntry | None = None
+
+    @property
+    def agent_id(self) -> int | None:
+        one = self.record or self.entry
+        return one.agent_id if one else None
+
+    @property
+    def session_id(self) -> str:
+        one = self.record or self.entry
+        return one.session_id if one else ""
+
+
+def origin(space: Space, *, record: int | None = None, working_entry: int | None = None) -> Origin:
+    """The record or working entry that a promotion starts from."""
+    if record:
+        found = quarantine.get(space, record)
+        return Origin(found.content, record=found)
+    if working_entry:
+        kept = working.get(space, working_entry)
+        return Origin(kept.content, entry=kept)
+    return Origin()
+
+
+def promote(
+    space: Space, actor: Actor, source: Origin, content: str, *, agent_slug: str = "", **choices: Any
+) -> LongtermEntry:
+    """A person promotes what they saw, from wherever it came; its record learns of it."""
+    if agent_slug:
+        agent = Agent.objects.within(space).filter(slug=agent_slug).first()
+        if agent is None:
+            raise NotFound(f"There is no agent {agent_slug!r} in this space.")
+        choices |= {"scope": longterm.AGENT, "agent": agent}
+    record_id = source.record.pk if source.record else source.entry.record_id if source.entry else None
+    if record_id and Record.objects.within(space).filter(pk=record_id).exists():
+        return quarantine.promote(space, actor, record_id, content=content, **choices)
+    return longterm.store(space, actor, content, session_id=source.session_id, **choices)

@@ -1,0 +1,156 @@
+"""A change of embedder: new vectors are made beside the old ones, which serve until all are there; then one switch, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.db import connection, transaction
+
+from memoryhub import embedders
+from memoryhub.domain import activity, indexing, jobs, meaning, retrieval, spaces
+from memoryhub.domain.access import Actor, require
+from memoryhub.embedders import Embedder
+from memoryhub.errors import Conflict
+from memoryhub.models import Chunk, Embedding, Job, Space
+
+JOB = "reembedding.start"
+BATCH = 200
+INDEX_FROM = retrieval.EXACT_UP_TO
+
+MISSING = """
+SELECT c.id FROM memoryhub_chunk c
+LEFT JOIN memoryhub_embedding e ON e.space_id = c.space_id AND e.chunk_id = c.id AND e.embedded_by = %s
+WHERE c.space_id = %s AND e.id IS NULL ORDER BY c.id LIMIT %s
+"""
+
+
+@dataclass(frozen=True)
+class State:
+    """How a space stands: who serves, whom one could go back to, and a change under way."""
+
+    serving: str
+    configured: str
+    before: str
+    chunks: int
+    vectors: int
+    job: Job | None
+
+    @property
+    def is_running(self) -> bool:
+        return self.job is not None and self.job.state in (Job.WAITING, Job.RUNNING)
+
+
+def state(space: Space) -> State:
+    choice = meaning.choice(space)
+    try:
+        embedded_by = meaning.load(choice).embedded_by
+    except embedders.Invalid:
+        embedded_by = ""
+    return State(
+        choice,
+        settings.EMBEDDER,
+        space.settings.get("embedder_before", ""),
+        Chunk.objects.within(space).count(),
+        Embedding.objects.within(space).filter(embedded_by=embedded_by).count(),
+        jobs.latest(space, JOB),
+    )
+
+
+@transaction.atomic
+def start(space: Space, actor: Actor, choice: str) -> Job:
+    """Asks for the change to another embedder; it happens in the background, the old one serves meanwhile."""
+    require(actor, "manage")
+    meaning.load(choice)  # refuses what is no embedder
+    last = jobs.latest(space, JOB)
+    if last and last.state in (Job.WAITING, Job.RUNNING):
+        raise Conflict("A change of embedder is under way already; let it finish first.", code="already_running")
+    activity.record(
+        space, actor, "retrieval.reembed", "began to change the embedder to", choice, url="retrieval/embedder/"
+    )
+    return jobs.enqueue(JOB, {"choice": choice}, space=space, asked_by=actor.name)
+
+
+@jobs.job(JOB)
+def run_job(job: Job, progress: jobs.Progress) -> dict[str, Any]:
+    space = Space.objects.get(pk=job.space_id)
+    return run(space, job.payload["choice"], progress)
+
+
+def run(space: Space, choice: str, progress: Callable[[int, int], None] = lambda done, total: None) -> dict[str, Any]:
+    """Makes what vectors are missing, then switches; begun again after a crash, it goes on where it stopped."""
+    embedder = meaning.load(choice)
+    made = fill(space, embedder, progress)
+    if Chunk.objects.within(space).count() > INDEX_FROM:
+        make_index(embedder)
+    made += switch(space, choice, embedder)
+    from memoryhub.domain import retrieval_checks
+
+    return {"made": made, "choice": choice, **retrieval_checks.run(Space.objects.get(pk=space.pk))}
+
+
+def fill(space: Space, embedder: Embedder, progress: Callable[[int, int], None]) -> int:
+    total, made = Chunk.objects.within(space).count(), 0
+    done = Embedding.objects.within(space).filter(embedded_by=embedder.embedded_by).count()
+    while batch := missing(space, embedder):
+        indexing.embed(batch, embedder, seconds=120)
+        made += len(batch)
+        progress(min(done + made, total), total)
+    return made
+
+
+def missing(space: Space, embedder: Embedder) -> list[Chunk]:
+    """The next chunks that this embedder has no vectors of."""
+    with connection.cursor() as cursor:
+        cursor.execute(MISSING, [embedder.embedded_by, space.pk, BATCH])
+        ids = [row[0] for row in cursor.fetchall()]
+    return list(Chunk.objects.within(space).filter(pk__in=ids).defer("words"))
+
+
+@transaction.atomic
+def switch(space: Space, choice: str, embedder: Embedder) -> int:
+    """Makes the last missing vectors while nothing can be stored, and lets the new embedder serve from this commit on."""
+    locked = Space.objects.select_for_update().get(pk=space.pk)
+    made = fill(locked, embedder, lambda done, total: None)
+    before = meaning.choice(locked)
+    if before != choice:
+        locked.settings |= {"embedder": choice, "embedder_before": before}
+        locked.save(update_fields=["settings"])
+    spaces.touch(locked)
+    return made
+
+
+@transaction.atomic
+def switch_back(space: Space, actor: Actor) -> Space:
+    """Lets the embedder before serve again; what it has no vectors of is made first."""
+    require(actor, "manage")
+    before = space.settings.get("embedder_before")
+    if not before:
+        raise Conflict("There is no embedder to go back to.", code="nothing_to_undo")
+    switch(space, before, meaning.load(before))
+    activity.record(
+        space, actor, "retrieval.switch_back", "went back to the embedder", before, url="retrieval/embedder/"
+    )
+    space.refresh_from_db()
+    return space
+
+
+def make_index(embedder: Embedder) -> None:
+    """The embedder's own index; without it, large spaces are searched exactly and more slowly."""
+    name, by, dimensions = retrieval.index_name(embedder), embedder.embedded_by, int(embedder.dimensions)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT indisvalid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE c.relname = %s", [name]
+        )
+        row = cursor.fetchone()
+        if row and row[0]:
+            return
+        how = "" if connection.in_atomic_block else "CONCURRENTLY "
+        if row:
+            cursor.execute(f'DROP INDEX {how}"{name}"')
+        cursor.execute(
+            f'CREATE INDEX {how}"{name}" ON memoryhub_embedding USING hnsw ((vector::halfvec({dimensions})) halfvec_cosine_ops) '
+            f"WHERE embedded_by = '{by}'"
+        )

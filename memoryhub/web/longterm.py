@@ -1,0 +1,194 @@
+"""Long-term memory for people: the list and its map, one entry, and a promotion seen before it happens."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+
+from memoryhub.domain import longterm, longterm_files, longterm_map, pairs, splitting
+from memoryhub.domain import search as searching
+from memoryhub.errors import Conflict, HubError, Invalid
+from memoryhub.models import LongtermEntry
+from memoryhub.web.doors import post_only, space_page
+from memoryhub.web.notices import done
+from memoryhub.web.parts import REVIEW_AFTER, a_day, number, page_or_part, plain, typed
+
+PAGE = 40
+SHOWS = ("", "due", "waiting", "retired", "pairs", "duplicate", "contradiction")
+
+
+@space_page("read", methods=("GET", "HEAD"))
+def page(request: HttpRequest) -> HttpResponse:
+    show, words = request.GET.get("show", ""), plain(request.GET.get("words", "")).strip()
+    show = show if show in SHOWS else ""
+    before = number(request.GET.get("before"))
+    rows = listed(request, show, words, before)
+    context = {
+        "show": show,
+        "words": words,
+        "entries": rows[:PAGE],
+        "older": rows[PAGE - 1].number if len(rows) > PAGE and not words else None,
+        "before": before,
+        "pairs": pairs.with_entries(request.space, pairs.open_pairs(request.space, kind_of(show)))
+        if is_pairs(show)
+        else [],
+        "is_pairs": is_pairs(show),
+        "tally": counted(request),
+        "map": longterm_map.draw(request.space) if not is_pairs(show) and not request.htmx else None,
+    }
+    return page_or_part(request, "longterm/page.html", "longterm/_list.html", context)
+
+
+def is_pairs(show: str) -> bool:
+    return show in ("pairs", "duplicate", "contradiction")
+
+
+def kind_of(show: str) -> str:
+    return show if show in (pairs.DUPLICATE, pairs.CONTRADICTION) else ""
+
+
+def listed(request: HttpRequest, show: str, words: str, before: int | None) -> list[LongtermEntry]:
+    """The entries of the list: by meaning and words when something was typed, else newest first."""
+    if is_pairs(show):
+        return []
+    if words:
+        return matching(request, words)
+    found = {
+        "": longterm.of(request.space).filter(state__in=longterm.LIVE).order_by("-number"),
+        "due": longterm.due(request.space),
+        "waiting": longterm.of(request.space).filter(state=longterm.WAITING).order_by("-number"),
+        "retired": longterm.of(request.space).filter(state=longterm.RETIRED).order_by("-number"),
+    }[show]
+    return list((found.filter(number__lt=before) if before else found).select_related("agent")[: PAGE + 1])
+
+
+def matching(request: HttpRequest, words: str) -> list[LongtermEntry]:
+    hits = searching.search(request.space, words, layers=["longterm"], limit=PAGE)
+    numbers = list(dict.fromkeys(int(hit.id.removeprefix("L-")) for hit in hits))
+    found = {one.number: one for one in longterm.of(request.space).filter(number__in=numbers).select_related("agent")}
+    return [found[one] for one in numbers if one in found]
+
+
+def counted(request: HttpRequest) -> dict[str, int]:
+    everything, space = longterm.of(request.space), request.space
+    return {
+        "live": everything.filter(state__in=longterm.LIVE).count(),
+        "due": longterm.due(space).count(),
+        "retired": everything.filter(state=longterm.RETIRED).count(),
+        "waiting": everything.filter(state=longterm.WAITING).count(),
+        "duplicate": pairs.open_pairs(space, pairs.DUPLICATE).count(),
+        "contradiction": pairs.open_pairs(space, pairs.CONTRADICTION).count(),
+    }
+
+
+@space_page("read", methods=("GET", "HEAD"))
+def entry(request: HttpRequest, number: int) -> HttpResponse:
+    return shown(request, longterm.get(request.space, number))
+
+
+def shown(request: HttpRequest, one: LongtermEntry, *, status: int = 200, **more: Any) -> HttpResponse:
+    context = {
+        "entry": one,
+        "pieces": splitting.split(one.content),
+        "history": longterm.history(one),
+        "pairs": [
+            pair for pair in pairs.with_entries(request.space, pairs.open_pairs(request.space))
+            if one.pk in (pair.older_id, pair.newer_id)
+        ],
+        "is_due": bool(one.review_by and one.review_by <= timezone.localdate()),
+        "editing": "edit" in request.GET,
+        "next_review": timezone.localdate() + REVIEW_AFTER,
+        **more,
+    }  # fmt: skip
+    return render(request, "longterm/entry.html", context, status=status)
+
+
+def to_entry(request: HttpRequest, number: int) -> HttpResponse:
+    return redirect("longterm.entry", request.space.slug, number)
+
+
+@post_only("promote")
+def edit(request: HttpRequest, number: int) -> HttpResponse:
+    seen = request.POST.get("revision", "")
+    try:
+        longterm.edit(
+            request.space, request.actor, number, typed(request), reason=plain(request.POST.get("reason", "")),
+            seen_revision=int(seen) if seen.isdecimal() else None,
+        )  # fmt: skip
+    except (Conflict, Invalid) as refusal:
+        one = longterm.get(request.space, number)
+        return shown(request, one, status=refusal.status, editing=True, draft=typed(request), error=refusal.message)
+    done(request, f"L-{number} says it right now; what it said before is in its history.")
+    return to_entry(request, number)
+
+
+@post_only("promote")
+def verify(request: HttpRequest, number: int) -> HttpResponse:
+    longterm.verify(request.space, request.actor, number, a_day(request.POST.get("review_by", "")))
+    done(request, f"L-{number} is checked.")
+    return to_entry(request, number)
+
+
+@post_only("promote")
+def set_review_by(request: HttpRequest, number: int) -> HttpResponse:
+    day = a_day(request.POST.get("review_by", ""))
+    longterm.set_review_by(request.space, request.actor, number, day)
+    done(
+        request,
+        f"L-{number} is to be checked by {day:%-d %B %Y}." if day else f"L-{number} has no date to be checked by.",
+    )
+    return to_entry(request, number)
+
+
+@post_only("promote")
+def retire(request: HttpRequest, number: int) -> HttpResponse:
+    longterm.retire(request.space, request.actor, number, plain(request.POST.get("reason", "")))
+    done(
+        request,
+        f"L-{number} is retired: no agent finds it.",
+        undo=reverse("longterm.restore", args=[request.space.slug, number]),
+    )
+    return to_entry(request, number)
+
+
+@post_only("promote")
+def restore(request: HttpRequest, number: int) -> HttpResponse:
+    longterm.restore(request.space, request.actor, number)
+    done(request, f"L-{number} is found again.")
+    return to_entry(request, number)
+
+
+@post_only("promote")
+def settle(request: HttpRequest, pk: int) -> HttpResponse:
+    longterm.settle(request.space, request.actor, pk, request.POST.get("verdict", ""))
+    done(request, "Settled.")
+    return redirect(reverse("longterm.page", args=[request.space.slug]) + "?show=pairs")
+
+
+@space_page("read", methods=("GET", "HEAD"))
+def export(request: HttpRequest) -> StreamingHttpResponse:
+    lines = longterm_files.export(request.space)
+    headers = {"Content-Disposition": f'attachment; filename="{request.space.slug}-longterm.jsonl"'}
+    return StreamingHttpResponse(lines, content_type="application/x-ndjson", headers=headers)
+
+
+@space_page("promote")
+def take_in(request: HttpRequest) -> HttpResponse:
+    """Upload of JSON lines: all of it comes in, or nothing."""
+    error = ""
+    if request.method == "POST":
+        try:
+            sent = request.FILES.get("file")
+            if sent is None:
+                raise Invalid("Choose a file of JSON lines, as Export makes it.")
+            count = longterm_files.take_in(request.space, request.actor, sent.read())
+        except HubError as refusal:
+            error = refusal.message
+        else:
+            done(request, f"{count} {'entry is' if count == 1 else 'entries are'} in long-term memory.")
+            return redirect("longterm.page", request.space.slug)
+    return render(request, "longterm/take_in.html", {"error": error}, status=422 if error else 200)

@@ -1,0 +1,123 @@
+"""Quarantine for people: what agents said, what the gate made of it, and deciding about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+
+from memoryhub.domain import ingress, longterm, quarantine
+from memoryhub.errors import NotFound
+from memoryhub.models import Agent, Record
+from memoryhub.web.doors import post_only, space_page
+from memoryhub.web.notices import done, refused
+from memoryhub.web.parts import number, numbers, page_or_part, plain
+
+PAGE = 30
+STATES = [("", "All"), ("held", "Held"), ("admitted", "Admitted"), ("promoted", "Promoted"), ("discarded", "Discarded")]
+
+
+@space_page("read", methods=("GET", "HEAD"))
+def page(request: HttpRequest) -> HttpResponse:
+    given = {
+        name: plain(request.GET.get(name, ""))
+        for name in ("words", "state", "agent", "session", "node_kind", "finding")
+    }
+    before = number(request.GET.get("before"))
+    rows = quarantine.with_states(quarantine.find(request.space, before=before, **given)[: PAGE + 1])
+    context = {
+        "records": rows[:PAGE],
+        "older": rows[PAGE - 1].pk if len(rows) > PAGE else None,
+        "before": before,
+        "given": given,
+        "is_filtered": any(given.values()),
+        "states": STATES,
+        "held": quarantine.waiting(request.space),
+        "today": quarantine.today(request.space),
+        "agents": Agent.objects.within(request.space),
+        "node_kinds": Record.NodeKind.values,
+        "codes": list(ingress.DEFAULT),
+        "selected": selected(request, rows),
+    }
+    return page_or_part(request, "quarantine/page.html", "quarantine/_list.html", context)
+
+
+def selected(request: HttpRequest, rows: list[Record]) -> dict[str, Any] | None:
+    """The session beside the list: of the record one asked for, else of the newest that waits."""
+    wanted = number(request.GET.get("record"))
+    held = (one for one in rows if one.state and one.state.state == quarantine.HELD)
+    record = next((one for one in rows if one.pk == wanted), None) or next(held, None) or next(iter(rows), None)
+    return {"record": record, "session": quarantine.session(request.space, record.session_id, 12)} if record else None
+
+
+@space_page("read", methods=("GET", "HEAD"))
+def record(request: HttpRequest, pk: int) -> HttpResponse:
+    one = quarantine.get(request.space, pk)
+    states = list(quarantine.history(one))
+    one.state = states[-1] if states else None
+    entry = None
+    if one.state and one.state.state == quarantine.PROMOTED:
+        entry = longterm.by_label(request.space, one.state.reason)
+    context = {
+        "record": one,
+        "states": states,
+        "session": quarantine.session(request.space, one.session_id),
+        "can_undo": len(states) > 1 and one.state.actor_kind != "hub",
+        "entry": entry,
+    }
+    return render(request, "quarantine/record.html", context)
+
+
+def where(request: HttpRequest, pk: int) -> str:
+    """Back to the page one came from: the list as it was filtered, or the record."""
+    back = request.POST.get("next", "")
+    listed = reverse("quarantine.page", args=[request.space.slug])
+    return back if back.startswith(listed) else reverse("quarantine.record", args=[request.space.slug, pk])
+
+
+def way_back(request: HttpRequest, pk: int) -> str:
+    return reverse("quarantine.undo", args=[request.space.slug, pk])
+
+
+@post_only("edit")
+def admit(request: HttpRequest, pk: int) -> HttpResponse:
+    quarantine.admit(request.space, request.actor, pk)
+    done(request, f"Record {pk} is in working memory.", undo=way_back(request, pk))
+    return redirect(where(request, pk))
+
+
+@post_only("edit")
+def discard(request: HttpRequest, pk: int) -> HttpResponse:
+    quarantine.discard(request.space, request.actor, pk, plain(request.POST.get("reason", "")))
+    done(request, f"Record {pk} is hidden; it stays stored.", undo=way_back(request, pk))
+    return redirect(where(request, pk))
+
+
+@post_only("edit")
+def undo(request: HttpRequest, pk: int) -> HttpResponse:
+    state = quarantine.undo(request.space, request.actor, pk)
+    done(request, f"Record {pk} is {state.state} again.")
+    return redirect(where(request, pk))
+
+
+@post_only("edit")
+def in_bulk(request: HttpRequest) -> HttpResponse:
+    verb = request.POST.get("verb", "")
+    picked = numbers(request.POST.getlist("pick"))
+    if verb not in ("admit", "discard") or not picked:
+        raise NotFound("Tick the records you mean, then press Admit or Discard.")
+    count, refusals = quarantine.in_bulk(
+        request.space, request.actor, picked, verb, plain(request.POST.get("reason", ""))
+    )
+    if count:
+        done(
+            request,
+            f"{count} {'record is' if count == 1 else 'records are'} {'admitted' if verb == 'admit' else 'discarded'}.",
+        )
+    for sentence in refusals[:5]:
+        refused(request, sentence)
+    return redirect(
+        where(request, 0) if request.POST.get("next") else reverse("quarantine.page", args=[request.space.slug])
+    )

@@ -1,0 +1,68 @@
+"""The playground: what memory says to a question, why, what the threshold cut off, and how another embedder sees it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+
+from memoryhub import embedders
+from memoryhub.domain import meaning, retrieval, retrieval_checks
+from memoryhub.embedders import EmbedderUnavailable
+from memoryhub.errors import Invalid
+from memoryhub.models import Agent, Embedding
+from memoryhub.web.doors import space_page
+from memoryhub.web.parts import number, page_or_part, plain
+
+CUT_SHOWN = 5
+
+
+@space_page("read", methods=("GET", "HEAD"))
+def page(request: HttpRequest) -> HttpResponse:
+    query = plain(request.GET.get("query", "")).strip()
+    agent = Agent.objects.within(request.space).filter(slug=request.GET.get("agent", "")).first()
+    serving, other = meaning.choice(request.space), request.GET.get("other", "")
+    context = {
+        "query": query,
+        "agent": agent,
+        "agents": Agent.objects.within(request.space),
+        "given": {name: request.GET.get(name, "") for name in ("hot", "cold", "threshold")},
+        "serving": serving,
+        "others": [name for name in embedders.names() if name != serving.partition(":")[0]],
+        "other": other,
+        "columns": columns(request, query, agent, serving, other),
+        "checks": retrieval_checks.of(request.space),
+    }
+    return page_or_part(request, "retrieval/page.html", "retrieval/_found.html", context)
+
+
+def columns(request: HttpRequest, query: str, agent: Agent | None, serving: str, other: str) -> list[dict[str, Any]]:
+    if not query:
+        return []
+    shown = [column(request, query, agent, serving, None)]
+    if other in embedders.names():
+        shown.append(column(request, query, agent, other, other))
+    return shown
+
+
+def column(request: HttpRequest, query: str, agent: Agent | None, name: str, other: str | None) -> dict[str, Any]:
+    """One retrieval under one embedder; another one than the serving may have no vectors here, and says so."""
+    try:
+        embedder = meaning.load(other) if other else None
+        if embedder and not Embedding.objects.within(request.space).filter(embedded_by=embedder.embedded_by).exists():
+            return {"name": name, "problem": "It has no vectors of this space yet: change to it once, and back."}
+        found = retrieval.explore(
+            request.space, query, agent=agent, hot=number(request.GET.get("hot"), 3) or 0,
+            cold=number(request.GET.get("cold"), 5) or 0, threshold=threshold(request.GET.get("threshold", "")),
+            embedder=embedder, everyone=agent is None, show_cut=CUT_SHOWN,
+        )  # fmt: skip
+    except (Invalid, EmbedderUnavailable) as refusal:
+        return {"name": name, "problem": refusal.message}
+    return {"name": name, "found": found}
+
+
+def threshold(text: str) -> float | None:
+    try:
+        return float(text) if text.strip() else None
+    except ValueError:
+        raise Invalid("The threshold is a number from -1 to 1.") from None

@@ -1,0 +1,20 @@
+"""One search over everything a member may see."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+
+from memoryhub.domain import search
+from memoryhub.web.doors import space_page
+from memoryhub.web.parts import page_or_part, plain
+
+MOST = 60
+
+
+@space_page("read", methods=("GET", "HEAD"))
+def page(request: HttpRequest) -> HttpResponse:
+    query = plain(request.GET.get("q", ""))
+    layers = [one for one in request.GET.getlist("layer") if one in search.LAYERS]
+    hits = search.search(request.space, query, layers=layers or None, limit=MOST) if query.strip() else []
+    context = {"q": query, "hits": hits, "layers": layers, "all_layers": list(search.TITLES.items()), "most": MOST}
+    return page_or_part(request, "search/page.html", "search/_hits.html", context)

@@ -1,0 +1,108 @@
+"""Working memory for people: what agents learned lately, with the time each entry has left."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+
+from memoryhub.domain import spaces, working
+from memoryhub.models import Space, WorkingEntry
+from memoryhub.web.doors import post_only, space_page
+from memoryhub.web.notices import done
+from memoryhub.web.parts import page_or_part
+
+FIRST = 60
+
+
+@space_page("read", methods=("GET", "HEAD"))
+def page(request: HttpRequest) -> HttpResponse:
+    entries = list(working.live(request.space))
+    order = "soon" if request.GET.get("order") == "soon" else "new"
+    if order == "soon":
+        entries.sort(key=lambda one: (one.is_pinned, one.expires_at))
+    else:
+        entries.sort(key=lambda one: (not one.is_pinned, -one.pk))
+    context = {
+        "entries": entries[:FIRST],
+        "more": max(0, len(entries) - FIRST),
+        "order": order,
+        "edited": request.GET.get("edit", ""),
+        "adding": "add" in request.GET,
+        **standing(request.space, entries),
+    }
+    return page_or_part(request, "working/page.html", "working/_list.html", context)
+
+
+def standing(space: Space, entries: list[WorkingEntry]) -> dict[str, Any]:
+    """How full the group's memory is, who leaves soon, and when the others do."""
+    now = timezone.now()
+    hours = [max(0.0, (one.expires_at - now).total_seconds() / 3600) for one in entries if not one.is_pinned]
+    span = max(1, spaces.get_setting(space, "working_hours"))
+    counts = [0] * 24
+    for left in hours:
+        counts[min(23, int(left / span * 24))] += 1
+    tallest = max(4, *counts)
+    bars = [
+        {"x": round(at * 1000 / 24 + 2, 1), "y": round(64 - 64 * n / tallest, 1), "height": round(64 * n / tallest, 1)}
+        for at, n in enumerate(counts)
+    ]
+    return {
+        "taken": sum(1 for one in entries if one.agent_key == 0 and not one.is_pinned),
+        "limit": spaces.get_setting(space, "working_limit"),
+        "span": span,
+        "soon": sum(1 for left in hours if left < 1),
+        "pinned": sum(1 for one in entries if one.is_pinned),
+        "own": sum(1 for one in entries if one.agent_key),
+        "bars": bars,
+    }
+
+
+def back(request: HttpRequest) -> HttpResponse:
+    return redirect(reverse("working.page", args=[request.space.slug]))
+
+
+@post_only("edit")
+def add(request: HttpRequest) -> HttpResponse:
+    working.add(request.space, request.actor, request.POST.get("content", "").replace("\r\n", "\n"))
+    done(request, "Added; agents get it from now on.")
+    return back(request)
+
+
+@post_only("edit")
+def edit(request: HttpRequest, pk: int) -> HttpResponse:
+    working.edit(request.space, request.actor, pk, request.POST.get("content", "").replace("\r\n", "\n"))
+    done(request, "Corrected; agents get the new text from now on.")
+    return back(request)
+
+
+@post_only("edit")
+def pin(request: HttpRequest, pk: int) -> HttpResponse:
+    wanted = request.POST.get("pinned", "yes") == "yes"
+    working.pin(request.space, request.actor, pk, wanted)
+    done(request, "Pinned: it stays until it is unpinned." if wanted else "Unpinned.")
+    return back(request)
+
+
+@post_only("edit")
+def extend(request: HttpRequest, pk: int) -> HttpResponse:
+    working.extend(request.space, request.actor, pk)
+    done(request, "It has its whole time again.")
+    return back(request)
+
+
+@post_only("edit")
+def remove(request: HttpRequest, pk: int) -> HttpResponse:
+    working.remove(request.space, request.actor, pk)
+    done(request, "Deleted from working memory.", undo=reverse("working.put_back", args=[request.space.slug, pk]))
+    return back(request)
+
+
+@post_only("edit")
+def put_back(request: HttpRequest, pk: int) -> HttpResponse:
+    working.put_back(request.space, request.actor, pk)
+    done(request, "It is back.")
+    return back(request)
