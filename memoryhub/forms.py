@@ -95,6 +95,13 @@ class PasswordForm(LookOfOurs):
         return cleaned
 
 
+class EmailForm(LookOfOurs):
+    email = forms.EmailField(
+        label="E-mail", required=False, help_text="Where summaries of waiting proposals go, if a space sends them.",
+        widget=forms.EmailInput(attrs={"autocomplete": "email"}),
+    )  # fmt: skip
+
+
 class SpaceForm(LookOfOurs):
     name = forms.CharField(max_length=100)
     slug = forms.SlugField(label="Address", max_length=64, help_text="Small letters, digits and hyphens; it stays.")

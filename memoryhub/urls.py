@@ -122,6 +122,7 @@ urlpatterns = [
     path("logout/", login.leave, name="login.leave"),
     path("account/", account.page, name="account.page"),
     path("account/password/", account.change_password, name="account.change_password"),
+    path("account/email/", account.change_email, name="account.change_email"),
     path("account/sessions/<int:pk>/end/", account.end_session, name="account.end_session"),
     path("account/theme/", account.theme, name="account.theme"),
     path("account/tokens/new/", account.create_token, name="account.create_token"),

@@ -112,6 +112,7 @@ VERBS = {
     "people.add": "spaces.add_member",
     "people.change_role": "spaces.change_role",
     "people.remove": "spaces.remove_member",
+    "account.change_email": "people.change_email",
     "account.change_password": "people.change_password",
     "account.end_session": "people.end_session",
     "account.theme": "people.prefer",

@@ -85,6 +85,14 @@ def change_password(person: Person, password: str, *, keep_session: str = "") ->
     activity.record(None, Actor.of_person(person), "people.change_password", "changed their password")
 
 
+@transaction.atomic
+def change_email(person: Person, email: str) -> None:
+    """Sets where mail to this person goes; empty: nowhere."""
+    person.email = email.strip()
+    person.save(update_fields=["email"])
+    activity.record(None, Actor.of_person(person), "people.change_email", "changed their e-mail address")
+
+
 # ---- one-time links ----
 
 

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST
 from memoryhub.domain import people, spaces, tokens
 from memoryhub.domain.access import Actor
 from memoryhub.errors import HubError, NotFound
-from memoryhub.forms import PasswordForm, TokenForm
+from memoryhub.forms import EmailForm, PasswordForm, TokenForm
 from memoryhub.models import Token
 from memoryhub.web.doors import signed_in
 from memoryhub.web.login import safe_next
@@ -30,6 +30,7 @@ def show(request: HttpRequest, *, status: int = 200, **more: object) -> HttpResp
         "has_password": request.user.has_usable_password(),
         "password_form": PasswordForm(),
         "token_form": TokenForm(),
+        "email_form": EmailForm(initial={"email": request.user.email}),
         **more,
     }
     return render(request, "account/page.html", context, status=status)
@@ -61,6 +62,17 @@ def change_password(request: HttpRequest) -> HttpResponse:
     request.session.save()
     request.user.sign_ins.filter(session_key=old_key).update(session_key=request.session.session_key)
     done(request, "The password is changed. Every other session was ended.")
+    return redirect("account.page")
+
+
+@require_POST
+@signed_in
+def change_email(request: HttpRequest) -> HttpResponse:
+    form = EmailForm(request.POST)
+    if not form.is_valid():
+        return show(request, status=422, email_form=form)
+    people.change_email(request.user, form.cleaned_data["email"])
+    done(request, "Saved.")
     return redirect("account.page")
 
 

@@ -153,3 +153,11 @@ def test_a_change_of_role_can_be_undone(as_role, house):
     undo = re.search(r'action="([^"]+\?role=editor)"', page).group(1)
     owner.post(undo)
     assert role_of("a-editor") == "editor"
+
+
+def test_an_address_for_mail(as_role, house):
+    editor = as_role("editor")
+    editor.post("/account/email/", {"email": "rk@example.org"})
+    house.editor.person.refresh_from_db()
+    assert house.editor.person.email == "rk@example.org"
+    assert editor.post("/account/email/", {"email": "no address"}).status_code == 422
