@@ -13,7 +13,6 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
-import httpx
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -136,6 +135,8 @@ def send(job: Job, progress: jobs.Progress) -> dict[str, Any]:
     notice = WebhookNotice.objects.select_related("webhook").filter(pk=job.payload["notice"]).first()
     if notice is None or not notice.webhook.is_on or notice.delivered_at:
         return {}
+    import httpx  # a tenth of a second that every start of the hub would pay
+
     try:
         status = _post(notice)
     except (httpx.HTTPError, OSError, HubError) as error:
@@ -157,6 +158,8 @@ def _post(notice: WebhookNotice) -> int:
         "X-Memoryhub-Notice": str(notice.pk), "X-Memoryhub-Timestamp": stamp,
         "X-Memoryhub-Signature": signature(hook.secret, stamp, body),
     }  # fmt: skip
+    import httpx
+
     answer = httpx.post(
         hook.url, content=body, headers=headers, timeout=SECONDS, follow_redirects=False, trust_env=False
     )
