@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from memoryhub import postgres
+from tests.running import hub, place, started_once  # noqa: F401  fixtures
 
 # Data that a test run loses costs nothing; waiting for the disk does.
 FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "100"}

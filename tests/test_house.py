@@ -30,7 +30,7 @@ FLOORS = [
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 # The ground around the rooms: what starts, joins and serves them. Rooms may lean on these few.
 OPEN_TO = {"postgres": 5, "migrating": 5, "middleware": 5, "work": 5, "settings": 6, "templatetags": 6}
-OPEN_TO |= {"processes": 5, "serve": 5, "statics": 5, "supervise": 5}
+OPEN_TO |= {"dumping": 5, "processes": 5, "serve": 5, "statics": 5, "supervise": 5}
 PLAIN = ("errors", "dialects", "detectors", "embedders", "stores")
 
 

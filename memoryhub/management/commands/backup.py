@@ -1,0 +1,34 @@
+"""write everything to one file: spaces, files with their history, layers, people, settings"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from memoryhub import dumping
+from memoryhub.domain import backups
+from memoryhub.errors import Invalid
+from memoryhub.management.base import HubCommand
+
+
+class Command(HubCommand):
+    help = "Write the whole hub to one file, while it runs or not. The file holds secrets: keep it as you keep the hub."
+    offers_json = True
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("file", metavar="FILE")
+
+    def run(self, *, file: str, **options: Any) -> dict[str, Any]:
+        to = Path(file).expanduser().absolute()
+        if to.is_dir():
+            raise Invalid(f"{to} is a folder: name a file in it.")
+        if not to.parent.is_dir():
+            raise Invalid(f"There is no folder {to.parent}.")
+        backups.take_in_the_disk()
+        return dumping.write(to)
+
+    def say(self, answer: dict[str, Any]) -> str:
+        return f"Wrote {answer['file']} ({answer['bytes']:,} bytes)."

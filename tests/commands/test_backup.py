@@ -1,0 +1,111 @@
+"""Everything in one file, and back again: to the same hub, to a new one, never half."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import tarfile
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from memoryhub import postgres
+from tests.running import command, refused
+
+
+@pytest.fixture
+def data_dir(place, started_once) -> str:
+    subprocess.run(["cp", "-a", started_once, place / "data"], check=True)
+    return str(place / "data")
+
+
+def do(*arguments: str, data_dir: str) -> str:
+    done = command(*arguments, "--data-dir", data_dir)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def slugs(data_dir: str) -> list[str]:
+    with postgres.ensure_running(Path(data_dir)) as found:
+        to = postgres.address(found)
+        with psycopg.connect(host=to["HOST"], user=to["USER"], dbname=to["NAME"]) as connection:
+            return [row[0] for row in connection.execute("SELECT slug FROM memoryhub_space ORDER BY slug")]
+
+
+def test_a_new_hub_becomes_the_old_one(place, data_dir):
+    do("space", "add", "team", data_dir=data_dir)
+    answer = json.loads(do("backup", str(place / "hub.tar"), "--json", data_dir=data_dir))
+    assert answer["bytes"] == (place / "hub.tar").stat().st_size
+    assert (place / "hub.tar").stat().st_mode & 0o777 == 0o600
+    told = do("restore", str(place / "hub.tar"), data_dir=str(place / "new"))
+    assert "2 spaces" in told
+    assert slugs(str(place / "new")) == ["main", "team"]
+    assert (place / "new/secret_key").read_text() == (place / "data/secret_key").read_text()
+    do("doctor", data_dir=str(place / "new"))
+
+
+def test_what_was_there_is_kept_and_files_say_again_what_the_backup_says(place, data_dir):
+    folder = place / "folder"
+    folder.mkdir()
+    (folder / "AGENTS.md").write_text("one\n")
+    do("mount", "add", "/notes/", "--dir", str(folder), data_dir=data_dir)
+    do("backup", str(place / "hub.tar"), data_dir=data_dir)
+    (folder / "AGENTS.md").write_text("two\n")
+    do("space", "add", "later", data_dir=data_dir)
+    told = json.loads(do("restore", str(place / "hub.tar"), "--json", data_dir=data_dir))
+    assert (folder / "AGENTS.md").read_text() == "one\n"
+    assert slugs(data_dir) == ["main"]
+    assert told["problems"] == []
+    do("restore", told["kept"], data_dir=data_dir)
+    assert slugs(data_dir) == ["later", "main"]
+    assert (folder / "AGENTS.md").read_text() == "two\n"
+
+
+def test_it_is_made_while_the_hub_runs_and_restored_only_while_it_does_not(place, hub):
+    do("backup", str(place / "hub.tar"), data_dir=str(hub.data_dir))
+    told = refused("restore", str(place / "hub.tar"), "--data-dir", str(hub.data_dir))
+    assert f"Another hub (process {hub.process.pid})" in told
+
+
+class TestRefusals:
+    def test_no_such_file_and_no_backup(self, place, data_dir):
+        (place / "note").write_text("hello")
+        with tarfile.open(place / "other.tar", "w") as tar:
+            tar.add(place / "note")
+        missing = refused("restore", str(place / "nothing"), "--data-dir", data_dir)
+        assert missing == f"There is no file {place / 'nothing'}."
+        for name in ("note", "other.tar"):
+            told = refused("restore", str(place / name), "--data-dir", data_dir)
+            assert told == f"{place / name} is no backup of memoryhub, or it is damaged."
+
+    def test_a_backup_of_a_newer_version(self, place, data_dir):
+        do("backup", str(place / "hub.tar"), data_dir=data_dir)
+        about = {"format": 1, "migrations": ["memoryhub.9999_future"]}
+        rewrite(place / "hub.tar", "manifest.json", json.dumps(about).encode())
+        assert "made by a newer memoryhub" in refused("restore", str(place / "hub.tar"), "--data-dir", data_dir)
+
+    def test_a_damaged_dump_changes_nothing(self, place, data_dir):
+        do("space", "add", "team", data_dir=data_dir)
+        do("backup", str(place / "hub.tar"), data_dir=data_dir)
+        with tarfile.open(place / "hub.tar") as tar:
+            dump = tar.extractfile("database.dump").read()
+        rewrite(place / "hub.tar", "database.dump", dump[: len(dump) - 2000])
+        assert refused("restore", str(place / "hub.tar"), "--data-dir", data_dir)
+        assert slugs(data_dir) == ["main", "team"]
+
+    def test_a_place_that_cannot_be_written(self, place, data_dir):
+        told = refused("backup", str(place / "nowhere/hub.tar"), "--data-dir", data_dir)
+        assert told == f"There is no folder {place / 'nowhere'}."
+        assert "could not be written" in refused("backup", "/proc/hub.tar", "--data-dir", data_dir)
+
+
+def rewrite(archive: Path, name: str, content: bytes) -> None:
+    with tarfile.open(archive) as tar:
+        kept = {entry.name: tar.extractfile(entry).read() for entry in tar}
+    with tarfile.open(archive, "w") as tar:
+        for entry_name, old in {**kept, name: content}.items():
+            entry = tarfile.TarInfo(entry_name)
+            entry.size = len(content if entry_name == name else old)
+            tar.addfile(entry, io.BytesIO(content if entry_name == name else old))
