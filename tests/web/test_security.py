@@ -374,3 +374,32 @@ def test_numbers_beyond_the_database_are_nothing_here(owner, client, secret):
             status = getattr(owner, method)(where).status_code
             assert status in (404, 405), f"{method} {where}: {status}"
     assert IN_SPACE
+
+
+# ---- what people and agents write is text, never markup ----
+
+MARKUP = "<b><img src=x onerror=alert(1)></b>\"'><svg/onload=alert(1)>"
+
+
+def test_no_page_runs_what_somebody_wrote(house, owner, monkeypatch):
+    """Every text of every table holds markup; no page may send it as it is."""
+    from tests import planting
+    from tests.web.test_walls import IN_SPACE
+
+    monkeypatch.setattr(planting, "TEXT", f"{planting.WORD} {MARKUP}")
+    monkeypatch.setattr(planting, "CANARY", MARKUP)
+    planting.plant(house.space, people.create(HUB, "planter"))
+    owner.raise_request_exception = False
+    shown = 0
+    for address in IN_SPACE:
+        for query in ({}, {"q": planting.WORD}, {"view": "edit"}, {"view": "history"}, {"view": "source"}):
+            answer = owner.get(address.at("books"), query)
+            text = (
+                answer.content.decode()
+                if not answer.streaming and "html" in answer.headers.get("Content-Type", "")
+                else ""
+            )
+            shown += "onerror=alert" in text
+            for piece in ("<img src=x", "<svg/onload", "<b><"):
+                assert piece not in text, f"{address.at('books')}?{query} sends markup that somebody wrote"
+    assert shown > 3, "the pages show nothing of what was planted"
