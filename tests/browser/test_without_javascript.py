@@ -1,0 +1,102 @@
+"""With JavaScript switched off every page is reached by links, and everything that can be done is a link or a form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests import walking
+from tests.browser import hub as hubs
+from tests.browser.conftest import PHONE, WIDE
+from tests.browser.test_axe import NOT_PAGES, fetch
+
+# Things that only a script makes work must not be there, or must say so by `hidden`, until a script shows them.
+USELESS = """() => {
+  const shown = (el) => el.checkVisibility({visibilityProperty: true});
+  const found = [];
+  for (const el of document.querySelectorAll('button, input[type=submit], input[type=button]')) {
+    const sends = el.form && el.type === 'submit';
+    if (shown(el) && !sends && !el.hasAttribute('popovertarget') && el.type !== 'reset' && !el.closest('dialog'))
+      found.push('a button that does nothing: ' + el.outerHTML.slice(0, 120));
+  }
+  for (const form of document.querySelectorAll('form')) {
+    const buttons = [...form.elements].filter((el) => el.type === 'submit' && el.checkVisibility());
+    if (shown(form) && !buttons.length) found.push('a form that cannot be sent: ' + form.outerHTML.slice(0, 160));
+  }
+  for (const el of document.querySelectorAll('[hx-get], [hx-post], [hx-put], [hx-delete]')) {
+    const link = el.matches('a[href]'), form = el.closest('form'), renews = el.matches('[data-renew]');
+    if (!link && !form && !renews && shown(el)) found.push('only a script follows: ' + el.outerHTML.slice(0, 120));
+    if (el.matches('form[hx-post]') && el.method !== 'post') found.push('a form that posts by script alone: ' + el.outerHTML.slice(0, 120));
+  }
+  for (const el of document.querySelectorAll('a:not([href]), a[href=""], a[href="#"]'))
+    if (shown(el)) found.push('a link that leads nowhere: ' + el.outerHTML.slice(0, 120));
+  return found;
+}"""
+
+
+@pytest.fixture(scope="module")
+def hub() -> Iterator[hubs.Hub]:
+    with hubs.in_a_process() as running:
+        yield running
+
+
+@pytest.fixture
+def plain(browser: Browser, hub: hubs.Hub) -> Iterator[Page]:
+    context = browser.new_context(java_script_enabled=False, base_url=hub.url, viewport=WIDE)
+    context.add_cookies([hub.cookie("owner")])
+    context.set_default_timeout(10_000)
+    yield context.new_page()
+    context.close()
+
+
+def paths_of(hub: hubs.Hub) -> list[str]:
+    cookie = hub.cookie("owner")
+    with httpx.Client(base_url=hub.url, timeout=30, cookies={cookie["name"]: cookie["value"]}) as client:
+        found = walking.walk(lambda path: fetch(client, path), [f"/s/{hub.space}/", "/account/", "/?all"], each=1)
+    shown = [page.path for page in found if page.answer.kind == "text/html" and page.answer.status == 200]
+    return [path for path in shown if not path.startswith(NOT_PAGES)]
+
+
+def test_nothing_on_any_page_needs_a_script(hub, plain):
+    faults = []
+    for path in paths_of(hub):
+        plain.goto(path)
+        faults += [f"{path}: {one}" for one in plain.evaluate(USELESS)]
+    assert not faults, "\n".join(faults)
+
+
+def test_the_navigation_leads_everywhere(hub, plain):
+    plain.goto(f"/s/{hub.space}/")
+    places = plain.get_by_role("navigation", name="Main").get_by_role("link")
+    names = [name.strip() for name in places.all_inner_texts()]
+    assert len(names) >= 10
+    for number in range(len(names)):
+        plain.goto(f"/s/{hub.space}/")
+        places.nth(number).click()
+        expect(plain.get_by_role("heading", level=1)).to_be_visible()
+
+
+def test_on_a_phone_the_menu_opens_and_leads_on(hub, plain):
+    plain.set_viewport_size(PHONE)
+    plain.goto(f"/s/{hub.space}/")
+    menu = plain.get_by_role("navigation", name="Main")
+    expect(menu).not_to_be_visible()
+    plain.locator("[popovertarget=nav]").click()
+    menu.get_by_role("link", name="Activity").click()
+    expect(plain.get_by_role("heading", level=1)).to_have_text("Activity")
+
+
+def test_a_space_is_renamed_and_the_theme_turned_by_plain_forms(hub, plain):
+    plain.goto(f"/s/{hub.space}/settings/")
+    name = plain.locator("form[action$='/settings/rename/'] [name=name]")
+    before = name.input_value()
+    name.fill("Ledgerline and sons")
+    name.press("Enter")
+    expect(plain.get_by_role("navigation", name="Main").locator("summary")).to_have_text("Ledgerline and sons")
+    name.fill(before)
+    name.press("Enter")
+    plain.get_by_role("button", name="Light or dark").click()
+    expect(plain.locator("html")).to_have_attribute("data-theme", "dark")
