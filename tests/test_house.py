@@ -27,7 +27,7 @@ FLOORS = [
     {"forms"},
     {"web", "api", "management"},
 ]
-FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
+FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in sorted(rooms)}
 # The ground around the rooms: what starts, joins and serves them. Rooms may lean on these few.
 OPEN_TO = {"postgres": 5, "migrating": 5, "middleware": 5, "work": 5, "settings": 6, "templatetags": 6}
 OPEN_TO |= {"dumping": 5, "processes": 5, "serve": 5, "statics": 5, "supervise": 5}

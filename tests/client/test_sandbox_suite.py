@@ -76,7 +76,7 @@ def expect_failures(names):
     """Marks inherited tests as failing for sure; one that passes is a surprise worth a look."""
 
     def decorate(cls):
-        for name in names:
+        for name in sorted(names):  # all workers must collect the same order
             method = getattr(SandboxIntegrationTests, name)
             own = types.FunctionType(method.__code__, method.__globals__, name, method.__defaults__, method.__closure__)
             setattr(cls, name, pytest.mark.xfail(strict=True, reason="fails with the stock backend too")(own))
