@@ -144,3 +144,45 @@ class PromptSettingsForm(LookOfOurs):
         widget=forms.Textarea(attrs={"rows": 8, "class": "input mono", "spellcheck": "false"}),
         help_text="With {agent_memory} exactly once, for dialects of deepagents. Empty: the library's own.",
     )  # fmt: skip
+
+
+class RuleForm(LookOfOurs):
+    """A rule for paths; agents of the space to choose from."""
+
+    POLICIES = (
+        ("trusted", "trusted: applied at once"), ("review", "review: a person decides"), ("read_only", "read only: refused"),
+    )  # fmt: skip
+    PEOPLE = ((1, "one person decides"), (2, "two people have to agree"))
+
+    pattern = forms.CharField(max_length=1024, label="Paths", help_text="A pattern such as /memories/notes/**")
+    agent = forms.ChoiceField(required=False)
+    policy = forms.ChoiceField(choices=POLICIES)
+    max_added = forms.IntegerField(
+        required=False, min_value=0, max_value=1_000_000, label="Only up to so many added characters"
+    )
+    unless_findings = forms.BooleanField(required=False, initial=True, label="Only when no detector objects")
+    reviewers = forms.TypedChoiceField(coerce=int, empty_value=1, choices=PEOPLE, required=False)
+
+    def __init__(self, *args: Any, space: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        from memoryhub.domain import agents
+
+        slugs = agents.of_space(space).values_list("slug", flat=True)
+        self.fields["agent"].choices = [("", "every agent"), *((slug, slug) for slug in slugs)]
+
+
+class WebhookForm(LookOfOurs):
+    """An address that is told, in which shape, of what."""
+
+    url = forms.CharField(max_length=500, label="Address", help_text="https://… of the program that is told.")
+    shape = forms.ChoiceField(choices=[("hub", "memoryhub's own JSON"), ("slack", "as chat programs take it (Slack)")])
+    events = forms.MultipleChoiceField(
+        widget=forms.CheckboxSelectMultiple,
+        choices=[
+            ("proposal.created", "an agent asks"), ("proposal.approved", "approved"), ("proposal.rejected", "rejected"),
+            ("proposal.withdrawn", "taken back"), ("proposal.outdated", "no longer applies"),
+            ("proposal.expired", "expired"), ("proposal.commented", "commented"), ("proposal.undone", "undone"),
+            ("proposal.reopened", "reopened"),
+        ],
+        initial=["proposal.created", "proposal.approved", "proposal.rejected", "proposal.expired"],
+    )  # fmt: skip

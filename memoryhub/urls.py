@@ -17,8 +17,10 @@ from memoryhub.web import (
     longterm,
     overview,
     people,
+    policies,
     promotions,
     prompts,
+    proposals,
     quarantine,
     reembedding,
     retrieval,
@@ -28,6 +30,7 @@ from memoryhub.web import (
     spaces,
     templates,
     tokens,
+    webhooks,
     working,
 )
 
@@ -74,6 +77,24 @@ in_space = [
     path("prompt/<slug:agent>/settings/", prompts.settings, name="prompts.settings"),
     path("prompt/<slug:agent>/settings/change/", prompts.change_settings, name="prompts.change_settings"),
     # proposals
+    path("proposals/", proposals.page, name="proposals.page"),
+    path("proposals/several/", proposals.bulk, name="proposals.bulk"),
+    path("proposals/several/decide/", proposals.decide_many, name="proposals.decide_many"),
+    path("proposals/<int:number>/", proposals.detail, name="proposals.detail"),
+    path("proposals/<int:number>/approve/", proposals.approve, name="proposals.approve"),
+    path("proposals/<int:number>/reject/", proposals.reject, name="proposals.reject"),
+    path("proposals/<int:number>/comment/", proposals.comment, name="proposals.comment"),
+    path("proposals/<int:number>/undo/", proposals.undo, name="proposals.undo"),
+    path("proposals/<int:number>/reopen/", proposals.reopen, name="proposals.reopen"),
+    path("rules/", policies.page, name="policies.page"),
+    path("rules/add/", policies.add_rule, name="policies.add_rule"),
+    path("rules/<int:pk>/remove/", policies.remove_rule, name="policies.remove_rule"),
+    path("settings/webhooks/", webhooks.page, name="webhooks.page"),
+    path("settings/webhooks/add/", webhooks.add, name="webhooks.add"),
+    path("settings/webhooks/<int:pk>/remove/", webhooks.remove, name="webhooks.remove"),
+    path("settings/webhooks/<int:pk>/switch/", webhooks.switch, name="webhooks.switch"),
+    path("settings/webhooks/<int:pk>/ping/", webhooks.ping, name="webhooks.ping"),
+    path("settings/webhooks/notices/<int:pk>/again/", webhooks.send_again, name="webhooks.send_again"),
     # quarantine, working, long-term, retrieval, search
     path("quarantine/", quarantine.page, name="quarantine.page"),
     path("quarantine/many/", quarantine.in_bulk, name="quarantine.in_bulk"),
@@ -138,6 +159,6 @@ urlpatterns = [
 ]
 
 if settings.DEBUG:
-    from memoryhub.web import styleguide
+    from memoryhub.web import policies, proposals, styleguide, webhooks
 
     urlpatterns.append(path("styleguide/", styleguide.page, name="styleguide.page"))

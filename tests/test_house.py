@@ -119,6 +119,8 @@ VERBS = {
     "account.create_token": "tokens.create",
     "account.revoke_token": "tokens.revoke",
     "spaces.load_demo": "demo.make",
+    "policies.add_rule": "mounts.add_rule",
+    "policies.remove_rule": "mounts.remove_rule",
     "login.leave": "",  # changes the browser's own session alone
 }
 

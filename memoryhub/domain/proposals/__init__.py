@@ -6,29 +6,42 @@ now, `looking` the gate's eyes, `inbox` and `reviewing` what pages show, `notice
 
 from .afterwards import comment, expire, reopen, undo
 from .asking import get, propose, propose_promotion, withdraw
+from .bulk import Plan, decide_many, plan
 from .deciding import QUICK_REASONS, approve, mark_outdated, mark_those_that_no_longer_apply, reject
+from .inbox import Inbox, filtered, inbox, title_of
 from .looking import check_change, check_text, shrinks
 from .results import Result, applied_diff, result, texts_around
+from .reviewing import Review, neighbours, review
 
 __all__ = [
     "QUICK_REASONS",
+    "Inbox",
+    "Plan",
     "Result",
+    "Review",
     "applied_diff",
     "approve",
     "check_change",
     "check_text",
     "comment",
+    "decide_many",
     "expire",
+    "filtered",
     "get",
+    "inbox",
     "mark_outdated",
     "mark_those_that_no_longer_apply",
+    "neighbours",
+    "plan",
     "propose",
     "propose_promotion",
     "reject",
     "reopen",
     "result",
+    "review",
     "shrinks",
     "texts_around",
+    "title_of",
     "undo",
     "withdraw",
 ]

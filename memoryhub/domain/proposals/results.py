@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Container
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -54,6 +55,11 @@ class Result:
         """What a decision has to carry: the result looked at, or, where there is none, the text that stands."""
         return self.sha256 or self.before_sha256
 
+    @property
+    def needs_a_look(self) -> bool:
+        """A grave finding: decided on by itself, never among many."""
+        return any(one.get("severity") == "high" for one in self.proposal.findings)
+
     @cached_property
     def before_text(self) -> str:
         return text_of(self.before or b"")
@@ -85,19 +91,22 @@ def published(proposal: Proposal) -> files.Published | None:
 _ASK = object()
 
 
-def result(proposal: Proposal, standing: object = _ASK) -> Result:
-    """What the proposal would make now; `standing` is the published text where the caller has it already."""
+def result(proposal: Proposal, standing: object = _ASK, done: Container[int] = ()) -> Result:
+    """What the proposal would make now; `standing` is the text below it where the caller has it already, `done` the
+    numbers of those that this text already holds."""
     if proposal.kind == Proposal.Kind.PROMOTION:
         return Result(proposal, None, bytes(proposal.content or b""), None)
     now: files.Published | None = published(proposal) if standing is _ASK else standing  # type: ignore[assignment]
     before, revision = (now.content, now.revision) if now else (None, None)
     parent = _parent(proposal)
+    if parent is not None and parent.number in done:
+        parent = None
     if parent is not None and parent.state in OVER:
         why = f"It builds on proposal {parent.number}, which was {parent.state}."
         return Result(proposal, before, None, revision, why)
     waits_for = None
     if parent is not None and parent.state == Proposal.State.PENDING:
-        below = result(parent, now)
+        below = result(parent, now, done)
         if below.problem:
             why = f"It builds on proposal {parent.number}, which no longer applies."
             return Result(proposal, before, None, revision, why, parent.number)

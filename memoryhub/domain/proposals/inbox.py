@@ -1,0 +1,223 @@
+"""The inbox: what waits, by risk and age, in groups, with what each change does in a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from difflib import SequenceMatcher
+
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from memoryhub.dialects import tokens
+from memoryhub.domain import diffs, files, spaces
+from memoryhub.domain.lines import text_of
+from memoryhub.domain.proposals import looking
+from memoryhub.domain.proposals.results import Result, result
+from memoryhub.errors import HubError
+from memoryhub.models import Proposal, Space
+
+State, Kind = Proposal.State, Proposal.Kind
+PAGE = 50
+OPEN, DECIDED = (State.PENDING,), (State.APPROVED, State.REJECTED, State.WITHDRAWN, State.EXPIRED)
+VIEWS = {"pending": (State.PENDING,), "outdated": (State.OUTDATED,), "decided": DECIDED}
+ORDERS = {
+    "risk": ("-risk", "created_at", "pk"),
+    "newest": ("-created_at", "-pk"),
+    "oldest": ("created_at", "pk"),
+}
+LARGE = 300_000
+
+
+@dataclass
+class Row:
+    """One line of the inbox."""
+
+    proposal: Proposal
+    found: Result
+    added: int = 0
+    removed: int = 0
+    more_tokens: int = 0
+    like: int | None = None
+    chain: int = 0  # how many stand in its chain, on the first of them
+    expires_soon: bool = False
+
+    @property
+    def title(self) -> str:
+        return title_of(self.proposal)
+
+    @property
+    def shrinks(self) -> bool:
+        proposal = self.proposal
+        return (
+            self.found.applies and proposal.kind == Kind.WRITE and looking.shrinks(self.found.before, self.found.after)
+        )
+
+    @property
+    def tags(self) -> list[dict[str, str]]:
+        """One tag per kind of finding, with how many."""
+        counts: dict[str, list[str]] = {}
+        for one in self.proposal.findings:
+            counts.setdefault(one["code"], []).append(one["severity"])
+        return [
+            {"name": f"{len(found)} {code}" if len(found) > 1 or code == "hidden" else code,
+             "css": "bad" if "high" in found else "warn"}
+            for code, found in counts.items()
+        ]  # fmt: skip
+
+
+@dataclass
+class Group:
+    name: str
+    rows: list[Row] = field(default_factory=list)
+
+
+@dataclass
+class Inbox:
+    groups: list[Group]
+    total: int
+    page: int
+    pages: int
+
+    @property
+    def rows(self) -> list[Row]:
+        return [row for group in self.groups for row in group.rows]
+
+
+def title_of(proposal: Proposal) -> str:
+    """The agent's own words, as far as they fit a line; else what it does."""
+    said = " ".join(proposal.reason.split())
+    if said:
+        first = said.split(". ")[0].rstrip(".")
+        return first if len(first) <= 90 else first[:89].rsplit(" ", 1)[0] + "…"
+    name = proposal.path.rsplit("/", 1)[-1]
+    return {
+        "delete": f"Delete {name}", "move": f"Move {name}", "promotion": _first_line(proposal), "write": f"Write {name}",
+    }.get(proposal.kind, f"Change {name}")  # fmt: skip
+
+
+def _first_line(proposal: Proposal) -> str:
+    line = text_of(bytes(proposal.content or b"")).strip().split("\n")[0].lstrip("#-* ")
+    return line if len(line) <= 90 else line[:89] + "…"
+
+
+def filtered(space: Space, *, view: str = "pending", agent: str = "", words: str = "") -> QuerySet[Proposal]:
+    """The proposals of a space that fit: by state, agent, and words in path, reason or finding."""
+    found = Proposal.objects.within(space).filter(state__in=VIEWS.get(view, OPEN))
+    if agent:
+        found = found.filter(agent_name=agent)
+    for word in words.split()[:6]:
+        if word.isdecimal() and len(word) < 10:
+            found = found.filter(number=int(word))
+        else:
+            found = found.filter(
+                Q(path__icontains=word) | Q(reason__icontains=word) | Q(agent_name__icontains=word)
+                | Q(findings__contains=[{"code": word.lower()}])
+            )  # fmt: skip
+    return found
+
+
+def inbox(
+    space: Space, found: QuerySet[Proposal], *, order: str = "risk", view: str = "pending", page: int = 1
+) -> Inbox:
+    """One page of it, in groups; chains stand together, near-duplicates are told."""
+    total = found.count()
+    pages = max(1, -(-total // PAGE))
+    page = min(max(1, page), pages)
+    by = ("-decided_at", "-pk") if view == "decided" else ORDERS.get(order, ORDERS["risk"])
+    chosen = list(found.select_related("space", "agent").order_by(*by)[(page - 1) * PAGE : page * PAGE])
+    rows = rows_of(space, chosen)
+    return Inbox(_grouped(rows, view, order), total, page, pages)
+
+
+def rows_of(space: Space, chosen: list[Proposal]) -> list[Row]:
+    """What each line tells; every file is read once, in one statement."""
+    standing = _standing(space, chosen)
+    rows = [_row(space, proposal, standing) for proposal in chosen]
+    _mark_alike(rows)
+    return rows
+
+
+def _standing(space: Space, chosen: Iterable[Proposal]) -> dict[str, files.Published | None]:
+    paths = {one.path for one in chosen if one.path}
+    found = files.published_many(space, sorted(paths)) if paths else {}
+    return {path: None if isinstance(one, HubError) else one for path, one in found.items()}
+
+
+def _row(space: Space, proposal: Proposal, standing: dict[str, files.Published | None]) -> Row:
+    if proposal.state not in (State.PENDING, State.OUTDATED):
+        return Row(proposal, Result(proposal, None, None, None, "decided"))
+    try:
+        found = result(proposal, standing.get(proposal.path))
+    except HubError as error:
+        found = Result(proposal, None, None, None, error.message)
+    row = Row(proposal, found)
+    if found.applies and proposal.kind != Kind.MOVE and len(found.before or b"") + len(found.after or b"") < LARGE:
+        diff = diffs.compare(found.before_text, found.after_text, context=0)
+        row.added, row.removed = diff.added, diff.removed
+        row.more_tokens = tokens.of_bytes(len(found.after or b"")) - tokens.of_bytes(len(found.before or b""))
+    warn = timedelta(days=spaces.get_setting(space, "warn_days"))
+    row.expires_soon = bool(proposal.expires_at) and proposal.expires_at - warn <= timezone.now()
+    return row
+
+
+def _mark_alike(rows: list[Row]) -> None:
+    """Of two that say nearly the same on one path, the later names the earlier."""
+    said: dict[tuple[str, str], list[tuple[int, str]]] = {}
+    for row in sorted(rows, key=lambda row: row.proposal.number):
+        new = _new_text(row.proposal)
+        earlier = said.setdefault((row.proposal.path, row.proposal.kind), [])
+        row.like = next((number for number, text in earlier[-8:] if _alike(text, new)), None)
+        earlier.append((row.proposal.number, new))
+
+
+def _new_text(proposal: Proposal) -> str:
+    change = proposal.change
+    text = change.get("new_string") or change.get("text") or text_of(bytes(proposal.content or b""))
+    return text[:2000]
+
+
+def _alike(one: str, other: str) -> bool:
+    if not one or not other or min(len(one), len(other)) < 0.6 * max(len(one), len(other)):
+        return False
+    matcher = SequenceMatcher(None, one, other, autojunk=False)
+    return matcher.real_quick_ratio() > 0.8 and matcher.quick_ratio() > 0.8 and matcher.ratio() > 0.8
+
+
+def _grouped(rows: list[Row], view: str, order: str) -> list[Group]:
+    rows = _chains_together(rows)
+    if view == "decided":
+        return [Group("Decided", rows)] if rows else []
+    if view == "outdated":
+        return [Group("Outdated, the file moved on", rows)] if rows else []
+    if order != "risk":
+        return [Group("Waiting", rows)] if rows else []
+    by_number = {row.proposal.number: row for row in rows}
+    risks: dict[int, int] = {}
+    for row in rows:
+        root = _root(row, by_number)
+        risks[root] = max(risks.get(root, 0), row.proposal.risk)
+    # A chain is as risky as its riskiest link, so that it stays together.
+    close = [row for row in rows if risks[_root(row, by_number)] > 0]
+    plain = [row for row in rows if risks[_root(row, by_number)] == 0]
+    return [group for group in (Group("Look closely", close), Group("Plain", plain)) if group.rows]
+
+
+def _root(row: Row, by_number: dict[int, Row]) -> int:
+    number = row.proposal.number
+    while number in by_number and (below := by_number[number].proposal.stacked_on) in by_number:
+        number = below
+    return number
+
+
+def _chains_together(rows: list[Row]) -> list[Row]:
+    """What is stacked follows what it stands on."""
+    by_number = {row.proposal.number: row for row in rows}
+    chains: dict[int, list[Row]] = {}
+    for row in rows:
+        chains.setdefault(_root(row, by_number), []).append(row)
+    for links in chains.values():
+        links.sort(key=lambda row: row.proposal.number)
+        links[0].chain = len(links) if len(links) > 1 else 0
+    return [row for links in chains.values() for row in links]

@@ -1,0 +1,223 @@
+"""Everything a reviewer looks at: the text, the findings in it, and what it does to the prompt of each agent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from django.db.models import Count, Q
+
+from memoryhub.detectors import Finding
+from memoryhub.domain import deliveries, diffs, prompts
+from memoryhub.domain.lines import text_of
+from memoryhub.domain.proposals import looking
+from memoryhub.domain.proposals.asking import unchanged_only
+from memoryhub.domain.proposals.results import Result, result, texts_around, wanted
+from memoryhub.errors import HubError
+from memoryhub.models import Agent, Proposal, ProposalComment, Space
+
+State, Kind = Proposal.State, Proposal.Kind
+MOST_AGENTS = 8
+HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*\s*$")
+COMMENT = re.compile(r"<!--.*?-->", re.S)
+
+
+@dataclass(frozen=True)
+class PromptChange:
+    """One agent's prompt before and after."""
+
+    agent: Agent
+    before: prompts.Prompt
+    after: prompts.Prompt
+
+    @cached_property
+    def diff(self) -> diffs.Diff:
+        return diffs.compare(self.before.text, self.after.text, context=2)
+
+    @property
+    def is_same(self) -> bool:
+        return self.before.data == self.after.data
+
+    @property
+    def more_tokens(self) -> int:
+        return self.after.tokens - self.before.tokens
+
+    @cached_property
+    def breaks_at(self) -> int | None:
+        """The byte at which a provider's prompt cache breaks."""
+        return prompts.first_change(self.before.data, self.after.data)
+
+    @property
+    def cached_tokens(self) -> int:
+        return (
+            self.before.tokens
+            if self.breaks_at is None
+            else self.after.tokens * self.breaks_at // max(1, self.after.bytes)
+        )
+
+    @property
+    def read_anew(self) -> int:
+        return self.after.tokens - self.cached_tokens
+
+
+@dataclass(frozen=True)
+class Record:
+    """How an agent's earlier proposals went."""
+
+    approved: int
+    with_edits: int
+    rejected: int
+    common_reason: str
+    common_count: int
+
+
+@dataclass
+class Review:
+    """A proposal as its page shows it."""
+
+    proposal: Proposal
+    found: Result
+    record: Record
+    comments: list[ProposalComment]
+    changes: list[PromptChange] = field(default_factory=list)
+    more_readers: int = 0
+    threads_behind: int = 0
+    context: int | None = 3
+    findings: list[Finding] = field(default_factory=list)
+
+    @cached_property
+    def diff(self) -> diffs.Diff:
+        return diffs.compare(self.found.before_text, self.found.after_text, context=self.context)
+
+    @cached_property
+    def headings(self) -> dict[int, str]:
+        """The nearest Markdown heading above each hunk."""
+        lines, found = self.diff.new_lines, {}
+        for hunk in self.diff.hunks:
+            above = (HEADING.match(lines[at]) for at in range(min(hunk.new_start, len(lines) - 1), -1, -1))
+            match = next((match for match in above if match), None)
+            if match:
+                found[hunk.number] = match.group(1)
+        return found
+
+    @property
+    def is_open(self) -> bool:
+        return self.proposal.state in (State.PENDING, State.OUTDATED)
+
+    @property
+    def has_text(self) -> bool:
+        return self.proposal.kind not in (Kind.MOVE,)
+
+    @property
+    def can_take_hunks(self) -> bool:
+        editable = self.proposal.kind in (Kind.EDIT, Kind.WRITE, Kind.INSERT)
+        return self.is_open and self.found.applies and editable and 1 < len(self.diff.hunks) <= 200
+
+    @property
+    def can_edit(self) -> bool:
+        return self.is_open and self.proposal.kind not in (Kind.DELETE, Kind.MOVE)
+
+    @property
+    def to_look_at(self) -> list[Finding]:
+        """Grave findings: they ask for a tick before approving."""
+        return [one for one in self.findings if one.severity == "high"]
+
+    @property
+    def shrinks(self) -> bool:
+        return self.found.applies and self.has_text and looking.shrinks(self.found.before, self.found.after)
+
+    @property
+    def agents(self) -> list[Agent]:
+        return [one.agent for one in self.changes if not one.is_same]
+
+    @cached_property
+    def for_people_only(self) -> bool:
+        """Whether it adds a comment, which no prompt shows that strips them."""
+        new = set(COMMENT.findall(self.found.after_text)) - set(COMMENT.findall(self.found.before_text))
+        return (
+            bool(new)
+            and bool(self.changes)
+            and not any(one in change.after.text for one in new for change in self.changes)
+        )
+
+    @cached_property
+    def both_sides(self) -> tuple[diffs.Diff, str]:
+        """Of a conflict: how the text that stands and the text the agent wanted differ."""
+        ours = wanted(self.proposal)
+        text = text_of(ours or b"")
+        return diffs.compare(self.found.before_text, text, context=3), text
+
+
+def review(proposal: Proposal, *, context: int | None = 3, with_prompts: bool = True) -> Review:
+    """Gathers what the page shows; while it waits, as things stand now."""
+    found = result_to_show(proposal)
+    made = Review(
+        proposal, found, record_of(proposal), list(ProposalComment.objects.filter(proposal=proposal)), context=context
+    )
+    if made.has_text and proposal.kind != Kind.DELETE and found.applies:
+        known = unchanged_only(
+            looking.known_texts(proposal.space, proposal.path, found.before), found.before, found.after
+        )
+        made.findings = looking.findings_in(found.before_text, found.after_text, known)
+    if with_prompts and found.applies and made.is_open and proposal.path:
+        made.changes, made.more_readers = prompt_changes(proposal.space, changes_of(found))
+        made.threads_behind = sum(
+            len(deliveries.threads_of(proposal.space, one.agent, limit=20)) for one in made.changes
+        )
+    return made
+
+
+def result_to_show(proposal: Proposal) -> Result:
+    """What it would make now; of what was approved, what it made."""
+    if proposal.state == State.APPROVED and proposal.kind not in (Kind.PROMOTION, Kind.MOVE):
+        before, after = texts_around(proposal)
+        return Result(proposal, before, after, proposal.base_revision)
+    try:
+        return result(proposal)
+    except HubError as error:
+        return Result(proposal, None, None, None, error.message)
+
+
+def changes_of(found: Result) -> dict[str, bytes | None]:
+    """The files as they would be: for the prompts."""
+    proposal = found.proposal
+    if proposal.kind == Kind.PROMOTION or not found.applies:
+        return {}
+    if proposal.kind == Kind.MOVE:
+        return {proposal.path: None, proposal.change.get("to", ""): found.after}
+    return {proposal.path: found.after}
+
+
+def prompt_changes(space: Space, changes: Mapping[str, bytes | None]) -> tuple[list[PromptChange], int]:
+    """Before and after for each agent that reads one of the paths; how many more there are beyond the first few."""
+    readers = {agent.pk: agent for path in changes for agent in prompts.readers_of(space, path)}
+    chosen = list(readers.values())[:MOST_AGENTS]
+    told = [
+        PromptChange(agent, prompts.assemble(space, agent), prompts.assemble(space, agent, changes=changes))
+        for agent in chosen
+    ]
+    return told, len(readers) - len(chosen)
+
+
+def record_of(proposal: Proposal) -> Record:
+    """How this agent's earlier proposals went, with the reason it heard most."""
+    mine = Proposal.objects.within(proposal.space_id).filter(agent_name=proposal.agent_name).exclude(pk=proposal.pk)
+    counts = mine.aggregate(
+        approved=Count("pk", filter=Q(state=State.APPROVED, with_edits=False)),
+        with_edits=Count("pk", filter=Q(state=State.APPROVED, with_edits=True)),
+        rejected=Count("pk", filter=Q(state=State.REJECTED)),
+    )
+    reasons = mine.filter(state=State.REJECTED).values_list("note").annotate(times=Count("pk")).order_by("-times")
+    reason, times = next(iter(reasons[:1]), ("", 0))
+    return Record(**counts, common_reason=reason if len(reason) < 40 else "", common_count=times)
+
+
+def neighbours(proposal: Proposal) -> tuple[int | None, int | None]:
+    """The waiting proposals before and after this one in the order of the inbox."""
+    waiting = Proposal.objects.within(proposal.space_id).filter(state=State.PENDING).exclude(pk=proposal.pk)
+    before = Q(risk__gt=proposal.risk) | Q(risk=proposal.risk, created_at__lt=proposal.created_at)
+    previous = waiting.filter(before).order_by("risk", "-created_at").values_list("number", flat=True).first()
+    following = waiting.exclude(before).order_by("-risk", "created_at").values_list("number", flat=True).first()
+    return previous, following

@@ -1,0 +1,311 @@
+"""Draws the diffs of the review page: words that changed, findings under their line, hunks to tick, the cache break."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+from django import template
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
+
+from memoryhub.detectors import Finding
+from memoryhub.domain.diffs import Fold, Row
+from memoryhub.domain.proposals import Review
+from memoryhub.domain.proposals.reviewing import PromptChange
+from memoryhub.templatetags.drawn import SIGNS, line, signs
+from memoryhub.templatetags.hub import g
+
+register = template.Library()
+MOST_ROWS = 3000
+LAYERS = {
+    "source": ("source", "from files", "is-source"), "working": ("working", "from working memory", "is-working"),
+    "longterm": ("longterm", "from long-term memory", "is-longterm"),
+}  # fmt: skip
+PLAIN = ("info", "around memory", "is-plain")
+NAMES = {
+    "secrets": "Secret", "hidden": "Hidden", "injection": "Injection", "duplicate": "Duplicate", "transient": "Transient",
+    "vague": "Vague", "coherence": "Incoherent",
+}  # fmt: skip
+
+
+class Spans:
+    """Findings of the new text by line, with their place inside the line."""
+
+    def __init__(self, lines: Sequence[str], findings: Iterable[Finding]) -> None:
+        self.starts, at = [], 0
+        for text in lines:
+            self.starts.append(at)
+            at += len(text)
+        self.by_line: dict[int, list[Finding]] = {}
+        for one in findings:
+            self.by_line.setdefault(one.line, []).append(one)
+
+    def of(self, number: int | None) -> list[Finding]:
+        return self.by_line.get(number or 0, [])
+
+    def inside(self, number: int, length: int) -> list[tuple[int, int, str]]:
+        start = self.starts[number - 1] if number <= len(self.starts) else 0
+        return [
+            (max(0, one.start - start), min(length, max(one.end - start, one.start - start + 1)), css_of(one))
+            for one in self.of(number)
+        ]
+
+
+def css_of(one: Finding) -> str:
+    return "found" if one.severity == "high" else "found mild"
+
+
+def words(text: str, marks: Sequence[tuple[int, int]], tag: str, found: Sequence[tuple[int, int, str]]) -> str:
+    """One line with changed words in `ins` or `del`, and found stretches underlined."""
+    if not found:
+        return marked(text, marks, tag)
+    cuts = sorted({0, len(text), *(at for a, b in marks for at in (a, b)), *(at for a, b, _ in found for at in (a, b))})
+    out = []
+    for start, end in pairwise(cuts):
+        inner = line(text[start:end]) if end == len(text) else signs(text[start:end])
+        if any(a <= start and end <= b for a, b in marks):
+            inner = f"<{tag}>{inner}</{tag}>"
+        css = next((css for a, b, css in found if a <= start and end <= b), "")
+        out.append(f'<span class="{css}">{inner}</span>' if css else inner)
+    return "".join(out)
+
+
+def marked(text: str, marks: Sequence[tuple[int, int]], tag: str) -> str:
+    from memoryhub.templatetags.drawn import marked as drawn_marked
+
+    return drawn_marked(text, marks, tag)
+
+
+def text_row(row: Row, spans: Spans) -> str:
+    sign, word, tag = SIGNS[row.kind]
+    said = f'<span class="sr">{word}</span>' if word else ""
+    end = "" if row.ends else ' <span class="inv" title="no newline at the end">no LF</span>'
+    found = spans.inside(row.new, len(row.text)) if row.new and row.kind == "add" else []
+    moved = f' <span class="tag">{"from" if row.kind == "add" else "to"} line {row.moved}</span>' if row.moved else ""
+    return (
+        f'<tr class="{row.kind}"><td class="no">{row.old or ""}</td><td class="no">{row.new or ""}</td>'
+        f'<td class="sign">{sign}</td><td class="code">{said}{words(row.text, row.marks, tag, found)}{end}{moved}</td></tr>'
+    )
+
+
+def finding_rows(findings: Sequence[Finding], columns: int = 4) -> str:
+    """The boxes under a line, one per kind: three hidden runs in a line are one remark."""
+    kinds: dict[tuple[str, str], list[Finding]] = {}
+    for one in findings:
+        kinds.setdefault((one.code, one.kind), []).append(one)
+    return "".join(
+        f'<tr class="finding add" id="f{same[0].line}-{escape(code)}"><td colspan="{columns}">{box(code, same)}</td></tr>'
+        for (code, _), same in kinds.items()
+    )
+
+
+def box(code: str, same: Sequence[Finding]) -> str:
+    high = " high" if any(one.severity == "high" for one in same) else ""
+    name = NAMES.get(code, code.capitalize())
+    message = same[0].message.removeprefix(f"{name}: ").removeprefix(f"{name} ")
+    times = f" · {len(same)} times in this line" if len(same) > 1 else ""
+    advice = "" if high else " Advice, does not hold the proposal."
+    return (
+        f'<div class="finding-box{high}">{g("warn")}<div><b class="strong">{escape(name)}{times}</b>'
+        f"<p>{escape(message[:1].upper() + message[1:])}{advice}</p></div></div>"
+    )
+
+
+def hunk_row(review: Review, number: int) -> str:
+    hunk = review.diff.hunks[number - 1]
+    of = len(review.diff.hunks)
+    heading = f" · {escape(review.headings[number])}" if number in review.headings else ""
+    title = f'<span><b class="strong">Change {number} of {of}</b>{heading}</span>'
+    if review.can_take_hunks:
+        title = f'<label class="check"><input type="checkbox" form="decide-form" name="hunk" value="{number}" checked>{title}</label>'
+    plus, minus = hunk.new_end - hunk.new_start, hunk.old_end - hunk.old_start
+    return f'<tr class="hunk"><td colspan="4"><div class="line">{title}<span class="dim push">+{plus} −{minus}</span></div></td></tr>'
+
+
+@register.simple_tag
+def review_diff(review: Review, more_url: str = "") -> SafeString:
+    """The text of a proposal, unified, hunk by hunk, findings at their place."""
+    spans = Spans(review.diff.new_lines, review.findings)
+    body: list[str] = []
+    open_hunk = 0
+    pending: list[Row | Fold] = []
+    for row in review.diff.rows[:MOST_ROWS]:
+        number = row.hunk if isinstance(row, Row) else None
+        if number and number != open_hunk:
+            lead = _lead(pending)
+            body += [_any_row(one, spans, more_url) for one in pending[: len(pending) - lead]]
+            body.append(hunk_row(review, number))
+            body += [_any_row(one, spans, more_url) for one in pending[len(pending) - lead :]]
+            pending, open_hunk = [], number
+        if number:
+            body += [_any_row(one, spans, more_url) for one in pending]
+            pending = []
+            body.append(_any_row(row, spans, more_url))
+        else:
+            pending.append(row)
+    body += [_any_row(one, spans, more_url) for one in pending]
+    if len(review.diff.rows) > MOST_ROWS:
+        left = len(review.diff.rows) - MOST_ROWS
+        body.append(
+            f'<tr class="fold"><td colspan="4">{left:,} more lines of this change are not drawn here; the file has them all.</td></tr>'
+        )
+    return table(body, f"Change of {review.proposal.path or 'long-term memory'}", ("c-no", "c-no", "c-sign", ""))
+
+
+def _lead(rows: Sequence[Row | Fold]) -> int:
+    """How many unchanged lines right above a hunk belong to it."""
+    count = 0
+    for row in reversed(rows):
+        if isinstance(row, Fold) or count >= 3:
+            break
+        count += 1
+    return count
+
+
+def _any_row(row: Row | Fold, spans: Spans, more_url: str) -> str:
+    if isinstance(row, Fold):
+        return fold_row(f"{row.count:,} unchanged line{'s' if row.count != 1 else ''}", more_url)
+    return text_row(row, spans) + (finding_rows(spans.of(row.new)) if row.kind == "add" else "")
+
+
+def fold_row(text: str, url: str = "") -> str:
+    inner = f'<a href="{escape(url)}">{text}</a>' if url else text
+    return f'<tr class="fold"><td colspan="4">{inner}</td></tr>'
+
+
+def table(body: Iterable[str], caption: str, columns: Sequence[str], css: str = "diff") -> SafeString:
+    cols = "".join(f'<col class="{name}">' if name else "<col>" for name in columns)
+    return mark_safe(  # noqa: S308  every piece is escaped where it is made
+        f'<table class="{css}"><caption class="sr">{escape(caption)}</caption><colgroup>{cols}</colgroup><tbody>'
+        + "".join(body)
+        + "</tbody></table>"
+    )
+
+
+@register.simple_tag
+def split_diff(review: Review) -> SafeString:
+    """The same side by side."""
+    spans = Spans(review.diff.new_lines, review.findings)
+    body = []
+    for pair in review.diff.pairs[:MOST_ROWS]:
+        if isinstance(pair, Fold):
+            body.append(fold_row(f"{pair.count:,} unchanged line{'s' if pair.count != 1 else ''}"))
+            continue
+        old, new = pair
+        body.append(f"<tr>{_cell(old, 'old', spans)}{_cell(new, 'new', spans)}</tr>")
+        if new is not None and new.kind == "add":
+            body.append(finding_rows(spans.of(new.new)))
+    return table(body, "Side by side", ("c-no", "split-col", "c-no", "split-col"), "diff split")
+
+
+def _cell(row: Row | None, side: str, spans: Spans) -> str:
+    if row is None:
+        return '<td class="no"></td><td class="code"></td>'
+    number = row.old if side == "old" else row.new
+    css = {"del": " del-cell", "add": " add-cell"}.get(row.kind, "")
+    _, word, tag = SIGNS[row.kind]
+    said = f'<span class="sr">{word}</span>' if word else ""
+    found = spans.inside(row.new, len(row.text)) if row.kind == "add" and row.new else []
+    return (
+        f'<td class="no">{number or ""}</td><td class="code{css}">{said}{words(row.text, row.marks, tag, found)}</td>'
+    )
+
+
+@register.simple_tag
+def conflict_diff(review: Review) -> SafeString:
+    """The text that stands beside the text the agent wanted."""
+    diff, _ = review.both_sides
+    spans = Spans(diff.new_lines, ())
+    body = [
+        fold_row(f"{pair.count:,} equal lines")
+        if isinstance(pair, Fold)
+        else f"<tr>{_cell(pair[0], 'old', spans)}{_cell(pair[1], 'new', spans)}</tr>"
+        for pair in diff.pairs[:MOST_ROWS]
+    ]
+    return table(body, "Both texts", ("c-no", "split-col", "c-no", "split-col"), "diff split")
+
+
+# ---- prompts
+
+
+@register.simple_tag
+def prompt_diff(change: PromptChange, findings: Sequence[Finding] = ()) -> SafeString:
+    """What changes in one agent's prompt: where each line comes from, and where the provider's cache breaks."""
+    before, after = Margin(change.before), Margin(change.after)
+    body: list[str] = []
+    broken = False
+    for row in change.diff.rows[:MOST_ROWS]:
+        if isinstance(row, Fold):
+            body.append(fold_row(f"{row.count:,} unchanged line{'s' if row.count != 1 else ''}"))
+            continue
+        if row.kind != "ctx" and not broken:
+            body.append(cut_row(change))
+            broken = True
+        margin = before if row.kind == "del" else after
+        number = row.old if row.kind == "del" else row.new
+        body.append(prompt_row(row, margin.of(number or 1)))
+    return table(body, f"Change of the prompt of {change.agent.slug}", ("c-src", "c-no", "c-sign", ""))
+
+
+def prompt_row(row: Row, layer: tuple[str, str, str]) -> str:
+    glyph, label, css = layer
+    sign, word, tag = SIGNS[row.kind]
+    said = f'<span class="sr">{word}</span>' if word else ""
+    number = row.old if row.kind == "del" else row.new
+    return (
+        f'<tr class="{row.kind}"><td class="src {css}">{g(glyph, label)}</td><td class="no">{number}</td>'
+        f'<td class="sign">{sign}</td><td class="code">{said}{marked(row.text, row.marks, tag)}</td></tr>'
+    )
+
+
+def cut_row(change: PromptChange) -> str:
+    return (
+        '<tr class="cut"><td colspan="4"><div class="line"><span><b class="strong">Prompt cache breaks here</b>, at byte '
+        f"{change.breaks_at or 0:,}</span><span>{change.cached_tokens:,} tokens above stay cached · {change.read_anew:,} below are "
+        "read anew, once per thread</span></div></td></tr>"
+    )
+
+
+class Margin:
+    """From which layer each line of a prompt comes."""
+
+    def __init__(self, prompt: Any) -> None:
+        self.parts = [part for part in prompt.parts if part.end > part.start]
+        self.ends = [part.start for part in self.parts]
+        self.lines = list(_line_starts(prompt.data))
+
+    def of(self, number: int) -> tuple[str, str, str]:
+        if not self.parts or number > len(self.lines):
+            return PLAIN
+        part = self.parts[max(0, bisect_right(self.ends, self.lines[number - 1]) - 1)]
+        return LAYERS.get(part.kind, PLAIN)
+
+
+def _line_starts(data: bytes) -> Iterator[int]:
+    yield 0
+    at = data.find(b"\n")
+    while at >= 0:
+        yield at + 1
+        at = data.find(b"\n", at + 1)
+
+
+@register.filter
+def signed(number: int) -> str:
+    """+49, −12 or 0, with a true minus."""
+    return f"+{number:,}" if number > 0 else f"−{-number:,}" if number < 0 else "0"
+
+
+@register.filter
+def finding_name(code: str) -> str:
+    return NAMES.get(code, code.capitalize())
+
+
+@register.simple_tag
+def rendered(text: str) -> SafeString:
+    """The text as people read Markdown, nothing in it that a browser would run or fetch."""
+    from memoryhub.domain import markdown
+
+    return mark_safe(markdown.render(text).html)  # noqa: S308  cleaned by bleach

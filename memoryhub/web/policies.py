@@ -1,0 +1,67 @@
+"""Rules for what agents may write without asking, tried on the past before they are switched on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+
+from memoryhub.domain import agents, mounts, policies
+from memoryhub.errors import HubError
+from memoryhub.forms import RuleForm
+from memoryhub.web.doors import post_only, space_page
+from memoryhub.web.notices import done
+
+
+@space_page("manage", methods=("GET", "HEAD"))
+def page(request: HttpRequest) -> HttpResponse:
+    """The rules; with a pattern in the address, what such a rule would have done."""
+    form = RuleForm(request.GET or None, space=request.space)
+    return show(request, form)
+
+
+def show(request: HttpRequest, form: RuleForm, status: int = 200) -> HttpResponse:
+    tried = None
+    if form.is_bound and form.is_valid() and form.cleaned_data["policy"] == "trusted":
+        tried = policies.dry_run(request.space, form.cleaned_data["pattern"], **conditions(request, form))
+    context: dict[str, Any] = {
+        "form": form, "rules": policies.of_space(request.space), "mounts": mounts.of_space(request.space), "tried": tried,
+        "says": tried.sentence(request.actor.name) if tried else "",
+    }  # fmt: skip
+    return render(request, "policies/page.html", context, status=status)
+
+
+def conditions(request: HttpRequest, form: RuleForm) -> dict[str, Any]:
+    data = form.cleaned_data
+    slug = data["agent"]
+    return {
+        "agent": agents.by_slug(request.space, slug) if slug else None,
+        "max_added": data["max_added"],
+        "unless_findings": data["unless_findings"],
+    }
+
+
+@post_only("manage")
+def add_rule(request: HttpRequest) -> HttpResponse:
+    form = RuleForm(request.POST, space=request.space)
+    if form.is_valid():
+        data = form.cleaned_data
+        try:
+            mounts.add_rule(
+                request.space, request.actor, data["pattern"], data["policy"], reviewers=data["reviewers"],
+                **conditions(request, form),
+            )  # fmt: skip
+        except HubError as error:
+            form.refuse(error)
+    if form.errors:
+        return show(request, form, 422)
+    done(request, "The rule holds from now on.")
+    return redirect("policies.page", request.space.slug)
+
+
+@post_only("manage")
+def remove_rule(request: HttpRequest, pk: int) -> HttpResponse:
+    mounts.remove_rule(request.space, request.actor, pk)
+    done(request, "Taken away. The mount's own policy counts again.")
+    return redirect("policies.page", request.space.slug)

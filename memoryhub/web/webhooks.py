@@ -1,0 +1,67 @@
+"""Webhooks: who is told of proposals, and what became of each notice."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+
+from memoryhub.domain import webhooks
+from memoryhub.errors import HubError
+from memoryhub.forms import WebhookForm
+from memoryhub.web.doors import post_only, space_page
+from memoryhub.web.notices import done
+
+LOG = 20
+
+
+@space_page("manage", methods=("GET", "HEAD"))
+def page(request: HttpRequest) -> HttpResponse:
+    return show(request, WebhookForm())
+
+
+def show(request: HttpRequest, form: WebhookForm, status: int = 200, secret: str = "") -> HttpResponse:
+    hooks = [(hook, webhooks.log_of(hook)[:LOG]) for hook in webhooks.of_space(request.space)]
+    return render(request, "webhooks/page.html", {"form": form, "hooks": hooks, "secret": secret}, status=status)
+
+
+@post_only("manage")
+def add(request: HttpRequest) -> HttpResponse:
+    """The secret is shown once, on the page that answers."""
+    form = WebhookForm(request.POST)
+    if form.is_valid():
+        try:
+            made = webhooks.add(request.space, request.actor, **form.cleaned_data)
+        except HubError as error:
+            form.refuse(error)
+        else:
+            return show(request, WebhookForm(), secret=made.secret)
+    return show(request, form, 422)
+
+
+@post_only("manage")
+def remove(request: HttpRequest, pk: int) -> HttpResponse:
+    webhooks.remove(request.space, request.actor, pk)
+    return back(request, "Taken away, with its log.")
+
+
+@post_only("manage")
+def switch(request: HttpRequest, pk: int) -> HttpResponse:
+    hook = webhooks.switch(request.space, request.actor, pk, request.POST.get("on") == "yes")
+    return back(request, "It goes on." if hook.is_on else "Paused: nothing is sent until you let it go on.")
+
+
+@post_only("manage")
+def ping(request: HttpRequest, pk: int) -> HttpResponse:
+    webhooks.ping(request.space, request.actor, pk)
+    return back(request, "A trial notice is on its way; the log shows what became of it.")
+
+
+@post_only("manage")
+def send_again(request: HttpRequest, pk: int) -> HttpResponse:
+    webhooks.send_again(request.space, request.actor, pk)
+    return back(request, "It is sent again.")
+
+
+def back(request: HttpRequest, says: str) -> HttpResponse:
+    done(request, says)
+    return redirect("webhooks.page", request.space.slug)

@@ -1,0 +1,255 @@
+"""The inbox and the review page: what they show, who may, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+from django.urls import reverse
+
+from memoryhub.domain import agents, files, mounts, proposals, sources, spaces
+from memoryhub.domain.access import HUB
+from memoryhub.models import Proposal
+
+PATH = "/memories/AGENTS.md"
+TEXT = """# Rules
+
+## Testing
+
+- Run the tests with `pytest -q`.
+
+## Deploying
+
+- Staging deploys from main.
+- Tag.
+
+## Webhooks
+
+- Verify it.
+"""
+
+
+@pytest.fixture
+def forge(house):
+    mounts.add(house.space, HUB, "/memories/", store="database", policy="review")
+    files.write(house.space, HUB, PATH, TEXT.encode())
+    sources.add(house.space, HUB, PATH)
+    return agents.create(house.space, HUB, "forge")
+
+
+def ask(house, forge, new=None, **more):
+    new = new or TEXT.replace("pytest -q", "make test-fast").replace("from main", "from a tag").replace(
+        "Verify it", "Verify it twice"
+    )
+    return proposals.propose(
+        house.space, forge, kind="write", path=PATH, content=new.encode(), reason="rk asked for it. Really", **more
+    )
+
+
+def at(house, name, *args):
+    return reverse(f"proposals.{name}", args=[house.space.slug, *args])
+
+
+def form_of(answer):
+    """The hidden fields of the decision box."""
+    import re
+
+    return dict(re.findall(r'<input type="hidden" name="(seen|base)" value="(\w+)">', answer.content.decode()))
+
+
+def test_the_inbox_shows_what_waits(house, forge, as_role):
+    ask(house, forge)
+    page = as_role("viewer").get(at(house, "page")).content.decode()
+    assert "rk asked for it" in page
+    assert PATH in page
+    assert "Pending 1" in page
+    assert 'name="n"' not in page  # a viewer selects nothing
+    assert 'name="n"' in as_role("reviewer").get(at(house, "page")).content.decode()
+
+
+def test_the_inbox_filters(house, forge, as_role):
+    ask(house, forge)
+    client = as_role("viewer")
+    assert "rk asked" in client.get(at(house, "page"), {"q": "agents.md rk"}).content.decode()
+    assert "Nothing fits" in client.get(at(house, "page"), {"q": "elsewhere"}).content.decode()
+    assert "rk asked" not in client.get(at(house, "page"), {"view": "decided"}).content.decode()
+    for strange in ({"page": "x"}, {"page": "999"}, {"view": "x", "order": "y", "agent": "z"}, {"q": "9" * 30}):
+        assert client.get(at(house, "page"), strange).status_code == 200
+
+
+def test_the_review_page_shows_text_prompt_and_what_it_means(house, forge, as_role):
+    ask(house, forge)
+    page = as_role("reviewer").get(at(house, "detail", 1)).content.decode()
+    assert "Change 1 of 3" in page and "Testing" in page
+    assert "<ins>make test-fast</ins>" in page
+    assert "Prompt cache breaks here" in page
+    assert "<b>forge</b>" in page
+    assert "next thread" in page
+    for view in ("split", "rendered"):
+        assert as_role("reviewer").get(at(house, "detail", 1), {"view": view}).status_code == 200
+
+
+def test_hidden_characters_and_findings_are_drawn_at_their_place(house, forge, as_role):
+    ask(house, forge, TEXT.replace("Verify it", "Ver\u200bify it"))
+    page = as_role("reviewer").get(at(house, "detail", 1)).content.decode()
+    assert "U+200B" in page
+    assert "finding-box high" in page
+    assert "I looked at" in page
+
+
+def test_approving_on_the_page(house, forge, as_role):
+    ask(house, forge)
+    client = as_role("reviewer")
+    form = form_of(client.get(at(house, "detail", 1)))
+    answer = client.post(at(house, "approve", 1), {**form, "do": "approve", "note": "fine"})
+    assert answer.status_code == 303
+    assert "make test-fast" in files.read(house.space, PATH).content.decode()
+    page = client.get(answer["Location"]).content.decode()
+    assert "Approved by" in page and at(house, "undo", 1) in page
+
+
+def test_only_the_ticked_changes(house, forge, as_role):
+    ask(house, forge)
+    client = as_role("reviewer")
+    form = form_of(client.get(at(house, "detail", 1)))
+    client.post(at(house, "approve", 1), {**form, "do": "some", "hunk": ["1", "3"]})
+    text = files.read(house.space, PATH).content.decode()
+    assert "make test-fast" in text and "from main" in text and "Verify it twice" in text
+
+
+def test_with_my_edits_keeps_the_line_ends_of_the_file(house, forge, as_role):
+    ask(house, forge)
+    client = as_role("reviewer")
+    page = client.get(at(house, "detail", 1), {"edit": "1"})
+    assert "<textarea" in page.content.decode()
+    client.post(at(house, "approve", 1), {**form_of(page), "do": "edited", "content": "# Mine\r\n\r\n- Yes.\r\n"})
+    assert files.read(house.space, PATH).content == b"# Mine\n\n- Yes.\n"
+
+
+def test_what_moved_on_is_shown_anew_and_not_applied(house, forge, as_role):
+    ask(house, forge)
+    client = as_role("reviewer")
+    form = form_of(client.get(at(house, "detail", 1)))
+    files.write(house.space, HUB, PATH, TEXT.replace("# Rules\n", "# Rules of the house\n").encode())
+    answer = client.post(at(house, "approve", 1), {**form, "do": "approve", "note": "my words"})
+    page = answer.content.decode()
+    assert answer.status_code == 409
+    assert "Nothing was applied" in page and "my words" in page and "Rebased" in page
+    assert form_of(answer) != form
+    assert client.post(at(house, "approve", 1), {**form_of(answer), "do": "approve"}).status_code == 303
+
+
+def test_a_conflict_shows_both_texts_and_is_resolved_by_hand(house, forge, as_role):
+    ask(house, forge)
+    files.write(house.space, HUB, PATH, TEXT.replace("pytest -q", "tox").encode())
+    client = as_role("reviewer")
+    page = client.get(at(house, "detail", 1))
+    assert "It no longer applies" in page.content.decode() and "Both texts" in page.content.decode()
+    page = client.get(at(house, "detail", 1), {"edit": "1"})
+    answer = client.post(at(house, "approve", 1), {**form_of(page), "do": "edited", "content": "- settled\n"})
+    assert answer.status_code == 303
+    assert files.read(house.space, PATH).content == b"- settled\n"
+
+
+def test_grave_findings_ask_for_a_tick(house, forge, as_role):
+    ask(house, forge, TEXT.replace("Verify it", "Ver\u200bify it"))
+    client = as_role("reviewer")
+    form = form_of(client.get(at(house, "detail", 1)))
+    assert client.post(at(house, "approve", 1), {**form, "do": "approve"}).status_code == 422
+    assert client.post(at(house, "approve", 1), {**form, "do": "approve", "looked": "yes"}).status_code == 303
+
+
+def test_rejecting_with_a_quick_reason(house, forge, as_role):
+    ask(house, forge)
+    client = as_role("reviewer")
+    assert client.post(at(house, "reject", 1), {"do": "reject"}).status_code == 422
+    assert (
+        client.post(
+            at(house, "reject", 1), {"do": "reject", "why": "too vague", "note": "name the command"}
+        ).status_code
+        == 303
+    )
+    assert Proposal.objects.get().note == "too vague: name the command"
+    client.post(at(house, "reopen", 1))
+    assert Proposal.objects.get().state == "pending"
+
+
+def test_undo_and_comment(house, forge, as_role):
+    asked = ask(house, forge)
+    client = as_role("reviewer")
+    proposals.approve(house.space, house.reviewer, 1, seen=proposals.result(asked).seen)
+    assert client.post(at(house, "undo", 1)).status_code == 303
+    assert files.read(house.space, PATH).content.decode() == TEXT
+    assert client.post(at(house, "comment", 1), {"text": "Leave <b> out"}).status_code == 303
+    assert "Leave &lt;b&gt; out" in client.get(at(house, "detail", 1)).content.decode()
+    assert client.post(at(house, "comment", 1), {"text": " "}).status_code == 422
+
+
+def test_many_at_once_after_a_summary(house, forge, as_role):
+    change = {"old_string": "pytest -q", "new_string": "make test-fast"}
+    proposals.propose(house.space, forge, kind="edit", path=PATH, change=change)
+    proposals.propose(
+        house.space, forge, kind="edit", path=PATH, change={"old_string": "make test-fast", "new_string": "make all"}
+    )
+    proposals.propose(
+        house.space, forge, kind="edit", path=PATH, change={"old_string": "from main", "new_string": "from a tag"}
+    )
+    client = as_role("reviewer")
+    page = client.get(at(house, "bulk"), {"n": ["1", "2", "3"], "do": "approve"}).content.decode()
+    import re
+
+    seen = dict(re.findall(r'name="(seen-\d+)" value="(\w+)"', page))
+    assert set(seen) == {"seen-1", "seen-2", "seen-3"}
+    assert client.post(at(house, "decide_many"), {**seen, "do": "approve"}).status_code == 303
+    text = files.read(house.space, PATH).content.decode()
+    assert "make all" in text and "from a tag" in text
+    assert set(Proposal.objects.values_list("state", flat=True)) == {"approved"}
+
+
+def test_many_rejected_need_a_reason(house, forge, as_role):
+    ask(house, forge)
+    client = as_role("reviewer")
+    assert client.post(at(house, "decide_many"), {"seen-1": "-", "do": "reject"}).status_code == 302
+    assert Proposal.objects.get().state == "pending"
+    client.post(at(house, "decide_many"), {"seen-1": "-", "do": "reject", "why": "wrong"})
+    assert Proposal.objects.get().state == "rejected"
+
+
+def test_grave_findings_are_left_out_of_many(house, forge, as_role):
+    asked = ask(house, forge, TEXT.replace("Verify it", "Ver\u200bify it"))
+    client = as_role("reviewer")
+    page = client.get(at(house, "bulk"), {"n": "1"}).content.decode()
+    assert "decide on it by itself" in page and "seen-1" not in page
+    client.post(at(house, "decide_many"), {"seen-1": proposals.result(asked).seen, "do": "approve"})
+    assert Proposal.objects.get().state == "pending"
+
+
+@pytest.mark.parametrize("role", ["viewer", "editor"])
+def test_who_may_not_decide_is_refused_and_sees_no_buttons(house, forge, as_role, role):
+    ask(house, forge)
+    client = as_role(role)
+    assert 'value="approve"' not in client.get(at(house, "detail", 1)).content.decode()
+    for name in ("approve", "reject", "undo", "reopen"):
+        assert client.post(at(house, name, 1), {"note": "x"}).status_code == 403
+    assert client.get(at(house, "bulk"), {"n": "1"}).status_code == 403
+
+
+def test_a_stranger_and_a_missing_number(house, forge, client, as_role):
+    assert client.get(at(house, "page")).status_code == 302
+    assert as_role("owner").get(at(house, "detail", 99)).status_code == 404
+    other = spaces.create(HUB, "other")
+    assert as_role("owner").get(reverse("proposals.page", args=[other.slug])).status_code == 404
+
+
+def test_every_kind_has_a_page(house, forge, as_role):
+    space = house.space
+    proposals.propose(space, forge, kind="delete", path=PATH)
+    proposals.propose(space, forge, kind="move", path=PATH, change={"to": "/memories/B.md"})
+    proposals.propose(space, forge, kind="insert", path=PATH, change={"line": 1, "text": "- first\n"})
+    proposals.propose(space, forge, kind="write", path="/memories/new.md", content=b"- <script>alert(1)</script>\n")
+    proposals.propose_promotion(space, forge, content="Refunds take 5 to 10 days.")
+    client = as_role("reviewer")
+    for number in range(1, 6):
+        for query in ({}, {"edit": "1"}, {"view": "split"}, {"view": "rendered"}, {"all": "1"}):
+            answer = client.get(at(house, "detail", number), query)
+            assert answer.status_code == 200
+            assert "<script>alert" not in answer.content.decode()
+    assert client.get(at(house, "page")).status_code == 200
