@@ -1,7 +1,19 @@
+from typing import Any
+
 from django.apps import AppConfig
+from django.db.backends.signals import connection_created
 
 
 class MemoryhubConfig(AppConfig):
     name = "memoryhub"
     default_auto_field = "django.db.models.BigAutoField"
     verbose_name = "memoryhub"
+
+    def ready(self) -> None:
+        connection_created.connect(search_on, dispatch_uid="memoryhub.search_on")
+
+
+def search_on(connection: Any, **kwargs: Any) -> None:
+    """Vector indexes look on until enough rows of the space are found: by default pgvector gives too few, or none."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET hnsw.iterative_scan = 'relaxed_order'")

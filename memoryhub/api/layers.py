@@ -7,7 +7,8 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Router, Schema
 
 from memoryhub.api.ground import ERRORS, needs, page_limit
-from memoryhub.domain import contents, longterm, quarantine, retrieval, search, working
+from memoryhub.api.proposals import as_json
+from memoryhub.domain import contents, longterm, proposals, quarantine, retrieval, search, working
 from memoryhub.domain.tokens import Caller
 from memoryhub.errors import Invalid, NotFound
 from memoryhub.models import Record
@@ -170,9 +171,6 @@ def promote(request: HttpRequest, body: PromotionIn) -> Any:
     record = record_of(caller, body)
     if caller.agent is None:
         return 200, {"status": "applied", "entry": promote_at_once(caller, body, record)}
-    from memoryhub.api.proposals import as_json
-    from memoryhub.domain import proposals
-
     content = record.content if record and body.content is None else contents.checked(body.content)
     proposal = proposals.propose_promotion(
         caller.space, caller.agent, content=content, scope=body.scope, record=record,

@@ -67,11 +67,11 @@ near AS MATERIALIZED (
     SELECT chunk_id FROM memoryhub_embedding WHERE space_id = %s AND embedded_by = '{embedded_by}' AND {mine}
     ORDER BY vector::halfvec({dimensions}) <=> %s::halfvec({dimensions}) LIMIT {candidates}
 )
-SELECT chunk_id, 1 - (e.vector::halfvec({dimensions}) <=> %s::halfvec({dimensions})), coalesce(w.words, 0),
+SELECT c.chunk_id, 1 - (e.vector::halfvec({dimensions}) <=> %s::halfvec({dimensions})), coalesce(w.words, 0),
     coalesce(w.weight / nullif((SELECT weight FROM whole), 0), 0)
 FROM (SELECT chunk_id FROM near UNION SELECT chunk_id FROM worded) c
 LEFT JOIN memoryhub_embedding e ON e.space_id = %s AND e.embedded_by = '{embedded_by}' AND e.chunk_id = c.chunk_id
-LEFT JOIN worded w USING (chunk_id)
+LEFT JOIN worded w ON w.chunk_id = c.chunk_id
 """
 WORDS_ALONE = """
 nothing AS (SELECT 1)

@@ -51,6 +51,7 @@ def standing(space: Space, entries: list[WorkingEntry]) -> dict[str, Any]:
         for at, n in enumerate(counts)
     ]
     return {
+        "all": len(entries),
         "taken": sum(1 for one in entries if one.agent_key == 0 and not one.is_pinned),
         "limit": spaces.get_setting(space, "working_limit"),
         "span": span,

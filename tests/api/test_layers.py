@@ -1,6 +1,7 @@
 """The layers over REST: the shapes of the contract, who may, and what is refused."""
 
 import json
+from hashlib import sha256
 
 import pytest
 
@@ -145,6 +146,40 @@ def test_a_persons_token_promotes_at_once(call, space, forge):
     assert longterm.get(space, answer.json()["entry"]["number"]).record_id == logged["id"]
     again = call("post", "promotions", {"quarantine_id": logged["id"]}, secret=reviewer)
     assert (again.status_code, again.json()["error"]["code"]) == (409, "already_decided")
+
+
+def test_an_agents_promotion_waits_for_a_person(call, space, forge):
+    logged = call("post", "quarantine", BODY).json()
+    asked = {"quarantine_id": logged["id"], "reason": "asked 14 times"}
+    answer = call("post", "promotions", asked)
+    assert (answer.status_code, answer.json()["status"]) == (202, "pending")
+    proposal = answer.json()["proposal"]
+    assert (proposal["kind"], proposal["state"]) == ("promotion", "pending")
+    assert proposal["result_sha256"] == sha256(FACT.encode()).hexdigest()
+    assert call("post", "promotions", asked).json()["proposal"]["number"] == proposal["number"]
+    assert not longterm.of(space).exists()
+    own = call("post", f"proposals/{proposal['number']}/approve", {"seen": proposal["result_sha256"]})
+    assert (own.status_code, own.json()["error"]["code"]) == (403, "people_only")
+    reviewer = token(space, role="reviewer")
+    done = call("post", f"proposals/{proposal['number']}/approve", {"seen": proposal["result_sha256"]}, secret=reviewer)
+    assert done.status_code == 200, done.json()
+    entry = longterm.get(space, 1)
+    assert (entry.content, entry.record_id, entry.proposal, entry.actor_name) == (
+        FACT,
+        logged["id"],
+        proposal["number"],
+        "rk",
+    )
+    assert [one.state for one in quarantine.history(quarantine.get(space, logged["id"]))] == ["admitted", "promoted"]
+    assert call("get", "retrieve", {"query": "refund of invoice 20931", "hot": 0}).json()["items"][0]["number"] == 1
+
+
+def test_a_promotion_may_carry_its_own_text(call, space):
+    answer = call("post", "promotions", {"content": "Refunds by card take ten days.", "reason": ""})
+    assert answer.status_code == 202
+    secret = "The token is ghp_" + "aZ3kQ9xW7vB2nM5tR8yL1pC4sD6fG0hJ3kL9"
+    refused = call("post", "promotions", {"content": secret, "reason": ""})
+    assert (refused.status_code, refused.json()["error"]["code"]) == (422, "secret_found")
 
 
 def test_an_agent_cannot_name_what_it_may_not_read(call, space, forge):

@@ -1,0 +1,159 @@
+"""A change of embedder: beside, then at once, and back; also large spaces, where an index takes over."""
+
+import json
+
+import numpy as np
+import pytest
+from django.core.management import call_command
+from django.db import connection
+
+from memoryhub.domain import jobs, longterm, meaning, reembedding, retrieval, retrieval_checks, spaces
+from memoryhub.domain.access import HUB
+from memoryhub.errors import Conflict, Forbidden, Invalid
+from memoryhub.models import Chunk, ChunkCount, Embedding
+
+from .layers import counter, forge, rk, space, viewer  # noqa: F401
+
+FACTS = ["Card refunds take ten days.", "Anna loves teal.", "Migrations are announced in #ship."]
+
+
+@pytest.fixture
+def facts(space):
+    made = [longterm.store(space, HUB, text) for text in FACTS]
+    space.refresh_from_db()
+    return made
+
+
+def numbers(space, query):
+    return [item.number for item in retrieval.retrieve(space, query, hot=0)]
+
+
+def by(space):
+    return dict(Embedding.objects.within(space).values_list("embedded_by").annotate(n=connection_count()))
+
+
+def connection_count():
+    from django.db.models import Count
+
+    return Count("id")
+
+
+def test_the_old_vectors_serve_until_the_switch_and_stay_for_the_way_back(space, facts):
+    retrieval_checks.save(space, HUB, "card refunds", [1])
+    reembedding.fill(space, meaning.load("hashing"), lambda done, total: None)
+    space.refresh_from_db()
+    assert meaning.choice(space) == "wordllama"
+    result = reembedding.run(space, "hashing")
+    space.refresh_from_db()
+    assert (meaning.choice(space), space.settings["embedder_before"]) == ("hashing", "wordllama")
+    assert result["checks"] == 1 and result["failed"] == 0
+    assert by(space) == {"wordllama/l2_supercat_256": 3, "hashing/256": 3}
+    assert numbers(space, "card refunds")[0] == 1
+    reembedding.switch_back(space, HUB)
+    space.refresh_from_db()
+    assert meaning.choice(space) == "wordllama"
+
+
+def test_begun_again_it_goes_on_where_it_stopped(space, facts, monkeypatch):
+    embedder = meaning.load("hashing")
+    asked = []
+    whole = type(embedder).embed
+
+    def dies_after_two(self, texts, **more):
+        asked.extend(texts)
+        if len(asked) > 2:
+            raise meaning.EmbedderUnavailable("The embedder is away.")
+        return whole(self, texts, **more)
+
+    monkeypatch.setattr(reembedding, "BATCH", 1)
+    monkeypatch.setattr(type(embedder), "embed", dies_after_two)
+    with pytest.raises(meaning.EmbedderUnavailable):
+        reembedding.run(space, "hashing")
+    space.refresh_from_db()
+    assert meaning.choice(space) == "wordllama" and numbers(space, "teal") == [2]
+    monkeypatch.setattr(type(embedder), "embed", whole)
+    assert reembedding.run(space, "hashing")["made"] == 1
+
+
+def test_what_is_stored_after_the_switch_has_the_new_vectors_and_the_way_back_fills_the_gap(space, facts):
+    reembedding.run(space, "hashing")
+    longterm.store(space, HUB, "The desk closes at five.")
+    assert by(space)["hashing/256"] == 4 and by(space)["wordllama/l2_supercat_256"] == 3
+    space.refresh_from_db()
+    reembedding.switch_back(space, HUB)
+    assert by(space)["wordllama/l2_supercat_256"] == 4
+
+
+def test_a_new_setting_alone_switches_nothing(space, facts, settings):
+    settings.EMBEDDER = "hashing"
+    assert meaning.choice(space) == "wordllama"
+    assert numbers(space, "teal") == [2]
+
+
+def test_only_owners_and_only_embedders(space, facts, rk):
+    for act in (lambda: reembedding.start(space, rk, "hashing"), lambda: reembedding.switch_back(space, rk)):
+        with pytest.raises(Forbidden):
+            act()
+    with pytest.raises(Invalid):
+        reembedding.start(space, HUB, "nosuch")
+    with pytest.raises(Conflict):
+        reembedding.switch_back(space, HUB)
+
+
+def test_the_job_and_the_command(space, facts, capsys):
+    reembedding.start(space, HUB, "hashing")
+    jobs.run_waiting()
+    job = jobs.latest(space, reembedding.JOB)
+    assert (job.state, job.result["made"], job.done, job.total) == ("done", 3, 3, 3)
+    call_command("reembed", "--space", space.slug, "--to", "wordllama", "--json")
+    assert json.loads(capsys.readouterr().out)["spaces"][0]["embedder"] == "wordllama"
+    call_command("reembed", "--space", space.slug, "--back")
+    assert "hashing serves" in capsys.readouterr().out
+
+
+def fill_with_noise(space, count, seed=1):
+    """Chunks with random vectors, as an entry of that size would have them."""
+    rng = np.random.default_rng(seed)
+    entry = longterm.store(space, HUB, "A base entry.")
+    chunks = Chunk.objects.bulk_create(
+        [
+            Chunk(space_id=space.pk, entry_id=entry.pk, position=n + 1, start=0, end=1, text=f"n{n}", length=1)
+            for n in range(count)
+        ]
+    )
+    vectors = rng.normal(size=(count, 256)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    embedded_by = meaning.serving(space).embedded_by
+    Embedding.objects.bulk_create(
+        [
+            Embedding(space_id=space.pk, chunk_id=c.pk, embedded_by=embedded_by, vector=v.tolist())
+            for c, v in zip(chunks, vectors, strict=True)
+        ]
+    )
+    ChunkCount.objects.filter(space_id=space.pk).update(chunks=count + 1)
+    return chunks, vectors
+
+
+def test_a_large_space_is_searched_by_the_index_and_loses_next_to_nothing(space, monkeypatch):
+    monkeypatch.setattr(retrieval, "EXACT_UP_TO", 500)
+    monkeypatch.setattr(reembedding, "INDEX_FROM", 500)
+    small = spaces.create(HUB, "small")
+    fill_with_noise(small, 30, seed=2)
+    chunks, vectors = fill_with_noise(space, 1500)
+    reembedding.run(space, "wordllama")
+    embedder = meaning.serving(space)
+    assert retrieval.has_index(embedder)
+    rng = np.random.default_rng(3)
+    hits = 0
+    for at in rng.integers(0, 1500, 20):
+        query = vectors[at] + rng.normal(scale=0.05, size=256)
+        monkeypatch.setattr(meaning, "query_vector", lambda e, t, q=query: meaning.as_sql(q))
+        found = retrieval.explore(space, "zzz", hot=0, cold=5, threshold=-1).cold
+        truth = {chunks[n].pk for n in np.argsort(-(vectors @ query))[:5]}
+        assert len(found) == 5
+        hits += len(truth & {item.id for item in found})
+        assert len(retrieval.explore(small, "zzz", hot=0, cold=5, threshold=-1).cold) == 5
+    assert hits >= 97
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW hnsw.iterative_scan")
+        assert cursor.fetchone()[0] == "relaxed_order"
