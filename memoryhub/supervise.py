@@ -9,10 +9,10 @@ import signal
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from multiprocessing.connection import wait
+from multiprocessing.connection import Connection, wait
 
 from memoryhub import processes
-from memoryhub.errors import Unavailable
+from memoryhub.errors import HubError, Unavailable
 
 # Copies of this process, which has loaded everything: they start in milliseconds and share its memory.
 fork = multiprocessing.get_context("fork")
@@ -122,6 +122,36 @@ class Supervisor:
             if child.process.is_alive():
                 child.process.kill()
                 child.process.join()
+
+
+def apart(act: Callable[[], None]) -> None:
+    """Do something in a copy of this process: the memory and the threads that it takes end with it."""
+    receive, send = fork.Pipe(duplex=False)
+    process = fork.Process(target=_apart, args=(act, send, os.getpid()))
+    process.start()
+    send.close()
+    try:
+        error = receive.recv()
+    except EOFError:
+        process.join()
+        error = f"A process that was needed to start ended {_how(process.exitcode)}; the lines above say why."
+    finally:
+        process.kill()  # it is done, or we were told to stop
+        process.join()
+    if error:
+        raise Unavailable(error)
+
+
+def _apart(act: Callable[[], None], send: Connection, parent: int) -> None:
+    processes.die_with_parent(parent)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # the hub hears them too, and ends this process
+    try:
+        act()
+    except HubError as error:
+        send.send(error.message)
+    else:
+        send.send("")
 
 
 def raise_stop(*_: object) -> None:

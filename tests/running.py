@@ -22,15 +22,26 @@ TREE = Path(__file__).parents[1]
 READY = re.compile(r"memoryhub ready: (http://[^/]+)(/login/once/[\w-]+/)\n")
 
 
+COMMAND = [sys.executable, "-m", "memoryhub"]
+
+
 class Hub:
     """A running hub and what it said."""
 
-    def __init__(self, data_dir: Path, *arguments: str, start_new_session: bool = False, **environment: str) -> None:
+    def __init__(
+        self,
+        data_dir: Path,
+        *arguments: str,
+        command: list[str] | None = None,
+        cwd: Path = TREE,
+        start_new_session: bool = False,
+        **environment: str,
+    ) -> None:
         self.data_dir = data_dir
         self.errors = tempfile.TemporaryFile("w+")  # noqa: SIM115
-        command = [sys.executable, "-m", "memoryhub", "up", "--port", "0", "--data-dir", str(data_dir), *arguments]
         self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=self.errors, text=True, cwd=TREE, env=clean(**environment),
+            [*(command or COMMAND), "up", "--port", "0", "--data-dir", str(data_dir), *arguments],
+            stdout=subprocess.PIPE, stderr=self.errors, text=True, cwd=cwd, env=clean(**environment),
             start_new_session=start_new_session,
         )  # fmt: skip
         self.said: list[str] = []

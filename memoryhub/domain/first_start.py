@@ -6,14 +6,9 @@ from pathlib import Path
 
 from django.db import transaction
 
-from memoryhub.domain import mounts, people, spaces
+from memoryhub.domain import mounts, people, sources, spaces
 from memoryhub.domain.access import HUB
-from memoryhub.models import Membership, Mount, Person, Role, Source, Space
-
-try:
-    from memoryhub.domain import sources
-except ImportError:
-    sources = None  # type: ignore[assignment]
+from memoryhub.models import Membership, Mount, Person, Role, Space
 
 SLUG, PREFIX, SOURCE = "main", "/memories/", "/memories/AGENTS.md"
 
@@ -25,7 +20,8 @@ def prepare(directory: Path | None) -> str:
     space = Space.objects.filter(slug=SLUG).first()
     if space is None:
         space = spaces.create(HUB, SLUG, "Main")
-        _add(space, directory)
+        mounts.add(space, HUB, PREFIX, **_place(directory))
+        sources.add(space, HUB, SOURCE)
         moved = ""
     else:
         moved = _move(space, directory) if directory else ""
@@ -48,18 +44,10 @@ def _place(directory: Path | None) -> dict[str, str]:
 def _move(space: Space, directory: Path) -> str:
     mount = Mount.objects.within(space).filter(prefix=PREFIX).first()
     if mount is None:
-        _add(space, directory)
+        mounts.add(space, HUB, PREFIX, **_place(directory))
         return f"{PREFIX} is now at {directory}."
     was = mount.directory if mount.store == Mount.Store.FILESYSTEM else "the database"
     if was == str(directory):
         return ""
     mounts.change(space, HUB, mount, **_place(directory))
     return f"{PREFIX} moved from {was} to {directory}."
-
-
-def _add(space: Space, directory: Path | None) -> None:
-    mounts.add(space, HUB, PREFIX, **_place(directory))
-    if sources:
-        sources.add(space, HUB, SOURCE)
-    else:
-        Source.objects.create(space=space, path=SOURCE)

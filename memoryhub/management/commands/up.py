@@ -71,9 +71,7 @@ class Command(HubCommand):
             self.stdout.write(moved)
         slug = first_start.SLUG
         if demo:
-            from memoryhub.domain.demo import make
-
-            slug = make(people.hub_owner()).slug
+            slug = make_demo()
         slug = spaces.by_slug(opened).slug if opened else slug
         settings.FRONT_SPACE = os.environ["MEMORYHUB_FRONT_SPACE"] = slug
         return f"/login/once/{people.make_link(HUB, people.hub_owner(), leads_to=f'/s/{slug}/')}/"
@@ -110,6 +108,15 @@ class Command(HubCommand):
         with contextlib.suppress(BrokenPipeError):
             self.stdout.write(f"memoryhub ready: {url}")
             self.stdout.flush()
+
+
+def make_demo() -> str:
+    from memoryhub.domain import demo, people
+
+    if not demo.exists():
+        connections.close_all()  # what a copy of this process must not share
+        supervise.apart(lambda: demo.make(people.hub_owner()))
+    return demo.make(people.hub_owner()).slug  # it stands: this lets the owner in
 
 
 class Ready:
