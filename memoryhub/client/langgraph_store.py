@@ -113,7 +113,7 @@ class MemoryHubStore(BaseStore):
         scores: dict[str, float] = {}
         if op.query:
             found = self.hub.search(op.query, layers="files", limit=200)
-            scores = {hit["path"]: float(hit.get("score") or 0) for hit in found if hit.get("path")}
+            scores = {str(hit["id"]): float(hit.get("score") or 0) for hit in found}  # the id of a file is its path
         ranked = sorted(
             items, key=lambda item: (-scores.get(self._path(item.namespace, item.key), -1.0), item.created_at, item.key)
         )
@@ -160,7 +160,7 @@ class MemoryHubStore(BaseStore):
         kept = {"value": op.value, "created_at": created, "updated_at": now}
         if before is not None and before.value == op.value:
             return  # the same again would only be a proposal about a date
-        text = json.dumps(kept, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+        text = json.dumps(kept, ensure_ascii=False, indent=1) + "\n"
         self._note(self.hub.write(path, text.encode("utf-8", "surrogatepass"), reason=f"store: put {op.key}"))
 
     def _delete(self, path: str) -> None:

@@ -166,7 +166,7 @@ def store_item(row: dict[str, Any]) -> Item | None:
         return Item("file", key.lstrip("/"), data, {"namespace": namespace, **dates})
     place = "/".join(["store", *(escaped(str(part)) for part in namespace), f"{escaped(key)}.json"])
     kept = {"value": value, "created_at": row.get("created_at"), "updated_at": row.get("updated_at")}
-    return Item("file", place, (json.dumps(kept, ensure_ascii=False, indent=1, sort_keys=True) + "\n").encode())
+    return Item("file", place, (json.dumps(kept, ensure_ascii=False, indent=1) + "\n").encode())
 
 
 def file_data(value: dict[str, Any]) -> bytes | None:

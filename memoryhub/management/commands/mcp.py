@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import socket
 import sys
 
 
@@ -21,6 +22,9 @@ def main(arguments: list[str]) -> int:
     except ValueError as problem:
         return failed(str(problem))
     try:
+        if options.http:
+            check_port(options.host, options.http)
+            print(f"memoryhub mcp: http://{options.host}:{options.http}/mcp", file=sys.stderr)
         serve(hub, http_port=options.http, host=options.host)
     except KeyboardInterrupt:
         return 0
@@ -42,6 +46,13 @@ def port(text: str) -> int:
     if not text.isdigit() or not 0 < int(text) < 65536:
         raise argparse.ArgumentTypeError(f"{text!r} is no port; take a number from 1 to 65535")
     return int(text)
+
+
+def check_port(host: str, number: int) -> None:
+    """Tries it first: the server itself would end the process in its own words."""
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as tried:
+        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        tried.bind((host, number))
 
 
 def failed(sentence: str) -> int:

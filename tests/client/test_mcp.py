@@ -1,0 +1,188 @@
+"""MCP with the official client: over stdio as a process of its own, and over streamable HTTP."""
+
+import asyncio
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+from mcp import Client, MCPError, StdioServerParameters
+
+AGENTS = "/memories/AGENTS.md"
+PROGRAM = [sys.executable, "-m", "memoryhub", "mcp"]
+
+
+def settings(real):
+    """No database, no data directory, no HOME."""
+    return {"MEMORYHUB_URL": real.url, "MEMORYHUB_TOKEN": real.token, "PATH": os.environ["PATH"]}
+
+
+def over_stdio(real):
+    return Client(StdioServerParameters(command=PROGRAM[0], args=PROGRAM[1:], env=settings(real)))
+
+
+def run(story):
+    return asyncio.run(asyncio.wait_for(story, 60))
+
+
+def text(result):
+    return result.content[0].text
+
+
+@contextlib.contextmanager
+def over_http(real):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = subprocess.Popen([*PROGRAM, "--http", str(port)], env=settings(real), stderr=subprocess.PIPE)
+    try:
+        wait_for(port, process)
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        process.terminate()
+        process.communicate(timeout=10)
+
+
+def wait_for(port, process):
+    for _ in range(200):
+        assert process.poll() is None, process.stderr.read().decode()
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 0.2):
+            return
+        time.sleep(0.05)
+    raise AssertionError("no answer")
+
+
+async def whole_story(client, real):
+    seen = {}
+    seen["tools"] = {tool.name: tool for tool in (await client.list_tools()).tools}
+    seen["list"] = (await client.call_tool("memory_list", {"prefix": "/memories/"})).structured_content
+    seen["read"] = text(await client.call_tool("memory_read", {"path": AGENTS}))
+    edit = {"path": AGENTS, "old_string": "brief", "new_string": "kind", "reason": "asked"}
+    seen["edit"] = await client.call_tool("memory_edit", edit)
+    seen["same"] = text(await client.call_tool("memory_edit", edit))
+    seen["write"] = text(await client.call_tool("memory_write", {"path": "/memories/new.md", "content": "x"}))
+    seen["proposal"] = (await client.call_tool("memory_proposal", {"number": 1})).structured_content
+    seen["log"] = text(await client.call_tool("memory_log", {"content": "Refunds need a second person."}))
+    seen["search"] = (await client.call_tool("memory_search", {"q": "brief"})).structured_content
+    seen["retrieve"] = text(await client.call_tool("memory_retrieve", {"query": "refunds"}))
+    seen["missing"] = await client.call_tool("memory_read", {"path": "/memories/none.md"})
+    seen["resources"] = [str(one.uri) for one in (await client.list_resources()).resources]
+    seen["resource"] = (await client.read_resource(f"memory://files{AGENTS}")).contents[0].text
+    seen["prompt"] = (await client.get_prompt("memory")).messages[0].content.text
+    with contextlib.suppress(MCPError):
+        await client.read_resource("memory://files/memories/none.md")
+        seen["no resource"] = "was found"
+    return seen
+
+
+def check(seen, real):
+    tools = seen["tools"]
+    assert set(tools) == {
+        "memory_list", "memory_read", "memory_search", "memory_retrieve", "memory_edit", "memory_write", "memory_log",
+        "memory_proposal",
+    }  # fmt: skip
+    hints = {name: tool.annotations for name, tool in tools.items()}
+    reading = {"memory_list", "memory_read", "memory_search", "memory_retrieve", "memory_proposal"}
+    assert {name for name, hint in hints.items() if hint.read_only_hint} == reading
+    assert hints["memory_edit"].destructive_hint
+    assert not hints["memory_log"].destructive_hint
+    assert hints["memory_write"].idempotent_hint
+    assert not hints["memory_edit"].idempotent_hint
+    assert [entry["path"] for entry in seen["list"]["entries"]] == [AGENTS]
+    assert seen["read"] == "Be brief.\n"
+    assert not seen["edit"].is_error
+    assert "proposal 1" in text(seen["edit"])
+    assert "do not retry" in text(seen["edit"])
+    assert seen["same"] == text(seen["edit"])
+    assert "proposal 2" in seen["write"]
+    assert (seen["proposal"]["state"], seen["proposal"]["reason"]) == ("pending", "asked")
+    assert "admitted" in seen["log"]
+    assert AGENTS in str(seen["search"])
+    assert "Refunds need a second person." in seen["retrieve"]
+    assert seen["missing"].is_error
+    assert "not found" in text(seen["missing"])
+    assert seen["resources"] == [f"memory://files{AGENTS}"]
+    assert seen["resource"] == "Be brief.\n"
+    assert seen["prompt"] == str(real.hub.prompt())
+    assert "no resource" not in seen
+    assert real.text() == "Be brief.\n"
+
+
+def test_over_stdio(review):
+    review.put(AGENTS, "Be brief.\n")
+
+    async def story():
+        async with over_stdio(review) as client:
+            return await whole_story(client, review)
+
+    check(run(story()), review)
+
+
+def test_over_streamable_http(review):
+    review.put(AGENTS, "Be brief.\n")
+
+    async def story(url):
+        async with Client(url) as client:
+            return await whole_story(client, review)
+
+    with over_http(review) as url:
+        check(run(story(url)), review)
+
+
+def test_two_clients_at_once(review):
+    review.put(AGENTS, "Be brief.\n")
+
+    async def one(url):
+        async with Client(url) as client:
+            return text(await client.call_tool("memory_read", {"path": AGENTS}))
+
+    async def both(url):
+        return await asyncio.gather(one(url), one(url))
+
+    with over_http(review) as url:
+        assert run(both(url)) == ["Be brief.\n"] * 2
+
+
+def test_a_hub_that_is_away_is_said_to_the_model(review):
+    async def story():
+        environment = {**settings(review), "MEMORYHUB_URL": "http://127.0.0.1:9"}
+        server = StdioServerParameters(command=PROGRAM[0], args=PROGRAM[1:], env=environment)
+        async with Client(server) as client:
+            return await client.call_tool("memory_list", {})
+
+    result = run(story())
+    assert result.is_error
+    assert "cannot be reached" in text(result)
+
+
+@pytest.mark.parametrize(
+    ("words", "environment", "status", "sentence"),
+    [
+        ([], {}, 1, "Set MEMORYHUB_URL and MEMORYHUB_TOKEN"),
+        ([], {"MEMORYHUB_URL": "nonsense", "MEMORYHUB_TOKEN": "mh_x"}, 1, "must look like"),
+        (["--http", "0"], {}, 2, "no port"),
+        (["--frobnicate"], {}, 2, "unrecognized"),
+    ],
+)
+def test_what_is_missing_is_said_in_one_sentence(words, environment, status, sentence):
+    environment = {"PATH": os.environ["PATH"], **environment}
+    done = subprocess.run([*PROGRAM, *words], env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == status
+    assert sentence in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_port_that_is_taken(review):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        done = subprocess.run(
+            [*PROGRAM, "--http", str(port)], env=settings(review), capture_output=True, text=True, timeout=60
+        )
+    assert done.returncode == 1
+    assert str(port) in done.stderr
+    assert "Traceback" not in done.stderr
