@@ -64,7 +64,7 @@ def find(text: str, lines: Lines, known: Sequence[Known] = ()) -> list[Finding]:
 
 
 def _one_a_line(found: list[Finding]) -> list[Finding]:
-    return list({one.line: one for one in found}.values())
+    return list({one.line: one for one in reversed(found)}.values())
 
 
 def _finding(lines: Lines, start: int, end: int, said: str) -> Finding:

@@ -12,6 +12,7 @@ from .inbox import Inbox, filtered, inbox, title_of
 from .looking import check_change, check_text, shrinks
 from .results import Result, applied_diff, result, texts_around
 from .reviewing import Review, neighbours, review
+from .telling import as_json
 
 __all__ = [
     "QUICK_REASONS",
@@ -21,6 +22,7 @@ __all__ = [
     "Review",
     "applied_diff",
     "approve",
+    "as_json",
     "check_change",
     "check_text",
     "comment",

@@ -162,7 +162,7 @@ def review(proposal: Proposal, *, context: int | None = 3, with_prompts: bool = 
         )
         made.findings = looking.findings_in(found.before_text, found.after_text, known)
     if with_prompts and found.applies and made.is_open and proposal.path:
-        made.changes, made.more_readers = prompt_changes(proposal.space, changes_of(found))
+        made.changes, made.more_readers = prompt_changes(proposal.space, changes_of(found), first=proposal.agent_id)
         made.threads_behind = sum(
             len(deliveries.threads_of(proposal.space, one.agent, limit=20)) for one in made.changes
         )
@@ -190,10 +190,12 @@ def changes_of(found: Result) -> dict[str, bytes | None]:
     return {proposal.path: found.after}
 
 
-def prompt_changes(space: Space, changes: Mapping[str, bytes | None]) -> tuple[list[PromptChange], int]:
-    """Before and after for each agent that reads one of the paths; how many more there are beyond the first few."""
+def prompt_changes(
+    space: Space, changes: Mapping[str, bytes | None], *, first: int | None = None
+) -> tuple[list[PromptChange], int]:
+    """Before and after for each agent that reads one of the paths, who asked first; and how many more there are."""
     readers = {agent.pk: agent for path in changes for agent in prompts.readers_of(space, path)}
-    chosen = list(readers.values())[:MOST_AGENTS]
+    chosen = sorted(readers.values(), key=lambda agent: agent.pk != first)[:MOST_AGENTS]
     told = [
         PromptChange(agent, prompts.assemble(space, agent), prompts.assemble(space, agent, changes=changes))
         for agent in chosen

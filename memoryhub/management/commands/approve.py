@@ -1,0 +1,37 @@
+"""Approve a proposal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from memoryhub.domain import proposals
+from memoryhub.management import deciding
+from memoryhub.management.base import HubCommand
+
+
+class Command(HubCommand):
+    help = "Approve a proposal: its diff is printed with the answer."
+    offers_json = True
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("number", type=int, metavar="N")
+        parser.add_argument("--note", default="", metavar="TEXT", help="a word for the agent")
+        parser.add_argument("--seen", default="", metavar="SHA256", help="only if the result is still this one")
+        deciding.add_arguments(parser)
+
+    def run(self, **options: Any) -> dict[str, Any]:
+        space, actor = deciding.space_and_actor(options)
+        proposal = proposals.get(space, options["number"])
+        seen = options["seen"] or proposals.result(proposal).seen
+        done = proposals.approve(space, actor, proposal.number, seen=seen, note=options["note"])
+        return {"proposal": proposals.as_json(done), "revision": done.applied_revision}
+
+    def say(self, answer: dict[str, Any]) -> str:
+        one = answer["proposal"]
+        if one["state"] == "pending":
+            return f"Your yes is kept. Proposal {one['number']} waits for a second person."
+        where = f", revision {answer['revision']}" if answer["revision"] else ""
+        return f"{one['diff']}Approved proposal {one['number']}{where}."

@@ -1,0 +1,30 @@
+"""What the commands about proposals share: which space, in whose name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from memoryhub.domain import people, spaces
+from memoryhub.domain.access import Actor
+from memoryhub.errors import NotFound
+from memoryhub.models import Role, Space
+
+
+def add_arguments(parser: CommandParser) -> None:
+    parser.add_argument("--space", default="main", metavar="SLUG", help="default: main")
+    parser.add_argument("--as", dest="as_user", default="", metavar="USER", help="default: the owner of the hub")
+
+
+def space_and_actor(options: dict[str, Any]) -> tuple[Space, Actor]:
+    """The space, and the person in whose name it is done, with their role there."""
+    space = spaces.by_slug(options["space"])
+    person = people.by_name(options["as_user"]) if options["as_user"] else people.hub_owner()
+    try:
+        _, role = spaces.enter(person, space.slug)
+    except NotFound:
+        if options["as_user"]:
+            raise NotFound(f"{person.username} is not in the space {space.slug!r}.") from None
+        role = Role.OWNER
+    return space, Actor.of_person(person, role)

@@ -1,0 +1,196 @@
+"""Around proposals: webhooks, digest, rules on the past, commands."""
+
+from __future__ import annotations
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from io import StringIO
+
+import pytest
+from django.core import mail
+from django.core.management import call_command
+
+from memoryhub.domain import agents, digests, files, jobs, mounts, people, policies, proposals, spaces, webhooks
+from memoryhub.domain.access import HUB, Actor
+from memoryhub.errors import Forbidden, HubError, Invalid
+from memoryhub.models import Job, Proposal, WebhookNotice
+
+pytestmark = pytest.mark.django_db
+PATH = "/memories/AGENTS.md"
+
+
+@pytest.fixture
+def space():
+    space = spaces.create(HUB, "main")
+    mounts.add(space, HUB, "/memories/", store="database", policy="review")
+    files.write(space, HUB, PATH, b"- one\n- two\n")
+    return space
+
+
+@pytest.fixture
+def forge(space):
+    return agents.create(space, HUB, "forge")
+
+
+@pytest.fixture
+def rk(space):
+    person = people.create(HUB, "rk", email="rk@example.org")
+    spaces.add_member(space, HUB, person, "reviewer")
+    return Actor.of_person(person, "reviewer")
+
+
+def ask(space, forge, old="one", new="uno", **more):
+    return proposals.propose(
+        space, forge, kind="edit", path=PATH, change={"old_string": old, "new_string": new}, **more
+    )
+
+
+class Receiver:
+    """A webhook's other end, in a thread of its own."""
+
+    def __init__(self, status=200):
+        self.got, self.status = [], status
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                outer.got.append((dict(self.headers), body))
+                self.send_response(outer.status)
+                self.end_headers()
+
+            def log_message(self, *args):
+                pass
+
+        self.server = HTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}/hook"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+
+@pytest.fixture
+def receiver():
+    made = Receiver()
+    yield made
+    made.server.shutdown()
+
+
+def due_now():
+    Job.objects.filter(kind="webhooks.send", state="waiting").update(run_after="2020-01-01T00:00:00Z")
+    return jobs.run_waiting()
+
+
+def test_a_notice_is_signed_sent_by_a_job_and_logged(space, forge, receiver):
+    hook = webhooks.add(space, HUB, receiver.url)
+    ask(space, forge, reason="because")
+    assert receiver.got == []  # nothing is sent while the agent waits
+    due_now()
+    headers, body = receiver.got[0]
+    assert headers["X-Memoryhub-Event"] == "proposal.created"
+    assert headers["X-Memoryhub-Signature"] == webhooks.signature(hook.secret, headers["X-Memoryhub-Timestamp"], body)
+    told = json.loads(body)
+    assert (told["number"], told["agent"], told["path"], told["reason"]) == (1, "forge", PATH, "because")
+    notice = WebhookNotice.objects.get()
+    assert (notice.tries, notice.status, bool(notice.delivered_at)) == (1, 200, True)
+
+
+def test_a_notice_that_fails_is_tried_again_and_delays_no_decision(space, forge, rk, receiver):
+    webhooks.add(space, HUB, receiver.url)
+    receiver.status = 500
+    asked = ask(space, forge)
+    due_now()
+    notice = WebhookNotice.objects.get()
+    assert (notice.tries, notice.error, notice.delivered_at) == (1, "answered 500", None)
+    assert Job.objects.get(kind="webhooks.send").state == "waiting"
+    receiver.status = 200
+    due_now()
+    assert WebhookNotice.objects.get().delivered_at
+    proposals.approve(space, rk, 1, seen=proposals.result(asked).seen)
+    assert WebhookNotice.objects.filter(event="proposal.approved").count() == 1
+
+
+def test_a_chat_gets_its_own_shape(space, forge, receiver):
+    webhooks.add(space, HUB, receiver.url, shape="slack")
+    ask(space, forge)
+    due_now()
+    told = json.loads(receiver.got[0][1])
+    assert told["text"] == f"forge asks to change {PATH} (proposal 1)"
+    assert told["blocks"][0]["type"] == "section"
+
+
+def test_only_what_was_asked_for_is_told_and_a_pause_is_kept(space, forge, receiver):
+    hook = webhooks.add(space, HUB, receiver.url, events=["proposal.rejected"])
+    ask(space, forge)
+    assert not WebhookNotice.objects.exists()
+    webhooks.switch(space, HUB, hook.pk, False)
+    proposals.reject(space, HUB, 1, note="no")
+    assert not WebhookNotice.objects.exists()
+
+
+@pytest.mark.parametrize("url", ["ftp://example.org", "example.org", "https://", "javascript:alert(1)"])
+def test_what_is_no_address_is_refused(space, url):
+    with pytest.raises(Invalid):
+        webhooks.add(space, HUB, url)
+
+
+def test_the_cloud_s_own_services_are_no_webhook(space):
+    with pytest.raises(Invalid):
+        webhooks.refuse_own_network("http://169.254.169.254/latest")
+
+
+def test_only_owners_manage_webhooks(space, rk):
+    with pytest.raises(Forbidden):
+        webhooks.add(space, rk, "https://example.org/")
+
+
+def test_the_digest_tells_reviewers_what_waits(space, forge, rk):
+    ask(space, forge, reason="Call it uno")
+    space = spaces.change_settings(space, HUB, {"digest": "0"})
+    digests.send(Job(space_id=space.pk), lambda done, total: None)
+    (letter,) = mail.outbox
+    assert letter.to == ["rk@example.org"]
+    assert "1 proposal waits" in letter.subject
+    assert "Call it uno" in letter.body
+    proposals.reject(space, rk, 1, note="no")
+    digests.send(Job(space_id=space.pk), lambda done, total: None)
+    assert len(mail.outbox) == 1
+
+
+def test_a_rule_is_tried_on_the_past(space, forge, rk):
+    ask(space, forge)
+    ask(space, forge, "two", "two" + "x" * 500)
+    proposals.reject(space, rk, 1, note="wrong")
+    tried = policies.dry_run(space, "/memories/**", max_added=300)
+    assert (tried.looked_at, [one.number for one in tried.let_through]) == (2, [1])
+    assert tried.sentence("rk") == "It would have let through 1 of 2, 1 of them rejected by people (1 by you)."
+    assert policies.dry_run(space, "/elsewhere/**").looked_at == 0
+    other = agents.create(space, HUB, "counter")
+    assert policies.dry_run(space, "/memories/**", agent=other).looked_at == 0
+
+
+def run(*arguments):
+    out = StringIO()
+    call_command(*arguments, stdout=out)
+    return out.getvalue()
+
+
+def test_the_inbox_without_a_browser(space, forge):
+    assert "Nothing waits" in run("proposals")
+    ask(space, forge, reason="Call it uno")
+    assert "forge: edit /memories/AGENTS.md" in run("proposals")
+    (one,) = json.loads(run("proposals", "--json"))["items"]
+    assert (one["number"], one["state"]) == (1, "pending")
+
+
+def test_deciding_without_a_browser(space, forge, rk):
+    people.create(HUB, "boss", is_hub_owner=True)
+    ask(space, forge)
+    told = run("approve", "1", "--note", "fine", "--as", "rk")
+    assert "+- uno" in told and "Approved proposal 1, revision 2." in told
+    assert files.read(space, PATH).content == b"- uno\n- two\n"
+    ask(space, forge, "two", "due")
+    found = json.loads(run("reject", "2", "--note", "wrong", "--json"))
+    assert (found["proposal"]["state"], found["proposal"]["decided_by"]) == ("rejected", "boss")
+    with pytest.raises(HubError):
+        run("approve", "2")
+    assert Proposal.objects.filter(state="rejected").count() == 1
