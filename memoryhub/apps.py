@@ -1,6 +1,7 @@
 from typing import Any
 
 from django.apps import AppConfig
+from django.conf import settings
 from django.db.backends.signals import connection_created
 
 
@@ -15,5 +16,9 @@ class MemoryhubConfig(AppConfig):
 
 def search_on(connection: Any, **kwargs: Any) -> None:
     """Vector indexes look on until enough rows of the space are found: by default pgvector gives too few, or none."""
+    if (
+        settings.PGBOUNCER
+    ):  # whose connection that would be, nobody knows; `migrating.keep_defaults` sets it for the role
+        return
     with connection.cursor() as cursor:
         cursor.execute("SET hnsw.iterative_scan = 'relaxed_order'")

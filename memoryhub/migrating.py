@@ -49,7 +49,7 @@ def migrate_if_needed() -> bool:
         return False
     with _turnstile():
         if pending():
-            _require_vector()
+            require_vector()
             call_command("migrate", interactive=False, verbosity=0)
     return True
 
@@ -67,18 +67,44 @@ def _turnstile() -> Iterator[None]:
         second.close()
 
 
-def _require_vector() -> None:
+DEFAULTS = {"hnsw.iterative_scan": "relaxed_order"}
+OLDEST_VECTOR = (0, 8)
+
+
+def keep_defaults() -> None:
+    """What every connection of this role starts with: behind PgBouncer no connection keeps a setting of its own."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT '[0]'::vector")  # loads pgvector: only then may an ordinary role name its settings
+        cursor.execute(
+            "SELECT s.setconfig FROM pg_db_role_setting s JOIN pg_database d ON d.oid = s.setdatabase "
+            "JOIN pg_roles r ON r.oid = s.setrole WHERE d.datname = current_database() AND r.rolname = current_user"
+        )
+        row = cursor.fetchone()
+        kept = set(row[0] if row else [])
+        for name, value in DEFAULTS.items():
+            if f"{name}={value}" not in kept:
+                database = connection.ops.quote_name(connection.settings_dict["NAME"])
+                cursor.execute(f"ALTER ROLE CURRENT_USER IN DATABASE {database} SET {name} = '{value}'")
+
+
+def require_vector() -> None:
+    """Refuse a server without pgvector, or with one that is too old; make the extension where this role may."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'")
-        if cursor.fetchone():
-            return
-        cursor.execute("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'")
+        cursor.execute(
+            "SELECT coalesce(installed_version, default_version), installed_version IS NOT NULL "
+            "FROM pg_available_extensions WHERE name = 'vector'"
+        )
+        found, is_made = cursor.fetchone() or (None, False)
         name = connection.settings_dict["NAME"]
-        if not cursor.fetchone():
+        if found is None:
             raise Unavailable(
                 "The PostgreSQL server has no pgvector: install it there (Debian: postgresql-NN-pgvector), then run "
                 f"CREATE EXTENSION vector in the database {name}."
             )
+        if tuple(int(part) for part in found.split(".")[:2]) < OLDEST_VECTOR:
+            raise Unavailable(f"The PostgreSQL server has pgvector {found}; memoryhub needs 0.8 or newer.")
+        if is_made:
+            return
         try:
             with transaction.atomic():
                 cursor.execute("CREATE EXTENSION IF NOT EXISTS vector")

@@ -15,10 +15,10 @@ from django.db import DatabaseError, connection
 from django.db.models import F, Q
 from django.utils import timezone
 
-from memoryhub.migrating import pending
+from memoryhub.migrating import OLDEST_VECTOR, pending
 from memoryhub.models import File, Job, Mount
 
-OLDEST_POSTGRES, OLDEST_VECTOR = 15, (0, 8)
+OLDEST_POSTGRES = 15
 LEAST_FREE = 200  # megabytes
 
 

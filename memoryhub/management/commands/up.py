@@ -19,7 +19,7 @@ from django.db import OperationalError, connection, connections
 from memoryhub import datadir, postgres, processes, serve, statics, supervise, work
 from memoryhub.errors import HubError, Invalid, Unavailable
 from memoryhub.management.base import HubCommand
-from memoryhub.migrating import migrate_if_needed
+from memoryhub.migrating import keep_defaults, migrate_if_needed, require_vector
 
 OLDEST_POSTGRES = 15
 
@@ -55,6 +55,7 @@ class Command(HubCommand):
         number, kept = serve.probe(options["host"], options["port"])
         with database(data_dir) as using:
             migrate_if_needed()
+            keep_defaults()
             statics.collect_if_changed()
             link = self.furnish(directory, demo=options["demo"], opened=options["open"])
             self.allow(options["host"])
@@ -179,6 +180,7 @@ def check_server() -> None:
             f"The server of DATABASE_URL is PostgreSQL {connection.pg_version // 10000}; "
             f"memoryhub needs {OLDEST_POSTGRES} or newer."
         )
+    require_vector()
 
 
 def revive_database(data_dir: Path) -> None:

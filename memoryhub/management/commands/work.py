@@ -6,10 +6,12 @@ from typing import Any
 
 from memoryhub import work
 from memoryhub.management.base import HubCommand
+from memoryhub.migrating import keep_defaults
 
 
 class Command(HubCommand):
     help = "Run jobs, watchers and periodic work until Ctrl-C or SIGTERM. `memoryhub up` does this by itself."
 
     def run(self, **options: Any) -> None:
+        keep_defaults()
         work.main(alone=False)
