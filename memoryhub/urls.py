@@ -12,6 +12,7 @@ from memoryhub.web import (
     agents,
     connect,
     health,
+    imports,
     ingress,
     login,
     longterm,
@@ -65,6 +66,10 @@ in_space = [
     path("settings/people/<int:pk>/role/", people.change_role, name="people.change_role"),
     path("settings/people/<int:pk>/remove/", people.remove, name="people.remove"),
     path("settings/people/<int:pk>/link/", people.make_link, name="people.make_link"),
+    path("settings/import/", imports.page, name="imports.page"),
+    path("settings/import/look/", imports.look, name="imports.look"),
+    path("settings/import/<int:pk>/", imports.detail, name="imports.detail"),
+    path("settings/import/<int:pk>/start/", imports.start, name="imports.start"),
     # files, mounts and sources
     # prompts
     path("prompt/", prompts.start, name="prompts.start"),

@@ -1,0 +1,97 @@
+"""Bring in memory from elsewhere: memoryhub bring mem0|letta|langgraph|basic-memory|anthropic|agents-md PATH."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from memoryhub.domain import imports, jobs, people, spaces
+from memoryhub.domain.access import HUB, Actor
+from memoryhub.domain.import_formats import FORMATS, Folder
+from memoryhub.errors import HubError, Invalid, NotFound
+from memoryhub.management.base import HubCommand
+from memoryhub.models import Job, Space
+
+
+class Command(HubCommand):
+    help = "Bring in what another program keeps of memory. Look first with --dry-run."
+    offers_json = True
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("kind", choices=list(FORMATS))
+        parser.add_argument("path", type=Path, help="a file, or a folder with everything in it")
+        parser.add_argument("--space", default="main")
+        parser.add_argument("--to", default="/memories/", metavar="PREFIX", help="where files go (default: /memories/)")
+        parser.add_argument("--as", dest="person", metavar="USER", help="in whose name")
+        parser.add_argument("--dry-run", action="store_true", help="only say what is new, same, or something else")
+        parser.add_argument(
+            "--overwrite", action="store_true", help="take the other text where ours says something else"
+        )
+
+    def run(self, **options: Any) -> dict[str, Any]:
+        space = spaces.by_slug(options["space"])
+        actor = actor_of(space, options["person"])
+        job = done(imports.look(space, actor, options["kind"], folder_at(options["path"]), target=options["to"]))
+        if not options["dry_run"]:
+            job = done(imports.start(space, actor, job, overwrite=options["overwrite"]))
+        return {"space": space.slug, "dry_run": options["dry_run"], "overwrite": options["overwrite"], **job.result}
+
+    def say(self, answer: dict[str, Any]) -> str:
+        words = {"new": "new", "same": "the same", "conflict": "something else here", "refused": "refused"}
+        shown = [line for line in answer["lines"] if line["state"] != "same"]
+        lines = [
+            f"{words[line['state']]}: {line['name']}{' (' + line['why'] + ')' if line['why'] else ''}" for line in shown
+        ]
+        counts = ", ".join(f"{answer['counts'].get(state, 0)} {word}" for state, word in words.items())
+        left = answer["counts"].get("conflict") and not answer["overwrite"] and not answer["dry_run"]
+        hint = " What says something else was left; --overwrite takes the other text." if left else ""
+        return "\n".join([*lines, ("Would bring: " if answer["dry_run"] else "Brought: ") + counts + "." + hint])
+
+
+def actor_of(space: Space, person: str | None) -> Actor:
+    if not person:
+        return HUB
+    found = people.by_name(person)
+    membership = spaces.members(space).filter(person=found).first()
+    if membership is None:
+        raise NotFound(f"{person} is no member of the space {space.slug}.")
+    return Actor.of_person(found, membership.role)
+
+
+def done(job: Job) -> Job:
+    """Does the job here and now, with its progress on a terminal."""
+    claimed = jobs.claim([job.kind]) if job.state == Job.WAITING else job
+    while claimed and claimed.pk != job.pk:  # somebody else's of the same kind comes first
+        jobs.run(claimed)
+        claimed = jobs.claim([job.kind])
+    if claimed:
+        jobs.run(claimed)
+    job.refresh_from_db()
+    while job.state in (Job.WAITING, Job.RUNNING):  # the running hub took it
+        if sys.stderr.isatty():
+            print(f"\r{job.done} of {job.total}", end="", file=sys.stderr)
+        time.sleep(0.2)
+        job.refresh_from_db()
+    if job.state == Job.FAILED:
+        raise HubError(job.last_error)
+    return job
+
+
+def folder_at(path: Path) -> Folder:
+    """A file, or every file of a folder; links are not followed."""
+    try:
+        if path.is_file():
+            return {path.name: path.read_bytes()}
+        if not path.is_dir():
+            raise NotFound(f"There is no {path}.")
+        found = sorted(one for one in path.rglob("*") if one.is_file() and not one.is_symlink())
+        if sum(one.stat().st_size for one in found) > imports.LARGEST:
+            raise Invalid("The folder holds more than 32 MiB. Import it in parts.", code="too_large")
+        return {one.relative_to(path).as_posix(): one.read_bytes() for one in found}
+    except OSError as problem:
+        raise Invalid(f"{path} cannot be read: {problem.strerror or problem}.", code="unreadable") from None

@@ -1,0 +1,95 @@
+"""Bringing in memory from elsewhere: choose what it is, look at what would come in, then import."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+
+from django.core.files.uploadedfile import UploadedFile
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+
+from memoryhub.domain import imports
+from memoryhub.domain.import_formats import FORMATS, Folder
+from memoryhub.errors import HubError, Invalid
+from memoryhub.web.doors import post_only, space_page
+
+GET = ("GET", "HEAD")
+MOST_FILES = 5000
+
+
+@space_page("edit", methods=GET)
+def page(request: HttpRequest) -> HttpResponse:
+    return show(request)
+
+
+@post_only("edit")
+def look(request: HttpRequest) -> HttpResponse:
+    """Takes the upload and starts the dry run."""
+    target = request.POST.get("target", "").strip() or "/memories/"
+    try:
+        folder = folder_of(request.FILES.getlist("files"))
+        job = imports.look(request.space, request.actor, request.POST.get("kind", ""), folder, target=target)
+    except HubError as refused:
+        if refused.status == 403:
+            raise
+        return show(request, status=422, error=refused.message)
+    return redirect("imports.detail", request.space.slug, job.pk)
+
+
+@space_page("edit", methods=GET)
+def detail(request: HttpRequest, pk: int) -> HttpResponse:
+    job = imports.get(request.space, pk)
+    part = request.htmx and not request.htmx.boosted
+    context = {"job": job, "share": job.done * 100 // job.total if job.total else 0, "label": label_of(job.payload)}
+    context["is_running"] = job.state in (job.WAITING, job.RUNNING)
+    context["is_look"] = job.kind == imports.LOOK
+    return render(request, "imports/_progress.html" if part else "imports/detail.html", context)
+
+
+@post_only("edit")
+def start(request: HttpRequest, pk: int) -> HttpResponse:
+    looked = imports.get(request.space, pk)
+    job = imports.start(request.space, request.actor, looked, overwrite=request.POST.get("overwrite") == "on")
+    return redirect("imports.detail", request.space.slug, job.pk)
+
+
+def show(request: HttpRequest, *, status: int = 200, error: str = "") -> HttpResponse:
+    context = {"formats": FORMATS.items(), "error": error, "kind": request.POST.get("kind", "agents-md")}
+    context["target"] = request.POST.get("target", "/memories/")
+    return render(request, "imports/page.html", context, status=status)
+
+
+def label_of(payload: dict[str, str]) -> str:
+    return FORMATS[payload["kind"]].label
+
+
+def folder_of(uploads: list[UploadedFile]) -> Folder:
+    """What was sent, as names and bytes; a zip stands for the folder in it."""
+    if not uploads:
+        raise Invalid("Choose a file first.", code="no_file")
+    folder: Folder = {}
+    for upload in uploads:
+        name = (upload.name or "file").rsplit("/", 1)[-1]
+        folder |= unzipped(upload.read()) if name.lower().endswith(".zip") else {name: upload.read()}
+    return folder
+
+
+def unzipped(data: bytes) -> Folder:
+    """The files of a zip by name, refused when they would be too many or too large."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            inside = [one for one in archive.infolist() if not one.is_dir()]
+            if len(inside) > MOST_FILES or sum(one.file_size for one in inside) > imports.LARGEST:
+                raise Invalid("The zip holds more than 5,000 files or 32 MiB. Import it in parts.", code="too_large")
+            return without_common_folder({one.filename: archive.read(one) for one in inside})
+    except (zipfile.BadZipFile, RuntimeError, NotImplementedError, OSError):
+        raise Invalid("The zip cannot be read.", code="invalid_import") from None
+
+
+def without_common_folder(folder: Folder) -> Folder:
+    """Zips often hold one folder with everything in it; `memories` keeps its meaning for the reader."""
+    heads = {name.partition("/")[0] for name in folder if not name.startswith("__MACOSX/")}
+    if len(heads) != 1 or any("/" not in name for name in folder) or heads == {"memories"}:
+        return folder
+    return {name.partition("/")[2]: data for name, data in folder.items() if not name.startswith("__MACOSX/")}

@@ -1,0 +1,86 @@
+"""The import page: choose, look, import; then who may, then refusals."""
+
+import io
+import zipfile
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from memoryhub.domain import files, jobs, mounts
+from memoryhub.domain.access import HUB
+
+PAGE = "/s/books/settings/import/"
+
+
+@pytest.fixture
+def books(house):
+    mounts.add(house.space, HUB, "/memories/", store="database", policy="review")
+    return house
+
+
+def zipped(**named):
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w") as archive:
+        for name, text in named.items():
+            archive.writestr(name.replace("__", "/") + ".md", text)
+    return SimpleUploadedFile("folder.zip", held.getvalue())
+
+
+def send(client, upload, kind="basic-memory", target="/memories/", **more):
+    return client.post(f"{PAGE}look/", {"kind": kind, "files": upload, "target": target}, **more)
+
+
+def test_look_then_import(as_role, books):
+    editor = as_role("editor")
+    assert "Basic Memory notes" in editor.get(PAGE).content.decode()
+    files.write(books.space, books.editor, "/memories/b.md", b"ours")
+    answer = send(editor, zipped(notes__a="new", notes__b="theirs"))
+    assert answer.status_code == 302
+    place = answer["Location"]
+    assert 'data-renew="1"' in editor.get(place).content.decode()
+    jobs.run_waiting()
+    page = editor.get(place).content.decode()
+    assert "/memories/a.md" in page
+    assert "something else" in page
+    assert "data-renew" not in page
+    begun = editor.post(f"{place}start/", {"overwrite": "on"})
+    jobs.run_waiting()
+    done = editor.get(begun["Location"]).content.decode()
+    assert "Came in" in done
+    assert "replaced" in done
+    assert files.read(books.space, "/memories/b.md").content == b"theirs"
+    assert files.read(books.space, "/memories/a.md").author_kind == "import"
+
+
+def test_the_part_is_given_to_htmx(as_role, books):
+    editor = as_role("editor")
+    place = send(editor, SimpleUploadedFile("a.md", b"text"))["Location"]
+    part = editor.get(place, headers={"HX-Request": "true"}).content.decode()
+    assert part.lstrip().startswith('<div id="progress"')
+
+
+@pytest.mark.parametrize(
+    ("upload", "kind", "target", "says"),
+    [
+        ("", "basic-memory", "/memories/", "Choose a file first"),
+        (SimpleUploadedFile("a.zip", b"no zip"), "basic-memory", "/memories/", "cannot be read"),
+        (SimpleUploadedFile("a.txt", b"x"), "mem0", "/memories/", "Nothing to import"),
+        (SimpleUploadedFile("a.md", b"x"), "chatgpt", "/memories/", "is not known"),
+        (SimpleUploadedFile("a.md", b"x"), "basic-memory", "/../", "could lead out"),
+    ],
+)
+def test_refusals_stand_on_the_page(as_role, books, upload, kind, target, says):
+    if upload:
+        upload.seek(0)
+    answer = send(as_role("editor"), upload, kind, target)
+    assert answer.status_code == 422
+    assert says in answer.content.decode()
+
+
+def test_who_may(as_role, books, client):
+    assert client.get(PAGE)["Location"].startswith("/login/")
+    assert as_role("viewer").get(PAGE).status_code == 403
+    assert send(as_role("viewer"), SimpleUploadedFile("a.md", b"x")).status_code == 403
+    place = send(as_role("editor"), SimpleUploadedFile("a.md", b"x"))["Location"]
+    assert as_role("viewer").get(place).status_code == 403
+    assert as_role("editor").get(f"{PAGE}999/").status_code == 404
