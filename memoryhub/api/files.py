@@ -7,9 +7,11 @@ from datetime import datetime
 from typing import Any, Literal
 
 from django.http import HttpRequest, HttpResponse
+from django.urls import register_converter
+from django.urls.converters import PathConverter
 from ninja import Field, Router, Schema
 
-from memoryhub.api.ground import ERRORS, needs
+from memoryhub.api.ground import ERRORS, needs, wants_text
 from memoryhub.domain import browsing, files
 from memoryhub.domain.files import Applied, Pending, Wish
 from memoryhub.domain.published import Published
@@ -18,6 +20,15 @@ from memoryhub.errors import HubError, Invalid, NotFound
 from memoryhub.stores import paths
 
 router = Router()
+
+
+class VirtualPath(PathConverter):
+    """Everything behind `files/`, line breaks too: what is wrong with a path is said by the rules of paths."""
+
+    regex = "(?s:.+)"
+
+
+register_converter(VirtualPath, "virtual")
 MOST_PATHS = 200
 MOST_BYTES = 32 * 1024 * 1024
 
@@ -66,14 +77,14 @@ class Lines(Schema):
 @needs("files")
 def entries(request: HttpRequest, prefix: str = "/", thread_id: str = "") -> Any:
     caller: Caller = request.auth
-    return {"entries": browsing.entries(caller.space, _rooted(prefix), thread_id=thread_id)}
+    return {"entries": browsing.entries(caller.space, _rooted(prefix), thread_id=_thread(thread_id))}
 
 
 @router.get("/grep", response={200: Lines, **ERRORS}, summary="Lines that hold a text, literally")
 @needs("files")
 def grep(request: HttpRequest, pattern: str, prefix: str = "/", glob: str = "", thread_id: str = "") -> Any:
     caller: Caller = request.auth
-    found, truncated = browsing.grep(caller.space, pattern, _rooted(prefix), glob=glob, thread_id=thread_id)
+    found, truncated = browsing.grep(caller.space, pattern, _rooted(prefix), glob=glob, thread_id=_thread(thread_id))
     return {"matches": found, "truncated": truncated}
 
 
@@ -81,8 +92,14 @@ def grep(request: HttpRequest, pattern: str, prefix: str = "/", glob: str = "", 
 @needs("files")
 def glob(request: HttpRequest, pattern: str, prefix: str = "/", thread_id: str = "") -> Any:
     caller: Caller = request.auth
-    found, truncated = browsing.glob(caller.space, pattern, _rooted(prefix), thread_id=thread_id)
+    found, truncated = browsing.glob(caller.space, pattern, _rooted(prefix), thread_id=_thread(thread_id))
     return {"matches": found, "truncated": truncated}
+
+
+def _thread(thread_id: str) -> str:
+    """The name of a thread, as far as it is text."""
+    files.text_as_bytes(thread_id)
+    return thread_id
 
 
 def _rooted(prefix: str) -> str:
@@ -113,9 +130,12 @@ class Batch(Schema):
 @needs("files")
 def batch(request: HttpRequest, body: BatchIn) -> HttpResponse:
     caller: Caller = request.auth
-    found = files.published_many(caller.space, body.paths, thread_id=body.thread_id)
+    found = files.published_many(caller.space, body.paths, thread_id=_thread(body.thread_id))
     if sum(len(f.content) for f in found.values() if isinstance(f, Published)) > MOST_BYTES:
         raise Invalid("These files are larger than 32 MiB together. Ask for fewer at once.", code="too_many_bytes")
+    for path, one in found.items():
+        if isinstance(one, NotFound):
+            found[path] = _what_is_there(caller, path, one)
     answer = _as_json({"files": [_in_batch(path, found[path]) for path in body.paths]})
     return _conditional(request, answer, hashlib.sha256(answer).hexdigest(), "application/json")
 
@@ -135,15 +155,17 @@ def _content(found: Published) -> dict[str, str]:
 TEXT = {"responses": {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}}
 
 
-@router.get("/files/{path:path}", response={200: FileOut, 304: None, **ERRORS}, summary="One file", openapi_extra=TEXT)
+@router.get(
+    "/files/{virtual:path}", response={200: FileOut, 304: None, **ERRORS}, summary="One file", openapi_extra=TEXT
+)
 @needs("files")
 def read(request: HttpRequest, path: str, thread_id: str = "") -> HttpResponse:
     caller: Caller = request.auth
     try:
-        found = files.read(caller.space, paths.from_url(path), thread_id=thread_id)
+        found = files.read(caller.space, paths.from_url(path), thread_id=_thread(thread_id))
     except NotFound as error:
-        raise _folder_or(caller, path, error) from None
-    if _wants_text(request):
+        raise _what_is_there(caller, paths.from_url(path), error) from None
+    if wants_text(request):
         kind = "text/plain; charset=utf-8" if found.is_text else "application/octet-stream"
         return _conditional(request, found.content, found.sha256, kind)
     document = {
@@ -153,20 +175,17 @@ def read(request: HttpRequest, path: str, thread_id: str = "") -> HttpResponse:
     return _conditional(request, _as_json(document), found.sha256, "application/json")
 
 
-def _folder_or(caller: Caller, tail: str, error: HubError) -> HubError:
-    path = paths.from_url(tail)
+def _what_is_there(caller: Caller, path: str, error: HubError) -> HubError:
     if browsing.is_folder(caller.space, path):
         return Invalid(f"“{path}” is a folder, not a file.", code="is_directory", path=path)
     return error
 
 
-def _wants_text(request: HttpRequest) -> bool:
-    preferred = request.get_preferred_type(["application/json", "text/plain"])
-    return preferred == "text/plain"
-
-
 def _as_json(document: dict[str, Any]) -> bytes:
-    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+    try:
+        return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:  # a path of the caller's with half a character, which goes back as it came
+        return json.dumps(document, separators=(",", ":")).encode()
 
 
 def _conditional(request: HttpRequest, body: bytes, sha: str, kind: str) -> HttpResponse:
@@ -225,7 +244,7 @@ class PendingOut(Schema):
 WRITES: dict[int, Any] = {200: AppliedOut, 202: PendingOut, **ERRORS}
 
 
-@router.put("/files/{path:path}", response={**WRITES, 201: AppliedOut}, summary="Write a whole file")
+@router.put("/files/{virtual:path}", response={**WRITES, 201: AppliedOut}, summary="Write a whole file")
 @needs("propose", "edit")
 def write(request: HttpRequest, path: str, body: WriteIn) -> tuple[int, Any]:
     only_new = request.headers.get("If-None-Match", "").strip() == "*"
@@ -255,12 +274,14 @@ def edit(request: HttpRequest, body: EditIn) -> tuple[int, Any]:
     return _answer(request, wish)
 
 
-@router.delete("/files/{path:path}", response=WRITES, summary="Take a file away; its history stays")
+@router.delete("/files/{virtual:path}", response=WRITES, summary="Take a file away; its history stays")
 @needs("propose", "edit")
 def delete(
     request: HttpRequest, path: str, reason: str = "", thread_id: str = "", tool_call_id: str = ""
 ) -> tuple[int, Any]:
     notes = {"reason": reason, "thread_id": thread_id, "tool_call_id": tool_call_id}
+    for text in notes.values():
+        files.text_as_bytes(text)
     return _answer(request, Wish("delete", paths.from_url(path), if_match=request.headers.get("If-Match"), **notes))
 
 

@@ -135,6 +135,26 @@ def first_sentence(errors: list[dict[str, Any]]) -> str:
     )
 
 
+# ---- which of two forms ----
+
+
+def wants_text(request: HttpRequest) -> bool:
+    """Whether a call that answers JSON shall answer plain text: when that is named and nothing is liked better."""
+    likes = dict(map(weighed, request.META.get("HTTP_ACCEPT", "").split(",")))
+    text = likes.get("text/plain", likes.get("text/*", 0.0))
+    return text > likes.get("application/json", 0.0) and text >= likes.get("*/*", 0.0)
+
+
+def weighed(one: str) -> tuple[str, float]:
+    """One entry of an Accept header, such as `text/plain; q=0.5`: its kind and how much it is liked."""
+    kind, *rest = [piece.strip().lower() for piece in one.split(";")]
+    weight = next((piece[2:] for piece in rest if piece.startswith("q=")), "1")
+    try:
+        return kind, float(weight)
+    except ValueError:
+        return kind, 0.0
+
+
 # ---- paging ----
 
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 from django.http import HttpRequest, HttpResponse
 from ninja import Router, Schema
 
-from memoryhub.api.ground import ERRORS, needs, page_limit
+from memoryhub.api.ground import ERRORS, needs, page_limit, wants_text
 from memoryhub.api.proposals import as_json
 from memoryhub.domain import contents, longterm, proposals, quarantine, retrieval, search, working
 from memoryhub.domain.tokens import Caller
@@ -131,10 +131,6 @@ def retrieve(
             retrieval.as_text(found.items), content_type=PLAIN, headers={"Vary": "Accept, Authorization"}
         )
     return found
-
-
-def wants_text(request: HttpRequest) -> bool:
-    return request.get_preferred_type(["application/json", "text/plain"]) == "text/plain"
 
 
 class PromotionIn(Schema):

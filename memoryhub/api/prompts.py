@@ -18,7 +18,7 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 from ninja import Router, Schema
 
-from memoryhub.api.ground import ERRORS, answer, refusal_of
+from memoryhub.api.ground import ERRORS, answer, refusal_of, weighed
 from memoryhub.domain import access, agents, handing, prompts, tokens
 from memoryhub.domain.prompts import Asked, Prompt
 from memoryhub.errors import HubError, Invalid, Unauthenticated
@@ -137,15 +137,6 @@ def wants_json(accept: str) -> bool:
     likes = dict(map(weighed, accept.split(",")))
     wanted = likes.get(JSON, 0.0)
     return wanted > 0 and wanted >= max(likes.get("text/plain", 0.0), likes.get("text/*", 0.0))
-
-
-def weighed(one: str) -> tuple[str, float]:
-    kind, *rest = [piece.strip().lower() for piece in one.split(";")]
-    weight = next((piece[2:] for piece in rest if piece.startswith("q=")), "1")
-    try:
-        return kind, float(weight)
-    except ValueError:
-        return kind, 0.0
 
 
 # What is answered

@@ -154,10 +154,19 @@ def _begin(space: Space, actor: Actor, path: str, place: Place, thread_id: str) 
     """Lock and take in what the disk has, so that checks meet the true state."""
     thread_id = thread_id if place.mount.store == Mount.Store.THREAD else ""
     file = syncing.lock(space, path, thread_id)
+    if not file.revision:
+        refuse_folder(space, path, place, thread_id)
     syncing.take_in(space, file, place)
     if file.problem and isinstance(place.store, FilesystemStore):
         raise syncing.blocked(file, place)
     return _Change(space, actor, path, place, file, revisions.current(file))
+
+
+def refuse_folder(space: Space, path: str, place: Place, thread_id: str = "") -> None:
+    """A name under which other files lie cannot be a file as well. What a disk holds, the disk says itself."""
+    below = File.objects.within(space).filter(path__startswith=path + "/", is_deleted=False, revision__gt=0)
+    if place.relative == "/" or below.filter(thread_id=thread_id).exists():
+        raise Invalid(f"“{path}” is a folder, not a file.", code="is_directory", path=path)
 
 
 def _finish(change: _Change, verb: str, says: str, revision: Revision, adds: str = "") -> Revision:
@@ -342,11 +351,14 @@ def move(
     to: str,
     *,
     reason: str = "",
+    if_match: str | None = None,
     proposal: int | None = None,
     thread_id: str = "",
 ) -> Revision:
     """Give a file another path; its history can be followed back through the move."""
-    return _transfer(space, actor, path, to, reason=reason, proposal=proposal, thread_id=thread_id, keep=False)
+    return _transfer(
+        space, actor, path, to, reason=reason, if_match=if_match, proposal=proposal, thread_id=thread_id, keep=False
+    )
 
 
 def copy(space: Space, actor: Actor, path: str, to: str, *, reason: str = "", thread_id: str = "") -> Revision:
@@ -355,8 +367,8 @@ def copy(space: Space, actor: Actor, path: str, to: str, *, reason: str = "", th
 
 
 def _transfer(
-    space: Space, actor: Actor, path: str, to: str, *, reason: str, keep: bool, proposal: int | None = None,
-    thread_id: str = "",
+    space: Space, actor: Actor, path: str, to: str, *, reason: str, keep: bool, if_match: str | None = None,
+    proposal: int | None = None, thread_id: str = "",
 ) -> Revision:  # fmt: skip
     path, to = paths.clean(path), paths.clean(to)
     if path == to:
@@ -367,6 +379,7 @@ def _transfer(
         changes = {one: _begin(space, actor, one, places[one], thread_id) for one in sorted((path, to))}
         source, target = changes[path], changes[to]
         _check_alive(source)
+        _check_match(source.file, if_match)
         if target.file.revision and not target.file.is_deleted:
             raise Conflict(f"The destination {to} already exists.", code="file_exists", path=to)
         number = source.file.revision

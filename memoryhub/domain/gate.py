@@ -9,7 +9,7 @@ from memoryhub.domain.access import Actor, require
 from memoryhub.domain.lines import text_of
 from memoryhub.domain.published import Published
 from memoryhub.errors import Conflict, Forbidden, HubError, Invalid
-from memoryhub.models import Policy, Revision, Space
+from memoryhub.models import Mount, Policy, Revision, Space
 from memoryhub.stores import paths
 from memoryhub.stores.disk import MAX_BYTES, too_large
 
@@ -41,7 +41,13 @@ def submit(space: Space, actor: Actor, wish: Wish) -> Applied | Pending:
     findings = _check_text(space, wish)
     if policies == {Policy.TRUSTED} and all(_is_within(space, place, wish, findings) for place in places):
         return _apply(space, actor, wish)
+    if wish.kind in ("write", "move"):
+        files.refuse_folder(space, paths.clean(wish.to or wish.path), places[-1], _thread_of(places[-1], wish))
     return _propose(space, actor, wish)
+
+
+def _thread_of(place: mounts.Place, wish: Wish) -> str:
+    return wish.thread_id if place.mount.store == Mount.Store.THREAD else ""
 
 
 def _is_within(space: Space, place: mounts.Place, wish: Wish, findings: list[Any]) -> bool:
@@ -105,7 +111,7 @@ def _apply(space: Space, actor: Actor, wish: Wish) -> Applied:
         case "delete":
             revision = files.delete(space, actor, wish.path, if_match=wish.if_match, **common)
         case "move":
-            revision = files.move(space, actor, wish.path, wish.to, **common)
+            revision = files.move(space, actor, wish.path, wish.to, if_match=wish.if_match, **common)
         case _:
             raise Invalid(f"There is no change of kind {wish.kind!r}.", code="invalid")
     return files.Applied(

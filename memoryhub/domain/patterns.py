@@ -1,54 +1,125 @@
-"""Path patterns (pure): `*` and `?` stay inside a name, `**` goes through folders, `{a,b}` is either."""
+"""Path patterns (pure): `*` and `?` stay inside a name, `**` goes through folders, `{a,b}` is either.
+
+Whoever asks chooses the pattern, so none may take long: folders are matched by a set of states, names by expressions
+that never go back further than to their last wildcard.
+"""
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
 
+MOST_SIGNS = 20_000  # of a pattern with all its braces chosen from; further braces are taken as they stand
+
 
 def matches(pattern: str, path: str) -> bool:
     """Whether a path fits, hidden names included; a pattern without a slash is about the name alone."""
     if "/" not in pattern:
-        return bool(_compiled(pattern, False).fullmatch(path.rstrip("/").rpartition("/")[2]))
-    return bool(_compiled(pattern.lstrip("/"), False).fullmatch(path.lstrip("/")))
+        return _fits(pattern, path.rstrip("/").rpartition("/")[2], False)
+    return _fits(pattern.lstrip("/"), path.lstrip("/"), False)
 
 
 def finds(pattern: str, relative: str) -> bool:
     """Whether a search for files finds this path, relative to where it began: as agents' glob tools do. A pattern without
     a slash finds names at any depth; names that begin with a dot are found only when the pattern has that dot."""
     anywhere = "" if "/" in pattern else "**/"
-    return bool(_compiled(anywhere + pattern.lstrip("/"), True).fullmatch(relative.lstrip("/")))
+    return _fits(anywhere + pattern.lstrip("/"), relative.lstrip("/"), True)
+
+
+def _fits(pattern: str, path: str, hides: bool) -> bool:
+    names = path.split("/")
+    return any(_goes(steps, names, hides) for steps in _compiled(pattern))
+
+
+# One step for each name; None stands for `**`, any number of names.
+Steps = tuple[re.Pattern[str] | None, ...]
 
 
 @lru_cache(maxsize=512)
-def _compiled(pattern: str, hides: bool) -> re.Pattern[str]:
-    return re.compile("".join(_pieces(pattern, hides)), re.DOTALL)
+def _compiled(pattern: str) -> tuple[Steps, ...]:
+    return tuple(_steps(choice) for choice in _choices(pattern))
 
 
-_PIECE = re.compile(r"\*\*/|\*\*|\*|\?|\[!?[^\]]+\]|\{[^{}]*\}|.", re.DOTALL)
+def _choices(pattern: str) -> list[str]:
+    """The pattern once for each way to choose from its braces."""
+    done: list[str] = []
+    todo = [pattern]
+    while todo:
+        text = todo.pop()
+        found = re.search(r"\{([^{}]*)\}", text)
+        if found is None or (len(done) + len(todo) + found[1].count(",")) * len(pattern) > MOST_SIGNS:
+            done.append(text)
+        else:
+            todo += [text[: found.start()] + one + text[found.end() :] for one in found[1].split(",")]
+    return done
 
 
-def _pieces(pattern: str, hides: bool, begins: bool = True) -> list[str]:
-    """Regular expressions for the signs of a pattern; at the start of a name, a wildcard may stop short of a dot."""
-    pieces = []
-    for match in _PIECE.finditer(pattern):
-        pieces.append(_piece(match[0], "(?!\\.)" if hides and begins else "", hides, begins))
-        begins = match[0].endswith("/")
-    return pieces
+def _steps(pattern: str) -> Steps:
+    steps: list[re.Pattern[str] | None] = []
+    for segment in pattern.split("/"):
+        if segment != "**":
+            steps.append(_name(segment))
+        elif not steps or steps[-1] is not None:
+            steps.append(None)
+    if steps[-1] is None:
+        steps.append(_name("*"))  # `drafts/**` is what lies in drafts, not drafts itself
+    return tuple(steps)
 
 
-def _piece(sign: str, guard: str, hides: bool, begins: bool) -> str:
-    if sign == "**/":
-        return f"(?:{guard}[^/]+/)*"
-    if sign == "**":
-        return f"(?:{guard}[^/]+/)*{guard}[^/]*"
-    if sign == "*":
-        return f"{guard}[^/]*"
+_PIECE = re.compile(r"\*+|\?|\[!?[^\]]+\]|.", re.DOTALL)
+
+
+def _name(segment: str) -> re.Pattern[str]:
+    try:
+        return re.compile(_expression(segment), re.DOTALL)
+    except re.error:  # such as [z-a]
+        return re.compile(re.escape(segment))
+
+
+def _expression(segment: str) -> str:
+    """One name. A star takes as little as lets the signs after it follow, and never thinks again: an atomic group."""
+    runs, stars = [""], 0
+    for match in _PIECE.finditer(segment):
+        if match[0][0] == "*":
+            runs.append("")
+            stars += 1
+        else:
+            runs[-1] += _sign(match[0])
+    if not stars:
+        return runs[0]
+    between = "".join(f"(?>.*?{run})" for run in runs[1:-1] if run)
+    return f"{runs[0]}{between}.*{runs[-1]}"
+
+
+def _sign(sign: str) -> str:
     if sign == "?":
-        return f"{guard}[^/]"
+        return "."
     if len(sign) > 2 and sign[0] == "[":
         body = sign[1:-1].replace("\\", r"\\").replace("[", r"\[")
-        return f"(?!/){guard}[" + ("^" + body[1:] if body[0] == "!" else body.replace("^", r"\^")) + "]"
-    if len(sign) > 1 and sign[0] == "{":
-        return "(?:" + "|".join("".join(_pieces(part, hides, begins)) for part in sign[1:-1].split(",")) + ")"
+        return "[" + ("^" + body[1:] if body[0] == "!" else body.replace("^", r"\^")) + "]"
     return re.escape(sign)
+
+
+def _goes(steps: Steps, names: list[str], hides: bool) -> bool:
+    """Walks the names with every place in the pattern that the ones before could have led to."""
+    at = _past(steps, {0})
+    for name in names:
+        hidden = hides and name.startswith(".")
+        after = set()
+        for place in at - {len(steps)}:
+            step = steps[place]
+            if hidden and (step is None or not step.pattern.startswith(r"\.")):
+                continue
+            if step is None:
+                after.add(place)
+            elif step.fullmatch(name):
+                after.add(place + 1)
+        at = _past(steps, after)
+        if not at:
+            return False
+    return len(steps) in at
+
+
+def _past(steps: Steps, places: set[int]) -> set[int]:
+    """`**` may also stand for no name at all."""
+    return places | {place + 1 for place in places if place < len(steps) and steps[place] is None}

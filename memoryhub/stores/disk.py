@@ -94,12 +94,12 @@ def problem(error: OSError, path: str, *, root: bool = False) -> HubError:
         return NotFound(f"File '{path}' not found", code="file_not_found", path=path)
     if number == errno.ELOOP:
         return Invalid(
-            f"“{path}” is or leads through a link; the hub does not follow links.", code="is_link", path=path
+            f"“{path}” is or leads through a link; the hub does not follow links.", code="invalid_path", path=path
         )
     if number == errno.ENOTDIR:
         return Invalid(
             f"A part of “{path}” is a link or a file where a folder is needed; the hub does not follow links.",
-            code="is_link",
+            code="invalid_path",
             path=path,
         )
     if number == errno.EISDIR:

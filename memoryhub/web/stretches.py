@@ -24,7 +24,7 @@ LAYER_NAMES = {"plain": "what frames memory", "source": "files", "working": "wor
 GRAVE = {
     "invalid_utf8", "is_directory", "permission_denied", "source_error", "secret_like", "hidden_characters", "closing_tag",
     "unclosed_comment", "over_budget", "cut", "lines_dropped", "template_unknown", "dialect_unverified", "memory_off",
-    "root_missing", "is_link", "not_a_file", "comment_reaches_model", "disk_error",
+    "root_missing", "invalid_path", "not_a_file", "comment_reaches_model", "disk_error",
 }  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from memoryhub.domain.lines import text_of
 from memoryhub.domain.proposals import looking, notices, results
 from memoryhub.errors import Conflict, HubError, Invalid, NotFound
 from memoryhub.models import Agent, Proposal, Record, Space
+from memoryhub.stores.disk import MAX_BYTES, too_large
 
 State, Kind = Proposal.State, Proposal.Kind
 SAYS = {
@@ -50,6 +51,8 @@ def propose(
     before, after = _stand_on_something(proposal)
     if after == before and kind in (Kind.EDIT, Kind.WRITE, Kind.INSERT):
         raise Invalid(f"{path} says that already: there is nothing to propose.", code="no_change", path=path)
+    if after is not None and len(after) > MAX_BYTES:
+        raise too_large(path, len(after), MAX_BYTES)
     looking.check_change(space, before, after)
     found = _findings(space, proposal, before, after)
     proposal.reviewers = reviewers_for(space, agent, path)

@@ -1,0 +1,152 @@
+"""Files over REST with odd input: addresses, headers, folders, sizes. No answer is a crash, none is a surprise."""
+
+import io
+import json
+
+import pytest
+from django.core.exceptions import RequestDataTooBig
+from django.core.handlers.wsgi import WSGIRequest
+
+from memoryhub.domain import agents, files, mounts, people, spaces, tokens
+from memoryhub.domain.access import HUB, Actor
+from memoryhub.models import Proposal
+
+pytestmark = pytest.mark.django_db
+PATH = "/memories/AGENTS.md"
+
+
+@pytest.fixture
+def space(tmp_path):
+    space = spaces.create(HUB, "ledger")
+    mounts.add(space, HUB, "/memories/")
+    mounts.add(space, HUB, "/open/", policy="trusted")
+    mounts.add(space, HUB, "/disk/", store="filesystem", directory=str(tmp_path), policy="trusted")
+    files.write(space, HUB, PATH, b"one\n")
+    return space
+
+
+class Caller:
+    def __init__(self, client, secret):
+        self.client, self.secret = client, secret
+
+    def __call__(self, method, path, body=None, **headers):
+        headers = {"Authorization": f"Bearer {self.secret}", **{k.replace("_", "-"): v for k, v in headers.items()}}
+        data = body if isinstance(body, str | bytes) else "" if body is None else json.dumps(body)
+        return self.client.generic(method, f"/api/v1/{path}", data, content_type="application/json", headers=headers)
+
+
+@pytest.fixture
+def forge(client, space):
+    _, secret = tokens.create(space, HUB, agent=agents.create(space, HUB, "forge"))
+    return Caller(client, secret)
+
+
+@pytest.fixture
+def ed(client, space):
+    person = people.create(HUB, "ed")
+    spaces.add_member(space, HUB, person, "editor")
+    _, secret = tokens.create(space, Actor.of_person(person, "editor"), person=person)
+    return Caller(client, secret)
+
+
+def code(answer):
+    return answer.status_code, answer.json()["error"]["code"]
+
+
+@pytest.mark.parametrize(
+    ("accept", "kind"),
+    [
+        ("text/plain", "text/plain"),
+        ("text/plain; charset=utf-8", "text/plain"),
+        ("TEXT/PLAIN", "text/plain"),
+        ("text/*", "text/plain"),
+        ("text/plain, */*", "text/plain"),
+        ("application/json;q=0.5, text/plain", "text/plain"),
+        ("text/plain;q=0.1, application/json", "application/json"),
+        ("text/plain;q=0", "application/json"),
+        ("*/*", "application/json"),
+        ("", "application/json"),
+        ("nonsense;;q=x", "application/json"),
+    ],
+)
+def test_plain_text_is_given_to_whoever_likes_it_best(forge, accept, kind):
+    assert forge("GET", "files/memories/AGENTS.md", Accept=accept)["Content-Type"].split(";")[0] == kind
+
+
+@pytest.mark.parametrize(
+    "tail",
+    [
+        "memories/a%0ab", "memories/%2e%2e/x", "memories/..%2fx", "memories//x",
+        "memories/a%5cb", "memories/a%00b", "memories/~root", "memories/.", "memories/x/", "memories/" + "a" * 300,
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
+def test_an_address_that_names_no_path_is_said_to_be_one(forge, method, tail):
+    body = {"content": "x"} if method == "PUT" else None
+    assert code(forge(method, f"files/{tail}", body)) == (422, "invalid_path")
+
+
+def test_a_thread_is_named_by_text(forge):
+    for call in ("files/memories/AGENTS.md?", "files?", "grep?pattern=x&", "glob?pattern=x&"):
+        assert code(forge("GET", f"{call}thread_id=%00")) == (422, "invalid_content"), call
+    assert code(forge("DELETE", "files/memories/AGENTS.md?thread_id=%00")) == (422, "invalid_content")
+    assert code(forge("POST", "batch", {"paths": [PATH], "thread_id": "\ud800"})) == (422, "invalid_content")
+
+
+def test_half_a_character_in_a_batch_is_one_bad_path(forge):
+    rows = forge("POST", "batch", {"paths": [PATH, "/memories/\ud800"]}).json()["files"]
+    assert [(row["path"], row["error"]) for row in rows] == [(PATH, None), ("/memories/\ud800", "invalid_path")]
+
+
+def test_a_folder_is_no_file(forge, ed):
+    files.write(spaces.by_slug("ledger"), HUB, "/open/sub/a.md", b"a")
+    for folder in ("memories", "open", "open/sub", "disk"):
+        assert code(forge("GET", f"files/{folder}")) == (422, "is_directory"), folder
+        for who in (forge, ed):
+            assert code(who("PUT", f"files/{folder}", {"content": "x"})) == (422, "is_directory"), folder
+            moved = who("POST", "moves", {"from": PATH, "to": f"/{folder}"})
+            assert code(moved) == (422, "is_directory"), folder
+    rows = forge("POST", "batch", {"paths": ["/memories", "/open/sub", "/open/none"]}).json()["files"]
+    assert [row["error"] for row in rows] == ["is_directory", "is_directory", "file_not_found"]
+    assert not Proposal.objects.exists()
+
+
+def test_a_link_out_of_the_mount_leads_nowhere(forge, tmp_path):
+    (tmp_path / "out").symlink_to("/etc")
+    (tmp_path / "passwd").symlink_to("/etc/passwd")
+    for path in ("disk/passwd", "disk/out/passwd"):
+        assert code(forge("GET", f"files/{path}")) == (422, "invalid_path")
+        assert code(forge("PUT", f"files/{path}", {"content": "x"})) == (422, "invalid_path")
+    assert forge("GET", "grep?pattern=root&prefix=/disk/").json()["matches"] == []
+    assert forge("GET", "glob?pattern=**&prefix=/disk/").json()["matches"] == []
+
+
+def test_every_write_honours_if_match(forge, ed):
+    for who in (forge, ed):
+        for call in (
+            ("PUT", "files/memories/AGENTS.md", {"content": "x"}),
+            ("PUT", "files/memories/new.md", {"content": "x"}),
+            ("POST", "edits", {"path": PATH, "old_string": "one", "new_string": "two"}),
+            ("POST", "moves", {"from": PATH, "to": "/memories/b.md"}),
+            ("DELETE", "files/memories/AGENTS.md"),
+        ):
+            assert who(*call, If_Match='"0"').status_code == 412, call
+
+
+def test_an_edit_makes_no_file_over_1_mib(forge):
+    edit = {"path": PATH, "old_string": "one", "new_string": "b" * (1 << 20)}
+    assert forge("POST", "edits", edit).status_code == 413
+    assert not Proposal.objects.exists()
+
+
+def test_a_body_sent_in_pieces_is_measured(monkeypatch):
+    from memoryhub import wsgi
+
+    def read_by_django(body):
+        environ = {"wsgi.input": io.BytesIO(body), "HTTP_TRANSFER_ENCODING": "chunked", "REQUEST_METHOD": "PUT"}
+        monkeypatch.setattr(wsgi, "pages", lambda environ, _: WSGIRequest(environ).body)
+        return wsgi.application(environ, None)
+
+    assert read_by_django(b"in pieces") == b"in pieces"
+    with pytest.raises(RequestDataTooBig):
+        read_by_django(b"a" * (8 * 1024 * 1024 + 1))

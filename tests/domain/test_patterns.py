@@ -1,0 +1,61 @@
+"""Path patterns: what fits, and that no pattern takes long, whoever wrote it."""
+
+import time
+
+import pytest
+
+from memoryhub.domain import patterns
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path"),
+    [
+        ("*.md", "/memories/deep/a.md"),
+        ("/memories/*.md", "/memories/a.md"),
+        ("/memories/**", "/memories/a/b/c.md"),
+        ("/memories/**/c.md", "/memories/c.md"),
+        ("/**/drafts/*", "/memories/x/drafts/a"),
+        ("/memories/{a,b}.{md,txt}", "/memories/b.txt"),
+        ("/memories/{a/x,b}.md", "/memories/a/x.md"),
+        ("/memories/[ab]?.md", "/memories/bc.md"),
+        ("/memories/[!a].md", "/memories/b.md"),
+        ("/memories/[z-a].md", "/memories/[z-a].md"),
+        ("/m/*a*b*.md", "/m/xaxxbab.md"),
+        ("*.md", "/memories/.hidden.md"),
+    ],
+)
+def test_what_fits(pattern, path):
+    assert patterns.matches(pattern, path)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path"),
+    [
+        ("/memories/*.md", "/memories/a/b.md"),
+        ("/memories/**", "/memories"),
+        ("/memories/**", "/memoriesX/a"),
+        ("/memories/{a,b}.md", "/memories/c.md"),
+        ("/m/*a*b", "/m/ba"),
+        ("/m/[ab].md", "/m/c.md"),
+    ],
+)
+def test_what_does_not_fit(pattern, path):
+    assert not patterns.matches(pattern, path)
+
+
+def test_a_search_passes_hidden_names_unless_they_are_meant():
+    assert patterns.finds("**/*.md", "a/b.md")
+    assert not patterns.finds("**/*.md", ".git/b.md")
+    assert not patterns.finds("*", ".hidden")
+    assert patterns.finds(".*", ".hidden")
+    assert patterns.finds("**/.git/*", "x/.git/config")
+
+
+@pytest.mark.parametrize(
+    "pattern", ["**/" * 200 + "x", "{a," * 50, "*a" * 300 + "b", "*" * 1000 + "b", "{a,b}" * 200, "{*a,*b}*" * 100]
+)
+@pytest.mark.parametrize("path", ["a" * 220, "/".join("a" * 500)])
+def test_no_pattern_takes_long(pattern, path):
+    began = time.perf_counter()
+    assert not patterns.finds(pattern, path)
+    assert time.perf_counter() - began < 3
