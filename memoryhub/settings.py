@@ -72,7 +72,11 @@ def database(url: str, data_dir: Path, pgbouncer: bool) -> dict[str, Any]:
 
 
 def parse_database_url(url: str) -> dict[str, Any]:
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        parts, port = urlsplit(""), None
     if parts.scheme not in {"postgres", "postgresql"} or not parts.path.strip("/"):
         raise ImproperlyConfigured(
             "DATABASE_URL is not understood; allowed is postgresql://user:password@host:5432/name."
@@ -83,7 +87,7 @@ def parse_database_url(url: str) -> dict[str, Any]:
         "USER": unquote(parts.username or ""),
         "PASSWORD": unquote(parts.password or ""),
         "HOST": query.pop("host", None) or unquote(parts.hostname or ""),
-        "PORT": str(parts.port or query.pop("port", "") or ""),
+        "PORT": str(port or query.pop("port", "") or ""),
         "OPTIONS": query,
     }
 

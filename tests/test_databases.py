@@ -159,9 +159,10 @@ class TestRefusals:
             told = refused("up", "--port", "0", "--data-dir", str(place / "data"), DATABASE_URL=where)
         assert told.startswith("The PostgreSQL server has no pgvector: install it there")
 
-    def test_a_wrong_address_is_explained(self, place):
-        told = refused("up", "--data-dir", str(place / "data"), DATABASE_URL="mysql://x/y")
-        assert told.startswith("DATABASE_URL is not understood")
+    @pytest.mark.parametrize("wrong", ["mysql://x/y", "postgresql://x:port/y", "postgresql://x", "nonsense"])
+    def test_a_wrong_address_is_explained(self, place, wrong):
+        told = refused("up", "--data-dir", str(place / "data"), DATABASE_URL=wrong)
+        assert told.startswith("DATABASE_URL is not understood; allowed is postgresql://")
 
     def test_a_database_that_is_not_there(self, server, place):
         told = refused("up", "--port", "0", "--data-dir", str(place / "data"), DATABASE_URL=url(server, "nothing"))

@@ -1,0 +1,23 @@
+"""The README tells the truth where a test can look."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+TREE = Path(__file__).parents[1]
+# What a process of the hub tells its own children, and what others define.
+NOT_SETTINGS = {"MEMORYHUB_PARENT", "DJANGO_SETTINGS_MODULE", "PATH", "PATH_INFO"}
+
+
+def read_from_the_environment() -> set[str]:
+    reading = re.compile(r"(?:\benv|env_bool|environ|environ\.get|getenv)[(\[]\s*\"([A-Z][A-Z_]+)\"")
+    found = {name for file in (TREE / "memoryhub").rglob("*.py") for name in reading.findall(file.read_text())}
+    assert {"DATABASE_URL", "MEMORYHUB_URL", "DEBUG"} <= found
+    return found - NOT_SETTINGS
+
+
+def test_every_setting_stands_in_the_table_and_nothing_else_does():
+    section = (TREE / "README.md").read_text().split("\n## Settings\n")[1].split("\n## ")[0]
+    told = set(re.findall(r"`([A-Z][A-Z_]{3,})`", section))
+    assert read_from_the_environment() == told
