@@ -1,0 +1,236 @@
+"""Reviewing as a person does it: with the mouse, by keyboard, without JavaScript, on a phone."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from memoryhub.domain import agents, files, mounts, proposals, sources, tokens
+from memoryhub.domain.access import HUB
+from tests.browser.conftest import PHONE
+
+PATH = "/memories/AGENTS.md"
+TEXT = """# Rules
+
+## Testing
+
+- Run the tests with `pytest -q`.
+
+## Deploying
+
+- Staging deploys from main.
+
+## Webhooks
+
+- Verify the signature.
+"""
+NEW = TEXT.replace("pytest -q", "make test-fast").replace("from main", "from a tag").replace("Verify the", "Check the")
+
+
+@pytest.fixture
+def forge(space):
+    mounts.add(space, HUB, "/memories/", store="database", policy="review")
+    files.write(space, HUB, PATH, TEXT.encode())
+    sources.add(space, HUB, PATH)
+    return agents.create(space, HUB, "forge")
+
+
+@pytest.fixture
+def inbox(space):
+    return f"{space.get_absolute_url()}proposals/"
+
+
+def ask(space, forge, new=NEW, reason="rk asked for it"):
+    return proposals.propose(space, forge, kind="write", path=PATH, content=new.encode(), reason=reason)
+
+
+def edit(space, forge, old, new):
+    return proposals.propose(
+        space, forge, kind="edit", path=PATH, change={"old_string": old, "new_string": new}, reason=f"Say {new}"
+    )
+
+
+def text(space):
+    return files.read(space, PATH).content.decode()
+
+
+def press(page: Page, *keys: str) -> None:
+    for key in keys:
+        page.keyboard.press(key)
+
+
+@pytest.mark.parametrize("javascript", [True, False])
+def test_look_and_approve(new_page, sign_in_as, space, forge, inbox, javascript):
+    ask(space, forge)
+    page = sign_in_as("reviewer", new_page(java_script_enabled=javascript))
+    page.goto(inbox)
+    page.get_by_role("link", name="rk asked for it").click()
+    expect(page.get_by_text("Change 1 of 3")).to_be_visible()
+    expect(page.get_by_text("Prompt cache breaks here")).to_be_visible()
+    expect(page.get_by_role("complementary", name="Your decision")).to_contain_text("next thread")
+    page.get_by_label("Note for forge").fill("fine")
+    page.get_by_role("button", name="Approve all 3 changes").click()
+    expect(page.get_by_text("Approved by reviewer, revision 2")).to_be_visible()
+    assert text(space) == NEW
+
+
+def test_approve_with_edits(sign_in_as, space, forge, inbox):
+    ask(space, forge)
+    page = sign_in_as("reviewer")
+    page.goto(f"{inbox}1/")
+    page.get_by_role("link", name="With edits").click()
+    page.get_by_label("The text").fill("# Mine\n")
+    page.get_by_role("button", name="Approve with my edits").click()
+    expect(page.get_by_text("with edits").first).to_be_visible()
+    assert text(space) == "# Mine\n"
+
+
+def test_two_changes_of_three(sign_in_as, space, forge, inbox):
+    ask(space, forge)
+    page = sign_in_as("reviewer")
+    page.goto(f"{inbox}1/")
+    page.get_by_label("Change 2 of 3").uncheck()
+    page.get_by_role("button", name="Only ticked").click()
+    expect(page.get_by_text("Approved by reviewer")).to_be_visible()
+    assert text(space) == NEW.replace("from a tag", "from main")
+
+
+def test_stale_then_rebased_then_approved(sign_in_as, space, forge, inbox):
+    ask(space, forge)
+    page = sign_in_as("reviewer")
+    page.goto(f"{inbox}1/")
+    files.write(space, HUB, PATH, TEXT.replace("# Rules\n", "# Rules of the house\n").encode())
+    page.get_by_role("button", name="Approve all 3 changes").click()
+    expect(page.get_by_text("Nothing was applied")).to_be_visible()
+    expect(page.get_by_text("Rebased.")).to_be_visible()
+    assert "pytest" in text(space)
+    page.get_by_role("button", name="Approve all 3 changes").click()
+    expect(page.get_by_text("Approved by reviewer")).to_be_visible()
+    assert text(space) == NEW.replace("# Rules\n", "# Rules of the house\n")
+
+
+def test_a_conflict_is_resolved_by_hand(sign_in_as, space, forge, inbox):
+    ask(space, forge)
+    files.write(space, HUB, PATH, TEXT.replace("pytest -q", "tox").encode())
+    page = sign_in_as("reviewer")
+    page.goto(f"{inbox}1/")
+    expect(page.get_by_text("It no longer applies.")).to_be_visible()
+    expect(page.get_by_role("heading", name="Both texts")).to_be_visible()
+    page.get_by_role("link", name="Resolve by hand").last.click()
+    page.get_by_label("The text").fill("- settled\n")
+    page.get_by_role("button", name="Approve with my edits").click()
+    expect(page.get_by_text("Approved by reviewer")).to_be_visible()
+    assert text(space) == "- settled\n"
+
+
+def test_a_rejection_is_read_by_the_agent(sign_in_as, space, forge, inbox, client):
+    ask(space, forge)
+    _, secret = tokens.create(space, HUB, agent=forge)
+    page = sign_in_as("reviewer")
+    page.goto(f"{inbox}1/")
+    page.get_by_role("radio", name="too vague").check()
+    page.get_by_label("Reason in your words").fill("name the command")
+    page.get_by_role("button", name="Reject").click()
+    expect(page.get_by_text("Rejected by reviewer").first).to_be_visible()
+    told = client.get("/api/v1/proposals/1", headers={"Authorization": f"Bearer {secret}"}).json()
+    assert (told["state"], told["note"]) == ("rejected", "too vague: name the command")
+
+
+def test_undo(sign_in_as, space, forge, inbox):
+    ask(space, forge)
+    page = sign_in_as("reviewer")
+    page.goto(f"{inbox}1/")
+    page.get_by_role("button", name="Approve all 3 changes").click()
+    page.get_by_role("button", name="Undo the approval").click()
+    expect(page.get_by_text("Pending").first).to_be_visible()
+    assert text(space) == TEXT
+
+
+def test_grave_findings_hold_a_hurried_click(sign_in_as, space, forge, inbox):
+    ask(space, forge, TEXT.replace("Verify the", "Ver\u200bify the"))
+    page = sign_in_as("reviewer")
+    page.goto(f"{inbox}1/")
+    expect(page.get_by_text("U+200B").first).to_be_visible()
+    page.get_by_role("button", name="Approve").first.click()
+    assert text(space) == TEXT
+    page.get_by_label("I looked at").check()
+    page.get_by_role("button", name="Approve").first.click()
+    expect(page.get_by_text("Approved by reviewer")).to_be_visible()
+
+
+def test_many_at_once(sign_in_as, space, forge, inbox):
+    edit(space, forge, "pytest -q", "make test-fast")
+    edit(space, forge, "from main", "from a tag")
+    page = sign_in_as("reviewer")
+    page.goto(inbox)
+    page.get_by_label("Select 1").check()
+    page.get_by_label("Select 2").check()
+    expect(page.get_by_text("2 selected")).to_be_visible()
+    page.get_by_role("button", name="Approve selected").click()
+    expect(page.get_by_role("heading", name="Approve 2 proposals?")).to_be_visible()
+    expect(page.get_by_text("1 file would change")).to_be_visible()
+    page.get_by_role("button", name="Approve these 2").click()
+    expect(page.get_by_text("Approved 2: 1, 2.")).to_be_visible()
+    assert "make test-fast" in text(space) and "from a tag" in text(space)
+
+
+def test_the_inbox_by_keyboard(sign_in_as, space, forge, inbox):
+    edit(space, forge, "pytest -q", "make test-fast")
+    edit(space, forge, "from main", "from a tag")
+    edit(space, forge, "Verify the", "Check the")
+    page = sign_in_as("reviewer")
+    page.goto(inbox)
+    press(page, "j", "x", "j", "x")
+    expect(page.get_by_text("2 selected")).to_be_visible()
+    press(page, "a")
+    expect(page.get_by_role("heading", name="Approve 2 proposals?")).to_be_visible()
+    press(page, "a")
+    expect(page.get_by_text("Approved 2: 1, 2.")).to_be_visible()
+    press(page, "j", "Enter")
+    expect(page).to_have_url(re.compile(r"/proposals/3/$"))
+
+
+def test_the_review_by_keyboard(sign_in_as, space, forge, inbox):
+    ask(space, forge)
+    page = sign_in_as("reviewer")
+    page.goto(f"{inbox}1/")
+    press(page, "a")
+    expect(page.get_by_text("Approved by reviewer")).to_be_visible()
+    assert text(space) == NEW
+    press(page, "u")
+    expect(page.get_by_role("button", name="Approve all 3 changes")).to_be_visible()
+    assert text(space) == TEXT
+    press(page, "e")
+    expect(page.get_by_label("The text")).to_be_visible()
+    page.goto(f"{inbox}1/")
+    press(page, "c")
+    page.keyboard.type("Leave the last one out.")
+    press(page, "Enter")
+    expect(page.get_by_text("“Leave the last one out.”")).to_be_visible()
+    press(page, "r")
+    expect(page.get_by_role("radio", name="transient")).to_be_focused()
+    press(page, "ArrowRight", "Enter")
+    expect(page.get_by_text("Rejected by reviewer").first).to_be_visible()
+    assert proposals.get(space, 1).note == "wrong"
+
+
+def test_walking_from_one_to_the_next(sign_in_as, space, forge, inbox):
+    edit(space, forge, "pytest -q", "make test-fast")
+    edit(space, forge, "from main", "from a tag")
+    page = sign_in_as("reviewer")
+    page.goto(f"{inbox}1/")
+    press(page, "j")
+    expect(page).to_have_url(re.compile(r"/proposals/2/$"))
+    press(page, "k")
+    expect(page).to_have_url(re.compile(r"/proposals/1/$"))
+
+
+def test_on_a_phone_the_decision_is_one_tap_away(new_page, sign_in_as, space, forge, inbox):
+    ask(space, forge)
+    page = sign_in_as("reviewer", new_page(viewport=PHONE))
+    page.goto(f"{inbox}1/")
+    page.get_by_role("link", name="Decide").click()
+    expect(page.get_by_role("button", name="Approve all 3 changes")).to_be_in_viewport()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
