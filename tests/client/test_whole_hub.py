@@ -1,0 +1,140 @@
+"""The README's four lines against a hub process of its own, and what an agent does when that hub is killed."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from memoryhub.client import HubUnavailable, MemoryHub
+from tests.running import TREE, clean, command, hub, place, started_once  # noqa: F401
+
+AGENTS = "/memories/AGENTS.md"
+
+
+@pytest.fixture
+def scout(hub):
+    """What `memoryhub agent add scout --json` prints: the settings of an agent."""
+    made = command("agent", "add", "scout", "--json", "--data-dir", str(hub.data_dir))
+    assert made.returncode == 0, made.stderr
+    return {"MEMORYHUB_URL": hub.url, "MEMORYHUB_TOKEN": json.loads(made.stdout)["token"]}
+
+
+def example(settings, *words, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "memoryhub.client.example", *words],
+        env=clean(**settings, **environment), cwd=TREE, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+
+
+def inbox(hub):
+    listed = command("proposals", "--json", "--data-dir", str(hub.data_dir))
+    assert listed.returncode == 0, listed.stderr
+    return json.loads(listed.stdout)["items"]
+
+
+def test_four_lines_to_a_proposal_and_on_to_the_next_run(hub, scout, place):
+    copies = {"MEMORYHUB_CACHE_DIR": str(place / "copies")}
+    done = example(scout, "Refunds need a second person.", **copies)
+    assert done.returncode == 0, done.stderr
+    assert "proposal 1" in done.stdout
+    assert "do not retry" in done.stdout
+    (waiting,) = inbox(hub)
+    assert (waiting["state"], waiting["path"], waiting["agent"]) == ("pending", AGENTS, "scout")
+
+    approved = command("approve", "1", "--data-dir", str(hub.data_dir))
+    assert approved.returncode == 0, approved.stderr
+    with MemoryHub(scout["MEMORYHUB_URL"], scout["MEMORYHUB_TOKEN"], cache_dir=place / "copies") as client:
+        assert "Refunds need a second person." in client.read(AGENTS)
+        prompt = client.prompt(dialect="deepagents", thread="t-1")
+        assert "Refunds need a second person." in prompt
+
+        again = example(scout, "Invoices go out on Mondays.", **copies)
+        assert "proposal 2" in again.stdout
+
+        for process in hub.family():
+            process.send_signal(signal.SIGKILL)
+        hub.process.wait(30)
+        assert client.read(AGENTS).stale
+        assert client.prompt(dialect="deepagents", thread="t-1").stale
+        with pytest.raises(HubUnavailable, match="cannot be reached"):
+            client.write(AGENTS, "x")
+    away = example(scout, "Too late.", **copies)
+    assert (away.returncode, "cannot be reached" in away.stderr) == (1, True)
+
+
+def test_a_hub_that_restarts_is_found_again(hub, scout, place):
+    port = hub.url.rsplit(":", 1)[1]
+    with MemoryHub(scout["MEMORYHUB_URL"], scout["MEMORYHUB_TOKEN"], cache_dir=place / "copies") as client:
+        client.write(AGENTS, "one\n")
+        assert hub.stop() == 0
+        with pytest.raises(HubUnavailable):
+            client.working()
+        again = subprocess.Popen(
+            [sys.executable, "-m", "memoryhub", "up", "--port", port, "--data-dir", str(hub.data_dir)],
+            stdout=subprocess.PIPE, text=True, cwd=TREE, env=clean(),
+        )  # fmt: skip
+        try:
+            assert "memoryhub ready" in "".join(iter_until(again.stdout, "memoryhub ready"))
+            assert client.proposal(1).state == "pending"
+        finally:
+            again.terminate()
+            again.wait(30)
+
+
+def iter_until(lines, wanted):
+    for line in lines:
+        yield line
+        if wanted in line:
+            return
+
+
+def test_the_readme_names_these_four_lines():
+    section = Path(TREE, "README.md").read_text().partition("## Connect an agent")[2].partition("\n## ")[0]
+    lines = re.search(r"```sh\n(.*?)```", section, re.DOTALL)[1].strip().splitlines()
+    assert len(lines) == 4
+    assert lines[0].startswith("make run")
+    assert "memoryhub agent add" in " ".join(lines)
+    assert "memoryhub.client.example" in lines[-1]
+
+
+# A slim environment: httpx alone
+
+
+@pytest.fixture(scope="module")
+def slim(tmp_path_factory):
+    """A fresh environment with httpx, and this project's client without its dependencies."""
+    folder = tmp_path_factory.mktemp("slim")
+    subprocess.run([sys.executable, "-m", "venv", folder / "env"], check=True, timeout=120)
+    python = folder / "env" / "bin" / "python"
+    install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    fetched = subprocess.run([*install, "httpx"], capture_output=True, text=True, timeout=300)
+    if fetched.returncode:
+        pytest.skip("no package index can be reached: " + fetched.stderr.strip().splitlines()[-1])
+    subprocess.run([*install, "hatchling", "editables"], check=True, timeout=300)
+    subprocess.run([*install, "--no-deps", "--no-build-isolation", str(TREE)], check=True, timeout=300)
+    subprocess.run([python, "-m", "pip", "uninstall", "-q", "-y", "hatchling", "editables"], check=True, timeout=120)
+    return python
+
+
+def test_a_slim_environment_is_enough(slim, hub, scout, tmp_path):
+    code = (
+        "import sys; from memoryhub.client import MemoryHub, AsyncMemoryHub\n"
+        "hub = MemoryHub.from_env()\n"
+        "outcome = hub.write('/memories/slim.md', 'from a slim place', reason='test')\n"
+        "print(outcome.status, hub.proposal(1).state, 'django' in sys.modules)\n"
+    )
+    env = {"PATH": os.environ["PATH"], **scout}
+    done = subprocess.run([slim, "-c", code], env=env, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.stdout == "pending pending False\n", done.stderr
+    script = slim.parent / "memoryhub"
+    synced = subprocess.run(
+        [script, "sync", tmp_path / "copy"], env=env, cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert synced.returncode == 0, synced.stderr
+    told = subprocess.run([script, "mcp"], env=env, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert (told.returncode, "memoryhub[mcp]" in told.stderr) == (1, True)
