@@ -15,10 +15,13 @@ class MemoryhubConfig(AppConfig):
 
 
 def search_on(connection: Any, **kwargs: Any) -> None:
-    """Vector indexes look on until enough rows of the space are found: by default pgvector gives too few, or none."""
-    if (
-        settings.PGBOUNCER
-    ):  # whose connection that would be, nobody knows; `migrating.keep_defaults` sets it for the role
+    """What every connection is told once.
+
+    Vector indexes look on until enough rows of the space are found: by default pgvector gives too few, or none. Prepared
+    statements (the hot ones alone are) keep one plan: planning them anew costs more than running them. Behind pgbouncer nobody knows whose connection it would be: there
+    `migrating.keep_defaults` tells the role instead.
+    """
+    if settings.PGBOUNCER:
         return
     with connection.cursor() as cursor:
-        cursor.execute("SET hnsw.iterative_scan = 'relaxed_order'")
+        cursor.execute("SET hnsw.iterative_scan = 'relaxed_order'; SET plan_cache_mode = 'force_generic_plan'")

@@ -34,6 +34,14 @@ SELECT %(space)s, %(sign)s * count(*), %(sign)s * coalesce(sum(length), 0)
 FROM memoryhub_chunk WHERE space_id = %(space)s AND entry_id = %(entry)s
 ON CONFLICT (space_id) DO UPDATE SET chunks = t.chunks + excluded.chunks, lexemes = t.lexemes + excluded.lexemes
 """
+COUNT_LEXEMES = """
+INSERT INTO memoryhub_lexemecount AS t (space_id, lexeme, chunks)
+SELECT p.space_id, p.lexeme, %(sign)s * count(*) FROM memoryhub_chunk c, unnest(c.words) u, memoryhub_posting p
+WHERE c.space_id = %(space)s AND c.entry_id = %(entry)s
+  AND p.space_id = c.space_id AND p.lexeme = u.lexeme AND p.chunk_id = c.id
+GROUP BY p.space_id, p.lexeme ORDER BY p.lexeme
+ON CONFLICT (space_id, lexeme) DO UPDATE SET chunks = t.chunks + excluded.chunks
+"""
 INSERT_VECTOR = """
 INSERT INTO memoryhub_embedding (space_id, chunk_id, embedded_by, agent_id, vector)
 SELECT c.space_id, c.id, %s, c.agent_id, %s::halfvec FROM memoryhub_chunk c WHERE c.id = %s AND c.space_id = %s
@@ -50,12 +58,14 @@ def add(entry: LongtermEntry) -> list[Chunk]:
             cursor.execute(INSERT_CHUNK, [*place, *ranking.by_configuration(piece.text)])
         cursor.execute(INSERT_POSTINGS, [entry.space_id, entry.pk])
         cursor.execute(COUNT, {"space": entry.space_id, "entry": entry.pk, "sign": 1})
+        cursor.execute(COUNT_LEXEMES, {"space": entry.space_id, "entry": entry.pk, "sign": 1})
     return chunks(entry)
 
 
 def remove(entry: LongtermEntry) -> None:
     """Takes an entry out of everything that finds (in the caller's transaction)."""
     with connection.cursor() as cursor:
+        cursor.execute(COUNT_LEXEMES, {"space": entry.space_id, "entry": entry.pk, "sign": -1})
         cursor.execute(DELETE_POSTINGS, [entry.space_id, entry.pk])
         cursor.execute(DELETE_VECTORS, [entry.space_id, entry.pk])
         cursor.execute(COUNT, {"space": entry.space_id, "entry": entry.pk, "sign": -1})

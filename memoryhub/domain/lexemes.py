@@ -7,12 +7,30 @@ from django.contrib.postgres.search import SearchQuery
 from memoryhub.domain import hot, ranking
 
 LEXEMES = f"SELECT DISTINCT lexeme FROM unnest({ranking.TSVECTOR}) ORDER BY lexeme"  # noqa: S608 (names of configurations)
+EACH = """
+SELECT name, word, tsvector_to_array(to_tsvector(('pg_catalog.' || name)::regconfig, word))
+FROM unnest(%s::text[], %s::text[]) AS given(name, word)
+"""
 NOTHING = ""
+MOST_KNOWN = 20_000
+_known: dict[tuple[str, str], tuple[str, ...]] = {}
 
 
 def of(text: str) -> list[str]:
     """The lexemes of a text, as the database's dictionaries cut them."""
     return [row[0] for row in hot.rows(LEXEMES, ranking.by_configuration(text))]
+
+
+def cached(text: str) -> list[str]:
+    """The same, each word asked for once per process: what a dictionary makes of a word does not change."""
+    wanted = ranking.with_configuration(text)
+    if new := [pair for pair in wanted if pair not in _known]:
+        if len(_known) > MOST_KNOWN:
+            _known.clear()
+        names, words = [name for name, _ in new], [word for _, word in new]
+        for name, word, found in hot.rows(EACH, [names, words]):
+            _known[name, word] = tuple(found)
+    return list(dict.fromkeys(lexeme for pair in wanted for lexeme in _known.get(pair, ())))
 
 
 def query(typed: str) -> str:

@@ -63,6 +63,11 @@ def by_configuration(text: str) -> list[str]:
     return [" ".join(sorted_words[name]) for name in CONFIGURATIONS]
 
 
+def with_configuration(text: str) -> list[tuple[str, str]]:
+    """Each distinct word of a text with the configuration that understands it."""
+    return [(_configuration(word), word) for word in dict.fromkeys(words(text.replace("\x00", " ")))]
+
+
 def _configuration(word: str) -> str:
     if IS_UNSPACED.match(word):
         return "simple"

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from memoryhub import embedders
-from memoryhub.domain import activity, indexing, jobs, meaning, retrieval, spaces
+from memoryhub.domain import activity, candidates, indexing, jobs, meaning, spaces
 from memoryhub.domain.access import Actor, require
 from memoryhub.embedders import Embedder
 from memoryhub.errors import Conflict
@@ -18,7 +18,7 @@ from memoryhub.models import Chunk, Embedding, Job, Space
 
 JOB = "reembedding.start"
 BATCH = 200
-INDEX_FROM = retrieval.EXACT_UP_TO
+INDEX_FROM = candidates.EXACT_UP_TO
 
 MISSING = """
 SELECT c.id FROM memoryhub_chunk c
@@ -139,7 +139,7 @@ def switch_back(space: Space, actor: Actor) -> Space:
 
 def make_index(embedder: Embedder) -> None:
     """The embedder's own index; without it, large spaces are searched exactly and more slowly."""
-    name, by, dimensions = retrieval.index_name(embedder), embedder.embedded_by, int(embedder.dimensions)
+    name, by, dimensions = candidates.index_name(embedder.embedded_by), embedder.embedded_by, int(embedder.dimensions)
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT indisvalid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE c.relname = %s", [name]
@@ -154,3 +154,4 @@ def make_index(embedder: Embedder) -> None:
             f'CREATE INDEX {how}"{name}" ON memoryhub_embedding USING hnsw ((vector::halfvec({dimensions})) halfvec_cosine_ops) '
             f"WHERE embedded_by = '{by}'"
         )
+    candidates.forget_indexes()

@@ -12,6 +12,7 @@ from .layers import (
     EntryPair,
     EntryRevision,
     FileWords,
+    LexemeCount,
     LongtermEntry,
     Posting,
     Record,
@@ -26,7 +27,7 @@ from .spaces import Membership, Role, Space
 
 __all__ = [
     "ActivityLine", "Agent", "AgentChange", "ByActor", "Chunk", "ChunkCount", "Delivery", "DialectTemplate", "Editing",
-    "Embedding", "EntryPair", "EntryRevision", "FailedTry", "File", "FileWords", "Job", "LongtermEntry", "Membership",
+    "Embedding", "EntryPair", "EntryRevision", "FailedTry", "File", "FileWords", "Job", "LexemeCount", "LongtermEntry", "Membership",
     "Mount", "Person", "Policy", "PolicyRule", "Posting", "PromptText", "Proposal", "ProposalComment", "Record",
     "RecordState", "Revision", "Role", "SavedQuery", "Scope", "Scoped", "SignIn", "SignInLink", "Source",
     "SourceChange", "Space", "Token", "Webhook", "WebhookNotice", "WorkingEntry",

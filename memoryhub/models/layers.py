@@ -206,6 +206,19 @@ class Posting(models.Model):
         ]
 
 
+class LexemeCount(models.Model):
+    """In how many chunks of a space a lexeme stands: what gives a word its weight."""
+
+    space_id = models.BigIntegerField()
+    lexeme = models.TextField()
+    chunks = models.BigIntegerField(default=0)
+
+    objects = Scoped.as_manager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["space_id", "lexeme"], include=["chunks"], name="one_lexeme")]
+
+
 class ChunkCount(models.Model):
     """How many chunks a space has, and lexemes in them; kept as chunks come and go."""
 

@@ -7,7 +7,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from memoryhub.domain import jobs, longterm, meaning, reembedding, retrieval, retrieval_checks, spaces
+from memoryhub.domain import candidates, jobs, longterm, meaning, reembedding, retrieval, retrieval_checks, spaces
 from memoryhub.domain.access import HUB
 from memoryhub.errors import Conflict, Forbidden, Invalid
 from memoryhub.models import Chunk, ChunkCount, Embedding
@@ -135,14 +135,14 @@ def fill_with_noise(space, count, seed=1):
 
 
 def test_a_large_space_is_searched_by_the_index_and_loses_next_to_nothing(space, monkeypatch):
-    monkeypatch.setattr(retrieval, "EXACT_UP_TO", 500)
+    monkeypatch.setattr(candidates, "EXACT_UP_TO", 500)
     monkeypatch.setattr(reembedding, "INDEX_FROM", 500)
     small = spaces.create(HUB, "small")
     fill_with_noise(small, 30, seed=2)
     chunks, vectors = fill_with_noise(space, 1500)
     reembedding.run(space, "wordllama")
     embedder = meaning.serving(space)
-    assert retrieval.has_index(embedder)
+    assert candidates.has_index(embedder)
     rng = np.random.default_rng(3)
     hits = 0
     for at in rng.integers(0, 1500, 20):
