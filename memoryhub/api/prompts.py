@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import wraps
 from typing import Any
 
-from django.core.handlers.wsgi import WSGIHandler
+from django.core.handlers.wsgi import WSGIRequest
+from django.db import close_old_connections
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 from ninja import Router, Schema
@@ -25,7 +27,9 @@ from memoryhub.errors import HubError, Invalid, Unauthenticated
 from memoryhub.middleware import address_of, request_ids
 
 View = Callable[[HttpRequest], HttpResponse]
+log = logging.getLogger("memoryhub")
 FIELDS = ("dialect", "query", "task", "thread", "at", "agent")
+NOTHING = Asked()
 JSON, TEXT = "application/json", "text/plain; charset=utf-8"
 
 
@@ -113,6 +117,8 @@ def bearer(request: HttpRequest) -> str:
 
 def read(request: HttpRequest) -> tuple[Asked, str]:
     """What the call asks for, and the agent a person names."""
+    if request.method != "POST" and not request.META.get("QUERY_STRING"):
+        return NOTHING, ""
     given = posted(request) if request.method == "POST" else {name: request.GET.get(name) or "" for name in FIELDS}
     for name in (*FIELDS, "system_prompt"):
         if not isinstance(given.get(name) or "", str):
@@ -178,11 +184,24 @@ def same(given: str | None, etag: str) -> bool:
 # The way in without the middleware that only pages need
 
 
-class Handler(WSGIHandler):
-    """Django's handler with this view alone, the request id and the refusals."""
+class Handler:
+    """WSGI for this view alone: the request id and the refusals, no other middleware, no signals.
 
-    def load_middleware(self, is_async: bool = False) -> None:
-        self._middleware_chain = request_ids(prompt)
+    Django's signals look after lost connections; the statements of this path do that themselves (`domain.hot`).
+    """
+
+    def __init__(self) -> None:
+        self.answer = request_ids(prompt)
+
+    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        try:
+            response = self.answer(WSGIRequest(environ))
+        except Exception:
+            close_old_connections()
+            log.exception("GET /api/v1/prompt")
+            response = answer(HubError("The hub made a mistake here. Its log says more.", code="internal"))
+        start_response(f"{response.status_code} {response.reason_phrase}", list(response.items()))
+        return [response.content]
 
 
 # For the document

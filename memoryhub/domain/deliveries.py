@@ -67,14 +67,13 @@ noted = Noted()
 
 def record(space_id: int, agent_id: int, thread: str, prompt: Prompt) -> None:
     """Notes that this agent and thread get these bytes now: new ones at once, repeats once a minute at most."""
-    revisions = json.dumps(prompt.revisions, sort_keys=True)
-    key = (space_id, agent_id, thread, prompt.sha256, revisions)
+    key = (space_id, agent_id, thread, prompt.sha256, prompt.ledger)
     age = noted.age(key)
     if age is not None and age < REPEAT_AFTER:
         return
     values = {"space": space_id, "agent": agent_id, "thread": thread, "sha256": prompt.sha256}
     if age is None:
-        values |= {"text": prompt.data, "tokens": prompt.tokens, "dialect": prompt.dialect, "revisions": revisions}
+        values |= {"text": prompt.data, "tokens": prompt.tokens, "dialect": prompt.dialect, "revisions": prompt.ledger}
         values["parts"] = json.dumps(parts_of(prompt))
     with connection.cursor() as cursor:
         cursor.execute(FIRST if age is None else AGAIN, values)

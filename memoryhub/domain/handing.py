@@ -9,7 +9,7 @@ from __future__ import annotations
 import hmac
 import json
 from collections import OrderedDict
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
 
@@ -43,8 +43,12 @@ class AtTheDoor:
     agent_id: int
     slug: str
     dialect: str
-    reported: dict[str, Any]
+    said: str  # what its client reported, as JSON
     hot: str | None
+
+    @property
+    def reported(self) -> dict[str, Any]:
+        return json.loads(self.said)
 
     def agent(self) -> Agent:
         return Agent.objects.within(self.space_id).select_related("space").get(pk=self.agent_id)
@@ -91,18 +95,18 @@ def enter(secret: str, address: str | None, *, hot: bool) -> AtTheDoor | None:
     token_id, _, fresh, used_from, space_id, revision, agent_id, slug, dialect, reported, marks = rows[0]
     if not fresh or used_from != address:
         tokens.note_use(Token.objects.get(pk=token_id), address)
-    return AtTheDoor(space_id, revision, agent_id, slug, dialect, json.loads(reported), marks)
+    return AtTheDoor(space_id, revision, agent_id, slug, dialect, reported, marks)
 
 
 def prompt_for(door: AtTheDoor, asked: Asked) -> Prompt:
     """The agent's prompt, from the shelf while nothing changed; noted in the ledger."""
-    key = (door.space_id, door.agent_id, door.revision, door.hot)
+    words = (asked.dialect, asked.query, asked.task, asked.at, asked.system_prompt)
     # Most prompts show nothing of one thread, so one copy serves all threads.
-    anybody = (*key, replace(asked, thread=""))
-    prompt = shelf.get(anybody) or shelf.get((*key, asked))
+    anybody = (door.space_id, door.agent_id, door.revision, door.hot, *words)
+    prompt = shelf.get(anybody) or shelf.get((*anybody, asked.thread))
     if prompt is None:
         prompt = assembled(door, asked)
-        shelf.put((*key, asked) if prompt.per_thread else anybody, prompt)
+        shelf.put((*anybody, asked.thread) if prompt.per_thread else anybody, prompt)
     deliveries.record(door.space_id, door.agent_id, asked.thread, prompt)
     return prompt
 

@@ -9,28 +9,30 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import psycopg
-from django.db import InterfaceError, OperationalError, connection
+from django.db import DEFAULT_DB_ALIAS, InterfaceError, OperationalError, connections
 
 from memoryhub.errors import Unavailable
 
 
 def rows(sql: str, params: Sequence[Any] | Mapping[str, Any] = ()) -> list[tuple[Any, ...]]:
     """The rows of one statement that PostgreSQL keeps prepared after its first few runs."""
+    wrapper = connections[DEFAULT_DB_ALIAS]
     try:
-        return fetched(sql, params)
+        return fetched(wrapper, sql, params)
     except (OperationalError, InterfaceError):
         # Django looks after a lost connection only where its own cursors are used.
-        if connection.in_atomic_block or connection.is_usable():
+        if wrapper.in_atomic_block or wrapper.is_usable():
             raise
-        connection.close()
-        return fetched(sql, params)
+        wrapper.close()
+        return fetched(wrapper, sql, params)
 
 
-def fetched(sql: str, params: Sequence[Any] | Mapping[str, Any]) -> list[tuple[Any, ...]]:
-    connection.ensure_connection()
-    with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
+def fetched(wrapper: Any, sql: str, params: Sequence[Any] | Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    wrapper.ensure_connection()
+    with wrapper.wrap_database_errors, psycopg.Cursor(wrapper.connection) as cursor:
         cursor.execute(sql, params)
-        return cursor.fetchall() if cursor.description else []
+        # `description` would tell the same and builds an object for every column.
+        return [] if cursor.rownumber is None else cursor.fetchall()
 
 
 def row(sql: str, params: Sequence[Any] | Mapping[str, Any] = ()) -> tuple[Any, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -78,6 +79,8 @@ class Prompt:
     data: bytes
     sha256: str
     sources: tuple[dict[str, Any], ...]
+    revisions: dict[str, int]  # of each included file
+    ledger: str  # the same as the ledger keeps it
     warnings: tuple[Warn, ...]
     pending: tuple[int, ...] = ()
     disk: tuple[gathering.OnDisk, ...] = ()
@@ -121,11 +124,6 @@ class Prompt:
     @property
     def etag(self) -> str:
         return f'"sha256-{self.sha256}"'
-
-    @property
-    def revisions(self) -> dict[str, int]:
-        """Which revision of each included file it shows."""
-        return {one["path"]: one["revision"] for one in self.sources if one["status"] == "included" and one["revision"]}
 
 
 def assemble(
@@ -186,11 +184,15 @@ def build(dialect: Dialect, gathered: Gathered, asked: Asked) -> Prompt:
     rendered = dialects.render(dialect, ingredients)
     data = rendered.text.encode()
     states = zip(ingredients.sources, rendered.statuses, strict=True)
+    sources = tuple(source_state(source, status) for source, status in states)
+    revisions = {one["path"]: one["revision"] for one in sources if one["status"] == "included" and one["revision"]}
     return Prompt(
         rendered=rendered,
         data=data,
         sha256=hashlib.sha256(data).hexdigest(),
-        sources=tuple(source_state(source, status) for source, status in states),
+        sources=sources,
+        revisions=revisions,
+        ledger=json.dumps(revisions, sort_keys=True),
         warnings=gathered.warnings + rendered.warnings,
         disk=gathered.disk,
         per_thread=gathered.per_thread,
