@@ -18,8 +18,8 @@ def search_on(connection: Any, **kwargs: Any) -> None:
     """What every connection is told once.
 
     Vector indexes look on until enough rows of the space are found: by default pgvector gives too few, or none. Prepared
-    statements (the hot ones alone are) keep one plan: planning them anew costs more than running them. Behind pgbouncer nobody knows whose connection it would be: there
-    `migrating.keep_defaults` tells the role instead.
+    statements (the hot ones alone are) keep one plan: planning them anew costs more than running them. Behind pgbouncer
+    nobody knows whose connection it would be: there `migrating.keep_defaults` tells the role instead.
     """
     if settings.PGBOUNCER:
         return
