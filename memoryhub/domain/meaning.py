@@ -48,7 +48,7 @@ def as_sql(vector: object) -> str:
 
 def near_from(embedder: Embedder) -> float:
     """From which cosine two entries may be about one thing, in this embedder's own measure."""
-    return embedder.threshold + 0.4 * (1 - embedder.threshold)
+    return embedder.threshold + 0.3 * (1 - embedder.threshold)
 
 
 def same_from(embedder: Embedder) -> float:
