@@ -186,3 +186,17 @@ class WebhookForm(LookOfOurs):
         ],
         initial=["proposal.created", "proposal.approved", "proposal.rejected", "proposal.expired"],
     )  # fmt: skip
+
+
+class MountForm(LookOfOurs):
+    prefix = forms.CharField(max_length=1024, help_text="As agents see it: /memories/, or ~/.deepagents/.")
+    store = forms.ChoiceField(
+        choices=[("database", "in the hub"), ("filesystem", "in a directory"), ("thread", "per thread, for a day")]
+    )
+    directory = forms.CharField(
+        required=False, max_length=4096, help_text="On the machine of the hub, for files in a directory."
+    )
+    policy = forms.ChoiceField(
+        choices=[("review", "review: agents ask, people decide"), ("trusted", "trusted: agents write at once"),
+                 ("read_only", "read_only: agents only read")], help_text="What happens to a write by an agent.",
+    )  # fmt: skip

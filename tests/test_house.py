@@ -121,6 +121,10 @@ VERBS = {
     "spaces.load_demo": "demo.make",
     "policies.add_rule": "mounts.add_rule",
     "policies.remove_rule": "mounts.remove_rule",
+    "files.preview": "",  # changes nothing
+    "files.note_editing": "shelf.note_editing",
+    "files.upload": "files.write",
+    "files.retry": "watching.retry",
     "login.leave": "",  # changes the browser's own session alone
 }
 

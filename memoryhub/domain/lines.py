@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+from memoryhub.domain.matching import matching_spans
+
 
 def text_of(content: bytes) -> str:
     """Bytes as text, undecodable ones kept apart as lone surrogates."""
@@ -18,3 +22,44 @@ def split(text: str) -> list[str]:
     last = lines.pop()
     result = [line + "\n" for line in lines]
     return [*result, last] if last else result
+
+
+# ---- texts that went through a browser's text field
+
+_END = re.compile(r"\r\n|\r|\n")
+BOM = "\ufeff"
+
+
+def for_editor(text: str) -> str:
+    """A text as a text field shows it: no BOM, every line end one LF."""
+    return _END.sub("\n", text.removeprefix(BOM))
+
+
+def keep_ends(before: str, edited: str) -> str:
+    """What was edited in a text field, with the BOM and the line ends that the text had: unchanged lines keep their own,
+    new lines get the one that most lines have. Browsers send every line end as CR LF, whatever the file had."""
+    rows, ends = _rows(before.removeprefix(BOM))
+    new_rows, _ = _rows(edited)
+    usual = max(set(ends), key=ends.count) if ends else "\n"
+    new_ends = [usual] * (len(new_rows) - 1)
+    for i, j, size in matching_spans(rows, new_rows):
+        for step in range(size):
+            if i + step < len(ends) and j + step < len(new_ends):
+                new_ends[j + step] = ends[i + step]
+    pieces = [row + end for row, end in zip(new_rows, [*new_ends, ""], strict=True)]
+    return (BOM if before.startswith(BOM) else "") + "".join(pieces)
+
+
+def _rows(text: str) -> tuple[list[str], list[str]]:
+    return _END.split(text), _END.findall(text)
+
+
+def describe_ends(text: str) -> str:
+    """Line ends, BOM and final newline in a few words."""
+    kinds = {"\n": "LF", "\r\n": "CR LF", "\r": "CR"}
+    found = [kinds[end] for end in dict.fromkeys(_END.findall(text))]
+    parts = [" and ".join(found) + (" mixed" if len(found) > 1 else "") if found else "one line"]
+    parts.append("BOM" if text.startswith(BOM) else "no BOM")
+    if text and not _END.search(text[-1]):
+        parts.append("no newline at the end")
+    return ", ".join(parts)

@@ -52,9 +52,9 @@ def render(text: str) -> Rendered:
     body = body.replace("\x00", "\ufffd").replace("\x02", "").replace("\x03", "")
     md = _markdown()
     md.reset()
-    md.headings = []  # type: ignore[attr-defined]
+    md.headings = []
     raw = md.convert(body) if body.strip() else ""
-    return Rendered(_cleaner().clean(front + raw), md.headings)  # type: ignore[attr-defined]
+    return Rendered(_cleaner().clean(front + raw), md.headings)
 
 
 # ---- front matter
@@ -208,7 +208,7 @@ def _comment(text: str, *, ended: bool) -> str:
 
 
 class _InlineHtml(InlineProcessor):
-    def handleMatch(self, m: re.Match[str], data: str) -> tuple[str, int, int]:  # type: ignore[override]  # noqa: N802
+    def handleMatch(self, m: re.Match[str], data: str) -> tuple[str, int, int]:  # noqa: N802
         return self.md.htmlStash.store(_with_comments(m[0])), m.start(0), m.end(0)
 
 
@@ -218,7 +218,7 @@ _TAIL = re.compile(r"(?:[?!.,:*_~'\"]|&[a-z]+;)+$")
 
 
 class _BareLink(InlineProcessor):
-    def handleMatch(self, m: re.Match[str], data: str) -> tuple[Any, int | None, int | None]:  # type: ignore[override]  # noqa: N802
+    def handleMatch(self, m: re.Match[str], data: str) -> tuple[Any, int | None, int | None]:  # noqa: N802
         url = _trimmed(m[0])
         if "\x02" in url or len(url) < 8:
             return None, None, None
@@ -265,7 +265,7 @@ class _Headings(Treeprocessor):
             used[slug] = used.get(slug, -1) + 1
             anchor = f"{ANCHOR}{slug}-{used[slug]}" if used[slug] else ANCHOR + slug
             element.set("id", anchor)
-            self.md.headings.append(Heading(int(element.tag[1]), anchor, text or "…"))  # type: ignore[attr-defined]
+            self.md.headings.append(Heading(int(element.tag[1]), anchor, text or "…"))
         for a in root.iter("a"):
             if (a.get("href") or "").startswith("#"):
                 a.set("href", "#" + ANCHOR + a.get("href", "")[1:])

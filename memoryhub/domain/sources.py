@@ -19,6 +19,11 @@ from memoryhub.stores import paths
 MOST = 200
 
 
+def is_listed(space: Space, path: str) -> bool:
+    """Whether a path stands in any list of sources of the space."""
+    return Source.objects.within(space).filter(path=path).exists()
+
+
 @dataclass(frozen=True)
 class Listed:
     """A source as a page shows it: what it holds now, and what to know about it."""
@@ -178,5 +183,19 @@ def _changed(
     SourceChange.objects.create(space=space, agent_key=agent.pk if agent else 0, sources=listed, **actor.as_fields())
     spaces.touch(space)
     whose = f"for {agent.slug}" if agent else "for every agent"
-    url = "mounts/sources/" + (f"?agent={agent.slug}" if agent else "")
+    url = "sources/" + (f"?agent={agent.slug}" if agent else "")
     activity.record(space, actor, verb, says, path, url=url, adds=f"{adds} {whose}".strip(), path=path)
+
+
+def readers(space: Space) -> dict[str, list[str]]:
+    """For each path that is injected, the agents whose prompt it is in: for lists of many files."""
+    listed = [source for source in Source.objects.within(space) if source.is_on]
+    have_own = {source.agent_id for source in Source.objects.within(space).exclude(agent=None)}
+    found: dict[str, list[str]] = {}
+    for agent in Agent.objects.within(space).filter(memory_is_on=True).order_by("name", "pk"):
+        for source in listed:
+            if source.agent_id == (agent.pk if agent.pk in have_own else None):
+                names = found.setdefault(source.path, [])
+                if agent.name not in names:
+                    names.append(agent.name)
+    return found

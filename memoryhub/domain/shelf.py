@@ -1,0 +1,154 @@
+"""What pages show around a file: the tree, a folder with its authors and policies, who else is editing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from django.db.models import Count
+from django.utils import timezone
+
+from memoryhub.domain import browsing, files, mounts, sources
+from memoryhub.domain.published import Published
+from memoryhub.errors import HubError
+from memoryhub.models import Agent, Editing, File, Mount, Person, PolicyRule, Proposal, Space
+from memoryhub.stores import paths
+
+STALE = timedelta(seconds=60)
+PAGE = 200
+
+
+@dataclass
+class Shown:
+    """A name in a folder as a page shows it."""
+
+    path: str
+    name: str
+    is_dir: bool
+    size: int = 0
+    modified_at: datetime | None = None
+    author_kind: str = ""
+    author_name: str = ""
+    policy: str = ""
+    readers: list[str] = field(default_factory=list)
+    waiting: int = 0
+    note: str = ""
+    is_current: bool = False
+    children: list[Shown] | None = None
+
+
+def folder(space: Space, prefix: str) -> list[Shown]:
+    """What a folder holds, with last author, policy, the prompts it is in and what waits for a decision."""
+    found = browsing.entries(space, prefix, with_odd=True)
+    listed = {entry.path for entry in found}
+    missing = [path for path in sources.readers(space) if _parent(path) == prefix and path not in listed]
+    rows = [Shown(e.path, e.name, e.is_dir, e.size, e.modified_at, note=e.note) for e in found]
+    rows += [Shown(path, path.rpartition("/")[2], False, note="missing") for path in missing]
+    return _dress(space, rows)
+
+
+def _parent(path: str) -> str:
+    return paths.parent(path)
+
+
+def _dress(space: Space, rows: list[Shown]) -> list[Shown]:
+    wanted = [row.path for row in rows if not row.is_dir]
+    known = {file.path: file for file in File.objects.within(space).filter(path__in=wanted, thread_id="")}
+    readers = sources.readers(space)
+    waiting = waiting_by_path(space, wanted)
+    mounted, rules = mounts.of_space(space), list(PolicyRule.objects.within(space).filter(is_on=True))
+    for row in rows:
+        mount = mounts.find(mounted, row.path)
+        rule = next((rule for rule in rules if mounts.fits(rule, row.path, None)), None)
+        row.policy = (rule.policy if rule else mount.policy) if mount else ""
+        row.readers, row.waiting = readers.get(row.path, []), waiting.get(row.path, 0)
+        if file := known.get(row.path):
+            row.author_kind, row.author_name = file.author_kind, file.author_name
+            row.note = row.note or file.problem
+    return rows
+
+
+def waiting_by_path(space: Space, wanted: Iterable[str]) -> dict[str, int]:
+    """How many proposals wait for a decision on each path."""
+    pending = Proposal.objects.within(space).filter(state="pending", path__in=list(wanted)).order_by()
+    return dict(pending.values_list("path").annotate(n=Count("pk")))
+
+
+def tree(space: Space, path: str) -> list[Shown]:
+    """The tree with the folders on the way to a path opened; the others open when they are asked for."""
+    return _branch(space, "/", path, 0)
+
+
+def _branch(space: Space, prefix: str, path: str, depth: int) -> list[Shown]:
+    try:
+        entries = browsing.entries(space, prefix)
+    except HubError:
+        entries = []
+    rows = [Shown(e.path, e.name, e.is_dir, e.size, note=e.note) for e in entries[:PAGE]]
+    if depth == 0:
+        heads = {mount.prefix for mount in mounts.of_space(space) if not mount.prefix.startswith("/")}
+        rows += [Shown(head, head.rstrip("/"), True) for head in sorted(heads)]
+    if len(entries) > PAGE:
+        rows.append(Shown(prefix, f"{len(entries) - PAGE:,} more", True, note="more"))
+    waiting = waiting_by_path(space, [row.path for row in rows if not row.is_dir])
+    for row in rows:
+        row.is_current, row.waiting = row.path == path, waiting.get(row.path, 0)
+        if row.is_dir and path.startswith(row.path) and row.path != prefix and depth < 24:
+            row.children = _branch(space, row.path, path, depth + 1)
+    return rows
+
+
+def search(space: Space, words: str) -> list[Shown]:
+    """Files whose path holds every word, for the filter above the tree."""
+    found = File.objects.within(space).filter(is_deleted=False, thread_id="", revision__gt=0)
+    for word in words.split()[:6]:
+        found = found.filter(path__icontains=word)
+    return [
+        Shown(f.path, f.path.rpartition("/")[2], False, f.size, f.modified_at) for f in found.order_by("path")[:PAGE]
+    ]
+
+
+def deleted_in(space: Space, prefix: str) -> list[File]:
+    """Files of a folder that were deleted and can be restored."""
+    gone = File.objects.within(space).filter(is_deleted=True, thread_id="", path__startswith=prefix)
+    return list(gone.order_by("-modified_at")[:20])
+
+
+def applying(space: Space, prefix: str) -> list[Shown]:
+    """The AGENTS.md files that apply in a folder, outermost first, as tools that nest them read them."""
+    head, rest = paths.split_head(prefix)
+    parts = [part for part in rest.split("/") if part]
+    folders = [head, *(head + "/".join(parts[: n + 1]) + "/" for n in range(len(parts)))]
+    found = files.published_many(space, [folder + "AGENTS.md" for folder in folders])
+    return [
+        Shown(path, "AGENTS.md", False, len(what.content), what.modified_at, what.author_kind, what.author_name)
+        for path, what in found.items()
+        if isinstance(what, Published)
+    ]
+
+
+def mount_of(space: Space, path: str) -> Mount | None:
+    return mounts.find(mounts.of_space(space), path)
+
+
+def agents_reading(space: Space, path: str) -> list[Agent]:
+    from memoryhub.domain import prompts
+
+    return prompts.readers_of(space, path)
+
+
+# ---- who else has the file open
+
+
+def note_editing(space: Space, person: Person, path: str) -> list[Editing]:
+    """Says that this person has the file open in the editor, and answers who else has."""
+    now = timezone.now()
+    Editing.objects.update_or_create(space=space, path=path, person=person, defaults={"seen_at": now})
+    others = Editing.objects.within(space).filter(path=path, seen_at__gte=now - STALE).exclude(person=person)
+    return list(others.select_related("person").order_by("seen_at"))
+
+
+def stop_editing(space: Space, person: Person, path: str) -> None:
+    """Says that this person is done with the file."""
+    Editing.objects.within(space).filter(path=path, person=person).delete()

@@ -1,0 +1,114 @@
+"""What the pages of files draw: numbered source, comparisons side by side, addresses of paths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import quote
+
+from django import template
+from django.urls import reverse
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
+
+from memoryhub.templatetags.drawn import diff_row, line, marked
+from memoryhub.web.fileviews import address
+
+register = template.Library()
+
+
+@register.simple_tag(takes_context=True)
+def file_url(context: dict[str, Any], path: str, query: str = "") -> str:
+    """The page of a virtual path in this space."""
+    return address(context["space"].slug, path, query)
+
+
+@register.simple_tag(takes_context=True)
+def act_url(context: dict[str, Any], name: str, path: str) -> str:
+    """The address of what changes a path."""
+    slug = context["space"].slug
+    if path.startswith("./"):
+        return reverse(name, args=[slug, "."]) + f"?path={quote(path)}"
+    return reverse(name, args=[slug, path.lstrip("/")])
+
+
+@register.simple_tag
+def source_table(lines: Iterable[str], caption: str, anchors: bool = True) -> SafeString:
+    """A text with its line numbers, what is hidden drawn."""
+    rows = "".join(
+        f'<tr{f" id=L{number}" if anchors else ""}><td class="no">{number}</td><td class="code">{line(text)}</td></tr>'
+        for number, text in enumerate(lines, 1)
+    )
+    return mark_safe(  # noqa: S308  every line is escaped where it is drawn
+        f'<table class="source"><caption class="sr">{escape(caption)}</caption><tbody>{rows}</tbody></table>'
+    )
+
+
+@register.simple_tag
+def code_line(text: str) -> SafeString:
+    """One line, escaped, what is hidden drawn."""
+    return mark_safe(line(text))  # noqa: S308  escaped
+
+
+@register.simple_tag
+def diff_table(change: Any, caption: str, more: str = "") -> SafeString:
+    """A comparison one below the other; folded lines open where there is an address for it."""
+    body = "".join(
+        _fold(row, more, 4) if row.kind == "fold" and more else diff_row(row) + _moved(row) for row in change.rows
+    )
+    return _table(body, caption, '<col class="c-no"><col class="c-no"><col class="c-sign"><col>')
+
+
+def _fold(row: Any, more: str, columns: int) -> str:
+    words = f"{row.count:,} unchanged line{'s' if row.count != 1 else ''}"
+    said = f'<a href="{escape(more)}">{words}</a>' if more else words
+    return f'<tr class="fold"><td colspan="{columns}">{said}</td></tr>'
+
+
+def _moved(row: Any) -> str:
+    """A line that was taken out there and put in here, unchanged, says where it came from or went."""
+    if getattr(row, "moved", None) is None or row.kind == "ctx":
+        return ""
+    word = f"moved to line {row.moved}" if row.kind == "del" else f"moved from line {row.moved}"
+    return f'<tr class="fold"><td colspan="4"><span class="small dim">{word}</span></td></tr>'
+
+
+def _table(body: str, caption: str, columns: str) -> SafeString:
+    return mark_safe(  # noqa: S308  every piece is escaped before
+        f'<table class="diff"><caption class="sr">{escape(caption)}</caption>'
+        f"<colgroup>{columns}</colgroup><tbody>{body}</tbody></table>"
+    )
+
+
+@register.simple_tag
+def split_table(change: Any, caption: str, more: str = "") -> SafeString:
+    """The same side by side."""
+    rows = []
+    for pair in change.pairs:
+        if not isinstance(pair, tuple):
+            rows.append(_fold(pair, more, 4))
+        else:
+            rows.append(f"<tr>{_cell(pair[0], 'old')}{_cell(pair[1], 'new')}</tr>")
+    return _table(
+        "".join(rows), caption, '<col class="c-no"><col class="split-col"><col class="c-no"><col class="split-col">'
+    )
+
+
+def _cell(row: Any, side: str) -> str:
+    if row is None:
+        return '<td class="no"></td><td class="code"></td>'
+    number = row.old if side == "old" else row.new
+    if row.kind == "ctx":
+        return f'<td class="no">{number}</td><td class="code">{line(row.text)}</td>'
+    css, word, tag = ("del-cell", "removed ", "del") if row.kind == "del" else ("add-cell", "added ", "ins")
+    moved = f' <span class="small dim">moved, line {row.moved}</span>' if row.moved else ""
+    text = marked(row.text, row.marks, tag)
+    return f'<td class="no {css}">{number}</td><td class="code {css}"><span class="sr">{word}</span>{text}{moved}</td>'
+
+
+@register.filter
+def policy_words(policy: str) -> str:
+    """What a policy means, in a few words."""
+    return {
+        "review": "agents ask, people decide", "trusted": "agents write at once", "read_only": "agents only read",
+    }.get(policy, "")  # fmt: skip

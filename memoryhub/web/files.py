@@ -1,0 +1,353 @@
+"""Files: the tree, one file in its views, the editor, and what changes a file."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from typing import Any
+from urllib.parse import quote
+
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+
+from memoryhub.domain import browsing, files, revisions, shelf, sources, watching
+from memoryhub.domain.access import require
+from memoryhub.domain.lines import for_editor, keep_ends, text_of
+from memoryhub.domain.published import Published
+from memoryhub.errors import Conflict, HubError, Invalid, NotFound, TooLarge
+from memoryhub.stores import paths
+from memoryhub.web import fileviews
+from memoryhub.web.doors import post_only, space_page
+from memoryhub.web.fileviews import address
+from memoryhub.web.notices import done, refused
+
+MOST_IN_ZIP, MOST_BYTES_IN_ZIP = 2_000, 50 * 1024 * 1024
+VIEWS = ("rendered", "source", "edit", "history", "blame", "diff")
+
+
+def path_of(request: HttpRequest, tail: str) -> str:
+    """The virtual path that an address names; a folder keeps its slash."""
+    if given := request.GET.get("path") or request.POST.get("path"):
+        return paths.clean(given, directory=given.endswith("/"))
+    if not tail:
+        return "/"
+    return paths.from_url(tail, directory=tail.endswith("/"))
+
+
+# ---- looking
+
+
+@space_page("read", methods=("GET", "HEAD"))
+def page(request: HttpRequest, path: str = "") -> HttpResponse:
+    """A folder, or a file in one of its views."""
+    if "q" in request.GET:
+        return search(request)
+    where = path_of(request, path)
+    if where.endswith("/"):
+        return show_folder(request, where)
+    view = request.GET.get("view", "rendered")
+    if view == "edit":
+        return show_editor(request, where)
+    try:
+        found: Published | HubError = files.read(request.space, where)
+    except HubError as error:
+        if isinstance(error, NotFound) and browsing.is_folder(request.space, where):
+            return HttpResponseRedirect(address(request.space.slug, where + "/"))
+        found = error
+    return show_file(request, where, found, view if view in VIEWS else "rendered")
+
+
+def search(request: HttpRequest) -> HttpResponse:
+    """The files whose path holds the words: the tree's filter."""
+    words = request.GET["q"].strip()
+    context = {
+        "q": words,
+        "hits": shelf.search(request.space, words) if words else None,
+        "tree": shelf.tree(request.space, "/"),
+    }
+    part = request.htmx and not request.htmx.boosted
+    return render(request, "files/_branches.html" if part else "files/search.html", context)
+
+
+def show_folder(request: HttpRequest, where: str, *, status: int = 200, **more: object) -> HttpResponse:
+    if request.GET.get("part") == "branch" and request.htmx:
+        rows = shelf.tree(request.space, where)
+        return render(request, "files/_branches.html", {"tree": fileviews.branch_of(rows, where)})
+    rows = shelf.folder(request.space, where)
+    mount = shelf.mount_of(request.space, where)
+    if not rows and mount is None and where != "/":
+        raise NotFound("There is no such folder.")
+    shown, next_page = fileviews.page_of(rows, request.GET.get("page", "1"), shelf.PAGE)
+    context = {
+        "where": where, "name": fileviews.crumbs(where)[-1].name if where != "/" else "Files",
+        "crumbs": fileviews.crumbs(where), "rows": shown, "total": len(rows), "next_page": next_page,
+        "mount": mount, "tree": shelf.tree(request.space, where), "gone": shelf.deleted_in(request.space, where) if mount else [],
+        "applying": shelf.applying(request.space, where) if mount else [], **more,
+    }  # fmt: skip
+    return render(request, "files/folder.html", context, status=status)
+
+
+def show_file(request: HttpRequest, where: str, found: Published | HubError, view: str) -> HttpResponse:
+    try:
+        file = files.row_of(request.space, where)
+    except NotFound:
+        return show_missing(request, where, found)
+    context = fileviews.head(request.space, where, file, found, view)
+    if view == "history":
+        context |= fileviews.history(file, request.GET.get("before", ""))
+    elif view == "blame":
+        context |= fileviews.blame(file, request.GET.get("at", ""))
+    elif view == "diff":
+        context |= fileviews.compare(file, request.GET)
+    elif isinstance(found, Published):
+        context |= fileviews.text(found, view)
+    status = found.status if isinstance(found, HubError) and view not in ("history", "blame", "diff") else 200
+    return render(
+        request, f"files/{view if view in ('history', 'blame', 'diff') else 'page'}.html", context, status=status
+    )
+
+
+def show_missing(request: HttpRequest, where: str, found: Published | HubError) -> HttpResponse:
+    """A path without a file: a source that is missing still, something odd on disk, or nothing at all."""
+    mount = shelf.mount_of(request.space, where)
+    is_source = sources.is_listed(request.space, where)
+    if mount is None and not is_source:
+        raise NotFound(f"There is no file at {where}, and nothing is mounted there.")
+    context = {
+        "where": where, "crumbs": fileviews.crumbs(where), "mount": mount, "readers": shelf.agents_reading(request.space, where),
+        "problem": found.message if isinstance(found, HubError) and not isinstance(found, NotFound) else "",
+        "tree": shelf.tree(request.space, where), "name": where.rpartition("/")[2],
+    }  # fmt: skip
+    # A source that is missing is no error: its page says so. Any other path without a file is one that is not found.
+    return render(request, "files/missing.html", context, status=200 if is_source or context["problem"] else 404)
+
+
+@space_page("read", methods=("GET", "HEAD"))
+def raw(request: HttpRequest, path: str) -> HttpResponse:
+    """The bytes of a file, or of an earlier revision of it, as a download."""
+    where = path_of(request, path)
+    if number := request.GET.get("revision", ""):
+        content = bytes(revisions.one(files.row_of(request.space, where), fileviews.number(number)).content)
+    else:
+        content = files.read(request.space, where).content
+    return download(content, where.rpartition("/")[2], "application/octet-stream")
+
+
+@space_page("read", methods=("GET", "HEAD"))
+def folder_zip(request: HttpRequest, path: str = "") -> HttpResponse:
+    """A folder as one zip file."""
+    where = path_of(request, path if path.endswith("/") or not path else path + "/")
+    listed = list(browsing.walk(request.space, where))
+    if len(listed) > MOST_IN_ZIP or sum(entry.size for entry in listed) > MOST_BYTES_IN_ZIP:
+        raise TooLarge(
+            "This folder is too large to download at once: 2,000 files and 50 MB are the most. Take a folder in it."
+        )
+    found = files.published_many(request.space, [entry.path for entry in listed])
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, one in found.items():
+            if isinstance(one, Published):
+                archive.writestr(name[len(where) :], one.content)
+    return download(target.getvalue(), f"{where.strip('/').rpartition('/')[2] or 'files'}.zip", "application/zip")
+
+
+def download(content: bytes, name: str, kind: str) -> HttpResponse:
+    """Never shown by the browser itself: a file of an agent must not become a page of the hub."""
+    response = HttpResponse(content, content_type=kind)
+    response["Content-Disposition"] = f"attachment; filename*=UTF-8''{quote(name)}"
+    return response
+
+
+# ---- the editor
+
+
+def show_editor(
+    request: HttpRequest,
+    where: str,
+    *,
+    status: int = 200,
+    content: str | None = None,
+    show: str = "people",
+    **more: Any,
+) -> HttpResponse:
+    """The editor, on what is published now or on what was just refused."""
+    require(request.actor, "edit")
+    found = files.published_many(request.space, [where])[where]
+    if isinstance(found, HubError) and not isinstance(found, NotFound):
+        raise found
+    if isinstance(found, Published) and not found.is_text:
+        raise Invalid(
+            f"“{where}” is not text (UTF-8), so it is not edited here. Download it, or upload another.", code="not_text"
+        )
+    text = for_editor(found.content.decode()) if isinstance(found, Published) else ""
+    context = fileviews.editor(request.space, where, found if isinstance(found, Published) else None)
+    shown = text if content is None else content
+    context |= fileviews.preview(where, shown, text, show)
+    context |= {"text": shown, "others": shelf.note_editing(request.space, request.user, where), "reason": "", **more}
+    return render(request, "files/edit.html", context, status=status)
+
+
+@post_only("edit")
+def write(request: HttpRequest, path: str) -> HttpResponse:
+    """Save what the editor sent: line ends and BOM stay as the file has them."""
+    where = path_of(request, path)
+    sent = request.POST.get("content", "")
+    base = fileviews.number(request.POST.get("base_revision", "0") or "0")
+    reason = request.POST.get("reason", "").strip()
+    try:
+        content = files.text_as_bytes(keep_ends(_text_at(request, where, base), sent))
+        revision = files.write(request.space, request.actor, where, content, reason=reason, base_revision=base)
+    except Conflict as conflict:
+        return show_conflict(request, where, sent, base, reason, conflict)
+    except HubError as error:
+        if error.status not in (413, 422):
+            raise
+        return show_editor(request, where, status=error.status, content=for_editor(sent), error=error, reason=reason)
+    shelf.stop_editing(request.space, request.user, where)
+    saved(request, where, f"Saved as revision {revision.number}.")
+    return HttpResponseRedirect(address(request.space.slug, where))
+
+
+def _text_at(request: HttpRequest, where: str, base: int) -> str:
+    if not base:
+        return ""
+    return text_of(revisions.content_of(files.row_of(request.space, where), base))
+
+
+def saved(request: HttpRequest, where: str, sentence: str) -> None:
+    """What was done, and whether it reached the disk."""
+    file = files.row_of(request.space, where)
+    if file.problem:
+        refused(request, f"{sentence} {file.problem}")
+    else:
+        done(request, sentence)
+
+
+def show_conflict(
+    request: HttpRequest, where: str, sent: str, base: int, reason: str, conflict: Conflict
+) -> HttpResponse:
+    """Both versions and what touches, with a text that holds all of it: nothing is lost."""
+    if conflict.code not in ("edit_conflict",):
+        raise conflict
+    context = fileviews.conflict(request.space, where, for_editor(sent), base, request.user.username)
+    context |= {"reason": reason, "error": conflict}
+    return render(request, "files/conflict.html", context, status=409)
+
+
+@post_only("edit")
+def preview(request: HttpRequest, path: str) -> HttpResponse:
+    """The preview beside the editor: for people, for the model, or as a change."""
+    where = path_of(request, path)
+    found = files.published_many(request.space, [where])[where]
+    before = for_editor(text_of(found.content)) if isinstance(found, Published) else ""
+    sent = for_editor(request.POST.get("content", ""))
+    files.text_as_bytes(sent)
+    show = request.POST.get("show", "people")
+    if not request.htmx:
+        return show_editor(request, where, content=sent, show=show, reason=request.POST.get("reason", ""))
+    context = fileviews.preview(where, sent, before, show)
+    return render(request, "files/_preview.html", context)
+
+
+@post_only("edit")
+def note_editing(request: HttpRequest, path: str) -> HttpResponse:
+    """Keeps saying that the editor is open, and tells who else has it open."""
+    where = path_of(request, path)
+    others = shelf.note_editing(request.space, request.user, where)
+    return render(request, "files/_editing.html", {"others": others, "where": where})
+
+
+# ---- what changes a file besides saving
+
+
+@space_page("edit", methods=("GET", "HEAD"))
+def manage(request: HttpRequest, path: str) -> HttpResponse:
+    """Rename, move, copy, delete: one page, each with what it will do."""
+    where = path_of(request, path)
+    found = files.read(request.space, where)
+    context = {
+        "where": where,
+        "crumbs": fileviews.crumbs(where),
+        "found": found,
+        "readers": shelf.agents_reading(request.space, where),
+    }
+    return render(request, "files/manage.html", context)
+
+
+@space_page("edit", methods=("GET", "HEAD"))
+def new(request: HttpRequest) -> HttpResponse:
+    """Where a new file shall lie; then the editor opens on it."""
+    typed = request.GET.get("path", "")
+    if typed and not typed.endswith("/"):
+        try:
+            where = paths.clean(typed if typed.startswith(("/", *paths.HEADS)) else "/" + typed)
+            return HttpResponseRedirect(address(request.space.slug, where, "view=edit"))
+        except Invalid as error:
+            return render(request, "files/new.html", {"typed": typed, "error": error}, status=422)
+    return render(request, "files/new.html", {"typed": typed or fileviews.first_prefix(request.space)})
+
+
+@post_only("edit")
+def move(request: HttpRequest, path: str) -> HttpResponse:
+    where, to = path_of(request, path), request.POST.get("to", "").strip()
+    files.move(request.space, request.actor, where, to, reason=request.POST.get("reason", "").strip())
+    saved(request, to, f"Moved to {to}.")
+    return HttpResponseRedirect(address(request.space.slug, to))
+
+
+@post_only("edit")
+def copy(request: HttpRequest, path: str) -> HttpResponse:
+    where, to = path_of(request, path), request.POST.get("to", "").strip()
+    files.copy(request.space, request.actor, where, to, reason=request.POST.get("reason", "").strip())
+    saved(request, to, f"Copied to {to}.")
+    return HttpResponseRedirect(address(request.space.slug, to))
+
+
+@post_only("edit")
+def delete(request: HttpRequest, path: str) -> HttpResponse:
+    where = path_of(request, path)
+    revision = files.delete(request.space, request.actor, where, reason=request.POST.get("reason", "").strip())
+    undo = reverse("files.restore", args=[request.space.slug, where.lstrip("/")]) + f"?revision={revision.number - 1}"
+    done(request, f"{where} is deleted. Its history stays.", undo=undo)
+    return HttpResponseRedirect(address(request.space.slug, paths.parent(where)))
+
+
+@post_only("edit")
+def restore(request: HttpRequest, path: str) -> HttpResponse:
+    where = path_of(request, path)
+    number = fileviews.number(request.POST.get("revision") or request.GET.get("revision", ""))
+    revision = files.restore(request.space, request.actor, where, number)
+    saved(request, where, f"Revision {number} is restored as revision {revision.number}.")
+    return HttpResponseRedirect(address(request.space.slug, where))
+
+
+@post_only("edit")
+def upload(request: HttpRequest, path: str = "") -> HttpResponse:
+    """Files of one's own into a folder; each becomes a revision."""
+    where = path_of(request, path)
+    sent = request.FILES.getlist("files")
+    if not sent:
+        return show_folder(request, where, status=422, error=Invalid("Choose one or more files first."))
+    names = []
+    for one in sent:
+        name = paths.clean(where + one.name)
+        if one.size > files.MAX_BYTES:
+            raise files.too_large(name, one.size, files.MAX_BYTES)
+        files.write(request.space, request.actor, name, one.read(), reason="Uploaded")
+        names.append(name)
+    done(request, f"Uploaded {names[0] if len(names) == 1 else f'{len(names)} files'}.")
+    return HttpResponseRedirect(address(request.space.slug, where))
+
+
+@post_only("edit")
+def retry(request: HttpRequest, path: str) -> HttpResponse:
+    """Tries again to write what is not on disk yet."""
+    where = path_of(request, path)
+    try:
+        watching.retry(request.space, where)
+    except Conflict as error:
+        refused(request, error.message)
+    else:
+        done(request, f"{where} is on disk now.")
+    return HttpResponseRedirect(address(request.space.slug, where))

@@ -1,0 +1,204 @@
+"""What the pages of a file show, gathered: heads, texts, histories, comparisons, conflicts. No templates here."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from django.urls import reverse
+
+from memoryhub.dialects import tokens
+from memoryhub.dialects._rules import without_comments
+from memoryhub.domain import diffs, files, markdown, mounts, revisions, shelf
+from memoryhub.domain.lines import describe_ends, for_editor, text_of
+from memoryhub.domain.published import Published
+from memoryhub.errors import HubError, Invalid
+from memoryhub.models import File, Revision, Space
+from memoryhub.stores import paths
+
+MARKDOWN = (".md", ".markdown", ".mdx", ".mdc")
+HISTORY_PAGE = 50
+SHOWS = (("people", "People"), ("model", "Model"), ("change", "Change"))
+SHOWN_LINES = 5_000
+
+
+@dataclass(frozen=True)
+class Crumb:
+    name: str
+    path: str
+
+
+def address(slug: str, path: str, query: str = "") -> str:
+    """The page of a path; `./…` would be eaten by the browser, so it goes into the query."""
+    if path.startswith("./"):
+        query = f"path={quote(path)}" + (f"&{query}" if query else "")
+    tail = "" if path.startswith("./") else path.lstrip("/")
+    return reverse("files.page", args=[slug, tail] if tail else [slug]) + (f"?{query}" if query else "")
+
+
+def number(text: str) -> int:
+    """A revision as the query names it."""
+    if not text.isdigit() or len(text) > 15:
+        raise Invalid("A revision is a number.", code="invalid")
+    return int(text)
+
+
+def crumbs(path: str) -> list[Crumb]:
+    """The folders on the way to a path, each with its own."""
+    head, rest = paths.split_head(path)
+    parts = [part for part in rest.split("/") if part]
+    found = [Crumb(part, head + "/".join(parts[: n + 1]) + "/") for n, part in enumerate(parts)]
+    if head != "/":
+        found.insert(0, Crumb(head.rstrip("/"), head))
+    return found
+
+
+def page_of(rows: Sequence[Any], page: str, size: int) -> tuple[Sequence[Any], int | None]:
+    at = max(1, int(page)) if page.isdigit() and len(page) < 6 else 1
+    return rows[(at - 1) * size : at * size], at + 1 if at * size < len(rows) else None
+
+
+def branch_of(rows: list[shelf.Shown], where: str) -> list[shelf.Shown]:
+    """The children of one folder of the tree."""
+    for row in rows:
+        if row.children is not None:
+            if row.path == where:
+                return row.children
+            if where.startswith(row.path):
+                return branch_of(row.children, where)
+    return []
+
+
+def first_prefix(space: Space) -> str:
+    listed = mounts.of_space(space)
+    return listed[0].prefix if listed else "/memories/"
+
+
+# ---- one file
+
+
+def head(space: Space, where: str, file: File, found: Published | HubError, view: str) -> dict[str, Any]:
+    """What stands above every view of a file."""
+    place = mounts.resolve(space, where) if shelf.mount_of(space, where) else None
+    waiting = shelf.waiting_by_path(space, [where]).get(where, 0)
+    return {
+        "where": where, "name": where.rpartition("/")[2], "crumbs": crumbs(where), "file": file, "view": view, "place": place,
+        "found": found if isinstance(found, Published) else None, "problem": found.message if isinstance(found, HubError) else "",
+        "readers": shelf.agents_reading(space, where), "waiting": waiting, "tree": shelf.tree(space, where),
+        "unwritten": file.problem if file.problem.startswith("Revision ") else "", "newest": revisions.one(file, file.revision),
+    }  # fmt: skip
+
+
+def text(found: Published, view: str) -> dict[str, Any]:
+    """The text of a file, rendered or as source, with what the model sees of it."""
+    if not found.is_text:
+        return {"is_binary": True, "size": len(found.content)}
+    shown = found.content.decode()
+    seen = without_comments(shown).rstrip()
+    is_markdown = found.path.lower().endswith(MARKDOWN)
+    facts = {
+        "tokens": tokens.estimate(shown), "bytes": len(found.content), "chars": len(shown), "lines": len(diffs.split(shown)),
+        "ends": describe_ends(shown), "seen_bytes": len(seen.encode()), "comments": shown.count("<!--"),
+    }  # fmt: skip
+    rendered = markdown.render(shown) if is_markdown and view == "rendered" else None
+    return {
+        "facts": facts,
+        "rendered": rendered,
+        "lines": _lines(shown),
+        "seen": _lines(seen),
+        "is_markdown": is_markdown,
+    }
+
+
+def _lines(shown: str) -> list[str]:
+    return [line.removesuffix("\n") for line in diffs.split(shown)]
+
+
+def history(file: File, before: str) -> dict[str, Any]:
+    rows = revisions.history(file, number(before) if before else None, HISTORY_PAGE + 1)
+    more = rows[HISTORY_PAGE - 1].number if len(rows) > HISTORY_PAGE else None
+    return {"rows": rows[:HISTORY_PAGE], "before": more}
+
+
+def blame(file: File, at: str) -> dict[str, Any]:
+    chosen = revisions.one(file, number(at) if at else file.revision)
+    if b"\x00" in bytes(chosen.content):
+        return {"is_binary": True, "at": chosen}
+    lines = revisions.blame(file, chosen.number)
+    return {"blamed": lines, "at": chosen, "by": Counter(line.revision.actor_kind for line in lines)}
+
+
+def compare(file: File, get: Mapping[str, str]) -> dict[str, Any]:
+    """Any two revisions, side by side or one below the other."""
+    to = number(get.get("to") or str(file.revision))
+    start = number(get.get("from") or str(max(0, to - 1)))
+    new = revisions.one(file, to)
+    old = revisions.one(file, start) if start else None
+    before, after = _content(old), _content(new)
+    context = {"old": old, "new": new, "split": get.get("style") == "split", "blanks": get.get("blanks") == "ignore",
+               "whole": get.get("whole") == "1", "choices": revisions.history(file, limit=200)}  # fmt: skip
+    if b"\x00" in before or b"\x00" in after:
+        return context | {"is_binary": True}
+    change = diffs.compare(
+        text_of(before), text_of(after), context=None if context["whole"] else 3, ignore_blanks=bool(context["blanks"])
+    )
+    return context | {"change": change}
+
+
+def _content(revision: Revision | None) -> bytes:
+    return bytes(revision.content) if revision and not revision.is_deleted else b""
+
+
+# ---- the editor
+
+
+def editor(space: Space, where: str, found: Published | None) -> dict[str, Any]:
+    place = mounts.resolve(space, where)
+    return {
+        "where": where, "name": where.rpartition("/")[2], "crumbs": crumbs(where), "place": place, "found": found,
+        "base_revision": found.revision if found else _last_number(space, where),
+        "next_revision": (found.revision if found else _last_number(space, where)) + 1,
+        "readers": shelf.agents_reading(space, where),
+    }  # fmt: skip
+
+
+def _last_number(space: Space, where: str) -> int:
+    """A deleted file goes on counting."""
+    file = File.objects.within(space).filter(path=where, thread_id="").first()
+    return file.revision if file else 0
+
+
+def preview(where: str, sent: str, before: str, show: str = "people") -> dict[str, Any]:
+    """What people see, what the model sees, and what changes, with the cost of it."""
+    seen = without_comments(sent).rstrip()
+    context: dict[str, Any] = {
+        "where": where, "shows": SHOWS, "show": show if show in dict(SHOWS) else "people", "tokens": tokens.estimate(sent),
+        "tokens_more": tokens.estimate(sent) - tokens.estimate(before), "bytes": len(sent.encode("utf-8", "replace")),
+    }  # fmt: skip
+    if context["show"] == "model":
+        context["lines"] = _lines(seen)
+    elif context["show"] == "change":
+        context["change"] = diffs.compare(before, sent)
+    elif where.lower().endswith(MARKDOWN):
+        context["rendered"] = markdown.render(sent)
+    else:
+        context["lines"] = _lines(sent)
+    return context
+
+
+def conflict(space: Space, where: str, mine: str, base: int, me: str) -> dict[str, Any]:
+    """The three texts of a conflict: what both started from, mine, and what stands there now."""
+    file = files.row_of(space, where)
+    now = revisions.one(file, file.revision)
+    theirs = for_editor(text_of(_content(now)))
+    started = for_editor(text_of(_content(revisions.one(file, base)))) if base else ""
+    merged = diffs.merge3(started, mine, theirs)
+    return {
+        "where": where, "name": where.rpartition("/")[2], "crumbs": crumbs(where), "file": file, "now": now, "base": base,
+        "merged": merged, "conflicts": [part for part in merged.parts if part.conflict], "mine": mine, "theirs": theirs,
+        "text": merged.marked(f"yours ({me})", f"revision {now.number} ({now.actor_name})"),
+        "my_change": diffs.compare(started, mine), "their_change": diffs.compare(started, theirs),
+    }  # fmt: skip

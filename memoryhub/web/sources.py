@@ -1,0 +1,82 @@
+"""Sources: what stands in prompts, in which order."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+
+from memoryhub.domain import agents, sources
+from memoryhub.errors import HubError, Invalid
+from memoryhub.models import Agent
+from memoryhub.web.doors import post_only, space_page
+from memoryhub.web.notices import done
+
+
+def chosen(request: HttpRequest) -> Agent | None:
+    slug = request.POST.get("agent") or request.GET.get("agent")
+    return agents.by_slug(request.space, slug) if slug else None
+
+
+def show(request: HttpRequest, *, status: int = 200, **more: object) -> HttpResponse:
+    agent = chosen(request)
+    rows = sources.look_over(request.space, sources.of(request.space, agent))
+    context = {"agent": agent, "agents": agents.of_space(request.space), "rows": rows, **more}
+    return render(request, "sources/page.html", context, status=status)
+
+
+def back(request: HttpRequest, agent: Agent | None) -> HttpResponse:
+    url = reverse("sources.page", args=[request.space.slug])
+    return HttpResponseRedirect(url + (f"?agent={agent.slug}" if agent else ""), status=303)
+
+
+@space_page("read", methods=("GET", "HEAD"))
+def page(request: HttpRequest) -> HttpResponse:
+    return show(request)
+
+
+@post_only("manage")
+def add(request: HttpRequest) -> HttpResponse:
+    agent, path = chosen(request), request.POST.get("path", "")
+    try:
+        source = sources.add(request.space, request.actor, path, agent=agent)
+    except HubError as error:
+        return show(request, status=error.status, error=error, typed=path)
+    done(request, f"{source.path} is a source now.")
+    return back(request, agent)
+
+
+@post_only("manage")
+def remove(request: HttpRequest, pk: int) -> HttpResponse:
+    source = sources.one(request.space, pk)
+    sources.remove(request.space, request.actor, pk)
+    done(request, f"{source.path} is no source any more; the file stays.")
+    return back(request, source.agent)
+
+
+@post_only("manage")
+def switch(request: HttpRequest, pk: int) -> HttpResponse:
+    source = sources.switch(request.space, request.actor, pk, request.POST.get("on") == "yes")
+    done(request, f"{source.path} is {'on' if source.is_on else 'off'}.")
+    return back(request, source.agent)
+
+
+@post_only("manage")
+def reorder(request: HttpRequest, pk: int) -> HttpResponse:
+    to = request.POST.get("to", "")
+    if not to.isdigit() or len(to) > 4:
+        raise Invalid("A place in the list is a number.", code="invalid")
+    source = sources.reorder(request.space, request.actor, pk, int(to))
+    done(request, f"{source.path} has another place.")
+    return back(request, source.agent)
+
+
+@post_only("manage")
+def take_over(request: HttpRequest) -> HttpResponse:
+    agent, config = chosen(request), request.POST.get("config", "")
+    try:
+        made = sources.take_over(request.space, request.actor, config, agent=agent)
+    except HubError as error:
+        return show(request, status=error.status, error=error, config=config)
+    done(request, f"{len(made)} sources are taken over.")
+    return back(request, agent)

@@ -1,0 +1,267 @@
+"""The pages of files: what they show, who may, and that a save never loses a byte."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+
+import pytest
+
+from memoryhub.domain import agents, files, mounts, people, shelf, sources, spaces
+from memoryhub.domain.access import HUB
+from memoryhub.models import Mount, Revision, Source
+
+pytestmark = pytest.mark.django_db
+PATH = "/memories/AGENTS.md"
+HERE = "/s/ledger/files/memories/AGENTS.md"
+
+
+@pytest.fixture
+def space():
+    space = spaces.create(HUB, "ledger", "Ledgerline")
+    mounts.add(space, HUB, "/memories/")
+    return space
+
+
+@pytest.fixture
+def sign_in(space, client):
+    def as_role(role, name=None):
+        person = people.create(HUB, name or role)
+        spaces.add_member(space, HUB, person, role)
+        client.force_login(person)
+        return person
+
+    return as_role
+
+
+def text_of(answer) -> str:
+    return answer.content.decode()
+
+
+def test_a_file_is_shown_rendered_with_outline_and_what_the_model_sees(space, client, sign_in):
+    sign_in("viewer")
+    sources.add(space, HUB, PATH)
+    agents.create(space, HUB, "forge")
+    files.write(space, HUB, PATH, b"# Title\n\n<!-- people -->\n\n- a\n<script>alert(1)</script>\n")
+    shown = text_of(client.get(HERE))
+    assert '<h1 id="h-title">Title</h1>' in shown
+    assert '<a href="#h-title">Title</a>' in shown
+    assert "in the prompt of forge" in shown
+    assert "<script>alert" not in shown
+    assert "1 comment stays with people" in shown
+    assert "view=edit" not in shown, "a viewer is offered no editor"
+
+
+@pytest.mark.parametrize("view", ["source", "blame", "history", "diff"])
+def test_every_view_has_its_page(space, client, sign_in, view):
+    sign_in("viewer")
+    files.write(space, HUB, PATH, b"one\n", reason="the first reason")
+    files.write(space, HUB, PATH, b"one\ntwo\n", reason="the second reason")
+    answer = client.get(f"{HERE}?view={view}")
+    assert answer.status_code == 200
+    assert ("two" in text_of(answer)) or view == "history"
+    if view in ("blame", "history", "diff"):
+        assert "the second reason" in text_of(answer)
+
+
+def test_two_revisions_side_by_side_without_blanks_and_whole(space, client, sign_in):
+    sign_in("viewer")
+    old = "".join(f"line {n}\n" for n in range(30))
+    files.write(space, HUB, PATH, old.encode())
+    files.write(space, HUB, PATH, old.replace("line 3\n", "line  3\n").replace("line 20\n", "changed\n").encode())
+    shown = text_of(client.get(f"{HERE}?view=diff&from=1&to=2&style=split"))
+    assert "del-cell" in shown
+    assert "unchanged lines</a>" in shown
+    assert "unchanged lines" not in text_of(client.get(f"{HERE}?view=diff&from=1&to=2&whole=1"))
+    assert "+1 −1" in text_of(client.get(f"{HERE}?view=diff&from=1&to=2&blanks=ignore"))
+    assert client.get(f"{HERE}?view=diff&from=9&to=2").status_code == 404
+    assert client.get(f"{HERE}?view=diff&from=x&to=2").status_code == 422
+
+
+def save(client, content, base, path=PATH, **more):
+    sent = {"content": content.replace("\n", "\r\n"), "base_revision": base, **more}
+    return client.post(f"/s/ledger/file/write{path}", sent)
+
+
+def test_a_save_keeps_line_ends_and_bom_of_what_it_does_not_touch(space, client, sign_in):
+    sign_in("editor")
+    files.write(space, HUB, PATH, b"\xef\xbb\xbfa\r\nb\nc")
+    shown = text_of(client.get(f"{HERE}?view=edit"))
+    assert "<textarea" in shown and ">\na\nb\nc</textarea>" in shown
+    assert save(client, "a\nb\nC\n", 1, reason="why").status_code == 302
+    assert files.read(space, PATH).content == b"\xef\xbb\xbfa\r\nb\nC\n"
+    newest = Revision.objects.latest("pk")
+    assert (newest.actor_name, newest.reason) == ("editor", "why")
+
+
+def test_a_text_that_begins_with_an_empty_line_keeps_it(space, client, sign_in):
+    sign_in("editor")
+    files.write(space, HUB, PATH, b"\n\nx\n")
+    assert ">\n\n\nx\n</textarea>" in text_of(client.get(f"{HERE}?view=edit"))
+
+
+def test_a_new_file_is_written_in_the_editor(space, client, sign_in):
+    sign_in("editor")
+    opened = client.get("/s/ledger/file/new/?path=memories/team/new.md")
+    assert opened.headers["Location"] == "/s/ledger/files/memories/team/new.md?view=edit"
+    assert client.get(opened.headers["Location"]).status_code == 200
+    assert save(client, "hello", 0, "/memories/team/new.md").status_code == 302
+    assert files.read(space, "/memories/team/new.md").content == b"hello"
+    assert client.get("/s/ledger/file/new/?path=memories/../x").status_code == 422
+
+
+def test_changes_that_touch_are_shown_with_both_versions_and_nothing_is_overwritten(space, client, sign_in):
+    sign_in("editor")
+    files.write(space, HUB, PATH, b"a\nb\nc\n")
+    files.write(space, HUB, PATH, b"a\ntheirs\nc\n")
+    answer = save(client, "a\nmine\nc\n", 1, reason="my reason")
+    shown = text_of(answer)
+    assert answer.status_code == 409
+    assert "mine" in shown and "theirs" in shown and "my reason" in shown
+    assert 'name="base_revision" value="2"' in shown
+    assert files.read(space, PATH).content == b"a\ntheirs\nc\n"
+    assert save(client, "a\nboth\nc\n", 2).status_code == 302
+
+
+def test_changes_that_do_not_touch_are_merged(space, client, sign_in):
+    sign_in("editor")
+    files.write(space, HUB, PATH, b"a\nb\nc\nd\ne\n")
+    files.write(space, HUB, PATH, b"A\nb\nc\nd\ne\n")
+    assert save(client, "a\nb\nc\nd\nE\n", 1).status_code == 302
+    assert files.read(space, PATH).content == b"A\nb\nc\nd\nE\n"
+
+
+def test_what_cannot_be_saved_comes_back_with_the_text(space, client, sign_in):
+    sign_in("editor")
+    files.write(space, HUB, PATH, b"a")
+    answer = save(client, "x" * ((1 << 20) + 1), 1, reason="too much")
+    assert answer.status_code == 413
+    assert "too much" in text_of(answer) and "x" * 1000 in text_of(answer)
+
+
+def test_binary_files_are_shown_as_what_they_are(space, client, sign_in):
+    sign_in("editor")
+    files.write(space, HUB, PATH, b"\x00\xff\x00")
+    assert "Not text" in text_of(client.get(HERE))
+    assert client.get(f"{HERE}?view=edit").status_code == 422
+    answer = client.get("/s/ledger/file/raw/memories/AGENTS.md")
+    assert answer.content == b"\x00\xff\x00"
+    assert answer.headers["Content-Disposition"].startswith("attachment")
+
+
+def test_move_copy_delete_restore_upload_and_zip(space, client, sign_in):
+    sign_in("editor")
+    files.write(space, HUB, PATH, b"one")
+    assert client.get("/s/ledger/file/manage/memories/AGENTS.md").status_code == 200
+    client.post("/s/ledger/file/copy/memories/AGENTS.md", {"to": "/memories/b.md"})
+    client.post("/s/ledger/file/move/memories/b.md", {"to": "/memories/sub/c.md"})
+    gone = client.post("/s/ledger/file/delete/memories/AGENTS.md", {"reason": "old"}, follow=True)
+    assert "Undo" in text_of(gone)
+    assert "deleted" in text_of(client.get(HERE))
+    assert client.post("/s/ledger/file/restore/memories/AGENTS.md?revision=1").status_code == 302
+    sent = [io.BytesIO(b"\x00up"), io.BytesIO(b"two")]
+    sent[0].name, sent[1].name = "up.bin", "two.md"
+    assert client.post("/s/ledger/file/upload/memories/sub/", {"files": sent}).status_code == 302
+    archive = zipfile.ZipFile(io.BytesIO(client.get("/s/ledger/file/zip/memories/").content))
+    assert {name: archive.read(name) for name in archive.namelist()} == {
+        "AGENTS.md": b"one", "sub/c.md": b"one", "sub/up.bin": b"\x00up", "sub/two.md": b"two",
+    }  # fmt: skip
+
+
+def test_folders_show_who_wrote_what_and_what_waits(space, client, sign_in):
+    sign_in("viewer")
+    agents.create(space, HUB, "forge")
+    sources.add(space, HUB, PATH)
+    sources.add(space, HUB, "/memories/missing.md")
+    files.write(space, HUB, PATH, b"one")
+    files.write(space, HUB, "/memories/sub/AGENTS.md", b"two")
+    shown = text_of(client.get("/s/ledger/files/memories/"))
+    assert "forge" in shown and "missing.md" in shown and "AGENTS.md files that apply here" in shown
+    assert client.get("/s/ledger/files/").status_code == 200
+    assert client.get("/s/ledger/files/memories/sub").headers["Location"].endswith("/memories/sub/")
+    assert "/memories/sub/AGENTS.md" in text_of(client.get("/s/ledger/files/?q=sub agents"))
+    assert client.get("/s/ledger/files/memories/missing.md").status_code == 200
+    assert client.get("/s/ledger/files/memories/nothing.md").status_code == 404
+    assert client.get("/s/ledger/files/elsewhere/").status_code == 404
+
+
+def test_who_else_is_editing_is_said(space, client, sign_in):
+    files.write(space, HUB, PATH, b"one")
+    ops = people.create(HUB, "ops")
+    shelf.note_editing(space, ops, PATH)
+    sign_in("editor")
+    assert "ops has this file open" in text_of(client.get(f"{HERE}?view=edit"))
+    shelf.stop_editing(space, ops, PATH)
+    assert "has this file open" not in text_of(client.post("/s/ledger/file/editing/memories/AGENTS.md"))
+
+
+def test_the_preview_answers_for_people_models_and_changes(space, client, sign_in):
+    sign_in("editor")
+    files.write(space, HUB, PATH, b"# One\n")
+    for show, expected in (("people", "<h1"), ("model", "# Two"), ("change", "removed ")):
+        sent = {"content": "# Two\r\n<!-- note -->", "show": show}
+        shown = text_of(client.post("/s/ledger/file/preview/memories/AGENTS.md", sent, headers={"HX-Request": "true"}))
+        assert expected in shown and "<html" not in shown
+        assert ("note" in shown) == (show != "model")
+    whole = text_of(client.post("/s/ledger/file/preview/memories/AGENTS.md", {"content": "# Two"}))
+    assert "<html" in whole and "# Two" in whole, "without scripts the editor comes back with its text"
+
+
+def test_viewers_change_nothing(space, client, sign_in):
+    files.write(space, HUB, PATH, b"one")
+    sign_in("viewer")
+    for act in ("write", "move", "copy", "delete", "restore", "upload", "retry", "preview", "editing"):
+        assert client.post(f"/s/ledger/file/{act}/memories/AGENTS.md", {"to": "/memories/x.md"}).status_code == 403
+    assert client.get(f"{HERE}?view=edit").status_code == 403
+    assert client.post("/s/ledger/mounts/add/", {}).status_code == 403
+    assert client.post("/s/ledger/sources/add/", {}).status_code == 403
+    assert Revision.objects.count() == 1
+
+
+def test_owners_mount_explain_and_order_sources(space, client, sign_in, tmp_path):
+    sign_in("owner")
+    sent = {"prefix": "project", "store": "filesystem", "directory": str(tmp_path), "policy": "trusted"}
+    assert client.post("/s/ledger/mounts/add/", sent).status_code == 302
+    assert client.post("/s/ledger/mounts/add/", {**sent, "directory": str(tmp_path / "no")}).status_code == 422
+    assert client.post("/s/ledger/mounts/add/", sent).status_code == 409
+    shown = text_of(client.get("/s/ledger/mounts/?explain=/project/a/b.md"))
+    assert str(tmp_path / "a" / "b.md") in shown and "the longest prefix that fits" in shown
+    mount = Mount.objects.get(prefix="/project/")
+    client.post(f"/s/ledger/mounts/{mount.pk}/change/", {"policy": "read_only", "directory": str(tmp_path)})
+    mount.refresh_from_db()
+    assert mount.policy == "read_only"
+    for path in ("/project/a.md", "/memories/b.md"):
+        client.post("/s/ledger/sources/add/", {"path": path})
+    first = Source.objects.earliest("position")
+    client.post(f"/s/ledger/sources/{first.pk}/reorder/", {"to": "2"})
+    client.post(f"/s/ledger/sources/{first.pk}/switch/", {"on": "no"})
+    assert [(s.path, s.is_on) for s in sources.of(space)] == [("/memories/b.md", True), ("/project/a.md", False)]
+    assert client.post("/s/ledger/sources/take-over/", {"config": "{"}).status_code == 422
+    client.post("/s/ledger/sources/take-over/", {"config": '{"memory_files": ["/memories/x.md"]}'})
+    assert [s.path for s in sources.of(space)] == ["/memories/x.md"]
+    client.post(f"/s/ledger/mounts/{mount.pk}/remove/")
+    assert not Mount.objects.filter(prefix="/project/").exists()
+
+
+def test_a_long_history_opens_page_by_page(space, client, sign_in, django_assert_max_num_queries):
+    sign_in("viewer")
+    first = files.write(space, HUB, PATH, b"0")
+    Revision.objects.bulk_create(
+        Revision(
+            space=space,
+            file_id=first.file_id,
+            number=n,
+            path=PATH,
+            sha256=f"{n:064}",
+            actor_kind="hub",
+            actor_name="hub",
+        )
+        for n in range(2, 300)
+    )
+    file = files.row_of(space, PATH)
+    file.revision = file.written_revision = 299
+    file.save()
+    with django_assert_max_num_queries(40):
+        shown = text_of(client.get(f"{HERE}?view=history"))
+    assert "r299" in shown and "r250" in shown and 'id="r249"' not in shown and "before=250" in shown
+    assert 'id="r249"' in text_of(client.get(f"{HERE}?view=history&before=250"))
