@@ -194,6 +194,15 @@ def test_no_template_holds(fault):
         assert not found, f"{file.relative_to(ROOT)} holds {fault}: {found[0][:80] if found else ''}"
 
 
+def test_every_glyph_that_is_drawn_exists():
+    drawn = set((ROOT / "templates/_glyphs.html").read_text().split('<symbol id="')[1:])
+    glyphs = {piece.partition('"')[0] for piece in drawn}
+    for file in TEMPLATES:
+        used = set(re.findall(r'<use href="#([a-z0-9-]+)"', file.read_text()))
+        used |= {f"g-{name}" for name in re.findall(r'{% g "([a-z-]+)"', file.read_text())}
+        assert used <= glyphs, f"{file.relative_to(ROOT)} draws {used - glyphs}"
+
+
 def test_no_code_writes_style_attributes():
     for file in PACKAGE.rglob("*.py"):
         if "detectors" not in file.parts:

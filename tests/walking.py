@@ -33,6 +33,7 @@ class Form:
     action: str
     fields: list[tuple[str, str]] = field(default_factory=list)  # as they are sent when nothing is changed
     buttons: list[tuple[str, str, str]] = field(default_factory=list)  # name, value, formaction
+    asks: bool = False  # whether there is something to fill in or choose
 
 
 class Reader(HTMLParser):
@@ -69,6 +70,7 @@ class Reader(HTMLParser):
 
     def note_field(self, tag: str, named: dict[str, str], form: Form) -> None:
         name, kind = named.get("name", ""), named.get("type", "text" if tag == "input" else "submit").lower()
+        form.asks = form.asks or (tag in ("input", "textarea", "select") and kind != "hidden")
         if tag == "button" or (tag == "input" and kind in ("submit", "image")):
             if kind != "button":
                 form.buttons.append((name, named.get("value", ""), named.get("formaction", "")))

@@ -21,9 +21,9 @@ def g(name: str, label: str = "", css: str = "") -> SafeString:
     css = f"g {css}".strip()
     if label:
         return format_html(
-            '<svg class="{}" role="img" aria-label="{}" viewBox="0 0 16 16"><use href="#{}"/></svg>', css, label, name
+            '<svg class="{}" role="img" aria-label="{}" viewBox="0 0 16 16"><use href="#g-{}"/></svg>', css, label, name
         )
-    return format_html('<svg class="{}" aria-hidden="true" viewBox="0 0 16 16"><use href="#{}"/></svg>', css, name)
+    return format_html('<svg class="{}" aria-hidden="true" viewBox="0 0 16 16"><use href="#g-{}"/></svg>', css, name)
 
 
 @register.simple_tag

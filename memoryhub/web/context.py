@@ -6,10 +6,11 @@ from functools import cache
 from typing import Any
 
 from django.http import HttpRequest
-from django.urls import get_resolver, reverse
+from django.urls import get_resolver, resolve, reverse
 from django.utils.functional import SimpleLazyObject
 
 from memoryhub.domain import spaces
+from memoryhub.domain.access import may
 from memoryhub.domain.counts import of_space
 
 # What a space sets, beside its own page and its people: key of the tab, word, name of its address.
@@ -23,11 +24,13 @@ SETTINGS_TABS = [
 ]
 
 
-def settings_tabs(slug: str) -> list[dict[str, str]]:
+def settings_tabs(slug: str, role: str) -> list[dict[str, str]]:
+    """The tabs whose door this role may pass."""
+    known_tabs = [(key, label, reverse(name, args=[slug])) for key, label, name in SETTINGS_TABS if known(name)]
     return [
-        {"key": key, "label": label, "url": reverse(name, args=[slug])}
-        for key, label, name in SETTINGS_TABS
-        if known(name)
+        {"key": key, "label": label, "url": url}
+        for key, label, url in known_tabs
+        if may(role, getattr(resolve(url).func, "needs", "read"))
     ]
 
 
@@ -49,5 +52,5 @@ def page(request: HttpRequest) -> dict[str, Any]:
     }
     if space is not None:
         context["counts"] = SimpleLazyObject(lambda: of_space(space))
-        context["settings_tabs"] = SimpleLazyObject(lambda: settings_tabs(space.slug))
+        context["settings_tabs"] = SimpleLazyObject(lambda: settings_tabs(space.slug, request.role))
     return context

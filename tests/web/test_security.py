@@ -372,7 +372,7 @@ def test_numbers_beyond_the_database_are_nothing_here(owner, client, secret):
         where = address.at("books").replace("900001", huge)
         for method in ("get", "post"):
             status = getattr(owner, method)(where).status_code
-            assert status in (404, 405), f"{method} {where}: {status}"
+            assert status in (404, 405, 422), f"{method} {where}: {status}"
     assert IN_SPACE
 
 

@@ -225,7 +225,7 @@ CALLS = [
 # What a string of a call means, by its name; everything else gets the word.
 STRINGS = {
     "path": PATH, "from": PATH, "to": f"/{WORD}/other.md", "paths": [PATH], "prefix": f"/{WORD}/", "seen": SHA,
-    "pattern": WORD, "node_kind": "agent", "scope": "group", "encoding": "utf-8", "at": "", "dialect": "",
+    "pattern": WORD, "command": "view", "kind": "edit", "node_kind": "agent", "scope": "group", "encoding": "utf-8", "at": "", "dialect": "",
     "threshold": "", "cursor": "", "layers": "", "state": "", "metadata": {},
 }  # fmt: skip
 
