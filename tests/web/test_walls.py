@@ -225,15 +225,16 @@ CALLS = [
 # What a string of a call means, by its name; everything else gets the word.
 STRINGS = {
     "path": PATH, "from": PATH, "to": f"/{WORD}/other.md", "paths": [PATH], "prefix": f"/{WORD}/", "seen": SHA,
-    "pattern": WORD, "command": "view", "kind": "edit", "node_kind": "agent", "scope": "group", "encoding": "utf-8", "at": "", "dialect": "",
+    "pattern": WORD, "command": "view",
+    "kind": "edit", "node_kind": "agent", "scope": "group", "encoding": "utf-8", "at": "", "dialect": "",
     "threshold": "", "cursor": "", "layers": "", "state": "", "metadata": {},
 }  # fmt: skip
 
 
 def value_for(name: str, schema: dict[str, Any]) -> Any:
     """A value for one argument: whatever it identifies exists in the other space only."""
-    schema = resolved(schema)
-    kinds = {kind.get("type") for kind in schema.get("anyOf", [schema])}
+    schema = resolved(next((kind for kind in schema.get("anyOf", ()) if kind.get("type") != "null"), schema))
+    kinds = {schema.get("type")}
     if name in STRINGS:
         return STRINGS[name]
     if "enum" in schema:
@@ -298,7 +299,7 @@ def secret_of(here: Space) -> Callable[[str], str]:
 
 
 @pytest.mark.parametrize("call", CALLS, ids=str)
-def test_without_a_token_no_call_answers(client, there, call):
+def test_without_a_token_no_call_answers(client, db, call):
     for secret in ("", "mh_forge_nothing", SHA):
         answer = send(client, call, secret)
         assert answer.status_code == 401, f"{call}: {answer.status_code}"
