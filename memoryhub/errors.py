@@ -38,6 +38,12 @@ class NotFound(HubError):
     status, code = 404, "not_found"
 
 
+class NotAllowed(HubError):
+    """The address is right, the method is not."""
+
+    status, code = 405, "method_not_allowed"
+
+
 class Conflict(HubError):
     status, code = 409, "conflict"
 

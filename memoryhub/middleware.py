@@ -11,11 +11,12 @@ from django.conf import settings
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.db import DataError, InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
+from django.middleware.gzip import GZipMiddleware
 from django.utils import timezone
 
 from memoryhub import requests
 from memoryhub.domain import people
-from memoryhub.errors import Forbidden, HubError, Invalid, NotFound, TooLarge, Unavailable
+from memoryhub.errors import Forbidden, HubError, Invalid, NotAllowed, NotFound, TooLarge, Unavailable
 
 View = Callable[[HttpRequest], HttpResponse]
 log = logging.getLogger("memoryhub")
@@ -52,6 +53,15 @@ def security_headers(get_response: View) -> View:
         return response
 
     return handle
+
+
+class Compression(GZipMiddleware):
+    """What carries an ETag for programs travels as it is: compressing would weaken the ETag, which is a sha256."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        if request.path.startswith("/api/") and response.has_header("ETag"):
+            return response
+        return super().process_response(request, response)
 
 
 def seen(get_response: View) -> View:
@@ -91,7 +101,22 @@ def refusals(get_response: View) -> View:
     """Innermost, so that a refusal raised by a view still gets the session, the messages and the headers."""
 
     def handle(request: HttpRequest) -> HttpResponse:
-        return get_response(request)
+        if not request.path.startswith("/api/"):
+            return get_response(request)
+        method = request.method
+        if method == "HEAD":
+            request.method = "GET"  # the same answer; the server leaves its body out
+        response = get_response(request)
+        request.method = method
+        return as_json(response) if response.status_code == 405 else response
+
+    def as_json(refusal: HttpResponse) -> HttpResponse:
+        from memoryhub.api.ground import answer
+
+        allowed = refusal.headers.get("Allow", "")
+        response = answer(NotAllowed(f"This address takes {allowed or 'other methods'}."))
+        response.headers["Allow"] = allowed
+        return response
 
     def process_exception(request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if request.path.startswith("/api/"):

@@ -12,7 +12,7 @@ from django.urls.converters import PathConverter
 from ninja import Field, Router, Schema
 
 from memoryhub.api.ground import ERRORS, needs, wants_text
-from memoryhub.domain import browsing, files
+from memoryhub.domain import browsing, files, mounts
 from memoryhub.domain.files import Applied, Pending, Wish
 from memoryhub.domain.published import Published
 from memoryhub.domain.tokens import Caller
@@ -164,6 +164,8 @@ def read(request: HttpRequest, path: str, thread_id: str = "") -> HttpResponse:
     try:
         found = files.read(caller.space, paths.from_url(path), thread_id=_thread(thread_id))
     except NotFound as error:
+        if path.startswith("~/"):
+            mounts.resolve(caller.space, path)  # no mount of that prefix: a home directory, which is outside
         raise _what_is_there(caller, paths.from_url(path), error) from None
     if wants_text(request):
         kind = "text/plain; charset=utf-8" if found.is_text else "application/octet-stream"

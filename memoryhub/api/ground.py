@@ -44,6 +44,16 @@ class TokenAuth(HttpBearer):
         return tokens.authenticate(token, address_of(request))
 
 
+class PersonAuth(TokenAuth):
+    """For decisions: an agent's token is refused before anything else is looked at, whoever made it."""
+
+    def authenticate(self, request: HttpRequest, token: str) -> Caller:
+        caller = super().authenticate(request, token)
+        if not caller.person:
+            raise Forbidden("Only people decide: an agent's token cannot do this.", code="people_only")
+        return caller
+
+
 def needs(scope: str, role: str = "read") -> Callable[[Any], Any]:
     """The scope that the token must carry; a person also needs the role for that kind of action."""
 
@@ -63,13 +73,11 @@ def needs(scope: str, role: str = "read") -> Callable[[Any], Any]:
 
 
 def people_only(action: str) -> Callable[[Any], Any]:
-    """For decisions: an agent's token is refused whoever made it."""
+    """The role that a decision takes; the operation's auth is `PersonAuth`."""
 
     def decorate(operation: Any) -> Any:
         @wraps(operation)
         def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-            if not request.auth.person:
-                raise Forbidden("Only people decide: an agent's token cannot do this.", code="people_only")
             access.require(request.auth.actor, action)
             return operation(request, *args, **kwargs)
 
@@ -182,7 +190,7 @@ def page_by_id(found: QuerySet[Any], cursor: str, limit: int, as_item: Callable[
     limit = page_limit(limit)
     if cursor:
         after = decode_cursor(cursor)
-        if not isinstance(after, int) or not -(2**63) <= after < 2**63:
+        if type(after) is not int or not -(2**63) <= after < 2**63:
             raise Invalid(
                 "The cursor is not one of ours. Leave it out to start from the beginning.", code="invalid_cursor"
             )

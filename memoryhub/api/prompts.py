@@ -23,7 +23,7 @@ from ninja import Router, Schema
 from memoryhub.api.ground import ERRORS, answer, refusal_of, weighed
 from memoryhub.domain import access, agents, handing, prompts, tokens
 from memoryhub.domain.prompts import Asked, Prompt
-from memoryhub.errors import HubError, Invalid, Unauthenticated
+from memoryhub.errors import Invalid, NotAllowed, Unauthenticated
 from memoryhub.middleware import address_of, request_ids
 
 View = Callable[[HttpRequest], HttpResponse]
@@ -31,10 +31,6 @@ log = logging.getLogger("memoryhub")
 FIELDS = ("dialect", "query", "task", "thread", "at", "agent")
 NOTHING = Asked()
 JSON, TEXT = "application/json", "text/plain; charset=utf-8"
-
-
-class NotAllowed(HubError):
-    status, code = 405, "method_not_allowed"
 
 
 def refusals_as_json(view: View) -> View:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from django.http import HttpRequest, HttpResponse
 from ninja import Router, Schema
 
-from memoryhub.api.ground import ERRORS, needs, page_by_id, people_only
+from memoryhub.api.ground import ERRORS, PersonAuth, needs, page_by_id, people_only
 from memoryhub.domain import proposals
 from memoryhub.domain.lines import bytes_of
 from memoryhub.domain.proposals import as_json
@@ -94,9 +94,11 @@ def one(caller: Caller, number: int) -> Proposal:
 
 @router.get("/proposals", response={200: Listed, **ERRORS}, summary="Proposals, the newest first")
 @needs("propose")
-def listed(request: HttpRequest, state: State | None = None, limit: int = 50, cursor: str = "") -> Any:
+def listed(
+    request: HttpRequest, state: State | Literal[""] = "", limit: int = 50, cursor: str = "", next: str = ""
+) -> Any:
     found = visible(request.auth)
-    return page_by_id(found.filter(state=state) if state else found, cursor, limit, as_json)
+    return page_by_id(found.filter(state=state) if state else found, cursor or next, limit, as_json)
 
 
 @router.get(
@@ -125,7 +127,10 @@ def withdraw(request: HttpRequest, number: int) -> Any:
 
 
 @router.post(
-    "/proposals/{int:number}/approve", response={200: Decided, **ERRORS}, summary="Approve what you saw (people only)"
+    "/proposals/{int:number}/approve",
+    response={200: Decided, **ERRORS},
+    summary="Approve what you saw (people only)",
+    auth=PersonAuth(),
 )
 @people_only("decide")
 def approve(request: HttpRequest, number: int, body: ApproveIn) -> Any:
@@ -137,7 +142,10 @@ def approve(request: HttpRequest, number: int, body: ApproveIn) -> Any:
     return decided(done)
 
 
-@router.post("/proposals/{int:number}/reject", response={200: Decided, **ERRORS}, summary="Reject with a reason (people only)")  # fmt: skip
+@router.post(
+    "/proposals/{int:number}/reject", response={200: Decided, **ERRORS}, summary="Reject with a reason (people only)",
+    auth=PersonAuth(),
+)  # fmt: skip
 @people_only("decide")
 def reject(request: HttpRequest, number: int, body: RejectIn) -> Any:
     caller: Caller = request.auth

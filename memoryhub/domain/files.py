@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from memoryhub.domain import edits, mounts, revisions, syncing
@@ -154,7 +155,7 @@ def _begin(space: Space, actor: Actor, path: str, place: Place, thread_id: str) 
     """Lock and take in what the disk has, so that checks meet the true state."""
     thread_id = thread_id if place.mount.store == Mount.Store.THREAD else ""
     file = syncing.lock(space, path, thread_id)
-    if not file.revision:
+    if not file.revision or file.is_deleted:
         refuse_folder(space, path, place, thread_id)
     syncing.take_in(space, file, place)
     if file.problem and isinstance(place.store, FilesystemStore):
@@ -163,10 +164,15 @@ def _begin(space: Space, actor: Actor, path: str, place: Place, thread_id: str) 
 
 
 def refuse_folder(space: Space, path: str, place: Place, thread_id: str = "") -> None:
-    """A name under which other files lie cannot be a file as well. What a disk holds, the disk says itself."""
-    below = File.objects.within(space).filter(path__startswith=path + "/", is_deleted=False, revision__gt=0)
-    if place.relative == "/" or below.filter(thread_id=thread_id).exists():
+    """A name cannot be a file and a folder. What a disk holds, the disk says itself."""
+    above = [path[:end] for end, sign in enumerate(path) if sign == "/" and end]
+    alive = File.objects.within(space).filter(thread_id=thread_id, is_deleted=False, revision__gt=0)
+    near = alive.filter(Q(path__startswith=path + "/") | Q(path__in=above)).values_list("path", flat=True)
+    found = path + "/" if place.relative == "/" else near.first()
+    if found and len(found) > len(path):
         raise Invalid(f"“{path}” is a folder, not a file.", code="is_directory", path=path)
+    if found:
+        raise Invalid(f"“{found}” is a file, so nothing can lie below it.", code="invalid_path", path=path)
 
 
 def _finish(change: _Change, verb: str, says: str, revision: Revision, adds: str = "") -> Revision:

@@ -115,7 +115,9 @@ def _apply(space: Space, actor: Actor, wish: Wish) -> Applied:
         case _:
             raise Invalid(f"There is no change of kind {wish.kind!r}.", code="invalid")
     return files.Applied(
-        revision, revision.kind == "create", _occurrences(revision, wish) if wish.kind == "edit" else None
+        revision,
+        revision.is_new and revision.kind == "create",
+        _occurrences(revision, wish) if wish.kind == "edit" else None,
     )
 
 

@@ -46,6 +46,7 @@ def record(
         sha256=sha_of(content), is_deleted=is_deleted, added=added, removed=removed, reason=reason[:1000], created_at=now,
         proposal=proposal, restored_from=restored_from, moved_from=moved_from, **actor.as_fields(),
     )  # fmt: skip
+    revision.is_new = True
     file.revision, file.size, file.is_deleted = revision.number, revision.size, is_deleted
     file.sha256 = NO_SHA if is_deleted else revision.sha256
     file.author_kind, file.author_name = actor.kind, actor.name

@@ -116,6 +116,7 @@ class Revision(ByActor):
     created_at = models.DateTimeField(default=timezone.now)
 
     objects = Scoped.as_manager()
+    is_new = False  # true of the object that a change made just now, not of one that was looked up
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["space", "file", "number"], name="one_revision_number")]

@@ -144,7 +144,8 @@ def _stand_on_something(proposal: Proposal) -> tuple[bytes | None, bytes | None]
         try:
             after = results.applied(proposal, below.after)
         except HubError as there:
-            raise (there if there.code == "string_not_unique" else refusal) from None
+            new_file = refusal.code == "file_not_found"  # then the pending text is all there is
+            raise (there if new_file or there.code == "string_not_unique" else refusal) from None
         proposal.stacked_on = newest.number
         return below.after, after
 

@@ -220,7 +220,10 @@ def applied_diff(proposal: Proposal) -> tuple[str, str | None]:
         content = text_of(bytes(proposal.content or b""))
         return diffs.unified("", content, "long-term"), sha_of(bytes(proposal.content or b""))
     if proposal.kind == Proposal.Kind.MOVE:
-        return Result(proposal, None, None, None).diff, None
+        to = Revision.objects.within(proposal.space_id).filter(
+            file__path=proposal.change.get("to", ""), number=proposal.applied_revision
+        )
+        return Result(proposal, None, None, None).diff, to.values_list("sha256", flat=True).first()
     before, after = texts_around(proposal)
     return diffs.unified(text_of(before), text_of(after), proposal.path)[:LARGEST_DIFF], sha_of(after)
 
