@@ -124,6 +124,7 @@ in_space = [
     path("rules/add/", policies.add_rule, name="policies.add_rule"),
     path("rules/<int:pk>/remove/", policies.remove_rule, name="policies.remove_rule"),
     path("settings/webhooks/", webhooks.page, name="webhooks.page"),
+    path("settings/webhooks/digest/", webhooks.set_digest, name="webhooks.set_digest"),
     path("settings/webhooks/add/", webhooks.add, name="webhooks.add"),
     path("settings/webhooks/<int:pk>/remove/", webhooks.remove, name="webhooks.remove"),
     path("settings/webhooks/<int:pk>/switch/", webhooks.switch, name="webhooks.switch"),

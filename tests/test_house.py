@@ -119,6 +119,7 @@ VERBS = {
     "account.create_token": "tokens.create",
     "account.revoke_token": "tokens.revoke",
     "spaces.load_demo": "demo.make",
+    "webhooks.set_digest": "spaces.change_settings",
     "policies.add_rule": "mounts.add_rule",
     "policies.remove_rule": "mounts.remove_rule",
     "files.preview": "",  # changes nothing

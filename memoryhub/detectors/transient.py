@@ -19,8 +19,8 @@ _MONTH = (
 _SPAN = "morning afternoon evening week month sprint session conversation chat thread task time"
 _PARTS: tuple[tuple[str, str], ...] = (
     (
-        "until till by before since from on next this last / mon tue wed thu fri sat sun tomo toni noon midn end jan feb mar apr may jun jul "
-        "aug sep oct nov dec",
+        "until till by before since from on next this last / mond tues wedn thur frid satu sund tomo toni noon midn end jan janu feb febr "
+        "mar marc apr apri may jun june jul july aug augu sep sept oct octo nov nove dec dece",
         rf"\b(?:until|till|by|before|since|from|on|next|this|last)\s+(?:{_DAY}|tomorrow|tonight|noon|midnight|{_MONTH}\s+\d{{1,2}}|"
         r"the\s+end\s+of\s+(?:the\s+)?(?:day|week|month|sprint))\b",
     ),

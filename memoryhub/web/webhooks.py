@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from memoryhub.domain import webhooks
+from memoryhub.domain import spaces, webhooks
 from memoryhub.errors import HubError
 from memoryhub.forms import WebhookForm
 from memoryhub.web.doors import post_only, space_page
@@ -21,7 +21,11 @@ def page(request: HttpRequest) -> HttpResponse:
 
 def show(request: HttpRequest, form: WebhookForm, status: int = 200, secret: str = "") -> HttpResponse:
     hooks = [(hook, webhooks.log_of(hook)[:LOG]) for hook in webhooks.of_space(request.space)]
-    return render(request, "webhooks/page.html", {"form": form, "hooks": hooks, "secret": secret}, status=status)
+    context = {
+        "form": form, "hooks": hooks, "secret": secret, "hours": [str(hour) for hour in range(24)],
+        "digest": spaces.get_setting(request.space, "digest"),
+    }  # fmt: skip
+    return render(request, "webhooks/page.html", context, status=status)
 
 
 @post_only("manage")
@@ -60,6 +64,14 @@ def ping(request: HttpRequest, pk: int) -> HttpResponse:
 def send_again(request: HttpRequest, pk: int) -> HttpResponse:
     webhooks.send_again(request.space, request.actor, pk)
     return back(request, "It is sent again.")
+
+
+@post_only("manage")
+def set_digest(request: HttpRequest) -> HttpResponse:
+    hour = request.POST.get("digest", "")
+    wanted = hour if hour.isdecimal() and len(hour) < 3 and int(hour) < 24 else ""
+    spaces.change_settings(request.space, request.actor, {"digest": wanted})
+    return back(request, f"Sent daily at {wanted}:00." if wanted else "No mail is sent.")
 
 
 def back(request: HttpRequest, says: str) -> HttpResponse:

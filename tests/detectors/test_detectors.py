@@ -106,6 +106,8 @@ def test_recalled_lines_are_told_with_their_source() -> None:
         "- The staging database is away until Thursday.",
         "CI is currently broken",
         "We deploy tomorrow",
+        "The office is closed until Monday",
+        "Review due by March 3",
         "rk is on vacation",
         "Working on this task for now",
     ],

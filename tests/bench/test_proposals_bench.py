@@ -1,0 +1,123 @@
+"""How fast reviewing is; run with `-s` to read the figures. Limits are wide, so that a busy machine does not make the suite red."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+
+from memoryhub.domain import agents, files, mounts, people, proposals, sources, spaces, tokens
+from memoryhub.domain.access import HUB, Actor
+from memoryhub.models import Proposal
+
+pytestmark = pytest.mark.django_db(transaction=True)
+PATH = "/memories/AGENTS.md"
+
+
+@pytest.fixture
+def house():
+    space = spaces.create(HUB, "books")
+    mounts.add(space, HUB, "/memories/", store="database", policy="review")
+    files.write(space, HUB, PATH, b"- one\n")
+    forge = agents.create(space, HUB, "forge")
+    person = people.create(HUB, "rk")
+    spaces.add_member(space, HUB, person, "owner")
+    client = Client()
+    client.force_login(person)
+    return space, forge, Actor.of_person(person, "owner"), client
+
+
+def median(act: Callable[[], Any], times: int = 7) -> float:
+    act()
+    taken = []
+    for _ in range(times):
+        start = time.perf_counter()
+        act()
+        taken.append(time.perf_counter() - start)
+    return statistics.median(taken)
+
+
+def many(space, forge, count: int, start: int = 0) -> None:
+    now = timezone.now()
+    Proposal.objects.bulk_create(
+        [
+            Proposal(
+                space=space, number=n, kind="edit", path=PATH, agent=forge, agent_name="forge", same_as=f"{n}", risk=n % 3,
+                change={"old_string": "one", "new_string": f"one and {n}", "replace_all": False}, created_at=now, reason=f"Reason {n}",
+                base_revision=1,
+            )
+            for n in range(start + 1, start + count + 1)
+        ],
+        batch_size=5000,
+    )  # fmt: skip
+
+
+def test_the_inbox_stays_quick(house):
+    space, forge, _, client = house
+    url = f"/s/{space.slug}/proposals/"
+    many(space, forge, 50)
+    few = median(lambda: client.get(url))
+    many(space, forge, 50_000, 50)
+    with connection.cursor() as cursor:
+        cursor.execute("VACUUM ANALYZE memoryhub_proposal")
+    lots = median(lambda: client.get(url))
+    print(f"\ninbox: 50 in {few * 1000:.0f} ms, 50,000 in {lots * 1000:.0f} ms, {lots / few:.1f} times")
+    assert lots < 3 * few
+
+
+def test_the_review_of_a_large_file(house):
+    space, forge, _, client = house
+    lines = [f"- Line {n}: the ledger keeps what happened in month {n % 12} of the year, and why." for n in range(1300)]
+    files.write(space, HUB, PATH, "\n".join(lines).encode())
+    sources.add(space, HUB, PATH)
+    changed = [line.replace("why", "for whom") if n % 13 == 0 else line for n, line in enumerate(lines)]
+    asked = proposals.propose(space, forge, kind="write", path=PATH, content="\n".join(changed).encode())
+    taken = median(lambda: client.get(f"/s/{space.slug}/proposals/{asked.number}/"), 5)
+    print(f"\nreview of {sum(map(len, lines)) / 1000:.0f} kB with 100 changes: {taken * 1000:.0f} ms")
+    assert taken < 2 * 0.4
+
+
+def test_a_decision(house):
+    space, forge, rk, _ = house
+    numbers = iter(range(1, 1000))
+
+    def decide() -> None:
+        n = next(numbers)
+        path = f"/memories/n{n}.md"
+        asked = proposals.propose(space, forge, kind="write", path=path, content=b"- x\n")
+        start = time.perf_counter()
+        proposals.approve(space, rk, asked.number, seen=proposals.result(asked).seen)
+        taken.append(time.perf_counter() - start)
+
+    taken: list[float] = []
+    for _ in range(25):
+        decide()
+    raw = median(raw_insert, 25)
+    print(f"\ndecision {statistics.median(taken) * 1000:.1f} ms, a raw durable insert {raw * 1000:.1f} ms")
+    assert statistics.median(taken) < 0.1
+
+
+def raw_insert() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE IF NOT EXISTS bench_raw (id bigserial PRIMARY KEY, text text)")
+        cursor.execute("SET synchronous_commit = on")
+        cursor.execute("INSERT INTO bench_raw (text) VALUES ('x')")
+
+
+def test_waiting_is_cheap(house, client):
+    space, forge, _, _ = house
+    asked = proposals.propose(space, forge, kind="edit", path=PATH, change={"old_string": "one", "new_string": "uno"})
+    _, secret = tokens.create(space, HUB, agent=forge)
+    headers = {"Authorization": f"Bearer {secret}"}
+    url = f"/api/v1/proposals/{asked.number}"
+    etag = client.get(url, headers=headers)["ETag"]
+    whole = median(lambda: client.get(url, headers=headers), 30)
+    waiting = median(lambda: client.get(url, headers={**headers, "If-None-Match": etag}), 30)
+    print(f"\na poll with the whole answer {whole * 1000:.1f} ms, with 304 {waiting * 1000:.1f} ms")
+    assert waiting < whole

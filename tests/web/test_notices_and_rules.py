@@ -1,0 +1,85 @@
+"""The pages for rules and notices."""
+
+from __future__ import annotations
+
+import pytest
+from django.urls import reverse
+
+from memoryhub.domain import agents, files, mounts, proposals, spaces
+from memoryhub.domain.access import HUB
+from memoryhub.models import PolicyRule, Webhook
+
+
+@pytest.fixture
+def at(house):
+    return lambda name, *args: reverse(name, args=[house.space.slug, *args])
+
+
+@pytest.fixture
+def asked(house):
+    mounts.add(house.space, HUB, "/memories/", store="database", policy="review")
+    files.write(house.space, HUB, "/memories/a.md", b"- one\n")
+    change = {"old_string": "one", "new_string": "uno"}
+    return proposals.propose(
+        house.space, agents.create(house.space, HUB, "forge"), kind="edit", path="/memories/a.md", change=change
+    )
+
+
+RULE = {
+    "pattern": "/memories/**",
+    "policy": "trusted",
+    "max_added": "300",
+    "unless_findings": "on",
+    "reviewers": "1",
+    "agent": "",
+}
+
+
+def test_a_rule_is_tried_then_added_then_taken_away(as_role, asked, at):
+    client = as_role("owner")
+    tried = client.get(at("policies.page"), RULE).content.decode()
+    assert "It would have let through 1 of 1, none of them rejected by anybody." in tried
+    assert not PolicyRule.objects.exists()
+    assert client.post(at("policies.add_rule"), RULE).status_code == 302
+    rule = PolicyRule.objects.get()
+    assert (rule.pattern, rule.max_added, rule.unless_findings) == ("/memories/**", 300, True)
+    assert "up to 300 added characters" in client.get(at("policies.page")).content.decode()
+    client.post(at("policies.remove_rule", rule.pk))
+    assert not PolicyRule.objects.exists()
+
+
+def test_a_rule_without_a_path_is_refused(as_role, asked, at):
+    assert as_role("owner").post(at("policies.add_rule"), {**RULE, "pattern": ""}).status_code == 422
+
+
+@pytest.mark.parametrize("name", ["policies.page", "webhooks.page"])
+def test_only_owners_see_them(as_role, asked, at, name):
+    assert as_role("reviewer").get(at(name)).status_code == 403
+    assert as_role("owner").get(at(name)).status_code == 200
+
+
+def test_a_webhook_shows_its_secret_once(as_role, asked, at):
+    client = as_role("owner")
+    body = {"url": "https://example.org/hook", "shape": "hub", "events": ["proposal.created"]}
+    made = client.post(at("webhooks.add"), body).content.decode()
+    hook = Webhook.objects.get()
+    assert hook.secret in made
+    assert hook.secret not in client.get(at("webhooks.page")).content.decode()
+    client.post(at("webhooks.ping", hook.pk))
+    assert "ping" in client.get(at("webhooks.page")).content.decode()
+    client.post(at("webhooks.switch", hook.pk), {"on": "no"})
+    assert not Webhook.objects.get().is_on
+    client.post(at("webhooks.send_again", hook.notices.get().pk))
+    client.post(at("webhooks.remove", hook.pk))
+    assert not Webhook.objects.exists()
+    assert client.post(at("webhooks.add"), {**body, "url": "no"}).status_code == 422
+
+
+def test_the_hour_of_the_mail(house, as_role, asked, at):
+    client = as_role("owner")
+    client.post(at("webhooks.set_digest"), {"digest": "7"})
+    house.space.refresh_from_db()
+    assert spaces.get_setting(house.space, "digest") == "7"
+    client.post(at("webhooks.set_digest"), {"digest": "99"})
+    house.space.refresh_from_db()
+    assert spaces.get_setting(house.space, "digest") == ""
