@@ -16,11 +16,10 @@ def find(text: str, lines: Lines, known: Sequence[Known] = ()) -> list[Finding]:
     """Lines of the text that one of the known texts has already."""
     if not known:
         return []
-    index = _index(known)
     found = []
     for number, line in enumerate(text.split("\n"), 1):
         key = words(line)
-        if len(key) >= SHORTEST and (hit := _same(key, known) or _near(key, index)):
+        if len(key) >= SHORTEST and (hit := _same(key, known) or _near(key, known)):
             found.append(_finding(lines, number, *hit))
     return found
 
@@ -32,27 +31,22 @@ def _same(key: tuple[str, ...], known: Sequence[Known]) -> Hit | None:
     return next(((one, one.lines[key], 1.0) for one in known if key in one.lines), None)
 
 
-def _index(known: Sequence[Known]) -> dict[str, list[tuple[Known, tuple[str, ...], int]]]:
-    """Long words -> the lines that have them, so that only lines sharing a rare word are compared."""
-    index: dict[str, list[tuple[Known, tuple[str, ...], int]]] = {}
-    for one in known:
-        for key, number in one.lines.items():
-            for word in {word for word in key if len(word) > 4}:
-                index.setdefault(word, []).append((one, key, number))
-    return index
-
-
-def _near(key: tuple[str, ...], index: dict[str, list[tuple[Known, tuple[str, ...], int]]]) -> Hit | None:
+def _near(key: tuple[str, ...], known: Sequence[Known]) -> Hit | None:
     """The most alike known line among those that share one of the two rarest words."""
     mine = set(key)
-    rare = sorted((word for word in mine if word in index), key=lambda word: len(index[word]))[:2]
     best: Hit | None = None
-    for one, other, number in (entry for word in rare for entry in index[word][:50]):
-        theirs = set(other)
-        alike = len(mine & theirs) / len(mine | theirs)
-        if alike >= NEAR and (best is None or alike > best[2]):
-            best = (one, number, alike)
+    for one in known:
+        for other, number in _candidates(mine, one):
+            theirs = set(other)
+            alike = len(mine & theirs) / len(mine | theirs)
+            if alike >= NEAR and (best is None or alike > best[2]):
+                best = (one, number, alike)
     return best
+
+
+def _candidates(mine: set[str], one: Known) -> list[tuple[tuple[str, ...], int]]:
+    rare = sorted((word for word in mine if word in one.index), key=lambda word: len(one.index[word]))[:2]
+    return [entry for word in rare for entry in one.index[word][:50]]
 
 
 def _finding(lines: Lines, number: int, source: Known, at: int, alike: float) -> Finding:

@@ -32,3 +32,12 @@ class Known:
             if len(key) >= SHORTEST:
                 found.setdefault(key, number)
         return found
+
+    @cached_property
+    def index(self) -> dict[str, list[tuple[tuple[str, ...], int]]]:
+        """Long words -> the lines that have them, so that only lines sharing a rare word are compared."""
+        index: dict[str, list[tuple[tuple[str, ...], int]]] = {}
+        for key, number in self.lines.items():
+            for word in {word for word in key if len(word) > 4}:
+                index.setdefault(word, []).append((key, number))
+        return index

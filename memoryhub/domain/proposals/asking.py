@@ -53,8 +53,9 @@ def propose(
         raise Invalid(f"{path} says that already: there is nothing to propose.", code="no_change", path=path)
     if after is not None and len(after) > MAX_BYTES:
         raise too_large(path, len(after), MAX_BYTES)
-    looking.check_change(space, before, after)
     found = _findings(space, proposal, before, after)
+    looking.refuse_secrets(space, found)
+    looking.check_protected(text_of(before or b""), text_of(after or b""))
     proposal.reviewers = reviewers_for(space, agent, path)
     return _file(proposal, found, looking.risk_of(found, before, after, kind))
 
@@ -72,17 +73,17 @@ def propose_promotion(
     """Asks that a text become long-term memory: only a person promotes."""
     if not content.strip():
         raise Invalid("There is nothing to promote: the content is empty.", code="invalid_content", field="content")
-    looking.check_text(space, content)
     change = {"scope": scope, "record_id": record.pk if record else None,
               "session_id": clean(session_id or (record.session_id if record else ""), 200)}  # fmt: skip
     proposal = Proposal(
         space=space, agent=agent, agent_name=agent.slug, kind=Kind.PROMOTION, change=change, content=content.encode(),
         reason=clean(reason, 2000),
     )  # fmt: skip
+    found = looking.findings_in("", content, looking.known_texts(space, "", None))
+    looking.refuse_secrets(space, found)
     proposal.same_as = same_as(proposal)
     if waiting := _waiting(proposal):
         return waiting
-    found = looking.findings_in("", content, looking.known_texts(space, "", None))
     proposal.reviewers = max(1, spaces.get_setting(space, "reviewers"))
     return _file(proposal, found, looking.risk_of(found, None, proposal.content, proposal.kind))
 

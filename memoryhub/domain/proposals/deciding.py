@@ -13,11 +13,12 @@ from memoryhub.domain.access import Actor, require
 from memoryhub.domain.lines import bytes_of, text_of
 from memoryhub.domain.proposals import looking, notices
 from memoryhub.domain.proposals.asking import already_decided, close, locked, outdate_children
-from memoryhub.domain.proposals.results import Result, result, sha_of
+from memoryhub.domain.proposals.results import Result, published, result, sha_of
 from memoryhub.errors import Conflict, Forbidden, HubError, Invalid, Stale
 from memoryhub.models import Proposal, Revision, Space
 
 State, Kind = Proposal.State, Proposal.Kind
+MOST_LOOKED_AT = 200
 QUICK_REASONS = ("transient", "wrong", "duplicate", "secret", "belongs elsewhere", "too vague")
 
 
@@ -241,21 +242,31 @@ def mark_outdated(space: Space, number: int, why: str) -> None:
 
 
 def mark_those_that_no_longer_apply(space: Space, path: str) -> int:
-    """After a file changed: its waiting proposals that have nothing to hold on to. Others' locks are left alone."""
+    """After a file changed: its waiting proposals that have nothing to hold on to. Rows that others hold are left to them."""
     if not path:
         return 0
-    count = 0
-    waiting = Proposal.objects.within(space).filter(path=path, state=State.PENDING).order_by("number")
-    for proposal in waiting.select_related("space", "agent")[:200]:
-        count += _mark_one(proposal)
-    return count
+    with transaction.atomic():
+        waiting = Proposal.objects.within(space).filter(path=path, state=State.PENDING).order_by("number")
+        held = list(
+            waiting.select_for_update(of=("self",), skip_locked=True).select_related("space", "agent")[:MOST_LOOKED_AT]
+        )
+        standing: dict[str, Any] = {}
+        gone = [one for one in held if _lost(one, standing)]
+        Proposal.objects.bulk_update(gone, ["state", "note", "updated_at"])
+        for one in gone:
+            notices.tell(one, "proposal.outdated")
+    return len(gone)
 
 
-def _mark_one(proposal: Proposal) -> bool:
+def _lost(proposal: Proposal, standing: dict[str, Any]) -> bool:
+    """Whether it no longer applies; then its state and note say so."""
+    thread = proposal.thread_id
     try:
-        found = result(proposal)
+        if thread not in standing:
+            standing[thread] = published(proposal)
+        problem = result(proposal, standing[thread]).problem
     except HubError:
         return False
-    if found.problem:
-        mark_outdated(proposal.space, proposal.number, found.problem)
-    return bool(found.problem)
+    if problem:
+        proposal.state, proposal.note, proposal.updated_at = State.OUTDATED, problem[:2000], timezone.now()
+    return bool(problem)

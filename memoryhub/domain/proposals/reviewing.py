@@ -94,12 +94,15 @@ class Review:
     @cached_property
     def headings(self) -> dict[int, str]:
         """The nearest Markdown heading above each hunk."""
-        lines, found = self.diff.new_lines, {}
+        found: dict[int, str] = {}
+        heading, at = "", 0
         for hunk in self.diff.hunks:
-            above = (HEADING.match(lines[at]) for at in range(min(hunk.new_start, len(lines) - 1), -1, -1))
-            match = next((match for match in above if match), None)
-            if match:
-                found[hunk.number] = match.group(1)
+            for line in self.diff.new_lines[at : hunk.new_start + 1]:
+                if match := HEADING.match(line):
+                    heading = match.group(1)
+            at = max(at, hunk.new_start + 1)
+            if heading:
+                found[hunk.number] = heading
         return found
 
     @property
