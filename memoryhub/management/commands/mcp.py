@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import socket
 import sys
 
@@ -30,8 +29,6 @@ def main(arguments: list[str]) -> int:
         return 0
     except OSError as problem:
         return failed(f"Port {options.http} of {options.host} cannot be used: {problem.strerror or problem}.")
-    finally:
-        asyncio.run(hub.close())
     return 0
 
 
