@@ -109,6 +109,7 @@ FRONT_SPACE = env("MEMORYHUB_FRONT_SPACE")  # where `/` leads a person who has n
 EMBEDDER = embedder(env("MEMORYHUB_EMBEDDER", "wordllama"))
 EMBEDDER_URL = env("MEMORYHUB_EMBEDDER_URL")
 EMBEDDER_KEY = env("MEMORYHUB_EMBEDDER_KEY")
+JUDGE_KEY = env("MEMORYHUB_JUDGE_KEY")
 
 INSTALLED_APPS = [
     "django.contrib.auth",

@@ -17,7 +17,7 @@ from django.utils import timezone
 from psycopg.types.json import Jsonb
 
 from memoryhub.detectors import secrets
-from memoryhub.domain import activity, contents, hot, ingress, lexemes, longterm, ranking, working
+from memoryhub.domain import activity, contents, hot, ingress, judging, lexemes, longterm, ranking, working
 from memoryhub.domain.access import HUB, Actor, require
 from memoryhub.errors import Conflict, Invalid, NotFound
 from memoryhub.models import Agent, LongtermEntry, Record, RecordState, Space, WorkingEntry
@@ -73,12 +73,19 @@ def log(
     record.created_at = at or timezone.now()
     verdict = ingress.examine(space, agent, record.content, node_kind)
     keep_no_secret(record, verdict)
-    state = HELD if has_secret_beside(record) and verdict.state == ADMITTED else verdict.state
+    state, reason = verdict.state, verdict.reason
+    if state == ADMITTED and has_secret_beside(record):
+        state, reason = HELD, "secrets"
+    asks_judge = state == ADMITTED and judging.chosen(space)["is_on"]
+    if asks_judge:
+        state, reason = HELD, judging.REASON
     with transaction.atomic():
         store(record)
         working_id = enter_working(space, agent, record, at) if state == ADMITTED else None
-        write_state(record, HUB, state, reason=verdict.reason, working_id=working_id)
-        note_logged(space, by, record, state, verdict.reason)
+        write_state(record, HUB, state, reason=reason, working_id=working_id)
+        note_logged(space, by, record, state, reason)
+        if asks_judge:
+            judging.ask_later(space, record.pk)
     return Logged(record, state, record.findings, working_id)
 
 

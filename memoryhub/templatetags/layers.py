@@ -21,7 +21,7 @@ MOST_DRAWN = 200
 KINDS = {
     "secrets": "secret, removed", "hidden": "hidden characters", "injection": "injection", "coherence": "incoherent",
     "duplicate": "said already", "feedback": "from memory", "reads_only": "only reads", "transient": "transient",
-    "vague": "vague",
+    "vague": "vague", "judge": "waits for the judge",
 }  # fmt: skip
 NODE_KINDS = {"agent": "agent", "fact_check": "fact check", "memory_retrieval": "memory retrieval"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from memoryhub.domain import ingress, jobs
+from memoryhub.domain import ingress, jobs, judging
 from memoryhub.web.doors import post_only, space_page
 from memoryhub.web.notices import done
 
@@ -24,7 +24,13 @@ def page(request: HttpRequest) -> HttpResponse:
     steps = ingress.steps(request.space)
     if "tried" in request.GET and job:
         steps = ingress.steps(request.space, job.payload)
-    context = {"steps": steps, "actions": list(ingress.ACTIONS.items()), "job": job, "tried": "tried" in request.GET}
+    context = {
+        "steps": steps,
+        "actions": list(ingress.ACTIONS.items()),
+        "job": job,
+        "tried": "tried" in request.GET,
+        "judge": judging.chosen(request.space),
+    }
     part = request.htmx and not request.htmx.boosted
     return render(request, "ingress/_trial.html" if part else "ingress/page.html", context)
 
