@@ -222,4 +222,5 @@ def expire_threads() -> None:
 def scan_all() -> None:
     """What a watcher cannot see (network disks, a mount that was away) is found by looking."""
     for mount in _mounted():
+        recover(mount.space, mount)
         scan(mount.space, mount)
