@@ -1,0 +1,35 @@
+"""write everything to a folder as files that people can read"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from memoryhub.domain import backups, exporting
+from memoryhub.errors import Conflict, Unavailable
+from memoryhub.management.base import HubCommand
+
+
+class Command(HubCommand):
+    help = "Write files, their history and every list of the hub to an empty folder. Holds no passwords and no tokens."
+    offers_json = True
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("directory", metavar="DIR")
+
+    def run(self, *, directory: str, **options: Any) -> dict[str, Any]:
+        to = Path(directory).expanduser().absolute()
+        try:
+            to.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if any(to.iterdir()):
+                raise Conflict(f"{to} is not empty: name a new folder.")
+            backups.take_in_the_disk()
+            return {"directory": str(to), **exporting.export(to)}
+        except OSError as error:
+            raise Unavailable(f"{to} could not be written ({error.strerror}).") from error
+
+    def say(self, answer: dict[str, Any]) -> str:
+        return f"Wrote {answer['spaces']} spaces with {answer['files']} files to {answer['directory']}."
