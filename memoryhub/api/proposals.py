@@ -27,6 +27,12 @@ class Finding(Schema):
     message: str
 
 
+class Comment(Schema):
+    by: str
+    at: datetime
+    text: str
+
+
 class ProposalOut(Schema):
     number: int
     state: State
@@ -50,6 +56,7 @@ class ProposalOut(Schema):
     reviewers: int
     approvals: int
     with_edits: bool
+    comments: list[Comment]
 
 
 class Listed(Schema):
@@ -81,7 +88,7 @@ def etag_of(proposal: Proposal) -> str:
 
 def visible(caller: Caller) -> Any:
     """An agent sees its own, people all of the space."""
-    found = Proposal.objects.within(caller.space).select_related("space", "agent")
+    found = Proposal.objects.within(caller.space).select_related("space", "agent").prefetch_related("comments")
     return found.filter(agent=caller.agent) if caller.agent else found
 
 
@@ -109,10 +116,12 @@ def listed(
 @needs("propose")
 def read(request: HttpRequest, response: HttpResponse, number: int) -> Any:
     proposal = one(request.auth, number)
-    response["ETag"] = etag = etag_of(proposal)
-    response["Cache-Control"] = "private, no-cache"
+    etag = etag_of(proposal)
     if etag in [tag.strip().removeprefix("W/") for tag in request.headers.get("If-None-Match", "").split(",")]:
         return HttpResponse(status=304, headers={"ETag": etag, "Cache-Control": "private, no-cache"})
+    proposal = proposals.looked_at(proposal)
+    response["ETag"] = etag_of(proposal)
+    response["Cache-Control"] = "private, no-cache"
     return as_json(proposal)
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from memoryhub.domain import files, mounts, revisions
+from django.db import transaction
+
+from memoryhub.domain import activity, edits, files, mounts, revisions
 from memoryhub.domain.access import Actor, require
 from memoryhub.domain.lines import text_of
 from memoryhub.domain.published import Published
@@ -40,10 +42,38 @@ def submit(space: Space, actor: Actor, wish: Wish) -> Applied | Pending:
         )
     findings = _check_text(space, wish)
     if policies == {Policy.TRUSTED} and all(_is_within(space, place, wish, findings) for place in places):
-        return _apply(space, actor, wish)
+        _check_protected(space, wish)
+        applied = _apply(space, actor, wish)
+        _note_rules(space, actor, wish, places)
+        return applied
     if wish.kind in ("write", "move"):
         files.refuse_folder(space, paths.clean(wish.to or wish.path), places[-1], _thread_of(places[-1], wish))
     return _propose(space, actor, wish)
+
+
+def _check_protected(space: Space, wish: Wish) -> None:
+    """What people put between protecting marks stays as it is, also where agents are trusted."""
+    from memoryhub.domain import proposals
+
+    before = _before(space, wish)
+    if "protected" not in before:
+        return
+    after = text_of(wish.content) if wish.content is not None else ""
+    if wish.kind == "edit":
+        after = before.replace(wish.old, wish.new) if wish.old else before
+    elif wish.kind == "insert":
+        after = edits.apply_insert(before, wish.line, wish.text)
+    proposals.check_protected(before, after)
+
+
+@transaction.atomic
+def _note_rules(space: Space, actor: Actor, wish: Wish, places: list[mounts.Place]) -> None:
+    """An exception that let a change through says so in the activity."""
+    for rule in {place.rule.pk: place.rule for place in places if place.rule}.values():
+        activity.record(
+            space, actor, "policies.let_through", "was let through by the rule", rule.pattern, url="rules/",
+            adds=f"for {wish.path}", path=wish.path, details={"rule": rule.pk},
+        )  # fmt: skip
 
 
 def _thread_of(place: mounts.Place, wish: Wish) -> str:

@@ -108,6 +108,8 @@ def box(code: str, same: Sequence[Finding]) -> str:
     message = same[0].message.removeprefix(f"{name}: ").removeprefix(f"{name} ")
     times = f" · {len(same)} times in this line" if len(same) > 1 else ""
     advice = "" if high else " Advice, does not hold the proposal."
+    if code == "hidden" and same[0].kind not in ("lookalike", "styled"):
+        advice = ' <a href="?edit=1&amp;clean=1">Take the text without them</a>'
     return (
         f'<div class="finding-box{high}">{g("warn")}<div><b class="strong">{escape(name)}{times}</b>'
         f"<p>{escape(message[:1].upper() + message[1:])}{advice}</p></div></div>"

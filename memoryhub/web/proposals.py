@@ -52,7 +52,7 @@ def counts(space: Any) -> dict[str, int]:
 @space_page("read", methods=("GET", "HEAD"))
 def detail(request: HttpRequest, number: int) -> HttpResponse:
     """The review page."""
-    return show(request, proposals.get(request.space, number))
+    return show(request, proposals.looked_at(proposals.get(request.space, number)))
 
 
 def show(
@@ -71,9 +71,20 @@ def show(
         "typed": typed or {}, "editing": review.can_edit and ("edit" in request.GET or (typed or {}).get("content") is not None),
         "quick_reasons": proposals.QUICK_REASONS, "may_decide": may(request.role, "decide"), "everything": everything,
         "approved_by_me": any(one["id"] == request.actor.id for one in proposal.approvals),
-        "talk": talk(proposal, review),
+        "talk": talk(proposal, review), "prefill": prefill(review, "clean" in request.GET),
     }  # fmt: skip
     return render(request, "proposals/detail.html", context, status=error.status if error else 200)
+
+
+def prefill(review: proposals.Review, clean: bool) -> str:
+    """The text to edit: as asked (without its hidden characters, if wished), or as it stands where nothing applies."""
+    if not review.found.applies:
+        return review.found.before_text
+    text = review.found.after_text
+    for one in reversed(review.findings if clean else []):
+        if one.code == "hidden" and one.kind not in ("lookalike", "styled"):
+            text = text[: one.start] + text[one.end :]
+    return text
 
 
 def talk(proposal: Proposal, review: proposals.Review) -> list[dict[str, Any]]:

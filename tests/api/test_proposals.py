@@ -187,4 +187,11 @@ def test_taking_back(call, mine, asked) -> None:
 
 def test_what_no_longer_applies_has_no_result(call, mine, space, asked) -> None:
     files.write(space, HUB, PATH, b"- all new\n")
-    assert call("get", "/1", mine).json()["result_sha256"] is None
+    found = call("get", "/1", mine).json()
+    assert (found["result_sha256"], found["state"]) == (None, "outdated")
+
+
+def test_comments_of_people_are_told(call, mine, space, asked) -> None:
+    proposals.comment(space, Actor("person", 1, "rk"), 1, "Leave the last line out.")
+    (said,) = call("get", "/1", mine).json()["comments"]
+    assert (said["by"], said["text"]) == ("rk", "Leave the last line out.")

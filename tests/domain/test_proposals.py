@@ -370,3 +370,42 @@ def test_proposals_of_another_space_do_not_exist(space, forge, rk, file) -> None
     asked = edit(space, forge, "pytest -q", "make test-fast")
     with pytest.raises(NotFound):
         proposals.get(spaces.create(HUB, "other"), asked.number)
+
+
+# ---- the gate before it
+
+
+def submit(space, agent, **wish):
+    return files.submit(space, Actor.of_agent(agent), files.Wish(**wish))
+
+
+def test_a_rule_that_lets_a_change_through_says_so(space, forge, file) -> None:
+    mounts.add_rule(space, HUB, "/memories/notes/**", "trusted", max_added=20, unless_findings=True)
+    submit(space, forge, kind="write", path="/memories/notes/a.md", content=b"- short\n")
+    assert text_at(space, "/memories/notes/a.md") == "- short\n"
+    line = ActivityLine.objects.get(verb="policies.let_through")
+    assert (line.actor_name, line.thing, line.path) == ("forge", "/memories/notes/**", "/memories/notes/a.md")
+    assert isinstance(
+        submit(space, forge, kind="write", path="/memories/notes/b.md", content=b"- x" * 20), files.Pending
+    )
+    assert isinstance(
+        submit(space, forge, kind="write", path="/memories/notes/c.md", content=b"- tomorrow\n"), files.Pending
+    )
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        {"kind": "edit", "old": "- rule", "new": "- none"},
+        {"kind": "write", "content": b"- all new\n"},
+        {"kind": "delete"},
+    ],
+)
+def test_a_protected_region_holds_where_agents_are_trusted_too(space, forge, rk, wish) -> None:
+    mounts.add_rule(space, HUB, PATH, "trusted")
+    files.write(space, rk, PATH, b"a\n<!-- protected -->\n- rule\n<!-- /protected -->\nb\n")
+    with pytest.raises(Forbidden) as refusal:
+        submit(space, forge, path=PATH, **wish)
+    assert refusal.value.code == "protected_region"
+    submit(space, forge, kind="edit", path=PATH, old="b\n", new="c\n")
+    assert text_at(space).endswith("c\n")

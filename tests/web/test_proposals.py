@@ -93,6 +93,9 @@ def test_hidden_characters_and_findings_are_drawn_at_their_place(house, forge, a
     assert "U+200B" in page
     assert "finding-box high" in page
     assert "I looked at" in page
+    assert "?edit=1&amp;clean=1" in page
+    editor = as_role("reviewer").get(at(house, "detail", 1), {"edit": "1", "clean": "1"}).content.decode()
+    assert "\u200b" not in editor[editor.index("<textarea") :] and "Verify it" in editor
 
 
 def test_approving_on_the_page(house, forge, as_role):

@@ -7,9 +7,9 @@ now, `looking` the gate's eyes, `inbox` and `reviewing` what pages show, `notice
 from .afterwards import comment, expire, reopen, undo
 from .asking import get, propose, propose_promotion, withdraw
 from .bulk import Plan, decide_many, plan
-from .deciding import QUICK_REASONS, approve, mark_outdated, mark_those_that_no_longer_apply, reject
+from .deciding import QUICK_REASONS, approve, looked_at, mark_outdated, mark_those_that_no_longer_apply, reject
 from .inbox import Inbox, filtered, inbox, title_of
-from .looking import check_change, check_text, shrinks
+from .looking import check_change, check_protected, check_text, shrinks
 from .results import Result, applied_diff, result, texts_around
 from .reviewing import Review, neighbours, review
 from .telling import as_json
@@ -24,6 +24,7 @@ __all__ = [
     "approve",
     "as_json",
     "check_change",
+    "check_protected",
     "check_text",
     "comment",
     "decide_many",
@@ -31,6 +32,7 @@ __all__ = [
     "filtered",
     "get",
     "inbox",
+    "looked_at",
     "mark_outdated",
     "mark_those_that_no_longer_apply",
     "neighbours",

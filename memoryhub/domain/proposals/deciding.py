@@ -270,3 +270,11 @@ def _lost(proposal: Proposal, standing: dict[str, Any]) -> bool:
     if problem:
         proposal.state, proposal.note, proposal.updated_at = State.OUTDATED, problem[:2000], timezone.now()
     return bool(problem)
+
+
+def looked_at(proposal: Proposal) -> Proposal:
+    """The proposal with its true state: whoever looks at one that no longer applies finds it outdated."""
+    if proposal.state != State.PENDING or not _lost(proposal, {}):
+        return proposal
+    mark_outdated(proposal.space, proposal.number, proposal.note)
+    return Proposal.objects.select_related("space", "agent").get(pk=proposal.pk)

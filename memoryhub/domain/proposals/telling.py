@@ -37,6 +37,7 @@ def as_json(proposal: Proposal) -> dict[str, Any]:
         "reviewers": proposal.reviewers,
         "approvals": len(proposal.approvals),
         "with_edits": proposal.with_edits,
+        "comments": [{"by": one.actor_name, "at": one.created_at, "text": one.text} for one in proposal.comments.all()],
     }
 
 
