@@ -1,6 +1,7 @@
 """Connecting an agent: the lines with the token in them, and the light that turns green at the first call."""
 
 import re
+from html import unescape
 
 import pytest
 
@@ -78,3 +79,14 @@ def test_the_token_of_another_agent_is_not_told_about(as_role, house, forge):
     token, _ = tokens.create(house.space, HUB, agent=other)
     assert as_role("owner").get(f"{PAGE}light/?token={token.pk}").status_code == 404
     assert as_role("owner").get(f"{PAGE}light/?token=x").status_code == 200
+
+
+def test_the_lines_in_python_are_python(as_role, forge):
+    """Everything but the installation line compiles; the names they import are there."""
+    page = html(as_role("owner").post("/s/books/tokens/new/", {"agent": "forge"}))
+    for key in ("python", "deepagents", "langgraph", "anthropic"):
+        lines = unescape(re.search(rf'id="lines-{key}">(.*?)</pre>', page, re.DOTALL)[1])
+        install, _, code = lines.partition("\n")
+        assert install.startswith("pip install ")
+        compile(code, key, "exec")
+        exec("\n".join(line for line in code.splitlines() if line.startswith(("from ", "import "))), {})
