@@ -23,7 +23,7 @@ from ninja import Router, Schema
 from memoryhub.api.ground import ERRORS, answer, refusal_of, weighed
 from memoryhub.domain import access, agents, handing, prompts, tokens
 from memoryhub.domain.prompts import Asked, Prompt
-from memoryhub.errors import Invalid, NotAllowed, Unauthenticated
+from memoryhub.errors import HubError, Invalid, NotAllowed, Unauthenticated
 from memoryhub.middleware import address_of, request_ids
 
 View = Callable[[HttpRequest], HttpResponse]

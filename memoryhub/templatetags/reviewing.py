@@ -311,3 +311,16 @@ def rendered(text: str) -> SafeString:
     from memoryhub.domain import markdown
 
     return mark_safe(markdown.render(text).html)  # noqa: S308  cleaned by bleach
+
+
+NOUNS = {
+    "secrets": "secret", "hidden": "hidden character", "injection": "injection", "duplicate": "duplicate",
+    "transient": "passing moment", "vague": "vague line", "coherence": "incoherent stretch",
+}  # fmt: skip
+
+
+@register.simple_tag
+def findings_in_words(code: str, count: int) -> str:
+    """2 hidden characters, 1 injection."""
+    noun = NOUNS.get(code, code)
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

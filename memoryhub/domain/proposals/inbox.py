@@ -61,7 +61,7 @@ class Row:
         for one in self.proposal.findings:
             counts.setdefault(one["code"], []).append(one["severity"])
         return [
-            {"name": f"{len(found)} {code}" if len(found) > 1 or code == "hidden" else code,
+            {"name": f"{len(found)} {code}" if code == "hidden" else code,
              "css": "bad" if "high" in found else "warn"}
             for code, found in counts.items()
         ]  # fmt: skip

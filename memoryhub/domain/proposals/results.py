@@ -114,8 +114,22 @@ def result(proposal: Proposal, standing: object = _ASK, done: Container[int] = (
     try:
         after = applied(proposal, before)
     except HubError as error:
-        return Result(proposal, before, None, revision, error.message, waits_for)
+        return Result(proposal, before, None, revision, _said(error), waits_for)
     return Result(proposal, before, after, revision, "", waits_for)
+
+
+def _said(error: HubError) -> str:
+    """Why it no longer applies, for people; the library's own sentences are for agents."""
+    match error.code:
+        case "string_not_found":
+            return "The text that it replaces is no longer in the file."
+        case "string_not_unique":
+            return f"The text that it replaces stands in {error.details.get('occurrences', 'several')} places now."
+        case "file_not_found":
+            return "The file is gone."
+        case "invalid_line":
+            return "The file has fewer lines now than the one it adds to."
+    return error.message
 
 
 def _parent(proposal: Proposal) -> Proposal | None:
