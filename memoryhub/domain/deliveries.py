@@ -10,11 +10,10 @@ from datetime import timedelta
 from threading import Lock
 from typing import Any
 
-from django.db import connection
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from memoryhub.domain import fleet
+from memoryhub.domain import fleet, hot
 from memoryhub.domain.fleet import BehindThread
 from memoryhub.domain.prompts import Prompt, parts_of
 from memoryhub.domain.spaces import get_setting
@@ -22,21 +21,25 @@ from memoryhub.models import Agent, Delivery, PromptText, Space
 
 REPEAT_AFTER = 60.0  # seconds between two notes of the same bytes for the same agent and thread
 
+# The commit does not wait for the disk: an agent's call should not, and a crash can lose half a second of the ledger.
 FIRST = """
-WITH kept AS (
+WITH quick AS (SELECT set_config('synchronous_commit', 'off', true)),
+kept AS (
   INSERT INTO memoryhub_prompttext (space_id, sha256, text, tokens, parts, created_at)
-  VALUES (%(space)s, %(sha256)s, %(text)s, %(tokens)s, %(parts)s, clock_timestamp())
+  VALUES (%(space)s, %(sha256)s, %(text)s, %(tokens)s, %(parts)s::jsonb, clock_timestamp())
   ON CONFLICT DO NOTHING
 )
 INSERT INTO memoryhub_delivery AS d
        (space_id, agent_id, thread_id, sha256, dialect, revisions, first_at, last_at, count)
-VALUES (%(space)s, %(agent)s, %(thread)s, %(sha256)s, %(dialect)s, %(revisions)s, clock_timestamp(), clock_timestamp(), 1)
+SELECT %(space)s, %(agent)s, %(thread)s::text, %(sha256)s::text, %(dialect)s::text, %(revisions)s::jsonb,
+       clock_timestamp(), clock_timestamp(), 1 FROM quick
 ON CONFLICT (space_id, agent_id, thread_id, sha256) DO UPDATE
    SET last_at = excluded.last_at, count = d.count + 1, revisions = excluded.revisions, dialect = excluded.dialect
  WHERE d.last_at < clock_timestamp() - interval '1 minute' OR d.revisions <> excluded.revisions
 """
 AGAIN = """
 UPDATE memoryhub_delivery SET last_at = clock_timestamp(), count = count + 1
+  FROM (SELECT set_config('synchronous_commit', 'off', true)) quick
  WHERE space_id = %(space)s AND agent_id = %(agent)s AND thread_id = %(thread)s AND sha256 = %(sha256)s
    AND last_at < clock_timestamp() - interval '1 minute'
 """
@@ -75,8 +78,7 @@ def record(space_id: int, agent_id: int, thread: str, prompt: Prompt) -> None:
     if age is None:
         values |= {"text": prompt.data, "tokens": prompt.tokens, "dialect": prompt.dialect, "revisions": prompt.ledger}
         values["parts"] = json.dumps(parts_of(prompt))
-    with connection.cursor() as cursor:
-        cursor.execute(FIRST if age is None else AGAIN, values)
+    hot.rows(FIRST if age is None else AGAIN, values)
     noted.note(key)
 
 

@@ -17,11 +17,11 @@ from memoryhub import dialects
 from memoryhub.domain import deliveries, gathering, people, prompts, tokens
 from memoryhub.domain import hot as hot_sql
 from memoryhub.domain.prompts import Asked, Prompt
-from memoryhub.models import Agent, Scope, Token
+from memoryhub.models import Agent, Scope, Space, Token
 
 DOOR = """
 SELECT t.id, t.digest, t.used_at > now() - interval '1 minute', host(t.used_from), s.id, s.revision,
-       a.id, a.slug, a.dialect, a.reported::text,
+       a.id, a.slug, a.dialect, a.reported::text, s.settings::text,
        CASE WHEN %(hot)s::boolean THEN (
          SELECT count(*) || '.' || coalesce(max(w.id), 0) || '.' || coalesce(min(w.expires_at)::text, '')
            FROM memoryhub_workingentry w WHERE w.space_id = s.id AND (w.is_pinned OR w.expires_at > now())
@@ -44,6 +44,7 @@ class AtTheDoor:
     slug: str
     dialect: str
     said: str  # what its client reported, as JSON
+    chosen: str  # what the space chose, as JSON
     hot: str | None
 
     @property
@@ -51,7 +52,9 @@ class AtTheDoor:
         return json.loads(self.said)
 
     def agent(self) -> Agent:
-        return Agent.objects.within(self.space_id).select_related("space").get(pk=self.agent_id)
+        """As much of the agent and its space as retrieval reads; no statement is needed for that."""
+        space = Space(pk=self.space_id, revision=self.revision, settings=json.loads(self.chosen))
+        return Agent(pk=self.agent_id, space=space, slug=self.slug, dialect=self.dialect, reported=self.reported)
 
 
 @dataclass(slots=True)
@@ -92,10 +95,10 @@ def enter(secret: str, address: str | None, *, hot: bool) -> AtTheDoor | None:
     rows = hot_sql.rows(DOOR, {"digest": digest, "hot": hot, "scope": str(Scope.PROMPT)})
     if not rows or not hmac.compare_digest(rows[0][1], digest):
         return None
-    token_id, _, fresh, used_from, space_id, revision, agent_id, slug, dialect, reported, marks = rows[0]
+    token_id, _, fresh, used_from, space_id, revision, agent_id, slug, dialect, reported, chosen, marks = rows[0]
     if not fresh or used_from != address:
         tokens.note_use(Token.objects.get(pk=token_id), address)
-    return AtTheDoor(space_id, revision, agent_id, slug, dialect, reported, marks)
+    return AtTheDoor(space_id, revision, agent_id, slug, dialect, reported, chosen, marks)
 
 
 def prompt_for(door: AtTheDoor, asked: Asked) -> Prompt:
@@ -112,10 +115,10 @@ def prompt_for(door: AtTheDoor, asked: Asked) -> Prompt:
 
 
 def assembled(door: AtTheDoor, asked: Asked) -> Prompt:
-    """The prompt made anew; the ORM is asked only where a past moment or retrieval needs it."""
+    """The prompt made anew; the ORM is asked only where a past moment needs it."""
     dialect = prompts.dialect_of(asked.check().dialect, door)
     if asked.at or (asked.query and dialects.families()[dialect.family].retrieves):
-        agent = door.agent()
+        agent = Agent.objects.select_related("space").get(pk=door.agent_id) if asked.at else door.agent()
         return prompts.build(dialect, prompts.gather(agent.space, agent, dialect, asked), asked)
     gathered = gathering.now(door.space_id, door.agent_id, door.slug, dialect, thread=asked.thread)
     return prompts.build(dialect, gathered, asked)

@@ -146,7 +146,7 @@ def remember(space: Any, rng: random.Random, chunks: int) -> None:
     """Long-term memory of so many chunks, embedded, with the index that many chunks get."""
     from django.db import connection, transaction
 
-    from memoryhub.domain import indexing, meaning, retrieval
+    from memoryhub.domain import indexing, meaning, reembedding
     from memoryhub.models import Chunk, LongtermEntry
 
     embedder = meaning.serving(space)
@@ -159,12 +159,8 @@ def remember(space: Any, rng: random.Random, chunks: int) -> None:
                 space=space, number=number, content=text, actor_kind="hub", actor_name="hub"
             )
             indexing.embed(indexing.add(entry), embedder, seconds=60)
-    name, size = retrieval.index_name(embedder), embedder.dimensions
+    reembedding.make_index(embedder)
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"CREATE INDEX IF NOT EXISTS {name} ON memoryhub_embedding USING hnsw ((vector::halfvec({size})) halfvec_cosine_ops) "
-            f"WHERE embedded_by = '{embedder.embedded_by}'"
-        )
         cursor.execute("ANALYZE")
 
 
