@@ -1,8 +1,9 @@
 """Which long-term chunks a query brings up, by their words and by their meaning: the hot statements behind retrieval.
 
 Two round trips: one for the query's lexemes (how many chunks hold each, so that a lexeme's weight is known before any
-posting is read), one for the candidates. The embedder's name and dimensions stand in the SQL text, since a prepared plan
-could not use its partial index otherwise; distances are fenced off, or the planner walks the wrong index.
+posting is read), one for the candidates. The embedder's name, its dimensions and the space stand in the SQL text: a prepared
+plan could not use the partial index otherwise, nor know how small the space is; distances are fenced off, or the planner
+walks the wrong index.
 """
 
 from __future__ import annotations
@@ -38,19 +39,19 @@ FROM unnest(%s::text[], %s::float8[]) AS w(lexeme, weight) CROSS JOIN LATERAL (
 NEAR_EXACTLY = """
 SELECT chunk_id, cosine FROM (
     SELECT chunk_id, 1 - (vector::halfvec({d}) <=> %s::halfvec({d})) AS cosine FROM memoryhub_embedding
-    WHERE space_id = %s AND embedded_by = '{by}' AND {mine} OFFSET 0
+    WHERE space_id = {space} AND embedded_by = '{by}' AND {mine} OFFSET 0
 ) all_of_them ORDER BY cosine DESC LIMIT %s
 """
 NEAR_BY_INDEX = """
 SELECT chunk_id, 1 - (vector::halfvec({d}) <=> %s::halfvec({d})) AS cosine FROM memoryhub_embedding
-WHERE space_id = %s AND embedded_by = '{by}' AND {mine} ORDER BY vector::halfvec({d}) <=> %s::halfvec({d}) LIMIT %s
+WHERE space_id = {space} AND embedded_by = '{by}' AND {mine} ORDER BY vector::halfvec({d}) <=> %s::halfvec({d}) LIMIT %s
 """
 BOTH = """
 WITH worded AS MATERIALIZED ({worded}), near AS MATERIALIZED ({near})
 SELECT chunk_id, cosine, 0::float8, 0::float8 FROM near
 UNION ALL
 SELECT w.chunk_id, 1 - (e.vector::halfvec({d}) <=> %s::halfvec({d})), w.words, w.weight
-FROM worded w LEFT JOIN memoryhub_embedding e ON e.space_id = %s AND e.embedded_by = '{by}' AND e.chunk_id = w.chunk_id
+FROM worded w LEFT JOIN memoryhub_embedding e ON e.space_id = {space} AND e.embedded_by = '{by}' AND e.chunk_id = w.chunk_id
 """
 MINE = {
     "group": "agent_id IS NULL",
@@ -120,17 +121,17 @@ def by_words(space: Space, corpus: Corpus, asked: list[str], mine: str, limit: i
 def by_both(
     space: Space, embedder: Embedder, vector: str, corpus: Corpus, asked: list[str], mine: str, wanted: int
 ) -> list[Candidate]:
-    names = {"d": int(embedder.dimensions), "by": embedder.embedded_by, "mine": mine}
+    names = {"d": int(embedder.dimensions), "by": embedder.embedded_by, "mine": mine, "space": int(space.pk)}
     if corpus.documents > EXACT_UP_TO and has_index(embedder):
-        near, near_values = NEAR_BY_INDEX, [vector, space.pk, vector, wanted]
+        near, near_values = NEAR_BY_INDEX, [vector, vector, wanted]
     else:
-        near, near_values = NEAR_EXACTLY, [vector, space.pk, wanted]
+        near, near_values = NEAR_EXACTLY, [vector, wanted]
     values, whole = worded(space, corpus, asked, max(LEAST, 4 * wanted))
     if not values:
         return [Candidate(chunk, cosine) for chunk, cosine in hot.rows(near.format(**names), near_values)]
     sql = BOTH.format(worded=WORDED.format(mine=mine), near=near.format(**names), **names)
     found: dict[int, Candidate] = {}
-    for chunk, cosine, words, weight in hot.rows(sql, [*values, *near_values, vector, space.pk]):
+    for chunk, cosine, words, weight in hot.rows(sql, [*values, *near_values, vector]):
         if words or chunk not in found:
             found[chunk] = Candidate(chunk, cosine, words, weight / whole if whole else 0.0)
     return list(found.values())

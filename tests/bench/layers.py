@@ -193,12 +193,12 @@ def queries(space: object, count: int = 40) -> list[str]:
 
 
 RAW = (
-    "SELECT chunk_id, 1 - (vector::halfvec({d}) <=> %s::halfvec({d})) FROM memoryhub_embedding WHERE space_id = %s "
+    "SELECT chunk_id, 1 - (vector::halfvec({d}) <=> %s::halfvec({d})) FROM memoryhub_embedding WHERE space_id = {space} "
     "AND embedded_by = '{by}' ORDER BY vector::halfvec({d}) <=> %s::halfvec({d}) LIMIT 5"
 )
 EXACTLY = (
     "WITH d AS MATERIALIZED (SELECT chunk_id, vector::halfvec({d}) <=> %s::halfvec({d}) AS far FROM memoryhub_embedding "
-    "WHERE space_id = %s AND embedded_by = '{by}') SELECT chunk_id, 1 - far FROM d ORDER BY far LIMIT 5"
+    "WHERE space_id = {space} AND embedded_by = '{by}') SELECT chunk_id, 1 - far FROM d ORDER BY far LIMIT 5"
 )
 
 
@@ -208,14 +208,14 @@ def retrieval_against_raw(name: str, space: object) -> None:
 
     embedder = meaning.serving(space)
     vectors = queries(space)
-    names = {"d": embedder.dimensions, "by": embedder.embedded_by}
+    names = {"d": embedder.dimensions, "by": embedder.embedded_by, "space": space.pk}
     is_exact = ChunkCount.objects.get(space_id=space.pk).chunks <= candidates.EXACT_UP_TO
     sql = (EXACTLY if is_exact else RAW).format(**names)
     at = iter(range(10**9))
 
     def raw() -> object:
         vector = vectors[next(at) % len(vectors)]
-        return hot.rows(sql, [vector, space.pk] if is_exact else [vector, space.pk, vector])
+        return hot.rows(sql, [vector] if is_exact else [vector, vector])
 
     whole = meaning.query_vector
     meaning.query_vector = lambda embedder, text: vectors[next(at) % len(vectors)]
@@ -235,13 +235,13 @@ def recall(name: str, space: object) -> None:
     from memoryhub.domain import hot, meaning, retrieval
 
     embedder = meaning.serving(space)
-    names = {"d": embedder.dimensions, "by": embedder.embedded_by}
+    names = {"d": embedder.dimensions, "by": embedder.embedded_by, "space": space.pk}
     vectors, whole, hits, came = queries(space), meaning.query_vector, 0, []
     try:
         for vector in vectors:
             meaning.query_vector = lambda embedder, text, vector=vector: vector
             found = retrieval.retrieve(space, "zzqq", hot=0, cold=5, threshold=-1)
-            truth = {row[0] for row in hot.rows(EXACTLY.format(**names), [vector, space.pk])}
+            truth = {row[0] for row in hot.rows(EXACTLY.format(**names), [vector])}
             hits += len(truth & {item.id for item in found})
             came.append(len(found))
     finally:
