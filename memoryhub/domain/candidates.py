@@ -19,7 +19,8 @@ from memoryhub.models import Agent, Space
 
 EXACT_UP_TO = 2000  # vectors of one space; above, the embedder's index (made by `reembed`) is quicker and right enough
 LEAST = 30  # candidates by words, at least; four for each one asked for above that
-MOST_POSTINGS = 4000  # of one lexeme: a word that more chunks hold says next to nothing
+MOST_POSTINGS = 2000  # of one lexeme: a word that more chunks hold says next to nothing
+LEAST_WEIGHT = 0.1  # of the heaviest lexeme's: lighter ones change no order, and stand in most chunks
 MOST_LEXEMES = 64
 LONGEST_QUERY = 4000  # characters
 INDEX_KNOWN_FOR = 30.0  # seconds
@@ -105,11 +106,13 @@ def statistics(space: Space, query: str) -> tuple[Corpus, list[str]]:
 
 def worded(space: Space, corpus: Corpus, asked: list[str], limit: int) -> tuple[list[object], float]:
     """The parameters of the words' part, and the weight of the whole query; no parameters when no chunk has any of them."""
-    held = [lexeme for lexeme in asked if corpus.frequencies.get(lexeme)]
     whole = sum(corpus.weight(lexeme) for lexeme in asked)
-    if not held:
+    weights = {lexeme: corpus.weight(lexeme) for lexeme in asked if corpus.frequencies.get(lexeme)}
+    least = LEAST_WEIGHT * max(weights.values(), default=0.0)
+    weights = {lexeme: weight for lexeme, weight in weights.items() if weight >= least}
+    if not weights:
         return [], whole
-    return [corpus.mean_length, held, [corpus.weight(lexeme) for lexeme in held], space.pk, limit], whole
+    return [corpus.mean_length, list(weights), list(weights.values()), space.pk, limit], whole
 
 
 def by_words(space: Space, corpus: Corpus, asked: list[str], mine: str, limit: int) -> list[Candidate]:
