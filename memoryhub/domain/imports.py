@@ -45,7 +45,7 @@ def look(space: Space, actor: Actor, kind: str, folder: import_formats.Folder, *
     payload = {
         "kind": kind,
         "target": paths.clean(target, directory=True),
-        "items": [pack(item) for item in items],
+        "items": [pack(without_secret(space, item)) for item in items],
         "actor": [actor.id, actor.name, actor.role],
     }
     return jobs.enqueue(LOOK, payload, space=space, asked_by=actor.name)
@@ -108,11 +108,20 @@ def report(job: Job, progress: jobs.Progress, each: Any) -> dict[str, Any]:
 # One thing
 
 
+def without_secret(space: Space, item: Item) -> Item:
+    """A text with a secret in it is not even kept in the job: its name stays, with what the refusal says."""
+    try:
+        proposals.check_text(space, text_of(item.content))
+    except HubError as refused:
+        return Item(item.kind, item.name, b"", {"refused": refused.message})
+    return item
+
+
 def judge(space: Space, item: Item, target: str) -> Line:
     """What would become of it, without changing anything."""
     try:
+        check(item)
         name, here = standing(space, item, target)
-        check(space, item)
     except HubError as refused:
         return Line(item.kind, item.name, REFUSED, refused.message)
     if here is None:
@@ -152,13 +161,14 @@ def standing(space: Space, item: Item, target: str) -> tuple[str, bytes | None]:
         return path, None
 
 
-def check(space: Space, item: Item) -> None:
-    """A secret must not come in this way either."""
+def check(item: Item) -> None:
+    """What cannot be kept, whoever says so."""
+    if "refused" in item.details:
+        raise Invalid(item.details["refused"], code="secret_found")
     if item.kind == "entry":
         contents.checked(text_of(item.content))
     if len(item.content) > import_formats.LARGEST:
         raise Invalid("It is larger than 1 MiB.", code="too_large")
-    proposals.check_text(space, text_of(item.content))
 
 
 def write_file(space: Space, actor: Actor, path: str, item: Item, *, must_be_new: bool) -> Revision:

@@ -113,6 +113,10 @@ def test_an_import_that_died_half_way_is_taken_up_again(space, actor, monkeypatc
     assert job.result["counts"] == {"same": 2, "new": 3}
 
 
+def unpacked(job):
+    return [imports.unpack(one).content.decode("utf-8", "replace") for one in job.payload["items"]]
+
+
 def mem0(*rows):
     return {"export.json": json.dumps({"results": list(rows)}).encode()}
 
@@ -154,7 +158,8 @@ def test_secrets_paths_that_lead_out_and_what_is_too_large_are_refused_one_by_on
     }
     job = looked(space, actor(), "basic-memory", {name: data for name, data in folder.items() if name != "../out.md"})
     assert states(job) == {"/memories/good.md": "new", "key.md": "refused", "big.md": "refused"}
-    assert key not in json.dumps(job.result)
+    kept = json.dumps([job.result, job.payload]) + "".join(unpacked(job))
+    assert key not in kept
     (line,) = [imports.judge(space, imports.Item("file", "../out.md", b"x"), "/memories/")]
     assert line.state == "refused"
 
