@@ -16,6 +16,7 @@ from memoryhub.api.ground import BODY_LIMIT  # noqa: E402
 from memoryhub.api.prompts import Handler  # noqa: E402  needs the apps that the line above loads
 
 prompt = Handler()
+PIECE = 1 << 20
 
 
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
@@ -28,5 +29,9 @@ def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> 
 
 def measure(environ: dict[str, Any]) -> None:
     """A body sent in pieces names no length, and Django reads none then: read here, one byte past the limit at most."""
-    body = environ["wsgi.input"].read(BODY_LIMIT + 1)
+    source = environ["wsgi.input"]
+    body = source.read(BODY_LIMIT + 1)
+    for _ in range(BODY_LIMIT // PIECE if len(body) > BODY_LIMIT else 0):
+        if not source.read(PIECE):  # a client that still sends would miss the refusal
+            break
     environ["CONTENT_LENGTH"], environ["wsgi.input"] = str(len(body)), io.BytesIO(body)
