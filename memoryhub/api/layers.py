@@ -117,13 +117,14 @@ def retrieve(
     query: str = "",
     hot: int = 10,
     cold: int = 5,
-    threshold: float | None = None,
+    threshold: float | Literal[""] | None = None,
     max_chars: int = 500,
     scope: str | None = None,
 ) -> Any:
     caller: Caller = request.auth
     found = retrieval.explore(
-        caller.space, contents.clean(query, "query"), agent=caller.agent, hot=hot, cold=cold, threshold=threshold,
+        caller.space, contents.clean(query, "query"), agent=caller.agent, hot=hot, cold=cold,
+        threshold=None if threshold == "" else threshold,
         max_chars=max_chars, scope=scope or None,
     )  # fmt: skip
     if wants_text(request):

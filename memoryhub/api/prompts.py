@@ -117,11 +117,11 @@ def read(request: HttpRequest) -> tuple[Asked, str]:
         return NOTHING, ""
     given = posted(request) if request.method == "POST" else {name: request.GET.get(name) or "" for name in FIELDS}
     for name in (*FIELDS, "system_prompt"):
-        if not isinstance(given.get(name) or "", str):
+        if not isinstance(given.get(name), str | None):
             raise Invalid(f"{name} is text.", field=name)
     words = {name: given.get(name) or "" for name in ("dialect", "query", "task", "thread")}
     at = prompts.moment(given.get("at") or "")
-    return Asked(**words, at=at, system_prompt=given.get("system_prompt")), given.get("agent") or ""
+    return Asked(**words, at=at, system_prompt=given.get("system_prompt")).check(), given.get("agent") or ""
 
 
 def posted(request: HttpRequest) -> dict[str, Any]:

@@ -62,13 +62,22 @@ def moment(text: str) -> datetime | None:
 
 def check_text(name: str, value: str) -> None:
     """Refuses what no prompt and no table can hold."""
-    if "\x00" in value or any("\ud800" <= sign <= "\udfff" for sign in value):
+    size = length_of(value)
+    if size is None or "\x00" in value:
         raise Invalid(f"{name} holds a NUL or half a character.", field=name)
     if name == "system_prompt":
-        if len(value.encode()) > LONGEST_BASE:
+        if size > LONGEST_BASE:
             raise TooLarge("system_prompt is larger than 1 MiB.", field=name)
     elif len(value) > (200 if name in ("thread", "dialect") else LONGEST_WORDS):
         raise Invalid(f"{name} is too long.", field=name)
+
+
+def length_of(text: str) -> int | None:
+    """In bytes; none for what is no text."""
+    try:
+        return len(text.encode())
+    except UnicodeEncodeError:
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,3 +120,15 @@ def test_the_list_goes_on_with_its_cursor_by_either_name(forge, jt):
         rest = jt("GET", f"proposals?limit=2&{name}={first['next']}").json()
         assert ([one["number"] for one in rest["items"]], rest["next"]) == ([1], None)
     assert code(jt("GET", "proposals?cursor=dHJ1ZQ")) == (422, "invalid_cursor")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "prompt?dialect=&query=&task=&thread=&at=", "files?prefix=", "grep?pattern=x&prefix=&glob=",
+        "glob?pattern=*&prefix=", "proposals?state=", "retrieve?query=&threshold=&scope=", "search?q=&layers=",
+        "working?unknown=1",
+    ],
+)  # fmt: skip
+def test_a_parameter_without_a_value_is_as_good_as_none(forge, call):
+    assert forge("GET", call).status_code == 200

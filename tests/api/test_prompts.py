@@ -143,7 +143,7 @@ def test_an_unknown_dialect_is_refused_with_the_list(ask):
 
 
 @pytest.mark.parametrize(
-    "query", [{"at": "yesterday"}, {"at": "2999-01-01T00:00:00Z"}, {"thread": "t" * 201}, {"query": "a\x00"}]
+    "query", [{"at": "yesterday"}, {"at": "2999-01-01T00:00:00Z"}, {"thread": "t" * 201}, {"thread": "\x00"}, {"query": "a\x00"}]
 )
 def test_what_does_not_validate_is_422(ask, query):
     answer = ask(**query)
@@ -173,6 +173,8 @@ def test_post_brings_a_base_prompt(client, secret):
         ("[]", "invalid_json"),
         ({"task": 3}, "invalid"),
         ({"task": "\ud800"}, "invalid"),
+        ({"thread": "\ud800"}, "invalid"),
+        ({"thread": {}}, "invalid"),
     ):
         answer = post(wrong)
         assert (answer.status_code, told(answer)["error"]["code"]) == (422, code)
