@@ -223,5 +223,9 @@ LOGGING = {
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["tokens"]}},
     "root": {"handlers": ["stderr"], "level": "WARNING"},
-    "loggers": {"memoryhub": {"level": "INFO"}, "django.request": {"level": "ERROR"}},
+    "loggers": {
+        "memoryhub": {"level": "INFO"},
+        "django.request": {"level": "ERROR"},
+        "django.security.DisallowedHost": {"propagate": False, "handlers": []},  # scanners fill logs with it
+    },
 }

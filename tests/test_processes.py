@@ -256,3 +256,13 @@ class TestCommandLine:
         done = command("migrate", MEMORYHUB_DATA_DIR=str(place / "data"))
         assert done.returncode == 0, done.stderr
         assert postgres.postmaster_pid(place / "data") is None
+
+
+def test_on_every_address_it_answers_to_the_one_it_prints_and_says_who_is_refused(place, started_once):
+    subprocess.run(["cp", "-a", started_once, place / "data"], check=True)
+    hub = Hub(place / "data", "--host", "0.0.0.0").wait_ready()
+    local = hub.url.replace("0.0.0.0", "127.0.0.1")
+    assert httpx.get(f"{local}/login/", headers={"Host": hub.url.removeprefix("http://")}).status_code == 200
+    assert httpx.get(f"{local}/login/", headers={"Host": "hub.example.org"}).status_code == 400
+    assert hub.stop() == 0
+    assert hub.stderr() == "Other machines are refused until ALLOWED_HOSTS names how they call this one.\n"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ipaddress
 
 from django.db import OperationalError, connection
-from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from prometheus_client import CONTENT_TYPE_LATEST
 
@@ -13,6 +12,7 @@ from memoryhub.domain import metrics as figures
 from memoryhub.domain import tokens
 from memoryhub.errors import HubError
 from memoryhub.middleware import address_of
+from memoryhub.migrating import pending
 from memoryhub.web.doors import public
 
 FORWARDED = ("HTTP_X_FORWARDED_FOR", "HTTP_FORWARDED", "HTTP_X_REAL_IP", "HTTP_X_FORWARDED_HOST", "HTTP_VIA")
@@ -28,8 +28,7 @@ def readyz(request: HttpRequest) -> HttpResponse:
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
-        executor = MigrationExecutor(connection)
-        missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
+        missing = pending()
     except OperationalError:
         return JsonResponse({"status": "database away"}, status=503)
     if missing:

@@ -53,6 +53,8 @@ class Command(HubCommand):
         lock = datadir.hub_lock(data_dir)
         processes.end_left_over(data_dir)
         number, kept = serve.probe(options["host"], options["port"])
+        if not (settings.DATABASE_URL or postgres.cluster_of(data_dir).exists()):
+            self.tell("First start: making the database …")
         with database(data_dir) as using:
             migrate_if_needed()
             keep_defaults()
@@ -63,6 +65,11 @@ class Command(HubCommand):
             hub = partial(self.serve, data_dir, options["host"], number, options["workers"], link)
             hub([lock, *using], kept)
 
+    def tell(self, text: str) -> None:
+        """For a person who waits at a terminal; logs have no use for it."""
+        if sys.stderr.isatty():
+            sys.stderr.write(f"{text}\n")
+
     def furnish(self, directory: Path | None, *, demo: bool, opened: str | None) -> str:
         """Make what a hub needs to be looked at; the path of the link that signs its owner in."""
         from memoryhub.domain import first_start, people, spaces
@@ -72,15 +79,25 @@ class Command(HubCommand):
             self.stdout.write(moved)
         slug = first_start.SLUG
         if demo:
-            slug = make_demo()
+            slug = self.make_demo()
         slug = spaces.by_slug(opened).slug if opened else slug
         settings.FRONT_SPACE = os.environ["MEMORYHUB_FRONT_SPACE"] = slug
         return f"/login/once/{people.make_link(HUB, people.hub_owner(), leads_to=f'/s/{slug}/')}/"
 
+    def make_demo(self) -> str:
+        from memoryhub.domain import demo, people
+
+        if not demo.exists():
+            self.tell("Making the demo …")
+            connections.close_all()  # what a copy of this process must not share
+            supervise.apart(lambda: demo.make(people.hub_owner()))
+        return demo.make(people.hub_owner()).slug  # it stands: this lets the owner in
+
     def allow(self, host: str) -> None:
         """The address it listens on is one that it answers to."""
-        if host not in ("0.0.0.0", "::", *settings.ALLOWED_HOSTS):  # noqa: S104
-            settings.ALLOWED_HOSTS.append(f"[{host}]" if ":" in host else host)
+        if host in ("0.0.0.0", "::") and "ALLOWED_HOSTS" not in os.environ:  # noqa: S104
+            sys.stderr.write("Other machines are refused until ALLOWED_HOSTS names how they call this one.\n")
+        settings.ALLOWED_HOSTS.append(f"[{host}]" if ":" in host else host)
 
     def load(self) -> None:
         """Load all that the children need, so that they are copies; connections cannot be copied and are closed."""
@@ -109,15 +126,6 @@ class Command(HubCommand):
         with contextlib.suppress(BrokenPipeError):
             self.stdout.write(f"memoryhub ready: {url}")
             self.stdout.flush()
-
-
-def make_demo() -> str:
-    from memoryhub.domain import demo, people
-
-    if not demo.exists():
-        connections.close_all()  # what a copy of this process must not share
-        supervise.apart(lambda: demo.make(people.hub_owner()))
-    return demo.make(people.hub_owner()).slug  # it stands: this lets the owner in
 
 
 class Ready:
