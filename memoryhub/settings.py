@@ -221,11 +221,14 @@ LOGGING = {
     "disable_existing_loggers": False,
     "filters": {"tokens": {"()": "memoryhub.requests.HideTokens"}},
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["tokens"]}},
+    "handlers": {
+        "stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["tokens"]},
+        "nowhere": {"class": "logging.NullHandler"},
+    },
     "root": {"handlers": ["stderr"], "level": "WARNING"},
     "loggers": {
         "memoryhub": {"level": "INFO"},
         "django.request": {"level": "ERROR"},
-        "django.security.DisallowedHost": {"propagate": False, "handlers": []},  # scanners fill logs with it
+        "django.security.DisallowedHost": {"propagate": False, "handlers": ["nowhere"]},  # scanners fill logs with it
     },
 }
