@@ -11,6 +11,7 @@ from memoryhub.web import (
     activity,
     agents,
     connect,
+    erasure,
     files,
     health,
     imports,
@@ -133,6 +134,8 @@ in_space = [
     path("settings/webhooks/notices/<int:pk>/again/", webhooks.send_again, name="webhooks.send_again"),
     # quarantine, working, long-term, retrieval, search
     path("quarantine/", quarantine.page, name="quarantine.page"),
+    path("quarantine/erase/", erasure.page, name="erasure.page"),
+    path("quarantine/erase/now/", erasure.erase, name="erasure.erase"),
     path("quarantine/many/", quarantine.in_bulk, name="quarantine.in_bulk"),
     path("quarantine/<int:pk>/", quarantine.record, name="quarantine.record"),
     path("quarantine/<int:pk>/admit/", quarantine.admit, name="quarantine.admit"),

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from memoryhub.domain import spaces, working
-from memoryhub.models import Space, WorkingEntry
+from memoryhub.models import Record, Space, WorkingEntry
 from memoryhub.web.doors import post_only, space_page
 from memoryhub.web.notices import done
 from memoryhub.web.parts import page_or_part
@@ -26,6 +26,7 @@ def page(request: HttpRequest) -> HttpResponse:
         entries.sort(key=lambda one: (one.is_pinned, one.expires_at))
     else:
         entries.sort(key=lambda one: (not one.is_pinned, -one.pk))
+    mark_fact_checks(request.space, entries[:FIRST])
     context = {
         "entries": entries[:FIRST],
         "more": max(0, len(entries) - FIRST),
@@ -35,6 +36,14 @@ def page(request: HttpRequest) -> HttpResponse:
         **standing(request.space, entries),
     }
     return page_or_part(request, "working/page.html", "working/_list.html", context)
+
+
+def mark_fact_checks(space: Space, entries: list[WorkingEntry]) -> None:
+    ids = [one.record_id for one in entries if one.record_id]
+    found = Record.objects.within(space).filter(pk__in=ids, node_kind=Record.NodeKind.FACT_CHECK)
+    checks = set(found.values_list("pk", flat=True))
+    for one in entries:
+        one.is_fact_check = one.record_id in checks
 
 
 def standing(space: Space, entries: list[WorkingEntry]) -> dict[str, Any]:

@@ -1,0 +1,91 @@
+"""Taking back for good what must not be kept: all that a session said, where somebody has a right to that.
+
+Quarantine refuses every DELETE; this is the one door besides erasing a whole space. It opens for one transaction and one
+space, and a line in the hub's own activity says who used it, when, and how much went.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import connection, transaction
+
+from memoryhub.domain import activity, contents, indexing, pairs, spaces
+from memoryhub.domain.access import Actor, require
+from memoryhub.errors import Invalid, NotFound
+from memoryhub.models import EntryRevision, LongtermEntry, Record, Space, WorkingEntry
+
+# The lines of activity that quote what goes: each names it by the id or number in its details.
+LINES = """
+DELETE FROM "activity"."line" WHERE space_id = %s AND verb LIKE %s
+AND coalesce(details->>'number', details->>'id') = ANY(%s)
+"""
+
+
+def extent(space: Space, session_id: str) -> dict[str, int]:
+    """What an erasure of this session would take, so that a person sees it first."""
+    return {
+        "records": Record.objects.within(space).filter(session_id=session_id).count(),
+        "working entries": WorkingEntry.objects.within(space).filter(session_id=session_id).count(),
+        "long-term entries": LongtermEntry.objects.within(space).filter(session_id=session_id).count(),
+    }
+
+
+@transaction.atomic
+def erase(space: Space, actor: Actor, session_id: str, *, confirm: str) -> dict[str, int]:
+    """Deletes everything a session left in the three layers, with its history; this cannot be undone."""
+    require(actor, "manage")
+    session_id = contents.clean(session_id, "session_id", 200)
+    if confirm != session_id:
+        raise Invalid(
+            "Type the session's name to confirm; this cannot be undone.", code="not_confirmed", field="confirm"
+        )
+    space = Space.objects.select_for_update().get(pk=space.pk)
+    gone = extent(space, session_id)
+    if not any(gone.values()):
+        raise NotFound("This session left nothing here.")
+    quoted = {"longterm.": erase_entries(space, session_id), "working.": erase_working(space, session_id)}
+    erase_records(space, session_id, quoted)
+    spaces.touch(space)
+    note(space, actor, gone)
+    return gone
+
+
+def erase_entries(space: Space, session_id: str) -> list[int]:
+    numbers = []
+    for entry in LongtermEntry.objects.within(space).select_for_update().filter(session_id=session_id):
+        indexing.remove(entry)
+        pairs.forget(entry)
+        EntryRevision.objects.within(space).filter(entry_id=entry.pk).delete()
+        numbers.append(entry.number)
+        entry.delete()
+    return numbers
+
+
+def erase_working(space: Space, session_id: str) -> list[int]:
+    found = WorkingEntry.objects.within(space).filter(session_id=session_id)
+    ids = list(found.values_list("pk", flat=True))
+    found.delete()
+    return ids
+
+
+def erase_records(space: Space, session_id: str, quoted: dict[str, list[int]]) -> None:
+    """The records, their states, and the lines of activity that quote them; the door closes again behind them."""
+    ids = list(Record.objects.within(space).filter(session_id=session_id).values_list("pk", flat=True))
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('memoryhub.erasing', %s, true)", [str(space.pk)])
+        for verbs, numbers in {**quoted, "quarantine.": ids}.items():
+            cursor.execute(LINES, [space.pk, f"{verbs}%", [str(number) for number in numbers]])
+        cursor.execute('DELETE FROM "quarantine"."state" WHERE space_id = %s AND record_id = ANY(%s)', [space.pk, ids])
+        cursor.execute('DELETE FROM "quarantine"."record" WHERE space_id = %s AND id = ANY(%s)', [space.pk, ids])
+        cursor.execute("SELECT set_config('memoryhub.erasing', '', true)")
+
+
+def note(space: Space, actor: Actor, gone: dict[str, int]) -> None:
+    """Says what was done without saying what it was: in the space, and in the hub's own log."""
+    told = ", ".join(f"{count} {name}" for name, count in gone.items() if count)
+    details: dict[str, Any] = {"space": space.slug, **gone}
+    for where in (space, None):
+        activity.record(
+            where, actor, "erasure.erase", "erased a session", adds=f"of {space.name}: {told}", details=details
+        )

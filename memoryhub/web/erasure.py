@@ -1,0 +1,32 @@
+"""Erasing all that a session said: shown first, confirmed by its name."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+
+from memoryhub.domain import erasure
+from memoryhub.errors import Invalid
+from memoryhub.web.doors import post_only, space_page
+from memoryhub.web.notices import done
+from memoryhub.web.parts import plain
+
+
+@space_page("manage", methods=("GET", "HEAD"))
+def page(request: HttpRequest) -> HttpResponse:
+    session = plain(request.GET.get("session", ""))
+    return render(request, "erasure/page.html", {"session": session, "extent": erasure.extent(request.space, session)})
+
+
+@post_only("manage")
+def erase(request: HttpRequest) -> HttpResponse:
+    session = plain(request.POST.get("session", ""))
+    try:
+        gone = erasure.erase(request.space, request.actor, session, confirm=request.POST.get("confirm", ""))
+    except Invalid as refusal:
+        extent = erasure.extent(request.space, session)
+        return render(
+            request, "erasure/page.html", {"session": session, "extent": extent, "error": refusal.message}, status=422
+        )
+    done(request, f"Erased for good: {', '.join(f'{count} {name}' for name, count in gone.items())}.")
+    return redirect("quarantine.page", request.space.slug)

@@ -1,0 +1,79 @@
+"""The one door through which quarantine loses something, and what it leaves."""
+
+import pytest
+from django.db import Error, connection, transaction
+
+from memoryhub.domain import erasure, longterm, quarantine, retrieval, spaces, working
+from memoryhub.domain.access import HUB
+from memoryhub.errors import Forbidden, Invalid, NotFound
+from memoryhub.models import ActivityLine, Chunk, EntryRevision, Posting, Record, RecordState
+
+from .layers import counter, forge, person, rk, space, viewer  # noqa: F401
+
+TEXT = "Mrs Marlowe of 7 Elm Street asked for her refund."
+
+
+def log(space, agent, session):
+    return quarantine.log(space, agent, content=TEXT, session_id=session, node_id="answer")
+
+
+def anywhere(text):
+    """In which tables a text stands."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT schemaname, tablename FROM pg_tables WHERE schemaname IN ('public', 'quarantine', 'activity')"
+        )
+        found = []
+        for schema, table in cursor.fetchall():
+            cursor.execute(f'SELECT count(*) FROM "{schema}"."{table}" t WHERE t::text LIKE %s', [f"%{text}%"])
+            if cursor.fetchone()[0]:
+                found.append(table)
+    return found
+
+
+def test_everything_of_the_session_goes_and_nothing_else(space, forge, rk):
+    mine, other = log(space, forge, "c-1"), log(space, forge, "c-2")
+    quarantine.promote(space, rk, mine.id)
+    quarantine.discard(space, rk, other.id, "x")
+    longterm.store(space, HUB, "The desk closes at five.")
+    gone = erasure.erase(space, HUB, "c-1", confirm="c-1")
+    assert gone == {"records": 1, "working entries": 1, "long-term entries": 1}
+    assert [one.pk for one in Record.objects.all()] == [other.id]
+    assert not RecordState.objects.filter(record_id=mine.id).exists()
+    assert retrieval.retrieve(space, "Mrs Marlowe refund", hot=0, threshold=-1)[0].content == "The desk closes at five."
+    assert Chunk.objects.count() == 1 and EntryRevision.objects.count() == 1
+    assert not Posting.objects.filter(lexeme__contains="marlow").exists()
+    assert ActivityLine.objects.filter(space_id=0, verb="erasure.erase").exists()
+
+
+def test_the_words_themselves_are_nowhere_any_more(space, forge, rk):
+    mine = log(space, forge, "c-1")
+    quarantine.promote(space, rk, mine.id)
+    assert {"record", "line", "memoryhub_longtermentry"} <= set(anywhere("Marlowe"))
+    erasure.erase(space, HUB, "c-1", confirm="c-1")
+    assert anywhere("Marlowe") == []
+
+
+def test_the_door_closes_again_and_never_opens_for_another_space(space, forge):
+    log(space, forge, "c-1")
+    elsewhere = spaces.create(HUB, "elsewhere")
+    kept = quarantine.log(elsewhere, None, content=TEXT, session_id="c-1", node_id="n")
+    erasure.erase(space, HUB, "c-1", confirm="c-1")
+    assert Record.objects.get().pk == kept.id
+    with pytest.raises(Error, match="append-only"), transaction.atomic():
+        Record.objects.all().delete()
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('memoryhub.erasing', %s, true)", [str(space.pk)])
+        with pytest.raises(Error, match="append-only"), transaction.atomic():
+            cursor.execute('DELETE FROM "quarantine"."record"')
+
+
+def test_only_owners_with_the_name_typed(space, forge, rk):
+    log(space, forge, "c-1")
+    with pytest.raises(Forbidden):
+        erasure.erase(space, rk, "c-1", confirm="c-1")
+    with pytest.raises(Invalid):
+        erasure.erase(space, HUB, "c-1", confirm="c-2")
+    with pytest.raises(NotFound):
+        erasure.erase(space, HUB, "c-9", confirm="c-9")
+    assert Record.objects.count() == 1 and len(working.newest(space)) == 1
