@@ -152,7 +152,16 @@ def _content(found: Published) -> dict[str, str]:
     return {"content": base64.b64encode(found.content).decode(), "encoding": "base64"}
 
 
-TEXT = {"responses": {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}}
+TEXT: dict[str, Any] = {
+    "responses": {
+        200: {
+            "content": {
+                "text/plain": {"schema": {"type": "string"}},
+                "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
+            }
+        }
+    }
+}
 
 
 @router.get(

@@ -10,12 +10,16 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from memoryhub.domain import metrics as figures
 from memoryhub.domain import tokens
-from memoryhub.errors import HubError
+from memoryhub.errors import Forbidden, HubError, Unauthenticated
 from memoryhub.middleware import address_of
 from memoryhub.migrating import pending
 from memoryhub.web.doors import public
 
-FORWARDED = ("HTTP_X_FORWARDED_FOR", "HTTP_FORWARDED", "HTTP_X_REAL_IP", "HTTP_X_FORWARDED_HOST", "HTTP_VIA")
+# What proxies add; any X-Forwarded-… counts as well.
+FORWARDED = {
+    "HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_REAL_IP", "HTTP_X_CLIENT_IP", "HTTP_X_CLUSTER_CLIENT_IP", "HTTP_TRUE_CLIENT_IP",
+    "HTTP_CF_CONNECTING_IP",
+}  # fmt: skip
 
 
 @public
@@ -38,15 +42,17 @@ def readyz(request: HttpRequest) -> HttpResponse:
 
 @public
 def metrics(request: HttpRequest) -> HttpResponse:
-    if not (from_loopback(request) or owner_token(request)):
-        refusal = {"error": {"code": "forbidden", "message": "Metrics are for an owner's token, or for this machine."}}
-        return JsonResponse(refusal, status=403)
+    if not from_loopback(request):
+        try:
+            check_owner(request)
+        except HubError as error:
+            return JsonResponse(error.as_json(), status=error.status)
     return HttpResponse(figures.exposition(), content_type=CONTENT_TYPE_LATEST)
 
 
 def from_loopback(request: HttpRequest) -> bool:
     """A peer on this machine that no proxy stands in front of."""
-    if any(name in request.META for name in FORWARDED):
+    if any(name in FORWARDED or name.startswith("HTTP_X_FORWARDED") for name in request.META):
         return False
     try:
         return ipaddress.ip_address(request.META.get("REMOTE_ADDR", "")).is_loopback
@@ -54,12 +60,10 @@ def from_loopback(request: HttpRequest) -> bool:
         return False
 
 
-def owner_token(request: HttpRequest) -> bool:
+def check_owner(request: HttpRequest) -> None:
     kind, _, secret = request.headers.get("Authorization", "").partition(" ")
-    if kind.lower() != "bearer" or not secret:
-        return False
-    try:
-        caller = tokens.authenticate(secret.strip(), address_of(request))
-    except HubError:
-        return False
-    return bool(caller.person) and caller.role == "owner"
+    if kind.lower() != "bearer":
+        raise Unauthenticated("Metrics are for an owner's token, or for this machine.")
+    caller = tokens.authenticate(secret.strip(), address_of(request))
+    if not caller.person or caller.role != "owner":
+        raise Forbidden("Metrics are for an owner's token, or for this machine.")

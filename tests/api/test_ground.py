@@ -133,8 +133,11 @@ def test_health(client, path, status):
 
 
 def test_metrics_are_for_this_machine_or_an_owner(client, space, forge):
-    assert client.get("/metrics", REMOTE_ADDR="10.1.1.1").status_code == 403
-    assert client.get("/metrics", headers={"X-Forwarded-For": "1.2.3.4"}).status_code == 403
+    assert client.get("/metrics", REMOTE_ADDR="10.1.1.1").status_code == 401
+    for proxied in ("X-Forwarded-For", "X-Forwarded-Proto", "Forwarded", "Via", "X-Real-IP", "CF-Connecting-IP"):
+        assert client.get("/metrics", headers={proxied: "1.2.3.4"}).status_code == 401, proxied
+    unknown = {"Authorization": "Bearer mh_nobody"}
+    assert client.get("/metrics", REMOTE_ADDR="10.1.1.1", headers=unknown).json()["error"]["code"] == "unauthenticated"
     _, secret = tokens.create(space, HUB, agent=forge)
     assert (
         client.get("/metrics", REMOTE_ADDR="10.1.1.1", headers={"Authorization": f"Bearer {secret}"}).status_code == 403

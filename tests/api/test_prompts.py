@@ -143,7 +143,14 @@ def test_an_unknown_dialect_is_refused_with_the_list(ask):
 
 
 @pytest.mark.parametrize(
-    "query", [{"at": "yesterday"}, {"at": "2999-01-01T00:00:00Z"}, {"thread": "t" * 201}, {"thread": "\x00"}, {"query": "a\x00"}]
+    "query",
+    [
+        {"at": "yesterday"},
+        {"at": "2999-01-01T00:00:00Z"},
+        {"thread": "t" * 201},
+        {"thread": "\x00"},
+        {"query": "a\x00"},
+    ],
 )
 def test_what_does_not_validate_is_422(ask, query):
     answer = ask(**query)
