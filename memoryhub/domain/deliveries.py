@@ -13,7 +13,7 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from memoryhub.domain import fleet, hot
+from memoryhub.domain import fleet, hot, jobs
 from memoryhub.domain.fleet import BehindThread
 from memoryhub.domain.prompts import Prompt, parts_of
 from memoryhub.domain.spaces import get_setting
@@ -123,3 +123,10 @@ def expire(space: Space) -> int:
         left = Delivery.objects.within(space).values("sha256")
         PromptText.objects.within(space).filter(created_at__lt=before).exclude(sha256__in=left).delete()
     return gone
+
+
+@jobs.periodic("deliveries.expire", every=timedelta(hours=6))
+def expire_everywhere() -> None:
+    """Each space by its own number of days."""
+    for space in Space.objects.order_by("pk").iterator():
+        expire(space)
