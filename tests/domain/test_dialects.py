@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -403,3 +404,9 @@ def test_a_framework_of_others_is_never_cut_only_warned_of():
 
 def test_tokens_are_a_quarter_of_the_bytes_rounded_up():
     assert [tokens.estimate(text) for text in ("", "a", "abcd", "abcde", "漢字")] == [0, 1, 1, 2, 2]
+
+
+def test_every_dialect_is_documented():
+    readme = (Path(__file__).resolve().parents[2] / "README.md").read_text()
+    for name in dialects.families():
+        assert f"| `{name}" in readme, f"the README's table of dialects lacks {name}"
