@@ -36,7 +36,7 @@ VALUES: dict[str, Any] = {
     "number": PK,
     "revision": PK,
     "size": len(TEXT),
-    "session_key": "z" * 40,
+    "session_key": WORD,
     "url": f"http://127.0.0.1:9/{WORD}",
     "thread_id": WORD,
     "session_id": WORD,
@@ -45,6 +45,8 @@ VALUES: dict[str, Any] = {
     "Mount.directory": "",
     "Mount.problem": "",
     "File.problem": "",
+    "Proposal.kind": "write",
+    "Proposal.stacked_on": None,
     "RecordState.state": "held",
     "Token.person": None,
     "Token.prefix": f"mh_{WORD}_ab12",
@@ -82,7 +84,8 @@ def tables() -> list[type[models.Model]]:
 def plant(space: Space, person: Person, pk: int = PK) -> None:
     for model in tables():
         row = model(**{field.attname: value_of(model, field, space, person, pk) for field in model._meta.fields})
-        row.save(force_insert=True)
+        # A table with one row per space keeps the first.
+        model._base_manager.bulk_create([row], ignore_conflicts=pk != PK)
     embedder = meaning.serving(space)
     with connection.cursor() as cursor:
         cursor.execute(
@@ -93,15 +96,25 @@ def plant(space: Space, person: Person, pk: int = PK) -> None:
 
 def value_of(model: type[models.Model], field: models.Field, space: Space, person: Person, pk: int) -> Any:
     for name in (f"{model.__name__}.{field.name}", field.name):
-        if VALUES.get(name) is not None or (name in VALUES and "." in name):
-            return VALUES[name]
+        if name in VALUES:
+            return distinct(VALUES[name], pk)
     if field.primary_key:
         return pk
     if field.name in ("space", "space_id"):
         return space.pk
     if field.is_relation:
         return person.pk if field.related_model is Person else pk
-    return generic(field, pk)
+    made = distinct(generic(field, pk), pk)
+    return made[: field.max_length] if isinstance(made, str) else made
+
+
+def distinct(value: Any, pk: int) -> Any:
+    """The same for another set of rows, so that what must be unique is."""
+    if pk == PK:
+        return value
+    if isinstance(value, str):
+        return hashlib.sha256(f"{pk}".encode()).hexdigest() if value == SHA else value.replace(WORD, f"{WORD}-{pk}")
+    return pk if value == PK else value
 
 
 def generic(field: models.Field, pk: int) -> Any:

@@ -14,7 +14,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import QuerySet, Window
+from django.db.models.functions import RowNumber
 from django.utils import timezone
 
 from memoryhub.domain import activity, jobs
@@ -180,8 +181,13 @@ def _log(notice: WebhookNotice, status: int | None, error: str) -> None:
     notice.save(update_fields=["tries", "status", "error", "delivered_at"])
 
 
-def log_of(hook: Webhook) -> QuerySet[WebhookNotice]:
-    return WebhookNotice.objects.within(hook.space_id).filter(webhook=hook).order_by("-pk")
+def newest_of_each(space: Space, limit: int) -> dict[int, list[WebhookNotice]]:
+    """The newest notices of every address of the space, in one query."""
+    place = Window(RowNumber(), partition_by="webhook_id", order_by="-pk")
+    logs: dict[int, list[WebhookNotice]] = {}
+    for notice in WebhookNotice.objects.within(space).annotate(place=place).filter(place__lte=limit).order_by("-pk"):
+        logs.setdefault(notice.webhook_id, []).append(notice)
+    return logs
 
 
 @jobs.periodic("webhooks.forget", every=timedelta(hours=12))

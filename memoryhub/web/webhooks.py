@@ -20,7 +20,8 @@ def page(request: HttpRequest) -> HttpResponse:
 
 
 def show(request: HttpRequest, form: WebhookForm, status: int = 200, secret: str = "") -> HttpResponse:
-    hooks = [(hook, webhooks.log_of(hook)[:LOG]) for hook in webhooks.of_space(request.space)]
+    logs = webhooks.newest_of_each(request.space, LOG)
+    hooks = [(hook, logs.get(hook.pk, [])) for hook in webhooks.of_space(request.space)]
     context = {
         "form": form, "hooks": hooks, "secret": secret, "hours": [str(hour) for hour in range(24)],
         "digest": spaces.get_setting(request.space, "digest"),

@@ -1,0 +1,56 @@
+"""No page asks the database more often because there is more to show."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from memoryhub.domain import people, spaces
+from memoryhub.domain.access import HUB
+from tests.planting import PK, plant
+from tests.web.test_walls import IN_SPACE
+
+pytestmark = pytest.mark.django_db
+# Two queries more as soon as there are other proposals at all, never more than that.
+ONCE_MORE = {"proposals.detail": 2}
+
+
+def asked(client, path: str) -> list[str]:
+    """The queries of a page that works, caches warm."""
+    first = client.get(path)
+    if first.status_code != 200 or first.streaming or "html" not in first.headers["Content-Type"]:
+        return []
+    with CaptureQueriesContext(connection) as queries:
+        client.get(path)
+    return [query["sql"] for query in queries]
+
+
+def test_every_page_costs_the_same_queries_for_one_row_and_for_three(house, as_role):
+    owner = as_role("owner")
+    owner.raise_request_exception = False
+    plant(house.space, people.create(HUB, "first"))
+    paths = {address.name: address.at(house.space.slug) for address in IN_SPACE}
+    before = {name: asked(owner, path) for name, path in paths.items()}
+    for number in (1, 2):
+        plant(house.space, people.create(HUB, f"more-{number}"), PK + number)
+    after = {name: asked(owner, path) for name, path in paths.items()}
+    faults = []
+    for name in paths:
+        if before[name] and after[name] and len(before[name]) + ONCE_MORE.get(name, 0) < len(after[name]):
+            more = {sql[:60] for sql in after[name] if sum(sql[:60] == one[:60] for one in after[name]) > 1}
+            faults.append(
+                f"{name}: {len(before[name])} queries with one row, {len(after[name])} with three: {sorted(more)[:3]}"
+            )
+    assert sum(bool(found) for found in before.values()) > 12, "too few pages were looked at"
+    assert not faults, "\n".join(faults)
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_the_list_of_spaces_costs_the_same_for_any_number(house, as_role, number, django_assert_max_num_queries):
+    owner = as_role("owner")
+    for index in range(number):
+        spaces.create(house.owner, f"more-{index}")
+    owner.get("/?all")
+    with django_assert_max_num_queries(8):
+        assert owner.get("/?all").content.count(b'href="/s/more-') >= number
