@@ -96,6 +96,7 @@ def embed_waiting(space: Space, seconds: float = 30.0) -> int:
     done = 0
     for number in list(of(space).filter(state=WAITING).values_list("number", flat=True)):
         with transaction.atomic():
+            lock_space(space)
             entry = locked(space, number)
             if entry.state == WAITING:
                 embedder = meaning.serving(space)
@@ -131,6 +132,11 @@ def by_label(space: Space, label: str) -> LongtermEntry:
     return get(space, int(number))
 
 
+def lock_space(space: Space) -> None:
+    """First of all locks, always: whoever changes what finds changes the space's counts too, and must not wait crosswise."""
+    Space.objects.select_for_update().only("pk").get(pk=space.pk)
+
+
 def locked(space: Space, number: int) -> LongtermEntry:
     entry = of(space).select_for_update().filter(number=number).first()
     return entry or get(space, number)
@@ -154,6 +160,7 @@ def edit(
 ) -> LongtermEntry:
     """Corrects an entry: cut and embedded anew in the same breath, what it said before stays in its history."""
     require(actor, "promote")
+    lock_space(space)
     entry = locked(space, number)
     if seen_revision is not None and seen_revision != entry.revision:
         raise Conflict(f"L-{number} was changed while you wrote. Look at it again.", code="changed_since_seen")
@@ -207,6 +214,7 @@ def set_review_by(space: Space, actor: Actor, number: int, review_by: date | Non
 def retire(space: Space, actor: Actor, number: int, reason: str = "") -> LongtermEntry:
     """Takes an entry out of all answers; its text and history stay, and it can come back."""
     require(actor, "promote")
+    lock_space(space)
     entry = locked(space, number)
     if entry.state == RETIRED:
         raise Conflict(f"L-{number} is retired already.", code="already_decided")
@@ -223,6 +231,7 @@ def retire(space: Space, actor: Actor, number: int, reason: str = "") -> Longter
 def restore(space: Space, actor: Actor, number: int) -> LongtermEntry:
     """Brings a retired entry back into answers."""
     require(actor, "promote")
+    lock_space(space)
     entry = locked(space, number)
     if entry.state != RETIRED:
         raise Conflict(f"L-{number} is not retired.", code="already_decided")

@@ -291,7 +291,9 @@ def waiting(space: Space) -> int:
 
 def locked_state(space: Space, actor: Actor, record: Record) -> RecordState:
     """The newest state under a lock, so that of two decisions the second sees the first."""
-    state = RecordState.objects.within(space).select_for_update().filter(record_id=record.pk, is_newest=True).first()
+    newest = RecordState.objects.within(space).select_for_update().filter(record_id=record.pk, is_newest=True)
+    # Who waited for the lock finds that the row is no longer the newest; then another one is.
+    state = newest.first() or newest.first()
     if state is None:
         raise NotFound("There is no such record in this space.")
     return state
