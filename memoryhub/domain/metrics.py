@@ -57,18 +57,23 @@ GAUGES = {
 
 
 class FromDatabase:
+    def __init__(self, only: str = "") -> None:
+        self.only = only
+
     def collect(self) -> Iterator[GaugeMetricFamily]:
         with connection.cursor() as cursor:
             for name, (help_text, sql, labels) in GAUGES.items():
                 gauge = GaugeMetricFamily(name, help_text, labels=labels)
                 cursor.execute(sql)
                 for *values, figure in cursor.fetchall():
+                    if self.only and labels[0] == "space" and values[0] != self.only:
+                        continue
                     gauge.add_metric([str(value) for value in values], float(figure))
                 yield gauge
 
 
-def exposition() -> bytes:
-    """The text that Prometheus fetches."""
+def exposition(only: str = "") -> bytes:
+    """The text that Prometheus fetches; for an owner, of their own space only."""
     registry = CollectorRegistry()
-    registry.register(FromDatabase())
+    registry.register(FromDatabase(only))
     return generate_latest(registry)

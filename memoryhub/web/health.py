@@ -42,12 +42,11 @@ def readyz(request: HttpRequest) -> HttpResponse:
 
 @public
 def metrics(request: HttpRequest) -> HttpResponse:
-    if not from_loopback(request):
-        try:
-            check_owner(request)
-        except HubError as error:
-            return JsonResponse(error.as_json(), status=error.status)
-    return HttpResponse(figures.exposition(), content_type=CONTENT_TYPE_LATEST)
+    try:
+        only = "" if from_loopback(request) else space_of_owner(request)
+    except HubError as error:
+        return JsonResponse(error.as_json(), status=error.status)
+    return HttpResponse(figures.exposition(only), content_type=CONTENT_TYPE_LATEST)
 
 
 def from_loopback(request: HttpRequest) -> bool:
@@ -60,10 +59,11 @@ def from_loopback(request: HttpRequest) -> bool:
         return False
 
 
-def check_owner(request: HttpRequest) -> None:
+def space_of_owner(request: HttpRequest) -> str:
     kind, _, secret = request.headers.get("Authorization", "").partition(" ")
     if kind.lower() != "bearer":
         raise Unauthenticated("Metrics are for an owner's token, or for this machine.")
     caller = tokens.authenticate(secret.strip(), address_of(request))
     if not caller.person or caller.role != "owner":
         raise Forbidden("Metrics are for an owner's token, or for this machine.")
+    return caller.space.slug

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from memoryhub.domain import agents, people, spaces, tokens
+from memoryhub.domain import agents, people, spaces, tokens, working
 from memoryhub.domain.access import HUB, Actor
 from memoryhub.models import Membership, Token
 
@@ -148,3 +148,15 @@ def test_metrics_are_for_this_machine_or_an_owner(client, space, forge):
     answer = client.get("/metrics", REMOTE_ADDR="10.1.1.1", headers={"Authorization": f"Bearer {secret}"})
     assert answer.status_code == 200
     assert b"memoryhub_jobs" in answer.content
+
+
+def test_an_owner_counts_their_own_space_alone(client, space, forge):
+    rk = people.create(HUB, "rk")
+    spaces.add_member(space, HUB, rk, "owner")
+    _, secret = tokens.create(space, HUB, person=rk)
+    for one in (space, spaces.create(HUB, "elsewhere")):
+        working.admit(one, "The train leaves at nine.")
+    answer = client.get("/metrics", REMOTE_ADDR="10.1.1.1", headers={"Authorization": f"Bearer {secret}"})
+    assert f'memoryhub_working_entries{{space="{space.slug}"}} 1.0' in answer.content.decode()
+    assert b"elsewhere" not in answer.content
+    assert b"elsewhere" in client.get("/metrics").content
