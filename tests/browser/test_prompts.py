@@ -1,0 +1,78 @@
+"""The preview, used: pick a dialect, copy the exact bytes, ask a line where it came from, compare, change the budget."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from memoryhub.domain import agents, files, mounts, prompts, sources
+from memoryhub.domain.access import HUB
+
+AGENTS = "/memories/AGENTS.md"
+TEXT = "\ufeff# Team\r\n- one <!-- for people -->\n- zero\u200bwidth  \n"
+HERE = "/s/ledger/prompt/counter/"
+
+
+@pytest.fixture
+def counter(space):
+    mounts.add(space, HUB, "/memories/")
+    sources.add(space, HUB, AGENTS)
+    files.write(space, HUB, AGENTS, TEXT.encode(), reason="first")
+    agents.create(space, HUB, "forge")
+    return agents.create(space, HUB, "counter", system_prompt="Base.")
+
+
+def test_a_dialect_is_picked_and_its_bytes_are_copied(space, counter, sign_in_as, page):
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    sign_in_as("viewer")
+    page.goto(HERE)
+    page.get_by_label("Dialect").select_option("plain")
+    expect(page).to_have_url(re.compile("dialect=plain"))
+    expect(page.locator(".inv")).to_have_text(["U+FEFF", "CR", "U+200B"])
+    expect(page.locator(".blank")).to_have_count(1)
+    page.get_by_role("link", name="Copy").click()
+    expect(page.get_by_role("link", name="Copied")).to_be_visible()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied == prompts.assemble(space, counter, dialect="plain").text
+
+
+def test_a_click_on_a_number_says_where_the_line_came_from(counter, sign_in_as, page):
+    sign_in_as("viewer")
+    page.goto(HERE + "?dialect=plain")
+    page.locator('span[data-n="4"]').click(position={"x": 20, "y": 8})
+    expect(page.get_by_text("hub wrote it in")).to_be_visible()
+    expect(page).to_have_url(re.compile("line=4"))
+
+
+def test_another_agent_is_picked(counter, sign_in_as, page):
+    sign_in_as("viewer")
+    page.goto(HERE + "?dialect=plain")
+    page.get_by_label("Agent").select_option(label="forge")
+    expect(page.get_by_role("heading", level=1)).to_have_text("What forge gets")
+    expect(page.get_by_label("Dialect")).to_have_value("plain")
+
+
+@pytest.mark.parametrize("javascript", [True, False])
+def test_an_owner_sets_a_budget_and_sees_what_gave_way(counter, sign_in_as, new_page, javascript):
+    page = sign_in_as("owner", new_page(java_script_enabled=javascript))
+    page.goto(HERE)
+    page.get_by_role("link", name="Settings", exact=True).last.click()
+    page.get_by_role("spinbutton").fill("5")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text(f"{AGENTS} (")).to_contain_text("is left out whole to keep the budget")
+    expect(page.get_by_text("of 5 tokens")).to_be_visible()
+
+
+def test_without_javascript_everything_is_a_form_or_a_link(counter, sign_in_as, new_page):
+    page = sign_in_as("viewer", new_page(java_script_enabled=False))
+    page.goto(HERE)
+    page.get_by_label("Dialect").select_option("synaptic/0.2")
+    page.get_by_role("button", name="Show").click()
+    expect(page.get_by_text("<agent_memory>", exact=True)).to_be_visible()
+    page.get_by_label("Where does line").fill("4")
+    page.get_by_role("button", name="come from?").click()
+    expect(page.get_by_role("status")).to_contain_text("hub wrote it in revision 1")
+    page.get_by_role("link", name="Compare two moments").click()
+    expect(page.get_by_role("heading", name="Why")).to_be_visible()
