@@ -377,10 +377,10 @@ def ensure_running(data_dir: Path, settings: Mapping[str, str] | None = None) ->
 def in_use(data_dir: Path, settings: Mapping[str, str] | None = None) -> Iterator[Lock]:
     """Like `ensure_running`, in a directory that is prepared; gives the lock, for those who copy themselves."""
     using = Lock(data_dir / "users.lock", shared=True)
-    with Lock(data_dir / "start.lock"):
-        start(data_dir, settings)
-        using.acquire()
     try:
+        with Lock(data_dir / "start.lock"):
+            using.acquire()  # first, so that being stopped while the server starts leaves no server
+            start(data_dir, settings)
         yield using
     finally:
         with Lock(data_dir / "start.lock"):

@@ -161,7 +161,8 @@ def raise_stop(*_: object) -> None:
 def stop_on_signals() -> None:
     """From here on SIGTERM, Ctrl-C and a closed terminal raise Stop."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, raise_stop)
+        if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # nohup means it
+            signal.signal(number, raise_stop)
 
 
 def ignore_signals() -> None:

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from memoryhub import postgres
-from tests.running import TREE, Hub, command, refused
+from tests.running import COMMAND, TREE, Hub, clean, command, refused
 
 
 def gone(processes: list[psutil.Process]) -> bool:
@@ -104,6 +104,24 @@ class TestStop:
         assert hub.process.wait(20) == 0
         assert gone(family)
         assert hub.stderr() == ""
+
+    def test_under_nohup_a_closed_terminal_does_not_end_it(self, place, started_once):
+        subprocess.run(["cp", "-a", started_once, place / "data"], check=True)
+        hub = Hub(place / "data", command=["nohup", *COMMAND]).wait_ready()
+        hub.process.send_signal(signal.SIGHUP)
+        time.sleep(0.5)
+        assert serves(hub)
+        assert hub.stop() == 0
+
+    def test_a_command_that_is_told_to_stop_stops_the_database_it_started(self, place, started_once):
+        subprocess.run(["cp", "-a", started_once, place / "data"], check=True)
+        working = subprocess.Popen([*COMMAND, "work", "--data-dir", str(place / "data")], cwd=TREE, env=clean())
+        deadline = time.monotonic() + 30
+        while not postgres.is_accepting(place / "data") and time.monotonic() < deadline:
+            time.sleep(0.05)
+        working.send_signal(signal.SIGTERM)
+        assert working.wait(30) in (0, 143)
+        assert postgres.postmaster_pid(place / "data") is None
 
 
 class TestKilled:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -77,6 +78,7 @@ class HubCommand(BaseCommand):
         self._called_from_command_line = True
         parser = self.create_parser(argv[0], argv[1])
         options = vars(parser.parse_args(argv[2:]))  # leaves with status 2 on wrong arguments
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that a database we started is stopped too
         try:
             self.execute(*options.pop("args", ()), **options)
         except BrokenPipeError:  # `memoryhub … | head`
