@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from django.http import HttpRequest, HttpResponse
-from ninja import Router, Schema
+from ninja import Router, Schema, Status
 
 from memoryhub.api.ground import ERRORS, needs, page_limit, wants_text
 from memoryhub.api.proposals import as_json
@@ -45,12 +45,12 @@ class Logged(Schema):
     "/quarantine", response={201: Logged, **ERRORS}, summary="Log raw output; the gate decides on working memory"
 )
 @needs("ingest", "edit")
-def log(request: HttpRequest, body: LogIn) -> tuple[int, Any]:
+def log(request: HttpRequest, body: LogIn) -> Any:
     caller: Caller = request.auth
     logged = quarantine.log(caller.space, caller.agent, by=caller.actor, **body.dict())
-    return 201, {
+    return Status(201, {
         "id": logged.id, "state": logged.state, "findings": logged.findings, "working_id": logged.working_id,
-    }  # fmt: skip
+    })  # fmt: skip
 
 
 class WorkingItem(Schema):
@@ -167,13 +167,13 @@ def promote(request: HttpRequest, body: PromotionIn) -> Any:
     caller: Caller = request.auth
     record = record_of(caller, body)
     if caller.agent is None:
-        return 200, {"status": "applied", "entry": promote_at_once(caller, body, record)}
+        return Status(200, {"status": "applied", "entry": promote_at_once(caller, body, record)})
     content = record.content if record and body.content is None else contents.checked(body.content)
     proposal = proposals.propose_promotion(
         caller.space, caller.agent, content=content, scope=body.scope, record=record,
         reason=contents.clean(body.reason, "reason", 2000),
     )  # fmt: skip
-    return 202, {"status": "pending", "proposal": as_json(proposal)}
+    return Status(202, {"status": "pending", "proposal": as_json(proposal)})
 
 
 def record_of(caller: Caller, body: PromotionIn) -> Record | None:

@@ -110,6 +110,12 @@ def test_retrieve_hot_and_cold(call, space):
     assert "[L-1]" in text.content.decode() and "gateway is slow" in text.content.decode()
 
 
+def test_empty_parameters_count_as_not_given(call, space):
+    longterm.store(space, HUB, "Card refunds take 5 to 10 days.")
+    given = {"query": "card refunds", "threshold": "", "scope": ""}
+    assert len(call("get", "retrieve", given).json()["items"]) == 1
+
+
 @pytest.mark.parametrize(
     ("path", "query"),
     [
