@@ -118,7 +118,7 @@ def test_deliveries_and_threads_on_older_memory(see, house, counter):
     files.write(house.space, house.editor, AGENTS, b"new\n")
     html = see(dialect="plain").content.decode()
     assert "has revision 1, now 2" in html
-    assert "not what it got last" in html
+    assert "not what it got last" in see().content.decode()
     assert see(tail=f"delivered/{prompt.sha256}/").content == prompt.data
     assert see(tail="delivered/none/").status_code == 404
 
