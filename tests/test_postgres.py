@@ -221,6 +221,13 @@ class TestRefusals:
         first.release()
         datadir.hub_lock(data_dir).release()
 
+    def test_a_cluster_of_a_version_that_is_not_here(self, data_dir):
+        datadir.prepare(data_dir)
+        (data_dir / "postgres").mkdir()
+        (data_dir / "postgres" / "PG_VERSION").write_text("9\n")
+        with pytest.raises(HubError, match="made by PostgreSQL 9"), postgres.ensure_running(data_dir):
+            pass
+
     def test_a_broken_configuration_is_told_in_the_servers_words(self, data_dir):
         with postgres.ensure_running(data_dir, FAST):
             pass
