@@ -1,0 +1,126 @@
+"""What a page weighs as it goes over the wire, from a hub as `memoryhub up` starts it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from playwright.sync_api import Browser
+
+from memoryhub import postgres
+from tests.running import Hub
+
+HTMX_TIMES = 2.2
+EVERYWHERE = {"hub.js"}
+PAGES = {
+    "overview": "", "files": "files/", "a file": "files/memories/AGENTS.md", "proposals": "proposals/", "a proposal": "proposals/1/",
+    "prompt": "prompt/counter/", "activity": "activity/", "agents": "agents/", "settings": "settings/", "long-term": "longterm/",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[Hub]:
+    folder = Path(tempfile.mkdtemp(prefix="memoryhub-up-", dir="/tmp"))
+    folder.chmod(0o755)
+    hub = Hub(folder / "data", "--demo", "--workers", "1").wait_ready()
+    yield hub
+    hub.stop()
+    postgres.stop(folder / "data")
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def client(served: Hub) -> Iterator[httpx.Client]:
+    accepts = {"Accept-Encoding": "br, gzip"}
+    with httpx.Client(base_url=served.url, follow_redirects=True, timeout=30, headers=accepts) as client:
+        answer = client.get(served.link)
+        assert answer.status_code == 200 and answer.url.path == "/s/demo/"
+        yield client
+
+
+def loads(page: str) -> list[str]:
+    """What a browser fetches for a page: styles, scripts, images."""
+    tags = re.findall(r"<(?:link|script|img)\b[^>]*>", page)
+    found = [re.search(r'(?:href|src)="([^"]+)"', tag) for tag in tags if 'media="print"' not in tag]
+    return list(dict.fromkeys(one[1] for one in found if one))
+
+
+def weight(client: httpx.Client, path: str) -> int:
+    """Bytes as sent; httpx counts them before it unpacks."""
+    answer = client.get(path)
+    assert answer.status_code == 200, path
+    return answer.num_bytes_downloaded
+
+
+def test_the_overview_and_all_it_loads_weigh_little(client):
+    page = client.get("/s/demo/")
+    parts = {path: weight(client, path) for path in loads(page.text)}
+    htmx = next(size for path, size in parts.items() if "htmx" in path)
+    whole = page.num_bytes_downloaded + sum(parts.values())
+    told = ", ".join(f"{path} {size}" for path, size in parts.items())
+    assert whole < HTMX_TIMES * htmx, (
+        f"{whole} bytes, {whole / htmx:.2f} times htmx: page {page.num_bytes_downloaded}, {told}"
+    )
+    assert whole < 36_864
+
+
+def test_everything_is_really_compressed(client):
+    for path in [
+        "/s/demo/",
+        "/s/demo/activity/",
+        "/login/",
+        "/api/v1/openapi.json",
+        *loads(client.get("/s/demo/").text),
+    ]:
+        answer = client.get(path)
+        assert answer.headers.get("Content-Encoding") in ("br", "gzip"), path
+        if "/static/" in path:
+            assert answer.headers["Content-Encoding"] == "br", path
+        assert answer.num_bytes_downloaded < len(answer.content) * 0.75, path
+
+
+def test_static_files_are_kept_by_the_browser_for_good(client):
+    """Their names change with their content."""
+    for path in loads(client.get("/s/demo/").text):
+        assert re.search(r"\.[0-9a-f]{8,}\.", path), f"{path} is not named by its content"
+        assert "immutable" in client.get(path).headers["Cache-Control"], path
+
+
+def test_scripts_of_single_pages_are_loaded_only_there(client):
+    plain = {name_of(path) for path in loads(client.get("/login/").text) if path.endswith(".js")}
+    assert not {name for name in plain if name not in EVERYWHERE and "htmx" not in name}
+    wanted: dict[str, set[str]] = {}
+    for name, path in PAGES.items():
+        for script in loads(client.get(f"/s/demo/{path}").text):
+            if script.endswith(".js") and "htmx" not in script:
+                wanted.setdefault(name_of(script), set()).add(name)
+    for script, pages in wanted.items():
+        if script in EVERYWHERE:
+            assert pages == set(PAGES), script
+        else:
+            assert len(pages) <= 3, f"{script} is loaded by {sorted(pages)}"
+
+
+def name_of(path: str) -> str:
+    return re.sub(r"\.[0-9a-f]{8,}(?=\.)", "", path.rpartition("/")[2])
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_nothing_shifts_while_a_page_loads(browser: Browser, served: Hub, client, page):
+    """From an empty cache, with the clock slowed as on a phone."""
+    context = browser.new_context(viewport={"width": 390, "height": 844}, base_url=served.url)
+    context.add_cookies([{"name": name, "value": value, "url": served.url} for name, value in client.cookies.items()])
+    window = context.new_page()
+    window.add_init_script(
+        "window.shift = 0; new PerformanceObserver((list) => { for (const entry of list.getEntries())"
+        " if (!entry.hadRecentInput) window.shift += entry.value; }).observe({type: 'layout-shift', buffered: true});"
+    )
+    context.new_cdp_session(window).send("Emulation.setCPUThrottlingRate", {"rate": 4})
+    window.goto(f"/s/demo/{PAGES[page]}", wait_until="networkidle")
+    assert window.evaluate("window.shift") < 0.01
+    context.close()
