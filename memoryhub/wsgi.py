@@ -1,4 +1,4 @@
-"""What granian serves: Django, and beside it a lean way to the one call that agents make all the time."""
+"""What granian serves: Django, and beside it a lean way to the calls that agents make all the time."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from django.core.wsgi import get_wsgi_application
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryhub.settings")
 pages = get_wsgi_application()
 
+from memoryhub.api import quick  # noqa: E402  needs the apps that the line above loads
 from memoryhub.api.ground import BODY_LIMIT  # noqa: E402
 from memoryhub.api.prompts import Handler  # noqa: E402  needs the apps that the line above loads
 
@@ -20,11 +21,13 @@ PIECE = 1 << 20
 
 
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-    """The prompt goes past the middleware that only pages need: measured, it doubles what an agent can ask."""
+    """Prompts and files go past the middleware that only pages need: measured, it doubles what an agent can ask."""
     if "HTTP_TRANSFER_ENCODING" in environ and not environ.get("CONTENT_LENGTH"):
         measure(environ)
-    handler = prompt if environ.get("PATH_INFO") == "/api/v1/prompt" else pages
-    return handler(environ, start_response)
+    if environ.get("PATH_INFO") == "/api/v1/prompt":
+        return prompt(environ, start_response)
+    quickly = quick.application(environ, start_response)
+    return pages(environ, start_response) if quickly is None else quickly
 
 
 def measure(environ: dict[str, Any]) -> None:

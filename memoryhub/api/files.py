@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Literal
 
@@ -136,7 +137,12 @@ def batch(request: HttpRequest, body: BatchIn) -> HttpResponse:
     for path, one in found.items():
         if isinstance(one, NotFound):
             found[path] = _what_is_there(caller, path, one)
-    answer = _as_json({"files": [_in_batch(path, found[path]) for path in body.paths]})
+    return answer_batch(request, body.paths, found)
+
+
+def answer_batch(request: HttpRequest, wanted: list[str], found: Mapping[str, Published | HubError]) -> HttpResponse:
+    """The files in the order they were asked for, with an ETag over them all."""
+    answer = _as_json({"files": [_in_batch(path, found[path]) for path in wanted]})
     return _conditional(request, answer, hashlib.sha256(answer).hexdigest(), "application/json")
 
 
@@ -176,6 +182,11 @@ def read(request: HttpRequest, path: str, thread_id: str = "") -> HttpResponse:
         if path.startswith("~/"):
             mounts.resolve(caller.space, path)  # no mount of that prefix: a home directory, which is outside
         raise _what_is_there(caller, paths.from_url(path), error) from None
+    return answer_file(request, found)
+
+
+def answer_file(request: HttpRequest, found: Published) -> HttpResponse:
+    """JSON, or the bytes for who wants text."""
     if wants_text(request):
         kind = "text/plain; charset=utf-8" if found.is_text else "application/octet-stream"
         return _conditional(request, found.content, found.sha256, kind)
@@ -207,6 +218,8 @@ def _conditional(request: HttpRequest, body: bytes, sha: str, kind: str) -> Http
     response["ETag"] = f'"{sha}"'
     response["Cache-Control"] = "private, no-cache"
     response["Vary"] = "Accept, Authorization"
+    response["Content-Length"] = str(len(response.content))
+    response["X-Content-Type-Options"] = "nosniff"
     return response
 
 

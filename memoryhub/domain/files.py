@@ -21,7 +21,7 @@ from memoryhub.domain.access import Actor
 from memoryhub.domain.lines import bytes_of, text_of
 from memoryhub.domain.merging import merge3
 from memoryhub.domain.mounts import Place
-from memoryhub.domain.published import Published, Row, gather, gather_at
+from memoryhub.domain.published import Published, Row, changed_on_disk, gather, gather_at
 from memoryhub.errors import Conflict, HubError, Invalid, Stale
 from memoryhub.models import File, Mount, Revision, Space
 from memoryhub.stores import FilesystemStore, paths
@@ -47,7 +47,7 @@ def published_many(
     if at is not None:
         return gather_at(space, wanted, at)
     rows = gather(space, wanted, thread_id)
-    if stale := _changed_on_disk(rows):
+    if stale := changed_on_disk(rows):
         problems = {row.path: problem for row in stale if (problem := _sync_row(space, row, thread_id))}
         again = {row.path for row in stale}
         rows = [row for row in rows if row.path not in again] + gather(space, list(again), thread_id)
@@ -56,23 +56,6 @@ def published_many(
     _note_use(rows)
     answers = {row.path: problems.get(row.path) or row.answer() for row in rows}
     return {path: answers[path] for path in wanted}
-
-
-def _changed_on_disk(rows: list[Row]) -> list[Row]:
-    """The rows whose disk is not what it was when last looked at: a stat each, no reading."""
-    by_root: dict[str, list[Row]] = {}
-    for row in rows:
-        if row.store == Mount.Store.FILESYSTEM and row.refusal is None:
-            by_root.setdefault(row.directory, []).append(row)
-    stale = []
-    for root, group in by_root.items():
-        try:
-            stats = FilesystemStore(root).stats([row.relative for row in group])
-        except HubError:
-            stale += group
-            continue
-        stale += [row for row, stat in zip(group, stats, strict=True) if not row.agrees_with(stat)]
-    return stale
 
 
 def _sync_row(space: Space, row: Row, thread_id: str) -> HubError | None:

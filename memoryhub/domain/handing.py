@@ -11,7 +11,7 @@ import json
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 from memoryhub import dialects
 from memoryhub.domain import deliveries, gathering, people, prompts, tokens
@@ -57,42 +57,54 @@ class AtTheDoor:
         return Agent(pk=self.agent_id, space=space, slug=self.slug, dialect=self.dialect, reported=self.reported)
 
 
-@dataclass(slots=True)
-class Shelf:
-    """The prompts that this process assembled last; each counts only while its key and its files on disk hold."""
+class Keepable(Protocol):
+    """What weighs something and lies on disk in places that are looked at again."""
+
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def disk(self) -> tuple[gathering.OnDisk, ...]: ...
+
+
+Thing = TypeVar("Thing", bound=Keepable)
+
+
+@dataclass
+class Shelf(Generic[Thing]):
+    """What this process made last (prompts, files); each counts only while its key and its files on disk hold."""
 
     most: int = 256
     most_bytes: int = 32 * 1024 * 1024
     size: int = 0
-    kept: OrderedDict[tuple[Any, ...], Prompt] = field(default_factory=OrderedDict)
+    kept: OrderedDict[tuple[Any, ...], Thing] = field(default_factory=OrderedDict)
     lock: Lock = field(default_factory=Lock)
 
-    def get(self, key: tuple[Any, ...]) -> Prompt | None:
-        prompt = self.kept.get(key)
-        if prompt is None or not gathering.still(prompt.disk):
+    def get(self, key: tuple[Any, ...]) -> Thing | None:
+        thing = self.kept.get(key)
+        if thing is None or not gathering.still(thing.disk):
             return None
         with self.lock:
             if key in self.kept:
                 self.kept.move_to_end(key)
-        return prompt
+        return thing
 
-    def put(self, key: tuple[Any, ...], prompt: Prompt) -> None:
+    def put(self, key: tuple[Any, ...], thing: Thing) -> None:
         with self.lock:
             replaced = self.kept.pop(key, None)
-            self.size += prompt.bytes - (replaced.bytes if replaced else 0)
-            self.kept[key] = prompt
+            self.size += thing.bytes - (replaced.bytes if replaced else 0)
+            self.kept[key] = thing
             while len(self.kept) > self.most or self.size > self.most_bytes:
                 _, gone = self.kept.popitem(last=False)
                 self.size -= gone.bytes
 
 
-shelf = Shelf()
+shelf: Shelf[Prompt] = Shelf()
 
 
-def enter(secret: str, address: str | None, *, hot: bool) -> AtTheDoor | None:
+def enter(secret: str, address: str | None, *, hot: bool, scope: str = Scope.PROMPT) -> AtTheDoor | None:
     """The agent that this token stands for; None for whoever needs a closer look (a person, or a refusal)."""
     digest = people.digest_of(secret)
-    rows = hot_sql.rows(DOOR, {"digest": digest, "hot": hot, "scope": str(Scope.PROMPT)})
+    rows = hot_sql.rows(DOOR, {"digest": digest, "hot": hot, "scope": str(scope)})
     if not rows or not hmac.compare_digest(rows[0][1], digest):
         return None
     token_id, _, fresh, used_from, space_id, revision, agent_id, slug, dialect, reported, chosen, marks = rows[0]

@@ -14,23 +14,25 @@ from django.db import DEFAULT_DB_ALIAS, InterfaceError, OperationalError, connec
 from memoryhub.errors import Unavailable
 
 
-def rows(sql: str, params: Sequence[Any] | Mapping[str, Any] = ()) -> list[tuple[Any, ...]]:
-    """The rows of one statement that PostgreSQL keeps prepared after its first few runs."""
+def rows(sql: str, params: Sequence[Any] | Mapping[str, Any] = (), *, binary: bool = False) -> list[tuple[Any, ...]]:
+    """The rows of one statement that PostgreSQL keeps prepared after its first few runs; `binary` for large bytes."""
     wrapper = connections[DEFAULT_DB_ALIAS]
     try:
-        return fetched(wrapper, sql, params)
+        return fetched(wrapper, sql, params, binary)
     except (OperationalError, InterfaceError):
         # Django looks after a lost connection only where its own cursors are used.
         if wrapper.in_atomic_block or wrapper.is_usable():
             raise
         wrapper.close()
-        return fetched(wrapper, sql, params)
+        return fetched(wrapper, sql, params, binary)
 
 
-def fetched(wrapper: Any, sql: str, params: Sequence[Any] | Mapping[str, Any]) -> list[tuple[Any, ...]]:
+def fetched(
+    wrapper: Any, sql: str, params: Sequence[Any] | Mapping[str, Any], binary: bool = False
+) -> list[tuple[Any, ...]]:
     wrapper.ensure_connection()
     with wrapper.wrap_database_errors, psycopg.Cursor(wrapper.connection) as cursor:
-        cursor.execute(sql, params)
+        cursor.execute(sql, params, binary=binary)
         # `description` would tell the same and builds an object for every column.
         return [] if cursor.rownumber is None else cursor.fetchall()
 

@@ -37,15 +37,16 @@ def for_editor(text: str) -> str:
 
 def keep_ends(before: str, edited: str) -> str:
     """What was edited in a text field, with the BOM and the line ends that the text had: unchanged lines keep their own,
-    new lines get the one that most lines have. Browsers send every line end as CR LF, whatever the file had."""
+    new lines get that of the line above. Browsers send every line end as CR LF, whatever the file had."""
     rows, ends = _rows(before.removeprefix(BOM))
     new_rows, _ = _rows(edited)
-    usual = max(set(ends), key=ends.count) if ends else "\n"
-    new_ends = [usual] * (len(new_rows) - 1)
+    kept: dict[int, str] = {}
     for i, j, size in matching_spans(rows, new_rows):
-        for step in range(size):
-            if i + step < len(ends) and j + step < len(new_ends):
-                new_ends[j + step] = ends[i + step]
+        kept.update({j + step: ends[i + step] for step in range(size) if i + step < len(ends)})
+    new_ends, last = [], ends[0] if ends else "\n"
+    for at in range(len(new_rows) - 1):
+        last = kept.get(at, last)
+        new_ends.append(last)
     pieces = [row + end for row, end in zip(new_rows, [*new_ends, ""], strict=True)]
     return (BOM if before.startswith(BOM) else "") + "".join(pieces)
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
-import psycopg
-from django.db import connection
-
+from memoryhub.domain import hot
 from memoryhub.errors import HubError, NotFound
 from memoryhub.models import Space
-from memoryhub.stores import paths
+from memoryhub.stores import FilesystemStore, paths
 from memoryhub.stores.disk import Stat
 
 
@@ -86,6 +83,11 @@ class Row:
             return self.refusal
         if self.file_id is None or not self.revision or self.is_deleted or self.content is None:
             return missing(self.path)
+        return self.published()
+
+    def published(self) -> Published:
+        """The file of a row that has one."""
+        assert self.content is not None
         assert self.created_at is not None and self.modified_at is not None
         return Published(
             self.path, self.content, self.revision, self.sha256, self.created_at, self.modified_at,
@@ -97,23 +99,21 @@ def missing(path: str) -> NotFound:
     return NotFound(f"File '{path}' not found", code="file_not_found", path=path)
 
 
-# The placeholders are bound on the server, so that the plan is kept per connection.
 GATHER = """
 SELECT p.path, m.prefix, coalesce(m.store, ''), coalesce(m.directory, ''), coalesce(m.policy, ''), f.id,
   coalesce(f.revision, 0), coalesce(f.is_deleted, false), coalesce(f.sha256, ''), f.stat::text, f.written_revision,
   coalesce(f.problem, ''), f.created_at, f.modified_at, f.used_at, coalesce(f.author_kind, ''),
   coalesce(f.author_name, ''), r.content
-FROM unnest(%s::text[]) WITH ORDINALITY AS p(path, n)
+FROM unnest(%(paths)s::text[]) WITH ORDINALITY AS p(path, n)
 LEFT JOIN LATERAL (
-  SELECT * FROM memoryhub_mount m WHERE m.space_id = %s AND starts_with(p.path, m.prefix)
+  SELECT * FROM memoryhub_mount m WHERE m.space_id = %(space)s AND starts_with(p.path, m.prefix)
   ORDER BY length(m.prefix) DESC LIMIT 1) m ON true
-LEFT JOIN memoryhub_file f ON f.space_id = %s AND f.path = p.path
-  AND f.thread_id = CASE WHEN m.store = 'thread' THEN %s ELSE '' END
+LEFT JOIN memoryhub_file f ON f.space_id = %(space)s AND f.path = p.path
+  AND f.thread_id = CASE WHEN m.store = 'thread' THEN %(thread)s::text ELSE '' END
 LEFT JOIN memoryhub_revision r ON r.space_id = f.space_id AND r.file_id = f.id AND r.number = f.revision
   AND NOT f.is_deleted
 ORDER BY p.n
 """
-
 AT = """
 SELECT p.path, f.created_at, r.number, r.sha256, r.is_deleted, r.content, r.created_at, r.actor_kind, r.actor_name
 FROM unnest(%s::text[]) WITH ORDINALITY AS p(path, n)
@@ -125,14 +125,7 @@ ORDER BY p.n
 """
 
 
-def run(sql: str, parameters: list[Any]) -> list[tuple[Any, ...]]:
-    """A hot statement on the bare connection: prepared, parameters bound on the server."""
-    connection.ensure_connection()
-    with psycopg.Cursor(connection.connection) as cursor:
-        return cursor.execute(sql, parameters, prepare=True).fetchall()
-
-
-def gather(space: Space, many: list[str], thread_id: str = "") -> list[Row]:
+def gather(space: Space | int, many: list[str], thread_id: str = "") -> list[Row]:
     """One row for each path that is one; the others carry their refusal."""
     refused: dict[str, HubError] = {}
     good: dict[str, str] = {}
@@ -142,7 +135,8 @@ def gather(space: Space, many: list[str], thread_id: str = "") -> list[Row]:
         except HubError as error:
             refused[path] = error
     rows = {}
-    for values in run(GATHER, [list(good.values()), space.pk, space.pk, thread_id]) if good else []:
+    asked = {"paths": list(good.values()), "space": getattr(space, "pk", space), "thread": thread_id}
+    for values in hot.rows(GATHER, asked, binary=True) if good else []:
         rows[values[0]] = Row(*values)
     answers = []
     for path in many:
@@ -162,9 +156,31 @@ def _nowhere(path: str, refusal: HubError) -> Row:
 def gather_at(space: Space, many: list[str], at: datetime) -> dict[str, Published | HubError]:
     """What was published at a moment of the past; files of threads are not kept that long."""
     answers: dict[str, Published | HubError] = {}
-    for path, made, number, sha, is_deleted, content, when, kind, name in run(AT, [many, space.pk, space.pk, at]):
+    for path, made, number, sha, is_deleted, content, when, kind, name in hot.rows(AT, [many, space.pk, space.pk, at]):
         if number is None or is_deleted:
             answers[path] = missing(path)
         else:
             answers[path] = Published(path, content, number, sha, made, when, author_kind=kind, author_name=name)
     return answers
+
+
+def are_fresh(rows: list[Row]) -> bool:
+    """Whether nothing changed on disk since these texts were read or written: a stat each, no reading."""
+    return not changed_on_disk(rows)
+
+
+def changed_on_disk(rows: list[Row]) -> list[Row]:
+    """The rows whose disk is not what it was when last looked at."""
+    by_root: dict[str, list[Row]] = {}
+    for row in rows:
+        if row.store == "filesystem" and row.refusal is None:
+            by_root.setdefault(row.directory, []).append(row)
+    stale = []
+    for root, group in by_root.items():
+        try:
+            stats = FilesystemStore(root).stats([row.relative for row in group])
+        except HubError:
+            stale += group
+            continue
+        stale += [row for row, stat in zip(group, stats, strict=True) if not row.agrees_with(stat)]
+    return stale

@@ -1,0 +1,119 @@
+"""Reading files the quick way: what agents ask all the time, with one statement and without the middleware of pages.
+
+Only the plain case is answered here: a good token of an agent, text that is known and unchanged on disk. For
+everything else (a person, a refusal, a change to take in) the call goes on to the operations in `files.py`,
+which answer the same.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.handlers.wsgi import WSGIRequest
+from django.db import DatabaseError
+from django.http import HttpResponse
+
+from memoryhub.api import files
+from memoryhub.api.ground import BODY_LIMIT
+from memoryhub.domain import handing, published
+from memoryhub.domain.gathering import OnDisk
+from memoryhub.domain.published import Published
+from memoryhub.errors import HubError
+from memoryhub.middleware import address_of, request_ids
+from memoryhub.models import Scope
+from memoryhub.stores import paths
+
+FILE, BATCH = "/api/v1/files/", "/api/v1/batch"
+
+
+def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes] | None:
+    """The answer, or nothing when the call needs the long way."""
+    method, path = environ["REQUEST_METHOD"], environ.get("PATH_INFO", "")
+    if method == "GET" and path.startswith(FILE) and not environ.get("QUERY_STRING"):
+        answer = _file
+    elif method == "POST" and path == BATCH:
+        answer = _batch
+    else:
+        return None
+    try:
+        response = request_ids(answer)(WSGIRequest(environ)) if environ.get("HTTP_AUTHORIZATION") else None
+    except (_LongWay, HubError, DatabaseError, UnicodeError, ValueError):
+        return None
+    if response is None:
+        return None
+    start_response(f"{response.status_code} {response.reason_phrase}", list(response.items()))
+    return [response.content]
+
+
+class _LongWay(Exception):
+    """This call is not the plain case."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Files as they were published at one revision of their space, and how they lie on disk."""
+
+    files: dict[str, Published]
+    disk: tuple[OnDisk, ...]
+    bytes: int
+
+
+shelf: handing.Shelf[Kept] = handing.Shelf()
+
+
+def _published(request: WSGIRequest, wanted: tuple[str, ...]) -> dict[str, Published]:
+    """What is published at these paths, if that needs no closer look: from the shelf while space and disk are the same."""
+    kind, _, secret = request.META["HTTP_AUTHORIZATION"].partition(" ")
+    if kind.lower() != "bearer" or not wanted:
+        raise _LongWay
+    door = handing.enter(secret.strip(), address_of(request), hot=False, scope=Scope.FILES)
+    if door is None:
+        raise _LongWay
+    key = (door.space_id, door.revision, *wanted)
+    kept = shelf.get(key)
+    if kept is None:
+        kept = _gathered(door.space_id, wanted)
+        shelf.put(key, kept)
+    return kept.files
+
+
+def _gathered(space_id: int, wanted: tuple[str, ...]) -> Kept:
+    rows = published.gather(space_id, list(wanted))
+    found = {row.path: row.answer() for row in rows}
+    plain = {path: one for path, one in found.items() if isinstance(one, Published)}
+    if len(plain) < len(found) or any(row.store == "thread" for row in rows) or not published.are_fresh(rows):
+        raise _LongWay
+    disk = tuple(
+        OnDisk(row.directory, row.relative, tuple(json.loads(row.stat or "[]")))
+        for row in rows if row.store == "filesystem"
+    )  # fmt: skip
+    return Kept(plain, disk, sum(len(one.content) for one in plain.values()))
+
+
+def _file(request: WSGIRequest) -> HttpResponse:
+    path = paths.from_url(request.path_info[len(FILE) :])
+    return files.answer_file(request, _published(request, (path,))[path])
+
+
+def _batch(request: WSGIRequest) -> HttpResponse:
+    given = json.loads(_body(request))
+    if not isinstance(given, dict) or set(given) != {"paths"} or not isinstance(given["paths"], list):
+        raise _LongWay
+    wanted = given["paths"]
+    if len(wanted) > files.MOST_PATHS or not all(isinstance(path, str) for path in wanted):
+        raise _LongWay
+    return files.answer_batch(request, wanted, _published(request, tuple(wanted)))
+
+
+def _body(request: WSGIRequest) -> bytes:
+    """The body, put back for whoever answers in the end."""
+    size = int(request.META.get("CONTENT_LENGTH") or 0)
+    if not 0 < size <= BODY_LIMIT // 8:
+        raise _LongWay
+    body = request.environ["wsgi.input"].read(size)
+    request.environ["wsgi.input"] = io.BytesIO(body)
+    return body
