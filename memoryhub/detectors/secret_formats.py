@@ -65,6 +65,8 @@ _PREFIXED: tuple[tuple[str, str, str], ...] = (
     ("SendGrid key", "SG.", rf"{_W}{{16,}}\.{_W}{{16,}}"),
     ("Mailgun key", "key-", r"[0-9a-f]{32}" + _END),
     ("Twilio key", "SK", r"[0-9a-f]{32}" + _END),
+    ("Twilio account", "AC", r"[0-9a-f]{32}" + _END),
+    ("Vault token", "s.", r"[A-Za-z0-9]{24}" + _END),
     ("Shopify token", "shpat_", r"[a-fA-F0-9]{32}"),
     ("Shopify token", "shpss_", r"[a-fA-F0-9]{32}"),
     ("Shopify token", "shpca_", r"[a-fA-F0-9]{32}"),
@@ -129,6 +131,14 @@ _HEADER = re.compile(
     re.I,
 )
 _USERPASS = re.compile(r"(?:\s|^)(?:-u|--user)[ =][\"']?[\w.@+-]{1,60}:(?P<secret>[^\s\"'`]{4,100})")
+_PAIR = re.compile(
+    r"(?:credentials?|creds|log\s?in|sign\s?in|access|account)\b[^\n]{0,40}?\b[\w.@-]{2,40}\s?[:/]\s?(?P<secret>(?=[^\s]*\d)(?=[^\s]*[A-Za-z])[^\s/:,;`\"']{7,60})(?=[\s,;`\"']|$)",
+    re.I,
+)
+_CONNECTION = re.compile(
+    r"(?:user\s?id|uid|user|username)=[^;\s]+;\s?(?:password|pwd)=(?P<secret>[^;\s\"']{4,80})", re.I
+)
+_MYSQL = re.compile(r"\bmysql(?:dump|admin)?\s(?:[^\n]{0,60}?\s)?-p(?P<secret>[^\s\"'`-][^\s\"'`]{3,60})")
 _MAILCHIMP = re.compile(r"\b(?P<secret>[0-9a-f]{32}-us\d{1,2})")
 _TELEGRAM = re.compile(r"\b(?P<secret>\d{8,10}:AA[A-Za-z0-9_-]{32,34})")
 _DISCORD = re.compile(r"\b(?P<secret>[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40})")
@@ -138,6 +148,7 @@ _SEED = re.compile(
 )
 _SQL = re.compile(r"identified by\s+[\"'](?P<secret>[^\"'\s]{4,100})[\"']", re.I)
 _FILLER = re.compile(r"^[xX*.•0_-]+$|x{6,}|X{6,}|\*{3,}|your|YOUR|example|placeholder|<|\.\.\.|\$\{|^\$|^%|\{")
+_EMPTY_KEY = re.compile(r"X{4,}|\.\.\.|…|<|\$\{|your")
 _WELL_KNOWN = frozenset(
     [
         "password",
@@ -194,6 +205,9 @@ _RARE: tuple[tuple[str, re.Pattern[str], tuple[str, ...], int], ...] = (
     ("Discord bot token", _DISCORD, ("discord", "bot token", "bot_token"), 0),
     ("seed phrase", _SEED, ("seed", "mnemonic", "recovery"), 0),
     ("password", _SQL, ("identified by",), 0),
+    ("password", _PAIR, ("credential", "creds ", "log in", "login ", "sign in"), 0),
+    ("password", _CONNECTION, ("password=", "pwd="), 60),
+    ("password", _MYSQL, ("mysql",), 0),
 )
 
 
@@ -202,7 +216,7 @@ def _by_prefix(text: str) -> Iterator[tuple[int, int, str]]:
         at = text.find(needle)
         while at >= 0:
             match = pattern.match(text, at) if needle in _JOINED or not _inside(text, at) else None
-            if match and (kind == "private key" or not _FILLER.search(match.group()[len(needle) :])):
+            if match and not (_EMPTY_KEY if kind == "private key" else _FILLER).search(match.group()[len(needle) :]):
                 yield (at, match.end(), kind)
             at = text.find(needle, match.end() if match else at + 1)
 

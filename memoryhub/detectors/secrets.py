@@ -26,7 +26,7 @@ Hit = tuple[int, int, str]
 _STRONG = r"pass(?:word|wd|phrase|code)s?|pwd|pass|secret|token|api[ _-]?key|apikey|credential|private[ _-]?key"
 _NAMES = re.compile(
     rf"{_STRONG}|(?:access|auth|secret|signing|encryption|license|master|account|session|webhook|service|storage|deploy|admin|"
-    r"client|shared|app|hmac|root|db|database)[ _-]?key|bearer|creds|signature|cookie|\bpin\b|connection string|\bdsn\b|\blogin\b|\bsalt\b"
+    r"client|shared|app|hmac|root|db|database)[ _-]?key|bearer|creds|signature|cookie|\bpin\b|connection string|\bdsn\b|\blogin\b|\bsalt\b|\bpw\b|\blog\s?in\b|\bwifi\b"
 )
 _ROOTS = (
     "pass",
@@ -44,10 +44,10 @@ _ROOTS = (
     "login",
     "salt",
 )
-_PASSWORDS = ("pass", "pwd", "pin", "cred", "login")
+_PASSWORDS = ("pass", "pwd", "pw", "pin", "cred", "login", "log in", "wifi")
 _GIVEN = re.compile(
     r"[\w-]{0,24}[\"'`*\])]{0,4}(?:[ \t]+(?:for|of|to|on|in|at)[ \t]+(?:the[ \t]+)?[\w./@-]{2,30}(?:[ \t]+[\w./@-]{2,20}){0,2})?"
-    r"[ \t]{0,3}(?P<sep>=>|:=|==?|:|->|→|\||\bis(?:[ \t]+(?:now|set[ \t]+to|currently))?:?|\bwas\b|,)[ \t]{0,8}(?:\n[ \t]{0,8}(?=\S+[ \t]*(?:\n|$)))?"
+    r"[ \t]{0,3}(?P<sep>=>|:=|==?|:|->|→|\||\bis(?:[ \t]+(?:now|set[ \t]+to|changed[ \t]+to|currently))?:?|\bwas(?:[ \t]+(?:changed|set|reset)[ \t]+to)?\b|,)[ \t]{0,8}(?:\n[ \t]{0,8}(?=\S+[ \t]*(?:\n|$)))?"
     r"(?P<open>\*\*|[\"'`]{1,3}|)(?P<value>[^\s\"'`|]{4,512})"
 )
 _BARE = re.compile(r"[ \t]+(?P<open>[\"'`]|)(?P<value>[^\s\"'`|]{6,200})")

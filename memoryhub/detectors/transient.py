@@ -25,7 +25,7 @@ _PARTS: tuple[tuple[str, str], ...] = (
         r"the\s+end\s+of\s+(?:the\s+)?(?:day|week|month|sprint))\b",
     ),
     (
-        "today tomorrow yesterday tonight right moment just as now these temporarily being",
+        "today tomorrow yesterday tonight moment now these temporarily being",
         r"\b(?:today|tomorrow|yesterday|tonight|right\s+now|for\s+now|at\s+the\s+moment|just\s+now|as\s+of\s+now|these\s+days|temporarily|"
         r"for\s+the\s+time\s+being)\b",
     ),
@@ -38,7 +38,7 @@ _PARTS: tuple[tuple[str, str], ...] = (
         r"\b(?:in|for)\s+(?:the\s+next\s+)?(?:\d+|an?|a\s+few|two|three)\s+(?:minutes?|hours?|days?|weeks?)\b(?!\s+(?:after|before|old|or))",
     ),
     (
-        "is are was were / currently still temporarily down out on running away offline in",
+        "is are was were / currently still temporarily down sick vacation holiday leave late away offline meeting",
         r"\b(?:is|are|was|were)\s+(?:currently|still|temporarily)\s+(?:\w+\s+)?(?:down|away|off|out|broken|busy|on|in|working|waiting|"
         r"running|failing|sick|travel\w*|debugging|fixing|blocked)\b|\b(?:is|are)\s+(?:down|out\s+sick|on\s+(?:vacation|holiday|leave)|"
         r"running\s+late|away|offline|in\s+a\s+meeting)\b",

@@ -29,8 +29,8 @@ _POINTS_AT_NOTHING = re.compile(
 
 
 _WORDS = groups(
-    "practice careful smart thorough consistent right properly correctly thing stuff everything needed appropriate usual discussed manner forth "
-    "somehow something various quality clean sense sure nicely carefully harder best useful important etc that this normal same"
+    "practice careful smart thorough consistent properly correctly thing stuff everything needed appropriate usual discussed manner forth "
+    "somehow something various quality clean sense sure nicely carefully harder best useful important etc good nice better right same"
 )
 
 
