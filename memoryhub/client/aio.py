@@ -123,12 +123,15 @@ class AsyncMemoryHub(HubBase):
     async def read(self, path: str, *, thread_id: str | None = None) -> FileText:
         """The published text; the last good copy (`stale`) while the hub is away."""
         try:
-            return self.keep_file(await self.send(calls.read(path, thread_id=thread_id)), thread_id)
+            return await self.send(calls.read(path, thread_id=thread_id))
         except HubUnavailable:
             kept = self.kept_file(path, thread_id)
             if kept is None:
                 raise
             return FileText.of(kept, stale=True)
+        except NotFound:
+            self.forget_file(path, thread_id)
+            raise
 
     async def batch(self, paths: Sequence[str], *, thread_id: str | None = None) -> Records:
         """Many files in one request, in the same order, each with `content` or `error`."""

@@ -12,9 +12,9 @@ from typing import Any
 
 from . import wire
 from .cache import Cache
-from .calls import Call, virtual
+from .calls import Call, read_key, virtual
 from .errors import HubUnavailable
-from .records import FileText, Record
+from .records import Record
 
 AWAY_FOR = 5.0  # seconds
 log = logging.getLogger("memoryhub.client")
@@ -76,19 +76,19 @@ class HubBase:
 
     # Last good copies of files
 
-    def keep_file(self, file: FileText, thread_id: str | None) -> FileText:
-        self._keep(Record({**file.info, "stale": False}), thread_id)
-        return file
-
     def keep_files(self, files: list[Record], thread_id: str | None) -> list[Record]:
         for file in files:
             if not file.get("error"):
                 self._keep(file, thread_id)
             elif file["error"] == "file_not_found":
-                key = file_key(file["path"], thread_id)
-                self._known.pop(key, None)
-                self.cache.drop(key)
+                self.forget_file(file["path"], thread_id)
         return files
+
+    def forget_file(self, path: str, thread_id: str | None) -> None:
+        """What is gone on the hub leaves no copy here."""
+        self._known.pop(key := file_key(path, thread_id), None)
+        self.cache.drop(key)
+        self.cache.drop(read_key(path, thread_id))
 
     def _keep(self, file: Record, thread_id: str | None) -> None:
         key = file_key(file["path"], thread_id)
@@ -98,7 +98,9 @@ class HubBase:
             self._known[key] = known
 
     def kept_file(self, path: str, thread_id: str | None) -> Record | None:
-        kept = self.cache.get(file_key(path, thread_id))
+        """The newer of what the last batch and the last single read brought."""
+        copies = [self.cache.get(file_key(path, thread_id)), self.cache.get(read_key(path, thread_id))]
+        kept = max(filter(None, copies), key=lambda copy: copy.at, default=None)
         if kept is None:
             return None
         log.warning("The hub is away; %s is the last good copy.", path)

@@ -28,6 +28,7 @@ PRUNE_EVERY = 50  # writes
 class Kept:
     body: bytes
     headers: dict[str, str] = field(default_factory=dict)
+    at: float = 0.0
 
     @property
     def etag(self) -> str | None:
@@ -67,7 +68,7 @@ class Cache:
         except (OSError, ValueError):
             return None
         whole = entry.get("key") == key and entry.get("sha256") == hashlib.sha256(body).hexdigest()
-        return Kept(body, entry.get("headers", {})) if whole else None
+        return Kept(body, entry.get("headers", {}), entry.get("at", 0.0)) if whole else None
 
     def put(self, key: str, body: bytes, headers: dict[str, str] | None = None) -> None:
         if self.folder is None or len(body) > self.max_bytes // 4:

@@ -156,9 +156,13 @@ def read(path: str, *, thread_id: str | None = None) -> Call:
         file_address(path),
         params=without_none(thread_id=thread_id),
         repeatable=True,
-        keep=json.dumps(["read", virtual(path), thread_id]),
+        keep=read_key(path, thread_id),
         parse=lambda answer: FileText.of(answer.json(), stale=answer.stale),
     )
+
+
+def read_key(path: str, thread_id: str | None) -> str:
+    return json.dumps(["read", virtual(path), thread_id])
 
 
 def batch(paths: Sequence[str], *, thread_id: str | None = None) -> Call:

@@ -122,12 +122,15 @@ class MemoryHub(HubBase):
     def read(self, path: str, *, thread_id: str | None = None) -> FileText:
         """The published text; the last good copy (`stale`) while the hub is away."""
         try:
-            return self.keep_file(self.send(calls.read(path, thread_id=thread_id)), thread_id)
+            return self.send(calls.read(path, thread_id=thread_id))
         except HubUnavailable:
             kept = self.kept_file(path, thread_id)
             if kept is None:
                 raise
             return FileText.of(kept, stale=True)
+        except NotFound:
+            self.forget_file(path, thread_id)
+            raise
 
     def batch(self, paths: Sequence[str], *, thread_id: str | None = None) -> Records:
         """Many files in one request, in the same order, each with `content` or `error`."""

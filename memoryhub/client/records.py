@@ -38,6 +38,9 @@ class FileText(str):
         text.info, text.data, text.stale = Record(info), data, stale
         return text
 
+    def __getitem__(self, key: Any) -> Any:
+        return getattr(self, key) if isinstance(key, str) else super().__getitem__(key)
+
     def __getattr__(self, name: str) -> Any:
         if name in ("info", "data", "stale"):
             raise AttributeError(name)
@@ -53,6 +56,9 @@ class Prompt(str):
     @property
     def text(self) -> str:
         return str(self)
+
+    def __getitem__(self, key: Any) -> Any:
+        return getattr(self, key) if isinstance(key, str) else super().__getitem__(key)
 
     @classmethod
     def of(cls, text: str, *, stale: bool = False) -> Prompt:

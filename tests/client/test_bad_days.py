@@ -255,6 +255,24 @@ def test_a_file_deleted_on_the_hub_leaves_no_copy(server, hub):
     assert hub.batch([FILE["path"]])[0].error == "file_not_found"
 
 
+def test_a_file_that_a_read_finds_gone_leaves_no_copy_either(server, hub):
+    server.json({"files": [{**FILE, "error": None}]}).json(refusal("file_not_found"), 404)
+    hub.batch([FILE["path"]])
+    with pytest.raises(NotFound):
+        hub.read(FILE["path"])
+    server.close()
+    with pytest.raises(HubUnavailable):
+        hub.read(FILE["path"])
+
+
+def test_the_newer_of_a_read_and_a_batch_is_the_last_good_copy(server, hub):
+    server.json({"files": [{**FILE, "error": None}]}).json({**FILE, "content": "Newer.\n"}, ETag='"cd"')
+    hub.batch([FILE["path"]])
+    hub.read(FILE["path"])
+    server.close()
+    assert hub.batch([FILE["path"]])[0].content == hub.read(FILE["path"]) == "Newer.\n"
+
+
 @pytest.mark.parametrize("url", ["127.0.0.1:8000", "ftp://x", "", "http://"])
 def test_a_wrong_address_is_named(url):
     with pytest.raises(ValueError, match="must look like"):
