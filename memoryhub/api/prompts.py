@@ -197,7 +197,7 @@ class Handler:
             log.exception("GET /api/v1/prompt")
             response = answer(HubError("The hub made a mistake here. Its log says more.", code="internal"))
         start_response(f"{response.status_code} {response.reason_phrase}", list(response.items()))
-        return [response.content]
+        return [] if environ["REQUEST_METHOD"] == "HEAD" else [response.content]
 
 
 # For the document

@@ -96,11 +96,11 @@ def from_rows(rows: Sequence[tuple[Any, ...]]) -> Ingredients:
     """The ingredients out of the rows of `NOW`."""
     values: dict[str, Any] = {}
     guidelines, sources = None, []
-    for n, path, store, directory, prefix, _, is_deleted, number, sha256, content, agent in rows:
+    for n, path, store, directory, prefix, mark, is_deleted, number, sha256, content, agent in rows:
         values = values or (json.loads(agent) if agent else {})
         if n is None:
             continue
-        problem = why_unreadable(directory, prefix, path) if store == "filesystem" else ""
+        problem = why_unreadable(directory, prefix, path, mark) if store == "filesystem" else ""
         found = as_source(path, None if is_deleted else content, number, sha256, problem)
         if n == 0:
             guidelines = found.text
@@ -166,9 +166,11 @@ def still(disk: Iterable[OnDisk]) -> bool:
     return True
 
 
-def why_unreadable(directory: str, prefix: str, path: str) -> str:
+def why_unreadable(directory: str, prefix: str, path: str, mark: str | None) -> str:
     """The error code that a stock agent would meet at this place of the disk, or nothing."""
     relative = paths.strip(prefix, path)
+    if mark and still([OnDisk(directory, relative, tuple(json.loads(mark)))]):
+        return ""  # as it was when it was read
     try:
         stat = FilesystemStore(directory).stat(relative)
     except HubError as error:

@@ -235,8 +235,6 @@ def change_settings(
     agent: Agent, actor: Actor, *, budget: int | None, gives_way: list[str], memory_is_on: bool, template: str
 ) -> Agent:
     """Changes what of an agent's settings touches its prompt: budget, what gives way to it, memory, a template."""
-    if template.strip():
-        dialects.deepagents.check_template(template)
     if unknown := set(gives_way) - set(dialects.CUT_ORDER):
         raise Invalid(f"Nothing called {', '.join(sorted(unknown))} can give way.", field="gives_way")
     values = {"budget": budget, "gives_way": gives_way, "memory_is_on": memory_is_on}

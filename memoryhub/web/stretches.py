@@ -186,6 +186,10 @@ class View:
         return f"Tokens per part: {parts}" + (f", free {self.free:,}" if self.prompt.budget else "")
 
     @property
+    def one_file(self) -> bool:
+        return dialects.families()[self.prompt.rendered.dialect.family].one_file
+
+    @property
     def gives_way(self) -> str:
         if not dialects.families()[self.prompt.rendered.dialect.family].cuts:
             return "this framework takes memory whole, the budget only warns"
