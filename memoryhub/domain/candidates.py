@@ -1,16 +1,19 @@
-"""Which long-term chunks a query brings up, by their words and by their meaning: the hot statements behind retrieval.
+"""Which long-term chunks a query brings up, by their words and by their meaning: one hot statement behind retrieval.
 
-Two round trips: one for the query's lexemes (how many chunks hold each, so that a lexeme's weight is known before any
-posting is read), one for the candidates. The embedder's name, its dimensions and the space stand in the SQL text: a prepared
-plan could not use the partial index otherwise, nor know how small the space is; distances are fenced off, or the planner
-walks the wrong index.
+It weighs the query's lexemes by how rare they are in the space, adds up BM25 over their postings, takes the nearest
+vectors, and brings the texts along: under load each round trip saved counts more than the work. The embedder's name, its
+dimensions, the space and the limits stand in the SQL text: a prepared plan could not use the partial index otherwise, nor
+know how small the space is. Distances are fenced off, and what is looked up by key is lateral, or the planner walks whole
+tables.
 """
 
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
+from typing import Any
 
 from memoryhub.domain import hot, lexemes, meaning
 from memoryhub.domain.ranking import K1, B, Candidate, Corpus
@@ -18,42 +21,54 @@ from memoryhub.embedders import Embedder, EmbedderUnavailable
 from memoryhub.models import Agent, Space
 
 EXACT_UP_TO = 2000  # vectors of one space; above, the embedder's index (made by `reembed`) is quicker and right enough
-LEAST = 30  # candidates by words, at least; four for each one asked for above that
-MOST_POSTINGS = 2000  # of one lexeme: a word that more chunks hold says next to nothing
+LEAST = 20  # candidates by words, at least; four for each one asked for above that
+MOST_POSTINGS = 1000  # of one lexeme: a word that more chunks hold says next to nothing
 LEAST_WEIGHT = 0.1  # of the heaviest lexeme's: lighter ones change no order, and stand in most chunks
 MOST_LEXEMES = 64
 LONGEST_QUERY = 4000  # characters
 INDEX_KNOWN_FOR = 30.0  # seconds
 
-STATISTICS = """
-SELECT '', chunks, lexemes FROM memoryhub_chunkcount WHERE space_id = %s
-UNION ALL SELECT lexeme, chunks, 0 FROM memoryhub_lexemecount WHERE space_id = %s AND lexeme = ANY(%s)
-"""
-WORDED = f"""
-SELECT p.chunk_id, sum(w.weight * p.count * ({K1} + 1) / (p.count + {K1} * (1 - {B} + {B} * p.length / %s::float8))) AS words,
-    sum(w.weight) AS weight
-FROM unnest(%s::text[], %s::float8[]) AS w(lexeme, weight) CROSS JOIN LATERAL (
-    SELECT chunk_id, count, length FROM memoryhub_posting
-    WHERE space_id = %s AND lexeme = w.lexeme AND {{mine}} LIMIT {MOST_POSTINGS}
-) p GROUP BY p.chunk_id ORDER BY words DESC, p.chunk_id LIMIT %s
-"""  # noqa: S608 (only numbers of ours are put in)
+# The weight of a lexeme is `ranking.Corpus.weight`, reckoned where the counts are; a test holds both to one result.
+FIND = f"""
+WITH size AS MATERIALIZED (
+    SELECT chunks::float8 AS n, lexemes::float8 / greatest(chunks, 1) AS mean FROM memoryhub_chunkcount WHERE space_id = {{space}}
+), weighed AS MATERIALIZED (
+    SELECT l.lexeme, s.mean, ln(1 + (s.n - least(l.chunks, s.n) + 0.5) / (least(l.chunks, s.n) + 0.5)) AS weight
+    FROM size s, memoryhub_lexemecount l WHERE l.space_id = {{space}} AND l.lexeme = ANY(%s) AND l.chunks > 0
+), worded AS MATERIALIZED (
+    SELECT p.chunk_id, sum(w.weight) AS weight,
+        sum(w.weight * p.count * ({K1} + 1) / (p.count + {K1} * (1 - {B} + {B} * p.length / w.mean))) AS words
+    FROM weighed w CROSS JOIN LATERAL (
+        SELECT chunk_id, count, length FROM memoryhub_posting
+        WHERE space_id = {{space}} AND lexeme = w.lexeme AND {{mine}} LIMIT {MOST_POSTINGS}
+    ) p WHERE w.weight >= {LEAST_WEIGHT} * (SELECT max(weight) FROM weighed)
+    GROUP BY p.chunk_id ORDER BY words DESC, p.chunk_id LIMIT {{limit}}
+), near AS MATERIALIZED ({{near}}), found AS (
+    SELECT chunk_id, cosine, 0::float8 AS words, 0::float8 AS weight FROM near
+    UNION ALL SELECT w.chunk_id, {{its_cosine}}, w.words, w.weight FROM worded w
+)
+SELECT f.chunk_id, f.cosine, f.words, f.weight, s.n, (SELECT sum(weight) FROM weighed), (SELECT count(*) FROM weighed), t.*
+FROM size s, found f CROSS JOIN LATERAL (
+    SELECT c.text, e.number, e.created_at, c.scope, e.actor_name, e.session_id, e.checked_at FROM memoryhub_chunk c
+    CROSS JOIN LATERAL (SELECT * FROM memoryhub_longtermentry WHERE id = c.entry_id LIMIT 1) e
+    WHERE c.id = f.chunk_id AND c.space_id = {{space}} LIMIT 1
+) t
+"""  # noqa: S608 (only numbers and names of ours are put in)
 NEAR_EXACTLY = """
 SELECT chunk_id, cosine FROM (
     SELECT chunk_id, 1 - (vector::halfvec({d}) <=> %s::halfvec({d})) AS cosine FROM memoryhub_embedding
     WHERE space_id = {space} AND embedded_by = '{by}' AND {mine} OFFSET 0
-) all_of_them ORDER BY cosine DESC LIMIT %s
+) all_of_them ORDER BY cosine DESC LIMIT {wanted}
 """
 NEAR_BY_INDEX = """
 SELECT chunk_id, 1 - (vector::halfvec({d}) <=> %s::halfvec({d})) AS cosine FROM memoryhub_embedding
-WHERE space_id = {space} AND embedded_by = '{by}' AND {mine} ORDER BY vector::halfvec({d}) <=> %s::halfvec({d}) LIMIT %s
+WHERE space_id = {space} AND embedded_by = '{by}' AND {mine} ORDER BY vector::halfvec({d}) <=> %s::halfvec({d}) LIMIT {wanted}
 """
-BOTH = """
-WITH worded AS MATERIALIZED ({worded}), near AS MATERIALIZED ({near})
-SELECT chunk_id, cosine, 0::float8, 0::float8 FROM near
-UNION ALL
-SELECT w.chunk_id, 1 - (e.vector::halfvec({d}) <=> %s::halfvec({d})), w.words, w.weight
-FROM worded w LEFT JOIN memoryhub_embedding e ON e.space_id = {space} AND e.embedded_by = '{by}' AND e.chunk_id = w.chunk_id
-"""
+ITS_COSINE = """(
+    SELECT 1 - (e.vector::halfvec({d}) <=> %s::halfvec({d})) FROM memoryhub_embedding e
+    WHERE e.space_id = {space} AND e.embedded_by = '{by}' AND e.chunk_id = w.chunk_id LIMIT 1
+)"""
+NOTHING_NEAR = "SELECT NULL::bigint AS chunk_id, NULL::float8 AS cosine WHERE false"
 MINE = {
     "group": "agent_id IS NULL",
     "agent": "agent_id = {agent}",
@@ -62,11 +77,15 @@ MINE = {
 }
 
 
+@dataclass(frozen=True)
 class Sought:
-    """What was found for a query, under which embedder, and what to say about it."""
+    """What was found for a query, with its texts, under which embedder, and what to say about it."""
 
-    def __init__(self, candidates: list[Candidate], threshold: float, embedded_by: str, warnings: list[str]) -> None:
-        self.candidates, self.threshold, self.embedded_by, self.warnings = candidates, threshold, embedded_by, warnings
+    candidates: list[Candidate]
+    texts: dict[int, tuple[Any, ...]]
+    threshold: float = 0.0
+    embedded_by: str = ""
+    warnings: list[str] = field(default_factory=list)
 
 
 def whose(agent: Agent | None, scope: str | None, everyone: bool) -> str:
@@ -83,61 +102,48 @@ def seek(space: Space, query: str, mine: str, wanted: int, embedder: Embedder | 
 
     By meaning no more than are wanted: what has none of the words can only come in by being among the nearest.
     """
-    query, limit = query[:LONGEST_QUERY], max(LEAST, 4 * wanted)
-    corpus, asked = statistics(space, query)
+    query = query[:LONGEST_QUERY]
+    asked = lexemes.cached(query)[:MOST_LEXEMES]
+    names = {"space": int(space.pk), "mine": mine, "limit": max(LEAST, 4 * int(wanted)), "wanted": int(wanted)}
     try:
         embedder = embedder or meaning.serving(space)
         vector = meaning.query_vector(embedder, query)
     except EmbedderUnavailable as away:
+        sql = FIND.format(near=NOTHING_NEAR, its_cosine="NULL::float8", **names)
         says = f"{away.message} These results are by words alone."
-        return Sought(by_words(space, corpus, asked, mine, limit), 0.0, "", [says])
-    found = by_both(space, embedder, vector, corpus, asked, mine, wanted)
-    return Sought(found, embedder.threshold, embedder.embedded_by, [])
+        return Sought(*gathered(space, asked, hot.rows(sql, [asked])), warnings=[says])
+    sql, vectors = by_both(space, embedder, vector, names)
+    found, texts = gathered(space, asked, hot.rows(sql, [asked, *vectors]))
+    return Sought(found, texts, embedder.threshold, embedder.embedded_by)
 
 
-def statistics(space: Space, query: str) -> tuple[Corpus, list[str]]:
-    """The query's lexemes, and what BM25 must know of the space about them."""
-    asked = lexemes.cached(query)[:MOST_LEXEMES]
-    rows = hot.rows(STATISTICS, [space.pk, space.pk, asked])
-    held = {lexeme: chunks for lexeme, chunks, _ in rows if lexeme}
-    chunks, length = next(((chunks, length) for lexeme, chunks, length in rows if not lexeme), (0, 0))
-    return Corpus(chunks, length / chunks if chunks else 1.0, held), asked
+def by_both(space: Space, embedder: Embedder, vector: str, names: dict[str, Any]) -> tuple[str, list[str]]:
+    names = {**names, "d": int(embedder.dimensions), "by": embedder.embedded_by}
+    is_large = _sizes.get(space.pk, 0) > EXACT_UP_TO and has_index(embedder)
+    near, vectors = (NEAR_BY_INDEX, [vector] * 3) if is_large else (NEAR_EXACTLY, [vector] * 2)
+    return FIND.format(near=near.format(**names), its_cosine=ITS_COSINE.format(**names), **names), vectors
 
 
-def worded(space: Space, corpus: Corpus, asked: list[str], limit: int) -> tuple[list[object], float]:
-    """The parameters of the words' part, and the weight of the whole query; no parameters when no chunk has any of them."""
-    whole = sum(corpus.weight(lexeme) for lexeme in asked)
-    weights = {lexeme: corpus.weight(lexeme) for lexeme in asked if corpus.frequencies.get(lexeme)}
-    least = LEAST_WEIGHT * max(weights.values(), default=0.0)
-    weights = {lexeme: weight for lexeme, weight in weights.items() if weight >= least}
-    if not weights:
-        return [], whole
-    return [corpus.mean_length, list(weights), list(weights.values()), space.pk, limit], whole
+# How large each space was when it was last asked: only to choose between an exact search and the index.
+_sizes: dict[int, float] = {}
 
 
-def by_words(space: Space, corpus: Corpus, asked: list[str], mine: str, limit: int) -> list[Candidate]:
-    values, whole = worded(space, corpus, asked, limit)
-    rows = hot.rows(WORDED.format(mine=mine), values) if values else []
-    return [Candidate(chunk, None, words, weight / whole) for chunk, words, weight in rows]
-
-
-def by_both(
-    space: Space, embedder: Embedder, vector: str, corpus: Corpus, asked: list[str], mine: str, wanted: int
-) -> list[Candidate]:
-    names = {"d": int(embedder.dimensions), "by": embedder.embedded_by, "mine": mine, "space": int(space.pk)}
-    if corpus.documents > EXACT_UP_TO and has_index(embedder):
-        near, near_values = NEAR_BY_INDEX, [vector, vector, wanted]
-    else:
-        near, near_values = NEAR_EXACTLY, [vector, wanted]
-    values, whole = worded(space, corpus, asked, max(LEAST, 4 * wanted))
-    if not values:
-        return [Candidate(chunk, cosine) for chunk, cosine in hot.rows(near.format(**names), near_values)]
-    sql = BOTH.format(worded=WORDED.format(mine=mine), near=near.format(**names), **names)
+def gathered(
+    space: Space, asked: list[str], rows: list[tuple[Any, ...]]
+) -> tuple[list[Candidate], dict[int, tuple[Any, ...]]]:
+    """The candidates, once each, with the share of the query's weight that their words carry; and their texts."""
     found: dict[int, Candidate] = {}
-    for chunk, cosine, words, weight in hot.rows(sql, [*values, *near_values, vector]):
+    texts: dict[int, tuple[Any, ...]] = {}
+    whole = 0.0
+    for chunk, cosine, words, weight, size, known_weight, known, *text in rows:
+        if not whole:
+            _sizes[space.pk] = size
+            unknown = Corpus(int(size), 1.0, {}).weight("")
+            whole = (known_weight or 0.0) + unknown * (len(asked) - known)
         if words or chunk not in found:
             found[chunk] = Candidate(chunk, cosine, words, weight / whole if whole else 0.0)
-    return list(found.values())
+            texts[chunk] = tuple(text)
+    return list(found.values()), texts
 
 
 # ---- the embedder's own index ----

@@ -11,7 +11,6 @@ from datetime import datetime
 from typing import Any
 
 from memoryhub.domain import candidates, ranking, working
-from memoryhub.domain import hot as hot_sql
 from memoryhub.domain.ranking import Candidate
 from memoryhub.embedders import Embedder
 from memoryhub.errors import Invalid
@@ -19,12 +18,6 @@ from memoryhub.models import Agent, Space
 
 MOST = 50
 SCOPES = ("group", "agent")
-
-TEXTS = """
-SELECT c.id, c.text, e.number, e.created_at, c.scope, e.actor_name, e.session_id, e.checked_at
-FROM memoryhub_chunk c JOIN memoryhub_longtermentry e ON e.id = c.entry_id AND e.space_id = c.space_id
-WHERE c.id = ANY(%s) AND c.space_id = %s
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +94,8 @@ def explore(
     limit_at = sought.threshold if threshold is None else threshold
     strict = threshold is not None and sought.embedded_by != ""
     kept, cut = ranking.choose(sought.candidates, limit_at, cold, strict=strict)
-    texts = texts_of(space, [*kept, *cut[:show_cut]])
-    give = [as_cold(one, texts, max_chars) for one in kept if one.id in texts]
-    left = [as_cold(one, texts, max_chars) for one in cut[:show_cut] if one.id in texts]
+    give = [as_cold(one, sought.texts, max_chars) for one in kept]
+    left = [as_cold(one, sought.texts, max_chars) for one in cut[:show_cut]]
     return Found(first + give, left, limit_at, sought.embedded_by, sought.warnings)
 
 
@@ -117,12 +109,6 @@ def check(hot: int, cold: int, threshold: float | None, max_chars: int, scope: s
         raise Invalid("max_chars is a number from 1 to 1048576.", code="invalid", field="max_chars")
     if scope is not None and scope not in SCOPES:
         raise Invalid(f"scope is one of {', '.join(SCOPES)}.", code="unknown_scope", field="scope")
-
-
-def texts_of(space: Space, chosen: list[Candidate]) -> dict[int, tuple[Any, ...]]:
-    if not chosen:
-        return {}
-    return {row[0]: row[1:] for row in hot_sql.rows(TEXTS, [[one.id for one in chosen], space.pk])}
 
 
 def as_hot(one: working.Fresh, max_chars: int) -> Item:
