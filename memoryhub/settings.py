@@ -46,7 +46,7 @@ def secret_key(data_dir: Path) -> str:
         pass
     made = secrets.token_urlsafe(48)
     try:
-        data_dir.mkdir(parents=True, exist_ok=True)
+        data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         # Exclusive: of two processes starting at once, both use the key of the first.
         with os.fdopen(os.open(kept, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as f:
             f.write(made)
