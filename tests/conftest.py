@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from memoryhub import postgres
@@ -27,7 +28,7 @@ def pytest_configure(config: pytest.Config) -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     for left in Path("/tmp").glob("memoryhub-test-*"):
         found = RUN.fullmatch(left.name)
-        if found and left.owner() == Path("/proc/self").owner() and not Path("/proc", found[1]).exists():
+        if found and left.stat().st_uid == os.geteuid() and not psutil.pid_exists(int(found[1])):
             _remove(left)
 
 
