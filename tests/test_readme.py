@@ -7,11 +7,11 @@ from pathlib import Path
 
 TREE = Path(__file__).parents[1]
 # What a process of the hub tells its own children, and what others define.
-NOT_SETTINGS = {"MEMORYHUB_PARENT", "DJANGO_SETTINGS_MODULE", "PATH", "PATH_INFO"}
+NOT_SETTINGS = {"MEMORYHUB_PARENT", "DJANGO_SETTINGS_MODULE", "PATH"}
 
 
 def read_from_the_environment() -> set[str]:
-    reading = re.compile(r"(?:\benv|env_bool|environ|environ\.get|getenv)[(\[]\s*\"([A-Z][A-Z_]+)\"")
+    reading = re.compile(r"(?:\benv|env_bool|os\.environ|os\.environ\.get|getenv)[(\[]\s*\"([A-Z][A-Z_]+)\"")
     found = {name for file in (TREE / "memoryhub").rglob("*.py") for name in reading.findall(file.read_text())}
     assert {"DATABASE_URL", "MEMORYHUB_URL", "DEBUG"} <= found
     return found - NOT_SETTINGS
