@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from pathlib import Path
 from typing import Any
@@ -99,15 +100,36 @@ def embedder(choice: str) -> str:
     return choice
 
 
+def embedder_url(url: str, choice: str) -> str:
+    """Where `openai_endpoint` asks; nothing where no embedder needs it."""
+    parts = urlsplit(url)
+    if url and (parts.scheme not in {"http", "https"} or not parts.netloc):
+        raise ImproperlyConfigured(f"MEMORYHUB_EMBEDDER_URL is {url!r}; allowed is an address such as http://host/v1.")
+    if not url and choice.partition(":")[0] == "openai_endpoint":
+        raise ImproperlyConfigured(
+            "MEMORYHUB_EMBEDDER_URL is empty; allowed is, with openai_endpoint, an address such as http://host/v1."
+        )
+    return url
+
+
+def allowed_hosts(given: str) -> list[str]:
+    hosts = [host.strip() for host in given.split(",") if host.strip()]
+    if not hosts or not all(re.fullmatch(r"\*|\.?[\w-]+(\.[\w-]+)*\.?|\[[0-9A-Fa-f:.]+\]", host) for host in hosts):
+        raise ImproperlyConfigured(
+            f"ALLOWED_HOSTS is {given!r}; allowed is a list of names without scheme and port: hub.example.org,127.0.0.1."
+        )
+    return hosts
+
+
 DEBUG = env_bool("DEBUG")
 DATA_DIR = Path(env("MEMORYHUB_DATA_DIR") or datadir.default_data_dir()).expanduser().absolute()
 SECRET_KEY = secret_key(DATA_DIR)
-ALLOWED_HOSTS = [h.strip() for h in env("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]").split(",") if h.strip()]
+ALLOWED_HOSTS = allowed_hosts(env("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]"))
 BEHIND_TLS = env_bool("MEMORYHUB_BEHIND_TLS")
 PGBOUNCER = env_bool("MEMORYHUB_PGBOUNCER")
 FRONT_SPACE = env("MEMORYHUB_FRONT_SPACE")  # where `/` leads a person who has not chosen a space yet
 EMBEDDER = embedder(env("MEMORYHUB_EMBEDDER", "wordllama"))
-EMBEDDER_URL = env("MEMORYHUB_EMBEDDER_URL")
+EMBEDDER_URL = embedder_url(env("MEMORYHUB_EMBEDDER_URL"), EMBEDDER)
 EMBEDDER_KEY = env("MEMORYHUB_EMBEDDER_KEY")
 JUDGE_KEY = env("MEMORYHUB_JUDGE_KEY")
 

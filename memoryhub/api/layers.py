@@ -17,7 +17,7 @@ router = Router()
 PLAIN = "text/plain; charset=utf-8"
 
 
-class Finding(Schema):
+class RecordFinding(Schema):
     code: str
     severity: str
     start: int
@@ -37,7 +37,7 @@ class LogIn(Schema):
 class Logged(Schema):
     id: int
     state: Literal["held", "admitted"]
-    findings: list[Finding]
+    findings: list[RecordFinding]
     working_id: int | None
 
 
@@ -141,7 +141,7 @@ class PromotionIn(Schema):
     scope: Literal["group", "agent"] = "group"
 
 
-class Entry(Schema):
+class LongtermOut(Schema):
     number: int
     content: str
     state: str
@@ -151,7 +151,7 @@ class Entry(Schema):
 
 class Promoted(Schema):
     status: Literal["applied"]
-    entry: Entry
+    entry: LongtermOut
 
 
 class Pending(Schema):

@@ -1,9 +1,12 @@
 """Answers as they leave the hub: one shape for every refusal, strong ETags, who may decide, new or not new."""
 
 import json
+from importlib import import_module
 
 import pytest
+from ninja import Schema
 
+from memoryhub.api.v1 import NOUNS
 from memoryhub.domain import agents, files, mounts, people, spaces, tokens
 from memoryhub.domain.access import HUB, Actor
 from memoryhub.domain.revisions import sha_of
@@ -132,3 +135,13 @@ def test_the_list_goes_on_with_its_cursor_by_either_name(forge, jt):
 )  # fmt: skip
 def test_a_parameter_without_a_value_is_as_good_as_none(forge, call):
     assert forge("GET", call).status_code == 200
+
+
+def test_no_two_shapes_of_the_document_share_a_name(client, db):
+    named = {}
+    for noun in NOUNS:
+        module = import_module(f"memoryhub.api.{noun}")
+        for shape in vars(module).values():
+            if isinstance(shape, type) and issubclass(shape, Schema):
+                assert named.setdefault(shape.__name__, shape) is shape, shape
+    assert client.get("/api/v1/openapi.json").status_code == 200

@@ -159,6 +159,8 @@ def test_a_wrong_value_stops_the_start_with_its_name(tmp_path):
         "MEMORYHUB_EMBEDDER": "none",
         "SECRET_KEY": "short",
         "DATABASE_URL": "mysql://x",
+        "ALLOWED_HOSTS": "https://hub.example.org",
+        "MEMORYHUB_EMBEDDER_URL": "hub.example.org",
     }.items():
         done = subprocess.run(
             [sys.executable, "-c", "import memoryhub.settings"],
