@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from memoryhub.domain.matching import matching_spans
+from memoryhub.domain.matching import changes, matching_spans
 
 
 def text_of(content: bytes) -> str:
@@ -41,7 +41,10 @@ def keep_ends(before: str, edited: str) -> str:
     rows, ends = _rows(before.removeprefix(BOM))
     new_rows, _ = _rows(edited)
     kept: dict[int, str] = {}
-    for i, j, size in matching_spans(rows, new_rows):
+    same = list(matching_spans(rows, new_rows))
+    # Lines that were rewritten one for one keep their place, and with it their end.
+    same += [(i, j, i2 - i) for i, i2, j, j2 in changes(rows, new_rows) if i2 - i == j2 - j]
+    for i, j, size in same:
         kept.update({j + step: ends[i + step] for step in range(size) if i + step < len(ends)})
     new_ends, last = [], ends[0] if ends else "\n"
     for at in range(len(new_rows) - 1):

@@ -23,7 +23,8 @@ def test_a_touched_line_keeps_its_kind_of_end():
     assert keep_ends("a\r\nb\r\nc", "a\nB\nnew\nc\n") == "a\r\nB\r\nnew\r\nc\r\n"
     assert keep_ends("\ufeffa\n", "b\n") == "\ufeffb\n"
     assert keep_ends("", "a\r\nb") == "a\nb"
-    assert keep_ends("a\nb\r\nc\n", "a\nb\nX\nc\n") == "a\nb\r\nX\nc\n"
+    assert keep_ends("a\nb\r\nc\n", "a\nb\nX\nc\n") == "a\nb\r\nX\r\nc\n"
+    assert keep_ends("a\nb\r\nc\nd\n", "a\nb\nC\nd\n") == "a\nb\r\nC\nd\n"
 
 
 def test_ends_in_words():
