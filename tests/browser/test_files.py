@@ -1,0 +1,214 @@
+"""Files by mouse and by keyboard, on a real mounted directory."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from playwright.sync_api import expect
+
+from memoryhub.domain import files, mounts, people, spaces
+from memoryhub.domain.access import HUB, Actor
+
+PATH = "/memories/AGENTS.md"
+HERE = "/s/ledger/files/memories/AGENTS.md"
+
+
+@pytest.fixture
+def root(space, tmp_path):
+    directory = tmp_path / "disk"
+    directory.mkdir()
+    (directory / "AGENTS.md").write_bytes(b"# Title\r\n\r\n- one\r\n- two\r\n")
+    mounts.add(space, HUB, "/memories/", store="filesystem", directory=str(directory))
+    return directory
+
+
+def test_from_the_tree_to_the_file_to_a_save_on_disk(root, sign_in_as):
+    page = sign_in_as("editor")
+    page.get_by_role("link", name="Files").first.click()
+    page.locator("tbody").get_by_role("link", name="memories/").click()
+    page.locator("tbody").get_by_role("link", name="AGENTS.md").click()
+    expect(page.locator(".md h1")).to_have_text("Title")
+    page.keyboard.press("e")
+    text = page.locator("#text")
+    expect(text).to_have_value("# Title\n\n- one\n- two\n")
+    text.click()
+    page.keyboard.press("Control+End")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Enter")
+    page.keyboard.type("three")
+    expect(text).to_have_value("# Title\n\n- one\n- two\n- three\n")
+    expect(page.locator("#preview .md li")).to_have_count(3)
+    page.locator("#why").fill("a third one")
+    page.keyboard.press("Control+s")
+    expect(page.get_by_text("Saved as revision 2.")).to_be_visible()
+    assert (root / "AGENTS.md").read_bytes() == b"# Title\r\n\r\n- one\r\n- two\r\n- three\r\n"
+
+
+def test_indent_lists_find_and_replace(root, sign_in_as):
+    page = sign_in_as("editor")
+    page.goto(f"{HERE}?view=edit")
+    text = page.locator("#text")
+    text.fill("")
+    text.press_sequentially("1. a")
+    page.keyboard.press("Enter")
+    page.keyboard.type("b")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Enter")
+    page.keyboard.type("- [ ] c")
+    page.keyboard.press("Enter")
+    expect(text).to_have_value("1. a\n2. b\n- [ ] c\n- [ ] ")
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Tab")
+    expect(text).to_have_value("  1. a\n  2. b\n  - [ ] c\n  - [ ] ")
+    page.keyboard.press("Shift+Tab")
+    expect(text).to_have_value("1. a\n2. b\n- [ ] c\n- [ ] ")
+    page.get_by_role("button", name="Find and replace").click()
+    page.locator("#needle").fill("[ ]")
+    expect(page.locator("#hits")).to_have_text("2 found")
+    page.locator("#instead").fill("[x]")
+    page.get_by_role("button", name="All", exact=True).click()
+    expect(text).to_have_value("1. a\n2. b\n- [x] c\n- [x] ")
+    # Escape, then Tab, leaves the field.
+    text.focus()
+    page.keyboard.press("Escape")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") != "text"
+
+
+def test_unsaved_text_is_kept_and_offered_again(root, sign_in_as):
+    page = sign_in_as("editor")
+    page.goto(f"{HERE}?view=edit")
+    page.locator("#text").fill("half a thought")
+    page.wait_for_timeout(600)
+    page.goto(HERE)
+    page.goto(f"{HERE}?view=edit")
+    expect(page.locator("#draft")).to_be_visible()
+    page.get_by_role("button", name="Take it").click()
+    expect(page.locator("#text")).to_have_value("half a thought")
+    expect(page.locator("#draft")).to_be_hidden()
+
+
+def test_the_preview_shows_people_model_and_change(root, sign_in_as):
+    page = sign_in_as("editor")
+    page.goto(f"{HERE}?view=edit")
+    page.locator("#text").fill("# New\n<!-- for people -->\ntext\n")
+    expect(page.locator("#preview .comment")).to_be_visible()
+    page.get_by_role("button", name="Model").click()
+    expect(page.locator("#preview .source")).not_to_contain_text("for people")
+    page.get_by_role("button", name="Change").click()
+    expect(page.locator("#preview .diff .add").first).to_be_visible()
+    page.locator("#text").press("Control+End")
+    page.keyboard.type("more")
+    expect(page.locator("#preview .diff")).to_contain_text("more")
+
+
+def test_two_editors_see_each_other_and_both_versions(root, space, sign_in_as):
+    page = sign_in_as("editor")
+    page.goto(f"{HERE}?view=edit")
+    ops = Actor.of_person(people.create(HUB, "ops"), "editor")
+    files.write(space, ops, PATH, b"# Title\r\n\r\n- one by ops\r\n- two\r\n")
+    page.locator("#text").fill("# Title\n\n- one by me\n- two\n")
+    page.keyboard.press("Control+s")
+    expect(page.get_by_text("changed by both of you")).to_be_visible()
+    expect(page.locator("pre", has_text="- one by me").first).to_be_visible()
+    expect(page.locator("pre", has_text="- one by ops").first).to_be_visible()
+    assert b"by ops" in (root / "AGENTS.md").read_bytes(), "nothing is overwritten"
+    page.locator("#text").fill("# Title\n\n- one by both\n- two\n")
+    page.locator("#save").click()
+    expect(page.get_by_text("Saved as revision 3.")).to_be_visible()
+    assert (root / "AGENTS.md").read_bytes() == b"# Title\r\n\r\n- one by both\r\n- two\r\n"
+
+
+def test_somebody_else_is_editing(root, space, sign_in_as, new_page):
+    from memoryhub.domain import shelf
+
+    ops = people.create(HUB, "ops")
+    spaces.add_member(space, HUB, ops, "owner")
+    shelf.note_editing(space, ops, PATH)
+    page = sign_in_as("editor")
+    page.goto(f"{HERE}?view=edit")
+    expect(page.get_by_text("ops has this file open")).to_be_visible()
+
+
+def test_a_change_on_disk_appears_and_history_compares_and_restores(root, sign_in_as):
+    page = sign_in_as("editor")
+    page.goto(HERE)
+    time.sleep(0.02)
+    (root / "AGENTS.md").write_bytes(b"# By hand\r\n")
+    page.reload()
+    expect(page.locator(".md h1")).to_have_text("By hand")
+    page.get_by_role("link", name="History").click()
+    expect(page.locator("[data-row]")).to_have_count(2)
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    expect(page.locator(".diff .add")).to_have_count(1)
+    page.go_back()
+    page.get_by_role("button", name="Restore revision 1").click()
+    expect(page.get_by_text("Revision 1 is restored as revision 3.")).to_be_visible()
+    assert (root / "AGENTS.md").read_bytes().startswith(b"# Title")
+    page.get_by_role("link", name="Blame").click()
+    expect(page.locator(".source .by").first).to_contain_text("disk")
+
+
+def test_new_move_delete_and_undo(root, sign_in_as):
+    page = sign_in_as("editor")
+    page.goto("/s/ledger/files/memories/")
+    page.keyboard.press("n")
+    page.locator("#path").fill("/memories/team/style.md")
+    page.keyboard.press("Enter")
+    page.locator("#text").fill("short")
+    page.keyboard.press("Control+s")
+    expect(page.get_by_text("Saved as revision 1.")).to_be_visible()
+    assert (root / "team" / "style.md").read_bytes() == b"short"
+    page.get_by_role("link", name="Rename, move, delete").click()
+    page.locator("#move-to").fill("/memories/style.md")
+    page.get_by_role("button", name="Move", exact=True).click()
+    expect(page.get_by_text("Moved to /memories/style.md.")).to_be_visible()
+    assert not (root / "team" / "style.md").exists()
+    page.get_by_role("link", name="Rename, move, delete").click()
+    page.get_by_role("button", name="Delete").click()
+    expect(page.get_by_text("is deleted")).to_be_visible()
+    page.keyboard.press("u")
+    expect(page.get_by_text("is restored as revision")).to_be_visible()
+    assert (root / "style.md").read_bytes() == b"short"
+
+
+def test_the_tree_opens_in_place_and_filters_as_one_types(root, space, sign_in_as):
+    files.write(space, HUB, "/memories/deep/er/notes.md", b"x")
+    page = sign_in_as("viewer")
+    page.goto(HERE)
+    folder = page.locator(".tree [data-unfold]", has_text="deep")
+    folder.locator(".g").click()
+    expect(page.locator(".tree [data-unfold]", has_text="er").last).to_be_visible()
+    page.get_by_role("searchbox", name="Filter files").fill("notes")
+    expect(page.locator("#tree a")).to_have_count(1)
+    page.locator("#tree a").click()
+    expect(page.locator("h1").first).to_have_text("notes.md")
+
+
+def test_it_all_works_without_scripts(root, sign_in_as, new_page):
+    page = sign_in_as("editor", new_page(java_script_enabled=False))
+    page.goto(HERE)
+    page.get_by_role("link", name="Edit e").click()
+    page.locator("#text").fill("# Plain\n")
+    page.get_by_role("button", name="Change", exact=True).click()
+    expect(page.locator("#text")).to_have_value("# Plain\n")
+    expect(page.locator("#preview .diff")).to_be_visible()
+    page.locator("#save").click()
+    expect(page.locator(".md h1")).to_have_text("Plain")
+    assert (root / "AGENTS.md").read_bytes() == b"# Plain\r\n"
+
+
+def test_mounts_are_explained_and_sources_ordered(root, sign_in_as):
+    page = sign_in_as("owner")
+    page.goto(HERE)
+    page.get_by_role("link", name="Explain this path").click()
+    expect(page.get_by_text(str(root / "AGENTS.md"))).to_be_visible()
+    page.get_by_role("link", name="Sources", exact=True).click()
+    for path in (PATH, "/memories/missing.md"):
+        page.locator("#path").fill(path)
+        page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.locator(".rows .tag", has_text="missing")).to_be_visible()
+    page.get_by_role("button", name="Up /memories/missing.md").click()
+    expect(page.locator(".rows li").first).to_contain_text("missing.md")
