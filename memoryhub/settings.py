@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import secrets
@@ -41,19 +42,17 @@ def secret_key(data_dir: Path) -> str:
             raise ImproperlyConfigured("SECRET_KEY is too short; allowed is 32 characters or more.")
         return given
     kept = data_dir / "secret_key"
-    try:
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         return kept.read_text().strip()
-    except FileNotFoundError:
-        pass
     made = secrets.token_urlsafe(48)
     try:
         data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         # Exclusive: of two processes starting at once, both use the key of the first.
         with os.fdopen(os.open(kept, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as f:
             f.write(made)
-    except FileExistsError:
-        return kept.read_text().strip()
-    except OSError:
+    except OSError as error:
+        if isinstance(error, FileExistsError) and kept.is_file():
+            return kept.read_text().strip()
         return made  # a command that needs no data directory still runs; `up` refuses an unwritable one by name
     return made
 

@@ -405,3 +405,15 @@ def test_no_page_runs_what_somebody_wrote(house, owner, monkeypatch):
             for piece in ("<img src=x", "<svg/onload", "<b><"):
                 assert piece not in text, f"{address.at('books')}?{query} sends markup that somebody wrote"
     assert shown > 3, "the pages show nothing of what was planted"
+
+
+@pytest.mark.parametrize("inside", ["", "below"])
+def test_a_data_directory_that_is_a_file_is_named(tmp_path, inside):
+    taken = tmp_path / "taken"
+    taken.write_text("a file")
+    done = subprocess.run(
+        [sys.executable, "-m", "memoryhub", "doctor"],
+        env={**os.environ, "MEMORYHUB_DATA_DIR": str(taken / inside)}, cwd=ROOT, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert str(taken) in done.stderr and done.stderr.count("\n") == 1
