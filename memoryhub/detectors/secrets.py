@@ -267,8 +267,22 @@ _HEX = re.compile(r"^[0-9a-fA-F]{24,128}$")
 _UUID = re.compile(r"^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")
 
 
+_SYLLABLES = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{2,}(?![a-z])")
+_SLUG = re.compile(r"^[a-z0-9]+(?:[-_.][a-z0-9]+)+$")
+
+
+def _wordlike(value: str) -> bool:
+    """Names of things: mostly words, in CamelCase or between hyphens, with a number here and there."""
+    spelled = sum(len(one) for one in _SYLLABLES.findall(value) if any(char in "aeiouyAEIOUY" for char in one))
+    if spelled > 0.6 * len(value):
+        return True
+    return bool(_SLUG.match(value)) and all(part.isalpha() or len(part) <= 3 for part in re.split("[-_.]", value))
+
+
 def _looks_random(value: str) -> bool:
     if len(value) < 16 or _stands_for_one(value) or _WORDY.match(value):
+        return False
+    if _wordlike(value):
         return False
     digits = sum(map(str.isdigit, value))
     if _HEX.match(value):
