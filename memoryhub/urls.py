@@ -109,6 +109,7 @@ in_space = [
     path("prompt/<slug:agent>/", prompts.page, name="prompts.page"),
     path("prompt/<slug:agent>/raw/", prompts.raw, name="prompts.raw"),
     path("prompt/<slug:agent>/compare/", prompts.compare, name="prompts.compare"),
+    path("prompt/<slug:agent>/deliveries/", prompts.ledger, name="prompts.ledger"),
     path("prompt/<slug:agent>/delivered/<str:sha256>/", prompts.delivered, name="prompts.delivered"),
     path("prompt/<slug:agent>/settings/", prompts.settings, name="prompts.settings"),
     path("prompt/<slug:agent>/settings/change/", prompts.change_settings, name="prompts.change_settings"),

@@ -21,6 +21,7 @@ from memoryhub.web.notices import done
 from memoryhub.web.stretches import View
 
 PLAIN = "text/plain; charset=utf-8"
+PAGE = 100
 
 
 @space_page("read", methods=("GET", "HEAD"))
@@ -135,6 +136,26 @@ def delivered(request: HttpRequest, agent: str, sha256: str) -> HttpResponse:
     if text is None:
         raise NotFound("This text is not in the ledger; deliveries are kept for the days that the settings name.")
     return bytes_as_answer(request, bytes(text.text), f"{agent}-delivered-{sha256[:8]}.txt")
+
+
+@space_page("read", methods=("GET", "HEAD"))
+def ledger(request: HttpRequest, agent: str) -> HttpResponse:
+    """Every delivery to this agent, newest first, of one thread or of all."""
+    one = agents.by_slug(request.space, agent)
+    thread, before = request.GET.get("thread", "").replace("\x00", ""), request.GET.get("before", "")
+    found = deliveries.of_agent(one).order_by("-pk")
+    if thread:
+        found = found.filter(thread_id=thread)
+    if before.isdecimal() and len(before) < 19:
+        found = found.filter(pk__lt=int(before))
+    rows = list(found[: PAGE + 1])
+    context = {
+        "agent": one,
+        "rows": rows[:PAGE],
+        "next": rows[PAGE - 1].pk if len(rows) > PAGE else None,
+        "thread": thread,
+    }
+    return render(request, "prompts/ledger.html", context)
 
 
 @space_page("read", methods=("GET", "HEAD"))

@@ -121,6 +121,10 @@ def test_deliveries_and_threads_on_older_memory(see, house, counter):
     assert "not what it got last" in see().content.decode()
     assert see(tail=f"delivered/{prompt.sha256}/").content == prompt.data
     assert see(tail="delivered/none/").status_code == 404
+    ledger = see(tail="deliveries/").content.decode()
+    assert prompt.sha256[:12] in ledger
+    assert f"{AGENTS} revision 1" in ledger
+    assert "Nothing was handed out yet" in see(tail="deliveries/", thread="other").content.decode()
 
 
 def test_two_moments_with_the_cause_of_each_change(see, house, counter):
@@ -146,7 +150,7 @@ def test_the_navigation_leads_to_the_first_agent(as_role, counter):
 
 def test_no_space_sees_the_agents_of_another(as_role, counter):
     other = agents.create(spaces.create(HUB, "elsewhere"), HUB, "stranger")
-    for tail in ("", "raw/", "compare/", "settings/"):
+    for tail in ("", "raw/", "compare/", "settings/", "deliveries/"):
         assert as_role("owner").get(f"/s/books/prompt/{other.slug}/{tail}").status_code == 404
 
 
