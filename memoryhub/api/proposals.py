@@ -12,7 +12,7 @@ from memoryhub.domain import proposals
 from memoryhub.domain.lines import bytes_of
 from memoryhub.domain.proposals import as_json
 from memoryhub.domain.tokens import Caller
-from memoryhub.errors import Invalid, NotFound, TooLarge
+from memoryhub.errors import Forbidden, Invalid, NotFound, TooLarge
 from memoryhub.models import Proposal
 from memoryhub.stores.disk import MAX_BYTES
 
@@ -131,7 +131,7 @@ def withdraw(request: HttpRequest, number: int) -> Any:
     caller: Caller = request.auth
     proposal = one(caller, number)
     if caller.agent is None:
-        raise NotFound("Only the agent that asked takes a proposal back. You can reject it.")
+        raise Forbidden("Only the agent that asked takes a proposal back. You can reject it.")
     return decided(proposals.withdraw(caller.space, caller.agent, proposal.number))
 
 

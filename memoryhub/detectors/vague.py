@@ -29,7 +29,7 @@ _POINTS_AT_NOTHING = re.compile(
 
 
 _WORDS = groups(
-    "practice careful smart thorough consistent properly correctly thing stuff everything needed appropriate usual discussed manner forth "
+    "practice careful smart thorough consistent properly correctly thing stuff needed appropriate usual discussed manner forth "
     "somehow something various quality clean sense sure nicely carefully harder best useful important etc good nice better right same"
 )
 

@@ -158,7 +158,7 @@ def _occurrences(revision: Revision, wish: Wish) -> int:
     return text_of(revisions.content_of(revision.file, revision.number - 1)).count(wish.old)
 
 
-def _propose(space: Space, actor: Actor, wish: Wish) -> Pending:
+def _propose(space: Space, actor: Actor, wish: Wish) -> Applied | Pending:
     from memoryhub.domain import proposals
 
     assert actor.agent is not None
@@ -168,10 +168,18 @@ def _propose(space: Space, actor: Actor, wish: Wish) -> Pending:
         "insert": {"line": wish.line, "text": wish.text},
         "move": {"to": paths.clean(wish.to) if wish.to else ""},
     }
-    proposal = proposals.propose(
-        space, actor.agent, kind=wish.kind, path=paths.clean(wish.path), change=changes.get(wish.kind, {}),
-        content=wish.content, reason=wish.reason, thread_id=wish.thread_id, tool_call_id=wish.tool_call_id,
-    )  # fmt: skip
+    try:
+        proposal = proposals.propose(
+            space, actor.agent, kind=wish.kind, path=paths.clean(wish.path), change=changes.get(wish.kind, {}),
+            content=wish.content, reason=wish.reason, thread_id=wish.thread_id, tool_call_id=wish.tool_call_id,
+        )  # fmt: skip
+    except Invalid as refusal:
+        if refusal.code != "no_change" or wish.kind != "write":
+            raise
+        # To write what the file says already is done as soon as it is asked.
+        path = paths.clean(wish.path)
+        file = files.row_of(space, path, _thread_of(mounts.resolve(space, path), wish))
+        return files.Applied(revisions.one(file, file.revision), created=False)
     return files.Pending(proposal)
 
 

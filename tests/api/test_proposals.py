@@ -140,7 +140,21 @@ def test_content_that_cannot_be_is_refused(call, rk, asked, content) -> None:
 
 
 def test_without_seen_nothing_is_approved(call, rk, asked) -> None:
-    assert call("post", "/1/approve", rk, {}).status_code == 422
+    for body in ({}, {"seen": ""}, {"seen": None}, {"note": "x"}):
+        assert call("post", "/1/approve", rk, body).status_code == 422
+
+
+def test_a_person_does_not_take_back_what_an_agent_asked(call, rk, asked) -> None:
+    assert call("delete", "/1", rk).status_code == 403
+
+
+def test_approving_what_no_longer_applies(call, mine, rk, space, asked) -> None:
+    files.write(space, HUB, PATH, b"- all new\n")
+    for _ in range(2):
+        answer = call("post", "/1/approve", rk, {"seen": sha(AFTER)})
+        error = answer.json()["error"]
+        assert (answer.status_code, error["code"], error["result_sha256"]) == (409, "changed_since_seen", None)
+        assert call("get", "/1", mine).json()["state"] == "outdated"
 
 
 def test_a_stale_seen_gets_the_new_diff(call, rk, space, asked) -> None:

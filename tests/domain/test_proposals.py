@@ -409,3 +409,9 @@ def test_a_protected_region_holds_where_agents_are_trusted_too(space, forge, rk,
     assert refusal.value.code == "protected_region"
     submit(space, forge, kind="edit", path=PATH, old="b\n", new="c\n")
     assert text_at(space).endswith("c\n")
+
+
+def test_writing_what_the_file_says_already_asks_nobody(space, forge, file) -> None:
+    done = submit(space, forge, kind="write", path=PATH, content=TEXT.encode())
+    assert isinstance(done, files.Applied) and done.revision.number == 1
+    assert not Proposal.objects.exists()

@@ -43,6 +43,8 @@ def approve(
 ) -> Proposal:
     """Makes exactly what the reviewer saw the text; `content` instead, or only some `hunks` of what they saw."""
     require(actor, "decide")
+    if not seen.strip():
+        raise Invalid("Say what you saw: seen is the sha256 of the result you looked at.", code="invalid", field="seen")
     try:
         with transaction.atomic():
             proposal = _approve(space, actor, number, seen, note, content, hunks, base)
@@ -59,14 +61,14 @@ def _approve(
     base: str | None,
 ) -> Proposal:  # fmt: skip
     proposal = locked(space, number)
-    _check_open(proposal, content)
+    _check_open(proposal)
     _check_person(proposal, actor)
     found = result(proposal)
     if found.waits_for:
         raise Conflict(
             f"It builds on proposal {found.waits_for}. Decide that one first.", code="stacked", stacked_on=found.waits_for
         )  # fmt: skip
-    if found.problem and content is None:
+    if content is None and (found.problem or proposal.state == State.OUTDATED):
         raise _Outdated(found)
     if seen.strip().lower() != found.seen or (base and base != found.before_sha256):
         raise changed_since_seen(found)
@@ -88,12 +90,7 @@ def _in_what_form(hunks: Iterable[int] | None, with_edits: bool) -> str:
     return "in part" if hunks is not None else "with edits"
 
 
-def _check_open(proposal: Proposal, content: bytes | None) -> None:
-    if proposal.state == State.OUTDATED and content is None:
-        raise Conflict(
-            f"Proposal {proposal.number} no longer applies: {proposal.note or 'the file moved on'} Resolve it by hand, or send it back.",
-            code="outdated",
-        )  # fmt: skip
+def _check_open(proposal: Proposal) -> None:
     if proposal.state not in (State.PENDING, State.OUTDATED):
         raise already_decided(proposal)
 
@@ -116,9 +113,14 @@ def changed_since_seen(found: Result) -> Conflict:
 
 
 def _no_longer_applies(found: Result) -> Conflict:
+    why = found.problem or found.proposal.note or "The file moved on."
     return Conflict(
-        f"It no longer applies: {found.problem}", code="changed_since_seen", diff="", result_sha256=None, state="outdated"
-    )  # fmt: skip
+        f"It no longer applies: {why} Resolve it by hand, or send it back.",
+        code="changed_since_seen",
+        diff="",
+        result_sha256=None,
+        state="outdated",
+    )
 
 
 def _chosen(space: Space, found: Result, content: bytes | None, hunks: Iterable[int] | None) -> bytes | None:
