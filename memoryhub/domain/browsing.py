@@ -167,7 +167,7 @@ def grep(
         entry.path
         for entry in walk(space, prefix, thread_id=thread_id)
         if not glob or finds(glob, entry.path[len(prefix) :])
-    ]
+    ] or _the_file(prefix, glob)
     found: list[Match] = []
     for start in range(0, len(chosen), _AT_ONCE):
         texts = files.published_many(space, sorted(chosen)[start : start + _AT_ONCE], thread_id=thread_id)
@@ -179,6 +179,12 @@ def grep(
                     return found, True
                 found.append(match)
     return found, False
+
+
+def _the_file(prefix: str, glob: str) -> list[str]:
+    """A search may also name one file to look into."""
+    path = prefix.removesuffix("/")
+    return [path] if path and (not glob or finds(glob, path.rpartition("/")[2])) else []
 
 
 def _lines_with(path: str, content: bytes, pattern: str) -> Iterator[Match]:

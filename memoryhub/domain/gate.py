@@ -106,7 +106,7 @@ def _check_text(space: Space, wish: Wish) -> list[Any]:
 
     if wish.kind in ("delete", "move"):
         return []
-    for piece in (wish.new, wish.text):
+    for piece in (wish.old, wish.new, wish.text):
         files.text_as_bytes(piece)
     if wish.content is None:
         return list(proposals.check_text(space, wish.new if wish.kind == "edit" else wish.text))

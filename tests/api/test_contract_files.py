@@ -150,3 +150,16 @@ def test_a_body_sent_in_pieces_is_measured(monkeypatch):
     assert read_by_django(b"in pieces") == b"in pieces"
     with pytest.raises(RequestDataTooBig):
         read_by_django(b"a" * (8 * 1024 * 1024 + 1))
+
+
+def test_a_search_may_name_one_file(forge):
+    found = forge("GET", "grep?pattern=one&prefix=/memories/AGENTS.md").json()
+    assert found["matches"] == [{"path": PATH, "line": 1, "text": "one"}]
+    assert forge("GET", "grep?pattern=one&prefix=/memories/AGENTS.md&glob=*.txt").json()["matches"] == []
+
+
+def test_what_an_edit_looks_for_is_text_too(forge):
+    files.write(spaces.by_slug("ledger"), HUB, "/memories/x.bin", b"a\xffb")
+    for wrong in ("\udcff", "\x00"):
+        edit = {"path": "/memories/x.bin", "old_string": wrong, "new_string": "x"}
+        assert code(forge("POST", "edits", edit)) == (422, "invalid_content")
