@@ -24,4 +24,6 @@ def search_on(connection: Any, **kwargs: Any) -> None:
     if settings.PGBOUNCER:
         return
     with connection.cursor() as cursor:
-        cursor.execute("SET hnsw.iterative_scan = 'relaxed_order'; SET plan_cache_mode = 'force_generic_plan'")
+        cursor.execute(
+            "SET hnsw.iterative_scan = 'relaxed_order'; SET hnsw.ef_search = 60; SET plan_cache_mode = 'force_generic_plan'"
+        )

@@ -67,7 +67,7 @@ def _turnstile() -> Iterator[None]:
         second.close()
 
 
-DEFAULTS = {"hnsw.iterative_scan": "relaxed_order"}
+DEFAULTS = {"hnsw.iterative_scan": "relaxed_order", "hnsw.ef_search": "60"}
 OLDEST_VECTOR = (0, 8)
 
 

@@ -104,24 +104,29 @@ def seek(space: Space, query: str, mine: str, wanted: int, embedder: Embedder | 
     """
     query = query[:LONGEST_QUERY]
     asked = lexemes.cached(query)[:MOST_LEXEMES]
-    names = {"space": int(space.pk), "mine": mine, "limit": max(LEAST, 4 * int(wanted)), "wanted": int(wanted)}
+    scope = (int(space.pk), mine, max(LEAST, 4 * int(wanted)), int(wanted))
     try:
         embedder = embedder or meaning.serving(space)
         vector = meaning.query_vector(embedder, query)
     except EmbedderUnavailable as away:
-        sql = FIND.format(near=NOTHING_NEAR, its_cosine="NULL::float8", **names)
         says = f"{away.message} These results are by words alone."
-        return Sought(*gathered(space, asked, hot.rows(sql, [asked])), warnings=[says])
-    sql, vectors = by_both(space, embedder, vector, names)
-    found, texts = gathered(space, asked, hot.rows(sql, [asked, *vectors]))
-    return Sought(found, texts, embedder.threshold, embedder.embedded_by)
-
-
-def by_both(space: Space, embedder: Embedder, vector: str, names: dict[str, Any]) -> tuple[str, list[str]]:
-    names = {**names, "d": int(embedder.dimensions), "by": embedder.embedded_by}
+        return Sought(*gathered(space, asked, hot.rows(by_words(*scope), [asked])), warnings=[says])
     is_large = _sizes.get(space.pk, 0) > EXACT_UP_TO and has_index(embedder)
-    near, vectors = (NEAR_BY_INDEX, [vector] * 3) if is_large else (NEAR_EXACTLY, [vector] * 2)
-    return FIND.format(near=near.format(**names), its_cosine=ITS_COSINE.format(**names), **names), vectors
+    sql = by_both(*scope, int(embedder.dimensions), embedder.embedded_by, is_large)
+    rows = hot.rows(sql, [asked, *[vector] * (3 if is_large else 2)])
+    return Sought(*gathered(space, asked, rows), embedder.threshold, embedder.embedded_by)
+
+
+@lru_cache(maxsize=1024)
+def by_both(space: int, mine: str, limit: int, wanted: int, dimensions: int, embedded_by: str, is_large: bool) -> str:
+    names = {"space": space, "mine": mine, "limit": limit, "wanted": wanted, "d": dimensions, "by": embedded_by}
+    near = (NEAR_BY_INDEX if is_large else NEAR_EXACTLY).format(**names)
+    return FIND.format(near=near, its_cosine=ITS_COSINE.format(**names), **names)
+
+
+@lru_cache(maxsize=256)
+def by_words(space: int, mine: str, limit: int, wanted: int) -> str:
+    return FIND.format(near=NOTHING_NEAR, its_cosine="NULL::float8", space=space, mine=mine, limit=limit)
 
 
 # How large each space was when it was last asked: only to choose between an exact search and the index.
