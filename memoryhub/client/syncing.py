@@ -45,8 +45,10 @@ class Report:
 class LocalCopy:
     """A directory that mirrors what lies below one prefix of the hub."""
 
-    def __init__(self, hub: MemoryHub, directory: Path, prefix: str = "/memories/", *, propose: bool = False):
-        self.hub, self.directory, self.propose = hub, directory, propose
+    def __init__(
+        self, hub: MemoryHub, directory: Path, prefix: str = "/memories/", *, propose: bool = False, new: bool = False
+    ):
+        self.hub, self.directory, self.propose, self.new = hub, directory, propose, new
         self.prefix = "/" + prefix.strip("/") + "/" if prefix.strip("/") else "/"
         self.known: dict[str, str] = {}  # name -> sha256 of the text both sides had
         self.offered: dict[str, str] = {}  # name -> sha256 of the text that was proposed
@@ -63,7 +65,7 @@ class LocalCopy:
         for name in [name for name in self.known if name not in published]:
             with noted(report, self.prefix + name):
                 self._settle_removed(report, name)
-        if self.propose:
+        if self.propose and self.new:
             for name in self._local_names():
                 if name not in published and name not in self.known:
                     with noted(report, self.prefix + name):

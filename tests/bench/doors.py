@@ -91,18 +91,35 @@ def best(call: Callable[[], Any]) -> float:
 
 async def over_mcp(settings: dict[str, str], place: Path) -> None:
     ours = StdioServerParameters(command=sys.executable, args=["-m", "memoryhub", "mcp"], env=clean(**settings))
-    rows = {"memoryhub": await measured(ours, hub_calls())}
+    with MemoryHub(*settings.values(), cache_dir=place / "copies") as hub:
+        rows = {"memoryhub, Python client": by_client(hub)}
+    rows["memoryhub, MCP"] = await measured(ours, hub_calls())
     program = os.environ.get("BASIC_MEMORY") or shutil.which("basic-memory")
     if program:
         rows["Basic Memory"] = await measured(basic_memory(program, place), basic_calls())
     print(f"\n{'p50 over stdio, ' + str(NOTES) + ' notes':<34}{'read':>10}{'search':>10}{'write':>10}")
     for name, times in rows.items():
         print(f"{name:<34}" + "".join(f"{times[kind] * 1000:>8.1f}ms" for kind in ("read", "search", "write")))
-    if len(rows) == 2:
-        ratio = {kind: rows["Basic Memory"][kind] / rows["memoryhub"][kind] for kind in rows["memoryhub"]}
-        print(f"{'times faster':<34}" + "".join(f"{ratio[kind]:>9.0f}x" for kind in ("read", "search", "write")))
+    if program:
+        for name in ("memoryhub, Python client", "memoryhub, MCP"):
+            ratio = {kind: rows["Basic Memory"][kind] / taken for kind, taken in rows[name].items()}
+            print(
+                f"{name + ', times faster':<34}"
+                + "".join(f"{ratio[kind]:>9.0f}x" for kind in ("read", "search", "write"))
+            )
     else:
         print("Basic Memory was not measured: name its program in BASIC_MEMORY.")
+
+
+def by_client(hub: MemoryHub) -> dict[str, float]:
+    numbers = iter(range(10_000))
+    for number in range(NOTES):
+        hub.write(f"/memories/note-{number}.md", text_of(number))
+    return {
+        "read": best(lambda: hub.read(f"/memories/note-{next(numbers) % NOTES}.md")),
+        "search": best(lambda: hub.search(f"customer {next(numbers) % NOTES}", layers="files", limit=10)),
+        "write": best(lambda: hub.write(f"/memories/more-{(number := next(numbers))}.md", text_of(number))),
+    }
 
 
 Calls = dict[str, Callable[[Client, int], Awaitable[Any]]]

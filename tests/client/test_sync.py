@@ -77,8 +77,10 @@ def test_an_edit_here_becomes_one_proposal_and_comes_back_approved(review, copy)
     (local.directory / "AGENTS.md").write_text("mine\n")
     (local.directory / "new.md").write_text("new\n")
     report = copy(propose=True).run()
-    assert [item["path"] for item in report.proposed] == [AGENTS, "/memories/new.md"]
-    assert copy(propose=True).run().proposed == []
+    assert [item["path"] for item in report.proposed] == [AGENTS]
+    both = copy(propose=True, new=True).run()
+    assert [item["path"] for item in both.proposed] == ["/memories/new.md"]
+    assert copy(propose=True, new=True).run().proposed == []
     assert len(review.hub.proposals()) == 2
     review.approve(report.proposed[0]["number"])
     done = copy(propose=True).run()

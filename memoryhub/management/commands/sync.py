@@ -18,7 +18,7 @@ def main(arguments: list[str]) -> int:
     options = parser().parse_args(arguments)
     try:
         with MemoryHub.from_env() as hub:
-            copy = LocalCopy(hub, options.directory, options.prefix, propose=options.propose)
+            copy = LocalCopy(hub, options.directory, options.prefix, propose=options.propose, new=options.new)
             if options.watch:
                 return watch(copy, options)
             report = copy.run()
@@ -60,6 +60,7 @@ def parser() -> argparse.ArgumentParser:
     parsed.add_argument("directory", type=Path, metavar="DIR", help="the local copy; made when it is missing")
     parsed.add_argument("--prefix", default="/memories/", help="what of the hub to copy (default: /memories/)")
     parsed.add_argument("--propose", action="store_true", help="propose what was edited here")
+    parsed.add_argument("--new", action="store_true", help="with --propose: propose files that only exist here, too")
     parsed.add_argument("--watch", action="store_true", help="go on until Ctrl-C")
     parsed.add_argument("--interval", type=float, default=2.0, metavar="SECONDS", help="pause of --watch (default: 2)")
     parsed.add_argument("--json", action="store_true", help="one JSON document per pass")
