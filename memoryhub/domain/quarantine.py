@@ -12,12 +12,11 @@ from hashlib import sha256
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from psycopg.types.json import Jsonb
 
-from memoryhub.detectors import secrets
-from memoryhub.domain import activity, contents, hot, ingress, judging, lexemes, longterm, ranking, working
+from memoryhub.domain import activity, contents, hot, ingress, intake, judging, lexemes, longterm, ranking, working
 from memoryhub.domain.access import HUB, Actor, require
 from memoryhub.errors import Conflict, Invalid, NotFound
 from memoryhub.models import Agent, LongtermEntry, Record, RecordState, Space, WorkingEntry
@@ -28,7 +27,6 @@ HELD, ADMITTED, PROMOTED, DISCARDED = (
     RecordState.PROMOTED,
     RecordState.DISCARDED,
 )
-SCOPES = (working.GROUP, working.AGENT)
 NODES = {"agent": "an answer", "fact_check": "a fact check", "memory_retrieval": "a retrieval"}
 
 INSERT = f"""
@@ -37,6 +35,17 @@ INSERT INTO "quarantine"."record" (space_id, agent_id, agent_name, session_id, n
 VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, {ranking.TSVECTOR})
 RETURNING id
 """  # noqa: S608 (only names of text search configurations are put in)
+
+
+MOST_COUNTED = 50_000
+# The gate's own word on each record of a day: from the day's first record on, by the index of the states.
+TODAY = """
+SELECT state, reason, count(*) FROM (
+    SELECT s.state, s.reason FROM "quarantine"."state" s, (
+        SELECT id FROM "quarantine"."record" WHERE space_id = %s AND created_at >= %s ORDER BY created_at LIMIT 1
+    ) first WHERE s.space_id = %s AND s.record_id >= first.id AND s.actor_kind = 'hub' ORDER BY s.record_id DESC LIMIT %s
+) newest GROUP BY state, reason
+"""
 
 
 @dataclass(frozen=True)
@@ -68,13 +77,13 @@ def log(
 ) -> Logged:
     """Keeps an output of an agent for good, and lets it into working memory if the space's gate agrees."""
     by = by or (Actor.of_agent(agent) if agent else HUB)
-    record = checked(space, agent, content, session_id, node_id, node_kind, scope, metadata)
+    record = intake.checked(space, agent, content, session_id, node_id, node_kind, scope, metadata)
     record.agent_name = by.name
     record.created_at = at or timezone.now()
     verdict = ingress.examine(space, agent, record.content, node_kind)
-    keep_no_secret(record, verdict)
+    intake.keep_no_secret(record, verdict)
     state, reason = verdict.state, verdict.reason
-    if state == ADMITTED and has_secret_beside(record):
+    if state == ADMITTED and intake.has_secret_beside(record):
         state, reason = HELD, "secrets"
     asks_judge = state == ADMITTED and judging.chosen(space)["is_on"]
     if asks_judge:
@@ -87,82 +96,6 @@ def log(
         if asks_judge:
             judging.ask_later(space, record.pk)
     return Logged(record, state, record.findings, working_id)
-
-
-def checked(
-    space: Space,
-    agent: Agent | None,
-    content: Any,
-    session_id: Any,
-    node_id: Any,
-    node_kind: Any,
-    scope: Any,
-    metadata: Any,
-) -> Record:
-    """The record as it may be stored, or a refusal before anything is."""
-    if node_kind not in Record.NodeKind.values:
-        raise Invalid(
-            f"node_kind is one of {', '.join(Record.NodeKind.values)}.", code="unknown_node_kind", field="node_kind"
-        )
-    if scope not in SCOPES:
-        raise Invalid(f"scope is one of {', '.join(SCOPES)}.", code="unknown_scope", field="scope")
-    if scope == working.AGENT and agent is None:
-        raise Invalid(
-            "Only an agent has memory of its own; a person logs for the group.", code="invalid", field="scope"
-        )
-    return Record(
-        space_id=space.pk,
-        agent_id=agent.pk if agent else None,
-        session_id=named(session_id, "session_id"),
-        node_id=named(node_id, "node_id"),
-        node_kind=node_kind,
-        scope=scope,
-        content=contents.checked(content),
-        metadata=contents.metadata(metadata),
-    )
-
-
-def named(value: Any, field: str) -> str:
-    text = contents.clean(value, field, most=200)
-    if not text.strip():
-        raise Invalid(f"{field} is missing.", code="invalid", field=field)
-    return text
-
-
-def keep_no_secret(record: Record, verdict: ingress.Verdict) -> None:
-    """Puts what the gate left over into the record: nothing that is stored has a secret in it."""
-    record.content, record.findings = verdict.content, list(verdict.findings)
-    for field in ("metadata", "session_id", "node_id"):
-        clean = without_secrets(getattr(record, field))
-        if clean != getattr(record, field):
-            setattr(record, field, clean if field == "metadata" else clean[:200])
-            says = f"A secret in {field}. It was removed before anything was stored."
-            record.findings.append(
-                {"code": "secrets", "severity": "high", "start": 0, "end": 0, "message": says, "beside": True}
-            )
-
-
-def without_secrets(value: Any) -> Any:
-    if isinstance(value, str):
-        return secrets.redact(value)[0]
-    if isinstance(value, list):
-        return [without_secrets(inner) for inner in value]
-    if isinstance(value, dict):
-        return {without_secrets(key): without_secret_of(key, inner) for key, inner in value.items()}
-    return value
-
-
-def without_secret_of(key: str, value: Any) -> Any:
-    """A value whose key says that it is secret (`{"password": "…"}`) is one, though alone it would not look like it."""
-    if not isinstance(value, str):
-        return without_secrets(value)
-    lead = f"{key}: "
-    said = secrets.redact(lead + value)[0]
-    return said[len(lead) :] if said.startswith(lead) else secrets.redact(value)[0]
-
-
-def has_secret_beside(record: Record) -> bool:
-    return any(one.get("beside") for one in record.findings)
 
 
 def store(record: Record) -> None:
@@ -275,10 +208,8 @@ def session(space: Space, session_id: str, limit: int = 200) -> list[Record]:
 
 
 def today(space: Space) -> dict[str, Any]:
-    """What the gate did in the last 24 hours: how many came in, each state, each finding that held."""
-    since = timezone.now() - timedelta(hours=24)
-    first = RecordState.objects.within(space).filter(created_at__gte=since, actor_kind="hub")
-    rows = first.values_list("state", "reason").annotate(n=Count("id"))
+    """What the gate did in the last 24 hours: how many came in, each finding that held; of a flood its newest part."""
+    rows = hot.rows(TODAY, [space.pk, timezone.now() - timedelta(hours=24), space.pk, MOST_COUNTED])
     held = {reason or "held": n for state, reason, n in rows if state == HELD}
     admitted = sum(n for state, _, n in rows if state == ADMITTED)
     return {"admitted": admitted, "held": held, "all": admitted + sum(held.values())}
