@@ -103,9 +103,16 @@ def test_no_page_has_a_fault_that_a_machine_can_find(browser: Browser, hub: hubs
     assert not faults, "\n".join(faults)
 
 
-def test_what_a_stranger_sees_has_no_fault_either(browser: Browser, hub: hubs.Hub):
-    for scheme in ("light", "dark"):
+REFUSED = ["/s/demo/settings/people/", "/s/demo/rules/"]  # to a viewer
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_strangers_and_viewers_see_has_no_fault_either(browser: Browser, hub: hubs.Hub, scheme: Any):
+    faults = []
+    for role, paths in (("", ["/login/", "/login/once/spent-long-ago/"]), ("viewer", REFUSED)):
         context = browser.new_context(color_scheme=scheme, reduced_motion="reduce")
-        faults = list(look_at(context, hub, ["/login/", "/login/once/spent-long-ago/"], scheme))
+        if role:
+            context.add_cookies([hub.cookie(role)])
+        faults += look_at(context, hub, paths, scheme)
         context.close()
-        assert not faults, "\n".join(faults)
+    assert not faults, "\n".join(faults)

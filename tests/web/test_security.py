@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
+from django.test import Client
 
 from memoryhub.domain import agents, mounts, people, tokens
 from memoryhub.domain.access import HUB
@@ -306,19 +307,7 @@ def test_unknown_names_take_as_long_as_wrong_passwords(client, db, monkeypatch):
 
 # ---- odd input ----
 
-ODD = [
-    "\x00",
-    "\ud800".encode("utf-8", "surrogatepass").decode("latin-1"),
-    "%00",
-    "9" * 30,
-    "-1",
-    "a" * 5000,
-    "../../etc/passwd",
-    "‮",
-    "[",
-    "{}",
-    "'",
-]
+ODD = ["\x00", "\ud800".encode("utf-8", "surrogatepass").decode("latin-1"), "9" * 30, "-1", "a" * 5000, "[../"]
 
 
 def test_no_address_breaks_on_odd_input(owner):
@@ -349,6 +338,21 @@ def test_no_address_breaks_on_odd_input(owner):
             answer = owner.get(address.at("books"), dict.fromkeys(names, odd))
             if answer.status_code >= 500:
                 faults.append(f"{address.at('books')} with {odd[:20]!r} everywhere: {answer.status_code}")
+    assert not faults, "\n".join(faults)
+
+
+def test_no_form_breaks_on_odd_input(house):
+    from tests.web.test_walls import ALL, FIELDS
+
+    client, faults = Client(raise_request_exception=False), []
+    for address in ALL:
+        for odd in ("\x00", "9" * 30, "[]"):
+            client.force_login(house.owner.person)
+            with transaction.atomic():
+                status = client.post(address.at("books"), dict.fromkeys(FIELDS, odd)).status_code
+                transaction.set_rollback(True)
+            if status >= 500:
+                faults.append(f"post {address.at('books')} with {odd[:20]!r} everywhere: {status}")
     assert not faults, "\n".join(faults)
 
 

@@ -135,6 +135,20 @@ def test_a_stranger_is_led_to_sign_in(client, here, there, method):
     assert fingerprint(there) == before
 
 
+def test_a_part_asked_for_by_a_stranger_leads_the_whole_page_to_sign_in(client, here):
+    for address in ALL:
+        if address.needs != "nothing" and address.in_space:
+            answer = client.get(address.at("here"), headers={"HX-Request": "true"})
+            assert answer.status_code == 204 and answer["HX-Redirect"].startswith("/login/?next="), address.name
+
+
+def test_every_page_also_answers_a_script_that_asks_for_its_part(person, here):
+    owner = person("owner", raise_request_exception=False)
+    for address in IN_SPACE:
+        status = owner.get(address.at("here"), headers={"HX-Request": "true"}).status_code
+        assert status < 500, f"{address.at('here')}: {status}"
+
+
 def test_a_stranger_gets_nothing_from_open_pages(client, there):
     for address in ALL:
         if address.needs == "nothing":
