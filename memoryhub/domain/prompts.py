@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -15,11 +16,11 @@ from django.utils import timezone
 
 from memoryhub import detectors, dialects
 from memoryhub.dialects import Dialect, Entry, Part, Rendered, Source, Warn, tokens
-from memoryhub.domain import agents, gathering
+from memoryhub.domain import agents, gathering, hot
 from memoryhub.domain.access import Actor
 from memoryhub.domain.gathering import Gathered
 from memoryhub.errors import Invalid, TooLarge
-from memoryhub.models import Agent, Proposal, Space
+from memoryhub.models import Agent, Space
 from memoryhub.models import Source as SourceRow
 
 LONGEST_WORDS = 20_000
@@ -172,7 +173,8 @@ def dialect_of(asked: str, agent: Speaks) -> Dialect:
     name = asked or agent.dialect
     reported = agent.reported or {}
     if "/" not in name and name == reported.get("library") and reported.get("version"):
-        name = f"{name}/{reported['version']}"
+        with suppress(Invalid):  # a client can say anything; then the newest form serves it
+            return dialects.resolve(f"{name}/{reported['version']}")
     return dialects.resolve(name)
 
 
@@ -225,10 +227,15 @@ def with_pending(prompt: Prompt, numbers: tuple[int, ...]) -> Prompt:
     return replace(prompt, pending=numbers)
 
 
+PENDING = """
+SELECT number FROM memoryhub_proposal
+ WHERE space_id = %(space)s AND state = 'pending' AND path = ANY(%(paths)s::text[]) ORDER BY number
+"""
+
+
 def pending(space_id: int, paths: list[str]) -> tuple[int, ...]:
     """The numbers of the proposals that wait for any of these paths."""
-    waiting = Proposal.objects.within(space_id).filter(state=Proposal.State.PENDING, path__in=paths)
-    return tuple(waiting.order_by("number").values_list("number", flat=True))
+    return tuple(number for (number,) in hot.rows(PENDING, {"space": space_id, "paths": paths}))
 
 
 def change_settings(

@@ -50,10 +50,10 @@ def test_it_is_made_of_base_prompt_and_sources_in_their_order(space, counter):
     assert prompt.revisions == {TONE: 1, AGENTS: 1}
 
 
-def test_it_is_one_prepared_statement(space, counter, django_assert_num_queries):
+def test_it_is_gathered_by_one_prepared_statement(space, counter, django_assert_num_queries):
     put(space, AGENTS, "one")
     lists(space, AGENTS)
-    with django_assert_num_queries(1):  # the pending proposals; what is gathered goes past Django's cursors
+    with django_assert_num_queries(0):  # all of it goes past Django's cursors, prepared
         plain(space, counter)
     for _ in range(6):
         plain(space, counter)
@@ -133,6 +133,8 @@ def test_the_version_its_client_reported_is_the_one_it_gets(space, counter):
     )
     assert prompts.assemble(space, counter).placement == "prepend"
     assert prompts.assemble(space, counter, dialect="deepagents/0.7.1").dialect == "deepagents/0.6.3"
+    counter = agents.report(counter, {"library": "deepagents", "version": "of my own"})
+    assert prompts.assemble(space, counter).dialect == "deepagents/0.6.3"
 
 
 def test_proposals_that_wait_for_a_source_are_named(space, counter):
