@@ -113,6 +113,11 @@ def _check_text(space: Space, wish: Wish) -> list[Any]:
     return list(proposals.check_text(space, text_of(wish.content), before=_before(space, wish)))
 
 
+def check_content(space: Space, path: str, content: bytes) -> None:
+    """What a person saves in the browser passes the same look for secrets; what stood there before may stay."""
+    _check_text(space, files.Wish("write", path, content=content))
+
+
 def _before(space: Space, wish: Wish) -> str:
     """What stands there now: only what a change adds is looked at."""
     found = files.published_many(space, [wish.path], thread_id=wish.thread_id)[wish.path]

@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 
-from memoryhub.domain import browsing, files, revisions, shelf, sources, watching
+from memoryhub.domain import browsing, files, gate, revisions, shelf, sources, watching
 from memoryhub.domain.access import require
 from memoryhub.domain.lines import for_editor, keep_ends, text_of
 from memoryhub.domain.published import Published
@@ -197,6 +197,7 @@ def write(request: HttpRequest, path: str) -> HttpResponse:
     reason = request.POST.get("reason", "").strip()
     try:
         content = files.text_as_bytes(keep_ends(_text_at(request, where, base), sent))
+        gate.check_content(request.space, where, content)
         revision = files.write(request.space, request.actor, where, content, reason=reason, base_revision=base)
     except Conflict as conflict:
         return show_conflict(request, where, sent, base, reason, conflict)
@@ -334,7 +335,9 @@ def upload(request: HttpRequest, path: str = "") -> HttpResponse:
         name = paths.clean(where + one.name)
         if one.size > files.MAX_BYTES:
             raise files.too_large(name, one.size, files.MAX_BYTES)
-        files.write(request.space, request.actor, name, one.read(), reason="Uploaded")
+        content = one.read()
+        gate.check_content(request.space, name, content)
+        files.write(request.space, request.actor, name, content, reason="Uploaded")
         names.append(name)
     done(request, f"Uploaded {names[0] if len(names) == 1 else f'{len(names)} files'}.")
     return HttpResponseRedirect(address(request.space.slug, where))

@@ -265,3 +265,13 @@ def test_a_long_history_opens_page_by_page(space, client, sign_in, django_assert
         shown = text_of(client.get(f"{HERE}?view=history"))
     assert "r299" in shown and "r250" in shown and 'id="r249"' not in shown and "before=250" in shown
     assert 'id="r249"' in text_of(client.get(f"{HERE}?view=history&before=250"))
+
+
+def test_no_secret_is_saved_by_hand_either(space, client, sign_in):
+    sign_in("editor")
+    files.write(space, HUB, PATH, b"one\n")
+    secret = "token = ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    answer = save(client, f"one\n{secret}\n", 1)
+    assert answer.status_code == 422
+    assert "line 2" in answer.content.decode()
+    assert files.read(space, PATH).content == b"one\n"
