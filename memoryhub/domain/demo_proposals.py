@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from datetime import timedelta
 
 from django.db import transaction
@@ -88,6 +89,7 @@ def waiting(cast: Cast) -> None:
     ask(cast, "counter", 2 * day, "edit", TONE, change=edit("- Say payment method.", "- Say “card” or “bank transfer”, whichever it is."), reason="Say “card” and “bank transfer”, not “payment method”")  # fmt: skip
     chain(cast, day)
     injected(cast)
+    refused(cast)
     outdated(cast, day)
     promotion(cast)
     ask(cast, "counter", 65, "write", REFUNDS, content="# Refunds\n\n- Refunds are sent the next working day.\n- Never promise a date of arrival.\n- Ask ops above 500 EUR.\n", reason="Rewrite the refund rules", thread_id="c-2093")  # fmt: skip
@@ -110,6 +112,20 @@ def injected(cast: Cast) -> None:
         reason="A customer's mail says how refunds work here",
         thread_id="c-2088",
     )
+
+
+def refused(cast: Cast) -> None:
+    """A key that the gate kept out: only its kind is told, in the activity. It is put together here and opens nothing."""
+    key = "sk" + "_test_" + "4eC39HqLyjWDarjtT1zdp7dc"[::-1]
+    wish = files.Wish(
+        "insert",
+        FORGE_MD,
+        line=2,
+        text=f"- The key of the card sandbox is {key}.\n",
+        reason="Note the key of the card sandbox",
+    )
+    with contextlib.suppress(HubError):
+        files.submit(cast.space, Actor.of_agent(cast.forge), wish)
 
 
 def outdated(cast: Cast, day: int) -> None:

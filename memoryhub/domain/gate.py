@@ -20,7 +20,25 @@ if TYPE_CHECKING:
 
 
 def submit(space: Space, actor: Actor, wish: Wish) -> Applied | Pending:
-    """Apply at once, propose, or refuse."""
+    """Apply at once, propose, or refuse; a secret that was kept out is told in the activity, by its kind alone."""
+    try:
+        return _submit(space, actor, wish)
+    except Invalid as refusal:
+        if refusal.code == "secret_found":
+            _note_secret(space, actor, wish.path, refusal)
+        raise
+
+
+@transaction.atomic
+def _note_secret(space: Space, actor: Actor, path: str, refusal: Invalid) -> None:
+    kind, line = refusal.details.get("kind", "secret"), refusal.details.get("line", 0)
+    activity.record(
+        space, actor, "files.refuse_secret", "was kept from writing a secret to", path, url=f"files{path}",
+        adds=f"({kind}, line {line}); it was stored nowhere", path=path,
+    )  # fmt: skip
+
+
+def _submit(space: Space, actor: Actor, wish: Wish) -> Applied | Pending:
     path = paths.clean(wish.path)
     places = [mounts.resolve(space, path, agent=actor.agent)]
     if wish.kind == "move":

@@ -17,7 +17,7 @@ from memoryhub.domain.counts import of_space
 SETTINGS_TABS = [
     ("mounts", "Mounts", "mounts.page"),
     ("sources", "Sources", "sources.page"),
-    ("policies", "Policies", "policies.page"),
+    ("policies", "Rules", "policies.page"),
     ("ingress", "Ingress filter", "ingress.page"),
     ("webhooks", "Notices", "webhooks.page"),
     ("imports", "Import", "imports.page"),

@@ -415,3 +415,12 @@ def test_writing_what_the_file_says_already_asks_nobody(space, forge, file) -> N
     done = submit(space, forge, kind="write", path=PATH, content=TEXT.encode())
     assert isinstance(done, files.Applied) and done.revision.number == 1
     assert not Proposal.objects.exists()
+
+
+def test_a_secret_that_was_kept_out_is_told_by_its_kind_alone(space, forge, file) -> None:
+    key = "gh" + "p_" + made(36)
+    with pytest.raises(Invalid):
+        submit(space, forge, kind="write", path=PATH, content=f"{TEXT}- {key}\n".encode())
+    line = ActivityLine.objects.get(verb="files.refuse_secret")
+    assert "GitHub token, line 10" in line.adds
+    assert key not in str(line.__dict__)
