@@ -5,12 +5,9 @@ Every change has five beats: lock the row, take in what the disk has, check, rec
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.db import transaction
 from django.db.models import Q
@@ -22,6 +19,7 @@ from memoryhub.domain.lines import bytes_of, text_of
 from memoryhub.domain.merging import merge3
 from memoryhub.domain.mounts import Place
 from memoryhub.domain.published import Published, Row, changed_on_disk, gather, gather_at
+from memoryhub.domain.wishes import Applied, Pending, Wish, content_of, text_as_bytes
 from memoryhub.errors import Conflict, HubError, Invalid, Stale
 from memoryhub.models import File, Mount, Revision, Space
 from memoryhub.stores import FilesystemStore, paths
@@ -91,32 +89,6 @@ def row_of(space: Space, path: str, thread_id: str = "") -> File:
     if file is None:
         raise edits.missing(path)
     return file
-
-
-# ---- content as it comes in
-
-
-def content_of(content: str, encoding: str = "utf-8") -> bytes:
-    """What an API caller sent as text or base64, as bytes; refused when it is neither."""
-    if encoding == "base64":
-        try:
-            data = base64.b64decode(content, validate=True)
-        except (binascii.Error, ValueError):
-            raise Invalid("The content is not valid base64.", code="invalid_content") from None
-        return data
-    if encoding != "utf-8":
-        raise Invalid("The encoding is utf-8 or base64.", code="invalid_content", field="encoding")
-    return text_as_bytes(content)
-
-
-def text_as_bytes(text: str) -> bytes:
-    """Text from a person or an agent: NUL and lone surrogates are no text."""
-    if "\x00" in text:
-        raise Invalid("The text holds a NUL character. Send such content as base64.", code="invalid_content")
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        raise Invalid("The text holds half of a character (a lone surrogate).", code="invalid_content") from None
 
 
 # ---- changing
@@ -407,48 +379,7 @@ def restore(space: Space, actor: Actor, path: str, number: int, *, reason: str =
     return write(space, actor, path, content, reason=why, kind="restore", restored_from=number)
 
 
-def expire_threads(now: datetime | None = None) -> int:
-    """Short-term files go after a day without use, with their history."""
-    from memoryhub.stores import ThreadStore
-
-    limit = (now or timezone.now()) - ThreadStore.keeps_for
-    gone, _ = File.objects.exclude(thread_id="").filter(used_at__lt=limit).delete()
-    return gone
-
-
 # ---- the gate for agents
-
-
-@dataclass(frozen=True)
-class Wish:
-    """A change as it comes through an API door."""
-
-    kind: str  # write edit insert delete move
-    path: str
-    content: bytes | None = None
-    old: str = ""
-    new: str = ""
-    replace_all: bool = False
-    line: int = 0
-    text: str = ""
-    to: str = ""
-    reason: str = ""
-    thread_id: str = ""
-    tool_call_id: str = ""
-    if_match: str | None = None
-    must_be_new: bool = False
-
-
-@dataclass(frozen=True)
-class Applied:
-    revision: Revision
-    created: bool
-    occurrences: int | None = None  # how many places an edit changed
-
-
-@dataclass(frozen=True)
-class Pending:
-    proposal: Any
 
 
 def submit(space: Space, actor: Actor, wish: Wish) -> Applied | Pending:
@@ -459,6 +390,6 @@ def submit(space: Space, actor: Actor, wish: Wish) -> Applied | Pending:
 
 
 __all__ = [
-    "Applied", "Pending", "Published", "Wish", "content_of", "copy", "delete", "edit", "exists", "expire_threads", "insert",
+    "Applied", "Pending", "Published", "Wish", "content_of", "copy", "delete", "edit", "exists", "insert",
     "move", "published_many", "read", "restore", "row_of", "submit", "text_as_bytes", "write",
 ]  # fmt: skip

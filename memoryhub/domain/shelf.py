@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -38,21 +38,25 @@ class Shown:
     children: list[Shown] | None = None
 
 
-def folder(space: Space, prefix: str) -> list[Shown]:
-    """What a folder holds, with last author, policy, the prompts it is in and what waits for a decision."""
-    found = browsing.entries(space, prefix, with_odd=True)
+Seen = dict[str, list[browsing.Entry]]  # what folders held, for one page that shows them twice
+
+
+def folder(space: Space, prefix: str, seen: Seen) -> list[Shown]:
+    """What a folder holds; sources that are missing there stand in it too."""
+    found = seen[prefix] = browsing.entries(space, prefix, with_odd=True)
     listed = {entry.path for entry in found}
     missing = [path for path in sources.readers(space) if _parent(path) == prefix and path not in listed]
     rows = [Shown(e.path, e.name, e.is_dir, e.size, e.modified_at, note=e.note) for e in found]
     rows += [Shown(path, path.rpartition("/")[2], False, note="missing") for path in missing]
-    return _dress(space, rows)
+    return rows
 
 
 def _parent(path: str) -> str:
     return paths.parent(path)
 
 
-def _dress(space: Space, rows: list[Shown]) -> list[Shown]:
+def dress(space: Space, rows: Sequence[Shown]) -> Sequence[Shown]:
+    """Names with their last author, policy, the prompts they are in and what waits for a decision: for one page of them."""
     wanted = [row.path for row in rows if not row.is_dir]
     known = {file.path: file for file in File.objects.within(space).filter(path__in=wanted, thread_id="")}
     readers = sources.readers(space)
@@ -75,14 +79,14 @@ def waiting_by_path(space: Space, wanted: Iterable[str]) -> dict[str, int]:
     return dict(pending.values_list("path").annotate(n=Count("pk")))
 
 
-def tree(space: Space, path: str) -> list[Shown]:
+def tree(space: Space, path: str, seen: Seen | None = None) -> list[Shown]:
     """The tree with the folders on the way to a path opened; the others open when they are asked for."""
-    return _branch(space, "/", path, 0)
+    return _branch(space, "/", path, 0, {} if seen is None else seen)
 
 
-def _branch(space: Space, prefix: str, path: str, depth: int) -> list[Shown]:
+def _branch(space: Space, prefix: str, path: str, depth: int, seen: Seen) -> list[Shown]:
     try:
-        entries = browsing.entries(space, prefix)
+        entries = seen[prefix] if prefix in seen else browsing.entries(space, prefix)
     except HubError:
         entries = []
     rows = [Shown(e.path, e.name, e.is_dir, e.size, note=e.note) for e in entries[:PAGE]]
@@ -95,7 +99,7 @@ def _branch(space: Space, prefix: str, path: str, depth: int) -> list[Shown]:
     for row in rows:
         row.is_current, row.waiting = row.path == path, waiting.get(row.path, 0)
         if row.is_dir and path.startswith(row.path) and row.path != prefix and depth < 24:
-            row.children = _branch(space, row.path, path, depth + 1)
+            row.children = _branch(space, row.path, path, depth + 1, seen)
     return rows
 
 

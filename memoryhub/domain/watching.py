@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import threading
 from collections.abc import Iterable, Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
+from urllib.parse import quote
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import F, Q
+from django.utils import timezone
 from watchfiles import watch as watch_disk
 
-from memoryhub.domain import files, jobs, revisions
+from memoryhub.domain import activity, jobs, revisions, spaces
+from memoryhub.domain.access import DISK
 from memoryhub.domain.mounts import find, of_space, place_in
 from memoryhub.domain.revisions import sha_of
 from memoryhub.domain.syncing import KEEP_SECONDS, is_settled, lock, record_again, record_disk, sync
 from memoryhub.errors import Conflict, HubError, NotFound
-from memoryhub.models import File, Mount, Space
-from memoryhub.stores import FilesystemStore, paths
+from memoryhub.models import File, Mount, Revision, Space
+from memoryhub.stores import FilesystemStore, ThreadStore, paths
+from memoryhub.stores.disk import Found
 
 log = logging.getLogger("memoryhub.files")
 LOOK_AGAIN = 30.0  # seconds after which mounts are asked for anew, and directories looked through
@@ -47,17 +52,69 @@ def scan(space: Space, mount: Mount) -> int:
         return 0
     mounts = of_space(space)
     prefix = mount.prefix
-    known = {
-        file.path: file
-        for file in File.objects.within(space).filter(path__startswith=prefix, thread_id="")
-        if find(mounts, file.path) == mount
-    }
-    changed = 0
+    known = _known(space, mount, mounts)
+    new = [prefix + relative[1:] for relative in sorted(on_disk) if prefix + relative[1:] not in known]
+    changed = bring(space, mount, [path for path in new if find(mounts, path) == mount])
+    known = _known(space, mount, mounts)
     for path in sorted({prefix + relative[1:] for relative in on_disk} | set(known)):
         file, stat = known.get(path), on_disk.get("/" + path[len(prefix) :])
         if _needs_look(file, stat.mark if stat else None, exists=stat is not None) and find(mounts, path) == mount:
             changed += _sync_quietly(space, path, mount)
     return changed
+
+
+def _known(space: Space, mount: Mount, mounts: list[Mount]) -> dict[str, File]:
+    rows = File.objects.within(space).filter(path__startswith=mount.prefix, thread_id="")
+    return {file.path: file for file in rows if find(mounts, file.path) == mount}
+
+
+_AT_ONCE = 200
+
+
+def bring(space: Space, mount: Mount, new: list[str]) -> int:
+    """Take in many files that the hub has never seen, a batch at a time; what is odd about one is left to the one by one."""
+    count = 0
+    for start in range(0, len(new), _AT_ONCE):
+        batch = new[start : start + _AT_ONCE]
+        with contextlib.suppress(IntegrityError), transaction.atomic():
+            count += _bring_batch(space, mount, batch)
+    return count
+
+
+def _bring_batch(space: Space, mount: Mount, batch: list[str]) -> int:
+    taken = set(File.objects.within(space).filter(path__in=batch, thread_id="").values_list("path", flat=True))
+    found: dict[str, Found] = {}
+    for path in batch:
+        place = place_in(mount, path)
+        assert isinstance(place.store, FilesystemStore)
+        if path not in taken:
+            with contextlib.suppress(HubError):
+                paths.clean(path)
+                found[path] = place.store.read(place.relative)
+    made = File.objects.bulk_create([_as_file(space, path, one) for path, one in found.items()])
+    Revision.objects.bulk_create([_as_first_revision(file, found[file.path].content) for file in made])
+    if made:
+        spaces.touch(space)
+        adds = f"{len(made):,} files below {mount.prefix}" if len(made) > 1 else made[0].path
+        activity.record(
+            space, DISK, "files.create", "brought", adds, url="files" + quote(mount.prefix), path=mount.prefix
+        )
+    return len(made)
+
+
+def _as_file(space: Space, path: str, found: Found) -> File:
+    sha = sha_of(found.content)
+    return File(
+        space=space, path=path, revision=1, size=len(found.content), sha256=sha, author_kind=DISK.kind, author_name=DISK.name,
+        written_revision=1, written_sha256=sha, stat=found.stat.mark,
+    )  # fmt: skip
+
+
+def _as_first_revision(file: File, content: bytes) -> Revision:
+    return Revision(
+        space_id=file.space_id, file=file, number=1, kind="create", path=file.path, content=content, size=len(content),
+        sha256=file.sha256, added=content.count(b"\n"), reason="Found on disk", created_at=file.created_at, **DISK.as_fields(),
+    )  # fmt: skip
 
 
 def _needs_look(file: File | None, mark: list[int] | None, *, exists: bool) -> bool:
@@ -214,8 +271,11 @@ def _affected(mounts: list[Mount], changed: set[str]) -> Iterator[tuple[Mount, s
 
 
 @jobs.periodic("files.expire_threads", every=timedelta(minutes=10))
-def expire_threads() -> None:
-    files.expire_threads()
+def expire_threads(now: datetime | None = None) -> int:
+    """Short-term files go after a day without use, with their history."""
+    limit = (now or timezone.now()) - ThreadStore.keeps_for
+    gone, _ = File.objects.exclude(thread_id="").filter(used_at__lt=limit).delete()
+    return gone
 
 
 @jobs.periodic("files.scan", every=timedelta(minutes=5))

@@ -67,7 +67,7 @@ def why_refused(segment: str) -> str:
         return "has a backslash"
     if segment.startswith(TEMPORARY):
         return f"has a name that begins with “{TEMPORARY}”, which the hub keeps for itself"
-    for sign in segment:
+    for sign in () if segment.isascii() and segment.isprintable() else segment:
         if unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Zl", "Zp"):
             return f"has the hidden character U+{ord(sign):04X}"
     if len(segment.encode()) > MAX_NAME:
@@ -77,7 +77,7 @@ def why_refused(segment: str) -> str:
 
 def is_clean_name(name: str) -> bool:
     """Whether a name found on disk can be part of a virtual path as it is."""
-    return unicodedata.normalize("NFC", name) == name and not why_refused(name)
+    return unicodedata.is_normalized("NFC", name) and not why_refused(name)
 
 
 def under(prefix: str, path: str) -> bool:

@@ -74,15 +74,16 @@ def show_folder(request: HttpRequest, where: str, *, status: int = 200, **more: 
     if request.GET.get("part") == "branch" and request.htmx:
         rows = shelf.tree(request.space, where)
         return render(request, "files/_branches.html", {"tree": fileviews.branch_of(rows, where)})
-    rows = shelf.folder(request.space, where)
+    seen: shelf.Seen = {}
+    rows = shelf.folder(request.space, where, seen)
     mount = shelf.mount_of(request.space, where)
     if not rows and mount is None and where != "/":
         raise NotFound("There is no such folder.")
     shown, next_page = fileviews.page_of(rows, request.GET.get("page", "1"), shelf.PAGE)
     context = {
         "where": where, "name": fileviews.crumbs(where)[-1].name if where != "/" else "Files",
-        "crumbs": fileviews.crumbs(where), "rows": shown, "total": len(rows), "next_page": next_page,
-        "mount": mount, "tree": shelf.tree(request.space, where), "gone": shelf.deleted_in(request.space, where) if mount else [],
+        "crumbs": fileviews.crumbs(where), "rows": shelf.dress(request.space, shown), "total": len(rows), "next_page": next_page,
+        "mount": mount, "tree": shelf.tree(request.space, where, seen), "gone": shelf.deleted_in(request.space, where) if mount else [],
         "applying": shelf.applying(request.space, where) if mount else [], **more,
     }  # fmt: skip
     return render(request, "files/folder.html", context, status=status)

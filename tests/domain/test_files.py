@@ -183,8 +183,8 @@ def test_thread_files_are_apart_and_go_after_a_day(space, rk):
     assert files.read(space, "/scratch/a.md", thread_id="t1").content == b"one"
     with pytest.raises(NotFound):
         files.read(space, "/scratch/a.md", thread_id="t3")
-    assert not files.expire_threads()
-    files.expire_threads(timezone.now() + timedelta(hours=25))
+    assert not watching.expire_threads()
+    watching.expire_threads(timezone.now() + timedelta(hours=25))
     with pytest.raises(NotFound):
         files.read(space, "/scratch/a.md", thread_id="t1")
 
@@ -430,3 +430,15 @@ def test_another_space_sees_nothing(space, rk, hub):
     with pytest.raises(NotFound):
         files.read(other, PATH)
     assert files.published_many(other, [PATH])[PATH].code == "file_not_found"
+
+
+def test_a_directory_of_many_files_comes_in_by_batches_with_one_line_of_activity(space, root):
+    for number in range(450):
+        (root / f"f{number}.md").write_bytes(b"%d\n" % number)
+    (root / "giant").write_bytes(b"x" * ((1 << 20) + 1))
+    files.read(space, "/memories/f7.md")
+    lines = ActivityLine.objects.within(space).count()
+    assert watching.scan(space, mounts.of_space(space)[0]) == 449
+    assert ActivityLine.objects.within(space).count() == lines + 3
+    assert files.read(space, "/memories/f449.md").content == b"449\n"
+    assert Revision.objects.filter(path="/memories/f7.md").count() == 1
