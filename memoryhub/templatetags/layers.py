@@ -11,8 +11,9 @@ from django import template
 from django.utils import timezone
 from django.utils.safestring import SafeString, mark_safe
 
-from memoryhub.domain import longterm
+from memoryhub.domain import longterm, promotions
 from memoryhub.domain import search as finding
+from memoryhub.models import Proposal, Space
 from memoryhub.templatetags.drawn import signs
 from memoryhub.templatetags.hub import in_words
 
@@ -112,3 +113,9 @@ def chunk_parts(pieces: list[Any], at: int) -> list[tuple[str, bool]]:
     cuts = [0, piece.shared, max(piece.shared, len(piece.text) - tail), len(piece.text)]
     flags = (True, False, True)
     return [(piece.text[a:b], flag) for (a, b), flag in zip(pairwise(cuts), flags, strict=True) if a < b]
+
+
+@register.simple_tag
+def promotion_preview(space: Space, proposal: Proposal) -> promotions.Preview:
+    """What an agent's promotion would become, for the page where it is decided."""
+    return promotions.preview(space, bytes(proposal.content or b"").decode("utf-8", "replace"))

@@ -110,6 +110,16 @@ def test_promotion_shows_first_and_then_does_it(space, forge, reviewer):
     assert "That is no date" in post(reviewer, "longterm/promote/now/", status=422, content="x", review_by="soon")
 
 
+def test_an_agents_promotion_is_seen_with_its_chunks_and_neighbours(space, forge, reviewer):
+    from memoryhub.domain import proposals
+
+    longterm.store(space, HUB, "Card refunds take 5 to 10 days to show at the bank.")
+    record = quarantine.get(space, log(space, forge, "Card refunds need 5 to 10 days until they show at the bank."))
+    asked = proposals.propose_promotion(space, forge, content=record.content, record=record, reason="asked 14 times")
+    page = read(reviewer, f"proposals/{asked.number}/")
+    assert "How it will be cut" in page and "Already there" in page and "/longterm/1/" in page
+
+
 def test_a_working_entry_is_promoted_for_one_agent(space, forge, reviewer):
     entry = working.admit(space, "Run the quick tests first.", agent=forge, session_id="t-1")
     assert "Run the quick tests first." in read(reviewer, "longterm/promote/", working=entry)
