@@ -91,7 +91,7 @@ def log(
     with transaction.atomic():
         store(record)
         working_id = enter_working(space, agent, record, at) if state == ADMITTED else None
-        write_state(record, HUB, state, reason=reason, working_id=working_id)
+        write_state(record, HUB, state, reason=reason, working_id=working_id, at=at)
         note_logged(space, by, record, state, reason)
         if asks_judge:
             judging.ask_later(space, record.pk)
@@ -126,7 +126,13 @@ def enter_working(space: Space, agent: Agent | None, record: Record, at: datetim
 
 
 def write_state(
-    record: Record, actor: Actor, state: str, *, reason: str = "", working_id: int | None = None
+    record: Record,
+    actor: Actor,
+    state: str,
+    *,
+    reason: str = "",
+    working_id: int | None = None,
+    at: datetime | None = None,
 ) -> RecordState:
     """The next row of a record's history; it alone is the newest."""
     RecordState.objects.within(record.space_id).filter(record_id=record.pk, is_newest=True).update(is_newest=False)
@@ -136,6 +142,7 @@ def write_state(
         state=state,
         reason=reason[:500],
         working_id=working_id,
+        created_at=at or timezone.now(),
         **actor.as_fields(),
     )
 
