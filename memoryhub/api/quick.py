@@ -39,11 +39,13 @@ def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> 
         answer = _batch
     else:
         return None
-    try:
-        response = request_ids(answer)(WSGIRequest(environ)) if environ.get("HTTP_AUTHORIZATION") else None
-    except (_LongWay, HubError, DatabaseError, UnicodeError, ValueError):
+    if not environ.get("HTTP_AUTHORIZATION"):
         return None
-    if response is None:
+    raw = {name: environ[name] for name in ("PATH_INFO", "SCRIPT_NAME") if name in environ}
+    try:
+        response = request_ids(answer)(WSGIRequest(environ))
+    except (_LongWay, HubError, DatabaseError, UnicodeError, ValueError):
+        environ.update(raw)  # a request decodes them in their place, which must not happen twice
         return None
     start_response(f"{response.status_code} {response.reason_phrase}", list(response.items()))
     return [response.content]

@@ -163,3 +163,14 @@ def test_what_an_edit_looks_for_is_text_too(forge):
     for wrong in ("\udcff", "\x00"):
         edit = {"path": "/memories/x.bin", "old_string": wrong, "new_string": "x"}
         assert code(forge("POST", "edits", edit)) == (422, "invalid_content")
+
+
+@pytest.mark.parametrize("name", ["höhe.md", "a\u200bb.md", "日記.md"])
+def test_the_quick_way_leaves_the_address_as_it_came(forge, name):
+    from memoryhub.api import quick
+
+    address = f"/api/v1/files/memories/{name}".encode().decode("latin-1")
+    environ = {"REQUEST_METHOD": "GET", "PATH_INFO": address, "SCRIPT_NAME": "", "wsgi.input": io.BytesIO(),
+               "HTTP_AUTHORIZATION": f"Bearer {forge.secret}"}  # fmt: skip
+    assert quick.application(environ, None) is None
+    assert environ["PATH_INFO"] == address
