@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import shutil
@@ -14,10 +15,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psutil
 from deepagents.backends.filesystem import FilesystemBackend
 from mcp import Client, StdioServerParameters
 
@@ -27,7 +29,7 @@ from tests.running import Hub, clean, command
 
 SOURCES = 10
 NOTES = 200
-ROUNDS = 40
+ROUNDS = 60
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -37,7 +39,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         settings = prepared(hub)
         sources(settings, place)
-        asyncio.run(over_mcp(settings, place))
+        asyncio.run(over_mcp(hub, settings, place))
     finally:
         hub.stop()
         shutil.rmtree(place, ignore_errors=True)
@@ -89,71 +91,85 @@ def best(call: Callable[[], Any]) -> float:
 # MCP over stdio: one client, two servers
 
 
-async def over_mcp(settings: dict[str, str], place: Path) -> None:
+KINDS = ("read", "search", "write")
+Figures = dict[str, tuple[float, float]]  # p50 of the clock, processor time per call; in seconds
+
+
+async def over_mcp(hub: Hub, settings: dict[str, str], place: Path) -> None:
     ours = StdioServerParameters(command=sys.executable, args=["-m", "memoryhub", "mcp"], env=clean(**settings))
-    with MemoryHub(*settings.values(), cache_dir=place / "copies") as hub:
-        rows = {"memoryhub, Python client": by_client(hub)}
-    rows["memoryhub, MCP"] = await measured(ours, hub_calls())
-    program = os.environ.get("BASIC_MEMORY") or shutil.which("basic-memory")
-    if program:
-        rows["Basic Memory"] = await measured(basic_memory(program, place), basic_calls())
-    print(f"\n{'p50 over stdio, ' + str(NOTES) + ' notes':<34}{'read':>10}{'search':>10}{'write':>10}")
-    for name, times in rows.items():
-        print(f"{name:<34}" + "".join(f"{times[kind] * 1000:>8.1f}ms" for kind in ("read", "search", "write")))
-    if program:
-        for name in ("memoryhub, Python client", "memoryhub, MCP"):
-            ratio = {kind: rows["Basic Memory"][kind] / taken for kind, taken in rows[name].items()}
-            print(
-                f"{name + ', times faster':<34}"
-                + "".join(f"{ratio[kind]:>9.0f}x" for kind in ("read", "search", "write"))
-            )
-    else:
+    with MemoryHub(*settings.values(), cache_dir=place / "copies") as client:
+        rows = {
+            "memoryhub, Python client": await measured(by_client(client), lambda: [*hub.family(), psutil.Process()])
+        }
+    async with Client(ours, mode="legacy") as session:
+        rows["memoryhub, MCP"] = await measured(hub_calls(session), lambda: [*hub.family(), *children_but(hub)])
+    if program := os.environ.get("BASIC_MEMORY") or shutil.which("basic-memory"):
+        async with Client(basic_memory(program, place), mode="legacy") as session:
+            rows["Basic Memory, MCP"] = await measured(basic_calls(session), lambda: children_but(hub))
+    for place_in, title in enumerate(("p50 on the clock", "processor time of all processes")):
+        print(f"\n{title + f', {NOTES} notes':<46}" + "".join(f"{kind:>10}" for kind in KINDS))
+        for name, found in rows.items():
+            print(f"{name:<46}" + "".join(f"{found[kind][place_in] * 1000:>8.1f}ms" for kind in KINDS))
+    if not program:
         print("Basic Memory was not measured: name its program in BASIC_MEMORY.")
 
 
-def by_client(hub: MemoryHub) -> dict[str, float]:
-    numbers = iter(range(10_000))
+def children_but(hub: Hub) -> list[psutil.Process]:
+    """What the MCP client started: every child of this process that is not the hub."""
+    known = {process.pid for process in hub.family()}
+    return [one for one in psutil.Process().children(recursive=True) if one.pid not in known]
+
+
+def spent(processes: list[psutil.Process]) -> float:
+    total = 0.0
+    for process in {one.pid: one for one in processes}.values():
+        with contextlib.suppress(psutil.Error):
+            total += process.cpu_times().user + process.cpu_times().system
+    return total
+
+
+Calls = dict[str, Callable[[int], Any]]
+
+
+async def measured(calls: Calls, processes: Callable[[], list[psutil.Process]]) -> Figures:
     for number in range(NOTES):
-        hub.write(f"/memories/note-{number}.md", text_of(number))
+        await answered(calls["write"](number))
+    found: Figures = {}
+    for kind in KINDS:
+        taken, before = [], spent(processes())
+        for number in range(ROUNDS):
+            start = time.perf_counter()
+            await answered(calls[kind](number if kind != "write" else NOTES + number))
+            taken.append(time.perf_counter() - start)
+        found[kind] = statistics.median(taken), (spent(processes()) - before) / ROUNDS
+    return found
+
+
+async def answered(call: Any) -> None:
+    result = await call if asyncio.iscoroutine(call) else call
+    assert not getattr(result, "is_error", False), result
+
+
+def by_client(hub: MemoryHub) -> Calls:
     return {
-        "read": best(lambda: hub.read(f"/memories/note-{next(numbers) % NOTES}.md")),
-        "search": best(lambda: hub.search(f"customer {next(numbers) % NOTES}", layers="files", limit=10)),
-        "write": best(lambda: hub.write(f"/memories/more-{(number := next(numbers))}.md", text_of(number))),
+        "read": lambda n: hub.read(f"/memories/note-{n}.md"),
+        "search": lambda n: hub.search(f"customer {n}", layers="files", limit=10),
+        "write": lambda n: hub.write(f"/memories/note-{n}.md", text_of(n)),
     }
-
-
-Calls = dict[str, Callable[[Client, int], Awaitable[Any]]]
-
-
-async def measured(server: StdioServerParameters, calls: Calls) -> dict[str, float]:
-    async with Client(server, mode="legacy") as client:
-        for number in range(NOTES):
-            await calls["write"](client, number)
-        times: dict[str, float] = {}
-        for kind, call in calls.items():
-            taken = []
-            for number in range(ROUNDS):
-                start = time.perf_counter()
-                result = await call(client, number if kind != "write" else NOTES + number)
-                taken.append(time.perf_counter() - start)
-                assert not result.is_error, result.content
-            times[kind] = statistics.median(taken)
-        return times
 
 
 def text_of(number: int) -> str:
     return f"# Note {number}\n\nRefunds of customer {number} need a second person.\n" + "More words stand here.\n" * 20
 
 
-def hub_calls() -> Calls:
+def hub_calls(session: Client) -> Calls:
+    def search(n: int) -> dict[str, Any]:
+        return {"q": f"customer {n}", "layers": "files", "limit": 10}
+
     return {
-        "read": lambda client, n: client.call_tool("memory_read", {"path": f"/memories/note-{n}.md"}),
-        "search": lambda client, n: client.call_tool(
-            "memory_search", {"q": f"customer {n}", "layers": "files", "limit": 10}
-        ),
-        "write": lambda client, n: client.call_tool(
-            "memory_write", {"path": f"/memories/note-{n}.md", "content": text_of(n)}
-        ),
+        "read": lambda n: session.call_tool("memory_read", {"path": f"/memories/note-{n}.md"}),
+        "search": lambda n: session.call_tool("memory_search", search(n)),
+        "write": lambda n: session.call_tool("memory_write", {"path": f"/memories/mcp-{n}.md", "content": text_of(n)}),
     }
 
 
@@ -165,16 +181,14 @@ def basic_memory(program: str, place: Path) -> StdioServerParameters:
     return StdioServerParameters(command=program, args=["mcp"], env=env)
 
 
-def basic_calls() -> Calls:
-    def named(**words: Any) -> dict[str, Any]:
-        return {"project": "main", **words}
+def basic_calls(session: Client) -> Calls:
+    def call(tool: str, **words: Any) -> Any:
+        return session.call_tool(tool, {"project": "main", **words})
 
     return {
-        "read": lambda client, n: client.call_tool("read_note", named(identifier=f"bench/note-{n}")),
-        "search": lambda client, n: client.call_tool("search_notes", named(query=f"customer {n}", page_size=10)),
-        "write": lambda client, n: client.call_tool(
-            "write_note", named(title=f"Note {n}", directory="bench", content=text_of(n))
-        ),
+        "read": lambda n: call("read_note", identifier=f"bench/note-{n}"),
+        "search": lambda n: call("search_notes", query=f"customer {n}", page_size=10),
+        "write": lambda n: call("write_note", title=f"Note {n}", directory="bench", content=text_of(n)),
     }
 
 
