@@ -35,18 +35,20 @@ def inbox_context(request: HttpRequest) -> dict[str, Any]:
     order = get["order"] if get["order"] in ("newest", "oldest") else "risk"
     found = proposals.filtered(request.space, view=view, agent=get["agent"], words=get["q"])
     number = request.GET.get("page", "1")
+    by_view, is_filtered = proposals.counts(request.space), bool(get["q"] or get["agent"])
     box = proposals.inbox(
-        request.space, found, order=order, view=view, page=int(number) if number.isdecimal() and len(number) < 7 else 1
+        request.space,
+        found,
+        order=order,
+        view=view,
+        page=int(number) if number.isdecimal() and len(number) < 7 else 1,
+        total=None if is_filtered else by_view[view],
     )
     return {
-        "get": get, "view": view, "order": order, "box": box, "counts_by_view": counts(request.space),
-        "agents": agents.of_space(request.space), "is_filtered": bool(get["q"] or get["agent"]),
+        "get": get, "view": view, "order": order, "box": box, "counts_by_view": by_view,
+        "agents": agents.of_space(request.space), "is_filtered": is_filtered,
         "days": spaces.get_setting(request.space, "proposal_days"), "may_decide": may(request.role, "decide"),
     }  # fmt: skip
-
-
-def counts(space: Any) -> dict[str, int]:
-    return {view: proposals.filtered(space, view=view).count() for view in ("pending", "outdated", "decided")}
 
 
 @space_page("read", methods=("GET", "HEAD"))

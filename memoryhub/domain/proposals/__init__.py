@@ -8,7 +8,7 @@ from .afterwards import comment, expire, reopen, undo
 from .asking import get, propose, propose_promotion, withdraw
 from .bulk import Plan, decide_many, plan
 from .deciding import QUICK_REASONS, approve, looked_at, mark_outdated, mark_those_that_no_longer_apply, reject
-from .inbox import Inbox, filtered, inbox, title_of
+from .inbox import Inbox, counts, filtered, inbox, title_of
 from .looking import check_change, check_protected, check_text, shrinks
 from .results import Result, applied_diff, result, texts_around
 from .reviewing import Review, neighbours, review
@@ -27,6 +27,7 @@ __all__ = [
     "check_protected",
     "check_text",
     "comment",
+    "counts",
     "decide_many",
     "expire",
     "filtered",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from difflib import SequenceMatcher
 
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
 from memoryhub.dialects import tokens
@@ -118,11 +118,23 @@ def filtered(space: Space, *, view: str = "pending", agent: str = "", words: str
     return found
 
 
+def counts(space: Space) -> dict[str, int]:
+    """How many there are in each view, in one statement."""
+    by_state = dict(Proposal.objects.within(space).values_list("state").annotate(times=Count("pk")))
+    return {view: sum(by_state.get(state, 0) for state in states) for view, states in VIEWS.items()}
+
+
 def inbox(
-    space: Space, found: QuerySet[Proposal], *, order: str = "risk", view: str = "pending", page: int = 1
+    space: Space,
+    found: QuerySet[Proposal],
+    *,
+    order: str = "risk",
+    view: str = "pending",
+    page: int = 1,
+    total: int | None = None,
 ) -> Inbox:
-    """One page of it, in groups; chains stand together, near-duplicates are told."""
-    total = found.count()
+    """One page of it, in groups; chains stand together, near-duplicates are told. `total`, where it is known already."""
+    total = found.count() if total is None else total
     pages = max(1, -(-total // PAGE))
     page = min(max(1, page), pages)
     by = ("-decided_at", "-pk") if view == "decided" else ORDERS.get(order, ORDERS["risk"])
