@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
@@ -31,6 +31,7 @@ class VirtualPath(PathConverter):
 
 register_converter(VirtualPath, "virtual")
 MOST_PATHS = 200
+Document = tuple[bytes, str, str]  # body, sha256 for the ETag, kind
 MOST_BYTES = 32 * 1024 * 1024
 
 
@@ -142,8 +143,12 @@ def batch(request: HttpRequest, body: BatchIn) -> HttpResponse:
 
 def answer_batch(request: HttpRequest, wanted: list[str], found: Mapping[str, Published | HubError]) -> HttpResponse:
     """The files in the order they were asked for, with an ETag over them all."""
-    answer = _as_json({"files": [_in_batch(path, found[path]) for path in wanted]})
-    return _conditional(request, answer, hashlib.sha256(answer).hexdigest(), "application/json")
+    return conditional(request, *batch_document(wanted, found))
+
+
+def batch_document(wanted: Sequence[str], found: Mapping[str, Published | HubError]) -> Document:
+    body = _as_json({"files": [_in_batch(path, found[path]) for path in wanted]})
+    return body, hashlib.sha256(body).hexdigest(), "application/json"
 
 
 def _in_batch(path: str, found: Published | HubError) -> dict[str, Any]:
@@ -187,14 +192,19 @@ def read(request: HttpRequest, path: str, thread_id: str = "") -> HttpResponse:
 
 def answer_file(request: HttpRequest, found: Published) -> HttpResponse:
     """JSON, or the bytes for who wants text."""
-    if wants_text(request):
-        kind = "text/plain; charset=utf-8" if found.is_text else "application/octet-stream"
-        return _conditional(request, found.content, found.sha256, kind)
+    return conditional(request, *(text_document(found) if wants_text(request) else file_document(found)))
+
+
+def text_document(found: Published) -> Document:
+    return found.content, found.sha256, "text/plain; charset=utf-8" if found.is_text else "application/octet-stream"
+
+
+def file_document(found: Published) -> Document:
     document = {
         "path": found.path, **_content(found), "sha256": found.sha256, "revision": found.revision,
         "created_at": found.created_at.isoformat(), "modified_at": found.modified_at.isoformat(),
     }  # fmt: skip
-    return _conditional(request, _as_json(document), found.sha256, "application/json")
+    return _as_json(document), found.sha256, "application/json"
 
 
 def _what_is_there(caller: Caller, path: str, error: HubError) -> HubError:
@@ -210,7 +220,7 @@ def _as_json(document: dict[str, Any]) -> bytes:
         return json.dumps(document, separators=(",", ":")).encode()
 
 
-def _conditional(request: HttpRequest, body: bytes, sha: str, kind: str) -> HttpResponse:
+def conditional(request: HttpRequest, body: bytes, sha: str, kind: str) -> HttpResponse:
     """The answer with its ETag, or 304 without a body when the caller has it."""
     tags = [tag.strip().removeprefix("W/").strip('"') for tag in request.headers.get("If-None-Match", "").split(",")]
     fresh = sha in tags or "*" in tags

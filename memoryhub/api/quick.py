@@ -57,48 +57,56 @@ class _LongWay(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Files as they were published at one revision of their space, and how they lie on disk."""
+    """A whole answer as it was at one revision of a space, and how its files lay on disk."""
 
-    files: dict[str, Published]
+    document: files.Document
     disk: tuple[OnDisk, ...]
-    bytes: int
+
+    @property
+    def bytes(self) -> int:
+        return len(self.document[0])
 
 
 shelf: handing.Shelf[Kept] = handing.Shelf()
+Build = Callable[[dict[str, Published]], files.Document]
 
 
-def _published(request: WSGIRequest, wanted: tuple[str, ...]) -> dict[str, Published]:
-    """What is published at these paths, if that needs no closer look: from the shelf while space and disk are the same."""
+def _answer(request: WSGIRequest, wanted: tuple[str, ...], name: str, build: Build) -> HttpResponse:
+    """The answer from the shelf while space and disk are the same, else made anew, if that needs no closer look."""
     kind, _, secret = request.META["HTTP_AUTHORIZATION"].partition(" ")
     if kind.lower() != "bearer" or not wanted:
         raise _LongWay
     door = handing.enter(secret.strip(), address_of(request), hot=False, scope=Scope.FILES)
     if door is None:
         raise _LongWay
-    key = (door.space_id, door.revision, *wanted)
+    key = (door.space_id, door.revision, name, *wanted)
     kept = shelf.get(key)
     if kept is None:
-        kept = _gathered(door.space_id, wanted)
+        kept = _made(door.space_id, wanted, build)
         shelf.put(key, kept)
-    return kept.files
+    return files.conditional(request, *kept.document)
 
 
-def _gathered(space_id: int, wanted: tuple[str, ...]) -> Kept:
+def _made(space_id: int, wanted: tuple[str, ...], build: Build) -> Kept:
     rows = published.gather(space_id, list(wanted))
     found = {row.path: row.answer() for row in rows}
     plain = {path: one for path, one in found.items() if isinstance(one, Published)}
+    if sum(len(one.content) for one in plain.values()) > files.MOST_BYTES:
+        raise _LongWay
     if len(plain) < len(found) or any(row.store == "thread" for row in rows) or not published.are_fresh(rows):
         raise _LongWay
     disk = tuple(
         OnDisk(row.directory, row.relative, tuple(json.loads(row.stat or "[]")))
         for row in rows if row.store == "filesystem"
     )  # fmt: skip
-    return Kept(plain, disk, sum(len(one.content) for one in plain.values()))
+    return Kept(build(plain), disk)
 
 
 def _file(request: WSGIRequest) -> HttpResponse:
     path = paths.from_url(request.path_info[len(FILE) :])
-    return files.answer_file(request, _published(request, (path,))[path])
+    if files.wants_text(request):
+        return _answer(request, (path,), "text", lambda found: files.text_document(found[path]))
+    return _answer(request, (path,), "file", lambda found: files.file_document(found[path]))
 
 
 def _batch(request: WSGIRequest) -> HttpResponse:
@@ -108,7 +116,7 @@ def _batch(request: WSGIRequest) -> HttpResponse:
     wanted = given["paths"]
     if len(wanted) > files.MOST_PATHS or not all(isinstance(path, str) for path in wanted):
         raise _LongWay
-    return files.answer_batch(request, wanted, _published(request, tuple(wanted)))
+    return _answer(request, tuple(wanted), "batch", lambda found: files.batch_document(wanted, found))
 
 
 def _body(request: WSGIRequest) -> bytes:

