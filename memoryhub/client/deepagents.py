@@ -37,7 +37,7 @@ from deepagents.backends.protocol import (
 from deepagents.backends.utils import perform_string_replacement, slice_read_response, validate_path
 
 from . import calls, parts
-from .errors import Forbidden, HubError, Invalid, NotFound, Unauthenticated
+from .errors import Conflict, Forbidden, HubError, Invalid, NotFound, Unauthenticated
 from .hub import MemoryHub
 from .records import PENDING_START, FileText, Outcome, Record, file_bytes
 
@@ -230,7 +230,9 @@ class MemoryHubBackend(BackendProtocol):
             return DeleteResult(error="Error: the root of the memory is never deleted. Name a file or a directory.")
         try:
             outcomes = [self.hub.delete(there, **self._notes())]
-        except NotFound:
+        except (NotFound, Invalid, Conflict) as refused:
+            if refused.code not in ("file_not_found", "not_found", "is_directory"):
+                raise
             outcomes = [
                 self.hub.delete(entry["path"], **self._notes())
                 for entry in self.hub.walk(there, thread_id=current_thread())

@@ -59,12 +59,19 @@ class Desk:
     tool_call_id: str
 
     def text(self, path: str, missing: str) -> str:
+        found = self.found(path)
+        if found is not None:
+            return found
+        raise Told(f"The path {path} is not a file." if self.is_folder(path) else missing.format(path=path))
+
+    def found(self, path: str) -> str | None:
+        """The text of a file; nothing for a folder and for what is not there."""
         try:
             return text_of(files.read(self.space, path, thread_id=self.thread_id).content)
-        except NotFound:
-            if self.is_folder(path):
-                raise Told(f"The path {path} is not a file.") from None
-            raise Told(missing.format(path=path)) from None
+        except HubError as refused:
+            if isinstance(refused, NotFound) or refused.code == "is_directory":
+                return None
+            raise
 
     def is_folder(self, path: str) -> bool:
         return path == ROOT or browsing.is_folder(self.space, path)
@@ -96,12 +103,11 @@ def pending(proposal: Proposal) -> Said:
 
 def view(desk: Desk, command: dict[str, Any]) -> Said:
     path = place(command, "path")
-    try:
-        content = text_of(files.read(desk.space, path, thread_id=desk.thread_id).content)
-    except NotFound:
+    content = desk.found(path)
+    if content is None:
         if desk.is_folder(path):
             return Said(listing(desk, path))
-        raise Told(f"The path {path} does not exist. Please provide a valid path.") from None
+        raise Told(f"The path {path} does not exist. Please provide a valid path.")
     lines = content.split("\n")
     if len(lines) > MOST_LINES:
         raise Told(f"File {path} exceeds maximum line limit of 999,999 lines.")

@@ -98,13 +98,14 @@ def hub(server, cache_dir):
 class Real:
     """A space on the real hub: `hub` is the agent's client, `person` the client of a reviewer."""
 
-    def __init__(self, url, cache_dir, policy):
+    def __init__(self, url, cache_dir, policy, directory=None):
         from memoryhub.domain import agents, mounts, people, sources, spaces, tokens
         from memoryhub.domain.access import HUB, Actor
 
         self.url, self.cache_dir = url, cache_dir
         self.space = spaces.create(HUB, "books", "Books")
-        mounts.add(self.space, HUB, "/memories/", store="database", policy=policy)
+        place = {"store": "filesystem", "directory": str(directory)} if directory else {"store": "database"}
+        mounts.add(self.space, HUB, "/memories/", policy=policy, **place)
         mounts.add(self.space, HUB, "/thread/", store="thread", policy="trusted")
         sources.add(self.space, HUB, "/memories/AGENTS.md")
         self.agent = agents.create(self.space, HUB, "forge", dialect="deepagents")
@@ -141,6 +142,17 @@ class Real:
 def review(live_server, cache_dir):
     """The real hub; what agents write to /memories/ waits for a person."""
     real = Real(live_server.url, cache_dir, "review")
+    yield real
+    real.hub.close()
+
+
+@pytest.fixture(params=["database", "disk"])
+def either(request, live_server, cache_dir, tmp_path):
+    """As `trusted`, once with /memories/ in the database and once on disk."""
+    directory = tmp_path / "disk" if request.param == "disk" else None
+    if directory:
+        directory.mkdir()
+    real = Real(live_server.url, cache_dir, "trusted", directory=directory)
     yield real
     real.hub.close()
 

@@ -57,8 +57,8 @@ def said(tool, command):
         return "error", str(error)
 
 
-def test_every_answer_is_the_sdks_own(trusted, tmp_path):
-    stock, ours = BetaLocalFilesystemMemoryTool(str(tmp_path)), MemoryHubTool(trusted.hub)
+def test_every_answer_is_the_sdks_own(either, tmp_path):
+    stock, ours = BetaLocalFilesystemMemoryTool(str(tmp_path)), MemoryHubTool(either.hub)
     for command in STORY:
         assert said(ours, command) == said(stock, command), command
 
@@ -80,8 +80,8 @@ def test_a_folder_is_listed_two_levels_deep(trusted):
     assert "1.5K\t/memories/b.md" in lines
 
 
-def test_the_same_names_in_the_same_order_as_the_sdk(trusted, tmp_path):
-    stock, ours = BetaLocalFilesystemMemoryTool(str(tmp_path)), MemoryHubTool(trusted.hub)
+def test_the_same_names_in_the_same_order_as_the_sdk(either, tmp_path):
+    stock, ours = BetaLocalFilesystemMemoryTool(str(tmp_path)), MemoryHubTool(either.hub)
     for tool in (stock, ours):
         for name in ("z.md", "m/x.md", "m/deep/y.md", "a.md", "m/deep/er/no.md"):
             tool.call({"command": "create", "path": f"/memories/{name}", "file_text": "x"})

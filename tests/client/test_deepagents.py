@@ -259,12 +259,12 @@ def test_the_root_is_never_deleted(trusted):
     assert trusted.text() == "Be brief.\n"
 
 
-def test_a_directory_is_deleted_file_by_file(trusted):
+def test_a_directory_is_deleted_file_by_file(either):
     for name in ("a/one.md", "a/.two.md", "a/b/three.md", "keep.md"):
-        trusted.put(f"/memories/{name}", "x")
-    backend = MemoryHubBackend(trusted.hub)
+        either.put(f"/memories/{name}", "x")
+    backend = MemoryHubBackend(either.hub)
     assert backend.delete("/a").path == "/a"
-    assert [entry["path"] for entry in trusted.hub.walk("/memories/")] == ["/memories/keep.md"]
+    assert [entry["path"] for entry in either.hub.walk("/memories/")] == ["/memories/keep.md"]
     assert backend.delete("/a").error == "Error: File '/a' not found"
 
 
@@ -370,3 +370,24 @@ def test_even_our_own_mistakes_do_not_reach_the_agent(review, monkeypatch, broke
     assert backend.grep("x").matches == []
     assert backend.download_files(["/a.md"])[0].error == "file_not_found"
     assert backend.upload_files([("/a.md", b"x")])[0].error
+
+
+def test_megabytes_are_kept_in_parts_where_nobody_reviews(trusted):
+    text = "".join(f"{number}: grüße\n" for number in range(150_000))
+    backend = MemoryHubBackend(trusted.hub)
+    assert backend.write("/big.txt", text).path == "/big.txt"
+    assert backend.download_files(["/big.txt"])[0].content.decode() == text
+    assert backend.read("/big.txt", offset=149_999).file_data["content"] == "149999: grüße\n"
+    assert trusted.text("/memories/big.txt").startswith("Kept in 3 parts in /memories/.big.txt.parts/")
+    assert backend.write("/big.txt", "small again").error is None
+    assert backend.read("/big.txt").file_data["content"] == "small again"
+    assert backend.delete("/big.txt").error is None
+    assert trusted.hub.walk("/memories/") == []
+
+
+def test_megabytes_are_refused_where_a_person_would_have_to_review_them(review):
+    backend = MemoryHubBackend(review.hub)
+    assert "more than a person can review" in backend.write("/big.txt", "x" * 1_100_000).error
+    assert "more than a person can review" in backend.upload_files([("/big.bin", b"\xff" * 1_100_000)])[0].error
+    assert review.hub.proposals("pending") == []
+    assert "more than the hub keeps" in backend.upload_files([("/huge.bin", b"\xff" * (65 * 1024 * 1024))])[0].error
