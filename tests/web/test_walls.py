@@ -20,7 +20,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from django.urls.resolvers import RoutePattern
 
 from memoryhub.api.v1 import api
-from memoryhub.domain import agents, files, longterm, mounts, people, quarantine, spaces, tokens
+from memoryhub.domain import agents, files, longterm, mounts, people, quarantine, sources, spaces, tokens
 from memoryhub.domain.access import HUB, may
 from memoryhub.models import Role, Space
 from tests.planting import CANARY, PATH, PK, SHA, WORD, fingerprint, plant
@@ -84,6 +84,8 @@ def lived_in(here: Space) -> Space:
     """Something of its own in every layer, that fits the same words: no answer is empty because there is nothing to ask."""
     agent = agents.create(here, HUB, "Settler")
     mounts.add(here, HUB, "/memories/")
+    mounts.add(here, HUB, f"/{WORD}/")
+    sources.add(here, HUB, PATH)  # a path that has a file in the other space only
     files.write(here, HUB, "/memories/own.md", f"{WORD} of here".encode())
     longterm.store(here, HUB, f"{WORD} of here, for good")
     said = {"session_id": "s", "node_id": "n", "node_kind": "agent", "scope": "group", "metadata": {}}
@@ -286,10 +288,19 @@ def body_of(schema: dict[str, Any]) -> dict[str, Any]:
     return {name: value_for(name, part) for name, part in resolved(schema).get("properties", {}).items()}
 
 
-def send(client: Client, call: Call, secret: str = "", accept: str = "application/json", odd: str | None = None) -> Any:
-    """Makes the call with all its arguments; with `odd`, every text of it is that instead."""
+def send(
+    client: Client,
+    call: Call,
+    secret: str = "",
+    accept: str = "application/json",
+    odd: str | None = None,
+    bare: bool = False,
+) -> Any:
+    """Makes the call with all its arguments; with `odd`, every text of it is that instead; `bare` leaves out what may be left out."""
     parameters = {"path": {}, "query": {}, "header": {}}
     for parameter in call.document.get("parameters", []):
+        if bare and not parameter.get("required"):
+            continue
         value = value_for(parameter["name"], parameter["schema"])
         parameters[parameter["in"]][parameter["name"]] = value if odd is None else odd
     path = call.path
@@ -300,6 +311,9 @@ def send(client: Client, call: Call, secret: str = "", accept: str = "applicatio
         path += "?" + "&".join(f"{name}={quote(str(value))}" for name, value in query.items())
     content = call.document.get("requestBody", {}).get("content", {})
     data = body_of(content["application/json"]["schema"]) if "application/json" in content else None
+    if data is not None and bare:
+        required = resolved(content["application/json"]["schema"]).get("required", [])
+        data = {name: value for name, value in data.items() if name in required}
     if data is not None and odd is not None:
         data = {
             name: odd if isinstance(value, str) else [odd] if isinstance(value, list) else value
@@ -343,8 +357,8 @@ def test_a_session_does_not_open_the_api(person, there):
 def test_no_call_reaches_another_space(client, lived_in, there, secret_of, kind):
     secret, before = secret_of(kind), fingerprint(there)
     for call in CALLS:
-        for accept in ("application/json", "text/plain"):
-            answer = send(client, call, secret, accept)
+        for accept, bare in (("application/json", False), ("text/plain", False), ("text/plain", True)):
+            answer = send(client, call, secret, accept, bare=bare)
             assert answer.status_code < 500, f"{call}: {read(answer)[:300]}"
             assert CANARY not in read(answer), f"{call} shows something of the other space"
     assert fingerprint(there) == before
