@@ -5,9 +5,12 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any
 
+from django.conf import settings
 from django.core.wsgi import get_wsgi_application
+from django.http.request import split_domain_port, validate_host
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryhub.settings")
 pages = get_wsgi_application()
@@ -24,10 +27,19 @@ def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> 
     """Prompts and files go past the middleware that only pages need: measured, it doubles what an agent can ask."""
     if "HTTP_TRANSFER_ENCODING" in environ and not environ.get("CONTENT_LENGTH"):
         measure(environ)
+    if not is_allowed(environ.get("HTTP_HOST", "")):
+        return pages(environ, start_response)  # which refuse it
     if environ.get("PATH_INFO") == "/api/v1/prompt":
         return prompt(environ, start_response)
     quickly = quick.application(environ, start_response)
     return pages(environ, start_response) if quickly is None else quickly
+
+
+@lru_cache(maxsize=256)
+def is_allowed(host: str) -> bool:
+    """Whether this hub answers to that name; the ways past the middleware ask it themselves."""
+    domain, _ = split_domain_port(host)
+    return bool(domain) and validate_host(domain, settings.ALLOWED_HOSTS)
 
 
 def measure(environ: dict[str, Any]) -> None:

@@ -80,8 +80,7 @@ def csrf(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    return HttpResponse(
-        "This address is not served here. ALLOWED_HOSTS names the ones that are.\n",
-        status=400,
-        content_type="text/plain",
-    )
+    sentence = "This address is not served here. ALLOWED_HOSTS names the ones that are."
+    if wants_json(request):
+        return JsonResponse(HubError(sentence, code="bad_request").as_json(), status=400)
+    return HttpResponse(sentence + "\n", status=400, content_type="text/plain")
