@@ -79,11 +79,15 @@ class Served:
 def row(hub: Served, name: str, path: str, options: argparse.Namespace) -> bool:
     """One line of the table: bare view and page by turns, so that both see the same weather."""
     cells = []
+    warm(hub, path)
     for lines in CONNECTIONS:
         rates, ratios, slow = [], [], []
         for _ in range(options.rounds):
             bare = load.run(hub.address, lambda: hub.ask("/bare?space=1"), lines=lines, seconds=options.seconds / 2)
             page = load.run(hub.address, lambda: hub.ask(path), lines=lines, seconds=options.seconds)
+            if not (page.took and bare.took):
+                print(f"{name:<22} no answer within {options.seconds} s: give it more --seconds")
+                return True
             if page.wrong or bare.wrong:
                 print(f"{name:<22} answers {(page.first_wrong or bare.first_wrong)[:60]!r}")
                 return True
@@ -94,6 +98,15 @@ def row(hub: Served, name: str, path: str, options: argparse.Namespace) -> bool:
         cells.append(f"{middle[0]:>10.0f}{middle[1]:>10.1f}{middle[2]:>10.2f}")
     print(f"{name:<22}" + "".join(cells), flush=True)
     return False
+
+
+def warm(hub: Served, path: str) -> None:
+    """Both workers have loaded what the page needs before anything is measured."""
+    for address in ["/bare?space=1", path] * 6:
+        asking = http.client.HTTPConnection(*hub.address, timeout=120)
+        asking.request("GET", address, headers={"Cookie": hub.cookie, "Authorization": f"Bearer {hub.token}"})
+        asking.getresponse().read()
+        asking.close()
 
 
 def weight(hub: Served, path: str) -> int:
