@@ -68,6 +68,14 @@ def _own_schemas_are_emptied(request: pytest.FixtureRequest) -> Iterator[None]:
         _truncate("quarantine", "activity")
 
 
+def empty_database() -> None:
+    """For a fixture that commits and lives longer than one test: what it made must not meet the next one."""
+    from django.core.management import call_command
+
+    call_command("flush", verbosity=0, interactive=False)
+    _truncate("quarantine", "activity")
+
+
 def _truncate(*schemas: str) -> None:
     from django.db import connection
 

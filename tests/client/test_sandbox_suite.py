@@ -16,6 +16,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.client.deepagents import MemoryHubBackend
 from tests.client.conftest import Real
+from tests.conftest import empty_database
 
 ONLY_STOCK = {  # what the stock backend fails and the hub's does not
     "test_aread_binary_file_1_mib_returns_error",
@@ -110,3 +111,4 @@ class TestHub(SandboxIntegrationTests):
             real.hub.close()
             server.stop()
             spaces.erase(real.space, HUB)
+            empty_database()  # the person, too: other tests have one of that name
