@@ -51,7 +51,9 @@ __all__ = [
     "resolve",
 ]
 
-VERSION = re.compile(r"v?(\d+(?:\.\d+){0,3})((?:a|b|rc|\.?dev)\d*)?(?:\.?post\d+)?(?:\+[\w.]+)?", re.IGNORECASE)
+VERSION = re.compile(
+    r"v?([0-9]{1,9}(?:\.[0-9]{1,9}){0,3})((?:a|b|rc|\.?dev)[0-9]*)?(?:\.?post[0-9]+)?(?:\+[\w.]+)?", re.IGNORECASE
+)
 
 
 @cache

@@ -17,6 +17,13 @@ TEMPLATE = "<m>\n{agent_memory}\n</m> {{kept}}"
 NOON = datetime(2026, 11, 18, 12, 5, tzinfo=UTC)
 
 
+@pytest.mark.parametrize("version", ["0.6." + "9" * 10, "0.6." + "9" * 5000, "0.6.\u0663"])
+def test_versions_that_no_library_has_are_refused(version):
+    """The database compares them as numbers: one too large would take the prompt from every agent of the dialect."""
+    with pytest.raises(Invalid):
+        resolve(f"deepagents/{version}")
+
+
 def sources(**texts: str | None) -> tuple[Source, ...]:
     return tuple(
         Source(f"/memories/{name}.md", text, error="" if text is not None else dialects.MISSING)
