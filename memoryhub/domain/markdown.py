@@ -27,6 +27,8 @@ from memoryhub.domain import gfm
 ANCHOR = "h-"
 # Inline rules turn slow beyond this, in one paragraph: signs, brackets that are not closed, brackets. It is shown as it stands.
 _LONGEST, _UNCLOSED, _BRACKETS = 30_000, 40, 1_500
+# Cleaning takes a step for each mark, and longer steps the longer their text: beyond this, the text is shown as it stands.
+_MOST_MARKS = 60_000
 _RAW = "x-raw"  # holds a piece of raw HTML until the end
 
 
@@ -54,6 +56,8 @@ def render(text: str) -> Rendered:
     md.reset()
     md.headings = []
     raw = md.convert(body) if body.strip() else ""
+    if raw.count("<") + raw.count("&") > _MOST_MARKS:
+        return Rendered(f"<pre><code>{html.escape(text)}</code></pre>")
     return Rendered(_cleaner().clean(front + raw), md.headings)
 
 
