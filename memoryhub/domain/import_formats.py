@@ -17,6 +17,7 @@ from memoryhub.errors import Invalid
 Folder = dict[str, bytes]  # name below the folder, with slashes -> bytes
 LARGEST = 1024 * 1024
 MOST = 50_000
+STEPS = 3_000  # of ten thousand instructions each, for a database that is read
 JUNK = ("__MACOSX/", ".git/", ".DS_Store")
 
 
@@ -134,11 +135,24 @@ def history(data: bytes) -> Iterable[Item]:
     try:
         with sqlite3.connect(":memory:") as database:
             database.deserialize(data)
+            distrust(database)
             database.row_factory = sqlite3.Row
             rows = [dict(row) for row in database.execute("SELECT * FROM history")]
     except sqlite3.Error as problem:
         raise Invalid(f"This is no history database of mem0: {problem}.", code="invalid_import") from None
     return replay(rows)
+
+
+def distrust(database: sqlite3.Connection) -> None:
+    """A file of somebody's may call a view `history` that never ends: only a plain table is read, for so many steps."""
+    database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 2 * LARGEST)
+    database.execute("PRAGMA trusted_schema = OFF")
+    if database.execute("SELECT type FROM sqlite_master WHERE name = 'history'").fetchall() != [("table",)]:
+        raise sqlite3.DatabaseError("it has no table named history")
+    if database.execute("SELECT 1 FROM pragma_table_xinfo('history') WHERE hidden").fetchone():
+        raise sqlite3.DatabaseError("its table history has computed columns")
+    steps = iter(range(STEPS))
+    database.set_progress_handler(lambda: next(steps, None) is None, 10_000)
 
 
 def entry(key: Any, text: str, details: dict[str, Any]) -> Item:

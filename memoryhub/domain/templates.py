@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import zipfile
+import zlib
 from datetime import datetime
 from email.parser import Parser
 from pathlib import Path
@@ -71,20 +72,27 @@ def import_wheel(file: Path | IO[bytes], actor: Actor = HUB, *, space_id: int = 
     name = name or Path(str(file)).name
     try:
         with zipfile.ZipFile(file) as archive:
-            source = archive.read(MEMORY_MODULE).decode()
+            source = text_in(archive, MEMORY_MODULE)
             version = version_in(archive)
     except FileNotFoundError:
         raise NotFound(f"There is no file {name}.") from None
-    except (OSError, KeyError, zipfile.BadZipFile, UnicodeDecodeError):
+    except (OSError, KeyError, EOFError, ValueError, RuntimeError, zlib.error, zipfile.BadZipFile):
         raise Invalid(
             f"{name} is no wheel of deepagents with memory in it (0.3.4 or newer).", code="invalid_wheel"
         ) from None
     return keep(space_id, actor, version, deepagents.read_template(source), f"wheel {name}")
 
 
+def text_in(archive: zipfile.ZipFile, name: str) -> str:
+    """One file of a wheel, which may claim to be small and unfold to gigabytes: `read` stops at the size it claims."""
+    if archive.getinfo(name).file_size > 10 * LONGEST:
+        raise ValueError(f"{name} is too large")
+    return archive.read(name).decode()
+
+
 def version_in(archive: zipfile.ZipFile) -> str:
-    name = next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
-    return Parser().parsestr(archive.read(name).decode())["Version"]
+    names = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+    return str(Parser().parsestr(text_in(archive, names[0] if names else "METADATA"))["Version"])
 
 
 @transaction.atomic

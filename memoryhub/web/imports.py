@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import lzma
 import zipfile
+import zlib
 
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, HttpResponse
@@ -83,7 +85,7 @@ def unzipped(data: bytes) -> Folder:
             if len(inside) > MOST_FILES or sum(one.file_size for one in inside) > imports.LARGEST:
                 raise Invalid("The zip holds more than 5,000 files or 32 MiB. Import it in parts.", code="too_large")
             return without_common_folder({one.filename: archive.read(one) for one in inside})
-    except (zipfile.BadZipFile, RuntimeError, NotImplementedError, OSError):
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, RuntimeError, NotImplementedError, OSError):
         raise Invalid("The zip cannot be read.", code="invalid_import") from None
 
 

@@ -62,6 +62,22 @@ def test_mem0_history_database_gives_the_newest_text_of_what_is_left():
     assert (item.name, item.content, item.details) == ("mem0:m1", b"Likes coffee", {"history": ["Likes tea"]})
 
 
+@pytest.mark.parametrize(
+    "schema",
+    [
+        "CREATE VIEW history AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x AS id FROM n",
+        "CREATE TABLE history (id TEXT, old_memory TEXT AS (hex(zeroblob(900000))))",
+        "CREATE TABLE other (id TEXT)",
+    ],
+)
+def test_a_history_that_would_never_end_is_refused(schema):
+    database = sqlite3.connect(":memory:")
+    database.execute(schema)
+    database.commit()
+    with pytest.raises(Invalid, match="no history database"):
+        read("mem0", {"history.db": database.serialize()})
+
+
 def test_mem0_history_as_json_gives_the_same():
     names = ("id", "memory_id", "old_memory", "new_memory", "event", "created_at", "is_deleted")
     rows = [dict(zip(names, event, strict=True)) for event in events()]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import random
+import zipfile
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -300,6 +301,20 @@ def test_the_installed_library_is_read_without_running_it(space, counter):
 
 def test_a_file_that_is_no_wheel_is_refused(tmp_path):
     (tmp_path / "x.whl").write_bytes(b"no zip")
+    with pytest.raises(Invalid, match="no wheel of deepagents"):
+        templates.import_wheel(tmp_path / "x.whl")
+
+
+@pytest.mark.parametrize(
+    ("module", "meta"),
+    [(b" " * 3_000_000, b"Version: 0.6.3"), (b"x = 1", b" " * 3_000_000), (b"x = 1", None)],
+    ids=["module", "metadata", "none"],
+)
+def test_a_wheel_that_unfolds_is_refused(tmp_path, module, meta):
+    with zipfile.ZipFile(tmp_path / "x.whl", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(templates.MEMORY_MODULE, module)
+        if meta:
+            archive.writestr("deepagents-0.6.3.dist-info/METADATA", meta)
     with pytest.raises(Invalid, match="no wheel of deepagents"):
         templates.import_wheel(tmp_path / "x.whl")
 

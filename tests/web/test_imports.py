@@ -59,6 +59,17 @@ def test_the_part_is_given_to_htmx(as_role, books):
     assert part.lstrip().startswith('<div id="progress"')
 
 
+def test_a_zip_that_is_damaged_inside_is_refused(as_role, books):
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.md", "text that is packed " * 50)
+    whole = bytearray(held.getvalue())
+    whole[36:46] = b"\xff" * 10
+    answer = send(as_role("editor"), SimpleUploadedFile("a.zip", bytes(whole)))
+    assert answer.status_code == 422
+    assert "cannot be read" in answer.content.decode()
+
+
 @pytest.mark.parametrize(
     ("upload", "kind", "target", "says"),
     [
