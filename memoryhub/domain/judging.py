@@ -18,7 +18,8 @@ from django.utils import timezone
 
 from memoryhub.domain import activity, contents, jobs, quarantine, spaces
 from memoryhub.domain.access import HUB, Actor
-from memoryhub.errors import Invalid, NotFound, Unavailable
+from memoryhub.domain.outbound import refuse_own_network
+from memoryhub.errors import Forbidden, HubError, Invalid, NotFound, Unavailable
 from memoryhub.models import Agent, Job, Record, RecordState, Space
 
 JOB = "judging.judge"
@@ -49,8 +50,16 @@ def configure(
         )
     if not 1 <= seconds <= 120 or not 1 <= daily <= 100_000:
         raise Invalid("The time limit is 1 to 120 seconds, the budget 1 to 100,000 a day.", field="seconds")
+    refuse_to_give_the_key_away(space, actor, url)
     values = {"is_on": is_on, "url": url, "model": model, "seconds": seconds, "daily": daily}
     return spaces.change_settings(space, actor, {"judge": values})
+
+
+def refuse_to_give_the_key_away(space: Space, actor: Actor, url: str) -> None:
+    """The key is the hub's, and goes wherever the judge is: with a key, only the hub's owner says where that is."""
+    is_hubs = actor.kind == "hub" or bool(actor.person and actor.person.is_hub_owner)
+    if settings.JUDGE_KEY and url and url != chosen(space)["url"] and not is_hubs:
+        raise Forbidden("This hub has a key for its judge, so only the owner of the hub chooses the judge's address.")
 
 
 def ask_later(space: Space, record_id: int) -> None:
@@ -100,10 +109,11 @@ def opinion(how: dict[str, Any], content: str) -> tuple[bool, str]:
     headers = {"Authorization": f"Bearer {settings.JUDGE_KEY}"} if settings.JUDGE_KEY else {}
     body = {"model": how["model"], "messages": messages, "temperature": 0}
     try:
+        refuse_own_network(url)
         answer = httpx.post(url, json=body, headers=headers, timeout=how["seconds"])
         answer.raise_for_status()
         said = answer.json()["choices"][0]["message"]["content"]
-    except (httpx.HTTPError, ValueError, KeyError, IndexError, TypeError) as wrong:
+    except (httpx.HTTPError, OSError, HubError, ValueError, KeyError, IndexError, TypeError) as wrong:
         raise Unavailable(
             f"The judge does not answer as it should ({type(wrong).__name__}); the record stays held."
         ) from None

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import ipaddress
 import json
 import secrets
-import socket
 import time
 from datetime import timedelta
 from typing import Any
@@ -20,6 +18,7 @@ from django.utils import timezone
 
 from memoryhub.domain import activity, jobs
 from memoryhub.domain.access import Actor, require
+from memoryhub.domain.outbound import refuse_own_network
 from memoryhub.errors import HubError, Invalid, NotFound, Unavailable
 from memoryhub.models import Job, Space, Webhook, WebhookNotice
 
@@ -165,14 +164,6 @@ def _post(notice: WebhookNotice) -> int:
         hook.url, content=body, headers=headers, timeout=SECONDS, follow_redirects=False, trust_env=False
     )
     return answer.status_code
-
-
-def refuse_own_network(url: str) -> None:
-    """The services that machines of a cloud ask for their own credentials are nobody's webhook."""
-    host = urlsplit(url).hostname or ""
-    for *_, address in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM):
-        if ipaddress.ip_address(str(address[0]).split("%")[0]).is_link_local:
-            raise Invalid(f"{host} is an address of this machine's own network services.", code="invalid_url")
 
 
 def _log(notice: WebhookNotice, status: int | None, error: str) -> None:

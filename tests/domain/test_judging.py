@@ -7,9 +7,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from django.utils import timezone
 
-from memoryhub.domain import jobs, judging, quarantine, working
-from memoryhub.domain.access import HUB
-from memoryhub.errors import Forbidden, Invalid
+from memoryhub.domain import jobs, judging, people, quarantine, spaces, working
+from memoryhub.domain.access import HUB, Actor
+from memoryhub.errors import Forbidden, Invalid, Unavailable
 from memoryhub.models import Job
 
 from .layers import counter, forge, rk, space, viewer  # noqa: F401
@@ -121,3 +121,22 @@ def test_who_may_and_wrong_values(space, viewer):
     ):
         with pytest.raises(Invalid):
             judging.configure(space, HUB, is_on=True, **wrong)
+
+
+def test_the_hubs_key_goes_only_where_the_hubs_owner_says(judged, forge, model, settings):
+    """An owner of one space could otherwise have it sent to a server of their own."""
+    settings.JUDGE_KEY = "the hub's"
+    person = people.create(HUB, "sly")
+    spaces.add_member(judged, HUB, person, "owner")
+    sly, here = Actor.of_person(person, "owner"), judging.chosen(judged)["url"]
+    with pytest.raises(Forbidden, match="owner of the hub"):
+        judging.configure(judged, sly, is_on=True, url="http://127.0.0.1:9/v1", model="m")
+    judging.configure(judged, sly, is_on=True, url=here, model="other")
+    person.is_hub_owner = True
+    judging.configure(judged, sly, is_on=True, url="http://127.0.0.1:9/v1", model="m")
+
+
+def test_the_clouds_own_services_are_not_asked(judged, forge):
+    how = judging.chosen(judged) | {"url": "http://[::ffff:169.254.169.254]/v1"}
+    with pytest.raises(Unavailable, match="Invalid"):
+        judging.opinion(how, FACT)

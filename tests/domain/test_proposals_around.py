@@ -133,9 +133,18 @@ def test_what_is_no_address_is_refused(space, url):
         webhooks.add(space, HUB, url)
 
 
-def test_the_cloud_s_own_services_are_no_webhook(space):
+@pytest.mark.parametrize(
+    "host", ["169.254.169.254", "2852039166", "[::ffff:169.254.169.254]", "[64:ff9b::a9fe:a9fe]", "[2002:a9fe:a9fe::]",
+             "[fd00:ec2::254]", "[fe80::1]", "100.100.100.200"],
+)  # fmt: skip
+def test_the_cloud_s_own_services_are_no_webhook(host):
     with pytest.raises(Invalid):
-        webhooks.refuse_own_network("http://169.254.169.254/latest")
+        webhooks.refuse_own_network(f"http://{host}/latest")
+
+
+def test_other_addresses_may_be_told():
+    for host in ("127.0.0.1", "[::1]", "10.0.0.7", "[2001:db8::1]"):
+        webhooks.refuse_own_network(f"http://{host}/hook")
 
 
 def test_only_owners_manage_webhooks(space, rk):
