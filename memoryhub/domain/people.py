@@ -113,14 +113,14 @@ def make_link(actor: Actor, person: Person, *, leads_to: str = "") -> str:
 
 
 def require_no_other_owner(space: Space, actor: Actor, person: Person) -> None:
-    """A link signs in as that person everywhere: one's own, or of somebody who has no say in a space one does not own."""
+    """A link signs in as that person everywhere: one's own, or of somebody who is in no space that one does not own."""
     if actor.person and (actor.person.pk == person.pk or actor.person.is_hub_owner):
         return
-    elsewhere = person.memberships.exclude(space=space).exclude(role="viewer")
+    elsewhere = person.memberships.exclude(space=space)
     mine = Membership.objects.filter(person=actor.person, role="owner").values("space_id")
     if person.is_hub_owner or elsewhere.exclude(space_id__in=mine).exists():
         raise Forbidden(
-            f"{person.username} also works in spaces that you do not own, and the link would open those. "
+            f"{person.username} is also in spaces that you do not own, and the link would open those. "
             "They can sign in with their password, or the owner of the hub makes the link."
         )
 

@@ -48,13 +48,14 @@ def test_a_space_keeps_an_owner(as_role, house):
     assert role_of("a-owner") == "owner"
 
 
-def test_a_link_for_somebody_with_a_say_elsewhere_is_refused(house):
-    """Else an owner of one space could sign in as the owner of another."""
+@pytest.mark.parametrize("elsewhere", ["viewer", "editor", "owner"])
+def test_a_link_for_somebody_who_is_elsewhere_too_is_refused(house, elsewhere):
+    """Else an owner of one space could add anybody, sign in as them, and read or change another."""
     other = spaces.create(HUB, "other")
     sly = people.create(HUB, "sly")
     spaces.add_member(house.space, HUB, sly, "owner")
     victim = people.create(HUB, "victim")
-    spaces.add_member(other, HUB, victim, "owner")
+    spaces.add_member(other, HUB, victim, elsewhere)
     spaces.add_member(house.space, HUB, victim, "viewer")
     client = Client()
     client.force_login(sly)
