@@ -19,6 +19,7 @@ from memoryhub.domain import people
 from memoryhub.errors import Forbidden, HubError, Invalid, NotAllowed, NotFound, TooLarge, Unavailable
 
 View = Callable[[HttpRequest], HttpResponse]
+MOST_SENT = 40 * 1024 * 1024  # an import of 32 MiB, and what a form wraps around it
 log = logging.getLogger("memoryhub")
 
 CSP = "; ".join(
@@ -101,6 +102,8 @@ def refusals(get_response: View) -> View:
     """Innermost, so that a refusal raised by a view still gets the session, the messages and the headers."""
 
     def handle(request: HttpRequest) -> HttpResponse:
+        if sent_bytes(request) > MOST_SENT:  # before anybody reads it: uploads would go to the disk, whoever sends them
+            return too_large(request)
         if not request.path.startswith("/api/"):
             return get_response(request)
         method = request.method
@@ -109,6 +112,13 @@ def refusals(get_response: View) -> View:
         response = get_response(request)
         request.method = method
         return as_json(response) if response.status_code == 405 else response
+
+    def too_large(request: HttpRequest) -> HttpResponse:
+        from memoryhub.api.ground import answer
+        from memoryhub.web.errors import refuse, wants_json
+
+        error = TooLarge("The request is larger than 40 MiB. Send less at once.")
+        return answer(error) if wants_json(request) else refuse(request, error)
 
     def as_json(refusal: HttpResponse) -> HttpResponse:
         from memoryhub.api.ground import answer
@@ -130,6 +140,11 @@ def refusals(get_response: View) -> View:
 
     handle.process_exception = process_exception  # type: ignore[attr-defined]
     return handle
+
+
+def sent_bytes(request: HttpRequest) -> int:
+    length = request.META.get("CONTENT_LENGTH") or "0"
+    return int(length) if length.isdecimal() else 0
 
 
 def as_refusal(exception: BaseException) -> HubError | None:

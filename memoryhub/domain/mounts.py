@@ -6,14 +6,15 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import F
 
 from memoryhub.domain import activity, spaces
 from memoryhub.domain.access import Actor, require
 from memoryhub.domain.patterns import matches
-from memoryhub.errors import Conflict, HubError, Invalid, NotFound
-from memoryhub.models import Agent, File, Mount, Policy, PolicyRule, Space
+from memoryhub.errors import Conflict, Forbidden, HubError, Invalid, NotFound
+from memoryhub.models import Agent, File, Membership, Mount, Policy, PolicyRule, Space
 from memoryhub.stores import Store, open_store, paths
 
 
@@ -113,6 +114,28 @@ def checked_directory(directory: str) -> str:
     return path
 
 
+SYSTEM = ("/proc", "/sys", "/dev", "/etc", "/boot", "/run")  # what machines say of themselves is nobody's memory
+
+
+def refuse_out_of_reach(space: Space, actor: Actor, path: str) -> None:
+    """A directory is read and written with the hub's own rights, so a space's owner may not reach past the space with
+    it: not to the keys of the hub, not to what another space mounts. Who runs the hub has that disk anyway."""
+    data = os.path.realpath(settings.DATA_DIR)
+    if lies_in(path, data):
+        raise Invalid("The hub's own data cannot be mounted. Name another directory.", code="no_directory")
+    if actor.kind == "hub" or (actor.person and actor.person.is_hub_owner):
+        return
+    theirs = Membership.objects.filter(person=actor.person, role="owner").values("space_id")
+    others = Mount.objects.exclude(space=space).exclude(space_id__in=theirs).exclude(directory="")
+    walled = [data, *SYSTEM, *others.values_list("directory", flat=True)]
+    if any(lies_in(path, one) or lies_in(one, path) for one in walled):
+        raise Forbidden("Only the owner of the hub mounts this directory: it is not this space's alone.")
+
+
+def lies_in(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
 def _checked(store: str, policy: str, directory: str) -> tuple[str, str, str]:
     if store not in Mount.Store.values:
         raise Invalid(f"A store is one of: {', '.join(Mount.Store.values)}.", field="store")
@@ -129,6 +152,8 @@ def add(
     require(actor, "manage")
     prefix = checked_prefix(prefix)
     store, policy, directory = _checked(store, policy, directory)
+    if directory:
+        refuse_out_of_reach(space, actor, directory)
     try:
         with transaction.atomic():
             mount = Mount.objects.create(space=space, prefix=prefix, store=store, directory=directory, policy=policy)
@@ -162,6 +187,8 @@ def change(
     )
     if now == was:
         return mount
+    if now[2] and now[2] != was[2]:
+        refuse_out_of_reach(space, actor, now[2])
     mount.store, mount.policy, mount.directory = now
     mount.problem = ""
     mount.save()

@@ -13,8 +13,9 @@ import pytest
 from django.db import connection, transaction
 from django.test import Client
 
-from memoryhub.domain import agents, mounts, people, tokens
-from memoryhub.domain.access import HUB
+from memoryhub.domain import agents, mounts, people, spaces, tokens
+from memoryhub.domain.access import HUB, Actor
+from memoryhub.errors import Forbidden, HubError, Invalid
 from memoryhub.requests import HideTokens, hide_secrets
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -421,3 +422,31 @@ def test_a_data_directory_that_is_a_file_is_named(tmp_path, inside):
     )  # fmt: skip
     assert done.returncode == 1
     assert str(taken) in done.stderr and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("address", ["/login/", "/s/books/settings/import/look/", "/api/v1/files/memories/a.md"])
+def test_what_is_far_too_large_is_refused_before_it_is_read(client, address):
+    """Uploads go to the disk while they are read, also those of strangers."""
+    answer = client.generic(
+        "POST", address, b"x", content_type="multipart/form-data; boundary=x", CONTENT_LENGTH=str(1 << 40)
+    )
+    assert answer.status_code == 413
+
+
+def test_an_owner_of_a_space_does_not_reach_past_it_with_a_directory(house, tmp_path, settings):
+    (tmp_path / "theirs" / "deep").mkdir(parents=True)
+    (tmp_path / "ours").mkdir()
+    settings.DATA_DIR = tmp_path / "data"
+    settings.DATA_DIR.mkdir()
+    sly = Actor.of_person(house.owner.person, "owner")
+    sly.person.is_hub_owner = False
+    mounts.add(spaces.create(HUB, "elsewhere"), HUB, "/m/", store="filesystem", directory=str(tmp_path / "theirs"))
+    for place in (tmp_path, tmp_path / "theirs", tmp_path / "theirs" / "deep", tmp_path / "data", "/etc", "/proc/self"):
+        with pytest.raises(HubError):
+            mounts.add(house.space, sly, "/sly/", store="filesystem", directory=str(place))
+    ours = mounts.add(house.space, sly, "/sly/", store="filesystem", directory=str(tmp_path / "ours"))
+    with pytest.raises(Forbidden):
+        mounts.change(house.space, sly, ours, directory=str(tmp_path / "theirs"))
+    mounts.change(house.space, sly, ours, policy="trusted")
+    with pytest.raises(Invalid):
+        mounts.add(house.space, HUB, "/keys/", store="filesystem", directory=str(settings.DATA_DIR))
