@@ -160,6 +160,7 @@ def respond(request: HttpRequest, found: Prompt, space_id: int, *, looks_back: b
     response["ETag"] = etag
     response["Cache-Control"] = "private, no-cache"
     response["Vary"] = "Accept, Authorization"
+    response["X-Content-Type-Options"] = "nosniff"  # the middleware that says so elsewhere is not on this way
     return response
 
 

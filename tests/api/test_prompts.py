@@ -315,6 +315,7 @@ def test_the_lean_way_answers_the_same(ask, secret):
     assert (status, body) == ("200 OK", usual.content)
     assert headers["ETag"] == usual["ETag"]
     assert headers["X-Request-Id"] == "from-the-proxy"
+    assert headers["X-Content-Type-Options"] == "nosniff"
     assert "memoryhub_session" not in str(headers)
 
 
