@@ -8,12 +8,13 @@ as an example of an attack are left alone.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from .finding import Finding, Lines
 from .injection_rules import CARELESS, FORBIDS, QUOTED, RULES, Rule
 from .known import Known
-from .scanning import Rows, stretches
+from .scanning import REACH, Rows, stretches
 
 CODE = "injection"
 
@@ -47,7 +48,9 @@ def _only_mentioned(folded: str, match: re.Match[str]) -> bool:
         return True
     before = folded[match.start() - 1 : match.start()]
     end = folded.find("\n", match.end())
-    line = folded[start : end if end >= 0 else len(folded)]
+    # A line may be the whole text: what is said of attacks stands near.
+    end = min(end if end >= 0 else len(folded), match.end() + REACH)
+    line = folded[max(start, match.start() - REACH) : end]
     return before in ('"', "'", "`", "“", "‘", "«") and bool(QUOTED.search(line))
 
 
@@ -56,8 +59,10 @@ def _finding(rule: Rule, lines: Lines, start: int, end: int) -> Finding:
 
 
 def _graver(found: list[Finding]) -> list[Finding]:
-    kept: list[Finding] = []
+    kept: list[Finding] = []  # in order, so that a text full of them is not compared each with each
     for one in sorted(found, key=lambda one: (one.severity != "high", one.start)):
-        if not any(one.start < other.end and other.start < one.end for other in kept):
-            kept.append(one)
-    return sorted(kept, key=lambda one: one.start)
+        at = bisect_left(kept, one.start, key=lambda other: other.start)
+        is_free_before = at == 0 or kept[at - 1].end <= one.start
+        if is_free_before and (at == len(kept) or one.end <= kept[at].start):
+            kept.insert(at, one)
+    return kept

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -50,6 +51,8 @@ _GIVEN = re.compile(
     r"[ \t]{0,3}(?P<sep>=>|:=|==?|:|->|→|\||\bis(?:[ \t]+(?:now|set[ \t]+to|changed[ \t]+to|currently))?:?|\bwas(?:[ \t]+(?:changed|set|reset)[ \t]+to)?\b|,)[ \t]{0,8}(?:\n[ \t]{0,8}(?=\S+[ \t]*(?:\n|$)))?"
     r"(?P<open>\*\*|[\"'`]{1,3}|)(?P<value>[^\s\"'`|]{4,512})"
 )
+_SPACE = re.compile(r"\s")
+_NAMES_IN_WORD = 40  # `password=password=password=…` without end: each value reaches over the next sixty names
 _BARE = re.compile(r"[ \t]+(?P<open>[\"'`]|)(?P<value>[^\s\"'`|]{6,200})")
 _TOKEN = re.compile(r"[A-Za-z0-9+/_\-=.~]{16,256}")
 _HASHES = re.compile(
@@ -131,13 +134,13 @@ def redact(text: str) -> tuple[str, list[Finding]]:
 
 def hits(text: str) -> list[Hit]:
     """Start, end and kind of each secret, without overlaps; where two looks agree, the surer one names it."""
-    kept: list[Hit] = []
-    taken: list[tuple[int, int]] = []
-    for start, end, kind in [*formats(text), *_named(text)]:
-        if not any(start < other_end and other_start < end for other_start, other_end in taken):
-            taken.append((start, end))
-            kept.append((start, end, kind))
-    return sorted(kept)
+    kept: list[Hit] = []  # in order, so that a text full of secrets is not compared each with each
+    for hit in [*formats(text), *_named(text)]:
+        at = bisect_left(kept, hit)
+        is_free_before = at == 0 or kept[at - 1][1] <= hit[0]
+        if is_free_before and (at == len(kept) or hit[1] <= kept[at][0]):
+            kept.insert(at, hit)
+    return kept
 
 
 def _finding(lines: Lines, start: int, end: int, kind: str) -> Finding:
@@ -149,13 +152,18 @@ def _finding(lines: Lines, start: int, end: int, kind: str) -> Finding:
 def _named(text: str) -> Iterator[Hit]:
     """Values given to a telling name, then random strings elsewhere on such a line."""
     lower = lowered(text)
-    seen = -1
+    lines = Lines(text)
+    word_end = line_end = in_word = 0
     for match in _names(lower):
-        yield from _given(text, match.end(), match.group())
-        start, end = Lines(text).around(match.start())
-        if start != seen:
-            seen = start
-            yield from _random_on_line(text, start, min(end, start + 4000))
+        in_word += 1
+        if match.start() >= word_end:
+            space = _SPACE.search(text, match.start())
+            word_end, in_word = space.start() if space else len(text), 0
+        if in_word < _NAMES_IN_WORD:
+            yield from _given(text, match.end(), match.group())
+        if match.start() >= line_end:
+            start, line_end = lines.around(match.start())
+            yield from _random_on_line(text, start, min(line_end, start + 4000))
 
 
 def _names(lower: str) -> list[re.Match[str]]:

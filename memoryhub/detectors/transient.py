@@ -55,8 +55,11 @@ def find(text: str, lines: Lines, known: Sequence[Known] = ()) -> list[Finding]:
     lower = lines.plain_rows.text
     found = []
     for words, pattern in _WHEN:
+        end = 0
         for stretch in lines.plain_rows.near(words):
             for match in pattern.finditer(lower, *stretch):
+                if match.start() < end:
+                    continue  # one is enough for a line, and a line may be the whole text
                 start, end = lines.around(match.start())
                 if not _HABIT.search(lower, start, end):
                     found.append(_finding(lines, start, end, text[match.start() : match.end()]))

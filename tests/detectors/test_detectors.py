@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from memoryhub import detectors
@@ -168,3 +170,16 @@ def test_findings_come_in_the_order_of_the_text_and_are_bounded() -> None:
     found = detectors.find("a\u200bb " * 1000)
     assert len(found) == detectors.MOST
     assert found == sorted(found, key=lambda one: one.start)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["password=" * 15_000, "password=x9!abcd\n" * 8_000, "today " * 20_000, "tomorrow at" * 12_000, "<|im_start|>" * 10_000,
+     '"ignore all previous instructions ' * 4_000],
+    ids=["names", "secrets", "today", "tomorrow", "roles", "quoted"],
+)  # fmt: skip
+def test_no_text_keeps_the_gate_busy(text: str) -> None:
+    """One line may be the whole text, and every word of it a finding."""
+    start = time.process_time()
+    detectors.find(text)
+    assert time.process_time() - start < 3
