@@ -161,8 +161,9 @@ def _anchors(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[int, in
             if trusted(item):
                 places[item].append(j)
         if places:
-            found = ((i, places[item]) for i, item in enumerate(a) if item in places)
-            pairs = [(i, at.pop(0)) for i, at in found if at]
+            left = {item: iter(at) for item, at in places.items()}
+            found = ((i, next(left[item], None)) for i, item in enumerate(a) if item in left)
+            pairs = [(i, j) for i, j in found if j is not None]
             return _longest_increasing(pairs)
     return []
 

@@ -222,3 +222,11 @@ def test_blame_of_5000_lines_over_500_revisions_is_quick():
             text[rng.randrange(5000)] = f"line by {n}, {rng.random()}\n"
         history.append((n, "".join(text).encode()))
     assert clock(lambda: diffs.blame(history)) < 2.0
+
+
+def test_long_texts_of_two_lines_in_any_order_are_compared_in_time():
+    """Every line stands a hundred thousand times on both sides: nothing is an anchor, nothing may be walked twice."""
+    old, new = ("\n".join(random.Random(seed).choices("ab", k=250_000)) for seed in (1, 2))
+    start = time.process_time()
+    diffs.unified(old, new, "/x")
+    assert time.process_time() - start < 6
