@@ -47,8 +47,10 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="memoryhub-bench-", dir="/tmp") as place, serving(Path(place)) as hub:
-        print(f"{'':<22}" + "".join(f"{f'{n} connections':>30}" for n in CONNECTIONS))
-        print(f"{'':<22}" + f"{'per s':>10}{'p95 ms':>10}{'of bare':>10}" * len(CONNECTIONS))
+        print(f"{'':<22}" + "".join(f"{f'{n} connections':>27}" for n in CONNECTIONS) + f"{'processor':>20}")
+        print(
+            f"{'':<22}" + f"{'per s':>9}{'p95 ms':>9}{'of bare':>9}" * len(CONNECTIONS) + f"{'ms each':>11}{'bares':>9}"
+        )
         missing = [row(hub, name, path, options) for name, path in PAGES.items()]
         print("\nweight of a first visit, as sent (page, styles, scripts; compressed)")
         for name, path in PAGES.items():
@@ -63,11 +65,16 @@ def main(arguments: list[str]) -> int:
 class Served:
     """The address of a server with a demo in it, and how a signed-in browser asks."""
 
-    def __init__(self, port: int, process: psutil.Process) -> None:
+    def __init__(self, port: int, process: psutil.Process, database: psutil.Process) -> None:
         self.address = ("127.0.0.1", port)
-        self.process = process
+        self.process, self.database = process, database
         self.cookie = ""
         self.token = ""
+
+    def processor(self) -> float:
+        """Seconds of processor that web and database have had so far."""
+        found = [*self.process.children(recursive=True), *self.database.children()]
+        return sum(sum(process.cpu_times()[:2]) for process in found)
 
     def ask(self, path: str) -> bytes:
         headers = {"Accept_Encoding": "br, gzip"}
@@ -78,26 +85,32 @@ class Served:
 
 def row(hub: Served, name: str, path: str, options: argparse.Namespace) -> bool:
     """One line of the table: bare view and page by turns, so that both see the same weather."""
-    cells = []
+    cells, costs = [], []
     warm(hub, path)
     for lines in CONNECTIONS:
         rates, ratios, slow = [], [], []
         for _ in range(options.rounds):
-            bare = load.run(hub.address, lambda: hub.ask("/bare?space=1"), lines=lines, seconds=options.seconds / 2)
-            page = load.run(hub.address, lambda: hub.ask(path), lines=lines, seconds=options.seconds)
-            if not (page.took and bare.took):
-                print(f"{name:<22} no answer within {options.seconds} s: give it more --seconds")
-                return True
-            if page.wrong or bare.wrong:
-                print(f"{name:<22} answers {(page.first_wrong or bare.first_wrong)[:60]!r}")
+            bare, bare_cost = measured(hub, "/bare?space=1", lines, options.seconds / 2)
+            page, page_cost = measured(hub, path, lines, options.seconds)
+            if page.wrong or bare.wrong or not (page.took and bare.took):
+                print(f"{name:<22} answers {(page.first_wrong or bare.first_wrong)[:60]!r} within {options.seconds} s")
                 return True
             rates.append(page.rate)
             ratios.append(page.rate / bare.rate)
             slow.append(page.percentile(0.95) * 1000)
+            costs.append((page_cost, page_cost / bare_cost))
         middle = [statistics.median(values) for values in (rates, slow, ratios)]
-        cells.append(f"{middle[0]:>10.0f}{middle[1]:>10.1f}{middle[2]:>10.2f}")
-    print(f"{name:<22}" + "".join(cells), flush=True)
+        cells.append(f"{middle[0]:>9.0f}{middle[1]:>9.1f}{middle[2]:>9.2f}")
+    each, times = (statistics.median(values) for values in zip(*costs, strict=True))
+    print(f"{name:<22}" + "".join(cells) + f"{each:>11.1f}{times:>9.1f}", flush=True)
     return False
+
+
+def measured(hub: Served, path: str, lines: int, seconds: float) -> tuple[load.Told, float]:
+    """What came back, and the processor's milliseconds that an answer took, web and database together."""
+    before = hub.processor()
+    told = load.run(hub.address, lambda: hub.ask(path), lines=lines, seconds=seconds)
+    return told, (hub.processor() - before) * 1000 / max(1, len(told.took) + lines)
 
 
 def warm(hub: Served, path: str) -> None:
@@ -151,7 +164,7 @@ def serving(place: Path) -> Iterator[Served]:
         ]  # fmt: skip
         server = subprocess.Popen(command)
         try:
-            hub = Served(port, psutil.Process(server.pid))
+            hub = Served(port, psutil.Process(server.pid), psutil.Process(postgres.postmaster_pid(place)))
             hub.cookie, hub.token = sign_in(hub, link), token
             yield hub
         finally:
