@@ -12,7 +12,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from memoryhub.domain import files, mounts, revisions, sources, syncing
-from memoryhub.domain.access import Actor
+from memoryhub.domain.access import HUB, Actor
 from memoryhub.domain.demo import Cast
 from memoryhub.models import File, Revision, SourceChange
 
@@ -25,9 +25,8 @@ def make(cast: Cast) -> None:
     """Mounts, files with their past, and the sources of the prompts."""
     mounts.add(cast.space, cast.ops, "/memories/", store="database", policy="review")
     mounts.add(cast.space, cast.ops, "/scratch/", store="thread", policy="trusted")
-    mounts.add(
-        cast.space, cast.ops, "/project/", store="filesystem", directory=project_directory(cast), policy="review"
-    )
+    # By the hub itself: nobody else may mount what lies in its data directory.
+    mounts.add(cast.space, HUB, "/project/", store="filesystem", directory=project_directory(cast), policy="review")
     agents_md(cast)
     others(cast)
     project(cast)
