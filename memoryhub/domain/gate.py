@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 
+from memoryhub.detectors import secret_formats, secrets
 from memoryhub.domain import activity, edits, files, mounts, revisions
 from memoryhub.domain.access import Actor, require
 from memoryhub.domain.lines import text_of
@@ -21,12 +23,26 @@ if TYPE_CHECKING:
 
 def submit(space: Space, actor: Actor, wish: Wish) -> Applied | Pending:
     """Apply at once, propose, or refuse; a secret that was kept out is told in the activity, by its kind alone."""
+    wish = replace(wish, reason=secrets.redact(wish.reason)[0])
     try:
+        _check_names(wish)
         return _submit(space, actor, wish)
     except Invalid as refusal:
         if refusal.code == "secret_found":
-            _note_secret(space, actor, wish.path, refusal)
+            _note_secret(space, actor, secrets.redact(wish.path)[0], refusal)
         raise
+
+
+def _check_names(wish: Wish) -> None:
+    """A name is kept for good and shown everywhere: no key may be part of one."""
+    for name in (wish.path, wish.to):
+        if found := next(iter(secret_formats.formats(name)), None):
+            raise Invalid(
+                f"The path holds a secret ({found[2]}). Give the file another name.",
+                code="secret_found",
+                kind=found[2],
+                line=1,
+            )
 
 
 @transaction.atomic

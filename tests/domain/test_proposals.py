@@ -9,7 +9,7 @@ import pytest
 from memoryhub.domain import agents, files, mounts, people, proposals, spaces
 from memoryhub.domain.access import HUB, Actor
 from memoryhub.errors import Conflict, Forbidden, Invalid, NotFound
-from memoryhub.models import ActivityLine, Agent, Proposal, Space
+from memoryhub.models import ActivityLine, Agent, Mount, Proposal, Revision, Space
 from tests.fixtures.secret_texts import made
 
 pytestmark = pytest.mark.django_db
@@ -424,3 +424,22 @@ def test_a_secret_that_was_kept_out_is_told_by_its_kind_alone(space, forge, file
     line = ActivityLine.objects.get(verb="files.refuse_secret")
     assert "GitHub token, line 10" in line.adds
     assert key not in str(line.__dict__)
+
+
+@pytest.mark.parametrize("policy", ["review", "trusted"])
+def test_no_secret_slips_in_by_a_name_or_a_reason(space, forge, policy) -> None:
+    key = "gh" + "p_" + made(36)
+    Mount.objects.within(space).update(policy=policy)
+    for wish in (
+        files.Wish("write", f"/memories/{key}.md", content=b"x"),
+        files.Wish("move", "/memories/AGENTS.md", to=f"/memories/{key}.md"),
+    ):
+        with pytest.raises(Invalid) as refusal:
+            files.submit(space, Actor.of_agent(forge), wish)
+        assert refusal.value.code == "secret_found"
+        assert key not in str(refusal.value.as_json())
+    files.submit(space, Actor.of_agent(forge), files.Wish("write", "/memories/b.md", content=b"x", reason=f"use {key}"))
+    assert not ActivityLine.objects.filter(path__contains=key).exists()
+    kept = [*Revision.objects.values_list("reason", flat=True), *Proposal.objects.values_list("reason", flat=True)]
+    assert any("secret removed" in one for one in kept)
+    assert not any(key in one for one in kept)
