@@ -105,7 +105,7 @@ def refusals(get_response: View) -> View:
         if sent_bytes(request) > MOST_SENT:  # before anybody reads it: uploads would go to the disk, whoever sends them
             return too_large(request)
         if not request.path.startswith("/api/"):
-            return get_response(request)
+            return see_other(request, get_response(request))
         method = request.method
         if method == "HEAD":
             request.method = "GET"  # the same answer; the server leaves its body out
@@ -140,6 +140,13 @@ def refusals(get_response: View) -> View:
 
     handle.process_exception = process_exception  # type: ignore[attr-defined]
     return handle
+
+
+def see_other(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    """After a form the browser shall GET what comes next: 303 says so, 302 leaves it to custom. Strangers are led by 302."""
+    if request.method == "POST" and response.status_code == 302 and not response["Location"].startswith("/login/?"):
+        response.status_code = 303
+    return response
 
 
 def sent_bytes(request: HttpRequest) -> int:

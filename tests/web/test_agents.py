@@ -25,7 +25,7 @@ def forge(house):
 def test_an_owner_connects_an_agent_and_gets_its_token_once(as_role, house, client):
     owner = as_role("owner")
     made = owner.post("/s/books/agents/new/", NEW, follow=True)
-    assert made.redirect_chain == [("/s/books/agents/forge-two/connect/", 302)]
+    assert made.redirect_chain == [("/s/books/agents/forge-two/connect/", 303)]
     agent = Agent.objects.get(slug="forge-two")
     assert agent.system_prompt == "  You code.\n"
     page = owner.post("/s/books/tokens/new/", {"agent": "forge-two", "scopes": ["prompt", "files"], "label": "ci"})
@@ -79,7 +79,7 @@ def test_tokens_are_rotated_and_revoked(as_role, house, forge):
     token.refresh_from_db()
     assert token.state == "revoked"
     new = Token.objects.exclude(pk=token.pk).get()
-    assert owner.post(f"/s/books/tokens/{new.pk}/revoke/").status_code == 302
+    assert owner.post(f"/s/books/tokens/{new.pk}/revoke/").status_code == 303
     new.refresh_from_db()
     assert new.state == "revoked"
 
@@ -87,7 +87,7 @@ def test_tokens_are_rotated_and_revoked(as_role, house, forge):
 def test_deleting_asks_for_the_name(as_role, forge):
     owner = as_role("owner")
     assert owner.post("/s/books/agents/forge/delete/", {"confirm": "x"}).status_code == 422
-    assert owner.post("/s/books/agents/forge/delete/", {"confirm": "forge"}).status_code == 302
+    assert owner.post("/s/books/agents/forge/delete/", {"confirm": "forge"}).status_code == 303
     assert not Agent.objects.exists()
 
 

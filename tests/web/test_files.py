@@ -88,7 +88,7 @@ def test_a_save_keeps_line_ends_and_bom_of_what_it_does_not_touch(space, client,
     files.write(space, HUB, PATH, b"\xef\xbb\xbfa\r\nb\nc")
     shown = text_of(client.get(f"{HERE}?view=edit"))
     assert "<textarea" in shown and ">\na\nb\nc</textarea>" in shown
-    assert save(client, "a\nb\nC\n", 1, reason="why").status_code == 302
+    assert save(client, "a\nb\nC\n", 1, reason="why").status_code == 303
     assert files.read(space, PATH).content == b"\xef\xbb\xbfa\r\nb\nC\n"
     newest = Revision.objects.latest("pk")
     assert (newest.actor_name, newest.reason) == ("editor", "why")
@@ -105,7 +105,7 @@ def test_a_new_file_is_written_in_the_editor(space, client, sign_in):
     opened = client.get("/s/ledger/file/new/?path=memories/team/new.md")
     assert opened.headers["Location"] == "/s/ledger/files/memories/team/new.md?view=edit"
     assert client.get(opened.headers["Location"]).status_code == 200
-    assert save(client, "hello", 0, "/memories/team/new.md").status_code == 302
+    assert save(client, "hello", 0, "/memories/team/new.md").status_code == 303
     assert files.read(space, "/memories/team/new.md").content == b"hello"
     assert client.get("/s/ledger/file/new/?path=memories/../x").status_code == 422
 
@@ -120,14 +120,14 @@ def test_changes_that_touch_are_shown_with_both_versions_and_nothing_is_overwrit
     assert "mine" in shown and "theirs" in shown and "my reason" in shown
     assert 'name="base_revision" value="2"' in shown
     assert files.read(space, PATH).content == b"a\ntheirs\nc\n"
-    assert save(client, "a\nboth\nc\n", 2).status_code == 302
+    assert save(client, "a\nboth\nc\n", 2).status_code == 303
 
 
 def test_changes_that_do_not_touch_are_merged(space, client, sign_in):
     sign_in("editor")
     files.write(space, HUB, PATH, b"a\nb\nc\nd\ne\n")
     files.write(space, HUB, PATH, b"A\nb\nc\nd\ne\n")
-    assert save(client, "a\nb\nc\nd\nE\n", 1).status_code == 302
+    assert save(client, "a\nb\nc\nd\nE\n", 1).status_code == 303
     assert files.read(space, PATH).content == b"A\nb\nc\nd\nE\n"
 
 
@@ -158,10 +158,10 @@ def test_move_copy_delete_restore_upload_and_zip(space, client, sign_in):
     gone = client.post("/s/ledger/file/delete/memories/AGENTS.md", {"reason": "old"}, follow=True)
     assert "Undo" in text_of(gone)
     assert "deleted" in text_of(client.get(HERE))
-    assert client.post("/s/ledger/file/restore/memories/AGENTS.md?revision=1").status_code == 302
+    assert client.post("/s/ledger/file/restore/memories/AGENTS.md?revision=1").status_code == 303
     sent = [io.BytesIO(b"\x00up"), io.BytesIO(b"two")]
     sent[0].name, sent[1].name = "up.bin", "two.md"
-    assert client.post("/s/ledger/file/upload/memories/sub/", {"files": sent}).status_code == 302
+    assert client.post("/s/ledger/file/upload/memories/sub/", {"files": sent}).status_code == 303
     archive = zipfile.ZipFile(io.BytesIO(client.get("/s/ledger/file/zip/memories/").content))
     assert {name: archive.read(name) for name in archive.namelist()} == {
         "AGENTS.md": b"one", "sub/c.md": b"one", "sub/up.bin": b"\x00up", "sub/two.md": b"two",
@@ -221,7 +221,7 @@ def test_viewers_change_nothing(space, client, sign_in):
 def test_owners_mount_explain_and_order_sources(space, client, sign_in, tmp_path):
     sign_in("owner")
     sent = {"prefix": "project", "store": "filesystem", "directory": str(tmp_path), "policy": "trusted"}
-    assert client.post("/s/ledger/mounts/add/", sent).status_code == 302
+    assert client.post("/s/ledger/mounts/add/", sent).status_code == 303
     assert client.post("/s/ledger/mounts/add/", {**sent, "directory": str(tmp_path / "no")}).status_code == 422
     assert client.post("/s/ledger/mounts/add/", sent).status_code == 409
     shown = text_of(client.get("/s/ledger/mounts/?explain=/project/a/b.md"))

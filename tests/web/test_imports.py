@@ -35,7 +35,7 @@ def test_look_then_import(as_role, books):
     assert "Basic Memory notes" in editor.get(PAGE).content.decode()
     files.write(books.space, books.editor, "/memories/b.md", b"ours")
     answer = send(editor, zipped(notes__a="new", notes__b="theirs"))
-    assert answer.status_code == 302
+    assert answer.status_code == 303
     place = answer["Location"]
     assert 'data-renew="1"' in editor.get(place).content.decode()
     jobs.run_waiting()

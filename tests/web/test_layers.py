@@ -37,7 +37,7 @@ def read(client, path, status=200, **data):
     return answer.content.decode()
 
 
-def post(client, path, status=302, follow=False, **data):
+def post(client, path, status=303, follow=False, **data):
     answer = client.post(f"/s/books/{path}", data, follow=follow)
     assert answer.status_code == status, answer.content.decode()[:400]
     return answer.content.decode()

@@ -26,13 +26,13 @@ def test_name_and_password_lead_where_one_wanted_to_go(client, rk):
     asked = client.get("/s/books/?who=disk")
     assert (asked.status_code, asked["Location"]) == (302, "/login/?next=%2Fs%2Fbooks%2F%3Fwho%3Ddisk")
     done = sign_in(client, next="/s/books/?who=disk")
-    assert (done.status_code, done["Location"]) == (302, "/s/books/?who=disk")
+    assert (done.status_code, done["Location"]) == (303, "/s/books/?who=disk")
     assert client.get(f"/s/{space.slug}/").status_code == 200
     assert SignIn.objects.get(person=rk).session_key == client.session.session_key
 
 
 def test_a_name_is_found_however_it_is_spelled(client, rk):
-    assert sign_in(client, username="RK").status_code == 302
+    assert sign_in(client, username="RK").status_code == 303
 
 
 def test_the_one_time_link_signs_in_once(client, rk):
@@ -76,14 +76,14 @@ def test_five_failed_tries_slow_the_name_down_and_say_so(client, rk):
     assert 0 < int(refused["Retry-After"]) <= 60
     assert re.search(r"Wait \d+ seconds", refused.content.decode())
     FailedTry.objects.update(blocked_until=timezone.now())
-    assert sign_in(client).status_code == 302
+    assert sign_in(client).status_code == 303
 
 
 def test_failures_also_slow_the_address_down(client, rk):
     for number in range(5):
         sign_in(client, username=f"nobody{number}")
     assert sign_in(client).status_code == 429
-    assert client.post("/login/", {"username": "rk", "password": PASSWORD}, REMOTE_ADDR="10.9.8.7").status_code == 302
+    assert client.post("/login/", {"username": "rk", "password": PASSWORD}, REMOTE_ADDR="10.9.8.7").status_code == 303
 
 
 @pytest.mark.parametrize(

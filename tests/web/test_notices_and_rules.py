@@ -40,7 +40,7 @@ def test_a_rule_is_tried_then_added_then_taken_away(as_role, asked, at):
     tried = client.get(at("policies.page"), RULE).content.decode()
     assert "It would have let through 1 of 1, none of them rejected by anybody." in tried
     assert not PolicyRule.objects.exists()
-    assert client.post(at("policies.add_rule"), RULE).status_code == 302
+    assert client.post(at("policies.add_rule"), RULE).status_code == 303
     rule = PolicyRule.objects.get()
     assert (rule.pattern, rule.max_added, rule.unless_findings) == ("/memories/**", 300, True)
     assert "up to 300 added characters" in client.get(at("policies.page")).content.decode()

@@ -125,7 +125,7 @@ def test_a_personal_token_acts_with_ones_role(as_role, house, client):
     assert (me["role"], me["scopes"]) == ("reviewer", ["files"])
     token = Token.objects.get()
     assert as_role("editor").post(f"/account/tokens/{token.pk}/revoke/").status_code == 404
-    assert as_role("reviewer").post(f"/account/tokens/{token.pk}/revoke/").status_code == 302
+    assert as_role("reviewer").post(f"/account/tokens/{token.pk}/revoke/").status_code == 303
     assert client.get("/api/v1/me", headers={"Authorization": f"Bearer {secret}"}).status_code == 401
 
 

@@ -180,7 +180,7 @@ def test_owners_change_what_shapes_the_prompt(as_role, counter):
     done = save(
         owner, budget="900", gives_way="source,working,longterm", template="<m>{agent_memory}</m>", memory_is_on=None
     )
-    assert (done.status_code, done["Location"]) == (302, "/s/books/prompt/counter/")
+    assert (done.status_code, done["Location"]) == (303, "/s/books/prompt/counter/")
     counter.refresh_from_db()
     assert (counter.budget, counter.gives_way[0], counter.memory_is_on) == (900, "source", False)
     assert counter.template == "<m>{agent_memory}</m>"

@@ -210,7 +210,7 @@ def test_many_at_once_after_a_summary(house, forge, as_role):
 def test_many_rejected_need_a_reason(house, forge, as_role):
     ask(house, forge)
     client = as_role("reviewer")
-    assert client.post(at(house, "decide_many"), {"seen-1": "-", "do": "reject"}).status_code == 302
+    assert client.post(at(house, "decide_many"), {"seen-1": "-", "do": "reject"}).status_code == 303
     assert Proposal.objects.get().state == "pending"
     client.post(at(house, "decide_many"), {"seen-1": "-", "do": "reject", "why": "wrong"})
     assert Proposal.objects.get().state == "rejected"

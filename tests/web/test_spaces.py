@@ -48,7 +48,7 @@ def test_settings_are_changed_within_their_bounds(as_role, house):
         "delivery_days": 30,
     }
     owner = as_role("owner")
-    assert owner.post("/s/books/settings/change/", values).status_code == 302
+    assert owner.post("/s/books/settings/change/", values).status_code == 303
     house.space.refresh_from_db()
     assert spaces.get_setting(house.space, "reviewers") == 2
     wrong = owner.post("/s/books/settings/change/", {**values, "working_limit": 51})
@@ -87,7 +87,7 @@ def test_erasing_takes_one_space_and_leaves_a_tombstone(as_role, house):
     fill(other)
     owner = as_role("owner")
     assert owner.post("/s/books/settings/erase/", {"confirm": "no"}).status_code == 422
-    assert owner.post("/s/books/settings/erase/", {"confirm": "books"}).status_code == 302
+    assert owner.post("/s/books/settings/erase/", {"confirm": "books"}).status_code == 303
     assert list(Space.objects.values_list("slug", flat=True)) == ["other"]
     assert set(Record.objects.values_list("space_id", flat=True)) == {other.pk}
     assert set(RecordState.objects.values_list("space_id", flat=True)) == {other.pk}
@@ -109,7 +109,7 @@ def test_the_demo_goes_by_one_click_and_its_people_with_it(as_role, house):
     assert owner.post("/spaces/demo/")["Location"] == "/s/demo/"
     assert {"ops", "rk", "jt"} <= set(Person.objects.values_list("username", flat=True))
     assert owner.get("/s/demo/").status_code == 200
-    assert owner.post("/s/demo/settings/erase/").status_code == 302
+    assert owner.post("/s/demo/settings/erase/").status_code == 303
     assert not demo.exists()
     assert set(Person.objects.values_list("username", flat=True)) == before
 
