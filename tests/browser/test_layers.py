@@ -31,6 +31,7 @@ def test_from_quarantine_to_long_term_memory_and_out_again(space, record, sign_i
     page.locator("#query").press_sequentially("how long do refunds take")
     page.get_by_text("came by words and meaning").wait_for()
     page.get_by_role("link", name="L-1").first.click()
+    page.wait_for_url("**/longterm/1/")
     page.keyboard.press("e")
     page.locator("textarea[name=content]").fill("Refunds by card take five days.")
     page.get_by_role("button", name="Save").first.click()
