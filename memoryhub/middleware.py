@@ -19,6 +19,7 @@ from memoryhub.domain import people
 from memoryhub.errors import Forbidden, HubError, Invalid, NotAllowed, NotFound, TooLarge, Unavailable
 
 View = Callable[[HttpRequest], HttpResponse]
+BROKEN_PATH = "memoryhub.broken_path"  # set by wsgi.py, before Django repairs the address
 MOST_SENT = 40 * 1024 * 1024  # an import of 32 MiB, and what a form wraps around it
 log = logging.getLogger("memoryhub")
 
@@ -103,7 +104,12 @@ def refusals(get_response: View) -> View:
 
     def handle(request: HttpRequest) -> HttpResponse:
         if sent_bytes(request) > MOST_SENT:  # before anybody reads it: uploads would go to the disk, whoever sends them
-            return too_large(request)
+            return refused(request, TooLarge("The request is larger than 40 MiB. Send less at once."))
+        if BROKEN_PATH in request.META:
+            return refused(
+                request,
+                Invalid("The address holds bytes that are no UTF-8. Send the name as UTF-8.", code="invalid_path"),
+            )
         if not request.path.startswith("/api/"):
             return see_other(request, get_response(request))
         method = request.method
@@ -113,11 +119,10 @@ def refusals(get_response: View) -> View:
         request.method = method
         return as_json(response) if response.status_code == 405 else response
 
-    def too_large(request: HttpRequest) -> HttpResponse:
+    def refused(request: HttpRequest, error: HubError) -> HttpResponse:
         from memoryhub.api.ground import answer
         from memoryhub.web.errors import refuse, wants_json
 
-        error = TooLarge("The request is larger than 40 MiB. Send less at once.")
         return answer(error) if wants_json(request) else refuse(request, error)
 
     def as_json(refusal: HttpResponse) -> HttpResponse:

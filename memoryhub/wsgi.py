@@ -18,6 +18,7 @@ pages = get_wsgi_application()
 from memoryhub.api import quick  # noqa: E402  needs the apps that the line above loads
 from memoryhub.api.ground import BODY_LIMIT  # noqa: E402
 from memoryhub.api.prompts import Handler  # noqa: E402  needs the apps that the line above loads
+from memoryhub.middleware import BROKEN_PATH  # noqa: E402
 
 prompt = Handler()
 PIECE = 1 << 20
@@ -27,7 +28,7 @@ def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> 
     """Prompts and files go past the middleware that only pages need: measured, it doubles what an agent can ask."""
     if "HTTP_TRANSFER_ENCODING" in environ and not environ.get("CONTENT_LENGTH"):
         measure(environ)
-    if not is_allowed(environ.get("HTTP_HOST", "")):
+    if not is_allowed(environ.get("HTTP_HOST", "")) or is_broken(environ):
         return pages(environ, start_response)  # which refuse it
     if environ.get("PATH_INFO") == "/api/v1/prompt":
         return prompt(environ, start_response)
@@ -40,6 +41,19 @@ def is_allowed(host: str) -> bool:
     """Whether this hub answers to that name; the ways past the middleware ask it themselves."""
     domain, _ = split_domain_port(host)
     return bool(domain) and validate_host(domain, settings.ALLOWED_HOSTS)
+
+
+def is_broken(environ: dict[str, Any]) -> bool:
+    """Whether the address holds bytes that are no UTF-8. Django would repair them into another name, unseen."""
+    path = environ.get("PATH_INFO", "")
+    if path.isascii():
+        return False
+    try:
+        path.encode("latin-1").decode()
+    except UnicodeError:
+        environ[BROKEN_PATH] = "1"
+        return True
+    return False
 
 
 def measure(environ: dict[str, Any]) -> None:

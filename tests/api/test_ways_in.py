@@ -1,4 +1,4 @@
-"""A hub answers to its own names, on every way to it: also the two that go past the middleware."""
+"""What every way to the hub refuses alike, also the two that go past the middleware: foreign names, broken addresses."""
 
 import io
 import json
@@ -34,3 +34,13 @@ def test_another_name_is_refused_in_the_one_shape(path, settings):
     heard, body = ask(path, "hub.example.org:8000")
     assert heard["status"] == 401
     wsgi.is_allowed.cache_clear()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("path", ["/api/v1/files/memories/\xff", "/api/v1/prompt\xc3", "/api/v1/files/a\xed\xa0\x80b"])
+def test_an_address_that_is_no_utf_8_is_refused_instead_of_repaired(path):
+    heard, body = ask(path, "localhost")
+    assert heard["status"] == 422
+    assert json.loads(body)["error"]["code"] == "invalid_path"
+    heard, _ = ask("/api/v1/files/memories/\xc3\xa4.md", "localhost")
+    assert heard["status"] == 401
