@@ -117,11 +117,15 @@ def checked_directory(directory: str) -> str:
 SYSTEM = ("/proc", "/sys", "/dev", "/etc", "/boot", "/run")  # what machines say of themselves is nobody's memory
 
 
+# What the hub itself keeps in its data directory; beside it there may be the demo's project, or a folder of the user's.
+OWN_FOLDERS = ("postgres", "processes", "run", "static")
+
+
 def refuse_out_of_reach(space: Space, actor: Actor, path: str) -> None:
     """A directory is read and written with the hub's own rights, so a space's owner may not reach past the space with
     it: not to the keys of the hub, not to what another space mounts. Who runs the hub has that disk anyway."""
     data = os.path.realpath(settings.DATA_DIR)
-    if lies_in(path, data) and not lies_in(path, f"{data}/demo"):  # where the demo has its project
+    if path == data or any(lies_in(path, f"{data}/{own}") for own in OWN_FOLDERS):
         raise Invalid("The hub's own data cannot be mounted. Name another directory.", code="no_directory")
     if actor.kind == "hub" or (actor.person and actor.person.is_hub_owner):
         return

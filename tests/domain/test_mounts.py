@@ -1,0 +1,62 @@
+"""Which directories of the machine a mount may show, and to whom that is up."""
+
+from pathlib import Path
+
+import pytest
+
+from memoryhub.domain import demo, mounts, people, spaces
+from memoryhub.domain.access import HUB, Actor
+from memoryhub.errors import HubError
+from memoryhub.models import Mount
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def space():
+    return spaces.create(HUB, "books")
+
+
+@pytest.fixture
+def owner(space):
+    """Of the space, not of the hub."""
+    person = people.create(HUB, "ann")
+    spaces.add_member(space, HUB, person, "owner")
+    return Actor.of_person(person, "owner")
+
+
+def mount(space, actor, directory):
+    return mounts.add(space, actor, "/shown/", store="filesystem", directory=str(directory))
+
+
+def test_whoever_runs_the_hub_shows_any_folder_also_one_beside_its_data(space, settings, tmp_path):
+    beside = Path(settings.DATA_DIR) / "my-memories"
+    beside.mkdir(exist_ok=True)
+    assert mount(space, HUB, beside).directory == str(beside)
+
+
+@pytest.mark.parametrize("own", ["", "postgres", "run", "static"])
+def test_nobody_mounts_what_the_hub_keeps(space, settings, own):
+    folder = Path(settings.DATA_DIR) / own
+    folder.mkdir(exist_ok=True)
+    with pytest.raises(HubError, match="own data"):
+        mount(space, HUB, folder)
+
+
+def test_an_owner_of_a_space_shows_a_folder(space, owner, tmp_path):
+    assert mount(space, owner, tmp_path).directory == str(tmp_path)
+
+
+def test_an_owner_of_a_space_reaches_neither_the_system_nor_another_space(space, owner, tmp_path, settings):
+    other = spaces.create(HUB, "other")
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    mount(other, HUB, theirs)
+    for folder in ("/etc", theirs, tmp_path, Path(settings.DATA_DIR)):
+        with pytest.raises(HubError):
+            mount(space, owner, folder)
+
+
+def test_the_demo_mounts_its_own_project():
+    shown = Mount.objects.get(space=demo.make(), prefix="/project/")
+    assert any(Path(shown.directory).iterdir())
