@@ -20,7 +20,8 @@ run: .venv/run.stamp ## start the hub with a demo space; DIR=path/with/AGENTS.md
 
 test: .venv/test.stamp ## run every test, browser tests included; PYTEST_ADDOPTS is honoured
 	@$(BIN)/python -m tests.chromium
-	@PYTEST_ADDOPTS="-n logical --dist loadfile $$PYTEST_ADDOPTS" $(BIN)/python -m pytest
+	@PYTEST_ADDOPTS="-n $$($(BIN)/python -c 'import os; print(os.cpu_count() + 1)') --dist loadfile --no-loadscope-reorder $$PYTEST_ADDOPTS" \
+		$(BIN)/python -m pytest
 
 lint: .venv/test.stamp ## check format, lint and types
 	$(BIN)/ruff format --check .
