@@ -19,7 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench import load
-from tests.bench.prompts import Figure, database, median_of, rates_of, sentence, serving
+from tests.bench.prompts import Figure, database, median_of, processor_time, rates_of, sentence, serving
+
+Rates = dict[str, list[float]]
 
 
 def main(arguments: list[str]) -> int:
@@ -41,7 +43,7 @@ def measure(place: Path, seconds: float = 2.0, rounds: int = 5) -> list[Figure]:
     (place / "static").mkdir()
     with database(place):
         space, secret = furnish(place)
-        return [*over_http(space, secret, seconds, rounds), *in_process(space), rendering()]
+        return [*over_http(place, space, secret, seconds, rounds), *in_process(space), rendering()]
 
 
 def furnish(place: Path) -> tuple[Any, str]:
@@ -73,7 +75,7 @@ def on_disk() -> list[str]:
     return [f"/memories/d{number % 7}/f{number}.md" for number in range(100)]
 
 
-def over_http(space: Any, secret: str, seconds: float, rounds: int) -> list[Figure]:
+def over_http(place: Path, space: Any, secret: str, seconds: float, rounds: int) -> list[Figure]:
     import json
 
     token = {"Authorization": f"Bearer {secret}"}
@@ -85,13 +87,22 @@ def over_http(space: Any, secret: str, seconds: float, rounds: int) -> list[Figu
     asks: dict[str, tuple[Callable[[], bytes], int]] = {
         "bare": (lambda: bare, 200), "one": (lambda: one, 200), "ten": (lambda: ten, 200),
     }  # fmt: skip
-    with serving() as address:
-        rates = rates_of(address, asks, seconds, rounds)
-    ratio = {n: statistics.median(x / y for x, y in zip(rates[n], rates["bare"], strict=True)) for n in rates}
+    with serving() as (address, server):
+        rates, throughput = rates_of(address, asks, seconds, rounds, lambda: processor_time(server, place))
     return [
-        Figure(what, "0.6", "0.8", f"{ratio[name]:.2f} ({statistics.median(rates[name]):,.0f} a second)", ratio[name] >= 0.6)
-        for name, what in (("one", "one file over REST, against a bare view"), ("ten", "a batch of 10 files, against a bare view"))
-    ]  # fmt: skip
+        against_bare("one file over REST, against a bare view", "one", rates, throughput),
+        against_bare("a batch of 10 files, against a bare view", "ten", rates, throughput),
+    ]
+
+
+def against_bare(what: str, name: str, rates: Rates, throughput: Rates) -> Figure:
+    """By the processor that web and database used, which other work of the machine does not change; and by the clock."""
+    used, clock = (
+        statistics.median(one / bare for one, bare in zip(told[name], told["bare"], strict=True))
+        for told in (rates, throughput)
+    )
+    told = f"{used:.2f} (by the clock {clock:.2f}: {statistics.median(throughput[name]):,.0f} a second)"
+    return Figure(what, "0.6", "0.8", told, min(used, clock) >= 0.6)
 
 
 def in_process(space: Any) -> list[Figure]:
