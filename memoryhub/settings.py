@@ -120,6 +120,16 @@ def allowed_hosts(given: str) -> list[str]:
     return hosts
 
 
+def mount_roots(given: str) -> list[str]:
+    """Directories below which owners of spaces may mount; none means wherever the hub itself keeps nothing."""
+    roots = [root.strip() for root in given.split(os.pathsep) if root.strip()]
+    if not all(os.path.isabs(os.path.expanduser(root)) for root in roots):
+        raise ImproperlyConfigured(
+            f"MEMORYHUB_MOUNT_ROOTS is {given!r}; allowed is a list of absolute directories: /srv/memories{os.pathsep}/home/team."
+        )
+    return [os.path.expanduser(root) for root in roots]
+
+
 DEBUG = env_bool("DEBUG")
 DATA_DIR = Path(env("MEMORYHUB_DATA_DIR") or datadir.default_data_dir()).expanduser().absolute()
 SECRET_KEY = secret_key(DATA_DIR)
@@ -127,6 +137,7 @@ ALLOWED_HOSTS = allowed_hosts(env("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]"))
 BEHIND_TLS = env_bool("MEMORYHUB_BEHIND_TLS")
 PGBOUNCER = env_bool("MEMORYHUB_PGBOUNCER")
 FRONT_SPACE = env("MEMORYHUB_FRONT_SPACE")  # where `/` leads a person who has not chosen a space yet
+MOUNT_ROOTS = mount_roots(env("MEMORYHUB_MOUNT_ROOTS"))
 EMBEDDER = embedder(env("MEMORYHUB_EMBEDDER", "wordllama"))
 EMBEDDER_URL = embedder_url(env("MEMORYHUB_EMBEDDER_URL"), EMBEDDER)
 EMBEDDER_KEY = env("MEMORYHUB_EMBEDDER_KEY")

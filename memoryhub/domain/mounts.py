@@ -121,14 +121,30 @@ SYSTEM = ("/proc", "/sys", "/dev", "/etc", "/boot", "/run")  # what machines say
 OWN_FOLDERS = ("postgres", "processes", "run", "static")
 
 
+def runs_the_hub(actor: Actor) -> bool:
+    """Who runs the hub has its disk anyway."""
+    return actor.kind == "hub" or bool(actor.person and actor.person.is_hub_owner)
+
+
+def roots_for(actor: Actor) -> list[str]:
+    """The directories below which this person's mounts have to lie; nothing if that is not said."""
+    return [] if runs_the_hub(actor) else settings.MOUNT_ROOTS
+
+
 def refuse_out_of_reach(space: Space, actor: Actor, path: str) -> None:
     """A directory is read and written with the hub's own rights, so a space's owner may not reach past the space with
-    it: not to the keys of the hub, not to what another space mounts. Who runs the hub has that disk anyway."""
+    it: not to the keys of the hub, not to what another space mounts, nor out of the roots that the hub allows."""
     data = os.path.realpath(settings.DATA_DIR)
     if path == data or any(lies_in(path, f"{data}/{own}") for own in OWN_FOLDERS):
         raise Invalid("The hub's own data cannot be mounted. Name another directory.", code="no_directory")
-    if actor.kind == "hub" or (actor.person and actor.person.is_hub_owner):
+    if runs_the_hub(actor):
         return
+    roots = [os.path.realpath(root) for root in roots_for(actor)]
+    if roots and not any(lies_in(path, root) for root in roots):
+        raise Forbidden(
+            f"This hub lets owners mount directories below {', '.join(settings.MOUNT_ROOTS)} alone. Name one of those, "
+            "or ask who runs the hub."
+        )
     theirs = Membership.objects.filter(person=actor.person, role="owner").values("space_id")
     others = Mount.objects.exclude(space=space).exclude(space_id__in=theirs).exclude(directory="")
     walled = [data, *SYSTEM, *others.values_list("directory", flat=True)]

@@ -15,6 +15,7 @@ from django.db import DatabaseError, connection
 from django.db.models import F, Q
 from django.utils import timezone
 
+from memoryhub.domain.mounts import lies_in
 from memoryhub.migrating import OLDEST_VECTOR, pending
 from memoryhub.models import File, Job, Mount
 
@@ -96,6 +97,20 @@ def mounts() -> Iterator[Finding]:
             yield Finding(name, True, mount.directory)
 
 
+def mount_roots() -> Iterator[Finding]:
+    """Where owners of spaces may mount, if the hub says so; what lies elsewhere was mounted by who runs the hub."""
+    roots = settings.MOUNT_ROOTS
+    for root in (root for root in roots if not os.path.isdir(root)):
+        yield Finding(
+            "mount roots", False, f"{root} does not exist.", "Make the folder, or change MEMORYHUB_MOUNT_ROOTS."
+        )
+    if roots and all(map(os.path.isdir, roots)):
+        real = [os.path.realpath(root) for root in roots]
+        directories = Mount.objects.exclude(directory="").values_list("directory", flat=True)
+        outside = sum(not any(lies_in(one, root) for root in real) for one in directories)
+        yield Finding("mount roots", True, ", ".join(roots) + (f"; {outside} mounts lie elsewhere" if outside else ""))
+
+
 def unwritten() -> Iterator[Finding]:
     """Revisions that did not reach the disk (promise 4); only files on disk can be behind."""
     on_disk = Q()
@@ -120,4 +135,4 @@ def failed_jobs() -> Iterator[Finding]:
         yield Finding("jobs", True, "none failed since yesterday")
 
 
-LOOKS: tuple[Callable[[], Iterator[Finding]], ...] = (mounts, unwritten, failed_jobs)
+LOOKS: tuple[Callable[[], Iterator[Finding]], ...] = (mounts, mount_roots, unwritten, failed_jobs)

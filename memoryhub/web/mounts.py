@@ -20,7 +20,8 @@ def show(request: HttpRequest, *, status: int = 200, **more: object) -> HttpResp
     context = {
         "mounts": mounts.of_space(request.space), "agents": everyone, "agent": slug, "asked": asked, "policies": Policy.values,
         "explained": mounts.explain(request.space, asked, agent=agent) if asked else None,
-        "form": MountForm(initial={"prefix": request.GET.get("prefix", ""), "policy": "review"}), **more,
+        "form": MountForm(initial={"prefix": request.GET.get("prefix", ""), "policy": "review"}),
+        "roots": mounts.roots_for(request.actor), **more,
     }  # fmt: skip
     return render(request, "mounts/page.html", context, status=status)
 

@@ -76,3 +76,14 @@ def test_a_missing_migration():
 def test_a_failed_job():
     Job.objects.create(kind="x", state=Job.FAILED, last_error="No such embedder.", ended_at=timezone.now())
     assert [f["says"] for name, f in doctor(fails=True).items() if name.startswith("job ")] == ["No such embedder."]
+
+
+def test_where_owners_may_mount(space, tmp_path, settings):
+    mount(space, str(tmp_path))
+    settings.MOUNT_ROOTS = [str(tmp_path)]
+    assert doctor(fails=False)["mount roots"]["says"] == str(tmp_path)
+    (tmp_path / "allowed").mkdir()
+    settings.MOUNT_ROOTS = [str(tmp_path / "allowed")]
+    assert "1 mounts lie elsewhere" in doctor(fails=False)["mount roots"]["says"]
+    settings.MOUNT_ROOTS = [str(tmp_path / "gone")]
+    assert doctor(fails=True)["mount roots"]["says"] == f"{tmp_path / 'gone'} does not exist."

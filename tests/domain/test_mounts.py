@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from django.core.exceptions import ImproperlyConfigured
 
 from memoryhub.domain import demo, mounts, people, spaces
 from memoryhub.domain.access import HUB, Actor
@@ -60,3 +61,34 @@ def test_an_owner_of_a_space_reaches_neither_the_system_nor_another_space(space,
 def test_the_demo_mounts_its_own_project():
     shown = Mount.objects.get(space=demo.make(), prefix="/project/")
     assert any(Path(shown.directory).iterdir())
+
+
+def test_roots_say_where_owners_may_mount(space, owner, tmp_path, settings):
+    for name in ("allowed/deep", "allowed-not", "elsewhere"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "allowed" / "out").symlink_to(tmp_path / "elsewhere")
+    settings.MOUNT_ROOTS = [str(tmp_path / "allowed")]
+    for outside in ("allowed-not", "elsewhere", "allowed/out", "allowed/../elsewhere", "."):
+        with pytest.raises(HubError, match=r"below .*/allowed alone"):
+            mount(space, owner, tmp_path / outside)
+    mounted = mount(space, owner, tmp_path / "allowed" / "deep")
+    with pytest.raises(HubError, match=r"below .*/allowed alone"):
+        mounts.change(space, owner, mounted, directory=str(tmp_path / "elsewhere"))
+    assert mounts.change(space, owner, mounted, directory=str(tmp_path / "allowed")).directory == str(
+        tmp_path / "allowed"
+    )
+
+
+def test_roots_do_not_bind_who_runs_the_hub(space, tmp_path, settings):
+    settings.MOUNT_ROOTS = [str(tmp_path / "allowed")]
+    (tmp_path / "elsewhere").mkdir()
+    assert mount(space, HUB, tmp_path / "elsewhere").directory == str(tmp_path / "elsewhere")
+
+
+def test_roots_are_absolute():
+    from memoryhub.settings import mount_roots
+
+    assert mount_roots("") == []
+    assert mount_roots("/srv/a:/srv/b") == ["/srv/a", "/srv/b"]
+    with pytest.raises(ImproperlyConfigured, match="MEMORYHUB_MOUNT_ROOTS is 'memories'; allowed is"):
+        mount_roots("memories")
