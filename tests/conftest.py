@@ -45,6 +45,9 @@ def _remove(data_dir: Path) -> None:
 @pytest.fixture(scope="session")
 def database_server() -> Iterator[Path]:
     """The data directory of the running server; the first worker to ask starts it, the last one stops it."""
+    if os.environ.get("TEST_DATABASE_URL"):
+        yield Path(os.environ["MEMORYHUB_TEST_RUN"])
+        return
     with postgres.ensure_running(Path(os.environ["MEMORYHUB_TEST_RUN"]), FAST) as data_dir:
         yield data_dir
 

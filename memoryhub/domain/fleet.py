@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
-from memoryhub.models import Agent, Delivery, File, PromptText, Source, Space
+from memoryhub import dialects
+from memoryhub.domain import prompts
+from memoryhub.models import Agent, Delivery, File, PromptText, Source, Space, Token
 
 # A thread that has not asked for this long is over, as far as anybody can tell.
 THREAD_LIVES = timedelta(days=7)
@@ -37,6 +39,12 @@ class Row:
     tokens: int = 0
     segments: Sequence[Segment] = ()
     behind: int = 0
+    token: Token | None = None  # the one it used last
+
+    @property
+    def dialect(self) -> dialects.Dialect:
+        """As its prompt is wrapped: the version its client reported, where it named none."""
+        return prompts.dialect_of("", self.agent)
 
     @property
     def spoken(self) -> str:
@@ -74,6 +82,15 @@ def with_last_prompt(space: Space, agents: list[Agent]) -> list[Row]:
         segments = segments_of(text.parts, tokens, agent.budget) if text else ()
         out.append(Row(agent, delivery, tokens, segments, behind.get(agent.pk, 0)))
     return out
+
+
+def with_tokens(space: Space, rows: list[Row]) -> list[Row]:
+    """The same rows with the good token that each agent used last, else its newest."""
+    good = Q(revoked_at=None) & (Q(expires_at=None) | Q(expires_at__gt=timezone.now()))
+    found = Token.objects.within(space).filter(good, agent_id__in=[row.agent.pk for row in rows])
+    latest = found.order_by("agent_id", F("used_at").desc(nulls_last=True), "-pk").distinct("agent_id")
+    by_agent = {token.agent_id: token for token in latest}
+    return [replace(row, token=by_agent.get(row.agent.pk)) for row in rows]
 
 
 def last_deliveries(space: Space, agent_ids: list[int]) -> dict[int, Delivery]:
@@ -136,6 +153,7 @@ class SourceRow:
     is_on: bool
     whose: str
     status: str
+    number: int  # its place in the prompts that show it
 
 
 def sources(space: Space, agent: Agent | None = None) -> list[SourceRow]:
@@ -148,14 +166,16 @@ def sources(space: Space, agent: Agent | None = None) -> list[SourceRow]:
         own = [s for s in mine if s.agent_id == agent.pk]
         mine = own or [s for s in mine if s.agent_id is None]
     mine.sort(key=lambda s: (s.agent_id is not None, s.agent.slug if s.agent else "", s.position, s.pk))
+    everyone = "every other agent" if any(s.agent_id for s in mine) else "every agent"
     there = set(
         File.objects.within(space)
         .filter(path__in={s.path for s in mine}, is_deleted=False, thread_id="")
         .values_list("path", flat=True)
     )
-    return [
-        SourceRow(
-            s.path, s.is_on, s.agent.name if s.agent else "every agent", "included" if s.path in there else "missing"
-        )
-        for s in mine
-    ]
+    place: dict[int | None, int] = {}
+    rows = []
+    for one in mine:
+        place[one.agent_id] = number = place.get(one.agent_id, 0) + 1
+        whose = one.agent.name if one.agent else everyone
+        rows.append(SourceRow(one.path, one.is_on, whose, "included" if one.path in there else "missing", number))
+    return rows

@@ -23,7 +23,7 @@ def page(request: HttpRequest) -> HttpResponse:
     after = request.GET.get("after", "").replace("\x00", "")
     rows = fleet.rows(request.space, words=words, after=after, limit=PAGE + 1)
     context = {
-        "rows": rows[:PAGE],
+        "rows": fleet.with_tokens(request.space, rows[:PAGE]),
         "next": rows[PAGE - 1].agent.slug if len(rows) > PAGE else "",
         "words": words,
         "behind": fleet.threads_behind(request.space),

@@ -3,8 +3,9 @@
 import re
 
 import pytest
+from django.utils import timezone
 
-from memoryhub.domain import agents, tokens
+from memoryhub.domain import agents, sources, tokens
 from memoryhub.domain.access import HUB
 from memoryhub.models import ActivityLine, Agent, AgentChange, Delivery, File, PromptText, Token
 
@@ -51,6 +52,31 @@ def test_each_agent_shows_its_last_prompt_and_who_is_behind(as_role, house, forg
     assert "1 thread on older memory" in page
     assert "has revision 7 of /memories/AGENTS.md, now 9" in page
     assert 'class="is-plain" x="0.0" width="15.89"' in page
+
+
+def test_each_agent_shows_its_token_and_whether_its_version_is_known(as_role, house, forge):
+    agents.change(forge, HUB, dialect="deepagents")
+    Agent.objects.update(reported={"library": "deepagents", "version": "0.7.1"})
+    old, _ = tokens.create(house.space, HUB, agent=forge)
+    used, _ = tokens.create(house.space, HUB, agent=forge)
+    tokens.create(house.space, HUB, agent=forge)
+    Token.objects.filter(pk__in=[used.pk, old.pk]).update(used_at=timezone.now())
+    tokens.revoke(old, HUB)
+    viewer = as_role("viewer")
+    page = viewer.get("/s/books/agents/").content.decode()
+    assert "verified" in page and "runs 0.7.1" in page
+    assert [str(one) in page for one in Token.objects.order_by("pk")] == [False, True, False]
+    Agent.objects.update(reported={"library": "deepagents", "version": "99.1"})
+    assert "newer than known" in viewer.get("/s/books/agents/").content.decode()
+
+
+def test_sources_are_numbered_as_each_prompt_has_them(as_role, house, forge):
+    for path, owner in (("/a.md", None), ("/b.md", None), ("/own.md", forge)):
+        sources.add(house.space, HUB, path, agent=owner)
+    page = as_role("viewer").get("/s/books/agents/").content.decode()
+    assert re.findall(r'num small">(\d+)<.*?files(/\w+\.md)".*?dim">([\w ]+)</span></li>', page) == [
+        ("1", "/a.md", "every other agent"), ("2", "/b.md", "every other agent"), ("1", "/own.md", "forge"),
+    ]  # fmt: skip
 
 
 def test_a_change_is_kept_for_prompts_of_the_past(as_role, house, forge):

@@ -418,7 +418,7 @@ def test_a_data_directory_that_is_a_file_is_named(tmp_path, inside):
     taken.write_text("a file")
     done = subprocess.run(
         [sys.executable, "-m", "memoryhub", "doctor"],
-        env={**os.environ, "MEMORYHUB_DATA_DIR": str(taken / inside)}, cwd=ROOT, capture_output=True, text=True,
+        env={**os.environ, "DATABASE_URL": "", "MEMORYHUB_DATA_DIR": str(taken / inside)}, cwd=ROOT, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 1
     assert str(taken) in done.stderr and done.stderr.count("\n") == 1
