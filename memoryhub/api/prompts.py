@@ -9,14 +9,17 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
-from functools import wraps
+from functools import lru_cache, wraps
 from typing import Any
 
+from django.conf import settings
 from django.core.handlers.wsgi import WSGIRequest
 from django.db import close_old_connections
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.views.decorators.csrf import csrf_exempt
 from ninja import Router, Schema
 
@@ -24,13 +27,20 @@ from memoryhub.api.ground import ERRORS, answer, refusal_of, weighed
 from memoryhub.domain import access, agents, handing, prompts, tokens
 from memoryhub.domain.prompts import Asked, Prompt
 from memoryhub.errors import HubError, Invalid, NotAllowed, Unauthenticated
-from memoryhub.middleware import address_of, request_ids
+from memoryhub.middleware import request_ids
+from memoryhub.requests import begin, client_address
 
 View = Callable[[HttpRequest], HttpResponse]
 log = logging.getLogger("memoryhub")
 FIELDS = ("dialect", "query", "task", "thread", "at", "agent")
 NOTHING = Asked()
 JSON, TEXT = "application/json", "text/plain; charset=utf-8"
+STATUS = {200: "200 OK", 304: "304 Not Modified"}
+ALWAYS = {
+    "Cache-Control": "private, no-cache",
+    "Vary": "Accept, Authorization",
+    "X-Content-Type-Options": "nosniff",  # the middleware that says so elsewhere is not on this way
+}
 
 
 def refusals_as_json(view: View) -> View:
@@ -52,37 +62,57 @@ def refusals_as_json(view: View) -> View:
     return guarded
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What goes back, whichever handler asked."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes = b""
+
+
 @csrf_exempt
 @refusals_as_json
 def prompt(request: HttpRequest) -> HttpResponse:
     """The prompt as text or JSON, with an ETag that changes only with its bytes."""
     if request.method not in ("GET", "HEAD", "POST"):
         raise NotAllowed("Ask with GET, or with POST and JSON.")
-    asked, agent = read(request)
-    secret = bearer(request)
-    door = None
-    if not agent:
-        door = handing.enter(secret, address_of(request), hot=handing.shows_working_memory(asked))
-    found = handing.prompt_for(door, asked) if door else for_caller(request, secret, asked, agent)
-    space_id = door.space_id if door else request.space_id  # type: ignore[attr-defined]
-    return respond(request, found, space_id, looks_back=asked.at is not None)
+    found = answered(request.META, lambda: posted(request) if request.method == "POST" else in_query(request.META))
+    response = HttpResponse(found.body, status=found.status, headers=found.headers)
+    if "Content-Type" not in found.headers:
+        del response["Content-Type"]
+    return response
 
 
 prompt.needs = "token"  # type: ignore[attr-defined]
 
 
-def for_caller(request: HttpRequest, secret: str, asked: Asked, slug: str) -> Prompt:
+def answered(meta: dict[str, Any], given: Callable[[], Mapping[str, Any]]) -> Answer:
+    """The answer to what was `given`; whose token is not known is told that, whatever else is wrong."""
+    secret, address = bearer(meta), address_in(meta)
+    try:
+        asked, slug = read(given())
+    except Exception:
+        tokens.authenticate(secret, address)
+        raise
+    door = None if slug else handing.enter(secret, address, hot=handing.shows_working_memory(asked))
+    if door:
+        return respond(meta, handing.prompt_for(door, asked), door.space_id, looks_back=asked.at is not None)
+    found, space_id = for_caller(secret, address, asked, slug)
+    return respond(meta, found, space_id, looks_back=asked.at is not None)
+
+
+def for_caller(secret: str, address: str | None, asked: Asked, slug: str) -> tuple[Prompt, int]:
     """The same for whoever the quick door does not know: a refusal that says why, or a person who looks."""
-    caller = tokens.authenticate(secret, address_of(request))
+    caller = tokens.authenticate(secret, address)
     caller.need("prompt")
-    request.space_id = caller.space.pk  # type: ignore[attr-defined]
     if caller.agent:
         if slug and slug != caller.agent.slug:
             raise agent_unknown(slug)
         door = handing.enter(secret, None, hot=handing.shows_working_memory(asked))
         if door is None:
             raise Unauthenticated(tokens.UNKNOWN)
-        return handing.prompt_for(door, asked)
+        return handing.prompt_for(door, asked), door.space_id
     access.require(caller.actor, "read")
     everyone = list(agents.of_space(caller.space))
     agent = next((one for one in everyone if one.slug == slug), None)
@@ -91,10 +121,11 @@ def for_caller(request: HttpRequest, secret: str, asked: Asked, slug: str) -> Pr
             raise agent_unknown(slug)
         named = ", ".join(one.slug for one in everyone) or "none yet"
         raise Invalid(f"A person's token names the agent: ?agent=… (there is: {named}).", code="agent_required")
-    return prompts.assemble(
+    found = prompts.assemble(
         caller.space, agent, dialect=asked.dialect, query=asked.query, task=asked.task, thread=asked.thread,
         at=asked.at, system_prompt=asked.system_prompt,
     )  # fmt: skip
+    return found, caller.space.pk
 
 
 def agent_unknown(slug: str) -> Invalid:
@@ -104,24 +135,34 @@ def agent_unknown(slug: str) -> Invalid:
 # What was asked
 
 
-def bearer(request: HttpRequest) -> str:
-    kind, _, secret = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
+def bearer(meta: dict[str, Any]) -> str:
+    kind, _, secret = meta.get("HTTP_AUTHORIZATION", "").partition(" ")
     if kind.lower() != "bearer" or not secret.strip():
         raise Unauthenticated(tokens.UNKNOWN)
     return secret.strip()
 
 
-def read(request: HttpRequest) -> tuple[Asked, str]:
+def address_in(meta: dict[str, Any]) -> str | None:
+    return client_address(meta, trust_proxy=settings.BEHIND_TLS)
+
+
+def read(given: Mapping[str, Any]) -> tuple[Asked, str]:
     """What the call asks for, and the agent a person names."""
-    if request.method != "POST" and not request.META.get("QUERY_STRING"):
+    if not given:
         return NOTHING, ""
-    given = posted(request) if request.method == "POST" else {name: request.GET.get(name) or "" for name in FIELDS}
     for name in (*FIELDS, "system_prompt"):
         if not isinstance(given.get(name), str | None):
             raise Invalid(f"{name} is text.", field=name)
     words = {name: given.get(name) or "" for name in ("dialect", "query", "task", "thread")}
     at = prompts.moment(given.get("at") or "")
     return Asked(**words, at=at, system_prompt=given.get("system_prompt")).check(), given.get("agent") or ""
+
+
+def in_query(environ: dict[str, Any]) -> Mapping[str, Any]:
+    """What stands behind the question mark; a base prompt has no place there."""
+    words = environ.get("QUERY_STRING")
+    given = QueryDict(words.encode("latin-1")) if words else {}
+    return {name: given.get(name) for name in FIELDS} if given else {}
 
 
 def posted(request: HttpRequest) -> dict[str, Any]:
@@ -134,6 +175,7 @@ def posted(request: HttpRequest) -> dict[str, Any]:
     return given
 
 
+@lru_cache(maxsize=256)
 def wants_json(accept: str) -> bool:
     """Whether JSON is asked for by name and nothing else by name is liked better; everybody else gets the bytes."""
     likes = dict(map(weighed, accept.split(",")))
@@ -144,24 +186,17 @@ def wants_json(accept: str) -> bool:
 # What is answered
 
 
-def respond(request: HttpRequest, found: Prompt, space_id: int, *, looks_back: bool) -> HttpResponse:
+def respond(meta: dict[str, Any], found: Prompt, space_id: int, *, looks_back: bool) -> Answer:
     """The body, or 304 when the caller has it already."""
-    if wants_json(request.META.get("HTTP_ACCEPT", "")):
+    if wants_json(meta.get("HTTP_ACCEPT", "")):
         body, kind = as_json(found, space_id, looks_back=looks_back), JSON
         etag = f'"sha256-{hashlib.sha256(body).hexdigest()}"'
     else:
         body, kind, etag = found.data, TEXT, found.etag
-    if same(request.META.get("HTTP_IF_NONE_MATCH"), etag):
-        response = HttpResponse(status=304)
-        del response["Content-Type"]
-    else:
-        response = HttpResponse(body, content_type=kind)
-        response["Content-Length"] = str(len(body))
-    response["ETag"] = etag
-    response["Cache-Control"] = "private, no-cache"
-    response["Vary"] = "Accept, Authorization"
-    response["X-Content-Type-Options"] = "nosniff"  # the middleware that says so elsewhere is not on this way
-    return response
+    headers = {"ETag": etag, **ALWAYS}
+    if same(meta.get("HTTP_IF_NONE_MATCH"), etag):
+        return Answer(304, headers)
+    return Answer(200, {"Content-Type": kind, "Content-Length": str(len(body)), **headers}, body)
 
 
 def as_json(found: Prompt, space_id: int, *, looks_back: bool) -> bytes:
@@ -182,20 +217,30 @@ def same(given: str | None, etag: str) -> bool:
 
 
 class Handler:
-    """WSGI for this view alone: the request id and the refusals, no other middleware, no signals.
+    """WSGI for this call alone. What is answered with a prompt needs nothing of Django's request and response.
 
-    Django's signals look after lost connections; the statements of this path do that themselves (`domain.hot`).
+    A refusal goes the whole way again: the request id and the refusals, no other middleware, no signals. Django's signals
+    look after lost connections; the statements of this path do that themselves (`domain.hot`).
     """
 
     def __init__(self) -> None:
         self.answer = request_ids(prompt)
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        if environ["REQUEST_METHOD"] in ("GET", "HEAD"):
+            request_id = begin(environ.get("HTTP_X_REQUEST_ID"))
+            with suppress(Exception):
+                found = answered(environ, lambda: in_query(environ))
+                start_response(STATUS[found.status], [*found.headers.items(), ("X-Request-Id", request_id)])
+                return [] if environ["REQUEST_METHOD"] == "HEAD" else [found.body]
+        return self.whole(environ, start_response)
+
+    def whole(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         try:
             response = self.answer(WSGIRequest(environ))
         except Exception:
             close_old_connections()
-            log.exception("GET /api/v1/prompt")
+            log.exception("%s /api/v1/prompt", environ["REQUEST_METHOD"])
             response = answer(HubError("The hub made a mistake here. Its log says more.", code="internal"))
         start_response(f"{response.status_code} {response.reason_phrase}", list(response.items()))
         return [] if environ["REQUEST_METHOD"] == "HEAD" else [response.content]

@@ -7,18 +7,21 @@ import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import lru_cache
 from threading import Lock
 from typing import Any
 
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from memoryhub.detectors import secrets
 from memoryhub.domain import fleet, hot, jobs
 from memoryhub.domain.fleet import BehindThread
 from memoryhub.domain.prompts import Prompt, parts_of
 from memoryhub.domain.spaces import get_setting
 from memoryhub.models import Agent, Delivery, PromptText, Space
 
+LONGEST_THREAD = 200
 REPEAT_AFTER = 60.0  # seconds between two notes of the same bytes for the same agent and thread
 
 # The commit does not wait for the disk: an agent's call should not, and a crash can lose half a second of the ledger.
@@ -68,8 +71,15 @@ class Noted:
 noted = Noted()
 
 
+@lru_cache(maxsize=4096)
+def name_of(thread: str) -> str:
+    """A thread as the ledger names it: what looks like a key in it is a mark."""
+    return secrets.redact(thread)[0][:LONGEST_THREAD] if thread else ""
+
+
 def record(space_id: int, agent_id: int, thread: str, prompt: Prompt) -> None:
     """Notes that this agent and thread get these bytes now: new ones at once, repeats once a minute at most."""
+    thread = name_of(thread)
     key = (space_id, agent_id, thread, prompt.sha256, prompt.ledger)
     age = noted.age(key)
     if age is not None and age < REPEAT_AFTER:

@@ -213,6 +213,16 @@ def test_without_a_good_token_there_is_nothing(client, ask, space, counter):
     assert ask(token=secret).status_code == 401
 
 
+@pytest.mark.parametrize("asked", ["?at=yesterday", "?dialect=nothing", "?agent=\x00", "?thread=" + "t" * 300])
+def test_whose_token_is_not_known_is_told_that_first(client, asked):
+    for headers in ({}, {"Authorization": "Bearer mh_nobody_x"}):
+        answer = client.get(HERE + asked, headers=headers)
+        assert (answer.status_code, told(answer)["error"]["code"]) == (401, "unauthenticated")
+        bad = client.post(HERE, "no json", content_type="application/json", headers=headers)
+        assert (bad.status_code, told(bad)["error"]["code"]) == (401, "unauthenticated")
+    assert through_wsgi(HERE, "mh_nobody_x", query=asked[1:])[0].startswith("401")
+
+
 def test_a_scope_that_is_missing_and_an_agent_that_is_off(ask, space, counter):
     _, files_only = tokens.create(space, HUB, agent=counter, scopes=["files"])
     answer = ask(token=files_only)
@@ -267,6 +277,14 @@ def test_every_distinct_delivery_is_kept_once_per_thread(ask, space, counter):
     assert (threads["t-2"].path, threads["t-2"].has, threads["t-2"].now) == (AGENTS, 1, 2)
 
 
+def test_a_key_given_as_a_thread_is_not_kept(ask, counter):
+    key = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7cF0iL3oR6"
+    assert ask(thread=f"run {key}").status_code == 200
+    kept = Delivery.objects.get(agent_id=counter.pk).thread_id
+    assert key not in kept
+    assert kept.startswith("run ")
+
+
 def test_repeats_count_once_a_minute_and_304s_as_well(ask, monkeypatch):
     first = ask(thread="t-1")
     Delivery.objects.update(last_at=timezone.now() - timedelta(minutes=2))
@@ -290,12 +308,12 @@ def test_the_ledger_forgets_after_its_days(ask, space):
 # The lean way, and the document
 
 
-def through_wsgi(path, secret, accept="text/plain"):
+def through_wsgi(path, secret, accept="text/plain", query="dialect=plain"):
     from memoryhub.wsgi import application
 
     said = {}
     environ = {
-        "REQUEST_METHOD": "GET", "PATH_INFO": path, "QUERY_STRING": "dialect=plain", "SERVER_NAME": "localhost",
+        "REQUEST_METHOD": "GET", "PATH_INFO": path, "QUERY_STRING": query, "SERVER_NAME": "localhost",
         "SERVER_PORT": "80", "wsgi.input": io.BytesIO(), "wsgi.url_scheme": "http", "REMOTE_ADDR": "127.0.0.1",
         "HTTP_AUTHORIZATION": f"Bearer {secret}", "HTTP_ACCEPT": accept, "HTTP_X_REQUEST_ID": "from-the-proxy",
         "HTTP_HOST": "localhost",
