@@ -69,6 +69,24 @@ def test_the_overview_and_all_it_loads_weigh_little(client):
     assert whole < 36_864
 
 
+def test_a_proxy_that_knows_only_gzip_sends_little_as_well(served, client):
+    """The limit of the overview, for the older way of squeezing."""
+    with httpx.Client(
+        base_url=served.url, timeout=30, headers={"Accept-Encoding": "gzip"}, cookies=client.cookies
+    ) as old:
+        page = old.get("/s/demo/")
+        parts = {path: weight(old, path) for path in loads(page.text)}
+    htmx = next(size for path, size in parts.items() if "htmx" in path)
+    assert page.num_bytes_downloaded + sum(parts.values()) < HTMX_TIMES * htmx, parts
+
+
+def test_our_own_comments_stay_at_home(client):
+    ours = [path for path in loads(client.get("/s/demo/").text) if path.startswith(("/static/css/", "/static/js/"))]
+    texts = {path: client.get(path).text for path in ours}
+    assert len(texts) == 4 and all(len(text) > 1000 for text in texts.values())
+    assert not [path for path, text in texts.items() if "/*" in text or "\n  //" in text or text.startswith("//")]
+
+
 def test_everything_is_really_compressed(client):
     for path in [
         "/s/demo/",
