@@ -33,7 +33,8 @@ def main(wanted: list[str]) -> int:
 
 def run(name: str) -> int:
     """One measurement; told to stop, it takes its database and servers away before it ends."""
-    process = subprocess.Popen([sys.executable, "-m", f"tests.bench.{name}"])
+    # A session of its own: what the terminal or `timeout` sends to everybody must not end it before it has cleaned up.
+    process = subprocess.Popen([sys.executable, "-m", f"tests.bench.{name}"], start_new_session=True)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         return process.wait()
