@@ -125,6 +125,7 @@ VERBS = {
     "files.preview": "",  # changes nothing
     "files.note_editing": "shelf.note_editing",
     "files.upload": "files.write",
+    "files.pack": "packing.pack",
     "files.retry": "watching.retry",
     "login.leave": "",  # changes the browser's own session alone
 }

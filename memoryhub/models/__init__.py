@@ -4,7 +4,7 @@ from .activity import ActivityLine
 from .agents import Agent, Scope, Token
 from .base import ByActor, Scoped
 from .files import Editing, File, Mount, Policy, PolicyRule, Revision, Source, SourceChange
-from .jobs import Job
+from .jobs import Job, Made
 from .layers import (
     Chunk,
     ChunkCount,
@@ -27,8 +27,8 @@ from .spaces import Membership, Role, Space
 
 __all__ = [
     "ActivityLine", "Agent", "AgentChange", "ByActor", "Chunk", "ChunkCount", "Delivery", "DialectTemplate", "Editing",
-    "Embedding", "EntryPair", "EntryRevision", "FailedTry", "File", "FileWords", "Job", "LexemeCount", "LongtermEntry", "Membership",
-    "Mount", "Person", "Policy", "PolicyRule", "Posting", "PromptText", "Proposal", "ProposalComment", "Record",
+    "Embedding", "EntryPair", "EntryRevision", "FailedTry", "File", "FileWords", "Job", "LexemeCount", "LongtermEntry", "Made",
+    "Membership", "Mount", "Person", "Policy", "PolicyRule", "Posting", "PromptText", "Proposal", "ProposalComment", "Record",
     "RecordState", "Revision", "Role", "SavedQuery", "Scope", "Scoped", "SignIn", "SignInLink", "Source",
     "SourceChange", "Space", "Token", "Webhook", "WebhookNotice", "WorkingEntry",
 ]  # fmt: skip

@@ -33,3 +33,19 @@ class Job(models.Model):
             models.Index(fields=["run_after", "id"], condition=models.Q(state="waiting"), name="job_waiting"),
             models.Index(fields=["space_id", "kind", "-id"], name="job_of_space"),
         ]
+
+
+class Made(models.Model):
+    """What a job made for people to fetch: kept for a while; when it is gone it can be made again."""
+
+    space_id = models.BigIntegerField()
+    kind = models.CharField(max_length=64)
+    key = models.CharField(max_length=100)
+    name = models.CharField(max_length=255, blank=True)
+    content = models.BinaryField()
+    made_at = models.DateTimeField(default=timezone.now)
+
+    objects = Scoped.as_manager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["space_id", "kind", "key"], name="one_made")]

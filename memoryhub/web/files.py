@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import io
-import zipfile
 from typing import Any
 from urllib.parse import quote
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from memoryhub.domain import browsing, files, gate, revisions, shelf, sources, watching
+from memoryhub.domain import browsing, files, gate, packing, revisions, shelf, sources, watching
 from memoryhub.domain.access import require
 from memoryhub.domain.lines import for_editor, keep_ends, text_of
 from memoryhub.domain.published import Published
-from memoryhub.errors import Conflict, HubError, Invalid, NotFound, TooLarge
+from memoryhub.errors import Conflict, HubError, Invalid, NotFound
 from memoryhub.stores import paths
 from memoryhub.web import fileviews
 from memoryhub.web.doors import post_only, space_page
 from memoryhub.web.fileviews import address
 from memoryhub.web.notices import done, refused
 
-MOST_IN_ZIP, MOST_BYTES_IN_ZIP = 2_000, 50 * 1024 * 1024
 VIEWS = ("rendered", "source", "edit", "history", "blame", "diff")
 
 
@@ -139,18 +136,30 @@ def raw(request: HttpRequest, path: str) -> HttpResponse:
 def folder_zip(request: HttpRequest, path: str = "") -> HttpResponse:
     """A folder as one zip file."""
     where = path_of(request, path if path.endswith("/") or not path else path + "/")
-    listed = list(browsing.walk(request.space, where))
-    if len(listed) > MOST_IN_ZIP or sum(entry.size for entry in listed) > MOST_BYTES_IN_ZIP:
-        raise TooLarge(
-            "This folder is too large to download at once: 2,000 files and 50 MB are the most. Take a folder in it."
-        )
-    found = files.published_many(request.space, [entry.path for entry in listed])
-    target = io.BytesIO()
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, one in found.items():
-            if isinstance(one, Published):
-                archive.writestr(name[len(where) :], one.content)
-    return download(target.getvalue(), f"{where.strip('/').rpartition('/')[2] or 'files'}.zip", "application/zip")
+    if not packing.is_small(request.space, where):
+        return render(request, "files/pack.html", {"where": where, "crumbs": fileviews.crumbs(where)})
+    return download(packing.zipped(request.space, where).content, packing.name_of(where), "application/zip")
+
+
+@post_only("read")
+def pack(request: HttpRequest, path: str = "") -> HttpResponse:
+    """A large folder is packed in the background; the page of it shows how far it is."""
+    job = packing.pack(request.space, request.actor, path_of(request, path))
+    return redirect("files.packed", request.space.slug, job.pk)
+
+
+@space_page("read", methods=("GET", "HEAD"))
+def packed(request: HttpRequest, pk: int) -> HttpResponse:
+    """How far a zip is, and the link to it; with `?get` the zip itself."""
+    job = packing.job_of(request.space, pk)
+    if "get" in request.GET:
+        found = packing.fetch(request.space, job)
+        return download(bytes(found.content), found.name, "application/zip")
+    where = job.payload["path"]
+    context = {"job": job, "share": job.done * 100 // job.total if job.total else 0, "where": where, "crumbs": fileviews.crumbs(where),
+               "is_running": job.state in (job.WAITING, job.RUNNING)}  # fmt: skip
+    part = request.htmx and not request.htmx.boosted
+    return render(request, "files/_packed.html" if part else "files/packed.html", context)
 
 
 def download(content: bytes, name: str, kind: str) -> HttpResponse:

@@ -1,0 +1,31 @@
+"""What jobs made: kept for a while, so that the page that asked for it can fetch it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.utils import timezone
+
+from memoryhub.domain import jobs
+from memoryhub.models import Made, Space
+
+lives: dict[str, timedelta] = {}  # by kind; whoever makes something says how long it is kept
+
+
+def keep(space: Space | int, kind: str, key: str, content: bytes, name: str = "") -> Made:
+    """Keeps what a job made, in the place of what it made before under that key."""
+    what = {"content": content, "name": name[:255], "made_at": timezone.now()}
+    return Made.objects.update_or_create(space_id=getattr(space, "pk", space), kind=kind, key=key, defaults=what)[0]
+
+
+def find(space: Space | int, kind: str, key: str) -> Made | None:
+    """What was made under that key, while it is kept."""
+    young = timezone.now() - lives[kind]
+    return Made.objects.within(space).filter(kind=kind, key=key, made_at__gt=young).first()
+
+
+@jobs.periodic("made.forget", every=timedelta(hours=1))
+def forget_old() -> None:
+    """What has been kept long enough goes."""
+    for kind, life in lives.items():
+        Made.objects.filter(kind=kind, made_at__lte=timezone.now() - life).delete()

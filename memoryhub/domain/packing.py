@@ -1,0 +1,95 @@
+"""A folder as one zip file: at once when it is small, by a job when it is not."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import islice
+from typing import Any
+
+from memoryhub.domain import browsing, files, jobs, made
+from memoryhub.domain.access import Actor, require
+from memoryhub.domain.published import Published
+from memoryhub.errors import NotFound, TooLarge
+from memoryhub.models import Job, Made, Space
+from memoryhub.stores import paths
+
+PACK = "files.pack"
+# What a request may do itself takes under 200 ms; the most is what a job may hold in memory.
+FEW_FILES, FEW_BYTES = 200, 2 * 1024 * 1024
+MOST_FILES, MOST_BYTES = 10_000, 100 * 1024 * 1024
+KEPT = made.lives[PACK] = timedelta(days=1)
+_AT_ONCE = 100
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A zip file and what is in it."""
+
+    content: bytes
+    files: int
+    left_out: int  # what cannot be read just now
+
+
+def is_small(space: Space, prefix: str) -> bool:
+    """Whether a folder is packed while one waits; no more of it is looked at than that takes."""
+    listed = list(islice(browsing.walk(space, prefix), FEW_FILES + 1))
+    return len(listed) <= FEW_FILES and sum(entry.size for entry in listed) <= FEW_BYTES
+
+
+def zipped(space: Space, prefix: str, progress: jobs.Progress = lambda done, total: None) -> Packed:
+    """Every file at or below a folder, as it is published, in a zip by its path in the folder."""
+    listed = list(islice(browsing.walk(space, prefix), MOST_FILES + 1))
+    if len(listed) > MOST_FILES or sum(entry.size for entry in listed) > MOST_BYTES:
+        raise TooLarge("10,000 files and 100 MB are the most that go into one zip. Download a folder in it instead.")
+    target, written = io.BytesIO(), 0
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for start in range(0, len(listed), _AT_ONCE):
+            found = files.published_many(space, [entry.path for entry in listed[start : start + _AT_ONCE]])
+            for path, one in found.items():
+                if isinstance(one, Published):
+                    info = zipfile.ZipInfo(path[len(prefix) :], one.modified_at.timetuple()[:6])
+                    archive.writestr(info, one.content, zipfile.ZIP_DEFLATED)
+                    written += 1
+            progress(min(start + _AT_ONCE, len(listed)), len(listed))
+    return Packed(target.getvalue(), written, len(listed) - written)
+
+
+def name_of(prefix: str) -> str:
+    return f"{prefix.strip('/').rpartition('/')[2] or 'files'}.zip"
+
+
+def pack(space: Space, actor: Actor, prefix: str) -> Job:
+    """Asks for a folder as a zip; who asks again while it is being made gets the same job."""
+    require(actor, "read")
+    prefix = paths.clean(prefix, directory=True)
+    waiting = Job.objects.within(space).filter(
+        kind=PACK, payload={"path": prefix}, state__in=[Job.WAITING, Job.RUNNING]
+    )
+    return waiting.first() or jobs.enqueue(PACK, {"path": prefix}, space=space, asked_by=actor.name)
+
+
+@jobs.job(PACK)
+def pack_job(job: Job, progress: jobs.Progress) -> dict[str, Any]:
+    space = Space.objects.get(pk=job.space_id)
+    packed = zipped(space, job.payload["path"], progress)
+    made.keep(space, PACK, str(job.pk), packed.content, name_of(job.payload["path"]))
+    return {"files": packed.files, "left_out": packed.left_out, "bytes": len(packed.content)}
+
+
+def job_of(space: Space, pk: int) -> Job:
+    """The job that packs a folder, for the page that shows how far it is."""
+    job = jobs.get(space, pk)
+    if job.kind != PACK:
+        raise NotFound("There is no such download here.")
+    return job
+
+
+def fetch(space: Space, job: Job) -> Made:
+    """The zip that a job made; refused once it is gone."""
+    found = made.find(space, PACK, str(job.pk))
+    if found is None:
+        raise NotFound("This zip is not kept any more (they are kept for a day). Ask for it again.", code="gone")
+    return found

@@ -1,0 +1,99 @@
+"""A folder as a zip: at once when it is small, by a job with a page of its own when it is not."""
+
+import io
+import zipfile
+
+import pytest
+
+from memoryhub.domain import files, jobs, made, mounts, packing, spaces
+from memoryhub.domain.access import HUB
+from memoryhub.models import Job, Made
+
+ZIP, PACK = "/s/books/file/zip/memories/", "/s/books/file/pack/memories/"
+
+
+@pytest.fixture
+def folder(house):
+    mounts.add(house.space, HUB, "/memories/")
+    for name in ("a.md", "deep/b.md", "deep/c.bin"):
+        files.write(house.space, HUB, f"/memories/{name}", name.encode() + b"\x00")
+    return house.space
+
+
+@pytest.fixture
+def large(folder, monkeypatch):
+    monkeypatch.setattr(packing, "FEW_FILES", 2)
+    return folder
+
+
+def inside(answer):
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+EVERYTHING = {name: name.encode() + b"\x00" for name in ("a.md", "deep/b.md", "deep/c.bin")}
+
+
+def test_a_small_folder_comes_at_once(folder, as_role):
+    answer = as_role("viewer").get(ZIP)
+    assert answer.headers["Content-Disposition"] == "attachment; filename*=UTF-8''memories.zip"
+    assert inside(answer) == EVERYTHING
+    assert inside(as_role("viewer").get(ZIP + "deep/")) == {"b.md": b"deep/b.md\x00", "c.bin": b"deep/c.bin\x00"}
+
+
+@pytest.mark.parametrize(("limit", "value"), [("FEW_FILES", 2), ("FEW_BYTES", 10)])
+def test_a_large_folder_is_made_in_the_background(folder, as_role, monkeypatch, limit, value):
+    monkeypatch.setattr(packing, limit, value)
+    viewer = as_role("viewer")
+    assert f'action="{PACK}"' in viewer.get(ZIP).content.decode()
+    page = viewer.post(PACK).headers["Location"]
+    assert "It begins in a moment" in viewer.get(page).content.decode()
+    assert viewer.get(page + "?get").status_code == 404
+    jobs.run_waiting()
+    shown = viewer.get(page).content.decode()
+    assert "3 files" in shown and f'href="{page}?get"' in shown
+    assert inside(viewer.get(page + "?get")) == EVERYTHING
+
+
+def test_asking_twice_makes_it_once(large, as_role):
+    viewer = as_role("viewer")
+    assert viewer.post(PACK).headers["Location"] == viewer.post(PACK).headers["Location"]
+    jobs.run_waiting()
+    assert Made.objects.count() == 1
+    viewer.post(PACK)
+    assert Job.objects.filter(kind=packing.PACK, state=Job.WAITING).count() == 1, "a finished one is made anew"
+
+
+def test_what_is_far_too_large_is_refused_with_what_to_do(large, as_role, monkeypatch):
+    monkeypatch.setattr(packing, "MOST_FILES", 2)
+    viewer = as_role("viewer")
+    page = viewer.post(PACK).headers["Location"]
+    jobs.run_waiting()
+    shown = viewer.get(page).content.decode()
+    assert "It stopped" in shown and "Download a folder in it" in shown
+
+
+def test_nobody_else_gets_it_and_it_goes_after_a_day(large, as_role, house):
+    from django.test import Client
+
+    from memoryhub.domain import people
+
+    viewer = as_role("viewer")
+    page = viewer.post(PACK).headers["Location"]
+    jobs.run_waiting()
+    stranger = Client()
+    stranger.force_login(people.create(HUB, "stranger"))
+    assert stranger.get(page + "?get").status_code == 404
+    assert stranger.post(PACK).status_code == 404
+    other = spaces.create(HUB, "other")
+    spaces.add_member(other, HUB, house.viewer.person, "viewer")
+    assert viewer.get(page.replace("/books/", "/other/") + "?get").status_code == 404
+    Made.objects.update(made_at=Made.objects.get().made_at - packing.KEPT)
+    assert "Ask for it again" in viewer.get(page + "?get").content.decode()
+    made.forget_old()
+    assert not Made.objects.exists()
+
+
+def test_a_job_of_another_kind_is_no_download(large, as_role):
+    job = jobs.enqueue("files.forget", {}, space=large)
+    assert as_role("viewer").get(f"/s/books/file/packed/{job.pk}/").status_code == 404
