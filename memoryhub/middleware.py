@@ -106,45 +106,47 @@ def refusals(get_response: View) -> View:
         if sent_bytes(request) > MOST_SENT:  # before anybody reads it: uploads would go to the disk, whoever sends them
             return refused(request, TooLarge("The request is larger than 40 MiB. Send less at once."))
         if BROKEN_PATH in request.META:
-            return refused(
-                request,
-                Invalid("The address holds bytes that are no UTF-8. Send the name as UTF-8.", code="invalid_path"),
-            )
-        if not request.path.startswith("/api/"):
-            return see_other(request, get_response(request))
-        method = request.method
-        if method == "HEAD":
-            request.method = "GET"  # the same answer; the server leaves its body out
-        response = get_response(request)
-        request.method = method
-        return as_json(response) if response.status_code == 405 else response
-
-    def refused(request: HttpRequest, error: HubError) -> HttpResponse:
-        from memoryhub.api.ground import answer
-        from memoryhub.web.errors import refuse, wants_json
-
-        return answer(error) if wants_json(request) else refuse(request, error)
-
-    def as_json(refusal: HttpResponse) -> HttpResponse:
-        from memoryhub.api.ground import answer
-
-        allowed = refusal.headers.get("Allow", "")
-        response = answer(NotAllowed(f"This address takes {allowed or 'other methods'}."))
-        response.headers["Allow"] = allowed
-        return response
-
-    def process_exception(request: HttpRequest, exception: Exception) -> HttpResponse | None:
+            told = "The address holds bytes that are no UTF-8. Send the name as UTF-8."
+            return refused(request, Invalid(told, code="invalid_path"))
         if request.path.startswith("/api/"):
-            return None  # django-ninja's handlers have the same errors
-        error = as_refusal(exception)
-        if error is None:
-            return None
-        from memoryhub.web.errors import refuse
+            return called(request, get_response)
+        return see_other(request, get_response(request))
 
-        return refuse(request, error)
-
-    handle.process_exception = process_exception  # type: ignore[attr-defined]
+    handle.process_exception = raised  # type: ignore[attr-defined]
     return handle
+
+
+def refused(request: HttpRequest, error: HubError) -> HttpResponse:
+    """The refusal as whoever asks reads it: a page, a part of one, or JSON."""
+    from memoryhub.api.ground import answer
+    from memoryhub.web.errors import refuse, wants_json
+
+    return answer(error) if wants_json(request) else refuse(request, error)
+
+
+def raised(request: HttpRequest, exception: Exception) -> HttpResponse | None:
+    """What Django asks when a view of ours raised; django-ninja's handlers have the same errors for theirs."""
+    error = None if request.path.startswith("/api/") else as_refusal(exception)
+    return refused(request, error) if error else None
+
+
+def called(request: HttpRequest, get_response: View) -> HttpResponse:
+    """The answer to a call of the API, where HEAD is GET (the server leaves the body out)."""
+    method = request.method
+    request.method = "GET" if method == "HEAD" else method
+    response = get_response(request)
+    request.method = method
+    return not_allowed(response) if response.status_code == 405 else response
+
+
+def not_allowed(refusal: HttpResponse) -> HttpResponse:
+    """django-ninja answers a wrong method with plain text; here it gets the one shape."""
+    from memoryhub.api.ground import answer
+
+    allowed = refusal.headers.get("Allow", "")
+    response = answer(NotAllowed(f"This address takes {allowed or 'other methods'}."))
+    response.headers["Allow"] = allowed
+    return response
 
 
 def see_other(request: HttpRequest, response: HttpResponse) -> HttpResponse:
