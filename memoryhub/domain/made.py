@@ -24,6 +24,13 @@ def find(space: Space | int, kind: str, key: str) -> Made | None:
     return Made.objects.within(space).filter(kind=kind, key=key, made_at__gt=young).first()
 
 
+def newest_up_to(space: Space | int, kind: str, first: str, last: str) -> Made | None:
+    """What was made under the highest key of a range, while it is kept."""
+    young = timezone.now() - lives[kind]
+    kept = Made.objects.within(space).filter(kind=kind, key__range=(first, last), made_at__gt=young)
+    return kept.order_by("-key").first()
+
+
 @jobs.periodic("made.forget", every=timedelta(hours=1))
 def forget_old() -> None:
     """What has been kept long enough goes."""

@@ -50,7 +50,8 @@ def zipped(space: Space, prefix: str, progress: jobs.Progress = lambda done, tot
             found = files.published_many(space, [entry.path for entry in listed[start : start + _AT_ONCE]])
             for path, one in found.items():
                 if isinstance(one, Published):
-                    info = zipfile.ZipInfo(path[len(prefix) :], one.modified_at.timetuple()[:6])
+                    when = max(one.modified_at.timetuple()[:6], (1980, 1, 1, 0, 0, 0))  # zips know no earlier day
+                    info = zipfile.ZipInfo(path[len(prefix) :], when)
                     archive.writestr(info, one.content, zipfile.ZIP_DEFLATED)
                     written += 1
             progress(min(start + _AT_ONCE, len(listed)), len(listed))

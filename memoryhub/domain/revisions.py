@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from hashlib import sha256
 
 from django.db import models
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
-from memoryhub.domain import diffs, hot, spaces
+from memoryhub.domain import diffs, hot, jobs, made, spaces
 from memoryhub.domain.access import Actor
 from memoryhub.domain.blame import Blame
 from memoryhub.domain.lines import text_of
 from memoryhub.errors import NotFound
-from memoryhub.models import File, Revision, Space
+from memoryhub.models import File, Job, Revision, Space
 
 NO_SHA = ""
 
@@ -107,40 +110,97 @@ class BlameLine:
 # The newest blames of this process; every entry can be made again from the database.
 _cache: dict[tuple[int, int], list[int]] = {}
 _CACHED = 32
+BLAME = "files.blame"
+BLAME_AT_ONCE = 32 * 1024 * 1024  # bytes of history that are read in some 150 ms
+made.lives[BLAME] = timedelta(days=30)
 
 
 def blame(file: File, number: int | None = None) -> list[BlameLine]:
     """Each line of a revision with the revision that brought it, through moves and restores."""
     revision = one(file, number or file.revision)
-    key = file.pk, revision.number
-    if key not in _cache:
-        while len(_cache) >= _CACHED:
-            _cache.pop(next(iter(_cache)))
-        _cache[key] = _blame_keys(file, revision.number)
-    keys = _cache[key]
+    keys = _keys(file, revision.number)
     known = Revision.objects.within(file.space_id).defer("content").in_bulk(set(keys))
     lines = diffs.split(text_of(bytes(revision.content)))
     turns = [at == 0 or keys[at] != keys[at - 1] for at in range(len(keys))]
     return [BlameLine(at + 1, line.removesuffix("\n"), known[keys[at]], turns[at]) for at, line in enumerate(lines)]
 
 
-def _blame_keys(file: File, number: int) -> list[int]:
-    chain = _chain(file, number)
-    again = _stood_twice(file)
-    state = Blame(again=again)
-    for key, content, sha in chain:
+def _keys(file: File, number: int) -> list[int]:
+    key = file.pk, number
+    if key not in _cache:
+        lines = _blamed(file, number).lines
+        while len(_cache) >= _CACHED:
+            _cache.pop(next(iter(_cache)), None)
+        _cache[key] = lines
+    return _cache[key]
+
+
+def blame_job(file: File, number: int) -> Job | None:
+    """The job that goes through a long history for the first time; nothing when it is quick, or known already."""
+    if (file.pk, number) in _cache or _bytes_to_read(file, number) <= BLAME_AT_ONCE:
+        return None
+    asked = {"file": file.pk, "revision": number}
+    lately = Q(state=Job.FAILED, ended_at__gt=timezone.now() - timedelta(minutes=1))
+    there = Job.objects.within(file.space_id).filter(kind=BLAME, payload=asked)
+    job = there.filter(Q(state__in=[Job.WAITING, Job.RUNNING]) | lately).order_by("-pk").first()
+    return job or jobs.enqueue(BLAME, asked, space=file.space)
+
+
+@jobs.job(BLAME)
+def blame_long(job: Job, progress: jobs.Progress) -> dict[str, int]:
+    """Goes through a long history once and keeps what it found, so that the next revisions cost only themselves."""
+    file = File.objects.within(job.space_id).get(pk=job.payload["file"])
+    number = job.payload["revision"]
+    state = _blamed(file, number, progress)
+    made.keep(job.space_id, BLAME, _blame_key(file, number), array("q", [number, *state.keys]).tobytes())
+    return {"lines": len(state.lines)}
+
+
+def _blamed(file: File, number: int, progress: jobs.Progress = lambda done, total: None) -> Blame:
+    """The keys of every line, from what is kept of this file's past, or from the beginning."""
+    state = Blame(again=_stood_twice(file))
+    start = 1
+    if kept := _kept(file, number):
+        state.text, state.keys, start = bytes(kept[0].content), kept[1], kept[0].number + 1
+    for done, (key, content, sha) in enumerate(_chain(file, number, start), start):
         state.feed(key, content, sha)
-    return state.lines
+        progress(min(done, number - 1), number)
+    return state
 
 
-def _chain(file: File, number: int) -> Iterator[tuple[int, bytes, str]]:
+def _kept(file: File, number: int) -> tuple[Revision, list[int]] | None:
+    """What is kept of a file's blame, if what came after needs nothing older: no move, no text that stood before."""
+    found = made.newest_up_to(file.space_id, BLAME, _blame_key(file, 0), _blame_key(file, number))
+    if found is None:
+        return None
+    held = array("q", bytes(found.content))
+    base, keys = held[0], held[1:].tolist()
+    later = Revision.objects.within(file.space_id).filter(file=file, number__gt=base, number__lte=number)
+    earlier = Revision.objects.within(file.space_id).filter(file=file, number__lte=base, is_deleted=False)
+    back = Exists(earlier.filter(sha256=OuterRef("sha256")))
+    if later.filter(back, is_deleted=False).exists() or later.exclude(moved_from="").exists():
+        return None
+    return one(file, base), keys
+
+
+def _blame_key(file: File, number: int) -> str:
+    return f"{file.pk}/{number:015}"  # in the order of the revisions
+
+
+def _bytes_to_read(file: File, number: int) -> int:
+    kept = _kept(file, number)
+    rows = Revision.objects.within(file.space_id).filter(file=file, number__lte=number)
+    if kept:
+        rows = rows.filter(number__gt=kept[0].number)
+    return rows.aggregate(all=models.Sum("size"))["all"] or 0
+
+
+def _chain(file: File, number: int, start: int = 1) -> Iterator[tuple[int, bytes, str]]:
     """The texts that led to this revision, oldest first; a moved file's past lies under its old path."""
-    first = _last_move(file, number)
+    first = _last_move(file, number) if start == 1 else None
     if first is not None and (origin := _origin(first)):
         yield from _chain(origin, first.restored_from or origin.revision)
         start = first.number
-    else:
-        start = 1
     while rows := hot.rows(_TEXTS, [file.space_id, file.pk, start, number, _AT_ONCE], binary=True):
         for pk, _, content, sha, is_deleted in rows:
             yield (pk, b"", "") if is_deleted else (pk, content, sha)

@@ -95,11 +95,15 @@ def show_file(request: HttpRequest, where: str, found: Published | HubError, vie
     if view == "history":
         context |= fileviews.history(file, request.GET.get("before", ""))
     elif view == "blame":
-        context |= fileviews.blame(file, request.GET.get("at", ""))
+        context |= fileviews.blame(file, request.GET.get("at", ""), request.GET.get("line", ""))
+        if request.htmx and not request.htmx.boosted:  # the page that waits for a long history asks how far it is
+            if context.get("is_running"):
+                return render(request, "files/_blaming.html", context)
+            return HttpResponse(headers={"HX-Refresh": "true"})
     elif view == "diff":
         context |= fileviews.compare(file, request.GET)
     elif isinstance(found, Published):
-        context |= fileviews.text(found, view)
+        context |= fileviews.text(found, view, request.GET.get("line", ""))
     status = found.status if isinstance(found, HubError) and view not in ("history", "blame", "diff") else 200
     return render(
         request, f"files/{view if view in ('history', 'blame', 'diff') else 'page'}.html", context, status=status

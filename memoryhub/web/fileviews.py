@@ -22,7 +22,8 @@ from memoryhub.stores import paths
 MARKDOWN = (".md", ".markdown", ".mdx", ".mdc")
 HISTORY_PAGE = 50
 SHOWS = (("people", "People"), ("model", "Model"), ("change", "Change"))
-SHOWN_LINES = 5_000
+SHOWN_LINES = 10_000  # a page of more lines weighs megabytes
+MOST_RENDERED = 20_000  # lines that are rendered as Markdown; of more, the source is shown
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ def head(space: Space, where: str, file: File, found: Published | HubError, view
     }  # fmt: skip
 
 
-def text(found: Published, view: str) -> dict[str, Any]:
+def text(found: Published, view: str, start: str = "") -> dict[str, Any]:
     """The text of a file, rendered or as source, with what the model sees of it."""
     if not found.is_text:
         return {"is_binary": True, "size": len(found.content)}
@@ -103,14 +104,41 @@ def text(found: Published, view: str) -> dict[str, Any]:
         "tokens": tokens.estimate(shown), "bytes": len(found.content), "chars": len(shown), "lines": len(diffs.split(shown)),
         "ends": describe_ends(shown), "seen_bytes": len(seen.encode()), "comments": shown.count("<!--"),
     }  # fmt: skip
-    rendered = markdown.render(shown) if is_markdown and view == "rendered" else None
+    is_rendered = is_markdown and view == "rendered" and facts["lines"] <= MOST_RENDERED
     return {
         "facts": facts,
-        "rendered": rendered,
-        "lines": _lines(shown),
-        "seen": _lines(seen),
+        "rendered": markdown.render(shown) if is_rendered else None,
+        "piece": piece_of(_lines(shown), start),
+        "seen": piece_of(_lines(seen), start),
         "is_markdown": is_markdown,
     }
+
+
+@dataclass(frozen=True)
+class Piece:
+    """So many lines of a text as one page shows, and where the next and the last begin."""
+
+    lines: Sequence[Any]
+    first: int
+    total: int
+
+    @property
+    def last(self) -> int:
+        return self.first + len(self.lines) - 1
+
+    @property
+    def next(self) -> int | None:
+        return self.last + 1 if self.last < self.total else None
+
+    @property
+    def previous(self) -> int | None:
+        return max(1, self.first - SHOWN_LINES) if self.first > 1 else None
+
+
+def piece_of(lines: Sequence[Any], start: str) -> Piece:
+    """The piece that begins with a line, as the query names it."""
+    first = min(number(start or "1"), max(1, len(lines))) or 1
+    return Piece(lines[first - 1 : first - 1 + SHOWN_LINES], first, len(lines))
 
 
 def _lines(shown: str) -> list[str]:
@@ -123,12 +151,16 @@ def history(file: File, before: str) -> dict[str, Any]:
     return {"rows": rows[:HISTORY_PAGE], "before": more}
 
 
-def blame(file: File, at: str) -> dict[str, Any]:
+def blame(file: File, at: str, start: str = "") -> dict[str, Any]:
     chosen = revisions.one(file, number(at) if at else file.revision)
     if b"\x00" in bytes(chosen.content):
         return {"is_binary": True, "at": chosen}
+    if job := revisions.blame_job(file, chosen.number):
+        share = job.done * 100 // job.total if job.total else 0
+        return {"job": job, "is_running": job.state != job.FAILED, "share": share, "at": chosen}
     lines = revisions.blame(file, chosen.number)
-    return {"blamed": lines, "at": chosen, "by": Counter(line.revision.actor_kind for line in lines)}
+    by = Counter(line.revision.actor_kind for line in lines)
+    return {"piece": piece_of(lines, start), "at": chosen, "by": by}
 
 
 def compare(file: File, get: Mapping[str, str]) -> dict[str, Any]:
@@ -178,14 +210,12 @@ def preview(where: str, sent: str, before: str, show: str = "people") -> dict[st
         "where": where, "shows": SHOWS, "show": show if show in dict(SHOWS) else "people", "tokens": tokens.estimate(sent),
         "tokens_more": tokens.estimate(sent) - tokens.estimate(before), "bytes": len(sent.encode("utf-8", "replace")),
     }  # fmt: skip
-    if context["show"] == "model":
-        context["lines"] = _lines(seen)
-    elif context["show"] == "change":
+    if context["show"] == "change":
         context["change"] = diffs.compare(before, sent)
-    elif where.lower().endswith(MARKDOWN):
+    elif context["show"] == "people" and where.lower().endswith(MARKDOWN) and sent.count("\n") <= MOST_RENDERED:
         context["rendered"] = markdown.render(sent)
     else:
-        context["lines"] = _lines(sent)
+        context["piece"] = piece_of(_lines(seen if context["show"] == "model" else sent), "")
     return context
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 
 import pytest
 
-from memoryhub.domain import agents, files, mounts, people, shelf, sources, spaces
+from memoryhub.domain import agents, files, jobs, mounts, people, revisions, shelf, sources, spaces
 from memoryhub.domain.access import HUB
-from memoryhub.models import Mount, Revision, Source
+from memoryhub.models import Job, Mount, Revision, Source
+from memoryhub.web import fileviews
 
 pytestmark = pytest.mark.django_db
 PATH = "/memories/AGENTS.md"
@@ -275,3 +277,83 @@ def test_no_secret_is_saved_by_hand_either(space, client, sign_in):
     assert answer.status_code == 422
     assert "line 2" in answer.content.decode()
     assert files.read(space, PATH).content == b"one\n"
+
+
+@pytest.fixture
+def pieces_of_three(monkeypatch):
+    monkeypatch.setattr(fileviews, "SHOWN_LINES", 3)
+
+
+@pytest.mark.parametrize("view", ["source", "blame"])
+def test_a_text_of_very_many_lines_comes_in_pieces(space, client, sign_in, pieces_of_three, view):
+    sign_in("viewer")
+    files.write(space, HUB, PATH, b"".join(b"line%d\n" % n for n in range(1, 9)))
+    first = text_of(client.get(f"{HERE}?view={view}"))
+    assert "Lines 1 to 3 of 8" in first and f"?view={view}&amp;line=4" in first
+    assert "line3<" in first and "line4<" not in first
+    last = text_of(client.get(f"{HERE}?view={view}&line=7"))
+    assert "Lines 7 to 8 of 8" in last and f"?view={view}&amp;line=4" in last
+    assert '<td class="no">7</td><td class="code">line7<' in last and "line6<" not in last
+    assert "line8<" in text_of(client.get(f"{HERE}?view={view}&line=999")), "past the end is the end"
+    assert client.get(f"{HERE}?view={view}&line=x").status_code == 422
+
+
+def test_more_lines_than_can_be_rendered_are_shown_as_source(space, client, sign_in, monkeypatch):
+    monkeypatch.setattr(fileviews, "MOST_RENDERED", 3)
+    sign_in("viewer")
+    files.write(space, HUB, PATH, b"# a\nb\nc\nd\n")
+    shown = text_of(client.get(HERE))
+    assert "too many lines to be rendered" in shown and "# a<" in shown
+
+
+@pytest.fixture
+def long_history(space, monkeypatch):
+    monkeypatch.setattr(revisions, "BLAME_AT_ONCE", 20)
+    for n in range(1, 6):
+        files.write(space, HUB, PATH, b"".join(b"line %d\n" % line for line in range(n)), reason=f"made line {n}")
+    return files.row_of(space, PATH)
+
+
+def authors(shown: str) -> list[str]:
+    return re.findall(r"made line (\d)</a>", shown)
+
+
+def test_the_blame_of_a_long_history_is_made_in_the_background_once(space, client, sign_in, long_history):
+    sign_in("viewer")
+    waits = client.get(f"{HERE}?view=blame")
+    assert "5 revisions are gone through once" in text_of(waits) and authors(text_of(waits)) == []
+    client.get(f"{HERE}?view=blame")
+    assert Job.objects.filter(kind=revisions.BLAME).count() == 1
+    asks = {"HTTP_HX_REQUEST": "true"}
+    assert text_of(client.get(f"{HERE}?view=blame", **asks)).startswith('<div id="progress"')
+    jobs.run_waiting()
+    revisions._cache.clear()
+    assert client.get(f"{HERE}?view=blame", **asks).headers["HX-Refresh"] == "true"
+    assert authors(text_of(client.get(f"{HERE}?view=blame"))) == ["1", "2", "3", "4", "5"]
+    files.write(space, HUB, PATH, b"".join(b"line %d\n" % line for line in range(6))[7:], reason="made line 6")
+    revisions._cache.clear()
+    client.get(f"{HERE}?view=blame")
+    jobs.run_waiting()
+    assert authors(text_of(client.get(f"{HERE}?view=blame"))) == ["2", "3", "4", "5", "6"]
+
+
+def test_what_is_kept_of_a_blame_serves_later_revisions_but_no_return(space, long_history, monkeypatch):
+    revisions.blame_job(long_history, 5)
+    jobs.run_waiting()
+    revisions._cache.clear()
+    files.write(space, HUB, PATH, b"line 1\nline 2\nline 3\nline 4\nline 5\n", reason="made line 6")
+    read = []
+    texts = revisions._chain
+    monkeypatch.setattr(
+        revisions, "_chain", lambda file, number, start=1: read.append(start) or texts(file, number, start)
+    )
+
+    def reasons():
+        revisions._cache.clear()
+        return [line.revision.reason[-1] for line in revisions.blame(files.row_of(space, PATH))]
+
+    assert reasons() == ["2", "3", "4", "5", "6"]
+    assert read == [6], "only what came after is read"
+    files.restore(space, HUB, PATH, 2, reason="back to 2")
+    assert reasons() == ["1", "2"], "lines that come back have their old authors"
+    assert read == [6, 1]

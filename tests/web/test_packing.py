@@ -1,13 +1,15 @@
 """A folder as a zip: at once when it is small, by a job with a page of its own when it is not."""
 
 import io
+import os
 import zipfile
+from datetime import UTC, datetime
 
 import pytest
 
 from memoryhub.domain import files, jobs, made, mounts, packing, spaces
 from memoryhub.domain.access import HUB
-from memoryhub.models import Job, Made
+from memoryhub.models import File, Job, Made
 
 ZIP, PACK = "/s/books/file/zip/memories/", "/s/books/file/pack/memories/"
 
@@ -97,3 +99,12 @@ def test_nobody_else_gets_it_and_it_goes_after_a_day(large, as_role, house):
 def test_a_job_of_another_kind_is_no_download(large, as_role):
     job = jobs.enqueue("files.forget", {}, space=large)
     assert as_role("viewer").get(f"/s/books/file/packed/{job.pk}/").status_code == 404
+
+
+def test_a_file_older_than_zips_can_tell_is_packed_all_the_same(house, tmp_path):
+    (tmp_path / "old.md").write_bytes(b"old")
+    os.utime(tmp_path / "old.md", (0, 0))
+    mounts.add(house.space, HUB, "/disk/", store="filesystem", directory=str(tmp_path))
+    files.read(house.space, "/disk/old.md")
+    File.objects.update(modified_at=datetime(1970, 1, 1, tzinfo=UTC))
+    assert packing.zipped(house.space, "/disk/").files == 1
