@@ -1,42 +1,49 @@
-"""How quick the layers are: `python -m tests.bench.layers [--rows 100000] [--records 0] [--keep DIR]`.
+"""How quick the layers are: `python -m tests.bench.layers [--rows 100000] [--records 0] [--beside] [--keep DIR] [--only part …]`.
 
-Starts a database of its own, fills spaces of 0.1, 1, 10 and 100 % of the rows, and prints each figure beside what it is
-measured against, in the same run: the raw prepared statement, a raw durable insert, and Redis where `redis-server` is found.
+Starts a database of its own, fills spaces of 0.1 to 100 % of the rows, and prints each figure beside what it is measured
+against, in the same run: the raw prepared statement, a raw durable insert; with `--beside` also mem0 and Redis, in an
+environment of their own; with `--records` whole pages over so many quarantine records and the largest space.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
-import socket
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-VOCABULARY = 5000
-WORDS = 40
-DIMENSIONS = 256
-CLUSTERS = 400
+from tests.bench import layers_filled, stub
+from tests.bench.layers_filled import say
+
+DIMENSIONS = stub.DIMENSIONS
+PARTS = ("retrieve", "recall", "embedding", "working", "mem0", "pages")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, default=100_000)
-    parser.add_argument("--records", type=int, default=0, help="quarantine records to look at the page with")
+    parser.add_argument("--records", type=int, default=0, help="quarantine records to look at pages with")
+    parser.add_argument(
+        "--beside", action="store_true", help="measure mem0 and Redis in the same run (made with pip in /tmp)"
+    )
     parser.add_argument("--keep", type=Path, help="a directory whose database is kept and used again")
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, help="these parts alone")
     given = parser.parse_args()
     place = given.keep or Path(tempfile.mkdtemp(prefix="memoryhub-bench-", dir="/tmp"))
     os.environ |= {
         "MEMORYHUB_DATA_DIR": str(place),
         "DJANGO_SETTINGS_MODULE": "memoryhub.settings",
         "SECRET_KEY": "b" * 40,
+        "ALLOWED_HOSTS": "testserver",
     }
     from memoryhub import postgres
 
@@ -48,28 +55,33 @@ def main() -> None:
             from memoryhub.migrating import migrate_if_needed
 
             migrate_if_needed()
-            run(given.rows, given.records)
+            run(given, place)
     finally:
         if not given.keep:
             shutil.rmtree(place, ignore_errors=True)
 
 
-def run(rows: int, records: int) -> None:
-    spaces = fill(rows)
-    say("retrieve: service p50 / raw prepared statement p50 (query vector given)")
-    for name, space in spaces.items():
-        retrieval_against_raw(name, space)
-    say("recall@5 against an exact search, and how many rows come")
-    for name, space in spaces.items():
-        recall(name, space)
-    embedding()
-    working_memory(spaces["1 %"])
-    if records:
-        quarantine_pages(spaces["1 %"], records)
+def run(given: argparse.Namespace, place: Path) -> None:
+    spaces = layers_filled.longterm_spaces(given.rows)
+    if "retrieve" in given.only:
+        say("retrieve: service p50 / raw prepared statement p50 (query vector given)")
+        for name, space in spaces.items():
+            retrieval_against_raw(name, space)
+    if "recall" in given.only:
+        say("recall@5 against an exact search, and how many rows come")
+        for name, space in spaces.items():
+            recall(name, space)
+    if "embedding" in given.only:
+        embedding()
+    if "working" in given.only:
+        working_memory(spaces["1 %"], given.beside)
+    if "mem0" in given.only and given.beside:
+        against_mem0(spaces["10 %"], place)
+    if "pages" in given.only and given.records:
+        from tests.bench import layers_pages
 
-
-def say(text: str) -> None:
-    print(f"\n{text}", flush=True)
+        layers_filled.quarantine(spaces["100 %"], given.records)
+        layers_pages.run(spaces["100 %"])
 
 
 def p50(act: Callable[[], object], times: int = 300) -> float:
@@ -87,92 +99,18 @@ def p50(act: Callable[[], object], times: int = 300) -> float:
 def beside(
     raw: Callable[[], object], others: dict[str, Callable[[], object]], times: int = 200
 ) -> tuple[float, dict[str, float]]:
-    """Medians in milliseconds, measured in turns, so that a busy machine slows all of them alike."""
+    """Medians in milliseconds, in turns of ten calls each, so that a busy machine slows all of them alike."""
     acts = {"raw": raw, **others}
     taken: dict[str, list[float]] = {name: [] for name in acts}
-    for turn in range(times + 12):
+    for turn in range(times // 10 + 2):
         for name, act in acts.items():
-            start = time.perf_counter()
-            act()
-            if turn >= 12:
-                taken[name].append(time.perf_counter() - start)
+            for _ in range(10):
+                start = time.perf_counter()
+                act()
+                if turn >= 2:
+                    taken[name].append(time.perf_counter() - start)
     middle = {name: statistics.median(found) * 1000 for name, found in taken.items()}
     return middle.pop("raw"), middle
-
-
-# ---- data ----
-
-
-def fill(rows: int) -> dict[str, object]:
-    from django.db import connection
-
-    from memoryhub.domain import meaning, reembedding
-    from memoryhub.domain import spaces as made
-    from memoryhub.domain.access import HUB
-    from memoryhub.models import Space
-
-    sizes = {"0.1 %": rows // 1000, "1 %": rows // 100, "10 %": rows // 10, "100 %": rows}
-    if Space.objects.filter(slug="bench-0").exists():
-        return {name: Space.objects.get(slug=f"bench-{at}") for at, name in enumerate(sizes)}
-    say(f"filling {sum(sizes.values()):,} chunks")
-    rng = np.random.default_rng(7)
-    centres = rng.normal(size=(CLUSTERS, DIMENSIONS))
-    spaces = {}
-    for at, (name, size) in enumerate(sizes.items()):
-        spaces[name] = space = made.create(HUB, f"bench-{at}")
-        start = time.perf_counter()
-        fill_space(space, size, rng, centres)
-        print(f"  {name:>6}: {size:,} in {time.perf_counter() - start:.0f} s", flush=True)
-    with connection.cursor() as cursor:
-        start = time.perf_counter()
-        cursor.execute("SET maintenance_work_mem = '512MB'")
-        reembedding.make_index(meaning.serving(spaces["1 %"]))
-        for table in ("embedding", "chunk", "posting", "lexemecount"):
-            cursor.execute(f"VACUUM ANALYZE memoryhub_{table}")
-        print(f"  index and vacuum in {time.perf_counter() - start:.0f} s", flush=True)
-    return spaces
-
-
-def words(rng: np.random.Generator, size: int) -> list[str]:
-    picked = np.minimum(rng.zipf(1.3, size=(size, WORDS)), VOCABULARY)
-    return [" ".join(f"w{n}x" for n in row) for row in picked]
-
-
-def fill_space(space: object, size: int, rng: np.random.Generator, centres: np.ndarray) -> None:
-    """One entry with all chunks, written in bulk: the tables are what retrieval reads, however they were filled."""
-    from django.db import connection
-
-    from memoryhub.domain import indexing, longterm, meaning
-    from memoryhub.domain.access import HUB
-
-    entry = longterm.store(space, HUB, "The first chunk.")
-    by = meaning.serving(space).embedded_by
-    texts = words(rng, size)
-    vectors = centres[rng.integers(0, CLUSTERS, size)] + rng.normal(scale=0.9, size=(size, DIMENSIONS))
-    with connection.cursor() as cursor:
-        cursor.execute("CREATE TEMP TABLE given (n int, text text, vector text)")
-        with cursor.copy("COPY given FROM STDIN") as copy:
-            for n, (text, vector) in enumerate(zip(texts, vectors, strict=True)):
-                copy.write_row((n, text, "[" + ",".join(f"{x:.4g}" for x in vector) + "]"))
-        cursor.execute(
-            'INSERT INTO memoryhub_chunk (space_id, entry_id, scope, position, start, "end", text, words, length) '
-            "SELECT %s, %s, 'group', n + 1, 0, length(text), text, to_tsvector('english', text), %s FROM given",
-            [space.pk, entry.pk, WORDS],
-        )
-        cursor.execute(
-            "INSERT INTO memoryhub_embedding (space_id, chunk_id, embedded_by, vector) SELECT c.space_id, c.id, %s, g.vector::halfvec "
-            "FROM given g JOIN memoryhub_chunk c ON c.entry_id = %s AND c.position = g.n + 1",
-            [by, entry.pk],
-        )
-        cursor.execute("DELETE FROM memoryhub_posting WHERE space_id = %s", [space.pk])
-        cursor.execute("DELETE FROM memoryhub_lexemecount WHERE space_id = %s", [space.pk])
-        cursor.execute(indexing.INSERT_POSTINGS, [space.pk, entry.pk])
-        cursor.execute(indexing.COUNT_LEXEMES, {"space": space.pk, "entry": entry.pk, "sign": 1})
-        cursor.execute(
-            "UPDATE memoryhub_chunkcount SET chunks = %s, lexemes = %s WHERE space_id = %s",
-            [size + 1, size * WORDS, space.pk],
-        )
-        cursor.execute("DROP TABLE given")
 
 
 # ---- retrieval ----
@@ -189,7 +127,7 @@ def queries(space: object, count: int = 40) -> list[str]:
             [space.pk, count],
         )
         found = [np.array([float(x) for x in row[0][1:-1].split(",")]) for row in cursor.fetchall()]
-    return ["[" + ",".join(f"{x:.4g}" for x in one + rng.normal(scale=0.5, size=DIMENSIONS)) + "]" for one in found]
+    return ["[" + ",".join(f"{x:.4g}" for x in one + rng.normal(scale=0.025, size=DIMENSIONS)) + "]" for one in found]
 
 
 RAW = (
@@ -269,7 +207,7 @@ INSERT = (
 )
 
 
-def working_memory(space: object) -> None:
+def working_memory(space: Any, beside_redis: bool) -> None:
     from memoryhub.domain import hot, working
     from memoryhub.models import WorkingEntry
 
@@ -277,84 +215,80 @@ def working_memory(space: object) -> None:
     text = "Customer of invoice 20931 asks for the refund of 12 November; it left on the 13th by card. " * 3
     for _ in range(60):
         working.admit(space, text)
-    raw, pushed = beside(lambda: hot.rows(INSERT, [0, text]), {"push": lambda: working.admit(space, text)}, 400)
+    raw, pushed = beside(lambda: hot.rows(INSERT, [0, text]), {"push": lambda: working.admit(space, text)}, 600)
     push = pushed["push"]
     WorkingEntry.objects.filter(space_id=0).delete()
-    print(f"  push and trim {push:.2f} ms, a raw durable insert {raw:.2f} ms: {push / raw:.2f}x", flush=True)
-    newest = p50(lambda: working.newest(space, limit=10), 1000)
-    redis = redis_newest(text)
-    redis_says = f"; Redis LRANGE {redis:.3f} ms: {newest / redis:.2f}x" if redis else "; no redis-server found"
-    print(f"  newest 10 in {newest:.3f} ms{redis_says}", flush=True)
+    print(f"  push and trim {push:.3f} ms, a raw durable insert {raw:.3f} ms: {push / raw:.2f}x", flush=True)
+    if not beside_redis:
+        print(f"  newest 10 in {p50(lambda: working.newest(space, limit=10), 1000):.3f} ms", flush=True)
+        return
+    from tests.bench import beside as others
+
+    with others.redis() as clients:
+        for client in clients.values():
+            client.delete("w")
+            for n in range(50):
+                one = {"id": n, "content": text, "metadata": {}, "created_at": "2026-11-18T10:00:00"}
+                client.lpush("w", json.dumps(one))
+        asked = {
+            f"Redis by {name}": lambda client=client: [json.loads(one) for one in client.lrange("w", 0, 9)]
+            for name, client in clients.items()
+        }
+        newest, redis = beside(lambda: working.newest(space, limit=10), asked, 2000)
+    for name, ms in redis.items():
+        print(f"  newest 10 in {newest:.3f} ms, {name} {ms:.3f} ms: {newest / ms:.2f}x", flush=True)
 
 
-def redis_newest(text: str) -> float | None:
-    """The same ten entries from a Redis of our own, through its Python client if there is one."""
-    server = shutil.which("redis-server")
+# ---- beside mem0 ----
+
+
+def against_mem0(space: Any, place: Path) -> None:
+    """The same texts in both, the same embedder that knows nothing, in turns of ten calls."""
+    from memoryhub import embedders
+    from memoryhub.domain import longterm, meaning, quarantine, retrieval, working
+    from memoryhub.domain.access import HUB
+    from tests.bench import beside as others
+
+    class Stub:
+        name, is_local, dimensions, threshold = "stub", True, DIMENSIONS, 0.1
+        embedded_by = meaning.serving(space).embedded_by
+
+        def embed(self, texts: list[str], *, seconds: float = 0) -> np.ndarray:
+            return embedders.unit(np.stack([stub.vector(text) for text in texts]))
+
+    whole, one = meaning.load, Stub()
+    meaning.load = lambda named: one
+    texts = [row[1] for row in chunks_of(space)]
+    questions = [" ".join(text.split()[:6]) for text in texts[:300]]
+    new = layers_filled.texts(300, 99)
     try:
-        import json
-
-        import redis
-    except ImportError:
-        return None
-    if server is None:
-        return None
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    process = subprocess.Popen(
-        [server, "--port", str(port), "--save", "", "--appendonly", "no"], stdout=subprocess.DEVNULL
-    )
-    try:
-        time.sleep(0.5)
-        client = redis.Redis(port=port)
-        for n in range(50):
-            client.lpush(
-                "w", json.dumps({"id": n, "content": text, "metadata": {}, "created_at": "2026-11-18T10:00:00"})
-            )
-        return p50(lambda: [json.loads(one) for one in client.lrange("w", 0, 9)], 1000)
+        with others.mem0(texts, place) as mem0:
+            say(f"beside mem0 with pgvector, infer=False, {len(texts):,} memories, p50")
+            for act, ours, given in (
+                ("search", {"retrieve": lambda text: retrieval.retrieve(space, text, hot=0, threshold=0.1)}, questions),
+                ("list", {
+                    "working memory": lambda text: working.newest(space, limit=20),
+                    "long-term memory": lambda text: longterm.newest(space, 20),
+                }, questions),
+                ("add", {
+                    "working memory": lambda text: working.admit(space, text),
+                    "log (gate, quarantine, working memory)": lambda text: quarantine.log(
+                        space, None, content=text, session_id="s", node_id="n"
+                    ),
+                    "long-term entry": lambda text: longterm.store(space, HUB, text),
+                }, new),
+            ):  # fmt: skip
+                theirs, mine = others.in_turns(mem0, act, ours, given)
+                for name, ms in mine.items():
+                    print(f"  {act}: mem0 {theirs:.2f} ms, {name} {ms:.2f} ms: {theirs / ms:.1f}x faster", flush=True)
     finally:
-        process.terminate()
-        process.wait()
+        meaning.load = whole
 
 
-# ---- a large quarantine ----
+def chunks_of(space: Any) -> list[tuple[int, str]]:
+    from memoryhub.models import Chunk
 
-
-def quarantine_pages(space: object, records: int) -> None:
-    from django.db import connection
-
-    from memoryhub.domain import quarantine
-
-    with connection.cursor() as cursor:
-        start = time.perf_counter()
-        cursor.execute(
-            'INSERT INTO "quarantine"."record" (space_id, agent_name, session_id, node_id, node_kind, scope, content, sha256, metadata, '
-            "findings, codes, created_at, words) SELECT %s, 'forge', 's-' || n / 20, 'answer', 'agent', 'group', t, '', '{}', '[]', "
-            "CASE WHEN n %% 500 = 0 THEN '{injection}' ELSE '{}' END::varchar[], now() - make_interval(secs => (%s - n)), "
-            "to_tsvector('english', t) FROM (SELECT n, 'fact ' || n || ' about shop ' || n %% 977 || ' and ledger ' || n %% 31 AS t "
-            "FROM generate_series(1, %s) n) g",
-            [space.pk, records, records],
-        )
-        cursor.execute(
-            'INSERT INTO "quarantine"."state" (space_id, record_id, state, is_newest, reason, created_at, actor_kind, actor_name) '
-            "SELECT space_id, id, CASE WHEN codes = '{}' THEN 'admitted' ELSE 'held' END, true, '', created_at, 'hub', 'hub' "
-            'FROM "quarantine"."record" WHERE space_id = %s',
-            [space.pk],
-        )
-        cursor.execute('VACUUM ANALYZE "quarantine"."record"')
-        cursor.execute('VACUUM ANALYZE "quarantine"."state"')
-    say(f"{records:,} quarantine records (made in {time.perf_counter() - start:.0f} s), p50 of a page's list")
-    looks = {
-        "newest": {}, "held": {"state": "held"}, "discarded": {"state": "discarded"}, "a finding": {"finding": "injection"},
-        "words": {"words": "shop 431"}, "rare words": {"words": "fact 77777"}, "a session": {"session": "s-1234"},
-    }  # fmt: skip
-    for name, filters in looks.items():
-        print(
-            f"  {name}: {p50(lambda f=filters: quarantine.with_states(quarantine.find(space, **f)[:31]), 20):.1f} ms",
-            flush=True,
-        )
-    print(f"  what the gate did today: {p50(lambda: quarantine.today(space), 5):.1f} ms", flush=True)
-    print(f"  how many wait: {p50(lambda: quarantine.waiting(space), 5):.1f} ms", flush=True)
+    return list(Chunk.objects.within(space).order_by("pk").values_list("pk", "text"))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,61 @@
+"""Whole pages and calls over a very large space: what a person waits for, from the request to the last byte."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from typing import Any
+
+from tests.bench.layers_filled import say
+
+PAGES = {
+    "overview": "", "quarantine": "quarantine/", "held": "quarantine/?state=held", "discarded": "quarantine/?state=discarded",
+    "a finding": "quarantine/?finding=injection", "an agent": "quarantine/?agent=counter",
+    "a node kind": "quarantine/?node_kind=fact_check",
+    "a session": "quarantine/?session=s-1234", "common words": "quarantine/?words=shop+431", "a rare word": "quarantine/?words=order+77777",
+    "words of none": "quarantine/?words=nowhere", "far back": "quarantine/?before=1000", "a record": "quarantine/{record}/",
+    "working memory": "working/", "long-term memory and map": "longterm/", "long-term, searched": "longterm/?words=w90x+w700x",
+    "long-term, due": "longterm/?show=due", "long-term, pairs": "longterm/?show=pairs", "long-term, far back": "longterm/?before=200",
+    "an entry": "longterm/{entry}/", "promotion of a record": "longterm/promote/?record={record}",
+    "playground": "retrieval/?query=w90x+w700x",
+    "search": "search/?q=order+77777", "search, common words": "search/?q=shop+ledger", "search as one types": "search/?q=orde",
+    "the gate": "settings/gate/", "embedder": "retrieval/embedder/", "activity": "activity/",
+}  # fmt: skip
+
+
+def run(space: Any) -> None:
+    from django.db import connection
+    from django.test import Client
+    from django.urls import Resolver404, resolve
+
+    from memoryhub.domain import people
+    from memoryhub.models import LongtermEntry, Membership, Person, Record
+
+    owner = people.hub_owner() or Person.objects.first()
+    Membership.objects.get_or_create(space=space, person=owner, defaults={"role": "owner"})
+    client = Client()
+    client.force_login(owner)
+    names = {
+        "record": Record.objects.within(space).order_by("-id").values_list("pk", flat=True)[500],
+        "entry": LongtermEntry.objects.within(space).order_by("-number").values_list("number", flat=True)[100],
+    }
+    say("pages of the largest space, the request to the last byte, p50 of 5 (and the first)")
+    for name, path in PAGES.items():
+        address = f"/s/{space.slug}/{path.format(**names)}"
+        try:
+            resolve(address.partition("?")[0])
+        except Resolver404:
+            print(f"  {name}: no such page {address}", flush=True)
+            continue
+        first, *others = [timed(client, address) for _ in range(6)]
+        connection.queries_log.clear()
+        print(f"  {name:<26}{statistics.median(others):>8.0f} ms {first:>8.0f} ms", flush=True)
+
+
+def timed(client: Any, address: str) -> float:
+    start = time.perf_counter()
+    answer = client.get(address)
+    b"".join(answer) if answer.streaming else answer.content
+    if answer.status_code != 200:
+        print(f"  {address} answers {answer.status_code}", flush=True)
+    return (time.perf_counter() - start) * 1000
