@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
-from django.db import connection
-from django.utils import timezone
 
-from memoryhub.domain import longterm, maps, meaning
+from memoryhub.domain import hot, longterm, maps, meaning, ranking
 from memoryhub.embedders import EmbedderUnavailable
-from memoryhub.models import LongtermEntry, Space
+from memoryhub.models import Space
 
 MOST = 800
 WIDTH, HEIGHT = 560, 384
+TWINS_TOLD = 30  # groups of entries that nearly say the same, at most
 
-VECTORS = """
-SELECT c.entry_id, avg(e.vector::vector)::text FROM memoryhub_chunk c
-JOIN memoryhub_embedding e ON e.space_id = c.space_id AND e.chunk_id = c.id AND e.embedded_by = %s
-WHERE c.space_id = %s AND c.entry_id = ANY(%s) GROUP BY c.entry_id
-"""
+# The planner would join whole tables; the newest entries are few, so each is looked up by its key.
+ENTRIES = f"""
+SELECT e.id, e.number, left(e.content, {longterm.BEGINNING}), e.scope, v.vector
+FROM (
+    SELECT id, number, content, scope FROM memoryhub_longtermentry
+    WHERE space_id = %(space)s AND state = 'active' ORDER BY number DESC LIMIT {MOST}
+) e CROSS JOIN LATERAL (
+    SELECT id FROM memoryhub_chunk WHERE space_id = %(space)s AND entry_id = e.id ORDER BY position LIMIT 4
+) c CROSS JOIN LATERAL (
+    SELECT vector FROM memoryhub_embedding
+    WHERE space_id = %(space)s AND chunk_id = c.id AND embedded_by = %(by)s LIMIT 1
+) v ORDER BY e.number DESC
+"""  # noqa: S608 (only numbers of ours are put in)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +38,7 @@ class Point:
     title: str
     is_own: bool
     is_due: bool
+    has_twin: bool
 
     @property
     def left(self) -> float:
@@ -40,11 +49,34 @@ class Point:
         return self.y - 3
 
 
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A name on the map: a link to its part, drawn larger."""
+
+    name: str
+    count: int
+    x: float
+    y: float
+    part: str
+
+
+@dataclass(frozen=True, slots=True)
+class Twins:
+    """Entries that nearly say the same: a ring around them, and who they are."""
+
+    ring: maps.Ring
+    numbers: tuple[int, ...]
+    title: str
+
+
 @dataclass(frozen=True)
 class Map:
     points: list[Point]
-    rings: list[maps.Ring]
+    labels: list[Label]
+    twins: list[Twins]
+    whole: int
     is_partial: bool
+    part: str = ""
     width: int = WIDTH
     height: int = HEIGHT
 
@@ -53,43 +85,109 @@ class Map:
         return [point for point in self.points if point.is_due]
 
 
-def draw(space: Space) -> Map | None:
-    """The newest entries as a picture; nothing while the embedder cannot be asked for what it is called."""
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An entry as far as the map needs it."""
+
+    number: int
+    content: str
+    is_own: bool
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What every part of the map is cut out of, and what costs most to reckon."""
+
+    entries: list[Shown]
+    places: np.ndarray
+    twins: list[list[int]]
+    words: list[list[str]]
+
+
+def draw(space: Space, part: str = "") -> Map | None:
+    """The newest entries, or a part of them drawn larger, as a picture; nothing while the embedder has no name."""
     try:
         embedder = meaning.serving(space)
     except EmbedderUnavailable:
         return None
-    entries = list(longterm.of(space).filter(state=longterm.ACTIVE).order_by("-number")[: MOST + 1])
-    shown, vectors = with_vectors(space, embedder.embedded_by, entries[:MOST])
-    if not shown:
-        return None
-    points = maps.place(vectors, WIDTH, HEIGHT)
-    members = maps.groups(vectors, meaning.same_from(embedder))
-    today = timezone.localdate()
-    drawn = [
+    ground = surveyed(space.pk, space.revision, embedder.embedded_by, meaning.same_from(embedder))
+    due = set(longterm.due(space).values_list("number", flat=True)[:MOST])
+    return cut_out(ground, part, due) if ground.entries else None
+
+
+@lru_cache(maxsize=16)
+def surveyed(space_id: int, revision: int, embedded_by: str, same_from: float) -> Ground:
+    """The entries of a space at one revision of it, with their places."""
+    found: dict[int, Shown] = {}
+    vectors: dict[int, np.ndarray] = {}
+    for pk, number, content, scope, raw in hot.rows(ENTRIES, {"space": space_id, "by": embedded_by}, binary=True):
+        found[pk] = Shown(number, content, scope == longterm.AGENT)
+        vector = np.frombuffer(raw, dtype=">f2", offset=4).astype(
+            np.float32
+        )  # after its dimensions and two spare bytes
+        vectors[pk] = vectors[pk] + vector if pk in vectors else vector
+    if not found:
+        return Ground([], np.zeros((0, 2)), [], [])
+    together = np.stack([vectors[pk] for pk in found])
+    lengths = np.linalg.norm(together, axis=1, keepdims=True)
+    together /= np.where(lengths > 0, lengths, 1)
+    words = [telling_words(one.content) for one in found.values()]
+    return Ground(list(found.values()), maps.spread(together), maps.groups(together, same_from), words)
+
+
+def telling_words(text: str) -> list[str]:
+    """The words of an entry's beginning that may name a part of the map."""
+    least = 2 if ranking.IS_UNSPACED.search(text) else 4
+    return [word for word in ranking.words(text) if len(word) >= least and not word.isdigit()]
+
+
+def cut_out(ground: Ground, part: str, due: set[int]) -> Map:
+    """The part of the ground that an address names, filling the frame (pure)."""
+    box = box_of(part)
+    inside = [int(at) for at in np.flatnonzero(maps.within(ground.places, box))]
+    places = ground.places[inside]
+    xy = maps.drawn(places, box, WIDTH, HEIGHT)
+    position = {at: n for n, at in enumerate(inside)}
+    twins = [[position[at] for at in group if at in position] for group in ground.twins]
+    twins = [group for group in twins if len(group) > 1][:TWINS_TOLD]
+    twin = {at for group in twins for at in group}
+    entries = [ground.entries[at] for at in inside]
+    points = [
         Point(
-            x,
-            y,
-            one.number,
-            longterm.title(one.content),
-            one.scope == "agent",
-            bool(one.review_by and one.review_by <= today),
+            *xy[at], one.number, longterm.title(one.content), one.is_own,
+            one.number in due, at in twin,
         )
-        for one, (x, y) in zip(shown, points, strict=True)
+        for at, one in enumerate(entries)
+    ]  # fmt: skip
+    rings = maps.rings(xy, twins)
+    told = [
+        Twins(ring, tuple(entries[at].number for at in ring.members), points[ring.members[0]].title) for ring in rings
     ]
-    return Map(drawn, maps.rings(points, members), len(entries) > MOST)
+    named = maps.regions(places, [ground.words[at] for at in inside])
+    whole = len(ground.entries)
+    return Map(points, labels(named, box), told, whole, whole >= MOST, part if box != maps.WHOLE else "")
 
 
-def with_vectors(
-    space: Space, embedded_by: str, entries: list[LongtermEntry]
-) -> tuple[list[LongtermEntry], np.ndarray]:
-    """The entries that have vectors, and the mean vector of each one's chunks, of length one."""
-    with connection.cursor() as cursor:
-        cursor.execute(VECTORS, [embedded_by, space.pk, [one.pk for one in entries]])
-        found = {pk: np.fromstring(text[1:-1], dtype=np.float32, sep=",") for pk, text in cursor.fetchall()}
-    shown = [one for one in entries if one.pk in found]
-    if not shown:
-        return [], np.zeros((0, 0), dtype=np.float32)
-    vectors = np.stack([found[one.pk] for one in shown])
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return shown, vectors / np.where(lengths > 0, lengths, 1)
+def labels(named: list[maps.Region], box: maps.Box) -> list[Label]:
+    """The names that can be read: one that would stand on another is told below the map alone (`x` is 0)."""
+    found: list[Label] = []
+    for one in named:
+        ((x, y),) = maps.drawn(np.array([[one.x, one.y]]), box, WIDTH, HEIGHT)
+        half = 3.4 * len(one.name)
+        x, y = min(max(x, half + 4), WIDTH - half - 4), min(max(y, 16), HEIGHT - 8)
+        is_free = all(
+            abs(y - other.y) > 16 or abs(x - other.x) > half + 3.4 * len(other.name) for other in found if other.x
+        )
+        part = "-".join(f"{value:g}" for value in one.box)
+        found.append(Label(one.name, len(one.members), round(x, 1) if is_free else 0, round(y, 1), part))
+    return found
+
+
+def box_of(part: str) -> maps.Box:
+    """The part that an address names; anything else is the whole."""
+    try:
+        left, top, right, bottom = (float(value) for value in part.split("-"))
+    except ValueError:
+        return maps.WHOLE
+    is_box = 0 <= left < right <= 1 and 0 <= top < bottom <= 1
+    return (left, top, right, bottom) if is_box else maps.WHOLE

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,27 +21,106 @@ class Ring:
     members: tuple[int, ...]
 
 
-def place(vectors: np.ndarray, width: int, height: int, margin: int = 24) -> list[tuple[float, float]]:
-    """A point for each vector: the two directions in which they differ most, stretched to fill the frame."""
-    count = len(vectors)
-    if count == 0:
-        return []
+Box = tuple[float, float, float, float]
+"""A part of the whole: left, top, right, bottom, each from 0 to 1."""
+WHOLE: Box = (0.0, 0.0, 1.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Points that lie together, what they are about, and the part of the whole that they take up."""
+
+    name: str
+    members: tuple[int, ...]
+    x: float
+    y: float
+    box: Box
+
+
+def spread(vectors: np.ndarray) -> np.ndarray:
+    """A place from 0 to 1 for each vector: the two directions in which they differ most, stretched to fill the whole."""
+    if len(vectors) == 0:
+        return np.zeros((0, 2))
     flat = principal(vectors)
     low, high = flat.min(axis=0), flat.max(axis=0)
     span = np.where(high - low > 1e-9, high - low, 1.0)
-    unit = np.where(high - low > 1e-9, (flat - low) / span, 0.5)
-    points = unit * [width - 2 * margin, height - 2 * margin] + margin
-    return [(round(float(x), 1), round(float(y), 1)) for x, y in points]
+    return np.where(high - low > 1e-9, (flat - low) / span, 0.5)
 
 
 def principal(vectors: np.ndarray) -> np.ndarray:
     """The first two principal components; their signs are fixed, so that the same entries give the same picture."""
     centred = np.asarray(vectors, dtype=np.float64) - np.mean(vectors, axis=0)
-    axes = np.linalg.svd(centred, full_matrices=False)[2][:2]
+    axes = np.linalg.eigh(centred.T @ centred)[1].T[::-1][:2]
     if len(axes) < 2:
         axes = np.vstack([axes, np.zeros((2 - len(axes), centred.shape[1]))])
     signs = np.array([1.0 if axis[np.argmax(np.abs(axis))] >= 0 else -1.0 for axis in axes])
     return centred @ (axes * signs[:, None]).T
+
+
+def drawn(places: np.ndarray, box: Box, width: int, height: int, margin: int = 24) -> list[tuple[float, float]]:
+    """Where places within a part of the whole are drawn when this part fills the frame."""
+    low, high = np.array(box[:2]), np.array(box[2:])
+    unit = (places - low) / np.maximum(high - low, 1e-9)
+    points = unit * [width - 2 * margin, height - 2 * margin] + margin
+    return [(round(float(x), 1), round(float(y), 1)) for x, y in points]
+
+
+def within(places: np.ndarray, box: Box) -> np.ndarray:
+    """Which places lie in a part of the whole."""
+    return np.all((places >= np.array(box[:2]) - 1e-9) & (places <= np.array(box[2:]) + 1e-9), axis=1)
+
+
+def regions(places: np.ndarray, words: Sequence[Sequence[str]], most: int = 7) -> list[Region]:
+    """Points that lie together, each group called by the words that it has and the others have not."""
+    count = min(most, len(places) // 5)
+    if count < 2:
+        return []
+    member_of = together(places, count)
+    everywhere = Counter(word for one in words for word in set(one))
+    found = []
+    for number in range(count):
+        members = np.flatnonzero(member_of == number)
+        name = telling([words[int(at)] for at in members], everywhere, len(words)) if len(members) > 2 else ""
+        if name:
+            x, y = (float(value) for value in np.median(places[members], axis=0))
+            found.append(Region(name, tuple(int(at) for at in members), x, y, around(places[members])))
+    return sorted(found, key=lambda one: -len(one.members))
+
+
+def together(places: np.ndarray, count: int, rounds: int = 12) -> np.ndarray:
+    """Which of so many groups each place belongs to (k-means, begun from the places farthest apart)."""
+    centres = [places.mean(axis=0)]
+    for _ in range(count):
+        far = np.min([np.sum((places - one) ** 2, axis=1) for one in centres], axis=0)
+        centres.append(places[int(np.argmax(far))])
+    middle = np.array(centres[1:])
+    nearest = np.zeros(len(places), dtype=int)
+    for _ in range(rounds):
+        nearest = np.argmin(((places[:, None] - middle[None]) ** 2).sum(axis=2), axis=1)
+        middle = np.array(
+            [places[nearest == at].mean(axis=0) if (nearest == at).any() else middle[at] for at in range(count)]
+        )
+    return nearest
+
+
+def telling(mine: Sequence[Sequence[str]], everywhere: Counter[str], size: int) -> str:
+    """The two words that say best what some texts are about, beside all others; of equals what stands first."""
+    here = Counter(word for one in mine for word in set(one))
+    weights = {
+        word: count / len(mine) * math.log(1 + size / everywhere[word])
+        for word, count in here.items()
+        if count > 1 and everywhere[word] <= max(3, size // 2)
+    }
+    first = {word: at for one in reversed(mine) for at, word in reversed(list(enumerate(one)))}
+    best = sorted(weights, key=lambda word: (-round(weights[word], 3), first[word], word))[:2]
+    return ", ".join(best)
+
+
+def around(places: np.ndarray, room: float = 0.02) -> Box:
+    """The part of the whole that holds these places, without being so small that nothing is gained by looking closer."""
+    low, high = places.min(axis=0) - room, places.max(axis=0) + room
+    low, high = np.clip(low, 0, 1), np.clip(high, 0, 1)
+    return tuple(round(float(value), 3) for value in (*low, *high))  # type: ignore[return-value]
 
 
 def groups(vectors: np.ndarray, same_from: float) -> list[list[int]]:

@@ -8,10 +8,12 @@ from itertools import pairwise
 from typing import Any
 
 from django import template
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
-from memoryhub.domain import longterm, promotions
+from memoryhub.domain import longterm, longterm_map, promotions
 from memoryhub.domain import search as finding
 from memoryhub.models import Proposal, Space
 from memoryhub.templatetags.drawn import signs
@@ -51,6 +53,23 @@ def with_findings(text: str, findings: Iterable[dict[str, Any]] = (), limit: int
     if len(shown) < len(text):
         parts.append("…")
     return mark_safe("".join(parts))  # noqa: S308 (each piece was escaped)
+
+
+@register.simple_tag
+def map_points(points: Iterable[longterm_map.Point], slug: str) -> SafeString:
+    """The points of the map, each a link that says its text; several hundred are too many for a loop in a template."""
+    place = reverse("longterm.entry", args=[slug, 0]).removesuffix("0/")
+    parts = []
+    for one in points:
+        says = f"L-{one.number}: {escape(one.title)}"
+        css = f"pt{' agent-scope' if one.is_own else ''}{' twin' if one.has_twin else ''}"
+        shape = (
+            f'<rect class="{css}" x="{one.left:.1f}" y="{one.top:.1f}" width="6" height="6"><title>{says}</title></rect>'
+            if one.is_own
+            else f'<circle class="{css}" cx="{one.x}" cy="{one.y}" r="{4.5 if one.has_twin else 3.25}"><title>{says}</title></circle>'
+        )
+        parts.append(f'<a href="{place}{one.number}/" aria-label="{says}">{shape}</a>')
+    return mark_safe("".join(parts))  # noqa: S308 (titles are escaped, the rest are numbers and names of ours)
 
 
 def wrapped(inner: str, css: str) -> str:
