@@ -9,7 +9,7 @@ from django.db import connection
 from memoryhub.models import Space
 
 # Exact counting of a large table costs too much for a number beside a word: past this the sign says "and more".
-AT_MOST = 100_000
+AT_MOST = 10_000
 
 SQL = """
 SELECT

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from memoryhub import detectors
 from memoryhub.detectors import Finding, Known, secrets
-from memoryhub.domain import jobs, retrieval, spaces, working
+from memoryhub.domain import hot, jobs, ranking, retrieval, spaces, working
 from memoryhub.domain.access import Actor, require
 from memoryhub.errors import Invalid
-from memoryhub.models import Agent, File, Job, Record, RecordState, Revision, Source, Space
+from memoryhub.models import Agent, Job, Record, RecordState, Space
 
 ADMIT, MARK, HOLD = "admit", "mark", "hold"
 ACTIONS = {ADMIT: "lets through", MARK: "lets through with a mark", HOLD: "holds"}
@@ -35,6 +36,15 @@ SAYS = {
     "duplicate": "Text that a source or working memory already has.",
     FEEDBACK: "Text that retrieval gave out and that comes back.",
 }
+
+ASKED_WORDS = 12  # at least, of a text that long-term memory may have given out
+KEPT_UP_TO = 4000  # characters of a text that stays prepared for comparing
+SOURCES = """
+SELECT f.path, r.content FROM memoryhub_file f
+JOIN memoryhub_revision r ON r.space_id = f.space_id AND r.file_id = f.id AND r.number = f.revision
+WHERE f.space_id = %s AND NOT f.is_deleted AND f.thread_id = ''
+  AND f.path IN (SELECT s.path FROM memoryhub_source s WHERE s.space_id = f.space_id AND s.is_on)
+"""
 
 
 @dataclass(frozen=True)
@@ -107,32 +117,45 @@ def look(space: Space, agent: Agent | None, content: str, node_kind: str, lookin
 def known(space: Space, agent: Agent | None) -> list[Known]:
     """What an output may repeat: the sources, and recent working memory."""
     recent = [
-        Known(f"working memory ({one.agent or 'a person'})", one.content)
+        prepared(f"working memory ({one.agent or 'a person'})", one.content)
         for one in working.newest(space, agent=agent, limit=50)
     ]
     return sources(space) + recent
 
 
+def prepared(label: str, text: str) -> Known:
+    """A text ready to be compared; short ones are kept so, for the next output is compared with the same."""
+    return kept(label, text) if len(text) <= KEPT_UP_TO else Known(label, text)
+
+
+@lru_cache(maxsize=1024)
+def kept(label: str, text: str) -> Known:
+    return Known(label, text)
+
+
 def sources(space: Space) -> list[Known]:
-    paths = Source.objects.within(space).filter(is_on=True).values("path")
-    files = File.objects.within(space).filter(path__in=paths, is_deleted=False, thread_id="")
-    newest = {file.pk: file for file in files}
-    contents = Revision.objects.within(space).filter(file_id__in=newest).values_list("file_id", "number", "content")
     return [
-        Known(newest[pk].path, bytes(content).decode("utf-8", "replace"))
-        for pk, number, content in contents
-        if newest[pk].revision == number
+        prepared(path, bytes(content).decode("utf-8", "replace"))
+        for path, content in hot.rows(SOURCES, [space.pk], binary=True)
     ]
 
 
 def fed_back(space: Space, agent: Agent | None, content: str) -> Iterator[Finding]:
     """Lines that long-term memory gave out before: remembered again, they would grow with every turn."""
-    items = retrieval.retrieve(space, content[:1000], agent=agent, hot=0, cold=3)
+    items = retrieval.retrieve(space, telling(content[:2000]), agent=agent, hot=0, cold=3)
     given_out = [Known(f"L-{item.number}", item.content) for item in items]
     for one in detectors.find(content, only=["duplicate"], context=given_out):
         label = one.details.get("label", "long-term memory")
         says = f"Long-term memory says this already ({label}): what retrieval gave out comes back."
         yield Finding(FEEDBACK, "low", one.start, one.end, one.line, says, one.kind, one.details)
+
+
+def telling(text: str) -> str:
+    """The words that a copy of a text would be known by, the longest of every line: asking for all of them costs thrice."""
+    lines = [ranking.words(line) for line in text.splitlines()]
+    share = max(3, ASKED_WORDS // max(1, sum(1 for line in lines if line)))
+    picked = [word for line in lines for word in sorted(set(line), key=lambda word: (-len(word), word))[:share]]
+    return " ".join(picked[: 2 * ASKED_WORDS])
 
 
 def judge(gate: list[Step], content: str, found: list[Finding]) -> Verdict:

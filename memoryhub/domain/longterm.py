@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import date
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from memoryhub.domain import activity, contents, indexing, jobs, meaning, pairs, spaces
+from memoryhub.domain import activity, contents, hot, indexing, jobs, meaning, pairs, spaces
 from memoryhub.domain.access import Actor, require
 from memoryhub.embedders import EmbedderUnavailable
 from memoryhub.errors import Conflict, Invalid, NotFound
@@ -20,6 +21,15 @@ ACTIVE, RETIRED, WAITING = "active", "retired", "waiting"
 GROUP, AGENT = "group", "agent"
 LIVE = (ACTIVE, WAITING)
 EMBED_WAITING = "longterm.embed_waiting"
+
+BEGINNING = 400  # characters of an entry that a list may need
+LISTED = f"""
+SELECT e.review_by::text, date_part('epoch', e.created_at), date_part('epoch', e.checked_at), e.number,
+    left(e.content, {BEGINNING}), e.actor_kind, e.actor_name, e.session_id, e.scope,
+    CASE WHEN e.agent_id IS NOT NULL THEN (SELECT name FROM memoryhub_agent WHERE id = e.agent_id) END, e.state
+FROM memoryhub_longtermentry e
+WHERE e.space_id = %s AND e.number < %s AND e.state <> 'retired' ORDER BY e.number DESC LIMIT %s
+"""  # noqa: S608 (only a number of ours is put in)
 
 
 @transaction.atomic
@@ -257,6 +267,38 @@ def note(
         space, actor, verb, says, f"“{title(entry.content, 80)}”", url=f"longterm/{entry.number}/", adds=adds,
         aside=aside or f"L-{entry.number}", details={"number": entry.number, **(details or {})},
     )  # fmt: skip
+
+
+@dataclass(slots=True)
+class Listed:
+    """An entry as lists show it: its beginning alone, for entries may be long."""
+
+    number: int
+    content: str
+    actor_kind: str
+    actor_name: str
+    session_id: str
+    scope: str
+    agent_name: str | None
+    state: str
+    review_by: date | None
+    created_at: datetime
+    checked_at: datetime | None
+
+
+def newest(space: Space, limit: int, *, before: int | None = None) -> list[Listed]:
+    """The entries that agents may find, newest first."""
+    return [as_listed(found) for found in hot.rows(LISTED, [space.pk, before or 2**62, limit])]
+
+
+def as_listed(found: tuple[Any, ...]) -> Listed:
+    review_by, created_at, checked_at, *rest = found
+    moments = (
+        date.fromisoformat(review_by) if review_by else None,
+        datetime.fromtimestamp(created_at, UTC),
+        datetime.fromtimestamp(checked_at, UTC) if checked_at else None,
+    )
+    return Listed(*rest, *moments)
 
 
 def title(content: str, length: int = 100) -> str:

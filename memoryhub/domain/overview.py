@@ -15,9 +15,11 @@ from django.utils import timezone
 from memoryhub.models import Proposal, Space, WorkingEntry
 
 FIGURES = """
-WITH newest AS (
-  SELECT state FROM "quarantine"."state" s
-  WHERE s.space_id = %(space)s AND s.is_newest AND s.created_at >= %(today)s
+WITH newest AS MATERIALIZED (
+  SELECT s.state FROM "quarantine"."state" s, (
+    SELECT id FROM "quarantine"."record" WHERE space_id = %(space)s AND created_at >= %(today)s ORDER BY created_at LIMIT 1
+  ) first WHERE s.space_id = %(space)s AND s.is_newest AND s.record_id >= first.id
+  ORDER BY s.record_id DESC LIMIT %(most)s
 )
 SELECT
   (SELECT count(*) FROM memoryhub_revision WHERE space_id = %(space)s AND created_at >= %(today)s),
@@ -25,7 +27,7 @@ SELECT
   (SELECT count(*) FROM memoryhub_source s WHERE s.space_id = %(space)s AND s.is_on AND NOT EXISTS (
      SELECT 1 FROM memoryhub_file f WHERE f.space_id = %(space)s AND f.path = s.path AND NOT f.is_deleted AND f.thread_id = '')),
   (SELECT count(*) FROM memoryhub_file WHERE space_id = %(space)s AND (written_revision < revision OR problem <> '')),
-  (SELECT count(*) FROM "quarantine"."record" WHERE space_id = %(space)s AND created_at >= %(today)s),
+  (SELECT count(*) FROM newest),
   (SELECT count(*) FROM newest WHERE state = 'held'),
   (SELECT count(*) FROM newest WHERE state = 'admitted'),
   (SELECT count(*) FROM "quarantine"."state" WHERE space_id = %(space)s AND is_newest AND state = 'held'),
@@ -38,6 +40,9 @@ SELECT
   (SELECT count(DISTINCT (agent_id, thread_id)) FROM memoryhub_delivery WHERE space_id = %(space)s AND last_at >= %(today)s),
   (SELECT count(*) FROM memoryhub_delivery WHERE space_id = %(space)s AND first_at >= %(today)s)
 """
+
+
+MOST_COUNTED = 10_000  # records of a day that the drawing counts; more are more
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,11 @@ class Figures:
     threads: int  # that asked for a prompt
     new_texts: int  # that some thread got for the first time
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether more was logged today than is counted."""
+        return self.logged >= MOST_COUNTED
+
 
 def midnight() -> datetime:
     return timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
@@ -74,6 +84,7 @@ def figures(space: Space) -> Figures:
         "now": now,
         "soon": now + timedelta(hours=1),
         "day": timezone.localdate(),
+        "most": MOST_COUNTED,
     }
     with connection.cursor() as cursor:
         cursor.execute(FIGURES, values)

@@ -8,11 +8,11 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from memoryhub.domain import activity, hot, indexing, longterm, meaning, ranking
+from memoryhub.domain import activity, candidates, hot, indexing, longterm, meaning, ranking
 from memoryhub.domain.access import Actor, require
 from memoryhub.embedders import Embedder
 from memoryhub.errors import Conflict, Invalid, NotFound
-from memoryhub.models import EntryPair, LongtermEntry, Space
+from memoryhub.models import ChunkCount, EntryPair, LongtermEntry, Space
 
 DUPLICATE, CONTRADICTION = "duplicate", "contradiction"
 MOST_SENTENCES = 30
@@ -29,6 +29,16 @@ FROM (
 WHERE d.distance <= 1 - %(least)s AND c.entry_id <> %(entry)s
 GROUP BY c.entry_id ORDER BY cosine DESC LIMIT %(limit)s
 """
+# The same by the embedder's index: the nearest chunks of the space, of which those that are near enough count.
+NEAREST = """
+SELECT entry_id, max(cosine) AS cosine FROM (
+    SELECT c.entry_id, n.cosine FROM (
+        SELECT chunk_id, 1 - (vector::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensions})) AS cosine
+        FROM memoryhub_embedding WHERE space_id = {space} AND embedded_by = '{embedded_by}'
+        ORDER BY vector::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensions}) LIMIT {wanted}
+    ) n CROSS JOIN LATERAL (SELECT entry_id FROM memoryhub_chunk WHERE id = n.chunk_id AND space_id = {space} LIMIT 1) c
+) found WHERE cosine >= %(least)s AND entry_id <> %(entry)s GROUP BY entry_id ORDER BY cosine DESC LIMIT %(limit)s
+"""
 _NOT = re.compile(
     r"\b(?:not|never|no|none|without|cannot|can't|don't|doesn't|isn't|aren't|won't|wasn't|nicht|nie|kein\w*|jamais|pas|nunca|не|нет|ليس|لا|لم|لن)\b"
     r"|不|没|無|ない|않",
@@ -42,25 +52,32 @@ def neighbours(
     space: Space, embedder: Embedder, text: str, *, least: float, limit: int = 5, but: int = 0
 ) -> list[tuple[int, float]]:
     """The ids of the entries most alike to a text, with their cosine."""
-    sql = NEIGHBOURS.format(dimensions=int(embedder.dimensions), embedded_by=embedder.embedded_by)
+    names = {"dimensions": int(embedder.dimensions), "embedded_by": embedder.embedded_by, "space": int(space.pk)}
+    sql = NEAREST.format(wanted=4 * limit, **names) if is_large(space, embedder) else NEIGHBOURS.format(**names)
     vector = meaning.query_vector(embedder, text)
     values = {"vector": vector, "space": space.pk, "least": least, "entry": but, "limit": limit}
     return [(entry_id, float(cosine)) for entry_id, cosine in hot.rows(sql, values)]
 
 
+def is_large(space: Space, embedder: Embedder) -> bool:
+    """Whether the embedder's index is quicker than looking at every vector."""
+    size = ChunkCount.objects.within(space).values_list("chunks", flat=True).first() or 0
+    return size > candidates.EXACT_UP_TO and candidates.has_index(embedder)
+
+
 def look_for(space: Space, entry: LongtermEntry, embedder: Embedder) -> None:
     """Writes down whom a new or changed entry resembles (in the caller's transaction)."""
-    forget(entry)
     found: dict[int, float] = {}
     for chunk in indexing.chunks(entry)[:MOST_CHUNKS]:
         for other, cosine in neighbours(space, embedder, chunk.text, least=meaning.near_from(embedder), but=entry.pk):
             found[other] = max(cosine, found.get(other, 0.0))
     others = LongtermEntry.objects.within(space).in_bulk(list(found))
+    same_from, pairs = meaning.same_from(embedder), []
     for other_id, cosine in found.items():
-        kind = kind_of(entry, others[other_id], cosine, meaning.same_from(embedder))
-        if kind:
+        if kind := kind_of(entry, others[other_id], cosine, same_from):
             low, high = sorted((entry.pk, other_id))
-            EntryPair.objects.create(space_id=space.pk, older_id=low, newer_id=high, kind=kind, cosine=cosine)
+            pairs.append(EntryPair(space_id=space.pk, older_id=low, newer_id=high, kind=kind, cosine=cosine))
+    EntryPair.objects.bulk_create(pairs)
 
 
 def kind_of(one: LongtermEntry, other: LongtermEntry, cosine: float, same_from: float) -> str:

@@ -35,7 +35,10 @@ INSERT INTO "quarantine"."record" (space_id, agent_id, agent_name, session_id, n
 VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, {ranking.TSVECTOR})
 RETURNING id
 """  # noqa: S608 (only names of text search configurations are put in)
-
+STATE_FIELDS = (
+    "space_id", "record_id", "state", "is_newest", "reason", "working_id", "created_at", "actor_kind", "actor_id", "actor_name",
+)  # fmt: skip
+INSERT_STATE = f'INSERT INTO "quarantine"."state" ({", ".join(STATE_FIELDS)}) VALUES ({", ".join(["%s"] * len(STATE_FIELDS))}) RETURNING id'  # noqa: S608
 
 MOST_COUNTED = 50_000
 # The gate's own word on each record of a day: from the day's first record on, by the index of the states.
@@ -91,7 +94,7 @@ def log(
     with transaction.atomic():
         store(record)
         working_id = enter_working(space, agent, record, at) if state == ADMITTED else None
-        write_state(record, HUB, state, reason=reason, working_id=working_id, at=at)
+        write_state(record, HUB, state, reason=reason, working_id=working_id, at=at, is_first=True)
         note_logged(space, by, record, state, reason)
         if asks_judge:
             judging.ask_later(space, record.pk)
@@ -133,10 +136,12 @@ def write_state(
     reason: str = "",
     working_id: int | None = None,
     at: datetime | None = None,
+    is_first: bool = False,
 ) -> RecordState:
     """The next row of a record's history; it alone is the newest."""
-    RecordState.objects.within(record.space_id).filter(record_id=record.pk, is_newest=True).update(is_newest=False)
-    return RecordState.objects.create(
+    if not is_first:
+        RecordState.objects.within(record.space_id).filter(record_id=record.pk, is_newest=True).update(is_newest=False)
+    made = RecordState(
         space_id=record.space_id,
         record_id=record.pk,
         state=state,
@@ -145,6 +150,8 @@ def write_state(
         created_at=at or timezone.now(),
         **actor.as_fields(),
     )
+    (made.pk,) = hot.row(INSERT_STATE, [getattr(made, name) for name in STATE_FIELDS])
+    return made
 
 
 def note_logged(space: Space, actor: Actor, record: Record, state: str, reason: str) -> None:

@@ -34,6 +34,7 @@ SNIPPET = 240
 READ = 4000  # characters of a text that are weighed
 LONGEST = 500
 MOST_PROPOSALS = 1000
+MOST_LINES = 20_000  # of activity: its words are in no index
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,7 +314,7 @@ def said_by(proposal: Proposal) -> str:
 
 
 def in_activity(space: Space, query: str, agent: Agent | None) -> list[Hit]:
-    lines = activity.lines(space, words=query)[:PER_LAYER]
+    lines = activity.lines(space, words=query, newest=MOST_LINES)[:PER_LAYER]
     return [
         Hit(
             "activity",

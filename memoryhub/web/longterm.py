@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
@@ -38,7 +39,9 @@ def page(request: HttpRequest) -> HttpResponse:
         else [],
         "is_pairs": is_pairs(show),
         "tally": counted(request),
-        "map": longterm_map.draw(request.space) if not is_pairs(show) and not request.htmx else None,
+        "map": longterm_map.draw(request.space, request.GET.get("part", ""))
+        if not is_pairs(show) and not request.htmx
+        else None,
     }
     return page_or_part(request, "longterm/page.html", "longterm/_list.html", context)
 
@@ -51,14 +54,17 @@ def kind_of(show: str) -> str:
     return show if show in (pairs.DUPLICATE, pairs.CONTRADICTION) else ""
 
 
-def listed(request: HttpRequest, show: str, words: str, before: int | None) -> list[LongtermEntry]:
+def listed(
+    request: HttpRequest, show: str, words: str, before: int | None
+) -> Sequence[LongtermEntry | longterm.Listed]:
     """The entries of the list: by meaning and words when something was typed, else newest first."""
     if is_pairs(show):
         return []
     if words:
         return matching(request, words)
+    if not show:
+        return longterm.newest(request.space, PAGE + 1, before=before)
     found = {
-        "": longterm.of(request.space).filter(state__in=longterm.LIVE).order_by("-number"),
         "due": longterm.due(request.space),
         "waiting": longterm.of(request.space).filter(state=longterm.WAITING).order_by("-number"),
         "retired": longterm.of(request.space).filter(state=longterm.RETIRED).order_by("-number"),

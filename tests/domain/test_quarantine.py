@@ -280,3 +280,10 @@ def test_a_source_that_is_repeated(space, forge):
     logged = log(space, forge, "Amounts are integers in minor units everywhere.")
     assert (logged.state, codes(logged)) == ("admitted", ["duplicate"])
     assert "/memories/AGENTS.md" in logged.findings[0]["message"]
+
+
+def test_what_retrieval_gave_out_is_known_in_a_longer_answer_too(space, forge):
+    said = "The settlement gateway closes refunds of the Rotterdam branch at half past seven every evening."
+    longterm.store(space, HUB, said)
+    around = f"The customer asked twice.\n{said}\nI answered that this is so and closed the conversation politely."
+    assert codes(log(space, forge, around)) == ["feedback"]

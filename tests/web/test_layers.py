@@ -1,6 +1,8 @@
 """The pages of the layers: log, hold, admit, promote, correct, retire, search; who may; what is refused."""
 
+import html
 import json
+import re
 
 import pytest
 
@@ -152,6 +154,30 @@ def test_the_list_finds_and_the_map_draws(space, reviewer):
     assert page.count('class="pt"') == 3 and 'aria-label="L-2: Anna loves teal."' in page
     found = read(reviewer, "longterm/", words="colours Anna loves")
     assert "Anna loves teal" in found
+
+
+def test_the_map_names_its_parts_draws_each_larger_and_shows_who_says_the_same(space, reviewer):
+    for n in range(8):
+        longterm.store(
+            space,
+            HUB,
+            f"Card refunds of the branch in {('Rotterdam', 'Delft', 'Gouda', 'Breda')[n % 4]} take {n + 3} working days.",
+        )
+        longterm.store(space, HUB, f"Database migrations are announced in channel {n} before they deploy on Thursday.")
+    page = read(reviewer, "longterm/")
+    names = re.findall(r'aria-label="Look closer: ([^"]+)"', page)
+    assert names and any("refunds" in name or "migrations" in name for name in names)
+    assert 'class="ring"' in page and "nearly the same" in page and "pt twin" in page
+    part = html.unescape(re.search(r'href="(\?part=[^"#]+)#map"', page)[1])
+    closer = reviewer.get(f"/s/books/longterm/{part}").content.decode()
+    shown = len(re.findall(r'aria-label="L-\d+: ', closer))
+    assert 2 < shown < 16 and f"{shown} of 16 entries" in closer and "Whole map" in closer
+
+
+@pytest.mark.parametrize("part", ["x", "1-2-3-4", "0.5-0-0.1-1", "0-0-nan-1", "--", "0-0-0.001-0.001", "1e400-0-1-1"])
+def test_an_odd_part_of_the_map_is_no_mistake(space, reviewer, part):
+    longterm.store(space, HUB, "Anna loves teal.")
+    assert "Map" in read(reviewer, "longterm/", part=part)
 
 
 def test_pairs_are_settled_by_a_person(space, reviewer):
