@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 
+from memoryhub.domain import spaces
 from memoryhub.errors import Forbidden, HubError, NotFound
 from memoryhub.requests import current_request_id
 
@@ -62,6 +65,13 @@ def wants_json(request: HttpRequest) -> bool:
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """A member who mistyped stays in their space; nobody else learns that there is one."""
+    _, first, slug, *_ = [*request.path.split("/"), "", ""]
+    user = getattr(request, "user", None)
+    if first == "s" and user and user.is_authenticated:
+        with suppress(NotFound):
+            request.space, request.role = spaces.enter(user, slug.replace("\x00", ""))  # type: ignore[attr-defined]
+            return refuse(request, NotFound(f"{request.space.name} has no such page; the address may be old."))  # type: ignore[attr-defined]
     return refuse(request, NotFound("The address may be old, or belong to a space you are not in."))
 
 

@@ -117,3 +117,13 @@ def test_the_demo_goes_by_one_click_and_its_people_with_it(as_role, house):
 def test_making_the_demo_twice_makes_it_once(house):
     assert demo.make(house.owner.person) == demo.make(house.editor.person)
     assert Membership.objects.get(space__slug="demo", person=house.editor.person).role == "owner"
+
+
+def test_who_mistypes_an_address_stays_in_the_space(as_role, house, client):
+    page = as_role("viewer").get("/s/books/no-such-page/")
+    assert page.status_code == 404
+    assert "has no such page" in page.content.decode() and '/s/books/activity/"' in page.content.decode()
+    for lost in ("/s/elsewhere/no-such-page/", "/s/%00/", "/s/", "/no-such-page/"):
+        page = as_role("viewer").get(lost)
+        assert page.status_code == 404 and "/s/books/activity/" not in page.content.decode(), lost
+    assert client.get("/s/books/no-such-page/").status_code == 404
