@@ -67,7 +67,7 @@ class Kept:
         return len(self.document[0])
 
 
-shelf: handing.Shelf[Kept] = handing.Shelf()
+shelf: handing.Shelf[Kept] = handing.Shelf(most=4096)  # a fleet reads many small files; the bytes have their own limit
 Build = Callable[[dict[str, Published]], files.Document]
 
 
