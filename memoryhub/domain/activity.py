@@ -12,6 +12,7 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.db import connection
 from django.db.models import Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
+from psycopg.types.json import Jsonb
 
 from memoryhub.domain import hot
 from memoryhub.domain.access import Actor
@@ -31,12 +32,6 @@ KINDS = {
 
 
 # Every change of every noun writes a line, so the statement is kept prepared.
-WRITTEN = (
-    "space_id", "at", "verb", "says", "thing", "url", "adds", "aside", "path", "request_id", "actor_kind", "actor_id", "actor_name",
-)  # fmt: skip
-INSERT = (
-    f'INSERT INTO "activity"."line" ({", ".join(WRITTEN)}, details) VALUES ({"%s, " * len(WRITTEN)}%s) RETURNING id'  # noqa: S608
-)
 
 
 class Echo:
@@ -46,7 +41,14 @@ class Echo:
         return value
 
 
-def record(
+def record(space: Space | None, actor: Actor, verb: str, says: str, thing: str = "", **more: Any) -> ActivityLine:
+    """Writes one line; without a transaction around it the line could outlive what it records, so that is refused."""
+    made = line(space, actor, verb, says, thing, **more)
+    (made.pk,) = hot.together(adding(made))
+    return made
+
+
+def line(
     space: Space | None,
     actor: Actor,
     verb: str,
@@ -59,10 +61,8 @@ def record(
     path: str = "",
     details: dict[str, Any] | None = None,
 ) -> ActivityLine:
-    """Writes one line; without a transaction around it the line could outlive what it records, so that is refused."""
-    if not connection.in_atomic_block:
-        raise RuntimeError(f"activity.record({verb!r}) outside a transaction")
-    line = ActivityLine(
+    """A line that is not written yet."""
+    return ActivityLine(
         space_id=space.pk if space else 0,
         verb=verb,
         says=shorten(says, 200),
@@ -75,9 +75,27 @@ def record(
         request_id=current_request_id(),
         **actor.as_fields(),
     )
-    values = [getattr(line, name) for name in WRITTEN]
-    (line.pk,) = hot.row(INSERT, [*values, json.dumps(line.details, cls=DjangoJSONEncoder)])
-    return line
+
+
+# One parameter for the whole line: psycopg keeps what it knows of a statement only up to fifty of them.
+ADD = """
+INSERT INTO "activity"."line" (space_id, at, verb, says, thing, url, adds, aside, path, details, request_id,
+  actor_kind, actor_id, actor_name)
+SELECT space_id, at, verb, says, thing, url, adds, aside, path, details, request_id, actor_kind, actor_id, actor_name
+FROM jsonb_populate_record(NULL::"activity"."line", %s) RETURNING id
+"""
+
+
+def _as_json(values: dict[str, Any]) -> str:
+    return json.dumps(values, cls=DjangoJSONEncoder)
+
+
+def adding(one: ActivityLine) -> hot.Change:
+    """The line as a change that can travel with what it records."""
+    if not connection.in_atomic_block:
+        raise RuntimeError(f"activity line {one.verb!r} outside a transaction")
+    values = {field.column: getattr(one, field.attname) for field in one._meta.concrete_fields}
+    return hot.Change(ADD, [Jsonb({**values, "at": one.at.isoformat()}, dumps=_as_json)])
 
 
 def shorten(text: str, limit: int) -> str:

@@ -5,15 +5,16 @@ Every change has five beats: lock the row, take in what the disk has, check, rec
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from memoryhub.domain import edits, mounts, revisions, syncing
+from memoryhub.domain import edits, hot, mounts, revisions, syncing
 from memoryhub.domain.access import Actor
 from memoryhub.domain.lines import bytes_of, text_of
 from memoryhub.domain.merging import merge3
@@ -95,7 +96,7 @@ def row_of(space: Space, path: str, thread_id: str = "") -> File:
 
 
 @dataclass
-class _Change:
+class Change:
     """One change while its file's row is locked."""
 
     space: Space
@@ -106,7 +107,7 @@ class _Change:
     before: bytes
 
 
-def _begin(space: Space, actor: Actor, path: str, place: Place, thread_id: str) -> _Change:
+def _begin(space: Space, actor: Actor, path: str, place: Place, thread_id: str) -> Change:
     """Lock and take in what the disk has, so that checks meet the true state."""
     thread_id = thread_id if place.mount.store == Mount.Store.THREAD else ""
     file = syncing.lock(space, path, thread_id)
@@ -115,7 +116,7 @@ def _begin(space: Space, actor: Actor, path: str, place: Place, thread_id: str) 
     syncing.take_in(space, file, place)
     if file.problem and isinstance(place.store, FilesystemStore):
         raise syncing.blocked(file, place)
-    return _Change(space, actor, path, place, file, revisions.current(file))
+    return Change(space, actor, path, place, file, revisions.current(file))
 
 
 def refuse_folder(space: Space, path: str, place: Place, thread_id: str = "") -> None:
@@ -130,12 +131,20 @@ def refuse_folder(space: Space, path: str, place: Place, thread_id: str = "") ->
         raise Invalid(f"“{found}” is a file, so nothing can lie below it.", code="invalid_path", path=path)
 
 
-def _finish(change: _Change, verb: str, says: str, revision: Revision, adds: str = "") -> Revision:
-    syncing.note(change.space, change.actor, verb, says, revision, adds)
-    if not change.place.store.on_disk:
-        change.file.written_revision = change.file.revision
-        change.file.save(update_fields=["written_revision"])
-    else:
+def _put(
+    change: Change, content: bytes, verb: str, says: str, *, adds: str = "", along: Sequence[hot.Change] = (), **facts: Any
+) -> Revision:  # fmt: skip
+    """Record and note in one statement; what lies on a disk is written after the commit."""
+    on_disk = change.place.store.on_disk
+
+    def notes(revision: Revision) -> list[hot.Change]:
+        return [syncing.noting(change.space, change.actor, verb, says, revision, adds), *along]
+
+    facts.setdefault("before", change.before)
+    revision = revisions.record(
+        change.space, change.file, change.actor, content, in_place=not on_disk, along=notes, **facts
+    )
+    if on_disk:
         syncing.push_after_commit(change.file)
     return revision
 
@@ -190,12 +199,19 @@ def write(
         if alive and content == change.before:
             syncing.settle(space, file, place)
             return revisions.one(file, file.revision)
-        revision = revisions.record(
-            space, file, actor, content, kind=kind if alive or kind != "write" else "create", reason=reason,
-            proposal=proposal, before=change.before, restored_from=restored_from,
-        )  # fmt: skip
-        says = {"restore": "restored", "edit": "edited"}.get(kind, "changed" if alive else "made")
-        return _finish(change, f"files.{'write' if kind == 'create' else kind}", says, revision)
+        return put_text(change, content, kind=kind, reason=reason, proposal=proposal, restored_from=restored_from)
+
+
+def put_text(
+    change: Change, content: bytes, *, kind: str = "write", along: Sequence[hot.Change] = (), **facts: Any
+) -> Revision:
+    """Make this the newest text of a file whose row is locked and in step; `along` is written in the same statement."""
+    alive = bool(change.file.revision) and not change.file.is_deleted
+    says = {"restore": "restored", "edit": "edited"}.get(kind, "changed" if alive else "made")
+    recorded = kind if alive or kind != "write" else "create"
+    return _put(
+        change, content, f"files.{'write' if kind == 'create' else kind}", says, kind=recorded, along=along, **facts
+    )
 
 
 def _merge_in(file: File, content: bytes, base_revision: int, reason: str) -> tuple[bytes, str]:
@@ -264,27 +280,17 @@ def insert(
         return _record_text(change, content, "edit", "edited", reason, proposal)
 
 
-def _check_alive(change: _Change) -> None:
+def _check_alive(change: Change) -> None:
     if not change.file.revision or change.file.is_deleted:
         raise edits.missing(change.path)
 
 
-def _record_text(change: _Change, content: bytes, kind: str, says: str, reason: str, proposal: int | None) -> Revision:
+def _record_text(change: Change, content: bytes, kind: str, says: str, reason: str, proposal: int | None) -> Revision:
     if len(content) > MAX_BYTES:
         raise too_large(change.path, len(content), MAX_BYTES)
     if content == change.before:
         return revisions.one(change.file, change.file.revision)
-    revision = revisions.record(
-        change.space,
-        change.file,
-        change.actor,
-        content,
-        kind=kind,
-        reason=reason,
-        proposal=proposal,
-        before=change.before,
-    )
-    return _finish(change, f"files.{kind}", says, revision)
+    return _put(change, content, f"files.{kind}", says, kind=kind, reason=reason, proposal=proposal)
 
 
 def delete(
@@ -298,11 +304,9 @@ def delete(
         change = _begin(space, actor, path, place, thread_id)
         _check_alive(change)
         _check_match(change.file, if_match)
-        revision = revisions.record(
-            space, change.file, actor, b"", kind="delete", reason=reason, proposal=proposal, is_deleted=True,
-            before=change.before,
-        )  # fmt: skip
-        return _finish(change, "files.delete", "deleted", revision)
+        return _put(
+            change, b"", "files.delete", "deleted", kind="delete", reason=reason, proposal=proposal, is_deleted=True
+        )
 
 
 def move(
@@ -346,26 +350,20 @@ def _transfer(
         number = source.file.revision
         moved = {} if keep else {"moved_from": path, "restored_from": number}
         why = reason or (f"Copied from {path}" if keep else f"Moved from {path}")
-        revision = revisions.record(
-            space, target.file, actor, source.before, kind="create" if keep else "move", reason=why, proposal=proposal,
-            **moved,
+        verb, says = ("files.copy", "made") if keep else ("files.move", "moved")
+        revision = _put(
+            target, source.before, verb, says, adds=f"from {path}", kind="create" if keep else "move", reason=why,
+            proposal=proposal, **moved,
         )  # fmt: skip
-        _finish(target, "files.copy" if keep else "files.move", "made" if keep else "moved", revision, f"from {path}")
         if not keep:
-            gone = revisions.record(
-                space, source.file, actor, b"", kind="move", reason=reason or f"Moved to {to}", proposal=proposal,
-                is_deleted=True, before=source.before,
+            why = reason or f"Moved to {to}"
+            revisions.record(
+                space, source.file, actor, b"", kind="move", reason=why, proposal=proposal, is_deleted=True,
+                before=source.before, in_place=not source.place.store.on_disk,
             )  # fmt: skip
-            _push_quietly(source, gone)
+            if source.place.store.on_disk:  # the other half of a move needs no line of activity of its own
+                syncing.push_after_commit(source.file)
         return revision
-
-
-def _push_quietly(change: _Change, revision: Revision) -> None:
-    """The other half of a move needs no line of activity of its own."""
-    if change.place.store.on_disk:
-        syncing.push_after_commit(change.file)
-    else:
-        File.objects.filter(pk=change.file.pk).update(written_revision=revision.number)
 
 
 def restore(space: Space, actor: Actor, path: str, number: int, *, reason: str = "") -> Revision:
@@ -390,6 +388,6 @@ def submit(space: Space, actor: Actor, wish: Wish) -> Applied | Pending:
 
 
 __all__ = [
-    "Applied", "Pending", "Published", "Wish", "content_of", "copy", "delete", "edit", "exists", "insert",
-    "move", "published_many", "read", "restore", "row_of", "submit", "text_as_bytes", "write",
+    "Applied", "Change", "Pending", "Published", "Wish", "content_of", "copy", "delete", "edit", "exists", "insert",
+    "move", "published_many", "put_text", "read", "restore", "row_of", "submit", "text_as_bytes", "write",
 ]  # fmt: skip

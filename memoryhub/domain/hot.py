@@ -6,6 +6,7 @@ Django's own cursor binds values on the client and so never prepares; this one g
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import psycopg
@@ -42,3 +43,26 @@ def row(sql: str, params: Sequence[Any] | Mapping[str, Any] = ()) -> tuple[Any, 
     if not found:
         raise Unavailable("The database gave no answer; nothing was changed, try again.")
     return found[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One INSERT or UPDATE that can travel together with others."""
+
+    sql: str
+    params: Sequence[Any]
+
+
+def together(first: Change, *others: Change) -> tuple[Any, ...]:
+    """Several changes in one statement, so in one trip; answers what the first one returns.
+
+    None of them sees what another did, and no row may be changed by two of them.
+    """
+    parts = ", ".join(f"also_{n} AS ({one.sql})" for n, one in enumerate(others))
+    sql = f"WITH first AS ({first.sql}){', ' if parts else ''}{parts} SELECT * FROM first"  # noqa: S608
+    return row(sql, [value for one in (first, *others) for value in one.params])
+
+
+def run(change: Change) -> None:
+    """One change by itself."""
+    rows(change.sql, change.params)

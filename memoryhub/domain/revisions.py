@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from hashlib import sha256
@@ -39,12 +39,17 @@ def record(
     restored_from: int | None = None,
     moved_from: str = "",
     before: bytes | None = None,
+    in_place: bool = False,
+    along: Callable[[Revision], Iterable[hot.Change]] = lambda revision: (),
 ) -> Revision:
-    """Adds the newest text of a file whose row the caller has locked, and makes cached prompts of the space stale."""
+    """Adds the newest text of a file whose row the caller has locked, and makes cached prompts of the space stale.
+
+    `in_place`: this text lies nowhere else, so nothing is left to write; `along`: what is written in the same statement.
+    """
     before = current(file) if before is None else before
     added, removed = _counts(before, content)
     now = timezone.now()
-    revision = Revision.objects.create(
+    revision = Revision(
         space=space, file=file, number=file.revision + 1, kind=kind, path=file.path, content=content, size=len(content),
         sha256=sha_of(content), is_deleted=is_deleted, added=added, removed=removed, reason=reason[:1000], created_at=now,
         proposal=proposal, restored_from=restored_from, moved_from=moved_from, **actor.as_fields(),
@@ -54,9 +59,38 @@ def record(
     file.sha256 = NO_SHA if is_deleted else revision.sha256
     file.author_kind, file.author_name = actor.kind, actor.name
     file.modified_at = file.used_at = now
-    file.save()
-    spaces.touch(space)
+    file.written_revision = revision.number if in_place else file.written_revision
+    (revision.pk,) = hot.together(_adding(revision), _newest(file), spaces.touching(space), *along(revision))
     return revision
+
+
+_ADD = """
+INSERT INTO memoryhub_revision (space_id, file_id, number, kind, path, content, size, sha256, is_deleted, added, removed,
+  reason, proposal, restored_from, moved_from, created_at, actor_kind, actor_id, actor_name)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) RETURNING id
+"""
+_NEWEST = """
+UPDATE memoryhub_file SET revision = %s, size = %s, is_deleted = %s, sha256 = %s, author_kind = %s, author_name = %s,
+  modified_at = %s, used_at = %s, written_revision = %s, written_sha256 = %s
+WHERE id = %s
+"""
+
+
+def _adding(one: Revision) -> hot.Change:
+    values = (
+        one.space_id, one.file_id, one.number, one.kind, one.path, one.content, one.size, one.sha256, one.is_deleted, one.added,
+        one.removed, one.reason, one.proposal, one.restored_from, one.moved_from, one.created_at, one.actor_kind,
+        one.actor_id, one.actor_name,
+    )  # fmt: skip
+    return hot.Change(_ADD, values)
+
+
+def _newest(file: File) -> hot.Change:
+    values = (
+        file.revision, file.size, file.is_deleted, file.sha256, file.author_kind, file.author_name, file.modified_at,
+        file.used_at, file.written_revision, file.written_sha256, file.pk,
+    )  # fmt: skip
+    return hot.Change(_NEWEST, values)
 
 
 def _counts(before: bytes, after: bytes) -> tuple[int, int]:

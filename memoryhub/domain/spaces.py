@@ -6,11 +6,11 @@ from typing import Any
 
 from django.apps import apps
 from django.db import IntegrityError, connection, transaction
-from django.db.models import F, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.text import slugify
 
-from memoryhub.domain import activity
+from memoryhub.domain import activity, hot
 from memoryhub.domain.access import Actor, require
 from memoryhub.errors import Conflict, Invalid, NotFound
 from memoryhub.models import Membership, Person, Role, Space
@@ -32,19 +32,27 @@ SETTINGS: dict[str, tuple[Any, ...]] = {
 }
 
 
+NEXT = {
+    "last_proposal": "UPDATE memoryhub_space SET last_proposal = last_proposal + 1 WHERE id = %s RETURNING last_proposal",
+    "last_entry": "UPDATE memoryhub_space SET last_entry = last_entry + 1 WHERE id = %s RETURNING last_entry",
+}
+
+
 def touch(space: Space | int) -> int:
     """Raises the space's revision in the caller's transaction: every cached prompt of it is stale from its commit on."""
-    pk = space if isinstance(space, int) else space.pk
-    with connection.cursor() as cursor:
-        cursor.execute("UPDATE memoryhub_space SET revision = revision + 1 WHERE id = %s RETURNING revision", [pk])
-        (revision,) = cursor.fetchone()
+    (revision,) = hot.together(touching(space))
     return revision
+
+
+def touching(space: Space | int) -> hot.Change:
+    """The same as a change that can travel with what it is about."""
+    pk = space if isinstance(space, int) else space.pk
+    return hot.Change("UPDATE memoryhub_space SET revision = revision + 1 WHERE id = %s RETURNING revision", [pk])
 
 
 def next_number(space: Space, counter: str) -> int:
     """The next proposal (`last_proposal`) or long-term entry (`last_entry`) of the space; the row lock keeps them gapless."""
-    Space.objects.filter(pk=space.pk).update(**{counter: F(counter) + 1})
-    return Space.objects.values_list(counter, flat=True).get(pk=space.pk)
+    return hot.row(NEXT[counter], [space.pk])[0]
 
 
 def get_setting(space: Space, key: str) -> Any:

@@ -13,7 +13,7 @@ from datetime import timedelta
 from django.db import transaction
 from django.utils import timezone
 
-from memoryhub.domain import activity, jobs, revisions
+from memoryhub.domain import activity, hot, jobs, revisions
 from memoryhub.domain.access import DISK, HUB, Actor
 from memoryhub.domain.lines import bytes_of, text_of
 from memoryhub.domain.merging import merge3
@@ -199,11 +199,17 @@ def record_again(space: Space, file: File, text: bytes, number: int, reason: str
 
 def note(space: Space, actor: Actor, verb: str, says: str, revision: Revision, adds: str = "") -> None:
     """One line of activity for a revision."""
+    hot.run(noting(space, actor, verb, says, revision, adds))
+
+
+def noting(space: Space, actor: Actor, verb: str, says: str, revision: Revision, adds: str = "") -> hot.Change:
+    """The same as a change that can travel with the revision."""
     aside = f"r{revision.number}" + (
         f" +{revision.added} −{revision.removed}" if revision.added or revision.removed else ""
     )
     url = f"files/{revision.path.lstrip('/')}?view=diff&to={revision.number}"
-    activity.record(space, actor, verb, says, revision.path, url=url, adds=adds, aside=aside, path=revision.path)
+    line = activity.line(space, actor, verb, says, revision.path, url=url, adds=adds, aside=aside, path=revision.path)
+    return activity.adding(line)
 
 
 # ---- writing

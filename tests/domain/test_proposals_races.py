@@ -14,7 +14,7 @@ from django.db import OperationalError, connection, connections
 
 from memoryhub.domain import agents, files, mounts, people, proposals, spaces, syncing
 from memoryhub.domain.access import HUB, Actor
-from memoryhub.domain.proposals import deciding
+from memoryhub.domain.proposals import deciding, desk
 from memoryhub.errors import HubError
 from memoryhub.models import File, Proposal, Revision
 from memoryhub.stores.filesystem import FilesystemStore
@@ -138,11 +138,11 @@ def test_numbers_have_no_gaps(space, forge):
 # ---- killed in the middle
 
 STEPS = {
-    "before looking": (deciding, "result", "before"),
-    "after looking": (deciding, "result", "after"),
-    "before the revision": (files, "write", "before"),
-    "after the revision": (files, "write", "after"),
-    "after the decision was written": (deciding.notices, "tell", "after"),
+    "before it is taken": (deciding, "take", "before"),
+    "after it was taken": (deciding, "take", "after"),
+    "after looking": (desk.Desk, "result", "after"),
+    "before the revision": (files, "put_text", "before"),
+    "after the revision": (files, "put_text", "after"),
     "after the commit": (syncing, "push", "before"),
     "before the file is put in place": (FilesystemStore, "put", "before"),
     "after the file was put in place": (FilesystemStore, "put", "after"),
@@ -166,10 +166,15 @@ def dying(real: Callable[..., Any], when: str) -> Callable[..., Any]:
     return act
 
 
+@pytest.mark.parametrize("disk", ["as it was written", "touched just now"])
 @pytest.mark.parametrize("step", STEPS)
-def test_killed_while_approving_the_change_is_there_once_or_not_at_all(space, forge, tmp_path, step):
+def test_killed_while_approving_the_change_is_there_once_or_not_at_all(space, forge, tmp_path, step, disk):
     files.write(space, HUB, PATH, b"- one\n")
+    if disk == "as it was written":  # then one statement does it all, else the disk is asked first
+        os.utime(tmp_path / "AGENTS.md", (1, 1))
+        files.read(space, PATH)
     seen = proposals.result(ask(space, forge, "one", "uno")).seen
+    ask(space, forge, "one", "due")  # another one, to be looked at after the decision
     actor = reviewer(space, "rk")
     connections.close_all()
     pid = os.fork()
@@ -182,7 +187,7 @@ def test_killed_while_approving_the_change_is_there_once_or_not_at_all(space, fo
             os._exit(0)
     _, status = os.waitpid(pid, 0)
     assert os.WIFSIGNALED(status), f"nothing was killed: {step} was never reached"
-    approved = Proposal.objects.get().state == "approved"
+    approved = Proposal.objects.get(number=1).state == "approved"
     text = files.read(space, PATH).content  # the next touch mends what was left
     assert text == (b"- uno\n" if approved else b"- one\n")
     assert Revision.objects.filter(proposal=1).count() == int(approved)
@@ -193,11 +198,11 @@ def test_killed_while_approving_the_change_is_there_once_or_not_at_all(space, fo
     assert Revision.objects.filter(proposal=1).count() == 1
 
 
-def test_the_database_going_away_in_the_middle_changes_nothing(space, forge, monkeypatch):
+def test_the_database_going_away_in_the_middle_changes_nothing(space, forge, tmp_path, monkeypatch):
     files.write(space, HUB, PATH, b"- one\n")
     seen = proposals.result(ask(space, forge, "one", "uno")).seen
     actor = reviewer(space, "rk")
-    real = deciding.notices.tell
+    real = deciding.closing
 
     def cut(*args: Any, **kwargs: Any) -> Any:
         with connections["default"].cursor() as cursor:
@@ -209,7 +214,9 @@ def test_the_database_going_away_in_the_middle_changes_nothing(space, forge, mon
         other.close()
         return real(*args, **kwargs)
 
-    monkeypatch.setattr(deciding.notices, "tell", cut)
+    monkeypatch.setattr(deciding, "closing", cut)
+    os.utime(tmp_path / "AGENTS.md", (1, 1))
+    files.read(space, PATH)
     with pytest.raises(OperationalError):
         proposals.approve(space, actor, 1, seen=seen)
     connections.close_all()

@@ -13,7 +13,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from memoryhub.detectors import Finding, Known, secrets
-from memoryhub.domain import activity, mounts, spaces
+from memoryhub.domain import activity, hot, mounts, spaces
 from memoryhub.domain.access import Actor
 from memoryhub.domain.lines import text_of
 from memoryhub.domain.proposals import looking, notices, results
@@ -111,7 +111,9 @@ def withdraw(space: Space, agent: Agent, number: int) -> Proposal:
 
 def clean(text: str, limit: int) -> str:
     """A line about the change: no secret, nothing that no table can hold, not endless."""
-    text = (text or "").replace("\x00", "").encode("utf-8", "replace").decode()
+    if not text:
+        return ""
+    text = text.replace("\x00", "").encode("utf-8", "replace").decode()
     return secrets.redact(text[: limit * 2])[0][:limit]
 
 
@@ -240,11 +242,27 @@ def already_decided(proposal: Proposal) -> Conflict:
 
 def close(proposal: Proposal, state: str, actor: Actor, note: str = "") -> None:
     """Writes down how it ended."""
+    hot.run(closing(proposal, state, actor, note))
+
+
+CLOSE = """
+UPDATE memoryhub_proposal SET state = %s, note = %s, decided_at = %s, updated_at = %s, decided_by_id = %s,
+  decided_by_name = %s, with_edits = %s, applied_revision = %s, entry_number = %s
+WHERE id = %s
+"""
+
+
+def closing(proposal: Proposal, state: str, actor: Actor, note: str = "") -> hot.Change:
+    """The same as a change that can travel with what it decides."""
     now = timezone.now()
     proposal.state, proposal.note = state, clean(note, 2000)
     proposal.decided_at, proposal.updated_at = now, now
     proposal.decided_by_id, proposal.decided_by_name = actor.id, actor.name
-    proposal.save()
+    values = (
+        proposal.state, proposal.note, now, now, proposal.decided_by_id, proposal.decided_by_name, proposal.with_edits,
+        proposal.applied_revision, proposal.entry_number, proposal.pk,
+    )  # fmt: skip
+    return hot.Change(CLOSE, values)
 
 
 def outdate_children(parent: Proposal) -> None:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
 
-from memoryhub.domain import activity, diffs, files
+from memoryhub.domain import activity, diffs, files, hot
 from memoryhub.domain.access import Actor, require
 from memoryhub.domain.lines import bytes_of, text_of
 from memoryhub.domain.proposals import looking, notices
-from memoryhub.domain.proposals.asking import already_decided, close, locked, outdate_children
+from memoryhub.domain.proposals.asking import already_decided, close, closing, locked, outdate_children
+from memoryhub.domain.proposals.desk import Desk, take
 from memoryhub.domain.proposals.results import Result, published, result, sha_of
 from memoryhub.errors import Conflict, Forbidden, HubError, Invalid, Stale
-from memoryhub.models import Proposal, Revision, Space
+from memoryhub.models import ActivityLine, Proposal, Revision, Space
 
 State, Kind = Proposal.State, Proposal.Kind
 MOST_LOOKED_AT = 200
@@ -47,23 +49,23 @@ def approve(
         raise Invalid("Say what you saw: seen is the sha256 of the result you looked at.", code="invalid", field="seen")
     try:
         with transaction.atomic():
-            proposal = _approve(space, actor, number, seen, note, content, hunks, base)
+            desk = take(space, number)
+            _approve(desk, actor, seen, note, content, hunks, base)
     except _Outdated as outdated:
         mark_outdated(space, number, outdated.found.problem)
         raise _no_longer_applies(outdated.found) from None
-    if proposal.state == State.APPROVED:
-        mark_those_that_no_longer_apply(space, proposal.path)
-    return proposal
+    if desk.proposal.state == State.APPROVED and desk.has_others:
+        mark_those_that_no_longer_apply(space, desk.proposal.path)
+    return desk.proposal
 
 
 def _approve(
-    space: Space, actor: Actor, number: int, seen: str, note: str, content: bytes | None, hunks: Iterable[int] | None,
-    base: str | None,
-) -> Proposal:  # fmt: skip
-    proposal = locked(space, number)
+    desk: Desk, actor: Actor, seen: str, note: str, content: bytes | None, hunks: Iterable[int] | None, base: str | None
+) -> None:  # fmt: skip
+    proposal = desk.proposal
     _check_open(proposal)
     _check_person(proposal, actor)
-    found = result(proposal)
+    found = desk.result()
     if found.waits_for:
         raise Conflict(
             f"It builds on proposal {found.waits_for}. Decide that one first.", code="stacked", stacked_on=found.waits_for
@@ -72,16 +74,19 @@ def _approve(
         raise _Outdated(found)
     if seen.strip().lower() != found.seen or (base and base != found.before_sha256):
         raise changed_since_seen(found)
-    after = _chosen(space, found, content, hunks)
-    with_edits = after != found.after
+    after = _chosen(proposal.space, found, content, hunks)
+    proposal.with_edits = after != found.after
     if _needs_another(proposal, actor, after, note):
-        return proposal
-    _apply(proposal, actor, found, after, with_edits)
-    proposal.with_edits = with_edits
-    close(proposal, State.APPROVED, actor, note)
-    _record(proposal, actor, "proposals.approve", "approved", _in_what_form(hunks, with_edits))
-    notices.tell(proposal, "proposal.approved")
-    return proposal
+        return
+    form = _in_what_form(hunks, proposal.with_edits)
+    if desk.change and after is not None and after != found.before:
+        _apply_at_once(desk.change, proposal, actor, after, note, form)
+    else:
+        _apply(proposal, actor, found, after)
+        close(proposal, State.APPROVED, actor, note)
+        _record(proposal, actor, "proposals.approve", "approved", form)
+    if desk.is_told:
+        notices.tell(proposal, "proposal.approved")
 
 
 def _in_what_form(hunks: Iterable[int] | None, with_edits: bool) -> str:
@@ -156,14 +161,36 @@ def _needs_another(proposal: Proposal, actor: Actor, after: bytes | None, note: 
     return True
 
 
-def _apply(proposal: Proposal, actor: Actor, found: Result, after: bytes | None, with_edits: bool) -> None:
-    """Makes it so: the words are the agent's, or the reviewer's where they changed them."""
+def _apply_at_once(
+    change: files.Change, proposal: Proposal, actor: Actor, after: bytes, note: str, form: str
+) -> None:  # fmt: skip
+    """The new text, the decision and what is told of both, in one statement."""
+    proposal.applied_revision = change.file.revision + 1
+    closed = closing(proposal, State.APPROVED, actor, note)
+    files.put_text(
+        replace(change, actor=_author(proposal, actor)), after, kind=_kind_of(proposal), reason=proposal.reason[:1000],
+        proposal=proposal.number, along=[closed, activity.adding(_line(proposal, actor, "proposals.approve", "approved", form))],
+    )  # fmt: skip
+
+
+def _author(proposal: Proposal, actor: Actor) -> Actor:
+    """The words are the agent's, or the reviewer's where they changed them."""
+    return (
+        actor if proposal.with_edits else Actor("agent", proposal.agent_id, proposal.agent_name, agent=proposal.agent)
+    )
+
+
+def _kind_of(proposal: Proposal) -> str:
+    return "edit" if proposal.kind != Kind.WRITE else "write"
+
+
+def _apply(proposal: Proposal, actor: Actor, found: Result, after: bytes | None) -> None:
+    """Makes it so, step by step."""
     if proposal.kind == Kind.PROMOTION:
         _promote(proposal, actor, text_of(after or b""))
         return
-    author = actor if with_edits else Actor("agent", proposal.agent_id, proposal.agent_name, agent=proposal.agent)
     try:
-        revision = _change_file(proposal, author, found, after)
+        revision = _change_file(proposal, _author(proposal, actor), found, after)
     except Stale:
         raise changed_since_seen(result(proposal)) from None
     proposal.applied_revision = revision.number
@@ -182,9 +209,8 @@ def _change_file(proposal: Proposal, author: Actor, found: Result, after: bytes 
             raise Stale("The file changed while it was moved.")
         return revision
     match = {"must_be_new": True} if found.before is None else {"if_match": found.before_sha256}
-    kind = "edit" if proposal.kind != Kind.WRITE else "write"
     try:
-        return files.write(space, author, path, after or b"", kind=kind, **match, **common)
+        return files.write(space, author, path, after or b"", kind=_kind_of(proposal), **match, **common)
     except Conflict as refusal:
         raise (Stale(refusal.message) if refusal.code == "file_exists" else refusal) from None
 
@@ -204,8 +230,12 @@ def _promote(proposal: Proposal, actor: Actor, content: str) -> None:
 
 
 def _record(proposal: Proposal, actor: Actor, verb: str, says: str, adds: str = "") -> None:
+    hot.run(activity.adding(_line(proposal, actor, verb, says, adds)))
+
+
+def _line(proposal: Proposal, actor: Actor, verb: str, says: str, adds: str = "") -> ActivityLine:
     where = f"to {proposal.path}" if proposal.path else "to long-term memory"
-    activity.record(
+    return activity.line(
         proposal.space, actor, verb, says, f"proposal {proposal.number}", url=f"proposals/{proposal.number}/",
         adds=f"{where} by {proposal.agent_name}{', ' + adds if adds else ''}", path=proposal.path,
         aside=proposal.note[:100], details={"proposal": proposal.number},

@@ -1,0 +1,263 @@
+"""How quickly people review and how little waiting costs:
+
+    python -m tests.bench proposals        (or: python -m tests.bench.proposals --seconds 4 --rounds 5)
+
+On a disk, with every commit made durable. A decision is measured in turns with a raw durable insert of the same text; waiting as
+the rate of prompts with and without 200 agents that ask after a decision as the client does, each with its pauses.
+"""
+
+from __future__ import annotations
+
+import argparse
+import heapq
+import multiprocessing
+import os
+import random
+import select
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.bench import load
+from tests.bench.prompts import Figure, database, etag_of, processor_time, serving
+
+PATH = "/memories/AGENTS.md"
+WAITERS, LONGEST_PAUSE = 200, 5.0
+LINES = [f"- Line {n}: the ledger keeps what happened in month {n % 12} of the year, and why." for n in range(1300)]
+
+
+def main(arguments: list[str]) -> int:
+    options = parser().parse_args(arguments)
+    with tempfile.TemporaryDirectory(prefix="memoryhub-bench-", dir="/tmp") as place:
+        figures = measure(Path(place), options.seconds, options.rounds)
+    for one in figures:
+        print(f"| {one.what} | {one.at_least} | {one.measured} |{'' if one.holds else ' MISSED'}")
+    return 0 if all(one.holds for one in figures) else 1
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(prog="python -m tests.bench.proposals")
+    made.add_argument("--seconds", type=float, default=4.0)
+    made.add_argument("--rounds", type=int, default=5)
+    return made
+
+
+def measure(place: Path, seconds: float, rounds: int) -> list[Figure]:
+    os.environ.update(MEMORYHUB_DATA_DIR=str(place), DJANGO_SETTINGS_MODULE="memoryhub.settings", SECRET_KEY="b" * 40)
+    os.environ.pop("DATABASE_URL", None)
+    (place / "static").mkdir()
+    with database(place):
+        from django.conf import settings
+
+        settings.ALLOWED_HOSTS = ["*"]
+        house = House(place)
+        return [*decisions(house), review(house), inbox(house), waiting(house, seconds, rounds)]
+
+
+class House:
+    """A space with an agent, a reviewer in a browser, and one mount of each kind."""
+
+    def __init__(self, place: Path) -> None:
+        from django.test import Client
+
+        from memoryhub.domain import agents, files, mounts, people, sources, spaces
+        from memoryhub.domain.access import HUB, Actor
+
+        self.place = place
+        self.space = spaces.create(HUB, "bench")
+        (place / "notes").mkdir()
+        mounts.add(self.space, HUB, "/memories/", store="database", policy="review")
+        mounts.add(self.space, HUB, "/disk/", store="filesystem", directory=str(place / "notes"), policy="review")
+        self.forge = agents.create(self.space, HUB, "forge", system_prompt="You keep the books.")
+        person = people.create(HUB, "rk")
+        spaces.add_member(self.space, HUB, person, "owner")
+        self.rk, self.client = Actor.of_person(person, "owner"), Client()
+        self.client.force_login(person)
+        for path in (PATH, "/disk/AGENTS.md"):
+            files.write(self.space, HUB, path, b"- a line of memory, as agents write them\n" * 50)
+        sources.add(self.space, HUB, PATH)
+
+
+# A decision
+
+
+def decisions(house: House) -> list[Figure]:
+    from memoryhub.domain import hot
+
+    hot.rows("CREATE TABLE bench_raw (id bigserial PRIMARY KEY, content bytea)")
+    figures = []
+    for path, at_most in ((PATH, 4.0), ("/disk/AGENTS.md", None)):
+        decided, raw, cpu = in_turns(house, path)
+        ratio = decided / raw
+        told = f"{ratio:.1f}x ({decided * 1e3:.2f} ms, {cpu * 1e3:.2f} ms of it this process; the insert {raw * 1e3:.2f} ms)"
+        where = "in the database" if path == PATH else "on a disk, with the file put in place after the commit"
+        limit = f"{at_most:.0f}x" if at_most else "-"
+        figures.append(
+            Figure(
+                f"a decision {where}, p50, against a raw durable insert",
+                limit,
+                "",
+                told,
+                not at_most or ratio < at_most,
+            )
+        )
+    return figures
+
+
+def in_turns(house: House, path: str, times: int = 200) -> tuple[float, float, float]:
+    from memoryhub.domain import hot, proposals
+
+    took: list[float] = []
+    raw: list[float] = []
+    cpu: list[float] = []
+    for turn in range(times + 20):
+        asked = proposals.propose(
+            house.space, house.forge, kind="insert", path=path, change={"line": 0, "text": f"- line {turn}\n"}
+        )
+        found = proposals.result(asked)
+        start, spent = time.perf_counter(), time.process_time()
+        proposals.approve(house.space, house.rk, asked.number, seen=found.seen)
+        took.append(time.perf_counter() - start)
+        cpu.append(time.process_time() - spent)
+        start = time.perf_counter()
+        hot.rows("INSERT INTO bench_raw (content) VALUES (%s)", [found.after])
+        raw.append(time.perf_counter() - start)
+    return statistics.median(took[20:]), statistics.median(raw[20:]), statistics.median(cpu[20:])
+
+
+# Pages
+
+
+def median(act: Callable[[], Any], times: int = 9) -> float:
+    act()
+    taken = []
+    for _ in range(times):
+        start = time.perf_counter()
+        assert act().status_code == 200
+        taken.append(time.perf_counter() - start)
+    return statistics.median(taken)
+
+
+def review(house: House) -> Figure:
+    from memoryhub.domain import files, proposals, sources
+    from memoryhub.domain.access import HUB
+
+    path = "/memories/large.md"
+    files.write(house.space, HUB, path, "\n".join(LINES).encode())
+    source = sources.add(house.space, HUB, path)
+    changed = [line.replace("why", "for whom") if n % 13 == 0 else line for n, line in enumerate(LINES)]
+    asked = proposals.propose(house.space, house.forge, kind="write", path=path, content="\n".join(changed).encode())
+    took = median(lambda: house.client.get(f"/s/{house.space.slug}/proposals/{asked.number}/"))
+    sources.remove(house.space, HUB, source.pk)
+    what = f"the review page of a {sum(map(len, LINES)) / 1000:.0f} kB file with 100 changes and one agent's prompt"
+    return Figure(what, "0.4 s", "", f"{took:.3f} s", took < 0.4)
+
+
+def inbox(house: House) -> Figure:
+    from django.db import connection
+
+    url = f"/s/{house.space.slug}/proposals/"
+    many(house, 50)
+    few = median(lambda: house.client.get(url))
+    many(house, 50_000)
+    with connection.cursor() as cursor:
+        cursor.execute("VACUUM ANALYZE memoryhub_proposal")
+    lots = median(lambda: house.client.get(url))
+    told = f"{lots / few:.1f}x ({lots * 1e3:.0f} ms, {few * 1e3:.0f} ms)"
+    return Figure("the inbox with 50,000 proposals against one with 50", "3x", "", told, lots < 3 * few)
+
+
+def many(house: House, count: int) -> None:
+    from django.utils import timezone
+
+    from memoryhub.models import Proposal
+
+    start, now = 1000 + Proposal.objects.count(), timezone.now()
+    Proposal.objects.bulk_create(
+        [
+            Proposal(
+                space=house.space, number=n, kind="insert", path=PATH, agent=house.forge, agent_name="forge", same_as=f"{n}",
+                risk=n % 3, change={"line": 0, "text": f"- and {n}\n"}, created_at=now, reason=f"Reason {n}", base_revision=1,
+            )
+            for n in range(start, start + count)
+        ],
+        batch_size=5000,
+    )  # fmt: skip
+
+
+# Waiting
+
+
+def waiting(house: House, seconds: float, rounds: int) -> Figure:
+    """Prompts a second with 200 agents waiting, as a share of prompts a second without them, in turns."""
+    from memoryhub.domain import proposals, tokens
+    from memoryhub.domain.access import HUB
+
+    _, secret = tokens.create(house.space, HUB, agent=house.forge)
+    token = {"Authorization": f"Bearer {secret}"}
+    asked = proposals.propose(house.space, house.forge, kind="write", path=PATH, content=b"- other lines\n" * 3000)
+    url, prompt = f"/api/v1/proposals/{asked.number}", load.request("/api/v1/prompt", **token)
+    with serving() as (address, server):
+        poll = load.request(url, **token, If_None_Match=etag_of(address, load.request(url, **token)))
+        on, asked_so_far = multiprocessing.Event(), multiprocessing.Value("q", 0)
+        waiters = multiprocessing.Process(target=wait, args=(address, poll, on, asked_so_far), daemon=True)
+        waiters.start()
+        load.run(address, lambda: prompt, seconds=1)
+        rates: dict[bool, list[float]] = {False: [], True: []}
+        used: dict[bool, list[float]] = {False: [], True: []}
+        polls = 0
+        for turn in range(2 * rounds):
+            is_on = bool(turn % 2)
+            (on.set if is_on else on.clear)()
+            time.sleep(0.2)
+            before, so_far = processor_time(server, house.place), asked_so_far.value
+            told = load.run(address, lambda: prompt, seconds=seconds)
+            assert not told.wrong, told.first_wrong
+            rates[is_on].append(told.rate)
+            used[is_on].append(len(told.took) / (processor_time(server, house.place) - before))
+            polls += (asked_so_far.value - so_far) if is_on else 0
+        waiters.terminate()
+    by_clock = 1 - statistics.median(rates[True]) / statistics.median(rates[False])
+    by_processor = 1 - statistics.median(used[True]) / statistics.median(used[False])
+    told = (
+        f"{by_processor:.1%} by the processor, {by_clock:.1%} by the clock "
+        f"({polls / rounds / seconds:.0f} questions beside {statistics.median(rates[True]):,.0f} prompts a second)"
+    )
+    return Figure(
+        f"{WAITERS} agents waiting for a decision, of the prompt's rate", "5 %", "", told, by_processor < 0.05
+    )
+
+
+def wait(address: tuple[str, int], poll: bytes, on: Any, asked: Any) -> None:
+    """So many agents whose pauses have grown to the longest; while `on` they ask, each at its own time."""
+    rng = random.Random(5)
+    lines = [load.Line(address, lambda: poll, b"304") for _ in range(WAITERS)]
+    by_number = {line.socket.fileno(): line for line in lines}
+    epoll = select.epoll()
+    for number in by_number:
+        epoll.register(number, select.EPOLLIN)
+    while True:
+        on.wait()
+        due = [(time.monotonic() + rng.random() * LONGEST_PAUSE, number) for number in by_number]
+        heapq.heapify(due)
+        under_way: set[int] = set()
+        while on.is_set() or under_way:
+            now = time.monotonic()
+            while due and due[0][0] <= now and on.is_set():
+                _, number = heapq.heappop(due)
+                by_number[number].send()
+                under_way.add(number)
+            for number, _ in epoll.poll(0.02):
+                if by_number[number].is_whole():
+                    assert not by_number[number].is_wrong(), by_number[number].got
+                    asked.value += 1
+                    under_way.discard(number)
+                    heapq.heappush(due, (time.monotonic() + LONGEST_PAUSE, number))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
