@@ -17,6 +17,7 @@ from memoryhub.models import Proposal
 from memoryhub.stores.disk import MAX_BYTES
 
 router = Router()
+STILL_OPEN = (Proposal.State.PENDING, Proposal.State.OUTDATED)
 State = Literal["pending", "approved", "rejected", "withdrawn", "outdated", "expired"]
 
 
@@ -81,9 +82,21 @@ class RejectIn(Schema):
 
 def etag_of(proposal: Proposal) -> str:
     """Changes with the proposal and, while it waits, with anything in the space that its diff could show."""
-    still = proposal.state in (Proposal.State.PENDING, Proposal.State.OUTDATED)
-    parts = (proposal.pk, proposal.state, proposal.updated_at.timestamp(), proposal.space.revision if still else 0)
+    return etag(proposal.pk, proposal.state, proposal.updated_at, proposal.space.revision)
+
+
+def etag(pk: int, state: str, updated_at: datetime, revision: int) -> str:
+    parts = (pk, state, updated_at.timestamp(), revision if state in STILL_OPEN else 0)
     return '"' + hashlib.sha256(repr(parts).encode()).hexdigest()[:32] + '"'
+
+
+def is_known(given: str, tag: str) -> bool:
+    """Whether `If-None-Match` names what would be answered."""
+    return tag in [one.strip().removeprefix("W/") for one in given.split(",")]
+
+
+def unchanged(tag: str) -> HttpResponse:
+    return HttpResponse(status=304, headers={"ETag": tag, "Cache-Control": "private, no-cache"})
 
 
 def visible(caller: Caller) -> Any:
@@ -116,9 +129,9 @@ def listed(
 @needs("propose")
 def read(request: HttpRequest, response: HttpResponse, number: int) -> Any:
     proposal = one(request.auth, number)
-    etag = etag_of(proposal)
-    if etag in [tag.strip().removeprefix("W/") for tag in request.headers.get("If-None-Match", "").split(",")]:
-        return HttpResponse(status=304, headers={"ETag": etag, "Cache-Control": "private, no-cache"})
+    tag = etag_of(proposal)
+    if is_known(request.headers.get("If-None-Match", ""), tag):
+        return unchanged(tag)
     proposal = proposals.looked_at(proposal)
     response["ETag"] = etag_of(proposal)
     response["Cache-Control"] = "private, no-cache"

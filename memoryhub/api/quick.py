@@ -1,8 +1,8 @@
-"""Reading files the quick way: what agents ask all the time, with one statement and without the middleware of pages.
+"""What agents ask all the time, the quick way: with a statement or two and without the middleware of pages.
 
-Only the plain case is answered here: a good token of an agent, text that is known and unchanged on disk. For
-everything else (a person, a refusal, a change to take in) the call goes on to the operations in `files.py`,
-which answer the same.
+Only the plain case is answered here: a good token of an agent, text that is known and unchanged on disk, a proposal
+that has not changed. For everything else (a person, a refusal, a change to take in) the call goes on to the operations
+in `files.py` and `proposals.py`, which answer the same.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from django.core.handlers.wsgi import WSGIRequest
 from django.db import DatabaseError
 from django.http import HttpResponse
 
-from memoryhub.api import files
+from memoryhub.api import files, proposals
 from memoryhub.api.ground import BODY_LIMIT
-from memoryhub.domain import handing, published
+from memoryhub.domain import handing, hot, published
 from memoryhub.domain.gathering import OnDisk
 from memoryhub.domain.published import Published
 from memoryhub.errors import HubError
@@ -27,7 +27,8 @@ from memoryhub.middleware import address_of, request_ids
 from memoryhub.models import Scope
 from memoryhub.stores import paths
 
-FILE, BATCH = "/api/v1/files/", "/api/v1/batch"
+FILE, BATCH, PROPOSAL = "/api/v1/files/", "/api/v1/batch", "/api/v1/proposals/"
+STANDS = "SELECT id, state, updated_at FROM memoryhub_proposal WHERE space_id = %s AND number = %s AND agent_id = %s"
 
 
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes] | None:
@@ -37,6 +38,8 @@ def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> 
         answer = _file
     elif method == "POST" and path == BATCH:
         answer = _batch
+    elif method == "GET" and path.startswith(PROPOSAL) and environ.get("HTTP_IF_NONE_MATCH"):
+        answer = _waiting
     else:
         return None
     if not environ.get("HTTP_AUTHORIZATION"):
@@ -73,18 +76,38 @@ Build = Callable[[dict[str, Published]], files.Document]
 
 def _answer(request: WSGIRequest, wanted: tuple[str, ...], name: str, build: Build) -> HttpResponse:
     """The answer from the shelf while space and disk are the same, else made anew, if that needs no closer look."""
-    kind, _, secret = request.META["HTTP_AUTHORIZATION"].partition(" ")
-    if kind.lower() != "bearer" or not wanted:
+    if not wanted:
         raise _LongWay
-    door = handing.enter(secret.strip(), address_of(request), hot=False, scope=Scope.FILES)
-    if door is None:
-        raise _LongWay
+    door = _enter(request, Scope.FILES)
     key = (door.space_id, door.revision, name, *wanted)
     kept = shelf.get(key)
     if kept is None:
         kept = _made(door.space_id, wanted, build)
         shelf.put(key, kept)
     return files.conditional(request, *kept.document)
+
+
+def _enter(request: WSGIRequest, scope: str) -> handing.AtTheDoor:
+    kind, _, secret = request.META["HTTP_AUTHORIZATION"].partition(" ")
+    door = (
+        handing.enter(secret.strip(), address_of(request), hot=False, scope=scope) if kind.lower() == "bearer" else None
+    )
+    if door is None:
+        raise _LongWay
+    return door
+
+
+def _waiting(request: WSGIRequest) -> HttpResponse:
+    """An agent asks again whether its proposal was decided: usually it was not, and that is all it needs to hear."""
+    number = request.path_info[len(PROPOSAL) :]
+    if not number.isascii() or not number.isdecimal() or len(number) > 18:
+        raise _LongWay
+    door = _enter(request, Scope.PROPOSE)
+    found = hot.rows(STANDS, [door.space_id, int(number), door.agent_id])
+    tag = proposals.etag(*found[0], door.revision) if found else ""
+    if not found or not proposals.is_known(request.META["HTTP_IF_NONE_MATCH"], tag):
+        raise _LongWay
+    return proposals.unchanged(tag)
 
 
 def _made(space_id: int, wanted: tuple[str, ...], build: Build) -> Kept:

@@ -28,7 +28,7 @@ def from_environment() -> tuple[str, str]:
 
 
 def paused_waits(seconds: float) -> Iterator[float]:
-    """Pauses between questions: short at first, two seconds at most, the last question at the end of the time."""
+    """Pauses between questions: short at first, five seconds at most, the last question at the end of the time."""
     end = time.monotonic() + seconds
     pause = 0.1
     while True:
@@ -36,7 +36,7 @@ def paused_waits(seconds: float) -> Iterator[float]:
         yield max(0.0, min(pause, left))
         if left <= 0:
             return
-        pause = min(pause * 1.5, 2.0)
+        pause = min(pause * 1.5, 5.0)
 
 
 def chunks_within(chunk: bytes, so_far: int, deadline: float) -> bytes:

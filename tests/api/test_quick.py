@@ -8,7 +8,7 @@ import json
 import pytest
 
 from memoryhub.api import quick
-from memoryhub.domain import agents, files, mounts, people, spaces, tokens
+from memoryhub.domain import agents, files, mounts, people, proposals, spaces, tokens
 from memoryhub.domain.access import HUB, Actor
 from memoryhub.models import Token
 
@@ -107,3 +107,29 @@ def test_everything_else_goes_the_long_way(space, secret, tmp_path):
         assert ask(secret, "/api/v1/batch", "POST", body) is None
     Token.objects.filter(agent__slug="forge").update(revoked_at="2020-01-01T00:00:00Z")
     assert ask(secret, good) is None
+
+
+def test_a_proposal_that_still_waits_is_told_so(space, secret, client):
+    files.write(space, HUB, "/hub/a.md", b"one")
+    forge = space.agents.get(slug="forge")
+    asked = proposals.propose(space, forge, kind="write", path="/hub/a.md", content=b"two")
+    url = f"/api/v1/proposals/{asked.number}"
+    first = client.get(url, headers={"Authorization": f"Bearer {secret}"})
+    assert ask(secret, url) is None  # who has nothing yet gets all of it
+    status, headers, body = ask(secret, url, HTTP_IF_NONE_MATCH=f'W/{first["ETag"]}, "x"')
+    assert (status, headers["ETag"], body) == (304, first["ETag"], b"")
+    counter = tokens.create(space, HUB, agent=agents.create(space, HUB, "counter"))[1]
+    narrow = tokens.create(space, HUB, agent=forge, scopes=["files"])[1]
+    known = {"HTTP_IF_NONE_MATCH": first["ETag"]}
+    for token, path in (
+        (counter, url),
+        (narrow, url),
+        (secret, url + "x"),
+        (secret, "/api/v1/proposals/99"),
+        ("", url),
+    ):
+        assert ask(token, path, **known) is None
+    files.write(space, HUB, "/hub/a.md", b"three")  # its diff is another one now
+    assert ask(secret, url, **known) is None
+    proposals.reject(space, HUB, asked.number, note="no")
+    assert ask(secret, url, **known) is None
