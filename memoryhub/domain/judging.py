@@ -16,9 +16,8 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from memoryhub.domain import activity, contents, jobs, quarantine, spaces
+from memoryhub.domain import activity, contents, jobs, outbound, quarantine, spaces
 from memoryhub.domain.access import HUB, Actor
-from memoryhub.domain.outbound import refuse_own_network
 from memoryhub.errors import Forbidden, HubError, Invalid, NotFound, Unavailable
 from memoryhub.models import Agent, Job, Record, RecordState, Space
 
@@ -106,11 +105,13 @@ def opinion(how: dict[str, Any], content: str) -> tuple[bool, str]:
     url = how["url"].rstrip("/")
     url = url if url.endswith("/chat/completions") else url + "/chat/completions"
     messages = [{"role": "system", "content": ASKS}, {"role": "user", "content": f"<<<\n{content[:READS]}\n>>>"}]
-    headers = {"Authorization": f"Bearer {settings.JUDGE_KEY}"} if settings.JUDGE_KEY else {}
+    headers = {"Content-Type": "application/json"}
+    if settings.JUDGE_KEY:
+        headers["Authorization"] = f"Bearer {settings.JUDGE_KEY}"
     body = {"model": how["model"], "messages": messages, "temperature": 0}
     try:
-        refuse_own_network(url)
-        answer = httpx.post(url, json=body, headers=headers, timeout=how["seconds"])
+        sent = json.dumps(body, ensure_ascii=False).encode()
+        answer = outbound.post(url, content=sent, headers=headers, seconds=how["seconds"])
         answer.raise_for_status()
         said = answer.json()["choices"][0]["message"]["content"]
     except (httpx.HTTPError, OSError, HubError, ValueError, KeyError, IndexError, TypeError) as wrong:

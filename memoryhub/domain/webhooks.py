@@ -16,9 +16,8 @@ from django.db.models import QuerySet, Window
 from django.db.models.functions import RowNumber
 from django.utils import timezone
 
-from memoryhub.domain import activity, jobs
+from memoryhub.domain import activity, jobs, outbound
 from memoryhub.domain.access import Actor, require
-from memoryhub.domain.outbound import refuse_own_network
 from memoryhub.errors import HubError, Invalid, NotFound, Unavailable
 from memoryhub.models import Job, Space, Webhook, WebhookNotice
 
@@ -150,7 +149,6 @@ def send(job: Job, progress: jobs.Progress) -> dict[str, Any]:
 
 def _post(notice: WebhookNotice) -> int:
     hook = notice.webhook
-    refuse_own_network(hook.url)
     body = json.dumps(notice.body, ensure_ascii=False).encode()
     stamp = str(int(time.time()))
     headers = {
@@ -158,12 +156,7 @@ def _post(notice: WebhookNotice) -> int:
         "X-Memoryhub-Notice": str(notice.pk), "X-Memoryhub-Timestamp": stamp,
         "X-Memoryhub-Signature": signature(hook.secret, stamp, body),
     }  # fmt: skip
-    import httpx
-
-    answer = httpx.post(
-        hook.url, content=body, headers=headers, timeout=SECONDS, follow_redirects=False, trust_env=False
-    )
-    return answer.status_code
+    return outbound.post(hook.url, content=body, headers=headers, seconds=SECONDS).status_code
 
 
 def _log(notice: WebhookNotice, status: int | None, error: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from io import StringIO
@@ -11,7 +12,19 @@ import pytest
 from django.core import mail
 from django.core.management import call_command
 
-from memoryhub.domain import agents, digests, files, jobs, mounts, people, policies, proposals, spaces, webhooks
+from memoryhub.domain import (
+    agents,
+    digests,
+    files,
+    jobs,
+    mounts,
+    outbound,
+    people,
+    policies,
+    proposals,
+    spaces,
+    webhooks,
+)
 from memoryhub.domain.access import HUB, Actor
 from memoryhub.errors import Forbidden, HubError, Invalid
 from memoryhub.models import Job, Proposal, WebhookNotice
@@ -139,12 +152,27 @@ def test_what_is_no_address_is_refused(space, url):
 )  # fmt: skip
 def test_the_cloud_s_own_services_are_no_webhook(host):
     with pytest.raises(Invalid):
-        webhooks.refuse_own_network(f"http://{host}/latest")
+        outbound.addresses_of(f"http://{host}/latest")
 
 
 def test_other_addresses_may_be_told():
     for host in ("127.0.0.1", "[::1]", "10.0.0.7", "[2001:db8::1]"):
-        webhooks.refuse_own_network(f"http://{host}/hook")
+        outbound.addresses_of(f"http://{host}/hook")
+
+
+def test_a_name_that_changes_its_answer_leads_nowhere_else(receiver, monkeypatch):
+    answers = iter(["127.0.0.1", "169.254.169.254"])
+    really = socket.getaddrinfo
+
+    def turns(host, *rest, **more):
+        return really(next(answers) if host == "turns.example" else host, *rest, **more)
+
+    monkeypatch.setattr(socket, "getaddrinfo", turns)
+    url = receiver.url.replace("127.0.0.1", "turns.example")
+    answer = outbound.post(url, content=b"{}", headers={}, seconds=5)
+    assert answer.status_code == 200
+    assert receiver.got[0][0]["Host"].startswith("turns.example:")
+    assert next(answers) == "169.254.169.254"  # nobody looked a second time
 
 
 def test_only_owners_manage_webhooks(space, rk):
