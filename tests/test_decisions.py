@@ -1,0 +1,62 @@
+"""A decision and its database: what is under way when the server goes away is refused, and nothing of it happened."""
+
+from __future__ import annotations
+
+import json
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+
+from memoryhub import postgres
+from tests.running import Hub, command
+from tests.test_databases import as_superuser, server, url  # noqa: F401  a fixture
+
+FAST = {"fsync": "off"}
+
+
+def test_the_database_stops_in_the_middle_of_a_decision(server, place):
+    environment = {"DATABASE_URL": url(server), "MEMORYHUB_DATA_DIR": str(place / "data")}
+    hub = Hub(place / "data", DATABASE_URL=url(server)).wait_ready()
+    as_agent = caller(hub, "agent", "add", "forge", "--json", **environment)
+    as_person = caller(hub, "user", "add", "rk", "--role", "reviewer", "--json", **environment)
+    file = {"content": "# Notes\n"}
+    assert caller(hub, "user", "add", "ed", "--role", "editor", "--json", **environment).put(
+        "/files/memories/a.md", json=file).status_code == 201  # fmt: skip
+    change = {"path": "/memories/a.md", "old_string": "Notes", "new_string": "News"}
+    asked = as_agent.post("/edits", json=change).json()["proposal"]
+    decision = {"seen": asked["result_sha256"]}
+
+    holder = as_superuser(server, "memoryhub")
+    holder.execute("BEGIN")
+    holder.execute("SELECT FROM memoryhub_file WHERE path = '/memories/a.md' FOR UPDATE")
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(as_person.post, f"/proposals/{asked['number']}/approve", json=decision)
+        until_somebody_waits(server)
+        postgres.stop(server)
+        refused = answer.result(30)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (503, "database_away")
+    assert as_person.get(f"/proposals/{asked['number']}").status_code == 503
+
+    postgres.start(server, FAST)
+    still = as_person.get(f"/proposals/{asked['number']}").json()
+    assert (still["state"], still["result_sha256"]) == ("pending", asked["result_sha256"])
+    assert as_agent.get("/files/memories/a.md").json()["content"] == "# Notes\n"
+    done = as_person.post(f"/proposals/{asked['number']}/approve", json=decision)
+    assert (done.status_code, done.json()["revision"]) == (200, 2)
+    assert hub.stop() == 0
+
+
+def caller(hub: Hub, *arguments: str, **environment: str) -> httpx.Client:
+    made = command(*arguments, **environment)
+    token = json.loads(made.stdout)["token"]
+    return httpx.Client(base_url=f"{hub.url}/api/v1", headers={"Authorization": f"Bearer {token}"}, timeout=30)
+
+
+def until_somebody_waits(server) -> None:
+    with as_superuser(server) as watcher:
+        for _ in range(200):
+            if watcher.execute("SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'").fetchone() is not None:
+                return
+            time.sleep(0.05)
+    raise AssertionError("the decision never reached the file")
