@@ -167,6 +167,7 @@ in_space = [
     path("longterm/<int:number>/verify/", longterm.verify, name="longterm.verify"),
     path("longterm/<int:number>/review-by/", longterm.set_review_by, name="longterm.set_review_by"),
     path("longterm/<int:number>/retire/", longterm.retire, name="longterm.retire"),
+    path("longterm/<int:number>/take-back/", longterm.take_back, name="longterm.take_back"),
     path("longterm/<int:number>/restore/", longterm.restore, name="longterm.restore"),
     path("retrieval/", retrieval.page, name="retrieval.page"),
     path("retrieval/checks/", retrieval_checks.save, name="retrieval_checks.save"),

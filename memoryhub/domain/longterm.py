@@ -64,10 +64,37 @@ def store(
     write_revision(entry, actor, reason)
     index(space, entry)
     note(space, actor, "longterm.store", "promoted", entry, details={"proposal": proposal, "record": record_id})
-    for one in [*taken_in, *(get(space, number) for number in dict.fromkeys(replaces))]:
-        if one.state != RETIRED:
-            retire(space, actor, one.number, reason=f"replaced by L-{entry.number}")
+    retire_all(space, actor, entry, [*taken_in, *(get(space, number) for number in dict.fromkeys(replaces))])
     return entry
+
+
+def retire_all(space: Space, actor: Actor, entry: LongtermEntry, gone: Iterable[LongtermEntry]) -> None:
+    """Retires what an entry took the place of (in the caller's transaction)."""
+    for one in gone:
+        if one.state != RETIRED and one.pk != entry.pk:
+            retire(space, actor, one.number, reason=replaced_by(entry))
+
+
+@transaction.atomic
+def absorb(
+    space: Space, actor: Actor, number: int, *, replaces: Iterable[int] = (), merges: Iterable[int] = ()
+) -> LongtermEntry:
+    """Lets an entry take the place of others: their texts come below its own where they are merged; all of them are retired."""
+    require(actor, "promote")
+    lock_space(space)
+    taken_in = [get(space, one) for one in dict.fromkeys(merges)]
+    entry = get(space, number)
+    if taken_in:
+        text = "\n\n".join([entry.content, *(one.content for one in taken_in)])
+        entry = edit(
+            space, actor, number, text, reason="merged with " + ", ".join(f"L-{one.number}" for one in taken_in)
+        )
+    retire_all(space, actor, entry, [*taken_in, *(get(space, one) for one in dict.fromkeys(replaces))])
+    return entry
+
+
+def replaced_by(entry: LongtermEntry) -> str:
+    return f"replaced by L-{entry.number}"
 
 
 def checked_scope(space: Space, scope: str, agent: Agent | None) -> Agent | None:
@@ -238,6 +265,21 @@ def retire(space: Space, actor: Actor, number: int, reason: str = "") -> Longter
 
 
 @transaction.atomic
+def take_back(space: Space, actor: Actor, number: int, reason: str = "the promotion was undone") -> LongtermEntry:
+    """Undoes a promotion: the entry is retired, and what it replaced or took in is found again."""
+    require(actor, "promote")
+    lock_space(space)
+    entry = locked(space, number)
+    if entry.state != RETIRED:
+        entry = retire(space, actor, number, reason)
+    told = EntryRevision.objects.within(space).filter(reason=replaced_by(entry), state=RETIRED)
+    for one in of(space).filter(state=RETIRED, pk__in=told.values("entry_id")).order_by("number"):
+        if told.filter(entry_id=one.pk, number=one.revision).exists():  # nobody decided about it since
+            restore(space, actor, one.number)
+    return entry
+
+
+@transaction.atomic
 def restore(space: Space, actor: Actor, number: int) -> LongtermEntry:
     """Brings a retired entry back into answers."""
     require(actor, "promote")
@@ -293,12 +335,12 @@ def newest(space: Space, limit: int, *, before: int | None = None) -> list[Liste
 
 def as_listed(found: tuple[Any, ...]) -> Listed:
     review_by, created_at, checked_at, *rest = found
-    moments = (
+    moments: list[Any] = [
         date.fromisoformat(review_by) if review_by else None,
         datetime.fromtimestamp(created_at, UTC),
         datetime.fromtimestamp(checked_at, UTC) if checked_at else None,
-    )
-    return Listed(*rest, *moments)
+    ]
+    return Listed(*(rest + moments))
 
 
 def title(content: str, length: int = 100) -> str:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import date
 from hashlib import sha256
 from typing import Any
 
-from memoryhub.domain import longterm, meaning, pairs, quarantine, splitting, working
+from django.db import transaction
+
+from memoryhub.domain import longterm, meaning, pairs, proposals, quarantine, splitting, working
 from memoryhub.domain.access import Actor
 from memoryhub.embedders import EmbedderUnavailable
 from memoryhub.errors import NotFound
-from memoryhub.models import Agent, LongtermEntry, Record, Space, WorkingEntry
+from memoryhub.models import Agent, LongtermEntry, Proposal, Record, Space, WorkingEntry
 
 SHOWN = 3
 
@@ -95,6 +99,20 @@ def origin(space: Space, *, record: int | None = None, working_entry: int | None
         kept = working.get(space, working_entry)
         return Origin(kept.content, entry=kept)
     return Origin()
+
+
+@transaction.atomic
+def approve(
+    space: Space, actor: Actor, number: int, *, replaces: Iterable[int] = (), merges: Iterable[int] = (),
+    review_by: date | None = None, **given: Any,
+) -> Proposal:  # fmt: skip
+    """Approves an agent's promotion, and in the same breath settles what was there already and when to check it again."""
+    decided = proposals.approve(space, actor, number, **given)
+    if decided.state == Proposal.State.APPROVED and decided.entry_number:
+        longterm.absorb(space, actor, decided.entry_number, replaces=replaces, merges=merges)
+        if review_by:
+            longterm.set_review_by(space, actor, decided.entry_number, review_by)
+    return decided
 
 
 def promote(

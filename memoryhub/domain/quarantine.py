@@ -315,7 +315,7 @@ def undo(space: Space, actor: Actor, record_id: int) -> RecordState:
         raise Conflict("There is nothing to undo: no person decided on this record.", code="nothing_to_undo")
     before = states[-2]
     if now.state == PROMOTED:
-        longterm.retire(space, actor, longterm.by_label(space, now.reason).number, reason="the promotion was undone")
+        longterm.take_back(space, actor, longterm.by_label(space, now.reason).number)
     elif before.state == PROMOTED:
         longterm.restore(space, actor, longterm.by_label(space, before.reason).number)
     elif now.state == ADMITTED:

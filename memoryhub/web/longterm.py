@@ -162,6 +162,13 @@ def retire(request: HttpRequest, number: int) -> HttpResponse:
 
 
 @post_only("promote")
+def take_back(request: HttpRequest, number: int) -> HttpResponse:
+    longterm.take_back(request.space, request.actor, number)
+    done(request, f"The promotion of L-{number} is undone; what it replaced is found again.")
+    return to_entry(request, number)
+
+
+@post_only("promote")
 def restore(request: HttpRequest, number: int) -> HttpResponse:
     longterm.restore(request.space, request.actor, number)
     done(request, f"L-{number} is found again.")

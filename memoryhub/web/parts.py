@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date, timedelta
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 
 from memoryhub.errors import Invalid
@@ -35,6 +35,16 @@ def plain(text: str) -> str:
 def typed(request: HttpRequest, name: str = "content") -> str:
     """A text area's text: browsers send CRLF for every line end."""
     return request.POST.get(name, "").replace("\r\n", "\n")
+
+
+def near_entries(post: QueryDict) -> dict[str, list[int]]:
+    """Which of the entries that are there already a new one replaces, and which it takes in."""
+    chosen = {key.removeprefix("near-"): value for key, value in post.items() if key.startswith("near-")}
+    verbs = {"replaces": "replace", "merges": "merge"}
+    return {
+        name: [int(key) for key, value in chosen.items() if value == verb and key.isdecimal() and len(key) < 19]
+        for name, verb in verbs.items()
+    }
 
 
 def a_day(text: str) -> date | None:

@@ -9,10 +9,10 @@ from django.utils import timezone
 
 from memoryhub.domain import promotions
 from memoryhub.errors import Conflict, Invalid
-from memoryhub.models import Agent
+from memoryhub.models import Agent, LongtermEntry, Record
 from memoryhub.web.doors import post_only, space_page
 from memoryhub.web.notices import done
-from memoryhub.web.parts import REVIEW_AFTER, a_day, number, plain, typed
+from memoryhub.web.parts import REVIEW_AFTER, a_day, near_entries, number, plain, typed
 
 
 @space_page("promote")
@@ -41,20 +41,24 @@ def proposed(
     return render(request, "promotions/page.html", context, status=status)
 
 
+def way_back(slug: str, made: LongtermEntry) -> str:
+    """Where a promotion is undone: with its record, if it has one, so that this may be decided anew."""
+    if made.record_id and Record.objects.within(made.space_id).filter(pk=made.record_id).exists():
+        return reverse("quarantine.undo", args=[slug, made.record_id])
+    return reverse("longterm.take_back", args=[slug, made.number])
+
+
 @post_only("promote")
 def promote(request: HttpRequest) -> HttpResponse:
     post = request.POST
     source = promotions.origin(
         request.space, record=number(post.get("record")), working_entry=number(post.get("working"))
     )
-    chosen = {key.removeprefix("near-"): value for key, value in post.items() if key.startswith("near-")}
     content = typed(request)
     try:
         made = promotions.promote(
             request.space, request.actor, source, content, agent_slug=post.get("agent", ""), reason=plain(post.get("reason", "")),
-            review_by=a_day(post.get("review_by", "")),
-            replaces=[int(key) for key, value in chosen.items() if value == "replace" and key.isdecimal()],
-            merges=[int(key) for key, value in chosen.items() if value == "merge" and key.isdecimal()],
+            review_by=a_day(post.get("review_by", "")), **near_entries(post),
         )  # fmt: skip
     except (Conflict, Invalid) as refusal:
         return proposed(request, source, content, status=refusal.status, error=refusal.message)
@@ -63,6 +67,6 @@ def promote(request: HttpRequest) -> HttpResponse:
     )
     done(
         request, f"L-{made.number} is in long-term memory.{waiting}",
-        undo=reverse("longterm.retire", args=[request.space.slug, made.number]),
+        undo=way_back(request.space.slug, made),
     )  # fmt: skip
     return redirect("longterm.entry", request.space.slug, made.number)

@@ -10,13 +10,14 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from memoryhub.domain import agents, proposals, spaces
+from memoryhub.domain import agents, promotions, proposals, spaces
 from memoryhub.domain.access import may
 from memoryhub.domain.lines import bytes_of
 from memoryhub.errors import Conflict, HubError, Invalid
 from memoryhub.models import Proposal
 from memoryhub.web.doors import post_only, space_page
 from memoryhub.web.notices import done, refused
+from memoryhub.web.parts import a_day, near_entries
 
 VIEWS = ("unified", "split", "rendered")
 
@@ -125,10 +126,15 @@ def approve(request: HttpRequest, number: int) -> HttpResponse:
     proposal = proposals.get(request.space, number)
     try:
         check_looked(proposal, post)
-        decided = proposals.approve(
-            request.space, request.actor, number, seen=post.get("seen", ""), note=typed["note"], content=edited(proposal, post),
-            hunks=ticked(post), base=post.get("base") or None,
-        )  # fmt: skip
+        given: dict[str, Any] = {
+            "seen": post.get("seen", ""), "note": typed["note"], "content": edited(proposal, post), "hunks": ticked(post),
+            "base": post.get("base") or None,
+        }  # fmt: skip
+        if proposal.kind == Proposal.Kind.PROMOTION:
+            given |= {"review_by": a_day(post.get("review_by", "")), **near_entries(post)}
+            decided = promotions.approve(request.space, request.actor, number, **given)
+        else:
+            decided = proposals.approve(request.space, request.actor, number, **given)
     except HubError as error:
         return stay(request, number, error, typed)
     if decided.state == Proposal.State.PENDING:

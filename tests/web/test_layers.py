@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from memoryhub.domain import agents, ingress, jobs, longterm, quarantine, working
+from memoryhub.domain import agents, ingress, jobs, longterm, proposals, quarantine, working
 from memoryhub.domain.access import HUB
 from memoryhub.models import EntryPair, SavedQuery
 
@@ -178,6 +178,55 @@ def test_the_map_names_its_parts_draws_each_larger_and_shows_who_says_the_same(s
 def test_an_odd_part_of_the_map_is_no_mistake(space, reviewer, part):
     longterm.store(space, HUB, "Anna loves teal.")
     assert "Map" in read(reviewer, "longterm/", part=part)
+
+
+def test_a_promotion_that_an_agent_asked_for_settles_what_is_there_already(space, forge, reviewer):
+    longterm.store(space, HUB, "Card refunds take 5 to 10 days to show at the bank.")
+    longterm.store(space, HUB, "Refunds of cards show at the bank after 5 days or up to 10.")
+    text = "Card refunds take 5 to 10 working days to show at the bank."
+    asked = proposals.propose_promotion(space, forge, content=text, reason="Asked 14 times.")
+    page = read(reviewer, f"proposals/{asked.number}/")
+    for chosen in ("merge", "replace", "keep"):
+        assert f'name="near-1" value="{chosen}" form="decide-form"' in page
+    seen = re.search(r'name="seen" value="([^"]+)"', page)[1]
+    given = {"seen": seen, "do": "approve", "near-1": "replace", "near-2": "merge", "review_by": "2031-05-18"}
+    post(reviewer, f"proposals/{asked.number}/approve/", **given)
+    made = longterm.get(space, 3)
+    assert made.content == f"{text}\n\nRefunds of cards show at the bank after 5 days or up to 10."
+    assert str(made.review_by) == "2031-05-18" and made.proposal == asked.number
+    assert [longterm.get(space, number).state for number in (1, 2)] == ["retired", "retired"]
+    post(reviewer, f"proposals/{asked.number}/undo/")
+    assert [longterm.get(space, number).state for number in (1, 2, 3)] == ["active", "active", "retired"]
+
+
+def test_a_neighbour_that_is_gone_lets_nothing_through(space, forge, reviewer):
+    asked = proposals.propose_promotion(space, forge, content="Anna loves teal.", reason="")
+    seen = re.search(r'name="seen" value="([^"]+)"', read(reviewer, f"proposals/{asked.number}/"))[1]
+    post(reviewer, f"proposals/{asked.number}/approve/", status=404, seen=seen, do="approve", **{"near-99": "replace"})
+    asked.refresh_from_db()
+    assert asked.state == "pending" and not longterm.of(space).exists()
+
+
+def test_undoing_a_promotion_brings_back_what_it_replaced_and_its_record(space, forge, reviewer):
+    longterm.store(space, HUB, "Card refunds take 5 to 10 days to show at the bank.")
+    logged = quarantine.log(
+        space, forge, content="Card refunds take 12 days to show at the bank.", session_id="s", node_id="n"
+    )
+    page = post(
+        reviewer,
+        "longterm/promote/now/",
+        record=logged.id,
+        content=logged.record.content,
+        status=200,
+        follow=True,
+        **{"near-1": "replace"},
+    )
+    way_back = re.search(r'action="/s/books/([^"]*undo/)"', page)[1]
+    assert longterm.get(space, 1).state == "retired"
+    post(reviewer, way_back)
+    assert [longterm.get(space, number).state for number in (1, 2)] == ["active", "retired"]
+    (record,) = quarantine.with_states([logged.record])
+    assert record.state.state == "admitted"
 
 
 def test_pairs_are_settled_by_a_person(space, reviewer):

@@ -38,7 +38,7 @@ def _take_back(proposal: Proposal, actor: Actor) -> int | None:
     if proposal.kind == Kind.PROMOTION:
         from memoryhub.domain import longterm
 
-        longterm.retire(proposal.space, actor, proposal.entry_number, reason=f"Undone: proposal {proposal.number}")
+        longterm.take_back(proposal.space, actor, proposal.entry_number, reason=f"Undone: proposal {proposal.number}")
         return None
     path = proposal.change["to"] if proposal.kind == Kind.MOVE else proposal.path
     file = files.row_of(proposal.space, path, _thread_of(proposal, path))
