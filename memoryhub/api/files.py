@@ -10,7 +10,7 @@ from typing import Any, Literal
 from django.http import HttpRequest, HttpResponse
 from django.urls import register_converter
 from django.urls.converters import PathConverter
-from ninja import Field, Router, Schema
+from ninja import Field, Router, Schema, Status
 
 from memoryhub.api.ground import ERRORS, needs, wants_text
 from memoryhub.domain import browsing, files, mounts
@@ -280,22 +280,19 @@ WRITES: dict[int, Any] = {200: AppliedOut, 202: PendingOut, **ERRORS}
 
 @router.put("/files/{virtual:path}", response={**WRITES, 201: AppliedOut}, summary="Write a whole file")
 @needs("propose", "edit")
-def write(request: HttpRequest, path: str, body: WriteIn) -> tuple[int, Any]:
+def write(request: HttpRequest, path: str, body: WriteIn) -> Status:
+    return _answer(request, wish_to_write(request, paths.from_url(path), body))
+
+
+def wish_to_write(request: HttpRequest, path: str, body: WriteIn) -> Wish:
     only_new = request.headers.get("If-None-Match", "").strip() == "*"
-    wish = _wish(
-        request,
-        "write",
-        paths.from_url(path),
-        body,
-        content=files.content_of(body.content, body.encoding),
-        must_be_new=only_new,
-    )
-    return _answer(request, wish)
+    content = files.content_of(body.content, body.encoding)
+    return _wish(request, "write", path, body, content=content, must_be_new=only_new)
 
 
 @router.post("/edits", response=WRITES, summary="Replace one string in a file by another")
 @needs("propose", "edit")
-def edit(request: HttpRequest, body: EditIn) -> tuple[int, Any]:
+def edit(request: HttpRequest, body: EditIn) -> Status:
     wish = _wish(
         request,
         "edit",
@@ -310,9 +307,7 @@ def edit(request: HttpRequest, body: EditIn) -> tuple[int, Any]:
 
 @router.delete("/files/{virtual:path}", response=WRITES, summary="Take a file away; its history stays")
 @needs("propose", "edit")
-def delete(
-    request: HttpRequest, path: str, reason: str = "", thread_id: str = "", tool_call_id: str = ""
-) -> tuple[int, Any]:
+def delete(request: HttpRequest, path: str, reason: str = "", thread_id: str = "", tool_call_id: str = "") -> Status:
     notes = {"reason": reason, "thread_id": thread_id, "tool_call_id": tool_call_id}
     for text in notes.values():
         files.text_as_bytes(text)
@@ -321,7 +316,7 @@ def delete(
 
 @router.post("/moves", response=WRITES, summary="Give a file another path")
 @needs("propose", "edit")
-def move(request: HttpRequest, body: MoveIn) -> tuple[int, Any]:
+def move(request: HttpRequest, body: MoveIn) -> Status:
     return _answer(request, _wish(request, "move", _rooted(body.from_), body, to=_rooted(body.to)))
 
 
@@ -332,13 +327,17 @@ def _wish(request: HttpRequest, kind: str, path: str, body: Any, **more: Any) ->
     return Wish(kind, path, if_match=request.headers.get("If-Match"), **notes, **more)
 
 
-def _answer(request: HttpRequest, wish: Wish) -> tuple[int, Any]:
+def _answer(request: HttpRequest, wish: Wish) -> Status:
     caller: Caller = request.auth
     done = files.submit(caller.space, caller.actor, wish)
     if isinstance(done, Pending):
         from memoryhub.api.proposals import as_json
 
-        return 202, {"status": "pending", "proposal": as_json(done.proposal)}
+        return Status(202, {"status": "pending", "proposal": as_json(done.proposal)})
+    return Status(*applied(wish, done))
+
+
+def applied(wish: Wish, done: Applied) -> tuple[int, dict[str, Any]]:
     return 201 if wish.kind == "write" and done.created else 200, _applied(done)
 
 

@@ -11,7 +11,7 @@ from memoryhub.api.proposals import as_json
 from memoryhub.domain import contents, longterm, proposals, quarantine, retrieval, search, working
 from memoryhub.domain.tokens import Caller
 from memoryhub.errors import Invalid, NotFound
-from memoryhub.models import Record
+from memoryhub.models import Agent, Record, Space
 
 router = Router()
 PLAIN = "text/plain; charset=utf-8"
@@ -218,10 +218,13 @@ class Hits(Schema):
 @needs("retrieve")
 def find(request: HttpRequest, q: str = "", layers: str = "", limit: int = 50) -> Any:
     caller: Caller = request.auth
+    return found(caller.space, caller.agent, q, layers, limit)
+
+
+def found(space: Space, agent: Agent | None, q: str, layers: str, limit: int) -> dict[str, Any]:
     named = [one.strip().replace("-", "").replace("long_term", "longterm") for one in layers.split(",") if one.strip()]
-    limit = page_limit(limit)
-    hits = search.search(caller.space, contents.clean(q, "q"), layers=named or None, agent=caller.agent, limit=limit)
-    place = f"/s/{caller.space.slug}/"
+    hits = search.search(space, contents.clean(q, "q"), layers=named or None, agent=agent, limit=page_limit(limit))
+    place = f"/s/{space.slug}/"
     return {
         "items": [{**{k: getattr(hit, k) for k in Hit.model_fields}, "url": place + hit.url} for hit in hits],
         "next": None,

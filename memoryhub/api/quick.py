@@ -1,8 +1,9 @@
-"""What agents ask all the time, the quick way: with a statement or two and without the middleware of pages.
+"""The quick way for what agents ask all the time: few statements, and without the middleware of pages.
 
-Only the plain case is answered here: a good token of an agent, text that is known and unchanged on disk, a proposal
-that has not changed. For everything else (a person, a refusal, a change to take in) the call goes on to the operations
-in `files.py` and `proposals.py`, which answer the same.
+Only the plain case is answered here: a good token of an agent; to read, text that is known and unchanged on disk, or a
+proposal that has not changed; to write, a path where agents are trusted. For everything else (a person, a refusal, a
+change to take in) the call goes on to the operations in `files.py`, `layers.py` and `proposals.py`, which answer the
+same. Nothing is changed before that is decided.
 """
 
 from __future__ import annotations
@@ -16,30 +17,39 @@ from typing import Any
 from django.core.handlers.wsgi import WSGIRequest
 from django.db import DatabaseError
 from django.http import HttpResponse
+from ninja.responses import NinjaJSONEncoder
 
-from memoryhub.api import files, proposals
+from memoryhub.api import files, layers, proposals
 from memoryhub.api.ground import BODY_LIMIT
-from memoryhub.domain import handing, hot, published
+from memoryhub.api.ground import answer as refused
+from memoryhub.domain import gate, handing, hot, mounts, published
+from memoryhub.domain.access import Actor
+from memoryhub.domain.files import Pending
 from memoryhub.domain.gathering import OnDisk
 from memoryhub.domain.published import Published
 from memoryhub.errors import HubError
 from memoryhub.middleware import address_of, request_ids
-from memoryhub.models import Scope
+from memoryhub.models import Policy, Scope
 from memoryhub.stores import paths
 
-FILE, BATCH, PROPOSAL = "/api/v1/files/", "/api/v1/batch", "/api/v1/proposals/"
+FILE, BATCH, SEARCH, PROPOSAL = "/api/v1/files/", "/api/v1/batch", "/api/v1/search", "/api/v1/proposals/"
 STANDS = "SELECT id, state, updated_at FROM memoryhub_proposal WHERE space_id = %s AND number = %s AND agent_id = %s"
 
 
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes] | None:
     """The answer, or nothing when the call needs the long way."""
     method, path = environ["REQUEST_METHOD"], environ.get("PATH_INFO", "")
-    if method == "GET" and path.startswith(FILE) and not environ.get("QUERY_STRING"):
+    plain = not environ.get("QUERY_STRING")
+    if method == "GET" and path.startswith(FILE) and plain:
         answer = _file
     elif method == "POST" and path == BATCH:
         answer = _batch
     elif method == "GET" and path.startswith(PROPOSAL) and environ.get("HTTP_IF_NONE_MATCH"):
         answer = _waiting
+    elif method == "PUT" and path.startswith(FILE) and plain:
+        answer = _write
+    elif method == "GET" and path == SEARCH:
+        answer = _search
     else:
         return None
     if not environ.get("HTTP_AUTHORIZATION"):
@@ -150,3 +160,40 @@ def _body(request: WSGIRequest) -> bytes:
     body = request.environ["wsgi.input"].read(size)
     request.environ["wsgi.input"] = io.BytesIO(body)
     return body
+
+
+def _write(request: WSGIRequest) -> HttpResponse:
+    path = paths.from_url(request.path_info[len(FILE) :])
+    body = files.WriteIn.model_validate(json.loads(_body(request)))
+    agent = _enter(request, Scope.PROPOSE).agent()
+    place = mounts.resolve(agent.space, path, agent=agent)
+    if place.policy != Policy.TRUSTED or place.rule:  # a rule may have conditions, and then a person is asked
+        raise _LongWay
+    wish = files.wish_to_write(request, path, body)
+    try:
+        done = gate.submit(agent.space, Actor.of_agent(agent), wish, place)
+    except HubError as refusal:  # it may stand in the activity by now, and shall not twice
+        return refused(refusal)
+    if isinstance(done, Pending):
+        raise _LongWay  # the same wish again is the same proposal
+    status, document = files.applied(wish, done)
+    return _json(document, status)
+
+
+def _search(request: WSGIRequest) -> HttpResponse:
+    given = request.GET.dict()
+    if set(given) - {"q", "layers", "limit"} or len(given) < sum(len(values) for _, values in request.GET.lists()):
+        raise _LongWay
+    limit = int(given.get("limit", 50))
+    agent = _enter(request, Scope.RETRIEVE).agent()
+    hits = layers.found(agent.space, agent, given.get("q", ""), given.get("layers", ""), limit)
+    return _json(hits)
+
+
+def _json(document: dict[str, Any], status: int = 200) -> HttpResponse:
+    body = json.dumps(document, cls=NinjaJSONEncoder)
+    response = HttpResponse(body, status=status, content_type="application/json; charset=utf-8")
+    response["Cache-Control"] = "private, no-store"
+    response["Content-Length"] = str(len(response.content))
+    response["X-Content-Type-Options"] = "nosniff"
+    return response

@@ -181,12 +181,13 @@ def write(
     thread_id: str = "",
     must_be_new: bool = False,
     restored_from: int | None = None,
+    place: Place | None = None,
 ) -> Revision:
     """Make this the text of a file. On an older base, changes that do not touch are merged, others refused with both."""
     path = paths.clean(path)
     if len(content) > MAX_BYTES:
         raise too_large(path, len(content), MAX_BYTES)
-    place = mounts.resolve(space, path, agent=actor.agent)
+    place = place or mounts.resolve(space, path, agent=actor.agent)
     with transaction.atomic():
         change = _begin(space, actor, path, place, thread_id)
         file = change.file
@@ -254,10 +255,11 @@ def edit(
     if_match: str | None = None,
     proposal: int | None = None,
     thread_id: str = "",
+    place: Place | None = None,
 ) -> Revision:
     """Replace one string in a file by another, as agents' edit tools do."""
     path = paths.clean(path)
-    place = mounts.resolve(space, path, agent=actor.agent)
+    place = place or mounts.resolve(space, path, agent=actor.agent)
     with transaction.atomic():
         change = _begin(space, actor, path, place, thread_id)
         _check_alive(change)
@@ -268,11 +270,11 @@ def edit(
 
 def insert(
     space: Space, actor: Actor, path: str, line: int, text: str, *, reason: str = "", proposal: int | None = None,
-    thread_id: str = "",
+    thread_id: str = "", place: Place | None = None,
 ) -> Revision:  # fmt: skip
     """Put text after a line of a file; 0 is the beginning."""
     path = paths.clean(path)
-    place = mounts.resolve(space, path, agent=actor.agent)
+    place = place or mounts.resolve(space, path, agent=actor.agent)
     with transaction.atomic():
         change = _begin(space, actor, path, place, thread_id)
         _check_alive(change)
@@ -295,11 +297,11 @@ def _record_text(change: Change, content: bytes, kind: str, says: str, reason: s
 
 def delete(
     space: Space, actor: Actor, path: str, *, reason: str = "", if_match: str | None = None, proposal: int | None = None,
-    thread_id: str = "",
+    thread_id: str = "", place: Place | None = None,
 ) -> Revision:  # fmt: skip
     """Take a file away; its history stays, and it can be restored."""
     path = paths.clean(path)
-    place = mounts.resolve(space, path, agent=actor.agent)
+    place = place or mounts.resolve(space, path, agent=actor.agent)
     with transaction.atomic():
         change = _begin(space, actor, path, place, thread_id)
         _check_alive(change)
@@ -380,11 +382,12 @@ def restore(space: Space, actor: Actor, path: str, number: int, *, reason: str =
 # ---- the gate for agents
 
 
-def submit(space: Space, actor: Actor, wish: Wish) -> Applied | Pending:
-    """The one gate for writes through API doors: at once, as a proposal, or refused, as the policy of the path says."""
+def submit(space: Space, actor: Actor, wish: Wish, place: Place | None = None) -> Applied | Pending:
+    """The one gate for writes through API doors: at once, as a proposal, or refused, as the policy of the path says.
+    `place` is for who has asked for it already."""
     from memoryhub.domain import gate
 
-    return gate.submit(space, actor, wish)
+    return gate.submit(space, actor, wish, place)
 
 
 __all__ = [

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
@@ -13,20 +15,22 @@ from memoryhub.domain.access import Actor, require
 from memoryhub.domain.lines import text_of
 from memoryhub.domain.published import Published
 from memoryhub.errors import Conflict, Forbidden, HubError, Invalid
-from memoryhub.models import Mount, Policy, Revision, Space
+from memoryhub.models import Mount, Policy, PolicyRule, Revision, Space
 from memoryhub.stores import paths
 from memoryhub.stores.disk import MAX_BYTES, too_large
 
 if TYPE_CHECKING:
     from memoryhub.domain.files import Applied, Pending, Wish
 
+Before = Callable[[], str]  # what stands there now, as text
 
-def submit(space: Space, actor: Actor, wish: Wish) -> Applied | Pending:
+
+def submit(space: Space, actor: Actor, wish: Wish, place: mounts.Place | None = None) -> Applied | Pending:
     """Apply at once, propose, or refuse; a secret that was kept out is told in the activity, by its kind alone."""
     wish = replace(wish, reason=secrets.redact(wish.reason)[0])
     try:
         _check_names(wish)
-        return _submit(space, actor, wish)
+        return _submit(space, actor, wish, place)
     except Invalid as refusal:
         if refusal.code == "secret_found":
             _note_secret(space, actor, secrets.redact(wish.path)[0], refusal)
@@ -54,17 +58,18 @@ def _note_secret(space: Space, actor: Actor, path: str, refusal: Invalid) -> Non
     )  # fmt: skip
 
 
-def _submit(space: Space, actor: Actor, wish: Wish) -> Applied | Pending:
+def _submit(space: Space, actor: Actor, wish: Wish, place: mounts.Place | None) -> Applied | Pending:
     path = paths.clean(wish.path)
-    places = [mounts.resolve(space, path, agent=actor.agent)]
+    before = cache(lambda: _before(space, wish))  # asked for where it matters, and once
+    places = [place or mounts.resolve(space, path, agent=actor.agent)]
     if wish.kind == "move":
         places.append(mounts.resolve(space, paths.clean(wish.to), agent=actor.agent))
     if wish.content is not None and len(wish.content) > MAX_BYTES:
         raise too_large(path, len(wish.content), MAX_BYTES)
     if actor.agent is None:
         require(actor, "edit")
-        _check_text(space, wish)
-        return _apply(space, actor, wish)
+        _check_text(space, wish, before)
+        return _apply(space, actor, wish, places[0])
     # A move needs both ends: the stricter policy counts.
     policies = {place.policy for place in places}
     if Policy.READ_ONLY in policies:
@@ -74,10 +79,10 @@ def _submit(space: Space, actor: Actor, wish: Wish) -> Applied | Pending:
             code="read_only",
             path=path,
         )
-    findings = _check_text(space, wish)
-    if policies == {Policy.TRUSTED} and all(_is_within(space, place, wish, findings) for place in places):
-        _check_protected(space, wish)
-        applied = _apply(space, actor, wish)
+    findings = _check_text(space, wish, before)
+    if policies == {Policy.TRUSTED} and all(_is_within(place, wish, findings, before) for place in places):
+        _check_protected(wish, before())
+        applied = _apply(space, actor, wish, places[0])
         _note_rules(space, actor, wish, places)
         return applied
     if wish.kind in ("write", "move"):
@@ -85,11 +90,10 @@ def _submit(space: Space, actor: Actor, wish: Wish) -> Applied | Pending:
     return _propose(space, actor, wish)
 
 
-def _check_protected(space: Space, wish: Wish) -> None:
+def _check_protected(wish: Wish, before: str) -> None:
     """What people put between protecting marks stays as it is, also where agents are trusted."""
     from memoryhub.domain import proposals
 
-    before = _before(space, wish)
     if "protected" not in before:
         return
     after = text_of(wish.content) if wish.content is not None else ""
@@ -100,10 +104,15 @@ def _check_protected(space: Space, wish: Wish) -> None:
     proposals.check_protected(before, after)
 
 
-@transaction.atomic
 def _note_rules(space: Space, actor: Actor, wish: Wish, places: list[mounts.Place]) -> None:
     """An exception that let a change through says so in the activity."""
-    for rule in {place.rule.pk: place.rule for place in places if place.rule}.values():
+    if rules := {place.rule.pk: place.rule for place in places if place.rule}:
+        _note_each(space, actor, wish, list(rules.values()))
+
+
+@transaction.atomic
+def _note_each(space: Space, actor: Actor, wish: Wish, rules: list[PolicyRule]) -> None:
+    for rule in rules:
         activity.record(
             space, actor, "policies.let_through", "was let through by the rule", rule.pattern, url="rules/",
             adds=f"for {wish.path}", path=wish.path, details={"rule": rule.pk},
@@ -114,27 +123,27 @@ def _thread_of(place: mounts.Place, wish: Wish) -> str:
     return wish.thread_id if place.mount.store == Mount.Store.THREAD else ""
 
 
-def _is_within(space: Space, place: mounts.Place, wish: Wish, findings: list[Any]) -> bool:
+def _is_within(place: mounts.Place, wish: Wish, findings: list[Any], before: Before) -> bool:
     """Whether the conditions of the exception that trusts this path hold for this change."""
     rule = place.rule
     if rule is None:
         return True
     if rule.unless_findings and findings:
         return False
-    return rule.max_added is None or _added_signs(space, wish) <= rule.max_added
+    return rule.max_added is None or _added_signs(wish, before) <= rule.max_added
 
 
-def _added_signs(space: Space, wish: Wish) -> int:
+def _added_signs(wish: Wish, before: Before) -> int:
     if wish.kind == "edit":
         return max(0, len(wish.new) - len(wish.old))
     if wish.kind == "insert":
         return len(wish.text)
     if wish.content is None:
         return 0
-    return max(0, len(text_of(wish.content)) - len(_before(space, wish)))
+    return max(0, len(text_of(wish.content)) - len(before()))
 
 
-def _check_text(space: Space, wish: Wish) -> list[Any]:
+def _check_text(space: Space, wish: Wish, before: Before) -> list[Any]:
     """Refuse secrets in what is written, and answer the other findings."""
     from memoryhub.domain import proposals
 
@@ -144,12 +153,13 @@ def _check_text(space: Space, wish: Wish) -> list[Any]:
         files.text_as_bytes(piece)
     if wish.content is None:
         return list(proposals.check_text(space, wish.new if wish.kind == "edit" else wish.text))
-    return list(proposals.check_text(space, text_of(wish.content), before=_before(space, wish)))
+    return list(proposals.check_text(space, text_of(wish.content), before=before()))
 
 
 def check_content(space: Space, path: str, content: bytes) -> None:
     """What a person saves in the browser passes the same look for secrets; what stood there before may stay."""
-    _check_text(space, files.Wish("write", path, content=content))
+    wish = files.Wish("write", path, content=content)
+    _check_text(space, wish, lambda: _before(space, wish))
 
 
 def _before(space: Space, wish: Wish) -> str:
@@ -158,8 +168,10 @@ def _before(space: Space, wish: Wish) -> str:
     return text_of(found.content) if isinstance(found, Published) else ""
 
 
-def _apply(space: Space, actor: Actor, wish: Wish) -> Applied:
+def _apply(space: Space, actor: Actor, wish: Wish, place: mounts.Place) -> Applied:
     common: dict[str, Any] = {"reason": wish.reason, "thread_id": wish.thread_id}
+    if wish.kind != "move":
+        common["place"] = place
     match wish.kind:
         case "write":
             revision = files.write(

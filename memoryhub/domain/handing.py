@@ -21,7 +21,7 @@ from memoryhub.models import Agent, Scope, Space, Token
 
 DOOR = """
 SELECT t.id, t.digest, t.used_at > now() - interval '1 minute', host(t.used_from), s.id, s.revision,
-       a.id, a.slug, a.dialect, a.reported::text, s.settings::text,
+       a.id, a.slug, a.dialect, a.reported::text, s.settings::text, s.slug,
        CASE WHEN %(hot)s::boolean THEN (
          SELECT count(*) || '.' || coalesce(max(w.id), 0) || '.' || coalesce(min(w.expires_at)::text, '')
            FROM memoryhub_workingentry w WHERE w.space_id = s.id AND (w.is_pinned OR w.expires_at > now())
@@ -45,6 +45,7 @@ class AtTheDoor:
     dialect: str
     said: str  # what its client reported, as JSON
     chosen: str  # what the space chose, as JSON
+    space_slug: str
     hot: str | None
 
     @property
@@ -53,7 +54,7 @@ class AtTheDoor:
 
     def agent(self) -> Agent:
         """As much of the agent and its space as retrieval reads; no statement is needed for that."""
-        space = Space(pk=self.space_id, revision=self.revision, settings=json.loads(self.chosen))
+        space = Space(pk=self.space_id, slug=self.space_slug, revision=self.revision, settings=json.loads(self.chosen))
         return Agent(pk=self.agent_id, space=space, slug=self.slug, dialect=self.dialect, reported=self.reported)
 
 
@@ -107,10 +108,10 @@ def enter(secret: str, address: str | None, *, hot: bool, scope: str = Scope.PRO
     rows = hot_sql.rows(DOOR, {"digest": digest, "hot": hot, "scope": str(scope)})
     if not rows or not hmac.compare_digest(rows[0][1], digest):
         return None
-    token_id, _, fresh, used_from, space_id, revision, agent_id, slug, dialect, reported, chosen, marks = rows[0]
+    token_id, _, fresh, used_from, space_id, revision, agent_id, slug, dialect, reported, chosen, place, marks = rows[0]
     if not fresh or used_from != address:
         tokens.note_use(Token.objects.get(pk=token_id), address)
-    return AtTheDoor(space_id, revision, agent_id, slug, dialect, reported, chosen, marks)
+    return AtTheDoor(space_id, revision, agent_id, slug, dialect, reported, chosen, place, marks)
 
 
 def prompt_for(door: AtTheDoor, asked: Asked) -> Prompt:

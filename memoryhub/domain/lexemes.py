@@ -41,8 +41,8 @@ def query(typed: str) -> str:
         return ""
     *whole, last = found
     half = [] if typed[-1:].isspace() else [last]
-    wanted = [quoted(one) for one in of(" ".join(whole if half else found))]
-    wanted += [" | ".join([f"{quoted(one)}:*", *(quoted(stem) for stem in of(one))]) for one in half]
+    wanted = [quoted(one) for one in cached(" ".join(whole if half else found))]
+    wanted += [" | ".join([f"{quoted(one)}:*", *(quoted(stem) for stem in cached(one))]) for one in half]
     return " & ".join(f"({one})" for one in wanted)
 
 

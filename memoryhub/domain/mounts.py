@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import F
 
-from memoryhub.domain import activity, spaces
+from memoryhub.domain import activity, hot, spaces
 from memoryhub.domain.access import Actor, require
 from memoryhub.domain.patterns import matches
 from memoryhub.errors import Conflict, Forbidden, HubError, Invalid, NotFound
@@ -53,13 +53,28 @@ def place_in(mount: Mount, path: str) -> Place:
 def resolve(space: Space, path: str, *, agent: Agent | None = None) -> Place:
     """The place of a virtual path, with the policy that holds there; refused with the prefixes there are."""
     path = paths.clean(path)
-    mounts = of_space(space)
+    mounts, has_rules = _known(space)
     mount = find(mounts, path)
     if mount is None:
         raise no_mount(path, mounts)
-    policy, rule = _policy(space, mount, path, agent)
+    policy, rule = _policy(space, mount, path, agent) if has_rules else (mount.policy, None)
     place = place_in(mount, path)
     return Place(mount, place.store, place.relative, policy, rule)
+
+
+MOUNTS = """
+SELECT id, prefix, store, directory, policy, problem, created_at,
+  EXISTS (SELECT 1 FROM memoryhub_policyrule r WHERE r.space_id = %(space)s AND r.is_on)
+FROM memoryhub_mount WHERE space_id = %(space)s ORDER BY prefix
+"""
+COLUMNS = ("id", "prefix", "store", "directory", "policy", "problem", "created_at")
+
+
+def _known(space: Space) -> tuple[list[Mount], bool]:
+    """The mounts of a space, and whether there are exceptions to look at."""
+    rows = hot.rows(MOUNTS, {"space": space.pk})
+    mounts = [Mount(space_id=space.pk, **dict(zip(COLUMNS, row[:-1], strict=True))) for row in rows]
+    return mounts, bool(rows) and rows[0][-1]
 
 
 def no_mount(path: str, mounts: Iterable[Mount]) -> HubError:

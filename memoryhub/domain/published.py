@@ -99,6 +99,8 @@ def missing(path: str) -> NotFound:
     return NotFound(f"File '{path}' not found", code="file_not_found", path=path)
 
 
+# One look-up for each path. A plain join would be planned badly as long as the database has never counted the tables:
+# every file of the space against every revision.
 GATHER = """
 SELECT p.path, m.prefix, coalesce(m.store, ''), coalesce(m.directory, ''), coalesce(m.policy, ''), f.id,
   coalesce(f.revision, 0), coalesce(f.is_deleted, false), coalesce(f.sha256, ''), f.stat::text, f.written_revision,
@@ -108,10 +110,12 @@ FROM unnest(%(paths)s::text[]) WITH ORDINALITY AS p(path, n)
 LEFT JOIN LATERAL (
   SELECT * FROM memoryhub_mount m WHERE m.space_id = %(space)s AND starts_with(p.path, m.prefix)
   ORDER BY length(m.prefix) DESC LIMIT 1) m ON true
-LEFT JOIN memoryhub_file f ON f.space_id = %(space)s AND f.path = p.path
-  AND f.thread_id = CASE WHEN m.store = 'thread' THEN %(thread)s::text ELSE '' END
-LEFT JOIN memoryhub_revision r ON r.space_id = f.space_id AND r.file_id = f.id AND r.number = f.revision
-  AND NOT f.is_deleted
+LEFT JOIN LATERAL (
+  SELECT * FROM memoryhub_file f WHERE f.space_id = %(space)s AND f.path = p.path
+  AND f.thread_id = CASE WHEN m.store = 'thread' THEN %(thread)s::text ELSE '' END LIMIT 1) f ON true
+LEFT JOIN LATERAL (
+  SELECT r.content FROM memoryhub_revision r WHERE r.space_id = %(space)s AND r.file_id = f.id AND r.number = f.revision
+  AND NOT f.is_deleted LIMIT 1) r ON true
 ORDER BY p.n
 """
 AT = """

@@ -10,17 +10,17 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
 from django.db import connection
-from django.db.models import Q
 
-from memoryhub.domain import activity, contents, lexemes, meaning, quarantine, ranking, retrieval, working
+from memoryhub.domain import activity, contents, hot, lexemes, meaning, quarantine, ranking, retrieval, working
 from memoryhub.domain.ranking import Candidate, Corpus
-from memoryhub.embedders import EmbedderUnavailable
+from memoryhub.embedders import Embedder, EmbedderUnavailable
 from memoryhub.errors import Invalid
-from memoryhub.models import Agent, File, FileWords, Proposal, Revision, Space, WorkingEntry
+from memoryhub.models import Agent, Proposal, Space, WorkingEntry
 
 FOR_AGENTS = ("files", "working", "longterm", "proposals")
 LAYERS = ("files", "quarantine", "working", "longterm", "proposals", "activity")
@@ -65,7 +65,7 @@ def search(
     if not ranking.words(query):
         return []
     found = [hit for layer in wanted for hit in FIND[layer](space, query, agent)]
-    return weigh(space, query, found)[:limit]
+    return weigh(space, query, found, limit)
 
 
 def chosen(layers: list[str] | None, agent: Agent | None) -> list[str]:
@@ -76,10 +76,10 @@ def chosen(layers: list[str] | None, agent: Agent | None) -> list[str]:
     return [layer for layer in allowed if not layers or layer in layers]
 
 
-def weigh(space: Space, query: str, found: list[Hit]) -> list[Hit]:
-    """All hits in one order, each with its score, its snippet and the words that are marked in it."""
+def weigh(space: Space, query: str, found: list[Hit], limit: int) -> list[Hit]:
+    """The best hits in one order, each with its score, its snippet and the words that are marked in it."""
     asked = ranking.words(query)
-    texts = [Counter(ranking.words(f"{hit.title}\n{hit.text[:READ]}")) for hit in found]
+    texts = [counted(f"{hit.title}\n{hit.text[:READ]}") for hit in found]
     counts = [{word: like(word, text) for word in asked} for text in texts]
     frequencies = {word: sum(1 for one in counts if one[word]) for word in asked}
     mean = sum(sum(text.values()) for text in texts) / max(1, len(texts))
@@ -89,7 +89,13 @@ def weigh(space: Space, query: str, found: list[Hit]) -> list[Hit]:
         Candidate(at, cosines[at], ranking.bm25(one, sum(text.values()), asked, corpus))
         for at, (one, text) in enumerate(zip(counts, texts, strict=True))
     ]
-    return [shown(found[one.id], one, asked) for one in ranking.fuse(candidates)]
+    return [shown(found[one.id], one, asked) for one in ranking.fuse(candidates)[:limit]]
+
+
+@lru_cache(maxsize=512)
+def counted(text: str) -> Counter[str]:
+    """How often a text has each word; nobody changes what comes back."""
+    return Counter(ranking.words(text))
 
 
 def like(word: str, text: Counter[str]) -> int:
@@ -115,10 +121,24 @@ def meanings(space: Space, query: str, found: list[Hit]) -> list[float | None]:
         if not embedder.is_local:  # a remote one would be asked for every key that is pressed
             return [hit.cosine for hit in found]
         texts = [f"{hit.title}\n{hit.text[:1000]}" for hit in found]
-        first, *others = embedder.embed([query, *texts], seconds=meaning.SECONDS)
+        first, *others = vectors(embedder, [query, *texts])
     except EmbedderUnavailable:
         return [None] * len(found)
     return [float(first @ other) for other in others]
+
+
+_vectors: dict[tuple[str, str], Any] = {}
+MOST_VECTORS = 4000
+
+
+def vectors(embedder: Embedder, texts: list[str]) -> list[Any]:
+    """The vector of each text; the same files are found again and again, so this process keeps what it embedded last."""
+    if new := [text for text in dict.fromkeys(texts) if (embedder.embedded_by, text) not in _vectors]:
+        if len(_vectors) > MOST_VECTORS:
+            _vectors.clear()
+        made = embedder.embed(new, seconds=meaning.SECONDS)
+        _vectors.update({(embedder.embedded_by, text): vector for text, vector in zip(new, made, strict=True)})
+    return [_vectors[embedder.embedded_by, text] for text in texts]
 
 
 def shown(hit: Hit, candidate: Candidate, asked: list[str]) -> Hit:
@@ -188,37 +208,34 @@ def pieces(snippet: str, marks: tuple[tuple[int, int], ...]) -> list[tuple[str, 
 
 def in_files(space: Space, query: str, agent: Agent | None) -> list[Hit]:
     index_files(space)
-    named = Q(path__icontains=query)
-    by_words = FileWords.objects.within(space).filter(words=lexemes.matching(query)).values("file_id")
-    files = File.objects.within(space).filter(is_deleted=False, thread_id="").filter(named | Q(pk__in=by_words))
-    files = list(files.order_by("-modified_at")[:PER_LAYER])
-    texts = contents_of(space, files)
+    like = "%" + query.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+    asked = {"space": space.pk, "like": like, "words": lexemes.query(query), "most": PER_LAYER}
     return [
-        Hit(
-            "files",
-            file.path,
-            file.path,
-            f"files{file.path}",
-            texts.get(file.pk, ""),
-            file.modified_at,
-            file.author_name,
-        )
-        for file in files
+        Hit("files", path, path, f"files{path}", bytes(content or b"").decode("utf-8", "replace"), when, author)
+        for path, when, author, content in hot.rows(IN_FILES, asked, binary=True)
     ]
 
 
-def contents_of(space: Space, files: list[File]) -> dict[int, str]:
-    newest = {file.pk: file.revision for file in files}
-    found = Revision.objects.within(space).filter(file_id__in=newest).values_list("file_id", "number", "content")
-    return {pk: bytes(data).decode("utf-8", "replace") for pk, number, data in found if newest[pk] == number}
-
-
+# The texts are fetched for what is shown alone, one look-up each.
+IN_FILES = """
+SELECT f.path, f.modified_at, f.author_name, r.content FROM (
+  SELECT * FROM memoryhub_file f WHERE f.space_id = %(space)s AND NOT f.is_deleted AND f.thread_id = '' AND (
+    upper(f.path) LIKE upper(%(like)s::text)
+    OR f.id IN (SELECT file_id FROM memoryhub_filewords WHERE space_id = %(space)s AND words @@ (%(words)s::text)::tsquery))
+  ORDER BY f.modified_at DESC LIMIT %(most)s) f
+LEFT JOIN LATERAL (
+  SELECT r.content FROM memoryhub_revision r WHERE r.space_id = %(space)s AND r.file_id = f.id AND r.number = f.revision
+  LIMIT 1) r ON true
+ORDER BY f.modified_at DESC
+"""
 STALE = """
-SELECT f.id, f.revision, f.path, r.content FROM memoryhub_file f
-JOIN memoryhub_revision r ON r.file_id = f.id AND r.number = f.revision AND r.space_id = f.space_id
-LEFT JOIN memoryhub_filewords w ON w.file_id = f.id
-WHERE f.space_id = %s AND f.thread_id = '' AND NOT f.is_deleted AND w.revision IS DISTINCT FROM f.revision
-LIMIT 500
+SELECT f.id, f.revision, f.path, r.content FROM (
+  SELECT * FROM memoryhub_file f WHERE f.space_id = %(space)s AND f.thread_id = '' AND NOT f.is_deleted AND NOT EXISTS (
+    SELECT 1 FROM memoryhub_filewords w WHERE w.file_id = f.id AND w.revision = f.revision)
+  LIMIT 500) f
+JOIN LATERAL (
+  SELECT r.content FROM memoryhub_revision r WHERE r.space_id = %(space)s AND r.file_id = f.id AND r.number = f.revision
+  LIMIT 1) r ON true
 """
 INDEX = f"""
 INSERT INTO memoryhub_filewords (space_id, file_id, revision, words) VALUES (%s, %s, %s, {ranking.TSVECTOR})
@@ -226,13 +243,20 @@ ON CONFLICT (file_id) DO UPDATE SET revision = excluded.revision, words = exclud
 """  # noqa: S608 (only names of text search configurations are put in)
 
 
+# Up to which revision of each space this process has seen that all files are listed: nothing to look for until the next.
+_listed: dict[int, int] = {}
+
+
 def index_files(space: Space) -> None:
     """Lists the words of files that changed since somebody last searched."""
-    with connection.cursor() as cursor:
-        cursor.execute(STALE, [space.pk])
-        for file_id, revision, path, content in cursor.fetchall():
-            text = f"{path}\n{bytes(content).decode('utf-8', 'replace')}"[: contents.INDEXED]
-            cursor.execute(INDEX, [space.pk, file_id, revision, *ranking.by_configuration(text)])
+    if _listed.get(space.pk) == space.revision:
+        return
+    stale = hot.rows(STALE, {"space": space.pk}, binary=True)
+    for file_id, revision, path, content in stale:
+        text = f"{path}\n{bytes(content).decode('utf-8', 'replace')}"[: contents.INDEXED]
+        hot.rows(INDEX, [space.pk, file_id, revision, *ranking.by_configuration(text)])
+    if not stale and not connection.in_atomic_block:  # else what was found could be taken back
+        _listed[space.pk] = space.revision
 
 
 def in_quarantine(space: Space, query: str, agent: Agent | None) -> list[Hit]:

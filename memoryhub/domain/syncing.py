@@ -7,10 +7,11 @@ only means "not written yet".
 
 from __future__ import annotations
 
+import json
 import logging
 from datetime import timedelta
 
-from django.db import transaction
+from django.db import DEFAULT_DB_ALIAS, transaction
 from django.utils import timezone
 
 from memoryhub.domain import activity, hot, jobs, revisions
@@ -29,11 +30,24 @@ ROUNDS = 8  # a writer who replaces the file at every step is given up on; the n
 KEEP_SECONDS = 2.0  # how long a displaced text is kept for whoever still had it open
 
 
+COLUMNS = [field.attname for field in File._meta.concrete_fields]
+_NAMES = ", ".join("stat::text" if name == "stat" else name for name in COLUMNS)
+LOCK = f"SELECT {_NAMES} FROM memoryhub_file WHERE space_id = %s AND path = %s AND thread_id = %s FOR UPDATE"  # noqa: S608
+# A row of one's own is locked by being new; nothing comes back when somebody else made it at the same moment.
+MAKE = f"""
+INSERT INTO memoryhub_file (space_id, path, thread_id, created_at, modified_at, used_at, revision, is_deleted, size, sha256,
+  author_kind, author_name, written_sha256, problem)
+VALUES (%s, %s, %s, %s, %s, %s, 0, false, 0, '', '', '', '', '') ON CONFLICT DO NOTHING RETURNING {_NAMES}
+"""  # noqa: S608 (only names of columns are put in)
+
+
 def lock(space: Space, path: str, thread_id: str = "") -> File:
     """The row of a file, locked until the transaction ends; a new path gets one."""
-    key = {"space": space, "path": path, "thread_id": thread_id}
-    File.objects.bulk_create([File(**key)], ignore_conflicts=True)
-    return File.objects.select_for_update(of=("self",)).get(**key)
+    key = (space.pk, path, thread_id)
+    rows = hot.rows(LOCK, key) or hot.rows(MAKE, [*key, *[timezone.now()] * 3]) or hot.rows(LOCK, key)
+    file = File.from_db(DEFAULT_DB_ALIAS, COLUMNS, rows[0])
+    file.stat = json.loads(file.stat) if file.stat else None
+    return file
 
 
 def is_settled(file: File) -> bool:

@@ -24,7 +24,7 @@ class Mount(models.Model):
         DATABASE = "database"
         THREAD = "thread"
 
-    space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="mounts")
+    space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="mounts", db_index=False)
     prefix = models.CharField(max_length=1024)  # "/memories/", or a text such as "~/.deepagents/"
     store = models.CharField(max_length=10, choices=Store, default=Store.DATABASE)
     directory = models.CharField(max_length=4096, blank=True)
@@ -63,7 +63,7 @@ class PolicyRule(models.Model):
 class File(models.Model):
     """A virtual path. What it says now is its newest revision; what lies on disk may lag behind, and says so."""
 
-    space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="files")
+    space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="files", db_index=False)
     path = models.CharField(max_length=1024)
     thread_id = models.CharField(max_length=200, blank=True)  # of files in a thread store
     revision = models.BigIntegerField(default=0)  # number of the newest
@@ -98,7 +98,7 @@ class File(models.Model):
 class Revision(ByActor):
     """The whole text of a file at one moment, kept as bytes. Never changed; a restore is a new one."""
 
-    space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="revisions")
+    space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="revisions", db_index=False)
     file = models.ForeignKey(File, on_delete=models.CASCADE, related_name="revisions", db_index=False)
     number = models.BigIntegerField()
     kind = models.CharField(max_length=8, default="write")  # create write edit delete move restore
