@@ -45,14 +45,10 @@ def folder(space: Space, prefix: str, seen: Seen) -> list[Shown]:
     """What a folder holds; sources that are missing there stand in it too."""
     found = seen[prefix] = browsing.entries(space, prefix, with_odd=True)
     listed = {entry.path for entry in found}
-    missing = [path for path in sources.readers(space) if _parent(path) == prefix and path not in listed]
+    missing = [path for path in sources.readers(space) if paths.parent(path) == prefix and path not in listed]
     rows = [Shown(e.path, e.name, e.is_dir, e.size, e.modified_at, note=e.note) for e in found]
     rows += [Shown(path, path.rpartition("/")[2], False, note="missing") for path in missing]
     return rows
-
-
-def _parent(path: str) -> str:
-    return paths.parent(path)
 
 
 def dress(space: Space, rows: Sequence[Shown]) -> Sequence[Shown]:
@@ -79,28 +75,58 @@ def waiting_by_path(space: Space, wanted: Iterable[str]) -> dict[str, int]:
     return dict(pending.values_list("path").annotate(n=Count("pk")))
 
 
+@dataclass(frozen=True)
+class _Ground:
+    """What every branch of a tree is drawn on."""
+
+    space: Space
+    path: str  # the way to it is opened
+    mounts: dict[str, Mount]
+    sources: Iterable[str]
+    seen: Seen
+
+
+def waiting_on(space: Space, path: str) -> list[Proposal]:
+    """The proposals that wait for a decision on a path, oldest first."""
+    return list(Proposal.objects.within(space).filter(state="pending", path=path).order_by("number")[:50])
+
+
 def tree(space: Space, path: str, seen: Seen | None = None) -> list[Shown]:
     """The tree with the folders on the way to a path opened; the others open when they are asked for."""
-    return _branch(space, "/", path, 0, {} if seen is None else seen)
+    mounted = {mount.prefix: mount for mount in mounts.of_space(space)}
+    return _branch(_Ground(space, path, mounted, sources.readers(space), {} if seen is None else seen), "/", 0)
 
 
-def _branch(space: Space, prefix: str, path: str, depth: int, seen: Seen) -> list[Shown]:
+def _branch(ground: _Ground, prefix: str, depth: int) -> list[Shown]:
     try:
-        entries = seen[prefix] if prefix in seen else browsing.entries(space, prefix)
+        entries = ground.seen[prefix] if prefix in ground.seen else browsing.entries(ground.space, prefix)
     except HubError:
         entries = []
     rows = [Shown(e.path, e.name, e.is_dir, e.size, note=e.note) for e in entries[:PAGE]]
     if depth == 0:
-        heads = {mount.prefix for mount in mounts.of_space(space) if not mount.prefix.startswith("/")}
+        heads = {prefix for prefix in ground.mounts if not prefix.startswith("/")}
         rows += [Shown(head, head.rstrip("/"), True) for head in sorted(heads)]
     if len(entries) > PAGE:
         rows.append(Shown(prefix, f"{len(entries) - PAGE:,} more", True, note="more"))
-    waiting = waiting_by_path(space, [row.path for row in rows if not row.is_dir])
+    else:
+        rows += _missing(ground, prefix, {entry.path for entry in entries})
+    waiting = waiting_by_path(ground.space, [row.path for row in rows if not row.is_dir])
     for row in rows:
-        row.is_current, row.waiting = row.path == path, waiting.get(row.path, 0)
-        if row.is_dir and path.startswith(row.path) and row.path != prefix and depth < 24:
-            row.children = _branch(space, row.path, path, depth + 1, seen)
+        row.is_current, row.waiting = row.path == ground.path, waiting.get(row.path, 0)
+        if mount := ground.mounts.get(row.path):
+            row.policy = mount.policy + TELLS.get(mount.store, "")
+        if row.is_dir and ground.path.startswith(row.path) and row.path != prefix and depth < 24:
+            row.children = _branch(ground, row.path, depth + 1)
     return rows
+
+
+TELLS = {Mount.Store.FILESYSTEM: " · disk", Mount.Store.THREAD: " · per thread"}
+
+
+def _missing(ground: _Ground, prefix: str, listed: set[str]) -> list[Shown]:
+    """Sources that are to lie in a folder and do not."""
+    absent = [path for path in ground.sources if paths.parent(path) == prefix and path not in listed]
+    return [Shown(path, path.rpartition("/")[2], False, note="missing") for path in absent]
 
 
 def search(space: Space, words: str) -> list[Shown]:

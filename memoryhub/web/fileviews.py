@@ -84,7 +84,7 @@ def first_prefix(space: Space) -> str:
 def head(space: Space, where: str, file: File, found: Published | HubError, view: str) -> dict[str, Any]:
     """What stands above every view of a file."""
     place = mounts.resolve(space, where) if shelf.mount_of(space, where) else None
-    waiting = shelf.waiting_by_path(space, [where]).get(where, 0)
+    waiting = shelf.waiting_on(space, where)
     return {
         "where": where, "name": where.rpartition("/")[2], "crumbs": crumbs(where), "file": file, "view": view, "place": place,
         "found": found if isinstance(found, Published) else None, "problem": found.message if isinstance(found, HubError) else "",
@@ -171,13 +171,21 @@ def compare(file: File, get: Mapping[str, str]) -> dict[str, Any]:
     old = revisions.one(file, start) if start else None
     before, after = _content(old), _content(new)
     context = {"old": old, "new": new, "split": get.get("style") == "split", "blanks": get.get("blanks") == "ignore",
-               "whole": get.get("whole") == "1", "choices": revisions.history(file, limit=200)}  # fmt: skip
+               "whole": get.get("whole") == "1", "choices": _choices(file, old, new)}  # fmt: skip
     if b"\x00" in before or b"\x00" in after:
         return context | {"is_binary": True}
     change = diffs.compare(
         text_of(before), text_of(after), context=None if context["whole"] else 3, ignore_blanks=bool(context["blanks"])
     )
     return context | {"change": change}
+
+
+def _choices(file: File, *chosen: Revision | None) -> list[Revision]:
+    """What can be compared: the newest revisions, and the two that are shown, however old."""
+    newest = revisions.history(file, limit=200)
+    listed = {one.number for one in newest}
+    older = [one for one in chosen if one and one.number not in listed]
+    return newest + sorted(older, key=lambda one: -one.number)
 
 
 def _content(revision: Revision | None) -> bytes:

@@ -8,7 +8,7 @@ import zipfile
 
 import pytest
 
-from memoryhub.domain import agents, files, jobs, mounts, people, revisions, shelf, sources, spaces
+from memoryhub.domain import agents, files, jobs, mounts, people, proposals, revisions, shelf, sources, spaces
 from memoryhub.domain.access import HUB
 from memoryhub.models import Job, Mount, Revision, Source
 from memoryhub.web import fileviews
@@ -357,3 +357,41 @@ def test_what_is_kept_of_a_blame_serves_later_revisions_but_no_return(space, lon
     files.restore(space, HUB, PATH, 2, reason="back to 2")
     assert reasons() == ["1", "2"], "lines that come back have their old authors"
     assert read == [6, 1]
+
+
+def test_old_revisions_stay_chosen_in_a_long_comparison(space, client, sign_in, monkeypatch):
+    sign_in("viewer")
+    for n in range(5):
+        files.write(space, HUB, PATH, b"%d\n" % n)
+    history = revisions.history
+    monkeypatch.setattr(revisions, "history", lambda file, limit: history(file, limit=2))
+    shown = text_of(client.get(f"{HERE}?view=diff&from=1&to=5"))
+    assert re.findall(r'<option value="(\d)" selected', shown) == ["1", "5"]
+
+
+def test_the_tree_says_what_mounts_do_and_what_is_missing(space, client, sign_in, tmp_path):
+    sign_in("viewer")
+    mounts.add(space, HUB, "/project/", store="filesystem", directory=str(tmp_path), policy="trusted")
+    mounts.add(space, HUB, "/scratch/", store="thread", policy="read_only")
+    agents.create(space, HUB, "forge")
+    sources.add(space, HUB, "/memories/holidays.md")
+    files.write(space, HUB, PATH, b"x\n")
+    tree = text_of(client.get(HERE)).partition('id="tree"')[2]
+    for what in ("review", "trusted · disk", "read_only · per thread"):
+        assert f'<span class="end">{what}</span>' in tree
+    assert "holidays.md" in tree and "missing" in tree
+
+
+def test_who_waits_for_a_decision_stands_above_the_file(space, client, sign_in):
+    sign_in("viewer")
+    files.write(space, HUB, PATH, b"x\n")
+    for name in ("forge", "counter"):
+        agent = agents.create(space, HUB, name)
+        proposals.propose(
+            space, agent, kind="write", path=PATH, change={}, content=name.encode(), reason=f"{name} learnt it"
+        )
+        shown = text_of(client.get(HERE))
+        if name == "forge":
+            assert "forge waits for a decision on this file.</b> forge learnt it" in shown
+            assert '<a href="/s/ledger/proposals/1/">Review 1</a>' in shown
+    assert "2 proposals wait for a decision" in shown and "/proposals/?path=/memories/AGENTS.md" in shown
