@@ -81,12 +81,12 @@ class AsyncMemoryHub(HubBase):
 
     async def _once(self, exchange: wire.Exchange) -> tuple[int, dict[str, str], bytes]:
         deadline = time.monotonic() + self.settings.timeout
-        response = await self._http.send(exchange.request(self._http), stream=True)
+        response = await self._http.send(exchange.request(), stream=True)
         try:
             body = bytearray()
             async for chunk in response.aiter_bytes():
                 body += chunks_within(chunk, len(body), deadline)
-            return response.status_code, dict(response.headers), bytes(body)
+            return response.status_code, wire.headers_of(response), bytes(body)
         finally:
             await response.aclose()
 

@@ -80,12 +80,12 @@ class MemoryHub(HubBase):
 
     def _once(self, exchange: wire.Exchange) -> tuple[int, dict[str, str], bytes]:
         deadline = time.monotonic() + self.settings.timeout
-        response = self._http.send(exchange.request(self._http), stream=True)
+        response = self._http.send(exchange.request(), stream=True)
         try:
             body = bytearray()
             for chunk in response.iter_bytes():
                 body += chunks_within(chunk, len(body), deadline)
-            return response.status_code, dict(response.headers), bytes(body)
+            return response.status_code, wire.headers_of(response), bytes(body)
         finally:
             response.close()
 
