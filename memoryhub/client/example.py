@@ -67,32 +67,41 @@ def scripted(fact: str) -> Any:
             return self
 
         def _generate(self, messages: list[Any], *args: Any, **kwargs: Any) -> ChatResult:
-            answers = [message for message in messages if isinstance(message, ToolMessage)]
-            return ChatResult(generations=[ChatGeneration(message=turn(answers))])
-
-    def turn(answers: list[ToolMessage]) -> AIMessage:
-        if not answers:
-            return calling("read_file", {"file_path": AGENTS})
-        if len(answers) > 1:
-            return AIMessage("I asked to remember it; it counts once a person has agreed.")
-        try:
-            text = str(hub_text())
-        except HubError:
-            text = ""
-        if not text:
-            return calling("write_file", {"file_path": AGENTS, "content": f"# Memory\n\n- {fact}\n"})
-        last = text.rstrip("\n").rsplit("\n", 1)[-1]
-        if text.count(last) > 1:
-            return calling("write_file", {"file_path": AGENTS, "content": f"{text.rstrip()}\n- {fact}\n"})
-        return calling("edit_file", {"file_path": AGENTS, "old_string": last, "new_string": f"{last}\n- {fact}"})
-
-    def hub_text() -> str:
-        return MemoryHub.from_env().read(AGENTS)
-
-    def calling(name: str, args: dict[str, str]) -> AIMessage:
-        return AIMessage("", tool_calls=[{"name": name, "args": args, "id": f"call-{name}"}])
+            answers = sum(isinstance(message, ToolMessage) for message in messages)
+            text, calls = turn(answers, fact)
+            return ChatResult(generations=[ChatGeneration(message=AIMessage(text, tool_calls=calls))])
 
     return Scripted()
+
+
+def turn(answers: int, fact: str) -> tuple[str, list[dict[str, Any]]]:
+    """What the model says after so many answers of tools, and the tool it calls next."""
+    if not answers:
+        return "", [calling("read_file")]
+    if answers == 1:
+        return "", [addition(published(), fact)]
+    return "I asked to remember it; it counts once a person has agreed.", []
+
+
+def published() -> str:
+    try:
+        return str(MemoryHub.from_env().read(AGENTS))
+    except HubError:
+        return ""
+
+
+def addition(text: str, fact: str) -> dict[str, Any]:
+    """The call that adds a line: an edit of the last line where that stands once, else the whole file."""
+    if not text:
+        return calling("write_file", content=f"# Memory\n\n- {fact}\n")
+    last = text.rstrip("\n").rsplit("\n", 1)[-1]
+    if text.count(last) > 1:
+        return calling("write_file", content=f"{text.rstrip()}\n- {fact}\n")
+    return calling("edit_file", old_string=last, new_string=f"{last}\n- {fact}")
+
+
+def calling(name: str, **more: str) -> dict[str, Any]:
+    return {"name": name, "args": {"file_path": AGENTS, **more}, "id": f"call-{name}"}
 
 
 def failed(sentence: str) -> int:
