@@ -11,7 +11,15 @@ class MemoryhubConfig(AppConfig):
     verbose_name = "memoryhub"
 
     def ready(self) -> None:
+        connection_created.connect(take_vectors, dispatch_uid="memoryhub.take_vectors")
         connection_created.connect(search_on, dispatch_uid="memoryhub.search_on")
+
+
+def take_vectors(connection: Any, **kwargs: Any) -> None:
+    """Every connection is told how vectors go to it in binary."""
+    from memoryhub.domain import hot  # needs the settings
+
+    connection.connection.adapters.register_dumper(hot.Half, hot.HalfDumper)
 
 
 def search_on(connection: Any, **kwargs: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from ._shapes import ABSENT, BROKEN, EMPTY, INCLUDED, MISSING, Piece, Source, Warn
 
@@ -22,7 +23,16 @@ REASONS = {
 
 def without_comments(text: str) -> str:
     """The text as deepagents injects it from 0.6.3 on: a plain pattern, with no knowledge of Markdown."""
+    return lately_stripped(text) if len(text) <= SHORT else stripped(text)
+
+
+def stripped(text: str) -> str:
     return COMMENT.sub("", text).rstrip()
+
+
+# The same files stand in prompt after prompt; 128 of this length are eight million characters at most.
+SHORT = 64 * 1024
+lately_stripped = lru_cache(maxsize=128)(stripped)
 
 
 def status_of(source: Source, shown: str) -> str:

@@ -20,6 +20,7 @@ from memoryhub.domain.fleet import BehindThread
 from memoryhub.domain.prompts import Prompt, parts_of
 from memoryhub.domain.spaces import get_setting
 from memoryhub.models import Agent, Delivery, PromptText, Space
+from memoryhub.models.prompts import pack
 
 LONGEST_THREAD = 200
 REPEAT_AFTER = 60.0  # seconds between two notes of the same bytes for the same agent and thread
@@ -86,7 +87,12 @@ def record(space_id: int, agent_id: int, thread: str, prompt: Prompt) -> None:
         return
     values = {"space": space_id, "agent": agent_id, "thread": thread, "sha256": prompt.sha256}
     if age is None:
-        values |= {"text": prompt.data, "tokens": prompt.tokens, "dialect": prompt.dialect, "revisions": prompt.ledger}
+        values |= {
+            "text": pack(prompt.data),
+            "tokens": prompt.tokens,
+            "dialect": prompt.dialect,
+            "revisions": prompt.ledger,
+        }
         values["parts"] = json.dumps(parts_of(prompt))
     hot.rows(FIRST if age is None else AGAIN, values)
     noted.note(key)

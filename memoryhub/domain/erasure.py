@@ -46,7 +46,7 @@ def erase(space: Space, actor: Actor, session_id: str, *, confirm: str) -> dict[
         raise NotFound("This session left nothing here.")
     quoted = {"longterm.": erase_entries(space, session_id), "working.": erase_working(space, session_id)}
     erase_records(space, session_id, quoted)
-    spaces.touch(space)
+    spaces.touch_longterm(space)
     note(space, actor, gone)
     return gone
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from memoryhub import dialects
 from memoryhub.dialects import Dialect, Entry, Ingredients, Source
-from memoryhub.domain import files, hot, retrieval, templates
+from memoryhub.domain import files, hot, meaning, retrieval, templates
 from memoryhub.errors import HubError
 from memoryhub.models import Agent, AgentChange, SourceChange, Space
 from memoryhub.models import Source as SourceRow
@@ -42,6 +42,7 @@ class Gathered:
     ingredients: Ingredients
     disk: tuple[OnDisk, ...] = ()
     per_thread: bool = False  # it shows files of one thread
+    mark: int = 0  # of long-term memory, when this was gathered
     warnings: tuple[dialects.Warn, ...] = ()
 
 
@@ -60,7 +61,8 @@ SELECT l.n, l.path, m.store, m.directory, m.prefix, f.stat::text, f.is_deleted, 
        CASE WHEN l.n IS NULL OR l.n = (SELECT min(n) FROM listed) THEN jsonb_build_object(
          'system_prompt', a.system_prompt, 'persona', a.persona, 'memory_is_on', a.memory_is_on,
          'template', coalesce(nullif(a.template, ''), (TEMPLATE)),
-         'budget', a.budget, 'gives_way', a.gives_way)::text END
+         'budget', a.budget, 'gives_way', a.gives_way,
+         'mark', (SELECT longterm_mark FROM memoryhub_space WHERE id = %(space)s))::text END
   FROM memoryhub_agent a
   LEFT JOIN listed l ON true
   LEFT JOIN LATERAL (
@@ -79,34 +81,39 @@ def now(space_id: int, agent_id: int, slug: str, dialect: Dialect, *, thread: st
     """What stands in this agent's prompt at this moment; sources that changed on disk are taken in first."""
     rows = read_now(space_id, agent_id, slug, dialect, thread)
     disk = on_disk(rows)
-    if not still(disk):
+    is_still = still(disk)
+    if not is_still:
         take_in(space_id, [row[1] for row in rows if row[2] == "filesystem"], thread)
         rows = read_now(space_id, agent_id, slug, dialect, thread)
         disk = on_disk(rows)
-    return Gathered(from_rows(rows), disk, any(row[2] == "thread" for row in rows))
+        is_still = still(disk)
+    ingredients, mark = from_rows(rows, is_still=is_still)
+    return Gathered(ingredients, disk, any(row[2] == "thread" for row in rows), mark=mark)
 
 
 def read_now(space_id: int, agent_id: int, slug: str, dialect: Dialect, thread: str) -> list[tuple[Any, ...]]:
     values = templates.wanted(space_id, dialect.name, agent_slug=slug)
     guidelines = GUIDELINES_PATH if dialect.family == "hub" else ""
-    return hot.rows(NOW, {**values, "agent": agent_id, "thread": thread, "guidelines": guidelines})
+    given = {**values, "agent": agent_id, "thread": thread, "guidelines": guidelines}
+    return hot.rows(NOW, given, binary=True)
 
 
-def from_rows(rows: Sequence[tuple[Any, ...]]) -> Ingredients:
-    """The ingredients out of the rows of `NOW`."""
+def from_rows(rows: Sequence[tuple[Any, ...]], *, is_still: bool) -> tuple[Ingredients, int]:
+    """The ingredients out of the rows of `NOW`, and the mark of long-term memory."""
     values: dict[str, Any] = {}
     guidelines, sources = None, []
     for n, path, store, directory, prefix, mark, is_deleted, number, sha256, content, agent in rows:
         values = values or (json.loads(agent) if agent else {})
         if n is None:
             continue
-        problem = why_unreadable(directory, prefix, path, mark) if store == "filesystem" else ""
+        was_read = is_still and mark and not is_deleted
+        problem = why_unreadable(directory, prefix, path) if store == "filesystem" and not was_read else ""
         found = as_source(path, None if is_deleted else content, number, sha256, problem)
         if n == 0:
             guidelines = found.text
         else:
             sources.append(found)
-    return of_agent(values, tuple(sources), guidelines)
+    return of_agent(values, tuple(sources), guidelines), values.get("mark", 0)
 
 
 def of_agent(values: Mapping[str, Any], sources: tuple[Source, ...], guidelines: str | None) -> Ingredients:
@@ -166,11 +173,9 @@ def still(disk: Iterable[OnDisk]) -> bool:
     return True
 
 
-def why_unreadable(directory: str, prefix: str, path: str, mark: str | None) -> str:
+def why_unreadable(directory: str, prefix: str, path: str) -> str:
     """The error code that a stock agent would meet at this place of the disk, or nothing."""
     relative = paths.strip(prefix, path)
-    if mark and still([OnDisk(directory, relative, tuple(json.loads(mark)))]):
-        return ""  # as it was when it was read
     try:
         stat = FilesystemStore(directory).stat(relative)
     except HubError as error:
@@ -250,31 +255,50 @@ def values_then(space_id: int, agent: Agent, at: datetime) -> tuple[dict[str, An
 # Working and long-term memory
 
 
-def remembered(
-    space: Space, agent: Agent, query: str, at: datetime | None
-) -> tuple[tuple[Entry, ...], tuple[Entry, ...]]:
-    """What retrieval finds for this query: newest working entries, then long-term pieces."""
-    items = retrieval.retrieve(space, query, agent=agent)
-    found = [item for item in items if at is None or item.created_at <= at]
-    lately = tuple(as_entry(item) for item in found if item.source == "hot")
-    return lately, tuple(as_entry(item) for item in found if item.source == "cold")
+def lately(space: Space, agent: Agent) -> tuple[Entry, ...]:
+    """The newest of working memory that this agent may read."""
+    return tuple(as_entry(item) for item in retrieval.retrieve(space, "", agent=agent))
+
+
+def known(space: Space, agent: Agent, query: str, mark: int) -> tuple[Entry, ...]:
+    """What long-term memory knows about this query; the same as last time while nothing there has changed."""
+    key = (space.pk, mark, meaning.choice(space), agent.pk, query)
+    found = _known.get(key)
+    if found is None:
+        sought = retrieval.explore(space, query, agent=agent, hot=0)
+        found = tuple(as_entry(item) for item in sought.cold)
+        if not sought.warnings:  # by words alone, while the embedder is away
+            if len(_known) >= MOST_KNOWN:
+                _known.clear()
+            _known[key] = found
+    return found
+
+
+MOST_KNOWN = 2000
+_known: dict[tuple[Any, ...], tuple[Entry, ...]] = {}
 
 
 def as_entry(item: retrieval.Item) -> Entry:
     return Entry(item.id, item.content, item.created_at, item.score, own=item.scope == "agent")
 
 
-def with_memory(gathered: Gathered, space: Space, agent: Agent, query: str, at: datetime | None) -> Gathered:
+def with_memory(gathered: Gathered, space: Space, agent: Agent, query: str) -> Gathered:
     """The same with the working and long-term memory that fits the query."""
-    working, longterm = remembered(space, agent, query, at)
-    warnings = gathered.warnings
-    if at:
-        said = (
-            "Working memory lasts a day and long-term memory is searched as it is today: both may have shown more then."
-        )
-        warnings += (dialects.Warn("memory_of_today", None, said),)
+    working, longterm = lately(space, agent), known(space, agent, query, gathered.mark)
+    return replace(gathered, ingredients=replace(gathered.ingredients, working=working, longterm=longterm))
+
+
+def with_memory_then(gathered: Gathered, space: Space, agent: Agent, query: str, at: datetime) -> Gathered:
+    """The same for a past moment: what of that time is still kept."""
+    items = retrieval.retrieve(space, query, agent=agent)
+    found = [item for item in items if item.created_at <= at]
+    working = tuple(as_entry(item) for item in found if item.source == "hot")
+    longterm = tuple(as_entry(item) for item in found if item.source == "cold")
+    said = "Working memory lasts a day and long-term memory is searched as it is today: both may have shown more then."
     return replace(
-        gathered, ingredients=replace(gathered.ingredients, working=working, longterm=longterm), warnings=warnings
+        gathered,
+        ingredients=replace(gathered.ingredients, working=working, longterm=longterm),
+        warnings=(*gathered.warnings, dialects.Warn("memory_of_today", None, said)),
     )
 
 

@@ -5,14 +5,36 @@ Django's own cursor binds values on the client and so never prepares; this one g
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import psycopg
 from django.db import DEFAULT_DB_ALIAS, InterfaceError, OperationalError, connections
+from psycopg.adapt import Dumper
+from psycopg.pq import Format
 
 from memoryhub.errors import Unavailable
+
+
+class Half(bytes):
+    """A vector as pgvector takes it in binary: a sixth of its text, and nothing to parse."""
+
+    @classmethod
+    def of(cls, vector: Any) -> Half:
+        numbers = np.asarray(vector, ">f2")
+        return cls(struct.pack(">HH", len(numbers), 0) + numbers.tobytes())
+
+
+class HalfDumper(Dumper):
+    """Known to every connection (`apps`). The cast in the statement names the type, whose oid each database has its own of."""
+
+    format = Format.BINARY
+
+    def dump(self, obj: Half) -> bytes:
+        return bytes(obj)
 
 
 def rows(sql: str, params: Sequence[Any] | Mapping[str, Any] = (), *, binary: bool = False) -> list[tuple[Any, ...]]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from django.db import connection
 
-from memoryhub.domain import meaning, ranking, splitting
+from memoryhub.domain import meaning, ranking, spaces, splitting
 from memoryhub.embedders import Embedder
 from memoryhub.models import Chunk, LongtermEntry
 
@@ -34,14 +34,14 @@ SELECT %(space)s, %(sign)s * count(*), %(sign)s * coalesce(sum(length), 0)
 FROM memoryhub_chunk WHERE space_id = %(space)s AND entry_id = %(entry)s
 ON CONFLICT (space_id) DO UPDATE SET chunks = t.chunks + excluded.chunks, lexemes = t.lexemes + excluded.lexemes
 """
-COUNT_LEXEMES = """
-INSERT INTO memoryhub_lexemecount AS t (space_id, lexeme, chunks)
-SELECT p.space_id, p.lexeme, %(sign)s * count(*) FROM memoryhub_chunk c, unnest(c.words) u, memoryhub_posting p
+COUNT_LEXEMES = f"""
+INSERT INTO memoryhub_lexemecount AS t (space_id, lexeme, chunks, mark)
+SELECT p.space_id, p.lexeme, %(sign)s * count(*), {spaces.NEW_MARK} FROM memoryhub_chunk c, unnest(c.words) u, memoryhub_posting p
 WHERE c.space_id = %(space)s AND c.entry_id = %(entry)s
   AND p.space_id = c.space_id AND p.lexeme = u.lexeme AND p.chunk_id = c.id
 GROUP BY p.space_id, p.lexeme ORDER BY p.lexeme
-ON CONFLICT (space_id, lexeme) DO UPDATE SET chunks = t.chunks + excluded.chunks
-"""
+ON CONFLICT (space_id, lexeme) DO UPDATE SET chunks = t.chunks + excluded.chunks, mark = excluded.mark
+"""  # noqa: S608 (a word of ours is put in)
 INSERT_VECTOR = """
 INSERT INTO memoryhub_embedding (space_id, chunk_id, embedded_by, agent_id, vector)
 SELECT c.space_id, c.id, %s, c.agent_id, %s::halfvec FROM memoryhub_chunk c WHERE c.id = %s AND c.space_id = %s

@@ -116,7 +116,7 @@ def index(space: Space, entry: LongtermEntry) -> None:
     except EmbedderUnavailable:
         set_state(entry, WAITING)
         embed_later(space)
-    spaces.touch(space)
+    spaces.touch_longterm(space)
 
 
 def embed_later(space: Space) -> None:
@@ -140,7 +140,7 @@ def embed_waiting(space: Space, seconds: float = 30.0) -> int:
                 indexing.embed(indexing.chunks(entry), embedder, seconds=seconds)
                 set_state(entry, ACTIVE)
                 pairs.look_for(space, entry, embedder)
-                spaces.touch(space)
+                spaces.touch_longterm(space)
                 done += 1
     return done
 
@@ -259,7 +259,7 @@ def retire(space: Space, actor: Actor, number: int, reason: str = "") -> Longter
     pairs.forget(entry)
     entry.state, entry.retired_at = RETIRED, timezone.now()
     advance(entry, actor, reason)
-    spaces.touch(space)
+    spaces.touch_longterm(space)
     note(space, actor, "longterm.retire", "retired", entry, adds=f": “{reason[:200]}”" if reason else "")
     return entry
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from django.conf import settings
 
 from memoryhub import embedders
+from memoryhub.domain import hot
 from memoryhub.embedders import Embedder, EmbedderUnavailable
 from memoryhub.errors import Invalid
 from memoryhub.models import Space
@@ -37,9 +40,16 @@ def keep(space: Space) -> None:
         space.save(update_fields=["settings"])
 
 
-def query_vector(embedder: Embedder, text: str) -> str:
-    """A query as pgvector reads it."""
-    return as_sql(embedder.embed([text], seconds=SECONDS)[0])
+def query_vector(embedder: Embedder, text: str) -> hot.Half:
+    """A query as the database reads it; what an embedder of this machine made of a text is remembered."""
+    return remembered(embedder, text) if embedder.is_local else embedded(embedder, text)
+
+
+def embedded(embedder: Embedder, text: str) -> hot.Half:
+    return hot.Half.of(embedder.embed([text], seconds=SECONDS)[0])
+
+
+remembered = lru_cache(maxsize=1024)(embedded)
 
 
 def as_sql(vector: object) -> str:

@@ -185,7 +185,9 @@ def gather(space: Space, agent: Agent, dialect: Dialect, asked: Asked) -> Gather
     else:
         found = gathering.now(space.pk, agent.pk, agent.slug, dialect, thread=asked.thread)
     if asked.query and dialects.families()[dialect.family].retrieves and not found.ingredients.off:
-        return gathering.with_memory(found, space, agent, asked.query, asked.at)
+        if asked.at:
+            return gathering.with_memory_then(found, space, agent, asked.query, asked.at)
+        return gathering.with_memory(found, space, agent, asked.query)
     return found
 
 

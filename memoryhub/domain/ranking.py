@@ -11,7 +11,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 K1 = 1.2
 B = 0.75
@@ -126,11 +126,12 @@ class Candidate:
 def fuse(candidates: Sequence[Candidate]) -> list[Candidate]:
     """The candidates in one order: half their words (divided by the best of them), half their cosine."""
     best = max((candidate.words for candidate in candidates), default=0.0) or 1.0
-    mixed = [
-        replace(one, mixed=HALF * one.words / best + (1 - HALF) * max(0.0, one.cosine or 0.0)) for one in candidates
+    mixed = [(HALF * one.words / best + (1 - HALF) * max(0.0, one.cosine or 0.0), one) for one in candidates]
+    mixed.sort(key=lambda pair: (-pair[0], -(pair[1].cosine or 0.0), pair[1].id))
+    return [
+        Candidate(one.id, one.cosine, one.words, one.coverage, mix, rank)
+        for rank, (mix, one) in enumerate(mixed, start=1)
     ]
-    mixed.sort(key=lambda one: (-one.mixed, -(one.cosine or 0.0), one.id))
-    return [replace(one, rank=rank) for rank, one in enumerate(mixed, start=1)]
 
 
 def choose(

@@ -118,7 +118,7 @@ def switch(space: Space, choice: str, embedder: Embedder) -> int:
     if before != choice:
         locked.settings |= {"embedder": choice, "embedder_before": before}
         locked.save(update_fields=["settings"])
-    spaces.touch(locked)
+    spaces.touch_longterm(locked)
     return made
 
 

@@ -36,12 +36,20 @@ NEXT = {
     "last_proposal": "UPDATE memoryhub_space SET last_proposal = last_proposal + 1 WHERE id = %s RETURNING last_proposal",
     "last_entry": "UPDATE memoryhub_space SET last_entry = last_entry + 1 WHERE id = %s RETURNING last_entry",
 }
+NEW_MARK = "(SELECT (random() * 9007199254740991)::bigint)"
+LONGTERM = f"UPDATE memoryhub_space SET longterm_mark = {NEW_MARK} WHERE id = %s"  # noqa: S608 (a word of ours)
 
 
 def touch(space: Space | int) -> int:
     """Raises the space's revision in the caller's transaction: every cached prompt of it is stale from its commit on."""
     (revision,) = hot.together(touching(space))
     return revision
+
+
+def touch_longterm(space: Space) -> int:
+    """The same, where what retrieval finds in long-term memory may be another from now on."""
+    hot.rows(LONGTERM, [space.pk])
+    return touch(space)
 
 
 def touching(space: Space | int) -> hot.Change:

@@ -223,6 +223,7 @@ def sweep() -> int:
 def note(
     space: Space, actor: Actor, verb: str, says: str, entry: WorkingEntry, details: dict[str, Any] | None = None
 ) -> None:
+    spaces.touch(space)  # what agents add is seen by its id; what people change is seen by this alone
     thing = activity.shorten(" ".join(entry.content.split()), 80)
     activity.record(
         space, actor, verb, says, thing, url=f"working/#w{entry.pk}", details={"id": entry.pk, **(details or {})}

@@ -207,16 +207,19 @@ class Posting(models.Model):
 
 
 class LexemeCount(models.Model):
-    """In how many chunks of a space a lexeme stands: what gives a word its weight."""
+    """In how many chunks of a space a lexeme stands: what gives a word its weight. `mark` is another after each change."""
 
     space_id = models.BigIntegerField()
     lexeme = models.TextField()
     chunks = models.BigIntegerField(default=0)
+    mark = models.BigIntegerField(default=0)
 
     objects = Scoped.as_manager()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["space_id", "lexeme"], include=["chunks"], name="one_lexeme")]
+        constraints = [
+            models.UniqueConstraint(fields=["space_id", "lexeme"], include=["chunks", "mark"], name="one_lexeme_mark")
+        ]
 
 
 class ChunkCount(models.Model):

@@ -202,9 +202,11 @@ def over_http(scene: Scene, seconds: float, rounds: int) -> list[Figure]:
             "bare": (lambda: bare, 200),
             "200": (lambda: same, 200),
             "304": (lambda: load.request("/api/v1/prompt", **token, If_None_Match=etag), 304),
-            # A task of its own makes every call a full assembly, as if memory had just changed.
-            "files": (lambda: load.request(f"/api/v1/prompt?task={next(numbers)}", **hub), 200),
-            "changed": (lambda: load.request(f"/api/v1/prompt?query={query}&task={next(numbers)}", **hub), 200),
+            "file": (lambda: load.request(f"/api/v1/prompt?query={query}", **hub, X_Bench_Moved="file"), 200),
+            "longterm": (lambda: load.request(f"/api/v1/prompt?query={query}", **hub, X_Bench_Moved="longterm"), 200),
+            "no query": (lambda: load.request("/api/v1/prompt", **hub, X_Bench_Moved="file"), 200),
+            # A task of its own makes bytes that nobody got before: each call writes them into the ledger.
+            "new bytes": (lambda: load.request(f"/api/v1/prompt?query={query}&task={next(numbers)}", **hub), 200),
         }
         rates, throughput = rates_of(
             address, asks, seconds, rounds, lambda: processor_time(server, scene.folder.parent)
@@ -217,15 +219,14 @@ def over_http(scene: Scene, seconds: float, rounds: int) -> list[Figure]:
     return [
         Figure("unchanged memory, 200", "0.75", "0.9", told["200"], ratio["200"] >= 0.75),
         Figure("`If-None-Match`, 304", "0.95", "1.2", told["304"], ratio["304"] >= 0.95),
-        Figure("just changed, full assembly, without a query", "-", "-", told["files"], True),
         Figure(
-            "just changed, full assembly, 10,000 long-term chunks",
-            "0.35",
-            "0.55",
-            told["changed"],
-            ratio["changed"] >= 0.35,
+            "just changed (a file), full assembly, 10,000 long-term chunks", "0.35", "0.55", told["file"],
+            ratio["file"] >= 0.35,
         ),
-    ]
+        Figure("the same, long-term memory changed too: searched anew", "-", "-", told["longterm"], True),
+        Figure("the same, with bytes that are new to the ledger", "-", "-", told["new bytes"], True),
+        Figure("just changed (a file), without a query", "-", "-", told["no query"], True),
+    ]  # fmt: skip
 
 
 def processor_time(server: int, place: Path) -> float:
@@ -272,21 +273,61 @@ def etag_of(address: tuple[str, int], ask: bytes) -> str:
 
 
 def in_process(scene: Scene) -> list[Figure]:
-    from memoryhub.domain import prompts, retrieval
+    from memoryhub.domain import gathering, prompts, retrieval
+
+    raw = vector_query(scene)
+
+    def anew() -> None:
+        gathering._known.clear()  # as if long-term memory had just changed
+        prompts.assemble(scene.space, scene.hub, query=QUERY, task="Answer.")
 
     calls = {
+        "raw": raw,
         "assembly": lambda: prompts.assemble(scene.space, scene.hub, query=QUERY, task="Answer."),
-        "vector": lambda: retrieval.retrieve(scene.space, QUERY, agent=scene.hub),
+        "anew": anew,
+        "retrieve": lambda: retrieval.retrieve(scene.space, QUERY, agent=scene.hub, hot=0),
     }
-    took = {name: median_of(call) for name, call in calls.items()}
-    whole = took["assembly"] / took["vector"]
+    took = beside(calls)
+    whole, other, service = (took[name] / took["raw"] for name in ("assembly", "anew", "retrieve"))
+    told = f"the query {took['raw'] * 1e3:.2f} ms"
     return [
         Figure(
             "assembly in process, p50, against its vector query alone", "1.5x", "1.2x",
-            f"{whole:.2f}x ({took['assembly'] * 1e3:.2f} ms, {took['vector'] * 1e3:.2f} ms)", whole <= 1.5,
+            f"{whole:.2f}x ({took['assembly'] * 1e3:.2f} ms, {told})", whole <= 1.5,
+        ),
+        Figure("the same, long-term memory searched anew", "-", "-", f"{other:.2f}x ({took['anew'] * 1e3:.2f} ms)", True),
+        Figure(
+            "retrieval with words, p50, against the vector query", "1.4x", "1.15x",
+            f"{service:.2f}x ({took['retrieve'] * 1e3:.2f} ms)", service <= 1.4,
         ),
         against_the_library(scene),
     ]  # fmt: skip
+
+
+def vector_query(scene: Scene) -> Callable[[], Any]:
+    """The prepared statement that finds the nearest five, and nothing else."""
+    from memoryhub.domain import hot, meaning
+
+    embedder = meaning.serving(scene.space)
+    vector = meaning.query_vector(embedder, QUERY)
+    far = f"vector::halfvec({embedder.dimensions}) <=> %(vector)s::halfvec({embedder.dimensions})"
+    sql = (
+        f"SELECT chunk_id, 1 - ({far}) FROM memoryhub_embedding WHERE space_id = {scene.space.pk} "
+        f"AND embedded_by = '{embedder.embedded_by}' ORDER BY {far} LIMIT 5"
+    )
+    return lambda: hot.rows(sql, {"vector": vector})
+
+
+def beside(calls: dict[str, Callable[[], Any]], times: int = 300) -> dict[str, float]:
+    """The median of each, in turns, so that a busy moment slows all of them alike."""
+    took: dict[str, list[float]] = {name: [] for name in calls}
+    for turn in range(times + 20):
+        for name, call in calls.items():
+            start = time.perf_counter()
+            call()
+            if turn >= 20:
+                took[name].append(time.perf_counter() - start)
+    return {name: statistics.median(each) for name, each in took.items()}
 
 
 def against_the_library(scene: Scene) -> Figure:

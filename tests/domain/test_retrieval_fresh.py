@@ -1,0 +1,180 @@
+"""What processes keep of long-term and working memory is never served once it changed, whoever changed it."""
+
+import copy
+
+import pytest
+from django.db import transaction
+
+from memoryhub.domain import (
+    agents,
+    backups,
+    erasure,
+    gathering,
+    handing,
+    longterm,
+    postings,
+    prompts,
+    reembedding,
+    retrieval,
+    spaces,
+    tokens,
+    working,
+)
+from memoryhub.domain.access import HUB
+from memoryhub.domain.prompts import Asked
+from memoryhub.models import LexemeCount, Space
+
+from .layers import counter, forge, space  # noqa: F401
+
+QUERY = "how long does a card refund take"
+
+
+@pytest.fixture
+def facts(space):
+    for text in ("A card refund takes ten days.", "Anna loves teal.", "The bank closes at noon."):
+        longterm.store(space, HUB, text, session_id="s-1")
+    return space
+
+
+def cold(space, query=QUERY):
+    return [item.content for item in retrieval.retrieve(space, query, hot=0)]
+
+
+def mark(space):
+    return Space.objects.values_list("longterm_mark", flat=True).get(pk=space.pk)
+
+
+def embed_waiting(space):
+    entry = longterm.get(space, 1)
+    longterm.set_state(entry, longterm.WAITING)
+    assert longterm.embed_waiting(space) == 1
+
+
+def switch_back(space):
+    reembedding.run(space, "hashing")
+    space.refresh_from_db()
+    reembedding.switch_back(space, HUB)
+
+
+def restore(space):
+    longterm.retire(space, HUB, 1)
+    before = mark(space)
+    longterm.restore(space, HUB, 1)
+    assert mark(space) != before
+
+
+CHANGES = {
+    "store": lambda space: longterm.store(space, HUB, "Refunds need a receipt."),
+    "store in place of another": lambda space: longterm.store(space, HUB, "A refund takes two days.", replaces=[1]),
+    "store with others": lambda space: longterm.store(space, HUB, "On money:", merges=[1, 3]),
+    "edit": lambda space: longterm.edit(space, HUB, 1, "A card refund takes five days."),
+    "retire": lambda space: longterm.retire(space, HUB, 1),
+    "restore": restore,
+    "embed what waits": embed_waiting,
+    "erase a session": lambda space: erasure.erase(space, HUB, "s-1", confirm="s-1"),
+    "another embedder": lambda space: reembedding.run(space, "hashing"),
+    "and back": switch_back,
+    "a backup restored": lambda space: backups.note_restore("today"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_whatever_changes_long_term_memory_moves_its_mark_and_the_revision(facts, change):
+    before, revision = mark(facts), Space.objects.get(pk=facts.pk).revision
+    CHANGES[change](facts)
+    assert mark(facts) != before
+    assert Space.objects.get(pk=facts.pk).revision > revision
+
+
+@pytest.mark.parametrize("change", ["store", "store in place of another", "edit", "retire", "erase a session"])
+def test_what_another_process_changed_is_seen(facts, change, monkeypatch):
+    cold(facts)
+    kept_elsewhere = copy.deepcopy(postings.kept)
+    CHANGES[change](facts)
+    told = cold(facts)
+    monkeypatch.setattr(postings, "kept", kept_elsewhere)  # as a process that was not asked meanwhile has it
+    assert cold(facts) == told == cold(facts)
+    postings.kept.clear()
+    assert cold(facts) == told
+
+
+def test_what_was_rolled_back_is_not_remembered(facts):
+    before = cold(facts)
+    with transaction.atomic():
+        longterm.edit(facts, HUB, 1, "A card refund takes five days.")
+        assert cold(facts) != before
+        transaction.set_rollback(True)
+    assert cold(facts) == before
+    longterm.edit(facts, HUB, 1, "A card refund takes a long time.")
+    assert cold(facts)[0] == "A card refund takes a long time."
+
+
+def test_each_lexeme_of_a_changed_text_gets_another_mark(facts):
+    def marks():
+        return dict(LexemeCount.objects.within(facts).values_list("lexeme", "mark"))
+
+    before = marks()
+    longterm.edit(facts, HUB, 1, "A card refund takes five days.")
+    changed = {lexeme for lexeme, mark in marks().items() if before.get(lexeme) != mark}
+    assert {"card", "refund", "ten", "five", "day"} <= changed
+    assert not {"teal", "bank", "noon"} & changed
+
+
+def test_the_kept_postings_are_bounded(facts, monkeypatch):
+    monkeypatch.setattr(postings, "MOST_KEPT", 3)
+    told = [cold(facts, query) for query in (QUERY, "anna teal", "the bank at noon", QUERY)]
+    assert told[0] == told[3] != []
+    assert postings.kept.size <= 3 + 4
+
+
+# In prompts
+
+
+@pytest.fixture
+def ask(facts, counter):
+    secret = tokens.create(facts, HUB, agent=counter)[1]
+
+    def ask(query=QUERY):
+        door = handing.enter(secret, None, hot=True)
+        told = handing.prompt_for(door, Asked(query=query)).text
+        assert told == prompts.assemble(Space.objects.get(pk=facts.pk), counter, query=query).text
+        return told
+
+    return ask
+
+
+def test_a_file_that_changed_does_not_ask_long_term_memory_again(facts, counter, ask, monkeypatch):
+    asked = []
+    explore = retrieval.explore
+    monkeypatch.setattr(retrieval, "explore", lambda *args, **more: asked.append(more) or explore(*args, **more))
+    assert "takes ten days" in ask()
+    before = [one for one in asked if one.get("hot") == 0]
+    agents.change(counter, HUB, persona="Calm.")
+    assert "Calm." in ask() and "takes ten days" in ask()
+    assert [one for one in asked if one.get("hot") == 0] == before
+
+
+@pytest.mark.parametrize("change", ["edit", "retire", "erase a session", "store in place of another"])
+def test_a_prompt_shows_long_term_memory_as_it_is_now(facts, ask, change):
+    assert "takes ten days" in ask()
+    CHANGES[change](facts)
+    assert "takes ten days" not in ask()
+
+
+def test_a_prompt_shows_working_memory_as_people_left_it(facts, ask):
+    number = working.admit(facts, "The till is open.")
+    assert "The till is open." in ask()
+    working.edit(facts, HUB, number, "The till is shut.")
+    assert "The till is shut." in ask()
+    working.remove(facts, HUB, number)
+    assert "The till" not in ask()
+    working.put_back(facts, HUB, number)
+    assert "The till is shut." in ask()
+
+
+def test_without_the_embedder_nothing_is_kept_for_later(facts, ask, settings):
+    spaces.change_settings(facts, HUB, {"embedder": "openai_endpoint"})
+    settings.EMBEDDER_URL = ""
+    gathering._known.clear()
+    assert "takes ten days" in ask()
+    assert not gathering._known
