@@ -73,6 +73,7 @@ def look_for(space: Space, entry: LongtermEntry, embedder: Embedder) -> None:
         for other, cosine in neighbours(space, embedder, chunk.text, least=meaning.near_from(embedder), but=entry.pk):
             found[other] = max(cosine, found.get(other, 0.0))
     others = LongtermEntry.objects.within(space).in_bulk(list(found))
+    forget(entry)
     same_from, pairs = meaning.same_from(embedder), []
     for other_id, cosine in found.items():
         if kind := kind_of(entry, others[other_id], cosine, same_from):
