@@ -31,9 +31,6 @@ KINDS = {
 }
 
 
-# Every change of every noun writes a line, so the statement is kept prepared.
-
-
 class Echo:
     """A file that hands back what is written to it, so that csv can stream."""
 

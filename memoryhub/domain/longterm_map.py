@@ -172,7 +172,8 @@ def labels(named: list[maps.Region], box: maps.Box) -> list[Label]:
     """The names that can be read: one that would stand on another is told below the map alone (`x` is 0)."""
     found: list[Label] = []
     for one in named:
-        ((x, y),) = maps.drawn(np.array([[one.x, one.y]]), box, WIDTH, HEIGHT)
+        (x, top), (_, bottom) = maps.drawn(np.array([[one.x, one.top], [one.x, one.bottom]]), box, WIDTH, HEIGHT)
+        y = top - 12 if top > 28 else bottom + 20  # above its points where there is room
         half = 3.4 * len(one.name)
         x, y = min(max(x, half + 4), WIDTH - half - 4), min(max(y, 16), HEIGHT - 8)
         is_free = all(

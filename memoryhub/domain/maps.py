@@ -33,7 +33,8 @@ class Region:
     name: str
     members: tuple[int, ...]
     x: float
-    y: float
+    top: float
+    bottom: float
     box: Box
 
 
@@ -82,8 +83,9 @@ def regions(places: np.ndarray, words: Sequence[Sequence[str]], most: int = 7) -
         members = np.flatnonzero(member_of == number)
         name = telling([words[int(at)] for at in members], everywhere, len(words)) if len(members) > 2 else ""
         if name:
-            x, y = (float(value) for value in np.median(places[members], axis=0))
-            found.append(Region(name, tuple(int(at) for at in members), x, y, around(places[members])))
+            mine = places[members]
+            middle, low, high = float(np.median(mine[:, 0])), float(mine[:, 1].min()), float(mine[:, 1].max())
+            found.append(Region(name, tuple(int(at) for at in members), middle, low, high, around(mine)))
     return sorted(found, key=lambda one: -len(one.members))
 
 
