@@ -15,7 +15,7 @@ from typing import Any
 
 from memoryhub import dialects
 from memoryhub.dialects import Dialect, Entry, Ingredients, Source
-from memoryhub.domain import files, hot, meaning, retrieval, templates
+from memoryhub.domain import files, hot, meaning, remembering, retrieval, templates
 from memoryhub.errors import HubError
 from memoryhub.models import Agent, AgentChange, SourceChange, Space
 from memoryhub.models import Source as SourceRow
@@ -289,17 +289,11 @@ def with_memory(gathered: Gathered, space: Space, agent: Agent, query: str) -> G
 
 
 def with_memory_then(gathered: Gathered, space: Space, agent: Agent, query: str, at: datetime) -> Gathered:
-    """The same for a past moment: what of that time is still kept."""
-    items = retrieval.retrieve(space, query, agent=agent)
-    found = [item for item in items if item.created_at <= at]
-    working = tuple(as_entry(item) for item in found if item.source == "hot")
-    longterm = tuple(as_entry(item) for item in found if item.source == "cold")
-    said = "Working memory lasts a day and long-term memory is searched as it is today: both may have shown more then."
-    return replace(
-        gathered,
-        ingredients=replace(gathered.ingredients, working=working, longterm=longterm),
-        warnings=(*gathered.warnings, dialects.Warn("memory_of_today", None, said)),
-    )
+    """The same for a past moment: what lived then, in the words of that time."""
+    working, gone = remembering.working_then(space, agent, at)
+    longterm, told = remembering.longterm_then(space, agent, query, at)
+    ingredients = replace(gathered.ingredients, working=working, longterm=longterm)
+    return replace(gathered, ingredients=ingredients, warnings=(*gathered.warnings, *gone, *told))
 
 
 def asked_for(ingredients: Ingredients, system_prompt: str | None, task: str) -> Ingredients:
