@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 from typing import Any, Literal
 
 from memoryhub.domain.blame import Blame, blame
@@ -78,20 +79,44 @@ class Diff:
     @cached_property
     def rows(self) -> list[Row | Fold]:
         """Everything a unified view shows, from top to bottom."""
-        return list(_fold(self._all_rows(), self.context))
+        return list(self._shown_rows())
+
+    def first_rows(self, most: int) -> list[Row | Fold]:
+        """The same, at most so many: a text of a million lines is not drawn to be cut then."""
+        return list(islice(self._shown_rows(), most))
 
     @cached_property
     def pairs(self) -> list[tuple[Row | None, Row | None] | Fold]:
         """The same for a view side by side."""
         return list(_side_by_side(self.rows))
 
-    def _all_rows(self) -> Iterator[Row]:
+    def first_pairs(self, most: int) -> list[tuple[Row | None, Row | None] | Fold]:
+        """The beginning of the view side by side."""
+        return list(islice(_side_by_side(self.first_rows(2 * most)), most))
+
+    def _shown_rows(self) -> Iterator[Row | Fold]:
         at_old = at_new = 0
         for hunk in self.hunks:
-            yield from self._same(at_old, at_new, hunk.old_start - at_old)
+            yield from self._between(at_old, at_new, hunk.old_start - at_old)
             yield from self._changed(hunk)
             at_old, at_new = hunk.old_end, hunk.new_end
-        yield from self._same(at_old, at_new, len(self.old_lines) - at_old)
+        yield from self._between(at_old, at_new, len(self.old_lines) - at_old)
+
+    def _between(self, old: int, new: int, count: int) -> Iterator[Row | Fold]:
+        """Unchanged lines: `context` of them beside each change; a gap of one line is shown, not folded."""
+        if self.context is None:
+            yield from self._same(old, new, count)
+            return
+        follows = old + count < len(self.old_lines) or new + count < len(self.new_lines)
+        before = min(count, self.context) if old or new else 0
+        after = min(count - before, self.context) if follows else 0
+        hidden = count - before - after
+        if hidden <= 1:
+            yield from self._same(old, new, count)
+            return
+        yield from self._same(old, new, before)
+        yield Fold(old + before + 1, new + before + 1, hidden)
+        yield from self._same(old + count - after, new + count - after, after)
 
     def _same(self, old: int, new: int, count: int) -> Iterator[Row]:
         for step in range(count):
@@ -101,20 +126,27 @@ class Diff:
             yield Row("ctx", old + step + 1, new + step + 1, text, ends=ends, other=other)
 
     def _changed(self, hunk: Hunk) -> Iterator[Row]:
-        before = [_cut_end(line) for line in self.old_lines[hunk.old_start : hunk.old_end]]
-        after = [_cut_end(line) for line in self.new_lines[hunk.new_start : hunk.new_end]]
-        old_marks: dict[int, Marks] = {}
-        new_marks: dict[int, Marks] = {}
-        for i, j in pair_up([t for t, _ in before], [t for t, _ in after]):
-            old_marks[i], new_marks[j] = word_marks(before[i][0], after[j][0])
-        for i, (text, ends) in enumerate(before):
+        before = self.old_lines[hunk.old_start : hunk.old_end]
+        after = self.new_lines[hunk.new_start : hunk.new_end]
+        old_marks, new_marks = _marks(before, after)
+        for i, (text, ends) in enumerate(map(_cut_end, before)):
             line = hunk.old_start + i
             moved = self.moved.get(("old", line))
             yield Row("del", line + 1, None, text, old_marks.get(i, ()), ends, hunk.number, moved)
-        for j, (text, ends) in enumerate(after):
+        for j, (text, ends) in enumerate(map(_cut_end, after)):
             line = hunk.new_start + j
             moved = self.moved.get(("new", line))
             yield Row("add", None, line + 1, text, new_marks.get(j, ()), ends, hunk.number, moved)
+
+
+def _marks(before: list[str], after: list[str]) -> tuple[dict[int, Marks], dict[int, Marks]]:
+    """The changed words of the lines that belong together."""
+    old, new = [_cut_end(line)[0] for line in before], [_cut_end(line)[0] for line in after]
+    old_marks: dict[int, Marks] = {}
+    new_marks: dict[int, Marks] = {}
+    for i, j in pair_up(old, new) if old and new else ():
+        old_marks[i], new_marks[j] = word_marks(old[i], new[j])
+    return old_marks, new_marks
 
 
 def _cut_end(line: str) -> tuple[str, bool]:
@@ -142,36 +174,6 @@ def _changes(old: list[str], new: list[str], key: Callable[[str], str] | None = 
 
 def _without_blanks(line: str) -> str:
     return "".join(line.split())
-
-
-def _fold(rows: Iterable[Row], context: int | None) -> Iterator[Row | Fold]:
-    """Keep `context` unchanged lines beside each change; a gap of one line is shown, not folded."""
-    rows = list(rows)
-    if context is None:
-        yield from rows
-        return
-    near = _near_changes(rows, context)
-    at = 0
-    while at < len(rows):
-        end = at
-        while end < len(rows) and not near[end]:
-            end += 1
-        if end - at > 1:
-            yield Fold(rows[at].old or 0, rows[at].new or 0, end - at)
-        elif end - at == 1:
-            yield rows[at]
-        if end < len(rows):
-            yield rows[end]
-        at = end + 1
-
-
-def _near_changes(rows: list[Row], context: int) -> list[bool]:
-    near = [False] * len(rows)
-    for at, row in enumerate(rows):
-        if row.kind != "ctx":
-            low, high = max(0, at - context), min(len(rows), at + context + 1)
-            near[low:high] = [True] * (high - low)
-    return near
 
 
 def _side_by_side(rows: Sequence[Row | Fold]) -> Iterator[tuple[Row | None, Row | None] | Fold]:

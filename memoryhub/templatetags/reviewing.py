@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 from django import template
@@ -15,7 +15,7 @@ from memoryhub.detectors import Finding
 from memoryhub.domain.diffs import Fold, Row
 from memoryhub.domain.proposals import Review
 from memoryhub.domain.proposals.reviewing import PromptChange
-from memoryhub.templatetags.drawn import SIGNS, line, signs
+from memoryhub.templatetags.drawn import RUN, SIGNS, line, marked, signs
 from memoryhub.templatetags.hub import g
 
 register = template.Library()
@@ -31,10 +31,15 @@ NAMES = {
 }  # fmt: skip
 
 
-class Spans:
-    """Findings of the new text by line, with their place inside the line."""
+LONGEST, MOST_UNSEEN = 20_000, 500
+"""Of a line, so many characters are drawn, and so many unseen ones: each of those is a label of its own."""
 
-    def __init__(self, lines: Sequence[str], findings: Iterable[Finding]) -> None:
+
+class Spans:
+    """Findings of the new text by line, with their place inside the line; `whole` draws also endless lines to their end."""
+
+    def __init__(self, lines: Sequence[str], findings: Iterable[Finding], *, whole: bool = False) -> None:
+        self.whole = whole
         self.starts, at = [], 0
         for text in lines:
             self.starts.append(at)
@@ -58,8 +63,32 @@ def css_of(one: Finding) -> str:
     return "found" if one.severity == "high" else "found mild"
 
 
-def words(text: str, marks: Sequence[tuple[int, int]], tag: str, found: Sequence[tuple[int, int, str]]) -> str:
-    """One line with changed words in `ins` or `del`, and found stretches underlined."""
+def shown(text: str) -> int:
+    """How much of a line is drawn at first."""
+    if len(text) <= MOST_UNSEEN or (text.isprintable() and len(text) <= LONGEST):
+        return len(text)
+    past = next(islice(RUN.finditer(text, 0, LONGEST), MOST_UNSEEN, None), None)
+    return past.start() if past else min(len(text), LONGEST)
+
+
+def rest_of(text: str, end: int) -> str:
+    """What stands in the place of the part that is not drawn, with the way to see it."""
+    if end == len(text):
+        return ""
+    unseen = sum(1 for _ in RUN.finditer(text, end))
+    hidden = f", {unseen:,} of them hidden" if unseen else ""
+    return f' <a class="tag" href="?all=1">{len(text) - end:,} more characters{hidden}: show the whole line</a>'
+
+
+def words(
+    text: str, marks: Sequence[tuple[int, int]], tag: str, found: Sequence[tuple[int, int, str]] = (), *, whole: bool = False
+) -> str:  # fmt: skip
+    """One line with changed words in `ins` or `del`, and found stretches underlined; of an endless one, its beginning."""
+    end = len(text) if whole else shown(text)
+    if end < len(text):
+        marks = [(a, min(b, end)) for a, b in marks if a < end]
+        found = [(a, min(b, end), css) for a, b, css in found if a < end]
+        return words(text[:end], marks, tag, found, whole=True) + rest_of(text, end)
     if not found:
         return marked(text, marks, tag)
     cuts = sorted({0, len(text), *(at for a, b in marks for at in (a, b)), *(at for a, b, _ in found for at in (a, b))})
@@ -73,21 +102,16 @@ def words(text: str, marks: Sequence[tuple[int, int]], tag: str, found: Sequence
     return "".join(out)
 
 
-def marked(text: str, marks: Sequence[tuple[int, int]], tag: str) -> str:
-    from memoryhub.templatetags.drawn import marked as drawn_marked
-
-    return drawn_marked(text, marks, tag)
-
-
 def text_row(row: Row, spans: Spans) -> str:
     sign, word, tag = SIGNS[row.kind]
     said = f'<span class="sr">{word}</span>' if word else ""
     end = "" if row.ends else ' <span class="inv" title="no newline at the end">no LF</span>'
     found = spans.inside(row.new, len(row.text)) if row.new and row.kind == "add" else []
     moved = f' <span class="tag">{"from" if row.kind == "add" else "to"} line {row.moved}</span>' if row.moved else ""
+    text = words(row.text, row.marks, tag, found, whole=spans.whole)
     return (
         f'<tr class="{row.kind}"><td class="no">{row.old or ""}</td><td class="no">{row.new or ""}</td>'
-        f'<td class="sign">{sign}</td><td class="code">{said}{words(row.text, row.marks, tag, found)}{end}{moved}</td></tr>'
+        f'<td class="sign">{sign}</td><td class="code">{said}{text}{end}{moved}</td></tr>'
     )
 
 
@@ -130,11 +154,12 @@ def hunk_row(review: Review, number: int) -> str:
 @register.simple_tag
 def review_diff(review: Review, more_url: str = "") -> SafeString:
     """The text of a proposal, unified, hunk by hunk, findings at their place."""
-    spans = Spans(review.diff.new_lines, review.findings)
+    spans = Spans(review.diff.new_lines, review.findings, whole=review.context is None)
     body: list[str] = []
     open_hunk = 0
     pending: list[Row | Fold] = []
-    for row in review.diff.rows[:MOST_ROWS]:
+    rows = review.diff.first_rows(MOST_ROWS)
+    for row in rows:
         number = row.hunk if isinstance(row, Row) else None
         if number and number != open_hunk:
             lead = _lead(pending)
@@ -149,11 +174,9 @@ def review_diff(review: Review, more_url: str = "") -> SafeString:
         else:
             pending.append(row)
     body += [_any_row(one, spans, more_url) for one in pending]
-    if len(review.diff.rows) > MOST_ROWS:
-        left = len(review.diff.rows) - MOST_ROWS
-        body.append(
-            f'<tr class="fold"><td colspan="4">{left:,} more lines of this change are not drawn here; the file has them all.</td></tr>'
-        )
+    if len(rows) == MOST_ROWS:
+        size = f"it adds {review.diff.added:,} lines and removes {review.diff.removed:,}"
+        body.append(fold_row(f"Only the first {MOST_ROWS:,} lines of this change are drawn here; {size}."))
     return table(body, f"Change of {review.proposal.path or 'long-term memory'}", ("c-no", "c-no", "c-sign", ""))
 
 
@@ -190,9 +213,9 @@ def table(body: Iterable[str], caption: str, columns: Sequence[str], css: str = 
 @register.simple_tag
 def split_diff(review: Review) -> SafeString:
     """The same side by side."""
-    spans = Spans(review.diff.new_lines, review.findings)
+    spans = Spans(review.diff.new_lines, review.findings, whole=review.context is None)
     body = []
-    for pair in review.diff.pairs[:MOST_ROWS]:
+    for pair in review.diff.first_pairs(MOST_ROWS):
         if isinstance(pair, Fold):
             body.append(fold_row(f"{pair.count:,} unchanged line{'s' if pair.count != 1 else ''}"))
             continue
@@ -211,9 +234,7 @@ def _cell(row: Row | None, side: str, spans: Spans) -> str:
     _, word, tag = SIGNS[row.kind]
     said = f'<span class="sr">{word}</span>' if word else ""
     found = spans.inside(row.new, len(row.text)) if row.kind == "add" and row.new else []
-    return (
-        f'<td class="no">{number or ""}</td><td class="code{css}">{said}{words(row.text, row.marks, tag, found)}</td>'
-    )
+    return f'<td class="no">{number or ""}</td><td class="code{css}">{said}{words(row.text, row.marks, tag, found, whole=spans.whole)}</td>'
 
 
 @register.simple_tag
@@ -225,7 +246,7 @@ def conflict_diff(review: Review) -> SafeString:
         fold_row(f"{pair.count:,} equal lines")
         if isinstance(pair, Fold)
         else f"<tr>{_cell(pair[0], 'old', spans)}{_cell(pair[1], 'new', spans)}</tr>"
-        for pair in diff.pairs[:MOST_ROWS]
+        for pair in diff.first_pairs(MOST_ROWS)
     ]
     return table(body, "Both texts", ("c-no", "split-col", "c-no", "split-col"), "diff split")
 
@@ -239,7 +260,7 @@ def prompt_diff(change: PromptChange, findings: Sequence[Finding] = ()) -> SafeS
     before, after = Margin(change.before), Margin(change.after)
     body: list[str] = []
     broken = False
-    for row in change.diff.rows[:MOST_ROWS]:
+    for row in change.diff.first_rows(MOST_ROWS):
         if isinstance(row, Fold):
             body.append(fold_row(f"{row.count:,} unchanged line{'s' if row.count != 1 else ''}"))
             continue
@@ -259,7 +280,7 @@ def prompt_row(row: Row, layer: tuple[str, str, str]) -> str:
     number = row.old if row.kind == "del" else row.new
     return (
         f'<tr class="{row.kind}"><td class="src {css}">{g(glyph, label)}</td><td class="no">{number}</td>'
-        f'<td class="sign">{sign}</td><td class="code">{said}{marked(row.text, row.marks, tag)}</td></tr>'
+        f'<td class="sign">{sign}</td><td class="code">{said}{words(row.text, row.marks, tag)}</td></tr>'
     )
 
 

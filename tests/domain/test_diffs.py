@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -228,3 +229,25 @@ def test_lines_that_stand_countless_times_are_paired_in_time():
     """Every line stands a quarter of a million times on both sides: taking partners off a list's head would be quadratic."""
     old, new = (random.Random(seed).choices("ab", k=600_000) for seed in (1, 2))
     assert clock(lambda: matching._anchors(old, new)) < 4.0
+
+
+def test_only_what_is_drawn_is_made() -> None:
+    long = "".join(f"{n}\n" for n in range(300_000))
+    diff = diffs.compare("", long)
+    assert [one.new for one in diff.first_rows(3)] == [1, 2, 3]
+    assert len(diff.first_pairs(5)) == 5
+    changed = diffs.compare(long, long + "more\n")
+    assert [type(row).__name__ for row in changed.first_rows(9)] == ["Fold", "Row", "Row", "Row", "Row"]
+
+
+@pytest.mark.parametrize("context", [0, 1, 3])
+def test_folds_stand_where_nothing_near_changed(context: int) -> None:
+    """Against the plain rule: a line is shown if a change is at most `context` lines away, or if it is a gap of one."""
+    old = [f"{n}\n" for n in range(40)]
+    new = [*old[:3], "x\n", *old[3:9], *old[10:18], "y\n", *old[19:], "z\n"]
+    whole = diffs.compare("".join(old), "".join(new), context=None).rows
+    near = {k + step for k, row in enumerate(whole) if row.kind != "ctx" for step in range(-context, context + 1)}
+    shown = [k for k in range(len(whole)) if k in near or {k - 1, k + 1} & set(range(len(whole))) <= near]
+    folded = diffs.compare("".join(old), "".join(new), context=context).rows
+    assert [row for row in folded if row.kind != "fold"] == [whole[k] for k in shown]
+    assert sum(row.count for row in folded if row.kind == "fold") == len(whole) - len(shown)
