@@ -31,12 +31,17 @@ def page(request: HttpRequest) -> HttpResponse:
 
 
 def inbox_context(request: HttpRequest) -> dict[str, Any]:
-    get = {name: request.GET.get(name, "").strip() for name in ("q", "view", "agent", "order")}
+    get = {
+        name: request.GET.get(name, "").replace("\x00", "").strip()
+        for name in ("q", "view", "agent", "order", "path", "kind")
+    }
     view = get["view"] if get["view"] in ("outdated", "decided") else "pending"
     order = get["order"] if get["order"] in ("newest", "oldest") else "risk"
-    found = proposals.filtered(request.space, view=view, agent=get["agent"], words=get["q"])
+    found = proposals.filtered(
+        request.space, view=view, agent=get["agent"], words=get["q"], path=get["path"], kind=get["kind"]
+    )
     number = request.GET.get("page", "1")
-    by_view, is_filtered = proposals.counts(request.space), bool(get["q"] or get["agent"])
+    by_view, is_filtered = proposals.counts(request.space), bool(get["q"] or get["agent"] or get["path"] or get["kind"])
     box = proposals.inbox(
         request.space,
         found,

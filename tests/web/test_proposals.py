@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from django.urls import reverse
 
@@ -71,8 +73,50 @@ def test_the_inbox_filters(house, forge, as_role):
     assert "rk asked" in client.get(at(house, "page"), {"q": "agents.md rk"}).content.decode()
     assert "Nothing fits" in client.get(at(house, "page"), {"q": "elsewhere"}).content.decode()
     assert "rk asked" not in client.get(at(house, "page"), {"view": "decided"}).content.decode()
-    for strange in ({"page": "x"}, {"page": "999"}, {"view": "x", "order": "y", "agent": "z"}, {"q": "9" * 30}):
+    for strange in (
+        {"page": "x"},
+        {"page": "999"},
+        {"view": "x", "order": "y", "agent": "z"},
+        {"q": "9" * 30},
+        {"q": "\0", "path": "\0"},
+    ):
         assert client.get(at(house, "page"), strange).status_code == 200
+
+
+def test_the_inbox_of_one_path(house, forge, as_role):
+    ask(house, forge)
+    client = as_role("viewer")
+    for path in (PATH, "/memories/"):
+        page = client.get(at(house, "page"), {"path": path}).content.decode()
+        assert "rk asked" in page
+        assert f'name="path" value="{path}"' in page  # kept by the other filters
+    assert "Nothing fits" in client.get(at(house, "page"), {"path": "/memories/AGENTS"}).content.decode()
+    assert "Nothing fits" in client.get(at(house, "page"), {"kind": "promotion"}).content.decode()
+    assert "rk asked" in client.get(at(house, "page"), {"kind": "write"}).content.decode()
+
+
+def test_an_endless_line_is_cut_and_can_be_seen_whole(house, forge, as_role):
+    asked = ask(house, forge, TEXT + "x" + "\u200b" * 50_000 + "end\n")
+    client = as_role("reviewer")
+    page = client.get(at(house, "detail", asked.number))
+    text = page.content.decode()
+    assert "49,503 more characters, 49,500 of them hidden: show the whole line" in text
+    assert len(page.content) < 500_000
+    whole = client.get(at(house, "detail", asked.number), {"all": "1"}).content.decode()
+    assert whole.count("U+200B") >= 50_000
+
+
+def test_a_text_of_a_million_empty_lines_keeps_nobody_waiting(house, forge, as_role):
+    files.write(house.space, HUB, "/memories/long.md", b"one\n")
+    asked = proposals.propose(
+        house.space, forge, kind="write", path="/memories/long.md", content=b"one\n" + b"\n" * 1_000_000
+    )
+    client = as_role("reviewer")
+    for view in ({}, {"view": "split"}):
+        start = time.process_time()
+        page = client.get(at(house, "detail", asked.number), view)
+        assert time.process_time() - start < 6
+        assert len(page.content) < 2_000_000
 
 
 def test_the_review_page_shows_text_prompt_and_what_it_means(house, forge, as_role):

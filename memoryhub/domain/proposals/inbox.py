@@ -102,11 +102,18 @@ def _first_line(proposal: Proposal) -> str:
     return line if len(line) <= 90 else line[:89] + "…"
 
 
-def filtered(space: Space, *, view: str = "pending", agent: str = "", words: str = "") -> QuerySet[Proposal]:
-    """The proposals of a space that fit: by state, agent, and words in path, reason or finding."""
+def filtered(
+    space: Space, *, view: str = "pending", agent: str = "", words: str = "", path: str = "", kind: str = ""
+) -> QuerySet[Proposal]:  # fmt: skip
+    """The proposals of a space that fit: by state, agent, kind, path (of a folder, all below it), and words in path, reason or
+    finding."""
     found = Proposal.objects.within(space).filter(state__in=VIEWS.get(view, OPEN))
     if agent:
         found = found.filter(agent_name=agent)
+    if kind:
+        found = found.filter(kind=kind)
+    if path:
+        found = found.filter(Q(path__startswith=path) if path.endswith("/") else Q(path=path) | Q(change__to=path))
     for word in words.split()[:6]:
         if word.isdecimal() and len(word) < 10:
             found = found.filter(number=int(word))
