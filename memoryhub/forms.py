@@ -181,10 +181,11 @@ class WebhookForm(LookOfOurs):
         choices=[
             ("proposal.created", "an agent asks"), ("proposal.approved", "approved"), ("proposal.rejected", "rejected"),
             ("proposal.withdrawn", "taken back"), ("proposal.outdated", "no longer applies"),
-            ("proposal.expired", "expired"), ("proposal.commented", "commented"), ("proposal.undone", "undone"),
+            ("proposal.expiring", "ends soon"), ("proposal.expired", "expired"), ("proposal.commented", "commented"),
+            ("proposal.undone", "undone"),
             ("proposal.reopened", "reopened"),
         ],
-        initial=["proposal.created", "proposal.approved", "proposal.rejected", "proposal.expired"],
+        initial=["proposal.created", "proposal.approved", "proposal.rejected", "proposal.expiring", "proposal.expired"],
     )  # fmt: skip
 
 

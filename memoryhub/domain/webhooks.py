@@ -23,7 +23,7 @@ from memoryhub.models import Job, Space, Webhook, WebhookNotice
 
 EVENTS = (
     "proposal.created", "proposal.approved", "proposal.rejected", "proposal.withdrawn", "proposal.outdated",
-    "proposal.expired", "proposal.commented", "proposal.undone", "proposal.reopened",
+    "proposal.expiring", "proposal.expired", "proposal.commented", "proposal.undone", "proposal.reopened",
 )  # fmt: skip
 SECONDS = 10
 KEEP = timedelta(days=30)

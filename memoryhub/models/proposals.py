@@ -51,6 +51,7 @@ class Proposal(models.Model):
     created_at = models.DateTimeField(default=timezone.now)
     updated_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField(null=True)
+    warned_at = models.DateTimeField(null=True)  # when it was told that this one ends soon
     decided_at = models.DateTimeField(null=True)
     decided_by_id = models.BigIntegerField(null=True)
     decided_by_name = models.CharField(max_length=150, blank=True)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from datetime import timedelta
 
 import pytest
 
-from memoryhub.domain import agents, files, mounts, people, proposals, spaces
+from memoryhub.domain import agents, files, mounts, people, proposals, spaces, webhooks
 from memoryhub.domain.access import HUB, Actor
 from memoryhub.errors import Conflict, Forbidden, Invalid, NotFound
-from memoryhub.models import ActivityLine, Agent, Mount, Proposal, Revision, Space
+from memoryhub.models import ActivityLine, Agent, Mount, Proposal, Revision, Space, WebhookNotice
 from tests.fixtures.secret_texts import made
 
 pytestmark = pytest.mark.django_db
@@ -357,6 +358,19 @@ def test_silence_never_approves(space, forge, rk, file) -> None:
     assert proposals.expire(asked.expires_at)["expired"] == 1
     assert proposals.get(space, asked.number).state == "expired"
     assert text_at(space) == TEXT
+
+
+def test_who_wants_it_is_warned_once_before_silence_ends_it(space, forge, rk, file) -> None:
+    webhooks.add(space, HUB, "https://example.org/hook", events=["proposal.expiring"])
+    asked = edit(space, forge, "pytest -q", "make test-fast")
+    assert proposals.warn()["warned"] == 0
+    soon = asked.expires_at - timedelta(days=2)
+    assert proposals.warn(soon)["warned"] == 1
+    assert proposals.warn(soon)["warned"] == 0
+    told = WebhookNotice.objects.get()
+    assert (told.event, told.body["expires_at"]) == ("proposal.expiring", asked.expires_at.isoformat())
+    assert "ends soon, unapplied, unless somebody decides" in told.body["says"]
+    assert proposals.get(space, asked.number).state == "pending"
 
 
 def test_a_comment_is_kept_and_decides_nothing(space, forge, rk, file) -> None:

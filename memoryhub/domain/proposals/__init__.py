@@ -4,7 +4,7 @@
 now, `looking` the gate's eyes, `inbox` and `reviewing` what pages show, `notices` who is told.
 """
 
-from .afterwards import comment, expire, reopen, undo
+from .afterwards import comment, expire, reopen, undo, warn
 from .asking import get, propose, propose_promotion, withdraw
 from .bulk import Plan, decide_many, plan
 from .deciding import QUICK_REASONS, approve, looked_at, mark_outdated, mark_those_that_no_longer_apply, reject
@@ -48,5 +48,6 @@ __all__ = [
     "texts_around",
     "title_of",
     "undo",
+    "warn",
     "withdraw",
 ]

@@ -86,7 +86,7 @@ def reopen(space: Space, actor: Actor, number: int) -> Proposal:
 def _wait_again(proposal: Proposal) -> None:
     proposal.state, proposal.note, proposal.approvals, proposal.with_edits = State.PENDING, "", [], False
     proposal.decided_at = proposal.decided_by_id = proposal.applied_revision = None
-    proposal.decided_by_name = ""
+    proposal.decided_by_name, proposal.warned_at = "", None
     proposal.updated_at, proposal.expires_at = timezone.now(), deadline(proposal.space)
     try:
         with transaction.atomic():
@@ -142,6 +142,30 @@ def _expire_one(space: Space, number: int, now: datetime | None) -> bool:
     )  # fmt: skip
     outdate_children(proposal)
     notices.tell(proposal, "proposal.expired")
+    return True
+
+
+@periodic("proposals.warn", every=timedelta(minutes=15))
+def warn(now: datetime | None = None) -> dict[str, int]:
+    """Tells once of each proposal that ends soon, as many days before as its space chose."""
+    now = now or timezone.now()
+    waiting = Proposal.objects.filter(state=State.PENDING, warned_at=None, expires_at__gt=now)
+    told = 0
+    for space in Space.objects.filter(pk__in=waiting.values("space_id")):
+        end = now + timedelta(days=spaces.get_setting(space, "warn_days"))
+        near = waiting.within(space).filter(expires_at__lte=end).order_by("expires_at")
+        told += sum(_warn_one(space, number, now) for number in near.values_list("number", flat=True)[:1000])
+    return {"warned": told}
+
+
+@transaction.atomic
+def _warn_one(space: Space, number: int, now: datetime) -> bool:
+    proposal = locked(space, number)
+    if proposal.state != State.PENDING or proposal.warned_at:
+        return False
+    proposal.warned_at = now
+    proposal.save(update_fields=["warned_at"])
+    notices.tell(proposal, "proposal.expiring")
     return True
 
 

@@ -26,6 +26,7 @@ def body_of(proposal: Proposal, **more: Any) -> dict[str, Any]:
         "findings": sorted({one["code"] for one in proposal.findings}),
         "decided_by": proposal.decided_by_name or None,
         "note": proposal.note,
+        "expires_at": proposal.expires_at.isoformat() if proposal.expires_at else None,
         "url": f"/s/{proposal.space.slug}/proposals/{proposal.number}/",
         **more,
     }
@@ -37,5 +38,7 @@ def sentence(proposal: Proposal, event: str) -> str:
     where = proposal.path or "long-term memory"
     if what == "created":
         return f"{proposal.agent_name} asks to change {where} (proposal {proposal.number})"
+    if what == "expiring":
+        return f"Proposal {proposal.number} for {where} ends soon, unapplied, unless somebody decides on it"
     who = f" by {proposal.decided_by_name}" if proposal.decided_by_name else ""
     return f"Proposal {proposal.number} for {where} was {what}{who}"
