@@ -60,9 +60,8 @@ class Lines:
 
     @cached_property
     def plain_rows(self) -> Rows:
-        """The same for the text as it is in lower case, where offsets are those of the text."""
-        lower = lowered(self.text)
-        return self.rows if self.folded[0] == lower else Rows(lower)
+        """The same where offsets are those of the text: folded if that moved none, else just in lower case."""
+        return self.rows if self.folded[1] is None else Rows(lowered(self.text))
 
     def number(self, offset: int) -> int:
         return bisect_right(self.starts, offset)

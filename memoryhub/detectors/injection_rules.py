@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from .finding import Severity
+from .folding import fold
 from .scanning import groups
 
 
@@ -25,6 +26,11 @@ def _rule(kind: str, severity: Severity, words: str, pattern: str, says: str) ->
     return Rule(kind, severity, () if needles else groups(words), needles, re.compile(pattern), says)
 
 
+def _folded(word: str) -> str:
+    """A word of another alphabet as it stands in the folded text."""
+    return fold(word)[0]
+
+
 _GAP = r"[^.\n]{0,40}?"
 _WIDE = r"[^\n]{0,120}?"
 _BEFORE = r"(?:previous|prior|above|preceding|earlier|foregoing|existing|original|initial|other|current|system|developer|past|last)"
@@ -36,7 +42,9 @@ _LOOT = (
     r"(?:customer|user|personal|private|confidential|sensitive|internal)(?:'s)?\s+(?:data|information|details|emails?|records?|files?|documents?|messages?|notes)|"
     r"memory\s+(?:file|content)s?|everything\s+(?:you|the\s+user)|cookies|wallet|aws_\w+|/etc/passwd|~/\.(?:ssh|aws|config)|what\s+the\s+user\s+(?:says|types|wrote))"
 )
-_SEND = r"(?:send|post|upload|forward|transmit|exfiltrate|e?mail|submit|leak|copy|relay|ship|deliver|push|bcc|cc|append|embed|encode|include|report|share|dump|pipe|curl|pass|smuggle)"
+# A call that only shows who is calling (`-u`, an Authorization header) sends nothing away; one that sends a file does.
+_CURL = r"curl(?!(?![^\n]*\s(?:-d|--data\S*|-f|--form|-t|--upload-file)\s+\S*[@$])[^\n]{0,60}\s(?:(?:-h|--header)\s+\W?authorization|-u\s|--user\s))"
+_SEND = rf"(?:send|post|upload|forward|transmit|exfiltrate|e?mail|submit|leak|copy|relay|ship|deliver|push|bcc|cc|append|embed|encode|include|report|share|dump|pipe|{_CURL}|pass|smuggle)"
 _AWAY = r"(?:https?://|ftp://|to\s+(?:this|the|an?|our|my|that)\s+(?:\w+\s+){0,2}(?:url|endpoint|webhook|server|address|e?mail|domain|site|channel|host|listener)|[\w.+-]+@[\w-]+\.\w+|(?:as|in)\s+(?:an?|the)\s+(?:\w+\s+)?(?:quer(?:y|ies)|url|image|link|parameter|dns)|\w+\.(?:evil|attacker)\b|(?:evil|attacker|exfil)[\w-]*\.\w+|pastebin|webhook\.site|requestbin|ngrok|\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3})"
 _PERSON = r"(?:the\s+|any\s+|your\s+|our\s+)?(?:users?|humans?|people|anyone|anybody|operators?|owners?|reviewers?|developers?|admins?|administrators?|them)"
 
@@ -264,6 +272,54 @@ RULES: tuple[Rule, ...] = (
     _rule("override", "mid", "ignore disregard overlook suppress / warning error alert finding / security payment verif linter scanner",
           r"\b(?:ignore|disregard|overlook|suppress)\s+(?:\w+\s+){0,2}?(?:(?:security|fraud|safety|virus|verification)\s+(?:warnings?|errors?|alerts?|findings?)|(?:warnings?|errors?|alerts?|findings?)\s+(?:from|of|by)\s+(?:the\s+)?(?:\w+\s+)?(?:security|fraud|verification|payment|secret|virus)\b)",
           "it silences warnings."),
+    _rule("markup", "high", "=</memory>¦</agent_memory>¦</context>¦</document>¦</untrusted",
+          r"(?:^|\n)[\s>*-]{0,6}</(?:agent_)?(?:memory|context|document|untrusted\w*)>[ \t]*\S",
+          "it closes the block of memory, so that what follows looks like instructions."),
+    _rule("override", "high", "instruct direct rule prompt guideline order policy polic restrict / revoke withdrawn void lifted reset expired",
+          rf"\b(?:your|the|all)\s+(?:{_BEFORE}\s+)?{_ORDERS}\s+(?:have|has|are|is|were)\s+(?:been\s+|now\s+){{0,2}}(?:revoked|withdrawn|voided|void\b|lifted|rescinded)",
+          "it declares earlier instructions void."),
+    _rule("override", "high", "not / follow obey / above before earlier",
+          rf"\bdo\s+not\s+(?:follow|obey)\s+(?:any\s+of\s+)?(?:the|these|those|any)\s+(?:\w+\s+)?{_ORDERS}\s+(?:above|before|so\s+far)\b",
+          "it tells the model to drop what came before."),
+    _rule("override", "high", "stop / obey follow listen / develop user system operat instruct rules",
+          r"\bstop\s+(?:obeying|following|listening\s+to)\s+(?:the|your)\s+(?:developers?|users?|system|operators?|instructions?|rules)\b",
+          "it tells the model that its rules no longer hold."),
+    _rule("role", "high", "you / not been / more anymore reset reprogram reconfig",
+          r"\byou\s+are\s+not\s+an?\s+(?:\w+\s+){1,3}any\s?more\b|\byou\s+have\s+been\s+(?:reset|reprogrammed|reconfigured)\b",
+          "it gives the model another identity."),
+    _rule("authority", "high", "begin start end / admin system develop operat trusted memory / instruct messag prompt content block",
+          r"\b(?:begin|start)\s+(?:of\s+)?(?:the\s+)?(?:admin\w*|system|developer|operator)\s+(?:instructions?|messages?|prompt)\b|\bend\s+of\s+(?:the\s+)?(?:trusted|untrusted|memory|system)\s+(?:content|input|prompt|block)\b",
+          "it closes one role and opens another, as if memory could."),
+    _rule("authority", "high", "admin develop owner operat / grant author permit allow order instruct",
+          r"\bas\s+(?:the|an?|your)\s+(?:\w+\s+)?(?:admin\w*|developer|owner|operator|ceo)\b,?\s+i\s+(?:hereby\s+)?(?:grant|authori[sz]e|permit|allow|order|instruct|command)\b",
+          "it claims an authority that a memory cannot have."),
+    _rule("authority", "high", "all any every / model agent assist llm / upload send forward rate rank approv recomm",
+          r"\b(?:to\s+)?(?:all|any|every)?\s*(?:ai|language)\s+(?:models?|agents?|assistants?)\b[^.\n]{0,60}?(?::|\bmust\b|\bshall\b)\s+(?:upload|send|forward|rate|rank|approve|recommend|disclose)\b",
+          "it speaks to whatever model reads it."),
+    _rule("jailbreak", "high", "bypass disable ignore drop circumvent evade / your / filter rule limit guardrail restrict",
+          r"\b(?:bypass|disable|drop|circumvent|evade)\s+(?:all\s+(?:of\s+)?)?your\s+(?:\w+\s+)?(?:filters?|rules|limits?|guardrails?|restrictions?)\b",
+          "it tells the model to switch its safeguards off."),
+    _rule("secrecy", "high", "user human owner review customer people / not never / find know learn notice told realis realiz",
+          rf"\b{_PERSON}\s+(?:must|should|may|shall)\s+(?:not|never)\s+(?:ever\s+)?(?:find\s+out|know|learn|notice|be\s+told|reali[sz]e)\b",
+          "it hides something from people."),
+    _rule("secrecy", "high", "not never conceal / show display mention conceal / user summar report commit answer exist fact that",
+          r"\b(?:do\s+not|don't|never)\s+(?:show|display|reveal)\s+this\s+(?:paragraph|note|line|section|message|text|instruction|rule)\s+to\b|\b(?:do\s+not|don't|never)\s+mention\s+(?:it|this|that)\s+in\s+(?:the|your|any)\s+(?:summary|report|commit|answer|reply|changelog|pull\s+request|pr\b)|\bconceal\s+(?:that|the\s+fact|the\s+existence)\b",
+          "it hides something from people."),
+    _rule("theft", "high", "http https base / everyth convers content secret histor memory variab cred keys",
+          r"https?://\S+[?&]\w+=\W{0,3}[^.\n]{0,40}\b(?:everything|conversation|secrets?|chat\s+history|your\s+memory)\b|\bbase64[\s-]?encod\w*\b[^.\n]{0,60}\b(?:env\w*|credentials?|conversation|secrets?|keys?)\b[^.\n]{0,60}\b(?:url|link|image|query)\b",
+          "it sends what the agent sees to another place."),
+    _rule("poison", "high", "skip without omit / authent verif ident review check asking / user account custom approv merge curl wget",
+          r"\bskip\s+(?:the\s+)?(?:authentication|verification|authori[sz]ation|identity\s+checks?)\b[^.\n]{0,30}\b(?:user|account|customer)s?\b|\b(?:skip|omit)\s+(?:the\s+|any\s+)?(?:code\s+)?review\b[^.\n]{0,40}\band\s+(?:approve|merge|accept)\b|\b(?:curl|wget)\b[^|\n]{0,160}\|\s*(?:ba|z)?sh\b[^.\n]{0,20}\bwithout\s+asking\b",
+          "it takes a check away for all time to come."),
+    _rule("poison", "high", "user owner customer trust believe / consent agreed instruct content / sharing share third page site web",
+          r"\b(?:the\s+)?(?:users?|owners?|customers?)\s+(?:has|have)\s+(?:\w+\s+)?(?:consented|agreed)\s+to\s+(?:the\s+)?(?:sharing|sending|disclos\w+)\b|\b(?:trust|believe|follow|obey)\s+(?:the\s+)?instructions?\s+(?:inside|in|on|from)\s+(?:web\s?pages?|websites?|e?mails?|documents?)\b",
+          "it makes the agent trust what it should not."),
+    _rule("deceit", "high", "respond answer reply / every all any / question message request / with",
+          r"\b(?:respond|answer|reply)\s+to\s+(?:every|all|any)\s+(?:further|following|other|future)?\s*(?:questions?|messages?|requests?)\s+with\b",
+          "it makes the agent answer falsely, in every conversation to come."),
+    _rule("override", "high", f"={_folded('предыдущ')}¦i g n o r e¦i n s t r u c t",
+          rf"{_folded('игнорир')}\w*\s+(?:\w+\s+){{0,2}}{_folded('предыдущ')}\w*|{_folded('забудь')}\w*\s+(?:\w+\s+){{0,2}}{_folded('предыдущ')}\w*|(?<!\S)(?:i\s+g\s+n\s+o\s+r\s+e|i\s+n\s+s\s+t\s+r\s+u\s+c\s+t)(?:\s|$)",
+          "it tells the model to drop the instructions it was given."),
 )  # fmt: skip
 
 CARELESS = frozenset({"secrecy", "markup"})

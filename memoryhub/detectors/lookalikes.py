@@ -3,5 +3,5 @@
 from __future__ import annotations
 
 CYRILLIC = dict(zip("аеѕіјорсԁухһԛԝАВЕЅІЈКМНОРСТУХЗҮ", "aesijopcdyxhqwABESIJKMHOPCTYX3Y", strict=True))
-GREEK = dict(zip("αινορυχΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "aivopuxABEZHIKMNOPTYX", strict=True))
+GREEK = dict(zip("αινορυχϲΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "aivopuxcABEZHIKMNOPTYX", strict=True))
 LOOKALIKES = CYRILLIC | GREEK

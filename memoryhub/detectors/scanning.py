@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 REACH = 500
@@ -49,8 +48,8 @@ def _line_end(text: str, at: int, following: int) -> int:
     return len(text) if end < 0 else end
 
 
-_WORD = re.compile(r"[a-z]{2,}")
-_ROW = re.compile(r"[^\n]{0,800}(?:\n|[^\s]{0,100}\s?)|[^\n]+")
+_STEM = re.compile(r"(?<![a-z])[a-z]{2,4}")
+_ROW = re.compile(r"[^\n]{0,800}(?:\n+|[^\s]{0,100}\s?)|[^\n]+")
 
 
 def stem(word: str) -> str:
@@ -63,28 +62,53 @@ def groups(words: str) -> tuple[frozenset[str], ...]:
     return tuple(frozenset(map(stem, group.split())) for group in words.split(" / "))
 
 
+def _bits(mask: int) -> list[int]:
+    """The places of the bits that are set."""
+    digits = bin(mask)[:1:-1]
+    found, at = [], digits.find("1")
+    while at >= 0:
+        found.append(at)
+        at = digits.find("1", at + 1)
+    return found
+
+
 class Rows:
     """A lower-case text as rows (lines, long ones cut at a space) and in which rows each stem stands."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.starts: list[int] = []
-        self.index: defaultdict[str, set[int]] = defaultdict(set)
+        self.index: dict[str, list[int]] = {}
+        self._where: dict[frozenset[str], int] = {}
         for number, match in enumerate(_ROW.finditer(text)):
             self.starts.append(match.start())
-            for word in _WORD.findall(match.group()):
-                self.index[word[:4]].add(number)
+            for one in set(_STEM.findall(match.group())):
+                if one in self.index:
+                    self.index[one].append(number)
+                else:
+                    self.index[one] = [number]
 
     def near(self, groups: Sequence[frozenset[str]]) -> Iterator[tuple[int, int]]:
         """Stretches of two rows in which every group has a word, merged where they touch."""
-        common: set[int] | None = None
+        common = -1
         for group in groups:
-            here = set().union(*(self.index[one] for one in group if one in self.index))
-            here |= {row - 1 for row in here if row}
-            common = here if common is None else common & here
+            common &= self._rows_of(group)
             if not common:
                 return
-        yield from self._merged(sorted(common or ()))
+        yield from self._merged(_bits(common))
+
+    def _rows_of(self, group: frozenset[str]) -> int:
+        """One bit for each row with one of these stems or just above such a row; many rules ask for the same group."""
+        here = self._where.get(group)
+        if here is None:
+            marks = bytearray(len(self.starts) // 8 + 1)
+            for one in group:
+                for row in self.index.get(one, ()):
+                    marks[row >> 3] |= 1 << (row & 7)
+            here = int.from_bytes(marks, "little")
+            here |= here >> 1
+            self._where[group] = here
+        return here
 
     def _merged(self, rows: list[int]) -> Iterator[tuple[int, int]]:
         at = 0

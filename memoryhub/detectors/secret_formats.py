@@ -211,9 +211,17 @@ _RARE: tuple[tuple[str, re.Pattern[str], tuple[str, ...], int], ...] = (
 )
 
 
+# Nearly every key is one long word, and prose has few of those: looked through first, they spare a hundred searches.
+_LONG_WORD = re.compile(r"\S{14,}")
+_WITH_BLANKS = frozenset(
+    needle for _, needle, pattern in _COMPILED if " " in pattern.pattern or "\\s" in pattern.pattern
+)
+
+
 def _by_prefix(text: str) -> Iterator[tuple[int, int, str]]:
+    words = "\n".join(_LONG_WORD.findall(text))
     for kind, needle, pattern in _COMPILED:
-        at = text.find(needle)
+        at = text.find(needle) if needle in (text if needle in _WITH_BLANKS else words) else -1
         while at >= 0:
             match = pattern.match(text, at) if needle in _JOINED or not _inside(text, at) else None
             if match and not (_EMPTY_KEY if kind == "private key" else _FILLER).search(match.group()[len(needle) :]):

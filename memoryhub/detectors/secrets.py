@@ -201,11 +201,11 @@ def _kind(name: str) -> str:
 
 
 def _random_on_line(text: str, start: int, end: int) -> Iterator[Hit]:
-    if _HASHES.search(text, start, end):
-        return
     for match in _TOKEN.finditer(text, start, end):
         value = match.group().strip("=.-/")
         if _looks_random(value) and not _in_link(text, match.start()):
+            if _HASHES.search(text, start, end):  # asked last: few lines hold anything random
+                return
             at = match.start() + match.group().index(value)
             yield at, at + len(value), "random string beside a name for secrets"
 

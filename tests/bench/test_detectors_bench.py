@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import time
 
+import pytest
+
 from memoryhub import detectors
+from tests.fixtures.held_out import GOOD, INJECTIONS, hidden_held_out, secrets_held_out
 from tests.fixtures.injection_texts import ATTACKS, PLAIN
 from tests.fixtures.secret_texts import CLEAN_LINES, secret_lines
 
@@ -19,9 +22,17 @@ LABELLED = {
 }
 
 
-def test_recall_and_false_alarms() -> None:
+HELD_OUT = {
+    "secrets": (secrets_held_out(), GOOD, 0.75),
+    "injection": (INJECTIONS, GOOD, 0.5),
+    "hidden": (hidden_held_out(), GOOD, 1.0),
+}
+
+
+@pytest.mark.parametrize("cases", [LABELLED, HELD_OUT], ids=["labelled", "held out"])
+def test_recall_and_false_alarms(cases) -> None:
     print(f"\n{'detector':<12}{'recall':>8}{'false alarms':>14}")
-    for code, (bad, good, aim) in LABELLED.items():
+    for code, (bad, good, aim) in cases.items():
         recall = sum(bool(detectors.find(text, only=(code,))) for text in bad) / len(bad)
         alarms = sum(bool(detectors.find(text, only=(code,))) for text in good) / len(good)
         print(f"{code:<12}{recall:>8.0%}{alarms:>14.1%}   ({len(bad)} bad, {len(good)} good)")
