@@ -234,3 +234,58 @@ def test_on_a_phone_the_decision_is_one_tap_away(new_page, sign_in_as, space, fo
     page.get_by_role("link", name="Decide").click()
     expect(page.get_by_role("button", name="Approve all 3 changes")).to_be_in_viewport()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def tab_to(page: Page, target) -> None:
+    """Tab until it is there, as somebody without a mouse does."""
+    page.keyboard.press("Tab")
+    for _ in range(150):
+        if target.evaluate("element => element === document.activeElement"):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"no way to {target} by Tab")
+
+
+def test_every_decision_without_a_mouse(sign_in_as, space, forge, inbox):
+    page = sign_in_as("reviewer")
+    ask(space, forge)  # two changes of three
+    page.goto(f"{inbox}1/")
+    tab_to(page, page.get_by_label("Change 2 of 3"))
+    press(page, "Space")
+    tab_to(page, page.get_by_role("button", name="Only ticked"))
+    press(page, "Enter")
+    expect(page.get_by_text("Approved by reviewer")).to_be_visible()
+    assert text(space) == NEW.replace("from a tag", "from main")
+
+    edit(space, forge, "from main", "from a tag")  # with edits
+    page.goto(f"{inbox}2/")
+    press(page, "e")
+    tab_to(page, page.get_by_label("The text"))
+    press(page, "Control+a")
+    page.keyboard.type(TEXT)
+    tab_to(page, page.get_by_role("button", name="Approve with my edits"))
+    press(page, "Enter")
+    expect(page.get_by_text("Approved by reviewer")).to_be_visible()
+    assert text(space) == TEXT
+
+    ask(space, forge)  # stale, then rebased
+    page.goto(f"{inbox}3/")
+    files.write(space, HUB, PATH, TEXT.replace("# Rules\n", "# House\n").encode())
+    press(page, "a")
+    expect(page.get_by_text("Rebased.")).to_be_visible()
+    press(page, "a")
+    expect(page.get_by_text("Approved by reviewer")).to_be_visible()
+    assert text(space) == NEW.replace("# Rules\n", "# House\n")
+
+    edit(space, forge, "Check the", "Test the")  # a conflict, by hand
+    files.write(space, HUB, PATH, b"- all is new\n")
+    page.goto(f"{inbox}4/")
+    expect(page.get_by_text("It no longer applies.")).to_be_visible()
+    press(page, "e")
+    tab_to(page, page.get_by_label("The text"))
+    press(page, "Control+a")
+    page.keyboard.type("- settled")
+    tab_to(page, page.get_by_role("button", name="Approve with my edits"))
+    press(page, "Enter")
+    expect(page.get_by_text("Approved by reviewer")).to_be_visible()
+    assert text(space).strip() == "- settled"
