@@ -36,6 +36,12 @@ SAYS = {
     "duplicate": "Text that a source or working memory already has.",
     FEEDBACK: "Text that retrieval gave out and that comes back.",
 }
+# What a finding is called where there is room for a word or two.
+TOLD = {
+    "secrets": "secret, removed", "hidden": "hidden characters", "injection": "injection", "coherence": "incoherent",
+    "duplicate": "said already", FEEDBACK: "from memory", READS_ONLY: "only reads", "transient": "transient",
+    "vague": "vague", "judge": "waits for the judge",
+}  # fmt: skip
 
 ASKED_WORDS = 12  # at least, of a text that long-term memory may have given out
 KEPT_UP_TO = 4000  # characters of a text that stays prepared for comparing

@@ -13,7 +13,7 @@ from django.utils.dateparse import parse_datetime
 from memoryhub.domain import activity, contents, longterm, spaces
 from memoryhub.domain.access import Actor, require
 from memoryhub.errors import Invalid
-from memoryhub.models import Agent, EntryRevision, LongtermEntry, Space
+from memoryhub.models import Agent, EntryRevision, LongtermEntry, Proposal, Record, Space
 
 MOST = 5000  # entries of one upload; more come in by `memoryhub restore`
 KEPT = (
@@ -44,6 +44,8 @@ def as_line(entry: LongtermEntry) -> dict[str, Any]:
         "number": entry.number,
         **{name: getattr(entry, name) for name in KEPT},
         "agent": entry.agent.slug if entry.agent else None,
+        "record": entry.record_id,
+        "proposal": entry.proposal,
         "review_by": entry.review_by.isoformat() if entry.review_by else None,
         **moments,
         "history": [
@@ -109,11 +111,24 @@ def bring(space: Space, actor: Actor, line: dict[str, Any]) -> LongtermEntry:
     for name in MOMENTS:
         if line.get(name):
             setattr(entry, name, moment(line[name]))
+    bring_origin(space, entry, line)
     entry.save()
     bring_history(entry, actor, line)
     if entry.state != longterm.RETIRED:
         longterm.index(space, entry)
     return entry
+
+
+def bring_origin(space: Space, entry: LongtermEntry, line: dict[str, Any]) -> None:
+    """The record and the proposal it came from, where this space has them; else their numbers stay among its metadata."""
+    record, proposal = (int(line[name]) if line.get(name) else None for name in ("record", "proposal"))
+    if record and Record.objects.within(space).filter(pk=record).exists():
+        entry.record_id, record = record, None
+    if proposal and Proposal.objects.within(space).filter(number=proposal, kind=Proposal.Kind.PROMOTION).exists():
+        entry.proposal, proposal = proposal, None
+    elsewhere = {name: value for name, value in (("record", record), ("proposal", proposal)) if value}
+    if elsewhere:
+        entry.metadata = {**entry.metadata, "came_from": elsewhere}
 
 
 def bring_history(entry: LongtermEntry, actor: Actor, line: dict[str, Any]) -> None:

@@ -12,6 +12,7 @@ from django.db import connection
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from memoryhub.domain import ingress
 from memoryhub.models import Proposal, Space, WorkingEntry
 
 FIGURES = """
@@ -42,6 +43,11 @@ SELECT
 """
 
 
+HELD_FOR = """
+SELECT reason, count(*) FROM (
+    SELECT reason FROM "quarantine"."state" WHERE space_id = %s AND is_newest AND state = 'held' ORDER BY record_id DESC LIMIT %s
+) held GROUP BY reason ORDER BY count(*) DESC, reason
+"""
 MOST_COUNTED = 10_000  # records of a day that the drawing counts; more are more
 
 
@@ -140,7 +146,7 @@ def waits(space: Space, now: Figures) -> list[Wait]:
         out.add("proposal", title, "proposals/", "by age and risk in the inbox")
     if now.held:
         title = f"{now.held:,} record{'s' if now.held != 1 else ''} held in quarantine"
-        out.add("quarantine", title, "quarantine/?state=held", "admit, promote or discard", "quarantine")
+        out.add("quarantine", title, "quarantine/?state=held", held_for(space), "quarantine")
     if now.due:
         said = ("entry is", "entries are")[now.due != 1]
         out.add(
@@ -163,6 +169,15 @@ def waits(space: Space, now: Figures) -> list[Wait]:
         said = ("source is", "sources are")[now.missing != 1]
         out.add("source", f"{now.missing:,} {said} missing", "sources/", "skipped, harmless", "source")
     return out.items
+
+
+def held_for(space: Space) -> str:
+    """Why records are held, the commonest reason first: 28 incoherent, 9 injection."""
+    with connection.cursor() as cursor:
+        cursor.execute(HELD_FOR, [space.pk, MOST_COUNTED])
+        counted = [(reason.partition(":")[0], count) for reason, count in cursor.fetchall()]
+    told = [f"{count:,} {ingress.TOLD.get(reason, reason or 'to look at')}" for reason, count in counted]
+    return ", ".join(told[:4])
 
 
 def waiting_proposal(proposal: Proposal) -> Wait:

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
-from memoryhub.domain import longterm, longterm_map, promotions
+from memoryhub.domain import ingress, longterm, longterm_map, promotions
 from memoryhub.domain import search as finding
 from memoryhub.models import Proposal, Space
 from memoryhub.templatetags.drawn import signs
@@ -21,11 +21,6 @@ from memoryhub.templatetags.hub import in_words
 
 register = template.Library()
 MOST_DRAWN = 200
-KINDS = {
-    "secrets": "secret, removed", "hidden": "hidden characters", "injection": "injection", "coherence": "incoherent",
-    "duplicate": "said already", "feedback": "from memory", "reads_only": "only reads", "transient": "transient",
-    "vague": "vague", "judge": "waits for the judge",
-}  # fmt: skip
 NODE_KINDS = {"agent": "agent", "fact_check": "fact check", "memory_retrieval": "memory retrieval"}
 
 
@@ -90,7 +85,7 @@ def snippet(hit: finding.Hit) -> SafeString:
 
 @register.filter
 def code_name(code: str) -> str:
-    return KINDS.get(code, code)
+    return ingress.TOLD.get(code, code)
 
 
 @register.filter

@@ -258,6 +258,22 @@ def test_export_and_import_lose_nothing(space, reviewer, house):
     assert "Line 3" in broken and longterm.of(space).count() == 4
 
 
+def test_an_entry_keeps_its_record_where_the_space_has_it_and_else_says_which_it_was(space, forge, house):
+    from memoryhub.domain import longterm_files
+
+    logged = quarantine.log(
+        space, forge, content="Card refunds take 12 days to show at the bank.", session_id="s", node_id="n"
+    )
+    quarantine.promote(space, house.reviewer, logged.id)
+    (line,) = longterm_files.export(space)
+    longterm_files.take_in(
+        space, house.reviewer, (line + line.replace(f'"record": {logged.id}', '"record": 987654')).encode()
+    )
+    assert longterm.get(space, 2).record_id == logged.id
+    other = longterm.get(space, 3)
+    assert other.record_id is None and other.metadata["came_from"] == {"record": 987654}
+
+
 def test_working_memory_is_added_edited_pinned_extended_deleted_and_put_back(space, reviewer):
     post(reviewer, "working/add/", content="The desk closes at six.")
     pk = working.newest(space)[0].id

@@ -36,7 +36,7 @@ def full(house):
             sha256="y",
         )
         RecordState.objects.create(
-            space_id=space.pk, record_id=record.pk, state="held", actor_kind="hub", actor_name="hub"
+            space_id=space.pk, record_id=record.pk, state="held", reason="injection", actor_kind="hub", actor_name="hub"
         )
     WorkingEntry.objects.create(
         space_id=space.pk, content="The gateway answers 503", expires_at=now + timedelta(minutes=12)
@@ -48,7 +48,7 @@ def full(house):
 def test_it_says_what_flowed_what_waits_and_what_leaves(as_role, full):
     page = as_role("reviewer").get("/s/books/").content.decode()
     for said in ("1 revision today", "1 held, 0 admitted", "forge edits AGENTS.md", "hidden",
-                 "1 record held in quarantine", "1 source is missing",
+                 "1 record held in quarantine", "1 injection", "1 source is missing",
                  "The gateway answers 503", "thread served today", "1 new text", "fetched", "t-1190", "Review 1 proposal"):  # fmt: skip
         assert said in page, said
     assert "(1) Books" in page
@@ -84,7 +84,7 @@ def test_it_costs_the_same_queries_for_any_number_of_rows(as_role, full, rows, d
         client.get("/s/books/")
 
 
-QUERIES = 14
+QUERIES = 15
 
 
 def test_another_space_does_not_shine_through(as_role, full):
