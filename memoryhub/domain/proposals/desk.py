@@ -69,7 +69,7 @@ def take(space: Space, number: int) -> Desk:
     """Lock a proposal and its file; of two decisions the second sees what the first did."""
     asked = {"space": space.pk, "number": number}
     for _ in range(2):
-        found = hot.rows(TAKE, asked)
+        found = hot.rows(TAKE, asked, binary=True)
         if not found:
             break
         desk, is_late = _read(space, found[0])
