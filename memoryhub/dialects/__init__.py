@@ -150,9 +150,9 @@ def around(base: str, woven: Weave) -> list[Piece]:
     if not pieces:
         return [own]
     if woven.placement == "prepend":
-        last = replace(pieces[-1], text=pieces[-1].text + woven.glue)
+        last = pieces[-1].with_text(pieces[-1].text + woven.glue)
         return [*pieces[:-1], last, own]
-    return [replace(own, text=base + woven.glue), *pieces]
+    return [own.with_text(base + woven.glue), *pieces]
 
 
 def place(dialect: Dialect, memory: Ingredients, woven: Weave, gone: list[_budget.Drop]) -> Rendered:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from functools import lru_cache
 
 from ._shapes import ABSENT, BROKEN, EMPTY, INCLUDED, MISSING, Piece, Source, Warn
@@ -96,4 +95,4 @@ def warn_of_duplicates(sources: Iterable[Source]) -> list[Warn]:
 
 def joined(pieces: Sequence[Piece], glue: str = "\n\n") -> list[Piece]:
     """The pieces with glue between them; it belongs to the piece before it, so that nothing is without an owner."""
-    return [replace(piece, text=piece.text + glue) for piece in pieces[:-1]] + list(pieces[-1:])
+    return [piece.with_text(piece.text + glue) for piece in pieces[:-1]] + list(pieces[-1:])

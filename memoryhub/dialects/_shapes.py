@@ -64,6 +64,10 @@ class Piece:
     source: int | None = None  # index into Ingredients.sources
     entries: tuple[int, ...] = ()
 
+    def with_text(self, text: str) -> Piece:
+        """The same with another text; `replace` costs five times as much, and most pieces of each prompt need it."""
+        return Piece(self.kind, self.label, text, self.source, self.entries)
+
 
 @dataclass(frozen=True, slots=True)
 class Part:

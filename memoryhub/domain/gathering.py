@@ -15,7 +15,7 @@ from typing import Any
 
 from memoryhub import dialects
 from memoryhub.dialects import Dialect, Entry, Ingredients, Source
-from memoryhub.domain import files, hot, meaning, remembering, retrieval, templates
+from memoryhub.domain import files, hot, meaning, remembering, retrieval, templates, working
 from memoryhub.errors import HubError
 from memoryhub.models import Agent, AgentChange, SourceChange, Space
 from memoryhub.models import Source as SourceRow
@@ -257,7 +257,10 @@ def values_then(space_id: int, agent: Agent, at: datetime) -> tuple[dict[str, An
 
 def lately(space: Space, agent: Agent) -> tuple[Entry, ...]:
     """The newest of working memory that this agent may read."""
-    return tuple(as_entry(item) for item in retrieval.retrieve(space, "", agent=agent))
+    found = working.newest(space, agent=agent, limit=remembering.HOT)
+    return tuple(
+        Entry(one.id, one.content[: remembering.MAX_CHARS], one.created_at, own=one.scope == "agent") for one in found
+    )
 
 
 def known(space: Space, agent: Agent, query: str, mark: int) -> tuple[Entry, ...]:
@@ -284,15 +287,15 @@ def as_entry(item: retrieval.Item) -> Entry:
 
 def with_memory(gathered: Gathered, space: Space, agent: Agent, query: str) -> Gathered:
     """The same with the working and long-term memory that fits the query."""
-    working, longterm = lately(space, agent), known(space, agent, query, gathered.mark)
-    return replace(gathered, ingredients=replace(gathered.ingredients, working=working, longterm=longterm))
+    lasting, cold = lately(space, agent), known(space, agent, query, gathered.mark)
+    return replace(gathered, ingredients=replace(gathered.ingredients, working=lasting, longterm=cold))
 
 
 def with_memory_then(gathered: Gathered, space: Space, agent: Agent, query: str, at: datetime) -> Gathered:
     """The same for a past moment: what lived then, in the words of that time."""
-    working, gone = remembering.working_then(space, agent, at)
-    longterm, told = remembering.longterm_then(space, agent, query, at)
-    ingredients = replace(gathered.ingredients, working=working, longterm=longterm)
+    lived, gone = remembering.working_then(space, agent, at)
+    cold, told = remembering.longterm_then(space, agent, query, at)
+    ingredients = replace(gathered.ingredients, working=lived, longterm=cold)
     return replace(gathered, ingredients=ingredients, warnings=(*gathered.warnings, *gone, *told))
 
 

@@ -10,6 +10,7 @@ import hmac
 import json
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from functools import lru_cache
 from threading import Lock
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -53,9 +54,18 @@ class AtTheDoor:
         return json.loads(self.said)
 
     def agent(self) -> Agent:
-        """As much of the agent and its space as retrieval reads; no statement is needed for that."""
+        """As much of the agent and its space as retrieval and search read; no statement is needed for that."""
         space = Space(pk=self.space_id, slug=self.space_slug, revision=self.revision, settings=json.loads(self.chosen))
         return Agent(pk=self.agent_id, space=space, slug=self.slug, dialect=self.dialect, reported=self.reported)
+
+    def reader(self) -> Agent:
+        """As much of them as retrieval reads for a prompt, made once for all calls that say the same."""
+        return reader(self.space_id, self.chosen, self.agent_id, self.slug)
+
+
+@lru_cache(maxsize=256)
+def reader(space_id: int, chosen: str, agent_id: int, slug: str) -> Agent:
+    return Agent(pk=agent_id, slug=slug, space=Space(pk=space_id, settings=json.loads(chosen)))
 
 
 class Keepable(Protocol):
@@ -131,7 +141,7 @@ def assembled(door: AtTheDoor, asked: Asked) -> Prompt:
     """The prompt made anew; the ORM is asked only where a past moment needs it."""
     dialect = prompts.dialect_of(asked.check().dialect, door)
     if asked.at or (asked.query and dialects.families()[dialect.family].retrieves):
-        agent = Agent.objects.select_related("space").get(pk=door.agent_id) if asked.at else door.agent()
+        agent = Agent.objects.select_related("space").get(pk=door.agent_id) if asked.at else door.reader()
         return prompts.build(dialect, prompts.gather(agent.space, agent, dialect, asked), asked)
     gathered = gathering.now(door.space_id, door.agent_id, door.slug, dialect, thread=asked.thread)
     return prompts.build(dialect, gathered, asked)
