@@ -31,9 +31,7 @@ def run(arguments: list[str]) -> int:
         print(overview(names), file=sys.stdout if arguments else sys.stderr)
         return 0 if arguments else 2
     if arguments[0] == "--version":
-        from importlib.metadata import version
-
-        print(version("memoryhub"))  # noqa: T201
+        print(own_version())  # noqa: T201
         return 0
     name, rest = arguments[0], arguments[1:]
     if name in STANDALONE and name in names:
@@ -42,6 +40,15 @@ def run(arguments: list[str]) -> int:
     if name == "up":
         os.environ["MEMORYHUB_COLLECTED"] = "true"  # it collects static files itself; the settings have to know
     return run_with_django(name, rest, own=name in names)
+
+
+def own_version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("memoryhub")
+    except PackageNotFoundError:
+        return "from a checkout that is not installed"
 
 
 def take_data_dir(arguments: list[str]) -> None:

@@ -44,7 +44,8 @@ class AgentForm(LookOfOurs):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        names = dialects.names()
+        # A family by its name alone is its newest form, or the version that the agent's client reports.
+        names = list(dict.fromkeys([*dialects.families(), *dialects.names()]))
         # A version between two forms is as good a choice; one that an agent has already stays selectable.
         if (given := self.initial.get("dialect") or self.data.get("dialect")) and given not in names:
             names = [given, *names]

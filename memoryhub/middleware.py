@@ -110,6 +110,9 @@ def refusals(get_response: View) -> View:
             return refused(request, Invalid(told, code="invalid_path"))
         if request.path.startswith("/api/"):
             return called(request, get_response)
+        # A key typed into a search or a filter is not drawn again by the page that answers.
+        if "mh_" in (query := request.META.get("QUERY_STRING", "")):
+            request.META["QUERY_STRING"] = requests.hide_secrets(query).replace("…", "%E2%80%A6")
         return see_other(request, get_response(request))
 
     handle.process_exception = raised  # type: ignore[attr-defined]

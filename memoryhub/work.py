@@ -9,7 +9,7 @@ import signal
 import threading
 import time
 
-from django.db import DatabaseError, close_old_connections, connections
+from django.db import DatabaseError, InterfaceError, close_old_connections, connections
 
 from memoryhub.domain import jobs
 
@@ -97,6 +97,12 @@ class Work:
             began = time.monotonic()
             try:
                 jobs.watchers[name](self.stop)
+            except (
+                DatabaseError,
+                InterfaceError,
+            ) as error:  # mostly a server that went away and comes back: one line is enough
+                said = " ".join(str(error).split())
+                log.warning("the watcher %s lost the database and is started again in %.0f s: %s", name, pause, said)
             except Exception:
                 log.exception("the watcher %s failed; it is started again in %.0f s", name, pause)
             connections.close_all()

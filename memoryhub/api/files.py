@@ -4,7 +4,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 from django.http import HttpRequest, HttpResponse
@@ -12,7 +12,7 @@ from django.urls import register_converter
 from django.urls.converters import PathConverter
 from ninja import Field, Router, Schema, Status
 
-from memoryhub.api.ground import ERRORS, needs, wants_text
+from memoryhub.api.ground import ERRORS, Given, needs, wants_text
 from memoryhub.domain import browsing, files, mounts
 from memoryhub.domain.files import Applied, Pending, Wish
 from memoryhub.domain.published import Published
@@ -108,7 +108,7 @@ def _rooted(prefix: str) -> str:
     return prefix if prefix.startswith(("/", *paths.HEADS)) else "/" + prefix
 
 
-class BatchIn(Schema):
+class BatchIn(Given):
     paths: list[str] = Field(max_length=MOST_PATHS)
     thread_id: str = ""
 
@@ -202,14 +202,23 @@ def text_document(found: Published) -> Document:
 def file_document(found: Published) -> Document:
     document = {
         "path": found.path, **_content(found), "sha256": found.sha256, "revision": found.revision,
-        "created_at": found.created_at.isoformat(), "modified_at": found.modified_at.isoformat(),
+        "created_at": as_text(found.created_at), "modified_at": as_text(found.modified_at),
     }  # fmt: skip
     return _as_json(document), found.sha256, "application/json"
 
 
+def as_text(moment: datetime) -> str:
+    """A time as the lists have it: UTC to the millisecond."""
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 def _what_is_there(caller: Caller, path: str, error: HubError) -> HubError:
     if browsing.is_folder(caller.space, path):
-        return Invalid(f"“{path}” is a folder, not a file.", code="is_directory", path=path)
+        return Invalid(
+            f"“{path}” is a folder, not a file. List it with GET /api/v1/files?prefix={path.rstrip('/')}/",
+            code="is_directory",
+            path=path,
+        )
     return error
 
 
@@ -236,7 +245,7 @@ def conditional(request: HttpRequest, body: bytes, sha: str, kind: str) -> HttpR
 # ---- writing
 
 
-class WriteIn(Schema):
+class WriteIn(Given):
     content: str
     encoding: str = "utf-8"
     reason: str = ""
@@ -244,7 +253,7 @@ class WriteIn(Schema):
     tool_call_id: str = ""
 
 
-class EditIn(Schema):
+class EditIn(Given):
     path: str
     old_string: str
     new_string: str
@@ -254,7 +263,7 @@ class EditIn(Schema):
     tool_call_id: str = ""
 
 
-class MoveIn(Schema):
+class MoveIn(Given):
     from_: str = Field(alias="from")
     to: str
     reason: str = ""

@@ -12,7 +12,9 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI, Schema
 from ninja.errors import AuthenticationError, HttpError, ValidationError
+from ninja.schema import DjangoGetter
 from ninja.security import HttpBearer
+from pydantic import model_validator
 
 from memoryhub.domain import access, tokens
 from memoryhub.domain.tokens import Caller
@@ -21,6 +23,16 @@ from memoryhub.middleware import address_of, as_refusal
 from memoryhub.requests import hide_secrets
 
 BODY_LIMIT = 8 * 1024 * 1024
+NO_JSON = "The body is not valid JSON. Send an object as the document at /api/v1/docs has it."
+BRANCHES = {
+    "str",
+    "int",
+    "float",
+    "bool",
+    "none",
+    "constrained-str",
+    "constrained-int",
+}  # of a union, as pydantic names them
 
 
 class ErrorBody(Schema):
@@ -33,6 +45,19 @@ class Error(Schema):
 
 
 ERRORS: dict[int, Any] = dict.fromkeys((401, 403, 404, 409, 412, 413, 422, 429, 503), Error)
+
+
+class Given(Schema):
+    """What a caller sends as JSON. An optional field sent as null counts as left out, as many clients write it."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def leave_out_nulls(cls, given: Any) -> Any:
+        given = given._obj if isinstance(given, DjangoGetter) else given  # how django-ninja wraps what came in
+        if not isinstance(given, dict):
+            return given
+        needed = {name for name, field in cls.model_fields.items() if field.is_required()}
+        return {name: value for name, value in given.items() if value is not None or name in needed}
 
 
 class TokenAuth(HttpBearer):
@@ -110,7 +135,7 @@ def refusal_of(exception: Exception) -> HubError | None:
         case RecursionError():
             return Invalid("The body is nested too deep.", code="invalid_json")
         case HttpError(status_code=400):
-            return Invalid("The body is not valid JSON.", code="invalid_json")
+            return Invalid(NO_JSON, code="invalid_json")
         case HttpError(status_code=413):
             return TooLarge("The body is larger than 8 MiB.")
     return as_refusal(exception)
@@ -129,9 +154,17 @@ def answer(error: HubError) -> HttpResponse:
 
 def fields_of(errors: list[dict[str, Any]]) -> list[dict[str, str]]:
     """Where each fault lies, by the name the caller used, and what it is."""
-    own = ("body", "query", "path", "header", "data")
-    named = [(".".join(str(part) for part in e["loc"] if part not in own), e["msg"]) for e in errors]
-    return [{"field": field, "message": message} for field, message in named]
+    return list(
+        {field_of(one["loc"]): {"field": field_of(one["loc"]), "message": one["msg"]} for one in errors}.values()
+    )
+
+
+def field_of(place: tuple[str | int, ...]) -> str:
+    """The path to a field as the caller wrote it: without where it came from, and without the branch of a union."""
+    where, *rest = place
+    if where == "body":  # then comes the name of our own parameter
+        rest = rest[1:]
+    return ".".join(str(part) for part in rest if part not in BRANCHES and "[" not in str(part))
 
 
 def first_sentence(errors: list[dict[str, Any]]) -> str:

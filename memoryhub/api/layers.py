@@ -6,7 +6,7 @@ from typing import Any, Literal
 from django.http import HttpRequest, HttpResponse
 from ninja import Router, Schema, Status
 
-from memoryhub.api.ground import ERRORS, needs, page_limit, wants_text
+from memoryhub.api.ground import ERRORS, Given, needs, page_limit, wants_text
 from memoryhub.api.proposals import as_json
 from memoryhub.domain import contents, longterm, proposals, quarantine, retrieval, search, working
 from memoryhub.domain.tokens import Caller
@@ -25,7 +25,7 @@ class RecordFinding(Schema):
     message: str
 
 
-class LogIn(Schema):
+class LogIn(Given):
     content: str
     session_id: str
     node_id: str
@@ -134,7 +134,7 @@ def retrieve(
     return found
 
 
-class PromotionIn(Schema):
+class PromotionIn(Given):
     quarantine_id: int | None = None
     content: str | None = None
     reason: str = ""

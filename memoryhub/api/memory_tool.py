@@ -5,14 +5,14 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from ninja import Router, Schema
 
-from memoryhub.api.ground import ERRORS, needs
+from memoryhub.api.ground import ERRORS, Given, needs
 from memoryhub.domain import memory_tool
 from memoryhub.domain.tokens import Caller
 
 router = Router()
 
 
-class CommandIn(Schema):
+class CommandIn(Given):
     command: str
     path: str | None = None
     view_range: list[int] | None = None

@@ -23,10 +23,10 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.views.decorators.csrf import csrf_exempt
 from ninja import Router, Schema
 
-from memoryhub.api.ground import ERRORS, answer, refusal_of, weighed
+from memoryhub.api.ground import ERRORS, NO_JSON, answer, refusal_of, weighed
 from memoryhub.domain import access, agents, handing, prompts, tokens
 from memoryhub.domain.prompts import Asked, Prompt
-from memoryhub.errors import HubError, Invalid, NotAllowed, Unauthenticated
+from memoryhub.errors import HubError, Invalid, NotAllowed, NotFound, Unauthenticated
 from memoryhub.middleware import request_ids
 from memoryhub.requests import begin, client_address
 
@@ -128,8 +128,8 @@ def for_caller(secret: str, address: str | None, asked: Asked, slug: str) -> tup
     return found, caller.space.pk
 
 
-def agent_unknown(slug: str) -> Invalid:
-    return Invalid(f"This token does not speak for an agent {slug[:80]!r}.", code="agent_unknown")
+def agent_unknown(slug: str) -> NotFound:
+    return NotFound(f"This token does not speak for an agent {slug[:80]!r}.", code="agent_unknown")
 
 
 # What was asked
@@ -169,7 +169,7 @@ def posted(request: HttpRequest) -> dict[str, Any]:
     try:
         given = json.loads(request.body or b"{}")
     except (ValueError, RecursionError):
-        raise Invalid("The body is not valid JSON.", code="invalid_json") from None
+        raise Invalid(NO_JSON, code="invalid_json") from None
     if not isinstance(given, dict):
         raise Invalid("The body is a JSON object.", code="invalid_json")
     return given

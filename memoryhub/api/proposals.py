@@ -7,7 +7,7 @@ from typing import Any, Literal
 from django.http import HttpRequest, HttpResponse
 from ninja import Router, Schema
 
-from memoryhub.api.ground import ERRORS, PersonAuth, needs, page_by_id, people_only
+from memoryhub.api.ground import ERRORS, Given, PersonAuth, needs, page_by_id, people_only
 from memoryhub.domain import proposals
 from memoryhub.domain.lines import bytes_of
 from memoryhub.domain.proposals import as_json
@@ -70,13 +70,13 @@ class Decided(Schema):
     revision: int | None
 
 
-class ApproveIn(Schema):
+class ApproveIn(Given):
     seen: str
     note: str = ""
     content: str | None = None
 
 
-class RejectIn(Schema):
+class RejectIn(Given):
     note: str
 
 

@@ -4,14 +4,14 @@
 from django.http import HttpRequest
 from ninja import Router, Schema
 
-from memoryhub.api.ground import ERRORS, needs
+from memoryhub.api.ground import ERRORS, Given, needs
 from memoryhub.domain import templates
 from memoryhub.errors import Forbidden
 
 router = Router()
 
 
-class Report(Schema):
+class Report(Given):
     library: str
     version: str
     text: str

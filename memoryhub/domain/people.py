@@ -33,6 +33,8 @@ def digest_of(secret: str) -> str:
 @transaction.atomic
 def create(actor: Actor, username: str, *, email: str = "", password: str = "", is_hub_owner: bool = False) -> Person:
     """Makes a person, with or without a password."""
+    if not username.strip():
+        raise Invalid("A person needs a name.", field="username")
     person = Person(username=username.strip(), email=email.strip(), is_hub_owner=is_hub_owner)
     if password:
         set_checked_password(person, password)

@@ -15,10 +15,11 @@ from django.utils.text import slugify
 from memoryhub.domain import activity
 from memoryhub.domain.access import Actor, require
 from memoryhub.domain.people import digest_of
-from memoryhub.errors import Forbidden, Invalid, NotFound, Unauthenticated
+from memoryhub.errors import Conflict, Forbidden, Invalid, NotFound, Unauthenticated
 from memoryhub.models import Agent, Membership, Person, Scope, Space, Token
 
 ALL_SCOPES = list(Scope.values)
+SAID = {"revoked": "was revoked", "expired": "has expired"}
 UNKNOWN = "No valid token. Send 'Authorization: Bearer mh_…' with a token of this hub."
 
 
@@ -91,6 +92,9 @@ def revoke(token: Token, actor: Actor) -> None:
 def rotate(token: Token, actor: Actor) -> tuple[Token, str]:
     """Makes a new token of the same kind and ends the old one."""
     allow(token, actor)
+    token = Token.objects.select_for_update(of=("self",)).select_related("agent", "person", "space").get(pk=token.pk)
+    if token.state != "active":
+        raise Conflict(f"The token {token} {SAID[token.state]}; make a new one instead.")
     revoke(token, actor)
     same = {"agent": token.agent, "person": token.person, "label": token.label, "scopes": list(token.scopes)}
     lasts = token.expires_at - token.created_at if token.expires_at else None
@@ -124,7 +128,7 @@ def authenticate(secret: str, address: str | None = None) -> Caller:
     if token is None or not hmac.compare_digest(token.digest, digest):
         raise Unauthenticated(UNKNOWN)
     if token.state != "active":
-        raise Unauthenticated(f"The token {token} was {token.state}. Ask an owner of the space for a new one.")
+        raise Unauthenticated(f"The token {token} {SAID[token.state]}. Ask an owner of the space for a new one.")
     note_use(token, address)
     if token.agent:
         if not token.agent.is_on:

@@ -9,7 +9,7 @@ from django.shortcuts import render
 
 from memoryhub.domain import spaces
 from memoryhub.errors import Forbidden, HubError, NotFound
-from memoryhub.requests import current_request_id
+from memoryhub.requests import current_request_id, hide_secrets
 
 TITLES = {
     401: "Please sign in",
@@ -24,9 +24,9 @@ TITLES = {
     500: "Something broke on our side",
     503: "Away for a moment",
 }
+BY_CODE = {"csrf": "Please send it again"}  # whose sentence says all
 GLYPHS = {403: "lock", 404: "search", 409: "warn", 412: "warn", 413: "warn", 422: "info", 429: "clock", 503: "retry"}
 ADVICE = {
-    403: "Ask an owner of the space if you need this.",
     404: "Look the address over, or search.",
     409: "Nothing was written. Look again, then decide.",
     413: "Nothing was saved. Make it smaller and send it again.",
@@ -42,11 +42,11 @@ def refuse(request: HttpRequest, error: HubError) -> HttpResponse:
     if wants_json(request):
         return JsonResponse(error.as_json(), status=error.status)
     context = {
-        "error": error,
+        "message": hide_secrets(error.message),
         "status": error.status,
-        "title": TITLES.get(error.status, "That did not work"),
+        "title": BY_CODE.get(error.code) or TITLES.get(error.status, "That did not work"),
         "glyph": GLYPHS.get(error.status, "warn"),
-        "advice": ADVICE.get(error.status, ""),
+        "advice": "" if error.code in BY_CODE else ADVICE.get(error.status, ""),
         "request_id": current_request_id(),
     }
     htmx = getattr(request, "htmx", None)

@@ -6,8 +6,9 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from memoryhub.domain import agents, people, spaces, tokens, working
+from memoryhub.domain import agents, mounts, people, spaces, tokens, working
 from memoryhub.domain.access import HUB, Actor
+from memoryhub.errors import Conflict
 from memoryhub.models import Membership, Token
 
 pytestmark = pytest.mark.django_db
@@ -160,3 +161,46 @@ def test_an_owner_counts_their_own_space_alone(client, space, forge):
     assert f'memoryhub_working_entries{{space="{space.slug}"}} 1.0' in answer.content.decode()
     assert b"elsewhere" not in answer.content
     assert b"elsewhere" in client.get("/metrics").content
+
+
+def post(client, secret, path, body):
+    headers = {"Authorization": f"Bearer {secret}"}
+    return client.post(f"/api/v1{path}", json.dumps(body), content_type="application/json", headers=headers)
+
+
+def test_a_fault_is_named_as_the_caller_wrote_it(client, space, forge):
+    _, secret = tokens.create(space, HUB, agent=forge)
+    faults = post(client, secret, "/edits", {}).json()["error"]["fields"]
+    assert [one["field"] for one in faults] == ["path", "old_string", "new_string"]
+    assert post(client, secret, "/memory-tool", {}).json()["error"]["message"] == "command: Field required."
+    for query, field in (
+        ("proposals?state=bogus", "state"),
+        ("retrieve?threshold=abc", "threshold"),
+        ("retrieve?hot=x", "hot"),
+    ):
+        refused = call(client, secret, f"/api/v1/{query}")
+        assert refused.status_code == 422
+        assert refused.json()["error"]["message"].startswith(f"{field}: Input should be"), refused.json()
+
+
+def test_an_optional_field_sent_as_null_counts_as_left_out(client, space, forge):
+    _, secret = tokens.create(space, HUB, agent=forge)
+    mounts.add(space, HUB, "/memories/", policy="trusted")
+    nulls = {"encoding": None, "reason": None, "thread_id": None, "tool_call_id": None}
+    headers = {"Authorization": f"Bearer {secret}"}
+    made = client.put(
+        "/api/v1/files/memories/a.md",
+        json.dumps({"content": "a", **nulls}),
+        content_type="application/json",
+        headers=headers,
+    )
+    assert made.status_code == 201, made.json()
+    assert post(client, secret, "/edits", {"path": None, "old_string": "a", "new_string": "b"}).status_code == 422
+
+
+def test_an_ended_token_cannot_be_rotated_into_a_new_life(space, forge):
+    token, _ = tokens.create(space, HUB, agent=forge)
+    tokens.revoke(token, HUB)
+    with pytest.raises(Conflict, match="was revoked; make a new one"):
+        tokens.rotate(token, HUB)
+    assert Token.objects.count() == 1

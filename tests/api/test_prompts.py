@@ -234,7 +234,7 @@ def test_a_scope_that_is_missing_and_an_agent_that_is_off(ask, space, counter):
 def test_an_agent_speaks_for_itself_alone(ask, space):
     agents.create(space, HUB, "other")
     assert ask(agent="counter").status_code == 200
-    assert ask(agent="other").status_code == 422
+    assert ask(agent="other").status_code == 404
 
 
 def test_a_person_looks_at_any_agent_of_the_space_and_leaves_no_delivery(ask, space, counter):
@@ -245,7 +245,7 @@ def test_a_person_looks_at_any_agent_of_the_space_and_leaves_no_delivery(ask, sp
     answer = ask(token=mine)
     assert (answer.status_code, told(answer)["error"]["code"]) == (422, "agent_required")
     other = agents.create(spaces.create(HUB, "elsewhere"), HUB, "stranger")
-    assert ask(token=mine, agent=other.slug).status_code == 422
+    assert ask(token=mine, agent=other.slug).status_code == 404
     assert not Delivery.objects.exists()
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from django.db import connection, transaction
 from django.test import Client
+from django.utils.html import strip_tags
 
 from memoryhub.domain import agents, mounts, people, spaces, tokens
 from memoryhub.domain.access import HUB, Actor
@@ -110,6 +111,7 @@ import json, django
 django.setup()
 from django.conf import settings
 from django.test import Client
+from django.utils.html import strip_tags
 client = Client(SERVER_NAME="hub.example.org", raise_request_exception=False)
 tls, plain = client.get("/healthz", headers={"X-Forwarded-Proto": "https"}), client.get("/healthz")
 print(json.dumps({
@@ -450,3 +452,26 @@ def test_an_owner_of_a_space_does_not_reach_past_it_with_a_directory(house, tmp_
     mounts.change(house.space, sly, ours, policy="trusted")
     with pytest.raises(Invalid):
         mounts.add(house.space, HUB, "/keys/", store="filesystem", directory=str(settings.DATA_DIR))
+
+
+def test_a_whole_token_is_never_drawn_again(as_role, house):
+    agent = agents.create(house.space, HUB, "forge")
+    _, secret = tokens.create(house.space, HUB, agent=agent)
+    viewer = as_role("viewer")
+    for path in (
+        f"search/?q={secret}",
+        f"activity/?q={secret}",
+        f"agents/?q={secret}",
+        f"files/memories/{secret}",
+        f"{secret}/",
+    ):
+        text = viewer.get(f"/s/books/{path}").content.decode()
+        assert secret not in (text if "?" in path else strip_tags(text)), path
+
+
+def test_a_refusal_says_once_what_to_do(as_role, house, client):
+    refused = as_role("viewer").get("/s/books/settings/people/").content.decode()
+    assert refused.count("sk an owner") == 1
+    stale = Client(enforce_csrf_checks=True).post("/login/", {"username": "a", "password": "b"})
+    assert stale.status_code == 403
+    assert "reload the page" in stale.content.decode() and "for your role" not in stale.content.decode()
