@@ -1,15 +1,15 @@
 """Answers as they leave the hub: one shape for every refusal, strong ETags, who may decide, new or not new."""
 
-import json
 from importlib import import_module
 
 import pytest
 from ninja import Schema
 
 from memoryhub.api.v1 import NOUNS
-from memoryhub.domain import agents, files, mounts, people, spaces, tokens
-from memoryhub.domain.access import HUB, Actor
+from memoryhub.domain import files, mounts, spaces
+from memoryhub.domain.access import HUB
 from memoryhub.domain.revisions import sha_of
+from tests.api.calling import as_person, code
 
 pytestmark = pytest.mark.django_db
 PATH = "/memories/AGENTS.md"
@@ -24,32 +24,9 @@ def space():
     return space
 
 
-class Caller:
-    def __init__(self, client, secret):
-        self.client, self.secret = client, secret
-
-    def __call__(self, method, path, body=None, **headers):
-        headers = {"Authorization": f"Bearer {self.secret}", **{k.replace("_", "-"): v for k, v in headers.items()}}
-        data = "" if body is None else json.dumps(body)
-        return self.client.generic(method, f"/api/v1/{path}", data, content_type="application/json", headers=headers)
-
-
-@pytest.fixture
-def forge(client, space):
-    _, secret = tokens.create(space, HUB, agent=agents.create(space, HUB, "forge"))
-    return Caller(client, secret)
-
-
 @pytest.fixture
 def jt(client, space):
-    person = people.create(HUB, "jt")
-    spaces.add_member(space, HUB, person, "reviewer")
-    _, secret = tokens.create(space, Actor.of_person(person, "reviewer"), person=person)
-    return Caller(client, secret)
-
-
-def code(answer):
-    return answer.status_code, answer.json()["error"]["code"]
+    return as_person(client, space, "jt", "reviewer")
 
 
 def test_the_etag_of_a_file_is_its_sha256_for_browsers_that_unpack_too(forge):

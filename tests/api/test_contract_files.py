@@ -1,15 +1,15 @@
 """Files over REST with odd input: addresses, headers, folders, sizes. No answer is a crash, none is a surprise."""
 
 import io
-import json
 
 import pytest
 from django.core.exceptions import RequestDataTooBig
 from django.core.handlers.wsgi import WSGIRequest
 
-from memoryhub.domain import agents, files, mounts, people, spaces, tokens
-from memoryhub.domain.access import HUB, Actor
+from memoryhub.domain import files, mounts, spaces
+from memoryhub.domain.access import HUB
 from memoryhub.models import Proposal
+from tests.api.calling import as_person, code
 
 pytestmark = pytest.mark.django_db
 PATH = "/memories/AGENTS.md"
@@ -25,32 +25,9 @@ def space(tmp_path):
     return space
 
 
-class Caller:
-    def __init__(self, client, secret):
-        self.client, self.secret = client, secret
-
-    def __call__(self, method, path, body=None, **headers):
-        headers = {"Authorization": f"Bearer {self.secret}", **{k.replace("_", "-"): v for k, v in headers.items()}}
-        data = body if isinstance(body, str | bytes) else "" if body is None else json.dumps(body)
-        return self.client.generic(method, f"/api/v1/{path}", data, content_type="application/json", headers=headers)
-
-
-@pytest.fixture
-def forge(client, space):
-    _, secret = tokens.create(space, HUB, agent=agents.create(space, HUB, "forge"))
-    return Caller(client, secret)
-
-
 @pytest.fixture
 def ed(client, space):
-    person = people.create(HUB, "ed")
-    spaces.add_member(space, HUB, person, "editor")
-    _, secret = tokens.create(space, Actor.of_person(person, "editor"), person=person)
-    return Caller(client, secret)
-
-
-def code(answer):
-    return answer.status_code, answer.json()["error"]["code"]
+    return as_person(client, space, "ed", "editor")
 
 
 @pytest.mark.parametrize(

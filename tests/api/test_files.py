@@ -1,13 +1,13 @@
 """Files over REST, to the letter of the contract."""
 
 import base64
-import json
 
 import pytest
 
 from memoryhub.domain import agents, files, mounts, people, spaces, tokens
 from memoryhub.domain.access import HUB, Actor
 from memoryhub.models import Revision
+from tests.api.calling import Caller, as_person, code
 
 pytest.importorskip("memoryhub.domain.proposals")
 pytestmark = pytest.mark.django_db
@@ -24,32 +24,9 @@ def space():
     return space
 
 
-class Caller:
-    def __init__(self, client, secret):
-        self.client, self.secret = client, secret
-
-    def __call__(self, method, path, body=None, **headers):
-        headers = {"Authorization": f"Bearer {self.secret}", **{k.replace("_", "-"): v for k, v in headers.items()}}
-        data = json.dumps(body) if body is not None else ""
-        return self.client.generic(method, f"/api/v1/{path}", data, content_type="application/json", headers=headers)
-
-
-@pytest.fixture
-def forge(client, space):
-    _, secret = tokens.create(space, HUB, agent=agents.create(space, HUB, "forge"))
-    return Caller(client, secret)
-
-
 @pytest.fixture
 def rk(client, space):
-    person = people.create(HUB, "rk")
-    spaces.add_member(space, HUB, person, "editor")
-    _, secret = tokens.create(space, Actor.of_person(person, "editor"), person=person)
-    return Caller(client, secret)
-
-
-def code(answer):
-    return answer.status_code, answer.json()["error"]["code"]
+    return as_person(client, space, "rk", "editor")
 
 
 def test_a_file_is_read_as_json_and_as_bytes(space, forge):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+import zipfile
 
 import pytest
 from playwright.sync_api import expect
 
-from memoryhub.domain import files, mounts, people, spaces
+from memoryhub.domain import files, jobs, mounts, packing, people, revisions, spaces
 from memoryhub.domain.access import HUB, Actor
 
 PATH = "/memories/AGENTS.md"
@@ -212,3 +213,30 @@ def test_mounts_are_explained_and_sources_ordered(root, sign_in_as):
     expect(page.locator(".rows .tag", has_text="missing")).to_be_visible()
     page.get_by_role("button", name="Up /memories/missing.md").click()
     expect(page.locator(".rows li").first).to_contain_text("missing.md")
+
+
+def test_a_large_folder_is_packed_while_its_page_waits(root, sign_in_as, monkeypatch):
+    monkeypatch.setattr(packing, "FEW_BYTES", 0)
+    page = sign_in_as("viewer")
+    page.goto("/s/ledger/files/memories/")
+    page.get_by_role("link", name="Download as zip").click()
+    page.get_by_role("button", name="Make the zip").click()
+    expect(page.get_by_text("It begins in a moment.")).to_be_visible()
+    jobs.run_waiting()
+    expect(page.get_by_text("1 file, ")).to_be_visible()
+    with page.expect_download() as waiting:
+        page.get_by_role("link", name="Download", exact=True).click()
+    assert waiting.value.suggested_filename == "memories.zip"
+    with zipfile.ZipFile(waiting.value.path()) as archive:
+        assert archive.read("AGENTS.md") == (root / "AGENTS.md").read_bytes()
+
+
+def test_the_blame_of_a_long_history_appears_by_itself(root, space, sign_in_as, monkeypatch):
+    monkeypatch.setattr(revisions, "BLAME_AT_ONCE", 0)
+    page = sign_in_as("viewer")
+    files.write(space, HUB, PATH, b"# Title\nby the hub\n", reason="a line of its own")
+    page.goto(f"{HERE}?view=blame")
+    expect(page.get_by_text("The history is long")).to_be_visible()
+    monkeypatch.undo()
+    jobs.run_waiting()
+    expect(page.locator(".source .by").first).to_contain_text("a line of its own")

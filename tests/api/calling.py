@@ -1,0 +1,33 @@
+"""Calling the API as an agent or as a person does: one home for every test of it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from memoryhub.domain import people, spaces, tokens
+from memoryhub.domain.access import HUB, Actor
+
+
+class Caller:
+    """Sends with a token; a body that is text or bytes goes as it is, anything else as JSON."""
+
+    def __init__(self, client: Any, secret: str) -> None:
+        self.client, self.secret = client, secret
+
+    def __call__(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
+        headers = {"Authorization": f"Bearer {self.secret}", **{k.replace("_", "-"): v for k, v in headers.items()}}
+        data = body if isinstance(body, str | bytes) else "" if body is None else json.dumps(body)
+        return self.client.generic(method, f"/api/v1/{path}", data, content_type="application/json", headers=headers)
+
+
+def as_person(client: Any, space: Any, name: str, role: str) -> Caller:
+    """A new member of the space, calling with a token of their own."""
+    person = people.create(HUB, name)
+    spaces.add_member(space, HUB, person, role)
+    return Caller(client, tokens.create(space, Actor.of_person(person, role), person=person)[1])
+
+
+def code(answer: Any) -> tuple[int, str]:
+    """The status of a refusal and its code."""
+    return answer.status_code, answer.json()["error"]["code"]
