@@ -173,9 +173,12 @@ def hits_in(text: str, asked: list[str]) -> list[tuple[int, int]]:
     """Where a text holds the words that were asked for, without overlaps, in order (pure)."""
     wanted = set(asked)
     places: list[tuple[int, int]] = []
+    known: dict[str, bool] = {}  # a text says most of its words many times
     for match in ranking.WORD.finditer(text):
         folded = match.group().casefold()
-        if any(folded == word or (len(word) >= 3 and kin(word, folded)) for word in wanted):
+        if folded not in known:
+            known[folded] = any(folded == word or (len(word) >= 3 and kin(word, folded)) for word in wanted)
+        if known[folded]:
             places.append(match.span())
         elif ranking.IS_UNSPACED.search(folded):
             places += [(match.start() + at, match.start() + at + len(w)) for w in wanted for at in finds(folded, w)]
