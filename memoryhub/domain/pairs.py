@@ -67,7 +67,6 @@ def is_large(space: Space, embedder: Embedder) -> bool:
 
 def look_for(space: Space, entry: LongtermEntry, embedder: Embedder) -> None:
     """Writes down whom a new or changed entry resembles (in the caller's transaction)."""
-    forget(entry)
     found: dict[int, float] = {}
     for chunk in indexing.chunks(entry)[:MOST_CHUNKS]:
         for other, cosine in neighbours(space, embedder, chunk.text, least=meaning.near_from(embedder), but=entry.pk):

@@ -76,7 +76,7 @@ def run(given: argparse.Namespace, place: Path) -> None:
     if "working" in given.only:
         working_memory(spaces["1 %"], given.beside)
     if "mem0" in given.only and given.beside:
-        against_mem0(spaces["10 %"], place)
+        against_mem0(spaces["100 %" if given.rows <= 10_000 else "10 %"], place)
     if "pages" in given.only and given.records:
         from tests.bench import layers_pages
 
@@ -260,10 +260,14 @@ def against_mem0(space: Any, place: Path) -> None:
     meaning.load = lambda named: one
     texts = [row[1] for row in chunks_of(space)]
     questions = [" ".join(text.split()[:6]) for text in texts[:300]]
+    asked_before = [" ".join(text.split()[:6]) for text in texts[1000:2500]]
     new = layers_filled.texts(300, 99)
     try:
         with others.mem0(texts, place) as mem0:
             say(f"beside mem0 with pgvector, infer=False, {len(texts):,} memories, p50")
+            for text in asked_before:  # a process that has served for a while; the questions measured are new to it
+                retrieval.retrieve(space, text, hot=0, threshold=0.1)
+            mem0.ask("search", asked_before[:100])
             for act, ours, given in (
                 ("search", {"retrieve": lambda text: retrieval.retrieve(space, text, hot=0, threshold=0.1)}, questions),
                 ("list", {

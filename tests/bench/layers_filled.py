@@ -84,7 +84,7 @@ FILL = (
     "INSERT INTO memoryhub_posting (space_id, lexeme, chunk_id, count, length) "
     "SELECT c.space_id, u.lexeme, c.id, cardinality(u.positions), c.length FROM memoryhub_chunk c, unnest(c.words) u "
     "WHERE c.space_id = %(space)s ORDER BY u.lexeme, c.id",
-    "INSERT INTO memoryhub_lexemecount (space_id, lexeme, chunks) SELECT space_id, lexeme, count(*) FROM memoryhub_posting "
+    "INSERT INTO memoryhub_lexemecount (space_id, lexeme, chunks, mark) SELECT space_id, lexeme, count(*), 1 FROM memoryhub_posting "
     "WHERE space_id = %(space)s GROUP BY space_id, lexeme",
     "INSERT INTO memoryhub_chunkcount (space_id, chunks, lexemes) VALUES (%(space)s, %(size)s, %(size)s * %(words)s)",
     "UPDATE memoryhub_space SET last_entry = (%(size)s - 1) / %(each)s + 1 WHERE id = %(space)s",
