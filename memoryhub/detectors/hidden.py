@@ -42,6 +42,8 @@ _LATIN = re.compile(r"[A-Za-z]")
 
 def find(text: str, lines: Lines, known: Sequence[Known] = ()) -> list[Finding]:
     """Invisible characters, characters that reorder text, and words mixed from look-alike letters."""
+    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
+        return []  # what most texts are, seen without looking at each sign
     used = "".join(set(text))
     found: list[Finding] = []
     if _RUN.search(used):

@@ -200,7 +200,7 @@ def _is_one(match: re.Match[str]) -> bool:
 _RARE: tuple[tuple[str, re.Pattern[str], tuple[str, ...], int], ...] = (
     ("authorization header", _HEADER, ("authorization",), 0),
     ("password", _USERPASS, (" -u ", " -u=", "--user ", "--user="), 1),
-    ("Mailchimp key", _MAILCHIMP, ("-us1", "-us2", "-us3", "-us4", "-us5", "-us6", "-us7", "-us8", "-us9"), 33),
+    ("Mailchimp key", _MAILCHIMP, ("-us",), 33),
     ("Telegram bot token", _TELEGRAM, (":aa",), 11),
     ("Discord bot token", _DISCORD, ("discord", "bot token", "bot_token"), 0),
     ("seed phrase", _SEED, ("seed", "mnemonic", "recovery"), 0),
