@@ -13,7 +13,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memoryhub.domain import agents, files, mounts, people, proposals, sources, spaces, tokens
+from memoryhub.domain import agents, files, hot, mounts, people, proposals, sources, spaces, tokens
 from memoryhub.domain.access import HUB, Actor
 from memoryhub.models import Proposal
 
@@ -84,31 +84,19 @@ def test_the_review_of_a_large_file(house):
     assert taken < 3 * 0.4
 
 
-def test_a_decision(house):
+def test_a_decision_asks_twice(house, monkeypatch):
+    """Once to take what it needs, once to write all that follows; `python -m tests.bench proposals` says how long that takes."""
     space, forge, rk, _ = house
-    numbers = iter(range(1, 1000))
-
-    def decide() -> None:
-        n = next(numbers)
-        path = f"/memories/n{n}.md"
-        asked = proposals.propose(space, forge, kind="write", path=path, content=b"- x\n")
-        start = time.perf_counter()
-        proposals.approve(space, rk, asked.number, seen=proposals.result(asked).seen)
-        taken.append(time.perf_counter() - start)
-
-    taken: list[float] = []
-    for _ in range(25):
-        decide()
-    raw = median(raw_insert, 25)
-    print(f"\ndecision {statistics.median(taken) * 1000:.1f} ms, a raw durable insert {raw * 1000:.1f} ms")
-    assert statistics.median(taken) < 0.3
-
-
-def raw_insert() -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("CREATE TABLE IF NOT EXISTS bench_raw (id bigserial PRIMARY KEY, text text)")
-        cursor.execute("SET synchronous_commit = on")
-        cursor.execute("INSERT INTO bench_raw (text) VALUES ('x')")
+    change = {"line": 0, "text": "- zero\n"}
+    asked = proposals.propose(space, forge, kind="insert", path=PATH, change=change)
+    seen = proposals.result(asked).seen
+    sent: list[str] = []
+    real = hot.fetched
+    monkeypatch.setattr(hot, "fetched", lambda wrapper, sql, *rest: (sent.append(sql), real(wrapper, sql, *rest))[1])
+    with CaptureQueriesContext(connection) as queries:
+        proposals.approve(space, rk, asked.number, seen=seen)
+    assert len(sent) == 2
+    assert {one["sql"] for one in queries} <= {"BEGIN", "COMMIT"}
 
 
 def test_waiting_is_cheap(house, client):
