@@ -90,7 +90,7 @@ def plant(space: Space, person: Person, pk: int = PK) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE memoryhub_embedding SET embedded_by = %s, vector = %s WHERE id = %s",
-            [embedder.embedded_by, meaning.query_vector(embedder, TEXT), pk],
+            [embedder.embedded_by, meaning.as_sql(embedder.embed([TEXT])[0]), pk],
         )
 
 
