@@ -42,7 +42,9 @@ def keep(space: Space) -> None:
 
 def query_vector(embedder: Embedder, text: str) -> hot.Half:
     """A query as the database reads it; what an embedder of this machine made of a text is remembered."""
-    return remembered(embedder, text) if embedder.is_local else embedded(embedder, text)
+    if not embedder.is_local:
+        return embedded(embedder, text)
+    return remembered(embedder, text)  # type: ignore[arg-type]  # embedders are plain objects, which hash by identity
 
 
 def embedded(embedder: Embedder, text: str) -> hot.Half:
