@@ -78,6 +78,12 @@ class TestStart:
         hub = Hub(place / "data").wait_ready()
         hub.stop()
         assert len(hub.said) == 1
+        (place / "two").rmdir()
+        hub = Hub(place / "data").wait_ready()
+        hub.stop()
+        told = f"mount /memories/ of main is passed over for now: {place / 'two'} does not exist. Make the folder,"
+        assert told in hub.stderr()
+        assert "Traceback" not in hub.stderr()
 
 
 class TestStop:

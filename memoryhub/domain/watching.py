@@ -13,6 +13,7 @@ from urllib.parse import quote
 from django.db import IntegrityError, transaction
 from django.db.models import F, Q
 from django.utils import timezone
+from watchfiles import Change
 from watchfiles import watch as watch_disk
 
 from memoryhub.domain import activity, jobs, revisions, spaces
@@ -23,7 +24,7 @@ from memoryhub.domain.syncing import KEEP_SECONDS, is_settled, lock, record_agai
 from memoryhub.errors import Conflict, HubError, NotFound
 from memoryhub.models import File, Mount, Revision, Space
 from memoryhub.stores import FilesystemStore, ThreadStore, paths
-from memoryhub.stores.disk import Found
+from memoryhub.stores.disk import Found, problem
 
 log = logging.getLogger("memoryhub.files")
 LOOK_AGAIN = 30.0  # seconds after which mounts are asked for anew, and directories looked through
@@ -204,20 +205,27 @@ def recover(space: Space, mount: Mount) -> int:
     place = place_in(mount, mount.prefix)
     if not isinstance(place.store, FilesystemStore):
         return 0
-    count = 0
-    for folder in place.store.folders():
-        for left in list(place.store.leftovers(folder)):
-            if left.age < KEEP_SECONDS:
-                continue
-            count += 1
-            path = mount.prefix + left.path[1:]
-            if left.content is not None:
-                with transaction.atomic():
-                    file = lock(space, path)
-                    if not revisions.knows(file, sha_of(left.content)):
-                        _keep_late(space, file, left.content)
-            place.store.forget(left.path, left.name)
-    return count
+    return sum(_recover_folder(mount, place.store, folder) for folder in place.store.folders())
+
+
+def _recover_folder(mount: Mount, store: FilesystemStore, folder: str) -> int:
+    try:
+        old = [left for left in store.leftovers(folder) if left.age >= KEEP_SECONDS]
+    except HubError as error:
+        if error.code == "root_missing":
+            raise
+        log.warning(
+            "%s: %s", mount.prefix + folder[1:], error.message
+        )  # one folder that is shut does not shut the rest
+        return 0
+    for left in old:
+        if left.content is not None:
+            with transaction.atomic():
+                file = lock(mount.space, mount.prefix + left.path[1:])
+                if not revisions.knows(file, sha_of(left.content)):
+                    _keep_late(mount.space, file, left.content)
+        store.forget(left.path, left.name)
+    return len(old)
 
 
 # ---- the background process
@@ -226,15 +234,14 @@ def recover(space: Space, mount: Mount) -> int:
 @jobs.watcher("files.watch")
 def watch(stop: threading.Event) -> None:
     """Notice what changes below mounted directories while the hub runs; at the start, take in what changed before."""
-    for mount in _mounted():
-        recover(mount.space, mount)
+    recovered: set[int] = set()
     while not stop.is_set():
         mounts = _mounted()
+        here = {mount.pk: _identity(mount) for mount in mounts}
         for mount in mounts:
-            scan(mount.space, mount)
-        roots = [root for mount in mounts if os.path.isdir(root := mount.directory)]
-        if roots:
-            _watch_roots(stop, mounts, roots)
+            _tend(mount, recovered)
+        if any(here.values()):
+            _watch_roots(stop, mounts, here)
         else:
             stop.wait(LOOK_AGAIN)
 
@@ -243,18 +250,58 @@ def _mounted() -> list[Mount]:
     return list(Mount.objects.filter(store=Mount.Store.FILESYSTEM).select_related("space"))
 
 
-def _watch_roots(stop: threading.Event, mounts: list[Mount], roots: list[str]) -> None:
-    """Until a mount changes: the list is compared every now and then, for it is people who change it, rarely."""
+_told: dict[int, str] = {}  # mount -> what was last said of it, so that a folder that stays away is named once
+
+
+def _tend(mount: Mount, recovered: set[int]) -> None:
+    """Bring one mount in step, the first time with what cut off writes left; a sick one is named and passed over."""
+    try:
+        if mount.pk not in recovered:
+            recover(mount.space, mount)
+            recovered.add(mount.pk)
+        scan(mount.space, mount)
+    except HubError as error:
+        _mount_problem(mount, error.message)
+    except OSError as error:
+        _mount_problem(mount, problem(error, mount.directory, root=True).message)
+    _tell(mount)
+
+
+def _tell(mount: Mount) -> None:
+    name = f"mount {mount.prefix} of {mount.space.slug}"
+    if mount.problem and _told.get(mount.pk) != mount.problem:
+        log.warning("%s is passed over for now: %s", name, mount.problem)
+    elif not mount.problem and mount.pk in _told:
+        log.info("%s is there again", name)
+    _told[mount.pk] = mount.problem
+    if not mount.problem:
+        del _told[mount.pk]
+
+
+def _identity(mount: Mount) -> tuple[int, int] | None:
+    """Which directory it is; nothing while it is away. One that is made anew has to be watched anew."""
+    try:
+        found = os.stat(mount.directory)
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino) if os.access(mount.directory, os.R_OK | os.X_OK) else None
+
+
+def _watch_roots(stop: threading.Event, mounts: list[Mount], here: dict[int, tuple[int, int] | None]) -> None:
+    """Until a mount changes, goes or comes back: the list is compared every now and then, for that happens rarely."""
+    roots = {os.path.realpath(mount.directory) for mount in mounts if here[mount.pk]}
     told = watch_disk(
-        *set(roots), watch_filter=None, stop_event=stop, recursive=True, ignore_permission_denied=True,
+        *roots, watch_filter=None, stop_event=stop, recursive=True, ignore_permission_denied=True,
         rust_timeout=int(LOOK_AGAIN * 1000), yield_on_timeout=True, debounce=200, step=50, raise_interrupt=False,
     )  # fmt: skip
-    known = {(m.pk, m.directory, m.prefix) for m in mounts}
-    for changes in told:
-        for mount, path in _affected(mounts, {path for _, path in changes}):
-            _sync_quietly(mount.space, path, mount)
-        if {(m.pk, m.directory, m.prefix) for m in _mounted()} != known:
-            return
+    known = {(m.pk, m.directory, m.prefix, here[m.pk]) for m in mounts}
+    with contextlib.suppress(FileNotFoundError):  # it went away just now: the next round sees it
+        for changes in told:
+            for mount, path in _affected(mounts, {path for _, path in changes}):
+                _sync_quietly(mount.space, path, mount)
+            gone = roots & {path for what, path in changes if what == Change.deleted}
+            if gone or {(m.pk, m.directory, m.prefix, _identity(m)) for m in _mounted()} != known:
+                return
 
 
 def _affected(mounts: list[Mount], changed: set[str]) -> Iterator[tuple[Mount, str]]:
@@ -282,5 +329,4 @@ def expire_threads(now: datetime | None = None) -> int:
 def scan_all() -> None:
     """What a watcher cannot see (network disks, a mount that was away) is found by looking."""
     for mount in _mounted():
-        recover(mount.space, mount)
-        scan(mount.space, mount)
+        _tend(mount, set())

@@ -74,9 +74,13 @@ class Command(HubCommand):
         """Make what a hub needs to be looked at; the path of the link that signs its owner in."""
         from memoryhub.domain import first_start, people, spaces
         from memoryhub.domain.access import HUB
+        from memoryhub.management import health
 
         if moved := first_start.prepare(directory):
             self.stdout.write(moved)
+        for mount in health.mounts():
+            if not mount.ok:
+                sys.stderr.write(f"The {mount.name} is passed over for now: {mount.says} {mount.mend}\n")
         slug = first_start.SLUG
         if demo:
             slug = self.make_demo()

@@ -1,0 +1,106 @@
+"""Watching many mounts: one whose folder is missing is passed over, named once, and taken up when it comes back."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import shutil
+import threading
+import time
+
+import pytest
+from django.db import connection
+
+from memoryhub.domain import mounts, spaces, watching
+from memoryhub.domain.access import HUB
+from memoryhub.models import File, Mount
+
+
+@pytest.fixture
+def roots(transactional_db, tmp_path, monkeypatch):
+    """Two spaces, each with a mount; the folder of the first goes away."""
+    monkeypatch.setattr(watching, "LOOK_AGAIN", 1.0)
+    watching._told.clear()
+    for name in ("away", "here"):
+        (tmp_path / name).mkdir()
+        mounts.add(spaces.create(HUB, name), HUB, f"/{name}/", store="filesystem", directory=str(tmp_path / name))
+    (tmp_path / "away").rmdir()
+    return tmp_path
+
+
+@contextlib.contextmanager
+def watching_now():
+    stop, failed = threading.Event(), []
+
+    def run():
+        try:
+            watching.watch(stop)
+        except Exception as error:  # the test says which
+            failed.append(error)
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield failed
+    finally:
+        stop.set()
+        thread.join(20)
+    assert not failed
+
+
+def noticed(path, failed):
+    until = time.monotonic() + 15
+    while time.monotonic() < until and not failed:
+        if File.objects.filter(path=path, revision__gt=0).exists():
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def test_one_missing_folder_does_not_stop_the_others_and_is_taken_up_when_it_is_back(roots, caplog):
+    with caplog.at_level(logging.INFO, "memoryhub.files"), watching_now() as failed:
+        time.sleep(1)
+        (roots / "here" / "new.md").write_bytes(b"noticed\n")
+        assert noticed("/here/new.md", failed)
+        time.sleep(2.5)
+        (roots / "away").mkdir()
+        (roots / "away" / "back.md").write_bytes(b"back\n")
+        assert noticed("/away/back.md", failed)
+        time.sleep(1)
+        (roots / "away" / "later.md").write_bytes(b"later\n")
+        assert noticed("/away/later.md", failed), "it is watched again, too"
+    warned = [one for one in caplog.records if one.levelno >= logging.WARNING]
+    assert len(warned) == 1, "said once, however often it is tried"
+    said = warned[0].getMessage()
+    assert "/away/ of away" in said and str(roots / "away") in said and "\n" not in said
+    assert not warned[0].exc_info
+    assert any("is there again" in one.getMessage() for one in caplog.records)
+    assert not Mount.objects.get(prefix="/away/").problem
+
+
+def test_a_folder_that_is_made_anew_while_it_is_watched_is_watched_anew(roots):
+    with watching_now() as failed:
+        time.sleep(1)
+        shutil.rmtree(roots / "here")
+        (roots / "here").mkdir()
+        time.sleep(2.5)
+        (roots / "here" / "again.md").write_bytes(b"again\n")
+        assert noticed("/here/again.md", failed)
+
+
+def test_the_look_every_few_minutes_passes_it_over_as_well(roots):
+    (roots / "here" / "a.md").write_bytes(b"a\n")
+    watching.scan_all()
+    assert File.objects.filter(path="/here/a.md").exists()
+    assert "is not there" in Mount.objects.get(prefix="/away/").problem
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_folder_inside_that_is_shut_does_not_shut_the_rest(roots):
+    (roots / "here" / "shut").mkdir(mode=0)
+    (roots / "here" / "a.md").write_bytes(b"a\n")
+    watching.scan_all()
+    assert File.objects.filter(path="/here/a.md").exists()
