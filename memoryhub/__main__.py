@@ -33,6 +33,9 @@ def run(arguments: list[str]) -> int:
     if arguments[0] == "--version":
         print(own_version())  # noqa: T201
         return 0
+    if not is_somewhere():
+        print("The folder this was started in is gone: go to another one and start again.", file=sys.stderr)  # noqa: T201
+        return 1
     name, rest = arguments[0], arguments[1:]
     if name in STANDALONE and name in names:
         return importlib.import_module(f"memoryhub.management.commands.{name}").main(rest) or 0
@@ -40,6 +43,14 @@ def run(arguments: list[str]) -> int:
     if name == "up":
         os.environ["MEMORYHUB_COLLECTED"] = "true"  # it collects static files itself; the settings have to know
     return run_with_django(name, rest, own=name in names)
+
+
+def is_somewhere() -> bool:
+    """Whether the current directory still exists; without one, children of this process cannot start."""
+    try:
+        return bool(os.getcwd())
+    except FileNotFoundError:
+        return False
 
 
 def own_version() -> str:

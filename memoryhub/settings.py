@@ -42,7 +42,7 @@ def secret_key(data_dir: Path) -> str:
             raise ImproperlyConfigured("SECRET_KEY is too short; allowed is 32 characters or more.")
         return given
     kept = data_dir / "secret_key"
-    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError, PermissionError):
         return kept.read_text().strip()
     made = secrets.token_urlsafe(48)
     try:

@@ -233,6 +233,18 @@ class TestRefusals:
     def test_a_data_directory_that_cannot_be_written(self):
         assert "not writable" in refused("up", "--data-dir", "/proc/memoryhub")
 
+    def test_a_folder_that_is_gone(self, place):
+        gone = place / "gone"
+        gone.mkdir()
+        script = f"import os, sys; os.chdir({str(gone)!r}); os.rmdir({str(gone)!r}); from memoryhub.__main__ import run"
+        done = subprocess.run(
+            [sys.executable, "-c", f"{script}; sys.exit(run(['up']))"],
+            env={**os.environ, "PYTHONPATH": str(TREE)},
+            capture_output=True,
+            text=True,
+        )
+        assert (done.returncode, done.stderr.count("\n")) == (1, 1) and "is gone" in done.stderr
+
     def test_a_database_that_cannot_be_reached_without_its_password(self, place):
         url = "postgresql://me:hunter2@127.0.0.1:1/hub"
         told = refused("up", "--port", "0", "--data-dir", str(place / "data"), DATABASE_URL=url)

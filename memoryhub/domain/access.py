@@ -22,7 +22,7 @@ LEAST_ROLE = {
 RANK = {role: rank for rank, role in enumerate((Role.VIEWER, Role.EDITOR, Role.REVIEWER, Role.OWNER))}
 WHO_MAY = {
     "read": "Only members read this.",
-    "edit": "Only editors, reviewers and owners change files and working memory.",
+    "edit": "Only editors, reviewers and owners change files and working memory, and comment.",
     "decide": "Only reviewers and owners decide.",
     "promote": "Only reviewers and owners promote.",
     "manage": "Only owners manage people, agents, mounts, tokens and settings.",

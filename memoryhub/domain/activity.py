@@ -167,7 +167,7 @@ def as_csv(found: Iterable[ActivityLine]) -> Iterator[str]:
 
 
 def harmless(cell: Any) -> Any:
-    return "'" + cell if isinstance(cell, str) and cell[:1] in "=+-@\t\r" else cell
+    return "'" + cell if isinstance(cell, str) and cell.startswith(tuple("=+-@\t\r")) else cell
 
 
 def latest(space: Space, since: datetime, limit: int = 8) -> QuerySet[ActivityLine]:

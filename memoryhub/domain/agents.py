@@ -56,9 +56,11 @@ def change(agent: Agent, actor: Actor, **values: Any) -> Agent:
         remember(agent, actor)
     spaces.touch(agent.space_id)
     named = ", ".join(key.replace("_", " ").removeprefix("is ") for key in changed)
-    says = ("switched", "on" if agent.is_on else "off") if changed == ["is_on"] else ("changed the agent", named)
-    adds = says[1]
-    activity.record(agent.space, actor, "agents.change", says[0], agent.name, url=f"agents/{agent.slug}/", adds=adds)
+    says, adds = "changed the agent", named
+    if changed in (["is_on"], ["memory_is_on"]):
+        says = "switched" if changed == ["is_on"] else "switched the memory of"
+        adds = "on" if getattr(agent, changed[0]) else "off"
+    activity.record(agent.space, actor, "agents.change", says, agent.name, url=f"agents/{agent.slug}/", adds=adds)
     return agent
 
 

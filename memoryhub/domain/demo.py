@@ -13,7 +13,7 @@ from django.db import transaction
 
 from memoryhub.domain import agents, people, spaces
 from memoryhub.domain.access import HUB, Actor
-from memoryhub.models import Agent, Membership, Person, Role, Space
+from memoryhub.models import ActivityLine, Agent, Membership, Person, Role, Space
 
 SLUG = "demo"
 PARTS = ("files", "layers", "proposals", "prompts")
@@ -33,6 +33,11 @@ class Cast:
 
 def exists() -> bool:
     return Space.objects.filter(slug=SLUG).exists()
+
+
+def was_deleted() -> bool:
+    """Whether somebody deleted it: then it comes back only when asked for by name."""
+    return ActivityLine.objects.filter(space_id=0, verb="spaces.erase", says="erased the demo").exists()
 
 
 def make(owner: Person | None = None) -> Space:

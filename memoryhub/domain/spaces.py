@@ -143,9 +143,7 @@ def enter(person: Person, slug: str) -> tuple[Space, str]:
     try:
         membership = Membership.objects.select_related("space").get(space__slug=slug, person=person)
     except Membership.DoesNotExist:
-        raise NotFound(
-            "Nothing here, or not yours. The address may be old, or belong to a space you are not in."
-        ) from None
+        raise NotFound("The address may be old, or belong to a space you are not in.") from None
     return membership.space, membership.role
 
 
@@ -268,6 +266,13 @@ def erase(space: Space, actor: Actor) -> dict[str, int]:
     gone = {name: count for name, count in gone.items() if count}
     rows = f"{sum(gone.values()):,} rows"
     activity.record(
-        None, actor, "spaces.erase", "erased the space", space.name, adds=f"({space.slug})", aside=rows, details=gone
+        None,
+        actor,
+        "spaces.erase",
+        "erased the demo" if space.is_demo else "erased the space",
+        space.name,
+        adds=f"({space.slug})",
+        aside=rows,
+        details=gone,
     )
     return gone

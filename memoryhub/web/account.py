@@ -10,9 +10,9 @@ from django.views.decorators.http import require_POST
 
 from memoryhub.domain import people, spaces, tokens
 from memoryhub.domain.access import Actor
-from memoryhub.errors import HubError, NotFound
+from memoryhub.errors import HubError, NotFound, TooMany, Unauthenticated
 from memoryhub.forms import EmailForm, PasswordForm, TokenForm
-from memoryhub.models import Token
+from memoryhub.models import Person, Token
 from memoryhub.web.doors import signed_in
 from memoryhub.web.login import safe_next
 from memoryhub.web.notices import done
@@ -41,6 +41,19 @@ def page(request: HttpRequest) -> HttpResponse:
     return show(request)
 
 
+def guessing(person: Person, current: str) -> str:
+    """Why this is not the current password; slowed down like signing in, a session left open is no licence to guess."""
+    if not person.has_usable_password():
+        return ""
+    try:
+        people.check_password(person.username, current, None)
+    except TooMany as error:
+        return error.message
+    except Unauthenticated:
+        return "That is not your current password."
+    return ""
+
+
 @sensitive_post_parameters()
 @require_POST
 @signed_in
@@ -49,8 +62,8 @@ def change_password(request: HttpRequest) -> HttpResponse:
     form = PasswordForm(request.POST)
     if not form.is_valid():
         return show(request, status=422, password_form=form)
-    if request.user.has_usable_password() and not request.user.check_password(form.cleaned_data["current"]):
-        form.add_error("current", "That is not your current password.")
+    if refusal := guessing(request.user, form.cleaned_data["current"]):
+        form.add_error("current", refusal)
         return show(request, status=422, password_form=form)
     try:
         people.change_password(request.user, form.cleaned_data["new"], keep_session=request.session.session_key)

@@ -208,7 +208,7 @@ def reopen(request: HttpRequest, number: int) -> HttpResponse:
     )
 
 
-@post_only("read")
+@post_only("edit")
 def comment(request: HttpRequest, number: int) -> HttpResponse:
     text = request.POST.get("text", "")
     return deed(

@@ -81,6 +81,7 @@ def test_exports_hold_every_line_and_no_formula(space):
     as_json = [json.loads(line) for line in activity.as_json_lines(found)]
     assert [row["verb"] for row in as_json] == ["files.sync", "spaces.create"]
     rows = list(csv.DictReader(io.StringIO("".join(activity.as_csv(found)))))
+    assert rows[1]["aside"] == "" == rows[1]["path"]
     assert len(rows) == 2 and not any(row["text"].startswith("=") for row in rows)
 
 

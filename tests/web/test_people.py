@@ -85,6 +85,10 @@ def test_a_password_ends_all_other_sessions(as_role, house):
     assert len(people.live_sessions(house.editor.person)) == 1
     wrong = here.post("/account/password/", {"current": "no", "new": "acht rote Zwerge", "again": "acht rote Zwerge"})
     assert wrong.status_code == 422
+    for _ in range(5):
+        guess = {"current": "guess", "new": "acht rote Zwerge", "again": "acht rote Zwerge"}
+        slowed = here.post("/account/password/", guess)
+    assert "Too many failed tries" in slowed.content.decode()
 
 
 @pytest.mark.parametrize(

@@ -228,6 +228,9 @@ def test_undo_and_comment(house, forge, as_role):
     assert client.post(at(house, "comment", 1), {"text": "Leave <b> out"}).status_code == 303
     assert "Leave &lt;b&gt; out" in client.get(at(house, "detail", 1)).content.decode()
     assert client.post(at(house, "comment", 1), {"text": " "}).status_code == 422
+    viewer = as_role("viewer")  # reads, and no word of theirs reaches an agent
+    assert viewer.post(at(house, "comment", 1), {"text": "Do it my way"}).status_code == 403
+    assert 'id="comment"' not in viewer.get(at(house, "detail", 1)).content.decode()
 
 
 def test_many_at_once_after_a_summary(house, forge, as_role):

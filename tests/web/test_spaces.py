@@ -1,5 +1,7 @@
 """The front door, settings, and the one door that takes a space away whole."""
 
+from urllib.parse import urlencode
+
 import pytest
 from django.db import transaction
 from django.test import Client
@@ -109,7 +111,9 @@ def test_the_demo_goes_by_one_click_and_its_people_with_it(as_role, house):
     assert owner.post("/spaces/demo/")["Location"] == "/s/demo/"
     assert {"ops", "rk", "jt"} <= set(Person.objects.values_list("username", flat=True))
     assert owner.get("/s/demo/").status_code == 200
+    assert not demo.was_deleted()
     assert owner.post("/s/demo/settings/erase/").status_code == 303
+    assert demo.was_deleted()
     assert not demo.exists()
     assert set(Person.objects.values_list("username", flat=True)) == before
 
@@ -127,3 +131,20 @@ def test_who_mistypes_an_address_stays_in_the_space(as_role, house, client):
         page = as_role("viewer").get(lost)
         assert page.status_code == 404 and "/s/books/activity/" not in page.content.decode(), lost
     assert client.get("/s/books/no-such-page/").status_code == 404
+
+
+def test_the_address_of_a_form_opened_by_hand_says_so(as_role, house):
+    page = as_role("owner").get("/s/books/settings/change/")
+    assert page.status_code == 405 and page.headers["Allow"] == "POST"
+    assert "only takes what a form sends" in page.content.decode()
+
+
+def test_who_was_signed_out_meanwhile_comes_back_to_the_page_of_the_form(client, house):
+    for sent_from, back in (
+        ("http://testserver/s/books/settings/?tab=1#x", "/s/books/settings/?tab=1"),
+        ("http://elsewhere.example/s/books/", "/"),
+        ("http://testserver//elsewhere.example/", "/"),
+        ("", "/"),
+    ):
+        answer = client.post("/s/books/settings/change/", headers={"Referer": sent_from})
+        assert answer.headers["Location"] == "/login/?" + urlencode({"next": back})

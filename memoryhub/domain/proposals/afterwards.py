@@ -107,6 +107,7 @@ def comment(space: Space, actor: Actor, number: int, text: str) -> ProposalComme
     """Adds a remark; the agent reads it too. It decides nothing."""
     if not actor.is_person:
         raise Forbidden("Only people comment.", code="people_only")
+    require(actor, "edit")  # the agent reads it: words that reach an agent are no reading
     text = clean(text.strip(), 4000)
     if not text:
         raise Invalid("Write something first.", field="text")

@@ -35,6 +35,7 @@ class Command(HubCommand):
         parser.add_argument("--port", type=port, default=8000, help="the port to listen on (8000)")
         parser.add_argument("--workers", type=workers, default=2, metavar="N", help="web processes (2)")
         parser.add_argument("--demo", action="store_true", help="make a demo space and open it")
+        parser.add_argument("--demo-at-first", action="store_true", help="the same, unless somebody has deleted it")
         parser.add_argument("--open", metavar="SLUG", help="the space to open instead")
 
     def run(self, **options: Any) -> None:
@@ -59,11 +60,16 @@ class Command(HubCommand):
             migrate_if_needed()
             keep_defaults()
             statics.collect_if_changed()
-            link = self.furnish(directory, demo=options["demo"], opened=options["open"])
+            link = self.furnish(directory, demo=self.wants_demo(options), opened=options["open"])
             self.allow(options["host"])
             self.load()
             hub = partial(self.serve, data_dir, options["host"], number, options["workers"], link)
             hub([lock, *using], kept)
+
+    def wants_demo(self, options: dict[str, Any]) -> bool:
+        from memoryhub.domain import demo
+
+        return options["demo"] or (options["demo_at_first"] and (demo.exists() or not demo.was_deleted()))
 
     def tell(self, text: str) -> None:
         """For a person who waits at a terminal; logs have no use for it."""
