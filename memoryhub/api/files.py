@@ -340,9 +340,9 @@ def _answer(request: HttpRequest, wish: Wish) -> Status:
     caller: Caller = request.auth
     done = files.submit(caller.space, caller.actor, wish)
     if isinstance(done, Pending):
-        from memoryhub.api.proposals import as_json
+        from memoryhub.api.proposals import shown
 
-        return Status(202, {"status": "pending", "proposal": as_json(done.proposal)})
+        return Status(202, {"status": "pending", "proposal": shown(caller, done.proposal)})
     return Status(*applied(wish, done))
 
 

@@ -20,6 +20,7 @@ from memoryhub.domain import access, tokens
 from memoryhub.domain.tokens import Caller
 from memoryhub.errors import Forbidden, HubError, Invalid, NotFound, TooLarge, Unauthenticated
 from memoryhub.middleware import address_of, as_refusal
+from memoryhub.models import Scope
 from memoryhub.requests import hide_secrets
 
 BODY_LIMIT = 8 * 1024 * 1024
@@ -85,10 +86,7 @@ def needs(scope: str, role: str = "read") -> Callable[[Any], Any]:
     def decorate(operation: Any) -> Any:
         @wraps(operation)
         def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-            caller: Caller = request.auth
-            caller.need(scope)
-            if caller.person:
-                access.require(caller.actor, role)
+            allow(request.auth, scope, role)
             return operation(request, *args, **kwargs)
 
         guarded.needs_scope, guarded.needs_role = scope, role  # type: ignore[attr-defined]
@@ -97,13 +95,34 @@ def needs(scope: str, role: str = "read") -> Callable[[Any], Any]:
     return decorate
 
 
+def needs_by_body(chosen: Callable[[Any], tuple[str, str]]) -> Callable[[Any], Any]:
+    """For a call that can mean several things: its body says which scope and role they take."""
+
+    def decorate(operation: Any) -> Any:
+        @wraps(operation)
+        def guarded(request: HttpRequest, **body: Any) -> Any:
+            allow(request.auth, *chosen(*body.values()))
+            return operation(request, **body)
+
+        guarded.needs_scope, guarded.needs_role = "by body", "read"  # type: ignore[attr-defined]
+        return guarded
+
+    return decorate
+
+
+def allow(caller: Caller, scope: str, role: str) -> None:
+    caller.need(scope)
+    if caller.person:
+        access.require(caller.actor, role)
+
+
 def people_only(action: str) -> Callable[[Any], Any]:
-    """The role that a decision takes; the operation's auth is `PersonAuth`."""
+    """The role that a decision takes; the operation's auth is `PersonAuth`. What decides also writes: it takes that scope."""
 
     def decorate(operation: Any) -> Any:
         @wraps(operation)
         def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-            access.require(request.auth.actor, action)
+            allow(request.auth, Scope.PROPOSE, action)
             return operation(request, *args, **kwargs)
 
         guarded.needs_scope, guarded.needs_role = "person", action  # type: ignore[attr-defined]

@@ -7,11 +7,11 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Router, Schema, Status
 
 from memoryhub.api.ground import ERRORS, Given, needs, page_limit, wants_text
-from memoryhub.api.proposals import as_json
+from memoryhub.api.proposals import shown
 from memoryhub.domain import contents, longterm, proposals, quarantine, retrieval, search, working
 from memoryhub.domain.tokens import Caller
 from memoryhub.errors import Invalid, NotFound
-from memoryhub.models import Agent, Record, Space
+from memoryhub.models import Agent, Record, Scope, Space
 
 router = Router()
 PLAIN = "text/plain; charset=utf-8"
@@ -173,7 +173,7 @@ def promote(request: HttpRequest, body: PromotionIn) -> Any:
         caller.space, caller.agent, content=content, scope=body.scope, record=record,
         reason=contents.clean(body.reason, "reason", 2000),
     )  # fmt: skip
-    return Status(202, {"status": "pending", "proposal": as_json(proposal)})
+    return Status(202, {"status": "pending", "proposal": shown(caller, proposal)})
 
 
 def record_of(caller: Caller, body: PromotionIn) -> Record | None:
@@ -197,6 +197,9 @@ def promote_at_once(caller: Caller, body: PromotionIn, record: Record | None) ->
     return longterm.store(caller.space, caller.actor, body.content or "", reason=body.reason)
 
 
+SCOPES = {"files": Scope.FILES, "proposals": Scope.PROPOSE}  # what a layer takes besides `retrieve`
+
+
 class Hit(Schema):
     layer: str
     id: str
@@ -218,12 +221,20 @@ class Hits(Schema):
 @needs("retrieve")
 def find(request: HttpRequest, q: str = "", layers: str = "", limit: int = 50) -> Any:
     caller: Caller = request.auth
-    return found(caller.space, caller.agent, q, layers, limit)
+    wanted = named(layers)
+    for layer, scope in SCOPES.items():
+        if layer in wanted:
+            caller.need(scope)
+    closed = [layer for layer, scope in SCOPES.items() if scope not in caller.token.scopes]
+    return found(caller.space, caller.agent, q, wanted or [one for one in search.LAYERS if one not in closed], limit)
 
 
-def found(space: Space, agent: Agent | None, q: str, layers: str, limit: int) -> dict[str, Any]:
-    named = [one.strip().replace("-", "").replace("long_term", "longterm") for one in layers.split(",") if one.strip()]
-    hits = search.search(space, contents.clean(q, "q"), layers=named or None, agent=agent, limit=page_limit(limit))
+def named(layers: str) -> list[str]:
+    return [one.strip().replace("-", "").replace("long_term", "longterm") for one in layers.split(",") if one.strip()]
+
+
+def found(space: Space, agent: Agent | None, q: str, layers: list[str], limit: int) -> dict[str, Any]:
+    hits = search.search(space, contents.clean(q, "q"), layers=layers or None, agent=agent, limit=page_limit(limit))
     place = f"/s/{space.slug}/"
     return {
         "items": [{**{k: getattr(hit, k) for k in Hit.model_fields}, "url": place + hit.url} for hit in hits],

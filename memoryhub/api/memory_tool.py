@@ -3,17 +3,18 @@
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from ninja import Router, Schema
+from ninja import Field, Router, Schema
 
-from memoryhub.api.ground import ERRORS, Given, needs
+from memoryhub.api.ground import ERRORS, Given, needs_by_body
 from memoryhub.domain import memory_tool
 from memoryhub.domain.tokens import Caller
+from memoryhub.models import Scope
 
 router = Router()
 
 
 class CommandIn(Given):
-    command: str
+    command: str = Field(json_schema_extra={"enum": list(memory_tool.COMMANDS)})
     path: str | None = None
     view_range: list[int] | None = None
     file_text: str | None = None
@@ -33,6 +34,12 @@ class Result(Schema):
     proposal: int | None
 
 
+def needed(command: CommandIn) -> tuple[str, str]:
+    """What the same thing takes as a call of its own: to look is to read files, everything else is a write."""
+    looks = command.command in memory_tool.LOOKS or command.command not in memory_tool.COMMANDS
+    return (Scope.FILES, "read") if looks else (Scope.PROPOSE, "edit")
+
+
 TEXT = {
     "responses": {
         200: {"content": {"text/plain": {"schema": {"type": "string"}, "example": "File created successfully at: …"}}}
@@ -46,7 +53,7 @@ TEXT = {
     openapi_extra=TEXT,
     summary="Anthropic's memory tool: the call's input in, the text for the model out",
 )
-@needs("files", "edit")
+@needs_by_body(needed)
 def run(request: HttpRequest, command: CommandIn) -> Any:
     """Text unless `Accept: application/json`, whose `content` and `is_error` fit a tool_result block.
 
@@ -56,6 +63,7 @@ def run(request: HttpRequest, command: CommandIn) -> Any:
     caller: Caller = request.auth
     given = command.dict(exclude_none=True)
     notes = {key: given.pop(key) for key in ("thread_id", "tool_call_id")}
+    notes["may_read"] = Scope.FILES in caller.token.scopes
     said = memory_tool.run(caller.space, caller.actor, given, **notes)
     if request.get_preferred_type(["text/plain", "application/json"]) != "application/json":
         return HttpResponse(said.text, content_type="text/plain; charset=utf-8")

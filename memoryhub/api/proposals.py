@@ -2,6 +2,7 @@
 
 import hashlib
 from datetime import datetime
+from functools import partial
 from typing import Any, Literal
 
 from django.http import HttpRequest, HttpResponse
@@ -13,7 +14,7 @@ from memoryhub.domain.lines import bytes_of
 from memoryhub.domain.proposals import as_json
 from memoryhub.domain.tokens import Caller
 from memoryhub.errors import Forbidden, Invalid, NotFound, TooLarge
-from memoryhub.models import Proposal
+from memoryhub.models import Proposal, Scope
 from memoryhub.stores.disk import MAX_BYTES
 
 router = Router()
@@ -39,7 +40,7 @@ class ProposalOut(Schema):
     state: State
     path: str
     kind: str
-    diff: str
+    diff: str | None
     reason: str
     agent: str
     base_revision: int | None
@@ -99,6 +100,14 @@ def unchanged(tag: str) -> HttpResponse:
     return HttpResponse(status=304, headers={"ETag": tag, "Cache-Control": "private, no-cache"})
 
 
+def shown(caller: Caller, proposal: Proposal) -> dict[str, Any]:
+    """As this caller may see it: the diff quotes the file around the change, so only who may read files gets it."""
+    found = as_json(proposal)
+    if Scope.FILES not in caller.token.scopes and proposal.kind != Proposal.Kind.PROMOTION:
+        found["diff"] = None
+    return found
+
+
 def visible(caller: Caller) -> Any:
     """An agent sees its own, people all of the space."""
     found = Proposal.objects.within(caller.space).select_related("space", "agent").prefetch_related("comments")
@@ -118,7 +127,9 @@ def listed(
     request: HttpRequest, state: State | Literal[""] = "", limit: int = 50, cursor: str = "", next: str = ""
 ) -> Any:
     found = visible(request.auth)
-    return page_by_id(found.filter(state=state) if state else found, cursor or next, limit, as_json)
+    return page_by_id(
+        found.filter(state=state) if state else found, cursor or next, limit, partial(shown, request.auth)
+    )
 
 
 @router.get(
@@ -135,7 +146,7 @@ def read(request: HttpRequest, response: HttpResponse, number: int) -> Any:
     proposal = proposals.looked_at(proposal)
     response["ETag"] = etag_of(proposal)
     response["Cache-Control"] = "private, no-cache"
-    return as_json(proposal)
+    return shown(request.auth, proposal)
 
 
 @router.delete("/proposals/{int:number}", response={200: Decided, **ERRORS}, summary="Take back one's own proposal")
@@ -145,7 +156,7 @@ def withdraw(request: HttpRequest, number: int) -> Any:
     proposal = one(caller, number)
     if caller.agent is None:
         raise Forbidden("Only the agent that asked takes a proposal back. You can reject it.")
-    return decided(proposals.withdraw(caller.space, caller.agent, proposal.number))
+    return decided(caller, proposals.withdraw(caller.space, caller.agent, proposal.number))
 
 
 @router.post(
@@ -161,7 +172,7 @@ def approve(request: HttpRequest, number: int, body: ApproveIn) -> Any:
     done = proposals.approve(
         caller.space, caller.actor, proposal.number, seen=body.seen, note=body.note, content=as_bytes(body.content)
     )
-    return decided(done)
+    return decided(caller, done)
 
 
 @router.post(
@@ -172,11 +183,11 @@ def approve(request: HttpRequest, number: int, body: ApproveIn) -> Any:
 def reject(request: HttpRequest, number: int, body: RejectIn) -> Any:
     caller: Caller = request.auth
     proposal = one(caller, number)
-    return decided(proposals.reject(caller.space, caller.actor, proposal.number, note=body.note))
+    return decided(caller, proposals.reject(caller.space, caller.actor, proposal.number, note=body.note))
 
 
-def decided(proposal: Proposal) -> dict[str, Any]:
-    return {"proposal": as_json(proposal), "revision": proposal.applied_revision}
+def decided(caller: Caller, proposal: Proposal) -> dict[str, Any]:
+    return {"proposal": shown(caller, proposal), "revision": proposal.applied_revision}
 
 
 def as_bytes(content: str | None) -> bytes | None:

@@ -97,10 +97,12 @@ def _answer(request: WSGIRequest, wanted: tuple[str, ...], name: str, build: Bui
     return files.conditional(request, *kept.document)
 
 
-def _enter(request: WSGIRequest, scope: str) -> handing.AtTheDoor:
+def _enter(request: WSGIRequest, *scopes: str) -> handing.AtTheDoor:
     kind, _, secret = request.META["HTTP_AUTHORIZATION"].partition(" ")
     door = (
-        handing.enter(secret.strip(), address_of(request), hot=False, scope=scope) if kind.lower() == "bearer" else None
+        handing.enter(secret.strip(), address_of(request), hot=False, scopes=scopes)
+        if kind.lower() == "bearer"
+        else None
     )
     if door is None:
         raise _LongWay
@@ -185,8 +187,8 @@ def _search(request: WSGIRequest) -> HttpResponse:
     if set(given) - {"q", "layers", "limit"} or len(given) < sum(len(values) for _, values in request.GET.lists()):
         raise _LongWay
     limit = int(given.get("limit", 50))
-    agent = _enter(request, Scope.RETRIEVE).agent()
-    hits = layers.found(agent.space, agent, given.get("q", ""), given.get("layers", ""), limit)
+    agent = _enter(request, Scope.RETRIEVE, *layers.SCOPES.values()).agent()
+    hits = layers.found(agent.space, agent, given.get("q", ""), layers.named(given.get("layers", "")), limit)
     return _json(hits)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hmac
 import json
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from threading import Lock
@@ -31,7 +32,7 @@ SELECT t.id, t.digest, t.used_at > now() - interval '1 minute', host(t.used_from
   JOIN memoryhub_agent a ON a.id = t.agent_id
   JOIN memoryhub_space s ON s.id = t.space_id
  WHERE t.digest = %(digest)s AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())
-   AND a.is_on AND %(scope)s = ANY(t.scopes)
+   AND a.is_on AND t.scopes @> %(scopes)s::varchar[]
 """
 
 
@@ -112,10 +113,10 @@ class Shelf(Generic[Thing]):
 shelf: Shelf[Prompt] = Shelf()
 
 
-def enter(secret: str, address: str | None, *, hot: bool, scope: str = Scope.PROMPT) -> AtTheDoor | None:
-    """The agent that this token stands for; None for whoever needs a closer look (a person, or a refusal)."""
+def enter(secret: str, address: str | None, *, hot: bool, scopes: Sequence[str] = (Scope.PROMPT,)) -> AtTheDoor | None:
+    """The agent that this token, with all these scopes, stands for; None for whoever needs a closer look (a person, or a refusal)."""
     digest = people.digest_of(secret)
-    rows = hot_sql.rows(DOOR, {"digest": digest, "hot": hot, "scope": str(scope)})
+    rows = hot_sql.rows(DOOR, {"digest": digest, "hot": hot, "scopes": [str(one) for one in scopes]})
     if not rows or not hmac.compare_digest(rows[0][1], digest):
         return None
     token_id, _, fresh, used_from, space_id, revision, agent_id, slug, dialect, reported, chosen, place, marks = rows[0]

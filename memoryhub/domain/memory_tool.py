@@ -31,14 +31,22 @@ class Told(Exception):
     """A sentence for the model instead of what it asked for."""
 
 
-def run(space: Space, actor: Actor, command: dict[str, Any], *, thread_id: str = "", tool_call_id: str = "") -> Said:
-    """Carries out one command; refusals that a model can act on come back as text."""
+def run(
+    space: Space,
+    actor: Actor,
+    command: dict[str, Any],
+    *,
+    thread_id: str = "",
+    tool_call_id: str = "",
+    may_read: bool = True,
+) -> Said:
+    """Carries out one command; refusals that a model can act on come back as text. Who may not read gets no text shown."""
     name = command.get("command")
     if not isinstance(name, str) or name not in COMMANDS:
         raise Invalid(
             f"There is no command {str(name)[:60]!r}. There is: {', '.join(COMMANDS)}.", code="unknown_command"
         )
-    desk = Desk(space, actor, thread_id, tool_call_id)
+    desk = Desk(space, actor, thread_id, tool_call_id, may_read)
     try:
         return COMMANDS[name](desk, command)
     except Told as told:
@@ -57,6 +65,7 @@ class Desk:
     actor: Actor
     thread_id: str
     tool_call_id: str
+    may_read: bool
 
     def text(self, path: str, missing: str) -> str:
         found = self.found(path)
@@ -180,7 +189,9 @@ def str_replace(desk: Desk, command: dict[str, Any]) -> Said:
             f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: {lines}. "
             "Please ensure it is unique"
         )
-    done = snippet(before.replace(old, new), before.count("\n", 0, found[0])) if found else ""
+    done = "The memory file has been edited."
+    if found and desk.may_read:
+        done = snippet(before.replace(old, new), before.count("\n", 0, found[0]))
     try:
         return desk.submit(done, kind="edit", path=path, old=old, new=new)
     except HubError as refused:  # the published text may lack what the agent's own pending proposal has
@@ -272,6 +283,7 @@ def word(command: dict[str, Any], key: str, default: str | None = None) -> str:
     return value
 
 
+LOOKS = ("view",)  # every other command writes
 COMMANDS: dict[str, Callable[[Desk, dict[str, Any]], Said]] = {
     "view": view,
     "create": create,
