@@ -89,6 +89,10 @@ class PasswordForm(LookOfOurs):
         label="New password again", widget=forms.PasswordInput(attrs={"autocomplete": "new-password"})
     )
 
+    def __init__(self, *args: Any, asks_current: bool = False, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["current"].required = asks_current
+
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         if cleaned.get("new") and cleaned.get("again") and cleaned["new"] != cleaned["again"]:

@@ -114,13 +114,18 @@ def make_link(actor: Actor, person: Person, *, leads_to: str = "") -> str:
     return secret
 
 
+def linkable(space: Space, actor: Actor) -> set[int]:
+    """Whom this owner may make a link for: it signs in everywhere, so oneself, or who is in no space that one does not own."""
+    members = Person.objects.filter(memberships__space=space)
+    if actor.person and not actor.person.is_hub_owner:
+        mine = Membership.objects.filter(person=actor.person, role="owner").values("space_id")
+        foreign = Membership.objects.exclude(space_id__in=mine).values("person_id")
+        members = members.exclude(is_hub_owner=True).exclude(pk__in=foreign) | members.filter(pk=actor.person.pk)
+    return set(members.values_list("pk", flat=True))
+
+
 def require_no_other_owner(space: Space, actor: Actor, person: Person) -> None:
-    """A link signs in as that person everywhere: one's own, or of somebody who is in no space that one does not own."""
-    if actor.person and (actor.person.pk == person.pk or actor.person.is_hub_owner):
-        return
-    elsewhere = person.memberships.exclude(space=space)
-    mine = Membership.objects.filter(person=actor.person, role="owner").values("space_id")
-    if person.is_hub_owner or elsewhere.exclude(space_id__in=mine).exists():
+    if person.pk not in linkable(space, actor):
         raise Forbidden(
             f"{person.username} is also in spaces that you do not own, and the link would open those. "
             "They can sign in with their password, or the owner of the hub makes the link."

@@ -28,7 +28,7 @@ def show(request: HttpRequest, *, status: int = 200, **more: object) -> HttpResp
         "tokens": mine,
         "spaces": spaces.of_person(request.user),
         "has_password": request.user.has_usable_password(),
-        "password_form": PasswordForm(),
+        "password_form": PasswordForm(asks_current=request.user.has_usable_password()),
         "token_form": TokenForm(),
         "email_form": EmailForm(initial={"email": request.user.email}),
         **more,
@@ -59,7 +59,7 @@ def guessing(person: Person, current: str) -> str:
 @signed_in
 def change_password(request: HttpRequest) -> HttpResponse:
     """The current password is asked for where there is one; all other sessions end."""
-    form = PasswordForm(request.POST)
+    form = PasswordForm(request.POST, asks_current=request.user.has_usable_password())
     if not form.is_valid():
         return show(request, status=422, password_form=form)
     if refusal := guessing(request.user, form.cleaned_data["current"]):

@@ -17,6 +17,7 @@ from memoryhub.web.notices import done, refused
 def show(request: HttpRequest, *, status: int = 200, **more: object) -> HttpResponse:
     context = {
         "members": spaces.members(request.space),
+        "linkable": people.linkable(request.space, request.actor),
         "tokens": tokens.of_space(request.space, agent=None, revoked_at=None),
         "form": PersonForm(),
         **more,

@@ -61,6 +61,8 @@ def test_a_link_for_somebody_who_is_elsewhere_too_is_refused(house, elsewhere):
     client.force_login(sly)
     assert client.post(f"/s/books/settings/people/{victim.pk}/link/").status_code == 403
     assert client.post(f"/s/books/settings/people/{house.owner.person.pk}/link/").status_code == 403
+    shown = client.get("/s/books/settings/people/").content.decode()
+    assert f"/{victim.pk}/link/" not in shown and f"/{house.editor.person.pk}/link/" in shown
 
 
 @pytest.mark.parametrize("role", ["viewer", "editor", "reviewer"])
@@ -83,6 +85,7 @@ def test_a_password_ends_all_other_sessions(as_role, house):
     assert b"Every other session was ended" in said.content
     assert there.get("/account/").status_code == 302
     assert len(people.live_sessions(house.editor.person)) == 1
+    assert "Current password <" not in here.get("/account/").content.decode().replace("optional", "<")
     wrong = here.post("/account/password/", {"current": "no", "new": "acht rote Zwerge", "again": "acht rote Zwerge"})
     assert wrong.status_code == 422
     for _ in range(5):
