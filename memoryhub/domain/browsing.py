@@ -78,7 +78,7 @@ def _known(space: Space, mounts: list[Mount], mount: Mount, prefix: str, thread_
 
 def _as_on_disk(mount: Mount, prefix: str, known: dict[str, Entry], *, with_odd: bool) -> dict[str, Entry]:
     """The disk is what is shown; of what only the hub knows, what still waits to be written there."""
-    store = FilesystemStore(mount.directory)
+    store = FilesystemStore(mount.directory, mount.prefix)
     try:
         here = store.entries(paths.strip(mount.prefix, prefix))
     except HubError as error:
@@ -95,8 +95,16 @@ def _as_on_disk(mount: Mount, prefix: str, known: dict[str, Entry], *, with_odd:
     return shown | waiting
 
 
+def _moment(entry: DiskEntry) -> datetime | None:
+    """When it changed last; a disk may say years that no calendar has."""
+    try:
+        return datetime.fromtimestamp(entry.stat.mtime_ns / 1e9, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
 def _from_disk(prefix: str, entry: DiskEntry) -> Entry:
-    modified = datetime.fromtimestamp(entry.stat.mtime_ns / 1e9, UTC)
+    modified = _moment(entry)
     note = f"its name {entry.odd}" if entry.odd else ""
     if entry.stat.kind == "link":
         note = f"a link to {entry.target}; links are not followed"
@@ -125,12 +133,12 @@ def _walk_mount(space: Space, mounts: list[Mount], mount: Mount, prefix: str, th
     rows = known.filter(path__startswith=prefix).order_by("path")
     seen = set()
     if mount.store == Mount.Store.FILESYSTEM:
-        store = FilesystemStore(mount.directory)
+        store = FilesystemStore(mount.directory, mount.prefix)
         for relative, entry in store.walk(paths.strip(mount.prefix, prefix)):
             path = mount.prefix + relative[1:]
             if entry.stat.kind == "file" and not entry.odd and find(mounts, path) == mount:
                 seen.add(path)
-                yield Entry(path, False, entry.stat.size, datetime.fromtimestamp(entry.stat.mtime_ns / 1e9, UTC))
+                yield Entry(path, False, entry.stat.size, _moment(entry))
         rows = rows.exclude(written_revision=F("revision"))
     for path, size, modified_at in rows.values_list("path", "size", "modified_at").iterator():
         if path not in seen and find(mounts, path) == mount:

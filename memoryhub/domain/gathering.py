@@ -149,10 +149,19 @@ def as_source(path: str, content: bytes | None, number: int | None, sha256: str 
 def on_disk(rows: Sequence[tuple[Any, ...]]) -> tuple[OnDisk, ...]:
     """Where the sources of these rows lie, with the marks that belong to the texts that were read."""
     return tuple(
-        OnDisk(directory, paths.strip(prefix, path), tuple(json.loads(mark)) if mark and not is_deleted else None)
+        OnDisk(
+            directory,
+            on_this_disk(directory, prefix, path),
+            tuple(json.loads(mark)) if mark and not is_deleted else None,
+        )
         for _, path, store, directory, prefix, mark, is_deleted, *_ in rows
         if store == "filesystem"
     )
+
+
+def on_this_disk(directory: str, prefix: str, path: str) -> str:
+    relative = paths.strip(prefix, path)
+    return relative if relative.isascii() else FilesystemStore(directory).spelled(relative)
 
 
 def still(disk: Iterable[OnDisk]) -> bool:
@@ -184,7 +193,7 @@ def why_unreadable(directory: str, prefix: str, path: str) -> str:
         return ""
     if stat.kind != "file":
         return "is_directory" if stat.kind == "folder" else "not_a_file"
-    return "" if os.access(directory + relative, os.R_OK) else "permission_denied"
+    return "" if os.access(directory + on_this_disk(directory, prefix, path), os.R_OK) else "permission_denied"
 
 
 def take_in(space_id: int, listed: list[str], thread: str) -> None:

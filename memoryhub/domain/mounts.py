@@ -47,7 +47,9 @@ def find(mounts: Iterable[Mount], path: str) -> Mount | None:
 
 
 def place_in(mount: Mount, path: str) -> Place:
-    return Place(mount, open_store(mount.store, mount.directory), paths.strip(mount.prefix, path), mount.policy)
+    return Place(
+        mount, open_store(mount.store, mount.directory, mount.prefix), paths.strip(mount.prefix, path), mount.policy
+    )
 
 
 def resolve(space: Space, path: str, *, agent: Agent | None = None) -> Place:

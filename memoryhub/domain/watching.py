@@ -6,6 +6,7 @@ import contextlib
 import logging
 import os
 import threading
+import unicodedata
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from urllib.parse import quote
@@ -208,9 +209,17 @@ def recover(space: Space, mount: Mount) -> int:
     return sum(_recover_folder(mount, place.store, folder) for folder in place.store.folders())
 
 
+def _names_in(mount: Mount, folder: str) -> list[str]:
+    """The names of files right below a folder that the hub knows, gone ones included."""
+    above = mount.prefix + folder[1:]
+    known = File.objects.within(mount.space).filter(path__startswith=above).values_list("path", flat=True)
+    return [path[len(above) :] for path in known if "/" not in path[len(above) :]]
+
+
 def _recover_folder(mount: Mount, store: FilesystemStore, folder: str) -> int:
     try:
-        old = [left for left in store.leftovers(folder) if left.age >= KEEP_SECONDS]
+        found = store.leftovers(folder, lambda: _names_in(mount, folder))
+        old = [left for left in found if left.age >= KEEP_SECONDS]
     except HubError as error:
         if error.code == "root_missing":
             raise
@@ -312,7 +321,7 @@ def _affected(mounts: list[Mount], changed: set[str]) -> Iterator[tuple[Mount, s
         for mount in mounts:
             root = os.path.realpath(mount.directory)
             if place.startswith(root + os.sep):
-                path = mount.prefix + os.path.relpath(place, root)
+                path = mount.prefix + unicodedata.normalize("NFC", os.path.relpath(place, root))
                 if find(of_space(mount.space), path) == mount:
                     yield mount, path
 

@@ -9,8 +9,8 @@ from memoryhub.stores.thread import ThreadStore
 Store = FilesystemStore | DatabaseStore | ThreadStore
 
 
-def open_store(kind: str, directory: str = "") -> Store:
+def open_store(kind: str, directory: str = "", prefix: str = "/") -> Store:
     """The store of a mount by its kind."""
     if kind == "filesystem":
-        return FilesystemStore(directory)
+        return FilesystemStore(directory, prefix)
     return ThreadStore() if kind == "thread" else DatabaseStore()

@@ -9,16 +9,19 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Iterator
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from memoryhub.errors import HubError, Invalid, NotFound
+from memoryhub.errors import Conflict, HubError, Invalid, NotFound
 from memoryhub.stores import paths, placing
 from memoryhub.stores.disk import MAX_BYTES, Found, Placed, Stat, problem, stat_of
 from memoryhub.stores.placing import NEW, SWAP
 
 _DIR = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _IN_ROOT = _DIR | os.O_NOFOLLOW
+TWICE = "lies there twice, in two spellings that look the same (NFC and NFD): rename or remove one of them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +48,12 @@ class FilesystemStore:
     on_disk = True
     keeps_for = None
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, prefix: str = "/") -> None:
         self.root = root
+        self.prefix = prefix  # where it is mounted: refusals name paths as the caller knows them
+
+    def shown(self, path: str) -> str:
+        return self.prefix + path.removeprefix("/")
 
     # ---- looking
 
@@ -70,27 +77,45 @@ class FilesystemStore:
         if not name:
             return stat_of(os.stat(root))
         if folder not in folders:
-            folders[folder] = _open_folder(root, folder) if folder else os.dup(root)
+            folders[folder] = _open_folder(root, folder, path=self.shown(path)) if folder else os.dup(root)
         fd = folders[folder]
         if fd is None:
             return None
         try:
-            return stat_of(os.stat(name, dir_fd=fd, follow_symlinks=False))
+            return stat_of(os.stat(_spelling(fd, name, self.shown(path)), dir_fd=fd, follow_symlinks=False))
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise problem(error, path) from error
+            raise problem(error, self.shown(path)) from error
+
+    def spelled(self, path: str) -> str:
+        """The same path as the disk spells it, for a plain look; as it is where nothing lies."""
+        if path.isascii():
+            return path
+        names: list[str] = []
+        with contextlib.suppress(HubError), self._root() as root:
+            for name in path.strip("/").split("/"):
+                fd = _open_folder(root, "/".join(names))
+                if fd is None:
+                    break
+                with _closing(fd):
+                    names.append(_spelling(fd, name, path))
+        return "/" + "/".join([*names, *path.strip("/").split("/")[len(names) :]])
 
     def read(self, path: str, limit: int = MAX_BYTES) -> Found:
         """The bytes of a file with their stat, or a refusal that says what lies there instead."""
         with self._folder_of(path) as (fd, name):
-            return placing.read(fd, name, path, limit)
+            shown = self.shown(path)
+            return placing.read(fd, _spelling(fd, name, shown), shown, limit)
 
     def entries(self, path: str = "/") -> list[Entry]:
         """What a folder holds, by name; temporary files of the hub are not shown."""
-        with self._root() as root, _closing(_folder_or_refuse(root, path.strip("/"), path)) as fd:
+        with self._root() as root, _closing(_folder_or_refuse(root, path.strip("/"), self.shown(path))) as fd:
             names = sorted(n for n in os.listdir(fd) if not n.startswith(paths.TEMPORARY))
-            return [entry for name in names if (entry := _entry(fd, name))]
+            spelled = {name: _one_spelling(name) for name in names}
+            often = Counter(spelled.values())
+            found = {spelled[n]: entry for n in names if (entry := _entry(fd, n, spelled[n], often[spelled[n]] > 1))}
+            return list(found.values())
 
     def walk(self, path: str = "/") -> Iterator[tuple[str, Entry]]:
         """Every file, link and oddity below a folder, with its path; links are shown, not followed."""
@@ -113,26 +138,30 @@ class FilesystemStore:
         """Put a text in place in one step and answer what it displaced."""
         try:
             with self._folder_of(path, create=True) as (fd, name):
-                return placing.put(fd, name, path, content)
+                return placing.put(fd, _spelling(fd, name, self.shown(path)), self.shown(path), content)
         except OSError as error:
-            raise problem(error, path) from error
+            raise problem(error, self.shown(path)) from error
 
     def remove(self, path: str) -> Placed:
         """Take a file away in one step and answer what it was."""
         try:
             with self._folder_of(path) as (fd, name):
-                return placing.remove(fd, name, path)
+                return placing.remove(fd, _spelling(fd, name, self.shown(path)), self.shown(path))
         except OSError as error:
-            raise problem(error, path) from error
+            raise problem(error, self.shown(path)) from error
 
     # ---- what earlier writes left behind
 
-    def leftovers(self, folder: str = "/") -> Iterator[Leftover]:
-        """Temporary files of one folder, with what they hold: after an exchange that is what stood there."""
-        with self._root() as root, _closing(_folder_or_refuse(root, folder.strip("/"), folder)) as fd:
-            for name in os.listdir(fd):
+    def leftovers(self, folder: str = "/", known: Callable[[], Iterable[str]] = tuple) -> Iterator[Leftover]:
+        """Temporary files of one folder, with what they hold: after an exchange that is what stood there. `known`
+        names files that may be gone from the disk: what was too long to stand in a temporary name is found by it."""
+        with self._root() as root, _closing(_folder_or_refuse(root, folder.strip("/"), self.shown(folder))) as fd:
+            names = os.listdir(fd)
+            for name in names:
                 if name.startswith(paths.TEMPORARY):
-                    yield _leftover(fd, folder, name)
+                    target = placing.target_of(name, lambda: [*names, *known()])
+                    if target is not None:
+                        yield _leftover(fd, folder, name, target)
 
     def folders(self) -> Iterator[str]:
         """Every folder of this store."""
@@ -146,7 +175,7 @@ class FilesystemStore:
     def read_again(self, path: str, name: str) -> bytes | None:
         """A kept text once more: who still had the file open may have written into it."""
         with self._folder_of(path) as (fd, _), contextlib.suppress(FileNotFoundError, HubError):
-            return placing.read(fd, name, path, MAX_BYTES).content
+            return placing.read(fd, name, self.shown(path), MAX_BYTES).content
         return None
 
     def forget(self, path: str, name: str) -> None:
@@ -163,7 +192,9 @@ class FilesystemStore:
         try:
             fd = os.open(self.root, _DIR)
         except OSError as error:
-            raise problem(error, self.root, root=True) from error
+            told = problem(error, self.root, root=True)
+            told.details["path"] = self.prefix
+            raise told from error
         with _closing(fd):
             yield fd
 
@@ -171,9 +202,10 @@ class FilesystemStore:
     def _folder_of(self, path: str, *, create: bool = False) -> Iterator[tuple[int, str]]:
         folder, _, name = path.rpartition("/")
         if not name or name in (".", ".."):
-            raise Invalid(f"The path “{path}” names a folder, not a file.", code="is_directory", path=path)
+            shown = self.shown(path)
+            raise Invalid(f"The path “{shown}” names a folder, not a file.", code="is_directory", path=shown)
         with self._root() as root:
-            opened = _folder_or_refuse(root, folder, path, create=create)
+            opened = _folder_or_refuse(root, folder, self.shown(path), create=create)
             with _closing(opened):
                 yield opened, name
 
@@ -200,7 +232,7 @@ def _open_folder(root: int, folder: str, *, create: bool = False, path: str = ""
         try:
             if name in ("", ".", ".."):
                 raise paths.refused(path or folder, f"has the part “{name}”")
-            deeper = _enter(fd, name, create)
+            deeper = _enter(fd, _spelling(fd, name, path or folder), create)
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -222,24 +254,52 @@ def _enter(fd: int, name: str, create: bool) -> int:
     return os.open(name, _IN_ROOT, dir_fd=fd)
 
 
-def _entry(fd: int, name: str) -> Entry | None:
+def _one_spelling(name: str) -> str:
+    """The name as a path has it. What would turn into plain ASCII (a Kelvin sign into K) stays: no path finds it."""
+    composed = unicodedata.normalize("NFC", name)
+    return name if composed.isascii() else composed
+
+
+def _spelling(fd: int, name: str, path: str) -> str:
+    """The name as this folder spells it (macOS takes accents apart); looked up among its names alone."""
+    if name.isascii():
+        return name
+    name = _one_spelling(name)
+    there = {one: mark for one in (name, unicodedata.normalize("NFD", name)) if (mark := _inode(fd, one))}
+    if not there:
+        with contextlib.suppress(OSError):
+            same = [one for one in os.listdir(fd) if not one.isascii() and unicodedata.normalize("NFC", one) == name]
+            there = {one: mark for one in same if (mark := _inode(fd, one))}
+    if len(set(there.values())) > 1:
+        raise Conflict(f"“{path}” {TWICE}.", code="two_spellings", path=path)
+    return next(iter(there), name)
+
+
+def _inode(fd: int, name: str) -> tuple[int, int] | None:
+    try:
+        found = os.stat(name, dir_fd=fd, follow_symlinks=False)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _entry(fd: int, name: str, spelled: str, is_twice: bool) -> Entry | None:
     try:
         stat = stat_of(os.stat(name, dir_fd=fd, follow_symlinks=False))
         target = os.readlink(name, dir_fd=fd) if stat.kind == "link" else ""
     except OSError:
         return None
-    shown = name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    odd = "" if paths.is_clean_name(name) else paths.why_refused(name) or "is not written in NFC"
-    return Entry(shown, stat, target, odd)
+    shown = spelled.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    odd = "" if paths.is_clean_name(spelled) else paths.why_refused(spelled) or "is not written in NFC"
+    return Entry(shown, stat, target, odd or (TWICE if is_twice else ""))
 
 
-def _leftover(fd: int, folder: str, name: str) -> Leftover:
+def _leftover(fd: int, folder: str, name: str, target: str) -> Leftover:
     kind = SWAP if name.startswith(SWAP) else NEW
-    target = name[len(kind) :].partition("-")[2]
     found = placing.lstat(fd, name)
     age = time.time() - found.st_ctime if found else 0.0
     content = None
     if kind == SWAP:
         with contextlib.suppress(HubError, OSError):
             content = placing.read(fd, name, folder + name, MAX_BYTES).content
-    return Leftover(folder + target, name, age, content)
+    return Leftover(folder + _one_spelling(target), name, age, content)

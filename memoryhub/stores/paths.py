@@ -11,8 +11,7 @@ import unicodedata
 from memoryhub.errors import Invalid
 
 MAX_PATH = 1024
-# 255 is what file systems allow; the temporary name of a write is the name with a prefix, so some room stays free.
-MAX_NAME = 220
+MAX_NAME = 255  # what file systems take
 TEMPORARY = ".memoryhub-"
 HEADS = ("~/", "./")
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
+import hashlib
 import os
 import secrets
 import stat as st
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
 
@@ -16,6 +18,23 @@ from memoryhub.stores import paths
 from memoryhub.stores.disk import MAX_BYTES, Found, Placed, check_kind, problem, stat_of, too_large
 
 NEW, SWAP = paths.TEMPORARY + "new-", paths.TEMPORARY + "swap-"
+
+
+_LONG, _TOKEN = 100, 8  # bytes of a name that still go into a temporary one; letters of a token
+
+
+def tail(name: str) -> str:
+    """The end of a temporary name: whose it is. A name too long to take more letters stands there as its digest."""
+    raw = os.fsencode(name)
+    return f"-{name}" if len(raw) <= _LONG else f"={hashlib.sha256(raw).hexdigest()[:32]}"
+
+
+def target_of(temporary: str, names: Callable[[], Iterable[str]]) -> str | None:
+    """The name that a temporary one belongs to, a digest's among `names`; nothing when it is not there."""
+    end = temporary[len(SWAP if temporary.startswith(SWAP) else NEW) + _TOKEN :]
+    if not end.startswith("="):
+        return end.removeprefix("-")
+    return next((name for name in names() if tail(name) == end.removesuffix("~")), None)
 
 
 def read(fd: int, name: str, path: str, limit: int) -> Found:
@@ -53,7 +72,7 @@ def put(fd: int, name: str, path: str, content: bytes) -> Placed:
     before = lstat(fd, name)
     if before is not None:
         check_kind(stat_of(before), path)
-    new, swap = f"{NEW}{token}-{name}", f"{SWAP}{token}-{name}"
+    new, swap = f"{NEW}{token}{tail(name)}", f"{SWAP}{token}{tail(name)}"
     try:
         _write_beside(fd, new, content, before)
         # From here on the name says: this may be what stood there; read it before removing it.
@@ -131,7 +150,7 @@ def remove(fd: int, name: str, path: str) -> Placed:
     if before is None:
         return Placed(None, None)
     check_kind(stat_of(before), path)
-    swap = f"{SWAP}{secrets.token_hex(4)}-{name}"
+    swap = f"{SWAP}{secrets.token_hex(4)}{tail(name)}"
     try:
         os.rename(name, swap, src_dir_fd=fd, dst_dir_fd=fd)
     except FileNotFoundError:

@@ -1,6 +1,8 @@
 """Files over REST with odd input: addresses, headers, folders, sizes. No answer is a crash, none is a surprise."""
 
 import io
+import unicodedata
+from urllib.parse import quote
 
 import pytest
 from django.core.exceptions import RequestDataTooBig
@@ -151,3 +153,40 @@ def test_the_quick_way_leaves_the_address_as_it_came(forge, name):
                "HTTP_AUTHORIZATION": f"Bearer {forge.secret}"}  # fmt: skip
     assert quick.application(environ, None) is None
     assert environ["PATH_INFO"] == address
+
+
+@pytest.mark.django_db(transaction=True)
+def test_names_that_a_mac_took_apart_are_listed_read_and_written_as_any_other(tmp_path, ed):
+    taken_apart = unicodedata.normalize("NFD", "Café.md")
+    (tmp_path / taken_apart).write_bytes(b"one\n")
+    listed = ed("GET", "files?prefix=/disk/").json()["entries"]
+    assert [entry["path"] for entry in listed] == ["/disk/Café.md"]
+    for spelled in ("Café.md", taken_apart):
+        assert ed("GET", f"files/disk/{quote(spelled)}").json()["content"] == "one\n"
+    assert ed("GET", "grep?pattern=one&prefix=/disk/").json()["matches"][0]["path"] == "/disk/Café.md"
+    assert ed("PUT", f"files/disk/{quote('Café.md')}", {"content": "two\n"}).status_code == 200
+    assert (tmp_path / taken_apart).read_bytes() == b"two\n"
+    (tmp_path / "Café.md").write_bytes(b"three\n")
+    assert code(ed("GET", f"files/disk/{quote('Café.md')}")) == (409, "two_spellings")
+    (tmp_path / taken_apart).unlink()
+    batch = ed("POST", "batch", {"paths": [f"/disk/{taken_apart}", "/disk/Café.md"]}).json()["files"]
+    assert [one["content"] for one in batch] == ["three\n", "three\n"]
+
+
+def test_refusals_of_the_disk_name_the_path_as_it_was_asked_for(tmp_path, ed):
+    (tmp_path / "ln").symlink_to("/etc/hostname")
+    (tmp_path / "big.md").write_bytes(b"x" * (2**20 + 1))
+    for name in ("ln", "big.md"):
+        told = ed("GET", f"files/disk/{name}").json()["error"]
+        assert told["path"] == f"/disk/{name}"
+        assert f"“/disk/{name}”" in told["message"]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("name", ["n" * 252 + ".md", "x" * 240])
+def test_names_may_be_as_long_as_file_systems_take_them(tmp_path, ed, name):
+    assert ed("PUT", f"files/disk/{name}", {"content": "one\n"}).status_code == 201
+    assert ed("PUT", f"files/disk/{name}", {"content": "two\n"}).status_code == 200
+    assert (tmp_path / name).read_text() == "two\n"
+    assert ed("DELETE", f"files/disk/{name}").status_code == 200
+    assert code(ed("PUT", f"files/disk/{name}{'y' * 20}", {"content": "one\n"})) == (422, "invalid_path")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import unicodedata
 
 import pytest
 
@@ -99,3 +100,11 @@ def test_the_past_of_a_file_on_disk(space, counter, root):
     write(root / "AGENTS.md", b"two")
     shown(space, counter)
     assert prompts.assemble(space, counter, dialect="plain", at=then).text == "one"
+
+
+def test_a_source_whose_name_on_disk_is_taken_apart_is_in_the_prompt(space, counter, root):
+    lists(space, "/memories/Café.md")
+    write(root / unicodedata.normalize("NFD", "Café.md"), b"crema\n")
+    for _ in range(2):
+        (source,) = [one for one in prompts.assemble(space, counter).sources if one["path"] == "/memories/Café.md"]
+        assert source["status"] == "included"

@@ -108,3 +108,12 @@ def test_a_file_older_than_zips_can_tell_is_packed_all_the_same(house, tmp_path)
     files.read(house.space, "/disk/old.md")
     File.objects.update(modified_at=datetime(1970, 1, 1, tzinfo=UTC))
     assert packing.zipped(house.space, "/disk/").files == 1
+
+
+@pytest.mark.parametrize("when", [0, 10**9, 9 * 10**9, 10**12])
+def test_files_of_odd_years_are_listed_and_packed_like_any_other(folder, as_role, tmp_path, when):
+    (tmp_path / "old.md").write_bytes(b"old\n")
+    os.utime(tmp_path / "old.md", (when, when))
+    mounts.add(folder, HUB, "/disk/", store="filesystem", directory=str(tmp_path))
+    assert "old.md" in as_role("viewer").get("/s/books/files/disk/").content.decode()
+    assert inside(as_role("viewer").get("/s/books/file/zip/disk/")) == {"old.md": b"old\n"}
