@@ -12,7 +12,7 @@ from django.urls import register_converter
 from django.urls.converters import PathConverter
 from ninja import Field, Router, Schema, Status
 
-from memoryhub.api.ground import ERRORS, Given, needs, wants_text
+from memoryhub.api.ground import ERRORS, IF_MATCH, IF_NEW, IF_NONE_MATCH, Given, needs, wants_text
 from memoryhub.domain import browsing, files, mounts
 from memoryhub.domain.files import Applied, Pending, Wish
 from memoryhub.domain.published import Published
@@ -127,7 +127,10 @@ class Batch(Schema):
 
 
 @router.post(
-    "/batch", response={200: Batch, 304: None, **ERRORS}, summary="Several files at once, in the order asked for"
+    "/batch",
+    response={200: Batch, 304: None, **ERRORS},
+    summary="Several files at once, in the order asked for",
+    openapi_extra={"parameters": [IF_NONE_MATCH]},
 )
 @needs("files")
 def batch(request: HttpRequest, body: BatchIn) -> HttpResponse:
@@ -164,6 +167,7 @@ def _content(found: Published) -> dict[str, str]:
 
 
 TEXT: dict[str, Any] = {
+    "parameters": [IF_NONE_MATCH],
     "responses": {
         200: {
             "content": {
@@ -171,7 +175,7 @@ TEXT: dict[str, Any] = {
                 "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
             }
         }
-    }
+    },
 }
 
 
@@ -284,10 +288,16 @@ class PendingOut(Schema):
     proposal: dict[str, Any]
 
 
+CONDITION = {"parameters": [IF_MATCH]}
 WRITES: dict[int, Any] = {200: AppliedOut, 202: PendingOut, **ERRORS}
 
 
-@router.put("/files/{virtual:path}", response={**WRITES, 201: AppliedOut}, summary="Write a whole file")
+@router.put(
+    "/files/{virtual:path}",
+    response={**WRITES, 201: AppliedOut},
+    summary="Write a whole file",
+    openapi_extra={"parameters": [IF_MATCH, IF_NEW]},
+)
 @needs("propose", "edit")
 def write(request: HttpRequest, path: str, body: WriteIn) -> Status:
     return _answer(request, wish_to_write(request, paths.from_url(path), body))
@@ -299,7 +309,7 @@ def wish_to_write(request: HttpRequest, path: str, body: WriteIn) -> Wish:
     return _wish(request, "write", path, body, content=content, must_be_new=only_new)
 
 
-@router.post("/edits", response=WRITES, summary="Replace one string in a file by another")
+@router.post("/edits", response=WRITES, summary="Replace one string in a file by another", openapi_extra=CONDITION)
 @needs("propose", "edit")
 def edit(request: HttpRequest, body: EditIn) -> Status:
     wish = _wish(
@@ -314,7 +324,9 @@ def edit(request: HttpRequest, body: EditIn) -> Status:
     return _answer(request, wish)
 
 
-@router.delete("/files/{virtual:path}", response=WRITES, summary="Take a file away; its history stays")
+@router.delete(
+    "/files/{virtual:path}", response=WRITES, summary="Take a file away; its history stays", openapi_extra=CONDITION
+)
 @needs("propose", "edit")
 def delete(request: HttpRequest, path: str, reason: str = "", thread_id: str = "", tool_call_id: str = "") -> Status:
     notes = {"reason": reason, "thread_id": thread_id, "tool_call_id": tool_call_id}
@@ -323,7 +335,7 @@ def delete(request: HttpRequest, path: str, reason: str = "", thread_id: str = "
     return _answer(request, Wish("delete", paths.from_url(path), if_match=request.headers.get("If-Match"), **notes))
 
 
-@router.post("/moves", response=WRITES, summary="Give a file another path")
+@router.post("/moves", response=WRITES, summary="Give a file another path", openapi_extra=CONDITION)
 @needs("propose", "edit")
 def move(request: HttpRequest, body: MoveIn) -> Status:
     return _answer(request, _wish(request, "move", _rooted(body.from_), body, to=_rooted(body.to)))

@@ -6,11 +6,11 @@ import base64
 import json
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Annotated, Any
 
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
-from ninja import NinjaAPI, Schema
+from ninja import NinjaAPI, Query, Schema
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.schema import DjangoGetter
 from ninja.security import HttpBearer
@@ -217,6 +217,10 @@ def weighed(one: str) -> tuple[str, float]:
 
 # ---- paging ----
 
+NO_CURSOR = "The cursor is not one of ours. Leave it out to start from the beginning."
+Cursor = Annotated[str, Query(description="The `next` of the page before; left out, the list starts at its beginning.")]
+Next = Annotated[str, Query(description="Another name for `cursor`, as answers call it.")]
+
 
 def encode_cursor(value: Any) -> str:
     return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
@@ -224,11 +228,27 @@ def encode_cursor(value: Any) -> str:
 
 def decode_cursor(cursor: str) -> Any:
     try:
-        return json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+        return json.loads(base64.b64decode(cursor + "=" * (-len(cursor) % 4), b"-_", validate=True))
     except ValueError:
-        raise Invalid(
-            "The cursor is not one of ours. Leave it out to start from the beginning.", code="invalid_cursor"
-        ) from None
+        raise Invalid(NO_CURSOR, code="invalid_cursor") from None
+
+
+def number_in(cursor: str, most: int = 2**63 - 1, least: int = -(2**63)) -> int:
+    """The place in a list that a cursor of ours stands for."""
+    after = decode_cursor(cursor)
+    if type(after) is not int or not least <= after <= most:
+        raise Invalid(NO_CURSOR, code="invalid_cursor")
+    return after
+
+
+def header(name: str, description: str) -> dict[str, Any]:
+    """A header that a call heeds, for the document."""
+    return {"name": name, "in": "header", "required": False, "schema": {"type": "string"}, "description": description}
+
+
+IF_MATCH = header("If-Match", "The sha256 of the file as you know it, in quotes, or *. When it is another by now: 412.")
+IF_NONE_MATCH = header("If-None-Match", "The ETag of the answer you have, in quotes. When it is still the same: 304.")
+IF_NEW = header("If-None-Match", "With * the file is only made, never written over: 409 when it exists.")
 
 
 def page_limit(limit: int) -> int:
@@ -241,12 +261,7 @@ def page_by_id(found: QuerySet[Any], cursor: str, limit: int, as_item: Callable[
     """A page of a newest-first list: `next` is null on the last one. Rows that come meanwhile do not shift it."""
     limit = page_limit(limit)
     if cursor:
-        after = decode_cursor(cursor)
-        if type(after) is not int or not -(2**63) <= after < 2**63:
-            raise Invalid(
-                "The cursor is not one of ours. Leave it out to start from the beginning.", code="invalid_cursor"
-            )
-        found = found.filter(pk__lt=after)
+        found = found.filter(pk__lt=number_in(cursor))
     rows = list(found.order_by("-pk")[: limit + 1])
     more = len(rows) > limit
     rows = rows[:limit]

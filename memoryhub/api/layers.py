@@ -6,7 +6,7 @@ from typing import Any, Literal
 from django.http import HttpRequest, HttpResponse
 from ninja import Router, Schema, Status
 
-from memoryhub.api.ground import ERRORS, Given, needs, page_limit, wants_text
+from memoryhub.api.ground import ERRORS, Cursor, Given, Next, encode_cursor, needs, number_in, page_limit, wants_text
 from memoryhub.api.proposals import shown
 from memoryhub.domain import contents, longterm, proposals, quarantine, retrieval, search, working
 from memoryhub.domain.tokens import Caller
@@ -71,11 +71,13 @@ class WorkingItems(Schema):
 
 @router.get("/working", response={200: WorkingItems, **ERRORS}, summary="The newest entries of working memory")
 @needs("retrieve")
-def newest(request: HttpRequest, limit: int = 10) -> Any:
+def newest(request: HttpRequest, limit: int = 10, cursor: Cursor = "", next: Next = "") -> Any:
     caller: Caller = request.auth
     if not 1 <= limit <= working.MOST:
         raise Invalid(f"limit is a number from 1 to {working.MOST}.", code="invalid", field="limit")
-    return {"items": working.newest(caller.space, agent=caller.agent, limit=limit), "next": None}
+    before = number_in(cursor or next) if cursor or next else 2**63 - 1
+    found = working.older(caller.space, before, agent=caller.agent, limit=limit + 1)
+    return {"items": found[:limit], "next": encode_cursor(found[limit - 1].id) if len(found) > limit else None}
 
 
 class Item(Schema):
@@ -219,24 +221,36 @@ class Hits(Schema):
 
 @router.get("/search", response={200: Hits, **ERRORS}, summary="One ranked list over all layers the token may see")
 @needs("retrieve")
-def find(request: HttpRequest, q: str = "", layers: str = "", limit: int = 50) -> Any:
+def find(
+    request: HttpRequest, q: str = "", layers: str = "", limit: int = 50, cursor: Cursor = "", next: Next = ""
+) -> Any:
     caller: Caller = request.auth
     wanted = named(layers)
     for layer, scope in SCOPES.items():
         if layer in wanted:
             caller.need(scope)
     closed = [layer for layer, scope in SCOPES.items() if scope not in caller.token.scopes]
-    return found(caller.space, caller.agent, q, wanted or [one for one in search.LAYERS if one not in closed], limit)
+    wanted = wanted or [one for one in search.LAYERS if one not in closed]
+    start = number_in(cursor or next, search.MOST, 1) if cursor or next else 0
+    return found(caller.space, caller.agent, q, wanted, limit, start)
 
 
 def named(layers: str) -> list[str]:
     return [one.strip().replace("-", "").replace("long_term", "longterm") for one in layers.split(",") if one.strip()]
 
 
-def found(space: Space, agent: Agent | None, q: str, layers: list[str], limit: int) -> dict[str, Any]:
-    hits = search.search(space, contents.clean(q, "q"), layers=layers or None, agent=agent, limit=page_limit(limit))
+def found(space: Space, agent: Agent | None, q: str, layers: list[str], limit: int, start: int = 0) -> dict[str, Any]:
+    """A page of the one ranked list, which ends after `search.MOST`; the cursor counts places in it."""
+    end = start + page_limit(limit)
+    hits = search.search(
+        space, contents.clean(q, "q"), layers=layers or None, agent=agent, limit=min(end + 1, search.MOST),
+        per_layer=search.MOST,
+    )  # fmt: skip
+    more = encode_cursor(end) if len(hits) > end else None
     place = f"/s/{space.slug}/"
     return {
-        "items": [{**{k: getattr(hit, k) for k in Hit.model_fields}, "url": place + hit.url} for hit in hits],
-        "next": None,
+        "items": [
+            {**{k: getattr(hit, k) for k in Hit.model_fields}, "url": place + hit.url} for hit in hits[start:end]
+        ],
+        "next": more,
     }

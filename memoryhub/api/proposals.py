@@ -8,7 +8,7 @@ from typing import Any, Literal
 from django.http import HttpRequest, HttpResponse
 from ninja import Router, Schema
 
-from memoryhub.api.ground import ERRORS, Given, PersonAuth, needs, page_by_id, people_only
+from memoryhub.api.ground import ERRORS, IF_NONE_MATCH, Cursor, Given, Next, PersonAuth, needs, page_by_id, people_only
 from memoryhub.domain import proposals
 from memoryhub.domain.lines import bytes_of
 from memoryhub.domain.proposals import as_json
@@ -124,7 +124,7 @@ def one(caller: Caller, number: int) -> Proposal:
 @router.get("/proposals", response={200: Listed, **ERRORS}, summary="Proposals, the newest first")
 @needs("propose")
 def listed(
-    request: HttpRequest, state: State | Literal[""] = "", limit: int = 50, cursor: str = "", next: str = ""
+    request: HttpRequest, state: State | Literal[""] = "", limit: int = 50, cursor: Cursor = "", next: Next = ""
 ) -> Any:
     found = visible(request.auth)
     return page_by_id(
@@ -136,6 +136,7 @@ def listed(
     "/proposals/{int:number}",
     response={200: ProposalOut, 304: None, **ERRORS},
     summary="One proposal; with If-None-Match, waiting for the decision is cheap",
+    openapi_extra={"parameters": [IF_NONE_MATCH]},
 )
 @needs("propose")
 def read(request: HttpRequest, response: HttpResponse, number: int) -> Any:

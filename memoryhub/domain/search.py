@@ -28,7 +28,8 @@ TITLES = {
     "files": "Files", "quarantine": "Quarantine", "working": "Working memory", "longterm": "Long-term memory",
     "proposals": "Proposals", "activity": "Activity",
 }  # fmt: skip
-PER_LAYER = 20
+PER_LAYER = 20  # on the page
+MOST = 200  # hits of one list, and of each layer in it, over REST
 AROUND = 90  # characters beside a hit
 SNIPPET = 240
 READ = 4000  # characters of a text that are weighed
@@ -57,14 +58,20 @@ class Hit:
 
 
 def search(
-    space: Space, query: str, *, layers: list[str] | None = None, agent: Agent | None = None, limit: int = 50
+    space: Space,
+    query: str,
+    *,
+    layers: list[str] | None = None,
+    agent: Agent | None = None,
+    limit: int = 50,
+    per_layer: int = PER_LAYER,
 ) -> list[Hit]:
     """What fits the words or the meaning of a query best, as this agent (or, without one, a member) may see it."""
     wanted = chosen(layers, agent)
     query = query.strip()[:LONGEST].replace("\x00", " ")
     if not ranking.words(query):
         return []
-    found = [hit for layer in wanted for hit in FIND[layer](space, query, agent)]
+    found = [hit for layer in wanted for hit in FIND[layer](space, query, agent, per_layer)]
     return weigh(space, query, found, limit)
 
 
@@ -209,10 +216,10 @@ def pieces(snippet: str, marks: tuple[tuple[int, int], ...]) -> list[tuple[str, 
 # ---- each layer's own best hits ----
 
 
-def in_files(space: Space, query: str, agent: Agent | None) -> list[Hit]:
+def in_files(space: Space, query: str, agent: Agent | None, most: int) -> list[Hit]:
     index_files(space)
     like = "%" + query.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
-    asked = {"space": space.pk, "like": like, "words": lexemes.query(query), "most": PER_LAYER}
+    asked = {"space": space.pk, "like": like, "words": lexemes.query(query), "most": most}
     return [
         Hit("files", path, path, f"files{path}", bytes(content or b"").decode("utf-8", "replace"), when, author)
         for path, when, author, content in hot.rows(IN_FILES, asked, binary=True)
@@ -262,17 +269,17 @@ def index_files(space: Space) -> None:
         _listed[space.pk] = space.revision
 
 
-def in_quarantine(space: Space, query: str, agent: Agent | None) -> list[Hit]:
+def in_quarantine(space: Space, query: str, agent: Agent | None, most: int) -> list[Hit]:
     return [
         Hit(
             "quarantine", str(one.pk), f"{one.node_kind} in {one.session_id}", f"quarantine/{one.pk}/", one.content,
             one.created_at, one.agent_name,
         )
-        for one in quarantine.find(space, words=query)[:PER_LAYER]
+        for one in quarantine.find(space, words=query)[:most]
     ]  # fmt: skip
 
 
-def in_working(space: Space, query: str, agent: Agent | None) -> list[Hit]:
+def in_working(space: Space, query: str, agent: Agent | None, most: int) -> list[Hit]:
     asked = ranking.words(query)
     return [
         Hit(
@@ -286,7 +293,7 @@ def in_working(space: Space, query: str, agent: Agent | None) -> list[Hit]:
         )
         for one in readable_working(space, agent)
         if says(one.content, asked)
-    ][:PER_LAYER]
+    ][:most]
 
 
 def readable_working(space: Space, agent: Agent | None) -> list[WorkingEntry]:
@@ -299,8 +306,8 @@ def says(text: str, asked: list[str]) -> bool:
     return all(like(word, counted) for word in asked)
 
 
-def in_longterm(space: Space, query: str, agent: Agent | None) -> list[Hit]:
-    found = retrieval.explore(space, query, agent=agent, hot=0, cold=PER_LAYER, everyone=agent is None)
+def in_longterm(space: Space, query: str, agent: Agent | None, most: int) -> list[Hit]:
+    found = retrieval.explore(space, query, agent=agent, hot=0, cold=min(most, working.MOST), everyone=agent is None)
     return [
         Hit(
             "longterm", f"L-{one.number}", f"L-{one.number}", f"longterm/{one.number}/",
@@ -310,7 +317,7 @@ def in_longterm(space: Space, query: str, agent: Agent | None) -> list[Hit]:
     ]  # fmt: skip
 
 
-def in_proposals(space: Space, query: str, agent: Agent | None) -> list[Hit]:
+def in_proposals(space: Space, query: str, agent: Agent | None, most: int) -> list[Hit]:
     asked = ranking.words(query)
     found = Proposal.objects.within(space).order_by("-number")
     found = found.filter(agent=agent) if agent else found
@@ -330,7 +337,7 @@ def in_proposals(space: Space, query: str, agent: Agent | None) -> list[Hit]:
                     one.agent_name,
                 )
             )
-    return hits[:PER_LAYER]
+    return hits[:most]
 
 
 def said_by(proposal: Proposal) -> str:
@@ -340,8 +347,8 @@ def said_by(proposal: Proposal) -> str:
     return "\n".join(part for part in (proposal.reason, *new, whole) if part)
 
 
-def in_activity(space: Space, query: str, agent: Agent | None) -> list[Hit]:
-    lines = activity.lines(space, words=query, newest=MOST_LINES)[:PER_LAYER]
+def in_activity(space: Space, query: str, agent: Agent | None, most: int) -> list[Hit]:
+    lines = activity.lines(space, words=query, newest=MOST_LINES)[:most]
     return [
         Hit(
             "activity",
@@ -356,7 +363,7 @@ def in_activity(space: Space, query: str, agent: Agent | None) -> list[Hit]:
     ]
 
 
-FIND: dict[str, Callable[[Space, str, Agent | None], list[Hit]]] = {
+FIND: dict[str, Callable[[Space, str, Agent | None, int], list[Hit]]] = {
     "files": in_files,
     "quarantine": in_quarantine,
     "working": in_working,

@@ -43,6 +43,7 @@ FROM memoryhub_workingentry
 WHERE space_id = %s AND agent_key = %s AND (expires_at > now() OR is_pinned) AND removed_at IS NULL
 ORDER BY id DESC LIMIT %s
 """
+OLDER = OF_ONE.replace("ORDER BY", "AND id < %s ORDER BY")
 OF_BOTH = f"({OF_ONE}) UNION ALL ({OF_ONE}) ORDER BY id DESC LIMIT %s"
 
 
@@ -104,6 +105,12 @@ def newest(space: Space, *, agent: Agent | None = None, limit: int = 10, scope: 
     asked = [value for key in keys for value in (space.pk, key, limit)]
     rows = hot.rows(OF_ONE, asked) if len(keys) == 1 else hot.rows(OF_BOTH, [*asked, limit])
     return [as_fresh(found) for found in rows]
+
+
+def older(space: Space, before: int, *, agent: Agent | None = None, limit: int = 10) -> list[Fresh]:
+    """The same list from below an entry on."""
+    found = [row for key in keys_for(agent, None) for row in hot.rows(OLDER, [space.pk, key, before, limit])]
+    return [as_fresh(row) for row in sorted(found, reverse=True, key=lambda row: row[0])[:limit]]
 
 
 def as_fresh(found: tuple[Any, ...]) -> Fresh:

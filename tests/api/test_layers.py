@@ -5,7 +5,7 @@ from hashlib import sha256
 
 import pytest
 
-from memoryhub.domain import agents, longterm, people, quarantine, spaces, tokens, working
+from memoryhub.domain import agents, files, longterm, mounts, people, quarantine, spaces, tokens, working
 from memoryhub.domain.access import HUB, Actor
 from memoryhub.models import Record
 
@@ -222,3 +222,45 @@ def test_another_space_sees_nothing_of_it(call, space, forge):
     assert call("get", "working", secret=stranger).json()["items"] == []
     assert call("get", "retrieve", {"query": "chargebacks", "threshold": "-1"}, secret=stranger).json()["items"] == []
     assert call("get", "search", {"q": "chargebacks"}, secret=stranger).json()["items"] == []
+
+
+def paged(call, path, **query):
+    """Everything that a list gives, page by page."""
+    found, cursor = [], ""
+    for _ in range(100):
+        page = call("get", path, {**query, **({"cursor": cursor} if cursor else {})}).json()
+        found.append(page["items"])
+        if not (cursor := page["next"]):
+            return found
+    raise AssertionError("the list does not end")
+
+
+def test_working_memory_is_paged_newest_first(call, space, forge):
+    ids = [working.admit(space, f"Note {n}", agent=forge, scope="agent" if n % 2 else "group") for n in range(5)]
+    pages = paged(call, "working", limit=2)
+    assert [[item["id"] for item in page] for page in pages] == [ids[:2:-1], ids[2:0:-1], ids[:1]]
+    assert paged(call, "working", limit=5)[0][0]["id"] == ids[-1] and len(paged(call, "working", limit=5)) == 1
+
+
+def test_a_search_is_one_list_of_two_hundred_at_most_fifty_a_page(call, space):
+    mounts.add(space, HUB, "/memories/", store="database")
+    for n in range(60):
+        files.write(space, HUB, f"/memories/n{n:02}.md", f"lighthouse number {n}".encode())
+    assert [len(page) for page in paged(call, "search", q="lighthouse")] == [50, 10]
+    whole = call("get", "search", {"q": "lighthouse", "limit": 200}).json()
+    assert (len(whole["items"]), whole["next"]) == (60, None)
+    turned = [item["id"] for page in paged(call, "search", q="lighthouse", limit=7) for item in page]
+    assert turned == [item["id"] for item in whole["items"]]
+
+
+@pytest.mark.parametrize("path", ["working", "search?q=x", "proposals"])
+@pytest.mark.parametrize("cursor", ["nonsense", "Mw==x!", "W10", "ImEi", "MWUzMDA", "OTk5OTk5OTk5OTk5OTk5OTk5OTk5OQ"])
+def test_a_cursor_of_somebody_else_is_refused(call, path, cursor):
+    answer = call("get", f"{path}{'&' if '?' in path else '?'}cursor={cursor}")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (422, "invalid_cursor")
+
+
+def test_next_is_another_name_for_the_cursor(call, space, forge):
+    ids = [working.admit(space, f"Note {n}", agent=forge) for n in range(2)]
+    after = call("get", "working", {"limit": 1}).json()["next"]
+    assert [item["id"] for item in call("get", "working", {"next": after}).json()["items"]] == ids[:1]
