@@ -238,14 +238,32 @@ def _find_moves(old: list[str], new: list[str], hunks: list[Hunk]) -> dict[tuple
 # ---- a diff as text
 
 
-def unified(old: str, new: str, path: str, *, context: int = 3) -> str:
-    """The usual text form of a diff, with `a` and `b` before the path."""
-    before, after = split(old), split(new)
+def told(old: bytes | None, new: bytes | None, path: str) -> str:
+    """The diff of two contents; of what is no text, that it is none, and the sizes."""
+    if is_text(old or b"") and is_text(new or b""):
+        return unified(None if old is None else text_of(old), None if new is None else text_of(new), path)
+    sizes = ["no file" if one is None else f"{len(one)} bytes" for one in (old, new)]
+    return "" if old == new else f"Binary file {path.lstrip('/')}: {sizes[0]} before, {sizes[1]} after\n"
+
+
+def is_text(content: bytes) -> bool:
+    try:
+        return "\x00" not in content.decode()
+    except UnicodeDecodeError:
+        return False
+
+
+def unified(old: str | None, new: str | None, path: str, *, context: int = 3) -> str:
+    """The usual text form of a diff, with `a` and `b` before the path; None is no file, which an empty one is not."""
+    before, after = split(old or ""), split(new or "")
     blocks = list(_grouped(_changes(before, after), context, len(before)))
-    if not blocks:
+    if not blocks and (old is None) == (new is None):
         return ""
     name = path.lstrip("/")
-    lines = [f"--- a/{name}\n" if old else "--- /dev/null\n", f"+++ b/{name}\n" if new else "+++ /dev/null\n"]
+    lines = [
+        "--- /dev/null\n" if old is None else f"--- a/{name}\n",
+        "+++ /dev/null\n" if new is None else f"+++ b/{name}\n",
+    ]
     for block in blocks:
         lines.extend(_block(block, before, after, context))
     return "".join(lines)

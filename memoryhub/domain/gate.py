@@ -14,7 +14,7 @@ from memoryhub.domain import activity, edits, files, mounts, revisions
 from memoryhub.domain.access import Actor, require
 from memoryhub.domain.lines import text_of
 from memoryhub.domain.published import Published
-from memoryhub.errors import Conflict, Forbidden, HubError, Invalid
+from memoryhub.errors import Conflict, Forbidden, HubError, Invalid, NotFound
 from memoryhub.models import Mount, Policy, PolicyRule, Revision, Space
 from memoryhub.stores import paths
 from memoryhub.stores.disk import MAX_BYTES, too_large
@@ -225,13 +225,24 @@ def _propose(space: Space, actor: Actor, wish: Wish) -> Applied | Pending:
             content=wish.content, reason=wish.reason, thread_id=wish.thread_id, tool_call_id=wish.tool_call_id,
         )  # fmt: skip
     except Invalid as refusal:
-        if refusal.code != "no_change" or wish.kind != "write":
+        if refusal.code != "no_change":
             raise
-        # To write what the file says already is done as soon as it is asked.
-        path = paths.clean(wish.path)
-        file = files.row_of(space, path, _thread_of(mounts.resolve(space, path), wish))
-        return files.Applied(revisions.one(file, file.revision), created=False)
+        return _as_it_is(space, wish, refusal)
     return files.Pending(proposal)
+
+
+def _as_it_is(space: Space, wish: Wish, refusal: Invalid) -> Applied:
+    """To ask for what the file says already is done as soon as it is asked; nothing is written."""
+    path = paths.clean(wish.path)
+    try:
+        file = files.row_of(space, path, _thread_of(mounts.resolve(space, path), wish))
+    except NotFound:
+        raise refusal from None  # it stands in a proposal alone
+    if file.is_deleted:
+        raise refusal
+    revision = revisions.one(file, file.revision)
+    occurrences = text_of(revisions.content_of(file, file.revision)).count(wish.old) if wish.replace_all else 1
+    return files.Applied(revision, created=False, occurrences=occurrences if wish.kind == "edit" else None)
 
 
 def _check_before_asking(space: Space, wish: Wish) -> None:

@@ -120,8 +120,9 @@ def test_unified_is_the_form_every_tool_reads(tmp_path):
 
 
 def test_unified_names_new_and_deleted_files():
-    assert diffs.unified("", "a\n", "/m/a.md").splitlines()[:2] == ["--- /dev/null", "+++ b/m/a.md"]
-    assert diffs.unified("a\n", "", "/m/a.md").splitlines()[:2] == ["--- a/m/a.md", "+++ /dev/null"]
+    assert diffs.unified(None, "a\n", "/m/a.md").splitlines()[:2] == ["--- /dev/null", "+++ b/m/a.md"]
+    assert diffs.unified("a\n", None, "/m/a.md").splitlines()[:2] == ["--- a/m/a.md", "+++ /dev/null"]
+    assert diffs.unified("a\n", "", "/m/a.md").splitlines()[:2] == ["--- a/m/a.md", "+++ b/m/a.md"]
     assert diffs.unified("a\n", "a\n", "/m/a.md") == ""
 
 

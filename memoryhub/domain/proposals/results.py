@@ -76,7 +76,7 @@ class Result:
             return f"rename from {proposal.path}\nrename to {proposal.change.get('to', '')}\n"
         if self.problem:
             return ""
-        text = diffs.unified(self.before_text, self.after_text, proposal.path or "long-term")
+        text = diffs.told(self.before, self.after, proposal.path or "long-term")
         return text if len(text) <= LARGEST_DIFF else text[:LARGEST_DIFF] + "\n… the diff goes on\n"
 
 
@@ -175,9 +175,10 @@ def _check_free(proposal: Proposal, to: str) -> None:
 
 def _inserted(proposal: Proposal, before: bytes | None) -> bytes:
     text, line, new = _text(proposal.path, before), proposal.change["line"], proposal.change["text"]
-    if sha_of(before) == proposal.base_sha256:
+    stood_on = _stood_on(proposal)
+    if before == stood_on or sha_of(before) == proposal.base_sha256:
         return bytes_of(edits.apply_insert(text, line, new))
-    base = text_of(base_content(proposal))
+    base = text_of(stood_on or b"")
     return _merged(base, edits.apply_insert(base, line, new), text)
 
 
@@ -200,6 +201,14 @@ def _merged(base: str, ours: str, theirs: str) -> bytes:
         places = "1 place" if merge.conflicts == 1 else f"{merge.conflicts} places"
         raise Conflict(f"The file changed since, in {places} that this proposal changes too.", code="outdated")
     return bytes_of(merge.text)
+
+
+def _stood_on(proposal: Proposal) -> bytes | None:
+    """What the agent had in front of it: the file, or what the proposals made of it on which this one builds."""
+    parent = _parent(proposal)
+    if parent is None:
+        return base_content(proposal) if proposal.base_sha256 else None
+    return applied(parent, _stood_on(parent))
 
 
 def base_content(proposal: Proposal) -> bytes:
@@ -232,21 +241,27 @@ def applied_diff(proposal: Proposal) -> tuple[str, str | None]:
     """What an approved proposal changed, from the revisions it lies between, and the sha256 of what it made."""
     if proposal.kind == Proposal.Kind.PROMOTION:
         content = text_of(bytes(proposal.content or b""))
-        return diffs.unified("", content, "long-term"), sha_of(bytes(proposal.content or b""))
+        return diffs.unified(None, content, "long-term"), sha_of(bytes(proposal.content or b""))
     if proposal.kind == Proposal.Kind.MOVE:
         to = Revision.objects.within(proposal.space_id).filter(
             file__path=proposal.change.get("to", ""), number=proposal.applied_revision
         )
         return Result(proposal, None, None, None).diff, to.values_list("sha256", flat=True).first()
-    before, after = texts_around(proposal)
-    return diffs.unified(text_of(before), text_of(after), proposal.path)[:LARGEST_DIFF], sha_of(after)
+    before, after = contents_around(proposal)
+    return diffs.told(before, after, proposal.path)[:LARGEST_DIFF], sha_of(after)
 
 
 def texts_around(proposal: Proposal) -> tuple[bytes, bytes]:
     """The text before and after the revision that an approved proposal became."""
+    before, after = contents_around(proposal)
+    return before or b"", after or b""
+
+
+def contents_around(proposal: Proposal) -> tuple[bytes | None, bytes | None]:
+    """The same, with nothing where there was no file."""
     number = proposal.applied_revision or 0
     rows = Revision.objects.within(proposal.space_id).filter(
         file__path=proposal.path, file__thread_id__in=["", proposal.thread_id], number__in=[number - 1, number]
     )
-    found = {row.number: bytes(row.content) for row in rows}
-    return found.get(number - 1, b""), found.get(number, b"")
+    found = {row.number: None if row.is_deleted else bytes(row.content) for row in rows}
+    return found.get(number - 1), found.get(number)
