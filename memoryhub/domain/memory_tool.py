@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from memoryhub.domain import browsing, files
+from memoryhub.domain import browsing, files, proposals
 from memoryhub.domain.access import Actor
 from memoryhub.domain.files import Pending, Wish
 from memoryhub.domain.lines import text_of
@@ -68,10 +68,19 @@ class Desk:
     may_read: bool
 
     def text(self, path: str, missing: str) -> str:
-        found = self.found(path)
+        found = self.found(path.rstrip("/"))
+        if found is None:
+            found = self.waiting(path.rstrip("/"))
         if found is not None:
             return found
-        raise Told(f"The path {path} is not a file." if self.is_folder(path) else missing.format(path=path))
+        raise Told(f"The path {path} is not a file." if self.is_folder(path.rstrip("/")) else missing.format(path=path))
+
+    def waiting(self, path: str) -> str | None:
+        """The text of a file that is no more than asked for, by the agent itself."""
+        if self.actor.agent is None:
+            return None
+        found = proposals.waiting_text(self.space, self.actor.agent, path, self.thread_id)
+        return None if found is None else text_of(found)
 
     def found(self, path: str) -> str | None:
         """The text of a file; nothing for a folder and for what is not there."""
@@ -111,17 +120,17 @@ def pending(proposal: Proposal) -> Said:
 
 
 def view(desk: Desk, command: dict[str, Any]) -> Said:
-    path = place(command, "path")
+    path, named = place(command, "path"), command["path"]
     content = desk.found(path)
     if content is None:
         if desk.is_folder(path):
-            return Said(listing(desk, path))
-        raise Told(f"The path {path} does not exist. Please provide a valid path.")
+            return Said(listing(desk, path, named))
+        raise Told(f"The path {named} does not exist. Please provide a valid path.")
     lines = content.split("\n")
     if len(lines) > MOST_LINES:
-        raise Told(f"File {path} exceeds maximum line limit of 999,999 lines.")
+        raise Told(f"File {named} exceeds maximum line limit of 999,999 lines.")
     first, last = view_range(command, len(lines))
-    return Said(f"Here's the content of {path} with line numbers:\n" + numbered(lines, first, last))
+    return Said(f"Here's the content of {named} with line numbers:\n" + numbered(lines, first, last))
 
 
 def view_range(command: dict[str, Any], length: int) -> tuple[int, int]:
@@ -138,10 +147,10 @@ def numbered(lines: list[str], first: int, last: int) -> str:
     return "\n".join(f"{number:>6}\t{lines[number - 1]}" for number in range(first, last + 1))
 
 
-def listing(desk: Desk, path: str) -> str:
+def listing(desk: Desk, path: str, named: str) -> str:
     rows = [f"{size(sum(entry.size for entry in browsing.walk(desk.space, path + '/')))}\t{path}"]
     rows += listed(desk, path, 2)
-    head = f"Here're the files and directories up to 2 levels deep in {path}, excluding hidden items:"
+    head = f"Here're the files and directories up to 2 levels deep in {named}, excluding hidden items:"
     return "\n".join([head, *rows])
 
 
@@ -173,15 +182,21 @@ def size(number: int) -> str:
 
 def create(desk: Desk, command: dict[str, Any]) -> Said:
     path, text = place(command, "path"), word(command, "file_text")
+    if command["path"].endswith("/"):
+        raise Told(no_name(command["path"]))
     if desk.exists(path):
         raise Told(f"File {path} already exists")
     done = f"File created successfully at: {path}"
     return desk.submit(done, kind="write", path=path, content=files.text_as_bytes(text), must_be_new=True)
 
 
+def no_name(path: str) -> str:
+    return f"The path {path} ends in a slash, which names a folder. Name a file, such as {path.rstrip('/')}/notes.md."
+
+
 def str_replace(desk: Desk, command: dict[str, Any]) -> Said:
     path, old, new = place(command, "path"), word(command, "old_str"), word(command, "new_str", "")
-    before = desk.text(path, "The path {path} does not exist. Please provide a valid path.")
+    before = desk.text(command["path"], "The path {path} does not exist. Please provide a valid path.")
     found = places_of(before, old)
     if len(found) > 1:
         lines = ", ".join(str(before.count("\n", 0, spot) + 1) for spot in found)
@@ -197,7 +212,9 @@ def str_replace(desk: Desk, command: dict[str, Any]) -> Said:
     except HubError as refused:  # the published text may lack what the agent's own pending proposal has
         if refused.code != "string_not_found":
             raise
-        raise Told(f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}.") from None
+        raise Told(
+            f"No replacement was performed, old_str `{old}` did not appear verbatim in {command['path']}."
+        ) from None
 
 
 def places_of(text: str, part: str) -> list[int]:
@@ -219,11 +236,11 @@ def insert(desk: Desk, command: dict[str, Any]) -> Said:
     path, text, line = place(command, "path"), word(command, "insert_text"), command.get("insert_line")
     if type(line) is not int:
         raise Told("`insert_line` is a line number; 0 is the beginning.")
-    before = desk.text(path, "The path {path} does not exist. Please provide a valid path.")
+    before = desk.text(command["path"], "The path {path} does not exist. Please provide a valid path.")
     length = before.removesuffix("\n").count("\n") + 1 if before else 0
     if not 0 <= line <= length:
         raise Told(f"Invalid `insert_line` parameter: {line}. It should be within the range [0, {length}].")
-    done = f"The file {path} has been edited."
+    done = f"The file {command['path']} has been edited."
     return desk.submit(done, kind="insert", path=path, line=line, text=text.rstrip("\n") + "\n")
 
 
@@ -231,12 +248,13 @@ def delete(desk: Desk, command: dict[str, Any]) -> Said:
     path = place(command, "path")
     if path == ROOT:
         raise Told(f"Cannot delete the {ROOT} directory itself")
+    done = f"Successfully deleted {command['path']}"
     if files.exists(desk.space, path, thread_id=desk.thread_id):
-        return desk.submit(f"Successfully deleted {path}", kind="delete", path=path)
+        return desk.submit(done, kind="delete", path=path)
     inside = desk.below(path)
     if not inside:
-        raise Told(f"The path {path} does not exist")
-    said = [desk.submit(f"Successfully deleted {path}", kind="delete", path=one) for one in inside]
+        raise Told(f"The path {command['path']} does not exist")
+    said = [desk.submit(done, kind="delete", path=one) for one in inside]
     return together(said)
 
 
@@ -245,13 +263,15 @@ def rename(desk: Desk, command: dict[str, Any]) -> Said:
     if old == ROOT:
         raise Told(f"Cannot rename the {ROOT} directory itself")
     if desk.exists(new):
-        raise Told(f"The destination {new} already exists")
-    done = f"Successfully renamed {old} to {new}"
+        raise Told(f"The destination {command['new_path']} already exists")
+    done = f"Successfully renamed {command['old_path']} to {command['new_path']}"
     if files.exists(desk.space, old, thread_id=desk.thread_id):
+        if command["new_path"].endswith("/"):
+            raise Told(no_name(command["new_path"]))
         return desk.submit(done, kind="move", path=old, to=new)
     inside = desk.below(old)
     if not inside:
-        raise Told(f"The path {old} does not exist")
+        raise Told(f"The path {command['old_path']} does not exist")
     return together([desk.submit(done, kind="move", path=one, to=new + one[len(old) :]) for one in inside])
 
 

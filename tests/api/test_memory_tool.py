@@ -2,8 +2,8 @@
 
 import pytest
 
-from memoryhub.domain import agents, mounts, spaces, tokens
-from memoryhub.domain.access import HUB
+from memoryhub.domain import agents, files, mounts, people, proposals, spaces, tokens
+from memoryhub.domain.access import HUB, Actor
 
 pytestmark = pytest.mark.django_db
 VIEW = {"command": "view", "path": "/memories/a.md"}
@@ -70,3 +70,64 @@ def test_a_token_without_files_may_not(call):
 @pytest.mark.parametrize("missing", [{"command": "view"}, {"command": "create", "path": "/memories/a.md"}])
 def test_a_missing_argument_is_told_to_the_model(call, missing):
     assert "needs `" in call(missing).content.decode()
+
+
+@pytest.fixture
+def reviewed(space):
+    mounts.change(space, HUB, mounts.of_space(space)[0], policy="review")
+    return space
+
+
+def test_the_agents_own_new_file_can_be_edited_while_it_waits(call, reviewed):
+    def say(body):
+        return call(body, accept="application/json").json()
+
+    assert say(CREATE)["proposal"] == 1
+    edit = {"command": "str_replace", "path": "/memories/a.md", "old_str": "text", "new_str": "better text"}
+    assert (say(edit)["is_error"], say(edit)["proposal"]) == (False, 2)
+    insert = {"command": "insert", "path": "/memories/a.md", "insert_line": 1, "insert_text": "more"}
+    assert (say(insert)["is_error"], say(insert)["proposal"]) == (False, 3)
+    far = say({**insert, "insert_line": 9})
+    assert "within the range [0, 2]" in far["content"]
+    twice = say({**edit, "old_str": "e"})
+    assert "Multiple occurrences" in twice["content"]
+    stacked = [proposals.get(reviewed, number).stacked_on for number in (1, 2, 3)]
+    assert stacked == [None, 1, 2]
+    ops = Actor.of_person(people.create(HUB, "ops"), "owner")
+    for number in (1, 2, 3):
+        seen = proposals.result(proposals.get(reviewed, number)).sha256
+        proposals.approve(reviewed, ops, number, seen=seen)
+    assert files.read(reviewed, "/memories/a.md").content == b"better text\nmore\n"
+
+
+def test_an_insert_into_a_new_file_that_was_approved_with_edits_is_merged(call, reviewed):
+    call({**CREATE, "file_text": "one\ntwo\nthree\nfour\n"})
+    call({"command": "insert", "path": "/memories/a.md", "insert_line": 4, "insert_text": "five"})
+    ops = Actor.of_person(people.create(HUB, "ops"), "owner")
+    changed = b"ONE\ntwo\nthree\nfour\n"
+    proposals.approve(reviewed, ops, 1, seen=proposals.result(proposals.get(reviewed, 1)).sha256, content=changed)
+    assert proposals.result(proposals.get(reviewed, 2)).after == changed + b"five\n"
+
+
+def test_a_file_that_somebody_else_asked_for_does_not_exist(call, client, reviewed):
+    other = tokens.create(reviewed, HUB, agent=agents.create(reviewed, HUB, "other"))[1]
+    client.post(
+        "/api/v1/memory-tool", CREATE, content_type="application/json", headers={"Authorization": f"Bearer {other}"}
+    )
+    edit = {"command": "str_replace", "path": "/memories/a.md", "old_str": "text", "new_str": "mine"}
+    assert call(edit).content.decode() == "The path /memories/a.md does not exist. Please provide a valid path."
+
+
+def test_paths_are_said_as_they_were_given(call):
+    refused = call({**CREATE, "path": "/memories/d/"}).content.decode()
+    assert refused.startswith("The path /memories/d/ ends in a slash, which names a folder.")
+    assert "does not exist" in call({"command": "view", "path": "/memories/d"}).content.decode()
+    call({**CREATE, "path": "/memories/d/a.md"})
+    assert "deep in /memories/d/, excluding" in call({"command": "view", "path": "/memories/d/"}).content.decode()
+    moved = call({"command": "rename", "old_path": "/memories/d/a.md", "new_path": "/memories/e/"}).content.decode()
+    assert moved.startswith("The path /memories/e/ ends in a slash")
+    moved = call({"command": "rename", "old_path": "/memories/d/", "new_path": "/memories/e/"}).content.decode()
+    assert moved == "Successfully renamed /memories/d/ to /memories/e/"
+    assert call({"command": "delete", "path": "/memories/e/"}).content.decode() == "Successfully deleted /memories/e/"
+    gone = call({"command": "delete", "path": "/memories/e/"}).content.decode()
+    assert gone == "The path /memories/e/ does not exist"

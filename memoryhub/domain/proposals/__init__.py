@@ -5,7 +5,7 @@ now, `looking` the gate's eyes, `inbox` and `reviewing` what pages show, `notice
 """
 
 from .afterwards import comment, expire, reopen, undo, warn
-from .asking import get, propose, propose_promotion, withdraw
+from .asking import get, propose, propose_promotion, waiting_text, withdraw
 from .bulk import Plan, decide_many, plan
 from .deciding import QUICK_REASONS, approve, looked_at, mark_outdated, mark_those_that_no_longer_apply, reject
 from .inbox import Inbox, counts, filtered, inbox, title_of
@@ -48,6 +48,7 @@ __all__ = [
     "texts_around",
     "title_of",
     "undo",
+    "waiting_text",
     "warn",
     "withdraw",
 ]

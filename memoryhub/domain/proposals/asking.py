@@ -138,9 +138,10 @@ def _stand_on_something(proposal: Proposal) -> tuple[bytes | None, bytes | None]
     try:
         return before, results.applied(proposal, before)
     except HubError as refusal:
-        newest = _newest_of_same_agent(proposal) if proposal.kind == Kind.EDIT else None
+        newest = newest_waiting(proposal) if proposal.kind in (Kind.EDIT, Kind.INSERT) else None
         if newest is None or refusal.code not in ("string_not_found", "file_not_found"):
             raise
+        proposal.stacked_on = newest.number
         below = results.result(newest, now)
         if below.problem or below.after is None:
             raise
@@ -149,11 +150,16 @@ def _stand_on_something(proposal: Proposal) -> tuple[bytes | None, bytes | None]
         except HubError as there:
             new_file = refusal.code == "file_not_found"  # then the pending text is all there is
             raise (there if new_file or there.code == "string_not_unique" else refusal) from None
-        proposal.stacked_on = newest.number
         return below.after, after
 
 
-def _newest_of_same_agent(proposal: Proposal) -> Proposal | None:
+def waiting_text(space: Space, agent: Agent, path: str, thread_id: str = "") -> bytes | None:
+    """What the agent's own newest waiting proposal makes of a file; nothing without one."""
+    newest = newest_waiting(Proposal(space=space, agent=agent, path=path, thread_id=thread_id))
+    return results.result(newest).after if newest else None
+
+
+def newest_waiting(proposal: Proposal) -> Proposal | None:
     mine = Proposal.objects.within(proposal.space_id).filter(
         state=State.PENDING, path=proposal.path, agent=proposal.agent, kind__in=[Kind.EDIT, Kind.WRITE, Kind.INSERT]
     )
