@@ -177,5 +177,5 @@ def sources(space: Space, agent: Agent | None = None) -> list[SourceRow]:
     for one in mine:
         place[one.agent_id] = number = place.get(one.agent_id, 0) + 1
         whose = one.agent.name if one.agent else everyone
-        rows.append(SourceRow(one.path, one.is_on, whose, "included" if one.path in there else "missing", number))
+        rows.append(SourceRow(one.shown, one.is_on, whose, "included" if one.path in there else "missing", number))
     return rows

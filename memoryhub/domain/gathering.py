@@ -50,19 +50,19 @@ NOW = """
 WITH own AS (
   SELECT EXISTS (SELECT 1 FROM memoryhub_source WHERE space_id = %(space)s AND agent_id = %(agent)s) AS yes
 ), listed AS (
-  SELECT s.path, row_number() OVER (ORDER BY s.position, s.id) AS n
+  SELECT s.path, row_number() OVER (ORDER BY s.position, s.id) AS n, s.printed
     FROM memoryhub_source s, own
    WHERE s.space_id = %(space)s AND s.is_on
      AND CASE WHEN own.yes THEN s.agent_id = %(agent)s ELSE s.agent_id IS NULL END
   UNION ALL
-  SELECT %(guidelines)s::text, 0 WHERE %(guidelines)s::text <> ''
+  SELECT %(guidelines)s::text, 0, '' WHERE %(guidelines)s::text <> ''
 )
 SELECT l.n, l.path, m.store, m.directory, m.prefix, f.stat::text, f.is_deleted, r.number, r.sha256, r.content,
        CASE WHEN l.n IS NULL OR l.n = (SELECT min(n) FROM listed) THEN jsonb_build_object(
          'system_prompt', a.system_prompt, 'persona', a.persona, 'memory_is_on', a.memory_is_on,
          'template', coalesce(nullif(a.template, ''), (TEMPLATE)),
          'budget', a.budget, 'gives_way', a.gives_way,
-         'mark', (SELECT longterm_mark FROM memoryhub_space WHERE id = %(space)s))::text END
+         'mark', (SELECT longterm_mark FROM memoryhub_space WHERE id = %(space)s))::text END, l.printed
   FROM memoryhub_agent a
   LEFT JOIN listed l ON true
   LEFT JOIN LATERAL (
@@ -102,13 +102,13 @@ def from_rows(rows: Sequence[tuple[Any, ...]], *, is_still: bool) -> tuple[Ingre
     """The ingredients out of the rows of `NOW`, and the mark of long-term memory."""
     values: dict[str, Any] = {}
     guidelines, sources = None, []
-    for n, path, store, directory, prefix, mark, is_deleted, number, sha256, content, agent in rows:
+    for n, path, store, directory, prefix, mark, is_deleted, number, sha256, content, agent, printed in rows:
         values = values or (json.loads(agent) if agent else {})
         if n is None:
             continue
         was_read = is_still and mark and not is_deleted
         problem = why_unreadable(directory, prefix, path) if store == "filesystem" and not was_read else ""
-        found = as_source(path, None if is_deleted else content, number, sha256, problem)
+        found = as_source(printed or path, None if is_deleted else content, number, sha256, problem)
         if n == 0:
             guidelines = found.text
         else:
@@ -214,10 +214,11 @@ SELECT DISTINCT ON (r.file_id) r.path, r.is_deleted, r.number, r.sha256, r.conte
 
 def then(space_id: int, agent: Agent, dialect: Dialect, at: datetime, *, thread: str = "") -> Gathered:
     """What stood in this agent's prompt at a past moment, from the revisions of everything that stands in it."""
-    paths = listed_then(space_id, agent.pk, at)
-    wanted = [*paths, GUIDELINES_PATH] if dialect.family == "hub" else paths
+    listed = listed_then(space_id, agent.pk, at)
+    wanted = [paths.of_source(path) for path in listed] + ([GUIDELINES_PATH] if dialect.family == "hub" else [])
     texts = texts_then(space_id, wanted, at, thread)
-    sources = tuple(texts.get(path) or Source(path, None, dialects.MISSING) for path in paths)
+    there = ((path, texts.get(paths.of_source(path))) for path in listed)
+    sources = tuple(replace(one, path=path) if one else Source(path, None, dialects.MISSING) for path, one in there)
     values, warnings = values_then(space_id, agent, at)
     if not values.get("template"):
         kept = templates.chosen(space_id, dialect.name, agent_slug=agent.slug, at=at)
@@ -246,8 +247,8 @@ def listed_then(space_id: int, agent_id: int, at: datetime) -> list[str]:
     if changes.exists():
         return []
     rows = SourceRow.objects.within(space_id).filter(is_on=True, created_at__lte=at).order_by("position", "pk")
-    own = [row.path for row in rows if row.agent_id == agent_id]
-    return own or [row.path for row in rows if row.agent_id is None]
+    own = [row.shown for row in rows if row.agent_id == agent_id]
+    return own or [row.shown for row in rows if row.agent_id is None]
 
 
 def values_then(space_id: int, agent: Agent, at: datetime) -> tuple[dict[str, Any], list[dialects.Warn]]:
@@ -321,7 +322,9 @@ def supposed(gathered: Gathered, changes: Mapping[str, bytes | None]) -> Gathere
     """The same with these texts in place of what stands there; None: the file would be gone."""
     kept = gathered.ingredients
     sources = tuple(
-        as_source(source.path, changes[source.path], None, None) if source.path in changes else source
+        as_source(source.path, changes[where], None, None)
+        if (where := paths.of_source(source.path)) in changes
+        else source
         for source in kept.sources
     )
     guidelines = kept.guidelines

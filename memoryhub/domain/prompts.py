@@ -22,6 +22,7 @@ from memoryhub.domain.gathering import Gathered
 from memoryhub.errors import Invalid, TooLarge
 from memoryhub.models import Agent, Space
 from memoryhub.models import Source as SourceRow
+from memoryhub.stores import paths
 
 LONGEST_WORDS = 20_000
 SEEN = {"secrets": "secret_like", "hidden": "hidden_characters"}
@@ -198,7 +199,11 @@ def build(dialect: Dialect, gathered: Gathered, asked: Asked) -> Prompt:
     data = rendered.text.encode()
     states = zip(ingredients.sources, rendered.statuses, strict=True)
     sources = tuple(source_state(source, status) for source, status in states)
-    revisions = {one["path"]: one["revision"] for one in sources if one["status"] == "included" and one["revision"]}
+    revisions = {
+        paths.of_source(one["path"]): one["revision"]
+        for one in sources
+        if one["status"] == "included" and one["revision"]
+    }
     return Prompt(
         rendered=rendered,
         data=data,
@@ -235,9 +240,12 @@ SELECT number FROM memoryhub_proposal
 """
 
 
-def pending(space_id: int, paths: list[str]) -> tuple[int, ...]:
-    """The numbers of the proposals that wait for any of these paths."""
-    return tuple(number for (number,) in hot.rows(PENDING, {"space": space_id, "paths": paths}))
+def pending(space_id: int, listed: list[str]) -> tuple[int, ...]:
+    """The numbers of the proposals that wait for any of these sources."""
+    return tuple(
+        number
+        for (number,) in hot.rows(PENDING, {"space": space_id, "paths": [paths.of_source(path) for path in listed]})
+    )
 
 
 def change_settings(

@@ -70,25 +70,26 @@ def _problem(what: Published | HubError) -> str:
     return what.message if isinstance(what, HubError) and not isinstance(what, NotFound) else ""
 
 
-def checked_path(path: str) -> str:
+def checked_path(path: str) -> dict[str, str]:
     """A source is printed in prompts as it is written; it must still be a path that a mount can answer."""
     path = path.strip()
     if len(path.encode("utf-8", "replace")) > paths.MAX_PATH:
         raise Invalid(f"A path has {paths.MAX_PATH} bytes at most.", code="invalid_path")
-    return paths.clean(path if path.startswith(("/", *paths.HEADS)) else "/" + path)
+    leads_to = paths.clean(path if path.startswith(("/", *paths.HEADS)) else "/" + path)
+    return {"path": leads_to, "printed": "" if path == leads_to else path}
 
 
 @transaction.atomic
 def add(space: Space, actor: Actor, path: str, *, agent: Agent | None = None) -> Source:
     """Appends a path to the list; it may be missing still, and it may stand there twice."""
     require(actor, "manage")
-    path = checked_path(path)
+    where = checked_path(path)
     listed = _locked(space, agent)
     if len(listed) >= MOST:
         raise Invalid(f"A list of sources has {MOST} paths at most.", code="too_many_sources")
     position = max((source.position for source in listed), default=0) + 1
-    source = Source.objects.create(space=space, agent=agent, path=path, position=position)
-    _changed(space, actor, agent, "sources.add", "added the source", path)
+    source = Source.objects.create(space=space, agent=agent, **where, position=position)
+    _changed(space, actor, agent, "sources.add", "added the source", source.path)
     return source
 
 
@@ -143,7 +144,7 @@ def take_over(space: Space, actor: Actor, config: str, *, agent: Agent | None = 
     listed = _locked(space, agent)
     for source in listed:
         source.delete()
-    made = [Source.objects.create(space=space, agent=agent, path=p, position=n) for n, p in enumerate(wanted, 1)]
+    made = [Source.objects.create(space=space, agent=agent, **p, position=n) for n, p in enumerate(wanted, 1)]
     says = "took over the sources of a configuration"
     _changed(space, actor, agent, "sources.take_over", says, adds=f"{len(made)} paths")
     return made
@@ -179,7 +180,7 @@ def _changed(
     space: Space, actor: Actor, agent: Agent | None, verb: str, says: str, path: str = "", adds: str = ""
 ) -> None:
     """What every change of a list leaves behind: the whole list for looks back, stale prompts, a line of activity."""
-    listed = [{"path": source.path, "is_on": source.is_on} for source in of(space, agent)]
+    listed = [{"path": source.shown, "is_on": source.is_on} for source in of(space, agent)]
     SourceChange.objects.create(space=space, agent_key=agent.pk if agent else 0, sources=listed, **actor.as_fields())
     spaces.touch(space)
     whose = f"for {agent.slug}" if agent else "for every agent"

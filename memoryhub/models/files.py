@@ -132,6 +132,9 @@ class Source(models.Model):
     space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="sources")
     agent = models.ForeignKey(Agent, null=True, blank=True, on_delete=models.CASCADE, related_name="sources")
     path = models.CharField(max_length=1024)
+    printed = models.CharField(
+        max_length=1024, blank=True, default="", db_default=""
+    )  # as configured, where that differs
     position = models.IntegerField(default=0)
     is_on = models.BooleanField(default=True)
     created_at = models.DateTimeField(default=timezone.now)
@@ -140,6 +143,11 @@ class Source(models.Model):
 
     class Meta:
         ordering = ["position", "pk"]
+
+    @property
+    def shown(self) -> str:
+        """The path as it was configured, which is how prompts print it."""
+        return self.printed or self.path
 
 
 class SourceChange(ByActor):

@@ -33,6 +33,16 @@ def clean(path: str, *, directory: bool = False) -> str:
     return head + rest + ("/" if directory else "")
 
 
+def of_source(printed: str) -> str:
+    """The path that a source leads to; a prompt prints it as it was configured, slash or no slash."""
+    if printed.startswith("/") and printed.isascii():
+        return printed
+    try:
+        return clean(printed if printed.startswith(("/", *HEADS)) else "/" + printed)
+    except Invalid:
+        return printed
+
+
 def from_url(tail: str, *, directory: bool = False) -> str:
     """A path as it stands in a URL, without its leading slash and after one decoding."""
     return clean(tail if tail.startswith("~/") else "/" + tail, directory=directory)

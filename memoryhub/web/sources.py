@@ -42,7 +42,7 @@ def add(request: HttpRequest) -> HttpResponse:
         source = sources.add(request.space, request.actor, path, agent=agent)
     except HubError as error:
         return show(request, status=error.status, error=error, typed=path)
-    done(request, f"{source.path} is a source now.")
+    done(request, f"{source.shown} is a source now.")
     return back(request, agent)
 
 
@@ -50,14 +50,14 @@ def add(request: HttpRequest) -> HttpResponse:
 def remove(request: HttpRequest, pk: int) -> HttpResponse:
     source = sources.one(request.space, pk)
     sources.remove(request.space, request.actor, pk)
-    done(request, f"{source.path} is no source any more; the file stays.")
+    done(request, f"{source.shown} is no source any more; the file stays.")
     return back(request, source.agent)
 
 
 @post_only("manage")
 def switch(request: HttpRequest, pk: int) -> HttpResponse:
     source = sources.switch(request.space, request.actor, pk, request.POST.get("on") == "yes")
-    done(request, f"{source.path} is {'on' if source.is_on else 'off'}.")
+    done(request, f"{source.shown} is {'on' if source.is_on else 'off'}.")
     return back(request, source.agent)
 
 
@@ -67,7 +67,7 @@ def reorder(request: HttpRequest, pk: int) -> HttpResponse:
     if not to.isdigit() or len(to) > 4:
         raise Invalid("A place in the list is a number.", code="invalid")
     source = sources.reorder(request.space, request.actor, pk, int(to))
-    done(request, f"{source.path} has another place.")
+    done(request, f"{source.shown} has another place.")
     return back(request, source.agent)
 
 

@@ -1,11 +1,13 @@
 """Sources: an ordered list, kept whole at each change, harmless when missing."""
 
 import json
+import unicodedata
 
 import pytest
 from django.core.management import call_command
+from django.utils import timezone
 
-from memoryhub.domain import agents, files, mounts, people, sources, spaces
+from memoryhub.domain import agents, files, mounts, people, prompts, sources, spaces
 from memoryhub.domain.access import HUB, Actor
 from memoryhub.errors import Forbidden, HubError, Invalid
 from memoryhub.models import ActivityLine, SourceChange
@@ -86,3 +88,32 @@ def test_commands(space, tmp_path, capsys):
     (tmp_path / "c.json").write_text('{"memory_files": ["/project/AGENTS.md"]}')
     call_command("import", str(tmp_path / "c.json"), "--space", "ledger")
     assert "/project/AGENTS.md" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("given", ["memories/rel.md", unicodedata.normalize("NFD", "/memories/Café.md")])
+def test_a_source_is_printed_as_it_was_configured(space, given):
+    where = unicodedata.normalize("NFC", given if given.startswith("/") else "/" + given)
+    files.write(space, HUB, where, b"crema\n")
+    agent = agents.create(space, HUB, "counter")
+    asked_at = []
+    for configure in (
+        lambda: sources.add(space, HUB, given),
+        lambda: sources.take_over(space, HUB, json.dumps({"memory_files": [given]})),
+    ):
+        configure()
+        assert [(row.source.shown, row.status) for row in sources.look_over(space, sources.of(space))] == [
+            (given, "included")
+        ]
+        for dialect in ("hub", "plain", "deepagents/0.5.0"):
+            prompt = prompts.assemble(space, agent, dialect=dialect)
+            assert [one["path"] for one in prompt.sources] == [given]
+            assert prompt.sources[0]["status"] == "included"
+            assert [part.label for part in prompt.parts if part.kind == "source"] in ([given], [])
+            assert prompt.revisions == {where: 1}
+        assert f"## {given}\n" in prompts.assemble(space, agent, dialect="hub").text
+        assert "milk" in prompts.assemble(space, agent, changes={where: b"milk"}).text
+        asked_at.append(timezone.now())
+    for at in asked_at:
+        then = prompts.assemble(space, agent, dialect="hub", at=at)
+        assert f"## {given}\n" in then.text and "crema" in then.text
+    assert prompts.readers_of(space, where) == [agent]

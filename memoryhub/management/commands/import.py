@@ -29,7 +29,7 @@ class Command(HubCommand):
         except (OSError, UnicodeDecodeError) as error:
             raise Invalid(f"{options['config']} cannot be read: {error}.", code="no_config") from None
         made = sources.take_over(space, HUB, text)
-        return {"space": space.slug, "sources": [source.path for source in made]}
+        return {"space": space.slug, "sources": [source.shown for source in made]}
 
     def say(self, answer: dict[str, Any]) -> str:
         return "\n".join([f"Sources of {answer['space']}, in this order:", *answer["sources"]])

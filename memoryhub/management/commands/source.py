@@ -29,8 +29,8 @@ class Command(HubCommand):
         listed = sources.look_over(space, sources.of(space, agent))
         mine = next(row for row in listed if row.source.pk == source.pk)
         return {
-            "space": space.slug, "agent": agent.slug if agent else None, "path": source.path, "status": mine.status,
-            "repeated": mine.is_repeated, "mounted": mine.mount is not None, "sources": [row.source.path for row in listed],
+            "space": space.slug, "agent": agent.slug if agent else None, "path": source.shown, "status": mine.status,
+            "repeated": mine.is_repeated, "mounted": mine.mount is not None, "sources": [row.source.shown for row in listed],
         }  # fmt: skip
 
     def say(self, answer: dict[str, Any]) -> str:
