@@ -262,6 +262,8 @@ class MemoryHubBackend(BackendProtocol):
                 return "invalid_path"
             outcome = self._write(self._there(path), content)
         except Invalid as refused:
+            if refused.code == "is_directory":
+                return "is_directory"
             return "invalid_path" if refused.code in ("invalid_path", "no_mount") else f"Error: {refused.message}"
         except Forbidden:
             return "permission_denied"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 from mcp import MCPError
@@ -13,7 +14,7 @@ from memoryhub import __version__
 
 from .aio import AsyncMemoryHub
 from .errors import HubError, NotFound
-from .records import Outcome
+from .records import FileText, Outcome
 
 READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 EDITS = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=False)
@@ -21,6 +22,8 @@ WRITES = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent
 ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
 FILES = "memory://files"
 MOST_RESOURCES = 1000
+MOST_BINARY = 64 * 1024  # bytes
+SECOND_NAMES = {"memory_list": {"path": "prefix"}, "memory_search": {"query": "q"}}  # what models call them as well
 INSTRUCTIONS = (
     "The team's memory. Read it before you start. Changes may wait for a person: then the answer names a proposal, "
     "which is expected; do not retry and do not write the same elsewhere."
@@ -37,6 +40,13 @@ class HubServer(MCPServer):
         self.hub = hub
         for add in (add_reading, add_writing, add_resources_and_prompt):
             add(self, hub)
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+        """Known arguments alone: one that is dropped in silence would make the model believe it was heeded."""
+        tool = next((tool for tool in await self.list_tools() if tool.name == name), None)
+        if tool is not None:
+            arguments = named(name, arguments, list(tool.input_schema.get("properties", {})))
+        return await super().call_tool(name, arguments, context)
 
     async def list_resources(self) -> list[Resource]:
         try:
@@ -58,7 +68,7 @@ def add_reading(server: MCPServer, hub: AsyncMemoryHub) -> None:
     @server.tool(title="Read a memory file", annotations=READS, structured_output=False)
     async def memory_read(path: str) -> str:
         """Read the published text of one file, such as /memories/AGENTS.md."""
-        return str(await answered(hub.read(path)))
+        return read_aloud(path, await answered(hub.read(path)))
 
     @server.tool(title="Search memory", annotations=READS)
     async def memory_search(q: str, layers: str | None = None, limit: int = 20) -> dict[str, Any]:
@@ -124,6 +134,28 @@ def add_resources_and_prompt(server: MCPServer, hub: AsyncMemoryHub) -> None:
             return str(await hub.prompt(query=query or None, task=task or None))
         except HubError as problem:
             raise MCPError(INTERNAL_ERROR, problem.message) from problem
+
+
+def named(tool: str, arguments: dict[str, Any], known: list[str]) -> dict[str, Any]:
+    """The arguments by the names the tool has for them; refused in one sentence when it has none."""
+    second = SECOND_NAMES.get(tool, {})
+    given: dict[str, Any] = {}
+    for name, value in (arguments or {}).items():
+        key = second.get(name, name)
+        if key not in known or (key != name and key in arguments):
+            raise ToolError(f"{tool} has no argument {name!r}; it takes: {', '.join(known)}.")
+        given[key] = value
+    return given
+
+
+def read_aloud(path: str, file: FileText) -> str:
+    """A file for a model: text as it is; of anything else, what it is, and small ones as base64."""
+    if file.info.get("encoding") != "base64":
+        return str(file)
+    size = f"{path} is a binary file of {len(file.data):,} bytes, not text"
+    if len(file.data) > MOST_BINARY:
+        return f"{size}; it is too large to be shown here."
+    return f"{size}. Its bytes as base64:\n{base64.b64encode(file.data).decode('ascii')}"
 
 
 async def answered(call: Any) -> Any:

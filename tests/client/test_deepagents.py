@@ -391,3 +391,9 @@ def test_megabytes_are_refused_where_a_person_would_have_to_review_them(review):
     assert "more than a person can review" in backend.upload_files([("/big.bin", b"\xff" * 1_100_000)])[0].error
     assert review.hub.proposals("pending") == []
     assert "more than the hub keeps" in backend.upload_files([("/huge.bin", b"\xff" * (65 * 1024 * 1024))])[0].error
+
+
+def test_an_upload_onto_a_folder_has_the_code_of_the_protocol(trusted):
+    backend = MemoryHubBackend(trusted.hub)
+    backend.write("/folder/a.md", "x")
+    assert [one.error for one in backend.upload_files([("/folder", b"x")])] == ["is_directory"]

@@ -186,3 +186,30 @@ def test_a_port_that_is_taken(review):
     assert done.returncode == 1
     assert str(port) in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_arguments_by_their_other_name_and_unknown_ones(review):
+    async def story():
+        async with over_stdio(review) as client:
+            listed = await client.call_tool("memory_list", {"path": "/memories/"})
+            found = await client.call_tool("memory_search", {"query": "brief"})
+            unknown = await client.call_tool("memory_list", {"folder": "/memories/"})
+            return listed.structured_content, found.structured_content, unknown
+
+    review.put(AGENTS, "Be brief.\n")
+    listed, found, unknown = run(story())
+    assert [entry["path"] for entry in listed["entries"]] == [AGENTS]
+    assert AGENTS in str(found)
+    assert unknown.is_error
+    assert "memory_list has no argument 'folder'; it takes: prefix." in text(unknown)
+
+
+def test_a_binary_file_is_named_as_such(trusted):
+    async def story():
+        async with over_stdio(trusted) as client:
+            return text(await client.call_tool("memory_read", {"path": "/memories/a.bin"}))
+
+    trusted.hub.write("/memories/a.bin", b"\xff\x00\x01")
+    assert run(story()).splitlines() == [
+        "/memories/a.bin is a binary file of 3 bytes, not text. Its bytes as base64:", "/wAB",
+    ]  # fmt: skip
