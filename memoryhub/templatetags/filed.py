@@ -13,6 +13,7 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.timezone import localtime
 
+from memoryhub.stores import paths
 from memoryhub.templatetags.drawn import diff_row, line, marked
 from memoryhub.templatetags.hub import actor_glyph
 from memoryhub.web.fileviews import address
@@ -24,6 +25,13 @@ register = template.Library()
 def file_url(context: dict[str, Any], path: str, query: str = "") -> str:
     """The page of a virtual path in this space."""
     return address(context["space"].slug, path, query)
+
+
+@register.filter
+def leads_to(printed: str) -> str:
+    """The path of a source as it goes into an address, however it was configured."""
+    path = paths.of_source(printed)
+    return quote(path if path.startswith("/") else "/" + path)
 
 
 @register.simple_tag(takes_context=True)

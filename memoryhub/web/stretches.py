@@ -11,6 +11,7 @@ from memoryhub.dialects import Part, Warn, tokens
 from memoryhub.domain import comparing
 from memoryhub.domain.prompts import Prompt
 from memoryhub.models import Revision, Space
+from memoryhub.stores import paths
 
 FOLD_AT = 16  # longer stretches that nobody wrote as memory are folded after their first lines
 SHOWN = 3
@@ -62,6 +63,11 @@ class Stretch:
     @property
     def path(self) -> str:
         return self.part.label if self.part.kind == "source" else ""
+
+    @property
+    def where(self) -> str:
+        """The path that a source leads to, however it was configured."""
+        return paths.of_source(self.path)
 
     @property
     def tokens(self) -> int:
@@ -146,8 +152,9 @@ class View:
             lines.pop()  # the next stretch begins there
         if not starts_line and lines and lines[0] == "":
             lines, first = lines[1:], first + 1  # only the end of the line above
-        number = self.prompt.revisions.get(part.label) if part.kind == "source" else None
-        revision = revisions.get((part.label, number)) if number else None
+        where = paths.of_source(part.label if part.kind == "source" else "")
+        number = self.prompt.revisions.get(where)
+        revision = revisions.get((where, number)) if number else None
         approved = deciders.get(revision.proposal, "") if revision and revision.proposal else ""
         return Stretch(part, first, tuple(lines), starts_line, revision, approved)
 

@@ -213,3 +213,17 @@ def test_templates_are_taken_in_for_this_space_and_shown_with_their_hash(as_role
     wrong = SimpleUploadedFile("x.whl", b"no zip")
     done = owner.post("/s/books/prompt/templates/wheel/", {"agent": "counter", "wheel": wrong}, follow=True)
     assert "x.whl is no wheel of deepagents" in done.content.decode()
+
+
+def test_a_source_without_a_slash_leads_to_its_file_and_its_revision(house, counter, as_role):
+    from memoryhub.domain import sources
+
+    sources.take_over(house.space, HUB, '{"memory_files": ["memories/AGENTS.md"]}')
+    for page in ("prompt/counter/", "agents/"):
+        shown = as_role("viewer").get(f"/s/books/{page}").content.decode()
+        assert 'href="/s/books/files/memories/AGENTS.md"' in shown
+        assert "filesmemories" not in shown
+        assert "memories/AGENTS.md</a>" in shown and ">/memories/AGENTS.md</a>" not in shown
+    assert "revision 1</a>" in as_role("viewer").get("/s/books/prompt/counter/").content.decode()
+    listed = as_role("owner").get("/s/books/sources/").content.decode()
+    assert ">memories/AGENTS.md</a>" in listed
