@@ -206,6 +206,6 @@ def test_what_no_longer_applies_has_no_result(call, mine, space, asked) -> None:
 
 
 def test_comments_of_people_are_told(call, mine, space, asked) -> None:
-    proposals.comment(space, Actor("person", 1, "rk"), 1, "Leave the last line out.")
+    proposals.comment(space, Actor("person", 1, "rk", "editor"), 1, "Leave the last line out.")
     (said,) = call("get", "/1", mine).json()["comments"]
     assert (said["by"], said["text"]) == ("rk", "Leave the last line out.")
