@@ -175,8 +175,10 @@ def _check_free(proposal: Proposal, to: str) -> None:
 
 def _inserted(proposal: Proposal, before: bytes | None) -> bytes:
     text, line, new = _text(proposal.path, before), proposal.change["line"], proposal.change["text"]
+    if sha_of(before) == proposal.base_sha256:  # as nearly always, and without another question to the database
+        return bytes_of(edits.apply_insert(text, line, new))
     stood_on = _stood_on(proposal)
-    if before == stood_on or sha_of(before) == proposal.base_sha256:
+    if before == stood_on:
         return bytes_of(edits.apply_insert(text, line, new))
     base = text_of(stood_on or b"")
     return _merged(base, edits.apply_insert(base, line, new), text)
