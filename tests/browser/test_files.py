@@ -159,6 +159,7 @@ def test_new_move_delete_and_undo(root, sign_in_as):
     page.locator("#path").fill("/memories/team/style.md")
     page.keyboard.press("Enter")
     page.locator("#text").fill("short")
+    expect(page.get_by_text("5 characters, 5 bytes")).to_be_visible()  # the editor's script is there, and so is Ctrl-S
     page.keyboard.press("Control+s")
     expect(page.get_by_text("Saved as revision 1.")).to_be_visible()
     assert (root / "team" / "style.md").read_bytes() == b"short"
