@@ -25,15 +25,8 @@ from memoryhub.requests import hide_secrets
 
 BODY_LIMIT = 8 * 1024 * 1024
 NO_JSON = "The body is not valid JSON. Send an object as the document at /api/v1/docs has it."
-BRANCHES = {
-    "str",
-    "int",
-    "float",
-    "bool",
-    "none",
-    "constrained-str",
-    "constrained-int",
-}  # of a union, as pydantic names them
+# The branches of a union, as pydantic names them.
+BRANCHES = {"str", "int", "float", "bool", "none", "constrained-str", "constrained-int"}
 
 
 class ErrorBody(Schema):

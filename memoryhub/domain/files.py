@@ -134,7 +134,9 @@ def refuse_folder(space: Space, path: str, place: Place, thread_id: str = "") ->
 def _put(
     change: Change, content: bytes, verb: str, says: str, *, adds: str = "", along: Sequence[hot.Change] = (), **facts: Any
 ) -> Revision:  # fmt: skip
-    """Record and note in one statement; what lies on a disk is written after the commit."""
+    """Record and note in one statement; what lies on a disk is written after the commit. Nothing too large gets in here."""
+    if len(content) > MAX_BYTES:
+        raise too_large(change.path, len(content), MAX_BYTES)
     on_disk = change.place.store.on_disk
 
     def notes(revision: Revision) -> list[hot.Change]:
@@ -288,8 +290,6 @@ def _check_alive(change: Change) -> None:
 
 
 def _record_text(change: Change, content: bytes, kind: str, says: str, reason: str, proposal: int | None) -> Revision:
-    if len(content) > MAX_BYTES:
-        raise too_large(change.path, len(content), MAX_BYTES)
     if content == change.before:
         return revisions.one(change.file, change.file.revision)
     return _put(change, content, f"files.{kind}", says, kind=kind, reason=reason, proposal=proposal)

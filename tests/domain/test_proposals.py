@@ -9,7 +9,7 @@ import pytest
 
 from memoryhub.domain import agents, files, mounts, people, proposals, spaces, webhooks
 from memoryhub.domain.access import HUB, Actor
-from memoryhub.errors import Conflict, Forbidden, Invalid, NotFound
+from memoryhub.errors import Conflict, Forbidden, Invalid, NotFound, TooLarge
 from memoryhub.models import ActivityLine, Agent, Mount, Proposal, Revision, Space, WebhookNotice
 from tests.fixtures.secret_texts import made
 
@@ -457,3 +457,11 @@ def test_no_secret_slips_in_by_a_name_or_a_reason(space, forge, policy) -> None:
     kept = [*Revision.objects.values_list("reason", flat=True), *Proposal.objects.values_list("reason", flat=True)]
     assert any("secret removed" in one for one in kept)
     assert not any(key in one for one in kept)
+
+
+def test_an_edit_of_the_reviewer_that_is_too_large_is_refused(space, forge, rk, file) -> None:
+    asked = proposals.propose(space, forge, kind="write", path=PATH, content=b"- short\n")
+    seen = proposals.result(asked).seen
+    with pytest.raises(TooLarge):
+        proposals.approve(space, rk, asked.number, seen=seen, content=b"- long\n" * 200_000)
+    assert proposals.get(space, asked.number).state == "pending"
