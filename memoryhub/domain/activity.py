@@ -79,20 +79,27 @@ ADD = """
 INSERT INTO "activity"."line" (space_id, at, verb, says, thing, url, adds, aside, path, details, request_id,
   actor_kind, actor_id, actor_name)
 SELECT space_id, at, verb, says, thing, url, adds, aside, path, details, request_id, actor_kind, actor_id, actor_name
-FROM jsonb_populate_record(NULL::"activity"."line", %s) RETURNING id
+FROM jsonb_populate_record(NULL::"activity"."line", %s{more}) RETURNING id
 """
+# What a line is about may come into being in the same statement: its id ends the address, and stands in the details.
+ABOUT = (
+    " || (SELECT jsonb_build_object('url', %s::text || id || '/', 'details', jsonb_build_object('id', id)) FROM {name})"
+)
 
 
 def _as_json(values: dict[str, Any]) -> str:
     return json.dumps(values, cls=DjangoJSONEncoder)
 
 
-def adding(one: ActivityLine) -> hot.Change:
-    """The line as a change that can travel with what it records."""
+def adding(one: ActivityLine, about: str = "") -> hot.Change:
+    """The line as a change that can travel with what it records; `about` names the change whose row the line is about."""
     if not connection.in_atomic_block:
         raise RuntimeError(f"activity line {one.verb!r} outside a transaction")
     values = {field.column: getattr(one, field.attname) for field in one._meta.concrete_fields}
-    return hot.Change(ADD, [Jsonb({**values, "at": one.at.isoformat()}, dumps=_as_json)])
+    told = Jsonb({**values, "at": one.at.isoformat()}, dumps=_as_json)
+    if about:
+        return hot.Change(ADD.format(more=ABOUT.format(name=about)), [told, one.url])
+    return hot.Change(ADD.format(more=""), [told])
 
 
 def shorten(text: str, limit: int) -> str:

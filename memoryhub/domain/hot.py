@@ -69,20 +69,22 @@ def row(sql: str, params: Sequence[Any] | Mapping[str, Any] = ()) -> tuple[Any, 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One INSERT or UPDATE that can travel together with others."""
+    """One INSERT or UPDATE that can travel together with others; these may read what it returns by its name."""
 
     sql: str
     params: Sequence[Any]
+    name: str = ""
 
 
-def together(first: Change, *others: Change) -> tuple[Any, ...]:
-    """Several changes in one statement, so in one trip; answers what the first one returns.
+def together(*changes: Change, answer: str = "") -> tuple[Any, ...]:
+    """Several changes in one statement, so in one trip; answers what the first one returns, or what is asked for.
 
-    None of them sees what another did, and no row may be changed by two of them.
+    None of them sees what another did but what that one returns, and no row may be changed by two of them.
     """
-    parts = ", ".join(f"also_{n} AS ({one.sql})" for n, one in enumerate(others))
-    sql = f"WITH first AS ({first.sql}){', ' if parts else ''}{parts} SELECT * FROM first"  # noqa: S608
-    return row(sql, [value for one in (first, *others) for value in one.params])
+    names = [one.name or f"change_{n}" for n, one in enumerate(changes)]
+    parts = ", ".join(f"{name} AS ({one.sql})" for name, one in zip(names, changes, strict=True))
+    sql = f"WITH {parts} {answer or f'SELECT * FROM {names[0]}'}"  # noqa: S608
+    return row(sql, [value for one in changes for value in one.params])
 
 
 def run(change: Change) -> None:

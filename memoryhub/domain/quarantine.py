@@ -19,7 +19,7 @@ from psycopg.types.json import Jsonb
 from memoryhub.domain import activity, contents, hot, ingress, intake, judging, lexemes, longterm, ranking, working
 from memoryhub.domain.access import HUB, Actor, require
 from memoryhub.errors import Conflict, Invalid, NotFound
-from memoryhub.models import Agent, LongtermEntry, Record, RecordState, Space, WorkingEntry
+from memoryhub.models import ActivityLine, Agent, LongtermEntry, Record, RecordState, Space, WorkingEntry
 
 HELD, ADMITTED, PROMOTED, DISCARDED = (
     RecordState.HELD,
@@ -38,7 +38,7 @@ RETURNING id
 STATE_FIELDS = (
     "space_id", "record_id", "state", "is_newest", "reason", "working_id", "created_at", "actor_kind", "actor_id", "actor_name",
 )  # fmt: skip
-INSERT_STATE = f'INSERT INTO "quarantine"."state" ({", ".join(STATE_FIELDS)}) VALUES ({", ".join(["%s"] * len(STATE_FIELDS))}) RETURNING id'  # noqa: S608
+INSERT_STATE = f'INSERT INTO "quarantine"."state" ({", ".join(STATE_FIELDS)}) VALUES ({{values}}) RETURNING id'  # noqa: S608
 
 MOST_COUNTED = 50_000
 # The gate's own word on each record of a day: from the day's first record on, by the index of the states.
@@ -92,74 +92,74 @@ def log(
     if asks_judge:
         state, reason = HELD, judging.REASON
     with transaction.atomic():
-        store(record)
-        working_id = enter_working(space, agent, record, at) if state == ADMITTED else None
-        write_state(record, HUB, state, reason=reason, working_id=working_id, at=at, is_first=True)
-        note_logged(space, by, record, state, reason)
+        working_id = keep(space, agent, record, by, state, reason)
         if asks_judge:
             judging.ask_later(space, record.pk)
     return Logged(record, state, record.findings, working_id)
 
 
-def store(record: Record) -> None:
+def keep(space: Space, agent: Agent | None, record: Record, by: Actor, state: str, reason: str) -> int | None:
+    """Stores a record, what the gate made of it and the line of activity in one statement, and says where it entered."""
+    first = RecordState(state=state, reason=reason[:500], created_at=record.created_at, **HUB.as_fields())
+    first.space_id, its_id = record.space_id, "(SELECT id FROM record)"
+    changes = [recording(record), activity.adding(line_of(space, by, record, state, reason), "record")]
+    if state != ADMITTED:
+        (record.pk,) = hot.together(*changes, stating(first, record_id=its_id))
+        return None
+    changes += working.entering(space, agent, entry_of(record, record.created_at), "record")
+    changes.append(stating(first, record_id=its_id, working_id="(SELECT id FROM entered)"))
+    record.pk, working_id = hot.together(*changes, answer="SELECT record.id, entered.id FROM record, entered")
+    return working_id
+
+
+def recording(record: Record) -> hot.Change:
+    """A new record as a change that can travel with what is made of it."""
     record.sha256 = sha256(record.content.encode()).hexdigest()
     record.codes = sorted({one["code"] for one in record.findings})
-    (record.pk,) = hot.row(
-        INSERT,
-        [
-            record.space_id, record.agent_id, record.agent_name, record.session_id, record.node_id, record.node_kind,
-            record.scope, record.content, record.sha256, Jsonb(record.metadata), Jsonb(record.findings), record.codes,
-            record.created_at, *ranking.by_configuration(record.content[: contents.INDEXED]),
-        ],
+    return hot.Change(INSERT, [
+        record.space_id, record.agent_id, record.agent_name, record.session_id, record.node_id, record.node_kind,
+        record.scope, record.content, record.sha256, Jsonb(record.metadata), Jsonb(record.findings), record.codes,
+        record.created_at, *ranking.by_configuration(record.content[: contents.INDEXED]),
+    ], "record")  # fmt: skip
+
+
+def stating(one: RecordState, **elsewhere: str) -> hot.Change:
+    """The same for a state; what is not known yet is named by where it comes from."""
+    values = [getattr(one, name) for name in STATE_FIELDS if name not in elsewhere]
+    return hot.Change(INSERT_STATE.format(values=", ".join(elsewhere.get(name, "%s") for name in STATE_FIELDS)), values)
+
+
+def enter_working(space: Space, agent: Agent | None, record: Record) -> int:
+    """Lets a record that was held into working memory, with a whole time to live from now on."""
+    (entry_id,) = hot.together(*working.entering(space, agent, entry_of(record, timezone.now())))
+    return entry_id
+
+
+def entry_of(record: Record, at: datetime) -> WorkingEntry:
+    """A record as it stands in working memory."""
+    return WorkingEntry(
+        content=record.content, scope=record.scope, metadata=record.metadata, findings=record.findings,
+        record_id=record.pk, session_id=record.session_id, created_at=at,
     )  # fmt: skip
-
-
-def enter_working(space: Space, agent: Agent | None, record: Record, at: datetime | None = None) -> int:
-    return working.admit(
-        space,
-        record.content,
-        agent=agent,
-        scope=record.scope,
-        metadata=record.metadata,
-        findings=record.findings,
-        record_id=record.pk,
-        session_id=record.session_id,
-        at=at,
-    )
 
 
 def write_state(
-    record: Record,
-    actor: Actor,
-    state: str,
-    *,
-    reason: str = "",
-    working_id: int | None = None,
-    at: datetime | None = None,
-    is_first: bool = False,
+    record: Record, actor: Actor, state: str, *, reason: str = "", working_id: int | None = None
 ) -> RecordState:
     """The next row of a record's history; it alone is the newest."""
-    if not is_first:
-        RecordState.objects.within(record.space_id).filter(record_id=record.pk, is_newest=True).update(is_newest=False)
+    RecordState.objects.within(record.space_id).filter(record_id=record.pk, is_newest=True).update(is_newest=False)
     made = RecordState(
-        space_id=record.space_id,
-        record_id=record.pk,
-        state=state,
-        reason=reason[:500],
-        working_id=working_id,
-        created_at=at or timezone.now(),
+        space_id=record.space_id, record_id=record.pk, state=state, reason=reason[:500], working_id=working_id,
         **actor.as_fields(),
-    )
-    (made.pk,) = hot.row(INSERT_STATE, [getattr(made, name) for name in STATE_FIELDS])
+    )  # fmt: skip
+    (made.pk,) = hot.together(stating(made))
     return made
 
 
-def note_logged(space: Space, actor: Actor, record: Record, state: str, reason: str) -> None:
+def line_of(space: Space, actor: Actor, record: Record, state: str, reason: str) -> ActivityLine:
     outcome = "the gate admitted it" if state == ADMITTED else f"the gate held it{': ' + reason if reason else ''}"
-    activity.record(
-        space, actor, "quarantine.log", "logged", NODES[record.node_kind], url=f"quarantine/{record.pk}/",
-        adds=f"; {outcome}", aside=record.session_id, details={"id": record.pk},
-    )  # fmt: skip
+    says = ("quarantine.log", "logged", NODES[record.node_kind])
+    return activity.line(space, actor, *says, url="quarantine/", adds=f"; {outcome}", aside=record.session_id)
 
 
 def get(space: Space, record_id: int) -> Record:

@@ -20,21 +20,20 @@ from memoryhub.models import Agent, Space, WorkingEntry
 MOST = 50
 GROUP, AGENT = "group", "agent"
 
-# Inserts the newest entry and drops what it pushes over the limit, pinned entries apart, in one round trip.
-PUSH = """
-WITH pushed AS (
-    DELETE FROM memoryhub_workingentry WHERE id IN (
-        SELECT id FROM memoryhub_workingentry
-        WHERE space_id = %(space)s AND agent_key = %(agent_key)s AND NOT is_pinned AND removed_at IS NULL
-        ORDER BY id DESC OFFSET %(keep)s
-    )
-)
+ENTER = """
 INSERT INTO memoryhub_workingentry
     (space_id, agent_key, agent_id, agent_name, scope, content, metadata, findings, record_id, session_id, is_pinned,
      created_at, expires_at)
-VALUES (%(space)s, %(agent_key)s, %(agent)s, %(agent_name)s, %(scope)s, %(content)s, %(metadata)s, %(findings)s,
-        %(record)s, %(session)s, false, %(now)s, %(expires)s)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, {record}, %s, false, %s, %s)
 RETURNING id
+"""
+# What the new entry pushes over the limit, which is one less as the statement does not see that one; pinned entries apart.
+TRIM = """
+DELETE FROM memoryhub_workingentry WHERE id IN (
+    SELECT id FROM memoryhub_workingentry
+    WHERE space_id = %s AND agent_key = %s AND NOT is_pinned AND removed_at IS NULL
+    ORDER BY id DESC OFFSET %s
+)
 """
 # One key, one walk along the index; an array of keys would be sorted first. A moment as a number is read ten times quicker.
 OF_ONE = """
@@ -74,26 +73,25 @@ def admit(
     at: datetime | None = None,
 ) -> int:
     """Puts an output into working memory, pushing out the oldest beyond the limit, and gives the entry's id."""
-    now = at or timezone.now()
-    (entry_id,) = hot.row(
-        PUSH,
-        {
-            "space": space.pk,
-            "agent_key": agent.pk if agent and scope == AGENT else 0,
-            "agent": agent.pk if agent else None,
-            "agent_name": agent.slug if agent else "",
-            "scope": scope,
-            "content": content,
-            "metadata": Jsonb(metadata or {}),
-            "findings": Jsonb(findings or []),
-            "record": record_id,
-            "session": session_id,
-            "now": now,
-            "expires": now + timedelta(hours=spaces.get_setting(space, "working_hours")),
-            "keep": spaces.get_setting(space, "working_limit") - 1,
-        },
-    )
+    entry = WorkingEntry(
+        content=content, scope=scope, metadata=metadata or {}, findings=findings or [], record_id=record_id,
+        session_id=session_id, created_at=at or timezone.now(),
+    )  # fmt: skip
+    (entry_id,) = hot.together(*entering(space, agent, entry))
     return entry_id
+
+
+def entering(space: Space, agent: Agent | None, one: WorkingEntry, record: str = "") -> tuple[hot.Change, hot.Change]:
+    """The same as changes that travel together; `record` names the one whose record the entry is made from."""
+    key = agent.pk if agent and one.scope == AGENT else 0
+    sql = ENTER.format(record=f"(SELECT id FROM {record})" if record else "%s")  # noqa: S608
+    values = [
+        space.pk, key, agent.pk if agent else None, agent.slug if agent else "", one.scope, one.content, Jsonb(one.metadata),
+        Jsonb(one.findings), *([] if record else [one.record_id]), one.session_id, one.created_at,
+        one.created_at + lifetime(space),
+    ]  # fmt: skip
+    keep = spaces.get_setting(space, "working_limit") - 1
+    return hot.Change(sql, values, "entered"), hot.Change(TRIM, [space.pk, key, keep])
 
 
 def newest(space: Space, *, agent: Agent | None = None, limit: int = 10, scope: str | None = None) -> list[Fresh]:

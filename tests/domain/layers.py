@@ -2,7 +2,7 @@
 
 import pytest
 
-from memoryhub.domain import agents, people, spaces
+from memoryhub.domain import agents, hot, people, spaces
 from memoryhub.domain.access import HUB, Actor
 
 
@@ -35,3 +35,11 @@ def rk(space):
 @pytest.fixture
 def viewer(space):
     return person(space, "vi", "viewer")
+
+
+@pytest.fixture
+def hot_statements(monkeypatch):
+    """The SQL of every hot statement from now on."""
+    whole, said = hot.fetched, []
+    monkeypatch.setattr(hot, "fetched", lambda wrapper, sql, *more: said.append(sql) or whole(wrapper, sql, *more))
+    return said
