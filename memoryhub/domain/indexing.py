@@ -10,6 +10,7 @@ from memoryhub.domain import meaning, ranking, spaces, splitting
 from memoryhub.embedders import Embedder
 from memoryhub.models import Chunk, LongtermEntry
 
+NOBODY = 0  # whose own an entry is after its agent was deleted; without a number it would be the whole group's
 INSERT_CHUNK = f"""
 INSERT INTO memoryhub_chunk (space_id, entry_id, scope, agent_id, position, start, "end", text, words, length)
 SELECT %s, %s, %s, %s, %s, %s, %s, %s, w.words, (SELECT coalesce(sum(cardinality(positions)), 0) FROM unnest(w.words))
@@ -51,7 +52,7 @@ ON CONFLICT (space_id, embedded_by, chunk_id) DO UPDATE SET vector = excluded.ve
 
 def add(entry: LongtermEntry) -> list[Chunk]:
     """Cuts an entry and lists its words (in the caller's transaction); vectors are a step of their own."""
-    agent_id = entry.agent_id if entry.scope == "agent" else None
+    agent_id = (entry.agent_id or NOBODY) if entry.scope == "agent" else None
     with connection.cursor() as cursor:
         for position, piece in enumerate(splitting.split(entry.content)):
             place = [entry.space_id, entry.pk, entry.scope, agent_id, position, piece.start, piece.end, piece.text]

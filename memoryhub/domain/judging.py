@@ -16,7 +16,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from memoryhub.domain import activity, contents, jobs, outbound, quarantine, spaces
+from memoryhub.domain import activity, contents, jobs, outbound, quarantine, spaces, working
 from memoryhub.domain.access import HUB, Actor
 from memoryhub.errors import Forbidden, HubError, Invalid, NotFound, Unavailable
 from memoryhub.models import Agent, Job, Record, RecordState, Space
@@ -143,8 +143,10 @@ def conclude(space: Space, record: Record, state: str, reason: str) -> None:
     if not waits(space, record):
         return
     working_id = None
+    agent = Agent.objects.within(space).filter(pk=record.agent_id).first()
+    if record.scope == working.AGENT and agent is None:
+        state, reason = quarantine.HELD, "judge: the agent whose own memory this was meant for is gone"
     if state == quarantine.ADMITTED:
-        agent = Agent.objects.within(space).filter(pk=record.agent_id).first()
         working_id = quarantine.enter_working(space, agent, record)
     quarantine.write_state(record, HUB, state, reason=reason, working_id=working_id)
     adds = "and admitted it" if state == quarantine.ADMITTED else "and left it held"

@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from django.utils import timezone
 
-from memoryhub.domain import jobs, judging, people, quarantine, spaces, working
+from memoryhub.domain import agents, jobs, judging, people, quarantine, spaces, working
 from memoryhub.domain.access import HUB, Actor
 from memoryhub.errors import Forbidden, Invalid, Unavailable
 from memoryhub.models import Job
@@ -103,6 +103,13 @@ def test_a_persons_decision_counts_more(judged, forge, model, rk):
     quarantine.discard(judged, rk, logged.id, "not this")
     jobs.run_waiting()
     assert model.asked == [] and working.newest(judged) == []
+
+
+def test_what_was_meant_for_an_agent_that_is_gone_does_not_become_the_groups(judged, forge, model):
+    logged = quarantine.log(judged, forge, content=FACT, session_id="s", node_id="n", scope="agent")
+    agents.delete(forge, HUB)
+    jobs.run_waiting()
+    assert working.newest(judged) == [] and "is gone" in reasons(judged, logged)[-1][1]
 
 
 def test_what_a_detector_holds_is_not_asked(judged, forge, model):

@@ -5,7 +5,7 @@ from datetime import date, timedelta
 import pytest
 from django.utils import timezone
 
-from memoryhub.domain import longterm, pairs, retrieval, spaces
+from memoryhub.domain import agents, longterm, pairs, retrieval, spaces
 from memoryhub.domain.access import HUB, Actor
 from memoryhub.errors import Conflict, Forbidden, Invalid, NotFound
 from memoryhub.models import ActivityLine, Chunk, ChunkCount, Embedding, EntryPair, Posting
@@ -16,7 +16,7 @@ REFUNDS = "Card refunds take 5 to 10 days to show at the bank; bank transfers ta
 
 
 def found(space, query, **more):
-    return [item.number for item in retrieval.retrieve(space, query, hot=0, **more)]
+    return [item.number for item in retrieval.explore(space, query, hot=0, **more).items]
 
 
 def everything_that_finds(space):
@@ -72,6 +72,17 @@ def test_retiring_takes_an_entry_out_of_everything_and_restoring_brings_it_back(
     longterm.restore(space, rk, entry.number)
     assert everything_that_finds(space) == rows
     assert found(space, "refunds") == [1]
+
+
+def test_an_agents_own_knowledge_never_becomes_the_groups_when_the_agent_goes(space, rk, forge, counter):
+    own = longterm.store(space, rk, REFUNDS, scope="agent", agent=forge)
+    agents.delete(forge, HUB)
+    longterm.edit(space, rk, own.number, REFUNDS + " Ask the desk.")
+    assert found(space, "card refunds at the bank", agent=counter) == found(space, "card refunds at the bank") == []
+    longterm.retire(space, rk, own.number)
+    longterm.restore(space, rk, own.number)
+    assert found(space, "card refunds at the bank", agent=counter) == []
+    assert found(space, "card refunds", everyone=True) == [1]
 
 
 def test_checked_and_due(space, rk):

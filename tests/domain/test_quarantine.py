@@ -148,6 +148,8 @@ def test_metadata_may_be_twenty_deep_and_no_deeper(space, forge):
         'DELETE FROM "quarantine"."record"',
         'DELETE FROM "quarantine"."state"',
         'UPDATE "quarantine"."state" SET state = %s',
+        'TRUNCATE "quarantine"."record"',
+        'TRUNCATE "quarantine"."state"',
     ],
 )
 def test_the_database_refuses_to_change_or_delete(space, forge, sql):
