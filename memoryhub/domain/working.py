@@ -36,14 +36,23 @@ DELETE FROM memoryhub_workingentry WHERE id IN (
 )
 """
 # One key, one walk along the index; an array of keys would be sorted first. A moment as a number is read ten times quicker.
-OF_ONE = """
-SELECT id, content, metadata, date_part('epoch', created_at), date_part('epoch', expires_at), agent_name, scope, is_pinned
-FROM memoryhub_workingentry
-WHERE space_id = %s AND agent_key = %s AND (expires_at > now() OR is_pinned) AND removed_at IS NULL
-ORDER BY id DESC LIMIT %s
+NEWEST = """
+SELECT {columns} FROM memoryhub_workingentry
+WHERE space_id = {space} AND agent_key = {key} AND (expires_at > now() OR is_pinned) AND removed_at IS NULL
+ORDER BY id DESC LIMIT {most}
 """
+COLUMNS = "id, content, metadata, date_part('epoch', created_at), date_part('epoch', expires_at), agent_name, scope, is_pinned"
+OF_ONE = NEWEST.format(columns=COLUMNS, space="%s", key="%s", most="%s")
 OLDER = OF_ONE.replace("ORDER BY", "AND id < %s ORDER BY")
-OF_BOTH = f"({OF_ONE}) UNION ALL ({OF_ONE}) ORDER BY id DESC LIMIT %s"
+
+
+def newest_of_both(columns: str, space: str, agent: str, most: str) -> str:
+    """The SQL for the newest that an agent may read, of the group's and its own; the id comes first among the columns."""
+    group, own = (NEWEST.format(columns=columns, space=space, key=key, most=most) for key in ("0", agent))
+    return f"({group}) UNION ALL ({own}) ORDER BY id DESC LIMIT {most}"
+
+
+OF_BOTH = newest_of_both(COLUMNS, "%(space)s", "%(agent)s", "%(most)s")
 
 
 @dataclass(slots=True)
@@ -100,8 +109,10 @@ def newest(space: Space, *, agent: Agent | None = None, limit: int = 10, scope: 
     keys = keys_for(agent, scope)
     if not keys or not limit:
         return []
-    asked = [value for key in keys for value in (space.pk, key, limit)]
-    rows = hot.rows(OF_ONE, asked) if len(keys) == 1 else hot.rows(OF_BOTH, [*asked, limit])
+    if len(keys) == 1:
+        rows = hot.rows(OF_ONE, [space.pk, keys[0], limit])
+    else:
+        rows = hot.rows(OF_BOTH, {"space": space.pk, "agent": keys[1], "most": limit})
     return [as_fresh(found) for found in rows]
 
 

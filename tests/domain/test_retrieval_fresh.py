@@ -1,9 +1,11 @@
 """What processes keep of long-term and working memory is never served once it changed, whoever changed it."""
 
 import copy
+from datetime import timedelta
 
 import pytest
 from django.db import transaction
+from django.utils import timezone
 
 from memoryhub.domain import (
     agents,
@@ -14,6 +16,7 @@ from memoryhub.domain import (
     longterm,
     postings,
     prompts,
+    quarantine,
     reembedding,
     retrieval,
     spaces,
@@ -22,9 +25,9 @@ from memoryhub.domain import (
 )
 from memoryhub.domain.access import HUB
 from memoryhub.domain.prompts import Asked
-from memoryhub.models import LexemeCount, Space
+from memoryhub.models import LexemeCount, Space, WorkingEntry
 
-from .layers import counter, forge, space  # noqa: F401
+from .layers import counter, forge, rk, space  # noqa: F401
 
 QUERY = "how long does a card refund take"
 
@@ -170,6 +173,30 @@ def test_a_prompt_shows_working_memory_as_people_left_it(facts, ask):
     assert "The till" not in ask()
     working.put_back(facts, HUB, number)
     assert "The till is shut." in ask()
+
+
+def test_a_prompt_loses_what_a_person_discards(facts, counter, rk, ask):
+    record = quarantine.log(facts, counter, content="The till opens at eight.", session_id="s-2", node_id="answer").id
+    assert "The till opens at eight." in ask()
+    quarantine.discard(facts, rk, record, "not so")
+    assert "The till" not in ask()
+    quarantine.undo(facts, rk, record)
+    assert "The till opens at eight." in ask()
+
+
+def test_the_door_knows_the_newest_that_an_agent_may_read(facts, counter, forge):
+    secret = tokens.create(facts, HUB, agent=counter)[1]
+
+    def known():
+        return handing.enter(secret, None, hot=True).hot
+
+    ids = [working.admit(facts, f"Order {number}.", agent=counter, scope="agent") for number in range(3)]
+    assert known() == "{" + ",".join(map(str, reversed(ids))) + "}"
+    working.admit(facts, "Forge alone reads this.", agent=forge, scope="agent")
+    assert known() == "{" + ",".join(map(str, reversed(ids))) + "}"
+    WorkingEntry.objects.filter(pk=ids[1]).update(expires_at=timezone.now() - timedelta(hours=1))
+    assert known() == f"{{{ids[2]},{ids[0]}}}"
+    assert handing.enter(secret, None, hot=False).hot is None
 
 
 def test_without_the_embedder_nothing_is_kept_for_later(facts, ask, settings):
