@@ -11,7 +11,8 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from memoryhub.domain import activity, contents, hot, indexing, jobs, meaning, pairs, spaces
+from memoryhub.detectors import secrets
+from memoryhub.domain import activity, contents, hot, indexing, jobs, meaning, pairs, secrecy, spaces
 from memoryhub.domain.access import Actor, require
 from memoryhub.embedders import EmbedderUnavailable
 from memoryhub.errors import Conflict, Invalid, NotFound
@@ -51,6 +52,7 @@ def store(
 ) -> LongtermEntry:
     """Keeps a text for good: cut, listed by its words, embedded; entries that it replaces or takes in are retired."""
     require(actor, "promote")
+    content, reason = secrecy.check(space, content), secrets.redact(reason)[0]
     space = Space.objects.select_for_update().get(pk=space.pk)
     agent = checked_scope(space, scope, agent)
     taken_in = [get(space, number) for number in dict.fromkeys(merges)]
@@ -187,7 +189,7 @@ def history(entry: LongtermEntry) -> QuerySet[EntryRevision]:
 def write_revision(entry: LongtermEntry, actor: Actor, reason: str) -> None:
     EntryRevision.objects.create(
         space_id=entry.space_id, entry_id=entry.pk, number=entry.revision, content=entry.content, state=entry.state,
-        reason=reason[:500], **actor.as_fields(),
+        reason=secrets.redact(reason)[0][:500], **actor.as_fields(),
     )  # fmt: skip
 
 
@@ -201,7 +203,7 @@ def edit(
     entry = locked(space, number)
     if seen_revision is not None and seen_revision != entry.revision:
         raise Conflict(f"L-{number} was changed while you wrote. Look at it again.", code="changed_since_seen")
-    before, entry.content = entry.content, contents.checked(content)
+    before, entry.content = entry.content, secrecy.check(space, contents.checked(content), before=entry.content)
     if before == entry.content:
         return entry
     was_found = entry.state in LIVE
@@ -252,7 +254,7 @@ def retire(space: Space, actor: Actor, number: int, reason: str = "") -> Longter
     """Takes an entry out of all answers; its text and history stay, and it can come back."""
     require(actor, "promote")
     lock_space(space)
-    entry = locked(space, number)
+    entry, reason = locked(space, number), secrets.redact(reason)[0]
     if entry.state == RETIRED:
         raise Conflict(f"L-{number} is retired already.", code="already_decided")
     indexing.remove(entry)

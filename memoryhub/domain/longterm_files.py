@@ -10,7 +10,7 @@ from typing import Any
 from django.db import transaction
 from django.utils.dateparse import parse_datetime
 
-from memoryhub.domain import activity, contents, longterm, spaces
+from memoryhub.domain import activity, contents, longterm, secrecy, spaces
 from memoryhub.domain.access import Actor, require
 from memoryhub.errors import Invalid
 from memoryhub.models import Agent, EntryRevision, LongtermEntry, Proposal, Record, Space
@@ -99,7 +99,7 @@ def bring(space: Space, actor: Actor, line: dict[str, Any]) -> LongtermEntry:
     agent = Agent.objects.within(space).filter(slug=line.get("agent") or "").first()
     scope = line.get("scope", longterm.GROUP)
     entry = LongtermEntry(
-        space=space, number=spaces.next_number(space, "last_entry"), content=contents.checked(line["content"]),
+        space=space, number=spaces.next_number(space, "last_entry"), content=kept(space, line["content"]),
         scope=scope if agent or scope == longterm.GROUP else longterm.GROUP, agent=agent if scope == longterm.AGENT else None,
         revision=int(line.get("revision") or 1), state=longterm.RETIRED if line.get("state") == longterm.RETIRED else longterm.ACTIVE,
         session_id=contents.clean(line.get("session_id") or "", "session_id", 200),
@@ -119,6 +119,10 @@ def bring(space: Space, actor: Actor, line: dict[str, Any]) -> LongtermEntry:
     return entry
 
 
+def kept(space: Space, content: Any) -> str:
+    return secrecy.check(space, contents.checked(content))
+
+
 def bring_origin(space: Space, entry: LongtermEntry, line: dict[str, Any]) -> None:
     """The record and the proposal it came from, where this space has them; else their numbers stay among its metadata."""
     record, proposal = (int(line[name]) if line.get(name) else None for name in ("record", "proposal"))
@@ -135,7 +139,7 @@ def bring_history(entry: LongtermEntry, actor: Actor, line: dict[str, Any]) -> N
     history = line.get("history") or []
     for one in history:
         EntryRevision.objects.create(
-            space_id=entry.space_id, entry_id=entry.pk, number=int(one["number"]), content=contents.checked(one["content"]),
+            space_id=entry.space_id, entry_id=entry.pk, number=int(one["number"]), content=kept(entry.space, one["content"]),
             state=str(one.get("state") or "active")[:8], reason=contents.clean(one.get("reason") or "", "reason", 500),
             created_at=moment(one["created_at"]), actor_kind=kind_of(one),
             actor_name=contents.clean(one.get("actor_name") or "", "actor_name", 150),

@@ -16,6 +16,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 from psycopg.types.json import Jsonb
 
+from memoryhub.detectors import secrets
 from memoryhub.domain import activity, contents, hot, ingress, intake, judging, lexemes, longterm, ranking, working
 from memoryhub.domain.access import HUB, Actor, require
 from memoryhub.errors import Conflict, Invalid, NotFound
@@ -265,7 +266,7 @@ def discard(space: Space, actor: Actor, record_id: int, reason: str) -> RecordSt
     """Hides a record with a reason; it stays stored, and an entry it had in working memory goes."""
     require(actor, "edit")
     record = get(space, record_id)
-    before = locked_state(space, actor, record)
+    before, reason = locked_state(space, actor, record), secrets.redact(reason)[0]
     if not reason.strip():
         raise Invalid("Say why, so that others need not ask.", code="reason_missing", field="reason")
     if before.state == DISCARDED:

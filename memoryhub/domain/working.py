@@ -12,7 +12,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 from psycopg.types.json import Jsonb
 
-from memoryhub.domain import activity, contents, hot, jobs, spaces
+from memoryhub.domain import activity, contents, hot, jobs, secrecy, spaces
 from memoryhub.domain.access import Actor, require
 from memoryhub.errors import Conflict, NotFound
 from memoryhub.models import Agent, Space, WorkingEntry
@@ -160,7 +160,7 @@ def locked(space: Space, actor: Actor, entry_id: int) -> WorkingEntry:
 def add(space: Space, actor: Actor, content: str) -> WorkingEntry:
     """A person puts something into the group's working memory."""
     require(actor, "edit")
-    entry = get(space, admit(space, contents.checked(content), metadata={"added_by": actor.name}))
+    entry = get(space, admit(space, secrecy.check(space, contents.checked(content)), metadata={"added_by": actor.name}))
     note(space, actor, "working.add", "added to working memory", entry)
     return entry
 
@@ -169,7 +169,7 @@ def add(space: Space, actor: Actor, content: str) -> WorkingEntry:
 def edit(space: Space, actor: Actor, entry_id: int, content: str) -> WorkingEntry:
     """Corrects what an entry says; its time goes on."""
     entry = locked(space, actor, entry_id)
-    before, entry.content = entry.content, contents.checked(content)
+    before, entry.content = entry.content, secrecy.check(space, contents.checked(content), before=entry.content)
     if before == entry.content:
         return entry
     entry.save(update_fields=["content"])

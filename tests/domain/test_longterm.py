@@ -1,11 +1,13 @@
 """Long-term memory: stored in chunks, corrected with history, checked, retired and restored."""
 
+import json
 from datetime import date, timedelta
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
-from memoryhub.domain import agents, longterm, pairs, retrieval, spaces
+from memoryhub.domain import agents, longterm, longterm_files, pairs, quarantine, retrieval, spaces, working
 from memoryhub.domain.access import HUB, Actor
 from memoryhub.errors import Conflict, Forbidden, Invalid, NotFound
 from memoryhub.models import ActivityLine, Chunk, ChunkCount, Embedding, EntryPair, Posting
@@ -128,6 +130,58 @@ def test_bad_texts_leave_nothing_behind(space, rk, content):
     with pytest.raises(Invalid):
         longterm.store(space, rk, content)
     assert everything_that_finds(space) == [0, 0, 0]
+
+
+SECRET = "ghp_" + "aZ3kQ9xW7vB2nM5tR8yL1pC4sD6fG0hJ3kL9"
+
+
+@pytest.mark.parametrize("door", ["store", "edit", "take_in", "add", "correct"])
+def test_nobody_brings_a_secret_into_memory(space, rk, door):
+    longterm.store(space, rk, REFUNDS)
+    entry = working.add(space, rk, "The gateway is slow.")
+    text = f"The bank's token\nis {SECRET}"
+    doors = {
+        "store": lambda: longterm.store(space, rk, text),
+        "edit": lambda: longterm.edit(space, rk, 1, text),
+        "take_in": lambda: longterm_files.take_in(space, rk, json.dumps({"content": text}).encode()),
+        "add": lambda: working.add(space, rk, text),
+        "correct": lambda: working.edit(space, rk, entry.pk, text),
+    }
+    with pytest.raises(Invalid, match="secret in line 2") as refusal:
+        doors[door]()
+    assert refusal.value.code in ("secret_found", "invalid_content") and SECRET not in refusal.value.message
+    assert nothing_says(space, SECRET)
+
+
+def test_a_reason_loses_its_secret(space, rk, forge):
+    longterm.store(space, rk, REFUNDS, reason=f"asked with {SECRET}")
+    longterm.edit(space, rk, 1, REFUNDS + " Ask.", reason=f"says {SECRET}")
+    longterm.retire(space, rk, 1, f"see {SECRET}")
+    logged = quarantine.log(space, forge, content="The gateway is slow.", session_id="s", node_id="n")
+    quarantine.discard(space, rk, logged.id, f"it is not {SECRET}")
+    assert nothing_says(space, SECRET)
+    assert longterm.get(space, 1).reason == "asked with [secret removed: GitHub token]"
+
+
+def nothing_says(space, secret):
+    """Whether no table holds it, read as the text of whole rows."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT quote_ident(schemaname) || '.' || quote_ident(tablename) FROM pg_tables "
+                       "WHERE schemaname IN ('public', 'quarantine', 'activity')")  # fmt: skip
+        for (table,) in cursor.fetchall():
+            cursor.execute(f"SELECT count(*) FROM {table} AS one WHERE strpos(one::text, %s) > 0", [secret])
+            if cursor.fetchone() != (0,):
+                return False
+    return True
+
+
+def test_what_an_entry_says_already_may_stay(space, rk):
+    """An entry from before the rule can still be corrected."""
+    entry = longterm.store(space, rk, REFUNDS)
+    longterm.of(space).update(content=f"Old: {SECRET}")
+    longterm.edit(space, rk, entry.number, f"Old: {SECRET} of May")
+    with pytest.raises(Invalid):
+        longterm.edit(space, rk, entry.number, f"Old: {SECRET} and new: {SECRET.swapcase().replace('GHP', 'ghp')}")
 
 
 def test_a_foreign_agent_or_number_is_refused(space, rk):

@@ -13,7 +13,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from memoryhub.detectors import Finding, Known, secrets
-from memoryhub.domain import activity, hot, mounts, spaces
+from memoryhub.domain import activity, hot, mounts, secrecy, spaces
 from memoryhub.domain.access import Actor
 from memoryhub.domain.lines import text_of
 from memoryhub.domain.proposals import looking, notices, results
@@ -54,7 +54,7 @@ def propose(
     if after is not None and len(after) > MAX_BYTES:
         raise too_large(path, len(after), MAX_BYTES)
     found = _findings(space, proposal, before, after)
-    looking.refuse_secrets(space, found)
+    secrecy.refuse(space, found)
     looking.check_protected(text_of(before or b""), text_of(after or b""))
     proposal.reviewers = reviewers_for(space, agent, path)
     return _file(proposal, found, looking.risk_of(found, before, after, kind))
@@ -80,7 +80,7 @@ def propose_promotion(
         reason=clean(reason, 2000),
     )  # fmt: skip
     found = looking.findings_in("", content, looking.known_texts(space, "", None))
-    looking.refuse_secrets(space, found)
+    secrecy.refuse(space, found)
     proposal.same_as = same_as(proposal)
     if waiting := _waiting(proposal):
         return waiting

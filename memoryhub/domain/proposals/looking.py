@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from memoryhub import detectors
 from memoryhub.detectors import Finding, Known
-from memoryhub.domain import diffs, spaces
+from memoryhub.domain import diffs, secrecy
 from memoryhub.domain.lines import text_of
-from memoryhub.errors import Forbidden, Invalid
+from memoryhub.errors import Forbidden
 from memoryhub.models import File, LongtermEntry, Revision, Source, Space
 
 PROTECTED = re.compile(r"<!--\s*protected\b.*?-->.*?<!--\s*/protected\s*-->", re.S)
@@ -22,7 +22,7 @@ SHRINKS_TO, FROM_SIZE = 0.5, 500
 def check_text(space: Space, text: str, *, before: str = "") -> list[Finding]:
     """Refuses secrets in what a write adds, and answers the other findings. Every door calls it, trusted or not."""
     found = findings_in(before, text)
-    refuse_secrets(space, found)
+    secrecy.refuse(space, found)
     return [one for one in found if one.code != "secrets"]
 
 
@@ -30,22 +30,9 @@ def check_change(space: Space, before: bytes | None, after: bytes | None) -> lis
     """The same for a whole change by an agent, which must leave protected regions alone."""
     old, new = text_of(before or b""), text_of(after or b"")
     found = findings_in(old, new)
-    refuse_secrets(space, found)
+    secrecy.refuse(space, found)
     check_protected(old, new)
     return [one for one in found if one.code != "secrets"]
-
-
-def refuse_secrets(space: Space, found: Iterable[Finding]) -> None:
-    chosen = spaces.get_setting(space, "detectors").get("secrets", "refuse")
-    secret = next((one for one in found if one.code == "secrets"), None)
-    if secret and chosen == "refuse":
-        raise Invalid(
-            f"There is a secret in line {secret.line} ({secret.kind}). It was not stored anywhere. Keep secrets in a vault, "
-            "and write only the name under which they are found.",
-            code="secret_found",
-            kind=secret.kind,
-            line=secret.line,
-        )
 
 
 def check_protected(before: str, after: str) -> None:
