@@ -130,9 +130,8 @@ def retrieve(
         max_chars=max_chars, scope=scope or None,
     )  # fmt: skip
     if wants_text(request):
-        return HttpResponse(
-            retrieval.as_text(found.items), content_type=PLAIN, headers={"Vary": "Accept, Authorization"}
-        )
+        text = retrieval.as_text(found.items, by_words=bool(found.warnings))
+        return HttpResponse(text, content_type=PLAIN, headers={"Vary": "Accept, Authorization"})
     return found
 
 

@@ -273,18 +273,18 @@ def lately(space: Space, agent: Agent) -> tuple[Entry, ...]:
     )
 
 
-def known(space: Space, agent: Agent, query: str, mark: int) -> tuple[Entry, ...]:
+def known(space: Space, agent: Agent, query: str, mark: int) -> tuple[tuple[Entry, ...], list[dialects.Warn]]:
     """What long-term memory knows about this query; the same as last time while nothing there has changed."""
     key = (space.pk, mark, meaning.choice(space), agent.pk, query)
-    found = _known.get(key)
-    if found is None:
-        sought = retrieval.explore(space, query, agent=agent, hot=0)
-        found = tuple(as_entry(item) for item in sought.cold)
-        if not sought.warnings:  # by words alone, while the embedder is away
-            if len(_known) >= MOST_KNOWN:
-                _known.clear()
-            _known[key] = found
-    return found
+    if (found := _known.get(key)) is not None:
+        return found, []
+    sought = retrieval.explore(space, query, agent=agent, hot=0)
+    found = tuple(as_entry(item) for item in sought.cold)
+    if not sought.warnings:  # by words alone, while the embedder is away
+        if len(_known) >= MOST_KNOWN:
+            _known.clear()
+        _known[key] = found
+    return found, remembering.away(sought.warnings)
 
 
 MOST_KNOWN = 2000
@@ -297,8 +297,10 @@ def as_entry(item: retrieval.Item) -> Entry:
 
 def with_memory(gathered: Gathered, space: Space, agent: Agent, query: str) -> Gathered:
     """The same with the working and long-term memory that fits the query."""
-    lasting, cold = lately(space, agent), known(space, agent, query, gathered.mark)
-    return replace(gathered, ingredients=replace(gathered.ingredients, working=lasting, longterm=cold))
+    lasting = lately(space, agent)
+    cold, told = known(space, agent, query, gathered.mark)
+    ingredients = replace(gathered.ingredients, working=lasting, longterm=cold)
+    return replace(gathered, ingredients=ingredients, warnings=(*gathered.warnings, *told))
 
 
 def with_memory_then(gathered: Gathered, space: Space, agent: Agent, query: str, at: datetime) -> Gathered:

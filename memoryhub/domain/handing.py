@@ -139,7 +139,8 @@ def prompt_for(door: AtTheDoor, asked: Asked) -> Prompt:
     prompt = shelf.get(anybody) or shelf.get((*anybody, asked.thread))
     if prompt is None:
         prompt = assembled(door, asked)
-        shelf.put((*anybody, asked.thread) if prompt.per_thread else anybody, prompt)
+        if prompt.lasts:
+            shelf.put((*anybody, asked.thread) if prompt.per_thread else anybody, prompt)
     deliveries.record(door.space_id, door.agent_id, asked.thread, prompt)
     return prompt
 

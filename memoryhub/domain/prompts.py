@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from memoryhub import detectors, dialects
 from memoryhub.dialects import Dialect, Entry, Part, Rendered, Source, Warn, tokens
-from memoryhub.domain import agents, gathering, hot
+from memoryhub.domain import agents, gathering, hot, remembering
 from memoryhub.domain.access import Actor
 from memoryhub.domain.gathering import Gathered
 from memoryhub.errors import Invalid, TooLarge
@@ -99,6 +99,11 @@ class Prompt:
     budget: int | None = None
     cut_order: tuple[str, ...] = dialects.CUT_ORDER
     entries: tuple[Entry, ...] = ()  # what retrieval found, before any of it gave way
+
+    @property
+    def lasts(self) -> bool:
+        """Whether it is the same until something changes: what words alone found is not, for the embedder comes back unseen."""
+        return all(one.code != remembering.EMBEDDER_AWAY for one in self.warnings)
 
     @property
     def text(self) -> str:

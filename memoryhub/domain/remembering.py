@@ -17,6 +17,7 @@ from memoryhub.embedders import EmbedderUnavailable
 from memoryhub.models import Agent, EntryRevision, LongtermEntry, Space, WorkingEntry
 
 HOT, COLD, MAX_CHARS = 10, 5, 500  # as an agent's own call has them
+EMBEDDER_AWAY = "embedder_away"
 MOST_CHANGED = 200  # entries whose text of that time is weighed anew
 SWEPT_AFTER = timedelta(hours=1)
 WORKING_GONE = "Working memory lasts a day at most and holds the newest 50: what has left it since then is not shown."
@@ -66,11 +67,16 @@ def longterm_then(space: Space, agent: Agent, query: str, at: datetime) -> tuple
     moved = {entry.number for entry in changed}
     today = [one for one in sought.candidates if is_of_then(sought.texts[one.id], moved, at)]
     kept, _ = ranking.choose([*today, *weighed(space, query, list(old.values()))], sought.threshold, COLD)
-    told = [Warn("embedder_away", None, says) for says in sought.warnings]
+    told = away(sought.warnings)
     if len(changed) > MOST_CHANGED:
         told.append(Warn("longterm_memory_gone", None, LONGTERM_GONE.format(most=MOST_CHANGED)))
     entries = (as_entry(one, old[one.id]) if one.id in old else as_today(one, sought.texts[one.id]) for one in kept)
     return tuple(entries), told
+
+
+def away(warnings: list[str]) -> list[Warn]:
+    """What retrieval says while the embedder is away, as a prompt says it."""
+    return [Warn(EMBEDDER_AWAY, None, says) for says in warnings]
 
 
 def changed_since(space: Space, agent: Agent, at: datetime) -> list[LongtermEntry]:

@@ -18,6 +18,7 @@ from memoryhub.models import Agent, Space
 
 MOST = 50
 SCOPES = ("group", "agent")
+BY_WORDS = "\n(Long-term memory was searched by words alone: the embedder is away.)\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +132,8 @@ def as_cold(one: Candidate, texts: dict[int, tuple[Any, ...]], max_chars: int) -
     return Item(text[:max_chars], "cold", cosine or 0.0, one.id, created_at, scope, number, len(text) > max_chars, why)
 
 
-def as_text(items: list[Item]) -> str:
-    """The items as a summary that can stand in a prompt."""
+def as_text(items: list[Item], *, by_words: bool = False) -> str:
+    """The items as a summary that can stand in a prompt; it says so where words alone found them."""
     parts = []
     hot = [f"- {flat(item.content)}" for item in items if item.source == "hot"]
     cold = [f"- {flat(item.content)} [L-{item.number}]" for item in items if item.source == "cold"]
@@ -140,7 +141,8 @@ def as_text(items: list[Item]) -> str:
         parts.append("Recent (working memory, newest first):\n" + "\n".join(hot))
     if cold:
         parts.append("Known (long-term memory, best match first):\n" + "\n".join(cold))
-    return "\n\n".join(parts) + "\n" if parts else "Nothing in memory fits.\n"
+    told = "\n\n".join(parts) + "\n" if parts else "Nothing in memory fits.\n"
+    return told + BY_WORDS if by_words else told
 
 
 def flat(text: str) -> str:

@@ -110,6 +110,16 @@ def test_retrieve_hot_and_cold(call, space):
     assert "[L-1]" in text.content.decode() and "gateway is slow" in text.content.decode()
 
 
+def test_words_alone_are_marked_while_the_embedder_is_away(call, space, settings):
+    longterm.store(space, HUB, "Card refunds take ten days.")
+    spaces.change_settings(space, HUB, {"embedder": "openai_endpoint"})
+    settings.EMBEDDER_URL = ""
+    found = call("get", "retrieve", {"query": "card refunds"}).json()
+    assert [one["why"]["by"] for one in found["items"]] == ["words"] and "by words alone" in found["warnings"][0]
+    text = call("get", "retrieve", {"query": "card refunds"}, Accept="text/plain").content.decode()
+    assert "Card refunds take ten days." in text and "words alone: the embedder is away" in text
+
+
 def test_empty_parameters_count_as_not_given(call, space):
     longterm.store(space, HUB, "Card refunds take 5 to 10 days.")
     given = {"query": "card refunds", "threshold": "", "scope": ""}

@@ -14,6 +14,7 @@ from memoryhub.domain import (
     gathering,
     handing,
     longterm,
+    meaning,
     postings,
     prompts,
     quarantine,
@@ -25,6 +26,7 @@ from memoryhub.domain import (
 )
 from memoryhub.domain.access import HUB
 from memoryhub.domain.prompts import Asked
+from memoryhub.embedders import EmbedderUnavailable
 from memoryhub.models import LexemeCount, Space, WorkingEntry
 
 from .layers import counter, forge, rk, space  # noqa: F401
@@ -205,3 +207,21 @@ def test_without_the_embedder_nothing_is_kept_for_later(facts, ask, settings):
     gathering._known.clear()
     assert "takes ten days" in ask()
     assert not gathering._known
+
+
+def test_a_prompt_says_that_the_embedder_is_away_and_is_made_anew_when_it_is_back(facts, counter, monkeypatch):
+    secret = tokens.create(facts, HUB, agent=counter)[1]
+    gathering._known.clear()
+
+    def answer():
+        prompt = handing.prompt_for(handing.enter(secret, None, hot=True), Asked(query="the time for money to return"))
+        return [one.code for one in prompt.warnings], prompt.text
+
+    def away(space):
+        raise EmbedderUnavailable("The embedder does not answer.")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(meaning, "serving", away)
+        codes, by_words = answer()
+        assert codes == ["embedder_away"] and answer() == (codes, by_words)
+    assert answer()[0] == [] and "card refund" in answer()[1] and "card refund" not in by_words
