@@ -46,6 +46,7 @@ def in_words(seconds: float) -> str:
     return f"{seconds // (86_400 * 30)} months" if seconds < 86_400 * 730 else f"{seconds // (86_400 * 365)} years"
 
 
+@register.filter
 def exactly(moment: datetime) -> str:
     return timezone.localtime(moment).strftime("%A %-d %B %Y, %H:%M:%S %Z")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -36,6 +36,8 @@ def start(request: HttpRequest) -> HttpResponse:
 @space_page("read", methods=("GET", "HEAD"))
 def page(request: HttpRequest, agent: str) -> HttpResponse:
     """The whole page; htmx gets the part below the pickers."""
+    if elsewhere := with_zone(request, "at"):
+        return redirect(elsewhere)
     one = agents.by_slug(request.space, agent)
     context: dict[str, Any] = {
         "agent": one,
@@ -44,12 +46,38 @@ def page(request: HttpRequest, agent: str) -> HttpResponse:
     }
     status = 200
     try:
+        at = asked_for(request).at
+        context |= {"at": at, "at_field": in_field(at)}
         context |= shown(request, one)
     except HubError as error:
         context["error"], status = error, error.status
     context["dialects"] = choices(one, context["get"]["dialect"])
     part = request.htmx and not request.htmx.boosted
     return render(request, "prompts/_prompt.html" if part else "prompts/page.html", context, status=status)
+
+
+def with_zone(request: HttpRequest, *names: str) -> str:
+    """This address with its times in UTC, where one is of the reader's own clock: so that it can be passed on."""
+    get = request.GET.copy()
+    for name in names:
+        if (typed := typed_moment(get.get(name, ""))) and typed.tzinfo is None:
+            get[name] = timezone.make_aware(typed).astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return "" if get == request.GET else f"{request.path}?{get.urlencode()}"
+
+
+def typed_moment(text: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text.strip())
+    except ValueError:
+        return None  # the page says what is wrong with it
+
+
+def in_field(moment: datetime | None) -> str:
+    """A moment as a field shows it, on the reader's clock; never before the moment, so that nothing of it is lost."""
+    if moment is None:
+        return ""
+    whole = moment + timedelta(seconds=1, microseconds=-moment.microsecond) if moment.microsecond else moment
+    return timezone.localtime(whole).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def asked_words(request: HttpRequest) -> dict[str, str]:
@@ -161,6 +189,8 @@ def ledger(request: HttpRequest, agent: str) -> HttpResponse:
 @space_page("read", methods=("GET", "HEAD"))
 def compare(request: HttpRequest, agent: str) -> HttpResponse:
     """Two moments as a diff that names the cause of each change."""
+    if elsewhere := with_zone(request, "from", "to"):
+        return redirect(elsewhere)
     one = agents.by_slug(request.space, agent)
     get = {name: request.GET.get(name, "").strip() for name in ("from", "to", "dialect", "ask")}
     context: dict[str, Any] = {"agent": one, "get": get, "dialects": choices(one, get["dialect"])}
@@ -169,7 +199,8 @@ def compare(request: HttpRequest, agent: str) -> HttpResponse:
         start = prompts.moment(get["from"]) or timezone.now() - timedelta(days=1)
         end = prompts.moment(get["to"])
         words = {"dialect": get["dialect"], "query": get["ask"], "task": get["ask"]}
-        context |= {"compared": comparing.moments(request.space, one, start, end, **words), "start": start, "end": end}
+        context |= {"from_field": in_field(start), "to_field": in_field(end)}
+        context["compared"] = comparing.moments(request.space, one, start, end, **words)
     except HubError as error:
         context["error"], status = error, error.status
     return render(request, "prompts/compare.html", context, status=status)

@@ -69,8 +69,9 @@
 
   // The server writes times in the reader's own zone once it knows which that is.
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  if (zone && !document.cookie.includes("memoryhub_zone=")) {
-    document.cookie = `memoryhub_zone=${encodeURIComponent(zone)}; path=/; max-age=31536000; samesite=lax`;
+  const told = `memoryhub_zone=${encodeURIComponent(zone)}`;
+  if (zone && !document.cookie.split("; ").includes(told)) {
+    document.cookie = `${told}; path=/; max-age=31536000; samesite=lax`;
   }
 
   // ---- small comforts ----

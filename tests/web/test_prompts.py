@@ -65,9 +65,34 @@ def test_query_and_task_time_and_dialect_are_picked(see, house):
     assert "# Task" in see(ask="Count the coins").content.decode()
     files.write(house.space, house.editor, AGENTS, b"later\n")
     assert "later" in see(dialect="plain").content.decode()
-    old = see(dialect="plain", at=then.strftime("%Y-%m-%dT%H:%M:%S.%f"))
+    old = see(dialect="plain", at=then.isoformat())
     assert "later" not in old.content.decode()
-    assert "as it was at" in old.content.decode()
+    assert "as it was on" in old.content.decode()
+
+
+def test_a_time_is_one_of_the_readers_own_clock_and_the_address_names_its_zone(as_role, house, counter):
+    client = as_role("viewer")
+    client.cookies["memoryhub_zone"] = "Asia%2FKolkata"
+    for tail, name in (("", "at"), ("compare/", "from"), ("compare/", "to")):
+        here = f"/s/books/prompt/counter/{tail}"
+        gone = client.get(here, {name: "2024-11-19T14:02:03", "dialect": "plain"})
+        assert (gone.status_code, gone["Location"]) == (302, f"{here}?{name}=2024-11-19T08%3A32%3A03Z&dialect=plain")
+        shown = client.get(here, {name: "2024-11-19T08:32:03Z"}).content.decode()
+        assert f'name="{name}" value="2024-11-19T14:02:03"' in shown
+        assert '<span class="dim">Asia/Kolkata</span>' in shown
+    shown = client.get("/s/books/prompt/counter/", {"at": "2024-11-19T08:32:03Z"}).content.decode()
+    assert "as it was on Tuesday 19 November 2024, 14:02:03 IST" in shown
+
+
+def test_what_changed_since_a_delivery_starts_at_its_very_moment(as_role, house, counter):
+    client = as_role("viewer")
+    client.cookies["memoryhub_zone"] = "Asia%2FKolkata"
+    deliveries.record(house.space.pk, counter.pk, "t-42", prompts.assemble(house.space, counter))
+    ledger = client.get("/s/books/prompt/counter/deliveries/").content.decode()
+    since = re.search(r'href="([^"]+)">what changed since', ledger)[1]
+    answer = client.get(since)
+    assert answer.status_code == 200
+    assert "Not a byte differs." in answer.content.decode()
 
 
 @pytest.mark.parametrize("query", [{"dialect": "nonsense"}, {"at": "yesterday"}, {"ask": "a\x00"}])
