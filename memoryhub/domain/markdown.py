@@ -333,13 +333,17 @@ def _may_stay(tag: str, name: str, value: str) -> bool:
     return name == "title" or (name == "open" and tag == "details")
 
 
-class _Links(Filter):
-    """Every link says that it vouches for nothing, and opens with no hold on this page."""
+class _Placed(Filter):
+    """Every link says that it vouches for nothing, and opens with no hold on this page; every heading that it stands
+    below the page's own, which is the one of level 1."""
 
     def __iter__(self) -> Any:
         for token in super().__iter__():
-            if token["type"] in ("StartTag", "EmptyTag") and token["name"] == "a":
+            name = token["name"] if token["type"] in ("StartTag", "EmptyTag") else ""
+            if name == "a":
                 token["data"][(None, "rel")] = "noopener nofollow"
+            elif name in _HEADING_TAGS:
+                token["data"][(None, "aria-level")] = str(min(int(name[1]) + 1, 6))
             yield token
 
 
@@ -347,5 +351,5 @@ class _Links(Filter):
 def _cleaner() -> Cleaner:
     return Cleaner(
         tags=_TAGS, attributes=_may_stay, protocols={"http", "https", "mailto"}, strip=False, strip_comments=True,
-        filters=[_Links],
+        filters=[_Placed],
     )  # fmt: skip

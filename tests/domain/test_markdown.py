@@ -88,7 +88,7 @@ FETCHES = {
     "iframe", "image", "img", "input", "link", "math", "meta", "object", "picture", "portal",
     "script", "select", "source", "style", "svg", "template", "textarea", "title", "track", "video",
 }  # fmt: skip
-ALLOWED = {"href", "rel", "title", "class", "id", "start", "align", "colspan", "rowspan", "open"}
+ALLOWED = {"href", "rel", "title", "class", "id", "start", "align", "colspan", "rowspan", "open", "aria-level"}
 
 
 class Inert(HTMLParser):

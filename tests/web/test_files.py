@@ -46,7 +46,7 @@ def test_a_file_is_shown_rendered_with_outline_and_what_the_model_sees(space, cl
     agents.create(space, HUB, "forge")
     files.write(space, HUB, PATH, b"# Title\n\n<!-- people -->\n\n- a\n<script>alert(1)</script>\n")
     shown = text_of(client.get(HERE))
-    assert '<h1 id="h-title">Title</h1>' in shown
+    assert '<h1 id="h-title" aria-level="2">Title</h1>' in shown
     assert '<a href="#h-title">Title</a>' in shown
     assert "in the prompt of forge" in shown
     assert "<script>alert" not in shown
