@@ -269,6 +269,10 @@ class TestRefusals:
         assert "MEMORYHUB_EMBEDDER" in told
         assert "wordllama" in told
 
+    def test_a_front_space_that_is_not_there_is_named_with_those_that_are(self, place):
+        told = refused("up", "--port", "0", "--data-dir", str(place / "data"), MEMORYHUB_FRONT_SPACE="mian")
+        assert told == "MEMORYHUB_FRONT_SPACE is 'mian'; allowed is a space that exists: main."
+
 
 class TestCommandLine:
     def test_no_command_and_an_unknown_one_are_wrong_arguments(self):

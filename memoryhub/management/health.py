@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from memoryhub.domain.mounts import lies_in
 from memoryhub.migrating import OLDEST_VECTOR, pending
-from memoryhub.models import File, Job, Mount
+from memoryhub.models import File, Job, Mount, Space
 
 OLDEST_POSTGRES = 15
 LEAST_FREE = 200  # megabytes
@@ -86,6 +86,20 @@ def migrations() -> Finding:
     return Finding("migrations", True, "all applied")
 
 
+def front_space() -> Finding:
+    """Where `/` leads people who have not chosen a space; unset, it is the one that the hub was opened with."""
+    chosen = settings.FRONT_SPACE
+    if chosen and not Space.objects.filter(slug=chosen).exists():
+        have = ", ".join(Space.objects.order_by("pk").values_list("slug", flat=True)[:10]) or "none yet"
+        says = f"MEMORYHUB_FRONT_SPACE is {chosen!r}; allowed is a space that exists: {have}."
+        return Finding("front space", False, says, "Name one of these, or leave the variable out.")
+    return Finding("front space", True, chosen or "not set")
+
+
+def front_spaces() -> Iterator[Finding]:
+    yield front_space()
+
+
 def mounts() -> Iterator[Finding]:
     for mount in Mount.objects.filter(store=Mount.Store.FILESYSTEM).select_related("space").order_by("space", "prefix"):
         name = f"mount {mount.prefix} of {mount.space.slug}"
@@ -135,4 +149,4 @@ def failed_jobs() -> Iterator[Finding]:
         yield Finding("jobs", True, "none failed since yesterday")
 
 
-LOOKS: tuple[Callable[[], Iterator[Finding]], ...] = (mounts, mount_roots, unwritten, failed_jobs)
+LOOKS: tuple[Callable[[], Iterator[Finding]], ...] = (front_spaces, mounts, mount_roots, unwritten, failed_jobs)

@@ -57,6 +57,14 @@ def test_a_folder_that_is_gone(space, tmp_path):
     assert found["mend"]
 
 
+def test_a_front_space_that_is_not_there(space, settings):
+    settings.FRONT_SPACE = "mian"
+    found = doctor(fails=True)["front space"]
+    assert found["says"] == "MEMORYHUB_FRONT_SPACE is 'mian'; allowed is a space that exists: main."
+    settings.FRONT_SPACE = "main"
+    assert doctor(fails=False)["front space"]["says"] == "main"
+
+
 def test_a_revision_that_is_not_on_disk(space, tmp_path):
     mount(space, str(tmp_path))
     File.objects.create(space=space, path="/memories/a.md", revision=3, written_revision=2, problem="No space left.")

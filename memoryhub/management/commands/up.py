@@ -91,7 +91,9 @@ class Command(HubCommand):
         if demo:
             slug = self.make_demo()
         slug = spaces.by_slug(opened).slug if opened else slug
-        settings.FRONT_SPACE = os.environ["MEMORYHUB_FRONT_SPACE"] = slug
+        if settings.FRONT_SPACE and not health.front_space().ok:
+            raise HubError(health.front_space().says)
+        settings.FRONT_SPACE = os.environ["MEMORYHUB_FRONT_SPACE"] = settings.FRONT_SPACE or slug
         return f"/login/once/{people.make_link(HUB, people.hub_owner(), leads_to=f'/s/{slug}/')}/"
 
     def make_demo(self) -> str:
