@@ -4,6 +4,7 @@ import json
 from datetime import timedelta
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 
 from memoryhub.domain import agents, mounts, people, spaces, tokens, working
@@ -126,6 +127,13 @@ def test_cursors_that_are_not_ours_are_refused():
     assert decode_cursor(encode_cursor(42)) == 42
     with pytest.raises(Invalid):
         decode_cursor("%%%")
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics"])
+@pytest.mark.parametrize("method", ["post", "put", "delete"])
+def test_health_is_only_read(db, path, method):
+    answer = getattr(Client(enforce_csrf_checks=True), method)(path)
+    assert (answer.status_code, answer["Allow"], answer.content) == (405, "GET, HEAD", b"")
 
 
 @pytest.mark.parametrize(("path", "status"), [("/healthz", 200), ("/readyz", 200), ("/metrics", 200)])
