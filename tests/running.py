@@ -12,11 +12,13 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
 from memoryhub import postgres
+from memoryhub.client import MemoryHub
 
 TREE = Path(__file__).parents[1]
 READY = re.compile(r"memoryhub ready: (http://[^/]+)(/login/once/[\w-]+/)\n")
@@ -73,6 +75,19 @@ class Hub:
     def stop(self, number: int = signal.SIGTERM) -> int:
         self.process.send_signal(number)
         return self.process.wait(30)
+
+
+def statuses(hub: MemoryHub) -> list[int]:
+    """What this client hears from now on, one status for each request."""
+    heard, once = [], hub._once
+
+    def listening(exchange: Any) -> tuple[int, dict[str, str], bytes]:
+        answer = once(exchange)
+        heard.append(answer[0])
+        return answer
+
+    hub._once = listening  # type: ignore[method-assign]
+    return heard
 
 
 def clean(**environment: str) -> dict[str, str]:

@@ -51,7 +51,7 @@ class AsyncMemoryHub(HubBase):
         cache_dir: Path | str | None = None,
     ):
         super().__init__(wire.Settings(url, token, timeout, patience, retries), cache_dir)
-        self._http = httpx.AsyncClient(**self.settings.http_options())
+        self._http: httpx.AsyncBaseTransport = httpx.AsyncHTTPTransport(proxy=self.settings.proxy)
 
     @classmethod
     def from_env(cls, **options: Any) -> AsyncMemoryHub:
@@ -81,7 +81,7 @@ class AsyncMemoryHub(HubBase):
 
     async def _once(self, exchange: wire.Exchange) -> tuple[int, dict[str, str], bytes]:
         deadline = time.monotonic() + self.settings.timeout
-        response = await self._http.send(exchange.request(), stream=True)
+        response = await self._http.handle_async_request(exchange.request())
         try:
             body = bytearray()
             async for chunk in response.aiter_bytes():

@@ -6,6 +6,7 @@ import base64
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 from urllib.parse import quote
 
@@ -26,7 +27,11 @@ class Answer:
     stale: bool = False
 
     def json(self) -> Any:
-        return json.loads(self.body)
+        return self._document
+
+    @cached_property
+    def _document(self) -> Any:
+        return json.loads(self.body)  # once: it is looked at before it is taken apart
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ class MemoryHub(HubBase):
         cache_dir: Path | str | None = None,
     ):
         super().__init__(wire.Settings(url, token, timeout, patience, retries), cache_dir)
-        self._http = httpx.Client(**self.settings.http_options())
+        self._http: httpx.BaseTransport = httpx.HTTPTransport(proxy=self.settings.proxy)
 
     @classmethod
     def from_env(cls, **options: Any) -> MemoryHub:
@@ -80,7 +80,7 @@ class MemoryHub(HubBase):
 
     def _once(self, exchange: wire.Exchange) -> tuple[int, dict[str, str], bytes]:
         deadline = time.monotonic() + self.settings.timeout
-        response = self._http.send(exchange.request(), stream=True)
+        response = self._http.handle_request(exchange.request())
         try:
             body = bytearray()
             for chunk in response.iter_bytes():

@@ -7,8 +7,9 @@ import hashlib
 import json
 import random
 import time
+import urllib.request
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -53,7 +54,7 @@ class Settings:
     def __repr__(self) -> str:
         return f"Settings(url={self.url!r}, token='mh_…')"
 
-    @property
+    @cached_property
     def place(self) -> str:
         """The address without a password that someone may have put into it."""
         parts = urlsplit(self.url)
@@ -65,20 +66,26 @@ class Settings:
         return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
 
     @cached_property
-    def times(self) -> httpx.Timeout:
-        return httpx.Timeout(self.timeout, connect=min(self.timeout, 5.0))
+    def extensions(self) -> dict[str, Any]:
+        return {"timeout": httpx.Timeout(self.timeout, connect=min(self.timeout, 5.0)).as_dict()}
 
     @cached_property
-    def headers(self) -> dict[str, str]:
-        return {
-            "Authorization": f"Bearer {self.token}",
-            "User-Agent": f"memoryhub-client/{__version__}",
-            "Accept-Encoding": "gzip, deflate",
-        }
+    def headers(self) -> list[tuple[bytes, bytes]]:
+        return [
+            (b"Host", httpx.URL(self.root).netloc),
+            (b"Authorization", f"Bearer {self.token}".encode()),
+            (b"User-Agent", f"memoryhub-client/{__version__}".encode()),
+            (b"Accept-Encoding", b"gzip, deflate"),
+        ]
 
-    def http_options(self) -> dict[str, Any]:
-        # A redirect must never carry the token to another host.
-        return {"timeout": self.times, "follow_redirects": False}
+    @property
+    def proxy(self) -> str | None:
+        """The proxy that the environment names for the hub, if any."""
+        parts, named = urlsplit(self.url), urllib.request.getproxies()
+        found = named.get(parts.scheme) or named.get("all")
+        if not found or urllib.request.proxy_bypass(parts.netloc.rpartition("@")[2]):
+            return None
+        return found if "://" in found else f"http://{found}"
 
 
 class Exchange:
@@ -94,27 +101,32 @@ class Exchange:
         self.problem: HubError | None = None
 
     def request(self) -> httpx.Request:
-        """The next try, made here rather than by the client of httpx, which takes addresses apart three times."""
-        headers = {**self.settings.headers, "Accept": self.call.accept, **self.call.headers}
+        """The next try, for a transport of httpx: its client does much for each call that none of ours needs.
+
+        A transport follows no redirect, so the token never goes to another host.
+        """
+        headers = [*self.settings.headers, (b"Accept", self.call.accept.encode())]
+        headers += [(name.encode(), value.encode()) for name, value in self.call.headers.items()]
         if self.kept and self.kept.etag:
-            headers["If-None-Match"] = self.kept.etag
-        content = None
+            headers.append((b"If-None-Match", self.kept.etag.encode()))
+        content = b""
         if self.call.body is not None:
-            headers["Content-Type"] = "application/json"
             content = body_bytes(self.call.body)
+            headers += [(b"Content-Type", b"application/json"), (b"Content-Length", str(len(content)).encode())]
         query = f"?{httpx.QueryParams(self.call.params)}" if self.call.params else ""
-        address = f"{self.settings.root}{self.call.path}{query}"
-        times = {"timeout": self.settings.times.as_dict()}
-        return httpx.Request(self.call.method, address, headers=headers, content=content, extensions=times)
+        url = address(f"{self.settings.root}{self.call.path}{query}")
+        stream = httpx.ByteStream(content)
+        return httpx.Request(self.call.method, url, headers=headers, stream=stream, extensions=self.settings.extensions)
 
     def heard(self, status: int, headers: dict[str, str], body: bytes) -> float | None:
         if status == 304 and self.kept:
             self.answer = Answer(200, self.kept.body, self.kept.headers)
             return None
-        self.problem = self._problem_with(status, headers, body)
+        answer = Answer(status, body, headers)
+        self.problem = self._problem_with(answer)
         if self.problem is None:
-            self.answer = Answer(status, body, headers)
-            self._keep(status, headers, body)
+            self.answer = answer
+            self._keep(answer)
             return None
         if isinstance(self.problem, RateLimited):
             return self._pause(self.problem.retry_after)
@@ -146,12 +158,15 @@ class Exchange:
         left = self.settings.patience - (time.monotonic() - self.started)
         return pause if self.tries <= self.retries and pause < left else None
 
-    def _keep(self, status: int, headers: dict[str, str], body: bytes) -> None:
-        if self.call.keep and status == 200:
-            kept: dict[str, str] = {name: headers[name] for name in ("etag", "content-type") if name in headers}
-            self.cache.put(self.call.keep, body, kept)
+    def _keep(self, answer: Answer) -> None:
+        if self.call.keep and answer.status == 200:
+            kept: dict[str, str] = {
+                name: answer.headers[name] for name in ("etag", "content-type") if name in answer.headers
+            }
+            self.cache.put(self.call.keep, answer.body, kept)
 
-    def _problem_with(self, status: int, headers: dict[str, str], body: bytes) -> HubError | None:
+    def _problem_with(self, answer: Answer) -> HubError | None:
+        status, headers = answer.status, answer.headers
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         place = self.settings.place
         if 300 <= status < 400:
@@ -168,10 +183,9 @@ class Exchange:
                 code="not_a_hub",
                 status=status,
             )
-        said = error_of(body) if kind == "application/json" else {}
         if status >= 400:
-            return self._refusal(status, headers, said)
-        if (kind or "application/json") != self.call.accept or (kind == "application/json" and not is_json(body)):
+            return self._refusal(status, headers, error_of(answer) if kind == "application/json" else {})
+        if (kind or "application/json") != self.call.accept or (kind == "application/json" and not is_json(answer)):
             return HubUnavailable(
                 f"{place} gave half an answer or one of another kind ({kind or 'none'}). Try again; if it stays, a "
                 "proxy in between may change answers.",
@@ -212,6 +226,9 @@ class Exchange:
         return HubUnavailable(text, code="broken_answer")
 
 
+address = lru_cache(maxsize=512)(httpx.URL)  # taking one apart costs more than the rest of a request
+
+
 def body_bytes(body: dict[str, Any]) -> bytes:
     try:
         return json.dumps(body, allow_nan=False).encode("ascii")
@@ -219,17 +236,17 @@ def body_bytes(body: dict[str, Any]) -> bytes:
         raise HubRefused(f"This cannot be sent as JSON: {problem}.", code="invalid", status=422) from None
 
 
-def is_json(body: bytes) -> bool:
+def is_json(answer: Answer) -> bool:
     try:
-        json.loads(body)
+        answer.json()
     except ValueError:
         return False
     return True
 
 
-def error_of(body: bytes) -> dict[str, Any]:
+def error_of(answer: Answer) -> dict[str, Any]:
     try:
-        said = json.loads(body)["error"]
+        said = answer.json()["error"]
     except (ValueError, KeyError, TypeError):
         return {}
     return said if isinstance(said, dict) else {}

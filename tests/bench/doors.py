@@ -25,7 +25,7 @@ from mcp import Client, StdioServerParameters
 
 from memoryhub.client import MemoryHub
 from memoryhub.client.deepagents import MemoryHubBackend
-from tests.running import Hub, clean, command
+from tests.running import Hub, clean, command, statuses
 
 SOURCES = 10
 NOTES = 200
@@ -61,8 +61,7 @@ def prepared(hub: Hub) -> dict[str, str]:
 def sources(settings: dict[str, str], place: Path) -> None:
     local = FilesystemBackend(root_dir=place / "files", virtual_mode=True)
     with MemoryHub(*settings.values(), cache_dir=place / "copies") as hub:
-        backend, answers = MemoryHubBackend(hub), []
-        hub._http.event_hooks["response"].append(lambda response: answers.append(response.status_code))
+        backend, answers = MemoryHubBackend(hub), statuses(hub)
         paths = [f"/source-{number}.md" for number in range(SOURCES)]
         for path in paths:
             text = f"# {path}\n\n" + "One line of memory that says something.\n" * 50

@@ -172,7 +172,7 @@ def away(hub):
     def refuse(request):
         raise httpx.ConnectError("refused", request=request)
 
-    before, hub._http = hub._http, httpx.Client(transport=httpx.MockTransport(refuse), base_url=hub.url)
+    before, hub._http = hub._http, httpx.MockTransport(refuse)
     try:
         yield
     finally:

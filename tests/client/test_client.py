@@ -187,6 +187,39 @@ def test_connections_are_reused(server, hub):
     assert len(ports) == 1
 
 
+@pytest.mark.parametrize("named", ["http_proxy", "ALL_PROXY"])
+@pytest.mark.parametrize("scheme", ["", "http://"])
+def test_a_proxy_of_the_environment_is_asked(server, cache_dir, monkeypatch, no_proxies, named, scheme):
+    monkeypatch.setenv(named, scheme + server.url.removeprefix("http://"))
+    server.json({"items": []})
+    with MemoryHub("http://hub.example:8000", "mh_x", cache_dir=cache_dir) as hub:
+        hub.working()
+
+    async def story():
+        async with AsyncMemoryHub("http://hub.example:8000", "mh_x", cache_dir=cache_dir) as hub:
+            await hub.working()
+
+    asyncio.run(story())
+    assert [asked.path for asked in server.asked] == ["http://hub.example:8000/api/v1/working?limit=10"] * 2
+    assert {asked.headers["Host"] for asked in server.asked} == {"hub.example:8000"}
+
+
+def test_a_hub_that_needs_no_proxy_is_asked_itself(server, cache_dir, monkeypatch, no_proxies):
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    monkeypatch.setenv("no_proxy", "localhost,127.0.0.1")
+    server.json({"items": []})
+    with MemoryHub(server.url, "mh_x", cache_dir=cache_dir, retries=0) as hub:
+        assert hub.working() == []
+    assert server.asked[0].path == "/api/v1/working?limit=10"
+
+
+@pytest.fixture
+def no_proxies(monkeypatch):
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
 def test_files_are_private_and_bounded(server, cache_dir):
     from memoryhub.client.cache import Cache
 

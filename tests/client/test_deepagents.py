@@ -11,6 +11,7 @@ from langchain_core.messages import AIMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 from memoryhub.client.deepagents import MemoryHubBackend, MemoryHubMiddleware
+from tests.running import statuses
 
 AGENTS = "/memories/AGENTS.md"
 
@@ -347,8 +348,7 @@ def test_ten_sources_are_one_request_and_a_304_when_unchanged(review):
     for path in paths:
         review.put(f"/memories{path}", path)
     backend = MemoryHubBackend(review.hub)
-    answers = []
-    review.hub._http.event_hooks["response"].append(lambda response: answers.append(response.status_code))
+    answers = statuses(review.hub)
     assert [file.content.decode() for file in backend.download_files(paths)] == paths
     assert [file.content.decode() for file in backend.download_files(paths)] == paths
     assert answers == [200, 304]
