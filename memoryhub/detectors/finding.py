@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from .folding import fold
-from .scanning import Rows, lowered
+from .scanning import Rows, lowered, once
 
 Severity = Literal["low", "mid", "high"]
 RANK: dict[str, int] = {"low": 0, "mid": 1, "high": 2}
@@ -52,6 +52,16 @@ class Lines:
     def folded(self) -> tuple[str, list[int] | None]:
         """The text without disguises, shared by the detectors that read words."""
         return fold(self.text)
+
+    @cached_property
+    def words(self) -> str:
+        """Each word of the text once."""
+        return once(self.text)
+
+    @cached_property
+    def folded_words(self) -> str:
+        """Each word of the folded text once: no blank comes or goes by folding."""
+        return fold(self.words)[0]
 
     @cached_property
     def rows(self) -> Rows:

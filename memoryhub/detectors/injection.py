@@ -9,36 +9,48 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from .finding import Finding, Lines
 from .injection_rules import CARELESS, FORBIDS, QUOTED, RULES, Rule
 from .known import Known
-from .scanning import REACH, Rows, stretches
+from .scanning import REACH, stretches
 
 CODE = "injection"
 
 
 def find(text: str, lines: Lines, known: Sequence[Known] = ()) -> list[Finding]:
     """One finding per place and kind; overlapping ones keep the graver."""
-    rows, places = lines.rows, lines.folded[1]
     found: list[Finding] = []
     for rule in RULES:
-        found += [_finding(rule, lines, *span) for span in _spans(rule, rows, places)]
+        found += [_finding(rule, lines, *span) for span in _spans(rule, lines)]
     return _graver(found)
 
 
-def _spans(rule: Rule, rows: Rows, places: Sequence[int] | None) -> Iterator[tuple[int, int]]:
-    for match in _matches(rule, rows):
-        if rule.kind in CARELESS or not _only_mentioned(rows.text, match):
+def _spans(rule: Rule, lines: Lines) -> Iterator[tuple[int, int]]:
+    folded, places = lines.folded
+    for match in _matches(rule, lines):
+        if rule.kind in CARELESS or not _only_mentioned(folded, match):
             start, end = match.span()
             yield (start, end) if places is None else (places[start], places[end - 1] + 1)
 
 
-def _matches(rule: Rule, rows: Rows) -> Iterator[re.Match[str]]:
-    spans = stretches(rows.text, rule.needles, following=1) if rule.needles else rows.near(rule.groups)
-    for start, end in spans:
-        yield from rule.pattern.finditer(rows.text, start, end)
+def _matches(rule: Rule, lines: Lines) -> Iterator[re.Match[str]]:
+    rows = lines.rows
+    for start, end in _where(rule, lines):
+        if rule.opens is None:
+            yield from rule.pattern.finditer(rows.text, start, end)
+            continue
+        for at in rows.words(rule.opens, start, end):
+            if at >= start and (match := rule.pattern.match(rows.text, at, end)):
+                yield match
+                start = match.end()
+
+
+def _where(rule: Rule, lines: Lines) -> Iterable[tuple[int, int]]:
+    if rule.needles:
+        return stretches(lines.folded[0], rule.needles, lines.folded_words, following=1)
+    return lines.rows.near(rule.groups)
 
 
 def _only_mentioned(folded: str, match: re.Match[str]) -> bool:

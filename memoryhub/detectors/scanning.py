@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
 
 REACH = 500
 """Characters looked at on each side of a needle in a line without end."""
@@ -17,19 +21,29 @@ def lowered(text: str) -> str:
     return "".join(low if len(low := char.lower()) == 1 else char for char in text)
 
 
-def places(text: str, needles: Iterable[str]) -> Iterator[int]:
-    """Every offset at which one of the needles begins, needle by needle."""
+def once(text: str) -> str:
+    """Each word of a text once: what stands in none of them stands nowhere in the text, and that is sooner seen."""
+    return "\n".join(set(text.split()))
+
+
+def may_stand(needle: str, words: str) -> bool:
+    """Whether each part of a needle between blanks stands in one of the words."""
+    return all(part in words for part in needle.split()) if " " in needle else needle in words
+
+
+def places(text: str, needles: Iterable[str], words: str) -> Iterator[int]:
+    """Every offset at which one of the needles begins, needle by needle; `words` are those of the text, each once."""
     for needle in needles:
-        at = text.find(needle)
+        at = text.find(needle) if may_stand(needle, words) else -1
         while at >= 0:
             yield at
             at = text.find(needle, at + len(needle))
 
 
-def stretches(text: str, needles: Iterable[str], following: int = 0) -> list[tuple[int, int]]:
+def stretches(text: str, needles: Iterable[str], words: str, following: int = 0) -> list[tuple[int, int]]:
     """The lines (and some that follow) in which a needle stands, in order, merged where they touch."""
     found: list[tuple[int, int]] = []
-    for at in sorted(places(text, needles)):
+    for at in sorted(places(text, needles, words)):
         if found and at < found[-1][1] - REACH:
             continue
         start = max(text.rfind("\n", max(0, at - REACH), at), at - REACH, 0)
@@ -48,18 +62,33 @@ def _line_end(text: str, at: int, following: int) -> int:
     return len(text) if end < 0 else end
 
 
-_STEM = re.compile(r"(?<![a-z])[a-z]{2,4}")
 _ROW = re.compile(r"[^\n]{0,800}(?:\n+|[^\s]{0,100}\s?)|[^\n]+")
 
+# A stem is the first four letters of a word: what `ignore`, `ignores` and `ignoring` share. Those that rules name are numbered,
+# and a table of all there can be tells each its number, so that a text is looked through once for all rules.
+Group = frozenset[int]
+_NUMBERS: dict[str, int] = {}
+_LETTERS = np.zeros(256, np.int32)
+_LETTERS[ord("a") : ord("z") + 1] = range(1, 27)
+_STEMS = np.zeros(27**4, np.uint16)
 
-def stem(word: str) -> str:
-    """The first four letters: what `ignore`, `ignores` and `ignoring` share."""
-    return word[:4]
 
-
-def groups(words: str) -> tuple[frozenset[str], ...]:
+def groups(words: str) -> tuple[Group, ...]:
     """Groups of stems from words with slashes between the groups."""
-    return tuple(frozenset(map(stem, group.split())) for group in words.split(" / "))
+    return tuple(frozenset(_number(word[:4]) for word in group.split()) for group in words.split(" / "))
+
+
+def _number(stem: str) -> int:
+    if stem not in _NUMBERS:
+        first, second, third, fourth = _LETTERS[np.frombuffer(stem.encode("ascii").ljust(4), np.uint8)]
+        _NUMBERS[stem] = len(_NUMBERS) + 1
+        _STEMS[_place(first, second, third, fourth)] = _NUMBERS[stem]
+    return _NUMBERS[stem]
+
+
+def _place(first: Any, second: Any, third: Any, fourth: Any) -> Any:
+    """Where a stem stands in the table."""
+    return ((first * 27 + second) * 27 + third) * 27 + fourth
 
 
 def _bits(mask: int) -> list[int]:
@@ -73,22 +102,38 @@ def _bits(mask: int) -> list[int]:
 
 
 class Rows:
-    """A lower-case text as rows (lines, long ones cut at a space) and in which rows each stem stands."""
+    """A lower-case text as rows (lines, long ones cut at a space), and where in it the stems stand that rules name."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.starts: list[int] = []
-        self.index: dict[str, list[int]] = {}
-        self._where: dict[frozenset[str], int] = {}
-        for number, match in enumerate(_ROW.finditer(text)):
-            self.starts.append(match.start())
-            for one in set(_STEM.findall(match.group())):
-                if one in self.index:
-                    self.index[one].append(number)
-                else:
-                    self.index[one] = [number]
+        self.starts = [match.start() for match in _ROW.finditer(text)]
+        letters = _LETTERS[np.frombuffer(f" {text}   ".encode("ascii", "replace"), np.uint8)]
+        # Counted without the blank that stands before the text here.
+        begins = np.flatnonzero((letters[1:] > 0) & (letters[:-1] == 0))
+        first, second = letters[begins + 1], letters[begins + 2]
+        third = np.where(second, letters[begins + 3], 0)
+        fourth = np.where(third, letters[begins + 4], 0)
+        stems = _STEMS[_place(first, second, third, fourth)]
+        named = np.flatnonzero(stems)
+        begins, stems = begins[named], stems[named]
+        rows = np.searchsorted(np.array(self.starts), begins, "right") - 1
+        self._marks = np.zeros((len(_NUMBERS) + 1, len(self.starts) // 8 + 1), np.uint8)
+        np.bitwise_or.at(self._marks, (stems, rows >> 3), (1 << (rows & 7)).astype(np.uint8))
+        self._places: dict[int, list[int]] = {}
+        for stem, at in zip(stems.tolist(), begins.tolist(), strict=True):
+            self._places.setdefault(stem, []).append(at)
+        self._begins: dict[Group, list[int]] = {}
+        self._where: dict[Group, int] = {}
 
-    def near(self, groups: Sequence[frozenset[str]]) -> Iterator[tuple[int, int]]:
+    def words(self, group: Group, start: int, end: int) -> list[int]:
+        """Where in a stretch a word of the group begins, in order; many rules ask for the same group."""
+        all_of_them = self._begins.get(group)
+        if all_of_them is None:
+            all_of_them = sorted(at for stem in group & self._places.keys() for at in self._places[stem])
+            self._begins[group] = all_of_them
+        return all_of_them[bisect_left(all_of_them, start) : bisect_left(all_of_them, end)]
+
+    def near(self, groups: Sequence[Group]) -> Iterator[tuple[int, int]]:
         """Stretches of two rows in which every group has a word, merged where they touch."""
         common = -1
         for group in groups:
@@ -97,15 +142,13 @@ class Rows:
                 return
         yield from self._merged(_bits(common))
 
-    def _rows_of(self, group: frozenset[str]) -> int:
+    def _rows_of(self, group: Group) -> int:
         """One bit for each row with one of these stems or just above such a row; many rules ask for the same group."""
         here = self._where.get(group)
         if here is None:
-            marks = bytearray(len(self.starts) // 8 + 1)
-            for one in group:
-                for row in self.index.get(one, ()):
-                    marks[row >> 3] |= 1 << (row & 7)
-            here = int.from_bytes(marks, "little")
+            here = 0
+            for stem in group & self._places.keys():
+                here |= int.from_bytes(self._marks[stem].tobytes(), "little")
             here |= here >> 1
             self._where[group] = here
         return here

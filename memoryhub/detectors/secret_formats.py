@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .scanning import lowered, places
+from .scanning import lowered, may_stand, once, places
 
 _W = r"[A-Za-z0-9_-]"
 _END = r"(?![A-Za-z0-9])"
@@ -180,13 +180,14 @@ _WELL_KNOWN = frozenset(
 )
 
 
-def formats(text: str) -> Iterator[tuple[int, int, str]]:
-    """Start, end and kind of everything with a provider's shape."""
-    yield from _by_prefix(text)
+def formats(text: str, words: str = "") -> Iterator[tuple[int, int, str]]:
+    """Start, end and kind of everything with a provider's shape; `words` are those of the text, each once."""
+    words = words or once(text)
+    yield from _by_prefix(text, words)
     yield from _links(text)
-    lower = lowered(text)
+    lower, words = lowered(text), lowered(words)
     for kind, pattern, needles, reach in _RARE:
-        for at in places(lower, needles):
+        for at in places(lower, needles, words):
             match = pattern.search(text, max(0, at - reach), at + 400)
             if match and _is_one(match):
                 yield (*match.span("secret"), kind)
@@ -212,16 +213,16 @@ _RARE: tuple[tuple[str, re.Pattern[str], tuple[str, ...], int], ...] = (
 
 
 # Nearly every key is one long word, and prose has few of those: looked through first, they spare a hundred searches.
-_LONG_WORD = re.compile(r"\S{14,}")
+_LONG = 14
 _WITH_BLANKS = frozenset(
     needle for _, needle, pattern in _COMPILED if " " in pattern.pattern or "\\s" in pattern.pattern
 )
 
 
-def _by_prefix(text: str) -> Iterator[tuple[int, int, str]]:
-    words = "\n".join(_LONG_WORD.findall(text))
+def _by_prefix(text: str, words: str) -> Iterator[tuple[int, int, str]]:
+    long = "\n".join(word for word in words.split("\n") if len(word) >= _LONG)
     for kind, needle, pattern in _COMPILED:
-        at = text.find(needle) if needle in (text if needle in _WITH_BLANKS else words) else -1
+        at = text.find(needle) if may_stand(needle, words if needle in _WITH_BLANKS else long) else -1
         while at >= 0:
             match = pattern.match(text, at) if needle in _JOINED or not _inside(text, at) else None
             if match and not (_EMPTY_KEY if kind == "private key" else _FILLER).search(match.group()[len(needle) :]):

@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from .finding import Finding, Lines
 from .known import Known
-from .scanning import lowered, places
+from .scanning import lowered, once, places
 from .secret_formats import formats
 
 CODE = "secrets"
@@ -119,7 +119,7 @@ _IDENTIFIER = re.compile(r"^[A-Za-z]{2,}(?:[-_.]?[A-Za-z]{2,})*[-_.]?\d{1,2}$")
 
 def find(text: str, lines: Lines, known: Sequence[Known] = ()) -> list[Finding]:
     """Every secret with its kind and line; the message never holds the secret."""
-    return [_finding(lines, *hit) for hit in hits(text)]
+    return [_finding(lines, *hit) for hit in hits(text, lines.words)]
 
 
 def redact(text: str) -> tuple[str, list[Finding]]:
@@ -132,10 +132,11 @@ def redact(text: str) -> tuple[str, list[Finding]]:
     return "".join([*parts, text[at:]]), found
 
 
-def hits(text: str) -> list[Hit]:
+def hits(text: str, words: str = "") -> list[Hit]:
     """Start, end and kind of each secret, without overlaps; where two looks agree, the surer one names it."""
+    words = words or once(text)
     kept: list[Hit] = []  # in order, so that a text full of secrets is not compared each with each
-    for hit in [*formats(text), *_named(text)]:
+    for hit in [*formats(text, words), *_named(text, words)]:
         at = bisect_left(kept, hit)
         is_free_before = at == 0 or kept[at - 1][1] <= hit[0]
         if is_free_before and (at == len(kept) or hit[1] <= kept[at][0]):
@@ -149,12 +150,12 @@ def _finding(lines: Lines, start: int, end: int, kind: str) -> Finding:
     return Finding(CODE, "high", start, end, number, message, kind)
 
 
-def _named(text: str) -> Iterator[Hit]:
+def _named(text: str, words: str) -> Iterator[Hit]:
     """Values given to a telling name, then random strings elsewhere on such a line."""
     lower = lowered(text)
     lines = Lines(text)
     word_end = line_end = in_word = 0
-    for match in _names(lower):
+    for match in _names(lower, lowered(words)):
         in_word += 1
         if match.start() >= word_end:
             space = _SPACE.search(text, match.start())
@@ -166,10 +167,10 @@ def _named(text: str) -> Iterator[Hit]:
             yield from _random_on_line(text, start, min(line_end, start + 4000))
 
 
-def _names(lower: str) -> list[re.Match[str]]:
+def _names(lower: str, words: str) -> list[re.Match[str]]:
     """The telling names in order; each is looked for only where its rarest part stands."""
     found = {}
-    for at in places(lower, _ROOTS):
+    for at in places(lower, _ROOTS, words):
         match = _NAMES.search(lower, max(0, at - 14), at + 20)
         while match:
             found[match.start()] = match

@@ -1,0 +1,116 @@
+"""Where the detectors look at all: a shortcut may never pass by what a pattern would have found."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pytest
+
+from memoryhub.detectors.finding import Lines
+from memoryhub.detectors.injection_rules import RULES, Rule
+from memoryhub.detectors.scanning import groups, may_stand, once, places
+
+parser: Any = importlib.import_module("re._parser")
+named: Any = importlib.import_module("re._constants")
+LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
+UNKNOWN = "?"
+
+
+@pytest.mark.parametrize("rule", [one for one in RULES if one.opens], ids=lambda rule: rule.pattern.pattern[:40])
+def test_a_rule_begins_with_no_other_word_than_it_says(rule: Rule) -> None:
+    assert rule.opens
+    begins = set(beginnings(rule.pattern.pattern))
+    assert UNKNOWN not in begins, "this pattern can begin anywhere: take the ^ away"
+    assert {stem for stem in begins if not groups(stem)[0] <= rule.opens} == set()
+
+
+def test_beginnings_are_told_from_the_pattern() -> None:
+    assert set(beginnings(r"\b(?:e?mail|send(?:ing)?)\b.*")) == {"emai", "mail", "send"}
+    assert set(beginnings(r"\b(?:the\s+)?do\b")) == {"the", "do"}
+    assert UNKNOWN in set(beginnings(r"send\b")), "it may begin inside a word"
+    assert UNKNOWN in set(beginnings(r"\b\w+ing\b"))
+    assert UNKNOWN in set(beginnings(r"\bdo\w*")), "its third letter is not known"
+
+
+def test_words_are_found_where_they_begin() -> None:
+    text = "Ignored, ignore\nnot dignored; ig 1ignore éignore ignorance"
+    rows = Lines(text).rows
+    (group,) = groups("ignore")
+    assert rows.words(group, 0, len(text)) == [
+        0,
+        9,
+        text.index("1i") + 1,
+        text.index("éi") + 1,
+        text.index("ignorance"),
+    ]
+    assert rows.words(group, 1, text.index("ignorance")) == [9, text.index("1i") + 1, text.index("éi") + 1]
+
+
+@pytest.mark.parametrize("needle", ["sk-ant-", "identified by", " -u ", "-us"])
+def test_a_needle_is_found_wherever_it_stands(needle: str) -> None:
+    for before in ("", "x", "a b\n"):
+        text = f"some words {before}{needle}rest of it"
+        words = once(text)
+        assert may_stand(needle, words)
+        assert list(places(text, [needle], words)) == [text.index(needle)]
+    assert list(places("nothing of it here", [needle], once("nothing of it here"))) == []
+
+
+def test_words_are_folded_like_the_text() -> None:
+    text = "Bаnk \u200bof\u00a0ＩＧＮＯＲＥ Straße İstanbul ΣΑΣ\u2028x"
+    lines = Lines(text)
+    assert set(lines.folded_words.split()) == set(lines.folded[0].split())
+
+
+# ---- with which stems a pattern can begin
+
+
+def beginnings(pattern: str) -> Iterator[str]:
+    """The first four letters of everything a pattern can begin with; UNKNOWN where it may begin inside a word or with anything."""
+    for stem, is_whole in walked(list(parser.parse(pattern)), "", at_edge=False):
+        yield stem if is_whole or len(stem) == 4 else UNKNOWN
+
+
+def walked(items: list[Any], stem: str, *, at_edge: bool) -> Iterator[tuple[str, bool]]:
+    """What the beginning grows to, and whether the word ends there (else it is cut off where the pattern ends)."""
+    if len(stem) == 4 or not items:
+        yield stem, False
+        return
+    (kind, value), rest = items[0], items[1:]
+    if kind is named.AT and value is named.AT_BOUNDARY:
+        yield from [(stem, True)] if stem else walked(rest, stem, at_edge=True)
+    elif kind in (named.AT, named.ASSERT, named.ASSERT_NOT):
+        yield from walked(rest, stem, at_edge=at_edge)
+    elif kind is named.SUBPATTERN:
+        yield from walked([*value[3], *rest], stem, at_edge=at_edge)
+    elif kind is named.BRANCH:
+        for branch in value[1]:
+            yield from walked([*branch, *rest], stem, at_edge=at_edge)
+    elif kind in (named.MAX_REPEAT, named.MIN_REPEAT):
+        least, most, inner = value
+        again = [(kind, (0, most - 1, inner))] if most > 1 else []
+        yield from walked([*inner, *again, *rest], stem, at_edge=at_edge)
+        if least == 0:
+            yield from walked(rest, stem, at_edge=at_edge)
+    else:
+        yield from grown(characters(kind, value), rest, stem, at_edge=at_edge)
+
+
+def grown(signs: Iterable[str], rest: list[Any], stem: str, *, at_edge: bool) -> Iterator[tuple[str, bool]]:
+    for sign in signs:
+        if sign in LETTERS and (stem or at_edge):
+            yield from walked(rest, stem + sign, at_edge=at_edge)
+        else:
+            yield (stem, True) if stem and sign not in LETTERS and sign != UNKNOWN else (UNKNOWN, True)
+
+
+def characters(kind: Any, value: Any) -> set[str]:
+    """What may stand there: letters and signs, a blank for any blank, UNKNOWN for whole classes."""
+    if kind is named.LITERAL:
+        return {chr(value)}
+    if kind is not named.IN or value[0][0] is named.NEGATE:
+        return {UNKNOWN}
+    blank = (named.CATEGORY, named.CATEGORY_SPACE)
+    return {chr(what) if part is named.LITERAL else " " if (part, what) == blank else UNKNOWN for part, what in value}
