@@ -2,168 +2,160 @@
 
 from __future__ import annotations
 
-import json
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from .finding import Finding, Lines, Severity
+from .broken_ends import broken_json, broken_markdown, truncated
+from .error_dumps import error_dump
+from .finding import Finding, Lines
 from .known import Known
+from .refusals import refusal
 
 CODE = "coherence"
 
-_LETTERS = re.compile(r"[^\W\d_]")
+_NOTHING = re.compile(
+    r"(?:null|none|nil|undefined|nan|n/?a|\{\s*\}|\[\s*\]|\(\s*\)|\"\s*\"|'\s*'|(?P<fence>```|~~~)\w*\s*(?P=fence)|\.{3,}|…+)\.?",
+    re.I,
+)
+_LETTER = re.compile(r"[^\W\d_]")
 _WORD = re.compile(r"[^\W\d_]+")
-_ERRORS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("a Python traceback", re.compile(r"^[ \t]*Traceback \(most recent call last\):\s*$(?=[\s\S]{0,4000}?^\s*[\w.]*(?:Error|Exception|Exit|Interrupt|Warning)\b)", re.M)),
-    ("a stack trace", re.compile(r"(?:^[ \t]+at [\w$.<>/ ]+\([^)\n]*\)[ \t]*\n){3,}", re.M)),
-    ("a stack trace", re.compile(r"^(?:Exception in thread|Caused by:|Uncaught \w*Error|Unhandled (?:exception|rejection|promise)|panic: |thread '[^']+' panicked|fatal error: |goroutine \d+ \[)", re.M)),
-    ("an error answer", re.compile(r"^\s*(?:HTTP/\d(?:\.\d)? [45]\d\d|(?:\d{3} )?(?:Internal Server Error|Bad Gateway|Service Unavailable|Gateway Time-?out|Too Many Requests)\b|(?:Error|ERROR|Fatal|FATAL)(?: code)?:? [45]\d\d\b|<!doctype html|<html)", re.I)),
-    ("an error answer", re.compile(r"^\s*\{\s*[\"'](?:error|errors|fault)[\"']\s*:")),
-    ("an error message", re.compile(r"^\s*(?:\w+\.)*[A-Z]\w*(?:Error|Exception): .{0,300}\s*$")),
-    ("an error message", re.compile(r"^\s*(?:(?:error|fatal|exception|failed)(?: \w+)?:|(?:tool (?:call )?(?:error|failed)|rate limit(?:ed| exceeded)|request timed out|connection (?:refused|reset|timed out)|command not found)\b)[^\n]{0,200}\s*\Z", re.I)),
-    ("an error message", re.compile(r"^\s*[\w./-]+: (?:command not found|No such file or directory|Permission denied|Segmentation fault)\s*$", re.M)),
-)  # fmt: skip
-_REFUSAL = re.compile(
-    r"^\W{0,4}(?:(?:i['’]?m|i am|we['’]?re) (?:really |very |so )?(?:sorry|afraid|unable|not able)\b[^.\n]{0,80}\b(?:can(?:no|['’])t|cannot|unable|won['’]t|not able|not (?:possible|allowed)|"
-    r"don['’]t have|do not have|help with that|assist)|(?:sorry|unfortunately|apologies|i apologi[sz]e)\b[^.\n]{0,60}\b(?:i |as an ai)[^.\n]{0,40}(?:can(?:no|['’])t|cannot|unable|won['’]t|not able|don['’]t|do not)|"
-    r"as an? (?:ai|artificial intelligence|large language|language)(?: language)?(?: model| assistant)?,? i\b|i (?:can(?:no|['’])t|cannot|won['’]t|am unable to|['’]?m unable to|am not able to|must decline|have to decline) "
-    r"(?:help|assist|provide|comply|fulfil|fulfill|answer|do that|create|generate|discuss|engage|continue|complete|access|process|browse|support|share)\b|"
-    r"i (?:don['’]t|do not) have (?:access to|the ability|enough information|real-time|any information))",
-    re.I,
+# Lines of tables and rules are drawn with these, and are no broken text.
+_DRAWN = re.compile(r"[-=_*#~.]{2,}|[|+\u2500-\u257f]")
+# What UTF-8 looks like when it is read as Windows-1252, and the marks of texts that went through a wrong Chinese code page.
+_MISREAD = re.compile(
+    "[\xc2-\xf4][\x80-\xbf\u0152\u0153\u0160\u0161\u0178\u017d\u017e\u0192\u02c6\u02dc\u2013-\u203a\u20ac\u2122]{1,3}"
 )
-_CUT = re.compile(
-    r"(?:\[(?:output |response |text |message )?truncated[^\]]*\]|<truncated>|\.\.\. ?\(?(?:truncated|output limit|\d+ (?:more )?(?:chars|characters|lines|bytes))[^\n]*|max(?:imum)?[_ ]tokens? (?:reached|exceeded))\s*$",
-    re.I,
-)
-_DANGLING = re.compile(
-    r"(?:[,(\[{=+]|\b(?:and|or|the|a|an|of|to|with|for|in|on|that|which|because|is|are|was|by|from|as|if|but))\s*$",
-    re.I,
-)
-_MOJIBAKE = re.compile(r"(?:Ã[\x80-\xbf©¨¤¶¼]|â€[™œ\x9d“”¦]|Â[ \xa0°§])")
+_WRONG_PAGE = re.compile("锟斤拷|烫烫|屯屯|\ufffd")
+_CODE_SIGNS = re.compile(r"[`{=/]")
+_VOWELS = frozenset("aeiouyаеёиоуыэюяіїєөүәұ")
+_CONSONANTS = re.compile(r"[bcdfghjklmnpqrstvwxz]{6,}|[бвгджзйклмнпрстфхцчшщ]{6,}")
+_KEYS = ("qwertzuiop", "qwertyuiop", "azertyuiop", "asdfghjkl", "zxcvbnm", "йцукенгшщзхъ", "фывапролджэ", "ячсмитьбю", "ضصثقفغعهخحجد", "شسيبلاتنمكط")  # fmt: skip
+_RUNS = frozenset(row[at : at + 5] for row in _KEYS for at in range(len(row) - 4))
+_HANDFUL = re.compile("asdf|sdfg|dfgh|fghj|ghjk|hjkl|zxcv|xcvb|qwer(?!ty)|fdsa|gfds|lkjh|rewq|poiu|vcxz|mnbv|фыва|йцук")
+_SAMPLE = 8_000
+_TAIL = 1_200
+_TURNS = 6
+"""So often the same must come in a row, up to the end of a text, before it counts as a model that got stuck."""
 
 
 def find(text: str, lines: Lines, known: Sequence[Known] = ()) -> list[Finding]:
     """Empty, gibberish, cut off, repeating, an error dump, a refusal, or broken JSON or Markdown; the first that holds of each."""
-    if not text.strip():
-        return [_whole(text, "empty", "high", "Incoherent: there is nothing in it.")]
-    looks = (_gibberish, _repeats, _error, _refusal, _broken_json, _broken_markdown, _truncated)
-    found = [one for look in looks for one in look(text, lines)]
+    if _is_empty(text):
+        return [_whole(text, "empty", "There is nothing in it.")]
+    looks = (_gibberish, _repeats, error_dump, refusal, broken_json, broken_markdown, truncated)
+    found = [
+        Finding(CODE, "mid", start, end, lines.number(start), f"Incoherent: {says}", kind)
+        for look in looks
+        for kind, start, end, says in look(text, lines)
+    ]
     return [one for one in found if one.kind != "truncated" or len(found) == 1]
 
 
-def _whole(text: str, kind: str, severity: Severity, message: str) -> Finding:
-    return Finding(CODE, severity, 0, len(text), 1, message, kind)
+def _whole(text: str, kind: str, says: str) -> Finding:
+    return Finding(CODE, "high", 0, len(text), 1, f"Incoherent: {says}", kind)
 
 
-def _gibberish(text: str, lines: Lines) -> Iterator[Finding]:
-    sample = text[:8_000]
-    solid = len(sample) - sum(map(str.isspace, sample))
-    if sample.count("\ufffd") > max(2, solid // 50) or len(_MOJIBAKE.findall(sample)) > max(2, solid // 60):
-        yield _whole(text, "gibberish", "mid", "Incoherent: many characters were destroyed by a wrong encoding.")
-    elif solid >= 12 and sum(map(str.isalnum, sample)) < solid * 0.25:
-        yield _whole(text, "gibberish", "mid", "Incoherent: hardly any letters in it.")
-    elif _keyboard(sample):
-        yield _whole(text, "gibberish", "mid", "Incoherent: these are not words.")
-
-
-def _keyboard(sample: str) -> bool:
-    """Latin words that nobody can pronounce: no vowel, five consonants in a row, or case that jumps."""
-    found = [word for word in _WORD.findall(sample) if len(word) >= 4 and word.isascii()]
-    if not found or len(found) * 6 < len(sample.split()) or sum(map(len, found)) < 12:
+def _is_empty(text: str) -> bool:
+    bare = text.strip()
+    if len(bare) > 100:
         return False
-    odd = sum(len(word) for word in found if _unspeakable(word))
-    return odd > sum(map(len, found)) * 0.6 and not re.search(r"[`{=/]", sample)
+    if not bare.isascii():
+        bare = "".join(char for char in bare if unicodedata.category(char) != "Cf").strip()
+    return not bare or bool(_NOTHING.fullmatch(bare))
 
 
-def _unspeakable(word: str) -> bool:
-    low = word.lower()
-    vowels = sum(char in "aeiouy" for char in low)
-    return (
-        (vowels / len(low) < 0.17 and not word.isupper())
-        or bool(re.search(r"[bcdfghjklmnpqrstvwxz]{6,}", low))
-        or bool(re.search(r"asdf|sdfg|dfgh|fghj|ghjk|hjkl|qwer|wert|erty|zxcv|xcvb|cvbn", low))
-    )
+Seen = tuple[str, int, int, str]  # kind, start, end, what to say
 
 
-def _repeats(text: str, lines: Lines) -> Iterator[Finding]:
-    if len(text) < 40:
+def _gibberish(text: str, lines: Lines) -> Iterator[Seen]:
+    sample = text[:_SAMPLE]
+    if _is_misread(sample):
+        yield "gibberish", 0, len(text), "many characters were destroyed by a wrong encoding."
+    elif _has_no_letters(sample):
+        yield "gibberish", 0, len(text), "hardly any letters in it."
+    elif _is_typed_blindly(sample):
+        yield "gibberish", 0, len(text), "these are not words."
+
+
+def _is_misread(sample: str) -> bool:
+    if sample.isascii():
+        return False
+    solid = len(sample) - sum(map(str.isspace, sample))
+    lost = len(_WRONG_PAGE.findall(sample))
+    return lost > max(2, solid // 50) or sum(map(_reads_better, _MISREAD.findall(sample))) > max(2, solid // 60)
+
+
+def _reads_better(run: str) -> bool:
+    """Whether characters are one character of UTF-8 that somebody read byte by byte."""
+    data = b"".join(char.encode("latin-1") if char <= "\xff" else char.encode("cp1252", "ignore") for char in run)
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _has_no_letters(sample: str) -> bool:
+    bare = _DRAWN.sub("", sample)
+    solid = len(bare) - sum(map(str.isspace, bare))
+    return solid >= 12 and sum(map(str.isalnum, bare)) < solid * 0.25
+
+
+def _is_typed_blindly(sample: str) -> bool:
+    """Words that nobody can pronounce: next to no vowels, consonants in heaps, keys in the order of the keyboard."""
+    words = _WORD.findall(sample)
+    found = [word for word in words if len(word) >= 4 and not word.isupper()]
+    if len(set(found)) < 3 or len(found) * 6 < len(sample.split()) or _CODE_SIGNS.search(sample):
+        return False
+    if any(not word.isascii() for word in words) and any(word.isascii() for word in found):
+        return False  # Latin letters with accents: Czech has words without vowels
+    odd = sum(len(word) for word in found if _is_unspeakable(word.lower()))
+    return odd > sum(map(len, found)) * (0.5 if len(set(found)) > 4 else 0.6)
+
+
+def _is_unspeakable(word: str) -> bool:
+    if _HANDFUL.search(word) or any(word[at : at + 5] in _RUNS for at in range(len(word) - 4)):
+        return True
+    writes_vowels = len(word) > 4 and (word.isascii() or "\u0400" <= word[0] <= "\u04ff")
+    share = sum(char in _VOWELS for char in word) / len(word)
+    return writes_vowels and (share < 0.17 or (share < 0.3 and bool(_CONSONANTS.search(word))))
+
+
+def _repeats(text: str, lines: Lines) -> Iterator[Seen]:
+    if len(text) < 24:
         return
     sample = text[:20_000]
     rows = [row.strip() for row in sample.splitlines() if len(row.strip()) > 3]
     common, times = Counter(rows).most_common(1)[0] if rows else ("", 0)
-    told = _LETTERS.search(common)
-    tokens = sample.casefold().split()
-    if told and times >= 5 and times > len(rows) * 0.6:
-        yield _whole(text, "repetition", "mid", f"Incoherent: the same line {times} times.")
-    elif len(tokens) >= 12 and len(set(tokens)) <= max(2, len(tokens) // 12):
-        yield _whole(text, "repetition", "mid", "Incoherent: the same few words over and over.")
-    elif len(set(sample)) <= 2 or re.search(r"(\S{3,80}?\s*)\1{9,}\S{0,80}\s*$", text[-2000:]):
-        yield _whole(text, "repetition", "mid", "Incoherent: it repeats itself to the end.")
+    tokens = [token for token in sample.casefold().split() if _LETTER.search(token)]
+    if times >= 5 and times > len(rows) * 0.6 and _LETTER.search(common):
+        yield "repetition", 0, len(text), f"the same line {times} times."
+    elif len(tokens) >= 12 and len(set(tokens)) <= max(2, min(30, len(tokens) // 12)):
+        yield "repetition", 0, len(text), "the same few words over and over."
+    elif len(text) >= 40 and len(set(sample)) <= 2:
+        yield "repetition", 0, len(text), "one character over and over."
+    elif stuck := _stuck(text):
+        yield "repetition", stuck, len(text), "it repeats itself to the end."
 
 
-def _error(text: str, lines: Lines) -> Iterator[Finding]:
-    """A dump that stands at the beginning or fills most of the text; knowledge about an error is knowledge."""
-    for what, pattern in _ERRORS:
-        match = pattern.search(text, 0, max(2000, len(text) // 2))
-        if match and (match.start() < 200 or match.start() < len(text) / 2):
-            number = lines.number(match.start())
-            yield Finding(
-                CODE, "mid", match.start(), match.end(), number, f"Incoherent: {what}, not knowledge.", "error-dump"
-            )
-            return
-
-
-def _refusal(text: str, lines: Lines) -> Iterator[Finding]:
-    if match := _REFUSAL.search(text[:400]):
-        yield Finding(
-            CODE,
-            "mid",
-            match.start(),
-            match.end(),
-            1,
-            "Incoherent: the model declined; there is no output in it.",
-            "refusal",
-        )
-
-
-def _broken_json(text: str, lines: Lines) -> Iterator[Finding]:
-    body = text.strip()
-    if len(body) < 2 or not re.match(r"\{\s*(?:[\"'}]|$)|\[\s*(?:[\[{\"\d\-]|true|false|null)", body):
-        return
-    if body[0] == "[" and re.match(r"\[[^\]\n]*\](?:\(|:|\s|$)", body):
-        return
-    try:
-        json.loads(body)
-    except RecursionError:
-        yield _whole(text, "json", "mid", "Incoherent: JSON nested too deep to read.")
-    except ValueError as error:
-        at = getattr(error, "pos", 0) + text.index(body)
-        message = f"Incoherent: it begins as JSON and breaks in line {lines.number(at)}."
-        yield Finding(CODE, "mid", min(at, len(text) - 1), len(text), lines.number(at), message, "json")
-
-
-def _broken_markdown(text: str, lines: Lines) -> Iterator[Finding]:
-    if "```" not in text and "~~~" not in text:
-        return
-    opened: tuple[str, int] | None = None
-    for match in re.finditer(r"^[ \t]{0,3}(`{3,}|~{3,})(.*)$", text, re.M):
-        fence, rest = match.group(1), match.group(2)
-        if opened is None and not ("`" in rest and fence[0] == "`"):
-            opened = (fence, match.start())
-        elif opened and fence[0] == opened[0][0] and len(fence) >= len(opened[0]) and not rest.strip():
-            opened = None
-    if opened:
-        number = lines.number(opened[1])
-        message = f"Incoherent: the code block of line {number} is never closed."
-        yield Finding(CODE, "mid", opened[1], len(text), number, message, "markdown")
-
-
-def _truncated(text: str, lines: Lines) -> Iterator[Finding]:
+def _stuck(text: str) -> int:
+    """Where a text begins to say the same again and again, up to its end; 0 if it does not (or always did: then 1)."""
     body = text.rstrip()
-    match = _CUT.search(body[-200:])
-    if match or (len(body) > 80 and _DANGLING.search(body[-40:])):
-        start = max(0, len(body) - len(match.group() if match else body[-12:]))
-        yield Finding(
-            CODE, "mid", start, len(body), lines.number(start), "Incoherent: it stops in the middle.", "truncated"
-        )
+    tail = body[-_TAIL:]
+    if tail.count(tail[-3:]) < _TURNS:
+        return 0
+    back = tail[::-1]
+    # The borders of every beginning of the text read backwards (Knuth, Morris, Pratt): a border is a period.
+    border = [0] * len(back)
+    length = best = 0
+    for at in range(1, len(back)):
+        while length and back[at] != back[length]:
+            length = border[length - 1]
+        length += back[at] == back[length]
+        border[at] = length
+        period = at + 1 - length
+        if at + 1 >= 24 and (at + 1) >= _TURNS * period and len(_LETTER.findall(back[:period])) * 2 >= period:
+            best = at + 1
+    return max(1, len(body) - best) if best else 0

@@ -7,6 +7,7 @@ import time
 import pytest
 
 from memoryhub import detectors
+from tests.fixtures.coherence_texts import COHERENT, COHERENT_HELD_OUT, INCOHERENT, INCOHERENT_HELD_OUT
 from tests.fixtures.held_out import GOOD, INJECTIONS, hidden_held_out, secrets_held_out
 from tests.fixtures.injection_texts import ATTACKS, PLAIN
 from tests.fixtures.secret_texts import CLEAN_LINES, secret_lines
@@ -19,6 +20,7 @@ LABELLED = {
         [*PLAIN, *CLEAN_LINES],
         1.0,
     ),
+    "coherence": ([text for _, text in INCOHERENT], [*COHERENT, *PLAIN], 0.75),
 }
 
 
@@ -26,6 +28,7 @@ HELD_OUT = {
     "secrets": (secrets_held_out(), GOOD, 0.75),
     "injection": (INJECTIONS, GOOD, 0.5),
     "hidden": (hidden_held_out(), GOOD, 1.0),
+    "coherence": ([text for _, text in INCOHERENT_HELD_OUT], [*COHERENT_HELD_OUT, *GOOD], 0.75),
 }
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from memoryhub import detectors
 from memoryhub.detectors import Known, secrets
+from tests.fixtures.coherence_texts import COHERENT, COHERENT_HELD_OUT, INCOHERENT, INCOHERENT_HELD_OUT
 from tests.fixtures.injection_texts import ATTACKS, PLAIN
 from tests.fixtures.secret_texts import CLEAN_LINES, made, secret_lines
 
@@ -164,6 +165,38 @@ def test_incoherent_texts(kind: str, text: str) -> None:
 )  # fmt: skip
 def test_knowledge_is_coherent(text: str) -> None:
     assert of("coherence", text) == []
+
+
+def test_incoherent_texts_of_many_languages_are_found_and_honest_ones_left_alone() -> None:
+    kinds = [(kind, text) for kind, text in [*INCOHERENT, *INCOHERENT_HELD_OUT]]
+    assert [pair for pair in kinds if pair[0] not in [one.kind for one in of("coherence", pair[1])]] == []
+    assert [text for text in [*COHERENT, *COHERENT_HELD_OUT] if of("coherence", text)] == []
+
+
+def test_an_error_with_an_explanation_is_knowledge() -> None:
+    dump = 'Traceback (most recent call last):\n  File "a.py", line 3, in <module>\n    main()\nKeyError: 7\n'
+    assert [one.kind for one in of("coherence", f"It failed:\n\n{dump}")] == ["error-dump"]
+    told = (
+        "The importer meets a shop without a number here. Give the shop a number first, then start the importer again."
+    )
+    assert of("coherence", f"{told}\n\n{dump}") == []
+
+
+def test_a_stuck_model_is_found_where_it_began_to_repeat_itself() -> None:
+    (found,) = of("coherence", "Refunds take ten days. " + "And then we wait. " * 12)
+    assert (found.kind, found.line) == ("repetition", 1) and 15 < found.start < 45
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["   at x(\n" * 100_000, "```\n" * 250_000, "error: " + "not " * 250_000, "[a](" * 250_000, "A" * 1_000_000 + "Error: x",
+     "[" * 500_000, "\u00c3\u00a9" * 500_000, "sorry " * 160_000, '```json\n' + '"a' * 300_000 + "\n```", "a: " * 300_000, "\t" * 1_000_000],
+    ids=["stack", "fences", "error", "links", "name", "json", "misread", "sorry", "fenced", "colons", "blanks"],
+)  # fmt: skip
+def test_no_text_keeps_the_look_for_coherence_busy(text: str) -> None:
+    start = time.process_time()
+    of("coherence", text)
+    assert time.process_time() - start < 1
 
 
 def test_findings_come_in_the_order_of_the_text_and_are_bounded() -> None:
