@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .finding import Finding, Lines
-from .known import SHORTEST, Known, words
+from .known import Known, tells, words
 
 CODE = "duplicate"
 NEAR = 0.8
@@ -19,7 +19,7 @@ def find(text: str, lines: Lines, known: Sequence[Known] = ()) -> list[Finding]:
     found = []
     for number, line in enumerate(text.split("\n"), 1):
         key = words(line)
-        if len(key) >= SHORTEST and (hit := _same(key, known) or _near(key, known)):
+        if tells(key) and (hit := _same(key, known) or _near(key, known)):
             found.append(_finding(lines, number, *hit))
     return found
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from .finding import Lines
+from .unspaced import IS_UNSPACED
 
 _LOOKED = 20_000  # characters of a text
 _PROSE = 12
@@ -40,7 +41,6 @@ _OF_A_DUMP = re.compile(
     re.I,
 )
 _WORDS = re.compile(r"[^\W\d_]+")
-_UNSPACED = re.compile("[\u0e00-\u0eff\u3041-\u30ff\u3400-\u9fff]")
 
 
 def error_dump(text: str, lines: Lines) -> Iterator[tuple[str, int, int, str]]:
@@ -59,7 +59,7 @@ def _is_explained(text: str) -> bool:
         return False
     dumped = beside = 0
     for row in rows:
-        words = len(_WORDS.findall(row)) + len(_UNSPACED.findall(row)) // 2
+        words = len(_WORDS.findall(row)) + len(IS_UNSPACED.findall(row)) // 2
         if _OF_A_DUMP.match(row):
             dumped += words
         else:

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
+from .unspaced import IS_UNSPACED, pieces
+
 _WORD = re.compile(r"\w+")
 SHORTEST = 4
 """Words a line needs before its return means anything: `## Testing` stands in every file."""
@@ -13,7 +15,13 @@ SHORTEST = 4
 
 def words(line: str) -> tuple[str, ...]:
     """A line as its words: bullets, punctuation, case and spacing do not make a fact new."""
-    return tuple(_WORD.findall(line.casefold()))
+    found = _WORD.findall(line.casefold())
+    return tuple(found if line.isascii() else [piece for word in found for piece in pieces(word)])
+
+
+def tells(key: tuple[str, ...]) -> bool:
+    """Whether a line has words enough that its return means anything; a pair of characters is half a word."""
+    return len(key) >= SHORTEST and (len(key) >= 2 * SHORTEST or not all(map(IS_UNSPACED.match, key)))
 
 
 @dataclass(frozen=True)
@@ -29,15 +37,15 @@ class Known:
         found: dict[tuple[str, ...], int] = {}
         for number, line in enumerate(self.text.split("\n"), 1):
             key = words(line)
-            if len(key) >= SHORTEST:
+            if tells(key):
                 found.setdefault(key, number)
         return found
 
     @cached_property
     def index(self) -> dict[str, list[tuple[tuple[str, ...], int]]]:
-        """Long words -> the lines that have them, so that only lines sharing a rare word are compared."""
+        """Long words, and pairs -> the lines that have them, so that only lines sharing a rare word are compared."""
         index: dict[str, list[tuple[tuple[str, ...], int]]] = {}
         for key, number in self.lines.items():
-            for word in {word for word in key if len(word) > 4}:
+            for word in {word for word in key if len(word) > 4 or IS_UNSPACED.match(word)}:
                 index.setdefault(word, []).append((key, number))
         return index

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from memoryhub.detectors.unspaced import IS_UNSPACED
 from memoryhub.domain import hot, longterm, maps, meaning, ranking
 from memoryhub.embedders import EmbedderUnavailable
 from memoryhub.models import Space
@@ -137,7 +138,7 @@ def surveyed(space_id: int, revision: int, embedded_by: str, same_from: float) -
 
 def telling_words(text: str) -> list[str]:
     """The words of an entry's beginning that may name a part of the map."""
-    least = 2 if ranking.IS_UNSPACED.search(text) else 4
+    least = 2 if IS_UNSPACED.search(text) else 4
     return [word for word in ranking.words(text) if len(word) >= least and not word.isdigit()]
 
 

@@ -13,6 +13,8 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from memoryhub.detectors import unspaced
+
 K1 = 1.2
 B = 0.75
 HALF = 0.5
@@ -24,13 +26,6 @@ _MARKS = (
     "\u0966-\u0dff\u0e31-\u0e4e\u0eb1-\u0ecd\u1000-\u109f\u1780-\u17d3\u200c\u200d"
 )
 WORD = re.compile(f"(?:[^\\W_]|[{_MARKS}])+")
-# Scripts that write without blanks between words.
-_UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf"
-    "\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
-)
-_RUN = re.compile(f"[{_UNSPACED}]+|[^{_UNSPACED}]+")
-IS_UNSPACED = re.compile(f"[{_UNSPACED}]")
 _SCRIPTS = {
     "arabic": re.compile("[\u0600-\u06ff\u0750-\u077f\ufb50-\ufdff\ufe70-\ufefe]"),
     "russian": re.compile("[\u0400-\u052f]"),
@@ -46,13 +41,8 @@ def words(text: str) -> list[str]:
     """A text's words, folded so that case and width do not matter; scripts without blanks give pairs of characters."""
     found: list[str] = []
     for word in WORD.findall(unicodedata.normalize("NFKC", text).casefold()):
-        for run in _RUN.findall(word):
-            found.extend(_pairs(run) if IS_UNSPACED.match(run) else [run])
+        found.extend(unspaced.pieces(word))
     return found
-
-
-def _pairs(run: str) -> list[str]:
-    return [run[at : at + 2] for at in range(len(run) - 1)] or [run]
 
 
 def by_configuration(text: str) -> list[str]:
@@ -69,7 +59,7 @@ def with_configuration(text: str) -> list[tuple[str, str]]:
 
 
 def _configuration(word: str) -> str:
-    if IS_UNSPACED.match(word):
+    if unspaced.IS_UNSPACED.match(word):
         return "simple"
     return next((name for name, script in _SCRIPTS.items() if script.match(word)), "english")
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from django.db import connection
 
+from memoryhub.detectors.unspaced import IS_UNSPACED
 from memoryhub.domain import activity, contents, hot, lexemes, meaning, quarantine, ranking, retrieval, working
 from memoryhub.domain.ranking import Candidate, Corpus
 from memoryhub.embedders import Embedder, EmbedderUnavailable
@@ -187,7 +188,7 @@ def hits_in(text: str, asked: list[str]) -> list[tuple[int, int]]:
             known[folded] = any(folded == word or (len(word) >= 3 and kin(word, folded)) for word in wanted)
         if known[folded]:
             places.append(match.span())
-        elif ranking.IS_UNSPACED.search(folded):
+        elif IS_UNSPACED.search(folded):
             places += [(match.start() + at, match.start() + at + len(w)) for w in wanted for at in finds(folded, w)]
     return joined(sorted(places))
 

@@ -104,6 +104,23 @@ def test_recalled_lines_are_told_with_their_source() -> None:
 
 
 @pytest.mark.parametrize(
+    ("said", "again", "other"),
+    [
+        ("退款通常需要五到十个工作日才能到账，客服应先核对发票编号。", "结果：退款通常需要五到十个工作日才能到账；客服应先核对发票编号", "仓库每天晚上九点关门，钥匙由夜班组长保管。"),
+        ("返金は通常五営業日かかりますので、まず請求書番号を確認してください。", "返金は通常五営業日かかりますのでまず請求書番号を確認して下さい", "倉庫は毎晩九時に閉まり、鍵は班長が保管します。"),
+        ("환불은 보통 영업일 기준 5일이 걸립니다.", "답변: 환불은 보통 영업일 기준 5일이 걸립니다", "창고는 매일 밤 아홉 시에 닫습니다."),
+        ("การคืนเงินใช้เวลาห้าถึงสิบวันทำการ", "การคืนเงินใช้เวลาห้าถึงสิบวันทำการ!", "โกดังปิดเวลาสามทุ่ม"),
+    ],
+)  # fmt: skip
+def test_scripts_without_blanks_are_recalled_too(said: str, again: str, other: str) -> None:
+    known = [Known("/memories/AGENTS.md", f"# A\n\n- {said}\n")]
+    assert [one.kind for one in of("duplicate", said, context=known)] == ["same"]
+    assert len(of("duplicate", again, context=known)) == 1
+    assert of("duplicate", other, context=known) == []
+    assert of("duplicate", "退款流程", context=[Known("a", "退款流程")]) == []  # a title
+
+
+@pytest.mark.parametrize(
     "line",
     [
         "- The staging database is away until Thursday.",
