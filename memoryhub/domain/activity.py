@@ -8,11 +8,9 @@ from collections.abc import Iterable, Iterator
 from datetime import date, datetime
 from typing import Any
 
-from django.core.serializers.json import DjangoJSONEncoder
 from django.db import connection
 from django.db.models import Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
-from psycopg.types.json import Jsonb
 
 from memoryhub.domain import hot
 from memoryhub.domain.access import Actor
@@ -74,32 +72,17 @@ def line(
     )
 
 
-# One parameter for the whole line: psycopg keeps what it knows of a statement only up to fifty of them.
-ADD = """
-INSERT INTO "activity"."line" (space_id, at, verb, says, thing, url, adds, aside, path, details, request_id,
-  actor_kind, actor_id, actor_name)
-SELECT space_id, at, verb, says, thing, url, adds, aside, path, details, request_id, actor_kind, actor_id, actor_name
-FROM jsonb_populate_record(NULL::"activity"."line", %s{more}) RETURNING id
-"""
 # What a line is about may come into being in the same statement: its id ends the address, and stands in the details.
-ABOUT = (
-    " || (SELECT jsonb_build_object('url', %s::text || id || '/', 'details', jsonb_build_object('id', id)) FROM {name})"
-)
-
-
-def _as_json(values: dict[str, Any]) -> str:
-    return json.dumps(values, cls=DjangoJSONEncoder)
+ABOUT = "(SELECT jsonb_build_object('url', %s::text || id || '/', 'details', jsonb_build_object('id', id)) FROM {name})"
 
 
 def adding(one: ActivityLine, about: str = "") -> hot.Change:
     """The line as a change that can travel with what it records; `about` names the change whose row the line is about."""
     if not connection.in_atomic_block:
         raise RuntimeError(f"activity line {one.verb!r} outside a transaction")
-    values = {field.column: getattr(one, field.attname) for field in one._meta.concrete_fields}
-    told = Jsonb({**values, "at": one.at.isoformat()}, dumps=_as_json)
     if about:
-        return hot.Change(ADD.format(more=ABOUT.format(name=about)), [told, one.url])
-    return hot.Change(ADD.format(more=""), [told])
+        return hot.inserting(one, over=ABOUT.format(name=about), params=[one.url])
+    return hot.inserting(one)
 
 
 def shorten(text: str, limit: int) -> str:

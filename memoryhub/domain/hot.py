@@ -5,16 +5,21 @@ Django's own cursor binds values on the client and so never prepares; this one g
 
 from __future__ import annotations
 
+import json
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import psycopg
-from django.db import DEFAULT_DB_ALIAS, InterfaceError, OperationalError, connections
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db import DEFAULT_DB_ALIAS, InterfaceError, OperationalError, connections, models
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
+from psycopg.types.json import Jsonb
 
 from memoryhub.errors import Unavailable
 
@@ -85,6 +90,35 @@ def together(*changes: Change, answer: str = "") -> tuple[Any, ...]:
     parts = ", ".join(f"{name} AS ({one.sql})" for name, one in zip(names, changes, strict=True))
     sql = f"WITH {parts} {answer or f'SELECT * FROM {names[0]}'}"  # noqa: S608
     return row(sql, [value for one in changes for value in one.params])
+
+
+def inserting(one: models.Model, name: str = "", *, over: str = "", params: Sequence[Any] = ()) -> Change:
+    """A new row as a change; `over` is SQL for a JSON object whose values take the place of the row's.
+
+    The row is one parameter: psycopg keeps what it knows of a statement only up to fifty of them.
+    """
+    fields = [field for field in one._meta.concrete_fields if not (field.primary_key and one.pk is None)]
+    values = {field.column: _as_written(getattr(one, field.attname)) for field in fields}
+    model: Any = type(one)
+    return Change(_insert(model, one.pk is None, over), [Jsonb(values, dumps=_as_json), *params], name)
+
+
+@lru_cache(maxsize=256)
+def _insert(model: Any, is_numbered_there: bool, over: str) -> str:
+    table, key = connections[DEFAULT_DB_ALIAS].ops.quote_name(model._meta.db_table), model._meta.pk
+    fields = [field for field in model._meta.concrete_fields if not (is_numbered_there and field is key)]
+    columns = ", ".join(f'"{field.column}"' for field in fields)
+    given = f"jsonb_populate_record(NULL::{table}, %s{f' || {over}' if over else ''})"
+    return f'INSERT INTO {table} ({columns}) SELECT {columns} FROM {given} RETURNING "{key.column}"'  # noqa: S608
+
+
+def _as_written(value: Any) -> Any:
+    """Moments whole: Django's JSON knows no microseconds."""
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+def _as_json(values: dict[str, Any]) -> str:
+    return json.dumps(values, cls=DjangoJSONEncoder)
 
 
 def run(change: Change) -> None:

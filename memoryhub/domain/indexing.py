@@ -2,75 +2,127 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
-from django.db import connection
-
-from memoryhub.domain import meaning, ranking, spaces, splitting
-from memoryhub.embedders import Embedder
-from memoryhub.models import Chunk, LongtermEntry
+from memoryhub.domain import hot, meaning, ranking, spaces, splitting
+from memoryhub.embedders import Embedder, EmbedderUnavailable
+from memoryhub.models import Chunk, LongtermEntry, Space
 
 NOBODY = 0  # whose own an entry is after its agent was deleted; without a number it would be the whole group's
-INSERT_CHUNK = f"""
+# The chunks come as one document, whatever their number; words are made once (OFFSET 0) and read by what follows.
+INSERT_CHUNKS = f"""
 INSERT INTO memoryhub_chunk (space_id, entry_id, scope, agent_id, position, start, "end", text, words, length)
-SELECT %s, %s, %s, %s, %s, %s, %s, %s, w.words, (SELECT coalesce(sum(cardinality(positions)), 0) FROM unnest(w.words))
-FROM (SELECT {ranking.TSVECTOR} AS words) w
+SELECT %s, %s, %s, %s, g.position, g.start, g."end", g.text, g.words,
+    (SELECT coalesce(sum(cardinality(positions)), 0) FROM unnest(g.words))
+FROM (
+    SELECT *, {" || ".join(f"to_tsvector('pg_catalog.{name}', {name})" for name in ranking.CONFIGURATIONS)} AS words
+    FROM json_to_recordset(%s::json)
+        AS g(position int, start int, "end" int, text text, {", ".join(f"{name} text" for name in ranking.CONFIGURATIONS)})
+    OFFSET 0
+) g ORDER BY g.position
+RETURNING id, space_id, agent_id, position, words, length
 """  # noqa: S608 (only names of text search configurations are put in)
 INSERT_POSTINGS = """
 INSERT INTO memoryhub_posting (space_id, lexeme, chunk_id, agent_id, count, length)
-SELECT c.space_id, u.lexeme, c.id, c.agent_id, cardinality(u.positions), c.length
-FROM memoryhub_chunk c, unnest(c.words) u WHERE c.space_id = %s AND c.entry_id = %s
+SELECT c.space_id, u.lexeme, c.id, c.agent_id, cardinality(u.positions), c.length FROM chunk c, unnest(c.words) u
 """
-DELETE_POSTINGS = """
-DELETE FROM memoryhub_posting p USING memoryhub_chunk c, unnest(c.words) u
-WHERE c.space_id = %s AND c.entry_id = %s AND p.space_id = c.space_id AND p.lexeme = u.lexeme AND p.chunk_id = c.id
-"""
-DELETE_VECTORS = """
-DELETE FROM memoryhub_embedding e USING memoryhub_chunk c
-WHERE c.space_id = %s AND c.entry_id = %s AND e.space_id = c.space_id AND e.chunk_id = c.id
-"""
-COUNT = """
-INSERT INTO memoryhub_chunkcount AS t (space_id, chunks, lexemes)
-SELECT %(space)s, %(sign)s * count(*), %(sign)s * coalesce(sum(length), 0)
-FROM memoryhub_chunk WHERE space_id = %(space)s AND entry_id = %(entry)s
-ON CONFLICT (space_id) DO UPDATE SET chunks = t.chunks + excluded.chunks, lexemes = t.lexemes + excluded.lexemes
-"""
+# The words of chunks that come or go, as what stands in the same statement returns them.
 COUNT_LEXEMES = f"""
 INSERT INTO memoryhub_lexemecount AS t (space_id, lexeme, chunks, mark)
-SELECT p.space_id, p.lexeme, %(sign)s * count(*), {spaces.NEW_MARK} FROM memoryhub_chunk c, unnest(c.words) u, memoryhub_posting p
-WHERE c.space_id = %(space)s AND c.entry_id = %(entry)s
-  AND p.space_id = c.space_id AND p.lexeme = u.lexeme AND p.chunk_id = c.id
-GROUP BY p.space_id, p.lexeme ORDER BY p.lexeme
+SELECT c.space_id, u.lexeme, %s * count(*), {spaces.NEW_MARK} FROM chunk c, unnest(c.words) u
+GROUP BY c.space_id, u.lexeme ORDER BY u.lexeme
 ON CONFLICT (space_id, lexeme) DO UPDATE SET chunks = t.chunks + excluded.chunks, mark = excluded.mark
 """  # noqa: S608 (a word of ours is put in)
-INSERT_VECTOR = """
+COUNT = """
+INSERT INTO memoryhub_chunkcount AS t (space_id, chunks, lexemes)
+SELECT %s, %s * count(*), %s * coalesce(sum(length), 0) FROM chunk
+ON CONFLICT (space_id) DO UPDATE SET chunks = t.chunks + excluded.chunks, lexemes = t.lexemes + excluded.lexemes
+"""
+INSERT_VECTORS = """
 INSERT INTO memoryhub_embedding (space_id, chunk_id, embedded_by, agent_id, vector)
-SELECT c.space_id, c.id, %s, c.agent_id, %s::halfvec FROM memoryhub_chunk c WHERE c.id = %s AND c.space_id = %s
+SELECT c.space_id, c.id, %s, c.agent_id, v.vector FROM {chunks} c JOIN (VALUES {values}) v (key, vector) ON v.key = c.{key}
 ON CONFLICT (space_id, embedded_by, chunk_id) DO UPDATE SET vector = excluded.vector, agent_id = excluded.agent_id
 """
+DELETE_CHUNKS = (
+    "DELETE FROM memoryhub_chunk WHERE space_id = %s AND entry_id = %s RETURNING id, space_id, words, length"
+)
+# Each by its key, one after the other: joined freely, all postings of its words would be read.
+DELETE_POSTINGS = """
+DELETE FROM memoryhub_posting WHERE id IN (
+    SELECT p.id FROM chunk c, unnest(c.words) u CROSS JOIN LATERAL (
+        SELECT id FROM memoryhub_posting WHERE space_id = c.space_id AND lexeme = u.lexeme AND chunk_id = c.id LIMIT 1
+    ) p
+)
+"""
+DELETE_VECTORS = "DELETE FROM memoryhub_embedding e USING chunk c WHERE e.space_id = c.space_id AND e.chunk_id = c.id"
 
 
-def add(entry: LongtermEntry) -> list[Chunk]:
-    """Cuts an entry and lists its words (in the caller's transaction); vectors are a step of their own."""
+@dataclass(frozen=True)
+class Cut:
+    """A text as it will be found: its pieces with their vectors, which are missing while the embedder is away."""
+
+    pieces: list[splitting.Piece]
+    embedded_by: str = ""
+    vectors: list[hot.Half] = field(default_factory=list)
+
+    @property
+    def waits(self) -> bool:
+        return not self.embedded_by
+
+
+def cut(space: Space, content: str, *, seconds: float = meaning.SECONDS) -> Cut:
+    """Cuts a text and asks the space's embedder for the vectors of its pieces; nothing is stored."""
+    pieces = splitting.split(content)
+    try:
+        embedder = meaning.serving(space)
+        vectors = embedder.embed([piece.text for piece in pieces], seconds=seconds)
+    except EmbedderUnavailable:
+        return Cut(pieces)
+    return Cut(pieces, embedder.embedded_by, [hot.Half.of(vector) for vector in vectors])
+
+
+def adding(entry: LongtermEntry, made: Cut) -> list[hot.Change]:
+    """The changes that make an entry findable as it was cut; they travel together, and with the entry if it is new."""
     agent_id = (entry.agent_id or NOBODY) if entry.scope == "agent" else None
-    with connection.cursor() as cursor:
-        for position, piece in enumerate(splitting.split(entry.content)):
-            place = [entry.space_id, entry.pk, entry.scope, agent_id, position, piece.start, piece.end, piece.text]
-            cursor.execute(INSERT_CHUNK, [*place, *ranking.by_configuration(piece.text)])
-        cursor.execute(INSERT_POSTINGS, [entry.space_id, entry.pk])
-        cursor.execute(COUNT, {"space": entry.space_id, "entry": entry.pk, "sign": 1})
-        cursor.execute(COUNT_LEXEMES, {"space": entry.space_id, "entry": entry.pk, "sign": 1})
-    return chunks(entry)
+    given = json.dumps([as_row(position, piece) for position, piece in enumerate(made.pieces)])
+    changes = [
+        hot.Change(INSERT_CHUNKS, [entry.space_id, entry.pk, entry.scope, agent_id, given], "chunk"),
+        hot.Change(INSERT_POSTINGS, []),
+        *counting(entry, 1),
+    ]
+    if made.vectors:
+        changes.append(placing("chunk", "position", made.embedded_by, dict(enumerate(made.vectors))))
+    return changes
+
+
+def placing(chunks: str, key: str, embedded_by: str, vectors: dict[int, hot.Half]) -> hot.Change:
+    """The vectors of chunks, each by its key, as a change."""
+    values = ", ".join(["(%s::bigint, %s::halfvec)"] * len(vectors))
+    given = [value for pair in vectors.items() for value in pair]
+    return hot.Change(INSERT_VECTORS.format(chunks=chunks, key=key, values=values), [embedded_by, *given])
+
+
+def as_row(position: int, piece: splitting.Piece) -> dict[str, object]:
+    words = dict(zip(ranking.CONFIGURATIONS, ranking.by_configuration(piece.text), strict=True))
+    return {"position": position, "start": piece.start, "end": piece.end, "text": piece.text, **words}
+
+
+def counting(entry: LongtermEntry, sign: int) -> list[hot.Change]:
+    return [hot.Change(COUNT, [entry.space_id, sign, sign]), hot.Change(COUNT_LEXEMES, [sign])]
+
+
+def add(entry: LongtermEntry, made: Cut) -> None:
+    """Makes an entry findable (in the caller's transaction)."""
+    hot.together(*adding(entry, made), answer="SELECT count(*) FROM chunk")
 
 
 def remove(entry: LongtermEntry) -> None:
     """Takes an entry out of everything that finds (in the caller's transaction)."""
-    with connection.cursor() as cursor:
-        cursor.execute(COUNT_LEXEMES, {"space": entry.space_id, "entry": entry.pk, "sign": -1})
-        cursor.execute(DELETE_POSTINGS, [entry.space_id, entry.pk])
-        cursor.execute(DELETE_VECTORS, [entry.space_id, entry.pk])
-        cursor.execute(COUNT, {"space": entry.space_id, "entry": entry.pk, "sign": -1})
-    Chunk.objects.within(entry.space_id).filter(entry_id=entry.pk).delete()
+    gone = hot.Change(DELETE_CHUNKS, [entry.space_id, entry.pk], "chunk")
+    others = [hot.Change(DELETE_POSTINGS, []), hot.Change(DELETE_VECTORS, []), *counting(entry, -1)]
+    hot.together(gone, *others, answer="SELECT count(*) FROM chunk")
 
 
 def chunks(entry: LongtermEntry) -> list[Chunk]:
@@ -82,9 +134,5 @@ def embed(found: Sequence[Chunk], embedder: Embedder, *, seconds: float = meanin
     if not found:
         return
     vectors = embedder.embed([chunk.text for chunk in found], seconds=seconds)
-    values = [
-        [embedder.embedded_by, meaning.as_sql(vector), chunk.pk, chunk.space_id]
-        for chunk, vector in zip(found, vectors, strict=True)
-    ]
-    with connection.cursor() as cursor:
-        cursor.executemany(INSERT_VECTOR, values)
+    by_id = {chunk.pk: hot.Half.of(vector) for chunk, vector in zip(found, vectors, strict=True)}
+    hot.run(placing("memoryhub_chunk", "id", embedder.embedded_by, by_id))

@@ -28,6 +28,7 @@ from django.db import connection, transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
+from memoryhub.domain import hot
 from memoryhub.errors import HubError, NotFound, Unavailable
 from memoryhub.models import Job, Space
 
@@ -92,15 +93,31 @@ def enqueue(
     run_after: datetime | None = None,
 ) -> Job:
     """Asks for a piece of work; in a transaction it starts only if that commits."""
+    asked = wanted(kind, payload, space=space, asked_by=asked_by, run_after=run_after)
+    asked.save(force_insert=True)
+    return asked
+
+
+def asking(kind: str, payload: dict[str, Any] | None = None, *, space: Space) -> hot.Change:
+    """The same as a change that travels with what the work is about."""
+    return hot.inserting(wanted(kind, payload, space=space))
+
+
+def wanted(
+    kind: str,
+    payload: dict[str, Any] | None = None,
+    *,
+    space: Space | None = None,
+    asked_by: str = "",
+    run_after: datetime | None = None,
+) -> Job:
+    """A job that is not asked for yet."""
     if kind not in kinds:
         raise ValueError(f"no job of kind {kind!r} is registered")
-    return Job.objects.create(
-        space_id=space.pk if space else 0,
-        kind=kind,
-        payload=payload or {},
-        asked_by=asked_by[:150],
+    return Job(
+        space_id=space.pk if space else 0, kind=kind, payload=payload or {}, asked_by=asked_by[:150],
         run_after=run_after or timezone.now(),
-    )
+    )  # fmt: skip
 
 
 def get(space: Space, pk: int) -> Job:

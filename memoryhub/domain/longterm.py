@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
@@ -14,7 +16,6 @@ from django.utils import timezone
 from memoryhub.detectors import secrets
 from memoryhub.domain import activity, contents, hot, indexing, jobs, meaning, pairs, secrecy, spaces
 from memoryhub.domain.access import Actor, require
-from memoryhub.embedders import EmbedderUnavailable
 from memoryhub.errors import Conflict, Invalid, NotFound
 from memoryhub.models import Agent, EntryRevision, Job, LongtermEntry, Space
 
@@ -31,6 +32,12 @@ SELECT e.review_by::text, date_part('epoch', e.created_at), date_part('epoch', e
 FROM memoryhub_longtermentry e
 WHERE e.space_id = %s AND e.number < %s AND e.state <> 'retired' ORDER BY e.number DESC LIMIT %s
 """  # noqa: S608 (only a number of ours is put in)
+
+# The lock of all that changes what finds, and in the same trip all that a new entry asks of its space.
+NUMBER = f"""
+UPDATE memoryhub_space SET last_entry = last_entry + 1, revision = revision + 1, longterm_mark = {spaces.NEW_MARK} WHERE id = %s
+RETURNING last_entry, revision, settings::text, nextval(pg_get_serial_sequence('memoryhub_longtermentry', 'id'))
+"""  # noqa: S608 (a word of ours is put in)
 
 
 @transaction.atomic
@@ -53,21 +60,37 @@ def store(
     """Keeps a text for good: cut, listed by its words, embedded; entries that it replaces or takes in are retired."""
     require(actor, "promote")
     content, reason = secrecy.check(space, content), secrets.redact(reason)[0]
-    space = Space.objects.select_for_update().get(pk=space.pk)
+    space, number, pk = numbered(space)
     agent = checked_scope(space, scope, agent)
     taken_in = [get(space, number) for number in dict.fromkeys(merges)]
     text = contents.checked("\n\n".join([content, *(one.content for one in taken_in)]))
     meaning.keep(space)
-    entry = LongtermEntry.objects.create(
-        space=space, number=spaces.next_number(space, "last_entry"), content=text, scope=scope, agent=agent,
+    cut = indexing.cut(space, text)
+    entry = LongtermEntry(
+        pk=pk, space=space, number=number, content=text, scope=scope, agent=agent, state=found_as(cut),
         record_id=record_id, session_id=session_id, proposal=proposal, reason=reason[:2000], review_by=review_by,
         metadata=metadata or {}, **actor.as_fields(),
     )  # fmt: skip
-    write_revision(entry, actor, reason)
-    index(space, entry)
-    note(space, actor, "longterm.store", "promoted", entry, details={"proposal": proposal, "record": record_id})
+    came_from = {"proposal": proposal, "record": record_id}
+    hot.together(
+        hot.inserting(entry),
+        hot.inserting(revision_of(entry, actor, reason)),
+        *finding(space, entry, cut),
+        noting(space, actor, "longterm.store", "promoted", entry, details=came_from),
+    )
     retire_all(space, actor, entry, [*taken_in, *(get(space, number) for number in dict.fromkeys(replaces))])
     return entry
+
+
+def numbered(space: Space) -> tuple[Space, int, int]:
+    """The space under its lock and as it stands now, raised for a new entry, with that one's number and key."""
+    rows = hot.rows(NUMBER, [space.pk])
+    if not rows:
+        raise NotFound("There is no such space any more.")
+    number, revision, chosen, pk = rows[0]
+    now = copy(space)
+    now.revision, now.settings = revision, json.loads(chosen)
+    return now, number, pk
 
 
 def retire_all(space: Space, actor: Actor, entry: LongtermEntry, gone: Iterable[LongtermEntry]) -> None:
@@ -109,16 +132,20 @@ def checked_scope(space: Space, scope: str, agent: Agent | None) -> Agent | None
 
 def index(space: Space, entry: LongtermEntry) -> None:
     """Makes an entry findable; while the embedder is away it is found by words alone and waits for its vectors."""
-    chunks = indexing.add(entry)
-    try:
-        embedder = meaning.serving(space)
-        indexing.embed(chunks, embedder)
-        set_state(entry, ACTIVE)
-        pairs.look_for(space, entry, embedder)
-    except EmbedderUnavailable:
-        set_state(entry, WAITING)
-        embed_later(space)
-    spaces.touch_longterm(space)
+    cut = indexing.cut(space, entry.content)
+    if entry.state != found_as(cut):
+        set_state(entry, found_as(cut))
+    hot.together(spaces.touching_longterm(space), *finding(space, entry, cut))
+
+
+def found_as(cut: indexing.Cut) -> str:
+    return WAITING if cut.waits else ACTIVE
+
+
+def finding(space: Space, entry: LongtermEntry, cut: indexing.Cut) -> list[hot.Change]:
+    """The changes that let an entry be found, and what is done about it in the background."""
+    later = jobs.asking(EMBED_WAITING, space=space) if cut.waits else pairs.looking_later(space, entry)
+    return [*indexing.adding(entry, cut), later]
 
 
 def embed_later(space: Space) -> None:
@@ -138,10 +165,9 @@ def embed_waiting(space: Space, seconds: float = 30.0) -> int:
             lock_space(space)
             entry = locked(space, number)
             if entry.state == WAITING:
-                embedder = meaning.serving(space)
-                indexing.embed(indexing.chunks(entry), embedder, seconds=seconds)
+                indexing.embed(indexing.chunks(entry), meaning.serving(space), seconds=seconds)
                 set_state(entry, ACTIVE)
-                pairs.look_for(space, entry, embedder)
+                pairs.look_for(space, entry)
                 spaces.touch_longterm(space)
                 done += 1
     return done
@@ -187,7 +213,11 @@ def history(entry: LongtermEntry) -> QuerySet[EntryRevision]:
 
 
 def write_revision(entry: LongtermEntry, actor: Actor, reason: str) -> None:
-    EntryRevision.objects.create(
+    hot.together(hot.inserting(revision_of(entry, actor, reason)))
+
+
+def revision_of(entry: LongtermEntry, actor: Actor, reason: str) -> EntryRevision:
+    return EntryRevision(
         space_id=entry.space_id, entry_id=entry.pk, number=entry.revision, content=entry.content, state=entry.state,
         reason=secrets.redact(reason)[0][:500], **actor.as_fields(),
     )  # fmt: skip
@@ -209,6 +239,7 @@ def edit(
     was_found = entry.state in LIVE
     if was_found:
         indexing.remove(entry)
+        pairs.forget(entry)
     advance(entry, actor, reason)
     if was_found:
         index(space, entry)
@@ -303,14 +334,19 @@ def due(space: Space, today: date | None = None) -> QuerySet[LongtermEntry]:
     )
 
 
-def note(
+def note(space: Space, actor: Actor, verb: str, says: str, entry: LongtermEntry, **more: Any) -> None:
+    hot.together(noting(space, actor, verb, says, entry, **more))
+
+
+def noting(
     space: Space, actor: Actor, verb: str, says: str, entry: LongtermEntry, *, adds: str = "", aside: str = "",
     details: dict[str, Any] | None = None,
-) -> None:  # fmt: skip
-    activity.record(
+) -> hot.Change:  # fmt: skip
+    """A line about an entry as a change that travels with what it tells."""
+    return activity.adding(activity.line(
         space, actor, verb, says, f"“{title(entry.content, 80)}”", url=f"longterm/{entry.number}/", adds=adds,
         aside=aside or f"L-{entry.number}", details={"number": entry.number, **(details or {})},
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 @dataclass(slots=True)

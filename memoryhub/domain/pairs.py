@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from memoryhub.domain import activity, candidates, hot, indexing, longterm, meaning, ranking
+from memoryhub.domain import activity, candidates, hot, jobs, longterm, meaning, ranking
 from memoryhub.domain.access import Actor, require
 from memoryhub.embedders import Embedder
 from memoryhub.errors import Conflict, Invalid, NotFound
-from memoryhub.models import ChunkCount, EntryPair, LongtermEntry, Space
+from memoryhub.models import ChunkCount, EntryPair, Job, LongtermEntry, Space
 
 DUPLICATE, CONTRADICTION = "duplicate", "contradiction"
 MOST_SENTENCES = 30
 SHARED = 0.6  # of the shorter sentence's words, from which two sentences are about one thing
 MOST_CHUNKS = 20  # of a very long entry only so many chunks look for neighbours
+LOOK = "pairs.look_for"
 VERDICTS = ("keep_both", "retire_older", "retire_newer")
 
+VECTORS = """
+SELECT e.vector FROM memoryhub_chunk c
+JOIN memoryhub_embedding e ON e.space_id = c.space_id AND e.chunk_id = c.id
+WHERE c.space_id = %s AND c.entry_id = %s AND e.embedded_by = %s ORDER BY c.position LIMIT %s
+"""
 NEIGHBOURS = """
 SELECT c.entry_id, max(1 - d.distance) AS cosine
 FROM (
@@ -49,12 +56,11 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 def neighbours(
-    space: Space, embedder: Embedder, text: str, *, least: float, limit: int = 5, but: int = 0
+    space: Space, embedder: Embedder, vector: hot.Half, *, least: float, limit: int = 5, but: int = 0
 ) -> list[tuple[int, float]]:
-    """The ids of the entries most alike to a text, with their cosine."""
+    """The ids of the entries most alike to what has this vector, with their cosine."""
     names = {"dimensions": int(embedder.dimensions), "embedded_by": embedder.embedded_by, "space": int(space.pk)}
     sql = NEAREST.format(wanted=4 * limit, **names) if is_large(space, embedder) else NEIGHBOURS.format(**names)
-    vector = meaning.query_vector(embedder, text)
     values = {"vector": vector, "space": space.pk, "least": least, "entry": but, "limit": limit}
     return [(entry_id, float(cosine)) for entry_id, cosine in hot.rows(sql, values)]
 
@@ -65,20 +71,37 @@ def is_large(space: Space, embedder: Embedder) -> bool:
     return size > candidates.EXACT_UP_TO and candidates.has_index(embedder)
 
 
-def look_for(space: Space, entry: LongtermEntry, embedder: Embedder) -> None:
-    """Writes down whom a new or changed entry resembles (in the caller's transaction)."""
+def looking_later(space: Space, entry: LongtermEntry) -> hot.Change:
+    """Lets the background process look whom an entry resembles; asked for in the transaction that lets it be found."""
+    return jobs.asking(LOOK, {"entry": entry.pk}, space=space)
+
+
+@jobs.job(LOOK)
+def look_job(job: Job, progress: jobs.Progress) -> dict[str, Any]:
+    space = Space.objects.get(pk=job.space_id)
+    with transaction.atomic():
+        longterm.lock_space(space)
+        entry = LongtermEntry.objects.within(space).filter(pk=job.payload["entry"]).first()
+        return {"pairs": look_for(space, entry) if entry else 0}
+
+
+def look_for(space: Space, entry: LongtermEntry) -> int:
+    """Writes down whom an entry resembles, under the space's lock; what stands there already, and may be settled, stays."""
+    embedder = meaning.serving(space)
     found: dict[int, float] = {}
-    for chunk in indexing.chunks(entry)[:MOST_CHUNKS]:
-        for other, cosine in neighbours(space, embedder, chunk.text, least=meaning.near_from(embedder), but=entry.pk):
+    for (vector,) in hot.rows(VECTORS, [space.pk, entry.pk, embedder.embedded_by, MOST_CHUNKS], binary=True):
+        for other, cosine in neighbours(
+            space, embedder, hot.Half(vector), least=meaning.near_from(embedder), but=entry.pk
+        ):
             found[other] = max(cosine, found.get(other, 0.0))
     others = LongtermEntry.objects.within(space).in_bulk(list(found))
-    forget(entry)
     same_from, pairs = meaning.same_from(embedder), []
     for other_id, cosine in found.items():
         if kind := kind_of(entry, others[other_id], cosine, same_from):
             low, high = sorted((entry.pk, other_id))
             pairs.append(EntryPair(space_id=space.pk, older_id=low, newer_id=high, kind=kind, cosine=cosine))
-    EntryPair.objects.bulk_create(pairs)
+    EntryPair.objects.bulk_create(pairs, ignore_conflicts=True)
+    return len(pairs)
 
 
 def kind_of(one: LongtermEntry, other: LongtermEntry, cosine: float, same_from: float) -> str:

@@ -53,7 +53,8 @@ def near(space: Space, content: str) -> tuple[list[Neighbour], int, float, str]:
     try:
         embedder = meaning.serving(space)
         least = meaning.near_from(embedder)
-        alike = pairs.neighbours(space, embedder, content[:2000], least=embedder.threshold, limit=20)
+        vector = meaning.query_vector(embedder, content[:2000])
+        alike = pairs.neighbours(space, embedder, vector, least=embedder.threshold, limit=20)
     except EmbedderUnavailable as away:
         return [], 0, 0.0, f"{away.message} Neighbours cannot be shown, and the entry will wait for its vectors."
     entries = LongtermEntry.objects.within(space).in_bulk([pk for pk, _ in alike])

@@ -37,7 +37,9 @@ NEXT = {
     "last_entry": "UPDATE memoryhub_space SET last_entry = last_entry + 1 WHERE id = %s RETURNING last_entry",
 }
 NEW_MARK = "(SELECT (random() * 9007199254740991)::bigint)"
-LONGTERM = f"UPDATE memoryhub_space SET longterm_mark = {NEW_MARK} WHERE id = %s"  # noqa: S608 (a word of ours)
+LONGTERM = (
+    f"UPDATE memoryhub_space SET revision = revision + 1, longterm_mark = {NEW_MARK} WHERE id = %s RETURNING revision"  # noqa: S608 (a word of ours)
+)
 
 
 def touch(space: Space | int) -> int:
@@ -48,14 +50,18 @@ def touch(space: Space | int) -> int:
 
 def touch_longterm(space: Space) -> int:
     """The same, where what retrieval finds in long-term memory may be another from now on."""
-    hot.rows(LONGTERM, [space.pk])
-    return touch(space)
+    (revision,) = hot.together(touching_longterm(space))
+    return revision
 
 
 def touching(space: Space | int) -> hot.Change:
     """The same as a change that can travel with what it is about."""
     pk = space if isinstance(space, int) else space.pk
     return hot.Change("UPDATE memoryhub_space SET revision = revision + 1 WHERE id = %s RETURNING revision", [pk])
+
+
+def touching_longterm(space: Space) -> hot.Change:
+    return hot.Change(LONGTERM, [space.pk])
 
 
 def next_number(space: Space, counter: str) -> int:

@@ -160,7 +160,7 @@ def remember(space: Any, rng: random.Random, chunks: int) -> None:
             entry = LongtermEntry.objects.create(
                 space=space, number=number, content=text, actor_kind="hub", actor_name="hub"
             )
-            indexing.embed(indexing.add(entry), embedder, seconds=60)
+            indexing.add(entry, indexing.cut(space, text, seconds=60))
     reembedding.make_index(embedder)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")

@@ -5,14 +5,26 @@ from datetime import date, timedelta
 
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memoryhub.domain import agents, longterm, longterm_files, pairs, quarantine, retrieval, spaces, working
+from memoryhub.domain import (
+    agents,
+    erasure,
+    jobs,
+    longterm,
+    longterm_files,
+    pairs,
+    quarantine,
+    retrieval,
+    spaces,
+    working,
+)
 from memoryhub.domain.access import HUB, Actor
 from memoryhub.errors import Conflict, Forbidden, Invalid, NotFound
-from memoryhub.models import ActivityLine, Chunk, ChunkCount, Embedding, EntryPair, Posting
+from memoryhub.models import ActivityLine, Chunk, ChunkCount, Embedding, EntryPair, Job, Posting
 
-from .layers import counter, forge, person, rk, space, viewer  # noqa: F401
+from .layers import counter, forge, hot_statements, person, rk, space, viewer  # noqa: F401
 
 REFUNDS = "Card refunds take 5 to 10 days to show at the bank; bank transfers take 2."
 
@@ -201,6 +213,7 @@ def test_likeness_and_contradiction_are_shown_in_pairs_and_a_person_settles(spac
     longterm.store(space, rk, "Card refunds take 5 to 10 days until they show at the bank.")
     longterm.store(space, rk, "Card refunds take 21 days to show at the bank.")
     longterm.store(space, rk, "Anna loves teal.")
+    jobs.run_waiting()
     shown = {
         (one.older.number, one.newer.number): one.kind for one in pairs.with_entries(space, pairs.open_pairs(space))
     }
@@ -213,6 +226,40 @@ def test_likeness_and_contradiction_are_shown_in_pairs_and_a_person_settles(spac
     with pytest.raises(Conflict):
         pairs.settle(space, rk, last.pk, "keep_both")
     assert {"longterm.settle", "longterm.retire"} <= set(ActivityLine.objects.values_list("verb", flat=True))
+
+
+def test_pairs_are_looked_for_in_the_background_and_what_was_settled_stays_so(space, rk):
+    for days in (5, 21):
+        longterm.store(space, rk, f"Card refunds take {days} days to show at the bank.")
+    assert not pairs.open_pairs(space)
+    jobs.run_waiting()
+    pairs.settle(space, rk, EntryPair.objects.get().pk, "keep_both")
+    jobs.enqueue(pairs.LOOK, {"entry": longterm.get(space, 2).pk}, space=space)  # as after a crash
+    jobs.run_waiting()
+    assert EntryPair.objects.get().verdict == "keep_both"
+    longterm.edit(space, rk, 2, "Card refunds take 22 days to show at the bank.")
+    assert not EntryPair.objects.exists()
+    jobs.run_waiting()
+    assert pairs.open_pairs(space).get().kind == "contradiction"
+
+
+def test_what_is_retired_or_erased_before_the_look_has_no_pairs(space, rk):
+    for n, text in enumerate((REFUNDS, REFUNDS + " ", REFUNDS + "  ")):
+        longterm.store(space, rk, text, session_id=f"s-{n}")
+    longterm.retire(space, rk, 2)
+    erasure.erase(space, HUB, "s-2", confirm="s-2")
+    jobs.run_waiting()
+    assert set(Job.objects.values_list("kind", "state")) == {(pairs.LOOK, "done")}
+    assert not EntryPair.objects.exists()
+
+
+def test_a_promotion_takes_two_trips_to_the_database(space, rk, hot_statements):
+    longterm.store(space, rk, REFUNDS)  # the first one of a space writes down its embedder
+    hot_statements.clear()
+    with CaptureQueriesContext(connection) as others:
+        longterm.store(space, rk, REFUNDS * 20)
+    assert len(hot_statements) == 2
+    assert [one["sql"] for one in others if "SAVEPOINT" not in one["sql"]] == []
 
 
 @pytest.mark.parametrize(

@@ -232,6 +232,7 @@ def test_undoing_a_promotion_brings_back_what_it_replaced_and_its_record(space, 
 def test_pairs_are_settled_by_a_person(space, reviewer):
     longterm.store(space, HUB, "Card refunds take 5 to 10 days to show at the bank.")
     longterm.store(space, HUB, "Card refunds take 21 days to show at the bank.")
+    jobs.run_waiting()
     page = read(reviewer, "longterm/", show="contradiction")
     assert "These may contradict each other" in page
     post(reviewer, f"longterm/pairs/{EntryPair.objects.get().pk}/", verdict="retire_older")
