@@ -166,7 +166,8 @@ def place(dialect: Dialect, memory: Ingredients, woven: Weave, gone: list[_budge
     text = "".join(piece.text for piece in pieces)
     cut_sources = {drop.index for drop in gone if drop.kind == "source"}
     statuses = [UNUSED if index in cut_sources else status for index, status in enumerate(woven.statuses)]
-    warnings = woven.warnings + _budget.tell(memory, gone)
+    # A source that is listed twice has the same to be said of it twice.
+    warnings = list(dict.fromkeys(woven.warnings)) + _budget.tell(memory, gone)
     warnings += _budget.over(memory, start, cuts=families()[dialect.family].cuts)
     if not dialect.verified:
         warnings.append(unverified(dialect))
@@ -196,12 +197,15 @@ def located(warnings: list[Warn], text: str, parts: list[Part]) -> tuple[Warn, .
     if not any(warning.needle for warning in warnings):
         return tuple(warnings)
     data = text.encode()
-    return tuple(replace(warning, at=place_of(warning, data, parts)) for warning in warnings)
+    return tuple(with_place(warning, data, parts) for warning in warnings)
 
 
-def place_of(warning: Warn, data: bytes, parts: list[Part]) -> int | None:
-    """The first byte of what a warning speaks of, within the stretch of its source."""
+def with_place(warning: Warn, data: bytes, parts: list[Part]) -> Warn:
+    """The warning with the bytes that it speaks of, in the first stretch of its source."""
     for part in parts:
         if warning.needle and part.kind == "source" and part.label == warning.path:
-            return max(data.find(warning.needle.encode(), part.start, part.end), part.start)
-    return None
+            needle = warning.needle.encode()
+            start = data.find(needle, part.start, part.end)
+            places = ((start, start + len(needle)),) if start >= 0 else ()
+            return replace(warning, at=max(start, part.start), places=places)
+    return warning

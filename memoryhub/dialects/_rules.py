@@ -52,7 +52,9 @@ def warn_of_source(source: Source, *, stops: str = "") -> Warn | None:
         return Warn("source_missing", source.path, said)
     if not source.error:
         return None
-    reason = REASONS.get(source.error, f"could not be read ({source.error})")
+    link = "is a link or a device, and the hub follows no link"
+    other = link if source.error == "not_a_file" else f"could not be read ({source.error})"
+    reason = REASONS.get(source.error, other)
     code = source.error if source.error in REASONS else "source_error"
     said = f"{source.path} {reason}; it is left out." + (f" {stops}" if stops else "")
     return Warn(code, source.path, said)

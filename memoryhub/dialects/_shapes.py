@@ -90,6 +90,7 @@ class Warn:
     message: str
     needle: str = ""
     at: int | None = None
+    places: tuple[tuple[int, int], ...] = ()  # the bytes of the prompt that it speaks of
 
 
 @dataclass(slots=True)

@@ -45,7 +45,8 @@ def warnings(first: Source, text: str, others: list[Source]) -> list[Warn]:
         said = f"{first.path} has {count:,} lines; only the first {MAX_LINES:,} reach the model."
         found.append(Warn("lines_dropped", first.path, said))
     if others:
-        said = f"This dialect reads one file, {first.path}; {len(others)} more sources are not used."
+        more = "1 more source is" if len(others) == 1 else f"{len(others)} more sources are"
+        said = f"This dialect reads one file, {first.path}; {more} not used."
         found.append(Warn("sources_unused", others[0].path, said))
     return found
 

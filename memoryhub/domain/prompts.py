@@ -27,6 +27,7 @@ from memoryhub.stores import paths
 LONGEST_WORDS = 20_000
 SEEN = {"secrets": "secret_like", "hidden": "hidden_characters"}
 LONGEST_BASE = 1024 * 1024
+MOST_PLACES = 200  # of one kind in one file; more are counted, not marked
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,26 +285,34 @@ def looked_over(prompt: Prompt) -> Prompt:
 
 
 def seen_in(prompt: Prompt, part: Part) -> list[Warn]:
-    """One warning per detector for this stretch, at the first place."""
+    """One warning per detector for this stretch, with the places of what it speaks of."""
     text = prompt.data[part.start : part.end].decode()
-    found: dict[str, Warn] = {}
-    for code, start, message, count in eyes(text):
-        others = f" ({count} places in this file)" if count > 1 else ""
-        at = part.start + len(text[:start].encode())
-        found[code] = Warn(code, part.label, f"{part.label}: {message}{others}", at=at)
-    return list(found.values())
+    return [
+        Warn(code, part.label, f"{part.label}: {message}", at=part.start + spans[0][0],
+             places=tuple((part.start + start, part.start + end) for start, end in spans))
+        for code, message, spans in eyes(text)
+    ]  # fmt: skip
 
 
 @lru_cache(maxsize=32)
-def eyes(text: str) -> tuple[tuple[str, int, str, int], ...]:
-    """For secrets and hidden characters: the warning's code, the first place, what is said, and how often."""
+def eyes(text: str) -> tuple[tuple[str, str, tuple[tuple[int, int], ...]], ...]:
+    """For secrets and hidden characters: the warning's code, what is said, and the bytes that it is said of."""
     found = detectors.find(text, only=SEEN)
-    firsts = {code: next((one for one in found if one.code == code), None) for code in SEEN}
-    return tuple(
-        (SEEN[code], first.start, first.message, sum(one.code == code for one in found))
-        for code, first in firsts.items()
-        if first
-    )
+    told = []
+    for name, code in SEEN.items():
+        mine = [one for one in found if one.code == name]
+        if mine:
+            # The line that a detector counts is one of this stretch, neither of the prompt nor of the file.
+            message = mine[0].message.replace(f" in line {mine[0].line}.", ".", 1)
+            others = f" ({len(mine)} places in this file)" if len(mine) > 1 else ""
+            spans = tuple(in_bytes(text, one.start, one.end) for one in mine[:MOST_PLACES])
+            told.append((code, message + others, spans))
+    return tuple(told)
+
+
+def in_bytes(text: str, start: int, end: int) -> tuple[int, int]:
+    first = len(text[:start].encode())
+    return first, first + len(text[start:end].encode())
 
 
 def first_change(before: bytes, after: bytes) -> int | None:

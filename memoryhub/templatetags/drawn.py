@@ -82,18 +82,18 @@ def marked(text: str, marks: Sequence[tuple[int, int]], tag: str) -> str:
     return "".join(out) + (line(text[at:]) if at < len(text) else "")
 
 
-@register.simple_tag
-def numbered(lines: Iterable[str], first: int) -> SafeString:
-    """One block per line with its number, what is hidden drawn; the number is no part of what is copied."""
-    return mark_safe(  # noqa: S308  every line is escaped where it is drawn
-        "".join(f'<span id="L{n}" data-n="{n}">{line(text)}</span>' for n, text in enumerate(lines, first))
-    )
-
-
 @register.filter
 def breakable(path: str) -> SafeString:
     """A path that may be broken after its slashes."""
     return mark_safe(escape(path).replace("/", "/<wbr>"))  # noqa: S308  escaped first
+
+
+@register.filter
+def with_path(sentence: str, path: str | None) -> SafeString:
+    """A sentence of the hub's in which a path speaks with the voice of files."""
+    said = escape(sentence)
+    shown = f'<span class="mono">{escape(path)}</span>' if path else ""
+    return mark_safe(said.replace(escape(path), shown, 1) if path else said)  # noqa: S308  escaped first
 
 
 @register.filter

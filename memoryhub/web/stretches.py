@@ -28,6 +28,9 @@ GRAVE = {
     "root_missing", "invalid_path", "not_a_file", "comment_reaches_model", "disk_error",
 }  # fmt: skip
 
+# What is wrong with the list, or lies where no text can be written, is mended in the list of sources.
+LISTED = {"duplicate_source", "sources_unused", "is_directory", "invalid_path", "source_error"}
+
 
 def layer_of(kind: str) -> str:
     return kind if kind in LAYERS else "plain"
@@ -114,6 +117,15 @@ class Notice:
     @property
     def is_grave(self) -> bool:
         return self.warn.code in GRAVE
+
+    @property
+    def leads_to(self) -> str:
+        """Where it is mended: the template, the list of sources, or the file."""
+        if self.warn.code == "template_unknown":
+            return "template"
+        if self.warn.code in LISTED:
+            return "sources"
+        return "file" if self.warn.path else ""
 
 
 @dataclass(frozen=True)
@@ -203,6 +215,21 @@ class View:
         names = {"working": "working memory", "longterm": "long-term memory", "source": "the last file"}
         first, *rest = [names[kind] for kind in self.prompt.cut_order if kind in names]
         return f"{first} gives way first" + "".join(f", then {name}" for name in rest)
+
+    @cached_property
+    def marks(self) -> dict[int, list[tuple[int, int, str]]]:
+        """For each line of the prompt, the stretches of it that a warning speaks of, in characters."""
+        found: dict[int, list[tuple[int, int, str]]] = {}
+        for warn in self.prompt.warnings:
+            css = "found" if warn.code == "secret_like" else "found mild"
+            for start, end in warn.places:
+                number = self.line_at(start)
+                first = self.line_starts[number - 1]
+                last = self.line_starts[number] - 1 if number < len(self.line_starts) else len(self.prompt.data)
+                before = len(self.prompt.data[first:start].decode())
+                within = len(self.prompt.data[start : min(end, last)].decode())
+                found.setdefault(number, []).append((before, before + within, css))
+        return found
 
     @cached_property
     def notices(self) -> list[Notice]:

@@ -13,6 +13,7 @@ from django.utils.html import escape
 from memoryhub.domain import agents, deliveries, files, mounts, prompts, spaces
 from memoryhub.domain.access import HUB
 from memoryhub.models import DialectTemplate
+from memoryhub.web.stretches import View
 from tests.prompting import AGENTS, lists
 
 TEXT = b"# Team\n- one <!-- note -->\n- zero\xe2\x80\x8bwidth\n"
@@ -56,8 +57,37 @@ def test_the_page_shows_the_exact_text_with_its_origin(see, house, counter):
 
 def test_warnings_lead_to_their_line(see):
     html = see(dialect="plain").content.decode()
-    assert re.search(r'<a href="#L4">Line 4</a>: An HTML comment in /memories/AGENTS.md reaches the model', html)
-    assert re.search(r'<a href="#L5">Line 5</a>: /memories/AGENTS.md: ', html)
+    path = '<span class="mono">/memories/AGENTS.md</span>'
+    assert f'<a href="#L4">Line 4</a>: An HTML comment in {path} reaches the model' in html
+    assert f'<a href="#L5">Line 5</a>: {path}: ' in html
+    assert '- one <span class="found mild">&lt;!--</span> note --&gt;' in html
+
+
+def test_a_secret_is_underlined_where_it_stands_and_its_line_is_the_prompts(see, house, counter):
+    key = "sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc"
+    # As it would be after a change on disk, where no gate stands.
+    prompt = prompts.assemble(house.space, counter, dialect="plain", changes={AGENTS: f"# Team\n- é {key}\n".encode()})
+    (warn,) = [one for one in prompts.looked_over(prompt).warnings if one.code == "secret_like"]
+    assert warn.message.startswith(f"{AGENTS}: A secret (Stripe key). Secrets do not belong in memory")
+    assert [prompt.data[start:end].decode() for start, end in warn.places] == [key]
+    assert View(house.space, prompts.looked_over(prompt)).marks == {4: [(4, 4 + len(key), "found")]}
+
+
+def test_each_warning_leads_to_where_it_is_mended(see, house):
+    lists(house.space, AGENTS, AGENTS, "/memories/never.md")
+    owner = see("owner", dialect="deepagents/0.6.2").content.decode()
+    assert owner.count("reaches the model") == 1
+    listed = [line for line in owner.splitlines() if '<li class="note' in line]
+    leads = {re.sub("<[^>]+>", "", line).strip()[:22]: re.findall(r'href="([^"#]+)', line)[-1] for line in listed}
+    assert leads == {
+        "The template text of d": "/s/books/prompt/counter/settings/",
+        "Line 6: An HTML commen": f"/s/books/files{AGENTS}?view=edit",
+        "Line 7: /memories/AGEN": f"/s/books/files{AGENTS}?view=edit",
+        "Line 13: /memories/AGE": f"/s/books/files{AGENTS}?view=edit",
+        "Line 19: /memories/AGE": f"/s/books/files{AGENTS}?view=edit",
+        "/memories/AGENTS.md is": "/s/books/sources/?agent=counter",
+        "/memories/never.md doe": "/s/books/files/memories/never.md?view=edit",
+    }
 
 
 def test_query_and_task_time_and_dialect_are_picked(see, house):
@@ -131,7 +161,7 @@ def test_a_line_leads_to_who_wrote_it(see, house):
 
 def test_memory_that_is_off_and_a_source_that_is_missing_are_said(see, counter, house):
     lists(house.space, AGENTS, "/memories/never.md")
-    assert "/memories/never.md does not exist" in see().content.decode()
+    assert "/memories/never.md</span> does not exist" in see().content.decode()
     agents.change(counter, HUB, memory_is_on=False)
     assert "Memory is switched off for this agent" in see().content.decode()
 
