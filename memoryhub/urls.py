@@ -110,6 +110,7 @@ in_space = [
     path("prompt/templates/installed/", templates.import_installed, name="templates.import_installed"),
     path("prompt/templates/wheel/", templates.import_wheel, name="templates.import_wheel"),
     path("prompt/<slug:agent>/", prompts.page, name="prompts.page"),
+    path("prompt/<slug:agent>/line/", prompts.line, name="prompts.line"),
     path("prompt/<slug:agent>/raw/", prompts.raw, name="prompts.raw"),
     path("prompt/<slug:agent>/compare/", prompts.compare, name="prompts.compare"),
     path("prompt/<slug:agent>/deliveries/", prompts.ledger, name="prompts.ledger"),

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from memoryhub.domain import diffs, prompts, revisions
+from memoryhub.dialects import Part
+from memoryhub.domain import diffs, gathering, prompts, revisions
 from memoryhub.domain.diffs import Diff
 from memoryhub.domain.prompts import Prompt
-from memoryhub.models import Agent, AgentChange, DialectTemplate, File, Proposal, Revision, SourceChange, Space
+from memoryhub.models import (
+    Agent,
+    AgentChange,
+    Chunk,
+    DialectTemplate,
+    File,
+    LongtermEntry,
+    Proposal,
+    Revision,
+    SourceChange,
+    Space,
+    WorkingEntry,
+)  # fmt: skip
+from memoryhub.stores import paths
 
 MOST = 200
 SETTINGS = {
@@ -162,10 +176,13 @@ class LineOrigin:
     path: str = ""
     file_line: int | None = None
     revision: Revision | None = None
+    change: AgentChange | None = None  # of the agent's settings, that brought it
+    hot: WorkingEntry | None = None
+    cold: LongtermEntry | None = None
 
 
-def origin_of(space: Space, prompt: Prompt, number: int) -> LineOrigin | None:
-    """What stands behind a line of the prompt: its stretch, and for a file the revisions that touched the line."""
+def origin_of(space: Space, agent: Agent, prompt: Prompt, number: int) -> LineOrigin | None:
+    """What stands behind a line of the prompt: a file and the revision that wrote it, an entry, or a setting."""
     lines = prompt.data.split(b"\n")
     if not 1 <= number <= len(lines):
         return None
@@ -176,21 +193,56 @@ def origin_of(space: Space, prompt: Prompt, number: int) -> LineOrigin | None:
     )
     if part is None:
         return None
-    if part.kind != "source":
-        return LineOrigin(number, text, part.label, part.kind)
-    nth = prompt.data[part.start : start].split(b"\n").count(lines[number - 1])
-    return in_file(space, prompt, part.label, number, text, nth)
+    above = prompt.data[part.start : start].split(b"\n")
+    origin = LineOrigin(number, text, part.label, part.kind)
+    if part.kind in ("source", "guidelines"):
+        path = part.label if part.kind == "source" else gathering.GUIDELINES_PATH
+        return in_file(space, prompt, path, origin, above.count(lines[number - 1]))
+    if part.kind in ("working", "longterm"):
+        return in_layer(space, part, origin, sum(line.startswith(b"- ") for line in [*above, lines[number - 1]]))
+    if part.kind in SETTING_OF:
+        return replace(origin, change=setting_made(agent, SETTING_OF[part.kind]))
+    return origin
 
 
-def in_file(space: Space, prompt: Prompt, path: str, number: int, text: str, nth: int) -> LineOrigin:
+SETTING_OF = {"base": "system_prompt", "persona": "persona"}
+
+
+def setting_made(agent: Agent, key: str) -> AgentChange | None:
+    """The change of the agent's settings that brought the value it has now."""
+    rows = AgentChange.objects.within(agent.space_id).filter(agent_id=agent.pk).order_by("-pk")[:MOST]
+    found = None
+    for row in rows:
+        if row.values.get(key) != getattr(agent, key):
+            break
+        found = row
+    return found
+
+
+def in_layer(space: Space, part: Part, origin: LineOrigin, nth: int) -> LineOrigin:
+    """The entry behind a line of working or long-term memory; its heading has none."""
+    if not 1 <= nth <= len(part.entries):
+        return origin
+    pk = part.entries[nth - 1]
+    if part.kind == "working":
+        return replace(origin, hot=WorkingEntry.objects.within(space).filter(pk=pk).first())
+    piece = Chunk.objects.within(space).filter(pk=pk).first()
+    entry = LongtermEntry.objects.within(space).filter(pk=piece.entry_id).first() if piece else None
+    return replace(origin, cold=entry)
+
+
+def in_file(space: Space, prompt: Prompt, path: str, origin: LineOrigin, nth: int) -> LineOrigin:
     """The line in its file, and the revision that brought it; of equal lines the one at the same place among them."""
-    shown = next((one["revision"] for one in prompt.sources if one["path"] == path), None)
-    file = File.objects.within(space).filter(path=path, thread_id="").first()
-    if file is None or not shown:
-        return LineOrigin(number, text, path, "source", path)
-    wanted = text.rstrip()
-    equal = [row for row in revisions.blame(file, shown) if wanted and row.text.rstrip() == wanted]
+    file = File.objects.within(space).filter(path=paths.of_source(path), thread_id="", is_deleted=False).first()
+    if origin.kind == "guidelines" and file is None:
+        return origin  # the hub's own words
+    shown = next((one["revision"] for one in prompt.sources if one["path"] == path), file.revision if file else None)
+    placed = replace(origin, path=path)
+    wanted = origin.text.rstrip()
+    if file is None or not shown or not wanted:
+        return placed
+    equal = [row for row in revisions.blame(file, shown) if row.text.rstrip() == wanted]
     if not equal:
-        return LineOrigin(number, text, path, "source", path)
+        return placed
     row = equal[min(nth, len(equal) - 1)]
-    return LineOrigin(number, text, path, "source", path, row.number, row.revision)
+    return replace(placed, file_line=row.number, revision=row.revision)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 
 from memoryhub import dialects
@@ -36,7 +38,7 @@ def start(request: HttpRequest) -> HttpResponse:
 @space_page("read", methods=("GET", "HEAD"))
 def page(request: HttpRequest, agent: str) -> HttpResponse:
     """The whole page; htmx gets the part below the pickers."""
-    if elsewhere := with_zone(request, "at"):
+    if elsewhere := another_agent(request, agent) or with_zone(request, "at"):
         return redirect(elsewhere)
     one = agents.by_slug(request.space, agent)
     context: dict[str, Any] = {
@@ -54,6 +56,17 @@ def page(request: HttpRequest, agent: str) -> HttpResponse:
     context["dialects"] = choices(one, context["get"]["dialect"])
     part = request.htmx and not request.htmx.boosted
     return render(request, "prompts/_prompt.html" if part else "prompts/page.html", context, status=status)
+
+
+def another_agent(request: HttpRequest, agent: str) -> str:
+    """The address of the agent that was picked, with everything else that was; a picker alone cannot change the path."""
+    get = request.GET.copy()
+    picked = "".join(get.pop("agent", [])[-1:])
+    if not picked:
+        return ""
+    path = reverse("prompts.page", args=[request.space.slug, agents.by_slug(request.space, picked).slug])
+    kept = urlencode([(name, value) for name, value in get.items() if value])
+    return f"{path}?{kept}" if kept else path
 
 
 def with_zone(request: HttpRequest, *names: str) -> str:
@@ -111,7 +124,6 @@ def made(request: HttpRequest, agent: Agent) -> prompts.Prompt:
 def shown(request: HttpRequest, agent: Agent) -> dict[str, Any]:
     prompt = prompts.looked_over(made(request, agent))
     view = View(request.space, prompt)
-    line = request.GET.get("line", "")
     paths = Counter(
         Proposal.objects.within(request.space).filter(number__in=prompt.pending).values_list("path", flat=True)
     )
@@ -121,10 +133,25 @@ def shown(request: HttpRequest, agent: Agent) -> dict[str, Any]:
         "waiting": paths,
         "delivered": deliveries.delivered_at(agent, prompt.sha256),
         "threads": deliveries.threads_of(request.space, agent),
-        "origin": comparing.origin_of(request.space, prompt, int(line)) if line.isdecimal() and len(line) < 9 else None,
+        "origin": origin(request, agent, prompt),
         "guidelines_path": gathering.GUIDELINES_PATH,
         "template": template_of(agent, prompt),
     }
+
+
+def origin(request: HttpRequest, agent: Agent, prompt: prompts.Prompt) -> comparing.LineOrigin | None:
+    line = request.GET.get("line", "")
+    return comparing.origin_of(request.space, agent, prompt, int(line)) if line.isdecimal() and len(line) < 9 else None
+
+
+@space_page("read", methods=("GET", "HEAD"))
+def line(request: HttpRequest, agent: str) -> HttpResponse:
+    """Where one line came from, as a part that stands under it: a long prompt keeps its place on the screen."""
+    one = agents.by_slug(request.space, agent)
+    found = origin(request, one, made(request, one))
+    if found is None:
+        raise NotFound("This prompt has no such line.")
+    return render(request, "prompts/_origin.html", {"agent": one, "origin": found})
 
 
 def template_of(agent: Agent, prompt: prompts.Prompt) -> Any:

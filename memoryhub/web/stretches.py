@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from memoryhub import dialects
-from memoryhub.dialects import Part, Warn, tokens
+from memoryhub.dialects import Entry, Part, Warn, tokens
 from memoryhub.domain import comparing
 from memoryhub.domain.prompts import Prompt
 from memoryhub.models import Revision, Space
@@ -100,13 +100,36 @@ class Stretch:
     def rest_first(self) -> int:
         return self.first + SHOWN
 
+    @property
+    def last(self) -> int:
+        return self.first + len(self.lines) - 1
+
 
 @dataclass(frozen=True, slots=True)
 class Segment:
+    """What a layer takes of the prompt, in tokens."""
+
     layer: str
     name: str
     tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """What a part takes of the bar, in bytes."""
+
+    layer: str
+    name: str
     x: int
+    width: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """An entry that gave way to the budget."""
+
+    layer: str
+    entry: Entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,16 +207,27 @@ class View:
         sizes = dict.fromkeys(LAYERS, 0)
         for part in self.prompt.parts:
             sizes[layer_of(part.kind)] += part.end - part.start
-        found, x = [], 0
-        for layer, size in sizes.items():
-            if size:
-                found.append(Segment(layer, LAYER_NAMES[layer], tokens.of_bytes(size), x))
-                x += tokens.of_bytes(size)
-        return found
+        return [Segment(layer, LAYER_NAMES[layer], tokens.of_bytes(size)) for layer, size in sizes.items() if size]
+
+    @property
+    def blocks(self) -> list[Block]:
+        """The parts in their order, as long as they are."""
+        return [
+            Block(one.layer, f"{one.path or one.title}, {one.tokens:,} tokens", one.part.start, one.part.end - one.part.start)
+            for one in self.stretches
+        ]  # fmt: skip
 
     @property
     def width(self) -> int:
-        return max(self.prompt.budget or 0, sum(one.tokens for one in self.segments), 1)
+        """Of the bar, in bytes: the budget, or the prompt where there is none or it is over."""
+        return max((self.prompt.budget or 0) * tokens.BYTES_PER_TOKEN, self.prompt.bytes, 1)
+
+    @property
+    def gone(self) -> list[Gone]:
+        """The remembered entries that gave way to the budget."""
+        kept = {(part.kind, pk) for part in self.prompt.parts for pk in part.entries}
+        found = [Gone("working" if one.score == 1.0 else "longterm", one) for one in self.prompt.entries]
+        return [one for one in found if (one.layer, one.entry.id) not in kept]
 
     @property
     def free(self) -> int:

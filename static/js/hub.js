@@ -39,13 +39,16 @@
     if (!list || !["j", "k", "Enter", "x"].includes(event.key)) return false;
     if (event.key === "Enter" && event.target.closest("a, button, summary")) return false;
     const rows = [...list.querySelectorAll("[data-row]")];
-    const at = rows.findIndex((row) => row.hasAttribute("aria-current"));
+    // Rows that are longer than the window (data-walk="start") are walked from the one that is being read.
+    const reads = list.dataset.walk === "start";
+    const at = reads ? rows.findLastIndex((row) => row.getBoundingClientRect().top < 72) : rows.findIndex((row) => row.hasAttribute("aria-current"));
     if (event.key === "j" || event.key === "k") {
-      const next = rows[Math.max(0, Math.min(rows.length - 1, at + (event.key === "j" ? 1 : -1)))];
-      if (!next) return false;
+      const back = reads && rows[at]?.getBoundingClientRect().top < 0 ? 0 : -1;
+      const next = rows[Math.max(0, Math.min(rows.length - 1, at + (event.key === "j" ? 1 : back)))];
+      if (!next || (reads && event.key === "j" && next === rows[at])) return false;
       rows.forEach((row) => row.removeAttribute("aria-current"));
       next.setAttribute("aria-current", "true");
-      next.scrollIntoView({ block: "nearest" });
+      next.scrollIntoView({ block: reads ? "start" : "nearest" });
       return true;
     }
     if (at < 0) return false;

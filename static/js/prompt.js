@@ -1,10 +1,8 @@
-// The preview: changing the agent goes there, copying fetches the exact bytes, a click on a line's number asks where it came from.
+// The preview: changing a choice goes there, copying fetches the exact bytes, a click on a line's number asks where it came from.
 "use strict";
 (() => {
   document.addEventListener("change", (event) => {
-    const agent = event.target.closest("[data-prompt-agent]");
-    if (agent) location.assign(agent.value + location.search);
-    else if (event.target.closest("[data-prompt-form] select")) event.target.form.requestSubmit();
+    if (event.target.closest("[data-prompt-form] select")) event.target.form.requestSubmit();
   });
 
   document.addEventListener("click", async (event) => {
@@ -21,11 +19,44 @@
       setTimeout(() => { label.textContent = before; }, 1500);
       return;
     }
+    const close = event.target.closest("[data-origin-close]");
+    if (close) {
+      event.preventDefault();
+      close.closest(".origin").remove();
+      remember("");
+      return;
+    }
     const line = event.target.closest(".stretch pre > span[data-n]");
-    if (!line || event.clientX - line.getBoundingClientRect().left > 48) return;
+    if (line && event.clientX - line.getBoundingClientRect().left <= 48) ask(line);
+  });
+
+  // The answer stands under the line, so that a long prompt keeps its place on the screen.
+  async function ask(line) {
+    const at = new URL(line.closest("[data-line-at]").dataset.lineAt, location.href);
+    at.searchParams.set("line", line.dataset.n);
+    document.getElementById("origin")?.remove();
+    await htmx.ajax("GET", at.pathname + at.search, { source: line, target: line, swap: "afterend" });
+    document.getElementById("origin")?.scrollIntoView({ block: "nearest" });
+    remember(line.dataset.n);
+  }
+
+  function remember(line) {
     const here = new URL(location.href);
-    here.searchParams.set("line", line.dataset.n);
-    here.hash = "prompt";
-    location.assign(here);
+    if (line) here.searchParams.set("line", line);
+    else here.searchParams.delete("line");
+    here.hash = line ? "origin" : "";
+    history.replaceState(history.state, "", here);
+  }
+
+  // By keyboard: the number in the field, Enter.
+  document.addEventListener("submit", (event) => {
+    if (!event.target.matches(".where")) return;
+    const line = document.getElementById(`L${Number(event.target.elements.line.value)}`);
+    if (!line) return;
+    event.preventDefault();
+    const folded = line.closest("details");
+    if (folded) folded.open = true;
+    line.scrollIntoView({ block: "center" });
+    ask(line).then(() => document.getElementById("origin")?.focus());
   });
 })();

@@ -46,6 +46,49 @@ def test_a_click_on_a_number_says_where_the_line_came_from(counter, sign_in_as, 
     expect(page).to_have_url(re.compile("line=4"))
 
 
+def long(space):
+    files.write(space, HUB, AGENTS, "".join(f"- line {n} of a long memory\n" for n in range(3000)).encode())
+
+
+def test_a_line_of_a_long_prompt_says_where_it_came_from_and_keeps_its_place(space, counter, sign_in_as, page):
+    long(space)
+    sign_in_as("viewer")
+    page.goto(HERE + "?dialect=plain")
+    page.locator('span[data-n="2000"]').scroll_into_view_if_needed()
+    at = page.evaluate("scrollY")
+    page.locator('span[data-n="2000"]').click(position={"x": 20, "y": 8})
+    expect(page.locator('span[data-n="2000"] + .origin')).to_contain_text(
+        "Line 2000 comes from /memories/AGENTS.md, line 1998"
+    )
+    assert at > 10_000 and page.evaluate("scrollY") == at
+    page.reload()
+    expect(page.locator('span[data-n="2000"] + .origin')).to_be_in_viewport()
+    page.get_by_role("link", name="Close", exact=True).click()
+    expect(page.locator(".origin")).to_have_count(0)
+    assert "line=" not in page.url
+
+
+def test_by_keyboard_a_line_is_asked_for_and_the_parts_are_walked(space, counter, sign_in_as, page):
+    long(space)
+    sign_in_as("viewer")
+    page.goto(HERE)
+    page.get_by_label("Where does line").focus()
+    page.keyboard.type("1500")
+    page.keyboard.press("Enter")
+    expect(page.locator('span[data-n="1500"] + .origin')).to_be_focused()
+    expect(page.locator('span[data-n="1500"] + .origin')).to_be_in_viewport()
+    parts = page.get_by_role("navigation", name="Parts of this prompt").get_by_role("link")
+    expect(parts).to_contain_text(["Positioning", "Guidelines", AGENTS])
+    tops = []
+    for key in ("k", "k", "j", "j"):
+        page.keyboard.press(key)
+        tops.append((page.locator(".stretch[aria-current] h3").inner_text(), page.evaluate("scrollY")))
+    assert [name for name, _ in tops] == [AGENTS, "Guidelines", AGENTS, AGENTS]
+    assert tops[0][1] > tops[1][1] and tops[2] == tops[3] == tops[0]
+    parts.nth(1).click()
+    expect(page.get_by_text("# What the team knows")).to_be_in_viewport()
+
+
 def test_another_agent_is_picked(counter, sign_in_as, page):
     sign_in_as("viewer")
     page.goto(HERE + "?dialect=plain")
@@ -73,6 +116,10 @@ def test_without_javascript_everything_is_a_form_or_a_link(counter, sign_in_as, 
     expect(page.get_by_text("<agent_memory>", exact=True)).to_be_visible()
     page.get_by_label("Where does line").fill("4")
     page.get_by_role("button", name="come from?").click()
-    expect(page.get_by_role("status")).to_contain_text("hub wrote it in revision 1")
+    expect(page.locator('span[data-n="4"] + .origin')).to_contain_text("hub wrote it in revision 1")
+    page.get_by_label("Agent").select_option(label="forge")
+    page.get_by_role("button", name="Show").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("What forge gets")
+    expect(page.get_by_label("Dialect")).to_have_value("synaptic/0.2")
     page.get_by_role("link", name="Compare two moments").click()
     expect(page.get_by_role("heading", name="Why")).to_be_visible()

@@ -10,7 +10,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 from django.utils.html import escape
 
-from memoryhub.domain import agents, deliveries, files, mounts, prompts, spaces
+from memoryhub.domain import agents, deliveries, files, longterm, mounts, prompts, spaces, working
 from memoryhub.domain.access import HUB
 from memoryhub.models import DialectTemplate
 from memoryhub.web.stretches import View
@@ -157,6 +157,40 @@ def test_a_line_leads_to_who_wrote_it(see, house):
     assert "it was missing" in html
     assert "a-editor wrote it in" in see(dialect="plain", line="3").content.decode()
     assert see(dialect="plain", line="999").status_code == 200
+
+
+def test_a_line_leads_to_the_entry_or_the_setting_behind_it(see, house, counter):
+    working.admit(house.space, content="The gateway is slow today.", agent=counter)
+    entry = longterm.store(house.space, house.reviewer, "The gateway is slow\non Mondays.", reason="seen twice")
+    agents.change(counter, house.owner, persona="Kind.")
+    lines = see(tail="raw/", ask="gateway").content.decode().splitlines()
+
+    def origin(start):
+        number = next(n for n, line in enumerate(lines, 1) if start in line)
+        part = see(tail="line/", ask="gateway", line=number)
+        assert f"Line {number}</b> comes from" in part.content.decode()
+        return " ".join(re.sub(r"<[^>]+>", " ", part.content.decode()).split())
+
+    assert "working memory : counter said it" in origin("slow today")
+    assert f"long-term entry L-{entry.number} : a-reviewer promoted it" in origin("(0.")
+    assert "seen twice" in origin("(0.")
+    assert "the persona of counter : a-owner set it" in origin("Kind.")
+    assert "the base prompt of counter : hub set it" in origin("Base")
+    assert "the hub's own guidelines" in origin("# What the team knows")
+    assert "the request: it is not stored" in origin("# Task")
+    files.write(house.space, house.editor, "/memories/hub-guidelines.md", b"# Ours\n", reason="our own")
+    lines = see(tail="raw/", ask="gateway").content.decode().splitlines()
+    assert "/memories/hub-guidelines.md , line 1. a-editor wrote it in revision 1" in origin("# Ours")
+    assert see(tail="line/", line="9999").status_code == 404
+
+
+def test_what_gave_way_is_listed(see, house, counter):
+    working.admit(house.space, content="The gateway is slow today.", agent=counter)
+    agents.change(counter, HUB, budget=281)
+    html = see(ask="gateway").content.decode()
+    assert "1 of 1 entries of working memory are left out" in html
+    assert re.search(r"What exactly is left out.*The gateway is slow today\.", html, re.DOTALL)
+    assert "What exactly" not in see().content.decode()
 
 
 def test_memory_that_is_off_and_a_source_that_is_missing_are_said(see, counter, house):
