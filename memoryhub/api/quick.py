@@ -22,7 +22,7 @@ from ninja.responses import NinjaJSONEncoder
 from memoryhub.api import files, layers, proposals
 from memoryhub.api.ground import BODY_LIMIT
 from memoryhub.api.ground import answer as refused
-from memoryhub.domain import gate, handing, hot, mounts, published
+from memoryhub.domain import gate, handing, hot, mounts, published, search
 from memoryhub.domain.access import Actor
 from memoryhub.domain.files import Pending
 from memoryhub.domain.gathering import OnDisk
@@ -88,25 +88,55 @@ def _answer(request: WSGIRequest, wanted: tuple[str, ...], name: str, build: Bui
     """The answer from the shelf while space and disk are the same, else made anew, if that needs no closer look."""
     if not wanted:
         raise _LongWay
+    last = handing.seen_last(_secret(request))
+    kept = shelf.get(_key(last, name, wanted)) if last else None
+    if last and not kept:  # most likely it has to be made, so what it is made of comes with the look at the door
+        ask = _AskAtTheDoor(request, Scope.FILES)
+        kept = _made(published.gather(last.space_id, list(wanted), ask=ask), build)
+        shelf.put(_key(ask.door, name, wanted), kept)
+        return files.conditional(request, *kept.document)
     door = _enter(request, Scope.FILES)
-    key = (door.space_id, door.revision, name, *wanted)
-    kept = shelf.get(key)
-    if kept is None:
-        kept = _made(door.space_id, wanted, build)
-        shelf.put(key, kept)
+    if door != last:
+        kept = shelf.get(_key(door, name, wanted))
+    if not kept:
+        kept = _made(published.gather(door.space_id, list(wanted)), build)
+        shelf.put(_key(door, name, wanted), kept)
     return files.conditional(request, *kept.document)
 
 
-def _enter(request: WSGIRequest, *scopes: str) -> handing.AtTheDoor:
+def _key(door: handing.AtTheDoor, name: str, wanted: tuple[str, ...]) -> tuple[Any, ...]:
+    return door.space_id, door.revision, name, *wanted
+
+
+def _secret(request: WSGIRequest) -> str:
     kind, _, secret = request.META["HTTP_AUTHORIZATION"].partition(" ")
-    door = (
-        handing.enter(secret.strip(), address_of(request), hot=False, scopes=scopes)
-        if kind.lower() == "bearer"
-        else None
-    )
+    if kind.lower() != "bearer":
+        raise _LongWay
+    return secret.strip()
+
+
+def _enter(request: WSGIRequest, *scopes: str) -> handing.AtTheDoor:
+    door = handing.enter(_secret(request), address_of(request), hot=False, scopes=scopes)
     if door is None:
         raise _LongWay
     return door
+
+
+class _AskAtTheDoor:
+    """Asks a statement in the same trip as the look at the door, which has to be taken first of all in any case."""
+
+    door: handing.AtTheDoor
+
+    def __init__(self, request: WSGIRequest, *scopes: str):
+        self.who = _secret(request), address_of(request)
+        self.scopes = scopes
+
+    def __call__(self, sql: str, asked: dict[str, Any]) -> list[tuple[Any, ...]]:
+        door, rows = handing.enter_and_ask(*self.who, sql, asked, scopes=self.scopes)
+        if door is None or door.space_id != asked["space"]:
+            raise _LongWay
+        self.door = door
+        return rows
 
 
 def _waiting(request: WSGIRequest) -> HttpResponse:
@@ -122,8 +152,7 @@ def _waiting(request: WSGIRequest) -> HttpResponse:
     return proposals.unchanged(tag)
 
 
-def _made(space_id: int, wanted: tuple[str, ...], build: Build) -> Kept:
-    rows = published.gather(space_id, list(wanted))
+def _made(rows: list[published.Row], build: Build) -> Kept:
     found = {row.path: row.answer() for row in rows}
     plain = {path: one for path, one in found.items() if isinstance(one, Published)}
     if sum(len(one.content) for one in plain.values()) > files.MOST_BYTES:
@@ -186,10 +215,20 @@ def _search(request: WSGIRequest) -> HttpResponse:
     given = request.GET.dict()
     if set(given) - {"q", "layers", "limit"} or len(given) < sum(len(values) for _, values in request.GET.lists()):
         raise _LongWay
-    limit = int(given.get("limit", 50))
-    agent = _enter(request, Scope.RETRIEVE, *layers.SCOPES.values()).agent()
-    hits = layers.found(agent.space, agent, given.get("q", ""), layers.named(given.get("layers", "")), limit)
-    return _json(hits)
+    q, wanted, limit = given.get("q", ""), layers.named(given.get("layers", "")), int(given.get("limit", 50))
+    scopes = (Scope.RETRIEVE, *layers.SCOPES.values())
+    last = handing.seen_last(_secret(request))
+    known = None
+    if last and wanted == ["files"] and search.is_listed(last.space_id, last.revision):
+        ask = _AskAtTheDoor(request, *scopes)
+        rows = ask(search.IN_FILES, search.asked_of_files(last.space_id, search.typed(q), search.MOST))
+        door = ask.door
+        if door.revision == last.revision:  # else there may be files whose words are not listed yet
+            known = {"files": search.of_files(rows)}
+    else:
+        door = _enter(request, *scopes)
+    agent = door.searcher()
+    return _json(layers.found(agent.space, agent, q, wanted, limit, known=known))
 
 
 def _json(document: dict[str, Any], status: int = 200) -> HttpResponse:

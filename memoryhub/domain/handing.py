@@ -9,7 +9,7 @@ from __future__ import annotations
 import hmac
 import json
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from threading import Lock
 from typing import Any, Generic, Protocol, TypeVar
@@ -53,13 +53,20 @@ class AtTheDoor:
         return json.loads(self.said)
 
     def agent(self) -> Agent:
-        """As much of the agent and its space as retrieval and search read; no statement is needed for that."""
+        """As much of the agent and its space as a write needs; no statement is asked for that."""
         space = Space(pk=self.space_id, slug=self.space_slug, revision=self.revision, settings=json.loads(self.chosen))
         return Agent(pk=self.agent_id, space=space, slug=self.slug, dialect=self.dialect, reported=self.reported)
+
+    def searcher(self) -> Agent:
+        """The same for search, which changes nothing in them: made once while space and agent stay as they are."""
+        return searcher(self)
 
     def reader(self) -> Agent:
         """As much of them as retrieval reads for a prompt, made once for all calls that say the same."""
         return reader(self.space_id, self.chosen, self.agent_id, self.slug)
+
+
+searcher = lru_cache(maxsize=256)(AtTheDoor.agent)
 
 
 @lru_cache(maxsize=256)
@@ -116,13 +123,50 @@ def enter(
 ) -> AtTheDoor | None:
     """The agent that this token, with all these scopes, stands for; None for whoever needs a closer look (a person, or a refusal)."""
     digest = people.digest_of(secret)
-    rows = hot_sql.rows(DOOR, {"digest": digest, "hot": hot, "scopes": as_array(scopes)})
+    return known(hot_sql.rows(DOOR, {"digest": digest, "hot": hot, "scopes": as_array(scopes)}), digest, address)
+
+
+def known(rows: list[tuple[Any, ...]], digest: str, address: str | None) -> AtTheDoor | None:
     if not rows or not hmac.compare_digest(rows[0][1], digest):
         return None
-    token_id, _, fresh, used_from, space_id, revision, agent_id, slug, dialect, reported, chosen, place, marks = rows[0]
+    token_id, _, fresh, used_from, *facts = rows[0][:WIDTH]
     if not fresh or used_from != address:
         tokens.note_use(Token.objects.get(pk=token_id), address)
-    return AtTheDoor(space_id, revision, agent_id, slug, dialect, reported, chosen, place, marks)
+    door = AtTheDoor(*facts)
+    if len(seen) >= MOST_SEEN:
+        seen.clear()
+    seen[digest] = door
+    return door
+
+
+# Whom each token stood for when this process last saw it: what to ask along with the next look, and nothing more.
+seen: dict[str, AtTheDoor] = {}
+MOST_SEEN = 1024
+WIDTH = 4 + len(fields(AtTheDoor))  # columns of DOOR
+
+
+def seen_last(secret: str) -> AtTheDoor | None:
+    return seen.get(people.digest_of(secret))
+
+
+def enter_and_ask(
+    secret: str, address: str | None, sql: str, asked: dict[str, Any], *, scopes: tuple[str, ...]
+) -> tuple[AtTheDoor | None, list[tuple[Any, ...]]]:
+    """Who stands at the door, and in the same trip what a statement finds in the space that it was seen in last.
+
+    Nothing is found when the token opens another space (`asked["space"]`) or none by now.
+    """
+    digest = people.digest_of(secret)
+    asked = {**asked, "digest": digest, "hot": False, "scopes": as_array(scopes)}
+    both = hot_sql.rows(with_door(sql), asked, binary=True)
+    return known(both, digest, address), [row[WIDTH:] for row in both if row[WIDTH] is not None]
+
+
+@lru_cache(maxsize=16)
+def with_door(sql: str) -> str:
+    """A statement whose first column is never null, beside the look at the door."""
+    columns = ", ".join(["token_id", "digest", "fresh", "used_from", *(one.name for one in fields(AtTheDoor))])
+    return f"SELECT door.*, found.* FROM ({DOOR}) AS door({columns}) LEFT JOIN ({sql}) AS found ON space_id = %(space)s"  # noqa: S608 (two statements of ours)
 
 
 @lru_cache(maxsize=64)

@@ -24,13 +24,19 @@ def of(text: str) -> list[str]:
 def cached(text: str) -> list[str]:
     """The same, each word asked for once per process: what a dictionary makes of a word does not change."""
     wanted = ranking.with_configuration(text)
-    if new := [pair for pair in wanted if pair not in _known]:
+    if new := [pair for pair in wanted if pair not in _known and not is_number(pair[1])]:
         if len(_known) > MOST_KNOWN:
             _known.clear()
         names, words = [name for name, _ in new], [word for _, word in new]
         for name, word, found in hot.rows(EACH, [names, words]):
             _known[name, word] = tuple(found)
-    return list(dict.fromkeys(lexeme for pair in wanted for lexeme in _known.get(pair, ())))
+    found = [(pair[1],) if is_number(pair[1]) else _known.get(pair, ()) for pair in wanted]
+    return list(dict.fromkeys(lexeme for one in found for lexeme in one))
+
+
+def is_number(word: str) -> bool:
+    """Whether every dictionary leaves this word as it is."""
+    return word.isdecimal() and word.isascii() and len(word) <= 100
 
 
 def query(typed: str) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from memoryhub.domain import hot
 from memoryhub.errors import HubError, NotFound
@@ -129,7 +131,14 @@ ORDER BY p.n
 """
 
 
-def gather(space: Space | int, many: list[str], thread_id: str = "") -> list[Row]:
+Ask = Callable[[str, dict[str, Any]], list[tuple[Any, ...]]]
+
+
+def ask(sql: str, asked: dict[str, Any]) -> list[tuple[Any, ...]]:
+    return hot.rows(sql, asked, binary=True)
+
+
+def gather(space: Space | int, many: list[str], thread_id: str = "", *, ask: Ask = ask) -> list[Row]:
     """One row for each path that is one; the others carry their refusal."""
     refused: dict[str, HubError] = {}
     good: dict[str, str] = {}
@@ -140,7 +149,7 @@ def gather(space: Space | int, many: list[str], thread_id: str = "") -> list[Row
             refused[path] = error
     rows = {}
     asked = {"paths": list(good.values()), "space": getattr(space, "pk", space), "thread": thread_id}
-    for values in hot.rows(GATHER, asked, binary=True) if good else []:
+    for values in ask(GATHER, asked) if good else []:
         rows[values[0]] = Row(*values)
     answers = []
     for path in many:

@@ -7,11 +7,12 @@ measure, words and meaning half and half. Agents never get quarantine or activit
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from itertools import pairwise
+from operator import itemgetter
 from typing import Any
 
 from django.db import connection
@@ -66,14 +67,24 @@ def search(
     agent: Agent | None = None,
     limit: int = 50,
     per_layer: int = PER_LAYER,
+    known: Mapping[str, list[Hit]] | None = None,
 ) -> list[Hit]:
-    """What fits the words or the meaning of a query best, as this agent (or, without one, a member) may see it."""
+    """What fits the words or the meaning of a query best, as this agent (or, without one, a member) may see it.
+
+    Of some layers the hits may be `known` already.
+    """
     wanted = chosen(layers, agent)
-    query = query.strip()[:LONGEST].replace("\x00", " ")
+    query = typed(query)
     if not ranking.words(query):
         return []
-    found = [hit for layer in wanted for hit in FIND[layer](space, query, agent, per_layer)]
+    found: list[Hit] = []
+    for layer in wanted:
+        found += known[layer] if known and layer in known else FIND[layer](space, query, agent, per_layer)
     return weigh(space, query, found, limit)
+
+
+def typed(query: str) -> str:
+    return query.strip()[:LONGEST].replace("\x00", " ")
 
 
 def chosen(layers: list[str] | None, agent: Agent | None) -> list[str]:
@@ -178,19 +189,27 @@ def marked(text: str, asked: list[str]) -> tuple[str, tuple[tuple[int, int], ...
 
 
 def hits_in(text: str, asked: list[str]) -> list[tuple[int, int]]:
-    """Where a text holds the words that were asked for, without overlaps, in order (pure)."""
+    """Where a text holds the words that were asked for, as far as one snippet can show, in order (pure)."""
     wanted = set(asked)
     places: list[tuple[int, int]] = []
-    known: dict[str, bool] = {}  # a text says most of its words many times
+    known: dict[str, list[tuple[int, int]]] = {}  # a text says most of its words many times
     for match in ranking.WORD.finditer(text):
-        folded = match.group().casefold()
-        if folded not in known:
-            known[folded] = any(folded == word or (len(word) >= 3 and kin(word, folded)) for word in wanted)
-        if known[folded]:
-            places.append(match.span())
-        elif IS_UNSPACED.search(folded):
-            places += [(match.start() + at, match.start() + at + len(w)) for w in wanted for at in finds(folded, w)]
+        said, start = match.group(), match.start()
+        if places and start > places[0][0] + SNIPPET:
+            break
+        if said not in known:
+            known[said] = hits_in_word(said.casefold(), len(said), wanted)
+        places += [(start + a, start + b) for a, b in known[said]]
     return joined(sorted(places))
+
+
+def hits_in_word(folded: str, length: int, wanted: Iterable[str]) -> list[tuple[int, int]]:
+    """The stretches of one word that were asked for: all of it, or, in a script without blanks, some (pure)."""
+    if any(folded == word or (len(word) >= 3 and kin(word, folded)) for word in wanted):
+        return [(0, length)]
+    if not IS_UNSPACED.search(folded):
+        return []
+    return [(at, at + len(word)) for word in wanted for at in finds(folded, word)]
 
 
 def finds(text: str, word: str) -> list[int]:
@@ -219,11 +238,19 @@ def pieces(snippet: str, marks: tuple[tuple[int, int], ...]) -> list[tuple[str, 
 
 def in_files(space: Space, query: str, agent: Agent | None, most: int) -> list[Hit]:
     index_files(space)
+    return of_files(hot.rows(IN_FILES, asked_of_files(space.pk, query, most), binary=True))
+
+
+def asked_of_files(space_id: int, query: str, most: int) -> dict[str, Any]:
     like = "%" + query.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
-    asked = {"space": space.pk, "like": like, "words": lexemes.query(query), "most": most}
+    return {"space": space_id, "like": like, "words": lexemes.query(query), "most": most}
+
+
+def of_files(rows: list[tuple[Any, ...]]) -> list[Hit]:
+    """The hits in the rows, newest first."""
     return [
         Hit("files", path, path, f"files{path}", bytes(content or b"").decode("utf-8", "replace"), when, author)
-        for path, when, author, content in hot.rows(IN_FILES, asked, binary=True)
+        for path, when, author, content in sorted(rows, key=itemgetter(1), reverse=True)
     ]
 
 
@@ -237,7 +264,6 @@ SELECT f.path, f.modified_at, f.author_name, r.content FROM (
 LEFT JOIN LATERAL (
   SELECT r.content FROM memoryhub_revision r WHERE r.space_id = %(space)s AND r.file_id = f.id AND r.number = f.revision
   LIMIT 1) r ON true
-ORDER BY f.modified_at DESC
 """
 STALE = """
 SELECT f.id, f.revision, f.path, r.content FROM (
@@ -258,9 +284,13 @@ ON CONFLICT (file_id) DO UPDATE SET revision = excluded.revision, words = exclud
 _listed: dict[int, int] = {}
 
 
+def is_listed(space_id: int, revision: int) -> bool:
+    return _listed.get(space_id) == revision
+
+
 def index_files(space: Space) -> None:
     """Lists the words of files that changed since somebody last searched."""
-    if _listed.get(space.pk) == space.revision:
+    if is_listed(space.pk, space.revision):
         return
     stale = hot.rows(STALE, {"space": space.pk}, binary=True)
     for file_id, revision, path, content in stale:

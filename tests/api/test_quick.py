@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from types import SimpleNamespace
 from urllib.parse import urlencode
 
 import pytest
@@ -11,7 +12,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from memoryhub.api import quick
-from memoryhub.domain import agents, files, handing, hot, mounts, people, proposals, published, spaces, tokens
+from memoryhub.domain import agents, files, handing, hot, mounts, people, proposals, published, search, spaces, tokens
 from memoryhub.domain.access import HUB, Actor
 from memoryhub.models import Token
 
@@ -224,22 +225,85 @@ def test_ten_files_are_one_statement_and_unchanged_ones_none_but_the_token(space
     wanted = [f"/hub/{number}.md" for number in range(10)]
     for path in wanted:
         files.write(space, HUB, path, b"text")
-    asked, rows = [], hot.rows
-    monkeypatch.setattr(hot, "rows", lambda sql, *rest, **more: (asked.append(sql), rows(sql, *rest, **more))[1])
+    asked = statements(monkeypatch)
     body = json.dumps({"paths": wanted}).encode()
     with CaptureQueriesContext(connection) as by_orm:
         status, fields, _ = ask(secret, "/api/v1/batch", "POST", body)
-        assert (status, len(asked)) == (200, 2)  # who asks, then all ten
-        assert asked[0] == handing.DOOR and asked[1] == published.GATHER
+        assert (status, asked) == (200, [handing.DOOR, published.GATHER])  # who asks, for the first time; then all ten
         status, _, empty = ask(secret, "/api/v1/batch", "POST", body, HTTP_IF_NONE_MATCH=fields["ETag"])
-        assert (status, empty, len(asked)) == (304, b"", 3)
+        assert (status, empty, asked[2:]) == (304, b"", [handing.DOOR])
+        status, _, others = ask(secret, "/api/v1/batch", "POST", json.dumps({"paths": wanted[:9]}).encode())
+        assert (status, asked[3:]) == (200, [handing.with_door(published.GATHER)])  # who asks and the files, in one
     assert [one["sql"] for one in by_orm if "memoryhub_token" not in one["sql"] and "seen_at" not in one["sql"]] == []
+    assert [one["content"] for one in json.loads(others)["files"]] == ["text"] * 9
+    files.write(space, HUB, wanted[0], b"another text")
+    asked.clear()
+    assert b"another text" in ask(secret, "/api/v1/batch", "POST", body)[2]
+    assert asked == [handing.DOOR, published.GATHER]  # it looked as if nothing had to be made
+
+
+def statements(monkeypatch):
+    """The prepared statements that are asked from now on."""
+    asked, rows = [], hot.rows
+    monkeypatch.setattr(hot, "rows", lambda sql, *rest, **more: (asked.append(sql), rows(sql, *rest, **more))[1])
+    return asked
+
+
+def test_what_comes_with_the_look_at_the_door_comes_to_whom_it_opens_alone(space, secret):
+    other = spaces.create(HUB, "other")
+    mounts.add(other, HUB, "/hub/")
+    for number in range(6):
+        files.write(space, HUB, f"/hub/{number}.md", b"ours")
+        files.write(other, HUB, f"/hub/{number}.md", b"theirs")
+    strange = tokens.create(other, HUB, agent=agents.create(other, HUB, "stranger"))[1]
+
+    def text(token, number):
+        told = ask(token, f"/api/v1/files/hub/{number}.md")
+        return told and json.loads(told[2])["content"]
+
+    assert (text(secret, 0), text(strange, 0)) == ("ours", "theirs")
+    assert (text(secret, 1), text(strange, 1)) == ("ours", "theirs")
+    handing.seen[people.digest_of(strange)] = handing.seen_last(secret)  # as if a token had moved to another space
+    assert text(strange, 2) is None
+    assert text(strange, 2) == "theirs"
+    for change in ({"scopes": ["prompt"]}, {"scopes": ["files"], "revoked_at": "2020-01-01T00:00:00Z"}):
+        Token.objects.filter(agent__slug="forge").update(**change)
+        assert text(secret, 3) is None and text(secret, 0) is None
+    Token.objects.filter(agent__slug="forge").update(revoked_at=None)
+    assert text(secret, 4) == "ours"
+
+
+def test_a_search_of_files_whose_words_are_listed_is_one_trip(space, secret, client, monkeypatch):
+    for number in range(3):
+        files.write(space, HUB, f"/hub/note-{number}.md", f"Refunds of customer {number} wait.\n".encode())
+    monkeypatch.setattr(search, "_listed", {})
+    monkeypatch.setattr(search, "connection", SimpleNamespace(in_atomic_block=False))  # nothing is taken back here
+
+    def found(query):
+        asked = {"q": query, "layers": "files"}
+        quickly = json.loads(ask(secret, "/api/v1/search", QUERY_STRING=urlencode(asked))[2])
+        long = client.get("/api/v1/search", asked, headers={"Authorization": f"Bearer {secret}"})
+        assert quickly == long.json()
+        return [hit["id"] for hit in quickly["items"]]
+
+    for _ in range(2):  # the first lists the words, the second sees that all are
+        assert len(found("customer refunds")) == 3
+    asked = statements(monkeypatch)
+    ask(secret, "/api/v1/search", QUERY_STRING="q=customer+refunds&layers=files")
+    assert asked == [handing.with_door(search.IN_FILES)]
+    assert found("customer 2")[0] == "/hub/note-2.md"
+    assert found("!") == []
+    files.write(space, HUB, "/hub/new.md", b"Customer refunds are quick now.\n")
+    assert set(found("quick")) == {"/hub/new.md"}
+    assert set(found("customer")) == {"/hub/new.md", *(f"/hub/note-{number}.md" for number in range(3))}
 
 
 def test_files_are_looked_up_one_by_one_before_the_database_has_counted_them(space):
     """A young database would else plan every file against every revision: 300 files made a read thirty times slower."""
     for number in range(40):
         files.write(space, HUB, f"/hub/{number}.md", b"text")
-    asked = {"paths": ["/hub/7.md"], "space": space.pk, "thread": ""}
-    plan = "\n".join(row[0] for row in hot.rows(f"EXPLAIN {published.GATHER}", asked))
-    assert "Join Filter" not in plan and "Hash" not in plan and "Merge" not in plan, plan
+    asked = {"paths": ["/hub/7.md"], "space": space.pk, "thread": "", "digest": "x", "hot": False, "scopes": "{}"}
+    for sql in (published.GATHER, handing.with_door(published.GATHER)):
+        plan = "\n".join(row[0] for row in hot.rows(f"EXPLAIN {sql}", asked))
+        looking = plan.partition("unnest")[2]
+        assert looking and "Join Filter" not in looking and "Hash" not in looking and "Merge Join" not in looking, plan
