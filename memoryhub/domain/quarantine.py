@@ -217,9 +217,24 @@ def with_states(records: Iterable[Record]) -> list[Record]:
     return records
 
 
-def session(space: Space, session_id: str, limit: int = 200) -> list[Record]:
-    """A session as it went, oldest first."""
-    return with_states(Record.objects.within(space).filter(session_id=session_id).defer("words").order_by("id")[:limit])
+@dataclass(frozen=True)
+class Stretch:
+    """Part of a session, oldest first, and whether it began before this and goes on after it."""
+
+    records: list[Record]
+    has_earlier: bool
+    has_later: bool
+
+
+def session(space: Space, session_id: str, limit: int = 200, around: Record | None = None) -> Stretch:
+    """A session as it went; of a long one the part around a record."""
+    found = Record.objects.within(space).filter(session_id=session_id).defer("words")
+    first = around.pk if around else 0
+    earlier = list(found.filter(pk__lt=first).order_by("-id")[: limit + 1])[::-1]
+    later = list(found.filter(pk__gte=first).order_by("id")[: limit + 1])
+    before = min(len(earlier), max(limit // 2, limit - len(later)))
+    kept = earlier[len(earlier) - before :] + later[: limit - before]
+    return Stretch(with_states(kept), before < len(earlier), limit - before < len(later))
 
 
 def today(space: Space) -> dict[str, Any]:
@@ -343,13 +358,20 @@ def note_decision(space: Space, actor: Actor, verb: str, says: str, record: Reco
 
 def in_bulk(
     space: Space, actor: Actor, record_ids: Iterable[int], verb: str, reason: str = ""
-) -> tuple[int, list[str]]:
-    """The same decision on many records; what cannot be done is said, and the others are done."""
-    done, refused = 0, []
+) -> tuple[list[int], list[str]]:
+    """The same decision on many records, or its undoing; what cannot be done is said, and the others are done."""
+    done: list[int] = []
+    refused = []
     for record_id in record_ids:
         try:
-            admit(space, actor, record_id) if verb == "admit" else discard(space, actor, record_id, reason)
-            done += 1
+            decide(space, actor, record_id, verb, reason)
+            done.append(record_id)
         except (Conflict, NotFound) as refusal:
             refused.append(f"#{record_id}: {refusal.message}")
     return done, refused
+
+
+def decide(space: Space, actor: Actor, record_id: int, verb: str, reason: str) -> RecordState:
+    if verb == "discard":
+        return discard(space, actor, record_id, reason)
+    return undo(space, actor, record_id) if verb == "undo" else admit(space, actor, record_id)

@@ -77,8 +77,16 @@ def until(moment: datetime | None, css: str = "") -> SafeString:
 
 @register.simple_tag
 def clock(moment: datetime) -> SafeString:
-    """The time of day, with the whole moment on hover."""
+    """The time of day, with the whole moment on hover; below a heading that names the day."""
     return as_time(moment, timezone.localtime(moment).strftime("%H:%M"))
+
+
+@register.simple_tag
+def at(moment: datetime) -> SafeString:
+    """The time of day, and the date unless it is today's."""
+    local = timezone.localtime(moment)
+    is_today = local.date() == timezone.localdate()
+    return as_time(moment, local.strftime("%H:%M" if is_today else "%-d %b %H:%M"))
 
 
 @register.filter

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -49,7 +50,9 @@ def selected(request: HttpRequest, rows: list[Record]) -> dict[str, Any] | None:
     wanted = number(request.GET.get("record"))
     held = (one for one in rows if one.state and one.state.state == quarantine.HELD)
     record = next((one for one in rows if one.pk == wanted), None) or next(held, None) or next(iter(rows), None)
-    return {"record": record, "session": quarantine.session(request.space, record.session_id, 12)} if record else None
+    if record is None:
+        return None
+    return {"record": record, "session": quarantine.session(request.space, record.session_id, 12, around=record)}
 
 
 @space_page("read", methods=("GET", "HEAD"))
@@ -63,7 +66,7 @@ def record(request: HttpRequest, pk: int) -> HttpResponse:
     context = {
         "record": one,
         "states": states,
-        "session": quarantine.session(request.space, one.session_id),
+        "session": quarantine.session(request.space, one.session_id, around=one),
         "can_undo": len(states) > 1 and one.state.actor_kind != "hub",
         "entry": entry,
     }
@@ -102,22 +105,24 @@ def undo(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect(where(request, pk))
 
 
+BULK = {"admit": "admitted", "discard": "discarded", "undo": "as before"}
+
+
 @post_only("edit")
 def in_bulk(request: HttpRequest) -> HttpResponse:
-    verb = request.POST.get("verb", "")
-    picked = numbers(request.POST.getlist("pick"))
-    if verb not in ("admit", "discard") or not picked:
+    # What was done is undone by the address alone, as with one record.
+    given = request.POST if "verb" in request.POST else request.GET
+    verb, picked = given.get("verb", ""), numbers(given.getlist("pick"))
+    if verb not in BULK or not picked:
         raise NotFound("Tick the records you mean, then press Admit or Discard.")
-    count, refusals = quarantine.in_bulk(
+    ids, refusals = quarantine.in_bulk(
         request.space, request.actor, picked, verb, plain(request.POST.get("reason", ""))
     )
-    if count:
-        done(
-            request,
-            f"{count} {'record is' if count == 1 else 'records are'} {'admitted' if verb == 'admit' else 'discarded'}.",
-        )
+    listed = reverse("quarantine.page", args=[request.space.slug])
+    if ids:
+        way_back = f"{reverse('quarantine.in_bulk', args=[request.space.slug])}?{urlencode({'verb': 'undo', 'pick': ids}, True)}"
+        says = f"{len(ids)} {'record is' if len(ids) == 1 else 'records are'} {BULK[verb]}."
+        done(request, says, undo="" if verb == "undo" else way_back)
     for sentence in refusals[:5]:
         refused(request, sentence)
-    return redirect(
-        where(request, 0) if request.POST.get("next") else reverse("quarantine.page", args=[request.space.slug])
-    )
+    return redirect(where(request, 0) if request.POST.get("next") else listed)

@@ -249,15 +249,32 @@ def test_filters(space, forge, counter):
     assert ids(words="refund invoice") == [one] == ids(words="invo")
     assert ids(before=two) == [one]
     assert ids(words="…") == []
-    assert [record.pk for record in quarantine.session(space, "c-2")] == [two]
+    assert [record.pk for record in quarantine.session(space, "c-2").records] == [two]
     assert quarantine.today(space) == {"admitted": 1, "held": {"injection": 1}, "all": 2}
 
 
 def test_bulk_says_what_it_could_not_do(space, forge, rk):
     held, admitted = log(space, forge, BAD).id, log(space, forge).id
     done, refused = quarantine.in_bulk(space, rk, [held, admitted, 999999], "admit")
-    assert done == 1
+    assert done == [held]
     assert [line.split(":")[0] for line in refused] == [f"#{admitted}", "#999999"]
+    assert quarantine.in_bulk(space, rk, done, "undo") == ([held], [])
+    assert quarantine.history(quarantine.get(space, held)).last().state == "held"
+
+
+def test_a_long_session_is_seen_around_a_record(space, forge):
+    ids = [log(space, forge, f"Shelf {n} of the depot was counted.").id for n in range(9)]
+
+    def seen(at, limit=4):
+        part = quarantine.session(
+            space, "c-1", limit, around=quarantine.get(space, ids[at]) if at is not None else None
+        )
+        return [ids.index(one.pk) for one in part.records], part.has_earlier, part.has_later
+
+    assert seen(None) == seen(0) == ([0, 1, 2, 3], False, True)
+    assert seen(5) == ([3, 4, 5, 6], True, True)
+    assert seen(8) == ([5, 6, 7, 8], True, False)
+    assert seen(7, 9) == (list(range(9)), False, False)
 
 
 def test_the_space_orders_its_own_gate(space, forge):

@@ -3,8 +3,10 @@
 import html
 import json
 import re
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
 from memoryhub.domain import agents, ingress, jobs, longterm, proposals, quarantine, working
 from memoryhub.domain.access import HUB
@@ -89,7 +91,19 @@ def test_many_at_once(space, forge, reviewer):
     ids = [log(space, forge), log(space, forge, BAD + " Again.")]
     post(reviewer, "quarantine/many/", pick=ids, verb="admit")
     assert len(working.newest(space)) == 2
+    way_back = re.search(r'action="([^"]*many/[?]verb=undo[^"]*)"', read(reviewer, "quarantine/"))[1].replace(
+        "&amp;", "&"
+    )
+    post(reviewer, way_back.removeprefix("/s/books/"))
+    assert working.newest(space) == []
+    assert "2 records are as before" in read(reviewer, "quarantine/")
     post(reviewer, "quarantine/many/", status=404, verb="admit")
+
+
+def test_times_of_other_days_say_the_day(space, forge, reviewer):
+    yesterday = timezone.localtime(timezone.now() - timedelta(days=1))
+    pk = quarantine.log(space, forge, content="A fact.", session_id="s", node_id="n", at=yesterday).id
+    assert read(reviewer, f"quarantine/{pk}/").count(yesterday.strftime(">%-d %b %H:%M</time>")) == 2
 
 
 def test_promotion_shows_first_and_then_does_it(space, forge, reviewer):
