@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
-from dataclasses import replace
 from functools import cache, lru_cache
 
 from memoryhub.errors import Invalid
@@ -124,7 +123,7 @@ def render(dialect: Dialect | str, memory: Ingredients) -> Rendered:
     chosen = resolve(dialect) if isinstance(dialect, str) else dialect
     one = families()[chosen.family]
     if memory.off:
-        return place(chosen, memory, Weave([], [UNUSED] * len(memory.sources), [switched_off()]), [])
+        return place(chosen, memory, Weave([], [UNUSED] * len(memory.sources), lambda: [switched_off()]), [])
     gone: list[_budget.Drop] = []
     if one.cuts and memory.budget is not None:
         gone = _budget.fit(memory, lambda less: extent(memory.base, one.weave(chosen, less)))
@@ -157,29 +156,17 @@ def around(base: str, woven: Weave) -> list[Piece]:
 
 def place(dialect: Dialect, memory: Ingredients, woven: Weave, gone: list[_budget.Drop]) -> Rendered:
     """The finished prompt out of what a family wove."""
-    pieces = around(memory.base, woven)
-    parts, start = [], 0
-    for piece in pieces:
-        end = start + len(piece.text.encode())
-        parts.append(Part(piece.kind, piece.label, start, end, piece.source, piece.entries))
-        start = end
-    text = "".join(piece.text for piece in pieces)
+
+    def told(size: int) -> list[Warn]:
+        over = _budget.over(memory, size, cuts=families()[dialect.family].cuts)
+        unproven = [] if dialect.verified else [unverified(dialect)]
+        # A source that is listed twice has the same to be said of it twice.
+        return list(dict.fromkeys(woven.warnings())) + _budget.tell(memory, gone) + over + unproven
+
     cut_sources = {drop.index for drop in gone if drop.kind == "source"}
     statuses = [UNUSED if index in cut_sources else status for index, status in enumerate(woven.statuses)]
-    # A source that is listed twice has the same to be said of it twice.
-    warnings = list(dict.fromkeys(woven.warnings)) + _budget.tell(memory, gone)
-    warnings += _budget.over(memory, start, cuts=families()[dialect.family].cuts)
-    if not dialect.verified:
-        warnings.append(unverified(dialect))
     return Rendered(
-        dialect=dialect,
-        text=text,
-        fragment="".join(piece.text for piece in woven.pieces),
-        placement=woven.placement,
-        parts=tuple(parts),
-        statuses=tuple(statuses),
-        warnings=located(warnings, text, parts),
-        size=start,
+        dialect, woven.placement, tuple(around(memory.base, woven)), tuple(statuses), tuple(woven.pieces), told
     )
 
 
@@ -190,22 +177,3 @@ def unverified(dialect: Dialect) -> Warn:
         f"the rule of {dialect.name} is used."
     )
     return Warn("dialect_unverified", None, said)
-
-
-def located(warnings: list[Warn], text: str, parts: list[Part]) -> tuple[Warn, ...]:
-    """The warnings with the byte at which their reason stands, for those that have a place in the text."""
-    if not any(warning.needle for warning in warnings):
-        return tuple(warnings)
-    data = text.encode()
-    return tuple(with_place(warning, data, parts) for warning in warnings)
-
-
-def with_place(warning: Warn, data: bytes, parts: list[Part]) -> Warn:
-    """The warning with the bytes that it speaks of, in the first stretch of its source."""
-    for part in parts:
-        if warning.needle and part.kind == "source" and part.label == warning.path:
-            needle = warning.needle.encode()
-            start = data.find(needle, part.start, part.end)
-            places = ((start, start + len(needle)),) if start >= 0 else ()
-            return replace(warning, at=max(start, part.start), places=places)
-    return warning

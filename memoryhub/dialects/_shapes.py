@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 
 MISSING = "file_not_found"
 
@@ -99,7 +100,7 @@ class Weave:
 
     pieces: list[Piece]
     statuses: list[str]
-    warnings: list[Warn] = field(default_factory=list)
+    warnings: Callable[[], list[Warn]]  # asked for when somebody wants to know; most calls want the bytes alone
     placement: str = "append"
     glue: str = "\n\n"
 
@@ -143,15 +144,53 @@ class Family:
     cuts: bool = False  # ours to shorten; a framework of others takes everything
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rendered:
-    """The exact prompt, and where every byte of it came from."""
+    """The exact prompt, and where every byte of it came from; what a call for the bytes alone does not need is made on demand."""
 
     dialect: Dialect
-    text: str
-    fragment: str
     placement: str
-    parts: tuple[Part, ...]
+    pieces: tuple[Piece, ...]  # of the whole text, in order
     statuses: tuple[str, ...]
-    warnings: tuple[Warn, ...]
-    size: int
+    block: tuple[Piece, ...]  # what memory adds to the base prompt
+    told: Callable[[int], list[Warn]]  # what to know about a prompt of so many bytes
+
+    @cached_property
+    def data(self) -> bytes:
+        return "".join([piece.text for piece in self.pieces]).encode()
+
+    @cached_property
+    def text(self) -> str:
+        return self.data.decode()
+
+    @cached_property
+    def fragment(self) -> str:
+        return "".join([piece.text for piece in self.block])
+
+    @property
+    def size(self) -> int:
+        return len(self.data)
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        found, start = [], 0
+        for piece in self.pieces:
+            end = start + len(piece.text.encode())
+            found.append(Part(piece.kind, piece.label, start, end, piece.source, piece.entries))
+            start = end
+        return tuple(found)
+
+    @cached_property
+    def warnings(self) -> tuple[Warn, ...]:
+        """What to know, each with the bytes that it speaks of, for those that have a place in the text."""
+        return tuple(self.with_place(one) if one.needle else one for one in self.told(self.size))
+
+    def with_place(self, warning: Warn) -> Warn:
+        """The warning with the bytes that it speaks of, in the first stretch of its source."""
+        for part in self.parts:
+            if part.kind == "source" and part.label == warning.path:
+                needle = warning.needle.encode()
+                start = self.data.find(needle, part.start, part.end)
+                places = ((start, start + len(needle)),) if start >= 0 else ()
+                return replace(warning, at=max(start, part.start), places=places)
+        return warning

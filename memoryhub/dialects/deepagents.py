@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 from dataclasses import dataclass
+from functools import lru_cache
 from string import Formatter
 
 from memoryhub.errors import Invalid
@@ -82,7 +83,7 @@ def weave(dialect: Dialect, memory: Ingredients) -> Weave:
     return Weave(
         pieces=in_template(memory.template, body),
         statuses=statuses,
-        warnings=warnings(form, memory, included),
+        warnings=lambda: warnings(form, memory, included),
         placement="prepend" if prepends(dialect) else "append",
     )
 
@@ -113,6 +114,7 @@ def warnings(form: Form, memory: Ingredients, included: set[int | None]) -> list
     return found
 
 
+@lru_cache(maxsize=32)
 def halves(template: str) -> tuple[str, str]:
     """The template around its one slot, with `{{` and `}}` read as `str.format` reads them."""
     before, after, slots = "", "", 0

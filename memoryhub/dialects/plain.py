@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ._rules import joined, status_of, warn_of_duplicates, warn_of_source, warn_of_text
-from ._shapes import Dialect, Family, Form, Ingredients, Piece, Weave
+from ._shapes import Dialect, Family, Form, Ingredients, Piece, Warn, Weave
 
 
 def weave(dialect: Dialect, memory: Ingredients) -> Weave:
@@ -14,13 +14,18 @@ def weave(dialect: Dialect, memory: Ingredients) -> Weave:
         if source.text and not source.error
     ]
     statuses = [status_of(source, source.text or "") for source in memory.sources]
-    warnings = warn_of_duplicates(memory.sources)
+    return Weave(joined(pieces), statuses, lambda: warnings(memory))
+
+
+def warnings(memory: Ingredients) -> list[Warn]:
+    """What to know about the sources; nothing is taken out of them and nothing put around them."""
+    found = warn_of_duplicates(memory.sources)
     for source in memory.sources:
         if problem := warn_of_source(source):
-            warnings.append(problem)
+            found.append(problem)
         else:
-            warnings += warn_of_text(source, source.text or "", strips=False, wraps=False)
-    return Weave(joined(pieces), statuses, warnings)
+            found += warn_of_text(source, source.text or "", strips=False, wraps=False)
+    return found
 
 
 FAMILY = Family(

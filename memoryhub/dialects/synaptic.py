@@ -24,7 +24,7 @@ def shown(source: Source) -> str:
 def weave(dialect: Dialect, memory: Ingredients) -> Weave:
     """The first source in its tag, or nothing at all when it is missing, unreadable or empty."""
     if not memory.sources:
-        return Weave([], [], [], glue="")
+        return Weave([], [], list, glue="")
     first, *others = memory.sources
     text = shown(first)
     pieces = [
@@ -33,7 +33,7 @@ def weave(dialect: Dialect, memory: Ingredients) -> Weave:
         Piece("template", "closing tag", CLOSE),
     ]
     statuses = [status_of(first, text)] + [UNUSED for _ in others]
-    return Weave(pieces if text else [], statuses, warnings(first, text, others), glue="")
+    return Weave(pieces if text else [], statuses, lambda: warnings(first, text, others), glue="")
 
 
 def warnings(first: Source, text: str, others: list[Source]) -> list[Warn]:

@@ -93,7 +93,8 @@ class Prompt:
     sources: tuple[dict[str, Any], ...]
     revisions: dict[str, int]  # of each included file
     ledger: str  # the same as the ledger keeps it
-    warnings: tuple[Warn, ...]
+    gathered_warnings: tuple[Warn, ...] = ()
+    seen: tuple[Warn, ...] = ()  # by the gate's eyes, for those who ask for them
     pending: tuple[int, ...] = ()
     disk: tuple[gathering.OnDisk, ...] = ()
     per_thread: bool = False
@@ -104,7 +105,7 @@ class Prompt:
     @property
     def lasts(self) -> bool:
         """Whether it is the same until something changes: what words alone found is not, for the embedder comes back unseen."""
-        return all(one.code != remembering.EMBEDDER_AWAY for one in self.warnings)
+        return all(one.code != remembering.EMBEDDER_AWAY for one in self.gathered_warnings)
 
     @property
     def text(self) -> str:
@@ -129,6 +130,10 @@ class Prompt:
     @property
     def parts(self) -> tuple[Part, ...]:
         return self.rendered.parts
+
+    @property
+    def warnings(self) -> tuple[Warn, ...]:
+        return self.gathered_warnings + self.rendered.warnings + self.seen
 
     @property
     def bytes(self) -> int:
@@ -202,7 +207,7 @@ def build(dialect: Dialect, gathered: Gathered, asked: Asked) -> Prompt:
     """The prompt out of what was gathered; pure, so that a look back and an agent's call cannot differ."""
     ingredients = gathering.asked_for(gathered.ingredients, asked.system_prompt, asked.task)
     rendered = dialects.render(dialect, ingredients)
-    data = rendered.text.encode()
+    data = rendered.data
     states = zip(ingredients.sources, rendered.statuses, strict=True)
     sources = tuple(source_state(source, status) for source, status in states)
     revisions = {
@@ -216,14 +221,17 @@ def build(dialect: Dialect, gathered: Gathered, asked: Asked) -> Prompt:
         sha256=hashlib.sha256(data).hexdigest(),
         sources=sources,
         revisions=revisions,
-        ledger=json.dumps(revisions, sort_keys=True),
-        warnings=gathered.warnings + rendered.warnings,
+        ledger=as_ledger(revisions),
+        gathered_warnings=gathered.warnings,
         disk=gathered.disk,
         per_thread=gathered.per_thread,
         budget=ingredients.budget,
         cut_order=ingredients.cut_order,
         entries=ingredients.working + ingredients.longterm,
     )
+
+
+as_ledger = json.JSONEncoder(sort_keys=True).encode  # made once; `json.dumps` would make one for each call
 
 
 def source_state(source: Source, status: str) -> dict[str, Any]:
@@ -281,7 +289,7 @@ def readers_of(space: Space, path: str) -> list[Agent]:
 def looked_over(prompt: Prompt) -> Prompt:
     """The same with what the gate's eyes see in it: text like a secret, and characters that a reader does not see."""
     more = tuple(warn for part in prompt.parts if part.kind == "source" for warn in seen_in(prompt, part))
-    return replace(prompt, warnings=prompt.warnings + more)
+    return replace(prompt, seen=more)
 
 
 def seen_in(prompt: Prompt, part: Part) -> list[Warn]:
