@@ -10,7 +10,8 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
+from functools import cache, lru_cache
 from typing import Any
 
 from memoryhub import dialects
@@ -44,79 +45,131 @@ class Gathered:
     per_thread: bool = False  # it shows files of one thread
     mark: int = 0  # of long-term memory, when this was gathered
     warnings: tuple[dialects.Warn, ...] = ()
+    hot: str | None = None  # the ids of working memory in it, as the door tells them; none where none was asked for
+
+    @property
+    def bytes(self) -> int:
+        return sum(source.size for source in self.ingredients.sources)
 
 
+# One look-up for each source, and by the unique indexes alone: `published.GATHER` does the same and says why. The first
+# row is the agent itself, with the guidelines where its dialect prints some.
 NOW = """
-WITH own AS (
-  SELECT EXISTS (SELECT 1 FROM memoryhub_source WHERE space_id = %(space)s AND agent_id = %(agent)s) AS yes
-), listed AS (
-  SELECT s.path, row_number() OVER (ORDER BY s.position, s.id) AS n, s.printed
-    FROM memoryhub_source s, own
-   WHERE s.space_id = %(space)s AND s.is_on
-     AND CASE WHEN own.yes THEN s.agent_id = %(agent)s ELSE s.agent_id IS NULL END
-  UNION ALL
-  SELECT %(guidelines)s::text, 0, '' WHERE %(guidelines)s::text <> ''
-)
-SELECT l.n, l.path, m.store, m.directory, m.prefix, f.stat::text, f.is_deleted, r.number, r.sha256, r.content,
-       CASE WHEN l.n IS NULL OR l.n = (SELECT min(n) FROM listed) THEN jsonb_build_object(
-         'system_prompt', a.system_prompt, 'persona', a.persona, 'memory_is_on', a.memory_is_on,
-         'template', coalesce(nullif(a.template, ''), (TEMPLATE)),
-         'budget', a.budget, 'gives_way', a.gives_way,
-         'mark', (SELECT longterm_mark FROM memoryhub_space WHERE id = %(space)s))::text END, l.printed
-  FROM memoryhub_agent a
-  LEFT JOIN listed l ON true
+SELECT l.n, l.path, l.printed, m.store, m.directory, m.prefix, f.stat::text, f.is_deleted, r.number, r.sha256, r.content,
+       {agent}
+  FROM memoryhub_agent a CROSS JOIN (
+    SELECT 0 AS n, 0 AS position, 0::bigint AS id, %(guidelines)s::text AS path, '' AS printed
+    UNION ALL
+    SELECT 1, position, id, path, printed FROM memoryhub_source
+     WHERE space_id = %(space)s AND agent_id = %(agent)s AND is_on
+    UNION ALL
+    SELECT 1, position, id, path, printed FROM memoryhub_source
+     WHERE space_id = %(space)s AND agent_id IS NULL AND is_on
+       AND NOT EXISTS (SELECT 1 FROM memoryhub_source WHERE space_id = %(space)s AND agent_id = %(agent)s)
+  ) l
   LEFT JOIN LATERAL (
-    SELECT * FROM memoryhub_mount
+    SELECT store, directory, prefix, CASE WHEN store = 'thread' THEN %(thread)s::text ELSE '' END AS thread
+      FROM memoryhub_mount
      WHERE space_id = %(space)s AND starts_with(l.path, prefix) ORDER BY length(prefix) DESC LIMIT 1
   ) m ON true
-  LEFT JOIN memoryhub_file f ON f.space_id = %(space)s AND f.path = l.path
-        AND f.thread_id = CASE WHEN m.store = 'thread' THEN %(thread)s::text ELSE '' END
-  LEFT JOIN memoryhub_revision r ON r.space_id = %(space)s AND r.file_id = f.id AND r.number = f.revision
+  LEFT JOIN LATERAL (
+    SELECT id, revision, stat, is_deleted FROM memoryhub_file
+     WHERE space_id = %(space)s AND path BETWEEN l.path AND l.path AND thread_id = coalesce(m.thread, '') ORDER BY path LIMIT 1
+  ) f ON true
+  LEFT JOIN LATERAL (
+    SELECT number, sha256, content FROM memoryhub_revision
+     WHERE space_id = %(space)s AND file_id = f.id AND number BETWEEN f.revision AND f.revision ORDER BY number LIMIT 1
+  ) r ON true
  WHERE a.id = %(agent)s AND a.space_id = %(space)s
- ORDER BY l.n
-""".replace("TEMPLATE", templates.CHOSEN.format(columns="t.text"))
+ ORDER BY l.n, l.position, l.id
+"""
+OF_AGENT = {
+    "system_prompt": "a.system_prompt",
+    "persona": "a.persona",
+    "memory_is_on": "a.memory_is_on",
+    "budget": "a.budget",
+    "gives_way": "a.gives_way",
+    "mark": "(SELECT longterm_mark FROM memoryhub_space WHERE id = %(space)s)",
+    "template": "{template}",
+    "lately": "{lately}",
+}
+TEMPLATE = f"coalesce(nullif(a.template, ''), ({templates.CHOSEN.format(columns='t.text')}))"
+LATELY = working.newest_of_both(
+    f"id, left(content, {remembering.MAX_CHARS}) AS content, date_part('epoch', created_at) AS at, scope = 'agent' AS own",
+    "%(space)s", "%(agent)s", str(remembering.HOT),
+)  # fmt: skip
+ENTRIES = f"(SELECT coalesce(json_agg(json_build_array(id, content, at, own)), '[]')::text FROM ({LATELY}) w)"  # noqa: S608
 
 
-def now(space_id: int, agent_id: int, slug: str, dialect: Dialect, *, thread: str = "") -> Gathered:
-    """What stands in this agent's prompt at this moment; sources that changed on disk are taken in first."""
-    rows = read_now(space_id, agent_id, slug, dialect, thread)
+@cache
+def statement(templated: bool, lately: bool) -> str:
+    """`NOW` with what a dialect has a place for; what it has none for is not looked up."""
+    once = ",\n".join(f"CASE WHEN l.n = 0 THEN {value} END" for value in OF_AGENT.values())
+    wanted = {"template": TEMPLATE if templated else "NULL", "lately": ENTRIES if lately else "NULL"}
+    return NOW.format(agent=once.format(**wanted))
+
+
+def now(
+    space_id: int, agent_id: int, slug: str, dialect: Dialect, *, thread: str = "", lately: bool = False
+) -> Gathered:
+    """What stands in this agent's prompt at this moment, on request with the newest of working memory.
+
+    Sources that changed on disk are taken in first.
+    """
+    rows = read_now(space_id, agent_id, slug, dialect, thread, lately)
     disk = on_disk(rows)
     is_still = still(disk)
     if not is_still:
-        take_in(space_id, [row[1] for row in rows if row[2] == "filesystem"], thread)
-        rows = read_now(space_id, agent_id, slug, dialect, thread)
+        take_in(space_id, [row[1] for row in rows if row[3] == "filesystem"], thread)
+        rows = read_now(space_id, agent_id, slug, dialect, thread, lately)
         disk = on_disk(rows)
         is_still = still(disk)
-    ingredients, mark = from_rows(rows, is_still=is_still)
-    return Gathered(ingredients, disk, any(row[2] == "thread" for row in rows), mark=mark)
+    return from_rows(rows, disk, is_still=is_still)
 
 
-def read_now(space_id: int, agent_id: int, slug: str, dialect: Dialect, thread: str) -> list[tuple[Any, ...]]:
-    values = templates.wanted(space_id, dialect.name, agent_slug=slug)
-    guidelines = GUIDELINES_PATH if dialect.family == "hub" else ""
-    given = {**values, "agent": agent_id, "thread": thread, "guidelines": guidelines}
-    return hot.rows(NOW, given, binary=True)
+def read_now(
+    space_id: int, agent_id: int, slug: str, dialect: Dialect, thread: str, lately: bool
+) -> list[tuple[Any, ...]]:
+    family = dialects.families()[dialect.family]
+    given = {
+        "space": space_id,
+        "agent": agent_id,
+        "thread": thread,
+        "guidelines": GUIDELINES_PATH if dialect.family == "hub" else None,
+    }
+    if family.templated:
+        given |= templates.wanted(space_id, dialect.name, agent_slug=slug)
+    return hot.rows(statement(family.templated, lately), given, binary=True)
 
 
-def from_rows(rows: Sequence[tuple[Any, ...]], *, is_still: bool) -> tuple[Ingredients, int]:
-    """The ingredients out of the rows of `NOW`, and the mark of long-term memory."""
-    values: dict[str, Any] = {}
-    guidelines, sources = None, []
-    for n, path, store, directory, prefix, mark, is_deleted, number, sha256, content, agent, printed in rows:
-        values = values or (json.loads(agent) if agent else {})
-        if n is None:
-            continue
+def from_rows(rows: Sequence[tuple[Any, ...]], disk: tuple[OnDisk, ...], *, is_still: bool) -> Gathered:
+    """What the rows of `NOW` tell; nothing where the agent is gone."""
+    if not rows:
+        return Gathered(Ingredients())
+    found, per_thread = [], False
+    for _, path, printed, store, directory, prefix, mark, is_deleted, number, sha256, content, *_ in rows:
         was_read = is_still and mark and not is_deleted
         problem = why_unreadable(directory, prefix, path) if store == "filesystem" and not was_read else ""
-        found = as_source(printed or path, None if is_deleted else content, number, sha256, problem)
-        if n == 0:
-            guidelines = found.text
-        else:
-            sources.append(found)
-    return of_agent(values, tuple(sources), guidelines), values.get("mark", 0)
+        found.append(as_source(printed or path, None if is_deleted else content, number, sha256, problem))
+        per_thread = per_thread or store == "thread"
+    values = dict(zip(OF_AGENT, rows[0][-len(OF_AGENT) :], strict=True))
+    entries, ids = as_entries(values["lately"]) if values["lately"] and values["memory_is_on"] else ((), None)
+    guidelines, *sources = found
+    ingredients = of_agent(values, tuple(sources), guidelines.text, entries)
+    return Gathered(ingredients, disk, per_thread, values["mark"], hot=ids)
 
 
-def of_agent(values: Mapping[str, Any], sources: tuple[Source, ...], guidelines: str | None) -> Ingredients:
+@lru_cache(maxsize=256)
+def as_entries(told: str) -> tuple[tuple[Entry, ...], str]:
+    """Working memory as the database tells it, and its ids; a moment as a number is read ten times quicker."""
+    found = json.loads(told)
+    entries = (Entry(pk, text, datetime.fromtimestamp(at, UTC), own=own) for pk, text, at, own in found)
+    return tuple(entries), "{" + ",".join(str(pk) for pk, *_ in found) + "}"
+
+
+def of_agent(
+    values: Mapping[str, Any], sources: tuple[Source, ...], guidelines: str | None, working: tuple[Entry, ...] = ()
+) -> Ingredients:
     """The ingredients that an agent's own settings bring, around these sources."""
     return Ingredients(
         base=values.get("system_prompt") or "",
@@ -124,6 +177,7 @@ def of_agent(values: Mapping[str, Any], sources: tuple[Source, ...], guidelines:
         guidelines=guidelines,
         template=values.get("template") or None,
         sources=sources,
+        working=working,
         off=not values.get("memory_is_on", True),
         budget=values.get("budget"),
         cut_order=tuple(values.get("gives_way") or dialects.CUT_ORDER),
@@ -149,14 +203,15 @@ def as_source(path: str, content: bytes | None, number: int | None, sha256: str 
 def on_disk(rows: Sequence[tuple[Any, ...]]) -> tuple[OnDisk, ...]:
     """Where the sources of these rows lie, with the marks that belong to the texts that were read."""
     return tuple(
-        OnDisk(
-            directory,
-            on_this_disk(directory, prefix, path),
-            tuple(json.loads(mark)) if mark and not is_deleted else None,
-        )
-        for _, path, store, directory, prefix, mark, is_deleted, *_ in rows
+        OnDisk(directory, on_this_disk(directory, prefix, path), as_mark(mark) if mark and not is_deleted else None)
+        for _, path, _, store, directory, prefix, mark, is_deleted, *_ in rows
         if store == "filesystem"
     )
+
+
+@lru_cache(maxsize=4096)
+def as_mark(told: str) -> tuple[int, ...]:
+    return tuple(json.loads(told))
 
 
 def on_this_disk(directory: str, prefix: str, path: str) -> str:
@@ -265,14 +320,6 @@ def values_then(space_id: int, agent: Agent, at: datetime) -> tuple[dict[str, An
 # Working and long-term memory
 
 
-def lately(space: Space, agent: Agent) -> tuple[Entry, ...]:
-    """The newest of working memory that this agent may read."""
-    found = working.newest(space, agent=agent, limit=remembering.HOT)
-    return tuple(
-        Entry(one.id, one.content[: remembering.MAX_CHARS], one.created_at, own=one.scope == "agent") for one in found
-    )
-
-
 def known(space: Space, agent: Agent, query: str, mark: int) -> tuple[tuple[Entry, ...], list[dialects.Warn]]:
     """What long-term memory knows about this query; the same as last time while nothing there has changed."""
     key = (space.pk, mark, meaning.choice(space), agent.pk, query)
@@ -296,10 +343,9 @@ def as_entry(item: retrieval.Item) -> Entry:
 
 
 def with_memory(gathered: Gathered, space: Space, agent: Agent, query: str) -> Gathered:
-    """The same with the working and long-term memory that fits the query."""
-    lasting = lately(space, agent)
+    """The same with what long-term memory knows about the query."""
     cold, told = known(space, agent, query, gathered.mark)
-    ingredients = replace(gathered.ingredients, working=lasting, longterm=cold)
+    ingredients = replace(gathered.ingredients, longterm=cold)
     return replace(gathered, ingredients=ingredients, warnings=(*gathered.warnings, *told))
 
 

@@ -9,14 +9,16 @@ from __future__ import annotations
 import hmac
 import json
 from collections import OrderedDict
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from threading import Lock
 from typing import Any, Generic, Protocol, TypeVar
 
 from memoryhub import dialects
+from memoryhub.dialects import Dialect
 from memoryhub.domain import deliveries, gathering, people, prompts, remembering, tokens, working
 from memoryhub.domain import hot as hot_sql
+from memoryhub.domain.gathering import Gathered
 from memoryhub.domain.prompts import Asked, Prompt
 from memoryhub.models import Agent, Scope, Space, Token
 
@@ -46,7 +48,7 @@ class AtTheDoor:
     said: str  # what its client reported, as JSON
     chosen: str  # what the space chose, as JSON
     space_slug: str
-    hot: str | None
+    hot: str | None  # the ids of the newest of working memory, where a prompt may show it
 
     @property
     def reported(self) -> dict[str, Any]:
@@ -116,6 +118,20 @@ class Shelf(Generic[Thing]):
 
 
 shelf: Shelf[Prompt] = Shelf()
+basis: Shelf[Gathered] = Shelf()  # what prompts are made of: another question or task needs nothing of it anew
+Of = TypeVar("Of", Prompt, Gathered)
+
+
+def look_for(where: Shelf[Of], key: tuple[Any, ...], thread: str) -> Of | None:
+    """Most prompts show nothing of one thread, so one copy serves all threads."""
+    return where.get(key) or where.get((*key, thread))
+
+
+def keep(where: Shelf[Of], key: tuple[Any, ...], thread: str, made: Of, door: AtTheDoor) -> None:
+    # What was read after the look at the door may be newer than the key says. A revision never comes back, so that is
+    # no harm; the ids of working memory can, when an entry comes and goes again.
+    if made.hot is None or made.hot == door.hot:
+        where.put((*key, thread) if made.per_thread else key, made)
 
 
 def enter(
@@ -177,26 +193,48 @@ def as_array(scopes: tuple[str, ...]) -> str:
 
 def prompt_for(door: AtTheDoor, asked: Asked) -> Prompt:
     """The agent's prompt, from the shelf while nothing changed; noted in the ledger."""
-    words = (asked.dialect, asked.query, asked.task, asked.at, asked.system_prompt)
-    # Most prompts show nothing of one thread, so one copy serves all threads.
-    anybody = (door.space_id, door.agent_id, door.revision, door.hot, *words)
-    prompt = shelf.get(anybody) or shelf.get((*anybody, asked.thread))
+    dialect = None
+    if asked.query:  # a dialect without a place for what retrieval finds is asked nothing
+        dialect = prompts.dialect_of(asked.dialect, door)
+        if not dialects.families()[dialect.family].retrieves:
+            asked = replace(asked, query="")
+    key = (*basis_of(door, asked), asked.dialect, asked.query, asked.task, asked.at, asked.system_prompt)
+    prompt = look_for(shelf, key, asked.thread)
     if prompt is None:
-        prompt = assembled(door, asked)
+        prompt = assembled(door, asked, dialect or prompts.dialect_of(asked.dialect, door))
         if prompt.lasts:
-            shelf.put((*anybody, asked.thread) if prompt.per_thread else anybody, prompt)
+            keep(shelf, key, asked.thread, prompt, door)
     deliveries.record(door.space_id, door.agent_id, asked.thread, prompt)
     return prompt
 
 
-def assembled(door: AtTheDoor, asked: Asked) -> Prompt:
+def basis_of(door: AtTheDoor, asked: Asked) -> tuple[Any, ...]:
+    """What must be the same for what was gathered to hold, besides the files on disk."""
+    return door.space_id, door.agent_id, door.revision, door.hot if asked.query else None
+
+
+def assembled(door: AtTheDoor, asked: Asked, dialect: Dialect) -> Prompt:
     """The prompt made anew; the ORM is asked only where a past moment needs it."""
-    dialect = prompts.dialect_of(asked.check().dialect, door)
-    if asked.at or (asked.query and dialects.families()[dialect.family].retrieves):
-        agent = Agent.objects.select_related("space").get(pk=door.agent_id) if asked.at else door.reader()
+    if asked.at:
+        agent = Agent.objects.select_related("space").get(pk=door.agent_id)
         return prompts.build(dialect, prompts.gather(agent.space, agent, dialect, asked), asked)
-    gathered = gathering.now(door.space_id, door.agent_id, door.slug, dialect, thread=asked.thread)
+    gathered = gathered_for(door, asked, dialect)
+    if asked.query and not gathered.ingredients.off:
+        reader = door.reader()
+        gathered = gathering.with_memory(gathered, reader.space, reader, asked.query)
     return prompts.build(dialect, gathered, asked)
+
+
+def gathered_for(door: AtTheDoor, asked: Asked, dialect: Dialect) -> Gathered:
+    """What the prompt is made of, but for what long-term memory knows about the query."""
+    key = (*basis_of(door, asked), dialect.name)
+    found = look_for(basis, key, asked.thread)
+    if found is None:
+        found = gathering.now(
+            door.space_id, door.agent_id, door.slug, dialect, thread=asked.thread, lately=bool(asked.query)
+        )
+        keep(basis, key, asked.thread, found, door)
+    return found
 
 
 def shows_working_memory(asked: Asked) -> bool:

@@ -98,6 +98,7 @@ class Prompt:
     pending: tuple[int, ...] = ()
     disk: tuple[gathering.OnDisk, ...] = ()
     per_thread: bool = False
+    hot: str | None = None  # the working memory it was made of, as `gathering.Gathered` has it
     budget: int | None = None
     cut_order: tuple[str, ...] = dialects.CUT_ORDER
     entries: tuple[Entry, ...] = ()  # what retrieval found, before any of it gave way
@@ -192,15 +193,16 @@ def dialect_of(asked: str, agent: Speaks) -> Dialect:
 
 def gather(space: Space, agent: Agent, dialect: Dialect, asked: Asked) -> Gathered:
     """Everything the prompt is made of, with what retrieval finds where the dialect has a place for it."""
+    retrieves = bool(asked.query) and dialects.families()[dialect.family].retrieves
     if asked.at:
         found = gathering.then(space.pk, agent, dialect, asked.at, thread=asked.thread)
     else:
-        found = gathering.now(space.pk, agent.pk, agent.slug, dialect, thread=asked.thread)
-    if asked.query and dialects.families()[dialect.family].retrieves and not found.ingredients.off:
-        if asked.at:
-            return gathering.with_memory_then(found, space, agent, asked.query, asked.at)
-        return gathering.with_memory(found, space, agent, asked.query)
-    return found
+        found = gathering.now(space.pk, agent.pk, agent.slug, dialect, thread=asked.thread, lately=retrieves)
+    if not retrieves or found.ingredients.off:
+        return found
+    if asked.at:
+        return gathering.with_memory_then(found, space, agent, asked.query, asked.at)
+    return gathering.with_memory(found, space, agent, asked.query)
 
 
 def build(dialect: Dialect, gathered: Gathered, asked: Asked) -> Prompt:
@@ -225,6 +227,7 @@ def build(dialect: Dialect, gathered: Gathered, asked: Asked) -> Prompt:
         gathered_warnings=gathered.warnings,
         disk=gathered.disk,
         per_thread=gathered.per_thread,
+        hot=gathered.hot,
         budget=ingredients.budget,
         cut_order=ingredients.cut_order,
         entries=ingredients.working + ingredients.longterm,

@@ -307,3 +307,5 @@ def test_files_are_looked_up_one_by_one_before_the_database_has_counted_them(spa
         plan = "\n".join(row[0] for row in hot.rows(f"EXPLAIN {sql}", asked))
         looking = plan.partition("unnest")[2]
         assert looking and "Join Filter" not in looking and "Hash" not in looking and "Merge Join" not in looking, plan
+        # Not all files of the space, nor the whole history of one.
+        assert "using one_file_per_path" in plan and "using one_revision_number" in plan, plan

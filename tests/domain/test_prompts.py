@@ -12,7 +12,7 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from memoryhub.domain import agents, longterm, prompts, spaces, templates, working
+from memoryhub.domain import agents, gathering, hot, longterm, prompts, spaces, templates, working
 from memoryhub.domain.access import HUB
 from memoryhub.domain.gathering import GUIDELINES_PATH
 from memoryhub.errors import Invalid, TooLarge
@@ -59,8 +59,23 @@ def test_it_is_gathered_by_one_prepared_statement(space, counter, django_assert_
     for _ in range(6):
         plain(space, counter)
     with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%%WITH own AS%%'")
+        cursor.execute(
+            "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%%longterm_mark FROM memoryhub_space%%'"
+        )
         assert cursor.fetchone() == (1,)
+
+
+@pytest.mark.parametrize("lately", [True, False])
+def test_sources_are_looked_up_one_by_one_before_the_database_has_counted_its_tables(space, counter, lately):
+    """And neither all files of the space are walked for it, nor the history of one, nor all of working memory."""
+    for number in range(40):
+        put(space, f"/memories/{number}.md", "text")
+    lists(space, "/memories/7.md", "/memories/8.md")
+    given = {"space": space.pk, "agent": counter.pk, "thread": "", "guidelines": None}
+    plan = "\n".join(row[0] for row in hot.rows(f"EXPLAIN {gathering.statement(False, lately)}", given))
+    assert "Join Filter" not in plan and "Hash" not in plan and "Merge Join" not in plan, plan
+    assert "using one_file_per_path" in plan and "using one_revision_number" in plan, plan
+    assert plan.count("using working_newest") == (2 if lately else 0), plan
 
 
 def test_an_agent_with_sources_of_its_own_uses_those_alone(space, counter):

@@ -201,6 +201,49 @@ def test_the_door_knows_the_newest_that_an_agent_may_read(facts, counter, forge)
     assert handing.enter(secret, None, hot=False).hot is None
 
 
+def test_another_task_or_question_gathers_nothing_anew(facts, counter, monkeypatch):
+    secret = tokens.create(facts, HUB, agent=counter)[1]
+    gathered = []
+    now = gathering.now
+    monkeypatch.setattr(gathering, "now", lambda *args, **more: gathered.append(more) or now(*args, **more))
+
+    def told(**asked):
+        door = handing.enter(secret, None, hot=bool(asked.get("query")))
+        text = handing.prompt_for(door, Asked(**asked)).text
+        count = len(gathered)
+        assert text == prompts.assemble(Space.objects.get(pk=facts.pk), counter, **asked).text
+        del gathered[count:]
+        return text
+
+    assert "takes ten days" in told(query=QUERY) and "loves teal" in told(query="Anna teal", task="Say it.")
+    assert len(gathered) == 1
+    told(task="One."), told(task="Two.")
+    assert len(gathered) == 2  # without a question no working memory is looked at
+    told(query=QUERY, dialect="plain"), told(query="Anna teal", dialect="plain")
+    assert len(gathered) == 3
+    working.admit(facts, "The till is open.")
+    assert "The till is open." in told(query=QUERY, task="Three.") and "The till" not in told(task="Three.")
+    assert len(gathered) == 4
+    agents.change(counter, HUB, persona="Calm.")
+    assert "Calm." in told(query=QUERY, task="Four.") and "Calm." in told(task="Four.")
+    assert len(gathered) == 6
+
+
+def test_what_came_after_the_look_at_the_door_and_went_again_is_not_kept(facts, counter, rk):
+    secret = tokens.create(facts, HUB, agent=counter)[1]
+
+    def ask(task, meanwhile=lambda: None):
+        door = handing.enter(secret, None, hot=True)
+        meanwhile()
+        return handing.prompt_for(door, Asked(query=QUERY, task=task)).text
+
+    working.admit(facts, "The bell rang.")
+    late = []
+    assert "The till is open." in ask("One.", lambda: late.append(working.admit(facts, "The till is open.")))
+    WorkingEntry.objects.filter(pk=late[0]).update(removed_at=timezone.now())  # as a discarded record's entry is
+    assert "The till" not in ask("One.") and "The till" not in ask("Two.")
+
+
 def test_without_the_embedder_nothing_is_kept_for_later(facts, ask, settings):
     spaces.change_settings(facts, HUB, {"embedder": "openai_endpoint"})
     settings.EMBEDDER_URL = ""
