@@ -123,8 +123,10 @@ class SettingsForm(LookOfOurs):
     proposal_days = forms.IntegerField(label="Proposals expire after (days)")
     warn_days = forms.IntegerField(label="Warn before they expire (days)")
     reviewers = forms.IntegerField(label="Reviewers for each proposal")
-    working_limit = forms.IntegerField(label="Working memory keeps the newest")
-    working_hours = forms.IntegerField(label="Working memory lasts (hours)")
+    working_limit = forms.IntegerField(
+        label="Working memory keeps the newest", help_text="A lower number lets the oldest go at once."
+    )
+    working_hours = forms.IntegerField(label="Working memory lasts (hours)", help_text="Entries from now on.")
     delivery_days = forms.IntegerField(label="Delivered prompts are kept (days)")
 
 

@@ -84,6 +84,10 @@ def change_settings(space: Space, actor: Actor, values: dict[str, Any]) -> Space
     if space.settings == before:
         return space
     space.save(update_fields=["settings"])
+    if get_setting(space, "working_limit") < before.get("working_limit", SETTINGS["working_limit"][0]):
+        from memoryhub.domain import working
+
+        working.trim(space)
     touch(space)
     changed = [key for key in values if before.get(key, SETTINGS[key][0]) != space.settings[key]]
     named = ", ".join(f"{key.replace('_', ' ')}: {shown(space.settings[key])}" for key in changed)

@@ -35,6 +35,14 @@ DELETE FROM memoryhub_workingentry WHERE id IN (
     ORDER BY id DESC OFFSET %s
 )
 """
+TRIM_ALL = """
+DELETE FROM memoryhub_workingentry WHERE id IN (
+    SELECT id FROM (
+        SELECT id, row_number() OVER (PARTITION BY agent_key ORDER BY id DESC) AS place FROM memoryhub_workingentry
+        WHERE space_id = %s AND NOT is_pinned AND removed_at IS NULL AND expires_at > now()
+    ) placed WHERE place > %s
+)
+"""
 # One key, one walk along the index; an array of keys would be sorted first. A moment as a number is read ten times quicker.
 NEWEST = """
 SELECT {columns} FROM memoryhub_workingentry
@@ -227,6 +235,11 @@ def put_back(space: Space, actor: Actor, entry_id: int) -> WorkingEntry:
 
 def lifetime(space: Space) -> timedelta:
     return timedelta(hours=spaces.get_setting(space, "working_hours"))
+
+
+def trim(space: Space) -> None:
+    """Lets go what a lower limit has no place for (in the caller's transaction)."""
+    hot.rows(TRIM_ALL, [space.pk, spaces.get_setting(space, "working_limit")])
 
 
 @jobs.periodic("working.sweep", every=timedelta(minutes=10))

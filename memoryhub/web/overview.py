@@ -34,6 +34,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "now": now,
         "pipes": pipes(now),
         "working_limit": spaces.get_setting(space, "working_limit"),
+        "working_hours": spaces.get_setting(space, "working_hours"),
         "waits": overview.waits(space, now),
         "agents": agents,
         "leaving": overview.leaving(space),

@@ -62,6 +62,20 @@ def test_the_space_sets_both_limits(space, rk):
     assert working.live(space)[0].expires_at < timezone.now() + timedelta(hours=2, seconds=1)
 
 
+def test_a_lower_limit_counts_at_once_for_the_group_and_each_agent(space, forge):
+    for n in range(5):
+        pinned = working.admit(space, f"fact {n}")
+        working.admit(space, f"own {n}", agent=forge, scope="agent")
+        if n == 0:
+            working.pin(space, HUB, pinned)
+    spaces.change_settings(space, HUB, {"working_limit": 2})
+    assert contents(space) == ["fact 4", "fact 3", "fact 0"]
+    assert [one.content for one in working.newest(space, agent=forge, limit=50, scope="agent")] == ["own 4", "own 3"]
+    space.refresh_from_db()
+    working.admit(space, "fact 5")
+    assert contents(space) == ["fact 5", "fact 4", "fact 0"]
+
+
 def test_an_agents_own_entries_are_its_own(space, forge, counter):
     working.admit(space, "for all", agent=forge)
     working.admit(space, "for forge", agent=forge, scope="agent")
