@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse
+from dataclasses import replace
+
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 
-from memoryhub.domain import promotions
+from memoryhub.domain import longterm, promotions, splitting
 from memoryhub.errors import Conflict, Invalid
 from memoryhub.models import Agent, LongtermEntry, Record
 from memoryhub.web.doors import post_only, space_page
@@ -30,15 +32,32 @@ def proposed(
     request: HttpRequest, source: promotions.Origin, content: str, *, status: int = 200, error: str = ""
 ) -> HttpResponse:
     given = request.POST or request.GET
+    agents = list(Agent.objects.within(request.space))
     context = {
-        "preview": promotions.preview(request.space, content),
+        "preview": with_choices(promotions.preview(request.space, content), given),
         "origin": source,
-        "agents": Agent.objects.within(request.space),
+        "agents": agents,
+        "agent": given.get("agent", whose_own(source, agents)),
         "review_by": given.get("review_by") or (timezone.localdate() + REVIEW_AFTER).isoformat(),
         "reason": given.get("reason", ""),
         "error": error,
     }
     return render(request, "promotions/page.html", context, status=status)
+
+
+def whose_own(source: promotions.Origin, agents: list[Agent]) -> str:
+    """What was one agent's own stays its own, unless somebody chooses otherwise."""
+    one = source.record or source.entry
+    own = one.agent_id if one and one.scope == longterm.AGENT else None
+    return next((agent.slug for agent in agents if agent.pk == own), "")
+
+
+def with_choices(preview: promotions.Preview, given: QueryDict) -> promotions.Preview:
+    """The neighbours with what was chosen for each before the page was asked for again, and what is merged in the cut."""
+    chosen = [replace(one, advice=given.get(f"near-{one.entry.number}", one.advice)) for one in preview.neighbours]
+    merged = [one.entry.content for one in chosen if one.advice == "merge"]
+    text = "\n\n".join([preview.content, *merged])
+    return replace(preview, neighbours=chosen, pieces=splitting.split(text) if merged else preview.pieces)
 
 
 def way_back(slug: str, made: LongtermEntry) -> str:

@@ -136,6 +136,27 @@ def test_an_agents_promotion_is_seen_with_its_chunks_and_neighbours(space, forge
     assert "How it will be cut" in page and "Already there" in page and "/longterm/1/" in page
 
 
+def test_what_is_chosen_for_a_promotion_stays_chosen_and_an_agents_own_stays_its_own(space, forge, reviewer):
+    longterm.store(space, HUB, "Card refunds take 5 to 10 days to show at the bank.", scope="agent", agent=forge)
+    own = quarantine.log(
+        space, forge, content="Card refunds need ten days.", session_id="c", node_id="n", scope="agent"
+    )
+    page = read(reviewer, "longterm/promote/", record=own.id)
+    assert '<option value="forge" selected>' in page
+    page = read(reviewer, "longterm/promote/", working=own.working_id)
+    assert '<option value="forge" selected>' in page
+    chosen = {"record": own.id, "agent": "", "near-1": "merge", "content": "Card refunds take 5 to 10 days."}
+    page = post(reviewer, "longterm/promote/", status=200, **chosen)
+    assert "selected" not in page.split('name="agent"')[1].split("</select>")[0]
+    assert 'name="near-1" value="merge" checked' in page and 'value="replace" checked' not in page
+    assert "one agent's own" in html.unescape(page)
+    cut = page.split("How it will be cut")[1].split("</section>")[0]
+    assert "to show at the bank" in cut  # what is merged in is cut with it
+    assert '<option value="forge" selected>' in post(
+        reviewer, "longterm/promote/", status=200, **chosen | {"agent": "forge"}
+    )
+
+
 def test_a_working_entry_is_promoted_for_one_agent(space, forge, reviewer):
     entry = working.admit(space, "Run the quick tests first.", agent=forge, session_id="t-1")
     assert "Run the quick tests first." in read(reviewer, "longterm/promote/", working=entry)
