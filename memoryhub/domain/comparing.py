@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
-from memoryhub.dialects import Part
+from django.utils import timezone
+
+from memoryhub.dialects import Entry, Part
 from memoryhub.domain import diffs, gathering, prompts, revisions
 from memoryhub.domain.diffs import Diff
 from memoryhub.domain.prompts import Prompt
@@ -15,6 +18,7 @@ from memoryhub.models import (
     AgentChange,
     Chunk,
     DialectTemplate,
+    EntryRevision,
     File,
     LongtermEntry,
     Proposal,
@@ -45,30 +49,80 @@ class Cause:
     revision: int | None = None
     proposal: int | None = None
     reason: str = ""
+    entry: int | None = None  # L-312
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """Two moments: their prompts, the diff, where a provider's cache breaks, and why."""
+@dataclass(frozen=True)
+class PromptChange:
+    """One agent's prompt before and after."""
 
+    agent: Agent
     before: Prompt
     after: Prompt
-    diff: Diff
-    first: int | None
-    causes: list[Cause]
+
+    @cached_property
+    def diff(self) -> Diff:
+        return diffs.compare(self.before.text, self.after.text, context=2)
+
+    @property
+    def is_same(self) -> bool:
+        return self.before.data == self.after.data
 
     @property
     def more_tokens(self) -> int:
         return self.after.tokens - self.before.tokens
+
+    @cached_property
+    def breaks_at(self) -> int | None:
+        """The byte at which a provider's prompt cache breaks."""
+        return prompts.first_change(self.before.data, self.after.data)
+
+    @property
+    def cached_tokens(self) -> int:
+        return (
+            self.before.tokens
+            if self.breaks_at is None
+            else self.after.tokens * self.breaks_at // max(1, self.after.bytes)
+        )
+
+    @property
+    def read_anew(self) -> int:
+        return self.after.tokens - self.cached_tokens
+
+
+@dataclass(frozen=True)
+class Compared(PromptChange):
+    """Two moments: their prompts, the diff, where a provider's cache breaks, and why."""
+
+    causes: list[Cause] = field(default_factory=list)
+
+    @property
+    def unsure(self) -> list[str]:
+        """What cannot be known of these moments any more."""
+        return list(
+            dict.fromkeys(one.message for one in (*self.before.warnings, *self.after.warnings) if one.code in UNSURE)
+        )
+
+    def causes_of(self, part: Part) -> list[Cause]:
+        """The causes that can have changed this part of the prompt, those that speak of it alone first."""
+        where = paths.of_source(part.label) if part.kind == "source" else gathering.GUIDELINES_PATH
+        mine = [one for one in self.causes if one.kind in TOUCHES.get(part.kind, ()) and one.path in ("", where)]
+        return sorted(mine, key=lambda one: one.kind != part.kind)
+
+
+UNSURE = {"before_agent", "working_memory_gone", "longterm_memory_gone", "embedder_away"}
+TOUCHES = {
+    "base": ("settings",), "persona": ("settings",), "guidelines": ("source", "settings"),
+    "template": ("template", "settings"), "source": ("source", "sources", "settings"),
+    "working": ("working", "settings"), "longterm": ("longterm", "settings"),
+}  # fmt: skip
 
 
 def moments(space: Space, agent: Agent, start: datetime, end: datetime | None, **asked: Any) -> Compared:
     """What the agent would have got at two moments (`end` None: now), with everything that happened in between."""
     before = prompts.assemble(space, agent, at=start, **asked)
     after = prompts.assemble(space, agent, at=end, **asked)
-    diff = diffs.compare(before.text, after.text)
-    first = prompts.first_change(before.data, after.data)
-    return Compared(before, after, diff, first, causes(space, agent, before, after, start, end))
+    return Compared(agent, before, after, causes(space, agent, before, after, start, end))
 
 
 def causes(
@@ -76,19 +130,21 @@ def causes(
 ) -> list[Cause]:
     """Everything between two moments that touches this agent's prompt, newest first."""
     between = {"created_at__gt": start, **({"created_at__lte": end} if end else {})}
-    paths = {one["path"] for prompt in (before, after) for one in prompt.sources}
+    touched = {paths.of_source(one["path"]) for prompt in (before, after) for one in prompt.sources}
+    if "hub" in (before.dialect, after.dialect):
+        touched.add(gathering.GUIDELINES_PATH)
     found = [
-        *revised(space, paths, between),
+        *revised(space, touched, between),
         *settings_changed(agent, between),
         *lists_changed(space, agent, between),
         *templates_taken(space, before, after, between),
-        *remembered(before, after, start, end),
+        *remembered(space, before, after, start, end),
     ]
     return sorted(found, key=lambda cause: cause.at, reverse=True)[:MOST]
 
 
-def revised(space: Space, paths: set[str], between: dict[str, Any]) -> list[Cause]:
-    rows = Revision.objects.within(space).filter(path__in=paths, **between).defer("content").order_by("-pk")[:MOST]
+def revised(space: Space, touched: set[str], between: dict[str, Any]) -> list[Cause]:
+    rows = Revision.objects.within(space).filter(path__in=touched, **between).defer("content").order_by("-pk")[:MOST]
     deciders = decided_by(space, {row.proposal for row in rows if row.proposal})
     return [
         Cause(
@@ -142,27 +198,66 @@ def templates_taken(space: Space, before: Prompt, after: Prompt, between: dict[s
     forms = {before.dialect, after.dialect}
     rows = DialectTemplate.objects.filter(space_id__in=(0, space.pk), form__in=forms, **between)
     return [
-        Cause(row.created_at, "template", f"the template of {row.family} {row.version} was taken from {row.came_from}", "hub", "hub")
+        Cause(row.created_at, "template", f"took the template of {row.family} {row.version} from the {row.came_from}", "hub", "hub")
         for row in rows[:MOST]
     ]  # fmt: skip
 
 
-def remembered(before: Prompt, after: Prompt, start: datetime, end: datetime | None) -> list[Cause]:
-    """Entries of working and long-term memory that came, and those that expired or gave way meanwhile."""
+def remembered(space: Space, before: Prompt, after: Prompt, start: datetime, end: datetime | None) -> list[Cause]:
+    """Entries of working and long-term memory that came, and those that left, each with what became of it when."""
     had = {(entry.score == 1.0, entry.id): entry for entry in before.entries}
     has = {(entry.score == 1.0, entry.id): entry for entry in after.entries}
-    came = [
-        Cause(entry.created_at, "working" if hot else "longterm", "was admitted" if hot else "was promoted", reason=entry.content[:200])
-        for (hot, pk), entry in has.items()
-        if (hot, pk) not in had
+    came, left = [has[key] for key in has.keys() - had.keys()], [had[key] for key in had.keys() - has.keys()]
+    when = end or timezone.now()
+    hot = WorkingEntry.objects.within(space).in_bulk([one.id for one in left if one.score == 1.0])
+    pieces = Chunk.objects.within(space).in_bulk([one.id for one in (*came, *left) if one.score != 1.0])
+    entries = LongtermEntry.objects.within(space).in_bulk([piece.entry_id for piece in pieces.values()])
+
+    def entry_of(one: Entry) -> LongtermEntry | None:
+        return entries.get(pieces[one.id].entry_id) if one.id in pieces else entry_that_said(space, one, start)
+
+    return [
+        *(Cause(one.created_at, "working", "was admitted", reason=one.content[:200]) for one in came if one.score == 1.0),
+        *(left_working(one, hot.get(one.id), when) for one in left if one.score == 1.0),
+        *(came_longterm(one, entry_of(one), start, when) for one in came if one.score != 1.0),
+        *(left_longterm(one, entry_of(one), when) for one in left if one.score != 1.0),
     ]  # fmt: skip
-    when = end or start
-    left = [
-        Cause(when, "working" if hot else "longterm", "expired or gave way to newer ones", reason=entry.content[:200])
-        for (hot, pk), entry in had.items()
-        if (hot, pk) not in has
-    ]
-    return came + left
+
+
+def entry_that_said(space: Space, one: Entry, start: datetime) -> LongtermEntry | None:
+    """The entry whose text of that time held this piece, which is no piece of today's any more."""
+    said = EntryRevision.objects.within(space).filter(content__contains=one.content, created_at__lte=start)
+    newest = said.order_by("-pk").first()
+    return LongtermEntry.objects.within(space).filter(pk=newest.entry_id).first() if newest else None
+
+
+def left_working(one: Entry, row: WorkingEntry | None, when: datetime) -> Cause:
+    at, says = when, "gave way to newer ones"
+    if row and row.removed_at and row.removed_at <= when:
+        at, says = row.removed_at, "was deleted by a person"
+    elif row and not row.is_pinned and row.expires_at <= when:
+        at, says = row.expires_at, "expired"
+    return Cause(at, "working", says, reason=one.content[:200])
+
+
+def came_longterm(one: Entry, entry: LongtermEntry | None, start: datetime, when: datetime) -> Cause:
+    if entry is None or entry.created_at <= start:
+        changed = entry is not None and start < entry.modified_at <= when
+        at, says = (
+            (entry.modified_at, "was changed") if changed and entry else (when, "fits the query better than others now")
+        )
+    else:
+        at, says = entry.created_at, f"was promoted by {entry.actor_name}"
+    return Cause(at, "longterm", says, entry=entry.number if entry else None, reason=one.content[:200])
+
+
+def left_longterm(one: Entry, entry: LongtermEntry | None, when: datetime) -> Cause:
+    at, says = when, "fits the query less than others now"
+    if entry and entry.retired_at and entry.retired_at <= when:
+        at, says = entry.retired_at, "was retired"
+    elif entry and one.id < 0:
+        at, says = min(entry.modified_at, when), "was changed"
+    return Cause(at, "longterm", says, entry=entry.number if entry else None, reason=one.content[:200])
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, pairwise
 from typing import Any
 
@@ -12,9 +12,10 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
 from memoryhub.detectors import Finding
+from memoryhub.dialects import Part
+from memoryhub.domain.comparing import PromptChange
 from memoryhub.domain.diffs import Fold, Row
 from memoryhub.domain.proposals import Review
-from memoryhub.domain.proposals.reviewing import PromptChange
 from memoryhub.templatetags.drawn import RUN, SIGNS, line, marked, signs
 from memoryhub.templatetags.hub import g
 
@@ -255,11 +256,15 @@ def conflict_diff(review: Review) -> SafeString:
 
 
 @register.simple_tag
-def prompt_diff(change: PromptChange, findings: Sequence[Finding] = ()) -> SafeString:
-    """What changes in one agent's prompt: where each line comes from, and where the provider's cache breaks."""
+def prompt_diff(change: PromptChange, whys: Mapping[int, str] | None = None) -> SafeString:
+    """What changes in one agent's prompt: where each line comes from, and where the provider's cache breaks.
+
+    `whys` are sentences by the `id` of a part: each stands once, above the first change of its part.
+    """
     before, after = Margin(change.before), Margin(change.after)
     body: list[str] = []
     broken = False
+    told: set[str] = set()
     for row in change.diff.first_rows(MOST_ROWS):
         if isinstance(row, Fold):
             body.append(fold_row(f"{row.count:,} unchanged line{'s' if row.count != 1 else ''}"))
@@ -269,6 +274,10 @@ def prompt_diff(change: PromptChange, findings: Sequence[Finding] = ()) -> SafeS
             broken = True
         margin = before if row.kind == "del" else after
         number = row.old if row.kind == "del" else row.new
+        why = (whys or {}).get(id(margin.part(number or 1))) if row.kind != "ctx" else None
+        if why and why not in told:
+            body.append(f'<tr class="why"><td colspan="4">{why}</td></tr>')
+            told.add(why)
         body.append(prompt_row(row, margin.of(number or 1)))
     return table(body, f"Change of the prompt of {change.agent.slug}", ("c-src", "c-no", "c-sign", ""))
 
@@ -300,11 +309,14 @@ class Margin:
         self.ends = [part.start for part in self.parts]
         self.lines = list(_line_starts(prompt.data))
 
-    def of(self, number: int) -> tuple[str, str, str]:
+    def part(self, number: int) -> Part | None:
         if not self.parts or number > len(self.lines):
-            return PLAIN
-        part = self.parts[max(0, bisect_right(self.ends, self.lines[number - 1]) - 1)]
-        return LAYERS.get(part.kind, PLAIN)
+            return None
+        return self.parts[max(0, bisect_right(self.ends, self.lines[number - 1]) - 1)]
+
+    def of(self, number: int) -> tuple[str, str, str]:
+        part = self.part(number)
+        return LAYERS.get(part.kind, PLAIN) if part else PLAIN
 
 
 def _line_starts(data: bytes) -> Iterator[int]:

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 
@@ -227,10 +228,19 @@ def compare(request: HttpRequest, agent: str) -> HttpResponse:
         end = prompts.moment(get["to"])
         words = {"dialect": get["dialect"], "query": get["ask"], "task": get["ask"]}
         context |= {"from_field": in_field(start), "to_field": in_field(end)}
-        context["compared"] = comparing.moments(request.space, one, start, end, **words)
+        compared = comparing.moments(request.space, one, start, end, **words)
+        context |= {"compared": compared, "whys": whys(request, compared)}
     except HubError as error:
         context["error"], status = error, error.status
     return render(request, "prompts/compare.html", context, status=status)
+
+
+def whys(request: HttpRequest, compared: comparing.Compared) -> dict[int, str]:
+    """For each part of both prompts what can have changed it, as it stands in the diff."""
+    causes = {id(part): compared.causes_of(part) for one in (compared.before, compared.after) for part in one.parts}
+    return {
+        key: render_to_string("prompts/_why.html", {"causes": found}, request) for key, found in causes.items() if found
+    }
 
 
 @space_page("read", methods=("GET", "HEAD"))

@@ -10,9 +10,9 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 from django.utils.html import escape
 
-from memoryhub.domain import agents, deliveries, files, longterm, mounts, prompts, spaces, working
+from memoryhub.domain import agents, comparing, deliveries, files, longterm, mounts, prompts, spaces, working
 from memoryhub.domain.access import HUB
-from memoryhub.models import DialectTemplate
+from memoryhub.models import DialectTemplate, EntryRevision, LongtermEntry, WorkingEntry
 from memoryhub.web.stretches import View
 from tests.prompting import AGENTS, lists
 
@@ -227,6 +227,41 @@ def test_two_moments_with_the_cause_of_each_change(see, house, counter):
     assert "the prompt cache breaks at byte" in html
     nothing = see(tail="compare/", **{"from": timezone.now().isoformat()}).content.decode()
     assert "Not a byte differs." in nothing
+
+
+def test_what_became_of_each_entry_between_two_moments_stands_at_its_place(see, house, counter):
+    now = timezone.now()
+    start, earlier, since = now - timedelta(hours=2), now - timedelta(hours=3), now - timedelta(hours=1)
+    old = longterm.store(house.space, house.reviewer, "The gateway was slow in March.")
+    LongtermEntry.objects.update(created_at=earlier)
+    EntryRevision.objects.update(created_at=earlier)
+    slow = working.admit(house.space, content="The gateway is slow today.", agent=counter, at=earlier)
+    gone = working.admit(house.space, content="The gateway is blue.", agent=counter, at=earlier)
+    WorkingEntry.objects.filter(pk=slow).update(expires_at=since)
+    WorkingEntry.objects.filter(pk=gone).update(removed_at=since)
+    longterm.retire(house.space, house.reviewer, old.number, "over")
+    new = longterm.store(house.space, house.owner, "The gateway sleeps on Mondays.")
+    compared = comparing.moments(house.space, counter, start, None, query="gateway", task="")
+    told = {(one.says, one.entry): one.at for one in compared.causes}
+    assert told[("expired", None)] == since
+    assert told[("was deleted by a person", None)] == since
+    assert ("was retired", old.number) in told
+    assert told[("was promoted by a-owner", new.number)] == new.created_at
+    html = see(tail="compare/", ask="gateway", **{"from": start.isoformat()}).content.decode()
+    diff = html[html.index('<table class="diff">') : html.index("</table>")]
+    rows = [re.sub(r"<[^>]+>|\s+", " ", row) for row in re.findall(r'<tr class="why">(.*?)</tr>', diff, re.DOTALL)]
+    assert [("expired" in row, "was promoted by a-owner" in row) for row in rows if "gateway" in row] == [
+        (True, False),
+        (False, True),
+    ]
+    assert diff.count('<tr class="cut">') == 1
+
+
+def test_the_causes_of_a_change_of_the_guidelines_are_named(see, house):
+    start = timezone.now()
+    files.write(house.space, house.editor, "/memories/hub-guidelines.md", b"# Ours\n", reason="our own")
+    html = see(tail="compare/", **{"from": start.isoformat()}).content.decode()
+    assert re.search(r'<tr class="why">.*hub-guidelines\.md.*our own.*</tr>', html, re.DOTALL)
 
 
 def test_an_empty_space_says_how_prompts_come(as_role, house):

@@ -11,6 +11,7 @@ from django.db.models import Count, Q
 
 from memoryhub.detectors import Finding
 from memoryhub.domain import deliveries, diffs, prompts
+from memoryhub.domain.comparing import PromptChange
 from memoryhub.domain.lines import text_of
 from memoryhub.domain.proposals import looking
 from memoryhub.domain.proposals.asking import unchanged_only
@@ -22,44 +23,6 @@ State, Kind = Proposal.State, Proposal.Kind
 MOST_AGENTS = 8
 HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*\s*$")
 COMMENT = re.compile(r"<!--.*?-->", re.S)
-
-
-@dataclass(frozen=True)
-class PromptChange:
-    """One agent's prompt before and after."""
-
-    agent: Agent
-    before: prompts.Prompt
-    after: prompts.Prompt
-
-    @cached_property
-    def diff(self) -> diffs.Diff:
-        return diffs.compare(self.before.text, self.after.text, context=2)
-
-    @property
-    def is_same(self) -> bool:
-        return self.before.data == self.after.data
-
-    @property
-    def more_tokens(self) -> int:
-        return self.after.tokens - self.before.tokens
-
-    @cached_property
-    def breaks_at(self) -> int | None:
-        """The byte at which a provider's prompt cache breaks."""
-        return prompts.first_change(self.before.data, self.after.data)
-
-    @property
-    def cached_tokens(self) -> int:
-        return (
-            self.before.tokens
-            if self.breaks_at is None
-            else self.after.tokens * self.breaks_at // max(1, self.after.bytes)
-        )
-
-    @property
-    def read_anew(self) -> int:
-        return self.after.tokens - self.cached_tokens
 
 
 @dataclass(frozen=True)
