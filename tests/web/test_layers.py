@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from memoryhub.domain import agents, ingress, jobs, longterm, proposals, quarantine, working
 from memoryhub.domain.access import HUB
+from memoryhub.errors import Invalid
 from memoryhub.models import EntryPair, SavedQuery
 
 pytestmark = pytest.mark.django_db
@@ -308,6 +309,44 @@ def test_an_entry_keeps_its_record_where_the_space_has_it_and_else_says_which_it
     assert longterm.get(space, 2).record_id == logged.id
     other = longterm.get(space, 3)
     assert other.record_id is None and other.metadata["came_from"] == {"record": 987654}
+
+
+def test_an_export_comes_back_to_the_byte_also_by_way_of_another_space(space, forge, house):
+    from memoryhub.domain import longterm_files, spaces
+
+    logged = quarantine.log(space, forge, content="Card refunds take 12 days.", session_id="s", node_id="n")
+    quarantine.promote(space, house.reviewer, logged.id, content="中文 \u2028 and\r\n\ttabs ", reason="why")
+    longterm.edit(space, HUB, 1, "👩‍👩‍👧 corrected")
+    longterm.store(space, HUB, "Mine alone.", scope="agent", agent=forge)
+    longterm.verify(space, HUB, 2, timezone.localdate())
+    longterm.retire(space, HUB, 1, "old")
+    exported = "".join(longterm_files.export(space))
+    other = spaces.create(HUB, "elsewhere")
+    with pytest.raises(Invalid, match="Line 2: it is the own memory of the agent forge"):
+        longterm_files.take_in(other, HUB, exported.encode())
+    assert not longterm.of(other).exists()
+    agents.create(other, HUB, "forge")
+    longterm_files.take_in(other, HUB, exported.encode())
+    assert "".join(longterm_files.export(other)) == exported
+    assert (longterm.get(other, 1).record_id, longterm.get(other, 2).scope) == (None, "agent")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"scope": "everybody"}, "scope"), ({"scope": "agent", "agent": 5}, "scope"), ({"revision": 2**40}, "revision"),
+        ({"history": [{"number": 1, "content": "a", "created_at": "2026-01-01T00:00:00Z"}] * 2}, "twice"),
+        ({"history": [5]}, "another form"), ({"history": 5}, "another form"), ({"record": "abc"}, "another form"),
+        ({"review_by": "soon"}, "another form"), ({"created_at": "2026-01-01"}, "time zone"), ({"metadata": [1]}, "metadata"),
+    ],
+)  # fmt: skip
+def test_a_line_that_export_would_not_write_is_named(space, wrong, says):
+    from memoryhub.domain import longterm_files
+
+    line = json.dumps({"content": "A fact."})
+    with pytest.raises(Invalid, match=f"Line 2: .*{says}.*(?<![.])[.] Nothing was brought in[.]"):
+        longterm_files.take_in(space, HUB, f"{line}\n{json.dumps({'content': 'B.', **wrong})}".encode())
+    assert not longterm.of(space).exists()
 
 
 def test_working_memory_is_added_edited_pinned_extended_deleted_and_put_back(space, reviewer):
