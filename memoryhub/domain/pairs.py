@@ -135,11 +135,17 @@ def _differ(one: str, other: str) -> bool:
 
 def forget(entry: LongtermEntry) -> None:
     """Drops an entry's pairs: it changed or went, so old verdicts say nothing any more."""
-    EntryPair.objects.within(entry.space_id).filter(Q(older_id=entry.pk) | Q(newer_id=entry.pk)).delete()
+    EntryPair.objects.within(entry.space_id).filter(has(entry)).delete()
 
 
-def open_pairs(space: Space, kind: str = "") -> QuerySet[EntryPair]:
+def has(entry: LongtermEntry) -> Q:
+    return Q(older_id=entry.pk) | Q(newer_id=entry.pk)
+
+
+def open_pairs(space: Space, kind: str = "", of: LongtermEntry | None = None) -> QuerySet[EntryPair]:
+    """What nobody settled yet, the most alike first; all of it, or that of one entry."""
     found = EntryPair.objects.within(space).filter(settled_at=None).order_by("-cosine", "id")
+    found = found.filter(has(of)) if of else found
     return found.filter(kind=kind) if kind else found
 
 

@@ -13,12 +13,18 @@ from django.utils import timezone
 from memoryhub.domain import longterm, longterm_files, longterm_map, pairs, splitting
 from memoryhub.domain import search as searching
 from memoryhub.errors import Conflict, HubError, Invalid
-from memoryhub.models import LongtermEntry
+from memoryhub.models import EntryPair, LongtermEntry
 from memoryhub.web.doors import post_only, space_page
 from memoryhub.web.notices import done
 from memoryhub.web.parts import REVIEW_AFTER, a_day, number, page_or_part, plain, typed
 
 PAGE = 40
+COUNTED = (
+    "due",
+    "pairs",
+    "duplicate",
+    "contradiction",
+)  # not in the order of their numbers: their pages begin at a place
 SHOWS = ("", "due", "waiting", "retired", "pairs", "duplicate", "contradiction")
 
 
@@ -26,17 +32,19 @@ SHOWS = ("", "due", "waiting", "retired", "pairs", "duplicate", "contradiction")
 def page(request: HttpRequest) -> HttpResponse:
     show, words = request.GET.get("show", ""), plain(request.GET.get("words", "")).strip()
     show = show if show in SHOWS else ""
-    before = number(request.GET.get("before"))
-    rows = listed(request, show, words, before)
+    before, start = number(request.GET.get("before")), number(request.GET.get("start")) or 0
+    rows = listed(request, show, words, before, start)
+    twos = open_pairs(request, show, start)
+    is_counted = show in COUNTED
     context = {
         "show": show,
         "words": words,
         "entries": rows[:PAGE],
-        "older": rows[PAGE - 1].number if len(rows) > PAGE and not words else None,
+        "older": rows[PAGE - 1].number if len(rows) > PAGE and not words and not is_counted else None,
         "before": before,
-        "pairs": pairs.with_entries(request.space, pairs.open_pairs(request.space, kind_of(show)))
-        if is_pairs(show)
-        else [],
+        "start": start,
+        "further": start + PAGE if is_counted and max(len(rows), len(twos)) > PAGE and not words else None,
+        "pairs": twos[:PAGE],
         "is_pairs": is_pairs(show),
         "tally": counted(request),
         "map": longterm_map.draw(request.space, request.GET.get("part", ""))
@@ -54,8 +62,15 @@ def kind_of(show: str) -> str:
     return show if show in (pairs.DUPLICATE, pairs.CONTRADICTION) else ""
 
 
+def open_pairs(request: HttpRequest, show: str, start: int) -> list[EntryPair]:
+    if not is_pairs(show):
+        return []
+    found = pairs.open_pairs(request.space, kind_of(show))
+    return pairs.with_entries(request.space, found[start : start + PAGE + 1])
+
+
 def listed(
-    request: HttpRequest, show: str, words: str, before: int | None
+    request: HttpRequest, show: str, words: str, before: int | None, start: int
 ) -> Sequence[LongtermEntry | longterm.Listed]:
     """The entries of the list: by meaning and words when something was typed, else newest first."""
     if is_pairs(show):
@@ -69,7 +84,10 @@ def listed(
         "waiting": longterm.of(request.space).filter(state=longterm.WAITING).order_by("-number"),
         "retired": longterm.of(request.space).filter(state=longterm.RETIRED).order_by("-number"),
     }[show]
-    return list((found.filter(number__lt=before) if before else found).select_related("agent")[: PAGE + 1])
+    found = found.select_related("agent")
+    if show in COUNTED:
+        return list(found[start : start + PAGE + 1])
+    return list((found.filter(number__lt=before) if before else found)[: PAGE + 1])
 
 
 def matching(request: HttpRequest, words: str) -> list[LongtermEntry]:
@@ -101,10 +119,7 @@ def shown(request: HttpRequest, one: LongtermEntry, *, status: int = 200, **more
         "entry": one,
         "pieces": splitting.split(one.content),
         "history": longterm.history(one),
-        "pairs": [
-            pair for pair in pairs.with_entries(request.space, pairs.open_pairs(request.space))
-            if one.pk in (pair.older_id, pair.newer_id)
-        ],
+        "pairs": pairs.with_entries(request.space, pairs.open_pairs(request.space, of=one)[:PAGE]),
         "is_due": bool(one.review_by and one.review_by <= timezone.localdate()),
         "editing": "edit" in request.GET,
         "next_review": timezone.localdate() + REVIEW_AFTER,

@@ -276,6 +276,26 @@ def test_pairs_are_settled_by_a_person(space, reviewer):
     assert longterm.get(space, 1).state == "retired"
 
 
+def test_many_pairs_and_many_due_entries_come_page_by_page(space, reviewer):
+    today = timezone.localdate()
+    entries = [longterm.store(space, HUB, f"Shelf {n}.", review_by=today - timedelta(days=n % 7)) for n in range(90)]
+    twos = [EntryPair(space_id=space.pk, older_id=entries[n].pk, newer_id=entries[n + 1].pk, kind="duplicate", cosine=1 - n / 100)
+            for n in range(89)]  # fmt: skip
+    EntryPair.objects.all().delete()
+    EntryPair.objects.bulk_create(twos)
+    for show, a_row, end in (("pairs", "These may say the same", "</main>"), ("due", "data-row", "</ol>")):
+        counts, seen, further = [], set(), "?show=" + show
+        while further:
+            page = read(reviewer, "longterm/" + further)
+            counts.append(page.count(a_row))
+            seen |= set(re.findall(r'href="/s/books/longterm/([0-9]+)/"', page.split('id="entries"')[1].split(end)[0]))
+            found = re.search(r'href="([^"]*start=[0-9]+)">Next', page)
+            further = found and found[1].replace("&amp;", "&")
+        assert counts == ([40, 40, 9] if show == "pairs" else [40, 40, 10])
+        assert len(seen) == 90
+    assert read(reviewer, "longterm/45/").count("may say the same") == 2
+
+
 def test_export_and_import_lose_nothing(space, reviewer, house):
     longterm.store(space, house.reviewer, "Umlaute äöü, 退款, \u200b and\nlines.", reason="why", session_id="s")
     longterm.edit(space, house.reviewer, 1, "Corrected 退款.", reason="better")
