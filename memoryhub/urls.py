@@ -176,6 +176,7 @@ in_space = [
     path("retrieval/checks/<int:pk>/forget/", retrieval_checks.forget, name="retrieval_checks.forget"),
     path("retrieval/embedder/", reembedding.page, name="reembedding.page"),
     path("retrieval/embedder/change/", reembedding.start, name="reembedding.start"),
+    path("retrieval/embedder/prepare/", reembedding.prepare, name="reembedding.prepare"),
     path("retrieval/embedder/back/", reembedding.switch_back, name="reembedding.switch_back"),
     path("search/", search.page, name="search.page"),
 ]

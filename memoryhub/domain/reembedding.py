@@ -11,7 +11,7 @@ from django.db import connection, transaction
 
 from memoryhub import embedders
 from memoryhub.domain import activity, candidates, indexing, jobs, meaning, spaces
-from memoryhub.domain.access import Actor, require
+from memoryhub.domain.access import HUB, Actor, require
 from memoryhub.embedders import Embedder
 from memoryhub.errors import Conflict
 from memoryhub.models import Chunk, Embedding, Job, Space
@@ -62,33 +62,61 @@ def state(space: Space) -> State:
 @transaction.atomic
 def start(space: Space, actor: Actor, choice: str) -> Job:
     """Asks for the change to another embedder; it happens in the background, the old one serves meanwhile."""
+    job = begin(space, actor, choice, switches=True)
+    note(space, actor, "began to change the embedder to", choice)
+    return job
+
+
+@transaction.atomic
+def prepare(space: Space, actor: Actor, choice: str) -> Job:
+    """Asks for another embedder's vectors without the change to it, so that both can be compared first."""
+    job = begin(space, actor, choice, switches=False)
+    note(space, actor, "asked for vectors of the embedder", choice)
+    return job
+
+
+def begin(space: Space, actor: Actor, choice: str, *, switches: bool) -> Job:
     require(actor, "manage")
     meaning.load(choice)  # refuses what is no embedder
     last = jobs.latest(space, JOB)
     if last and last.state in (Job.WAITING, Job.RUNNING):
         raise Conflict("A change of embedder is under way already; let it finish first.", code="already_running")
-    activity.record(
-        space, actor, "retrieval.reembed", "began to change the embedder to", choice, url="retrieval/embedder/"
-    )
-    return jobs.enqueue(JOB, {"choice": choice}, space=space, asked_by=actor.name)
+    return jobs.enqueue(JOB, {"choice": choice, "switches": switches}, space=space, asked_by=actor.name)
+
+
+def note(space: Space, actor: Actor, says: str, choice: str) -> None:
+    activity.record(space, actor, "retrieval.reembed", says, choice, url="retrieval/embedder/")
 
 
 @jobs.job(JOB)
 def run_job(job: Job, progress: jobs.Progress) -> dict[str, Any]:
     space = Space.objects.get(pk=job.space_id)
-    return run(space, job.payload["choice"], progress)
+    return run(space, job.payload["choice"], progress, switches=job.payload.get("switches", True))
 
 
-def run(space: Space, choice: str, progress: Callable[[int, int], None] = lambda done, total: None) -> dict[str, Any]:
+def run(
+    space: Space,
+    choice: str,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+    *,
+    switches: bool = True,
+) -> dict[str, Any]:
     """Makes what vectors are missing, then switches; begun again after a crash, it goes on where it stopped."""
     embedder = meaning.load(choice)
     made = fill(space, embedder, progress)
     if Chunk.objects.within(space).count() > INDEX_FROM:
         make_index(embedder)
+    if not switches:
+        return {"made": made, "choice": choice, "switches": False}
     made += switch(space, choice, embedder)
+    return {"made": made, "choice": choice, **checked(space)}
+
+
+def checked(space: Space) -> dict[str, Any]:
+    """What the saved queries find under the embedder that serves now."""
     from memoryhub.domain import retrieval_checks
 
-    return {"made": made, "choice": choice, **retrieval_checks.run(Space.objects.get(pk=space.pk))}
+    return retrieval_checks.run(Space.objects.get(pk=space.pk))
 
 
 def fill(space: Space, embedder: Embedder, progress: Callable[[int, int], None]) -> int:
@@ -101,6 +129,12 @@ def fill(space: Space, embedder: Embedder, progress: Callable[[int, int], None])
     return made
 
 
+def vectors(space: Space, embedder: Embedder) -> tuple[int, int]:
+    """How many vectors an embedder has of a space, and how many chunks lack one."""
+    made = Embedding.objects.within(space).filter(embedded_by=embedder.embedded_by).count()
+    return made, max(0, Chunk.objects.within(space).count() - made)
+
+
 def missing(space: Space, embedder: Embedder) -> list[Chunk]:
     """The next chunks that this embedder has no vectors of."""
     with connection.cursor() as cursor:
@@ -110,31 +144,40 @@ def missing(space: Space, embedder: Embedder) -> list[Chunk]:
 
 
 @transaction.atomic
-def switch(space: Space, choice: str, embedder: Embedder) -> int:
+def switch(space: Space, choice: str, embedder: Embedder, by: Actor = HUB) -> int:
     """Makes the last missing vectors while nothing can be stored, and lets the new embedder serve from this commit on."""
     locked = Space.objects.select_for_update().get(pk=space.pk)
     made = fill(locked, embedder, lambda done, total: None)
     before = meaning.choice(locked)
     if before != choice:
+        goes_back = locked.settings.get("embedder_before") == choice
         locked.settings |= {"embedder": choice, "embedder_before": before}
         locked.save(update_fields=["settings"])
+        note(locked, by, "went back to the embedder" if goes_back else "changed the embedder to", choice)
     spaces.touch_longterm(locked)
     return made
 
 
-@transaction.atomic
 def switch_back(space: Space, actor: Actor) -> Space:
-    """Lets the embedder before serve again; what it has no vectors of is made first."""
+    """Lets the embedder before serve again: at once, or as a change in the background where many vectors are missing."""
     require(actor, "manage")
-    before = space.settings.get("embedder_before")
-    if not before:
-        raise Conflict("There is no embedder to go back to.", code="nothing_to_undo")
-    switch(space, before, meaning.load(before))
-    activity.record(
-        space, actor, "retrieval.switch_back", "went back to the embedder", before, url="retrieval/embedder/"
-    )
+    choice = before(space)
+    embedder = meaning.load(choice)
+    lacks = len(missing(space, embedder))
+    if lacks == BATCH or (lacks and not embedder.is_local):
+        start(space, actor, choice)
+    else:
+        switch(space, choice, embedder, actor)
+        checked(space)
     space.refresh_from_db()
     return space
+
+
+def before(space: Space) -> str:
+    """The embedder that served before the one that does."""
+    if choice := space.settings.get("embedder_before"):
+        return str(choice)
+    raise Conflict("There is no embedder to go back to.", code="nothing_to_undo")
 
 
 def make_index(embedder: Embedder) -> None:

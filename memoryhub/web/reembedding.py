@@ -11,6 +11,7 @@ from memoryhub.web.doors import post_only, space_page
 from memoryhub.web.notices import done
 from memoryhub.web.parts import page_or_part, plain
 
+WITH_MODEL = "openai_endpoint"  # whose server may have several models
 GOOD_FOR = {
     "wordllama": "English and the large European languages; inside the hub, 0.2 ms a text. Weak for Arabic, Chinese, "
     "Japanese and Korean: there the words carry the ranking.",
@@ -22,23 +23,44 @@ GOOD_FOR = {
 @space_page("read", methods=("GET", "HEAD"))
 def page(request: HttpRequest) -> HttpResponse:
     state = reembedding.state(request.space)
+    name, _, model = state.serving.partition(":")
     context = {
         "state": state,
+        "serves": name,
+        "model": model,
+        "with_model": WITH_MODEL,
         "choices": [(name, GOOD_FOR.get(name, "")) for name in embedders.names()],
         "share": round(100 * state.job.done / state.job.total) if state.job and state.job.total else 0,
     }
     return page_or_part(request, "reembedding/page.html", "reembedding/_progress.html", context)
 
 
+UNDER_WAY = "The change is under way; the old vectors serve until it is complete."
+
+
+def chosen(request: HttpRequest) -> str:
+    """The embedder, with a model of its own where one was named."""
+    name, model = (plain(request.POST.get(key, "")).strip() for key in ("choice", "model"))
+    return f"{name}:{model}" if model and name == WITH_MODEL else name
+
+
 @post_only("manage")
 def start(request: HttpRequest) -> HttpResponse:
-    reembedding.start(request.space, request.actor, plain(request.POST.get("choice", "")))
-    done(request, "The change is under way; the old vectors serve until it is complete.")
+    reembedding.start(request.space, request.actor, chosen(request))
+    done(request, UNDER_WAY)
+    return redirect("reembedding.page", request.space.slug)
+
+
+@post_only("manage")
+def prepare(request: HttpRequest) -> HttpResponse:
+    reembedding.prepare(request.space, request.actor, chosen(request))
+    done(request, "Its vectors are being made; nothing changes for agents.")
     return redirect("reembedding.page", request.space.slug)
 
 
 @post_only("manage")
 def switch_back(request: HttpRequest) -> HttpResponse:
+    before = reembedding.before(request.space)
     space = reembedding.switch_back(request.space, request.actor)
-    done(request, f"{space.settings['embedder']} serves again.")
+    done(request, f"{before} serves again." if space.settings["embedder"] == before else UNDER_WAY)
     return redirect("reembedding.page", request.space.slug)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
 from memoryhub import embedders
-from memoryhub.domain import meaning, retrieval, retrieval_checks
+from memoryhub.domain import jobs, meaning, reembedding, retrieval, retrieval_checks
 from memoryhub.embedders import EmbedderUnavailable
 from memoryhub.errors import Invalid
-from memoryhub.models import Agent, Embedding
+from memoryhub.models import Agent, Space
 from memoryhub.web.doors import space_page
 from memoryhub.web.parts import number, page_or_part, plain
 
-CUT_SHOWN = 5
+CUT_LOOKED_AT = 45  # so many beside those that come in, so that what is cut off is among them
 
 
 @space_page("read", methods=("GET", "HEAD"))
@@ -28,7 +29,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "agents": Agent.objects.within(request.space),
         "given": {name: request.GET.get(name, "") for name in ("hot", "cold", "threshold")},
         "serving": serving,
-        "others": [name for name in embedders.names() if name != serving.partition(":")[0]],
+        "others": others(request.space, serving),
         "other": other,
         "columns": columns(request, query, agent, serving, other),
         "checks": retrieval_checks.of(request.space),
@@ -36,11 +37,18 @@ def page(request: HttpRequest) -> HttpResponse:
     return page_or_part(request, "retrieval/page.html", "retrieval/_found.html", context)
 
 
+def others(space: Space, serving: str) -> list[str]:
+    """Embedders to look through beside the one that serves: those of this space first, with their models."""
+    job = jobs.latest(space, reembedding.JOB)
+    known = [space.settings.get("embedder_before"), job.payload["choice"] if job else "", settings.EMBEDDER]
+    return [name for name in dict.fromkeys([*known, *embedders.names()]) if name and name != serving]
+
+
 def columns(request: HttpRequest, query: str, agent: Agent | None, serving: str, other: str) -> list[dict[str, Any]]:
     if not query:
         return []
     shown = [column(request, query, agent, serving, None)]
-    if other in embedders.names():
+    if other in others(request.space, serving):
         shown.append(column(request, query, agent, other, other))
     return shown
 
@@ -49,16 +57,17 @@ def column(request: HttpRequest, query: str, agent: Agent | None, name: str, oth
     """One retrieval under one embedder; another one than the serving may have no vectors here, and says so."""
     try:
         embedder = meaning.load(other) if other else None
-        if embedder and not Embedding.objects.within(request.space).filter(embedded_by=embedder.embedded_by).exists():
-            return {"name": name, "problem": "It has no vectors of this space yet: change to it once, and back."}
+        made, lacks = reembedding.vectors(request.space, embedder) if embedder else (1, 0)
+        if lacks and not made:
+            return {"name": name, "problem": "It has no vectors of this space yet.", "lacks": lacks}
         found = retrieval.explore(
             request.space, query, agent=agent, hot=number(request.GET.get("hot"), 3) or 0,
             cold=number(request.GET.get("cold"), 5) or 0, threshold=threshold(request.GET.get("threshold", "")),
-            embedder=embedder, everyone=agent is None, show_cut=CUT_SHOWN,
+            embedder=embedder, everyone=agent is None, show_cut=CUT_LOOKED_AT,
         )  # fmt: skip
     except (Invalid, EmbedderUnavailable) as refusal:
         return {"name": name, "problem": refusal.message}
-    return {"name": name, "found": found}
+    return {"name": name, "found": found, "lacks": lacks}
 
 
 def threshold(text: str) -> float | None:

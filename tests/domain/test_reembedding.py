@@ -10,7 +10,7 @@ from django.db import connection
 from memoryhub.domain import candidates, jobs, longterm, meaning, reembedding, retrieval, retrieval_checks, spaces
 from memoryhub.domain.access import HUB
 from memoryhub.errors import Conflict, Forbidden, Invalid
-from memoryhub.models import Chunk, ChunkCount, Embedding
+from memoryhub.models import ActivityLine, Chunk, ChunkCount, Embedding
 
 from .layers import counter, forge, rk, space, viewer  # noqa: F401
 
@@ -82,6 +82,49 @@ def test_what_is_stored_after_the_switch_has_the_new_vectors_and_the_way_back_fi
     space.refresh_from_db()
     reembedding.switch_back(space, HUB)
     assert by(space)["wordllama/l2_supercat_256"] == 4
+
+
+def test_vectors_to_compare_are_made_without_a_change(space, facts):
+    reembedding.prepare(space, HUB, "hashing")
+    with pytest.raises(Conflict):
+        reembedding.start(space, HUB, "hashing")
+    jobs.run_waiting()
+    space.refresh_from_db()
+    assert meaning.choice(space) == "wordllama" and "embedder_before" not in space.settings
+    assert reembedding.vectors(space, meaning.load("hashing")) == (3, 0)
+    longterm.store(space, HUB, "The desk closes at five.")
+    assert reembedding.vectors(space, meaning.load("hashing")) == (3, 1)
+
+
+def test_each_change_and_the_way_back_stand_in_the_activity_and_run_the_checks(space, facts):
+    check = retrieval_checks.save(space, HUB, "card refunds", [1])
+
+    def checked_by():
+        check.refresh_from_db()
+        return check.last_result["embedded_by"]
+
+    reembedding.run(space, "hashing")
+    assert checked_by() == "hashing/256"
+    space.refresh_from_db()
+    reembedding.switch_back(space, HUB)
+    assert checked_by() == "wordllama/l2_supercat_256"
+    told = ActivityLine.objects.within(space).filter(verb="retrieval.reembed").order_by("id")
+    assert [f"{one.says} {one.thing}" for one in told] == [
+        "changed the embedder to hashing", "went back to the embedder wordllama",
+    ]  # fmt: skip
+
+
+def test_a_way_back_that_lacks_many_vectors_is_a_change_in_the_background(space, facts, monkeypatch):
+    reembedding.run(space, "hashing")
+    monkeypatch.setattr(reembedding, "BATCH", 2)
+    for n in range(3):
+        longterm.store(space, HUB, f"Shelf {n}.")
+    space.refresh_from_db()
+    reembedding.switch_back(space, HUB)
+    assert meaning.choice(space) == "hashing"
+    jobs.run_waiting()
+    space.refresh_from_db()
+    assert (meaning.choice(space), space.settings["embedder_before"]) == ("wordllama", "hashing")
 
 
 def test_a_new_setting_alone_switches_nothing(space, facts, settings):

@@ -416,6 +416,27 @@ def test_the_embedder_is_changed_with_progress_and_back(space, as_role):
     assert space.settings["embedder"] == "wordllama"
 
 
+def test_another_embedder_is_compared_before_anything_changes(space, as_role, settings):
+    owner = as_role("owner")
+    longterm.store(space, HUB, "Card refunds take ten days.")
+    ask = {"query": "card refunds", "other": "hashing"}
+    page = read(owner, "retrieval/", **ask)
+    assert "It has no vectors of this space yet" in page and "Make its vectors" in page
+    assert "Make its vectors" not in read(as_role("reviewer"), "retrieval/", **ask)
+    post(owner, "retrieval/embedder/prepare/", choice="hashing")
+    jobs.run_waiting()
+    assert "Compare them" in read(owner, "retrieval/embedder/")
+    both = read(owner, "retrieval/", **ask)
+    assert both.count("Card refunds take ten days.") == 2 and "has no vector" not in both
+    longterm.store(space, HUB, "Vouchers never expire.")
+    assert "1 chunk has no vector of it" in read(owner, "retrieval/", **ask)
+    space.refresh_from_db()
+    assert space.settings["embedder"] == "wordllama"
+    settings.EMBEDDER_URL = "http://127.0.0.1:9/v1"
+    post(owner, "retrieval/embedder/prepare/", choice="openai_endpoint", model="small")
+    assert 'value="openai_endpoint:small"' in read(owner, "retrieval/")
+
+
 def test_the_gate_is_tried_and_then_changed(space, forge, as_role):
     owner = as_role("owner")
     log(space, forge)

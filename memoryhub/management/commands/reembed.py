@@ -9,7 +9,6 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 
 from memoryhub.domain import reembedding, spaces
-from memoryhub.domain.access import HUB
 from memoryhub.management.base import HubCommand
 from memoryhub.models import Space
 
@@ -32,10 +31,7 @@ class Command(HubCommand):
         return {"spaces": [self.change(space, options) for space in chosen]}
 
     def change(self, space: Space, options: dict[str, Any]) -> dict[str, Any]:
-        if options["back"]:
-            space = reembedding.switch_back(space, HUB)
-            return {"space": space.slug, "embedder": space.settings["embedder"], "made": 0}
-        choice = options["to"] or settings.EMBEDDER
+        choice = reembedding.before(space) if options["back"] else options["to"] or settings.EMBEDDER
         result = reembedding.run(space, choice, Progress(space.slug, quiet=bool(options.get("json"))))
         return {"space": space.slug, "embedder": choice, **{key: result[key] for key in ("made", "checks", "failed")}}
 
