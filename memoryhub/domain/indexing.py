@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from memoryhub.detectors import telltales
 from memoryhub.domain import hot, meaning, ranking, spaces, splitting
 from memoryhub.embedders import Embedder, EmbedderUnavailable
 from memoryhub.models import Chunk, LongtermEntry, Space
@@ -45,6 +46,11 @@ INSERT INTO memoryhub_embedding (space_id, chunk_id, embedded_by, agent_id, vect
 SELECT c.space_id, c.id, %s, c.agent_id, v.vector FROM {chunks} c JOIN (VALUES {values}) v (key, vector) ON v.key = c.{key}
 ON CONFLICT (space_id, embedded_by, chunk_id) DO UPDATE SET vector = excluded.vector, agent_id = excluded.agent_id
 """
+INSERT_TELLTALES = """
+INSERT INTO memoryhub_telltale (space_id, code, size, chunk_id, agent_id, mask)
+SELECT c.space_id, g.code, g.size, c.id, c.agent_id, g.mask
+FROM chunk c JOIN json_to_recordset(%s::json) AS g(position int, code int, size int, mask bigint) USING (position)
+"""
 DELETE_CHUNKS = (
     "DELETE FROM memoryhub_chunk WHERE space_id = %s AND entry_id = %s RETURNING id, space_id, words, length"
 )
@@ -56,6 +62,9 @@ DELETE FROM memoryhub_posting WHERE id IN (
     ) p
 )
 """
+DELETE_TELLTALES = (
+    "DELETE FROM memoryhub_telltale t USING chunk c WHERE t.space_id = %s AND t.code = ANY(%s) AND t.chunk_id = c.id"
+)
 DELETE_VECTORS = "DELETE FROM memoryhub_embedding e USING chunk c WHERE e.space_id = c.space_id AND e.chunk_id = c.id"
 
 
@@ -90,6 +99,7 @@ def adding(entry: LongtermEntry, made: Cut) -> list[hot.Change]:
     changes = [
         hot.Change(INSERT_CHUNKS, [entry.space_id, entry.pk, entry.scope, agent_id, given], "chunk"),
         hot.Change(INSERT_POSTINGS, []),
+        hot.Change(INSERT_TELLTALES, [json.dumps(list(telltales_of(made.pieces)))]),
         *counting(entry, 1),
     ]
     if made.vectors:
@@ -109,6 +119,12 @@ def as_row(position: int, piece: splitting.Piece) -> dict[str, object]:
     return {"position": position, "start": piece.start, "end": piece.end, "text": piece.text, **words}
 
 
+def telltales_of(pieces: list[splitting.Piece]) -> Iterator[dict[str, int]]:
+    for position, piece in enumerate(pieces):
+        for one in telltales.kept(piece.text):
+            yield {"position": position, **one._asdict()}
+
+
 def counting(entry: LongtermEntry, sign: int) -> list[hot.Change]:
     return [hot.Change(COUNT, [entry.space_id, sign, sign]), hot.Change(COUNT_LEXEMES, [sign])]
 
@@ -121,7 +137,9 @@ def add(entry: LongtermEntry, made: Cut) -> None:
 def remove(entry: LongtermEntry) -> None:
     """Takes an entry out of everything that finds (in the caller's transaction)."""
     gone = hot.Change(DELETE_CHUNKS, [entry.space_id, entry.pk], "chunk")
-    others = [hot.Change(DELETE_POSTINGS, []), hot.Change(DELETE_VECTORS, []), *counting(entry, -1)]
+    codes = {one.code for chunk in chunks(entry) for one in telltales.kept(chunk.text)}
+    told = hot.Change(DELETE_TELLTALES, [entry.space_id, list(codes)])
+    others = [hot.Change(DELETE_POSTINGS, []), hot.Change(DELETE_VECTORS, []), told, *counting(entry, -1)]
     hot.together(gone, *others, answer="SELECT count(*) FROM chunk")
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 from memoryhub import detectors
 from memoryhub.detectors import Finding, Known, secrets
-from memoryhub.domain import hot, jobs, ranking, retrieval, spaces, working
+from memoryhub.domain import jobs, repeats, spaces
 from memoryhub.domain.access import Actor, require
 from memoryhub.errors import Invalid
 from memoryhub.models import Agent, Job, Record, RecordState, Space
@@ -42,15 +41,6 @@ TOLD = {
     "duplicate": "said already", FEEDBACK: "from memory", READS_ONLY: "only reads", "transient": "transient",
     "vague": "vague", "judge": "waits for the judge",
 }  # fmt: skip
-
-ASKED_WORDS = 12  # at least, of a text that long-term memory may have given out
-KEPT_UP_TO = 4000  # characters of a text that stays prepared for comparing
-SOURCES = """
-SELECT f.path, r.content FROM memoryhub_file f
-JOIN memoryhub_revision r ON r.space_id = f.space_id AND r.file_id = f.id AND r.number = f.revision
-WHERE f.space_id = %s AND NOT f.is_deleted AND f.thread_id = ''
-  AND f.path IN (SELECT s.path FROM memoryhub_source s WHERE s.space_id = f.space_id AND s.is_on)
-"""
 
 
 @dataclass(frozen=True)
@@ -114,54 +104,21 @@ def look(space: Space, agent: Agent | None, content: str, node_kind: str, lookin
     if READS_ONLY in looking and node_kind == Record.NodeKind.MEMORY_RETRIEVAL:
         says = "A memory_retrieval node only reads: what it says is kept here and becomes memory by a person alone."
         yield Finding(READS_ONLY, "low", 0, len(content), 1, says)
+    if "duplicate" not in looking and FEEDBACK not in looking:
+        return
+    known, given_out = repeats.known(space, agent, content)
     if "duplicate" in looking:
-        yield from detectors.find(content, only=["duplicate"], context=known(space, agent))
+        yield from detectors.find(content, only=["duplicate"], context=known)
     if FEEDBACK in looking:
-        yield from fed_back(space, agent, content)
+        yield from fed_back(content, given_out)
 
 
-def known(space: Space, agent: Agent | None) -> list[Known]:
-    """What an output may repeat: the sources, and recent working memory."""
-    recent = [
-        prepared(f"working memory ({one.agent or 'a person'})", one.content)
-        for one in working.newest(space, agent=agent, limit=50)
-    ]
-    return sources(space) + recent
-
-
-def prepared(label: str, text: str) -> Known:
-    """A text ready to be compared; short ones are kept so, for the next output is compared with the same."""
-    return kept(label, text) if len(text) <= KEPT_UP_TO else Known(label, text)
-
-
-@lru_cache(maxsize=1024)
-def kept(label: str, text: str) -> Known:
-    return Known(label, text)
-
-
-def sources(space: Space) -> list[Known]:
-    return [
-        prepared(path, bytes(content).decode("utf-8", "replace"))
-        for path, content in hot.rows(SOURCES, [space.pk], binary=True)
-    ]
-
-
-def fed_back(space: Space, agent: Agent | None, content: str) -> Iterator[Finding]:
+def fed_back(content: str, given_out: list[Known]) -> Iterator[Finding]:
     """Lines that long-term memory gave out before: remembered again, they would grow with every turn."""
-    items = retrieval.retrieve(space, telling(content[:2000]), agent=agent, hot=0, cold=3)
-    given_out = [Known(f"L-{item.number}", item.content) for item in items]
     for one in detectors.find(content, only=["duplicate"], context=given_out):
         label = one.details.get("label", "long-term memory")
         says = f"Long-term memory says this already ({label}): what retrieval gave out comes back."
         yield Finding(FEEDBACK, "low", one.start, one.end, one.line, says, one.kind, one.details)
-
-
-def telling(text: str) -> str:
-    """The words that a copy of a text would be known by, the longest of every line: asking for all of them costs thrice."""
-    lines = [ranking.words(line) for line in text.splitlines()]
-    share = max(3, ASKED_WORDS // max(1, sum(1 for line in lines if line)))
-    picked = [word for line in lines for word in sorted(set(line), key=lambda word: (-len(word), word))[:share]]
-    return " ".join(picked[: 2 * ASKED_WORDS])
 
 
 def judge(gate: list[Step], content: str, found: list[Finding]) -> Verdict:

@@ -18,6 +18,7 @@ from .layers import (
     Record,
     RecordState,
     SavedQuery,
+    Telltale,
     WorkingEntry,
 )
 from .people import FailedTry, Person, SignIn, SignInLink
@@ -30,5 +31,5 @@ __all__ = [
     "Embedding", "EntryPair", "EntryRevision", "FailedTry", "File", "FileWords", "Job", "LexemeCount", "LongtermEntry", "Made",
     "Membership", "Mount", "Person", "Policy", "PolicyRule", "Posting", "PromptText", "Proposal", "ProposalComment", "Record",
     "RecordState", "Revision", "Role", "SavedQuery", "Scope", "Scoped", "SignIn", "SignInLink", "Source",
-    "SourceChange", "Space", "Token", "Webhook", "WebhookNotice", "WorkingEntry",
+    "SourceChange", "Space", "Telltale", "Token", "Webhook", "WebhookNotice", "WorkingEntry",
 ]  # fmt: skip

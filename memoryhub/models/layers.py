@@ -222,6 +222,26 @@ class LexemeCount(models.Model):
         ]
 
 
+class Telltale(models.Model):
+    """By which words a line of a chunk is known again when it comes back (`detectors.telltales`)."""
+
+    space_id = models.BigIntegerField()
+    code = models.IntegerField()  # of two of its words
+    size = models.SmallIntegerField()  # words of the line
+    chunk_id = models.BigIntegerField()
+    agent_id = models.BigIntegerField(null=True)  # of chunks in one agent's scope
+    mask = models.BigIntegerField()  # all words of the line, a bit each
+
+    objects = Scoped.as_manager()
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["space_id", "code", "size", "chunk_id"], include=["agent_id", "mask"], name="telltale_word"
+            )
+        ]
+
+
 class ChunkCount(models.Model):
     """How many chunks a space has, and lexemes in them; kept as chunks come and go."""
 

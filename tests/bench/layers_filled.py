@@ -51,7 +51,7 @@ def longterm_spaces(rows: int) -> dict[str, Any]:
         start = time.perf_counter()
         cursor.execute("SET maintenance_work_mem = '512MB'")
         reembedding.make_index(meaning.serving(made["1 %"]))
-        for table in ("embedding", "chunk", "posting", "lexemecount", "longtermentry", "entryrevision"):
+        for table in ("embedding", "chunk", "posting", "telltale", "lexemecount", "longtermentry", "entryrevision"):
             cursor.execute(f"VACUUM ANALYZE memoryhub_{table}")
         print(f"  index and vacuum in {time.perf_counter() - start:.0f} s", flush=True)
     return made
@@ -94,6 +94,7 @@ FILL = (
 def fill_space(space: Any, size: int, seed: int) -> None:
     from django.db import connection, transaction
 
+    from memoryhub.detectors import telltales
     from memoryhub.domain import meaning
 
     meaning.keep(space)
@@ -109,6 +110,12 @@ def fill_space(space: Any, size: int, seed: int) -> None:
                 copy.write_row((n, *row))
         for statement in FILL:
             cursor.execute(statement, names)
+        cursor.execute("SELECT id, text FROM memoryhub_chunk WHERE space_id = %s ORDER BY id", [space.pk])
+        chunks = cursor.fetchall()
+        with cursor.copy("COPY memoryhub_telltale (space_id, chunk_id, code, size, mask) FROM STDIN") as copy:
+            for chunk, text in chunks:
+                for one in telltales.kept(text):
+                    copy.write_row((space.pk, chunk, *one))
 
 
 RECORDS = (

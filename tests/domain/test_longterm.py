@@ -22,7 +22,7 @@ from memoryhub.domain import (
 )
 from memoryhub.domain.access import HUB, Actor
 from memoryhub.errors import Conflict, Forbidden, Invalid, NotFound
-from memoryhub.models import ActivityLine, Chunk, ChunkCount, Embedding, EntryPair, Job, Posting
+from memoryhub.models import ActivityLine, Chunk, ChunkCount, Embedding, EntryPair, Job, Posting, Telltale
 
 from .layers import counter, forge, hot_statements, person, rk, space, viewer  # noqa: F401
 
@@ -34,7 +34,7 @@ def found(space, query, **more):
 
 
 def everything_that_finds(space):
-    return [model.objects.within(space).count() for model in (Chunk, Posting, Embedding)]
+    return [model.objects.within(space).count() for model in (Chunk, Posting, Embedding, Telltale)]
 
 
 def test_an_entry_is_cut_listed_and_embedded(space, rk):
@@ -78,7 +78,7 @@ def test_retiring_takes_an_entry_out_of_everything_and_restoring_brings_it_back(
     entry = longterm.store(space, rk, REFUNDS)
     rows = everything_that_finds(space)
     longterm.retire(space, rk, entry.number, reason="outdated")
-    assert everything_that_finds(space) == [0, 0, 0]
+    assert everything_that_finds(space) == [0, 0, 0, 0]
     assert ChunkCount.objects.get(space_id=space.pk).chunks == 0
     assert found(space, "refunds") == []
     with pytest.raises(Conflict):
@@ -141,7 +141,7 @@ def test_only_reviewers_and_owners(space, viewer, forge):
 def test_bad_texts_leave_nothing_behind(space, rk, content):
     with pytest.raises(Invalid):
         longterm.store(space, rk, content)
-    assert everything_that_finds(space) == [0, 0, 0]
+    assert everything_that_finds(space) == [0, 0, 0, 0]
 
 
 SECRET = "ghp_" + "aZ3kQ9xW7vB2nM5tR8yL1pC4sD6fG0hJ3kL9"
