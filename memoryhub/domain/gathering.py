@@ -150,7 +150,8 @@ def from_rows(rows: Sequence[tuple[Any, ...]], disk: tuple[OnDisk, ...], *, is_s
     for _, path, printed, store, directory, prefix, mark, is_deleted, number, sha256, content, *_ in rows:
         was_read = is_still and mark and not is_deleted
         problem = why_unreadable(directory, prefix, path) if store == "filesystem" and not was_read else ""
-        found.append(as_source(printed or path, None if is_deleted else content, number, sha256, problem))
+        is_there = store and not is_deleted  # what no mount leads to any more cannot be read, so no prompt shows it
+        found.append(as_source(printed or path, content if is_there else None, number, sha256, problem))
         per_thread = per_thread or store == "thread"
     values = dict(zip(OF_AGENT, rows[0][-len(OF_AGENT) :], strict=True))
     entries, ids = as_entries(values["lately"]) if values["lately"] and values["memory_is_on"] else ((), None)

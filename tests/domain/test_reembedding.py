@@ -7,10 +7,22 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from memoryhub.domain import candidates, jobs, longterm, meaning, reembedding, retrieval, retrieval_checks, spaces
+from memoryhub import embedders
+from memoryhub.domain import (
+    candidates,
+    jobs,
+    longterm,
+    meaning,
+    promotions,
+    reembedding,
+    retrieval,
+    retrieval_checks,
+    spaces,
+)
 from memoryhub.domain.access import HUB
 from memoryhub.errors import Conflict, Forbidden, Invalid
 from memoryhub.models import ActivityLine, Chunk, ChunkCount, Embedding
+from tests.embedders.test_embedders import endpoint  # noqa: F401
 
 from .layers import counter, forge, rk, space, viewer  # noqa: F401
 
@@ -82,6 +94,31 @@ def test_what_is_stored_after_the_switch_has_the_new_vectors_and_the_way_back_fi
     space.refresh_from_db()
     reembedding.switch_back(space, HUB)
     assert by(space)["wordllama/l2_supercat_256"] == 4
+
+
+def test_a_server_with_another_model_under_the_same_name_counts_as_away(space, facts, endpoint, settings):
+    settings.EMBEDDER_URL = endpoint.url
+    reembedding.run(space, "openai_endpoint:m")
+    space.refresh_from_db()
+    endpoint.dimensions = 9
+    found = retrieval.explore(space, "card refunds", hot=0)
+    assert "9 dimensions where this space has 8" in found.warnings[0] and [one.number for one in found.cold] == [1]
+    assert longterm.store(space, HUB, "The desk closes at five.").state == "waiting"
+    assert "9 dimensions" in promotions.preview(space, "The desk closes at six.").warning
+    endpoint.dimensions = 8
+    assert retrieval.explore(space, "card refunds", hot=0).warnings == []
+    endpoint.dimensions = 9
+    assert reembedding.run(space, "openai_endpoint:m")["made"] == 4
+    assert retrieval.explore(space, "card refunds", hot=0).embedded_by == "openai_endpoint/m"
+
+
+def test_a_server_that_hangs_is_not_asked_for_its_dimensions_while_somebody_waits(space, facts, endpoint, settings):
+    settings.EMBEDDER_URL = endpoint.url
+    reembedding.run(space, "openai_endpoint:m")
+    embedders._loaded.cache_clear()  # as in a process that has just begun
+    space.refresh_from_db()
+    endpoint.requests.clear()
+    assert meaning.serving(space).dimensions == 8 and endpoint.requests == []
 
 
 def test_vectors_to_compare_are_made_without_a_change(space, facts):
