@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
+import numpy as np
 from django.conf import settings
 
 from memoryhub import embedders
@@ -12,6 +15,7 @@ from memoryhub.embedders import Embedder, EmbedderUnavailable
 from memoryhub.errors import Invalid
 from memoryhub.models import Space
 
+STORED = "SELECT vector_dims(vector) FROM memoryhub_embedding WHERE space_id = %s AND embedded_by = %s LIMIT 1"
 SECONDS = 2.0  # what a request waits for an embedder at most; a job has its own patience
 
 
@@ -28,9 +32,47 @@ def load(named: str) -> Embedder:
 def serving(space: Space) -> Embedder:
     """The embedder of the space; one that is configured no longer counts as away."""
     try:
-        return load(choice(space))
+        return of_space(space, choice(space))
     except Invalid as refusal:
         raise EmbedderUnavailable(refusal.message) from refusal
+
+
+def of_space(space: Space, named: str) -> Embedder:
+    """An embedder as one space may use it: a server can change its model under the same name."""
+    embedder = load(named)
+    return embedder if embedder.is_local else OfSpace(embedder, space.pk)
+
+
+@dataclass(frozen=True)
+class OfSpace:
+    """A remote embedder beside the vectors that a space has of it: what cannot be compared with those counts as no answer."""
+
+    embedder: Embedder
+    space_id: int
+
+    is_local = False
+    name = property(lambda self: self.embedder.name)
+    embedded_by = property(lambda self: self.embedder.embedded_by)
+    threshold = property(lambda self: self.embedder.threshold)
+
+    @property
+    def dimensions(self) -> int:
+        return self.stored or self.embedder.dimensions
+
+    @property
+    def stored(self) -> int:
+        """How long the vectors are that the space has; asked each time, for any process may have made the first."""
+        found = hot.rows(STORED, [self.space_id, self.embedded_by])
+        return int(found[0][0]) if found else 0
+
+    def embed(self, texts: Sequence[str], *, seconds: float = 30.0) -> np.ndarray:
+        vectors = self.embedder.embed(texts, seconds=seconds)
+        if len(vectors) and (stored := self.stored) and stored != vectors.shape[1]:
+            raise EmbedderUnavailable(
+                f"The embedder gives vectors of {vectors.shape[1]} dimensions where this space has {stored}: it is another "
+                "model now. Change to it on the page Embedder, or with `memoryhub reembed`, to make all vectors anew."
+            )
+        return vectors
 
 
 def keep(space: Space) -> None:

@@ -27,6 +27,11 @@ WHERE c.space_id = %s AND e.id IS NULL ORDER BY c.id LIMIT %s
 """
 
 
+OF_ANOTHER_MODEL = (
+    "DELETE FROM memoryhub_embedding WHERE space_id = %s AND embedded_by = %s AND vector_dims(vector) <> %s"
+)
+
+
 @dataclass(frozen=True)
 class State:
     """How a space stands: who serves, whom one could go back to, and a change under way."""
@@ -102,7 +107,8 @@ def run(
     switches: bool = True,
 ) -> dict[str, Any]:
     """Makes what vectors are missing, then switches; begun again after a crash, it goes on where it stopped."""
-    embedder = meaning.load(choice)
+    drop_of_another_model(space, meaning.load(choice))
+    embedder = meaning.of_space(space, choice)
     made = fill(space, embedder, progress)
     if Chunk.objects.within(space).count() > INDEX_FROM:
         make_index(embedder)
@@ -110,6 +116,18 @@ def run(
         return {"made": made, "choice": choice, "switches": False}
     made += switch(space, choice, embedder)
     return {"made": made, "choice": choice, **checked(space)}
+
+
+@transaction.atomic
+def drop_of_another_model(space: Space, embedder: Embedder) -> None:
+    """Drops what a server made with another model under the same name; nothing can be compared with it any more."""
+    if embedder.is_local:
+        return
+    length = embedder.embed(["dimensions"], seconds=120).shape[1]
+    with connection.cursor() as cursor:
+        cursor.execute(OF_ANOTHER_MODEL, [space.pk, embedder.embedded_by, length])
+        if cursor.rowcount:
+            spaces.touch_longterm(space)
 
 
 def checked(space: Space) -> dict[str, Any]:
@@ -162,7 +180,7 @@ def switch_back(space: Space, actor: Actor) -> Space:
     """Lets the embedder before serve again: at once, or as a change in the background where many vectors are missing."""
     require(actor, "manage")
     choice = before(space)
-    embedder = meaning.load(choice)
+    embedder = meaning.of_space(space, choice)
     lacks = len(missing(space, embedder))
     if lacks == BATCH or (lacks and not embedder.is_local):
         start(space, actor, choice)

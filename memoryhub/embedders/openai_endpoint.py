@@ -89,9 +89,7 @@ class OpenAIEndpoint:
     def _check_dimensions(self, found: int) -> None:
         if not 0 < found <= MOST_DIMENSIONS:
             raise self._strange(f"has {found} dimensions; 1 to {MOST_DIMENSIONS} can be stored")
-        if self._dimensions not in (None, found):
-            raise self._strange(f"has {found} dimensions where it had {self._dimensions}")
-        self._dimensions = found
+        self._dimensions = found  # whether they go with what is stored, the space knows (`domain.meaning`)
 
     def _strange(self, what: str) -> EmbedderUnavailable:
         return EmbedderUnavailable(f"The answer of the embedder at {self.url} {what}.")

@@ -56,7 +56,7 @@ def columns(request: HttpRequest, query: str, agent: Agent | None, serving: str,
 def column(request: HttpRequest, query: str, agent: Agent | None, name: str, other: str | None) -> dict[str, Any]:
     """One retrieval under one embedder; another one than the serving may have no vectors here, and says so."""
     try:
-        embedder = meaning.load(other) if other else None
+        embedder = meaning.of_space(request.space, other) if other else None
         made, lacks = reembedding.vectors(request.space, embedder) if embedder else (1, 0)
         if lacks and not made:
             return {"name": name, "problem": "It has no vectors of this space yet.", "lacks": lacks}
