@@ -15,6 +15,7 @@ from memoryhub.models import Agent, Job, Record, RecordState, Space
 
 ADMIT, MARK, HOLD = "admit", "mark", "hold"
 ACTIONS = {ADMIT: "lets through", MARK: "lets through with a mark", HOLD: "holds"}
+JUDGE = "judge"  # the reason of what the gate let through and a judge has not read yet
 FEEDBACK, READS_ONLY = "feedback", "reads_only"
 # In the order in which they look; the first that holds gives the reason.
 DEFAULT = {
@@ -215,9 +216,10 @@ def tried(space: Space, gate: list[Step], progress: jobs.Progress = lambda done,
 
 
 def first_states(space: Space, ids: list[int]) -> dict[int, str]:
-    """What the gate itself made of records, before any person."""
+    """What the gate itself made of records, before any person or judge: what waited for the judge had passed it."""
     rows = RecordState.objects.within(space).filter(record_id__in=ids, actor_kind="hub").order_by("-id")
-    return dict(rows.values_list("record_id", "state"))
+    told = rows.values_list("record_id", "state", "reason")
+    return {pk: RecordState.ADMITTED if reason == JUDGE else state for pk, state, reason in told}
 
 
 def again(gate: list[Step], record: Record) -> tuple[str, str]:

@@ -16,13 +16,13 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from memoryhub.domain import activity, contents, jobs, outbound, quarantine, spaces, working
+from memoryhub.domain import activity, contents, ingress, jobs, outbound, quarantine, spaces, working
 from memoryhub.domain.access import HUB, Actor
 from memoryhub.errors import Forbidden, HubError, Invalid, NotFound, Unavailable
 from memoryhub.models import Agent, Job, Record, RecordState, Space
 
 JOB = "judging.judge"
-REASON = "judge"
+REASON = ingress.JUDGE
 OFF: dict[str, Any] = {"is_on": False, "url": "", "model": "", "seconds": 15, "daily": 500}
 READS = 8000  # characters of an output
 ASKS = (

@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from django.utils import timezone
 
-from memoryhub.domain import agents, jobs, judging, people, quarantine, spaces, working
+from memoryhub.domain import agents, ingress, jobs, judging, people, quarantine, spaces, working
 from memoryhub.domain.access import HUB, Actor
 from memoryhub.errors import Forbidden, Invalid, Unavailable
 from memoryhub.models import Job
@@ -110,6 +110,13 @@ def test_what_was_meant_for_an_agent_that_is_gone_does_not_become_the_groups(jud
     agents.delete(forge, HUB)
     jobs.run_waiting()
     assert working.newest(judged) == [] and "is gone" in reasons(judged, logged)[-1][1]
+
+
+def test_a_trial_of_the_gate_leaves_the_judge_out(judged, forge, model):
+    log(judged, forge)
+    assert ingress.tried(judged, ingress.steps(judged))["newly_admitted"] == 0
+    jobs.run_waiting()
+    assert ingress.tried(judged, ingress.steps(judged))["newly_admitted"] == 0
 
 
 def test_what_a_detector_holds_is_not_asked(judged, forge, model):

@@ -93,6 +93,24 @@ def test_what_retrieval_gave_out_comes_back_marked(space, forge):
     assert (logged.state, codes(logged)) == ("admitted", ["feedback"])
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "退款通常需要五到十个工作日才能到账，客服应先核对发票编号。",
+        "倉庫は毎晩九時に閉まり、鍵は夜勤の班長が保管し、翌朝六時に引き継ぎます。",
+        "يغلق المستودع كل مساء في التاسعة ويحتفظ رئيس الوردية الليلية بالمفاتيح.",
+        "Склад закрывается каждый вечер в девять, ключи хранит начальник ночной смены.",
+    ],
+)
+def test_repetition_is_known_in_every_script(space, forge, said):
+    again = f"OK: {said[:-1]}!"
+    assert codes(log(space, forge, said)) == []
+    assert codes(log(space, forge, again)) == ["duplicate"]
+    WorkingEntry.objects.all().delete()
+    longterm.store(space, HUB, said)
+    assert codes(log(space, forge, again)) == ["feedback"]
+
+
 def test_node_kinds(space, forge):
     assert log(space, forge, node_kind="fact_check").state == "admitted"
     reads = log(space, forge, "A summary of four notes about chargebacks.", node_kind="memory_retrieval")
