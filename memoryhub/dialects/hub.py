@@ -39,10 +39,8 @@ def shown(source: Source) -> str:
 
 
 def line(entry: Entry, *, hot: bool) -> str:
-    """One remembered thing as a list item; its further lines are indented so that it stays one item."""
-    # Hours and minutes; `strftime` takes five times as long.
-    mark = entry.created_at.isoformat()[11:16] if hot else f"({entry.score:.2f})"
-    return f"- {mark} " + entry.content.strip().replace("\n", "\n  ")
+    """One remembered thing as a list item."""
+    return f"- {entry.clock} {entry.item}" if hot else f"- ({entry.score:.2f}) {entry.item}"
 
 
 def listed(kind: str, label: str, head: str, entries: list[Entry], *, hot: bool) -> list[Piece]:

@@ -43,4 +43,5 @@ def note_restore(made_at: str) -> None:
     """Every prompt is assembled anew, and the hub's activity says why."""
     for space in Space.objects.all():
         spaces.touch_longterm(space)
+        spaces.touch(space)
     activity.record(None, HUB, "hub.restore", "restored the backup of", made_at)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from memoryhub import dialects
 from memoryhub.dialects import Dialect, Entry, Ingredients, Source
@@ -27,13 +28,27 @@ from memoryhub.stores.filesystem import FilesystemStore
 GUIDELINES_PATH = "/memories/hub-guidelines.md"
 
 
-@dataclass(frozen=True, slots=True)
-class OnDisk:
+class OnDisk(NamedTuple):
     """Where a source lies on disk, and the mark that its text was taken at; None: it was not there."""
 
     directory: str
     relative: str
     mark: tuple[int, ...] | None
+
+
+class Place(NamedTuple):
+    """Where a source leads: its path as it is configured and as it is printed, and the mount that answers it."""
+
+    path: str | None
+    printed: str
+    store: str | None
+    directory: str
+    prefix: str
+    thread: str | None
+
+    @property
+    def is_on_disk(self) -> bool:
+        return self.store == "filesystem"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +61,11 @@ class Gathered:
     mark: int = 0  # of long-term memory, when this was gathered
     warnings: tuple[dialects.Warn, ...] = ()
     hot: str | None = None  # the ids of working memory in it, as the door tells them; none where none was asked for
+    places: tuple[Place, ...] = ()  # first of the guidelines, then of the sources
+    asked: tuple[str, str] = ("", "")  # their paths and threads, as a statement is asked for them
+    texts: tuple[Source, ...] = ()  # what stood there
+    revision: int = 0  # of the space, up to which all of this is known to hold
+    waiting: tuple[int, ...] = ()  # proposals for any source, where they were asked for
 
     @property
     def bytes(self) -> int:
@@ -55,18 +75,20 @@ class Gathered:
 # One look-up for each source, and by the unique indexes alone: `published.GATHER` does the same and says why. The first
 # row is the agent itself, with the guidelines where its dialect prints some.
 NOW = """
-SELECT l.n, l.path, l.printed, m.store, m.directory, m.prefix, f.stat::text, f.is_deleted, r.number, r.sha256, r.content,
+WITH listed AS (
+  SELECT 0 AS n, 0 AS position, 0::bigint AS id, %(guidelines)s::text AS path, '' AS printed
+  UNION ALL
+  SELECT 1, position, id, path, printed FROM memoryhub_source
+   WHERE space_id = %(space)s AND agent_id = %(agent)s AND is_on
+  UNION ALL
+  SELECT 1, position, id, path, printed FROM memoryhub_source
+   WHERE space_id = %(space)s AND agent_id IS NULL AND is_on
+     AND NOT EXISTS (SELECT 1 FROM memoryhub_source WHERE space_id = %(space)s AND agent_id = %(agent)s)
+)
+SELECT l.path, l.printed, m.store, m.directory, m.prefix, m.thread,
+       f.stat::text, f.is_deleted, r.number, r.sha256, r.content,
        {agent}
-  FROM memoryhub_agent a CROSS JOIN (
-    SELECT 0 AS n, 0 AS position, 0::bigint AS id, %(guidelines)s::text AS path, '' AS printed
-    UNION ALL
-    SELECT 1, position, id, path, printed FROM memoryhub_source
-     WHERE space_id = %(space)s AND agent_id = %(agent)s AND is_on
-    UNION ALL
-    SELECT 1, position, id, path, printed FROM memoryhub_source
-     WHERE space_id = %(space)s AND agent_id IS NULL AND is_on
-       AND NOT EXISTS (SELECT 1 FROM memoryhub_source WHERE space_id = %(space)s AND agent_id = %(agent)s)
-  ) l
+  FROM memoryhub_agent a CROSS JOIN listed l
   LEFT JOIN LATERAL (
     SELECT store, directory, prefix, CASE WHEN store = 'thread' THEN %(thread)s::text ELSE '' END AS thread
       FROM memoryhub_mount
@@ -92,6 +114,7 @@ OF_AGENT = {
     "mark": "(SELECT longterm_mark FROM memoryhub_space WHERE id = %(space)s)",
     "template": "{template}",
     "lately": "{lately}",
+    "waiting": "{waiting}",
 }
 TEMPLATE = f"coalesce(nullif(a.template, ''), ({templates.CHOSEN.format(columns='t.text')}))"
 LATELY = working.newest_of_both(
@@ -99,36 +122,114 @@ LATELY = working.newest_of_both(
     "%(space)s", "%(agent)s", str(remembering.HOT),
 )  # fmt: skip
 ENTRIES = f"(SELECT coalesce(json_agg(json_build_array(id, content, at, own)), '[]')::text FROM ({LATELY}) w)"  # noqa: S608
+PENDING = """
+SELECT number FROM memoryhub_proposal
+ WHERE space_id = %(space)s AND state = 'pending' AND path = ANY({paths}) ORDER BY number
+"""
+WAITING = f"ARRAY({PENDING.format(paths='ARRAY(SELECT path FROM listed WHERE n = 1)')})"  # noqa: S608
 
 
 @cache
-def statement(templated: bool, lately: bool) -> str:
+def statement(templated: bool, lately: bool, waiting: bool) -> str:
     """`NOW` with what a dialect has a place for; what it has none for is not looked up."""
     once = ",\n".join(f"CASE WHEN l.n = 0 THEN {value} END" for value in OF_AGENT.values())
-    wanted = {"template": TEMPLATE if templated else "NULL", "lately": ENTRIES if lately else "NULL"}
+    wanted = {
+        "template": TEMPLATE if templated else "NULL",
+        "lately": ENTRIES if lately else "NULL",
+        "waiting": WAITING if waiting else "NULL",
+    }
     return NOW.format(agent=once.format(**wanted))
 
 
+# The same places again, when nothing but texts can have changed; of those that are known by their sha256, nothing is sent.
+TEXTS = """
+SELECT f.stat::text, f.is_deleted, nullif(f.revision, 0), coalesce(r.sha256, nullif(f.sha256, '')), r.content,
+       (SELECT longterm_mark FROM memoryhub_space WHERE id = %(space)s)
+  FROM unnest(%(paths)s::text::text[], %(threads)s::text::text[], %(known)s::text::text[])
+       WITH ORDINALITY AS p(path, thread, known, n)
+  LEFT JOIN LATERAL (
+    SELECT id, revision, stat, is_deleted, sha256 FROM memoryhub_file
+     WHERE space_id = %(space)s AND path BETWEEN p.path AND p.path AND thread_id = p.thread ORDER BY path LIMIT 1
+  ) f ON true
+  LEFT JOIN LATERAL (
+    SELECT sha256, content FROM memoryhub_revision
+     WHERE space_id = %(space)s AND file_id = f.id AND number BETWEEN f.revision AND f.revision
+       AND (f.is_deleted OR f.sha256 <> p.known) ORDER BY number LIMIT 1
+  ) r ON true
+ ORDER BY p.n
+"""
+PLACE, STATE = 6, 5  # columns that tell the place of a source, and how it stands there
+
+
 def now(
-    space_id: int, agent_id: int, slug: str, dialect: Dialect, *, thread: str = "", lately: bool = False
-) -> Gathered:
-    """What stands in this agent's prompt at this moment, on request with the newest of working memory.
+    space_id: int, agent_id: int, slug: str, dialect: Dialect, *, thread: str = "", lately: bool = False,
+    waiting: bool = False, revision: int = 0,
+) -> Gathered:  # fmt: skip
+    """What stands in this agent's prompt at this moment, on request with the newest of working memory, and with the
+    numbers of the proposals that wait for any of its sources.
 
     Sources that changed on disk are taken in first.
     """
-    rows = read_now(space_id, agent_id, slug, dialect, thread, lately)
-    disk = on_disk(rows)
+    rows = read_now(space_id, agent_id, slug, dialect, thread, lately, waiting)
+    places, states, disk = apart(rows)
     is_still = still(disk)
     if not is_still:
-        take_in(space_id, [row[1] for row in rows if row[3] == "filesystem"], thread)
-        rows = read_now(space_id, agent_id, slug, dialect, thread, lately)
-        disk = on_disk(rows)
+        take_in(space_id, [place.path for place in places if place.path and place.is_on_disk], thread)
+        rows = read_now(space_id, agent_id, slug, dialect, thread, lately, waiting)
+        places, states, disk = apart(rows)
         is_still = still(disk)
-    return from_rows(rows, disk, is_still=is_still)
+    if not rows:  # the agent is gone
+        return Gathered(Ingredients())
+    texts = tuple(as_found(place, state, is_still=is_still) for place, state in zip(places, states, strict=True))
+    values = dict(zip(OF_AGENT, rows[0][PLACE + STATE :], strict=True))
+    entries, ids = as_entries(values["lately"]) if values["lately"] and values["memory_is_on"] else ((), None)
+    ingredients = of_agent(values, texts[1:], texts[0].text, entries)
+    per_thread = any(place.store == "thread" for place in places)
+    asked = as_array(place.path for place in places), as_array(place.thread or "" for place in places)
+    return Gathered(
+        ingredients,
+        disk,
+        per_thread,
+        values["mark"],
+        (),
+        ids,
+        places,
+        asked,
+        texts,
+        revision,
+        tuple(values["waiting"] or ()),
+    )
+
+
+def again(kept: Gathered, space_id: int, revision: int) -> Gathered | None:
+    """The same with the texts as they stand now, if nothing but texts changed; None where the disk has more to tell."""
+    known = ",".join([source.sha256 or "" if source.has_bytes else '""' for source in kept.texts])
+    given = {"space": space_id, "paths": kept.asked[0], "threads": kept.asked[1], "known": f"{{{known}}}"}
+    rows = hot.rows(TEXTS, given, binary=True)
+    states = [row[:STATE] for row in rows]
+    disk = on_disk(kept.places, states)
+    if not still(disk):
+        return None
+    texts = tuple(
+        as_found(place, state, is_still=True, before=before)
+        for place, state, before in zip(kept.places, states, kept.texts, strict=True)
+    )
+    ingredients = replace(kept.ingredients, guidelines=texts[0].text, sources=texts[1:])
+    return replace(kept, ingredients=ingredients, disk=disk, mark=rows[0][STATE], texts=texts, revision=revision)
+
+
+def as_array(values: Iterable[str | None]) -> str:
+    """Texts as PostgreSQL writes an array of them; a list would cost as much as the rest of the question."""
+    return "{" + ",".join(map(quoted, values)) + "}"
+
+
+@lru_cache(maxsize=4096)
+def quoted(value: str | None) -> str:
+    return "NULL" if value is None else '"' + re.sub(r'["\\]', r"\\\g<0>", value) + '"'
 
 
 def read_now(
-    space_id: int, agent_id: int, slug: str, dialect: Dialect, thread: str, lately: bool
+    space_id: int, agent_id: int, slug: str, dialect: Dialect, thread: str, lately: bool, waiting: bool
 ) -> list[tuple[Any, ...]]:
     family = dialects.families()[dialect.family]
     given = {
@@ -139,25 +240,30 @@ def read_now(
     }
     if family.templated:
         given |= templates.wanted(space_id, dialect.name, agent_slug=slug)
-    return hot.rows(statement(family.templated, lately), given, binary=True)
+    return hot.rows(statement(family.templated, lately, waiting), given, binary=True)
 
 
-def from_rows(rows: Sequence[tuple[Any, ...]], disk: tuple[OnDisk, ...], *, is_still: bool) -> Gathered:
-    """What the rows of `NOW` tell; nothing where the agent is gone."""
-    if not rows:
-        return Gathered(Ingredients())
-    found, per_thread = [], False
-    for _, path, printed, store, directory, prefix, mark, is_deleted, number, sha256, content, *_ in rows:
-        was_read = is_still and mark and not is_deleted
-        problem = why_unreadable(directory, prefix, path) if store == "filesystem" and not was_read else ""
-        is_there = store and not is_deleted  # what no mount leads to any more cannot be read, so no prompt shows it
-        found.append(as_source(printed or path, content if is_there else None, number, sha256, problem))
-        per_thread = per_thread or store == "thread"
-    values = dict(zip(OF_AGENT, rows[0][-len(OF_AGENT) :], strict=True))
-    entries, ids = as_entries(values["lately"]) if values["lately"] and values["memory_is_on"] else ((), None)
-    guidelines, *sources = found
-    ingredients = of_agent(values, tuple(sources), guidelines.text, entries)
-    return Gathered(ingredients, disk, per_thread, values["mark"], hot=ids)
+State = tuple[Any, ...]  # the mark on disk, whether it is deleted, number and sha256 of the newest revision, its bytes
+
+
+def apart(rows: Sequence[tuple[Any, ...]]) -> tuple[tuple[Place, ...], list[State], tuple[OnDisk, ...]]:
+    """The places in rows of `NOW`, how things stand there, and where they lie on disk."""
+    places = tuple(Place(*row[:PLACE]) for row in rows)
+    states = [row[PLACE : PLACE + STATE] for row in rows]
+    return places, states, on_disk(places, states)
+
+
+def as_found(place: Place, state: State, *, is_still: bool, before: Source | None = None) -> Source:
+    """What stands at a place; the bytes of one that is known `before` need not be sent again."""
+    mark, is_deleted, number, sha256, content = state
+    problem = ""
+    if place.is_on_disk and not (is_still and mark and not is_deleted):
+        problem = why_unreadable(place.directory, place.prefix, place.path or "")
+    path = place.printed or place.path or ""
+    if before is not None and before.has_bytes and before.sha256 == sha256 and not problem and not is_deleted:
+        return before if before.revision == number else replace(before, revision=number)
+    is_there = place.store and not is_deleted  # what no mount leads to any more cannot be read, so no prompt shows it
+    return as_source(path, content if is_there else None, number, sha256, problem)
 
 
 @lru_cache(maxsize=256)
@@ -201,12 +307,16 @@ def as_source(path: str, content: bytes | None, number: int | None, sha256: str 
 # Disk
 
 
-def on_disk(rows: Sequence[tuple[Any, ...]]) -> tuple[OnDisk, ...]:
-    """Where the sources of these rows lie, with the marks that belong to the texts that were read."""
+def on_disk(places: Sequence[Place], states: Sequence[State]) -> tuple[OnDisk, ...]:
+    """Where these lie, with the marks that belong to the texts that were read."""
     return tuple(
-        OnDisk(directory, on_this_disk(directory, prefix, path), as_mark(mark) if mark and not is_deleted else None)
-        for _, path, _, store, directory, prefix, mark, is_deleted, *_ in rows
-        if store == "filesystem"
+        OnDisk(
+            place.directory,
+            on_this_disk(place.directory, place.prefix, place.path or ""),
+            as_mark(mark) if mark and not is_deleted else None,
+        )
+        for place, (mark, is_deleted, *_) in zip(places, states, strict=True)
+        if place.is_on_disk
     )
 
 

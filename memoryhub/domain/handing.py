@@ -25,7 +25,7 @@ from memoryhub.models import Agent, Scope, Space, Token
 # The ids of what it would show of working memory are what tells that agents added to it, that something expired, or was
 # pushed out or taken out; what people change in an entry raises the revision.
 DOOR = f"""
-SELECT t.id, t.digest, t.used_at > now() - interval '1 minute', host(t.used_from), s.id, s.revision,
+SELECT t.id, t.digest, t.used_at > now() - interval '1 minute', host(t.used_from), s.id, s.revision, s.setup_mark,
        a.id, a.slug, a.dialect, a.reported::text, s.settings::text, s.slug,
        CASE WHEN %(hot)s::boolean THEN ARRAY({working.newest_of_both("id", "s.id", "a.id", str(remembering.HOT))})::text END
   FROM memoryhub_token t
@@ -42,6 +42,7 @@ class AtTheDoor:
 
     space_id: int
     revision: int
+    setup: int  # the mark of everything but texts
     agent_id: int
     slug: str
     dialect: str
@@ -99,12 +100,16 @@ class Shelf(Generic[Thing]):
     lock: Lock = field(default_factory=Lock)
 
     def get(self, key: tuple[Any, ...]) -> Thing | None:
+        thing = self.find(key)
+        return thing if thing is not None and gathering.still(thing.disk) else None
+
+    def find(self, key: tuple[Any, ...]) -> Thing | None:
+        """The same without a look at the disk."""
         thing = self.kept.get(key)
-        if thing is None or not gathering.still(thing.disk):
-            return None
-        with self.lock:
-            if key in self.kept:
-                self.kept.move_to_end(key)
+        if thing is not None:
+            with self.lock:
+                if key in self.kept:
+                    self.kept.move_to_end(key)
         return thing
 
     def put(self, key: tuple[Any, ...], thing: Thing) -> None:
@@ -122,12 +127,8 @@ basis: Shelf[Gathered] = Shelf()  # what prompts are made of: another question o
 Of = TypeVar("Of", Prompt, Gathered)
 
 
-def look_for(where: Shelf[Of], key: tuple[Any, ...], thread: str) -> Of | None:
-    """Most prompts show nothing of one thread, so one copy serves all threads."""
-    return where.get(key) or where.get((*key, thread))
-
-
 def keep(where: Shelf[Of], key: tuple[Any, ...], thread: str, made: Of, door: AtTheDoor) -> None:
+    """Most prompts show nothing of one thread, so one copy serves all threads."""
     # What was read after the look at the door may be newer than the key says. A revision never comes back, so that is
     # no harm; the ids of working memory can, when an entry comes and goes again.
     if made.hot is None or made.hot == door.hot:
@@ -198,19 +199,16 @@ def prompt_for(door: AtTheDoor, asked: Asked) -> Prompt:
         dialect = prompts.dialect_of(asked.dialect, door)
         if not dialects.families()[dialect.family].retrieves:
             asked = replace(asked, query="")
-    key = (*basis_of(door, asked), asked.dialect, asked.query, asked.task, asked.at, asked.system_prompt)
-    prompt = look_for(shelf, key, asked.thread)
+    hot = door.hot if asked.query else None
+    words = (asked.dialect, asked.query, asked.task, asked.at, asked.system_prompt)
+    key = (door.space_id, door.agent_id, door.revision, hot, *words)
+    prompt = shelf.get(key) or shelf.get((*key, asked.thread))
     if prompt is None:
         prompt = assembled(door, asked, dialect or prompts.dialect_of(asked.dialect, door))
         if prompt.lasts:
             keep(shelf, key, asked.thread, prompt, door)
     deliveries.record(door.space_id, door.agent_id, asked.thread, prompt)
     return prompt
-
-
-def basis_of(door: AtTheDoor, asked: Asked) -> tuple[Any, ...]:
-    """What must be the same for what was gathered to hold, besides the files on disk."""
-    return door.space_id, door.agent_id, door.revision, door.hot if asked.query else None
 
 
 def assembled(door: AtTheDoor, asked: Asked, dialect: Dialect) -> Prompt:
@@ -226,14 +224,22 @@ def assembled(door: AtTheDoor, asked: Asked, dialect: Dialect) -> Prompt:
 
 
 def gathered_for(door: AtTheDoor, asked: Asked, dialect: Dialect) -> Gathered:
-    """What the prompt is made of, but for what long-term memory knows about the query."""
-    key = (*basis_of(door, asked), dialect.name)
-    found = look_for(basis, key, asked.thread)
+    """What the prompt is made of, but for what long-term memory knows about the query.
+
+    What was gathered under the mark of the setup holds but for its texts: those are looked at again for each revision.
+    """
+    lately = bool(asked.query)
+    key = (door.space_id, door.agent_id, door.setup, door.hot if lately else None, dialect.name)
+    found = basis.find(key) or basis.find((*key, asked.thread))
+    if found is not None:
+        if found.revision == door.revision and gathering.still(found.disk):
+            return found
+        found = gathering.again(found, door.space_id, door.revision)
     if found is None:
         found = gathering.now(
-            door.space_id, door.agent_id, door.slug, dialect, thread=asked.thread, lately=bool(asked.query)
+            door.space_id, door.agent_id, door.slug, dialect, thread=asked.thread, lately=lately, revision=door.revision
         )
-        keep(basis, key, asked.thread, found, door)
+    keep(basis, key, asked.thread, found, door)
     return found
 
 

@@ -164,12 +164,11 @@ def assemble(
     """The exact prompt of this agent; `at` looks back, `changes` are files as if approved (None: gone)."""
     asked = Asked(dialect or "", query, task, thread, at, system_prompt).check()
     chosen = dialect_of(asked.dialect, agent)
-    gathered = gather(space, agent, chosen, asked)
+    gathered = gather(space, agent, chosen, asked, waiting=True)
     if changes:
         gathered = gathering.supposed(gathered, changes)
     prompt = build(chosen, gathered, asked)
-    waiting = () if at else pending(space.pk, [one["path"] for one in prompt.sources])
-    return with_pending(prompt, waiting)
+    return with_pending(prompt, gathered.waiting)
 
 
 class Speaks(Protocol):
@@ -191,13 +190,14 @@ def dialect_of(asked: str, agent: Speaks) -> Dialect:
     return dialects.resolve(name)
 
 
-def gather(space: Space, agent: Agent, dialect: Dialect, asked: Asked) -> Gathered:
+def gather(space: Space, agent: Agent, dialect: Dialect, asked: Asked, *, waiting: bool = False) -> Gathered:
     """Everything the prompt is made of, with what retrieval finds where the dialect has a place for it."""
     retrieves = bool(asked.query) and dialects.families()[dialect.family].retrieves
     if asked.at:
         found = gathering.then(space.pk, agent, dialect, asked.at, thread=asked.thread)
     else:
-        found = gathering.now(space.pk, agent.pk, agent.slug, dialect, thread=asked.thread, lately=retrieves)
+        thread = asked.thread
+        found = gathering.now(space.pk, agent.pk, agent.slug, dialect, thread=thread, lately=retrieves, waiting=waiting)
     if not retrieves or found.ingredients.off:
         return found
     if asked.at:
@@ -248,13 +248,10 @@ def source_state(source: Source, status: str) -> dict[str, Any]:
 
 
 def with_pending(prompt: Prompt, numbers: tuple[int, ...]) -> Prompt:
-    return replace(prompt, pending=numbers)
+    return prompt if prompt.pending == numbers else replace(prompt, pending=numbers)
 
 
-PENDING = """
-SELECT number FROM memoryhub_proposal
- WHERE space_id = %(space)s AND state = 'pending' AND path = ANY(%(paths)s::text[]) ORDER BY number
-"""
+PENDING = gathering.PENDING.format(paths="%(paths)s::text[]")
 
 
 def pending(space_id: int, listed: list[str]) -> tuple[int, ...]:

@@ -60,7 +60,7 @@ def record(
     file.author_kind, file.author_name = actor.kind, actor.name
     file.modified_at = file.used_at = now
     file.written_revision = revision.number if in_place else file.written_revision
-    (revision.pk,) = hot.together(_adding(revision), _newest(file), spaces.touching(space), *along(revision))
+    (revision.pk,) = hot.together(_adding(revision), _newest(file), spaces.touching_text(space), *along(revision))
     return revision
 
 

@@ -40,12 +40,15 @@ NEW_MARK = "(SELECT (random() * 9007199254740991)::bigint)"
 LONGTERM = (
     f"UPDATE memoryhub_space SET revision = revision + 1, longterm_mark = {NEW_MARK} WHERE id = %s RETURNING revision"  # noqa: S608 (a word of ours)
 )
+SETUP = f"UPDATE memoryhub_space SET revision = revision + 1, setup_mark = {NEW_MARK} WHERE id = %s RETURNING revision"  # noqa: S608 (a word of ours)
 
 
 def touch(space: Space | int) -> int:
-    """Raises the space's revision in the caller's transaction: every cached prompt of it is stale from its commit on."""
-    (revision,) = hot.together(touching(space))
-    return revision
+    """Raises the space's revision in the caller's transaction: every cached prompt of it is stale from its commit on.
+
+    Nothing that was gathered for a prompt is trusted after it, but for texts that are compared by their sha256.
+    """
+    return hot.row(SETUP, [getattr(space, "pk", space)])[0]
 
 
 def touch_longterm(space: Space) -> int:
@@ -54,8 +57,8 @@ def touch_longterm(space: Space) -> int:
     return revision
 
 
-def touching(space: Space | int) -> hot.Change:
-    """The same as a change that can travel with what it is about."""
+def touching_text(space: Space | int) -> hot.Change:
+    """The same, where nothing but the text of a file is another, as a change that can travel with it."""
     pk = space if isinstance(space, int) else space.pk
     return hot.Change("UPDATE memoryhub_space SET revision = revision + 1 WHERE id = %s RETURNING revision", [pk])
 

@@ -19,8 +19,9 @@ class Role(models.TextChoices):
 class Space(models.Model):
     """A team's or project's memory. `revision` rises in the transaction of every change that a prompt may show.
 
-    `longterm_mark` is another number after every change that a retrieval from long-term memory may show. It is drawn at
-    random, as the marks of lexemes are: a number that was rolled back, or restored, never comes to stand for something else.
+    `longterm_mark` is another number after every change that a retrieval from long-term memory may show, `setup_mark` after
+    every change but those of the texts of files and of long-term memory. They are drawn at random, as the marks of lexemes
+    are: a number that was rolled back, or restored, never comes to stand for something else.
     """
 
     slug = models.CharField(max_length=64, unique=True, validators=[slug_rule])
@@ -29,6 +30,7 @@ class Space(models.Model):
     is_demo = models.BooleanField(default=False)
     revision = models.BigIntegerField(default=1)
     longterm_mark = models.BigIntegerField(default=0)
+    setup_mark = models.BigIntegerField(default=0)
     last_proposal = models.BigIntegerField(default=0)  # proposals and entries count per space
     last_entry = models.BigIntegerField(default=0)
     # What a space chose for itself; every key and its default stand in domain/spaces.py.

@@ -42,9 +42,11 @@ bare_handler = Bare()
 
 
 class Moved:
-    """As if memory had changed just before this call, at no cost: the numbers that tell of a change are new ones.
+    """As if memory had changed just before this call, at next to no cost.
 
-    `file` moves the revision of the space, as a change of a file does; `longterm` the mark of long-term memory as well.
+    `file`: the revision of the space is another one, and so is the text of a source: it is sent again and ends in a comment
+    that no text had before, which the prompt leaves out, so that its bytes stay. `longterm`: the marks of long-term memory
+    and of the setup are other ones as well, and everything is gathered anew.
     """
 
     what = ""
@@ -52,17 +54,30 @@ class Moved:
 
     @classmethod
     def apply(cls) -> None:
-        enter, now = handing.enter, gathering.now
+        enter, now, rows = handing.enter, gathering.now, hot.rows
 
         def changed_enter(*args: Any, **more: Any) -> handing.AtTheDoor | None:
             door = enter(*args, **more)
-            return replace(door, revision=next(cls.numbers)) if door and cls.what else door
+            if not door or not cls.what:
+                return door
+            revision = next(cls.numbers)
+            return replace(door, revision=revision, setup=revision if cls.what == "longterm" else door.setup)
 
         def changed_now(*args: Any, **more: Any) -> gathering.Gathered:
             found = now(*args, **more)
             return replace(found, mark=next(cls.numbers)) if cls.what == "longterm" else found
 
-        handing.enter, gathering.now = changed_enter, changed_now
+        def changed_rows(sql: str, params: Any = (), **more: Any) -> list[tuple[Any, ...]]:
+            if sql is not gathering.TEXTS or cls.what != "file":
+                return rows(sql, params, **more)
+            before = params["known"].split(",")
+            found = rows(sql, {**params, "known": ",".join([before[0], '"another"', *before[2:]])}, **more)
+            mark, is_deleted, number, _, content, *others = found[1]
+            comment = b"<!-- %d -->" % next(cls.numbers)
+            found[1] = (mark, is_deleted, number, str(comment), content + comment, *others)
+            return found
+
+        handing.enter, gathering.now, hot.rows = changed_enter, changed_now, changed_rows
 
 
 Moved.apply()

@@ -205,8 +205,12 @@ def over_http(scene: Scene, seconds: float, rounds: int) -> list[Figure]:
             "file": (lambda: load.request(f"/api/v1/prompt?query={query}", **hub, X_Bench_Moved="file"), 200),
             "longterm": (lambda: load.request(f"/api/v1/prompt?query={query}", **hub, X_Bench_Moved="longterm"), 200),
             "no query": (lambda: load.request("/api/v1/prompt", **hub, X_Bench_Moved="file"), 200),
+            "task": (lambda: load.request(f"/api/v1/prompt?query={query}&task={next(numbers)}", **hub), 200),
             # A task of its own makes bytes that nobody got before: each call writes them into the ledger.
-            "new bytes": (lambda: load.request(f"/api/v1/prompt?query={query}&task={next(numbers)}", **hub), 200),
+            "new bytes": (
+                lambda: load.request(f"/api/v1/prompt?query={query}&task={next(numbers)}", **hub, X_Bench_Moved="file"),
+                200,
+            ),
         }
         rates, throughput = rates_of(
             address, asks, seconds, rounds, lambda: processor_time(server, scene.folder.parent)
@@ -223,8 +227,9 @@ def over_http(scene: Scene, seconds: float, rounds: int) -> list[Figure]:
             "just changed (a file), full assembly, 10,000 long-term chunks", "0.35", "0.55", told["file"],
             ratio["file"] >= 0.35,
         ),
-        Figure("the same, long-term memory changed too: searched anew", "-", "-", told["longterm"], True),
+        Figure("the same, setup and long-term memory changed too: gathered and searched anew", "-", "-", told["longterm"], True),
         Figure("the same, with bytes that are new to the ledger", "-", "-", told["new bytes"], True),
+        Figure("another task, nothing changed, bytes new to the ledger", "-", "-", told["task"], True),
         Figure("just changed (a file), without a query", "-", "-", told["no query"], True),
     ]  # fmt: skip
 

@@ -59,9 +59,7 @@ def test_it_is_gathered_by_one_prepared_statement(space, counter, django_assert_
     for _ in range(6):
         plain(space, counter)
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%%longterm_mark FROM memoryhub_space%%'"
-        )
+        cursor.execute("SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%%WITH listed AS%%'")
         assert cursor.fetchone() == (1,)
 
 
@@ -72,7 +70,7 @@ def test_sources_are_looked_up_one_by_one_before_the_database_has_counted_its_ta
         put(space, f"/memories/{number}.md", "text")
     lists(space, "/memories/7.md", "/memories/8.md")
     given = {"space": space.pk, "agent": counter.pk, "thread": "", "guidelines": None}
-    plan = "\n".join(row[0] for row in hot.rows(f"EXPLAIN {gathering.statement(False, lately)}", given))
+    plan = "\n".join(row[0] for row in hot.rows(f"EXPLAIN {gathering.statement(False, lately, lately)}", given))
     assert "Join Filter" not in plan and "Hash" not in plan and "Merge Join" not in plan, plan
     assert "using one_file_per_path" in plan and "using one_revision_number" in plan, plan
     assert plan.count("using working_newest") == (2 if lately else 0), plan
