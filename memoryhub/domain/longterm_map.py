@@ -176,7 +176,8 @@ def labels(named: list[maps.Region], box: maps.Box) -> list[Label]:
         (x, top), (_, bottom) = maps.drawn(np.array([[one.x, one.top], [one.x, one.bottom]]), box, WIDTH, HEIGHT)
         y = top - 12 if top > 28 else bottom + 20  # above its points where there is room
         half = 3.4 * len(one.name)
-        x, y = min(max(x, half + 4), WIDTH - half - 4), min(max(y, 16), HEIGHT - 8)
+        edge = min(1.65 * half + 4, WIDTH / 2)  # on a phone its letters are that much larger, beside the picture
+        x, y = min(max(x, edge), WIDTH - edge), min(max(y, 20), HEIGHT - 8)
         is_free = all(
             abs(y - other.y) > 16 or abs(x - other.x) > half + 3.4 * len(other.name) for other in found if other.x
         )

@@ -290,3 +290,11 @@ def test_while_the_embedder_is_away_an_entry_waits_and_is_found_by_words(space, 
     entry.refresh_from_db()
     assert entry.state == "active"
     assert Embedding.objects.within(space).get().embedded_by == "wordllama/l2_supercat_256"
+
+
+def test_a_name_on_the_map_has_room_beside_the_edge_for_the_letters_of_a_phone():
+    from memoryhub.domain import longterm_map, maps
+
+    named = [maps.Region("days, bank", [1], 0.99, 0.5, 0.6, (0.0, 0.0, 1.0, 1.0))]
+    (label,) = longterm_map.labels(named, maps.WHOLE)
+    assert label.x + 19 * 0.29 * len("days, bank") <= longterm_map.WIDTH
