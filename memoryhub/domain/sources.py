@@ -62,12 +62,23 @@ def look_over(space: Space, listed: Sequence[Source]) -> list[Listed]:
 
 def _status(what: Published | HubError) -> tuple[str, int]:
     if isinstance(what, Published):
-        return ("included" if what.content else "empty"), len(what.content)
+        whole = "included" if is_text(what.content) else "error"
+        return (whole if what.content else "empty"), len(what.content)
     return ("missing" if isinstance(what, NotFound) else "error"), 0
 
 
 def _problem(what: Published | HubError) -> str:
-    return what.message if isinstance(what, HubError) and not isinstance(what, NotFound) else ""
+    if isinstance(what, Published):
+        return "" if is_text(what.content) else "It is not valid UTF-8: prompts leave it out."
+    return "" if isinstance(what, NotFound) else what.message
+
+
+def is_text(content: bytes) -> bool:
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def checked_path(path: str) -> dict[str, str]:

@@ -59,6 +59,13 @@ def test_an_agent_with_sources_of_its_own_uses_those_alone(space):
     assert [s.path for s in sources.effective(space, forge)] == ["/memories/forge.md"]
 
 
+def test_a_source_that_is_no_text_is_an_error(space):
+    files.write(space, HUB, "/memories/old.md", b"caf\xe9")
+    sources.add(space, HUB, "/memories/old.md")
+    (row,) = sources.look_over(space, sources.of(space))
+    assert (row.status, row.size, row.problem) == ("error", 4, "It is not valid UTF-8: prompts leave it out.")
+
+
 def test_a_configuration_is_taken_over(space):
     sources.add(space, HUB, "/memories/old.md")
     sources.take_over(space, HUB, json.dumps({"memory_files": ["/memories/AGENTS.md", "./.deepagents/AGENTS.md"]}))
