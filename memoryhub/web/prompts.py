@@ -163,10 +163,20 @@ def template_of(agent: Agent, prompt: prompts.Prompt) -> Any:
 
 
 def choices(agent: Agent, chosen: str) -> list[tuple[str, str]]:
-    """The dialects to pick from; the agent's own first, and whatever version somebody named."""
-    names = dialects.names()
-    named = [chosen] if chosen and chosen not in names else []
-    return [("", f"{agent.dialect} (its own)"), *[(name, name) for name in [*named, *names]]]
+    """The dialects to pick from, with the versions that each serves; the agent's own first, and whatever was named."""
+    known = [(name, f"{name}{versions}") for name, versions in SERVES.items()]
+    plain = [(name, name) for name in dialects.names() if name not in SERVES]
+    hub, others = [one for one in plain if one[0] == "hub"], [one for one in plain if one[0] != "hub"]
+    listed = [*hub, *known, *others]
+    named = [(chosen, chosen)] if chosen and chosen not in dict(listed) else []
+    return [("", f"{agent.dialect} (its own)"), *named, *listed]
+
+
+# What a version of deepagents changes for its prompt: a form, or where the memory stands.
+SERVES = {
+    "deepagents/0.6.3": " and newer", "deepagents/0.6.2": "", "deepagents/0.4.3": " to 0.6.1",
+    "deepagents/0.3.7": " to 0.4.1", "deepagents/0.3.4": " to 0.3.6",
+}  # fmt: skip
 
 
 @space_page("read", methods=("GET", "HEAD"))

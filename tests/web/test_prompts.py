@@ -10,6 +10,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 from django.utils.html import escape
 
+from memoryhub import dialects
 from memoryhub.domain import agents, comparing, deliveries, files, longterm, mounts, prompts, spaces, working
 from memoryhub.domain.access import HUB
 from memoryhub.models import DialectTemplate, EntryRevision, LongtermEntry, WorkingEntry
@@ -98,6 +99,17 @@ def test_query_and_task_time_and_dialect_are_picked(see, house):
     old = see(dialect="plain", at=then.isoformat())
     assert "later" not in old.content.decode()
     assert "as it was on" in old.content.decode()
+
+
+def test_every_form_of_every_dialect_can_be_picked_and_a_named_version_stays(see):
+    html = see(dialect="deepagents/0.5.1").content.decode()
+    picker = html[html.index('<select class="input" id="di"') :].partition("</select>")[0]
+    offered = re.findall(r'<option value="([^"]*)"', picker)
+    assert set(dialects.names()) < set(offered)
+    assert '<option value="deepagents/0.5.1" selected>' in picker
+    assert ">deepagents/0.3.7 to 0.4.1<" in picker  # of the form 0.3.4, which puts memory first
+    first, second = (see(tail="raw/", dialect=f"deepagents/0.3.{patch}").content for patch in (4, 7))
+    assert first != second
 
 
 def test_a_time_is_one_of_the_readers_own_clock_and_the_address_names_its_zone(as_role, house, counter):
