@@ -45,7 +45,7 @@ def _near(key: tuple[str, ...], known: Sequence[Known]) -> Hit | None:
 
 
 def _candidates(mine: set[str], one: Known) -> list[tuple[tuple[str, ...], int]]:
-    rare = sorted((word for word in mine if word in one.index), key=lambda word: len(one.index[word]))[:2]
+    rare = sorted(mine & one.index.keys(), key=lambda word: len(one.index[word]))[:2]
     return [entry for word in rare for entry in one.index[word][:50]]
 
 

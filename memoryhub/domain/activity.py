@@ -78,10 +78,10 @@ ABOUT = "(SELECT jsonb_build_object('url', %s::text || id || '/', 'details', jso
 
 def adding(one: ActivityLine, about: str = "") -> hot.Change:
     """The line as a change that can travel with what it records; `about` names the change whose row the line is about."""
+    if about:  # it cannot go without that one, so their statement is transaction enough
+        return hot.inserting(one, over=ABOUT.format(name=about), params=[one.url])
     if not connection.in_atomic_block:
         raise RuntimeError(f"activity line {one.verb!r} outside a transaction")
-    if about:
-        return hot.inserting(one, over=ABOUT.format(name=about), params=[one.url])
     return hot.inserting(one)
 
 

@@ -6,6 +6,7 @@ A record is never changed and never deleted, which the database refuses too; wha
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -92,7 +93,8 @@ def log(
     asks_judge = state == ADMITTED and judging.chosen(space)["is_on"]
     if asks_judge:
         state, reason = HELD, judging.REASON
-    with transaction.atomic():
+    # One statement is a transaction by itself, without the trips that begin and end one.
+    with transaction.atomic() if asks_judge else nullcontext():
         working_id = keep(space, agent, record, by, state, reason)
         if asks_judge:
             judging.ask_later(space, record.pk)

@@ -39,6 +39,8 @@ TSVECTOR = " || ".join(f"to_tsvector('pg_catalog.{name}', %s)" for name in CONFI
 
 def words(text: str) -> list[str]:
     """A text's words, folded so that case and width do not matter; scripts without blanks give pairs of characters."""
+    if text.isascii():
+        return WORD.findall(text.lower())
     found: list[str] = []
     for word in WORD.findall(unicodedata.normalize("NFKC", text).casefold()):
         found.extend(unspaced.pieces(word))
@@ -47,6 +49,8 @@ def words(text: str) -> list[str]:
 
 def by_configuration(text: str) -> list[str]:
     """A text's words sorted into PostgreSQL's text search configurations, one string for each of `CONFIGURATIONS`."""
+    if text.isascii():  # no other script, nothing to fold
+        return [" ".join(words(text)), *[""] * (len(CONFIGURATIONS) - 1)]
     sorted_words: dict[str, list[str]] = {name: [] for name in CONFIGURATIONS}
     for word in words(text.replace("\x00", " ")):
         sorted_words[_configuration(word)].append(word)

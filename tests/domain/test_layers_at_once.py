@@ -3,12 +3,23 @@
 import threading
 
 import pytest
-from django.db import IntegrityError, connection
+from django.db import DataError, IntegrityError, connection
 
 from memoryhub.domain import agents, indexing, longterm, people, quarantine, spaces, working
 from memoryhub.domain.access import HUB, Actor
 from memoryhub.errors import HubError
-from memoryhub.models import Chunk, ChunkCount, Embedding, LexemeCount, Posting, RecordState, Space, WorkingEntry
+from memoryhub.models import (
+    ActivityLine,
+    Chunk,
+    ChunkCount,
+    Embedding,
+    LexemeCount,
+    Posting,
+    Record,
+    RecordState,
+    Space,
+    WorkingEntry,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -92,3 +103,12 @@ def test_what_fails_half_way_leaves_nothing(space, monkeypatch):
         longterm.store(space, HUB, "Refunds take ten days.")
     assert not Chunk.objects.exists() and not longterm.of(space).exists()
     assert Space.objects.get(pk=space.pk).last_entry == 0
+
+
+def test_a_log_that_fails_leaves_nothing(space, monkeypatch):
+    broken = quarantine.INSERT_STATE.replace("RETURNING id", "RETURNING 1 / (id - id)")
+    monkeypatch.setattr(quarantine, "INSERT_STATE", broken)
+    with pytest.raises(DataError):
+        quarantine.log(space, None, content="Refunds take ten days.", session_id="s", node_id="n")
+    assert not Record.objects.exists() and not WorkingEntry.objects.exists() and not RecordState.objects.exists()
+    assert not ActivityLine.objects.filter(verb="quarantine.log").exists()
