@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 from django.utils import timezone
 
-from memoryhub.domain import longterm, quarantine, retrieval_checks, working
+from memoryhub.domain import longterm, meaning, quarantine, reembedding, retrieval_checks, working
 from memoryhub.domain.demo import Cast
 from memoryhub.models import LongtermEntry
 
@@ -29,7 +30,7 @@ SAID = [
      "Connected with postgres://books:Wq7tR2zLk9vXc4@db.internal:5432/books and ran the migration twice; "
      "both times it took 40 seconds."),
     (30, "forge", "t-1190", "agent", "agent", "The webhook test passes after trimming the header to X-Ledger-Sig\u200bnature."),
-    (29, "counter", "c-88209", "recall", "memory_retrieval",
+    (29, "counter", "c-88209", "notes", "memory_retrieval",
      "Found 4 notes on chargebacks: seven days to answer, evidence by mail, two cases "
      "open."),
     (28, "counter", "c-88209", "answer", "agent", "The chargeback of shop 311 is answered; the evidence went out by mail this morning."),
@@ -75,7 +76,9 @@ def make(cast: Cast) -> None:
     """Fills the demo's quarantine, working and long-term memory by the verbs that agents and people use."""
     ids = log_the_day(cast)
     decide(cast, ids)
-    keep(cast)
+    keep(cast, ids)
+    change_minds(cast)
+    reembedding.fill(cast.space, meaning.load("hashing"), lambda done, total: None)  # to compare in the playground
     retrieval_checks.save(cast.space, cast.rk, "how long do refunds take", [3])
     retrieval_checks.save(cast.space, cast.rk, "when do deploys go out", [5])
 
@@ -90,21 +93,28 @@ def log_the_day(cast: Cast) -> dict[str, int]:
         ids[session + node] = logged.id
         if "Freeze" in text and logged.working_id:
             working.pin(cast.space, cast.ops, logged.working_id)
+    quarantine.log(
+        cast.space, cast.forge, content="My checkout needs --keep-tapes until the ledger export is merged.",
+        session_id="t-1190", node_id="note", scope=working.AGENT, at=now - timedelta(minutes=25),
+    )  # fmt: skip
     return ids
 
 
 def decide(cast: Cast, ids: dict[str, int]) -> None:
     """People decided on some of it, as they do."""
     quarantine.discard(cast.space, cast.rk, ids["t-1186agent"], "noise of an interrupted run")
+    quarantine.admit(cast.space, cast.jt, ids["c-88209notes"])
 
 
-def keep(cast: Cast) -> None:
+def keep(cast: Cast, ids: dict[str, int]) -> None:
     today, now = timezone.localdate(), timezone.now()
     for days, who, session, until, text in KEPT:
-        entry = longterm.store(
-            cast.space, getattr(cast, who), text, session_id=session, review_by=today + timedelta(days=until),
-            reason="asked again and again" if session.startswith("c-") else "",
-        )  # fmt: skip
+        choices: dict[str, Any] = {"review_by": today + timedelta(days=until)}
+        choices["reason"] = "asked again and again" if session.startswith("c-") else ""
+        if record := ids.get(f"{session}answer"):  # still in quarantine: a digest of it
+            entry = quarantine.promote(cast.space, getattr(cast, who), record, content=text, **choices)
+        else:
+            entry = longterm.store(cast.space, getattr(cast, who), text, session_id=session, **choices)
         long_ago = now - timedelta(days=days, minutes=days * 37 % 600)
         LongtermEntry.objects.filter(pk=entry.pk).update(created_at=long_ago, modified_at=long_ago)
     longterm.store(
@@ -113,3 +123,13 @@ def keep(cast: Cast) -> None:
     )  # fmt: skip
     for number in (4, 14):
         longterm.verify(cast.space, cast.rk, number)
+
+
+def change_minds(cast: Cast) -> None:
+    """What was kept is corrected and let go of, as people learn."""
+    longterm.edit(
+        cast.space, cast.ops, 13, "Chargebacks must be answered within 7 days, with the delivery note as evidence; "
+        "the gateway counts days in UTC.", reason="two answers came a day late",
+    )  # fmt: skip
+    old = longterm.store(cast.space, cast.rk, "Payouts leave on Tuesdays alone.", session_id="c-70112")
+    longterm.retire(cast.space, cast.ops, old.number, "since May they leave every working day")

@@ -6,7 +6,19 @@ import pytest
 from django.db import transaction
 from django.test import Client
 
-from memoryhub.domain import agents, demo, people, spaces
+from memoryhub.domain import (
+    agents,
+    demo,
+    jobs,
+    longterm,
+    meaning,
+    pairs,
+    people,
+    reembedding,
+    retrieval_checks,
+    spaces,
+    working,
+)
 from memoryhub.domain.access import HUB
 from memoryhub.models import ActivityLine, Agent, Membership, Person, Record, RecordState, Space
 
@@ -148,3 +160,22 @@ def test_who_was_signed_out_meanwhile_comes_back_to_the_page_of_the_form(client,
     ):
         answer = client.post("/s/books/settings/change/", headers={"Referer": sent_from})
         assert answer.headers["Location"] == "/login/?" + urlencode({"next": back})
+
+
+def test_the_demo_shows_every_state_of_every_layer(house):
+    space = demo.make(house.owner.person)
+    jobs.run_waiting()
+    newest = RecordState.objects.within(space).filter(is_newest=True)
+    assert set(newest.values_list("state", flat=True)) == {"held", "admitted", "promoted", "discarded"}
+    assert newest.filter(state="admitted", actor_kind="person").exists()
+    codes = {code for one in Record.objects.within(space) for code in one.codes}
+    assert {"secrets", "hidden", "injection", "coherence", "reads_only"} <= codes
+    entries = working.live(space)
+    assert entries.filter(is_pinned=True).exists() and entries.filter(scope="agent").exists()
+    kept = longterm.of(space)
+    assert set(kept.values_list("state", flat=True)) == {"active", "retired"}
+    assert kept.filter(record_id__isnull=False).exists() and kept.filter(revision=2, state="active").exists()
+    assert kept.filter(scope="agent").exists() and kept.exclude(checked_at=None).exists() and longterm.due(space)
+    assert {one.kind for one in pairs.open_pairs(space)} == {"duplicate", "contradiction"}
+    assert retrieval_checks.run(space) == {"checks": 2, "failed": 0}
+    assert reembedding.vectors(space, meaning.load("hashing"))[1] == 0
