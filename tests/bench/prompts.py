@@ -228,8 +228,8 @@ def over_http(scene: Scene, seconds: float, rounds: int) -> list[Figure]:
             ratio["file"] >= 0.35,
         ),
         Figure("the same, setup and long-term memory changed too: gathered and searched anew", "-", "-", told["longterm"], True),
-        Figure("the same, with bytes that are new to the ledger", "-", "-", told["new bytes"], True),
-        Figure("another task, nothing changed, bytes new to the ledger", "-", "-", told["task"], True),
+        Figure("the same as the first, with bytes that are new to the ledger", "-", "-", told["new bytes"], True),
+        Figure("another task while nothing changed, bytes new to the ledger", "-", "-", told["task"], True),
         Figure("just changed (a file), without a query", "-", "-", told["no query"], True),
     ]  # fmt: skip
 
