@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 from memoryhub.domain import agents, files, mounts, prompts, sources
 from memoryhub.domain.access import HUB
+from tests.browser.conftest import PHONE
 
 AGENTS = "/memories/AGENTS.md"
 TEXT = "\ufeff# Team\r\n- one <!-- for people -->\n- zero\u200bwidth  \n"
@@ -108,6 +109,14 @@ def test_an_owner_sets_a_budget_and_sees_what_gave_way(counter, sign_in_as, new_
     expect(page.get_by_text("of 5 tokens")).to_be_visible()
 
 
+def test_on_a_phone_every_field_of_the_settings_is_whole(counter, sign_in_as, new_page):
+    page = sign_in_as("owner", new_page(viewport=PHONE))
+    page.goto(HERE + "settings/")
+    for field in page.locator("main :is(select, textarea, input:not([type=hidden]))").all():
+        box = field.bounding_box()
+        assert box["x"] + box["width"] <= 390 - 16, field.evaluate("e => e.outerHTML")
+
+
 def test_without_javascript_everything_is_a_form_or_a_link(counter, sign_in_as, new_page):
     page = sign_in_as("viewer", new_page(java_script_enabled=False))
     page.goto(HERE)
@@ -122,4 +131,4 @@ def test_without_javascript_everything_is_a_form_or_a_link(counter, sign_in_as, 
     expect(page.get_by_role("heading", level=1)).to_have_text("What forge gets")
     expect(page.get_by_label("Dialect")).to_have_value("synaptic/0.2")
     page.get_by_role("link", name="Compare two moments").click()
-    expect(page.get_by_role("heading", name="Why")).to_be_visible()
+    expect(page.get_by_role("heading", name="Everything that happened in between")).to_be_visible()
