@@ -25,9 +25,11 @@ LIVE = (ACTIVE, WAITING)
 EMBED_WAITING = "longterm.embed_waiting"
 
 BEGINNING = 400  # characters of an entry that a list may need
+WHOLE = 2000  # bytes; up to so many are sent sooner than their characters are counted
 LISTED = f"""
 SELECT e.review_by::text, date_part('epoch', e.created_at), date_part('epoch', e.checked_at), e.number,
-    left(e.content, {BEGINNING}), e.actor_kind, e.actor_name, e.session_id, e.scope,
+    CASE WHEN octet_length(e.content) <= {WHOLE} THEN e.content ELSE left(e.content, {BEGINNING}) END,
+    e.actor_kind, e.actor_name, e.session_id, e.scope,
     CASE WHEN e.agent_id IS NOT NULL THEN (SELECT name FROM memoryhub_agent WHERE id = e.agent_id) END, e.state
 FROM memoryhub_longtermentry e
 WHERE e.space_id = %s AND e.number < %s AND e.state <> 'retired' ORDER BY e.number DESC LIMIT %s
@@ -351,7 +353,7 @@ def noting(
 
 @dataclass(slots=True)
 class Listed:
-    """An entry as lists show it: its beginning alone, for entries may be long."""
+    """An entry as lists show it: of a long one its beginning alone."""
 
     number: int
     content: str

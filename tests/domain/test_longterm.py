@@ -298,3 +298,9 @@ def test_a_name_on_the_map_has_room_beside_the_edge_for_the_letters_of_a_phone()
     named = [maps.Region("days, bank", [1], 0.99, 0.5, 0.6, (0.0, 0.0, 1.0, 1.0))]
     (label,) = longterm_map.labels(named, maps.WHOLE)
     assert label.x + 19 * 0.29 * len("days, bank") <= longterm_map.WIDTH
+
+
+def test_a_list_has_short_entries_whole_and_of_long_ones_the_beginning(space, rk):
+    for text in ("Ä" * 1000, "Ä" * 1001, "x" * 2000):
+        longterm.store(space, rk, text)
+    assert [len(entry.content) for entry in longterm.newest(space, 20)] == [2000, 400, 1000]
