@@ -17,6 +17,9 @@ from memoryhub import datadir, postgres
 PACKAGE = Path(__file__).resolve().parent
 BASE_DIR = PACKAGE.parent
 EMBEDDERS = ("wordllama", "openai_endpoint", "hashing")
+# A worker has one thread. What numpy reckons takes it a tenth of a millisecond; threads of numpy's own, which fight for the
+# cores with the other workers, made 14 of it on a busy machine. Read once, when numpy is first loaded.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 TRUE, FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
 
 

@@ -1,52 +1,69 @@
-"""Which long-term chunks a query brings up, by their words and by their meaning: one hot statement behind retrieval.
+"""Which long-term chunks a query brings up, by their words and by their meaning: the hot path of retrieval.
 
-What the words speak for is reckoned in this process (`postings`); the statement takes the nearest vectors, the cosines of
-what the words brought up, and the texts, and says how the space's words stand, so that a process whose postings are of
-yesterday sees it and asks again. The embedder's name, its dimensions, the space and the limits stand in the SQL text: a
-prepared plan could not use the partial index otherwise, nor know how small the space is. Distances are fenced off, and
+What the words speak for is reckoned in this process (`postings`), and so is meaning, as long as a space is small enough to be
+kept here (`vectors`). Then one statement brings the texts of those chosen, and the mark of the space: where it is another
+than the one that all of this was reckoned under, somebody has changed what is found, and it is reckoned again.
+
+In large spaces the database says what is near. The embedder's name, its dimensions, the space and the limits stand in that SQL
+text: a prepared plan could not use the partial index otherwise, nor know how small the space is. Distances are fenced off, and
 what is looked up by key is lateral, or the planner walks whole tables.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
-from memoryhub.domain import hot, lexemes, meaning, postings
+from memoryhub.domain import hot, lexemes, meaning, postings, ranking, vectors
+from memoryhub.domain.postings import Standing
 from memoryhub.domain.ranking import Candidate
+from memoryhub.domain.whose import Whose
 from memoryhub.embedders import Embedder, EmbedderUnavailable
-from memoryhub.models import Agent, Space
+from memoryhub.models import Space
 
 EXACT_UP_TO = 2000  # vectors of one space; above, the embedder's index (made by `reembed`) is quicker and right enough
 LEAST = 20  # candidates by words, at least; four for each one asked for above that
 MOST_LEXEMES = 64
 LONGEST_QUERY = 4000  # characters
 INDEX_KNOWN_FOR = 30.0  # seconds
+LIKELY = 3  # more than are wanted of those that words bring up get their texts at once
 TRIES = 3  # what changes between two statements of one query is asked for again, but not for ever
 
-FIND = f"""
-WITH near AS MATERIALIZED ({{near}}), found AS (
-    SELECT chunk_id, cosine FROM near
-    UNION ALL SELECT w.chunk_id, {{its_cosine}} FROM unnest(%(words)s::bigint[]) AS w(chunk_id)
-)
-SELECT NULL::bigint, NULL::float8, ({postings.STANDING}), NULL::bigint, NULL::timestamptz, NULL, NULL, NULL, NULL::timestamptz
-UNION ALL
-SELECT f.chunk_id, f.cosine, t.* FROM found f CROSS JOIN LATERAL (
-    SELECT c.text, e.number, e.created_at, c.scope, e.actor_name, e.session_id, e.checked_at FROM memoryhub_chunk c
-    CROSS JOIN LATERAL (SELECT * FROM memoryhub_longtermentry WHERE id = c.entry_id LIMIT 1) e
-    WHERE c.id = f.chunk_id AND c.space_id = {{space}} LIMIT 1
-) t
-"""  # noqa: S608 (only numbers and names of ours are put in)
-NEAR_EXACTLY = """
-SELECT chunk_id, cosine FROM (
-    SELECT chunk_id, 1 - (vector::halfvec({d}) <=> %(vector)s::halfvec({d})) AS cosine FROM memoryhub_embedding
-    WHERE space_id = {space} AND embedded_by = '{by}' AND {mine} OFFSET 0
-) all_of_them ORDER BY cosine DESC LIMIT {wanted}
+NO_WORDS = (0.0, 0.0)
+
+Cosines = dict[int, float | None]
+Texts = dict[int, Sequence[Any]]
+
+TEXT = """
+SELECT c.text, e.number, e.created_at, c.scope, e.actor_name, e.session_id, e.checked_at
+FROM (SELECT * FROM memoryhub_chunk WHERE id = f.chunk_id AND space_id = {space} AND f.place <= {likely} LIMIT 1) c
+CROSS JOIN LATERAL (SELECT * FROM memoryhub_longtermentry WHERE id = c.entry_id LIMIT 1) e
 """
-NEAR_BY_INDEX = """
+TEXTS = f"""
+SELECT s.longterm_mark, f.chunk_id, NULL::float8, t.* FROM memoryhub_space s
+LEFT JOIN (SELECT chunk_id, 0 AS place FROM unnest(%(words)s::bigint[]) AS w(chunk_id)) f ON true
+LEFT JOIN LATERAL ({TEXT}) t ON true WHERE s.id = {{space}}
+"""  # noqa: S608 (parts of our own)
+# What the words speak for most brings its text along; of the others few are chosen, and those are asked for then.
+NEAR = f"""
+WITH near AS MATERIALIZED ({{near}}), found AS (
+    SELECT *, 0 AS place FROM near
+    UNION ALL SELECT w.chunk_id, {{its_cosine}}, w.place FROM unnest(%(words)s::bigint[]) WITH ORDINALITY AS w(chunk_id, place)
+)
+SELECT s.longterm_mark, f.chunk_id, f.cosine, t.* FROM memoryhub_space s
+LEFT JOIN found f ON true LEFT JOIN LATERAL ({TEXT}) t ON true WHERE s.id = {{space}}
+"""  # noqa: S608 (parts of our own)
+EXACTLY = """
+SELECT chunk_id, 1 - far AS cosine FROM (
+    SELECT chunk_id, vector::halfvec({d}) <=> %(vector)s::halfvec({d}) AS far FROM memoryhub_embedding
+    WHERE space_id = {space} AND embedded_by = '{by}' AND {mine} OFFSET 0
+) all_of_them ORDER BY far LIMIT {wanted}
+"""
+BY_INDEX = """
 SELECT chunk_id, 1 - (vector::halfvec({d}) <=> %(vector)s::halfvec({d})) AS cosine FROM memoryhub_embedding
 WHERE space_id = {space} AND embedded_by = '{by}' AND {mine} ORDER BY vector::halfvec({d}) <=> %(vector)s::halfvec({d}) LIMIT {wanted}
 """
@@ -54,94 +71,152 @@ ITS_COSINE = """(
     SELECT 1 - (e.vector::halfvec({d}) <=> %(vector)s::halfvec({d})) FROM memoryhub_embedding e
     WHERE e.space_id = {space} AND e.embedded_by = '{by}' AND e.chunk_id = w.chunk_id LIMIT 1
 )"""
-NOTHING_NEAR = "SELECT NULL::bigint AS chunk_id, NULL::float8 AS cosine WHERE false"
-MINE = {
-    "group": "agent_id IS NULL",
-    "agent": "agent_id = {agent}",
-    "both": "(agent_id IS NULL OR agent_id = {agent})",
-    "all": "true",
-}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """How many are wanted, and from which cosine on; so many of those that are cut off are shown, or all that was found."""
+
+    limit: int
+    cut: int = 0
+    threshold: float | None = None
+    whole: bool = False
+
+    @property
+    def wanted(self) -> int:
+        return self.limit + self.cut
+
+    def of(self, found: list[Candidate], stated: float | None) -> Sought:
+        """Who of these is chosen; `stated` is the threshold of the embedder, which a given one makes strict."""
+        threshold = (stated or 0.0) if self.threshold is None else self.threshold
+        strict = self.threshold is not None and stated is not None
+        kept, cut = ranking.choose(found, threshold, self.limit, strict=strict)
+        return Sought(found if self.whole else [], kept, cut[: self.cut], threshold)
+
+
+@dataclass(slots=True)
 class Sought:
-    """What was found for a query, with its texts, under which embedder, and what to say about it."""
+    """What was found for a query, and who of it was chosen, with their texts; under which embedder, and what to say about it."""
 
-    candidates: list[Candidate]
-    texts: dict[int, tuple[Any, ...]]
-    threshold: float = 0.0
+    found: list[Candidate]
+    kept: list[Candidate]
+    cut: list[Candidate]
+    threshold: float
+    texts: Texts = field(default_factory=dict)
     embedded_by: str = ""
     warnings: list[str] = field(default_factory=list)
 
+    @property
+    def shown(self) -> list[Candidate]:
+        return self.found or [*self.kept, *self.cut]
 
-def whose(agent: Agent | None, scope: str | None, everyone: bool) -> str:
-    """The SQL condition for what may be read: the group's, an agent's own, both, or (people) all of it."""
-    if agent is None:
-        kind = "all" if everyone and scope is None else "group"
-    else:
-        kind = scope if scope in ("group", "agent") else "both"
-    return MINE[kind].format(agent=int(agent.pk) if agent else 0)
+    def without_the_gone(self) -> Sought:
+        """Whoever has no text is gone: somebody changed memory faster than it could be asked."""
+        for shown in (self.found, self.kept, self.cut):
+            shown[:] = [one for one in shown if one.id in self.texts]
+        return self
 
 
-def seek(space: Space, query: str, mine: str, wanted: int, embedder: Embedder | None = None) -> Sought:
+def seek(space: Space, query: str, mine: Whose, choice: Choice, embedder: Embedder | None = None) -> Sought:
     """What words and meaning bring up; while the embedder is away, what the words alone do.
 
     By meaning no more than are wanted: what has none of the words can only come in by being among the nearest.
     """
     query = query[:LONGEST_QUERY]
     asked = lexemes.cached(query)[:MOST_LEXEMES]
-    limit = max(LEAST, 4 * int(wanted))
     try:
-        embedder = embedder or meaning.serving(space)
-        vector = meaning.query_vector(embedder, query)
+        one = embedder or meaning.serving(space)
+        vector = meaning.query_vector(one, query)
     except EmbedderUnavailable as away:
-        says = f"{away.message} These results are by words alone."
-        return Sought(*settled(space, asked, mine, limit, by_words(space.pk), None), warnings=[says])
-    standing = postings.standing(space.pk, asked)
-    is_large = standing.chunks > EXACT_UP_TO and has_index(embedder)
-    sql = by_both(space.pk, mine, int(wanted), int(embedder.dimensions), embedder.embedded_by, is_large)
-    found = settled(space, asked, mine, limit, sql, vector)
-    return Sought(*found, embedder.threshold, embedder.embedded_by)
+        sought = settled(space.pk, asked, mine, choice, None)
+        sought.warnings.append(f"{away.message} These results are by words alone.")
+        return sought
+    return settled(space.pk, asked, mine, choice, Sense(space.pk, one, vector, mine, choice.wanted, embedder is None))
 
 
-def settled(
-    space: Space, asked: list[str], mine: str, limit: int, sql: str, vector: Any
-) -> tuple[list[Candidate], dict[int, tuple[Any, ...]]]:
-    """Candidates and texts of one statement whose words were reckoned from the postings that it saw itself."""
-    assumed = postings.standing(space.pk, asked)
-    words = postings.best(space.pk, mine, assumed, limit)
+def settled(space: int, asked: list[str], mine: Whose, choice: Choice, sense: Sense | None) -> Sought:
+    """Whom words and meaning speak for, with the texts: all of it under one mark."""
     for _ in range(TRIES):
-        given = {"words": list(words), "asked": asked, "vector": vector}
-        (_, _, told, *_), *rows = hot.rows(sql, given, binary=True)  # an Append gives its first part first
-        standing = postings.Standing.read(told, asked)
-        if standing == assumed:
+        now = postings.standing(space, asked)
+        words = postings.best(space, mine.sql, now, max(LEAST, 4 * choice.wanted))
+        told = sense.of(now, list(words)) if sense else Told(now.mark, dict.fromkeys(words))
+        found = [Candidate(chunk, cosine, *words.get(chunk, NO_WORDS)) for chunk, cosine in told.cosines.items()]
+        sought = choice.of(found, sense.embedder.threshold if sense else None)
+        if told.completed(space, sought.shown).mark == now.mark:
             break
-        postings.kept.note(space.pk, standing)
-        assumed, before = standing, words
-        words = postings.best(space.pk, mine, assumed, limit)
-        if words.keys() <= before.keys():
-            break
-    return gathered(words, rows)
+        postings.kept.forget(space)
+    sought.texts = told.texts
+    sought.embedded_by = sense.embedder.embedded_by if sense else ""
+    return sought.without_the_gone()
+
+
+@dataclass(slots=True)
+class Told:
+    """Cosines and texts of chunks, and the mark of the space that they hold under; none where it changed in between."""
+
+    mark: int | None
+    cosines: Cosines
+    texts: Texts = field(default_factory=dict)
+    is_fresh: bool = False  # the database has just said so
+
+    @classmethod
+    def of(cls, rows: list[tuple[Any, ...]]) -> Told:
+        """What `NEAR` and `TEXTS` give; nothing for a space that is gone."""
+        told = cls(rows[0][0] if rows else 0, {}, is_fresh=True)
+        for _, chunk, cosine, *text in rows:
+            if chunk is not None:
+                told.cosines[chunk] = 0.0 if cosine != cosine else cosine  # no number: nothing is like nothing
+                if text[0] is not None:
+                    told.texts[chunk] = text
+        return told
+
+    def completed(self, space: int, shown: list[Candidate]) -> Told:
+        """The same with the texts that are still missing; what was reckoned here is compared with the database at last."""
+        missing = [one.id for one in shown if one.id not in self.texts]
+        if missing or not self.is_fresh:
+            now = Told.of(hot.rows(texts_of(space), {"words": missing}, binary=True))
+            self.texts |= now.texts
+            self.mark = now.mark if self.mark == now.mark else None
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Sense:
+    """A query's meaning: how near the chunks are to it that are nearest, and those that its words brought up."""
+
+    space: int
+    embedder: Embedder
+    vector: hot.Half
+    mine: Whose
+    wanted: int
+    is_serving: bool  # vectors of another one may be on their way, which moves no mark
+
+    def of(self, now: Standing, words: list[int]) -> Told:
+        """The cosines, reckoned here where the space is small enough."""
+        if self.is_serving and vectors.are_few(now.chunks, self.vector.dimensions):
+            key = vectors.Key(self.space, self.embedder.embedded_by, self.vector.dimensions)
+            if here := vectors.of(key, now.mark, now.chunks):
+                cosines = here.cosines(self.vector, self.mine, self.wanted, words)
+                return Told(here.mark, dict.fromkeys(words) | cosines)
+        return Told.of(hot.rows(self.sql(now), {"vector": self.vector, "words": words}, binary=True))
+
+    def sql(self, now: Standing) -> str:
+        dimensions, by = self.vector.dimensions, self.embedder.embedded_by
+        is_large = now.chunks > EXACT_UP_TO and not vectors.are_few(now.chunks, dimensions)
+        how = BY_INDEX if is_large and has_index(self.embedder) else EXACTLY
+        return near(self.space, self.mine.sql, self.wanted, dimensions, by, how)
 
 
 @lru_cache(maxsize=1024)
-def by_both(space: int, mine: str, wanted: int, dimensions: int, embedded_by: str, is_large: bool) -> str:
-    names = {"space": int(space), "mine": mine, "wanted": wanted, "d": dimensions, "by": embedded_by}
-    near = (NEAR_BY_INDEX if is_large else NEAR_EXACTLY).format(**names)
-    return FIND.format(near=near, its_cosine=ITS_COSINE.format(**names), **names)
+def near(space: int, mine: str, wanted: int, dimensions: int, embedded_by: str, how: str) -> str:
+    names = {"space": int(space), "mine": mine, "wanted": int(wanted), "d": dimensions, "by": embedded_by}
+    likely = int(wanted) + LIKELY
+    return NEAR.format(near=how.format(**names), its_cosine=ITS_COSINE.format(**names), likely=likely, **names)
 
 
 @lru_cache(maxsize=256)
-def by_words(space: int) -> str:
-    return FIND.format(near=NOTHING_NEAR, its_cosine="NULL::float8", space=int(space))
-
-
-def gathered(
-    words: dict[int, tuple[float, float]], rows: list[tuple[Any, ...]]
-) -> tuple[list[Candidate], dict[int, tuple[Any, ...]]]:
-    """The candidates, once each, with what the words say for them; and their texts."""
-    found = {chunk: Candidate(chunk, cosine, *words.get(chunk, (0.0, 0.0))) for chunk, cosine, *_ in rows}
-    return list(found.values()), {chunk: tuple(text) for chunk, _, *text in rows}
+def texts_of(space: int) -> str:
+    return TEXTS.format(space=int(space), likely=0)
 
 
 # ---- the embedder's own index ----

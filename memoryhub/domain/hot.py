@@ -6,6 +6,7 @@ Django's own cursor binds values on the client and so never prepares; this one g
 from __future__ import annotations
 
 import json
+import math
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,15 @@ class Half(bytes):
     def of(cls, vector: Any) -> Half:
         numbers = np.asarray(vector, ">f2")
         return cls(struct.pack(">HH", len(numbers), 0) + numbers.tobytes())
+
+    @property
+    def dimensions(self) -> int:
+        return len(self) // 2 - 2
+
+    def unit(self) -> np.ndarray:
+        """The same with length one, to reckon with here; nothing to go by stays so."""
+        numbers = np.frombuffer(self, ">f2", offset=4).astype(np.float32)
+        return numbers / (math.sqrt(numbers @ numbers) or 1.0)
 
 
 class HalfDumper(Dumper):

@@ -41,10 +41,12 @@ INSERT INTO memoryhub_chunkcount AS t (space_id, chunks, lexemes)
 SELECT %s, %s * count(*), %s * coalesce(sum(length), 0) FROM chunk
 ON CONFLICT (space_id) DO UPDATE SET chunks = t.chunks + excluded.chunks, lexemes = t.lexemes + excluded.lexemes
 """
+# A vector that takes another one's place takes a number of its own: by it, processes know those that they keep (`vectors`).
 INSERT_VECTORS = """
 INSERT INTO memoryhub_embedding (space_id, chunk_id, embedded_by, agent_id, vector)
 SELECT c.space_id, c.id, %s, c.agent_id, v.vector FROM {chunks} c JOIN (VALUES {values}) v (key, vector) ON v.key = c.{key}
-ON CONFLICT (space_id, embedded_by, chunk_id) DO UPDATE SET vector = excluded.vector, agent_id = excluded.agent_id
+ON CONFLICT (space_id, embedded_by, chunk_id) DO UPDATE
+    SET id = excluded.id, vector = excluded.vector, agent_id = excluded.agent_id
 """
 INSERT_TELLTALES = """
 INSERT INTO memoryhub_telltale (space_id, code, size, chunk_id, agent_id, mask)

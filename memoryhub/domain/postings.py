@@ -1,14 +1,14 @@
 """BM25 over the postings of a query's lexemes, kept in this process: what the database would add up anew for every query.
 
-Nothing kept here is ever taken on trust. Each lexeme of a space carries a mark that changes, in the same transaction, with
-every chunk that gains or loses it; the statement that fetches the results brings the marks along, and what was reckoned
-from other ones is reckoned again.
+Nothing kept here is ever taken on trust. Whatever changes the chunks of a space gives it another `longterm_mark` in the same
+transaction; the statement that fetches the texts brings the mark along, and what was reckoned under another one is reckoned
+again. Each lexeme carries a mark of its own as well, so that its postings outlast changes of other texts.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,12 +21,12 @@ LEAST_WEIGHT = 0.1  # of the heaviest lexeme's: lighter ones change no order, an
 MOST_KEPT = 1_000_000  # postings in one process, sixteen bytes each
 MOST_LEXEMES = 50_000
 
-# How a space stands, as far as a query asks: its chunks, their lexemes, and of each lexeme asked for how many hold it.
+# How a space stands, as far as a query asks: its mark, chunks, their lexemes, and of each lexeme asked for how many hold it.
 STANDING = """
-SELECT json_build_array(s.chunks, s.lexemes, (
+SELECT s.longterm_mark, coalesce(c.chunks, 0), coalesce(c.lexemes, 0), (
     SELECT json_object_agg(l.lexeme, json_build_array(l.chunks, l.mark)) FROM memoryhub_lexemecount l
-    WHERE l.space_id = {space} AND l.lexeme = ANY(%(asked)s::text[])))::text
-FROM memoryhub_chunkcount s WHERE s.space_id = {space}
+    WHERE l.space_id = s.id AND l.lexeme = ANY(%(asked)s::text[]))::text
+FROM memoryhub_space s LEFT JOIN memoryhub_chunkcount c ON c.space_id = s.id WHERE s.id = %(space)s
 """
 LOAD = """
 SELECT l.lexeme, l.chunks, l.mark, p.ids, p.counts, p.lengths
@@ -42,24 +42,17 @@ FROM memoryhub_lexemecount l CROSS JOIN LATERAL (
 
 Held = tuple[int, int]  # how many chunks hold a lexeme, and its mark
 NOWHERE: Held = (0, 0)
+FIRST = np.ones(1, bool)
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What a query's words are weighed against."""
+    """What a query's words are weighed against, and the mark of the space that it holds under."""
 
+    mark: int = 0
     chunks: int = 0
     lexemes: int = 0
     held: Mapping[str, Held] = field(default_factory=dict)
-
-    @classmethod
-    def read(cls, text: str | None, asked: Iterable[str]) -> Standing:
-        """Out of what `STANDING` gives; nothing for a space without chunks."""
-        if text is None:
-            return cls(held=dict.fromkeys(asked, NOWHERE))
-        chunks, lexemes, held = json.loads(text)
-        found = {lexeme: (max(count, 0), mark) for lexeme, (count, mark) in (held or {}).items()}
-        return cls(chunks, lexemes, {lexeme: found.get(lexeme, NOWHERE) for lexeme in asked})
 
     @property
     def corpus(self) -> Corpus:
@@ -71,38 +64,56 @@ class Standing:
         return self.lexemes / max(self.chunks, 1) or 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Postings:
-    """The chunks of one lexeme, as somebody may read them."""
+    """The chunks of one lexeme, as somebody may read them, and what it says for each, in a space of a mean length of texts."""
 
     mark: int
     ids: np.ndarray
     counts: np.ndarray
     lengths: np.ndarray
+    gains: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    mean: float = 0.0
+
+    def gains_at(self, mean: float) -> np.ndarray:
+        """BM25 for a lexeme that weighs one; the mean moves only when the space does."""
+        if self.mean != mean:
+            self.gains = (K1 + 1) * self.counts / (self.counts + K1 * (1 - B + B / mean * self.lengths))
+            self.mean = mean
+        return self.gains
 
 
 @dataclass(slots=True)
 class Kept:
-    """What this process has read: how spaces stood last, and the postings of lexemes under a mark."""
+    """What this process has read: how spaces stood under a mark, and the postings of lexemes under theirs."""
 
-    standing: dict[int, tuple[int, int]] = field(default_factory=dict)
-    held: dict[tuple[int, str], Held] = field(default_factory=dict)
+    standing: dict[int, tuple[int, int, int]] = field(default_factory=dict)
+    held: dict[tuple[int, str], tuple[int, Held]] = field(default_factory=dict)  # with the mark of the space
     postings: dict[tuple[int, str, str], Postings] = field(default_factory=dict)
     size: int = 0
 
     def assumed(self, space: int, asked: list[str]) -> Standing | None:
-        """How the space stood when it was last read, if every lexeme was asked for before."""
+        """How the space stood when it was last read, if every lexeme was asked for under the mark it had then."""
         numbers = self.standing.get(space)
-        found = {lexeme: self.held.get((space, lexeme)) for lexeme in asked}
-        if numbers is None or None in found.values():
+        if numbers is None:
             return None
-        return Standing(*numbers, found)  # type: ignore[arg-type]
+        found: dict[str, Held] = {}
+        for lexeme in asked:
+            mark, held = self.held.get((space, lexeme), (None, NOWHERE))
+            if mark != numbers[0]:
+                return None
+            found[lexeme] = held
+        return Standing(*numbers, found)
 
-    def note(self, space: int, standing: Standing) -> None:
+    def note(self, space: int, now: Standing) -> None:
         if len(self.held) > MOST_LEXEMES:
             self.clear()
-        self.standing[space] = standing.chunks, standing.lexemes
-        self.held.update({(space, lexeme): held for lexeme, held in standing.held.items()})
+        self.standing[space] = now.mark, now.chunks, now.lexemes
+        self.held.update({(space, lexeme): (now.mark, held) for lexeme, held in now.held.items()})
+
+    def forget(self, space: int) -> None:
+        """The space stands otherwise now; postings are looked at by their own marks."""
+        self.standing.pop(space, None)
 
     def put(self, key: tuple[int, str, str], postings: Postings) -> None:
         if self.size > MOST_KEPT:
@@ -122,15 +133,19 @@ kept = Kept()
 
 
 def standing(space: int, asked: list[str]) -> Standing:
-    """How the space stands, as this process knows it: to be compared with what the results bring along."""
+    """How the space stands, as this process knows it: its mark is to be compared with the one that the texts bring along."""
     return kept.assumed(space, asked) or read_standing(space, asked)
 
 
 def read_standing(space: int, asked: list[str]) -> Standing:
-    rows = hot.rows(STANDING.format(space=space), {"asked": asked})
-    found = Standing.read(rows[0][0] if rows else None, asked)
-    kept.note(space, found)
-    return found
+    found = hot.rows(STANDING, {"space": space, "asked": asked})
+    if not found:  # the space is gone
+        return Standing(held=dict.fromkeys(asked, NOWHERE))
+    mark, chunks, lexemes, told = found[0]
+    held = {lexeme: (max(count, 0), own) for lexeme, (count, own) in json.loads(told or "{}").items()}
+    now = Standing(mark, chunks, lexemes, {lexeme: held.get(lexeme, NOWHERE) for lexeme in asked})
+    kept.note(space, now)
+    return now
 
 
 def best(space: int, mine: str, now: Standing, limit: int) -> dict[int, tuple[float, float]]:
@@ -146,15 +161,21 @@ def best(space: int, mine: str, now: Standing, limit: int) -> dict[int, tuple[fl
 def added_up(
     found: list[tuple[float, Postings]], mean: float, whole: float, limit: int
 ) -> dict[int, tuple[float, float]]:
-    """`ranking.bm25` and `ranking.coverage`, for all chunks of these postings at once; a test holds both to one result."""
-    scores = [
-        weight * (K1 + 1) * one.counts / (one.counts + K1 * (1 - B + B / mean * one.lengths)) for weight, one in found
-    ]
-    ids, place = np.unique(np.concatenate([one.ids for _, one in found]), return_inverse=True)
-    words = np.bincount(place, np.concatenate(scores))
-    held = np.bincount(place, np.concatenate([np.full(len(one.ids), weight) for weight, one in found]))
-    top = np.argpartition(-words, limit)[:limit] if len(ids) > limit else np.arange(len(ids))
-    return {int(ids[at]): (float(words[at]), float(held[at]) / whole) for at in top}
+    """`ranking.bm25` and `ranking.coverage`, for all chunks of these postings at once; a test holds both to one result.
+
+    The best first. Sorted and added up by hand: `np.unique` and its like cost more to enter than this to run.
+    """
+    ids = np.concatenate([one.ids for _, one in found])
+    weights = np.repeat([weight for weight, _ in found], [len(one.ids) for _, one in found])
+    scores = weights * np.concatenate([one.gains_at(mean) for _, one in found])
+    order = ids.argsort()
+    ids = ids[order]
+    starts = np.flatnonzero(np.concatenate([FIRST, ids[1:] != ids[:-1]]))
+    words = np.add.reduceat(scores[order], starts)
+    top = words.argpartition(-limit)[-limit:] if len(starts) > limit else np.arange(len(starts))
+    top = top[words[top].argsort()[::-1]]
+    held = np.add.reduceat(weights[order], starts)[top] / whole
+    return dict(zip(ids[starts[top]].tolist(), zip(words[top].tolist(), held.tolist(), strict=True), strict=True))
 
 
 def of(space: int, mine: str, lexemes: list[str], now: Standing) -> dict[str, Postings]:

@@ -98,7 +98,7 @@ def coverage(found: Iterable[str], query: Iterable[str], corpus: Corpus) -> floa
     return sum(corpus.weight(lexeme) for lexeme in asked & set(found)) / whole if whole else 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, which costs three times as much to make
 class Candidate:
     """One text that words or meaning brought up; `cosine` is None where no vector could be compared."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -13,6 +13,7 @@ from django.utils import timezone
 from memoryhub.dialects import Entry, Warn
 from memoryhub.domain import candidates, lexemes, longterm, meaning, postings, ranking, spaces, splitting, working
 from memoryhub.domain.ranking import Candidate
+from memoryhub.domain.whose import whose
 from memoryhub.embedders import EmbedderUnavailable
 from memoryhub.models import Agent, EntryRevision, LongtermEntry, Space, WorkingEntry
 
@@ -62,10 +63,11 @@ def pushed_out_since(space: Space, agent: Agent, at: datetime) -> bool:
 def longterm_then(space: Space, agent: Agent, query: str, at: datetime) -> tuple[tuple[Entry, ...], list[Warn]]:
     """The pieces that fit the query best among what long-term memory held at that moment, in the words of that time."""
     changed = changed_since(space, agent, at)
-    sought = candidates.seek(space, query, candidates.whose(agent, None, False), candidates_for(changed))
+    choice = candidates.Choice(candidates_for(changed), whole=True)
+    sought = candidates.seek(space, query, whose(agent, None, False), choice)
     old = {piece.id: piece for piece in pieces_then(space, changed[:MOST_CHANGED], at)}
     moved = {entry.number for entry in changed}
-    today = [one for one in sought.candidates if is_of_then(sought.texts[one.id], moved, at)]
+    today = [one for one in sought.found if is_of_then(sought.texts[one.id], moved, at)]
     kept, _ = ranking.choose([*today, *weighed(space, query, list(old.values()))], sought.threshold, COLD)
     told = away(sought.warnings)
     if len(changed) > MOST_CHANGED:
@@ -91,7 +93,7 @@ def candidates_for(changed: list[LongtermEntry]) -> int:
     return min(200, COLD + 40 + len(changed))
 
 
-def is_of_then(text: tuple[object, ...], moved: set[int], at: datetime) -> bool:
+def is_of_then(text: Sequence[object], moved: set[int], at: datetime) -> bool:
     _, number, created_at, *_ = text
     return number not in moved and created_at <= at  # type: ignore[operator]
 
@@ -140,7 +142,7 @@ def as_entry(one: Candidate, piece: Then) -> Entry:
     return Entry(one.id, piece.text[:MAX_CHARS], entry.created_at, score_of(one), own=own)
 
 
-def as_today(one: Candidate, text: tuple[object, ...]) -> Entry:
+def as_today(one: Candidate, text: Sequence[object]) -> Entry:
     content, _, created_at, scope, *_ = text
     own = scope == longterm.AGENT
     return Entry(one.id, str(content)[:MAX_CHARS], created_at, score_of(one), own=own)  # type: ignore[arg-type]

@@ -6,12 +6,14 @@ Quarantine is never read here. Words and meaning are ranked together; the score 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from memoryhub.domain import candidates, ranking, working
+from memoryhub.domain import candidates, working
 from memoryhub.domain.ranking import Candidate
+from memoryhub.domain.whose import whose
 from memoryhub.embedders import Embedder
 from memoryhub.errors import Invalid
 from memoryhub.models import Agent, Space
@@ -21,7 +23,7 @@ SCOPES = ("group", "agent")
 BY_WORDS = "\n(Long-term memory was searched by words alone: the embedder is away.)\n"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # as `Candidate` is
 class Item:
     """One thing retrieval gives out. `number` names the long-term entry; working entries have none."""
 
@@ -91,13 +93,11 @@ def explore(
     first = [as_hot(one, max_chars) for one in working.newest(space, agent=agent, limit=hot, scope=scope)]
     if not query.strip() or (cold == 0 and not show_cut) or (scope == "agent" and agent is None):
         return Found(first, [], threshold or 0.0, "", [])
-    sought = candidates.seek(space, query, candidates.whose(agent, scope, everyone), cold + show_cut, embedder)
-    limit_at = sought.threshold if threshold is None else threshold
-    strict = threshold is not None and sought.embedded_by != ""
-    kept, cut = ranking.choose(sought.candidates, limit_at, cold, strict=strict)
-    give = [as_cold(one, sought.texts, max_chars) for one in kept]
-    left = [as_cold(one, sought.texts, max_chars) for one in cut[:show_cut]]
-    return Found(first + give, left, limit_at, sought.embedded_by, sought.warnings)
+    choice = candidates.Choice(cold, show_cut, threshold)
+    sought = candidates.seek(space, query, whose(agent, scope, everyone), choice, embedder)
+    give = [as_cold(one, sought.texts[one.id], max_chars) for one in sought.kept]
+    left = [as_cold(one, sought.texts[one.id], max_chars) for one in sought.cut]
+    return Found(first + give, left, sought.threshold, sought.embedded_by, sought.warnings)
 
 
 def check(hot: int, cold: int, threshold: float | None, max_chars: int, scope: str | None) -> None:
@@ -120,8 +120,8 @@ def as_hot(one: working.Fresh, max_chars: int) -> Item:
     )  # fmt: skip
 
 
-def as_cold(one: Candidate, texts: dict[int, tuple[Any, ...]], max_chars: int) -> Item:
-    text, number, created_at, scope, promoted_by, session_id, checked_at = texts[one.id]
+def as_cold(one: Candidate, found: Sequence[Any], max_chars: int) -> Item:
+    text, number, created_at, scope, promoted_by, session_id, checked_at = found
     has_words, cosine = one.words > 0, None if one.cosine is None else round(one.cosine, 4)
     why = {
         "by": "words" if cosine is None else "words and meaning" if has_words else "meaning",

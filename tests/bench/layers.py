@@ -116,9 +116,11 @@ def beside(
 # ---- retrieval ----
 
 
-def queries(space: object, count: int = 40) -> list[str]:
-    """Vectors near to stored ones, as questions are near to their answers."""
+def queries(space: object, count: int = 40) -> list[Any]:
+    """Vectors near to stored ones, as questions are near to their answers; in binary, as the hub and the raw statement take them."""
     from django.db import connection
+
+    from memoryhub.domain import hot
 
     rng = np.random.default_rng(3)
     with connection.cursor() as cursor:
@@ -127,7 +129,7 @@ def queries(space: object, count: int = 40) -> list[str]:
             [space.pk, count],
         )
         found = [np.array([float(x) for x in row[0][1:-1].split(",")]) for row in cursor.fetchall()]
-    return ["[" + ",".join(f"{x:.4g}" for x in one + rng.normal(scale=0.025, size=DIMENSIONS)) + "]" for one in found]
+    return [hot.Half.of(one + rng.normal(scale=0.025, size=DIMENSIONS)) for one in found]
 
 
 RAW = (
@@ -153,7 +155,7 @@ def retrieval_against_raw(name: str, space: object) -> None:
 
     def raw() -> object:
         vector = vectors[next(at) % len(vectors)]
-        return hot.rows(sql, [vector] if is_exact else [vector, vector])
+        return hot.rows(sql, [vector] if is_exact else [vector, vector], binary=True)
 
     whole = meaning.query_vector
     meaning.query_vector = lambda embedder, text: vectors[next(at) % len(vectors)]

@@ -10,6 +10,7 @@ from django.db import connection
 from memoryhub import embedders
 from memoryhub.domain import (
     candidates,
+    hot,
     jobs,
     longterm,
     meaning,
@@ -18,6 +19,7 @@ from memoryhub.domain import (
     retrieval,
     retrieval_checks,
     spaces,
+    vectors,
 )
 from memoryhub.domain.access import HUB
 from memoryhub.errors import Conflict, Forbidden, Invalid
@@ -219,17 +221,18 @@ def test_a_large_space_is_searched_by_the_index_and_loses_next_to_nothing(space,
     monkeypatch.setattr(reembedding, "INDEX_FROM", 500)
     small = spaces.create(HUB, "small")
     fill_with_noise(small, 30, seed=2)
-    chunks, vectors = fill_with_noise(space, 1500)
+    monkeypatch.setattr(vectors, "MOST_OF_ONE", 500 * 1024)
+    chunks, noise = fill_with_noise(space, 1500)
     reembedding.run(space, "wordllama")
     embedder = meaning.serving(space)
     assert candidates.has_index(embedder)
     rng = np.random.default_rng(3)
     hits = 0
     for at in rng.integers(0, 1500, 20):
-        query = vectors[at] + rng.normal(scale=0.05, size=256)
-        monkeypatch.setattr(meaning, "query_vector", lambda e, t, q=query: meaning.as_sql(q))
+        query = noise[at] + rng.normal(scale=0.05, size=256)
+        monkeypatch.setattr(meaning, "query_vector", lambda e, t, q=query: hot.Half.of(q))
         found = retrieval.explore(space, "zzz", hot=0, cold=5, threshold=-1).cold
-        truth = {chunks[n].pk for n in np.argsort(-(vectors @ query))[:5]}
+        truth = {chunks[n].pk for n in np.argsort(-(noise @ query))[:5]}
         assert len(found) == 5
         hits += len(truth & {item.id for item in found})
         assert len(retrieval.explore(small, "zzz", hot=0, cold=5, threshold=-1).cold) == 5

@@ -103,6 +103,17 @@ def test_what_another_process_changed_is_seen(facts, change, monkeypatch):
     assert cold(facts) == told
 
 
+def test_a_word_asked_for_before_a_change_is_weighed_anew_after_it(facts, monkeypatch):
+    cold(facts), cold(facts, "teal")
+    kept_elsewhere = copy.deepcopy(postings.kept)
+    longterm.store(facts, HUB, "Teal, teal and teal again.")
+    monkeypatch.setattr(postings, "kept", kept_elsewhere)
+    cold(facts)  # brings the space's mark of now
+    assert cold(facts, "teal") == ["Teal, teal and teal again.", "Anna loves teal."]
+    found = retrieval.explore(facts, "teal", hot=0).cold
+    assert all(item.why["words"] > 0 for item in found)
+
+
 def test_what_was_rolled_back_is_not_remembered(facts):
     before = cold(facts)
     with transaction.atomic():

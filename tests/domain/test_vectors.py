@@ -1,0 +1,325 @@
+"""The vectors that a process keeps of a space: the same answers as the database gives, never of yesterday, never too many."""
+
+import copy
+import dataclasses
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from django.db import transaction
+
+from memoryhub.domain import (
+    agents,
+    candidates,
+    hot,
+    indexing,
+    longterm,
+    meaning,
+    reembedding,
+    retrieval,
+    spaces,
+    vectors,
+)
+from memoryhub.domain.access import HUB
+from memoryhub.models import Embedding, Space
+
+from .layers import counter, forge, space  # noqa: F401
+
+ROOT = Path(__file__).resolve().parents[2]
+FACTS = ["A card refund takes ten days.", "Anna loves teal.", "The bank closes at noon.", "Refunds need a receipt."]
+QUERIES = ["how long does a card refund take", "money given back", "teal", "the opening hours of the bank", "zzqq"]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_kept():
+    vectors.kept.clear()
+
+
+@pytest.fixture
+def facts(space, forge, counter):
+    for text in FACTS:
+        longterm.store(space, HUB, text)
+    longterm.store(space, HUB, "Forge alone knows the refund code.", scope="agent", agent=forge)
+    longterm.store(space, HUB, "Counter refunds in cash.", scope="agent", agent=counter)
+    return space
+
+
+def told(space, query, **more):
+    """What retrieval says, cosines included, and what it cuts off."""
+    found = retrieval.explore(space, query, hot=0, show_cut=5, **more)
+    items = [(item.number, item.content, round(item.score, 3), item.why["rank"]) for item in found.items]
+    return items, [(item.number, round(item.score, 3)) for item in found.cut_off]
+
+
+def key_of(space):
+    return vectors.Key(space.pk, "wordllama/l2_supercat_256", 256)
+
+
+def of(space):
+    return vectors.kept.held.get(key_of(space))
+
+
+def is_like_new(space):
+    """What is kept is what a process that knows nothing would read."""
+    kept, new = of(space), vectors.read(key_of(space), None)
+    return kept.mark == new.mark and all(map(np.array_equal, kept.columns(), new.columns()))
+
+
+@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize("threshold", [None, -1, 0.3])
+def test_the_database_and_this_process_say_the_same(facts, forge, query, threshold, monkeypatch):
+    readers = [
+        {"agent": who, "scope": scope, "everyone": everyone}
+        for who, everyone in ((None, False), (None, True), (forge, False))
+        for scope in (None, "group", "agent")
+    ]
+    here = [told(facts, query, threshold=threshold, **one) for one in readers]
+    assert of(facts) is not None
+    monkeypatch.setattr(vectors, "are_few", lambda chunks, dimensions: False)
+    assert [told(facts, query, threshold=threshold, **one) for one in readers] == here
+
+
+def test_an_agents_own_vectors_are_near_to_nobody_else(facts, forge):
+    def nearest(**more):
+        items, _ = told(facts, "zzqq", threshold=-1, cold=50, **more)
+        return sorted(number for number, *_ in items)
+
+    assert nearest() == [1, 2, 3, 4]
+    assert nearest(agent=forge) == [1, 2, 3, 4, 5]
+    assert nearest(agent=forge, scope="agent") == [5]
+    assert nearest(everyone=True) == [1, 2, 3, 4, 5, 6]
+
+
+def test_what_an_agent_left_behind_is_nobodys(facts, forge, counter):
+    longterm.edit(facts, HUB, 5, "Forge knew the refund code.")
+    agents.delete(forge, HUB)
+    longterm.edit(facts, HUB, 5, "Forge alone knew the refund code.")
+    told(facts, "zzqq")
+    assert of(facts).owners.tolist() == [vectors.GROUP] * 4 + [counter.pk, indexing.NOBODY]
+    for who in (None, counter):
+        assert 5 not in {number for number, *_ in told(facts, "zzqq", agent=who, threshold=-1, cold=50)[0]}
+
+
+def reembed(space):
+    reembedding.run(space, "hashing")
+    space.refresh_from_db()
+    longterm.store(space, HUB, "Parcels come at ten.")
+    reembedding.switch_back(space, HUB)
+    space.refresh_from_db()
+
+
+CHANGES = {
+    "store": lambda space: longterm.store(space, HUB, "Refunds go to the same card."),
+    "edit": lambda space: longterm.edit(space, HUB, 1, "A card refund takes five days."),
+    "retire": lambda space: longterm.retire(space, HUB, 2),
+    "retire the newest": lambda space: longterm.retire(space, HUB, 6),
+    "another embedder and back": reembed,
+    "nothing but the mark": spaces.touch_longterm,
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_another_process_changed_is_seen_at_once(facts, change, monkeypatch):
+    told(facts, QUERIES[0])
+    kept_elsewhere = copy.deepcopy(vectors.kept)
+    CHANGES[change](facts)
+    monkeypatch.setattr(vectors, "kept", vectors.Kept())
+    now = [told(facts, query, threshold=-1) for query in QUERIES]
+    monkeypatch.setattr(vectors, "kept", kept_elsewhere)  # as a process that was not asked meanwhile has it
+    assert [told(facts, query, threshold=-1) for query in QUERIES] == now
+    assert is_like_new(facts)
+
+
+def test_an_old_text_that_is_embedded_later(facts, monkeypatch):
+    entry = longterm.get(facts, 2)
+    Embedding.objects.within(facts).filter(chunk_id=indexing.chunks(entry)[0].pk).delete()
+    longterm.set_state(entry, longterm.WAITING)
+    spaces.touch_longterm(facts)
+    by_words = retrieval.explore(facts, "teal", hot=0).cold
+    assert [(item.number, item.why["by"], item.why["cosine"]) for item in by_words] == [(2, "words", None)]
+    assert len(of(facts).ids) == len(FACTS) + 1
+    longterm.embed_waiting(facts)
+    here = told(facts, "teal", threshold=-1)
+    assert here[0][0][0] == 2 and is_like_new(facts)
+    longterm.retire(facts, HUB, 1)
+    here = told(facts, "teal", threshold=-1)
+    assert is_like_new(facts)
+    monkeypatch.setattr(vectors, "are_few", lambda chunks, dimensions: False)
+    assert told(facts, "teal", threshold=-1) == here
+
+
+def test_what_a_slower_transaction_adds_with_a_lower_number_is_seen(facts):
+    row = Embedding.objects.within(facts).order_by("id")[1]
+    Embedding.objects.within(facts).filter(pk=row.pk).delete()
+    spaces.touch_longterm(facts)
+    told(facts, "teal")
+    row.save(force_insert=True)
+    spaces.touch_longterm(facts)
+    told(facts, "teal")
+    assert is_like_new(facts)
+
+
+def test_only_what_is_new_is_read_after_a_change(facts, monkeypatch):
+    told(facts, "teal")
+    unpacked, asked = vectors.unpacked, []
+    monkeypatch.setattr(vectors, "unpacked", lambda packed, count, d: asked.append(count) or unpacked(packed, count, d))
+    longterm.store(facts, HUB, "Refunds go to the same card.")
+    told(facts, "teal")
+    longterm.retire(facts, HUB, 1)
+    told(facts, "teal")
+    indexing.embed(indexing.chunks(longterm.get(facts, 2)), meaning.serving(facts))
+    spaces.touch_longterm(facts)
+    told(facts, "teal")  # the oldest has the highest number now
+    longterm.retire(facts, HUB, 3)
+    told(facts, "teal")
+    assert asked == [1, 0, 1, 0]
+
+
+def test_after_a_restore_an_id_may_mean_another_chunk(facts):
+    told(facts, "teal")
+    old = of(facts)
+    vectors.kept.put(key_of(facts), dataclasses.replace(old, lies_in=old.lies_in - 1, rows=old.rows[::-1]))
+    spaces.touch_longterm(facts)
+    told(facts, "teal")
+    assert is_like_new(facts)
+
+
+def test_another_model_of_the_same_name_and_length_is_not_taken_for_the_one_before(facts, monkeypatch):
+    """All vectors are made anew for the same chunks, and this process was not asked while there were none."""
+    before = told(facts, "zzqq", threshold=-1)
+    embedder = meaning.load("wordllama")
+    with transaction.atomic():
+        Embedding.objects.within(facts).delete()
+        spaces.touch_longterm(facts)
+    made = type(embedder).embed
+    monkeypatch.setattr(type(embedder), "embed", lambda self, texts, **more: -made(self, texts, **more))
+    reembedding.run(facts, "wordllama")
+    now = told(facts, "zzqq", threshold=-1)
+    assert before != now and is_like_new(facts)
+
+
+def test_a_vector_that_is_made_again_is_another(facts, monkeypatch):
+    told(facts, "teal")
+    embedder, made = meaning.load("wordllama"), type(meaning.load("wordllama")).embed
+    monkeypatch.setattr(type(embedder), "embed", lambda self, texts, **more: -made(self, texts, **more))
+    indexing.embed(indexing.chunks(longterm.get(facts, 2)), embedder)
+    spaces.touch_longterm(facts)
+    told(facts, "teal")
+    assert is_like_new(facts)
+
+
+@pytest.mark.parametrize("statement", ["longterm_mark, f.chunk_id", "string_agg(halfvec_send"])
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_what_changes_between_two_statements_of_a_query_is_seen(facts, statement, is_kept, monkeypatch):
+    """Somebody else retires the best answer just before this statement runs."""
+    if is_kept:
+        told(facts, "card refund", threshold=-1)
+        spaces.touch_longterm(facts)
+    rows, done = hot.rows, []
+
+    def meanwhile(sql, *args, **more):
+        if statement in sql and not done:
+            done.append(sql)
+            longterm.retire(facts, HUB, 1)
+        return rows(sql, *args, **more)
+
+    monkeypatch.setattr(hot, "rows", meanwhile)
+    items, _ = told(facts, "card refund", threshold=-1)
+    assert done
+    assert items[0][0] == 4
+    assert 1 not in {number for number, *_ in items}
+
+
+def test_a_space_that_never_rests_is_still_answered(facts, monkeypatch):
+    rows = hot.rows
+
+    def restless(sql, *args, **more):
+        if "f.chunk_id" in sql:
+            rows(spaces.LONGTERM, [facts.pk])
+        return rows(sql, *args, **more)
+
+    monkeypatch.setattr(hot, "rows", restless)
+    assert told(facts, "card refund")[0][0][0] == 1
+
+
+def test_vectors_of_another_embedder_that_are_on_their_way_are_seen(facts):
+    other = meaning.load("hashing")
+    batch = reembedding.missing(facts, other)
+    for number, chunk in enumerate(batch, start=1):
+        indexing.embed([chunk], other)
+        found = retrieval.explore(facts, "zzqq", hot=0, cold=50, threshold=-1, embedder=other, everyone=True)
+        assert len(found.cold) == number
+
+
+def test_a_text_that_says_nothing_is_like_nothing(space, monkeypatch):
+    space.settings["embedder"] = "hashing"
+    space.save()
+    longterm.store(space, HUB, "----")
+    longterm.store(space, HUB, "Anna loves teal.")
+    here = told(space, "teal", threshold=-1)
+    assert {number: score for number, _, score, _ in here[0]}[1] == 0
+    monkeypatch.setattr(vectors, "are_few", lambda chunks, dimensions: False)
+    assert told(space, "teal", threshold=-1) == here
+    assert [item.number for item in retrieval.retrieve(space, "tea", hot=0, cold=1, threshold=-1)] == [2]
+
+
+def test_large_spaces_are_not_kept(facts, monkeypatch):
+    monkeypatch.setattr(vectors, "MOST_OF_ONE", 3000)
+    assert told(facts, "teal")[0][0][0] == 2
+    assert of(facts) is None
+
+
+def test_a_process_keeps_so_many_bytes_and_no_more(facts, monkeypatch):
+    other = spaces.create(HUB, "other")
+    longterm.store(other, HUB, "Otters love teal.")
+    here = told(facts, "teal")
+    monkeypatch.setattr(vectors, "MOST", of(facts).bytes + 100)
+    assert told(other, "teal")[0][0][0] == 1  # by the database: the first space was asked for just now
+    assert of(other) is None
+    monkeypatch.setattr(vectors, "KEEPS_ITS_PLACE", 0.0)
+    assert told(other, "teal")[0][0][0] == 1
+    assert of(facts) is None and of(other) is not None
+    assert told(facts, "teal") == here
+    assert of(facts) is not None and of(other) is None
+    longterm.store(facts, HUB, "Olga hates teal.")  # it has outgrown what fits
+    assert len(told(facts, "teal", threshold=-1)[0]) == 5
+    assert vectors.kept.held == {} == vectors.kept.asked_at
+
+
+def test_one_statement_answers_what_is_kept(facts, django_assert_num_queries, monkeypatch):
+    told(facts, "card refund")
+    rows, asked = hot.rows, []
+    monkeypatch.setattr(hot, "rows", lambda sql, *args, **more: asked.append(sql) or rows(sql, *args, **more))
+    with django_assert_num_queries(0):
+        told(facts, "card refund")
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize("cold", [1, 5])
+def test_texts_that_were_not_likely_are_fetched(space, cold, monkeypatch):
+    monkeypatch.setattr(vectors, "are_few", lambda chunks, dimensions: False)
+    monkeypatch.setattr(candidates, "LIKELY", -100)
+    candidates.near.cache_clear()
+    for n in range(12):
+        longterm.store(space, HUB, f"Rule {n} of refunds.")
+    try:
+        items, cut = told(space, "refunds", threshold=0.99)
+        assert not items and len(cut) == 5
+        assert len(told(space, "refunds", cold=cold)[0]) == cold
+    finally:
+        candidates.near.cache_clear()
+
+
+def test_a_space_erased_meanwhile_has_nothing(facts):
+    gone = Space(pk=facts.pk + 1000, settings=facts.settings)
+    assert told(gone, "card refund", threshold=-1) == ([], [])
+
+
+def test_numpy_starts_no_threads_in_a_worker(tmp_path):
+    asks = "import os, memoryhub.settings; print(os.environ['OPENBLAS_NUM_THREADS'])"
+    environ = {"PATH": os.defpath, "MEMORYHUB_DATA_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", asks], env=environ, cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout == "1\n", done.stderr
