@@ -99,6 +99,18 @@ def test_a_source_that_is_missing_deleted_or_broken_never_breaks_the_others(spac
     assert [one.code for one in prompt.warnings] == ["source_missing", "source_missing", "invalid_utf8"]
 
 
+def test_a_source_under_no_mount_is_missing_until_one_leads_there_again(space, counter):
+    put(space, AGENTS, "one")
+    put(space, GUIDELINES_PATH, "Ours.")
+    lists(space, AGENTS)
+    Mount.objects.within(space).delete()
+    assert plain(space, counter).text == "Base."
+    assert [one["status"] for one in plain(space, counter).sources] == ["missing"]
+    assert "Ours." not in prompts.assemble(space, counter).text
+    Mount.objects.create(space=space, prefix="/memories/")
+    assert plain(space, counter).text == "Base.\n\none"
+
+
 def test_another_space_is_never_read(space, counter):
     other = spaces.create(HUB, "other")
     put(other, AGENTS, "secret")
