@@ -11,7 +11,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q
 from django.utils import timezone
 
 from memoryhub.domain import edits, hot, mounts, revisions, syncing
@@ -122,13 +121,26 @@ def _begin(space: Space, actor: Actor, path: str, place: Place, thread_id: str) 
 def refuse_folder(space: Space, path: str, place: Place, thread_id: str = "") -> None:
     """A name cannot be a file and a folder. What a disk holds, the disk says itself."""
     above = [path[:end] for end, sign in enumerate(path) if sign == "/" and end]
-    alive = File.objects.within(space).filter(thread_id=thread_id, is_deleted=False, revision__gt=0)
-    near = alive.filter(Q(path__startswith=path + "/") | Q(path__in=above)).values_list("path", flat=True)
-    found = path + "/" if place.relative == "/" else near.first()
-    if found and len(found) > len(path):
+    asked = {"space": space.pk, "thread": thread_id, "above": above, "first": path + "/", "end": path + "0"}
+    found = [(path + "/",)] if place.relative == "/" else hot.rows(NEAR, asked)
+    if found and len(found[0][0]) > len(path):
         raise Invalid(f"“{path}” is a folder, not a file.", code="is_directory", path=path)
     if found:
-        raise Invalid(f"“{found}” is a file, so nothing can lie below it.", code="invalid_path", path=path)
+        raise Invalid(f"“{found[0][0]}” is a file, so nothing can lie below it.", code="invalid_path", path=path)
+
+
+_ALIVE = (
+    "SELECT path FROM memoryhub_file "
+    "WHERE space_id = %(space)s AND thread_id = %(thread)s AND NOT is_deleted AND revision > 0"
+)
+# One look-up for each folder above, and one for all that lies below: the zero follows the slash.
+NEAR = f"""
+SELECT path FROM (
+  (SELECT f.path FROM unnest(%(above)s::text[]) AS above(path), LATERAL ({_ALIVE} AND path = above.path LIMIT 1) f
+    LIMIT 1) UNION ALL
+  ({_ALIVE} AND path ~>=~ %(first)s::text AND path ~<~ %(end)s::text LIMIT 1)) near
+LIMIT 1
+"""  # noqa: S608 (texts of our own)
 
 
 def _put(

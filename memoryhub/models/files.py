@@ -84,7 +84,14 @@ class File(models.Model):
     objects = Scoped.as_manager()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["space", "path", "thread_id"], name="one_file_per_path")]
+        constraints = [
+            # Its pattern order finds what lies below a folder in one look, whatever the collation of the database.
+            models.UniqueConstraint(
+                fields=["space", "path", "thread_id"],
+                opclasses=["int8_ops", "varchar_pattern_ops", "varchar_ops"],
+                name="one_file_per_path",
+            )
+        ]
         indexes = [
             models.Index(fields=["space", "modified_at"], name="file_modified"),
             models.Index(

@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from memoryhub.domain import files, mounts, people, revisions, spaces, watching
+from memoryhub.domain import files, hot, mounts, people, revisions, spaces, watching
 from memoryhub.domain.access import HUB, Actor
 from memoryhub.errors import Conflict, Forbidden, HubError, Invalid, NotFound, Stale, TooLarge
 from memoryhub.models import ActivityLine, File, Job, Revision
@@ -362,6 +362,38 @@ def test_what_is_no_file_any_more_is_shown_for_what_it_is_and_not_written_over(s
         files.write(space, rk, PATH, b"two")
     (root / "AGENTS.md").write_bytes(b"small again")
     assert files.read(space, PATH).content == b"small again"
+
+
+def test_a_name_is_either_a_file_or_a_folder(space, rk, hub):
+    files.write(space, rk, "/memories/a/b.md", b"one")
+    files.write(space, rk, "/memories/gone/b.md", b"one")
+    files.delete(space, rk, "/memories/gone/b.md")
+    for path, code in (("/memories/a", "is_directory"), ("/memories/a/b.md/c/d.md", "invalid_path")):
+        with pytest.raises(Invalid) as caught:
+            files.write(space, rk, path, b"two")
+        assert caught.value.code == code
+    for path in (
+        "/memories/gone0",
+        "/memories/gone",
+        "/memories/a.md",
+        "/memories/A",
+        "/memories/a/b.mdx",
+        "/memories/a/c/d",
+    ):
+        assert files.write(space, rk, path, b"two").number == 1
+
+
+def test_what_lies_above_and_below_a_name_is_one_look_however_many_files_there_are(space):
+    File.objects.bulk_create(File(space=space, path=f"/memories/{n}.md", revision=1) for n in range(2000))
+    asked = {
+        "space": space.pk,
+        "thread": "",
+        "above": ["/memories"],
+        "first": "/memories/new/",
+        "end": "/memories/new0",
+    }
+    plan = "\n".join(row[0] for row in hot.rows(f"EXPLAIN {files.NEAR}", asked))
+    assert plan.count("using one_file_per_path") == 2 and "~>=~" in plan and "Seq Scan" not in plan, plan
 
 
 def test_a_directory_that_is_away_is_no_deletion(space, rk, root, tmp_path):
