@@ -96,7 +96,8 @@ SELECT l.path, l.printed, m.store, m.directory, m.prefix, m.thread,
   ) m ON true
   LEFT JOIN LATERAL (
     SELECT id, revision, stat, is_deleted FROM memoryhub_file
-     WHERE space_id = %(space)s AND path BETWEEN l.path AND l.path AND thread_id = coalesce(m.thread, '') ORDER BY path LIMIT 1
+     WHERE space_id = %(space)s AND path ~>=~ l.path AND path ~<=~ l.path AND thread_id = coalesce(m.thread, '')
+     ORDER BY path USING ~<~ LIMIT 1
   ) f ON true
   LEFT JOIN LATERAL (
     SELECT number, sha256, content FROM memoryhub_revision
@@ -149,7 +150,8 @@ SELECT f.stat::text, f.is_deleted, nullif(f.revision, 0), coalesce(r.sha256, nul
        WITH ORDINALITY AS p(path, thread, known, n)
   LEFT JOIN LATERAL (
     SELECT id, revision, stat, is_deleted, sha256 FROM memoryhub_file
-     WHERE space_id = %(space)s AND path BETWEEN p.path AND p.path AND thread_id = p.thread ORDER BY path LIMIT 1
+     WHERE space_id = %(space)s AND path ~>=~ p.path AND path ~<=~ p.path AND thread_id = p.thread
+     ORDER BY path USING ~<~ LIMIT 1
   ) f ON true
   LEFT JOIN LATERAL (
     SELECT sha256, content FROM memoryhub_revision

@@ -102,8 +102,9 @@ def missing(path: str) -> NotFound:
 
 
 # One look-up for each path. A plain join would be planned badly as long as the database has never counted the tables:
-# every file of the space against every revision. A range of one, in order, is what the unique index alone gives; for an
-# equality the planner may take another and walk all files of the space, or the whole history of one.
+# every file of the space against every revision. A range of one, in order, is what the unique index alone gives (that
+# of paths in the order of patterns); for an equality the planner may take another and walk all files of the space, or the
+# whole history of one.
 GATHER = """
 SELECT p.path, m.prefix, coalesce(m.store, ''), coalesce(m.directory, ''), coalesce(m.policy, ''), f.id,
   coalesce(f.revision, 0), coalesce(f.is_deleted, false), coalesce(f.sha256, ''), f.stat::text, f.written_revision,
@@ -115,8 +116,8 @@ LEFT JOIN LATERAL (
   FROM memoryhub_mount m WHERE m.space_id = %(space)s AND starts_with(p.path, m.prefix)
   ORDER BY length(m.prefix) DESC LIMIT 1) m ON true
 LEFT JOIN LATERAL (
-  SELECT * FROM memoryhub_file f WHERE f.space_id = %(space)s AND f.path BETWEEN p.path AND p.path
-  AND f.thread_id = coalesce(m.thread, '') ORDER BY f.path LIMIT 1) f ON true
+  SELECT * FROM memoryhub_file f WHERE f.space_id = %(space)s AND f.path ~>=~ p.path AND f.path ~<=~ p.path
+  AND f.thread_id = coalesce(m.thread, '') ORDER BY f.path USING ~<~ LIMIT 1) f ON true
 LEFT JOIN LATERAL (
   SELECT r.content FROM memoryhub_revision r WHERE r.space_id = %(space)s AND r.file_id = f.id
   AND r.number BETWEEN f.revision AND f.revision AND NOT f.is_deleted ORDER BY r.number LIMIT 1) r ON true
