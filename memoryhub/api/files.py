@@ -13,6 +13,7 @@ from django.urls.converters import PathConverter
 from ninja import Field, Router, Schema, Status
 
 from memoryhub.api.ground import ERRORS, IF_MATCH, IF_NEW, IF_NONE_MATCH, Given, needs, wants_text
+from memoryhub.api.lean import ALWAYS, Answer
 from memoryhub.domain import browsing, files, mounts
 from memoryhub.domain.files import Applied, Pending, Wish
 from memoryhub.domain.published import Published
@@ -235,15 +236,14 @@ def _as_json(document: dict[str, Any]) -> bytes:
 
 def conditional(request: HttpRequest, body: bytes, sha: str, kind: str) -> HttpResponse:
     """The answer with its ETag, or 304 without a body when the caller has it."""
-    tags = [tag.strip().removeprefix("W/").strip('"') for tag in request.headers.get("If-None-Match", "").split(",")]
-    fresh = sha in tags or "*" in tags
-    response = HttpResponse(b"" if fresh else body, status=304 if fresh else 200, content_type=kind)
-    response["ETag"] = f'"{sha}"'
-    response["Cache-Control"] = "private, no-cache"
-    response["Vary"] = "Accept, Authorization"
-    response["Content-Length"] = str(len(response.content))
-    response["X-Content-Type-Options"] = "nosniff"
-    return response
+    return lean_conditional(request.META, body, sha, kind).response()
+
+
+def lean_conditional(meta: dict[str, Any], body: bytes, sha: str, kind: str) -> Answer:
+    known = [tag.strip().removeprefix("W/").strip('"') for tag in meta.get("HTTP_IF_NONE_MATCH", "").split(",")]
+    status, body = (304, b"") if sha in known or "*" in known else (200, body)
+    headers = {"Content-Type": kind, "ETag": f'"{sha}"', **ALWAYS, "Content-Length": str(len(body))}
+    return Answer(status, headers, body)
 
 
 # ---- writing

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable
-from functools import wraps
+from functools import lru_cache, wraps
 from typing import Annotated, Any
 
 from django.db.models import QuerySet
@@ -193,7 +193,12 @@ def first_sentence(errors: list[dict[str, Any]]) -> str:
 
 def wants_text(request: HttpRequest) -> bool:
     """Whether a call that answers JSON shall answer plain text: when that is named and nothing is liked better."""
-    likes = dict(map(weighed, request.META.get("HTTP_ACCEPT", "").split(",")))
+    return likes_text(request.META.get("HTTP_ACCEPT", ""))
+
+
+@lru_cache(maxsize=256)
+def likes_text(accept: str) -> bool:
+    likes = dict(map(weighed, accept.split(",")))
     text = likes.get("text/plain", likes.get("text/*", 0.0))
     return text > likes.get("application/json", 0.0) and text >= likes.get("*/*", 0.0)
 

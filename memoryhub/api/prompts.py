@@ -11,12 +11,10 @@ import json
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache, wraps
 from typing import Any
 
-from django.conf import settings
 from django.core.handlers.wsgi import WSGIRequest
 from django.db import close_old_connections
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -24,23 +22,17 @@ from django.views.decorators.csrf import csrf_exempt
 from ninja import Router, Schema
 
 from memoryhub.api.ground import ERRORS, NO_JSON, answer, refusal_of, weighed
+from memoryhub.api.lean import ALWAYS, Answer, address_in, bearer, served
 from memoryhub.domain import access, agents, handing, prompts, tokens
 from memoryhub.domain.prompts import Asked, Prompt
 from memoryhub.errors import HubError, Invalid, NotAllowed, NotFound, Unauthenticated
 from memoryhub.middleware import request_ids
-from memoryhub.requests import begin, client_address
 
 View = Callable[[HttpRequest], HttpResponse]
 log = logging.getLogger("memoryhub")
 FIELDS = ("dialect", "query", "task", "thread", "at", "agent")
 NOTHING = Asked()
 JSON, TEXT = "application/json", "text/plain; charset=utf-8"
-STATUS = {200: "200 OK", 304: "304 Not Modified"}
-ALWAYS = {
-    "Cache-Control": "private, no-cache",
-    "Vary": "Accept, Authorization",
-    "X-Content-Type-Options": "nosniff",  # the middleware that says so elsewhere is not on this way
-}
 
 
 def refusals_as_json(view: View) -> View:
@@ -62,15 +54,6 @@ def refusals_as_json(view: View) -> View:
     return guarded
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What goes back, whichever handler asked."""
-
-    status: int
-    headers: dict[str, str]
-    body: bytes = b""
-
-
 @csrf_exempt
 @refusals_as_json
 def prompt(request: HttpRequest) -> HttpResponse:
@@ -78,10 +61,7 @@ def prompt(request: HttpRequest) -> HttpResponse:
     if request.method not in ("GET", "HEAD", "POST"):
         raise NotAllowed("Ask with GET, or with POST and JSON.")
     found = answered(request.META, lambda: posted(request) if request.method == "POST" else in_query(request.META))
-    response = HttpResponse(found.body, status=found.status, headers=found.headers)
-    if "Content-Type" not in found.headers:
-        del response["Content-Type"]
-    return response
+    return found.response()
 
 
 prompt.needs = "token"  # type: ignore[attr-defined]
@@ -133,17 +113,6 @@ def agent_unknown(slug: str) -> NotFound:
 
 
 # What was asked
-
-
-def bearer(meta: dict[str, Any]) -> str:
-    kind, _, secret = meta.get("HTTP_AUTHORIZATION", "").partition(" ")
-    if kind.lower() != "bearer" or not secret.strip():
-        raise Unauthenticated(tokens.UNKNOWN)
-    return secret.strip()
-
-
-def address_in(meta: dict[str, Any]) -> str | None:
-    return client_address(meta, trust_proxy=settings.BEHIND_TLS)
 
 
 def read(given: Mapping[str, Any]) -> tuple[Asked, str]:
@@ -228,11 +197,8 @@ class Handler:
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         if environ["REQUEST_METHOD"] in ("GET", "HEAD"):
-            request_id = begin(environ.get("HTTP_X_REQUEST_ID"))
             with suppress(Exception):
-                found = answered(environ, lambda: in_query(environ))
-                start_response(STATUS[found.status], [*found.headers.items(), ("X-Request-Id", request_id)])
-                return [] if environ["REQUEST_METHOD"] == "HEAD" else [found.body]
+                return served(lambda meta: answered(meta, lambda: in_query(meta)), environ, start_response)
         return self.whole(environ, start_response)
 
     def whole(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:

@@ -13,30 +13,31 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import parse_qsl
 
 from django.core.handlers.wsgi import WSGIRequest
 from django.db import DatabaseError
-from django.http import HttpResponse
 from ninja.responses import NinjaJSONEncoder
 
 from memoryhub.api import files, layers, proposals
-from memoryhub.api.ground import BODY_LIMIT
+from memoryhub.api.ground import BODY_LIMIT, likes_text
 from memoryhub.api.ground import answer as refused
+from memoryhub.api.lean import Answer, address_in, bearer, served
 from memoryhub.domain import gate, handing, hot, mounts, published, search
 from memoryhub.domain.access import Actor
 from memoryhub.domain.files import Pending
 from memoryhub.domain.gathering import OnDisk
 from memoryhub.domain.published import Published
 from memoryhub.errors import HubError
-from memoryhub.middleware import address_of, request_ids
 from memoryhub.models import Policy, Scope
 from memoryhub.stores import paths
 
+Environ = dict[str, Any]
 FILE, BATCH, SEARCH, PROPOSAL = "/api/v1/files/", "/api/v1/batch", "/api/v1/search", "/api/v1/proposals/"
 STANDS = "SELECT id, state, updated_at FROM memoryhub_proposal WHERE space_id = %s AND number = %s AND agent_id = %s"
 
 
-def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes] | None:
+def application(environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes] | None:
     """The answer, or nothing when the call needs the long way."""
     method, path = environ["REQUEST_METHOD"], environ.get("PATH_INFO", "")
     plain = not environ.get("QUERY_STRING")
@@ -54,14 +55,10 @@ def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> 
         return None
     if not environ.get("HTTP_AUTHORIZATION"):
         return None
-    raw = {name: environ[name] for name in ("PATH_INFO", "SCRIPT_NAME") if name in environ}
     try:
-        response = request_ids(answer)(WSGIRequest(environ))
-    except (_LongWay, HubError, DatabaseError, UnicodeError, ValueError):
-        environ.update(raw)  # a request decodes them in their place, which must not happen twice
+        return served(answer, environ, start_response)
+    except (_LongWay, HubError, DatabaseError, ValueError, RecursionError):
         return None
-    start_response(f"{response.status_code} {response.reason_phrase}", list(response.items()))
-    return [response.content]
 
 
 class _LongWay(Exception):
@@ -84,39 +81,38 @@ shelf: handing.Shelf[Kept] = handing.Shelf(most=4096)  # a fleet reads many smal
 Build = Callable[[dict[str, Published]], files.Document]
 
 
-def _answer(request: WSGIRequest, wanted: tuple[str, ...], name: str, build: Build) -> HttpResponse:
+def _answer(environ: Environ, wanted: tuple[str, ...], name: str, build: Build) -> Answer:
     """The answer from the shelf while space and disk are the same, else made anew, if that needs no closer look."""
     if not wanted:
         raise _LongWay
-    last = handing.seen_last(_secret(request))
+    last = handing.seen_last(bearer(environ))
     kept = shelf.get(_key(last, name, wanted)) if last else None
     if last and not kept:  # most likely it has to be made, so what it is made of comes with the look at the door
-        ask = _AskAtTheDoor(request, Scope.FILES)
+        ask = _AskAtTheDoor(environ, Scope.FILES)
         kept = _made(published.gather(last.space_id, list(wanted), ask=ask), build)
         shelf.put(_key(ask.door, name, wanted), kept)
-        return files.conditional(request, *kept.document)
-    door = _enter(request, Scope.FILES)
+        return files.lean_conditional(environ, *kept.document)
+    door = _enter(environ, Scope.FILES)
     if door != last:
         kept = shelf.get(_key(door, name, wanted))
     if not kept:
         kept = _made(published.gather(door.space_id, list(wanted)), build)
         shelf.put(_key(door, name, wanted), kept)
-    return files.conditional(request, *kept.document)
+    return files.lean_conditional(environ, *kept.document)
 
 
 def _key(door: handing.AtTheDoor, name: str, wanted: tuple[str, ...]) -> tuple[Any, ...]:
     return door.space_id, door.revision, name, *wanted
 
 
-def _secret(request: WSGIRequest) -> str:
-    kind, _, secret = request.META["HTTP_AUTHORIZATION"].partition(" ")
-    if kind.lower() != "bearer":
-        raise _LongWay
-    return secret.strip()
+def _path(environ: Environ) -> str:
+    """The address as text: WSGI has its bytes one by one. What is no UTF-8 does not get here (`wsgi.is_broken`)."""
+    path = environ["PATH_INFO"]
+    return path if path.isascii() else path.encode("latin-1").decode()
 
 
-def _enter(request: WSGIRequest, *scopes: str) -> handing.AtTheDoor:
-    door = handing.enter(_secret(request), address_of(request), hot=False, scopes=scopes)
+def _enter(environ: Environ, *scopes: str) -> handing.AtTheDoor:
+    door = handing.enter(bearer(environ), address_in(environ), hot=False, scopes=scopes)
     if door is None:
         raise _LongWay
     return door
@@ -127,8 +123,8 @@ class _AskAtTheDoor:
 
     door: handing.AtTheDoor
 
-    def __init__(self, request: WSGIRequest, *scopes: str):
-        self.who = _secret(request), address_of(request)
+    def __init__(self, environ: Environ, *scopes: str):
+        self.who = bearer(environ), address_in(environ)
         self.scopes = scopes
 
     def __call__(self, sql: str, asked: dict[str, Any]) -> list[tuple[Any, ...]]:
@@ -139,17 +135,17 @@ class _AskAtTheDoor:
         return rows
 
 
-def _waiting(request: WSGIRequest) -> HttpResponse:
+def _waiting(environ: Environ) -> Answer:
     """An agent asks again whether its proposal was decided: usually it was not, and that is all it needs to hear."""
-    number = request.path_info[len(PROPOSAL) :]
+    number = _path(environ)[len(PROPOSAL) :]
     if not number.isascii() or not number.isdecimal() or len(number) > 18:
         raise _LongWay
-    door = _enter(request, Scope.PROPOSE)
+    door = _enter(environ, Scope.PROPOSE)
     found = hot.rows(STANDS, [door.space_id, int(number), door.agent_id])
     tag = proposals.etag(*found[0], door.revision) if found else ""
-    if not found or not proposals.is_known(request.META["HTTP_IF_NONE_MATCH"], tag):
+    if not found or not proposals.is_known(environ["HTTP_IF_NONE_MATCH"], tag):
         raise _LongWay
-    return proposals.unchanged(tag)
+    return Answer.of(proposals.unchanged(tag))
 
 
 def _made(rows: list[published.Row], build: Build) -> Kept:
@@ -166,75 +162,77 @@ def _made(rows: list[published.Row], build: Build) -> Kept:
     return Kept(build(plain), disk)
 
 
-def _file(request: WSGIRequest) -> HttpResponse:
-    path = paths.from_url(request.path_info[len(FILE) :])
-    if files.wants_text(request):
-        return _answer(request, (path,), "text", lambda found: files.text_document(found[path]))
-    return _answer(request, (path,), "file", lambda found: files.file_document(found[path]))
+def _file(environ: Environ) -> Answer:
+    path = paths.from_url(_path(environ)[len(FILE) :])
+    if likes_text(environ.get("HTTP_ACCEPT", "")):
+        return _answer(environ, (path,), "text", lambda found: files.text_document(found[path]))
+    return _answer(environ, (path,), "file", lambda found: files.file_document(found[path]))
 
 
-def _batch(request: WSGIRequest) -> HttpResponse:
-    given = json.loads(_body(request))
+def _batch(environ: Environ) -> Answer:
+    given = json.loads(_body(environ))
     if not isinstance(given, dict) or set(given) != {"paths"} or not isinstance(given["paths"], list):
         raise _LongWay
     wanted = given["paths"]
     if len(wanted) > files.MOST_PATHS or not all(isinstance(path, str) for path in wanted):
         raise _LongWay
-    return _answer(request, tuple(wanted), "batch", lambda found: files.batch_document(wanted, found))
+    return _answer(environ, tuple(wanted), "batch", lambda found: files.batch_document(wanted, found))
 
 
-def _body(request: WSGIRequest) -> bytes:
+def _body(environ: Environ) -> bytes:
     """The body, put back for whoever answers in the end."""
-    size = int(request.META.get("CONTENT_LENGTH") or 0)
+    size = int(environ.get("CONTENT_LENGTH") or 0)
     if not 0 < size <= BODY_LIMIT // 8:
         raise _LongWay
-    body = request.environ["wsgi.input"].read(size)
-    request.environ["wsgi.input"] = io.BytesIO(body)
+    body = environ["wsgi.input"].read(size)
+    environ["wsgi.input"] = io.BytesIO(body)
     return body
 
 
-def _write(request: WSGIRequest) -> HttpResponse:
-    path = paths.from_url(request.path_info[len(FILE) :])
-    body = files.WriteIn.model_validate(json.loads(_body(request)))
-    agent = _enter(request, Scope.PROPOSE).agent()
+def _write(environ: Environ) -> Answer:
+    path = paths.from_url(_path(environ)[len(FILE) :])
+    body = files.WriteIn.model_validate(json.loads(_body(environ)))
+    agent = _enter(environ, Scope.PROPOSE).agent()
     place = mounts.resolve(agent.space, path, agent=agent)
     if place.policy != Policy.TRUSTED or place.rule:  # a rule may have conditions, and then a person is asked
         raise _LongWay
-    wish = files.wish_to_write(request, path, body)
+    wish = files.wish_to_write(WSGIRequest(environ.copy()), path, body)
     try:
         done = gate.submit(agent.space, Actor.of_agent(agent), wish, place)
     except HubError as refusal:  # it may stand in the activity by now, and shall not twice
-        return refused(refusal)
+        return Answer.of(refused(refusal))
     if isinstance(done, Pending):
         raise _LongWay  # the same wish again is the same proposal
     status, document = files.applied(wish, done)
     return _json(document, status)
 
 
-def _search(request: WSGIRequest) -> HttpResponse:
-    given = request.GET.dict()
-    if set(given) - {"q", "layers", "limit"} or len(given) < sum(len(values) for _, values in request.GET.lists()):
+def _search(environ: Environ) -> Answer:
+    query = environ.get("QUERY_STRING", "")
+    asked = parse_qsl(query, keep_blank_values=True)
+    given = dict(asked)
+    if not query.isascii() or set(given) - {"q", "layers", "limit"} or len(given) < len(asked):
         raise _LongWay
     q, wanted, limit = given.get("q", ""), layers.named(given.get("layers", "")), int(given.get("limit", 50))
     scopes = (Scope.RETRIEVE, *layers.SCOPES.values())
-    last = handing.seen_last(_secret(request))
+    last = handing.seen_last(bearer(environ))
     known = None
     if last and wanted == ["files"] and search.is_listed(last.space_id, last.revision):
-        ask = _AskAtTheDoor(request, *scopes)
+        ask = _AskAtTheDoor(environ, *scopes)
         rows = ask(search.IN_FILES, search.asked_of_files(last.space_id, search.typed(q), search.MOST))
         door = ask.door
         if door.revision == last.revision:  # else there may be files whose words are not listed yet
             known = {"files": search.of_files(rows)}
     else:
-        door = _enter(request, *scopes)
+        door = _enter(environ, *scopes)
     agent = door.searcher()
     return _json(layers.found(agent.space, agent, q, wanted, limit, known=known))
 
 
-def _json(document: dict[str, Any], status: int = 200) -> HttpResponse:
-    body = json.dumps(document, cls=NinjaJSONEncoder)
-    response = HttpResponse(body, status=status, content_type="application/json; charset=utf-8")
-    response["Cache-Control"] = "private, no-store"
-    response["Content-Length"] = str(len(response.content))
-    response["X-Content-Type-Options"] = "nosniff"
-    return response
+def _json(document: dict[str, Any], status: int = 200) -> Answer:
+    body = json.dumps(document, cls=NinjaJSONEncoder).encode()
+    headers = {
+        "Content-Type": "application/json; charset=utf-8", "Cache-Control": "private, no-store",
+        "Content-Length": str(len(body)), "X-Content-Type-Options": "nosniff",
+    }  # fmt: skip
+    return Answer(status, headers, body)

@@ -107,7 +107,15 @@ def test_everything_else_goes_the_long_way(space, secret, tmp_path):
         "/api/v1/files",
     ):
         assert ask(secret, path) is None
-    for body in (b"{", b"[]", b'{"paths": []}', b'{"paths": [1]}', b'{"paths": ["/hub/a.md"], "thread_id": "t"}', b""):
+    for body in (
+        b"{",
+        b"[]",
+        b'{"paths": []}',
+        b'{"paths": [1]}',
+        b'{"paths": ["/hub/a.md"], "thread_id": "t"}',
+        b"[" * 100_000,
+        b"",
+    ):
         assert ask(secret, "/api/v1/batch", "POST", body) is None
     Token.objects.filter(agent__slug="forge").update(revoked_at="2020-01-01T00:00:00Z")
     assert ask(secret, good) is None
@@ -217,7 +225,7 @@ def test_a_search_is_answered_as_the_long_way_does(space, secret, client):
     assert "/hub/new.md" in [
         hit["id"] for hit in json.loads(ask(secret, "/api/v1/search", QUERY_STRING="q=quick")[2])["items"]
     ]
-    for odd in ("q=a&limit=x", "q=a&limit=0", "q=a&layers=moon", "q=a&q=b", "q=a&more=1"):
+    for odd in ("q=a&limit=x", "q=a&limit=0", "q=a&layers=moon", "q=a&q=b", "q=a&more=1", "q=\xc3\xa9"):
         assert ask(secret, "/api/v1/search", QUERY_STRING=odd) is None
 
 
