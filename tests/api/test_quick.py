@@ -306,7 +306,7 @@ def test_a_search_of_files_whose_words_are_listed_is_one_trip(space, secret, cli
     assert set(found("customer")) == {"/hub/new.md", *(f"/hub/note-{number}.md" for number in range(3))}
 
 
-def test_files_are_looked_up_one_by_one_before_the_database_has_counted_them(space):
+def test_files_are_looked_up_one_by_one_before_the_database_has_counted_them(space, uncounted):
     """A young database would else plan every file against every revision: 300 files made a read thirty times slower."""
     for number in range(40):
         files.write(space, HUB, f"/hub/{number}.md", b"text")

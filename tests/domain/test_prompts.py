@@ -64,7 +64,7 @@ def test_it_is_gathered_by_one_prepared_statement(space, counter, django_assert_
 
 
 @pytest.mark.parametrize("lately", [True, False])
-def test_sources_are_looked_up_one_by_one_before_the_database_has_counted_its_tables(space, counter, lately):
+def test_sources_are_looked_up_one_by_one_before_the_database_has_counted_its_tables(space, counter, uncounted, lately):
     """And neither all files of the space are walked for it, nor the history of one, nor all of working memory."""
     for number in range(40):
         put(space, f"/memories/{number}.md", "text")
