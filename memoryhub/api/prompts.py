@@ -75,9 +75,9 @@ def answered(meta: dict[str, Any], given: Callable[[], Mapping[str, Any]]) -> An
     except Exception:
         tokens.authenticate(secret, address)
         raise
-    door = None if slug else handing.enter(secret, address, hot=handing.shows_working_memory(asked))
+    door, told = (None, None) if slug else handing.enter_for_prompt(secret, address, asked)
     if door:
-        return respond(meta, handing.prompt_for(door, asked), door.space_id, looks_back=asked.at is not None)
+        return respond(meta, handing.prompt_for(door, asked, told), door.space_id, looks_back=asked.at is not None)
     found, space_id = for_caller(secret, address, asked, slug)
     return respond(meta, found, space_id, looks_back=asked.at is not None)
 

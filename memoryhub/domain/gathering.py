@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache, lru_cache
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from memoryhub import dialects
@@ -144,7 +145,7 @@ def statement(templated: bool, lately: bool, waiting: bool) -> str:
 
 # The same places again, when nothing but texts can have changed; of those that are known by their sha256, nothing is sent.
 TEXTS = """
-SELECT f.stat::text, f.is_deleted, nullif(f.revision, 0), coalesce(r.sha256, nullif(f.sha256, '')), r.content,
+SELECT p.n, f.stat::text, f.is_deleted, nullif(f.revision, 0), coalesce(r.sha256, nullif(f.sha256, '')), r.content,
        (SELECT longterm_mark FROM memoryhub_space WHERE id = %(space)s)
   FROM unnest(%(paths)s::text::text[], %(threads)s::text::text[], %(known)s::text::text[])
        WITH ORDINALITY AS p(path, thread, known, n)
@@ -203,12 +204,20 @@ def now(
     )
 
 
-def again(kept: Gathered, space_id: int, revision: int) -> Gathered | None:
-    """The same with the texts as they stand now, if nothing but texts changed; None where the disk has more to tell."""
+def about_texts(space_id: int, kept: Gathered) -> dict[str, Any]:
+    """What `TEXTS` is asked about this."""
     known = ",".join([source.sha256 or "" if source.has_bytes else '""' for source in kept.texts])
-    given = {"space": space_id, "paths": kept.asked[0], "threads": kept.asked[1], "known": f"{{{known}}}"}
-    rows = hot.rows(TEXTS, given, binary=True)
-    states = [row[:STATE] for row in rows]
+    return {"space": space_id, "paths": kept.asked[0], "threads": kept.asked[1], "known": f"{{{known}}}"}
+
+
+def again(kept: Gathered, space_id: int, revision: int, rows: list[tuple[Any, ...]] | None = None) -> Gathered | None:
+    """The same with the texts as they stand now, if nothing but texts changed; None where the disk has more to tell.
+
+    `rows` of `TEXTS` may be there already.
+    """
+    if rows is None:
+        rows = hot.rows(TEXTS, about_texts(space_id, kept), binary=True)
+    states = [row[1 : STATE + 1] for row in sorted(rows, key=itemgetter(0))]
     disk = on_disk(kept.places, states)
     if not still(disk):
         return None
@@ -217,7 +226,7 @@ def again(kept: Gathered, space_id: int, revision: int) -> Gathered | None:
         for place, state, before in zip(kept.places, states, kept.texts, strict=True)
     )
     ingredients = replace(kept.ingredients, guidelines=texts[0].text, sources=texts[1:])
-    return replace(kept, ingredients=ingredients, disk=disk, mark=rows[0][STATE], texts=texts, revision=revision)
+    return replace(kept, ingredients=ingredients, disk=disk, mark=rows[0][STATE + 1], texts=texts, revision=revision)
 
 
 def as_array(values: Iterable[str | None]) -> str:

@@ -20,6 +20,7 @@ from memoryhub.domain import deliveries, gathering, people, prompts, remembering
 from memoryhub.domain import hot as hot_sql
 from memoryhub.domain.gathering import Gathered
 from memoryhub.domain.prompts import Asked, Prompt
+from memoryhub.errors import Invalid
 from memoryhub.models import Agent, Scope, Space, Token
 
 # The ids of what it would show of working memory are what tells that agents added to it, that something expired, or was
@@ -150,14 +151,22 @@ def known(rows: list[tuple[Any, ...]], digest: str, address: str | None) -> AtTh
     if not fresh or used_from != address:
         tokens.note_use(Token.objects.get(pk=token_id), address)
     door = AtTheDoor(*facts)
-    if len(seen) >= MOST_SEEN:
+    before = seen.get(digest)
+    if before is None and len(seen) >= MOST_SEEN:
         seen.clear()
+        restless.clear()
     seen[digest] = door
+    if before is None or before.revision == door.revision:
+        restless.discard(digest)
+    else:
+        restless.add(digest)
     return door
 
 
-# Whom each token stood for when this process last saw it: what to ask along with the next look, and nothing more.
+# Whom each token stood for when this process last saw it, and for which of them the space had moved on since the look
+# before: what to ask along with the next look, and nothing more.
 seen: dict[str, AtTheDoor] = {}
+restless: set[str] = set()
 MOST_SEEN = 1024
 WIDTH = 4 + len(fields(AtTheDoor))  # columns of DOOR
 
@@ -167,14 +176,14 @@ def seen_last(secret: str) -> AtTheDoor | None:
 
 
 def enter_and_ask(
-    secret: str, address: str | None, sql: str, asked: dict[str, Any], *, scopes: tuple[str, ...]
+    secret: str, address: str | None, sql: str, asked: dict[str, Any], *, scopes: tuple[str, ...], hot: bool = False
 ) -> tuple[AtTheDoor | None, list[tuple[Any, ...]]]:
     """Who stands at the door, and in the same trip what a statement finds in the space that it was seen in last.
 
     Nothing is found when the token opens another space (`asked["space"]`) or none by now.
     """
     digest = people.digest_of(secret)
-    asked = {**asked, "digest": digest, "hot": False, "scopes": as_array(scopes)}
+    asked = {**asked, "digest": digest, "hot": hot, "scopes": as_array(scopes)}
     both = hot_sql.rows(with_door(sql), asked, binary=True)
     return known(both, digest, address), [row[WIDTH:] for row in both if row[WIDTH] is not None]
 
@@ -192,53 +201,97 @@ def as_array(scopes: tuple[str, ...]) -> str:
     return "{" + ",".join(scopes) + "}"
 
 
-def prompt_for(door: AtTheDoor, asked: Asked) -> Prompt:
+@dataclass(frozen=True, slots=True)
+class Told:
+    """How the texts of something kept stand, as the database said in the same moment as who is at the door."""
+
+    of: Gathered
+    rows: list[tuple[Any, ...]]
+
+
+def enter_for_prompt(secret: str, address: str | None, asked: Asked) -> tuple[AtTheDoor | None, Told | None]:
+    """Who asks for a prompt; where files changed before its last call they most likely did again, and are asked about
+    in the same trip."""
+    hot = shows_working_memory(asked)
+    kept = kept_of(seen_last(secret), asked) if people.digest_of(secret) in restless else None
+    if kept is None:
+        return enter(secret, address, hot=hot), None
+    space_id, found = kept
+    door, rows = enter_and_ask(
+        secret, address, gathering.TEXTS, gathering.about_texts(space_id, found), scopes=(Scope.PROMPT,), hot=hot
+    )
+    return door, Told(found, rows) if rows else None
+
+
+def kept_of(last: AtTheDoor | None, asked: Asked) -> tuple[int, Gathered] | None:
+    """The space of a prompt that was asked for like this, and what it was made of when this process made it."""
+    if last is None or asked.at:
+        return None
+    try:
+        dialect = prompts.dialect_of(asked.dialect, last)
+    except Invalid:  # said to whoever has a token, and to nobody else
+        return None
+    key = basis_key(last, fitting(asked, dialect), dialect)
+    found = basis.find(key) or basis.find((*key, asked.thread))
+    return (last.space_id, found) if found else None
+
+
+def prompt_for(door: AtTheDoor, asked: Asked, told: Told | None = None) -> Prompt:
     """The agent's prompt, from the shelf while nothing changed; noted in the ledger."""
     dialect = None
-    if asked.query:  # a dialect without a place for what retrieval finds is asked nothing
+    if asked.query:
         dialect = prompts.dialect_of(asked.dialect, door)
-        if not dialects.families()[dialect.family].retrieves:
-            asked = replace(asked, query="")
+        asked = fitting(asked, dialect)
     hot = door.hot if asked.query else None
     words = (asked.dialect, asked.query, asked.task, asked.at, asked.system_prompt)
     key = (door.space_id, door.agent_id, door.revision, hot, *words)
     prompt = shelf.get(key) or shelf.get((*key, asked.thread))
     if prompt is None:
-        prompt = assembled(door, asked, dialect or prompts.dialect_of(asked.dialect, door))
+        prompt = assembled(door, asked, dialect or prompts.dialect_of(asked.dialect, door), told)
         if prompt.lasts:
             keep(shelf, key, asked.thread, prompt, door)
     deliveries.record(door.space_id, door.agent_id, asked.thread, prompt)
     return prompt
 
 
-def assembled(door: AtTheDoor, asked: Asked, dialect: Dialect) -> Prompt:
+def fitting(asked: Asked, dialect: Dialect) -> Asked:
+    """The same without a query where the dialect has no place for what retrieval finds."""
+    return asked if dialects.families()[dialect.family].retrieves else replace(asked, query="")
+
+
+def assembled(door: AtTheDoor, asked: Asked, dialect: Dialect, told: Told | None) -> Prompt:
     """The prompt made anew; the ORM is asked only where a past moment needs it."""
     if asked.at:
         agent = Agent.objects.select_related("space").get(pk=door.agent_id)
         return prompts.build(dialect, prompts.gather(agent.space, agent, dialect, asked), asked)
-    gathered = gathered_for(door, asked, dialect)
+    gathered = gathered_for(door, asked, dialect, told)
     if asked.query and not gathered.ingredients.off:
         reader = door.reader()
         gathered = gathering.with_memory(gathered, reader.space, reader, asked.query)
     return prompts.build(dialect, gathered, asked)
 
 
-def gathered_for(door: AtTheDoor, asked: Asked, dialect: Dialect) -> Gathered:
+def basis_key(door: AtTheDoor, asked: Asked, dialect: Dialect) -> tuple[Any, ...]:
+    return door.space_id, door.agent_id, door.setup, door.hot if asked.query else None, dialect.name
+
+
+def gathered_for(door: AtTheDoor, asked: Asked, dialect: Dialect, told: Told | None) -> Gathered:
     """What the prompt is made of, but for what long-term memory knows about the query.
 
     What was gathered under the mark of the setup holds but for its texts: those are looked at again for each revision.
     """
-    lately = bool(asked.query)
-    key = (door.space_id, door.agent_id, door.setup, door.hot if lately else None, dialect.name)
+    key = basis_key(door, asked, dialect)
     found = basis.find(key) or basis.find((*key, asked.thread))
     if found is not None:
         if found.revision == door.revision and gathering.still(found.disk):
             return found
-        found = gathering.again(found, door.space_id, door.revision)
+        rows = told.rows if told and told.of is found else None
+        found = gathering.again(found, door.space_id, door.revision, rows)
     if found is None:
         found = gathering.now(
-            door.space_id, door.agent_id, door.slug, dialect, thread=asked.thread, lately=lately, revision=door.revision
-        )
+            door.space_id, door.agent_id, door.slug, dialect, thread=asked.thread, lately=bool(asked.query),
+            revision=door.revision,
+        )  # fmt: skip
     keep(basis, key, asked.thread, found, door)
     return found
 

@@ -54,30 +54,37 @@ class Moved:
 
     @classmethod
     def apply(cls) -> None:
-        enter, now, rows = handing.enter, gathering.now, hot.rows
+        known, now, rows = handing.known, gathering.now, hot.rows
 
-        def changed_enter(*args: Any, **more: Any) -> handing.AtTheDoor | None:
-            door = enter(*args, **more)
+        def changed_known(found: list[tuple[Any, ...]], digest: str, address: str | None) -> handing.AtTheDoor | None:
+            door = known(found, digest, address)
             if not door or not cls.what:
                 return door
             revision = next(cls.numbers)
-            return replace(door, revision=revision, setup=revision if cls.what == "longterm" else door.setup)
+            door = replace(door, revision=revision, setup=revision if cls.what == "longterm" else door.setup)
+            handing.seen[digest] = door
+            handing.restless.add(digest)
+            return door
 
         def changed_now(*args: Any, **more: Any) -> gathering.Gathered:
             found = now(*args, **more)
             return replace(found, mark=next(cls.numbers)) if cls.what == "longterm" else found
 
         def changed_rows(sql: str, params: Any = (), **more: Any) -> list[tuple[Any, ...]]:
-            if sql is not gathering.TEXTS or cls.what != "file":
+            is_with_door = sql == handing.with_door(gathering.TEXTS)
+            if cls.what != "file" or not (is_with_door or sql is gathering.TEXTS):
                 return rows(sql, params, **more)
             before = params["known"].split(",")
             found = rows(sql, {**params, "known": ",".join([before[0], '"another"', *before[2:]])}, **more)
-            mark, is_deleted, number, _, content, *others = found[1]
+            start = handing.WIDTH if is_with_door else 0
+            at = next(place for place, row in enumerate(found) if row[start] == 2)
+            n, mark, is_deleted, number, _, content, *others = found[at][start:]
             comment = b"<!-- %d -->" % next(cls.numbers)
-            found[1] = (mark, is_deleted, number, str(comment), content + comment, *others)
+            changed = (n, mark, is_deleted, number, str(comment), content + comment, *others)
+            found[at] = (*found[at][:start], *changed)
             return found
 
-        handing.enter, gathering.now, hot.rows = changed_enter, changed_now, changed_rows
+        handing.known, gathering.now, hot.rows = changed_known, changed_now, changed_rows
 
 
 Moved.apply()

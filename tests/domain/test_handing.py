@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import random
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
-from memoryhub.domain import agents, files, gathering, handing, mounts, prompts, sources, tokens, working
+from memoryhub.domain import agents, files, gathering, handing, mounts, people, prompts, sources, tokens, working
 from memoryhub.domain.access import HUB
 from memoryhub.domain.prompts import Asked
-from memoryhub.models import File, Space
+from memoryhub.errors import Invalid
+from memoryhub.models import File, Space, WorkingEntry
 
 from .layers import counter, space  # noqa: F401
 
@@ -35,12 +38,18 @@ def scene(space, counter, tmp_path):
 
 
 @pytest.fixture
-def handed(scene, counter):
-    secret = tokens.create(scene, HUB, agent=counter)[1]
+def secret(scene, counter):
+    return tokens.create(scene, HUB, agent=counter)[1]
 
-    def handed(query="", dialect="", thread=""):
+
+@pytest.fixture
+def handed(secret):
+    def handed(query="", dialect="", thread="", is_restless=None):
         asked = Asked(dialect, query, "", thread)
-        return handing.prompt_for(handing.enter(secret, None, hot=handing.shows_working_memory(asked)), asked)
+        if is_restless:  # as if the space had moved on before the last look
+            handing.restless.add(people.digest_of(secret))
+        door, about_texts = handing.enter_for_prompt(secret, None, asked)
+        return handing.prompt_for(door, asked, about_texts)
 
     return handed
 
@@ -91,12 +100,12 @@ def changes(space, agent, root, rng):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_door_hands_out_what_is_assembled_from_nothing(scene, counter, handed, tmp_path, seed):
-    rng = random.Random(seed)
+    rng, coin = random.Random(seed), random.Random(seed)
     for _ in range(50):
         changes(scene, counter, tmp_path, rng)
         for query in ("", "Which order?"):
             asked = {"query": query, "dialect": rng.choice(DIALECTS), "thread": rng.choice(["", "t-1", "t-2"])}
-            got = handed(**asked)
+            got = handed(**asked, is_restless=coin.random() < 0.5)
             assert told(got) == told(prompts.assemble(Space.objects.get(pk=scene.pk), counter, **asked)), asked
 
 
@@ -121,9 +130,9 @@ def test_a_deleted_file_below_a_folder_that_is_away_is_told_alike(scene, counter
     same()
 
 
-def test_a_text_that_changed_is_sent_alone(scene, counter, handed, monkeypatch):
-    for path in PATHS[:3]:
-        files.write(scene, HUB, path, path.encode())
+@pytest.fixture
+def asked(monkeypatch):
+    """The quick statements with what they found, from now on."""
     asked, rows = [], handing.hot_sql.rows
 
     def noting(sql, *rest, **more):
@@ -131,15 +140,68 @@ def test_a_text_that_changed_is_sent_alone(scene, counter, handed, monkeypatch):
         asked.append((sql, found))
         return found
 
+    monkeypatch.setattr(handing.hot_sql, "rows", noting)
+    return asked
+
+
+def test_a_text_that_changed_is_sent_alone(scene, counter, handed, asked):
+    for path in PATHS[:3]:
+        files.write(scene, HUB, path, path.encode())
+    handed()
     handed()
     files.write(scene, HUB, PATHS[1], b"another")
-    monkeypatch.setattr(handing.hot_sql, "rows", noting)
+    asked.clear()
     assert b"another" in handed().data
     (_, (sql, found), *ledger) = asked
     assert sql == gathering.TEXTS and len(ledger) == 1
-    assert [row[4] for row in found] == [None, None, b"another", None, None]
+    assert [row[5] for row in found] == [None, None, b"another", None, None]
     asked.clear()
     agents.change(counter, HUB, persona="Calm.")
     asked.clear()
     assert b"Calm." in handed().data
     assert gathering.TEXTS not in [sql for sql, _ in asked] and len(asked) == 3  # the door, everything, the ledger
+
+
+def test_where_files_keep_changing_they_are_asked_about_with_the_look_at_the_door(scene, handed, asked):
+    for text in (b"one", b"two"):
+        files.write(scene, HUB, PATHS[0], text)
+        handed()
+    files.write(scene, HUB, PATHS[0], b"three")
+    asked.clear()
+    assert b"three" in handed().data
+    both, ledger = asked
+    assert both[0] == handing.with_door(gathering.TEXTS) and "memoryhub_delivery" in ledger[0]
+    handed()
+    asked.clear()
+    handed()  # nothing changed since
+    assert [sql for sql, _ in asked] == [handing.DOOR]
+
+
+def test_a_token_that_ended_opens_nothing_however_it_is_asked(scene, counter, secret, handed):
+    handed()
+    files.write(scene, HUB, PATHS[0], b"more")
+    handed(is_restless=True)
+    tokens.revoke(counter.tokens.get(), HUB)
+    handing.restless.add(people.digest_of(secret))
+    assert handing.enter_for_prompt(secret, None, Asked()) == (None, None)
+
+
+def test_an_unknown_dialect_is_told_to_whoever_has_a_token(secret, handed):
+    handed()
+    handing.restless.add(people.digest_of(secret))
+    door, about_texts = handing.enter_for_prompt(secret, None, Asked("no-such-dialect"))
+    assert door and about_texts is None
+    with pytest.raises(Invalid, match="no-such-dialect"):
+        handing.prompt_for(door, Asked("no-such-dialect"), about_texts)
+
+
+def test_what_was_asked_about_something_else_is_not_taken_for_an_answer(scene, counter, handed):
+    files.write(scene, HUB, PATHS[0], b"one")
+    assert b"one" in handed("Which order?").data
+    entry = working.admit(scene, "Order 41.", agent=counter)
+    files.write(scene, HUB, PATHS[0], b"two")
+    assert b"two" in handed("Which order?").data
+    # It expires, so what was gathered first is the base again, and the door was asked about the other.
+    WorkingEntry.objects.within(scene).filter(pk=entry).update(expires_at=timezone.now() - timedelta(hours=1))
+    got = handed("Which order?", is_restless=True)
+    assert b"two" in got.data and b"Order 41" not in got.data
