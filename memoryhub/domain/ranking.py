@@ -25,7 +25,7 @@ _MARKS = (
     "\u0300-\u036f\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0963"
     "\u0966-\u0dff\u0e31-\u0e4e\u0eb1-\u0ecd\u1000-\u109f\u1780-\u17d3\u200c\u200d"
 )
-WORD = re.compile(f"(?:[^\\W_]|[{_MARKS}])+")
+WORD = re.compile(f"(?:[^\\W_]++|[{_MARKS}]++)++")
 _SCRIPTS = {
     "arabic": re.compile("[\u0600-\u06ff\u0750-\u077f\ufb50-\ufdff\ufe70-\ufefe]"),
     "russian": re.compile("[\u0400-\u052f]"),

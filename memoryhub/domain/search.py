@@ -7,7 +7,7 @@ measure, words and meaning half and half. Agents never get quarantine or activit
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
@@ -190,23 +190,25 @@ def marked(text: str, asked: list[str]) -> tuple[str, tuple[tuple[int, int], ...
 
 def hits_in(text: str, asked: list[str]) -> list[tuple[int, int]]:
     """Where a text holds the words that were asked for, as far as one snippet can show, in order (pure)."""
-    wanted = set(asked)
+    wanted = tuple(asked)
     places: list[tuple[int, int]] = []
-    known: dict[str, list[tuple[int, int]]] = {}  # a text says most of its words many times
     for match in ranking.WORD.finditer(text):
-        said, start = match.group(), match.start()
+        start = match.start()
         if places and start > places[0][0] + SNIPPET:
             break
-        if said not in known:
-            known[said] = hits_in_word(said.casefold(), len(said), wanted)
-        places += [(start + a, start + b) for a, b in known[said]]
+        places += [(start + a, start + b) for a, b in hits_in_word(match.group(), wanted)]
     return joined(sorted(places))
 
 
-def hits_in_word(folded: str, length: int, wanted: Iterable[str]) -> list[tuple[int, int]]:
-    """The stretches of one word that were asked for: all of it, or, in a script without blanks, some (pure)."""
+@lru_cache(maxsize=4096)
+def hits_in_word(said: str, wanted: tuple[str, ...]) -> list[tuple[int, int]]:
+    """The stretches of one word that were asked for: all of it, or, in a script without blanks, some (pure).
+
+    Texts say most of their words many times, and the texts found for one query say the same ones.
+    """
+    folded = said.casefold()
     if any(folded == word or (len(word) >= 3 and kin(word, folded)) for word in wanted):
-        return [(0, length)]
+        return [(0, len(said))]
     if not IS_UNSPACED.search(folded):
         return []
     return [(at, at + len(word)) for word in wanted for at in finds(folded, word)]
