@@ -30,7 +30,6 @@ LEAST = 20  # candidates by words, at least; four for each one asked for above t
 MOST_LEXEMES = 64
 LONGEST_QUERY = 4000  # characters
 INDEX_KNOWN_FOR = 30.0  # seconds
-LIKELY = 3  # more than are wanted of those that words bring up get their texts at once
 TRIES = 3  # what changes between two statements of one query is asked for again, but not for ever
 
 NO_WORDS = (0.0, 0.0)
@@ -40,19 +39,16 @@ Texts = dict[int, Sequence[Any]]
 
 TEXT = """
 SELECT c.text, e.number, e.created_at, c.scope, e.actor_name, e.session_id, e.checked_at
-FROM (SELECT * FROM memoryhub_chunk WHERE id = f.chunk_id AND space_id = {space} AND f.place <= {likely} LIMIT 1) c
+FROM (SELECT * FROM memoryhub_chunk WHERE id = f.chunk_id AND space_id = {space} LIMIT 1) c
 CROSS JOIN LATERAL (SELECT * FROM memoryhub_longtermentry WHERE id = c.entry_id LIMIT 1) e
 """
 TEXTS = f"""
 SELECT s.longterm_mark, f.chunk_id, NULL::float8, t.* FROM memoryhub_space s
-LEFT JOIN (SELECT chunk_id, 0 AS place FROM unnest(%(words)s::bigint[]) AS w(chunk_id)) f ON true
-LEFT JOIN LATERAL ({TEXT}) t ON true WHERE s.id = {{space}}
+LEFT JOIN unnest(%(words)s::bigint[]) AS f(chunk_id) ON true LEFT JOIN LATERAL ({TEXT}) t ON true WHERE s.id = {{space}}
 """  # noqa: S608 (parts of our own)
-# What the words speak for most brings its text along; of the others few are chosen, and those are asked for then.
 NEAR = f"""
 WITH near AS MATERIALIZED ({{near}}), found AS (
-    SELECT *, 0 AS place FROM near
-    UNION ALL SELECT w.chunk_id, {{its_cosine}}, w.place FROM unnest(%(words)s::bigint[]) WITH ORDINALITY AS w(chunk_id, place)
+    SELECT * FROM near UNION ALL SELECT w.chunk_id, {{its_cosine}} FROM unnest(%(words)s::bigint[]) AS w(chunk_id)
 )
 SELECT s.longterm_mark, f.chunk_id, f.cosine, t.* FROM memoryhub_space s
 LEFT JOIN found f ON true LEFT JOIN LATERAL ({TEXT}) t ON true WHERE s.id = {{space}}
@@ -142,7 +138,7 @@ def settled(space: int, asked: list[str], mine: Whose, choice: Choice, sense: Se
         told = sense.of(now, list(words)) if sense else Told(now.mark, dict.fromkeys(words))
         found = [Candidate(chunk, cosine, *words.get(chunk, NO_WORDS)) for chunk, cosine in told.cosines.items()]
         sought = choice.of(found, sense.embedder.threshold if sense else None)
-        if told.completed(space, sought.shown).mark == now.mark:
+        if told.confirmed(space, sought.shown).mark == now.mark:
             break
         postings.kept.forget(space)
     sought.texts = told.texts
@@ -170,12 +166,11 @@ class Told:
                     told.texts[chunk] = text
         return told
 
-    def completed(self, space: int, shown: list[Candidate]) -> Told:
-        """The same with the texts that are still missing; what was reckoned here is compared with the database at last."""
-        missing = [one.id for one in shown if one.id not in self.texts]
-        if missing or not self.is_fresh:
-            now = Told.of(hot.rows(texts_of(space), {"words": missing}, binary=True))
-            self.texts |= now.texts
+    def confirmed(self, space: int, shown: list[Candidate]) -> Told:
+        """The same with texts, where it was reckoned here: compared with the database at last."""
+        if not self.is_fresh:
+            now = Told.of(hot.rows(texts_of(space), {"words": [one.id for one in shown]}, binary=True))
+            self.texts = now.texts
             self.mark = now.mark if self.mark == now.mark else None
         return self
 
@@ -210,13 +205,12 @@ class Sense:
 @lru_cache(maxsize=1024)
 def near(space: int, mine: str, wanted: int, dimensions: int, embedded_by: str, how: str) -> str:
     names = {"space": int(space), "mine": mine, "wanted": int(wanted), "d": dimensions, "by": embedded_by}
-    likely = int(wanted) + LIKELY
-    return NEAR.format(near=how.format(**names), its_cosine=ITS_COSINE.format(**names), likely=likely, **names)
+    return NEAR.format(near=how.format(**names), its_cosine=ITS_COSINE.format(**names), **names)
 
 
 @lru_cache(maxsize=256)
 def texts_of(space: int) -> str:
-    return TEXTS.format(space=int(space), likely=0)
+    return TEXTS.format(space=int(space))
 
 
 # ---- the embedder's own index ----

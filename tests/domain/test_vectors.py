@@ -13,7 +13,6 @@ from django.db import transaction
 
 from memoryhub.domain import (
     agents,
-    candidates,
     hot,
     indexing,
     longterm,
@@ -296,21 +295,6 @@ def test_one_statement_answers_what_is_kept(facts, django_assert_num_queries, mo
     with django_assert_num_queries(0):
         told(facts, "card refund")
     assert len(asked) == 1
-
-
-@pytest.mark.parametrize("cold", [1, 5])
-def test_texts_that_were_not_likely_are_fetched(space, cold, monkeypatch):
-    monkeypatch.setattr(vectors, "are_few", lambda chunks, dimensions: False)
-    monkeypatch.setattr(candidates, "LIKELY", -100)
-    candidates.near.cache_clear()
-    for n in range(12):
-        longterm.store(space, HUB, f"Rule {n} of refunds.")
-    try:
-        items, cut = told(space, "refunds", threshold=0.99)
-        assert not items and len(cut) == 5
-        assert len(told(space, "refunds", cold=cold)[0]) == cold
-    finally:
-        candidates.near.cache_clear()
 
 
 def test_a_space_erased_meanwhile_has_nothing(facts):
