@@ -18,7 +18,7 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
-from memoryhub.domain import hot, lexemes, meaning, postings, ranking, vectors
+from memoryhub.domain import hot, meaning, postings, ranking, vectors
 from memoryhub.domain.postings import Standing
 from memoryhub.domain.ranking import Candidate
 from memoryhub.domain.whose import Whose
@@ -27,7 +27,6 @@ from memoryhub.models import Space
 
 EXACT_UP_TO = 2000  # vectors of one space; above, the embedder's index (made by `reembed`) is quicker and right enough
 LEAST = 20  # candidates by words, at least; four for each one asked for above that
-MOST_LEXEMES = 64
 LONGEST_QUERY = 4000  # characters
 INDEX_KNOWN_FOR = 30.0  # seconds
 TRIES = 3  # what changes between two statements of one query is asked for again, but not for ever
@@ -119,21 +118,20 @@ def seek(space: Space, query: str, mine: Whose, choice: Choice, embedder: Embedd
     By meaning no more than are wanted: what has none of the words can only come in by being among the nearest.
     """
     query = query[:LONGEST_QUERY]
-    asked = lexemes.cached(query)[:MOST_LEXEMES]
     try:
         one = embedder or meaning.serving(space)
         vector = meaning.query_vector(one, query)
     except EmbedderUnavailable as away:
-        sought = settled(space.pk, asked, mine, choice, None)
+        sought = settled(space.pk, query, mine, choice, None)
         sought.warnings.append(f"{away.message} These results are by words alone.")
         return sought
-    return settled(space.pk, asked, mine, choice, Sense(space.pk, one, vector, mine, choice.wanted, embedder is None))
+    return settled(space.pk, query, mine, choice, Sense(space.pk, one, vector, mine, choice.wanted, embedder is None))
 
 
-def settled(space: int, asked: list[str], mine: Whose, choice: Choice, sense: Sense | None) -> Sought:
+def settled(space: int, query: str, mine: Whose, choice: Choice, sense: Sense | None) -> Sought:
     """Whom words and meaning speak for, with the texts: all of it under one mark."""
     for _ in range(TRIES):
-        now = postings.standing(space, asked)
+        now = postings.standing(space, mine.sql, query)
         words = postings.best(space, mine.sql, now, max(LEAST, 4 * choice.wanted))
         told = sense.of(now, list(words)) if sense else Told(now.mark, dict.fromkeys(words))
         found = [Candidate(chunk, cosine, *words.get(chunk, NO_WORDS)) for chunk, cosine in told.cosines.items()]

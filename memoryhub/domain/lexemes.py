@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from typing import Any
+
 from django.contrib.postgres.search import SearchQuery
 
 from memoryhub.domain import hot, ranking
 
 LEXEMES = f"SELECT DISTINCT lexeme FROM unnest({ranking.TSVECTOR}) ORDER BY lexeme"  # noqa: S608 (names of configurations)
 EACH = """
-SELECT name, word, tsvector_to_array(to_tsvector(('pg_catalog.' || name)::regconfig, word))
-FROM unnest(%s::text[], %s::text[]) AS given(name, word)
+SELECT name, word, tsvector_to_array(to_tsvector(('pg_catalog.' || name)::regconfig, word)) AS lexemes
+FROM unnest(%(names)s::text[], %(words)s::text[]) AS given(name, word)
 """
 NOTHING = ""
+Word = tuple[str, str]  # with the configuration that understands it, which comes first
 MOST_KNOWN = 20_000
-_known: dict[tuple[str, str], tuple[str, ...]] = {}
+_known: dict[Word, tuple[str, ...]] = {}
 
 
 def of(text: str) -> list[str]:
@@ -23,14 +27,31 @@ def of(text: str) -> list[str]:
 
 def cached(text: str) -> list[str]:
     """The same, each word asked for once per process: what a dictionary makes of a word does not change."""
-    wanted = ranking.with_configuration(text)
-    if new := [pair for pair in wanted if pair not in _known and not is_number(pair[1])]:
-        if len(_known) > MOST_KNOWN:
-            _known.clear()
-        names, words = [name for name, _ in new], [word for _, word in new]
-        for name, word, found in hot.rows(EACH, [names, words]):
-            _known[name, word] = tuple(found)
-    found = [(pair[1],) if is_number(pair[1]) else _known.get(pair, ()) for pair in wanted]
+    if new := unknown(text):
+        learn(hot.rows(EACH, as_given(new)))
+    return known(text)
+
+
+def unknown(text: str) -> list[Word]:
+    """The words of a text whose lexemes this process has not asked for yet."""
+    return [word for word in ranking.with_configuration(text) if word not in _known and not is_number(word[1])]
+
+
+def as_given(words: list[Word]) -> dict[str, list[str]]:
+    """Words as `EACH` takes them."""
+    return {"names": [name for name, _ in words], "words": [word for _, word in words]}
+
+
+def learn(found: Iterable[Sequence[Any]]) -> None:
+    """Keeps what `EACH` told."""
+    if len(_known) > MOST_KNOWN:
+        _known.clear()
+    _known.update({(name, word): tuple(lexemes) for name, word, lexemes in found})
+
+
+def known(text: str) -> list[str]:
+    """The lexemes of those words of a text that this process knows."""
+    found = [(word[1],) if is_number(word[1]) else _known.get(word, ()) for word in ranking.with_configuration(text)]
     return list(dict.fromkeys(lexeme for one in found for lexeme in one))
 
 

@@ -13,32 +13,47 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from memoryhub.domain import hot
+from memoryhub.domain import hot, lexemes
 from memoryhub.domain.ranking import K1, B, Corpus
 
 MOST_POSTINGS = 1000  # of one lexeme, those that say most: a word that more chunks hold says next to nothing
 LEAST_WEIGHT = 0.1  # of the heaviest lexeme's: lighter ones change no order, and stand in most chunks
 MOST_KEPT = 1_000_000  # postings in one process, sixteen bytes each
 MOST_LEXEMES = 50_000
+MOST_ASKED = 64  # lexemes of one query
 
-# How a space stands, as far as a query asks: its mark, chunks, their lexemes, and of each lexeme asked for how many hold it.
-STANDING = """
-SELECT s.longterm_mark, coalesce(c.chunks, 0), coalesce(c.lexemes, 0), (
-    SELECT json_object_agg(l.lexeme, json_build_array(l.chunks, l.mark)) FROM memoryhub_lexemecount l
-    WHERE l.space_id = s.id AND l.lexeme = ANY(%(asked)s::text[]))::text
-FROM memoryhub_space s LEFT JOIN memoryhub_chunkcount c ON c.space_id = s.id WHERE s.id = %(space)s
+PACKED = """
+SELECT string_agg(int8send(chunk_id), '') AS ids, string_agg(int4send(count), '') AS counts,
+    string_agg(int4send(length), '') AS lengths
 """
-LOAD = """
-SELECT l.lexeme, l.chunks, l.mark, p.ids, p.counts, p.lengths
+# How a space stands, as far as a query asks: its mark, its chunks and their lexemes; the lexemes of words that are new here;
+# of each lexeme asked for how many chunks hold it; and the postings of rare ones that are not kept here.
+LOOK_UP = f"""
+WITH new AS MATERIALIZED ({lexemes.EACH}), asked AS (
+    SELECT unnest(%(asked)s::text[]) AS lexeme UNION SELECT unnest(lexemes) FROM new
+), held AS MATERIALIZED (
+    SELECT l.* FROM asked CROSS JOIN LATERAL (
+        SELECT lexeme, chunks, mark FROM memoryhub_lexemecount WHERE space_id = {{space}} AND lexeme = asked.lexeme LIMIT 1
+    ) l
+)
+SELECT s.longterm_mark, coalesce(c.chunks, 0), coalesce(c.lexemes, 0),
+    (SELECT json_agg(json_build_array(name, word, lexemes))::text FROM new),
+    (SELECT json_object_agg(lexeme, json_build_array(chunks, mark))::text FROM held), p.*
+FROM memoryhub_space s LEFT JOIN memoryhub_chunkcount c ON c.space_id = s.id LEFT JOIN LATERAL (
+    SELECT held.lexeme, held.mark, packed.* FROM held CROSS JOIN LATERAL (
+        {PACKED} FROM memoryhub_posting WHERE space_id = {{space}} AND lexeme = held.lexeme AND {{mine}}
+    ) packed WHERE held.chunks <= {MOST_POSTINGS} AND held.lexeme <> ALL(%(kept)s::text[])
+) p ON true WHERE s.id = {{space}}
+"""  # noqa: S608 (parts of our own)
+LOAD = f"""
+SELECT l.lexeme, l.mark, p.*
 FROM memoryhub_lexemecount l CROSS JOIN LATERAL (
-    SELECT string_agg(int8send(chunk_id), '') AS ids, string_agg(int4send(count), '') AS counts,
-        string_agg(int4send(length), '') AS lengths
-    FROM (
-        SELECT chunk_id, count, length FROM memoryhub_posting WHERE space_id = {space} AND lexeme = l.lexeme AND {mine}
-        ORDER BY count / (1 - {b} + {b} * length / %s::float8) DESC, chunk_id LIMIT {most}
+    {PACKED} FROM (
+        SELECT chunk_id, count, length FROM memoryhub_posting WHERE space_id = {{space}} AND lexeme = l.lexeme AND {{mine}}
+        ORDER BY count / (1 - {B} + {B} * length / %s::float8) DESC, chunk_id LIMIT {MOST_POSTINGS}
     ) best
-) p WHERE l.space_id = {space} AND l.lexeme = ANY(%s)
-"""
+) p WHERE l.space_id = {{space}} AND l.lexeme = ANY(%s)
+"""  # noqa: S608 (parts of our own)
 
 Held = tuple[int, int]  # how many chunks hold a lexeme, and its mark
 NOWHERE: Held = (0, 0)
@@ -132,19 +147,31 @@ class Kept:
 kept = Kept()
 
 
-def standing(space: int, asked: list[str]) -> Standing:
+def standing(space: int, mine: str, query: str) -> Standing:
     """How the space stands, as this process knows it: its mark is to be compared with the one that the texts bring along."""
-    return kept.assumed(space, asked) or read_standing(space, asked)
+    now = None if lexemes.unknown(query) else kept.assumed(space, asked_by(query))
+    return now or look_up(space, mine, query)
 
 
-def read_standing(space: int, asked: list[str]) -> Standing:
-    found = hot.rows(STANDING, {"space": space, "asked": asked})
-    if not found:  # the space is gone
-        return Standing(held=dict.fromkeys(asked, NOWHERE))
-    mark, chunks, lexemes, told = found[0]
+def asked_by(query: str) -> list[str]:
+    return lexemes.known(query)[:MOST_ASKED]
+
+
+def look_up(space: int, mine: str, query: str) -> Standing:
+    """How the space stands now; what else the words of the query need comes along."""
+    known = asked_by(query)
+    given = {"asked": known, "kept": [one for one in known if (space, mine, one) in kept.postings]}
+    given |= lexemes.as_given(lexemes.unknown(query))
+    rows = hot.rows(LOOK_UP.format(space=space, mine=mine), given, binary=True)
+    mark, chunks, total, new, told, *_ = rows[0] if rows else (0, 0, 0, None, None)  # nothing: the space is gone
+    lexemes.learn(json.loads(new or "[]"))
+    for *_, lexeme, own, ids, counts, lengths in rows:
+        if lexeme is not None:
+            kept.put((space, mine, lexeme), unpacked(own, ids, counts, lengths))
     held = {lexeme: (max(count, 0), own) for lexeme, (count, own) in json.loads(told or "{}").items()}
-    now = Standing(mark, chunks, lexemes, {lexeme: held.get(lexeme, NOWHERE) for lexeme in asked})
-    kept.note(space, now)
+    now = Standing(mark, chunks, total, {lexeme: held.get(lexeme, NOWHERE) for lexeme in asked_by(query)})
+    if rows:
+        kept.note(space, now)
     return now
 
 
@@ -178,13 +205,13 @@ def added_up(
     return dict(zip(ids[starts[top]].tolist(), zip(words[top].tolist(), held.tolist(), strict=True), strict=True))
 
 
-def of(space: int, mine: str, lexemes: list[str], now: Standing) -> dict[str, Postings]:
+def of(space: int, mine: str, wanted: list[str], now: Standing) -> dict[str, Postings]:
     """The postings of these lexemes; those of another mark than the space's now are read anew."""
-    found = {lexeme: kept.postings.get((space, mine, lexeme)) for lexeme in lexemes}
+    found = {lexeme: kept.postings.get((space, mine, lexeme)) for lexeme in wanted}
     missing = [lexeme for lexeme, one in found.items() if one is None or one.mark != now.held[lexeme][1]]
     if missing:
-        sql = LOAD.format(space=space, mine=mine, b=B, most=MOST_POSTINGS)
-        for lexeme, _, mark, *packed in hot.rows(sql, [now.mean, missing], binary=True):
+        sql = LOAD.format(space=space, mine=mine)
+        for lexeme, mark, *packed in hot.rows(sql, [now.mean, missing], binary=True):
             found[lexeme] = one = unpacked(mark, *packed)
             kept.put((space, mine, lexeme), one)
     return {lexeme: one for lexeme, one in found.items() if one is not None}

@@ -13,7 +13,7 @@ from django.utils import timezone
 from memoryhub.dialects import Entry, Warn
 from memoryhub.domain import candidates, lexemes, longterm, meaning, postings, ranking, spaces, splitting, working
 from memoryhub.domain.ranking import Candidate
-from memoryhub.domain.whose import whose
+from memoryhub.domain.whose import Whose, whose
 from memoryhub.embedders import EmbedderUnavailable
 from memoryhub.models import Agent, EntryRevision, LongtermEntry, Space, WorkingEntry
 
@@ -64,11 +64,12 @@ def longterm_then(space: Space, agent: Agent, query: str, at: datetime) -> tuple
     """The pieces that fit the query best among what long-term memory held at that moment, in the words of that time."""
     changed = changed_since(space, agent, at)
     choice = candidates.Choice(candidates_for(changed), whole=True)
-    sought = candidates.seek(space, query, whose(agent, None, False), choice)
+    mine = whose(agent, None, False)
+    sought = candidates.seek(space, query, mine, choice)
     old = {piece.id: piece for piece in pieces_then(space, changed[:MOST_CHANGED], at)}
     moved = {entry.number for entry in changed}
     today = [one for one in sought.found if is_of_then(sought.texts[one.id], moved, at)]
-    kept, _ = ranking.choose([*today, *weighed(space, query, list(old.values()))], sought.threshold, COLD)
+    kept, _ = ranking.choose([*today, *weighed(space, mine, query, list(old.values()))], sought.threshold, COLD)
     told = away(sought.warnings)
     if len(changed) > MOST_CHANGED:
         told.append(Warn("longterm_memory_gone", None, LONGTERM_GONE.format(most=MOST_CHANGED)))
@@ -112,12 +113,12 @@ def pieces_then(space: Space, changed: list[LongtermEntry], at: datetime) -> Ite
             yield Then(number, piece.text, entries[revision.entry_id])
 
 
-def weighed(space: Space, query: str, pieces: list[Then]) -> list[Candidate]:
+def weighed(space: Space, mine: Whose, query: str, pieces: list[Then]) -> list[Candidate]:
     """The same measure that today's pieces have: cosine, words and how much of the query they hold."""
     if not pieces:
         return []
-    asked = lexemes.cached(query[: candidates.LONGEST_QUERY])[: candidates.MOST_LEXEMES]
-    corpus = postings.read_standing(space.pk, asked).corpus
+    now = postings.look_up(space.pk, mine.sql, query[: candidates.LONGEST_QUERY])
+    asked, corpus = list(now.held), now.corpus
     cosines = cosines_of(space, query, [piece.text for piece in pieces])
     found = []
     for piece, cosine in zip(pieces, cosines, strict=True):

@@ -13,6 +13,7 @@ from memoryhub.domain import (
     erasure,
     gathering,
     handing,
+    hot,
     longterm,
     meaning,
     postings,
@@ -27,7 +28,7 @@ from memoryhub.domain import (
 from memoryhub.domain.access import HUB
 from memoryhub.domain.prompts import Asked
 from memoryhub.embedders import EmbedderUnavailable
-from memoryhub.models import LexemeCount, Space, WorkingEntry
+from memoryhub.models import ChunkCount, LexemeCount, Space, WorkingEntry
 
 from .layers import counter, forge, rk, space  # noqa: F401
 
@@ -112,6 +113,31 @@ def test_a_word_asked_for_before_a_change_is_weighed_anew_after_it(facts, monkey
     assert cold(facts, "teal") == ["Teal, teal and teal again.", "Anna loves teal."]
     found = retrieval.explore(facts, "teal", hot=0).cold
     assert all(item.why["words"] > 0 for item in found)
+
+
+def statements(monkeypatch):
+    rows, asked = hot.rows, []
+    monkeypatch.setattr(hot, "rows", lambda sql, *args, **more: asked.append(sql) or rows(sql, *args, **more))
+    return asked
+
+
+def test_all_that_new_words_need_comes_in_one_statement(facts, monkeypatch):
+    cold(facts)
+    asked = statements(monkeypatch)
+    assert cold(facts, "Anna at noon") == ["Anna loves teal.", "The bank closes at noon."]
+    assert len(asked) == 2
+    cold(facts, "noon, Anna")
+    assert len(asked) == 3
+
+
+def test_what_stands_in_many_texts_is_read_apart(facts, monkeypatch):
+    LexemeCount.objects.within(facts).filter(lexeme="teal").update(chunks=postings.MOST_POSTINGS + 1)
+    ChunkCount.objects.within(facts).update(chunks=10 * postings.MOST_POSTINGS)
+    spaces.touch_longterm(facts)
+    asked = statements(monkeypatch)
+    found = retrieval.explore(facts, "teal", hot=0, threshold=-1).cold
+    assert found[0].content == "Anna loves teal." and found[0].why["words"] > 0
+    assert [sql for sql in asked if "LIMIT 1000" in sql]
 
 
 def test_what_was_rolled_back_is_not_remembered(facts):
