@@ -468,6 +468,8 @@ def test_a_directory_of_many_files_comes_in_by_batches_with_one_line_of_activity
     for number in range(450):
         (root / f"f{number}.md").write_bytes(b"%d\n" % number)
     (root / "giant").write_bytes(b"x" * ((1 << 20) + 1))
+    for file in root.iterdir():  # what was written a moment ago would be looked at once more
+        os.utime(file, (1_700_000_000, 1_700_000_000))
     files.read(space, "/memories/f7.md")
     lines = ActivityLine.objects.within(space).count()
     assert watching.scan(space, mounts.of_space(space)[0]) == 449
