@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import random
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,6 +18,7 @@ from .errors import HubUnavailable
 from .records import Record
 
 AWAY_FOR = 5.0  # seconds
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.1, 20.0  # between two questions whether a person has decided
 log = logging.getLogger("memoryhub.client")
 
 
@@ -28,15 +30,15 @@ def from_environment() -> tuple[str, str]:
 
 
 def paused_waits(seconds: float) -> Iterator[float]:
-    """Pauses between questions: short at first, five seconds at most, the last question at the end of the time."""
-    end = time.monotonic() + seconds
-    pause = 0.1
+    """Pauses between questions: short at first, then about a quarter of the time that was waited, so that who waits long asks
+    seldom; the last question at the end of the time. No two agents keep in step."""
+    start = time.monotonic()
     while True:
-        left = end - time.monotonic()
-        yield max(0.0, min(pause, left))
-        if left <= 0:
+        waited = time.monotonic() - start
+        pause = min(max(SHORTEST_PAUSE, waited / 4), LONGEST_PAUSE) * random.uniform(0.8, 1.2)  # noqa: S311  no secret
+        yield max(0.0, min(pause, seconds - waited))
+        if waited >= seconds:
             return
-        pause = min(pause * 1.5, 5.0)
 
 
 def chunks_within(chunk: bytes, so_far: int, deadline: float) -> bytes:

@@ -22,11 +22,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from memoryhub.client.base import LONGEST_PAUSE
 from tests.bench import load
 from tests.bench.prompts import Figure, database, etag_of, processor_time, serving
 
 PATH = "/memories/AGENTS.md"
-WAITERS, LONGEST_PAUSE = 200, 5.0
+WAITERS = 200
 LINES = [f"- Line {n}: the ledger keeps what happened in month {n % 12} of the year, and why." for n in range(1300)]
 
 

@@ -5,10 +5,11 @@ import json
 import os
 import subprocess
 import sys
+from itertools import pairwise
 
 import pytest
 
-from memoryhub.client import AsyncMemoryHub, HubUnavailable, Invalid, MemoryHub
+from memoryhub.client import AsyncMemoryHub, HubUnavailable, Invalid, MemoryHub, base
 
 FILE = {
     "path": "/memories/AGENTS.md",
@@ -128,6 +129,23 @@ def test_waiting_for_a_proposal_polls_with_etags(server, hub):
 def test_waiting_ends_with_the_time(server, hub):
     server.json(PROPOSAL, ETag='"1"').raw(b"", 304)
     assert hub.proposal(7).wait(0.2).state == "pending"
+
+
+def test_the_longer_one_waits_the_seldomer_one_asks(monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr(base.time, "monotonic", lambda: clock[0])
+    asked = []
+    for pause in base.paused_waits(3600):
+        asked.append(clock[0])
+        clock[0] += pause + 1e-6
+    gaps = [later - before for before, later in pairwise(asked)]
+    assert len([at for at in asked if at <= 2]) >= 10, "a quick decision is heard of quickly"
+    late = [(at, gap) for at, gap in zip(asked, gaps, strict=False) if at > 2]
+    assert all(gap <= at * 0.31 for at, gap in late), "nobody waits much longer than they waited"
+    assert max(gaps) <= 1.2 * base.LONGEST_PAUSE + 1
+    assert len(asked) < 3600 / base.LONGEST_PAUSE * 1.3 + 60
+    assert len({round(gap, 3) for gap in gaps[-20:]}) > 10, "agents that began together do not ask together"
+    assert asked[-1] == pytest.approx(3600, abs=0.1)
 
 
 def test_log_and_retrieve(server, hub):
