@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from memoryhub.domain.blame import Blame, blame
 from memoryhub.domain.lines import bytes_of, split, text_of
-from memoryhub.domain.matching import Span, changes
+from memoryhub.domain.matching import Span, agreement, changes
 from memoryhub.domain.merging import Merge, Part, merge3
 from memoryhub.domain.words import pair_up, word_marks
 
@@ -159,6 +159,22 @@ def compare(old: str, new: str, *, context: int | None = 3, ignore_blanks: bool 
     key = _without_blanks if ignore_blanks else None
     hunks = [Hunk(n, *c) for n, c in enumerate(_changes(old_lines, new_lines, key), 1)]
     return Diff(old_lines, new_lines, hunks, context, _find_moves(old_lines, new_lines, hunks))
+
+
+def counts(old: str, new: str) -> tuple[int, int]:
+    """Lines added and removed."""
+    # Whole lines at both ends are compared as text first: most changes are small.
+    same = agreement(min(len(old), len(new)), lambda at, n: old[at : at + n] == new[at : at + n])
+    head = old.rfind("\n", 0, same) + 1
+    old, new = old[head:], new[head:]
+    ends = len(old), len(new)
+    tail = agreement(
+        min(ends), lambda at, n: old[ends[0] - at - n : ends[0] - at] == new[ends[1] - at - n : ends[1] - at]
+    )
+    cut = old.find("\n", len(old) - tail) + 1 or len(old)
+    rest = len(old) - cut
+    spans = changes(split(old[:cut]), split(new[: len(new) - rest]))
+    return sum(j2 - j1 for _, _, j1, j2 in spans), sum(i2 - i1 for i1, i2, _, _ in spans)
 
 
 def rows(before: str, after: str, **options: Any) -> list[Row | Fold]:

@@ -97,8 +97,7 @@ def _counts(before: bytes, after: bytes) -> tuple[int, int]:
     """Lines added and removed; of what is no text, nothing is counted."""
     if b"\x00" in before or b"\x00" in after:
         return 0, 0
-    change = diffs.compare(text_of(before), text_of(after))
-    return change.added, change.removed
+    return diffs.counts(text_of(before), text_of(after))
 
 
 def current(file: File) -> bytes:

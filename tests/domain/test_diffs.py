@@ -252,3 +252,15 @@ def test_folds_stand_where_nothing_near_changed(context: int) -> None:
     folded = diffs.compare("".join(old), "".join(new), context=context).rows
     assert [row for row in folded if row.kind != "fold"] == [whole[k] for k in shown]
     assert sum(row.count for row in folded if row.kind == "fold") == len(whole) - len(shown)
+
+
+def test_counting_lines_alone_gives_what_a_whole_diff_gives():
+    rng = random.Random(11)
+    pieces = ["a\n", "b\n", "ab\n", "\n", "c", "\r\n", "é\n"]
+    for _ in range(1500):
+        old = new = "".join(rng.choices(pieces, k=rng.randint(0, 30)))
+        for _ in range(rng.randint(0, 3)):
+            at = rng.randint(0, len(new))
+            new = new[:at] + rng.choice(["", "x\n", "a\n", "\n", "zz"]) + new[at + rng.randint(0, 6) :]
+        whole = diffs.compare(old, new)
+        assert diffs.counts(old, new) == (whole.added, whole.removed), (old, new)
