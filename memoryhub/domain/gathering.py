@@ -1,55 +1,30 @@
-"""Collects what a prompt is made of: now (one prepared statement), at a past moment, or as it would be.
+"""Collects what a prompt is made of: now (one prepared statement), or as it would be. `looking_back` does the same for
+a past moment.
 
-`prompts.assemble` is pure over what is gathered here, so that a look back, a proposal's preview and an agent's call
-differ only in who gathers.
+`prompts.assemble` is pure over what is gathered, so that a look back, a proposal's preview and an agent's call differ
+only in who gathers.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache, lru_cache
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 from memoryhub import dialects
 from memoryhub.dialects import Dialect, Entry, Ingredients, Source
-from memoryhub.domain import files, hot, meaning, remembering, retrieval, templates, working
-from memoryhub.errors import HubError
-from memoryhub.models import Agent, AgentChange, SourceChange, Space
-from memoryhub.models import Source as SourceRow
+from memoryhub.domain import hot, meaning, ondisk, remembering, retrieval, templates, working
+from memoryhub.domain.ondisk import OnDisk, Place, State
+from memoryhub.models import Agent, Space
 from memoryhub.stores import paths
-from memoryhub.stores.filesystem import FilesystemStore
 
 # A space rewrites the guidelines of the hub's own dialect by writing this file: with history and gate, like any other.
 GUIDELINES_PATH = "/memories/hub-guidelines.md"
-
-
-class OnDisk(NamedTuple):
-    """Where a source lies on disk, and the mark that its text was taken at; None: it was not there."""
-
-    directory: str
-    relative: str
-    mark: tuple[int, ...] | None
-
-
-class Place(NamedTuple):
-    """Where a source leads: its path as it is configured and as it is printed, and the mount that answers it."""
-
-    path: str | None
-    printed: str
-    store: str | None
-    directory: str
-    prefix: str
-    thread: str | None
-
-    @property
-    def is_on_disk(self) -> bool:
-        return self.store == "filesystem"
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,12 +150,12 @@ def now(
     """
     rows = read_now(space_id, agent_id, slug, dialect, thread, lately, waiting)
     places, states, disk = apart(rows)
-    is_still = still(disk)
+    is_still = ondisk.is_still(disk)
     if not is_still:
-        take_in(space_id, [place.path for place in places if place.path and place.is_on_disk], thread)
+        ondisk.take_in(space_id, [place.path for place in places if place.path and place.is_on_disk], thread)
         rows = read_now(space_id, agent_id, slug, dialect, thread, lately, waiting)
         places, states, disk = apart(rows)
-        is_still = still(disk)
+        is_still = ondisk.is_still(disk)
     if not rows:  # the agent is gone
         return Gathered(Ingredients())
     texts = tuple(as_found(place, state, is_still=is_still) for place, state in zip(places, states, strict=True))
@@ -218,8 +193,8 @@ def again(kept: Gathered, space_id: int, revision: int, rows: list[tuple[Any, ..
     if rows is None:
         rows = hot.rows(TEXTS, about_texts(space_id, kept), binary=True)
     states = [row[1 : STATE + 1] for row in sorted(rows, key=itemgetter(0))]
-    disk = on_disk(kept.places, states)
-    if not still(disk):
+    disk = ondisk.spots(kept.places, states)
+    if not ondisk.is_still(disk):
         return None
     texts = tuple(
         as_found(place, state, is_still=True, before=before)
@@ -254,14 +229,11 @@ def read_now(
     return hot.rows(statement(family.templated, lately, waiting), given, binary=True)
 
 
-State = tuple[Any, ...]  # the mark on disk, whether it is deleted, number and sha256 of the newest revision, its bytes
-
-
 def apart(rows: Sequence[tuple[Any, ...]]) -> tuple[tuple[Place, ...], list[State], tuple[OnDisk, ...]]:
     """The places in rows of `NOW`, how things stand there, and where they lie on disk."""
     places = tuple(Place(*row[:PLACE]) for row in rows)
     states = [row[PLACE : PLACE + STATE] for row in rows]
-    return places, states, on_disk(places, states)
+    return places, states, ondisk.spots(places, states)
 
 
 def as_found(place: Place, state: State, *, is_still: bool, before: Source | None = None) -> Source:
@@ -269,7 +241,7 @@ def as_found(place: Place, state: State, *, is_still: bool, before: Source | Non
     mark, is_deleted, number, sha256, content = state
     problem = ""
     if place.is_on_disk and not (is_still and mark and not is_deleted):
-        problem = why_unreadable(place.directory, place.prefix, place.path or "")
+        problem = ondisk.why_unreadable(place.directory, place.prefix, place.path or "")
     path = place.printed or place.path or ""
     if before is not None and before.has_bytes and before.sha256 == sha256 and not problem and not is_deleted:
         return before if before.revision == number else replace(before, revision=number)
@@ -315,130 +287,6 @@ def as_source(path: str, content: bytes | None, number: int | None, sha256: str 
         return Source(path, None, "invalid_utf8", number, sha256, len(data))
 
 
-# Disk
-
-
-def on_disk(places: Sequence[Place], states: Sequence[State]) -> tuple[OnDisk, ...]:
-    """Where these lie, with the marks that belong to the texts that were read."""
-    return tuple(
-        OnDisk(
-            place.directory,
-            on_this_disk(place.directory, place.prefix, place.path or ""),
-            as_mark(mark) if mark and not is_deleted else None,
-        )
-        for place, (mark, is_deleted, *_) in zip(places, states, strict=True)
-        if place.is_on_disk
-    )
-
-
-@lru_cache(maxsize=4096)
-def as_mark(told: str) -> tuple[int, ...]:
-    return tuple(json.loads(told))
-
-
-def on_this_disk(directory: str, prefix: str, path: str) -> str:
-    relative = paths.strip(prefix, path)
-    return relative if relative.isascii() else FilesystemStore(directory).spelled(relative)
-
-
-def still(disk: Iterable[OnDisk]) -> bool:
-    """Whether every place on disk is as it was when its text was taken.
-
-    A plain look is enough here: what has the same times, size and inode is the same file, whichever way led to it. The
-    way that follows no links is taken when a text is read.
-    """
-    for spot in disk:
-        try:
-            found = os.lstat(spot.directory + spot.relative)
-        except (OSError, ValueError):
-            if spot.mark is not None:
-                return False
-            continue
-        if spot.mark != (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino):
-            return False
-    return True
-
-
-def why_unreadable(directory: str, prefix: str, path: str) -> str:
-    """The error code that a stock agent would meet at this place of the disk, or nothing."""
-    relative = paths.strip(prefix, path)
-    try:
-        stat = FilesystemStore(directory).stat(relative)
-    except HubError as error:
-        return "permission_denied" if error.status == 503 and os.path.isdir(directory) else error.code
-    if stat is None:
-        return ""
-    if stat.kind != "file":
-        return "is_directory" if stat.kind == "folder" else "not_a_file"
-    return "" if os.access(directory + on_this_disk(directory, prefix, path), os.R_OK) else "permission_denied"
-
-
-def take_in(space_id: int, listed: list[str], thread: str) -> None:
-    """Brings changes on disk in as revisions, so that nothing a prompt shows is without one."""
-    files.published_many(Space.objects.get(pk=space_id), listed, thread_id=thread)
-
-
-# A past moment
-
-THEN = """
-SELECT DISTINCT ON (r.file_id) r.path, r.is_deleted, r.number, r.sha256, r.content
-  FROM memoryhub_revision r JOIN memoryhub_file f ON f.space_id = r.space_id AND f.id = r.file_id
- WHERE r.space_id = %(space)s AND r.created_at <= %(at)s AND f.thread_id IN ('', %(thread)s)
-   AND r.file_id IN (SELECT file_id FROM memoryhub_revision WHERE space_id = %(space)s AND path = ANY(%(paths)s))
- ORDER BY r.file_id, r.number DESC
-"""
-
-
-def then(space_id: int, agent: Agent, dialect: Dialect, at: datetime, *, thread: str = "") -> Gathered:
-    """What stood in this agent's prompt at a past moment, from the revisions of everything that stands in it."""
-    listed = listed_then(space_id, agent.pk, at)
-    wanted = [paths.of_source(path) for path in listed] + ([GUIDELINES_PATH] if dialect.family == "hub" else [])
-    texts = texts_then(space_id, wanted, at, thread)
-    there = ((path, texts.get(paths.of_source(path))) for path in listed)
-    sources = tuple(replace(one, path=path) if one else Source(path, None, dialects.MISSING) for path, one in there)
-    values, warnings = values_then(space_id, agent, at)
-    if not values.get("template"):
-        kept = templates.chosen(space_id, dialect.name, agent_slug=agent.slug, at=at)
-        values["template"] = kept.text if kept else None
-    guidelines = texts[GUIDELINES_PATH].text if GUIDELINES_PATH in texts and GUIDELINES_PATH in wanted else None
-    return Gathered(of_agent(values, sources, guidelines), warnings=tuple(warnings))
-
-
-def texts_then(space_id: int, paths: list[str], at: datetime, thread: str) -> dict[str, Source]:
-    """The newest revision of each path as of that moment; deleted and moved-away files are not among them."""
-    rows = hot.rows(THEN, {"space": space_id, "at": at, "paths": paths, "thread": thread})
-    return {
-        path: as_source(path, content, number, sha256)
-        for path, is_deleted, number, sha256, content in rows
-        if path in paths and not is_deleted
-    }
-
-
-def listed_then(space_id: int, agent_id: int, at: datetime) -> list[str]:
-    """The ordered source list as of that moment: the agent's own where it had one, else the space's."""
-    changes = SourceChange.objects.within(space_id)
-    for key in (agent_id, 0):
-        change = changes.filter(agent_key=key, created_at__lte=at).order_by("-created_at", "-pk").first()
-        if change and (change.sources or not key):
-            return [one["path"] for one in change.sources if one.get("is_on", True)]
-    if changes.exists():
-        return []
-    rows = SourceRow.objects.within(space_id).filter(is_on=True, created_at__lte=at).order_by("position", "pk")
-    own = [row.shown for row in rows if row.agent_id == agent_id]
-    return own or [row.shown for row in rows if row.agent_id is None]
-
-
-def values_then(space_id: int, agent: Agent, at: datetime) -> tuple[dict[str, Any], list[dialects.Warn]]:
-    """What the agent's own settings were; before it was made, those it was made with, and a warning."""
-    changes = AgentChange.objects.within(space_id).filter(agent_id=agent.pk).order_by("-created_at", "-pk")
-    change = changes.filter(created_at__lte=at).first()
-    if change:
-        return dict(change.values), []
-    first = changes.last()
-    said = f"{agent.name} was made on {agent.created_at:%Y-%m-%d at %H:%M} UTC; before that it got no prompt."
-    return dict(first.values) if first else {}, [dialects.Warn("before_agent", None, said)]
-
-
 # Working and long-term memory
 
 
@@ -469,14 +317,6 @@ def with_memory(gathered: Gathered, space: Space, agent: Agent, query: str) -> G
     cold, told = known(space, agent, query, gathered.mark)
     ingredients = replace(gathered.ingredients, longterm=cold)
     return replace(gathered, ingredients=ingredients, warnings=(*gathered.warnings, *told))
-
-
-def with_memory_then(gathered: Gathered, space: Space, agent: Agent, query: str, at: datetime) -> Gathered:
-    """The same for a past moment: what lived then, in the words of that time."""
-    lived, gone = remembering.working_then(space, agent, at)
-    cold, told = remembering.longterm_then(space, agent, query, at)
-    ingredients = replace(gathered.ingredients, working=lived, longterm=cold)
-    return replace(gathered, ingredients=ingredients, warnings=(*gathered.warnings, *gone, *told))
 
 
 def asked_for(ingredients: Ingredients, system_prompt: str | None, task: str) -> Ingredients:

@@ -16,7 +16,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from memoryhub import dialects
 from memoryhub.dialects import Dialect
-from memoryhub.domain import deliveries, gathering, people, prompts, remembering, tokens, working
+from memoryhub.domain import deliveries, gathering, ondisk, people, prompts, remembering, tokens, working
 from memoryhub.domain import hot as hot_sql
 from memoryhub.domain.gathering import Gathered
 from memoryhub.domain.prompts import Asked, Prompt
@@ -84,7 +84,7 @@ class Keepable(Protocol):
     @property
     def bytes(self) -> int: ...
     @property
-    def disk(self) -> tuple[gathering.OnDisk, ...]: ...
+    def disk(self) -> tuple[ondisk.OnDisk, ...]: ...
 
 
 Thing = TypeVar("Thing", bound=Keepable)
@@ -102,7 +102,7 @@ class Shelf(Generic[Thing]):
 
     def get(self, key: tuple[Any, ...]) -> Thing | None:
         thing = self.find(key)
-        return thing if thing is not None and gathering.still(thing.disk) else None
+        return thing if thing is not None and ondisk.is_still(thing.disk) else None
 
     def find(self, key: tuple[Any, ...]) -> Thing | None:
         """The same without a look at the disk."""
@@ -283,7 +283,7 @@ def gathered_for(door: AtTheDoor, asked: Asked, dialect: Dialect, told: Told | N
     key = basis_key(door, asked, dialect)
     found = basis.find(key) or basis.find((*key, asked.thread))
     if found is not None:
-        if found.revision == door.revision and gathering.still(found.disk):
+        if found.revision == door.revision and ondisk.is_still(found.disk):
             return found
         rows = told.rows if told and told.of is found else None
         found = gathering.again(found, door.space_id, door.revision, rows)

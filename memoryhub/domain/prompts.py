@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from memoryhub import detectors, dialects
 from memoryhub.dialects import Dialect, Entry, Part, Rendered, Source, Warn, tokens
-from memoryhub.domain import agents, gathering, hot, remembering
+from memoryhub.domain import agents, gathering, hot, looking_back, ondisk, remembering
 from memoryhub.domain.access import Actor
 from memoryhub.domain.gathering import Gathered
 from memoryhub.errors import Invalid, TooLarge
@@ -96,7 +96,7 @@ class Prompt:
     gathered_warnings: tuple[Warn, ...] = ()
     seen: tuple[Warn, ...] = ()  # by the gate's eyes, for those who ask for them
     pending: tuple[int, ...] = ()
-    disk: tuple[gathering.OnDisk, ...] = ()
+    disk: tuple[ondisk.OnDisk, ...] = ()
     per_thread: bool = False
     hot: str | None = None  # the working memory it was made of, as `gathering.Gathered` has it
     budget: int | None = None
@@ -194,14 +194,14 @@ def gather(space: Space, agent: Agent, dialect: Dialect, asked: Asked, *, waitin
     """Everything the prompt is made of, with what retrieval finds where the dialect has a place for it."""
     retrieves = bool(asked.query) and dialects.families()[dialect.family].retrieves
     if asked.at:
-        found = gathering.then(space.pk, agent, dialect, asked.at, thread=asked.thread)
+        found = looking_back.gathered(space.pk, agent, dialect, asked.at, thread=asked.thread)
     else:
         thread = asked.thread
         found = gathering.now(space.pk, agent.pk, agent.slug, dialect, thread=thread, lately=retrieves, waiting=waiting)
     if not retrieves or found.ingredients.off:
         return found
     if asked.at:
-        return gathering.with_memory_then(found, space, agent, asked.query, asked.at)
+        return looking_back.with_memory(found, space, agent, asked.query, asked.at)
     return gathering.with_memory(found, space, agent, asked.query)
 
 
