@@ -169,6 +169,15 @@ def test_every_domain_verb_says_what_it_does():
                     assert ast.get_docstring(node), f"domain.{file.stem}.{node.name} has no docstring"
 
 
+def test_the_map_of_the_domain_names_every_module_once():
+    import memoryhub.domain
+
+    lines = (inspect.getdoc(memoryhub.domain) or "").splitlines()[2:]
+    named = [name for line in lines for name in line[15:].split()]
+    there = [entry.name.removesuffix(".py") for entry in (PACKAGE / "domain").iterdir() if entry.name[0] not in "_."]
+    assert sorted(named) == sorted(there), "memoryhub/domain/__init__.py and its folder differ"
+
+
 # ---- nothing from elsewhere, nothing inline ----
 
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
