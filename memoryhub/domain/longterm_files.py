@@ -1,21 +1,26 @@
-"""Long-term memory as JSON lines, out and in again without loss: texts, provenance, checks, history."""
+"""Long-term memory as JSON lines, out and in again without loss: texts, provenance, checks, history, settled pairs."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
 from django.db import transaction
 from django.utils.dateparse import parse_datetime
 
-from memoryhub.domain import activity, contents, longterm, secrecy, spaces
+from memoryhub.detectors import secrets
+from memoryhub.domain import activity, contents, longterm, pairs, secrecy, spaces
 from memoryhub.domain.access import Actor, require
 from memoryhub.errors import Invalid
-from memoryhub.models import Agent, EntryRevision, LongtermEntry, Proposal, Record, Space
+from memoryhub.models import Agent, EntryPair, EntryRevision, LongtermEntry, Proposal, Record, Space
 
 MOST = 5000  # entries of one upload; more come in by `memoryhub restore`
+SAID = 20  # wrong lines that a refusal names
 KEPT = (
     "content",
     "scope",
@@ -30,22 +35,28 @@ KEPT = (
 )
 CAME_FROM = "came_from"  # in the metadata: the record and proposal of the space it was brought from
 MOMENTS = ("checked_at", "retired_at", "created_at", "modified_at")
+# Reasons that the hub itself wrote: the numbers in them mean entries of the same file.
+NAMES_ENTRIES = re.compile(r"(?:replaced by|merged with) L-\d+(?:, L-\d+)*|L-\d+ says it")
+
+
+# ---- out
 
 
 def export(space: Space) -> Iterator[str]:
     """Every entry with its history, one JSON object a line, oldest first."""
+    settled = pairs.both_stand(space)
     for entry in longterm.of(space).select_related("agent").order_by("number").iterator(200):
-        yield json.dumps(as_line(entry), ensure_ascii=False) + "\n"
+        yield json.dumps(as_line(entry, settled.get(entry.number, [])), ensure_ascii=False) + "\n"
 
 
-def as_line(entry: LongtermEntry) -> dict[str, Any]:
+def as_line(entry: LongtermEntry, settled: list[EntryPair]) -> dict[str, Any]:
     moments = {name: getattr(entry, name).isoformat() if getattr(entry, name) else None for name in MOMENTS}
     history = longterm.history(entry).order_by("number")
-    elsewhere = entry.metadata.get(CAME_FROM) or {}
+    elsewhere = came_from(entry)
     return {
         "number": entry.number,
         **{name: getattr(entry, name) for name in KEPT},
-        "metadata": {key: value for key, value in entry.metadata.items() if key != CAME_FROM},
+        "metadata": {key: value for key, value in entry.metadata.items() if key != CAME_FROM or not elsewhere},
         "agent": entry.agent.slug if entry.agent else None,
         "record": entry.record_id or elsewhere.get("record"),
         "proposal": entry.proposal or elsewhere.get("proposal"),
@@ -58,26 +69,70 @@ def as_line(entry: LongtermEntry) -> dict[str, Any]:
             }
             for one in history
         ],
+        "settled": [
+            {
+                "with": one.older.number, "kind": one.kind, "cosine": one.cosine, "verdict": one.verdict,
+                "settled_by": one.settled_by, "settled_at": one.settled_at.isoformat(), "created_at": one.created_at.isoformat(),
+            }
+            for one in settled
+        ],
     }  # fmt: skip
+
+
+def came_from(entry: LongtermEntry) -> dict[str, int]:
+    """The record and proposal of another hub, where `find_origin` wrote them down; others may use that word too."""
+    found = entry.metadata.get(CAME_FROM)
+    return found if isinstance(found, dict) and found.keys() <= {"record", "proposal"} else {}
+
+
+# ---- in
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A line of a file as what it will be here, checked and not stored yet."""
+
+    line: dict[str, Any]
+    entry: LongtermEntry
+    history: list[EntryRevision]
+    settled: dict[int, EntryPair]  # by the number that the other entry has in the file
 
 
 @transaction.atomic
 def take_in(space: Space, actor: Actor, data: bytes) -> int:
-    """Brings exported entries in under new numbers, all or none; a refusal names the line."""
+    """Brings exported entries in under new numbers, all or none; a refusal names the lines."""
     require(actor, "promote")
+    space = Space.objects.select_for_update().get(pk=space.pk)
+    arrivals = read(space, actor, data)
+    first = spaces.next_number(space, "last_entry", len(arrivals))
+    numbers = {one.line["number"]: number for number, one in enumerate(arrivals, first) if one.line.get("number")}
+    for number, arrival in enumerate(arrivals, first):
+        bring(space, actor, arrival, number, numbers)
+    many = f"{len(arrivals)} entries"
+    activity.record(space, actor, "longterm.take_in", "brought in", many, url="longterm/", adds="from JSON lines")
+    return len(arrivals)
+
+
+def read(space: Space, actor: Actor, data: bytes) -> list[Arrival]:
+    """What a file would bring; nothing is stored, and a refusal names each line that is wrong."""
     lines = [line for line in text_of(data).split("\n") if line.strip()]
     if not lines or len(lines) > MOST:
         raise Invalid(f"The file has {len(lines)} entries; 1 to {MOST:,} can come in at once.", code="invalid_content")
-    space = Space.objects.select_for_update().get(pk=space.pk)
+    arrivals, wrong = [], {}
     for at, line in enumerate(lines, 1):
         try:
-            bring(space, actor, parsed(line))
-        except (Invalid, AttributeError, KeyError, TypeError, ValueError) as wrong:
-            says = f"Line {at}: {said(wrong)}. Nothing was brought in."
-            raise Invalid(says, code="invalid_content", line=at) from None
-    many = f"{len(lines)} entries"
-    activity.record(space, actor, "longterm.take_in", "brought in", many, url="longterm/", adds="from JSON lines")
-    return len(lines)
+            arrivals.append(arriving(space, actor, parsed(line)))
+        except (Invalid, AttributeError, KeyError, TypeError, ValueError) as refusal:
+            wrong[at] = said(refusal)
+    if wrong:
+        raise refused(wrong)
+    return arrivals
+
+
+def refused(wrong: dict[int, str]) -> Invalid:
+    told = "; ".join(f"Line {at}: {says}" for at, says in list(wrong.items())[:SAID])
+    more = f"; and {len(wrong) - SAID} more lines" if len(wrong) > SAID else ""
+    return Invalid(f"{told}{more}. Nothing was brought in.", code="invalid_content", line=next(iter(wrong)))
 
 
 def said(wrong: Exception) -> str:
@@ -104,15 +159,17 @@ def parsed(line: str) -> dict[str, Any]:
     return found
 
 
-def bring(space: Space, actor: Actor, line: dict[str, Any]) -> LongtermEntry:
-    """One entry as it was, under a new number; the line of activity says who brought it in."""
+def arriving(space: Space, actor: Actor, line: dict[str, Any]) -> Arrival:
+    """One entry as it was; the line of activity says who brought it in."""
+    if line.get("number") is not None:
+        line["number"] = counted(line["number"])
     scope = line.get("scope", longterm.GROUP)
     entry = LongtermEntry(
-        space=space, number=spaces.next_number(space, "last_entry"), content=kept(space, line["content"]),
+        space=space, content=kept(space, line["content"]),
         scope=scope, agent=whose(space, scope, line.get("agent")), revision=counted(line.get("revision") or 1),
         state=longterm.RETIRED if line.get("state") == longterm.RETIRED else longterm.ACTIVE,
         session_id=contents.clean(line.get("session_id") or "", "session_id", 200),
-        reason=contents.clean(line.get("reason") or "", "reason", 2000), metadata=contents.metadata(line.get("metadata")),
+        reason=reason_of(line, 2000), metadata=contents.metadata(line.get("metadata")),
         review_by=date.fromisoformat(line["review_by"]) if line.get("review_by") else None,
         checked_by=contents.clean(line.get("checked_by") or "", "checked_by", 150),
         actor_kind=kind_of(line), actor_name=contents.clean(line.get("actor_name") or actor.name, "actor_name", 150),
@@ -120,12 +177,38 @@ def bring(space: Space, actor: Actor, line: dict[str, Any]) -> LongtermEntry:
     for name in MOMENTS:
         if line.get(name):
             setattr(entry, name, moment(line[name]))
-    bring_origin(space, entry, line)
-    entry.save()
-    bring_history(entry, actor, line)
+    for name in ("record", "proposal"):
+        line[name] = int(line[name]) if line.get(name) else None
+    return Arrival(line, entry, history_of(space, line), settled_of(space, line))
+
+
+def bring(space: Space, actor: Actor, arrival: Arrival, number: int, numbers: Mapping[int, int]) -> None:
+    """Stores one entry under its new number (in the caller's transaction); `numbers` says those of the others of its file."""
+    entry = arrival.entry
+    entry.number = number
+    find_origin(space, arrival)
+    entry.reason = renumbered(entry.reason, numbers)
+    entry.save(force_insert=True)
+    for one in arrival.history:
+        one.entry_id, one.reason = entry.pk, renumbered(one.reason, numbers)
+    EntryRevision.objects.bulk_create(arrival.history)
+    if not arrival.history:
+        longterm.write_revision(entry, actor, "brought in")
     if entry.state != longterm.RETIRED:
         longterm.index(space, entry)
-    return entry
+    for there, pair in arrival.settled.items():
+        pairs.bring(pair, entry, longterm.of(space).filter(number=numbers.get(there), number__lt=number).first())
+
+
+def renumbered(reason: str, numbers: Mapping[int, int]) -> str:
+    """A reason of the hub's own with the numbers that its entries have here: an undo goes by them (`longterm.take_back`)."""
+    if not NAMES_ENTRIES.fullmatch(reason):
+        return reason
+    return re.sub(r"L-(\d+)", lambda named: here(int(named[1]), numbers), reason)
+
+
+def here(number: int, numbers: Mapping[int, int]) -> str:
+    return f"L-{numbers[number]}" if number in numbers else f"L-{number} elsewhere"
 
 
 def whose(space: Space, scope: Any, slug: Any) -> Agent | None:
@@ -153,12 +236,17 @@ def kept(space: Space, content: Any) -> str:
     return secrecy.check(space, contents.checked(content))
 
 
-def bring_origin(space: Space, entry: LongtermEntry, line: dict[str, Any]) -> None:
+def reason_of(line: dict[str, Any], most: int) -> str:
+    """Reasons lose their secrets, as everywhere."""
+    return secrets.redact(contents.clean(line.get("reason") or "", "reason", most))[0][:most]
+
+
+def find_origin(space: Space, arrival: Arrival) -> None:
     """The record and the proposal it came from, where this space has these very ones; else their numbers are kept beside."""
-    record, proposal = (int(line[name]) if line.get(name) else None for name in ("record", "proposal"))
+    entry, record, proposal = arrival.entry, arrival.line["record"], arrival.line["proposal"]
     if record and Record.objects.within(space).filter(pk=record, session_id=entry.session_id).exists():
         entry.record_id, record = record, None
-    said_first = next((one["content"] for one in line.get("history") or []), entry.content)
+    said_first = arrival.history[0].content if arrival.history else entry.content
     if proposal and said_by(space, proposal) == said_first:
         entry.proposal, proposal = proposal, None
     elsewhere = {name: value for name, value in (("record", record), ("proposal", proposal)) if value}
@@ -172,19 +260,35 @@ def said_by(space: Space, number: int) -> str | None:
     return bytes(found.content or b"").decode("utf-8", "replace") if found else None
 
 
-def bring_history(entry: LongtermEntry, actor: Actor, line: dict[str, Any]) -> None:
+def history_of(space: Space, line: dict[str, Any]) -> list[EntryRevision]:
     history = line.get("history") or []
     if len({counted(one["number"]) for one in history}) != len(history):
         raise Invalid("its history has a revision twice", code="invalid_content")
-    for one in history:
-        EntryRevision.objects.create(
-            space_id=entry.space_id, entry_id=entry.pk, number=counted(one["number"]), content=kept(entry.space, one["content"]),
-            state=str(one.get("state") or "active")[:8], reason=contents.clean(one.get("reason") or "", "reason", 500),
+    return [
+        EntryRevision(
+            space_id=space.pk, number=counted(one["number"]), content=kept(space, one["content"]),
+            state=str(one.get("state") or "active")[:8], reason=reason_of(one, 500),
             created_at=moment(one["created_at"]), actor_kind=kind_of(one),
             actor_name=contents.clean(one.get("actor_name") or "", "actor_name", 150),
-        )  # fmt: skip
-    if not history:
-        longterm.write_revision(entry, actor, "brought in")
+        )
+        for one in history
+    ]  # fmt: skip
+
+
+def settled_of(space: Space, line: dict[str, Any]) -> dict[int, EntryPair]:
+    """The pairs of which a person said that both stand; exports of before had none."""
+    return {counted(one["with"]): verdict_of(space, one) for one in line.get("settled") or []}
+
+
+def verdict_of(space: Space, one: dict[str, Any]) -> EntryPair:
+    cosine = float(one["cosine"])
+    if one["verdict"] != pairs.BOTH_STAND or one["kind"] not in pairs.KINDS or not math.isfinite(cosine):
+        raise Invalid("a settled pair in it has another form than Export gives it", code="invalid_content")
+    return EntryPair(
+        space_id=space.pk, kind=one["kind"], cosine=cosine, verdict=pairs.BOTH_STAND,
+        settled_by=contents.clean(one["settled_by"], "settled_by", 150), settled_at=moment(one["settled_at"]),
+        created_at=moment(one["created_at"]),
+    )  # fmt: skip
 
 
 def kind_of(line: dict[str, Any]) -> str:

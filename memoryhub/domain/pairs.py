@@ -15,12 +15,13 @@ from memoryhub.embedders import Embedder
 from memoryhub.errors import Conflict, Invalid, NotFound
 from memoryhub.models import ChunkCount, EntryPair, Job, LongtermEntry, Space
 
-DUPLICATE, CONTRADICTION = "duplicate", "contradiction"
+KINDS = DUPLICATE, CONTRADICTION = "duplicate", "contradiction"
 MOST_SENTENCES = 30
 SHARED = 0.6  # of the shorter sentence's words, from which two sentences are about one thing
 MOST_CHUNKS = 20  # of a very long entry only so many chunks look for neighbours
 LOOK = "pairs.look_for"
-VERDICTS = ("keep_both", "retire_older", "retire_newer")
+BOTH_STAND = "keep_both"
+VERDICTS = (BOTH_STAND, "retire_older", "retire_newer")
 
 VECTORS = """
 SELECT e.vector FROM memoryhub_chunk c
@@ -158,6 +159,23 @@ def with_entries(space: Space, found: QuerySet[EntryPair]) -> list[EntryPair]:
     return pairs
 
 
+def both_stand(space: Space) -> dict[int, list[EntryPair]]:
+    """The verdicts that hold: pairs of which both stand, by the number of the later entry, which here is `.newer`."""
+    found: dict[int, list[EntryPair]] = {}
+    settled = EntryPair.objects.within(space).filter(verdict=BOTH_STAND).order_by("id")
+    for one in with_entries(space, settled):
+        one.older, one.newer = sorted((one.older, one.newer), key=lambda entry: entry.number)
+        found.setdefault(one.newer.number, []).append(one)
+    return {number: sorted(those, key=lambda one: one.older.number) for number, those in found.items()}
+
+
+def bring(pair: EntryPair, entry: LongtermEntry, other: LongtermEntry | None) -> None:
+    """A verdict from elsewhere, so that nobody is asked again; without its other entry it says nothing."""
+    if other is not None:
+        pair.older_id, pair.newer_id = sorted((entry.pk, other.pk))
+        EntryPair.objects.bulk_create([pair], ignore_conflicts=True)
+
+
 @transaction.atomic
 def settle(space: Space, actor: Actor, pair_id: int, verdict: str) -> EntryPair:
     """A person says what of a pair stands: both, or one of them, and the other is retired."""
@@ -181,7 +199,7 @@ def settle(space: Space, actor: Actor, pair_id: int, verdict: str) -> EntryPair:
     activity.record(
         space, actor, "longterm.settle", "settled", names, url="longterm/?show=pairs", adds=f": {says[verdict]}"
     )
-    if verdict != "keep_both":
+    if verdict != BOTH_STAND:
         gone, stays = (older, newer) if verdict == "retire_older" else (newer, older)
         longterm.retire(space, actor, gone.number, reason=f"L-{stays.number} says it")
     return pair

@@ -33,8 +33,8 @@ SETTINGS: dict[str, tuple[Any, ...]] = {
 
 
 NEXT = {
-    "last_proposal": "UPDATE memoryhub_space SET last_proposal = last_proposal + 1 WHERE id = %s RETURNING last_proposal",
-    "last_entry": "UPDATE memoryhub_space SET last_entry = last_entry + 1 WHERE id = %s RETURNING last_entry",
+    "last_proposal": "UPDATE memoryhub_space SET last_proposal = last_proposal + %s WHERE id = %s RETURNING last_proposal",
+    "last_entry": "UPDATE memoryhub_space SET last_entry = last_entry + %s WHERE id = %s RETURNING last_entry",
 }
 NEW_MARK = "(SELECT (random() * 9007199254740991)::bigint)"
 LONGTERM = (
@@ -67,9 +67,9 @@ def touching_longterm(space: Space) -> hot.Change:
     return hot.Change(LONGTERM, [space.pk])
 
 
-def next_number(space: Space, counter: str) -> int:
-    """The next proposal (`last_proposal`) or long-term entry (`last_entry`) of the space; the row lock keeps them gapless."""
-    return hot.row(NEXT[counter], [space.pk])[0]
+def next_number(space: Space, counter: str, many: int = 1) -> int:
+    """The first of the next proposals (`last_proposal`) or entries (`last_entry`) of the space; the row lock keeps them gapless."""
+    return hot.row(NEXT[counter], [many, space.pk])[0] - many + 1
 
 
 def get_setting(space: Space, key: str) -> Any:

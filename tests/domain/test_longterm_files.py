@@ -1,0 +1,122 @@
+"""Long-term memory leaves as JSON lines and comes back whole, under other numbers."""
+
+import json
+import re
+
+import pytest
+from django.utils import timezone
+
+from memoryhub.domain import agents, erasure, longterm, longterm_files, pairs, quarantine, spaces
+from memoryhub.domain.access import HUB
+from memoryhub.errors import Invalid
+from memoryhub.models import EntryPair, LongtermEntry
+
+from .layers import counter, forge, person, rk, space, viewer  # noqa: F401
+
+OLD, NEW = "The refund desk closes at 5 pm on Fridays.", "The refund desk closes at 6 pm on Fridays."
+SECRET = "ghp_" + "aZ3kQ9xW7vB2nM5tR8yL1pC4sD6fG0hJ3kL9"
+
+
+def exported(space):
+    return "".join(longterm_files.export(space))
+
+
+@pytest.fixture
+def owner(space):
+    return person(space, "ow", "owner")
+
+
+@pytest.fixture
+def settled(space, rk):
+    """Two entries at odds of which a person said that both stand."""
+    older, newer = longterm.store(space, rk, OLD), longterm.store(space, rk, NEW)
+    assert pairs.look_for(space, newer) == 1
+    pairs.settle(space, rk, EntryPair.objects.get(space_id=space.pk).pk, "keep_both")
+    return older, newer
+
+
+def test_everything_comes_back_under_other_numbers(space, rk, owner, forge, counter, settled):
+    longterm.store(space, rk, "This goes, and leaves a gap among the numbers.", session_id="gone")
+    longterm.store(space, rk, "Was replaced.")
+    longterm.store(space, rk, "Took its place.", replaces=[4], review_by=timezone.localdate(), reason="because 中文")
+    longterm.store(space, rk, "Mine.", scope="agent", agent=forge)
+    longterm.store(space, rk, "Nobody's.", scope="agent", agent=counter)
+    agents.delete(counter, owner)
+    logged = quarantine.log(space, forge, content="It was said here.", session_id="s", node_id="n")
+    quarantine.promote(space, rk, logged.id, reason="useful")
+    longterm.edit(space, rk, 8, "It was said better.", reason="clearer")
+    longterm.verify(space, rk, 8)
+    longterm.absorb(space, rk, 8, merges=[6])
+    erasure.erase(space, owner, "gone", confirm="gone")
+    there = spaces.create(HUB, "there")
+    agents.create(there, HUB, "forge")
+    assert longterm_files.take_in(there, rk, exported(space).encode()) == 7
+    ours = [json.loads(line) for line in exported(space).splitlines()]
+    numbers = {one["number"]: number for number, one in enumerate(ours, 1)}
+    for one in ours:
+        one["number"] = numbers[one["number"]]
+        for verdict in one["settled"]:
+            verdict["with"] = numbers[verdict["with"]]
+        for said in one["history"]:
+            said["reason"] = re.sub(r"L-(\d+)", lambda named: f"L-{numbers[int(named[1])]}", said["reason"])
+    assert [json.loads(line) for line in exported(there).splitlines()] == ours
+    assert [one["settled"][0]["settled_by"] for one in ours if one["settled"]] == ["rk"]
+    assert {"replaced by L-4", "merged with L-5"} < {said["reason"] for one in ours for said in one["history"]}
+
+
+def test_nobody_is_asked_again_about_a_pair_that_both_stand(space, rk, settled):
+    there = spaces.create(HUB, "there")
+    longterm_files.take_in(there, rk, exported(space).encode())
+    entry = longterm.get(there, 2)
+    assert pairs.look_for(there, entry) == 1  # found again
+    assert not pairs.open_pairs(there).exists()
+    longterm.edit(there, rk, 2, NEW + " It opens at 9.")
+    assert not EntryPair.objects.within(there).exists()  # the verdict was about another text
+
+
+def test_an_export_of_before_still_comes_in(space, rk):
+    old = {"number": 7, "content": OLD, "history": [], "state": "active"}
+    assert longterm_files.take_in(space, rk, json.dumps(old).encode()) == 1
+    assert longterm.get(space, 1).content == OLD
+
+
+def test_undoing_a_promotion_brings_nothing_back_that_another_one_replaced(space, rk):
+    """An entry that L-2 replaced elsewhere is none of what L-2 is about here."""
+    longterm.store(space, rk, "One."), longterm.store(space, rk, "Two.")
+    there = spaces.create(HUB, "there")
+    longterm.store(there, rk, "Before."), longterm.store(there, rk, "After.", replaces=[1])
+    lines = exported(there).splitlines()
+    longterm_files.take_in(space, rk, "\n".join(lines).encode())
+    longterm_files.take_in(space, rk, lines[0].encode())  # without the entry that took its place
+    longterm.take_back(space, rk, 2)
+    states = list(LongtermEntry.objects.within(space).order_by("number").values_list("state", flat=True))
+    assert states == ["active", "retired", "retired", "active", "retired"]
+    longterm.take_back(space, rk, 4)
+    assert longterm.get(space, 3).state == "active"
+
+
+def test_a_verdict_without_its_other_entry_says_nothing(space, rk, settled):
+    line = exported(space).splitlines()[1]
+    there = spaces.create(HUB, "there")
+    longterm_files.take_in(there, rk, line.encode())
+    assert not EntryPair.objects.within(there).exists()
+
+
+def test_every_wrong_line_is_named(space, rk):
+    good = json.dumps({"content": OLD})
+    with pytest.raises(Invalid, match=r"Line 2: it is not JSON; Line 3: it lacks .content.[.] Nothing") as refusal:
+        longterm_files.take_in(space, rk, f"{good}\n{{\n{{}}\n{good}".encode())
+    assert refusal.value.details["line"] == 2
+
+
+def test_a_reason_that_is_brought_in_loses_its_secret(space, rk):
+    said = {"number": 1, "content": OLD, "reason": f"by {SECRET}", "created_at": "2026-01-01T00:00:00Z"}
+    longterm_files.take_in(space, rk, json.dumps({"content": OLD, "reason": SECRET, "history": [said]}).encode())
+    assert SECRET not in exported(space)
+
+
+def test_metadata_of_any_kind_leaves_again(space, rk):
+    lines = [json.dumps({"content": OLD, "metadata": {"came_from": value}}) for value in ("a fair", {"town": "Ulm"})]
+    longterm_files.take_in(space, rk, "\n".join(lines).encode())
+    left = [json.loads(line)["metadata"]["came_from"] for line in exported(space).splitlines()]
+    assert left == ["a fair", {"town": "Ulm"}]
