@@ -37,10 +37,16 @@ class Echo:
 
 
 def record(space: Space | None, actor: Actor, verb: str, says: str, thing: str = "", **more: Any) -> ActivityLine:
-    """Writes one line; without a transaction around it the line could outlive what it records, so that is refused."""
-    made = line(space, actor, verb, says, thing, **more)
-    (made.pk,) = hot.together(adding(made))
-    return made
+    """Writes one line in the transaction of what it records."""
+    return put(line(space, actor, verb, says, thing, **more))
+
+
+def put(one: ActivityLine) -> ActivityLine:
+    """The same for a line that is made already; without a transaction it could outlive what it records: that is refused."""
+    if not connection.in_atomic_block:
+        raise RuntimeError(f"activity line {one.verb!r} outside a transaction")
+    (one.pk,) = hot.together(adding(one))
+    return one
 
 
 def line(
@@ -76,12 +82,12 @@ def line(
 ABOUT = "(SELECT jsonb_build_object('url', %s::text || id || '/', 'details', jsonb_build_object('id', id)) FROM {name})"
 
 
-def adding(one: ActivityLine, about: str = "") -> hot.Change:
-    """The line as a change that can travel with what it records; `about` names the change whose row the line is about."""
-    if about:  # it cannot go without that one, so their statement is transaction enough
+def adding(one: ActivityLine, *more: ActivityLine, about: str = "") -> hot.Change:
+    """Lines as a change that travels with what they record; `about` names the change whose row a single line is about."""
+    if more:
+        return hot.inserting_all([one, *more])
+    if about:
         return hot.inserting(one, over=ABOUT.format(name=about), params=[one.url])
-    if not connection.in_atomic_block:
-        raise RuntimeError(f"activity line {one.verb!r} outside a transaction")
     return hot.inserting(one)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from memoryhub.domain import edits, hot, mounts, revisions, syncing
+from memoryhub.domain import activity, edits, hot, mounts, revisions, syncing
 from memoryhub.domain.access import Actor
 from memoryhub.domain.lines import bytes_of, text_of
 from memoryhub.domain.merging import merge3
@@ -21,7 +21,7 @@ from memoryhub.domain.mounts import Place
 from memoryhub.domain.published import Published, Row, changed_on_disk, gather, gather_at
 from memoryhub.domain.wishes import Applied, Pending, Wish, content_of, text_as_bytes
 from memoryhub.errors import Conflict, HubError, Invalid, Stale
-from memoryhub.models import File, Mount, Revision, Space
+from memoryhub.models import ActivityLine, File, Mount, Revision, Space
 from memoryhub.stores import FilesystemStore, paths
 from memoryhub.stores.disk import MAX_BYTES, too_large
 
@@ -145,7 +145,8 @@ LIMIT 1
 
 
 def _put(
-    change: Change, content: bytes, verb: str, says: str, *, adds: str = "", along: Sequence[hot.Change] = (), **facts: Any
+    change: Change, content: bytes, verb: str, says: str, *, adds: str = "", along: Sequence[hot.Change] = (),
+    told: Sequence[ActivityLine] = (), **facts: Any,
 ) -> Revision:  # fmt: skip
     """Record and note in one statement; what lies on a disk is written after the commit. Nothing too large gets in here."""
     if len(content) > MAX_BYTES:
@@ -153,7 +154,8 @@ def _put(
     on_disk = change.place.store.on_disk
 
     def notes(revision: Revision) -> list[hot.Change]:
-        return [syncing.noting(change.space, change.actor, verb, says, revision, adds), *along]
+        line = syncing.line_of(change.space, change.actor, verb, says, revision, adds)
+        return [activity.adding(line, *told), *along]
 
     facts.setdefault("before", change.before)
     revision = revisions.record(
@@ -221,7 +223,8 @@ def write(
 def put_text(
     change: Change, content: bytes, *, kind: str = "write", along: Sequence[hot.Change] = (), **facts: Any
 ) -> Revision:
-    """Make this the newest text of a file whose row is locked and in step; `along` is written in the same statement."""
+    """Make this the newest text of a file whose row is locked (or `held` by the statement itself) and in step; `along` and the
+    lines `told` beside its own are written in the same statement."""
     alive = bool(change.file.revision) and not change.file.is_deleted
     says = {"restore": "restored", "edit": "edited"}.get(kind, "changed" if alive else "made")
     recorded = kind if alive or kind != "write" else "create"

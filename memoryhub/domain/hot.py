@@ -84,22 +84,49 @@ def row(sql: str, params: Sequence[Any] | Mapping[str, Any] = ()) -> tuple[Any, 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One INSERT or UPDATE that can travel together with others; these may read what it returns by its name."""
+    """One INSERT or UPDATE that can travel together with others; these may read what it returns by its name. Where ONLY stands
+    in it, a condition can be put."""
 
     sql: str
     params: Sequence[Any]
     name: str = ""
 
 
-def together(*changes: Change, answer: str = "") -> tuple[Any, ...]:
+ONLY = "/* only */"
+
+
+class NotHeld(Exception):
+    """What changes were worked out from is not the same any more: nothing was changed."""
+
+
+def together(*changes: Change, answer: str = "", held: Change | None = None) -> tuple[Any, ...]:
     """Several changes in one statement, so in one trip; answers what the first one returns, or what is asked for.
 
-    None of them sees what another did but what that one returns, and no row may be changed by two of them.
+    None of them sees what another did but what that one returns, and no row may be changed by two of them. `held` is a
+    SELECT that locks what they were worked out from and finds it unchanged; then, and only then, all of them happen. So
+    this one statement needs no transaction around it.
     """
-    names = [one.name or f"change_{n}" for n, one in enumerate(changes)]
-    parts = ", ".join(f"{name} AS ({one.sql})" for name, one in zip(names, changes, strict=True))
-    sql = f"WITH {parts} {answer or f'SELECT * FROM {names[0]}'}"  # noqa: S608
-    return row(sql, [value for one in changes for value in one.params])
+    sql = _joined(answer, held.sql if held else "", *((one.name, one.sql) for one in changes))
+    params = [value for one in changes for value in one.params]
+    if held is None:
+        return row(sql, params)
+    # Not sent again where the connection broke: nobody knows whether it was done.
+    found = fetched(connections[DEFAULT_DB_ALIAS], sql, [*held.params, *params])
+    if not found:
+        raise NotHeld
+    return found[0]
+
+
+@lru_cache(maxsize=64)
+def _joined(answer: str, held: str, *changes: tuple[str, str]) -> str:
+    parts = [(name or f"change_{n}", sql) for n, (name, sql) in enumerate(changes)]
+    answer = answer or f"SELECT * FROM {parts[0][0]}"  # noqa: S608
+    if held:
+        if not all(ONLY in sql for _, sql in parts):
+            raise ValueError("one of these changes would happen in any case")
+        parts = [(name, sql.replace(ONLY, "AND EXISTS (SELECT FROM held)")) for name, sql in parts]
+        parts.insert(0, ("held", held))
+    return f"WITH {', '.join(f'{name} AS ({sql})' for name, sql in parts)} {answer}"
 
 
 def inserting(one: models.Model, name: str = "", *, over: str = "", params: Sequence[Any] = ()) -> Change:
@@ -107,19 +134,28 @@ def inserting(one: models.Model, name: str = "", *, over: str = "", params: Sequ
 
     The row is one parameter: psycopg keeps what it knows of a statement only up to fifty of them.
     """
-    fields = [field for field in one._meta.concrete_fields if not (field.primary_key and one.pk is None)]
-    values = {field.column: _as_written(getattr(one, field.attname)) for field in fields}
     model: Any = type(one)
-    return Change(_insert(model, one.pk is None, over), [Jsonb(values, dumps=_as_json), *params], name)
+    return Change(_insert(model, one.pk is None, over), [Jsonb(_columns_of(one), dumps=_as_json), *params], name)
+
+
+def inserting_all(several: Sequence[models.Model]) -> Change:
+    """New rows of one table, all of them as one parameter; the database gives their numbers."""
+    model: Any = type(several[0])
+    return Change(_insert(model, True, many=True), [Jsonb([*map(_columns_of, several)], dumps=_as_json)])
+
+
+def _columns_of(one: models.Model) -> dict[str, Any]:
+    fields = [field for field in one._meta.concrete_fields if not (field.primary_key and one.pk is None)]
+    return {field.column: _as_written(getattr(one, field.attname)) for field in fields}
 
 
 @lru_cache(maxsize=256)
-def _insert(model: Any, is_numbered_there: bool, over: str) -> str:
+def _insert(model: Any, is_numbered_there: bool, over: str = "", *, many: bool = False) -> str:
     table, key = connections[DEFAULT_DB_ALIAS].ops.quote_name(model._meta.db_table), model._meta.pk
     fields = [field for field in model._meta.concrete_fields if not (is_numbered_there and field is key)]
     columns = ", ".join(f'"{field.column}"' for field in fields)
-    given = f"jsonb_populate_record(NULL::{table}, %s{f' || {over}' if over else ''})"
-    return f'INSERT INTO {table} ({columns}) SELECT {columns} FROM {given} RETURNING "{key.column}"'  # noqa: S608
+    given = f"jsonb_populate_record{'set' if many else ''}(NULL::{table}, %s{f' || {over}' if over else ''})"
+    return f'INSERT INTO {table} ({columns}) SELECT {columns} FROM {given} WHERE true {ONLY} RETURNING "{key.column}"'  # noqa: S608
 
 
 def _as_written(value: Any) -> Any:
@@ -127,7 +163,7 @@ def _as_written(value: Any) -> Any:
     return value.isoformat() if isinstance(value, datetime) else value
 
 
-def _as_json(values: dict[str, Any]) -> str:
+def _as_json(values: Any) -> str:
     return json.dumps(values, cls=DjangoJSONEncoder)
 
 

@@ -17,7 +17,7 @@ from memoryhub.detectors import secrets
 from memoryhub.domain import activity, contents, hot, indexing, jobs, meaning, pairs, secrecy, spaces
 from memoryhub.domain.access import Actor, require
 from memoryhub.errors import Conflict, Invalid, NotFound
-from memoryhub.models import Agent, EntryRevision, Job, LongtermEntry, Space
+from memoryhub.models import ActivityLine, Agent, EntryRevision, Job, LongtermEntry, Space
 
 ACTIVE, RETIRED, WAITING = "active", "retired", "waiting"
 GROUP, AGENT = "group", "agent"
@@ -78,7 +78,7 @@ def store(
         hot.inserting(entry),
         hot.inserting(revision_of(entry, actor, reason)),
         *finding(space, entry, cut),
-        noting(space, actor, "longterm.store", "promoted", entry, details=came_from),
+        activity.adding(line_of(space, actor, "longterm.store", "promoted", entry, details=came_from)),
     )
     retire_all(space, actor, entry, [*taken_in, *(get(space, number) for number in dict.fromkeys(replaces))])
     return entry
@@ -337,18 +337,18 @@ def due(space: Space, today: date | None = None) -> QuerySet[LongtermEntry]:
 
 
 def note(space: Space, actor: Actor, verb: str, says: str, entry: LongtermEntry, **more: Any) -> None:
-    hot.together(noting(space, actor, verb, says, entry, **more))
+    activity.put(line_of(space, actor, verb, says, entry, **more))
 
 
-def noting(
+def line_of(
     space: Space, actor: Actor, verb: str, says: str, entry: LongtermEntry, *, adds: str = "", aside: str = "",
     details: dict[str, Any] | None = None,
-) -> hot.Change:  # fmt: skip
-    """A line about an entry as a change that travels with what it tells."""
-    return activity.adding(activity.line(
+) -> ActivityLine:  # fmt: skip
+    """A line about an entry, not written yet."""
+    return activity.line(
         space, actor, verb, says, f"“{title(entry.content, 80)}”", url=f"longterm/{entry.number}/", adds=adds,
         aside=aside or f"L-{entry.number}", details={"number": entry.number, **(details or {})},
-    ))  # fmt: skip
+    )  # fmt: skip
 
 
 @dataclass(slots=True)

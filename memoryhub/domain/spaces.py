@@ -37,6 +37,7 @@ NEXT = {
     "last_entry": "UPDATE memoryhub_space SET last_entry = last_entry + %s WHERE id = %s RETURNING last_entry",
 }
 NEW_MARK = "(SELECT (random() * 9007199254740991)::bigint)"
+TEXT = f"UPDATE memoryhub_space SET revision = revision + 1 WHERE id = %s {hot.ONLY} RETURNING revision"  # noqa: S608 (a word of ours)
 LONGTERM = (
     f"UPDATE memoryhub_space SET revision = revision + 1, longterm_mark = {NEW_MARK} WHERE id = %s RETURNING revision"  # noqa: S608 (a word of ours)
 )
@@ -60,7 +61,7 @@ def touch_longterm(space: Space) -> int:
 def touching_text(space: Space | int) -> hot.Change:
     """The same, where nothing but the text of a file is another, as a change that can travel with it."""
     pk = space if isinstance(space, int) else space.pk
-    return hot.Change("UPDATE memoryhub_space SET revision = revision + 1 WHERE id = %s RETURNING revision", [pk])
+    return hot.Change(TEXT, [pk])
 
 
 def touching_longterm(space: Space) -> hot.Change:

@@ -21,7 +21,7 @@ from memoryhub.domain.merging import merge3
 from memoryhub.domain.mounts import Place, find, of_space, place_in
 from memoryhub.domain.revisions import sha_of
 from memoryhub.errors import HubError, NotFound, Unavailable
-from memoryhub.models import File, Job, Revision, Space
+from memoryhub.models import ActivityLine, File, Job, Revision, Space
 from memoryhub.stores import FilesystemStore
 from memoryhub.stores.disk import Found, Placed
 
@@ -213,17 +213,16 @@ def record_again(space: Space, file: File, text: bytes, number: int, reason: str
 
 def note(space: Space, actor: Actor, verb: str, says: str, revision: Revision, adds: str = "") -> None:
     """One line of activity for a revision."""
-    hot.run(noting(space, actor, verb, says, revision, adds))
+    activity.put(line_of(space, actor, verb, says, revision, adds))
 
 
-def noting(space: Space, actor: Actor, verb: str, says: str, revision: Revision, adds: str = "") -> hot.Change:
-    """The same as a change that can travel with the revision."""
+def line_of(space: Space, actor: Actor, verb: str, says: str, revision: Revision, adds: str = "") -> ActivityLine:
+    """The same, not written yet."""
     aside = f"r{revision.number}" + (
         f" +{revision.added} −{revision.removed}" if revision.added or revision.removed else ""
     )
     url = f"files/{revision.path.lstrip('/')}?view=diff&to={revision.number}"
-    line = activity.line(space, actor, verb, says, revision.path, url=url, adds=adds, aside=aside, path=revision.path)
-    return activity.adding(line)
+    return activity.line(space, actor, verb, says, revision.path, url=url, adds=adds, aside=aside, path=revision.path)
 
 
 # ---- writing

@@ -27,7 +27,7 @@ class Proposal(models.Model):
         MOVE = "move"  # change: to
         PROMOTION = "promotion"  # content: the digest; change: scope, record_id, session_id
 
-    space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="proposals")
+    space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="proposals", db_index=False)
     number = models.BigIntegerField()
     state = models.CharField(max_length=9, choices=State, default=State.PENDING)
     kind = models.CharField(max_length=9, choices=Kind)
@@ -36,7 +36,7 @@ class Proposal(models.Model):
     content = models.BinaryField(null=True)
     # A digest of agent, kind, path and change: the same write again while pending gets the same number.
     same_as = models.CharField(max_length=64)
-    agent = models.ForeignKey(Agent, null=True, on_delete=models.SET_NULL, related_name="proposals")
+    agent = models.ForeignKey(Agent, null=True, on_delete=models.SET_NULL, related_name="proposals", db_index=False)
     agent_name = models.CharField(max_length=150)
     thread_id = models.CharField(max_length=200, blank=True)
     tool_call_id = models.CharField(max_length=200, blank=True)

@@ -11,22 +11,29 @@ from typing import Any
 
 import pytest
 from django.db import OperationalError, connection, connections
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
-from memoryhub.domain import agents, files, mounts, people, proposals, spaces, syncing
+from memoryhub.domain import agents, files, hot, mounts, people, proposals, revisions, spaces, syncing, webhooks
 from memoryhub.domain.access import HUB, Actor
-from memoryhub.domain.proposals import deciding, desk
+from memoryhub.domain.proposals import deciding
 from memoryhub.errors import HubError
-from memoryhub.models import File, Proposal, Revision
+from memoryhub.models import ActivityLine, File, Mount, Proposal, Revision
 from memoryhub.stores.filesystem import FilesystemStore
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PATH = "/memories/AGENTS.md"
 
 
+# In the database one statement decides at once; on a disk that was written just now all is locked first, step by step.
+BOTH_WAYS = pytest.mark.parametrize("space", ["filesystem", "database"], indirect=True)
+
+
 @pytest.fixture
-def space(tmp_path):
-    space = spaces.create(HUB, "books")
-    mounts.add(space, HUB, "/memories/", store="filesystem", directory=str(tmp_path), policy="review")
+def space(request, tmp_path):
+    space, store = spaces.create(HUB, "books"), getattr(request, "param", "filesystem")
+    where = {"directory": str(tmp_path)} if store == "filesystem" else {}
+    mounts.add(space, HUB, "/memories/", store=store, policy="review", **where)
     return space
 
 
@@ -65,7 +72,8 @@ def at_once(acts: list[Callable[[], Any]]) -> list[Any]:
     return answers
 
 
-def test_of_sixteen_reviewers_one_succeeds(space, forge, tmp_path):
+@BOTH_WAYS
+def test_of_sixteen_reviewers_one_succeeds(space, forge):
     files.write(space, HUB, PATH, b"- one\n")
     seen = proposals.result(ask(space, forge, "one", "uno")).seen
     actors = [reviewer(space, f"r{n}") for n in range(16)]
@@ -73,9 +81,11 @@ def test_of_sixteen_reviewers_one_succeeds(space, forge, tmp_path):
     assert sum(isinstance(one, Proposal) for one in answers) == 1
     assert {one.code for one in answers if isinstance(one, HubError)} == {"already_decided"}
     assert Revision.objects.count() == 2
-    assert (tmp_path / "AGENTS.md").read_bytes() == b"- uno\n"
+    assert ActivityLine.objects.filter(verb="proposals.approve").count() == 1
+    assert files.read(space, PATH).content == b"- uno\n"
 
 
+@BOTH_WAYS
 def test_half_approve_and_half_reject_and_one_wins(space, forge):
     files.write(space, HUB, PATH, b"- one\n")
     seen = proposals.result(ask(space, forge, "one", "uno")).seen
@@ -90,7 +100,122 @@ def test_half_approve_and_half_reject_and_one_wins(space, forge):
     assert (files.read(space, PATH).content == b"- uno\n") is applied
 
 
-def test_thirty_pending_edits_from_four_browsers(space, forge, tmp_path):
+def between(monkeypatch, act: Callable[[], Any]) -> None:
+    """Lets something happen after a decision looked at proposal and file, and before it writes."""
+    real = deciding.look
+
+    def look(*args: Any) -> Any:
+        found = real(*args)
+        assert found is not None, "this was to be the plain case"
+        monkeypatch.setattr(deciding, "look", real)
+        act()
+        return found
+
+    monkeypatch.setattr(deciding, "look", look)
+
+
+@pytest.fixture
+def asked(space, forge, tmp_path):
+    """A proposal whose file lies on disk as it was written, so that one statement decides."""
+    files.write(space, HUB, PATH, b"- one\n")
+    seen = proposals.result(ask(space, forge, "one", "uno")).seen
+    os.utime(tmp_path / "AGENTS.md", (1, 1))
+    files.read(space, PATH)
+    return seen
+
+
+def test_who_was_quicker_is_told_to_the_second(space, asked, monkeypatch):
+    one, other = reviewer(space, "rk"), reviewer(space, "mk")
+    between(monkeypatch, lambda: proposals.approve(space, other, 1, seen=asked))
+    with pytest.raises(HubError) as refusal:
+        proposals.approve(space, one, 1, seen=asked)
+    assert (refusal.value.code, refusal.value.details["decided_by"]) == ("already_decided", "mk")
+    assert Revision.objects.count() == 2
+    assert ActivityLine.objects.filter(verb="proposals.approve").count() == 1
+
+
+def test_what_was_rejected_in_between_is_not_applied(space, asked, monkeypatch):
+    between(monkeypatch, lambda: proposals.reject(space, reviewer(space, "mk"), 1, note="no"))
+    with pytest.raises(HubError) as refusal:
+        proposals.approve(space, reviewer(space, "rk"), 1, seen=asked)
+    assert refusal.value.code == "already_decided"
+    assert (Proposal.objects.get().state, Revision.objects.count()) == ("rejected", 1)
+    assert files.read(space, PATH).content == b"- one\n"
+
+
+def test_a_file_that_moves_on_in_between_is_looked_at_again(space, asked, monkeypatch):
+    between(monkeypatch, lambda: files.write(space, HUB, PATH, b"- one\n- two\n"))
+    with pytest.raises(HubError) as refusal:
+        proposals.approve(space, reviewer(space, "rk"), 1, seen=asked)
+    assert refusal.value.code == "changed_since_seen"
+    assert Proposal.objects.get().state == "pending"
+    assert files.read(space, PATH).content == b"- one\n- two\n"
+
+
+def test_a_row_that_only_was_touched_in_between_stops_nobody(space, asked, monkeypatch):
+    between(monkeypatch, lambda: File.objects.update(used_at=timezone.now()))
+    assert proposals.approve(space, reviewer(space, "rk"), 1, seen=asked).state == "approved"
+    assert files.read(space, PATH).content == b"- uno\n"
+    assert Revision.objects.count() == 2
+
+
+def test_webhooks_are_told_of_a_decision_with_it_or_not_at_all(space, asked, monkeypatch):
+    webhooks.add(space, HUB, "http://127.0.0.1:9/", events=["proposal.approved"])
+    monkeypatch.setattr(deciding.notices, "tell", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        proposals.approve(space, reviewer(space, "rk"), 1, seen=asked)
+    assert (Proposal.objects.get().state, Revision.objects.count()) == ("pending", 1)
+    assert not ActivityLine.objects.filter(verb="proposals.approve").exists()
+
+
+def test_a_file_that_no_mount_leads_to_is_gone_for_a_decision(space, asked):
+    mounts.remove(space, HUB, Mount.objects.get())
+    with pytest.raises(HubError) as refusal:
+        proposals.approve(space, reviewer(space, "rk"), 1, seen=asked)
+    assert refusal.value.details["state"] == "outdated"
+    assert Revision.objects.count() == 1
+
+
+def test_a_decision_whose_answer_is_lost_is_not_sent_again(space, asked, monkeypatch):
+    real = hot.fetched
+
+    def cut(wrapper: Any, sql: str, *rest: Any, **more: Any) -> Any:
+        found = real(wrapper, sql, *rest, **more)
+        if "INSERT INTO memoryhub_revision" in sql:
+            monkeypatch.undo()
+            wrapper.connection.close()
+            raise OperationalError("the server closed the connection unexpectedly")
+        return found
+
+    monkeypatch.setattr(hot, "fetched", cut)
+    with pytest.raises(OperationalError):
+        proposals.approve(space, reviewer(space, "rk"), 1, seen=asked)
+    connections.close_all()
+    assert (Proposal.objects.get().state, Revision.objects.count()) == ("approved", 2)
+    assert files.read(space, PATH).content == b"- uno\n"
+
+
+def test_a_decision_looks_once_and_writes_once(space, asked, monkeypatch):
+    actor, real, sent = reviewer(space, "rk"), hot.fetched, []
+
+    def fetched(wrapper: Any, sql: str, *rest: Any, **more: Any) -> Any:
+        sent.append(sql)
+        return real(wrapper, sql, *rest, **more)
+
+    monkeypatch.setattr(syncing, "push", lambda *_: None)
+    monkeypatch.setattr(hot, "fetched", fetched)
+    with CaptureQueriesContext(connection) as by_django:
+        proposals.approve(space, actor, 1, seen=asked)
+    assert (len(sent), len(by_django)) == (2, 0)
+    told = ActivityLine.objects.order_by("id").values_list("actor_name", "verb", "thing", "adds", "path")
+    assert list(told)[-2:] == [
+        ("forge", "files.edit", PATH, "", PATH),
+        ("rk", "proposals.approve", "proposal 1", f"to {PATH} by forge", PATH),
+    ]
+
+
+@BOTH_WAYS
+def test_thirty_pending_edits_from_four_browsers(space, forge):
     files.write(space, HUB, PATH, "".join(f"- item {n:02} is old\n\n" for n in range(30)).encode())
     for n in range(30):
         ask(space, forge, f"item {n:02} is old", f"item {n:02} is new")
@@ -117,7 +242,6 @@ def test_thirty_pending_edits_from_four_browsers(space, forge, tmp_path):
     assert sum(answers) == 30, answers
     text = "".join(f"- item {n:02} is new\n\n" for n in range(30)).encode()
     assert files.read(space, PATH).content == text
-    assert (tmp_path / "AGENTS.md").read_bytes() == text
     assert File.objects.get().revision == 31
     assert sorted(Revision.objects.exclude(proposal=None).values_list("proposal", flat=True)) == list(range(1, 31))
 
@@ -138,11 +262,12 @@ def test_numbers_have_no_gaps(space, forge):
 # ---- killed in the middle
 
 STEPS = {
-    "before it is taken": (deciding, "take", "before"),
-    "after it was taken": (deciding, "take", "after"),
-    "after looking": (desk.Desk, "result", "after"),
+    "before it is looked at": (deciding, "look", "before"),
+    "after it was looked at": (deciding, "look", "after"),
+    "after the result was made": (deciding, "_looked_through", "after"),
     "before the revision": (files, "put_text", "before"),
-    "after the revision": (files, "put_text", "after"),
+    "after the revision": (revisions, "record", "after"),
+    "after the text was put": (files, "put_text", "after"),
     "after the commit": (syncing, "push", "before"),
     "before the file is put in place": (FilesystemStore, "put", "before"),
     "after the file was put in place": (FilesystemStore, "put", "after"),

@@ -251,11 +251,11 @@ def close(proposal: Proposal, state: str, actor: Actor, note: str = "") -> None:
     hot.run(closing(proposal, state, actor, note))
 
 
-CLOSE = """
+CLOSE = f"""
 UPDATE memoryhub_proposal SET state = %s, note = %s, decided_at = %s, updated_at = %s, decided_by_id = %s,
   decided_by_name = %s, with_edits = %s, applied_revision = %s, entry_number = %s
-WHERE id = %s
-"""
+WHERE id = %s {hot.ONLY}
+"""  # noqa: S608
 
 
 def closing(proposal: Proposal, state: str, actor: Actor, note: str = "") -> hot.Change:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db import transaction
@@ -14,7 +15,7 @@ from memoryhub.domain.access import Actor, require
 from memoryhub.domain.lines import bytes_of, text_of
 from memoryhub.domain.proposals import looking, notices
 from memoryhub.domain.proposals.asking import already_decided, close, closing, locked, outdate_children
-from memoryhub.domain.proposals.desk import Desk, take
+from memoryhub.domain.proposals.desk import Desk, look
 from memoryhub.domain.proposals.results import Result, published, result, sha_of
 from memoryhub.errors import Conflict, Forbidden, HubError, Invalid, Stale
 from memoryhub.models import ActivityLine, Proposal, Revision, Space
@@ -47,52 +48,94 @@ def approve(
     require(actor, "decide")
     if not seen.strip():
         raise Invalid("Say what you saw: seen is the sha256 of the result you looked at.", code="invalid", field="seen")
+    said = Said(actor, seen.strip().lower(), note, content, None if hunks is None else sorted(set(hunks)), base)
     try:
-        with transaction.atomic():
-            desk = take(space, number)
-            _approve(desk, actor, seen, note, content, hunks, base)
+        desk = look(space, number)
+        decided = _at_once(desk, said) if desk else None
+        if decided is None:
+            desk, decided = None, _step_by_step(space, number, said)
     except _Outdated as outdated:
         mark_outdated(space, number, outdated.found.problem)
         raise _no_longer_applies(outdated.found) from None
-    if desk.proposal.state == State.APPROVED and desk.has_others:
-        mark_those_that_no_longer_apply(space, desk.proposal.path)
-    return desk.proposal
+    if decided.state == State.APPROVED and (desk is None or desk.has_others):
+        mark_those_that_no_longer_apply(space, decided.path)
+    return decided
 
 
-def _approve(
-    desk: Desk, actor: Actor, seen: str, note: str, content: bytes | None, hunks: Iterable[int] | None, base: str | None
-) -> None:  # fmt: skip
-    proposal = desk.proposal
+@dataclass(frozen=True)
+class Said:
+    """What a reviewer says."""
+
+    actor: Actor
+    seen: str
+    note: str
+    content: bytes | None
+    hunks: list[int] | None
+    base: str | None
+
+
+def _at_once(desk: Desk, said: Said) -> Proposal | None:
+    """The plain case, nearly always: the new text, the decision and what is told of both, in one statement that needs no lock
+    before it. Nothing is done where it is not that plain, or where somebody was quicker."""
+    proposal, change = desk.proposal, desk.change
+    found = _looked_through(proposal, said, desk.result)
+    after = _chosen(proposal.space, found, said)
+    proposal.with_edits = after != found.after
+    if after is None or after == found.before or _is_first_of_two(proposal, after):
+        return None
+    proposal.applied_revision = change.file.revision + 1
+    closed = closing(proposal, State.APPROVED, said.actor, said.note)
+    line = _line(proposal, said.actor, "proposals.approve", "approved", _in_what_form(proposal, said))
+    try:
+        with transaction.atomic() if desk.is_told else nullcontext():
+            files.put_text(
+                replace(change, actor=_author(proposal, said.actor)), after, kind=_kind_of(proposal),
+                reason=proposal.reason[:1000], proposal=proposal.number, along=[closed], told=[line], held=desk.held,
+            )  # fmt: skip
+            if desk.is_told:
+                notices.tell(proposal, "proposal.approved")
+    except hot.NotHeld:
+        return None
+    return proposal
+
+
+@transaction.atomic
+def _step_by_step(space: Space, number: int, said: Said) -> Proposal:
+    """The same with everything locked first: of two decisions the second sees what the first did."""
+    proposal = locked(space, number)
+    found = _looked_through(proposal, said, lambda: result(proposal))
+    after = _chosen(space, found, said)
+    proposal.with_edits = after != found.after
+    if _is_first_of_two(proposal, after):
+        _agree(proposal, said, after)
+        return proposal
+    _apply(proposal, said.actor, found, after)
+    close(proposal, State.APPROVED, said.actor, said.note)
+    _record(proposal, said.actor, "proposals.approve", "approved", _in_what_form(proposal, said))
+    notices.tell(proposal, "proposal.approved")
+    return proposal
+
+
+def _looked_through(proposal: Proposal, said: Said, look: Callable[[], Result]) -> Result:
+    """What the proposal makes now, if it is open to this person and what they saw."""
     _check_open(proposal)
-    _check_person(proposal, actor)
-    found = desk.result()
+    _check_person(proposal, said.actor)
+    found = look()
     if found.waits_for:
         raise Conflict(
             f"It builds on proposal {found.waits_for}. Decide that one first.", code="stacked", stacked_on=found.waits_for
         )  # fmt: skip
-    if content is None and (found.problem or proposal.state == State.OUTDATED):
+    if said.content is None and (found.problem or proposal.state == State.OUTDATED):
         raise _Outdated(found)
-    if seen.strip().lower() != found.seen or (base and base != found.before_sha256):
+    if said.seen != found.seen or (said.base and said.base != found.before_sha256):
         raise changed_since_seen(found)
-    after = _chosen(proposal.space, found, content, hunks)
-    proposal.with_edits = after != found.after
-    if _needs_another(proposal, actor, after, note):
-        return
-    form = _in_what_form(hunks, proposal.with_edits)
-    if desk.change and after is not None and after != found.before:
-        _apply_at_once(desk.change, proposal, actor, after, note, form)
-    else:
-        _apply(proposal, actor, found, after)
-        close(proposal, State.APPROVED, actor, note)
-        _record(proposal, actor, "proposals.approve", "approved", form)
-    if desk.is_told:
-        notices.tell(proposal, "proposal.approved")
+    return found
 
 
-def _in_what_form(hunks: Iterable[int] | None, with_edits: bool) -> str:
-    if not with_edits:
+def _in_what_form(proposal: Proposal, said: Said) -> str:
+    if not proposal.with_edits:
         return ""
-    return "in part" if hunks is not None else "with edits"
+    return "in part" if said.hunks is not None else "with edits"
 
 
 def _check_open(proposal: Proposal) -> None:
@@ -128,56 +171,46 @@ def _no_longer_applies(found: Result) -> Conflict:
     )
 
 
-def _chosen(space: Space, found: Result, content: bytes | None, hunks: Iterable[int] | None) -> bytes | None:
+def _chosen(space: Space, found: Result, said: Said) -> bytes | None:
     """The bytes that the decision is about."""
-    if content is not None:
+    if said.content is not None:
         if found.proposal.kind in (Kind.DELETE, Kind.MOVE):
             raise Invalid("A deletion or a move has no text to edit.", code="invalid", field="content")
-        looking.check_text(space, text_of(content), before=found.before_text)
-        return content
-    if hunks is None:
+        looking.check_text(space, text_of(said.content), before=found.before_text)
+        return said.content
+    if said.hunks is None:
         return found.after
-    numbers = sorted(set(hunks))
     most = len(diffs.compare(found.before_text, found.after_text).hunks)
-    if not numbers or not all(1 <= number <= most for number in numbers):
+    if not said.hunks or not all(1 <= number <= most for number in said.hunks):
         raise Invalid(
             "Tick at least one of the changes you see, or reject the proposal.", code="invalid", field="hunks"
         )
-    if len(numbers) == most:
+    if len(said.hunks) == most:
         return found.after
-    return bytes_of(diffs.take(found.before_text, found.after_text, numbers))
+    return bytes_of(diffs.take(found.before_text, found.after_text, said.hunks))
 
 
-def _needs_another(proposal: Proposal, actor: Actor, after: bytes | None, note: str) -> bool:
-    """Where two have to agree, the first yes is kept with the text it was given to; another text starts over."""
-    agreed = [one for one in proposal.approvals if one["sha256"] == sha_of(after)]
-    if len(agreed) + 1 >= proposal.reviewers:
-        return False
-    now = timezone.now()
-    mine = {"id": actor.id, "name": actor.name, "at": now.isoformat(), "sha256": sha_of(after), "note": note[:500]}
-    proposal.approvals, proposal.updated_at = [*agreed, mine], now
+def _agreed(proposal: Proposal, after: bytes | None) -> list[dict[str, Any]]:
+    """Who said yes to this very text already; another text starts over."""
+    return [one for one in proposal.approvals if one["sha256"] == sha_of(after)]
+
+
+def _is_first_of_two(proposal: Proposal, after: bytes | None) -> bool:
+    return len(_agreed(proposal, after)) + 1 < proposal.reviewers
+
+
+def _agree(proposal: Proposal, said: Said, after: bytes | None) -> None:
+    """Where two have to agree, the first yes is kept with the text it was given to."""
+    now, actor = timezone.now(), said.actor
+    mine = {"id": actor.id, "name": actor.name, "at": now.isoformat(), "sha256": sha_of(after), "note": said.note[:500]}
+    proposal.approvals, proposal.updated_at = [*_agreed(proposal, after), mine], now
     proposal.save(update_fields=["approvals", "updated_at"])
     _record(proposal, actor, "proposals.approve", "approved", f"as the first of {proposal.reviewers}")
-    return True
-
-
-def _apply_at_once(
-    change: files.Change, proposal: Proposal, actor: Actor, after: bytes, note: str, form: str
-) -> None:  # fmt: skip
-    """The new text, the decision and what is told of both, in one statement."""
-    proposal.applied_revision = change.file.revision + 1
-    closed = closing(proposal, State.APPROVED, actor, note)
-    files.put_text(
-        replace(change, actor=_author(proposal, actor)), after, kind=_kind_of(proposal), reason=proposal.reason[:1000],
-        proposal=proposal.number, along=[closed, activity.adding(_line(proposal, actor, "proposals.approve", "approved", form))],
-    )  # fmt: skip
 
 
 def _author(proposal: Proposal, actor: Actor) -> Actor:
     """The words are the agent's, or the reviewer's where they changed them."""
-    return (
-        actor if proposal.with_edits else Actor("agent", proposal.agent_id, proposal.agent_name, agent=proposal.agent)
-    )
+    return actor if proposal.with_edits else Actor("agent", proposal.agent_id, proposal.agent_name)
 
 
 def _kind_of(proposal: Proposal) -> str:
@@ -230,7 +263,7 @@ def _promote(proposal: Proposal, actor: Actor, content: str) -> None:
 
 
 def _record(proposal: Proposal, actor: Actor, verb: str, says: str, adds: str = "") -> None:
-    hot.run(activity.adding(_line(proposal, actor, verb, says, adds)))
+    activity.put(_line(proposal, actor, verb, says, adds))
 
 
 def _line(proposal: Proposal, actor: Actor, verb: str, says: str, adds: str = "") -> ActivityLine:

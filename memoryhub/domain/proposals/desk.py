@@ -1,9 +1,11 @@
-"""What a decision needs, taken in one statement: the proposal and its file, both locked, with the text that stands there."""
+"""What a decision needs, seen in one statement: the proposal and its file, with the text that stands there."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from django.db import models
@@ -11,10 +13,9 @@ from django.db import models
 from memoryhub.domain import files, hot, mounts
 from memoryhub.domain.access import Actor
 from memoryhub.domain.proposals import results
-from memoryhub.domain.proposals.asking import locked
 from memoryhub.domain.published import Published
 from memoryhub.errors import HubError
-from memoryhub.models import Agent, File, Mount, Proposal, Space
+from memoryhub.models import File, Mount, Proposal, Space
 from memoryhub.stores import FilesystemStore
 
 TEXTS = (Proposal.Kind.EDIT, Proposal.Kind.WRITE, Proposal.Kind.INSERT)
@@ -28,91 +29,92 @@ def columns(model: type[models.Model], alias: str) -> str:
     )
 
 
-# A file that somebody else just changed comes without its text: the statement looked before the lock was free.
-TAKE = f"""
-WITH p AS MATERIALIZED (
-  SELECT * FROM memoryhub_proposal WHERE space_id = %(space)s AND number = %(number)s FOR UPDATE),
-m AS MATERIALIZED (
-  SELECT m.* FROM p JOIN memoryhub_mount m ON m.space_id = p.space_id AND starts_with(p.path, m.prefix)
-  ORDER BY length(m.prefix) DESC LIMIT 1),
-f AS MATERIALIZED (
-  SELECT f.* FROM p CROSS JOIN m JOIN memoryhub_file f ON f.space_id = p.space_id AND f.path = p.path
-    AND f.thread_id = CASE WHEN m.store = 'thread' THEN p.thread_id ELSE '' END
-  WHERE p.state IN ('pending', 'outdated') FOR UPDATE OF f)
-SELECT a.slug, r.content,
+# Of the mount only what leads to the text is taken.
+MOUNT = ("prefix", "store", "directory", "policy")
+# Nothing is locked: `xmin` tells a row from every later state of it, and HELD locks both and looks at it again. Each step
+# is planned by itself (OFFSET 0): all conditions lead to one row of one index, before the tables were ever analyzed too.
+LOOK = f"""
+SELECT p.xmin::text, f.xmin::text, r.content,
   EXISTS (SELECT FROM memoryhub_webhook w WHERE w.space_id = p.space_id AND w.is_on),
   EXISTS (SELECT FROM memoryhub_proposal o WHERE o.space_id = p.space_id AND o.path = p.path AND o.state = 'pending'
     AND o.id <> p.id),
-  {columns(Proposal, "p")}, {columns(Mount, "m")}, {columns(File, "f")}
-FROM p LEFT JOIN memoryhub_agent a ON a.id = p.agent_id LEFT JOIN m ON true LEFT JOIN f ON true
-LEFT JOIN memoryhub_revision r ON r.space_id = f.space_id AND r.file_id = f.id AND r.number = f.revision
+  {columns(Proposal, "p")}, {", ".join(f"m.{name}" for name in MOUNT)}, {columns(File, "f")}
+FROM (SELECT *, xmin FROM memoryhub_proposal WHERE space_id = %(space)s AND number = %(number)s OFFSET 0) p
+LEFT JOIN LATERAL (
+  SELECT * FROM memoryhub_mount WHERE space_id = p.space_id AND starts_with(p.path, prefix)
+  ORDER BY length(prefix) DESC LIMIT 1) m ON true
+LEFT JOIN LATERAL (
+  SELECT *, xmin FROM memoryhub_file WHERE space_id = p.space_id AND path = p.path
+    AND thread_id = CASE WHEN m.store = 'thread' THEN p.thread_id ELSE '' END OFFSET 0) f ON true
+LEFT JOIN LATERAL (
+  SELECT content FROM memoryhub_revision WHERE space_id = f.space_id AND file_id = f.id
+  ORDER BY number DESC LIMIT 1) r ON true
 """  # noqa: S608  only names of columns are put in
-FIRST = 4
+FIRST = 5
+# The proposal before its file, as everywhere.
+HELD = """
+SELECT FROM memoryhub_proposal p, memoryhub_file f
+WHERE p.id = %s AND p.xmin = %s::xid AND f.id = %s AND f.xmin = %s::xid FOR UPDATE
+"""
 
 
 @dataclass(frozen=True)
 class Desk:
-    """A proposal on the desk of whoever decides. `change` is its file, locked and in step, where that is plain to see."""
+    """A proposal that waits, with its file as both stand at one moment, and the text; nothing of it is locked."""
 
     proposal: Proposal
-    change: files.Change | None
-    standing: Published | None
+    change: files.Change
+    standing: Published
     is_told: bool  # somebody wants a notice
     has_others: bool  # others wait for the same path
+    held: hot.Change  # locks both, if they are still the same
 
     def result(self) -> results.Result:
         """What the proposal would make now."""
-        return results.result(self.proposal, self.standing) if self.change else results.result(self.proposal)
+        return results.result(self.proposal, self.standing)
 
 
-def take(space: Space, number: int) -> Desk:
-    """Lock a proposal and its file; of two decisions the second sees what the first did."""
-    asked = {"space": space.pk, "number": number}
-    for _ in range(2):
-        found = hot.rows(TAKE, asked, binary=True)
-        if not found:
-            break
-        desk, is_late = _read(space, found[0])
-        if not is_late:
-            return desk
-    return Desk(locked(space, number), None, None, is_told=True, has_others=True)
-
-
-def _read(space: Space, values: tuple[Any, ...]) -> tuple[Desk, bool]:
-    slug, content, is_told, has_others = values[:FIRST]
-    at = FIRST
-    made = []
-    for model in (Proposal, Mount, File):
-        fields = model._meta.concrete_fields
-        made.append(_object(model, fields, values[at : at + len(fields)]))
-        at += len(fields)
-    proposal, mount, file = made
+def look(space: Space, number: int) -> Desk | None:
+    """A proposal and its file in one statement; nothing where more has to be asked: the disk, or what no text is."""
+    found = hot.rows(LOOK, {"space": space.pk, "number": number}, binary=True)
+    if not found:
+        return None
+    (mark, file_mark, content, is_told, has_others), rest = found[0][:FIRST], found[0][FIRST:]
+    width, fields = len(Proposal._meta.concrete_fields), len(MOUNT)
+    proposal = _object(Proposal, rest[:width])
+    file = _object(File, rest[width + fields :])
+    prefix, store, directory, policy = rest[width : width + fields]
+    if prefix is None or content is None or file.is_deleted or file.problem or proposal.kind not in TEXTS:
+        return None
     proposal.space = space
-    if slug is not None:
-        proposal.agent = Agent.from_db("default", ["id", "space_id", "slug"], [proposal.agent_id, space.pk, slug])
-    is_there = bool(file and file.revision and not file.is_deleted)
-    change = _plain(space, proposal, mount, file, content) if is_there and content is not None else None
-    return Desk(proposal, change, _published(change), is_told, has_others), is_there and content is None
-
-
-def _object(model: type[models.Model], fields: Any, values: tuple[Any, ...]) -> Any:
-    if values[0] is None:
-        return None
-    read = [
-        json.loads(value) if isinstance(field, models.JSONField) and value is not None else value
-        for field, value in zip(fields, values, strict=True)
-    ]
-    return model.from_db("default", [field.attname for field in fields], read)
-
-
-def _plain(space: Space, proposal: Proposal, mount: Mount, file: File, content: bytes) -> files.Change | None:
-    """The file as a change can begin with it; nothing where the disk has to be asked first, or the change is no text."""
-    if proposal.kind not in TEXTS or file.problem:
-        return None
-    place = mounts.place_in(mount, proposal.path)
+    place = mounts.place_in(_mount(space.pk, prefix, store, directory, policy), proposal.path)
     if isinstance(place.store, FilesystemStore) and not _agrees(place.store, place.relative, file):
         return None
-    return files.Change(space, Actor("hub", None, ""), proposal.path, place, file, bytes(content))
+    change = files.Change(space, Actor("hub", None, ""), proposal.path, place, file, content)
+    held = hot.Change(HELD, [proposal.pk, mark, file.pk, file_mark])
+    return Desk(proposal, change, _published(change), is_told, has_others, held)
+
+
+NAMES = {model: [one.attname for one in model._meta.concrete_fields] for model in (Proposal, File)}
+AS_JSON = {
+    model: [at for at, one in enumerate(model._meta.concrete_fields) if isinstance(one, models.JSONField)]
+    for model in (Proposal, File)
+}
+
+
+def _object(model: type[models.Model], values: Sequence[Any]) -> Any:
+    if values[0] is None:
+        return None
+    read = list(values)
+    for at in AS_JSON[model]:
+        read[at] = json.loads(read[at]) if read[at] is not None else None
+    return model.from_db("default", NAMES[model], read)
+
+
+@lru_cache(maxsize=256)
+def _mount(space_id: int, prefix: str, store: str, directory: str, policy: str) -> Mount:
+    """A mount that says this; nobody changes it, so it serves all who find the same."""
+    return Mount(space_id=space_id, prefix=prefix, store=store, directory=directory, policy=policy)
 
 
 def _agrees(store: FilesystemStore, relative: str, file: File) -> bool:
@@ -126,9 +128,7 @@ def _agrees(store: FilesystemStore, relative: str, file: File) -> bool:
     return stat.mark == file.stat
 
 
-def _published(change: files.Change | None) -> Published | None:
-    if change is None:
-        return None
+def _published(change: files.Change) -> Published:
     file = change.file
     return Published(
         file.path, change.before, file.revision, file.sha256, file.created_at, file.modified_at,
