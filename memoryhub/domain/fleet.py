@@ -8,12 +8,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connection
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, Q
 from django.utils import timezone
 
 from memoryhub import dialects
-from memoryhub.domain import prompts
-from memoryhub.models import Agent, Delivery, File, PromptText, Source, Space, Token
+from memoryhub.domain import prompts, sources
+from memoryhub.models import Agent, Delivery, PromptText, Source, Space, Token
 
 # A thread that has not asked for this long is over, as far as anybody can tell.
 THREAD_LIVES = timedelta(days=7)
@@ -147,35 +147,36 @@ def threads_behind(space: Space, agent: Agent | None = None) -> list[BehindThrea
     return sorted(found, key=lambda thread: thread.last_at, reverse=True)
 
 
-@dataclass
+@dataclass(frozen=True)
 class SourceRow:
     path: str
     is_on: bool
     whose: str
-    status: str
+    status: str  # as `sources.Listed` has it
+    problem: str
     number: int  # its place in the prompts that show it
 
 
-def sources(space: Space, agent: Agent | None = None) -> list[SourceRow]:
-    """The sources in the order of the prompt: of the whole space and of each agent, or those that one agent uses."""
-    found: QuerySet[Source] = (
-        Source.objects.within(space).select_related("agent").order_by("agent_id", "position", "pk")
-    )
-    mine = list(found)
+SHOWN = 50
+
+
+def listed(space: Space, agent: Agent | None = None) -> tuple[list[SourceRow], int]:
+    """The first sources in the order of the prompt, of the whole space and of each agent, or those that one agent uses; and
+    how many more there are."""
+    every = Source.objects.within(space)
+    found = every
     if agent:
-        own = [s for s in mine if s.agent_id == agent.pk]
-        mine = own or [s for s in mine if s.agent_id is None]
-    mine.sort(key=lambda s: (s.agent_id is not None, s.agent.slug if s.agent else "", s.position, s.pk))
-    everyone = "every other agent" if any(s.agent_id for s in mine) else "every agent"
-    there = set(
-        File.objects.within(space)
-        .filter(path__in={s.path for s in mine}, is_deleted=False, thread_id="")
-        .values_list("path", flat=True)
-    )
+        found = every.filter(agent=agent) if every.filter(agent=agent).exists() else every.filter(agent=None)
+    ordered = found.select_related("agent").order_by(F("agent__slug").asc(nulls_first=True), "position", "pk")
+    first = list(ordered[: SHOWN + 1])  # the space's own stand before those of agents
+    more = found.count() - SHOWN if len(first) > SHOWN else 0
+    has_own = any(one.agent_id for one in first) or bool(more and found.exclude(agent=None).exists())
+    everyone = "every other agent" if has_own else "every agent"
     place: dict[int | None, int] = {}
     rows = []
-    for one in mine:
-        place[one.agent_id] = number = place.get(one.agent_id, 0) + 1
-        whose = one.agent.name if one.agent else everyone
-        rows.append(SourceRow(one.shown, one.is_on, whose, "included" if one.path in there else "missing", number))
-    return rows
+    for one in sources.look_over(space, first[:SHOWN]):
+        source = one.source
+        place[source.agent_id] = number = place.get(source.agent_id, 0) + 1
+        whose = source.agent.name if source.agent else everyone
+        rows.append(SourceRow(source.shown, source.is_on, whose, one.status, one.problem, number))
+    return rows, more

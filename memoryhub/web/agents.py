@@ -27,10 +27,15 @@ def page(request: HttpRequest) -> HttpResponse:
         "next": rows[PAGE - 1].agent.slug if len(rows) > PAGE else "",
         "words": words,
         "behind": fleet.threads_behind(request.space),
-        "sources": fleet.sources(request.space),
+        **injected(request),
     }
     part = request.htmx and not request.htmx.boosted
     return render(request, "agents/_table.html" if part else "agents/page.html", context)
+
+
+def injected(request: HttpRequest, agent: Agent | None = None) -> dict[str, object]:
+    rows, more = fleet.listed(request.space, agent)
+    return {"sources": rows, "more_sources": more}
 
 
 @space_page("manage")
@@ -53,7 +58,7 @@ def show(request: HttpRequest, agent: Agent, *, status: int = 200, **more: objec
         "row": fleet.row(request.space, agent),
         "tokens": list(tokens.of_space(request.space, agent=agent)[:50]),
         "behind": fleet.threads_behind(request.space, agent),
-        "sources": fleet.sources(request.space, agent),
+        **injected(request, agent),
         "form": AgentForm(initial={key: getattr(agent, key) for key in FORM_FIELDS}),
         "token_form": TokenForm(),
         **more,

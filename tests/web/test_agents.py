@@ -5,7 +5,7 @@ import re
 import pytest
 from django.utils import timezone
 
-from memoryhub.domain import agents, sources, tokens
+from memoryhub.domain import agents, mounts, sources, tokens
 from memoryhub.domain.access import HUB
 from memoryhub.models import ActivityLine, Agent, AgentChange, Delivery, File, PromptText, Token
 
@@ -77,6 +77,30 @@ def test_sources_are_numbered_as_each_prompt_has_them(as_role, house, forge):
     assert re.findall(r'num small">(\d+)<.*?files(/\w+\.md)".*?dim">([\w ]+)</span></li>', page) == [
         ("1", "/a.md", "every other agent"), ("2", "/b.md", "every other agent"), ("1", "/own.md", "forge"),
     ]  # fmt: skip
+
+
+def test_a_source_that_cannot_be_read_is_not_called_missing(as_role, house, forge, tmp_path):
+    (tmp_path / "plain.md").write_text("words")
+    (tmp_path / "link.md").symlink_to(tmp_path / "plain.md")
+    (tmp_path / "folder").mkdir()
+    mounts.add(house.space, HUB, "/d/", store="filesystem", directory=str(tmp_path))
+    for name in ("plain.md", "link.md", "folder", "none.md"):
+        sources.add(house.space, HUB, f"/d/{name}")
+    viewer = as_role("viewer")
+    for page in ("/s/books/agents/", "/s/books/agents/forge/"):
+        found = re.findall(r"files/d/([\w.]+)(.*?)</li>", viewer.get(page).content.decode())
+        said = {name: re.findall(r'class="tag \w+"[^>]*>([\w ]+)<', rest) for name, rest in found}
+        assert said == {
+            "plain.md": [], "link.md": ["not readable"], "folder": ["not readable"], "none.md": ["missing"],
+        }  # fmt: skip
+
+
+def test_of_many_sources_the_first_are_shown(as_role, house, forge):
+    for n in range(52):
+        sources.add(house.space, HUB, f"/{n:02}.md")
+    sources.add(house.space, HUB, "/own.md", agent=forge)
+    page = as_role("viewer").get("/s/books/agents/").content.decode()
+    assert re.findall(r"files/(\w+)\.md", page) == [f"{n:02}" for n in range(50)] and "3 more." in page
 
 
 def test_a_change_is_kept_for_prompts_of_the_past(as_role, house, forge):
