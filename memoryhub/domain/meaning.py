@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from django.conf import settings
 
 from memoryhub import embedders
 from memoryhub.domain import hot
-from memoryhub.embedders import Embedder, EmbedderUnavailable
+from memoryhub.embedders import Embedder, EmbedderSilent, EmbedderUnavailable
 from memoryhub.errors import Invalid
 from memoryhub.models import Space
 
 STORED = "SELECT vector_dims(vector) FROM memoryhub_embedding WHERE space_id = %s AND embedded_by = %s LIMIT 1"
 SECONDS = 2.0  # what a request waits for an embedder at most; a job has its own patience
+FIRST_PAUSE, LONGEST_PAUSE = (
+    4.0,
+    32.0,
+)  # seconds in which no request waits for an embedder that was silent; doubled each time
 
 
 def choice(space: Space) -> str:
@@ -66,13 +72,49 @@ class OfSpace:
         return int(found[0][0]) if found else 0
 
     def embed(self, texts: Sequence[str], *, seconds: float = 30.0) -> np.ndarray:
-        vectors = self.embedder.embed(texts, seconds=seconds)
+        vectors = patiently(self.embedder, texts, seconds)
         if len(vectors) and (stored := self.stored) and stored != vectors.shape[1]:
             raise EmbedderUnavailable(
                 f"The embedder gives vectors of {vectors.shape[1]} dimensions where this space has {stored}: it is another "
                 "model now. Change to it on the page Embedder, or with `memoryhub reembed`, to make all vectors anew."
             )
         return vectors
+
+
+@dataclass(slots=True)
+class Silence:
+    """What an embedder that did not answer left behind in this process, and until when no request waits for it again."""
+
+    message: str
+    pause: float
+    until: float
+
+    @classmethod
+    def after(cls, before: Silence | None, message: str) -> Silence:
+        pause = min(2 * before.pause, LONGEST_PAUSE) if before else FIRST_PAUSE
+        return cls(message, pause, time.monotonic() + pause)
+
+
+_silent: WeakKeyDictionary[Embedder, Silence] = WeakKeyDictionary()
+
+
+def patiently(embedder: Embedder, texts: Sequence[str], seconds: float) -> np.ndarray:
+    """The vectors of texts; while an embedder is silent, one request in each pause waits for it and the others do not.
+
+    A job asks always: it has its own pauses, and what it hears counts for the requests of its process as well.
+    """
+    silence, now = _silent.get(embedder), time.monotonic()
+    if silence and seconds <= SECONDS:
+        if now < silence.until:
+            raise EmbedderSilent(silence.message)
+        silence.until = now + SECONDS + silence.pause  # whoever comes while this one waits
+    try:
+        vectors = embedder.embed(texts, seconds=seconds)
+    except EmbedderSilent as away:
+        _silent[embedder] = Silence.after(silence, away.message)
+        raise
+    _silent.pop(embedder, None)
+    return vectors
 
 
 def keep(space: Space) -> None:

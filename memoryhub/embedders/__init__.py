@@ -45,6 +45,10 @@ class EmbedderUnavailable(Unavailable):
     code = "embedder_unavailable"
 
 
+class EmbedderSilent(EmbedderUnavailable):
+    """It did not answer as long as somebody was ready to wait: who asks again at once would wait again."""
+
+
 def names() -> list[str]:
     return sorted(module.name for module in pkgutil.iter_modules(__path__))
 

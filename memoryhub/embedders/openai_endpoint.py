@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import numpy as np
 
-from memoryhub.embedders import MOST_DIMENSIONS, EmbedderUnavailable, unit
+from memoryhub.embedders import MOST_DIMENSIONS, EmbedderSilent, EmbedderUnavailable, unit
 from memoryhub.errors import Invalid
 
 BATCH = 64
@@ -56,7 +56,7 @@ class OpenAIEndpoint:
             if answer is not None:
                 return self._vectors(answer, len(texts))
             time.sleep(max(0.0, min(PAUSE * 2**attempt, until - time.monotonic())))
-        raise EmbedderUnavailable(f"The embedder at {self.url} does not answer; nothing was changed, try again later.")
+        raise EmbedderSilent(f"The embedder at {self.url} does not answer; nothing was changed, try again later.")
 
     def _post(self, body: dict[str, Any], seconds: float) -> Any:
         """The parsed answer, or None for a failure that may pass."""

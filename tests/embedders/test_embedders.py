@@ -23,16 +23,19 @@ SCRIPTS = [
 
 
 class Endpoint:
-    """A real HTTP server in OpenAI's shape that fails as it is told."""
+    """A real HTTP server in OpenAI's shape that fails as it is told, and hangs unless it is awake."""
 
     def __init__(self):
         self.failures, self.dimensions, self.requests = [], 8, []
+        self.awake = threading.Event()
+        self.awake.set()
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self):
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 outer.requests.append((self.path, self.headers.get("Authorization"), body))
+                outer.awake.wait(10)
                 status = outer.failures.pop(0) if outer.failures else 200
                 rows = [
                     {"index": n, "embedding": [float(len(text) + d) for d in range(outer.dimensions)]}
@@ -61,6 +64,7 @@ class Endpoint:
 def endpoint():
     server = Endpoint()
     yield server
+    server.awake.set()
     server.server.shutdown()
     server.server.server_close()
 

@@ -1,0 +1,105 @@
+"""An embedder on another machine that hangs: one request in a while waits for it, the others go by words at once and say so."""
+
+import threading
+import time
+
+import pytest
+
+from memoryhub import embedders
+from memoryhub.domain import longterm, meaning, reembedding, retrieval
+from memoryhub.domain.access import HUB
+from tests.embedders.test_embedders import endpoint  # noqa: F401
+
+from .layers import space  # noqa: F401
+
+WAITS = 0.2
+
+
+@pytest.fixture
+def served(space, endpoint, settings, monkeypatch):
+    """A space that an endpoint serves, which hangs from now on."""
+    longterm.store(space, HUB, "Card refunds take ten days.")
+    settings.EMBEDDER_URL = endpoint.url
+    reembedding.run(space, "openai_endpoint:m")
+    space.refresh_from_db()
+    monkeypatch.setattr(meaning, "SECONDS", WAITS)
+    monkeypatch.setattr(meaning, "FIRST_PAUSE", 0.5)
+    monkeypatch.setattr(meaning, "LONGEST_PAUSE", 1.5)
+    endpoint.awake.clear()
+    endpoint.requests.clear()
+    return space
+
+
+def asked(space):
+    """How long an answer took, and whether it was by words alone, as it then says."""
+    start = time.monotonic()
+    found = retrieval.explore(space, "card refunds", hot=0)
+    assert [item.number for item in found.cold] == [1]
+    if found.warnings:
+        assert "does not answer" in found.warnings[0] and "by words alone" in found.warnings[0]
+    return time.monotonic() - start, bool(found.warnings)
+
+
+def pause(space):
+    (silence,) = meaning._silent.values()
+    return silence.until - time.monotonic()
+
+
+@pytest.fixture(autouse=True)
+def _heard_of_none():
+    embedders._loaded.cache_clear()
+    meaning._silent.clear()
+
+
+def test_one_request_waits_for_a_silent_embedder_and_the_others_do_not(served, endpoint):
+    first, *others = [asked(served) for _ in range(5)]
+    assert first[0] >= WAITS and all(took < WAITS / 2 for took, _ in others)
+    assert all(by_words for _, by_words in [first, *others])
+    assert len(endpoint.requests) == 1
+
+
+def test_the_pause_grows_up_to_a_longest_and_ends_with_an_answer(served, endpoint):
+    seen = []
+    for _ in range(3):
+        assert asked(served)[0] >= WAITS
+        seen.append(pause(served))
+        time.sleep(seen[-1])
+    assert 0.3 < seen[0] <= 0.5 < seen[1] <= 1.0 < seen[2] <= 1.5
+    endpoint.awake.set()
+    assert [by_words for _, by_words in (asked(served), asked(served))] == [False, False]
+    assert not meaning._silent
+
+
+def test_while_one_asks_again_the_others_do_not_wait(served, endpoint):
+    asked(served)
+    time.sleep(pause(served))
+    embedder = meaning.serving(served).embedder
+    told = []
+
+    def ask():
+        with pytest.raises(embedders.EmbedderSilent):
+            meaning.patiently(embedder, ["x"], WAITS)
+        told.append(time.monotonic())
+
+    start = time.monotonic()
+    one = threading.Thread(target=ask)
+    one.start()
+    time.sleep(WAITS / 4)
+    ask()
+    one.join()
+    assert told[0] - start < WAITS <= told[1] - start
+
+
+def test_a_job_asks_also_in_a_pause_and_what_it_hears_counts_for_all(served, endpoint):
+    asked(served)
+    endpoint.awake.set()
+    assert asked(served)[1]  # nobody knows yet
+    meaning.serving(served).embed(["x"], seconds=30.0)
+    assert not asked(served)[1]
+
+
+def test_an_answer_that_refuses_is_no_silence(served, endpoint):
+    endpoint.awake.set()
+    endpoint.failures = [401]
+    assert "answers 401" in retrieval.explore(served, "card refunds", hot=0).warnings[0]
+    assert not asked(served)[1]
