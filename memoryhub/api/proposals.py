@@ -126,6 +126,7 @@ def one(caller: Caller, number: int) -> Proposal:
 def listed(
     request: HttpRequest, state: State | Literal[""] = "", limit: int = 50, cursor: Cursor = "", next: Next = ""
 ) -> Any:
+    proposals.expire_late(request.auth.space)
     found = visible(request.auth)
     return page_by_id(
         found.filter(state=state) if state else found, cursor or next, limit, partial(shown, request.auth)
@@ -142,7 +143,7 @@ def listed(
 def read(request: HttpRequest, response: HttpResponse, number: int) -> Any:
     proposal = one(request.auth, number)
     tag = etag_of(proposal)
-    if is_known(request.headers.get("If-None-Match", ""), tag):
+    if is_known(request.headers.get("If-None-Match", ""), tag) and not proposals.is_late(proposal):
         return unchanged(tag)
     proposal = proposals.looked_at(proposal)
     response["ETag"] = etag_of(proposal)

@@ -34,7 +34,10 @@ from memoryhub.stores import paths
 
 Environ = dict[str, Any]
 FILE, BATCH, SEARCH, PROPOSAL = "/api/v1/files/", "/api/v1/batch", "/api/v1/search", "/api/v1/proposals/"
-STANDS = "SELECT id, state, updated_at FROM memoryhub_proposal WHERE space_id = %s AND number = %s AND agent_id = %s"
+STANDS = """
+SELECT id, state, updated_at FROM memoryhub_proposal WHERE space_id = %s AND number = %s AND agent_id = %s
+  AND (state NOT IN ('pending', 'outdated') OR expires_at > now())
+"""
 
 
 def application(environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes] | None:

@@ -75,6 +75,12 @@ class Proposal(models.Model):
             models.Index(fields=["space", "state", "number"], name="proposal_state"),
             models.Index(fields=["space", "path", "state"], name="proposal_path"),
             models.Index(fields=["space", "agent", "state"], name="proposal_agent"),
+            # Asked before every list whether anything in it is past its date; a decision takes its row out for nothing.
+            models.Index(
+                fields=["space", "expires_at"],
+                name="proposal_ends",
+                condition=models.Q(state__in=["pending", "outdated"]),
+            ),
         ]
 
 

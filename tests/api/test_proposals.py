@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
 from memoryhub.domain import agents, files, mounts, people, proposals, spaces, tokens
 from memoryhub.domain.access import HUB, Actor
+from memoryhub.models import Proposal
 
 pytestmark = pytest.mark.django_db
 PATH = "/memories/AGENTS.md"
@@ -110,6 +113,20 @@ def test_waiting_is_polling_with_an_etag(call, mine, rk, asked) -> None:
     decided = call("get", "/1", mine, **{"If-None-Match": first["ETag"]})
     assert (decided.status_code, decided.json()["state"]) == (200, "approved")
     assert call("get", "/1", mine, **{"If-None-Match": decided["ETag"]}).status_code == 304
+
+
+def test_past_its_date_it_is_expired_for_whoever_waits_lists_or_decides(call, mine, rk, asked) -> None:
+    first = call("get", "/1", mine)
+    seen = first.json()["result_sha256"]
+    Proposal.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    again = call("get", "/1", mine, **{"If-None-Match": first["ETag"]})
+    assert (again.status_code, again.json()["state"]) == (200, "expired")
+    Proposal.objects.update(state="pending")
+    answer = call("post", "/1/approve", rk, {"seen": seen})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "already_decided")
+    Proposal.objects.update(state="pending")
+    assert call("get", "?state=pending", rk).json()["items"] == []
+    assert [one["state"] for one in call("get", "?state=expired", rk).json()["items"]] == ["expired"]
 
 
 def test_a_reviewer_approves_what_was_seen(call, rk, space, asked) -> None:

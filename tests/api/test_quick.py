@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from memoryhub.api import quick
 from memoryhub.domain import agents, files, handing, hot, mounts, people, proposals, published, search, spaces, tokens
 from memoryhub.domain.access import HUB, Actor
-from memoryhub.models import Token
+from memoryhub.models import Proposal, Token
 
 pytestmark = pytest.mark.django_db
 FILE = "/api/v1/files/memories/AGENTS.md"
@@ -130,6 +130,9 @@ def test_a_proposal_that_still_waits_is_told_so(space, secret, client):
     assert ask(secret, url) is None  # who has nothing yet gets all of it
     status, headers, body = ask(secret, url, HTTP_IF_NONE_MATCH=f'W/{first["ETag"]}, "x"')
     assert (status, headers["ETag"], body) == (304, first["ETag"], b"")
+    Proposal.objects.update(expires_at="2020-01-01T00:00:00Z")
+    assert ask(secret, url, HTTP_IF_NONE_MATCH=first["ETag"]) is None  # it is past its date
+    Proposal.objects.update(expires_at="2999-01-01T00:00:00Z")
     counter = tokens.create(space, HUB, agent=agents.create(space, HUB, "counter"))[1]
     narrow = tokens.create(space, HUB, agent=forge, scopes=["files"])[1]
     known = {"HTTP_IF_NONE_MATCH": first["ETag"]}

@@ -6,6 +6,7 @@ import hashlib
 from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
 from memoryhub.domain import agents, files, mounts, people, proposals, spaces, webhooks
 from memoryhub.domain.access import HUB, Actor
@@ -358,6 +359,58 @@ def test_silence_never_approves(space, forge, rk, file) -> None:
     assert proposals.expire(asked.expires_at)["expired"] == 1
     assert proposals.get(space, asked.number).state == "expired"
     assert text_at(space) == TEXT
+
+
+def late(asked: Proposal) -> None:
+    Proposal.objects.filter(pk=asked.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
+
+
+def test_nobody_decides_past_the_date_though_no_job_has_run(space, forge, rk, file) -> None:
+    asked = edit(space, forge, "pytest -q", "make test-fast")
+    seen = proposals.result(asked).seen
+    for decide in (
+        lambda: proposals.approve(space, rk, 1, seen=seen),
+        lambda: proposals.approve(space, rk, 1, seen=seen, content=b"mine"),
+        lambda: proposals.reject(space, rk, 1, note="no"),
+    ):
+        Proposal.objects.update(state="pending")
+        late(asked)
+        with pytest.raises(Conflict) as refusal:
+            decide()
+        assert (refusal.value.code, refusal.value.details["state"]) == ("already_decided", "expired")
+        assert "expired unapplied. Reopen it" in refusal.value.message
+        assert proposals.get(space, 1).state == "expired"
+    assert text_at(space) == TEXT
+    assert approve(space, rk, proposals.reopen(space, rk, 1)).state == "approved"
+
+
+def test_what_is_past_its_date_is_shown_as_expired_everywhere(space, forge, rk, file) -> None:
+    late(edit(space, forge, "pytest -q", "make test-fast"))
+    assert list(proposals.filtered(space)) == []
+    late(edit(space, forge, "from main", "from a tag"))
+    assert proposals.plan(space, [2]).results == []
+    late(edit(space, forge, "Deploying", "Shipping"))
+    assert proposals.looked_at(proposals.get(space, 3)).state == "expired"
+    assert list(Proposal.objects.values_list("state", flat=True)) == ["expired"] * 3
+
+
+def test_what_no_longer_applies_ends_as_well(space, forge, rk, file) -> None:
+    asked = edit(space, forge, "pytest -q", "make test-fast")
+    files.write(space, rk, PATH, b"all new\n")
+    assert proposals.looked_at(asked).state == "outdated"
+    late(asked)
+    with pytest.raises(Conflict):
+        proposals.approve(space, rk, 1, seen=proposals.result(asked).seen, content=b"mine")
+    assert (proposals.get(space, 1).state, text_at(space)) == ("expired", "all new\n")
+
+
+def test_asking_again_past_the_date_is_a_new_proposal_that_stands_on_no_old_one(space, forge, rk, file) -> None:
+    late(edit(space, forge, "pytest -q", "make test-fast"))
+    assert edit(space, forge, "pytest -q", "make test-fast").number == 2
+    late(proposals.get(space, 2))
+    with pytest.raises(Invalid) as refusal:
+        edit(space, forge, "make test-fast", "make test")
+    assert refusal.value.code == "string_not_found"
 
 
 def test_who_wants_it_is_warned_once_before_silence_ends_it(space, forge, rk, file) -> None:

@@ -7,6 +7,7 @@ import random
 import signal
 import threading
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -212,6 +213,21 @@ def test_a_decision_looks_once_and_writes_once(space, asked, monkeypatch):
         ("forge", "files.edit", PATH, "", PATH),
         ("rk", "proposals.approve", "proposal 1", f"to {PATH} by forge", PATH),
     ]
+
+
+def test_past_the_date_everybody_finds_it_expired_and_one_writes_it_down(space, forge, tmp_path):
+    files.write(space, HUB, PATH, b"- one\n")
+    seen = proposals.result(ask(space, forge, "one", "uno")).seen
+    Proposal.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    actor = reviewer(space, "rk")
+    acts = [lambda: proposals.approve(space, actor, 1, seen=seen), proposals.expire,
+            lambda: proposals.expire_late(space), lambda: proposals.reject(space, actor, 1, note="no")] * 3  # fmt: skip
+    answers = at_once(acts)
+    refusals = [one for one in answers if isinstance(one, Exception)]
+    assert {getattr(one, "code", one) for one in refusals} == {"already_decided"} and len(refusals) == 6
+    assert proposals.get(space, 1).state == "expired"
+    assert ActivityLine.objects.filter(verb="proposals.expire").count() == 1
+    assert (tmp_path / "AGENTS.md").read_bytes() == b"- one\n"
 
 
 @BOTH_WAYS

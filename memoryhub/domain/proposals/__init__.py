@@ -1,13 +1,14 @@
 """Proposals: an agent asks, a person sees what it would do, and decides.
 
 `asking` is what agents do, `deciding` and `afterwards` what people do, `results` what a change makes of the text as it is
-now, `looking` the gate's eyes, `inbox` and `reviewing` what pages show, `notices` who is told.
+now, `expiry` the end of waiting, `looking` the gate's eyes, `inbox` and `reviewing` what pages show, `notices` who is told.
 """
 
-from .afterwards import comment, expire, reopen, undo, warn
-from .asking import get, propose, propose_promotion, waiting_text, withdraw
+from .afterwards import comment, reopen, undo
+from .asking import get, is_late, propose, propose_promotion, waiting_text, withdraw
 from .bulk import Plan, decide_many, plan
 from .deciding import QUICK_REASONS, approve, looked_at, mark_outdated, mark_those_that_no_longer_apply, reject
+from .expiry import expire, expire_late, warn
 from .inbox import Inbox, counts, filtered, inbox, title_of
 from .looking import check_change, check_protected, check_text, shrinks
 from .results import Result, applied_diff, result, texts_around
@@ -30,9 +31,11 @@ __all__ = [
     "counts",
     "decide_many",
     "expire",
+    "expire_late",
     "filtered",
     "get",
     "inbox",
+    "is_late",
     "looked_at",
     "mark_outdated",
     "mark_those_that_no_longer_apply",

@@ -1,18 +1,18 @@
-"""After the decision: undo, reopen, expire; and words beside it."""
+"""After the decision: undo and reopen; and words beside it."""
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.utils import timezone
 
-from memoryhub.domain import activity, files, revisions, spaces
-from memoryhub.domain.access import HUB, Actor, require
+from memoryhub.domain import activity, files, revisions
+from memoryhub.domain.access import Actor, require
 from memoryhub.domain.jobs import periodic
 from memoryhub.domain.proposals import notices
-from memoryhub.domain.proposals.asking import clean, close, deadline, locked, outdate_children
+from memoryhub.domain.proposals.asking import clean, deadline, locked
 from memoryhub.domain.proposals.deciding import mark_those_that_no_longer_apply
 from memoryhub.errors import Conflict, Forbidden, Invalid
 from memoryhub.models import File, Proposal, ProposalComment, Revision, Space
@@ -120,54 +120,6 @@ def comment(space: Space, actor: Actor, number: int, text: str) -> ProposalComme
     )  # fmt: skip
     notices.tell(proposal, "proposal.commented", comment=text)
     return made
-
-
-@periodic("proposals.expire", every=timedelta(minutes=15))
-def expire(now: datetime | None = None) -> dict[str, int]:
-    """Silence never approves: what nobody decided in time ends unapplied."""
-    due = Proposal.objects.filter(state=State.PENDING, expires_at__lte=now or timezone.now()).order_by("pk")
-    numbers = list(due.values_list("space_id", "number")[:1000])
-    return {"expired": sum(_expire_one(Space.objects.get(pk=pk), number, now) for pk, number in numbers)}
-
-
-@transaction.atomic
-def _expire_one(space: Space, number: int, now: datetime | None) -> bool:
-    proposal = locked(space, number)
-    if proposal.state != State.PENDING or not proposal.expires_at or proposal.expires_at > (now or timezone.now()):
-        return False
-    days = spaces.get_setting(space, "proposal_days")
-    close(proposal, State.EXPIRED, HUB, f"Nobody decided within {days} days; it was not applied.")
-    activity.record(
-        space, HUB, "proposals.expire", "let expire", f"proposal {number}", url=f"proposals/{number}/",
-        adds="unapplied", path=proposal.path, details={"proposal": number},
-    )  # fmt: skip
-    outdate_children(proposal)
-    notices.tell(proposal, "proposal.expired")
-    return True
-
-
-@periodic("proposals.warn", every=timedelta(minutes=15))
-def warn(now: datetime | None = None) -> dict[str, int]:
-    """Tells once of each proposal that ends soon, as many days before as its space chose."""
-    now = now or timezone.now()
-    waiting = Proposal.objects.filter(state=State.PENDING, warned_at=None, expires_at__gt=now)
-    told = 0
-    for space in Space.objects.filter(pk__in=waiting.values("space_id")):
-        end = now + timedelta(days=spaces.get_setting(space, "warn_days"))
-        near = waiting.within(space).filter(expires_at__lte=end).order_by("expires_at")
-        told += sum(_warn_one(space, number, now) for number in near.values_list("number", flat=True)[:1000])
-    return {"warned": told}
-
-
-@transaction.atomic
-def _warn_one(space: Space, number: int, now: datetime) -> bool:
-    proposal = locked(space, number)
-    if proposal.state != State.PENDING or proposal.warned_at:
-        return False
-    proposal.warned_at = now
-    proposal.save(update_fields=["warned_at"])
-    notices.tell(proposal, "proposal.expiring")
-    return True
 
 
 @periodic("proposals.sweep", every=timedelta(minutes=5))

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -126,8 +126,14 @@ def same_as(proposal: Proposal) -> str:
 
 
 def _waiting(proposal: Proposal) -> Proposal | None:
-    found = Proposal.objects.within(proposal.space_id).filter(state=State.PENDING, same_as=proposal.same_as)
-    return found.select_related("space", "agent").first()
+    same = Proposal.objects.within(proposal.space_id).filter(state=State.PENDING, same_as=proposal.same_as)
+    found = same.select_related("space", "agent").first()
+    if found is None or not is_late(found):
+        return found
+    from memoryhub.domain.proposals import expiry
+
+    expiry.expire_one(proposal.space, found.number)
+    return None
 
 
 def _stand_on_something(proposal: Proposal) -> tuple[bytes | None, bytes | None]:
@@ -161,8 +167,9 @@ def waiting_text(space: Space, agent: Agent, path: str, thread_id: str = "") -> 
 
 def newest_waiting(proposal: Proposal) -> Proposal | None:
     mine = Proposal.objects.within(proposal.space_id).filter(
-        state=State.PENDING, path=proposal.path, agent=proposal.agent, kind__in=[Kind.EDIT, Kind.WRITE, Kind.INSERT]
-    )
+        state=State.PENDING, path=proposal.path, agent=proposal.agent, kind__in=[Kind.EDIT, Kind.WRITE, Kind.INSERT],
+        expires_at__gt=timezone.now(),
+    )  # fmt: skip
     return mine.select_related("space").order_by("-number").first()
 
 
@@ -215,6 +222,12 @@ def _file(proposal: Proposal, found: list[Finding], risk: int) -> Proposal:
     return proposal
 
 
+def is_late(proposal: Proposal, now: datetime | None = None) -> bool:
+    """Whether it waits and its date is over: nobody decides on it any more."""
+    ends = proposal.expires_at if proposal.state in (State.PENDING, State.OUTDATED) else None
+    return ends is not None and ends <= (now or timezone.now())
+
+
 def deadline(space: Space) -> Any:
     return timezone.now() + timedelta(days=spaces.get_setting(space, "proposal_days"))
 
@@ -238,8 +251,9 @@ def locked(space: Space, number: int) -> Proposal:
 
 def already_decided(proposal: Proposal) -> Conflict:
     who = f" by {proposal.decided_by_name}" if proposal.decided_by_name else ""
+    ended = "expired unapplied. Reopen it to decide on it" if proposal.state == State.EXPIRED else ""
     return Conflict(
-        f"Proposal {proposal.number} was {proposal.state} already{who}.",
+        f"Proposal {proposal.number} {ended or f'was {proposal.state} already{who}'}.",
         code="already_decided",
         state=proposal.state,
         decided_by=proposal.decided_by_name,

@@ -9,6 +9,7 @@ from memoryhub.domain import files
 from memoryhub.domain.access import Actor, require
 from memoryhub.domain.proposals.asking import get
 from memoryhub.domain.proposals.deciding import approve, reject
+from memoryhub.domain.proposals.expiry import expire_late
 from memoryhub.domain.proposals.results import Result, published, result, sha_of
 from memoryhub.domain.proposals.reviewing import PromptChange, prompt_changes
 from memoryhub.errors import Conflict, HubError
@@ -37,6 +38,7 @@ class Plan:
 
 def plan(space: Space, numbers: Iterable[int]) -> Plan:
     """What approving these would do, one after the other, to the files and to the prompts."""
+    expire_late(space)
     chosen = Proposal.objects.within(space).filter(number__in=list(numbers)[:MOST], state=State.PENDING)
     standing: dict[tuple[str, str], files.Published | None] = {}
     done: set[int] = set()

@@ -14,8 +14,9 @@ from memoryhub.domain import activity, diffs, files, hot
 from memoryhub.domain.access import Actor, require
 from memoryhub.domain.lines import bytes_of, text_of
 from memoryhub.domain.proposals import looking, notices
-from memoryhub.domain.proposals.asking import already_decided, close, closing, locked, outdate_children
+from memoryhub.domain.proposals.asking import already_decided, close, closing, is_late, locked, outdate_children
 from memoryhub.domain.proposals.desk import Desk, look
+from memoryhub.domain.proposals.expiry import check_in_time, expire_one, in_time
 from memoryhub.domain.proposals.results import Result, published, result, sha_of
 from memoryhub.errors import Conflict, Forbidden, HubError, Invalid, Stale
 from memoryhub.models import ActivityLine, Proposal, Revision, Space
@@ -50,10 +51,11 @@ def approve(
         raise Invalid("Say what you saw: seen is the sha256 of the result you looked at.", code="invalid", field="seen")
     said = Said(actor, seen.strip().lower(), note, content, None if hunks is None else sorted(set(hunks)), base)
     try:
-        desk = look(space, number)
-        decided = _at_once(desk, said) if desk else None
-        if decided is None:
-            desk, decided = None, _step_by_step(space, number, said)
+        with in_time(space, number):
+            desk = look(space, number)
+            decided = _at_once(desk, said) if desk else None
+            if decided is None:
+                desk, decided = None, _step_by_step(space, number, said)
     except _Outdated as outdated:
         mark_outdated(space, number, outdated.found.problem)
         raise _no_longer_applies(outdated.found) from None
@@ -141,6 +143,7 @@ def _in_what_form(proposal: Proposal, said: Said) -> str:
 def _check_open(proposal: Proposal) -> None:
     if proposal.state not in (State.PENDING, State.OUTDATED):
         raise already_decided(proposal)
+    check_in_time(proposal)
 
 
 def _check_person(proposal: Proposal, actor: Actor) -> None:
@@ -275,21 +278,20 @@ def _line(proposal: Proposal, actor: Actor, verb: str, says: str, adds: str = ""
     )  # fmt: skip
 
 
-@transaction.atomic
 def reject(space: Space, actor: Actor, number: int, *, note: str, again: bool = False) -> Proposal:
     """Says no with a reason that the agent reads; `again` asks it to try another way."""
     require(actor, "decide")
     if not note.strip():
         raise Invalid("Say why: the agent reads it and learns from it.", code="invalid", field="note")
-    proposal = locked(space, number)
-    if proposal.state not in (State.PENDING, State.OUTDATED):
-        raise already_decided(proposal)
-    if not actor.is_person and actor.kind != "hub":
-        raise Forbidden("Only people decide: an agent's token cannot approve or reject.", code="people_only")
-    close(proposal, State.REJECTED, actor, f"Please try again: {note.strip()}" if again else note.strip())
-    _record(proposal, actor, "proposals.reject", "rejected")
-    outdate_children(proposal)
-    notices.tell(proposal, "proposal.rejected")
+    with in_time(space, number), transaction.atomic():
+        proposal = locked(space, number)
+        _check_open(proposal)
+        if not actor.is_person and actor.kind != "hub":
+            raise Forbidden("Only people decide: an agent's token cannot approve or reject.", code="people_only")
+        close(proposal, State.REJECTED, actor, f"Please try again: {note.strip()}" if again else note.strip())
+        _record(proposal, actor, "proposals.reject", "rejected")
+        outdate_children(proposal)
+        notices.tell(proposal, "proposal.rejected")
     return proposal
 
 
@@ -338,7 +340,10 @@ def _lost(proposal: Proposal, standing: dict[str, Any]) -> bool:
 
 
 def looked_at(proposal: Proposal) -> Proposal:
-    """The proposal with its true state: whoever looks at one that no longer applies finds it outdated."""
+    """The proposal with its true state: whoever looks at one that no longer applies finds it outdated, past its date expired."""
+    if is_late(proposal):
+        expire_one(proposal.space, proposal.number)
+        return Proposal.objects.select_related("space", "agent").get(pk=proposal.pk)
     if proposal.state != State.PENDING or not _lost(proposal, {}):
         return proposal
     mark_outdated(proposal.space, proposal.number, proposal.note)

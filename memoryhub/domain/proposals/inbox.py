@@ -14,6 +14,7 @@ from memoryhub.dialects import tokens
 from memoryhub.domain import diffs, files, spaces
 from memoryhub.domain.lines import text_of
 from memoryhub.domain.proposals import looking
+from memoryhub.domain.proposals.expiry import expire_late
 from memoryhub.domain.proposals.results import Result, result
 from memoryhub.errors import HubError
 from memoryhub.models import Proposal, Space
@@ -106,7 +107,8 @@ def filtered(
     space: Space, *, view: str = "pending", agent: str = "", words: str = "", path: str = "", kind: str = ""
 ) -> QuerySet[Proposal]:  # fmt: skip
     """The proposals of a space that fit: by state, agent, kind, path (of a folder, all below it), and words in path, reason or
-    finding."""
+    finding. What is past its date waits no more."""
+    expire_late(space)
     found = Proposal.objects.within(space).filter(state__in=VIEWS.get(view, OPEN))
     if agent:
         found = found.filter(agent_name=agent)
