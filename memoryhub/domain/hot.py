@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import select
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -65,6 +66,33 @@ def rows(sql: str, params: Sequence[Any] | Mapping[str, Any] = (), *, binary: bo
         return fetched(wrapper, sql, params, binary)
 
 
+def changed(sql: str, params: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """The rows of one statement that changes something. It is sent once: where the connection breaks before the answer,
+    nobody knows whether it was done."""
+    wrapper = connections[DEFAULT_DB_ALIAS]
+    if not wrapper.in_atomic_block and has_hung_up(wrapper):
+        wrapper.close()  # nothing is lost by asking another connection
+    try:
+        return fetched(wrapper, sql, params)
+    except (OperationalError, InterfaceError) as error:
+        if wrapper.in_atomic_block or wrapper.connection is None or wrapper.is_usable():
+            raise
+        wrapper.close()
+        raise Unavailable(
+            "The database went away before it answered. Look whether this was done before you send it again.",
+            code="database_away",
+        ) from error
+
+
+def has_hung_up(wrapper: Any) -> bool:
+    """Whether the server went away while nobody asked. Costs no trip, unless it said something that nobody asked for."""
+    if wrapper.connection is None or wrapper.connection.closed:
+        return wrapper.connection is not None
+    waiting = select.poll()
+    waiting.register(wrapper.connection.fileno(), select.POLLIN)
+    return bool(waiting.poll(0)) and not wrapper.is_usable()
+
+
 def fetched(
     wrapper: Any, sql: str, params: Sequence[Any] | Mapping[str, Any], binary: bool = False
 ) -> list[tuple[Any, ...]]:
@@ -78,8 +106,11 @@ def fetched(
 def row(sql: str, params: Sequence[Any] | Mapping[str, Any] = ()) -> tuple[Any, ...]:
     found = rows(sql, params)
     if not found:
-        raise Unavailable("The database gave no answer; nothing was changed, try again.")
+        raise Unavailable(NO_ANSWER)
     return found[0]
+
+
+NO_ANSWER = "The database gave no answer; nothing was changed, try again."
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +139,9 @@ def together(*changes: Change, answer: str = "", held: Change | None = None) -> 
     """
     sql = _joined(answer, held.sql if held else "", *((one.name, one.sql) for one in changes))
     params = [value for one in changes for value in one.params]
-    if held is None:
-        return row(sql, params)
-    # Not sent again where the connection broke: nobody knows whether it was done.
-    found = fetched(connections[DEFAULT_DB_ALIAS], sql, [*held.params, *params])
+    found = changed(sql, [*held.params, *params] if held else params)
     if not found:
-        raise NotHeld
+        raise NotHeld if held else Unavailable(NO_ANSWER)
     return found[0]
 
 
@@ -169,4 +197,4 @@ def _as_json(values: Any) -> str:
 
 def run(change: Change) -> None:
     """One change by itself."""
-    rows(change.sql, change.params)
+    changed(change.sql, change.params)
