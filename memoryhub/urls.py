@@ -162,6 +162,7 @@ in_space = [
     path("longterm/promote/now/", promotions.promote, name="promotions.promote"),
     path("longterm/export/", longterm.export, name="longterm.export"),
     path("longterm/import/", longterm.take_in, name="longterm.take_in"),
+    path("longterm/import/<int:pk>/", longterm.taking_in, name="longterm.taking_in"),
     path("longterm/pairs/<int:pk>/", longterm.settle, name="longterm.settle"),
     path("longterm/<int:number>/", longterm.entry, name="longterm.entry"),
     path("longterm/<int:number>/edit/", longterm.edit, name="longterm.edit"),

@@ -70,10 +70,7 @@ def start(space: Space, actor: Actor, looked: Job, *, overwrite: bool = False) -
 
 
 def get(space: Space, pk: int) -> Job:
-    job = jobs.get(space, pk)
-    if job.kind not in (LOOK, RUN):
-        raise NotFound("There is no such import here.")
-    return job
+    return jobs.get(space, pk, LOOK, RUN)
 
 
 @jobs.job(LOOK)

@@ -120,12 +120,19 @@ def wanted(
     )  # fmt: skip
 
 
-def get(space: Space, pk: int) -> Job:
-    """One job of a space, for the page that shows its progress."""
+def get(space: Space, pk: int, *of: str) -> Job:
+    """One job of a space, for the page that shows its progress; of these kinds alone."""
     found = Job.objects.within(space).filter(pk=pk).first()
-    if found is None:
+    if found is None or found.kind not in of:
         raise NotFound("There is no such job here; finished ones are kept for 30 days.")
     return found
+
+
+def try_again(failed: Job) -> None:
+    """Lets a job that failed for good go on where its result says that it stopped."""
+    changes = {"state": Job.WAITING, "tries": 0, "run_after": timezone.now(), "ended_at": None, "last_error": ""}
+    Job.objects.filter(pk=failed.pk, state=Job.FAILED).update(**changes)
+    failed.refresh_from_db()
 
 
 def latest(space: Space | None, kind: str) -> Job | None:

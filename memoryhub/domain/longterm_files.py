@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
-from django.db import transaction
 from django.utils.dateparse import parse_datetime
 
 from memoryhub.detectors import secrets
-from memoryhub.domain import activity, contents, longterm, pairs, secrecy, spaces
-from memoryhub.domain.access import Actor, require
+from memoryhub.domain import contents, longterm, pairs, secrecy
+from memoryhub.domain.access import Actor
 from memoryhub.errors import Invalid
 from memoryhub.models import Agent, EntryPair, EntryRevision, LongtermEntry, Proposal, Record, Space
 
-MOST = 5000  # entries of one upload; more come in by `memoryhub restore`
+MOST = 50_000  # entries of one file
+LARGEST = 32 * 1024 * 1024
 SAID = 20  # wrong lines that a refusal names
 KEPT = (
     "content",
@@ -33,6 +33,7 @@ KEPT = (
     "actor_kind",
     "actor_name",
 )
+FAULTS = (Invalid, AttributeError, KeyError, TypeError, ValueError)  # what a line that Export did not write may cause
 CAME_FROM = "came_from"  # in the metadata: the record and proposal of the space it was brought from
 MOMENTS = ("checked_at", "retired_at", "created_at", "modified_at")
 # Reasons that the hub itself wrote: the numbers in them mean entries of the same file.
@@ -98,41 +99,38 @@ class Arrival:
     settled: dict[int, EntryPair]  # by the number that the other entry has in the file
 
 
-@transaction.atomic
-def take_in(space: Space, actor: Actor, data: bytes) -> int:
-    """Brings exported entries in under new numbers, all or none; a refusal names the lines."""
-    require(actor, "promote")
-    space = Space.objects.select_for_update().get(pk=space.pk)
-    arrivals = read(space, actor, data)
-    first = spaces.next_number(space, "last_entry", len(arrivals))
-    numbers = {one.line["number"]: number for number, one in enumerate(arrivals, first) if one.line.get("number")}
-    for number, arrival in enumerate(arrivals, first):
-        bring(space, actor, arrival, number, numbers)
-    many = f"{len(arrivals)} entries"
-    activity.record(space, actor, "longterm.take_in", "brought in", many, url="longterm/", adds="from JSON lines")
-    return len(arrivals)
-
-
-def read(space: Space, actor: Actor, data: bytes) -> list[Arrival]:
-    """What a file would bring; nothing is stored, and a refusal names each line that is wrong."""
-    lines = [line for line in text_of(data).split("\n") if line.strip()]
-    if not lines or len(lines) > MOST:
-        raise Invalid(f"The file has {len(lines)} entries; 1 to {MOST:,} can come in at once.", code="invalid_content")
-    arrivals, wrong = [], {}
+def checked(space: Space, actor: Actor, data: bytes) -> list[dict[str, Any]]:
+    """The lines of a file; nothing is stored, and a refusal names each line that is wrong."""
+    lines = lines_of(data)
+    found, wrong = [], {}
     for at, line in enumerate(lines, 1):
         try:
-            arrivals.append(arriving(space, actor, parsed(line)))
-        except (Invalid, AttributeError, KeyError, TypeError, ValueError) as refusal:
+            found.append(parsed(line))
+            arriving(space, actor, found[-1])
+        except FAULTS as refusal:
             wrong[at] = said(refusal)
     if wrong:
         raise refused(wrong)
-    return arrivals
+    return found
 
 
-def refused(wrong: dict[int, str]) -> Invalid:
-    told = "; ".join(f"Line {at}: {says}" for at, says in list(wrong.items())[:SAID])
-    more = f"; and {len(wrong) - SAID} more lines" if len(wrong) > SAID else ""
-    return Invalid(f"{told}{more}. Nothing was brought in.", code="invalid_content", line=next(iter(wrong)))
+def lines_of(data: bytes) -> list[str]:
+    if len(data) > LARGEST:
+        raise Invalid("This is more than 32 MiB. Bring it in in parts.", code="too_large")
+    lines = [line for line in text_of(data).split("\n") if line.strip()]
+    if not lines or len(lines) > MOST:
+        raise Invalid(
+            f"The file has {len(lines):,} entries; 1 to {MOST:,} can come in at once.", code="invalid_content"
+        )
+    return lines
+
+
+def refused(wrong: dict[int, str], so: str = "Nothing was brought in.") -> Invalid:
+    told = [f"Line {at}: {says}" for at, says in list(wrong.items())[:SAID]]
+    more = [f"and {len(wrong) - SAID:,} more lines"] if len(wrong) > SAID else []
+    return Invalid(
+        f"{'; '.join(told + more)}. {so}", code="invalid_content", line=next(iter(wrong)), lines=told + more, so=so
+    )
 
 
 def said(wrong: Exception) -> str:
@@ -179,12 +177,22 @@ def arriving(space: Space, actor: Actor, line: dict[str, Any]) -> Arrival:
             setattr(entry, name, moment(line[name]))
     for name in ("record", "proposal"):
         line[name] = int(line[name]) if line.get(name) else None
-    return Arrival(line, entry, history_of(space, line), settled_of(space, line))
+    return Arrival(line, entry, history_of(entry, line), settled_of(space, line))
 
 
-def bring(space: Space, actor: Actor, arrival: Arrival, number: int, numbers: Mapping[int, int]) -> None:
-    """Stores one entry under its new number (in the caller's transaction); `numbers` says those of the others of its file."""
-    entry = arrival.entry
+def bring(space: Space, actor: Actor, lines: list[dict[str, Any]], first: int, some: range) -> None:
+    """Stores some lines of a file, its first one under this number (in the caller's transaction, under the space's lock)."""
+    numbers = {one["number"]: number for number, one in enumerate(lines, first) if one.get("number")}
+    for at in some:
+        try:
+            store(actor, arriving(space, actor, lines[at]), first + at, numbers)
+        except FAULTS as refusal:
+            raise refused({at + 1: said(refusal)}, f"{some.start:,} entries are in.") from None
+
+
+def store(actor: Actor, arrival: Arrival, number: int, numbers: Mapping[int, int]) -> None:
+    """One entry under its new number; `numbers` says those of the others of its file."""
+    entry, space = arrival.entry, arrival.entry.space
     entry.number = number
     find_origin(space, arrival)
     entry.reason = renumbered(entry.reason, numbers)
@@ -260,13 +268,14 @@ def said_by(space: Space, number: int) -> str | None:
     return bytes(found.content or b"").decode("utf-8", "replace") if found else None
 
 
-def history_of(space: Space, line: dict[str, Any]) -> list[EntryRevision]:
+def history_of(entry: LongtermEntry, line: dict[str, Any]) -> list[EntryRevision]:
+    space, now = entry.space, entry.content
     history = line.get("history") or []
     if len({counted(one["number"]) for one in history}) != len(history):
         raise Invalid("its history has a revision twice", code="invalid_content")
     return [
         EntryRevision(
-            space_id=space.pk, number=counted(one["number"]), content=kept(space, one["content"]),
+            space_id=space.pk, number=counted(one["number"]), content=now if one["content"] == now else kept(space, one["content"]),
             state=str(one.get("state") or "active")[:8], reason=reason_of(one, 500),
             created_at=moment(one["created_at"]), actor_kind=kind_of(one),
             actor_name=contents.clean(one.get("actor_name") or "", "actor_name", 150),

@@ -82,10 +82,7 @@ def pack_job(job: Job, progress: jobs.Progress) -> dict[str, Any]:
 
 def job_of(space: Space, pk: int) -> Job:
     """The job that packs a folder, for the page that shows how far it is."""
-    job = jobs.get(space, pk)
-    if job.kind != PACK:
-        raise NotFound("There is no such download here.")
-    return job
+    return jobs.get(space, pk, PACK)
 
 
 def fetch(space: Space, job: Job) -> Made:

@@ -10,15 +10,16 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 
-from memoryhub.domain import longterm, longterm_files, longterm_map, pairs, splitting
+from memoryhub.domain import longterm, longterm_files, longterm_import, longterm_map, pairs, splitting
 from memoryhub.domain import search as searching
 from memoryhub.errors import Conflict, HubError, Invalid
-from memoryhub.models import EntryPair, LongtermEntry
+from memoryhub.models import EntryPair, Job, LongtermEntry
 from memoryhub.web.doors import post_only, space_page
 from memoryhub.web.notices import done
 from memoryhub.web.parts import REVIEW_AFTER, a_day, number, page_or_part, plain, typed
 
 PAGE = 40
+LARGEST_SENT = 8 * 1024 * 1024
 COUNTED = (
     "due",
     "pairs",
@@ -206,17 +207,38 @@ def export(request: HttpRequest) -> StreamingHttpResponse:
 
 @space_page("promote")
 def take_in(request: HttpRequest) -> HttpResponse:
-    """Upload of JSON lines: all of it comes in, or nothing."""
-    error = ""
+    """Upload of JSON lines: all of it comes in, or nothing; a large file in the background."""
+    context: dict[str, Any] = {"unfinished": longterm_import.unfinished(request.space)}
     if request.method == "POST":
         try:
-            sent = request.FILES.get("file")
-            if sent is None:
-                raise Invalid("Choose a file of JSON lines, as Export makes it.")
-            count = longterm_files.take_in(request.space, request.actor, sent.read())
+            taken = longterm_import.take_in(request.space, request.actor, sent_file(request))
         except HubError as refusal:
-            error = refusal.message
+            context |= {"error": refusal.message, **refusal.details}
         else:
-            done(request, f"{count} {'entry is' if count == 1 else 'entries are'} in long-term memory.")
+            if isinstance(taken, Job):
+                return redirect("longterm.taking_in", request.space.slug, taken.pk)
+            done(request, f"{taken} {'entry is' if taken == 1 else 'entries are'} in long-term memory.")
             return redirect("longterm.page", request.space.slug)
-    return render(request, "longterm/take_in.html", {"error": error}, status=422 if error else 200)
+    return render(request, "longterm/take_in.html", context, status=422 if "error" in context else 200)
+
+
+def sent_file(request: HttpRequest) -> bytes:
+    sent = request.FILES.get("file")
+    if sent is None:
+        raise Invalid("Choose a file of JSON lines, as Export makes it.")
+    if (sent.size or 0) > LARGEST_SENT:  # it is checked while the browser waits
+        raise Invalid("This is more than 8 MiB. Whoever runs the hub can bring it in: memoryhub bring longterm FILE.")
+    return sent.read()
+
+
+@space_page("promote", methods=("GET", "HEAD"))
+def taking_in(request: HttpRequest, pk: int) -> HttpResponse:
+    """How far a file is that comes in in the background, and how it went."""
+    job = longterm_import.get(request.space, pk)
+    entries, came = job.payload["entries"], job.result.get("done", 0)
+    first = job.result.get("first", 0)
+    context = {
+        "job": job, "entries": entries, "came": came, "share": came * 100 // entries, "first": first,
+        "last": first + came - 1, "is_running": job.state in (Job.WAITING, Job.RUNNING),
+    }  # fmt: skip
+    return page_or_part(request, "longterm/taking_in.html", "longterm/_taking_in.html", context)

@@ -1,9 +1,11 @@
 """The layers acted out in a browser: log, hold, admit, promote, retrieve, correct, retire; with and without JavaScript."""
 
+import json
+
 import pytest
 from django.utils import timezone
 
-from memoryhub.domain import agents, longterm, proposals, quarantine, working
+from memoryhub.domain import agents, jobs, longterm, proposals, quarantine, working
 from memoryhub.domain.access import HUB
 from memoryhub.models import WorkingEntry
 
@@ -42,6 +44,24 @@ def test_from_quarantine_to_long_term_memory_and_out_again(space, record, sign_i
     assert "no agent finds it" in page.locator("#notices").inner_text()
     page.get_by_role("button", name="Restore").click()
     assert "found again" in page.locator("#notices").inner_text()
+
+
+def test_a_large_import_is_followed_to_its_end(space, sign_in_as):
+    page = sign_in_as("reviewer")
+    page.goto(page.url.split("/s/")[0] + f"/s/{space.slug}/longterm/import/")
+    lines = "\n".join(json.dumps({"content": f"Fact {n} of many."}) for n in range(60))
+    page.set_input_files(
+        "#file", {"name": "x.jsonl", "mimeType": "application/x-ndjson", "buffer": f"{lines}\n{{".encode()}
+    )
+    page.get_by_role("button", name="Bring them in").click()
+    page.get_by_text("Line 61: it is not JSON").wait_for()
+    page.set_input_files("#file", {"name": "x.jsonl", "mimeType": "application/x-ndjson", "buffer": lines.encode()})
+    page.get_by_role("button", name="Bring them in").click()
+    page.get_by_text("0 of 60.").wait_for()
+    jobs.run_waiting()
+    page.get_by_text("60 entries are in, from L-1 to L-60.").wait_for()  # by itself
+    page.get_by_role("link", name="See long-term memory").click()
+    page.get_by_text("Fact 59 of many.").first.wait_for()
 
 
 def test_working_memory_runs_out_before_ones_eyes(space, sign_in_as):

@@ -6,7 +6,7 @@ import json
 import pytest
 from django.core.management import call_command
 
-from memoryhub.domain import files, mounts, people, spaces
+from memoryhub.domain import files, longterm, mounts, people, spaces
 from memoryhub.domain.access import HUB
 from memoryhub.errors import HubError
 
@@ -48,6 +48,19 @@ def test_it_comes_in(space, folder):
     assert "--overwrite takes the other text" in bring("basic-memory", folder, "--to", "/memories/basic/")
     bring("basic-memory", folder, "--to", "/memories/basic/", "--overwrite")
     assert files.read(space, "/memories/basic/a.md").content == b"two\n"
+
+
+def test_exported_long_term_memory_comes_in(space, tmp_path):
+    there = tmp_path / "longterm.jsonl"
+    there.write_text("\n".join(json.dumps({"content": f"Fact {n}."}) for n in range(60)))
+    assert bring("longterm", there, "--dry-run") == "Would bring: 60 entries.\n"
+    assert not longterm.of(space).exists()
+    assert bring("longterm", there) == "Brought: 60 entries.\n"
+    assert longterm.of(space).count() == 60
+    there.write_text(json.dumps({"content": "One more."}))
+    assert json.loads(bring("longterm", there, "--json")) == {"space": "main", "dry_run": False, "entries": 1}
+    with pytest.raises(HubError, match="no file"):
+        bring("longterm", tmp_path)
 
 
 def test_in_whose_name(space, folder):

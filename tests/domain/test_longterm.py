@@ -13,7 +13,7 @@ from memoryhub.domain import (
     erasure,
     jobs,
     longterm,
-    longterm_files,
+    longterm_import,
     pairs,
     quarantine,
     retrieval,
@@ -155,7 +155,7 @@ def test_nobody_brings_a_secret_into_memory(space, rk, door):
     doors = {
         "store": lambda: longterm.store(space, rk, text),
         "edit": lambda: longterm.edit(space, rk, 1, text),
-        "take_in": lambda: longterm_files.take_in(space, rk, json.dumps({"content": text}).encode()),
+        "take_in": lambda: longterm_import.take_in(space, rk, json.dumps({"content": text}).encode()),
         "add": lambda: working.add(space, rk, text),
         "correct": lambda: working.edit(space, rk, entry.pk, text),
     }

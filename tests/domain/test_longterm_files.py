@@ -6,10 +6,10 @@ import re
 import pytest
 from django.utils import timezone
 
-from memoryhub.domain import agents, erasure, longterm, longterm_files, pairs, quarantine, spaces
+from memoryhub.domain import agents, erasure, jobs, longterm, longterm_files, longterm_import, pairs, quarantine, spaces
 from memoryhub.domain.access import HUB
-from memoryhub.errors import Invalid
-from memoryhub.models import EntryPair, LongtermEntry
+from memoryhub.errors import Forbidden, Invalid
+from memoryhub.models import ActivityLine, EntryPair, Job, LongtermEntry, Made
 
 from .layers import counter, forge, person, rk, space, viewer  # noqa: F401
 
@@ -50,7 +50,7 @@ def test_everything_comes_back_under_other_numbers(space, rk, owner, forge, coun
     erasure.erase(space, owner, "gone", confirm="gone")
     there = spaces.create(HUB, "there")
     agents.create(there, HUB, "forge")
-    assert longterm_files.take_in(there, rk, exported(space).encode()) == 7
+    assert longterm_import.take_in(there, rk, exported(space).encode()) == 7
     ours = [json.loads(line) for line in exported(space).splitlines()]
     numbers = {one["number"]: number for number, one in enumerate(ours, 1)}
     for one in ours:
@@ -66,7 +66,7 @@ def test_everything_comes_back_under_other_numbers(space, rk, owner, forge, coun
 
 def test_nobody_is_asked_again_about_a_pair_that_both_stand(space, rk, settled):
     there = spaces.create(HUB, "there")
-    longterm_files.take_in(there, rk, exported(space).encode())
+    longterm_import.take_in(there, rk, exported(space).encode())
     entry = longterm.get(there, 2)
     assert pairs.look_for(there, entry) == 1  # found again
     assert not pairs.open_pairs(there).exists()
@@ -76,7 +76,7 @@ def test_nobody_is_asked_again_about_a_pair_that_both_stand(space, rk, settled):
 
 def test_an_export_of_before_still_comes_in(space, rk):
     old = {"number": 7, "content": OLD, "history": [], "state": "active"}
-    assert longterm_files.take_in(space, rk, json.dumps(old).encode()) == 1
+    assert longterm_import.take_in(space, rk, json.dumps(old).encode()) == 1
     assert longterm.get(space, 1).content == OLD
 
 
@@ -86,8 +86,8 @@ def test_undoing_a_promotion_brings_nothing_back_that_another_one_replaced(space
     there = spaces.create(HUB, "there")
     longterm.store(there, rk, "Before."), longterm.store(there, rk, "After.", replaces=[1])
     lines = exported(there).splitlines()
-    longterm_files.take_in(space, rk, "\n".join(lines).encode())
-    longterm_files.take_in(space, rk, lines[0].encode())  # without the entry that took its place
+    longterm_import.take_in(space, rk, "\n".join(lines).encode())
+    longterm_import.take_in(space, rk, lines[0].encode())  # without the entry that took its place
     longterm.take_back(space, rk, 2)
     states = list(LongtermEntry.objects.within(space).order_by("number").values_list("state", flat=True))
     assert states == ["active", "retired", "retired", "active", "retired"]
@@ -98,25 +98,135 @@ def test_undoing_a_promotion_brings_nothing_back_that_another_one_replaced(space
 def test_a_verdict_without_its_other_entry_says_nothing(space, rk, settled):
     line = exported(space).splitlines()[1]
     there = spaces.create(HUB, "there")
-    longterm_files.take_in(there, rk, line.encode())
+    longterm_import.take_in(there, rk, line.encode())
     assert not EntryPair.objects.within(there).exists()
 
 
 def test_every_wrong_line_is_named(space, rk):
     good = json.dumps({"content": OLD})
     with pytest.raises(Invalid, match=r"Line 2: it is not JSON; Line 3: it lacks .content.[.] Nothing") as refusal:
-        longterm_files.take_in(space, rk, f"{good}\n{{\n{{}}\n{good}".encode())
+        longterm_import.take_in(space, rk, f"{good}\n{{\n{{}}\n{good}".encode())
     assert refusal.value.details["line"] == 2
 
 
 def test_a_reason_that_is_brought_in_loses_its_secret(space, rk):
     said = {"number": 1, "content": OLD, "reason": f"by {SECRET}", "created_at": "2026-01-01T00:00:00Z"}
-    longterm_files.take_in(space, rk, json.dumps({"content": OLD, "reason": SECRET, "history": [said]}).encode())
+    longterm_import.take_in(space, rk, json.dumps({"content": OLD, "reason": SECRET, "history": [said]}).encode())
     assert SECRET not in exported(space)
 
 
 def test_metadata_of_any_kind_leaves_again(space, rk):
     lines = [json.dumps({"content": OLD, "metadata": {"came_from": value}}) for value in ("a fair", {"town": "Ulm"})]
-    longterm_files.take_in(space, rk, "\n".join(lines).encode())
+    longterm_import.take_in(space, rk, "\n".join(lines).encode())
     left = [json.loads(line)["metadata"]["came_from"] for line in exported(space).splitlines()]
     assert left == ["a fair", {"town": "Ulm"}]
+
+
+# ---- a large file comes in in the background
+
+
+def many(count, **more):
+    return "\n".join(json.dumps({"number": n, "content": f"Fact {n} of many.", **more}) for n in range(1, count + 1))
+
+
+def contents(space):
+    return list(longterm.of(space).order_by("number").values_list("number", "content"))
+
+
+def test_a_large_file_comes_in_in_the_background_with_its_verdicts(space, rk, settled):
+    lines = exported(space).splitlines()
+    there = spaces.create(HUB, "there")
+    between = [json.dumps({"number": n, "content": f"Fact {n} of many."}) for n in range(3, 60)]
+    job = longterm_import.take_in(there, rk, "\n".join([lines[0], *between, lines[1]]).encode())
+    assert (job.state, longterm.of(there).count()) == (Job.WAITING, 0)
+    jobs.run_waiting()
+    job.refresh_from_db()
+    assert (job.state, job.result, job.done, job.total) == (Job.DONE, {"first": 1, "done": 59}, 59, 59)
+    assert longterm.get(there, 59).content == NEW and not Made.objects.exists()
+    pair = EntryPair.objects.within(there).get(verdict="keep_both")
+    assert {pair.older_id, pair.newer_id} == {longterm.get(there, 1).pk, longterm.get(there, 59).pk}
+    line = ActivityLine.objects.filter(space_id=there.pk, verb="longterm.take_in").get()
+    assert (line.thing, line.url) == ("59 entries", f"longterm/import/{job.pk}/")
+
+
+@pytest.mark.parametrize("after", range(1, 6))
+def test_a_process_that_ends_in_the_middle_brings_nothing_twice(space, rk, monkeypatch, after):
+    """Before and after each commit: three of entries, one of the file that goes."""
+
+    class Killed(BaseException):
+        pass
+
+    steps = iter(range(100))
+
+    def killing(real):
+        def step(*given, **more):
+            if next(steps) == after:
+                raise Killed
+            return real(*given, **more)
+
+        return step
+
+    job = longterm_import.take_in(space, rk, many(50).encode())
+    with monkeypatch.context() as patched:
+        patched.setattr(longterm_files, "bring", killing(longterm_files.bring))
+        patched.setattr(jobs.Reporter, "__call__", killing(jobs.Reporter.__call__))
+        with pytest.raises(Killed):
+            jobs.run(jobs.claim([job.kind]))
+    longterm.store(space, rk, "Somebody else's, meanwhile.")
+    jobs.release_lost(all_of_them=True)
+    jobs.run_waiting()
+    job.refresh_from_db()
+    assert job.state == Job.DONE
+    first = job.result["first"]
+    mine = [one for one in contents(space) if one[1] != "Somebody else's, meanwhile."]
+    assert mine == [(first + n, f"Fact {n + 1} of many.") for n in range(50)]
+
+
+def test_a_job_that_ended_before_it_was_written_down_is_done(space, rk):
+    job = longterm_import.take_in(space, rk, many(50).encode())
+    jobs.run_waiting()
+    Job.objects.filter(pk=job.pk).update(state=Job.WAITING, run_after=timezone.now())
+    jobs.run_waiting()
+    job.refresh_from_db()
+    assert (job.state, len(contents(space))) == (Job.DONE, 50)
+
+
+def test_what_stops_in_the_middle_goes_on_with_the_same_file(space, rk, owner, forge):
+    last = json.dumps({"content": "Mine.", "scope": "agent", "agent": "forge"})
+    data = f"{many(50)}\n{last}".encode()
+    job = longterm_import.take_in(space, rk, data)
+    assert longterm_import.take_in(space, rk, data).pk == job.pk  # a second click
+    agents.delete(forge, owner)
+    jobs.run_waiting()
+    job.refresh_from_db()
+    assert job.state == Job.FAILED and "Line 51: it is the own memory of the agent forge" in job.last_error
+    assert "40 entries are in." in job.last_error and len(contents(space)) == 40
+    with pytest.raises(Invalid, match="Nothing was brought in"):
+        longterm_import.take_in(space, rk, data)
+    agents.create(space, HUB, "forge")
+    assert longterm_import.take_in(space, rk, data).pk == job.pk
+    jobs.run_waiting()
+    assert [number for number, _ in contents(space)] == list(range(1, 52))
+
+
+def test_a_large_file_with_a_wrong_line_is_kept_nowhere(space, rk):
+    with pytest.raises(Invalid, match=r"Line 50: .*secret"):
+        longterm_import.take_in(space, rk, f"{many(49)}\n{json.dumps({'content': SECRET})}".encode())
+    assert not Made.objects.exists() and not Job.objects.filter(kind=longterm_import.TAKE_IN).exists()
+
+
+def test_a_file_that_is_kept_no_more_is_asked_for_again(space, rk):
+    data = many(50).encode()
+    job = longterm_import.take_in(space, rk, data)
+    Made.objects.all().delete()
+    jobs.run_waiting()
+    job.refresh_from_db()
+    assert (job.state, "Bring it in again" in job.last_error) == (Job.FAILED, True)
+    longterm_import.take_in(space, rk, data)
+    jobs.run_waiting()
+    assert len(contents(space)) == 50
+
+
+def test_only_who_may_promote_brings_entries_in(space, viewer):
+    with pytest.raises(Forbidden):
+        longterm_import.take_in(space, viewer, many(50).encode())

@@ -8,7 +8,18 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from memoryhub.domain import agents, ingress, jobs, longterm, proposals, quarantine, working
+from memoryhub.domain import (
+    agents,
+    ingress,
+    jobs,
+    longterm,
+    longterm_files,
+    longterm_import,
+    proposals,
+    quarantine,
+    spaces,
+    working,
+)
 from memoryhub.domain.access import HUB
 from memoryhub.errors import Invalid
 from memoryhub.models import EntryPair, SavedQuery
@@ -315,15 +326,48 @@ def test_export_and_import_lose_nothing(space, reviewer, house):
     assert "Line 3" in broken and longterm.of(space).count() == 4
 
 
+def test_a_large_file_comes_in_behind_a_page_that_says_how_far_it_is(space, reviewer, as_role):
+    from django.core.files.uploadedfile import SimpleUploadedFile
+
+    def sent(*last):
+        lines = [json.dumps({"content": f"Fact {n} of many."}) for n in range(1, 61)]
+        return SimpleUploadedFile("x.jsonl", "\n".join([*lines, *last]).encode())
+
+    wrong = post(reviewer, "longterm/import/", status=422, file=sent("{", "[]"))
+    assert "<li>Line 61: it is not JSON</li><li>Line 62: it is not an object</li>" in wrong
+    assert "Nothing was brought in." in wrong and longterm.of(space).count() == 0
+    answer = reviewer.post("/s/books/longterm/import/", {"file": sent()})
+    where = answer["Location"].removeprefix("/s/books/")
+    page = read(reviewer, where)
+    assert "0 of 60." in page and 'data-renew="1"' in page
+    assert where in read(reviewer, "longterm/import/")
+    jobs.run_waiting()
+    page = read(reviewer, where)
+    assert "60 entries are in, from L-1 to L-60." in page and "data-renew" not in page
+    assert where not in read(reviewer, "longterm/import/")
+    read(as_role("viewer"), where, status=403)
+    read(reviewer, where.replace(re.search(r"\d+", where)[0], "987654"), status=404)
+
+
+def test_an_import_that_stopped_says_how_to_go_on(space, reviewer, house, forge):
+    lines = [json.dumps({"content": f"Fact {n}.", "scope": "agent", "agent": "forge"}) for n in range(60)]
+    job = longterm_import.take_in(space, house.reviewer, "\n".join(lines).encode())
+    agents.delete(forge, HUB)
+    jobs.run_waiting()
+    page = read(reviewer, f"longterm/import/{job.pk}/")
+    assert "It stopped after 0 of 60." in page and "the agent forge" in page
+    assert "goes on where it stopped" in page
+    assert "An import stopped" in read(reviewer, "longterm/import/")
+
+
 def test_an_entry_keeps_its_record_where_the_space_has_it_and_else_says_which_it_was(space, forge, house):
-    from memoryhub.domain import longterm_files
 
     logged = quarantine.log(
         space, forge, content="Card refunds take 12 days to show at the bank.", session_id="s", node_id="n"
     )
     quarantine.promote(space, house.reviewer, logged.id)
     (line,) = longterm_files.export(space)
-    longterm_files.take_in(
+    longterm_import.take_in(
         space, house.reviewer, (line + line.replace(f'"record": {logged.id}', '"record": 987654')).encode()
     )
     assert longterm.get(space, 2).record_id == logged.id
@@ -332,7 +376,6 @@ def test_an_entry_keeps_its_record_where_the_space_has_it_and_else_says_which_it
 
 
 def test_an_export_comes_back_to_the_byte_also_by_way_of_another_space(space, forge, house):
-    from memoryhub.domain import longterm_files, spaces
 
     logged = quarantine.log(space, forge, content="Card refunds take 12 days.", session_id="s", node_id="n")
     quarantine.promote(space, house.reviewer, logged.id, content="中文 \u2028 and\r\n\ttabs ", reason="why")
@@ -343,10 +386,10 @@ def test_an_export_comes_back_to_the_byte_also_by_way_of_another_space(space, fo
     exported = "".join(longterm_files.export(space))
     other = spaces.create(HUB, "elsewhere")
     with pytest.raises(Invalid, match="Line 2: it is the own memory of the agent forge"):
-        longterm_files.take_in(other, HUB, exported.encode())
+        longterm_import.take_in(other, HUB, exported.encode())
     assert not longterm.of(other).exists()
     agents.create(other, HUB, "forge")
-    longterm_files.take_in(other, HUB, exported.encode())
+    longterm_import.take_in(other, HUB, exported.encode())
     assert "".join(longterm_files.export(other)) == exported
     assert (longterm.get(other, 1).record_id, longterm.get(other, 2).scope) == (None, "agent")
 
@@ -361,11 +404,10 @@ def test_an_export_comes_back_to_the_byte_also_by_way_of_another_space(space, fo
     ],
 )  # fmt: skip
 def test_a_line_that_export_would_not_write_is_named(space, wrong, says):
-    from memoryhub.domain import longterm_files
 
     line = json.dumps({"content": "A fact."})
     with pytest.raises(Invalid, match=f"Line 2: .*{says}.*(?<![.])[.] Nothing was brought in[.]"):
-        longterm_files.take_in(space, HUB, f"{line}\n{json.dumps({'content': 'B.', **wrong})}".encode())
+        longterm_import.take_in(space, HUB, f"{line}\n{json.dumps({'content': 'B.', **wrong})}".encode())
     assert not longterm.of(space).exists()
 
 

@@ -1,4 +1,4 @@
-"""Bring in memory from elsewhere: memoryhub bring mem0|letta|langgraph|basic-memory|anthropic|agents-md PATH."""
+"""Bring in memory from elsewhere: memoryhub bring mem0|letta|langgraph|basic-memory|anthropic|agents-md|longterm PATH."""
 
 from __future__ import annotations
 
@@ -9,21 +9,23 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from memoryhub.domain import imports, jobs, people, spaces
+from memoryhub.domain import imports, jobs, longterm_files, longterm_import, people, spaces
 from memoryhub.domain.access import HUB, Actor
 from memoryhub.domain.import_formats import FORMATS, Folder
 from memoryhub.errors import HubError, Invalid, NotFound
 from memoryhub.management.base import HubCommand
 from memoryhub.models import Job, Space
 
+LONGTERM = "longterm"  # JSON lines as a hub exports them
+
 
 class Command(HubCommand):
-    help = "Bring in what another program keeps of memory. Look first with --dry-run."
+    help = "Bring in what another program keeps of memory, or exported long-term memory. Look first with --dry-run."
     offers_json = True
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("kind", choices=list(FORMATS))
+        parser.add_argument("kind", choices=[*FORMATS, LONGTERM])
         parser.add_argument("path", type=Path, help="a file, or a folder with everything in it")
         parser.add_argument("--space", default="main")
         parser.add_argument("--to", default="/memories/", metavar="PREFIX", help="where files go (default: /memories/)")
@@ -36,12 +38,16 @@ class Command(HubCommand):
     def run(self, **options: Any) -> dict[str, Any]:
         space = spaces.by_slug(options["space"])
         actor = actor_of(space, options["person"])
+        if options["kind"] == LONGTERM:
+            return {"space": space.slug, **bring_longterm(space, actor, options["path"], options["dry_run"])}
         job = done(imports.look(space, actor, options["kind"], folder_at(options["path"]), target=options["to"]))
         if not options["dry_run"]:
             job = done(imports.start(space, actor, job, overwrite=options["overwrite"]))
         return {"space": space.slug, "dry_run": options["dry_run"], "overwrite": options["overwrite"], **job.result}
 
     def say(self, answer: dict[str, Any]) -> str:
+        if "entries" in answer:
+            return f"{'Would bring' if answer['dry_run'] else 'Brought'}: {answer['entries']:,} entries."
         words = {"new": "new", "same": "the same", "conflict": "something else here", "refused": "refused"}
         shown = [line for line in answer["lines"] if line["state"] != "same"]
         lines = [
@@ -51,6 +57,16 @@ class Command(HubCommand):
         left = answer["counts"].get("conflict") and not answer["overwrite"] and not answer["dry_run"]
         hint = " What says something else was left; --overwrite takes the other text." if left else ""
         return "\n".join([*lines, ("Would bring: " if answer["dry_run"] else "Brought: ") + counts + "." + hint])
+
+
+def bring_longterm(space: Space, actor: Actor, path: Path, dry_run: bool) -> dict[str, Any]:
+    if not path.is_file():
+        raise NotFound(f"There is no file {path}.")
+    (data,) = folder_at(path).values()
+    if dry_run:
+        return {"dry_run": True, "entries": len(longterm_files.checked(space, actor, data))}
+    taken = longterm_import.take_in(space, actor, data)
+    return {"dry_run": False, "entries": done(taken).result["done"] if isinstance(taken, Job) else taken}
 
 
 def actor_of(space: Space, person: str | None) -> Actor:

@@ -1,0 +1,94 @@
+"""Bringing exported long-term memory in: a file is checked whole, then comes in, a large one in the background.
+
+A file with a wrong line brings nothing in. Of a right one the entries come in a few at a time, and each few write down in
+their own transaction how far the file is: a job that ends at any moment goes on there, and no entry comes twice.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from hashlib import sha256
+from typing import Any
+
+from django.db import transaction
+
+from memoryhub.domain import activity, jobs, longterm, longterm_files, made, spaces
+from memoryhub.domain.access import Actor, require
+from memoryhub.errors import Invalid
+from memoryhub.models import Job, Made, Space
+
+TAKE_IN = "longterm.take_in"
+AT_ONCE, AT_ONCE_BYTES = 40, 100_000  # so much comes in while the person waits
+FEW = 20  # entries of one transaction: meanwhile others wait for the space
+made.lives[TAKE_IN] = timedelta(days=1)  # a file; whoever brings it again goes on with it
+
+
+@transaction.atomic
+def take_in(space: Space, actor: Actor, data: bytes) -> Job | int:
+    """Brings exported entries in under new numbers: at once, or as a job where there are many; says how many, or which job."""
+    require(actor, "promote")
+    lines = longterm_files.checked(space, actor, data)
+    longterm.lock_space(space)
+    if len(lines) <= AT_ONCE and len(data) <= AT_ONCE_BYTES:
+        first = spaces.next_number(space, "last_entry", len(lines))
+        longterm_files.bring(space, actor, lines, first, range(len(lines)))
+        note(space, actor, len(lines))
+        return len(lines)
+    return later(space, actor, data, len(lines))
+
+
+def later(space: Space, actor: Actor, data: bytes, entries: int) -> Job:
+    """The job for a file: the one that has it already and is not done with it, or a new one."""
+    key = sha256(data).hexdigest()
+    job = Job.objects.within(space).filter(kind=TAKE_IN, payload__file=key).order_by("-id").first()
+    if job is None or job.state == Job.DONE:
+        payload = {"file": key, "entries": entries, "actor": [actor.kind, actor.id, actor.name, actor.role]}
+        job = jobs.enqueue(TAKE_IN, payload, space=space, asked_by=actor.name)
+        note(space, actor, entries, url=f"longterm/import/{job.pk}/")
+    elif job.state == Job.FAILED:
+        jobs.try_again(job)
+    made.keep(space, TAKE_IN, key, data)
+    return job
+
+
+def note(space: Space, actor: Actor, entries: int, url: str = "longterm/") -> None:
+    many = f"{entries:,} {'entry' if entries == 1 else 'entries'}"
+    activity.record(space, actor, "longterm.take_in", "brought in", many, url=url, adds="from JSON lines")
+
+
+@jobs.job(TAKE_IN)
+def take_in_job(job: Job, progress: jobs.Progress) -> dict[str, Any]:
+    space, entries = Space.objects.get(pk=job.space_id), job.payload["entries"]
+    kept = made.find(space, TAKE_IN, job.payload["file"])
+    if kept is None and job.result.get("done") != entries:
+        raise Invalid("The file is kept for a day only. Bring it in again: it goes on where it stopped.")
+    lines = [longterm_files.parsed(line) for line in longterm_files.lines_of(bytes(kept.content))] if kept else []
+    while job.result.get("done", 0) < entries:
+        job.result = bring_few(space, job, lines)
+        progress(job.result["done"], entries)
+    Made.objects.within(space).filter(kind=TAKE_IN, key=job.payload["file"]).delete()
+    return job.result
+
+
+@transaction.atomic
+def bring_few(space: Space, job: Job, lines: list[dict[str, Any]]) -> dict[str, int]:
+    """The next few entries, and how far the file is with them; what another process did meanwhile counts."""
+    longterm.lock_space(space)
+    job = Job.objects.select_for_update().get(pk=job.pk)
+    first = job.result.get("first") or spaces.next_number(space, "last_entry", len(lines))
+    start = job.result.get("done", 0)
+    end = min(start + FEW, len(lines))
+    longterm_files.bring(space, Actor(*job.payload["actor"]), lines, first, range(start, end))
+    job.result = {"first": first, "done": end}
+    job.save(update_fields=["result"])
+    return job.result
+
+
+def get(space: Space, pk: int) -> Job:
+    return jobs.get(space, pk, TAKE_IN)
+
+
+def unfinished(space: Space) -> Job | None:
+    """The newest import, while it is not done: under way, or stopped."""
+    job = jobs.latest(space, TAKE_IN)
+    return job if job and job.state != Job.DONE else None
