@@ -1,8 +1,9 @@
 """Which long-term chunks a query brings up, by their words and by their meaning: the hot path of retrieval.
 
 What the words speak for is reckoned in this process (`postings`), and so is meaning, as long as a space is small enough to be
-kept here (`vectors`). Then one statement brings the texts of those chosen, and the mark of the space: where it is another
-than the one that all of this was reckoned under, somebody has changed what is found, and it is reckoned again.
+kept here (`vectors`). One statement then says the mark of the space, and brings what texts of those chosen are not kept here
+(`texts`). Where it is another mark than the one that all of this was reckoned under, somebody has changed what is found, and
+it is reckoned again.
 
 In large spaces the database says what is near. The embedder's name, its dimensions, the space and the limits stand in that SQL
 text: a prepared plan could not use the partial index otherwise, nor know how small the space is. Distances are fenced off, and
@@ -12,15 +13,15 @@ what is looked up by key is lateral, or the planner walks whole tables.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
-from memoryhub.domain import hot, meaning, postings, ranking, vectors
+from memoryhub.domain import hot, meaning, postings, ranking, texts, vectors
 from memoryhub.domain.postings import Standing
 from memoryhub.domain.ranking import Candidate
+from memoryhub.domain.texts import Text
 from memoryhub.domain.whose import Whose
 from memoryhub.embedders import Embedder, EmbedderUnavailable
 from memoryhub.models import Space
@@ -34,24 +35,14 @@ TRIES = 3  # what changes between two statements of one query is asked for again
 NO_WORDS = (0.0, 0.0)
 
 Cosines = dict[int, float | None]
-Texts = dict[int, Sequence[Any]]
+Texts = dict[int, Text]
 
-TEXT = """
-SELECT c.text, e.number, e.created_at, c.scope, e.actor_name, e.session_id, e.checked_at
-FROM (SELECT * FROM memoryhub_chunk WHERE id = f.chunk_id AND space_id = {space} LIMIT 1) c
-CROSS JOIN LATERAL (SELECT * FROM memoryhub_longtermentry WHERE id = c.entry_id LIMIT 1) e
-"""
-TEXTS = f"""
-SELECT s.longterm_mark, f.chunk_id, NULL::float8, t.* FROM memoryhub_space s
-LEFT JOIN unnest(%(words)s::bigint[]) AS f(chunk_id) ON true LEFT JOIN LATERAL ({TEXT}) t ON true WHERE s.id = {{space}}
-"""  # noqa: S608 (parts of our own)
-NEAR = f"""
-WITH near AS MATERIALIZED ({{near}}), found AS (
-    SELECT * FROM near UNION ALL SELECT w.chunk_id, {{its_cosine}} FROM unnest(%(words)s::bigint[]) AS w(chunk_id)
+NEAR = """
+WITH near AS MATERIALIZED ({near}), found AS (
+    SELECT * FROM near UNION ALL SELECT w.chunk_id, {its_cosine} FROM unnest(%(words)s::bigint[]) AS w(chunk_id)
 )
-SELECT s.longterm_mark, f.chunk_id, f.cosine, t.* FROM memoryhub_space s
-LEFT JOIN found f ON true LEFT JOIN LATERAL ({TEXT}) t ON true WHERE s.id = {{space}}
-"""  # noqa: S608 (parts of our own)
+SELECT s.longterm_mark, f.chunk_id, f.cosine FROM memoryhub_space s LEFT JOIN found f ON true WHERE s.id = {space}
+"""
 EXACTLY = """
 SELECT chunk_id, 1 - far AS cosine FROM (
     SELECT chunk_id, vector::halfvec({d}) <=> %(vector)s::halfvec({d}) AS far FROM memoryhub_embedding
@@ -136,41 +127,31 @@ def settled(space: int, query: str, mine: Whose, choice: Choice, sense: Sense | 
         told = sense.of(now, list(words)) if sense else Told(now.mark, dict.fromkeys(words))
         found = [Candidate(chunk, cosine, *words.get(chunk, NO_WORDS)) for chunk, cosine in told.cosines.items()]
         sought = choice.of(found, sense.embedder.threshold if sense else None)
-        if told.confirmed(space, sought.shown).mark == now.mark:
+        shown = [one.id for one in sought.shown]
+        mark, sought.texts = texts.of(space, told.mark, shown, is_confirmed=told.is_confirmed)
+        if mark == told.mark == now.mark:
             break
         postings.kept.forget(space)
-    sought.texts = told.texts
+    else:
+        _, sought.texts = texts.rows_of(space, shown)
     sought.embedded_by = sense.embedder.embedded_by if sense else ""
     return sought.without_the_gone()
 
 
 @dataclass(slots=True)
 class Told:
-    """Cosines and texts of chunks, and the mark of the space that they hold under; none where it changed in between."""
+    """Cosines of chunks, and the mark of the space that they hold under."""
 
-    mark: int | None
+    mark: int
     cosines: Cosines
-    texts: Texts = field(default_factory=dict)
-    is_fresh: bool = False  # the database has just said so
+    is_confirmed: bool = False  # the database has just said so
 
     @classmethod
     def of(cls, rows: list[tuple[Any, ...]]) -> Told:
-        """What `NEAR` and `TEXTS` give; nothing for a space that is gone."""
-        told = cls(rows[0][0] if rows else 0, {}, is_fresh=True)
-        for _, chunk, cosine, *text in rows:
-            if chunk is not None:
-                told.cosines[chunk] = 0.0 if cosine != cosine else cosine  # no number: nothing is like nothing
-                if text[0] is not None:
-                    told.texts[chunk] = text
-        return told
-
-    def confirmed(self, space: int, shown: list[Candidate]) -> Told:
-        """The same with texts, where it was reckoned here: compared with the database at last."""
-        if not self.is_fresh:
-            now = Told.of(hot.rows(texts_of(space), {"words": [one.id for one in shown]}, binary=True))
-            self.texts = now.texts
-            self.mark = now.mark if self.mark == now.mark else None
-        return self
+        """What `NEAR` gives; nothing for a space that is gone."""
+        # What is no number came of a text that says nothing: nothing is like nothing.
+        cosines = {chunk: 0.0 if cosine != cosine else cosine for _, chunk, cosine in rows if chunk is not None}
+        return cls(rows[0][0] if rows else texts.NO_SPACE, cosines, is_confirmed=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,11 +185,6 @@ class Sense:
 def near(space: int, mine: str, wanted: int, dimensions: int, embedded_by: str, how: str) -> str:
     names = {"space": int(space), "mine": mine, "wanted": int(wanted), "d": dimensions, "by": embedded_by}
     return NEAR.format(near=how.format(**names), its_cosine=ITS_COSINE.format(**names), **names)
-
-
-@lru_cache(maxsize=256)
-def texts_of(space: int) -> str:
-    return TEXTS.format(space=int(space))
 
 
 # ---- the embedder's own index ----

@@ -34,7 +34,7 @@ def cached(text: str) -> list[str]:
 
 def unknown(text: str) -> list[Word]:
     """The words of a text whose lexemes this process has not asked for yet."""
-    return [word for word in ranking.with_configuration(text) if word not in _known and not is_number(word[1])]
+    return [word for word in ranking.with_configuration(text) if of_word(word) is None]
 
 
 def as_given(words: list[Word]) -> dict[str, list[str]]:
@@ -51,8 +51,22 @@ def learn(found: Iterable[Sequence[Any]]) -> None:
 
 def known(text: str) -> list[str]:
     """The lexemes of those words of a text that this process knows."""
-    found = [(word[1],) if is_number(word[1]) else _known.get(word, ()) for word in ranking.with_configuration(text)]
+    return together(of_word(word) or () for word in ranking.with_configuration(text))
+
+
+def all_known(text: str) -> list[str] | None:
+    """The lexemes of a text, if this process knows each of its words."""
+    found = [of_word(word) for word in ranking.with_configuration(text)]
+    return None if None in found else together(one for one in found if one)
+
+
+def together(found: Iterable[tuple[str, ...]]) -> list[str]:
     return list(dict.fromkeys(lexeme for one in found for lexeme in one))
+
+
+def of_word(word: Word) -> tuple[str, ...] | None:
+    """The lexemes of a word, as far as this process knows."""
+    return (word[1],) if is_number(word[1]) else _known.get(word)
 
 
 def is_number(word: str) -> bool:

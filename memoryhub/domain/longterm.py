@@ -266,6 +266,7 @@ def verify(space: Space, actor: Actor, number: int, review_by: date | None = Non
     if review_by or (entry.review_by and entry.review_by <= timezone.localdate()):
         entry.review_by = review_by
     entry.save(update_fields=["checked_at", "checked_by", "review_by"])
+    spaces.touch_longterm(space)  # answers say when
     note(space, actor, "longterm.verify", "checked", entry)
     return entry
 

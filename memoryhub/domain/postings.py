@@ -149,7 +149,8 @@ kept = Kept()
 
 def standing(space: int, mine: str, query: str) -> Standing:
     """How the space stands, as this process knows it: its mark is to be compared with the one that the texts bring along."""
-    now = None if lexemes.unknown(query) else kept.assumed(space, asked_by(query))
+    asked = lexemes.all_known(query)
+    now = None if asked is None else kept.assumed(space, asked[:MOST_ASKED])
     return now or look_up(space, mine, query)
 
 

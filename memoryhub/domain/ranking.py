@@ -63,6 +63,8 @@ def with_configuration(text: str) -> list[tuple[str, str]]:
 
 
 def _configuration(word: str) -> str:
+    if word.isascii():
+        return "english"
     if unspaced.IS_UNSPACED.match(word):
         return "simple"
     return next((name for name, script in _SCRIPTS.items() if script.match(word)), "english")
@@ -118,14 +120,14 @@ class Candidate:
 
 
 def fuse(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The candidates in one order: half their words (divided by the best of them), half their cosine."""
-    best = max((candidate.words for candidate in candidates), default=0.0) or 1.0
-    mixed = [(HALF * one.words / best + (1 - HALF) * max(0.0, one.cosine or 0.0), one) for one in candidates]
-    mixed.sort(key=lambda pair: (-pair[0], -(pair[1].cosine or 0.0), pair[1].id))
-    return [
-        Candidate(one.id, one.cosine, one.words, one.coverage, mix, rank)
-        for rank, (mix, one) in enumerate(mixed, start=1)
-    ]
+    """The candidates in one order, of which each is told its place: half their words (divided by the best), half their cosine."""
+    best = max((one.words for one in candidates), default=0.0) or 1.0
+    for one in candidates:
+        one.mixed = HALF * one.words / best + (1 - HALF) * max(0.0, one.cosine or 0.0)
+    ranked = sorted(candidates, key=lambda one: (-one.mixed, -(one.cosine or 0.0), one.id))
+    for rank, one in enumerate(ranked, start=1):
+        one.rank = rank
+    return ranked
 
 
 def choose(

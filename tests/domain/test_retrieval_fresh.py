@@ -74,6 +74,7 @@ CHANGES = {
     "store in place of another": lambda space: longterm.store(space, HUB, "A refund takes two days.", replaces=[1]),
     "store with others": lambda space: longterm.store(space, HUB, "On money:", merges=[1, 3]),
     "edit": lambda space: longterm.edit(space, HUB, 1, "A card refund takes five days."),
+    "verify": lambda space: longterm.verify(space, HUB, 1),
     "retire": lambda space: longterm.retire(space, HUB, 1),
     "restore": restore,
     "embed what waits": embed_waiting,
