@@ -123,6 +123,10 @@ class SettingsForm(LookOfOurs):
     proposal_days = forms.IntegerField(label="Proposals expire after (days)")
     warn_days = forms.IntegerField(label="Warn before they expire (days)")
     reviewers = forms.IntegerField(label="Reviewers for each proposal")
+    who_decides = forms.ChoiceField(
+        choices=[("any", "any reviewer or owner"), ("others", "nobody on their own agent's")], required=False,
+        label="Who decides", help_text="Whoever made a key of an agent can ask in its name.",
+    )  # fmt: skip
     working_limit = forms.IntegerField(
         label="Working memory keeps the newest", help_text="A lower number lets the oldest go at once."
     )
@@ -165,7 +169,11 @@ class RuleForm(LookOfOurs):
     agent = forms.ChoiceField(required=False)
     policy = forms.ChoiceField(choices=POLICIES)
     max_added = forms.IntegerField(
-        required=False, min_value=0, max_value=1_000_000, label="Only up to so many added characters"
+        required=False,
+        min_value=0,
+        max_value=1_000_000,
+        label="Only up to so many added characters",
+        help_text="And no more taken away; a deletion or a move always asks.",
     )
     unless_findings = forms.BooleanField(required=False, initial=True, label="Only when no detector objects")
     reviewers = forms.TypedChoiceField(coerce=int, empty_value=1, choices=PEOPLE, required=False)

@@ -8,7 +8,7 @@ Files          mounts files published revisions browsing edits shelf packing
 Prompts        prompts gathering ondisk looking_back handing deliveries
   from what    sources templates
   beside it    comparing fleet
-Proposals      proposals gate wishes policies patterns secrecy
+Proposals      proposals gate wishes policies patterns protected secrecy
 Layers         intake quarantine ingress judging repeats working remembering
   for good     longterm longterm_files longterm_import longterm_map maps promotions pairs indexing splitting erasure
 Finding        retrieval candidates postings vectors texts ranking lexemes meaning whose search

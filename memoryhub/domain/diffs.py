@@ -164,17 +164,39 @@ def compare(old: str, new: str, *, context: int | None = 3, ignore_blanks: bool 
 def counts(old: str, new: str) -> tuple[int, int]:
     """Lines added and removed."""
     # Whole lines at both ends are compared as text first: most changes are small.
-    same = agreement(min(len(old), len(new)), lambda at, n: old[at : at + n] == new[at : at + n])
-    head = old.rfind("\n", 0, same) + 1
+    head = old.rfind("\n", 0, _same_head(old, new)) + 1
     old, new = old[head:], new[head:]
-    ends = len(old), len(new)
-    tail = agreement(
-        min(ends), lambda at, n: old[ends[0] - at - n : ends[0] - at] == new[ends[1] - at - n : ends[1] - at]
-    )
+    tail = _same_tail(old, new)
     cut = old.find("\n", len(old) - tail) + 1 or len(old)
     rest = len(old) - cut
     spans = changes(split(old[:cut]), split(new[: len(new) - rest]))
     return sum(j2 - j1 for _, _, j1, j2 in spans), sum(i2 - i1 for i1, i2, _, _ in spans)
+
+
+def _same_head(old: str, new: str) -> int:
+    return agreement(min(len(old), len(new)), lambda at, n: old[at : at + n] == new[at : at + n])
+
+
+def _same_tail(old: str, new: str) -> int:
+    ends = len(old), len(new)
+    return agreement(
+        min(ends), lambda at, n: old[ends[0] - at - n : ends[0] - at] == new[ends[1] - at - n : ends[1] - at]
+    )
+
+
+def signs(old: str, new: str) -> tuple[int, int]:
+    """Characters put in and taken out, within the lines that change."""
+    put = taken = 0
+    diff = compare(old, new, context=0)
+    for hunk in diff.hunks:
+        was, now = (
+            "".join(diff.old_lines[hunk.old_start : hunk.old_end]),
+            "".join(diff.new_lines[hunk.new_start : hunk.new_end]),
+        )
+        head = _same_head(was, now)
+        same = head + _same_tail(was[head:], now[head:])
+        put, taken = put + len(now) - same, taken + len(was) - same
+    return put, taken
 
 
 def rows(before: str, after: str, **options: Any) -> list[Row | Fold]:

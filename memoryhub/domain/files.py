@@ -13,7 +13,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from memoryhub.domain import activity, edits, hot, mounts, revisions, syncing
+from memoryhub.domain import activity, edits, hot, mounts, protected, revisions, syncing
 from memoryhub.domain.access import Actor
 from memoryhub.domain.lines import bytes_of, text_of
 from memoryhub.domain.merging import merge3
@@ -151,6 +151,7 @@ def _put(
     """Record and note in one statement; what lies on a disk is written after the commit. Nothing too large gets in here."""
     if len(content) > MAX_BYTES:
         raise too_large(change.path, len(content), MAX_BYTES)
+    _keep_protected(change, content, facts.get("proposal"))
     on_disk = change.place.store.on_disk
 
     def notes(revision: Revision) -> list[hot.Change]:
@@ -164,6 +165,12 @@ def _put(
     if on_disk:
         syncing.push_after_commit(change.file)
     return revision
+
+
+def _keep_protected(change: Change, content: bytes, proposal: int | None) -> None:
+    """An agent that is trusted leaves alone what people protected; what a person approved, the person did."""
+    if change.actor.agent is not None and proposal is None:
+        protected.check(change.before, content)
 
 
 def holds(if_match: str, sha: str | None) -> bool:
@@ -374,6 +381,7 @@ def _transfer(
             proposal=proposal, **moved,
         )  # fmt: skip
         if not keep:
+            _keep_protected(source, b"", proposal)
             why = reason or f"Moved to {to}"
             revisions.record(
                 space, source.file, actor, b"", kind="move", reason=why, proposal=proposal, is_deleted=True,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import transaction
 
 from memoryhub.detectors import secret_formats, secrets
-from memoryhub.domain import activity, edits, files, mounts, revisions
+from memoryhub.domain import activity, files, mounts, policies, revisions
 from memoryhub.domain.access import Actor, require
 from memoryhub.domain.lines import text_of
 from memoryhub.domain.published import Published
@@ -81,27 +81,12 @@ def _submit(space: Space, actor: Actor, wish: Wish, place: mounts.Place | None) 
         )
     findings = _check_text(space, wish, before)
     if policies == {Policy.TRUSTED} and all(_is_within(place, wish, findings, before) for place in places):
-        _check_protected(wish, before())
         applied = _apply(space, actor, wish, places[0])
         _note_rules(space, actor, wish, places)
         return applied
     if wish.kind in ("write", "move"):
         files.refuse_folder(space, paths.clean(wish.to or wish.path), places[-1], _thread_of(places[-1], wish))
     return _propose(space, actor, wish)
-
-
-def _check_protected(wish: Wish, before: str) -> None:
-    """What people put between protecting marks stays as it is, also where agents are trusted."""
-    from memoryhub.domain import proposals
-
-    if "protected" not in before:
-        return
-    after = text_of(wish.content) if wish.content is not None else ""
-    if wish.kind == "edit":
-        after = before.replace(wish.old, wish.new) if wish.old else before
-    elif wish.kind == "insert":
-        after = edits.apply_insert(before, wish.line, wish.text)
-    proposals.check_protected(before, after)
 
 
 def _note_rules(space: Space, actor: Actor, wish: Wish, places: list[mounts.Place]) -> None:
@@ -130,17 +115,23 @@ def _is_within(place: mounts.Place, wish: Wish, findings: list[Any], before: Bef
         return True
     if rule.unless_findings and findings:
         return False
-    return rule.max_added is None or _added_signs(wish, before) <= rule.max_added
+    return rule.max_added is None or policies.is_small(rule.max_added, *_texts_of(wish, before))
 
 
-def _added_signs(wish: Wish, before: Before) -> int:
-    if wish.kind == "edit":
-        return max(0, len(wish.new) - len(wish.old))
-    if wish.kind == "insert":
-        return len(wish.text)
-    if wish.content is None:
-        return 0
-    return max(0, len(text_of(wish.content)) - len(before()))
+def _texts_of(wish: Wish, before: Before) -> tuple[str, str | None]:
+    """What stands there and what the change makes of it, or as much of both as it touches."""
+    match wish.kind:
+        case "edit":
+            return (
+                (before(), before().replace(wish.old, wish.new))
+                if wish.replace_all and wish.old
+                else (wish.old, wish.new)
+            )
+        case "insert":
+            return "", wish.text
+        case "write":
+            return before(), text_of(wish.content or b"")
+    return "", None
 
 
 def _check_text(space: Space, wish: Wish, before: Before) -> list[Any]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from memoryhub.domain import mounts
+from memoryhub.domain import diffs, mounts
+from memoryhub.domain.lines import text_of
 from memoryhub.models import Agent, Policy, PolicyRule, Proposal, Space
 
 State, Kind = Proposal.State, Proposal.Kind
@@ -55,21 +56,32 @@ def lets_through(rule: PolicyRule, proposal: Proposal) -> bool:
     """Whether the rule's conditions hold for a change that was asked for."""
     if rule.unless_findings and proposal.findings:
         return False
-    if rule.max_added is None:
-        return True
-    return proposal.kind in WRITES and added_signs(proposal) <= rule.max_added
+    return rule.max_added is None or is_small(rule.max_added, *_texts_of(proposal))
 
 
-def added_signs(proposal: Proposal) -> int:
-    """How many characters the change adds."""
-    change = proposal.change
-    if proposal.kind == Kind.EDIT:
-        return max(0, len(change["new_string"]) - len(change["old_string"]))
-    if proposal.kind == Kind.INSERT:
-        return len(change["text"])
+def _texts_of(proposal: Proposal) -> tuple[str, str | None]:
     from memoryhub.domain.proposals.results import base_content
 
-    return max(0, len(proposal.content or b"") - len(base_content(proposal)))
+    change = proposal.change
+    if proposal.kind == Kind.EDIT and not change.get("replace_all"):
+        return change["old_string"], change["new_string"]
+    if proposal.kind == Kind.INSERT:
+        return "", change["text"]
+    if proposal.kind not in WRITES:
+        return "", None
+    before = text_of(base_content(proposal))
+    if proposal.kind == Kind.EDIT:
+        return before, before.replace(change["old_string"], change["new_string"])
+    return before, text_of(bytes(proposal.content or b""))
+
+
+def is_small(most: int, before: str, after: str | None) -> bool:
+    """Whether a change adds no more characters than that, and takes no more away: a rule for small additions is no leave to
+    throw a text away. Nothing as `after` is a deletion or a move, which are never small."""
+    if after is None:
+        return False
+    added, removed = diffs.signs(before, after)
+    return added <= most and removed <= most
 
 
 def of_space(space: Space) -> Iterable[PolicyRule]:

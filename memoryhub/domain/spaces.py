@@ -23,6 +23,7 @@ SETTINGS: dict[str, tuple[Any, ...]] = {
     "working_hours": (24, 1, 24 * 30),
     "delivery_days": (90, 1, 3650),
     "reviewers": (1, 1, 2),
+    "who_decides": ("any",),  # "others": whoever made a key of an agent does not decide on what it asks
     "ingress": ({},),
     "detectors": ({},),
     "judge": ({},),

@@ -78,6 +78,7 @@ def show(
         "view": view if view in VIEWS else "unified", "previous": previous, "following": following, "error": error,
         "typed": typed or {}, "editing": review.can_edit and ("edit" in request.GET or (typed or {}).get("content") is not None),
         "quick_reasons": proposals.QUICK_REASONS, "may_decide": may(request.role, "decide"), "everything": everything,
+        "is_own": proposals.is_own(proposal, request.actor),
         "approved_by_me": any(one["id"] == request.actor.id for one in proposal.approvals),
         "talk": talk(proposal, review), "prefill": prefill(review, "clean" in request.GET),
     }  # fmt: skip
@@ -256,7 +257,7 @@ def bulk(request: HttpRequest) -> HttpResponse:
     if not numbers:
         refused(request, "Select at least one proposal first.")
         return redirect("proposals.page", request.space.slug)
-    plan = proposals.plan(request.space, numbers)
+    plan = proposals.plan(request.space, numbers, request.actor)
     context = {"plan": plan, "verb": verb, "quick_reasons": proposals.QUICK_REASONS, "asked": len(set(numbers))}
     return render(request, "proposals/bulk.html", context)
 

@@ -81,7 +81,8 @@ def change_settings(request: HttpRequest) -> HttpResponse:
     form = SettingsForm(request.POST)
     if form.is_valid():
         try:
-            spaces.change_settings(request.space, request.actor, form.cleaned_data)
+            chosen = {name: value for name, value in form.cleaned_data.items() if value != ""}
+            spaces.change_settings(request.space, request.actor, chosen)
         except HubError as error:
             form.refuse(error)
         else:

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from memoryhub.domain import agents, files, mounts, people, proposals, spaces, webhooks
+from memoryhub.domain import agents, files, mounts, people, policies, proposals, spaces, tokens, webhooks
 from memoryhub.domain.access import HUB, Actor
 from memoryhub.errors import Conflict, Forbidden, Invalid, NotFound, TooLarge
 from memoryhub.models import ActivityLine, Agent, Mount, Proposal, Revision, Space, WebhookNotice
@@ -388,7 +388,7 @@ def test_what_is_past_its_date_is_shown_as_expired_everywhere(space, forge, rk, 
     late(edit(space, forge, "pytest -q", "make test-fast"))
     assert list(proposals.filtered(space)) == []
     late(edit(space, forge, "from main", "from a tag"))
-    assert proposals.plan(space, [2]).results == []
+    assert proposals.plan(space, [2], rk).results == []
     late(edit(space, forge, "Deploying", "Shipping"))
     assert proposals.looked_at(proposals.get(space, 3)).state == "expired"
     assert list(Proposal.objects.values_list("state", flat=True)) == ["expired"] * 3
@@ -460,22 +460,134 @@ def test_a_rule_that_lets_a_change_through_says_so(space, forge, file) -> None:
     )
 
 
+PROTECTED = "a\n<!-- protected -->\n- rule\n<!-- /protected -->\nb\n"
+
+
+@pytest.mark.parametrize("policy", ["trusted", "review"])
+@pytest.mark.parametrize(
+    "marks", [PROTECTED, PROTECTED.replace("\n", "\r\n"), PROTECTED.replace("protected", "Protected")]
+)
 @pytest.mark.parametrize(
     "wish",
     [
         {"kind": "edit", "old": "- rule", "new": "- none"},
+        {"kind": "edit", "old": "e", "new": "o", "replace_all": True},
+        {"kind": "edit", "old": "<!-- /", "new": "<!-- no /"},
+        {"kind": "insert", "line": 2, "text": "- mine\n"},
         {"kind": "write", "content": b"- all new\n"},
+        {"kind": "write", "content": PROTECTED.replace("\n", "\r").encode()},
         {"kind": "delete"},
     ],
 )
-def test_a_protected_region_holds_where_agents_are_trusted_too(space, forge, rk, wish) -> None:
-    mounts.add_rule(space, HUB, PATH, "trusted")
-    files.write(space, rk, PATH, b"a\n<!-- protected -->\n- rule\n<!-- /protected -->\nb\n")
+def test_no_change_by_an_agent_gets_at_a_protected_region(space, forge, rk, wish, marks, policy) -> None:
+    mounts.add_rule(space, HUB, "/memories/**", policy)
+    files.write(space, rk, PATH, marks.encode())
     with pytest.raises(Forbidden) as refusal:
         submit(space, forge, path=PATH, **wish)
     assert refusal.value.code == "protected_region"
-    submit(space, forge, kind="edit", path=PATH, old="b\n", new="c\n")
-    assert text_at(space).endswith("c\n")
+    end = "\r\n" if "\r\n" in marks else "\n"
+    submit(space, forge, kind="edit", path=PATH, old="b" + end, new="c" + end)
+    assert text_at(space).endswith("c" + end) is (policy == "trusted")
+    assert not Proposal.objects.exclude(change__new_string="c" + end).exists()
+
+
+def test_a_protected_file_is_moved_by_people_alone(space, forge, rk) -> None:
+    files.write(space, rk, PATH, PROTECTED.encode())
+    asked = submit(space, forge, kind="move", path=PATH, to="/memories/other.md")
+    assert isinstance(asked, files.Pending)
+    mounts.add_rule(space, HUB, "/memories/**", "trusted")
+    with pytest.raises(Forbidden):
+        submit(space, forge, kind="move", path=PATH, to="/memories/elsewhere.md")
+    submit(space, forge, kind="write", path="/memories/mine.md", content=b"mine\n")
+    with pytest.raises(Conflict):
+        submit(space, forge, kind="move", path="/memories/mine.md", to=PATH)
+    assert text_at(space) == PROTECTED
+
+
+def test_of_two_equal_regions_none_goes_and_a_forgotten_end_protects_the_rest(space, forge, rk) -> None:
+    mounts.add_rule(space, HUB, PATH, "trusted")
+    files.write(space, rk, PATH, (PROTECTED * 2).encode())
+    with pytest.raises(Forbidden):
+        submit(space, forge, kind="write", path=PATH, content=PROTECTED.encode())
+    files.write(space, rk, PATH, b"a\n<!-- protected -->\n- rule\n")
+    with pytest.raises(Forbidden):
+        submit(space, forge, kind="edit", path=PATH, old="- rule", new="- none")
+
+
+def test_a_region_protected_at_the_last_moment_holds(space, forge, rk, monkeypatch) -> None:
+    """The gate has looked at the text already when a person protects it; what is looked at under the lock counts."""
+    mounts.add_rule(space, HUB, PATH, "trusted")
+    files.write(space, rk, PATH, b"a\n")
+    real = files.write
+
+    def write(*args, **more):
+        monkeypatch.setattr(files, "write", real)
+        files.write(space, rk, PATH, PROTECTED.encode())
+        return real(*args, **more)
+
+    monkeypatch.setattr(files, "write", write)
+    with pytest.raises(Forbidden):
+        submit(space, forge, kind="write", path=PATH, content=b"all new\n")
+    assert text_at(space) == PROTECTED
+
+
+def test_what_people_protect_while_a_proposal_waits_is_theirs(space, forge, rk) -> None:
+    files.write(space, rk, PATH, b"a\n- rule\nb\n")
+    submit(space, forge, kind="edit", path=PATH, old="- rule", new="- none")
+    files.write(space, rk, PATH, PROTECTED.encode())
+    found = proposals.looked_at(proposals.get(space, 1))
+    assert (found.state, found.note) == ("outdated", "It would change a region that people have protected since.")
+    mine = PROTECTED.replace("- rule", "- none").encode()
+    seen = proposals.result(found).seen
+    assert proposals.approve(space, rk, 1, seen=seen, content=mine).state == "approved"  # a person may
+
+
+def test_a_rule_for_small_additions_lets_nobody_throw_a_text_away(space, forge, rk) -> None:
+    mounts.add_rule(space, HUB, "/memories/**", "trusted", max_added=20)
+    text = "- keep this\n" * 30
+    files.write(space, rk, PATH, text.encode())
+    for wish in (
+        {"kind": "delete"},
+        {"kind": "move", "to": "/memories/b.md"},
+        {"kind": "write", "content": b"- short\n"},
+        {"kind": "edit", "old": text, "new": "- short\n"},
+        {"kind": "edit", "old": "this", "new": "thisxx", "replace_all": True},
+        {"kind": "insert", "line": 0, "text": "x" * 21},
+    ):
+        assert isinstance(submit(space, forge, path=PATH, **wish), files.Pending), wish
+    assert policies.dry_run(space, "/memories/**", max_added=20).let_through == []
+    for wish in (
+        {"kind": "write", "content": text.encode() + b"- small\n"},
+        {"kind": "edit", "old": "- small", "new": "- tiny"},
+        {"kind": "insert", "line": 0, "text": "# Rules"},
+    ):
+        assert isinstance(submit(space, forge, path=PATH, **wish), files.Applied), wish
+
+
+def test_whoever_made_a_key_of_an_agent_leaves_its_proposals_to_others_where_the_space_asks(space, forge, rk, file):
+    owner = member(space, "olga", "owner")
+    tokens.create(space, owner, agent=forge)
+    asked = edit(space, forge, "pytest -q", "make test-fast")
+    spaces.change_settings(space, HUB, {"who_decides": "others"})
+    asked.space.refresh_from_db()
+    space.refresh_from_db()
+    for decide in (
+        lambda: approve(space, owner, asked),
+        lambda: approve(space, owner, asked, content=b"mine"),
+        lambda: proposals.reject(space, owner, 1, note="no"),
+    ):
+        with pytest.raises(Forbidden) as refusal:
+            decide()
+        assert refusal.value.code == "own_proposal"
+    assert proposals.decide_many(space, owner, {1: proposals.result(asked).seen}, "approve")[0] == []
+    assert proposals.plan(space, [1], owner).fit == proposals.plan(space, [1], owner).open_to_me == []
+    assert len(proposals.plan(space, [1], rk).fit) == 1
+    assert (proposals.get(space, 1).state, text_at(space)) == ("pending", TEXT)
+    assert approve(space, rk, asked).state == "approved"
+    edit(space, forge, "from main", "from a tag")
+    spaces.change_settings(space, HUB, {"who_decides": "any"})
+    space.refresh_from_db()
+    assert approve(space, owner, proposals.get(space, 2)).state == "approved"
 
 
 def test_writing_what_the_file_says_already_asks_nobody(space, forge, file) -> None:

@@ -7,10 +7,19 @@ now, `expiry` the end of waiting, `looking` the gate's eyes, `inbox` and `review
 from .afterwards import comment, reopen, undo
 from .asking import get, is_late, propose, propose_promotion, waiting_text, withdraw
 from .bulk import Plan, decide_many, plan
-from .deciding import QUICK_REASONS, approve, looked_at, mark_outdated, mark_those_that_no_longer_apply, reject
+from .deciding import (
+    QUICK_REASONS,
+    approve,
+    is_own,
+    looked_at,
+    mark_outdated,
+    mark_those_that_no_longer_apply,
+    own_agents,
+    reject,
+)
 from .expiry import expire, expire_late, warn
 from .inbox import Inbox, counts, filtered, inbox, title_of
-from .looking import check_change, check_protected, check_text, shrinks
+from .looking import check_text, shrinks
 from .results import Result, applied_diff, result, texts_around
 from .reviewing import Review, neighbours, review
 from .telling import as_json
@@ -24,8 +33,6 @@ __all__ = [
     "applied_diff",
     "approve",
     "as_json",
-    "check_change",
-    "check_protected",
     "check_text",
     "comment",
     "counts",
@@ -36,10 +43,12 @@ __all__ = [
     "get",
     "inbox",
     "is_late",
+    "is_own",
     "looked_at",
     "mark_outdated",
     "mark_those_that_no_longer_apply",
     "neighbours",
+    "own_agents",
     "plan",
     "propose",
     "propose_promotion",

@@ -13,7 +13,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from memoryhub.detectors import Finding, Known, secrets
-from memoryhub.domain import activity, hot, mounts, secrecy, spaces
+from memoryhub.domain import activity, hot, mounts, protected, secrecy, spaces
 from memoryhub.domain.access import Actor
 from memoryhub.domain.lines import text_of
 from memoryhub.domain.proposals import looking, notices, results
@@ -55,7 +55,7 @@ def propose(
         raise too_large(path, len(after), MAX_BYTES)
     found = _findings(space, proposal, before, after)
     secrecy.refuse(space, found)
-    looking.check_protected(text_of(before or b""), text_of(after or b""))
+    protected.check(before, after)
     proposal.reviewers = reviewers_for(space, agent, path)
     return _file(proposal, found, looking.risk_of(found, before, after, kind))
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from memoryhub.domain import files
 from memoryhub.domain.access import Actor, require
 from memoryhub.domain.proposals.asking import get
-from memoryhub.domain.proposals.deciding import approve, reject
+from memoryhub.domain.proposals.deciding import approve, own_agents, reject
 from memoryhub.domain.proposals.expiry import expire_late
 from memoryhub.domain.proposals.results import Result, published, result, sha_of
 from memoryhub.domain.proposals.reviewing import PromptChange, prompt_changes
@@ -26,32 +26,46 @@ class Plan:
     results: list[Result]
     changes: list[PromptChange]
     more_readers: int
+    own: set[int | None]  # the agents on whose proposals somebody else has to decide
 
     @property
     def fit(self) -> list[Result]:
-        return [one for one in self.results if one.applies and not one.waits_for and not one.needs_a_look]
+        return [one for one in self.results if _fits(one, self.own)]
+
+    @property
+    def open_to_me(self) -> list[Result]:
+        """Those that this person may decide on: a rejection asks for nothing else."""
+        return [one for one in self.results if one.proposal.agent_id not in self.own]
 
     @property
     def files(self) -> int:
         return len({one.proposal.path for one in self.fit})
 
 
-def plan(space: Space, numbers: Iterable[int]) -> Plan:
+def _fits(one: Result, own: set[int | None]) -> bool:
+    """Whether it can be approved among many."""
+    return one.applies and not one.waits_for and not one.needs_a_look and one.proposal.agent_id not in own
+
+
+def plan(space: Space, numbers: Iterable[int], actor: Actor) -> Plan:
     """What approving these would do, one after the other, to the files and to the prompts."""
     expire_late(space)
     chosen = Proposal.objects.within(space).filter(number__in=list(numbers)[:MOST], state=State.PENDING)
     standing: dict[tuple[str, str], files.Published | None] = {}
     done: set[int] = set()
     found: list[Result] = []
-    for proposal in chosen.select_related("space", "agent").order_by("number"):
-        made = _on_top(proposal, standing, done)
-        found.append(made)
+    asked = list(chosen.select_related("space", "agent").order_by("number"))
+    own = own_agents(space, actor, [one.agent_id for one in asked])
+    for proposal in asked:
+        found.append(_on_top(proposal, standing, done, own))
     changes = {path: now.content if now else None for (path, thread), now in standing.items() if not thread}
     shown, more = prompt_changes(space, changes) if changes else ([], 0)
-    return Plan(found, shown, more)
+    return Plan(found, shown, more, own)
 
 
-def _on_top(proposal: Proposal, standing: dict[tuple[str, str], files.Published | None], done: set[int]) -> Result:
+def _on_top(
+    proposal: Proposal, standing: dict[tuple[str, str], files.Published | None], done: set[int], own: set[int | None]
+) -> Result:  # fmt: skip
     """The result on the text as those before would have left it."""
     if proposal.kind == Kind.PROMOTION:
         return result(proposal)
@@ -61,7 +75,7 @@ def _on_top(proposal: Proposal, standing: dict[tuple[str, str], files.Published 
         made = result(proposal, below, done)
     except HubError as error:
         return Result(proposal, None, None, None, error.message)
-    if made.applies and not made.waits_for and not made.needs_a_look:
+    if _fits(made, own):
         done.add(proposal.number)
         _leave(made, below, standing)
     return made

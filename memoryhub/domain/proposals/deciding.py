@@ -10,7 +10,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from memoryhub.domain import activity, diffs, files, hot
+from memoryhub.domain import activity, diffs, files, hot, spaces
 from memoryhub.domain.access import Actor, require
 from memoryhub.domain.lines import bytes_of, text_of
 from memoryhub.domain.proposals import looking, notices
@@ -19,7 +19,7 @@ from memoryhub.domain.proposals.desk import Desk, look
 from memoryhub.domain.proposals.expiry import check_in_time, expire_one, in_time
 from memoryhub.domain.proposals.results import Result, published, result, sha_of
 from memoryhub.errors import Conflict, Forbidden, HubError, Invalid, Stale
-from memoryhub.models import ActivityLine, Proposal, Revision, Space
+from memoryhub.models import ActivityLine, Proposal, Revision, Space, Token
 
 State, Kind = Proposal.State, Proposal.Kind
 MOST_LOOKED_AT = 200
@@ -122,6 +122,7 @@ def _looked_through(proposal: Proposal, said: Said, look: Callable[[], Result]) 
     """What the proposal makes now, if it is open to this person and what they saw."""
     _check_open(proposal)
     _check_person(proposal, said.actor)
+    _check_first_time(proposal, said.actor)
     found = look()
     if found.waits_for:
         raise Conflict(
@@ -147,9 +148,32 @@ def _check_open(proposal: Proposal) -> None:
 
 
 def _check_person(proposal: Proposal, actor: Actor) -> None:
-    """Only people decide, and nobody twice where two have to."""
+    """Only people decide, and none on their own where the space asks for that."""
     if not actor.is_person and actor.kind != "hub":
         raise Forbidden("Only people decide: an agent's token cannot approve or reject.", code="people_only")
+    if is_own(proposal, actor):
+        raise Forbidden(
+            f"You made a key of {proposal.agent_name}, so this counts as your own proposal, and in this space somebody else "
+            "decides on it.",
+            code="own_proposal",
+        )  # fmt: skip
+
+
+def is_own(proposal: Proposal, actor: Actor) -> bool:
+    """Whether the space wants another person to decide: whoever made a key of an agent can ask in its name."""
+    return bool(own_agents(proposal.space, actor, [proposal.agent_id]))
+
+
+def own_agents(space: Space, actor: Actor, agents: Iterable[int | None]) -> set[int | None]:
+    """Those of the agents that this person has made a key of, where that keeps them from deciding."""
+    if not actor.is_person or spaces.get_setting(space, "who_decides") != "others":
+        return set()
+    made = Token.objects.within(space).filter(agent__in=[pk for pk in agents if pk], made_by=actor.name)
+    return set(made.values_list("agent_id", flat=True))
+
+
+def _check_first_time(proposal: Proposal, actor: Actor) -> None:
+    """Nobody agrees twice where two have to."""
     if any(one["id"] == actor.id for one in proposal.approvals):
         raise Conflict("You approved it already. It waits for a second person.", code="already_approved")
 
@@ -286,8 +310,7 @@ def reject(space: Space, actor: Actor, number: int, *, note: str, again: bool = 
     with in_time(space, number), transaction.atomic():
         proposal = locked(space, number)
         _check_open(proposal)
-        if not actor.is_person and actor.kind != "hub":
-            raise Forbidden("Only people decide: an agent's token cannot approve or reject.", code="people_only")
+        _check_person(proposal, actor)
         close(proposal, State.REJECTED, actor, f"Please try again: {note.strip()}" if again else note.strip())
         _record(proposal, actor, "proposals.reject", "rejected")
         outdate_children(proposal)

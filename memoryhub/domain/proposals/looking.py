@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -10,10 +9,8 @@ from memoryhub import detectors
 from memoryhub.detectors import Finding, Known
 from memoryhub.domain import diffs, secrecy
 from memoryhub.domain.lines import text_of
-from memoryhub.errors import Forbidden
 from memoryhub.models import File, LongtermEntry, Revision, Source, Space
 
-PROTECTED = re.compile(r"<!--\s*protected\b.*?-->.*?<!--\s*/protected\s*-->", re.S)
 MOST_KNOWN = 200
 SHRINKS_TO, FROM_SIZE = 0.5, 500
 """A text of so many bytes that keeps less than this share is said loudly: it may be an accident."""
@@ -24,26 +21,6 @@ def check_text(space: Space, text: str, *, before: str = "") -> list[Finding]:
     found = findings_in(before, text)
     secrecy.refuse(space, found)
     return [one for one in found if one.code != "secrets"]
-
-
-def check_change(space: Space, before: bytes | None, after: bytes | None) -> list[Finding]:
-    """The same for a whole change by an agent, which must leave protected regions alone."""
-    old, new = text_of(before or b""), text_of(after or b"")
-    found = findings_in(old, new)
-    secrecy.refuse(space, found)
-    check_protected(old, new)
-    return [one for one in found if one.code != "secrets"]
-
-
-def check_protected(before: str, after: str) -> None:
-    """Agents may not touch what stands between `<!-- protected -->` and `<!-- /protected -->`."""
-    for region in PROTECTED.findall(before):
-        if region not in after:
-            raise Forbidden(
-                "This change touches a region that people protected. Leave everything between <!-- protected --> and "
-                "<!-- /protected --> as it is; do not retry this change.",
-                code="protected_region",
-            )
 
 
 def findings_in(before: str, after: str, known: Sequence[Known] = ()) -> list[Finding]:

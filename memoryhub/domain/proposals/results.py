@@ -7,7 +7,7 @@ from collections.abc import Container
 from dataclasses import dataclass
 from functools import cached_property
 
-from memoryhub.domain import diffs, edits, files
+from memoryhub.domain import diffs, edits, files, protected
 from memoryhub.domain.lines import bytes_of, text_of
 from memoryhub.domain.merging import merge3
 from memoryhub.errors import Conflict, HubError, NotFound
@@ -113,6 +113,8 @@ def result(proposal: Proposal, standing: object = _ASK, done: Container[int] = (
         before, waits_for = below.after, parent.number
     try:
         after = applied(proposal, before)
+        if proposal.kind != Proposal.Kind.MOVE:
+            protected.check(before, after)
     except HubError as error:
         return Result(proposal, before, None, revision, _said(error), waits_for)
     return Result(proposal, before, after, revision, "", waits_for)
@@ -127,6 +129,8 @@ def _said(error: HubError) -> str:
             return f"The text that it replaces stands in {error.details.get('occurrences', 'several')} places now."
         case "file_not_found":
             return "The file is gone."
+        case "protected_region":
+            return "It would change a region that people have protected since."
         case "invalid_line":
             return "The file has fewer lines now than the one it adds to."
     return error.message

@@ -1,0 +1,25 @@
+"""Regions of a file that agents may not touch, between marks that people put there (pure)."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from memoryhub.errors import Forbidden
+
+MARK = re.compile(rb"<!--\s*protected\b", re.I)
+# Where the second mark was forgotten, all that follows is meant.
+REGION = re.compile(rb"<!--\s*protected\b.*?(?:<!--\s*/protected\s*-->|\Z)", re.I | re.S)
+
+
+def check(before: bytes | None, after: bytes | None) -> None:
+    """Refuses a change by an agent that does not leave every protected region as it is, byte for byte."""
+    if not before or before == after or not MARK.search(before):
+        return
+    regions = Counter(REGION.findall(before))
+    if any((after or b"").count(region) < times for region, times in regions.items()):
+        raise Forbidden(
+            "This change touches a region that people protected. Leave everything between <!-- protected --> and "
+            "<!-- /protected --> as it is; do not retry this change.",
+            code="protected_region",
+        )
