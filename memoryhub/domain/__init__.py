@@ -11,7 +11,7 @@ Prompts        prompts gathering ondisk looking_back handing deliveries
 Proposals      proposals gate wishes policies patterns protected secrecy
 Layers         intake quarantine ingress judging repeats working remembering
   for good     longterm longterm_files longterm_import longterm_map maps promotions pairs indexing splitting erasure
-Finding        retrieval candidates postings vectors texts ranking lexemes meaning whose search
+Finding        retrieval candidates postings vectors vector_index texts ranking lexemes meaning whose search
   checked      retrieval_checks reembedding
 Other doors    memory_tool contents imports import_formats exporting backups
 Telling        activity overview counts metrics digests webhooks outbound

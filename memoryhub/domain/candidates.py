@@ -5,20 +5,16 @@ kept here (`vectors`). One statement then says the mark of the space, and brings
 (`texts`). Where it is another mark than the one that all of this was reckoned under, somebody has changed what is found, and
 it is reckoned again.
 
-In large spaces the database says what is near. The embedder's name, its dimensions, the space and the limits stand in that SQL
-text: a prepared plan could not use the partial index otherwise, nor know how small the space is. Distances are fenced off, and
-what is looked up by key is lateral, or the planner walks whole tables.
+In large spaces the database says what is near (`vector_index`).
 """
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from functools import lru_cache
-from hashlib import sha256
 from typing import Any
 
-from memoryhub.domain import hot, meaning, postings, ranking, texts, vectors
+from memoryhub.domain import hot, meaning, postings, ranking, texts, vector_index, vectors
 from memoryhub.domain.postings import Standing
 from memoryhub.domain.ranking import Candidate
 from memoryhub.domain.texts import Text
@@ -26,10 +22,8 @@ from memoryhub.domain.whose import Whose
 from memoryhub.embedders import Embedder, EmbedderUnavailable
 from memoryhub.models import Space
 
-EXACT_UP_TO = 2000  # vectors of one space; above, the embedder's index (made by `reembed`) is quicker and right enough
 LEAST = 20  # candidates by words, at least; four for each one asked for above that
 LONGEST_QUERY = 4000  # characters
-INDEX_KNOWN_FOR = 30.0  # seconds
 TRIES = 3  # what changes between two statements of one query is asked for again, but not for ever
 
 NO_WORDS = (0.0, 0.0)
@@ -42,16 +36,6 @@ WITH near AS MATERIALIZED ({near}), found AS (
     SELECT * FROM near UNION ALL SELECT w.chunk_id, {its_cosine} FROM unnest(%(words)s::bigint[]) AS w(chunk_id)
 )
 SELECT s.longterm_mark, f.chunk_id, f.cosine FROM memoryhub_space s LEFT JOIN found f ON true WHERE s.id = {space}
-"""
-EXACTLY = """
-SELECT chunk_id, 1 - far AS cosine FROM (
-    SELECT chunk_id, vector::halfvec({d}) <=> %(vector)s::halfvec({d}) AS far FROM memoryhub_embedding
-    WHERE space_id = {space} AND embedded_by = '{by}' AND {mine} OFFSET 0
-) all_of_them ORDER BY far LIMIT {wanted}
-"""
-BY_INDEX = """
-SELECT chunk_id, 1 - (vector::halfvec({d}) <=> %(vector)s::halfvec({d})) AS cosine FROM memoryhub_embedding
-WHERE space_id = {space} AND embedded_by = '{by}' AND {mine} ORDER BY vector::halfvec({d}) <=> %(vector)s::halfvec({d}) LIMIT {wanted}
 """
 ITS_COSINE = """(
     SELECT 1 - (e.vector::halfvec({d}) <=> %(vector)s::halfvec({d})) FROM memoryhub_embedding e
@@ -176,8 +160,8 @@ class Sense:
 
     def sql(self, now: Standing) -> str:
         dimensions, by = self.vector.dimensions, self.embedder.embedded_by
-        is_large = now.chunks > EXACT_UP_TO and not vectors.are_few(now.chunks, dimensions)
-        how = BY_INDEX if is_large and has_index(self.embedder) else EXACTLY
+        by_index = vector_index.serves(now.chunks, dimensions, self.embedder)
+        how = vector_index.BY_INDEX if by_index else vector_index.EXACTLY
         return near(self.space, self.mine.sql, self.wanted, dimensions, by, how)
 
 
@@ -185,28 +169,3 @@ class Sense:
 def near(space: int, mine: str, wanted: int, dimensions: int, embedded_by: str, how: str) -> str:
     names = {"space": int(space), "mine": mine, "wanted": int(wanted), "d": dimensions, "by": embedded_by}
     return NEAR.format(near=how.format(**names), its_cosine=ITS_COSINE.format(**names), **names)
-
-
-# ---- the embedder's own index ----
-
-INDEX = "SELECT 1 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE c.relname = %s AND i.indisvalid"
-_known: dict[str, tuple[float, bool]] = {}
-
-
-def has_index(embedder: Embedder) -> bool:
-    """Whether the embedder's index is there; each process asks again after half a minute."""
-    name, now = index_name(embedder.embedded_by), time.monotonic()
-    known = _known.get(name)
-    if known is None or now - known[0] > INDEX_KNOWN_FOR:
-        known = _known[name] = (now, bool(hot.rows(INDEX, [name])))
-    return known[1]
-
-
-def forget_indexes() -> None:
-    _known.clear()
-
-
-@lru_cache(maxsize=32)
-def index_name(embedded_by: str) -> str:
-    """The name of an embedder's own vector index; PostgreSQL cuts names at 63 bytes."""
-    return f"embedding_hnsw_{sha256(embedded_by.encode()).hexdigest()[:16]}"

@@ -46,7 +46,7 @@ INSERT_VECTORS = """
 INSERT INTO memoryhub_embedding (space_id, chunk_id, embedded_by, agent_id, vector)
 SELECT c.space_id, c.id, %s, c.agent_id, v.vector FROM {chunks} c JOIN (VALUES {values}) v (key, vector) ON v.key = c.{key}
 ON CONFLICT (space_id, embedded_by, chunk_id) DO UPDATE
-    SET id = excluded.id, vector = excluded.vector, agent_id = excluded.agent_id
+    SET id = excluded.id, vector = excluded.vector, agent_id = excluded.agent_id, in_index = false
 """
 INSERT_TELLTALES = """
 INSERT INTO memoryhub_telltale (space_id, code, size, chunk_id, agent_id, mask)

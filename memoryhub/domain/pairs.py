@@ -9,11 +9,11 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from memoryhub.domain import activity, candidates, hot, jobs, longterm, meaning, ranking
+from memoryhub.domain import activity, hot, jobs, longterm, meaning, ranking, vector_index
 from memoryhub.domain.access import Actor, require
 from memoryhub.embedders import Embedder
 from memoryhub.errors import Conflict, Invalid, NotFound
-from memoryhub.models import ChunkCount, EntryPair, Job, LongtermEntry, Space
+from memoryhub.models import EntryPair, Job, LongtermEntry, Space
 
 KINDS = DUPLICATE, CONTRADICTION = "duplicate", "contradiction"
 MOST_SENTENCES = 30
@@ -31,22 +31,20 @@ WHERE c.space_id = %s AND c.entry_id = %s AND e.embedded_by = %s ORDER BY c.posi
 NEIGHBOURS = """
 SELECT c.entry_id, max(1 - d.distance) AS cosine
 FROM (
-    SELECT chunk_id, vector::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensions}) AS distance
-    FROM memoryhub_embedding WHERE space_id = %(space)s AND embedded_by = '{embedded_by}' OFFSET 0
+    SELECT chunk_id, vector::halfvec({d}) <=> %(vector)s::halfvec({d}) AS distance
+    FROM memoryhub_embedding WHERE space_id = %(space)s AND embedded_by = '{by}' OFFSET 0
 ) d JOIN memoryhub_chunk c ON c.id = d.chunk_id AND c.space_id = %(space)s
 WHERE d.distance <= 1 - %(least)s AND c.entry_id <> %(entry)s
 GROUP BY c.entry_id ORDER BY cosine DESC LIMIT %(limit)s
 """
 # The same by the embedder's index: the nearest chunks of the space, of which those that are near enough count.
-NEAREST = """
+NEAREST = f"""
 SELECT entry_id, max(cosine) AS cosine FROM (
-    SELECT c.entry_id, n.cosine FROM (
-        SELECT chunk_id, 1 - (vector::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensions})) AS cosine
-        FROM memoryhub_embedding WHERE space_id = {space} AND embedded_by = '{embedded_by}'
-        ORDER BY vector::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensions}) LIMIT {wanted}
-    ) n CROSS JOIN LATERAL (SELECT entry_id FROM memoryhub_chunk WHERE id = n.chunk_id AND space_id = {space} LIMIT 1) c
-) found WHERE cosine >= %(least)s AND entry_id <> %(entry)s GROUP BY entry_id ORDER BY cosine DESC LIMIT %(limit)s
-"""
+    SELECT c.entry_id, n.cosine FROM ({vector_index.BY_INDEX}) n
+    CROSS JOIN LATERAL (SELECT entry_id FROM memoryhub_chunk WHERE id = n.chunk_id AND space_id = {{space}} LIMIT 1) c
+) found WHERE cosine >= %(least)s AND entry_id <> %(entry)s
+GROUP BY entry_id ORDER BY cosine DESC LIMIT %(limit)s
+"""  # noqa: S608 (SQL of ours is put in)
 _NOT = re.compile(
     r"\b(?:not|never|no|none|without|cannot|can't|don't|doesn't|isn't|aren't|won't|wasn't|nicht|nie|kein\w*|jamais|pas|nunca|не|нет|ليس|لا|لم|لن)\b"
     r"|不|没|無|ない|않",
@@ -60,16 +58,11 @@ def neighbours(
     space: Space, embedder: Embedder, vector: hot.Half, *, least: float, limit: int = 5, but: int = 0
 ) -> list[tuple[int, float]]:
     """The ids of the entries most alike to what has this vector, with their cosine."""
-    names = {"dimensions": int(embedder.dimensions), "embedded_by": embedder.embedded_by, "space": int(space.pk)}
-    sql = NEAREST.format(wanted=4 * limit, **names) if is_large(space, embedder) else NEIGHBOURS.format(**names)
+    names = {"d": int(embedder.dimensions), "by": embedder.embedded_by, "space": int(space.pk)}
+    by_index = vector_index.serves(vector_index.chunks_of(space), embedder.dimensions, embedder)
+    sql = NEAREST.format(wanted=4 * limit, mine="true", **names) if by_index else NEIGHBOURS.format(**names)
     values = {"vector": vector, "space": space.pk, "least": least, "entry": but, "limit": limit}
     return [(entry_id, float(cosine)) for entry_id, cosine in hot.rows(sql, values)]
-
-
-def is_large(space: Space, embedder: Embedder) -> bool:
-    """Whether the embedder's index is quicker than looking at every vector."""
-    size = ChunkCount.objects.within(space).values_list("chunks", flat=True).first() or 0
-    return size > candidates.EXACT_UP_TO and candidates.has_index(embedder)
 
 
 def looking_later(space: Space, entry: LongtermEntry) -> hot.Change:

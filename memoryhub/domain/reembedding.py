@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from memoryhub import embedders
-from memoryhub.domain import activity, candidates, indexing, jobs, meaning, spaces
+from memoryhub.domain import activity, indexing, jobs, meaning, spaces, vector_index
 from memoryhub.domain.access import HUB, Actor, require
 from memoryhub.embedders import Embedder
 from memoryhub.errors import Conflict
@@ -18,7 +18,6 @@ from memoryhub.models import Chunk, Embedding, Job, Space
 
 JOB = "reembedding.start"
 BATCH = 200
-INDEX_FROM = candidates.EXACT_UP_TO
 
 MISSING = """
 SELECT c.id FROM memoryhub_chunk c
@@ -110,8 +109,7 @@ def run(
     drop_of_another_model(space, meaning.load(choice))
     embedder = meaning.of_space(space, choice)
     made = fill(space, embedder, progress)
-    if Chunk.objects.within(space).count() > INDEX_FROM:
-        make_index(embedder)
+    vector_index.let_in((space, embedder))
     if not switches:
         return {"made": made, "choice": choice, "switches": False}
     made += switch(space, choice, embedder)
@@ -196,23 +194,3 @@ def before(space: Space) -> str:
     if choice := space.settings.get("embedder_before"):
         return str(choice)
     raise Conflict("There is no embedder to go back to.", code="nothing_to_undo")
-
-
-def make_index(embedder: Embedder) -> None:
-    """The embedder's own index; without it, large spaces are searched exactly and more slowly."""
-    name, by, dimensions = candidates.index_name(embedder.embedded_by), embedder.embedded_by, int(embedder.dimensions)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT indisvalid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE c.relname = %s", [name]
-        )
-        row = cursor.fetchone()
-        if row and row[0]:
-            return
-        how = "" if connection.in_atomic_block else "CONCURRENTLY "
-        if row:
-            cursor.execute(f'DROP INDEX {how}"{name}"')
-        cursor.execute(
-            f'CREATE INDEX {how}"{name}" ON memoryhub_embedding USING hnsw ((vector::halfvec({dimensions})) halfvec_cosine_ops) '
-            f"WHERE embedded_by = '{by}'"
-        )
-    candidates.forget_indexes()

@@ -177,12 +177,18 @@ class Embedding(models.Model):
     embedded_by = models.CharField(max_length=100)
     agent_id = models.BigIntegerField(null=True)  # of chunks in one agent's scope
     vector = HalfVectorField()
+    in_index = models.BooleanField(default=False, db_default=False)  # of large spaces, let in later (`vector_index`)
 
     objects = Scoped.as_manager()
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["space_id", "embedded_by", "chunk_id"], name="one_vector_per_embedder")
+        ]
+        indexes = [
+            models.Index(
+                fields=["space_id", "embedded_by"], condition=models.Q(in_index=False), name="embedding_outside"
+            )
         ]
 
 

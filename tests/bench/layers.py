@@ -134,7 +134,7 @@ def queries(space: object, count: int = 40) -> list[Any]:
 
 RAW = (
     "SELECT chunk_id, 1 - (vector::halfvec({d}) <=> %s::halfvec({d})) FROM memoryhub_embedding WHERE space_id = {space} "
-    "AND embedded_by = '{by}' ORDER BY vector::halfvec({d}) <=> %s::halfvec({d}) LIMIT 5"
+    "AND embedded_by = '{by}' AND in_index ORDER BY vector::halfvec({d}) <=> %s::halfvec({d}) LIMIT 5"
 )
 EXACTLY = (
     "WITH d AS MATERIALIZED (SELECT chunk_id, vector::halfvec({d}) <=> %s::halfvec({d}) AS far FROM memoryhub_embedding "
@@ -143,13 +143,13 @@ EXACTLY = (
 
 
 def retrieval_against_raw(name: str, space: object) -> None:
-    from memoryhub.domain import candidates, hot, meaning, retrieval
+    from memoryhub.domain import hot, meaning, retrieval, vector_index
     from memoryhub.models import ChunkCount
 
     embedder = meaning.serving(space)
     vectors = queries(space)
     names = {"d": embedder.dimensions, "by": embedder.embedded_by, "space": space.pk}
-    is_exact = ChunkCount.objects.get(space_id=space.pk).chunks <= candidates.EXACT_UP_TO
+    is_exact = ChunkCount.objects.get(space_id=space.pk).chunks <= vector_index.EXACT_UP_TO
     sql = (EXACTLY if is_exact else RAW).format(**names)
     at = iter(range(10**9))
 

@@ -148,8 +148,8 @@ def remember(space: Any, rng: random.Random, chunks: int) -> None:
     """Long-term memory of so many chunks, embedded, with the index that many chunks get."""
     from django.db import connection, transaction
 
-    from memoryhub.domain import indexing, meaning, reembedding
-    from memoryhub.models import Chunk, LongtermEntry
+    from memoryhub.domain import indexing, meaning, vector_index
+    from memoryhub.models import Chunk, Embedding, LongtermEntry
 
     embedder = meaning.serving(space)
     number = 0
@@ -161,7 +161,8 @@ def remember(space: Any, rng: random.Random, chunks: int) -> None:
                 space=space, number=number, content=text, actor_kind="hub", actor_name="hub"
             )
             indexing.add(entry, indexing.cut(space, text, seconds=60))
-    reembedding.make_index(embedder)
+    Embedding.objects.update(in_index=True)  # the hub needs no index at this size; the query beside it has one
+    vector_index.make(embedder)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
 
@@ -318,7 +319,7 @@ def vector_query(scene: Scene) -> Callable[[], Any]:
     far = f"vector::halfvec({embedder.dimensions}) <=> %(vector)s::halfvec({embedder.dimensions})"
     sql = (
         f"SELECT chunk_id, 1 - ({far}) FROM memoryhub_embedding WHERE space_id = {scene.space.pk} "
-        f"AND embedded_by = '{embedder.embedded_by}' ORDER BY {far} LIMIT 5"
+        f"AND embedded_by = '{embedder.embedded_by}' AND in_index ORDER BY {far} LIMIT 5"
     )
     return lambda: hot.rows(sql, {"vector": vector})
 

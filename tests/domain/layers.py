@@ -1,9 +1,11 @@
 """What the tests of the layers share: a space with two agents, and people in it."""
 
+import numpy as np
 import pytest
 
-from memoryhub.domain import agents, hot, people, spaces
+from memoryhub.domain import agents, hot, longterm, meaning, people, spaces
 from memoryhub.domain.access import HUB, Actor
+from memoryhub.models import Chunk, ChunkCount, Embedding
 
 
 @pytest.fixture
@@ -43,3 +45,26 @@ def hot_statements(monkeypatch):
     whole, said = hot.fetched, []
     monkeypatch.setattr(hot, "fetched", lambda wrapper, sql, *more: said.append(sql) or whole(wrapper, sql, *more))
     return said
+
+
+def fill_with_noise(space, count, seed=1):
+    """Chunks with random vectors, as an entry of that size would have them."""
+    rng = np.random.default_rng(seed)
+    entry = longterm.store(space, HUB, "A base entry.")
+    chunks = Chunk.objects.bulk_create(
+        [
+            Chunk(space_id=space.pk, entry_id=entry.pk, position=n + 1, start=0, end=1, text=f"n{n}", length=1)
+            for n in range(count)
+        ]
+    )
+    vectors = rng.normal(size=(count, 256)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    embedded_by = meaning.serving(space).embedded_by
+    Embedding.objects.bulk_create(
+        [
+            Embedding(space_id=space.pk, chunk_id=c.pk, embedded_by=embedded_by, vector=v.tolist())
+            for c, v in zip(chunks, vectors, strict=True)
+        ]
+    )
+    ChunkCount.objects.filter(space_id=space.pk).update(chunks=count + 1)
+    return chunks, vectors

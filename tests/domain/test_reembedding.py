@@ -2,15 +2,11 @@
 
 import json
 
-import numpy as np
 import pytest
 from django.core.management import call_command
-from django.db import connection
 
 from memoryhub import embedders
 from memoryhub.domain import (
-    candidates,
-    hot,
     jobs,
     longterm,
     meaning,
@@ -18,12 +14,10 @@ from memoryhub.domain import (
     reembedding,
     retrieval,
     retrieval_checks,
-    spaces,
-    vectors,
 )
 from memoryhub.domain.access import HUB
 from memoryhub.errors import Conflict, Forbidden, Invalid
-from memoryhub.models import ActivityLine, Chunk, ChunkCount, Embedding
+from memoryhub.models import ActivityLine, Embedding
 from tests.embedders.test_embedders import endpoint  # noqa: F401
 
 from .layers import counter, forge, rk, space, viewer  # noqa: F401
@@ -191,52 +185,3 @@ def test_the_job_and_the_command(space, facts, capsys):
     assert json.loads(capsys.readouterr().out)["spaces"][0]["embedder"] == "wordllama"
     call_command("reembed", "--space", space.slug, "--back")
     assert "hashing serves" in capsys.readouterr().out
-
-
-def fill_with_noise(space, count, seed=1):
-    """Chunks with random vectors, as an entry of that size would have them."""
-    rng = np.random.default_rng(seed)
-    entry = longterm.store(space, HUB, "A base entry.")
-    chunks = Chunk.objects.bulk_create(
-        [
-            Chunk(space_id=space.pk, entry_id=entry.pk, position=n + 1, start=0, end=1, text=f"n{n}", length=1)
-            for n in range(count)
-        ]
-    )
-    vectors = rng.normal(size=(count, 256)).astype(np.float32)
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    embedded_by = meaning.serving(space).embedded_by
-    Embedding.objects.bulk_create(
-        [
-            Embedding(space_id=space.pk, chunk_id=c.pk, embedded_by=embedded_by, vector=v.tolist())
-            for c, v in zip(chunks, vectors, strict=True)
-        ]
-    )
-    ChunkCount.objects.filter(space_id=space.pk).update(chunks=count + 1)
-    return chunks, vectors
-
-
-def test_a_large_space_is_searched_by_the_index_and_loses_next_to_nothing(space, monkeypatch):
-    monkeypatch.setattr(candidates, "EXACT_UP_TO", 500)
-    monkeypatch.setattr(reembedding, "INDEX_FROM", 500)
-    small = spaces.create(HUB, "small")
-    fill_with_noise(small, 30, seed=2)
-    monkeypatch.setattr(vectors, "MOST_OF_ONE", 500 * 1024)
-    chunks, noise = fill_with_noise(space, 1500)
-    reembedding.run(space, "wordllama")
-    embedder = meaning.serving(space)
-    assert candidates.has_index(embedder)
-    rng = np.random.default_rng(3)
-    hits = 0
-    for at in rng.integers(0, 1500, 20):
-        query = noise[at] + rng.normal(scale=0.05, size=256)
-        monkeypatch.setattr(meaning, "query_vector", lambda e, t, q=query: hot.Half.of(q))
-        found = retrieval.explore(space, "zzz", hot=0, cold=5, threshold=-1).cold
-        truth = {chunks[n].pk for n in np.argsort(-(noise @ query))[:5]}
-        assert len(found) == 5
-        hits += len(truth & {item.id for item in found})
-        assert len(retrieval.explore(small, "zzz", hot=0, cold=5, threshold=-1).cold) == 5
-    assert hits >= 97
-    with connection.cursor() as cursor:
-        cursor.execute("SHOW hnsw.iterative_scan")
-        assert cursor.fetchone()[0] == "relaxed_order"

@@ -1,0 +1,138 @@
+"""Large spaces are searched by an index that vectors enter later: nothing is missed before, nothing is slower to store."""
+
+import numpy as np
+import pytest
+from django.db import connection
+
+from memoryhub.domain import (
+    hot,
+    indexing,
+    jobs,
+    longterm,
+    meaning,
+    pairs,
+    reembedding,
+    retrieval,
+    spaces,
+    vector_index,
+    vectors,
+)
+from memoryhub.domain.access import HUB
+from memoryhub.models import Embedding
+
+from .layers import fill_with_noise, forge, space  # noqa: F401
+
+FACT = "The refund of a card takes ten days."
+
+
+@pytest.fixture(autouse=True)
+def _large_from_500_on(monkeypatch):
+    monkeypatch.setattr(vector_index, "EXACT_UP_TO", 500)
+    monkeypatch.setattr(vectors, "MOST_OF_ONE", 500 * 1024)
+    vector_index.forget()
+    vectors.kept.clear()
+
+
+def nearest(space, monkeypatch, vector, **more):
+    """The ids of the chunks that retrieval gives for a query with this vector."""
+    with monkeypatch.context() as patched:
+        patched.setattr(meaning, "query_vector", lambda embedder, text: hot.Half.of(vector))
+        return [item.id for item in retrieval.retrieve(space, "zzqq", hot=0, cold=5, threshold=-1, **more)]
+
+
+def inside(space):
+    return Embedding.objects.within(space).filter(in_index=True).count()
+
+
+def test_a_large_space_is_searched_by_the_index_and_loses_next_to_nothing(space, monkeypatch):
+    small = spaces.create(HUB, "small")
+    fill_with_noise(small, 30, seed=2)
+    chunks, noise = fill_with_noise(space, 1500)
+    reembedding.run(space, "wordllama")
+    embedder = meaning.serving(space)
+    assert vector_index.stands(embedder)
+    rng = np.random.default_rng(3)
+    hits = 0
+    for at in rng.integers(0, 1500, 20):
+        query = noise[at] + rng.normal(scale=0.05, size=256)
+        monkeypatch.setattr(meaning, "query_vector", lambda e, t, q=query: hot.Half.of(q))
+        found = retrieval.explore(space, "zzz", hot=0, cold=5, threshold=-1).cold
+        truth = {chunks[n].pk for n in np.argsort(-(noise @ query))[:5]}
+        assert len(found) == 5
+        hits += len(truth & {item.id for item in found})
+        assert len(retrieval.explore(small, "zzz", hot=0, cold=5, threshold=-1).cold) == 5
+    assert hits >= 97
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW hnsw.iterative_scan")
+        assert cursor.fetchone()[0] == "relaxed_order"
+
+
+def test_what_is_promoted_into_a_large_space_is_found_at_once_and_enters_later(space, monkeypatch):
+    fill_with_noise(space, 600)
+    vector_index.let_all_in()
+    assert inside(space) == 601 and vector_index.stands(meaning.serving(space))
+    entry = longterm.store(space, HUB, FACT)
+
+    (chunk,) = indexing.chunks(entry)
+    (vector,) = meaning.serving(space).embed([FACT])
+    assert nearest(space, monkeypatch, vector)[0] == chunk.pk and inside(space) == 601
+    assert vector_index.let_all_in() == 1
+    assert nearest(space, monkeypatch, vector)[0] == chunk.pk and inside(space) == 602
+    longterm.retire(space, HUB, entry.number)
+    assert chunk.pk not in nearest(space, monkeypatch, vector) and inside(space) == 601
+
+
+def test_both_parts_together_give_what_one_look_at_all_would(space, monkeypatch):
+    chunks, noise = fill_with_noise(space, 600)
+    vector_index.let_all_in()
+    ids = [chunk.pk for chunk in chunks]
+    Embedding.objects.within(space).filter(chunk_id__in=ids[::2]).update(in_index=False)
+    for query in noise[:20] + np.random.default_rng(5).normal(scale=0.02, size=(20, 256)):
+        truth = [ids[n] for n in np.argsort(-(noise @ query))[:5]]
+        assert nearest(space, monkeypatch, query) == truth
+
+
+def test_no_other_space_is_found_by_the_same_index(space, monkeypatch):
+    other = spaces.create(HUB, "other")
+    chunks, noise = fill_with_noise(space, 600)
+    theirs, _ = fill_with_noise(other, 600)  # the same vectors
+    assert vector_index.let_all_in() == 1202
+    for one, own in ((space, chunks), (other, theirs)):
+        found = nearest(one, monkeypatch, noise[7])
+        assert found[0] == own[7].pk and set(found) < {chunk.pk for chunk in own} and len(found) == 5
+
+
+def test_what_a_process_can_keep_stays_outside(space, monkeypatch):
+    monkeypatch.setattr(vectors, "MOST_OF_ONE", 12 << 20)
+    fill_with_noise(space, 600)
+    assert vector_index.let_all_in() == 0
+    assert inside(space) == 0 and not vector_index.stands(meaning.serving(space))
+
+
+def test_another_vector_in_the_place_of_one_that_entered_stands_outside(space):
+    chunks, _ = fill_with_noise(space, 600)
+    vector_index.let_all_in()
+    indexing.embed(chunks[:1], meaning.serving(space))
+    assert inside(space) == 600
+
+
+def test_pairs_are_found_by_the_index_and_among_what_stands_outside(space):
+    fill_with_noise(space, 600)
+    first = longterm.store(space, HUB, FACT)
+    vector_index.let_all_in()
+    embedder = meaning.serving(space)
+    second = longterm.store(space, HUB, FACT + " Always.")
+    (vector,) = embedder.embed([FACT])
+    found = pairs.neighbours(space, embedder, hot.Half.of(vector), least=0.8)
+    assert [pk for pk, _ in found] == [first.pk, second.pk]
+
+
+def test_a_new_embedder_has_its_index_before_it_serves(space):
+    fill_with_noise(space, 600)
+    reembedding.run(space, "hashing")
+    space.refresh_from_db()
+    assert vector_index.stands(meaning.serving(space)) and inside(space) == 601
+
+
+def test_letting_in_is_work_that_comes_again(space):
+    assert jobs.periods["every.vector_index.let_in"].total_seconds() == 60
