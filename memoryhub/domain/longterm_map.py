@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
@@ -70,6 +71,40 @@ class Twins:
     title: str
 
 
+@dataclass(frozen=True, slots=True)
+class Newcomer:
+    """A text that somebody wants to keep, and is not in yet: what it is called here, where one decides, whom it is like."""
+
+    vector: hot.Half
+    name: str
+    title: str
+    url: str = ""
+    near: dict[int, float] = field(default_factory=dict)  # cosine by the number of an entry
+
+
+@dataclass(frozen=True, slots=True)
+class Entering:
+    """A newcomer at its place, with the points that it is like."""
+
+    x: float
+    y: float
+    one: Newcomer
+    near: list[tuple[Point, float]]
+
+    @property
+    def is_left(self) -> bool:
+        """Whether its name has room on its right side."""
+        return self.x < 0.7 * WIDTH
+
+    @property
+    def text_x(self) -> float:
+        return self.x + (12 if self.is_left else -12)
+
+    @property
+    def text_y(self) -> float:
+        return self.y + 4
+
+
 @dataclass(frozen=True)
 class Map:
     points: list[Point]
@@ -78,6 +113,7 @@ class Map:
     whole: int
     is_partial: bool
     part: str = ""
+    entering: list[Entering] = field(default_factory=list)
     width: int = WIDTH
     height: int = HEIGHT
 
@@ -103,17 +139,18 @@ class Ground:
     places: np.ndarray
     twins: list[list[int]]
     words: list[list[str]]
+    picture: maps.Picture | None = None
 
 
-def draw(space: Space, part: str = "") -> Map | None:
-    """The newest entries, or a part of them drawn larger, as a picture; nothing while the embedder has no name."""
+def draw(space: Space, part: str = "", newcomers: Sequence[Newcomer] = ()) -> Map | None:
+    """The newest entries, or a part of them drawn larger, and who is about to enter; nothing while the embedder has no name."""
     try:
         embedder = meaning.serving(space)
     except EmbedderUnavailable:
         return None
     ground = surveyed(space.pk, space.revision, embedder.embedded_by, meaning.same_from(embedder))
     due = set(longterm.due(space).values_list("number", flat=True)[:MOST])
-    return cut_out(ground, part, due) if ground.entries else None
+    return cut_out(ground, part, due, newcomers) if ground.entries else None
 
 
 @lru_cache(maxsize=16)
@@ -133,7 +170,8 @@ def surveyed(space_id: int, revision: int, embedded_by: str, same_from: float) -
     lengths = np.linalg.norm(together, axis=1, keepdims=True)
     together /= np.where(lengths > 0, lengths, 1)
     words = [telling_words(one.content) for one in found.values()]
-    return Ground(list(found.values()), maps.spread(together), maps.groups(together, same_from), words)
+    picture = maps.picture(together)
+    return Ground(list(found.values()), picture.places(together), maps.groups(together, same_from), words, picture)
 
 
 def telling_words(text: str) -> list[str]:
@@ -142,7 +180,7 @@ def telling_words(text: str) -> list[str]:
     return [word for word in ranking.words(text) if len(word) >= least and not word.isdigit()]
 
 
-def cut_out(ground: Ground, part: str, due: set[int]) -> Map:
+def cut_out(ground: Ground, part: str, due: set[int], newcomers: Sequence[Newcomer] = ()) -> Map:
     """The part of the ground that an address names, filling the frame (pure)."""
     box = box_of(part)
     inside = [int(at) for at in np.flatnonzero(maps.within(ground.places, box))]
@@ -166,7 +204,23 @@ def cut_out(ground: Ground, part: str, due: set[int]) -> Map:
     ]
     named = maps.regions(places, [ground.words[at] for at in inside])
     whole = len(ground.entries)
-    return Map(points, labels(named, box), told, whole, whole >= MOST, part if box != maps.WHOLE else "")
+    return Map(
+        points, labels(named, box), told, whole, whole >= MOST, part if box != maps.WHOLE else "",
+        placed(ground, box, newcomers, points),
+    )  # fmt: skip
+
+
+def placed(ground: Ground, box: maps.Box, newcomers: Sequence[Newcomer], points: list[Point]) -> list[Entering]:
+    """Those newcomers that lie in this part (pure); vectors of another length are of an embedder that serves no more."""
+    by_number, found = {point.number: point for point in points}, []
+    for one in newcomers:
+        if ground.picture is not None and one.vector.dimensions == len(ground.picture.mean):
+            places = ground.picture.places(one.vector.unit()[None])
+            if maps.within(places, box).all():
+                ((x, y),) = maps.drawn(places, box, WIDTH, HEIGHT)
+                near = [(by_number[number], cosine) for number, cosine in one.near.items() if number in by_number]
+                found.append(Entering(x, y, one, near))
+    return found
 
 
 def labels(named: list[maps.Region], box: maps.Box) -> list[Label]:

@@ -38,24 +38,37 @@ class Region:
     box: Box
 
 
-def spread(vectors: np.ndarray) -> np.ndarray:
-    """A place from 0 to 1 for each vector: the two directions in which they differ most, stretched to fill the whole."""
-    if len(vectors) == 0:
-        return np.zeros((0, 2))
-    flat = principal(vectors)
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """Where vectors lie: the two directions in which those that made it differ most, stretched to fill the whole."""
+
+    mean: np.ndarray
+    axes: np.ndarray
+    low: np.ndarray
+    span: np.ndarray  # 0 where all lie on one place
+
+    def places(self, vectors: np.ndarray) -> np.ndarray:
+        """A place from 0 to 1 for each vector; one that is unlike all that made the picture lies at its edge."""
+        flat = (np.asarray(vectors, dtype=np.float64) - self.mean) @ self.axes.T
+        unit = (flat - self.low) / np.where(self.span > 0, self.span, 1.0)
+        return np.clip(np.where(self.span > 0, unit, 0.5), 0.0, 1.0)
+
+
+def picture(vectors: np.ndarray) -> Picture:
+    mean = np.asarray(np.mean(vectors, axis=0, dtype=np.float64))
+    axes = principal(np.asarray(vectors, dtype=np.float64) - mean)
+    flat = (np.asarray(vectors, dtype=np.float64) - mean) @ axes.T
     low, high = flat.min(axis=0), flat.max(axis=0)
-    span = np.where(high - low > 1e-9, high - low, 1.0)
-    return np.where(high - low > 1e-9, (flat - low) / span, 0.5)
+    return Picture(mean, axes, low, np.where(high - low > 1e-9, high - low, 0.0))
 
 
-def principal(vectors: np.ndarray) -> np.ndarray:
-    """The first two principal components; their signs are fixed, so that the same entries give the same picture."""
-    centred = np.asarray(vectors, dtype=np.float64) - np.mean(vectors, axis=0)
+def principal(centred: np.ndarray) -> np.ndarray:
+    """The first two principal axes; their signs are fixed, so that the same entries give the same picture."""
     axes = np.linalg.eigh(centred.T @ centred)[1].T[::-1][:2]
     if len(axes) < 2:
         axes = np.vstack([axes, np.zeros((2 - len(axes), centred.shape[1]))])
     signs = np.array([1.0 if axis[np.argmax(np.abs(axis))] >= 0 else -1.0 for axis in axes])
-    return centred @ (axes * signs[:, None]).T
+    return axes * signs[:, None]
 
 
 def drawn(places: np.ndarray, box: Box, width: int, height: int, margin: int = 24) -> list[tuple[float, float]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from django.db import transaction
@@ -18,6 +19,7 @@ from memoryhub.models import EntryPair, Job, LongtermEntry, Space
 KINDS = DUPLICATE, CONTRADICTION = "duplicate", "contradiction"
 MOST_SENTENCES = 30
 SHARED = 0.6  # of the shorter sentence's words, from which two sentences are about one thing
+MOST_TOLD = 100  # contradictions that a list tells beside its entries
 MOST_CHUNKS = 20  # of a very long entry only so many chunks look for neighbours
 LOOK = "pairs.look_for"
 BOTH_STAND = "keep_both"
@@ -141,6 +143,17 @@ def open_pairs(space: Space, kind: str = "", of: LongtermEntry | None = None) ->
     found = EntryPair.objects.within(space).filter(settled_at=None).order_by("-cosine", "id")
     found = found.filter(has(of)) if of else found
     return found.filter(kind=kind) if kind else found
+
+
+def at_odds(space: Space, numbers: Iterable[int]) -> dict[int, list[int]]:
+    """Which of these entries may say the opposite of others, and of which: open contradictions, by number."""
+    pks = LongtermEntry.objects.within(space).filter(number__in=list(numbers)).values_list("pk", flat=True)
+    found = open_pairs(space, CONTRADICTION).filter(Q(older_id__in=list(pks)) | Q(newer_id__in=list(pks)))
+    odds: dict[int, list[int]] = {}
+    for pair in with_entries(space, found[:MOST_TOLD]):
+        odds.setdefault(pair.older.number, []).append(pair.newer.number)
+        odds.setdefault(pair.newer.number, []).append(pair.older.number)
+    return odds
 
 
 def with_entries(space: Space, found: QuerySet[EntryPair]) -> list[EntryPair]:

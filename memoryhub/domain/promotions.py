@@ -10,13 +10,16 @@ from typing import Any
 
 from django.db import transaction
 
-from memoryhub.domain import longterm, meaning, pairs, proposals, quarantine, splitting, working
+from memoryhub.domain import hot, longterm, longterm_map, meaning, pairs, proposals, quarantine, splitting, working
 from memoryhub.domain.access import Actor
 from memoryhub.embedders import EmbedderUnavailable
 from memoryhub.errors import NotFound
 from memoryhub.models import Agent, LongtermEntry, Proposal, Record, Space, WorkingEntry
 
 SHOWN = 3
+BEGINNING = 2000  # characters of a text by which its neighbours and its place on the map are found
+ON_THE_MAP = 12  # promotions that wait, the newest of them
+LOOKED_AT = 500  # of all that waits, so that a full inbox costs the page nothing
 
 
 @dataclass(frozen=True)
@@ -40,23 +43,32 @@ class Preview:
     hidden_below: int
     least: float
     warning: str = ""
+    vector: hot.Half | None = None
+
+    @property
+    def newcomers(self) -> list[longterm_map.Newcomer]:
+        """The text as a point of the map of what is there already."""
+        if self.vector is None:
+            return []
+        near = {one.entry.number: one.cosine for one in self.neighbours}
+        return [longterm_map.Newcomer(self.vector, "about to enter", longterm.title(self.content), near=near)]
 
 
 def preview(space: Space, content: str) -> Preview:
     """The chunks that a text would become, and its nearest neighbours in long-term memory."""
-    found, hidden, least, warning = near(space, content) if content.strip() else ([], 0, 0.0, "")
+    found = near(space, content) if content.strip() else ([], 0, 0.0, "", None)
     digest = sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
-    return Preview(content, digest, splitting.split(content), found, hidden, least, warning)
+    return Preview(content, digest, splitting.split(content), *found)
 
 
-def near(space: Space, content: str) -> tuple[list[Neighbour], int, float, str]:
+def near(space: Space, content: str) -> tuple[list[Neighbour], int, float, str, hot.Half | None]:
     try:
         embedder = meaning.serving(space)
         least = meaning.near_from(embedder)
-        vector = meaning.query_vector(embedder, content[:2000])
+        vector = meaning.query_vector(embedder, content[:BEGINNING])
         alike = pairs.neighbours(space, embedder, vector, least=embedder.threshold, limit=20)
     except EmbedderUnavailable as away:
-        return [], 0, 0.0, f"{away.message} Neighbours cannot be shown, and the entry will wait for its vectors."
+        return [], 0, 0.0, f"{away.message} Neighbours cannot be shown, and the entry will wait for its vectors.", None
     entries = LongtermEntry.objects.within(space).in_bulk([pk for pk, _ in alike])
     same = meaning.same_from(embedder)
     shown = [
@@ -64,7 +76,23 @@ def near(space: Space, content: str) -> tuple[list[Neighbour], int, float, str]:
         for pk, cosine in alike
         if cosine >= least
     ]
-    return shown[:SHOWN], len(alike) - len(shown[:SHOWN]), least, ""
+    return shown[:SHOWN], len(alike) - len(shown[:SHOWN]), least, "", vector
+
+
+def asked_for(space: Space) -> list[longterm_map.Newcomer]:
+    """The newest promotions that agents wait for, for the map. A server is asked for no vectors while somebody opens a page."""
+    try:
+        embedder = meaning.serving(space)
+    except EmbedderUnavailable:
+        return []
+    pending = Proposal.objects.within(space).filter(state=Proposal.State.PENDING).order_by("-number")
+    newest = pending.filter(pk__in=pending.values("pk")[:LOOKED_AT], kind=Proposal.Kind.PROMOTION)
+    found = []
+    for one in newest[:ON_THE_MAP] if embedder.is_local else ():
+        text = bytes(one.content or b"").decode("utf-8", "replace")
+        vector = meaning.query_vector(embedder, text[:BEGINNING])
+        found.append(longterm_map.Newcomer(vector, f"#{one.number}", longterm.title(text), f"proposals/{one.number}/"))
+    return found
 
 
 def advised(cosine: float, same_from: float) -> str:

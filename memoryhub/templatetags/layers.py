@@ -57,7 +57,7 @@ def map_points(points: Iterable[longterm_map.Point], slug: str) -> SafeString:
     parts = []
     for one in points:
         says = f"L-{one.number}: {escape(one.title)}"
-        css = f"pt{' agent-scope' if one.is_own else ''}{' twin' if one.has_twin else ''}"
+        css = f"pt{' agent-scope' if one.is_own else ''}{' twin' if one.has_twin else ''}{' is-due' if one.is_due else ''}"
         shape = (
             f'<rect class="{css}" x="{one.left:.1f}" y="{one.top:.1f}" width="6" height="6"><title>{says}</title></rect>'
             if one.is_own
@@ -99,6 +99,12 @@ def first_line(text: str) -> str:
 
 
 @register.filter
+def of(found: dict[int, Any], key: int) -> Any:
+    """What stands under a key, or nothing."""
+    return found.get(key, ())
+
+
+@register.filter
 def times(value: float, by: float) -> float:
     return round(float(value) * float(by), 1)
 
@@ -133,3 +139,9 @@ def chunk_parts(pieces: list[Any], at: int) -> list[tuple[str, bool]]:
 def promotion_preview(space: Space, proposal: Proposal) -> promotions.Preview:
     """What an agent's promotion would become, for the page where it is decided."""
     return promotions.preview(space, bytes(proposal.content or b"").decode("utf-8", "replace"))
+
+
+@register.simple_tag
+def promotion_map(space: Space, preview: promotions.Preview) -> longterm_map.Map | None:
+    """Where on the map it would enter."""
+    return longterm_map.draw(space, newcomers=preview.newcomers) if preview.newcomers else None

@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 
-from memoryhub.domain import longterm, longterm_files, longterm_import, longterm_map, pairs, splitting
+from memoryhub.domain import longterm, longterm_files, longterm_import, longterm_map, pairs, promotions, splitting
 from memoryhub.domain import search as searching
 from memoryhub.errors import Conflict, HubError, Invalid
 from memoryhub.models import EntryPair, Job, LongtermEntry
@@ -36,8 +36,10 @@ def page(request: HttpRequest) -> HttpResponse:
     before, start = number(request.GET.get("before")), number(request.GET.get("start")) or 0
     rows = listed(request, show, words, before, start)
     twos = open_pairs(request, show, start)
-    is_counted = show in COUNTED
+    is_counted, tally = show in COUNTED, counted(request)
     context = {
+        "today": timezone.localdate(),
+        "odds": pairs.at_odds(request.space, [one.number for one in rows]) if tally["contradiction"] and rows else {},
         "show": show,
         "words": words,
         "entries": rows[:PAGE],
@@ -47,12 +49,16 @@ def page(request: HttpRequest) -> HttpResponse:
         "further": start + PAGE if is_counted and max(len(rows), len(twos)) > PAGE and not words else None,
         "pairs": twos[:PAGE],
         "is_pairs": is_pairs(show),
-        "tally": counted(request),
-        "map": longterm_map.draw(request.space, request.GET.get("part", ""))
-        if not is_pairs(show) and not request.htmx
-        else None,
+        "tally": tally,
+        "map": drawn(request) if not is_pairs(show) and not request.htmx else None,
+        "map_due": request.GET.get("map", show) == "due",
     }
     return page_or_part(request, "longterm/page.html", "longterm/_list.html", context)
+
+
+def drawn(request: HttpRequest) -> longterm_map.Map | None:
+    newcomers = promotions.asked_for(request.space)
+    return longterm_map.draw(request.space, request.GET.get("part", ""), newcomers)
 
 
 def is_pairs(show: str) -> bool:

@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 
-from memoryhub.domain import longterm, promotions, splitting
+from memoryhub.domain import longterm, longterm_map, promotions, splitting
 from memoryhub.errors import Conflict, Invalid
 from memoryhub.models import Agent, LongtermEntry, Record
 from memoryhub.web.doors import post_only, space_page
@@ -33,8 +33,10 @@ def proposed(
 ) -> HttpResponse:
     given = request.POST or request.GET
     agents = list(Agent.objects.within(request.space))
+    preview = promotions.preview(request.space, content)
     context = {
-        "preview": with_choices(promotions.preview(request.space, content), given),
+        "preview": with_choices(preview, given),
+        "map": longterm_map.draw(request.space, newcomers=preview.newcomers) if preview.newcomers else None,
         "origin": source,
         "agents": agents,
         "agent": given.get("agent", whose_own(source, agents)),

@@ -547,3 +547,61 @@ def test_pages_do_not_ask_more_when_there_is_more(space, forge, reviewer, django
     for path in ("quarantine/", "working/", "longterm/"):
         with django_assert_max_num_queries(26):
             read(reviewer, path)
+
+
+def test_the_map_shows_what_is_due_for_review(space, reviewer):
+    for n in range(3):
+        longterm.store(space, HUB, f"Fact number {n} about refunds.", review_by=timezone.localdate() if n else None)
+    page = read(reviewer, "longterm/")
+    assert 'href="?map=due#map"' in page and 'class="map is-longterm"' in page
+    assert page.count(" is-due") == 2 and page.count('class="due"') == 2
+    due = read(reviewer, "longterm/", map="due")
+    assert "2 of 2 due" in due and "only-due" in due and ">L-2</text>" in due
+    assert "only-due" in read(reviewer, "longterm/", show="due")  # the list and its map speak of the same
+    assert "only-due" not in read(reviewer, "longterm/", show="due", map="all")
+    longterm.verify(space, HUB, 2), longterm.verify(space, HUB, 3)
+    assert "nothing is due" in read(reviewer, "longterm/", map="due")
+
+
+def test_a_row_says_what_is_due_and_what_may_contradict(space, reviewer):
+    longterm.store(space, HUB, "The refund desk closes at 5 pm on Fridays.", review_by=timezone.localdate())
+    longterm.store(space, HUB, "The refund desk closes at 6 pm on Fridays.")
+    jobs.run_waiting()
+    page = read(reviewer, "longterm/")
+    rows = re.split(r'<li id="L-', page)[1:]
+    assert [("may contradict L-1" in row, "may contradict L-2" in row) for row in rows] == [
+        (True, False),
+        (False, True),
+    ]
+    assert [f"check due since {timezone.localdate():%-d %b}" in row for row in rows] == [False, True]
+    post(reviewer, f"longterm/pairs/{EntryPair.objects.get().pk}/", verdict="keep_both")
+    assert "may contradict" not in read(reviewer, "longterm/")
+
+
+def test_what_is_about_to_enter_stands_on_the_map(space, forge, reviewer):
+    text = "Card refunds take 5 to 10 working days to show at the bank."
+    longterm.store(space, HUB, "Card refunds take 5 to 10 days to show at the bank.")
+    longterm.store(space, HUB, "Anna loves teal.")
+    assert "about to enter" not in read(reviewer, "longterm/")
+    asked = proposals.propose_promotion(space, forge, content=text, reason="Asked 14 times.")
+    page = read(reviewer, "longterm/")
+    assert f'href="/s/books/proposals/{asked.number}/" aria-label="About to enter, #{asked.number}: {text}"' in page
+    there = read(reviewer, f"proposals/{asked.number}/")
+    assert "Where it would enter" in there and there.count('class="near-to"') == 1
+    mine = post(reviewer, "longterm/promote/", status=200, content=text)
+    assert "Where it would enter" in mine and "about to enter</text>" in mine
+    assert "Where it would enter" not in read(reviewer, "longterm/promote/")
+
+
+def test_a_newcomer_lies_where_its_twin_lies(space):
+    from memoryhub.domain import hot, longterm_map, meaning
+
+    texts = ["Card refunds take ten days.", "Anna loves teal.", "Migrations are announced in #ship."]
+    for text in texts:
+        longterm.store(space, HUB, text)
+    vector = meaning.query_vector(meaning.serving(space), texts[1])
+    drawn = longterm_map.draw(space, newcomers=[longterm_map.Newcomer(vector, "new", texts[1], near={2: 1.0, 99: 0.5})])
+    (one,), (twin,) = drawn.entering, [point for point in drawn.points if point.number == 2]
+    assert (round(one.x), round(one.y)) == (round(twin.x), round(twin.y)) and one.near == [(twin, 1.0)]
+    foreign = longterm_map.Newcomer(hot.Half.of([1.0, 0.0]), "new", "of another embedder")
+    assert longterm_map.draw(space, newcomers=[foreign]).entering == []
