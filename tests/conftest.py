@@ -77,7 +77,9 @@ def uncounted(db: None) -> None:
     from django.db import connection
 
     with connection.cursor() as cursor:  # tables that were emptied begin anew, until this test is taken back
-        cursor.execute("TRUNCATE memoryhub_file, memoryhub_revision, memoryhub_workingentry CASCADE")
+        cursor.execute(
+            "TRUNCATE memoryhub_file, memoryhub_revision, memoryhub_workingentry, memoryhub_proposal CASCADE"
+        )
 
 
 def empty_database() -> None:

@@ -8,8 +8,9 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from memoryhub.domain import agents, files, mounts, people, policies, proposals, spaces, tokens, webhooks
+from memoryhub.domain import agents, files, hot, mounts, people, policies, proposals, spaces, tokens, webhooks
 from memoryhub.domain.access import HUB, Actor
+from memoryhub.domain.proposals import desk
 from memoryhub.errors import Conflict, Forbidden, Invalid, NotFound, TooLarge
 from memoryhub.models import ActivityLine, Agent, Mount, Proposal, Revision, Space, WebhookNotice
 from tests.fixtures.secret_texts import made
@@ -237,6 +238,17 @@ def test_the_words_of_an_approved_proposal_are_the_agents(space, forge, rk, file
     approve(space, rk, edit(space, forge, "pytest -q", "make test-fast"))
     found = files.read(space, PATH)
     assert (found.author_kind, found.author_name) == ("agent", "forge")
+
+
+def test_a_decision_finds_its_rows_one_by_one_before_the_database_has_counted_them(space, forge, uncounted) -> None:
+    for number in range(30):
+        files.write(space, HUB, f"/memories/{number}.md", b"- one\n")
+        change = {"old_string": "one", "new_string": "two"}
+        proposals.propose(space, forge, kind="edit", path=f"/memories/{number}.md", change=change)
+    asked = {"space": space.pk, "number": 7}
+    plan = "\n".join(row[0] for row in hot.rows(f"EXPLAIN {desk.LOOK}", asked))
+    for index in ("one_proposal_number", "one_file_per_path", "one_revision_number", "proposal_path"):
+        assert f"using {index} " in plan, plan
 
 
 def test_some_hunks_only(space, forge, rk, file) -> None:

@@ -32,20 +32,23 @@ def columns(model: type[models.Model], alias: str) -> str:
 # Of the mount only what leads to the text is taken.
 MOUNT = ("prefix", "store", "directory", "policy")
 # Nothing is locked: `xmin` tells a row from every later state of it, and HELD locks both and looks at it again. Each step
-# is planned by itself (OFFSET 0): all conditions lead to one row of one index, before the tables were ever analyzed too.
+# is a range of one, in order: the one index that gives this order is taken while nobody has counted the tables, too.
 LOOK = f"""
 SELECT p.xmin::text, f.xmin::text, r.content,
   EXISTS (SELECT FROM memoryhub_webhook w WHERE w.space_id = p.space_id AND w.is_on),
-  EXISTS (SELECT FROM memoryhub_proposal o WHERE o.space_id = p.space_id AND o.path = p.path AND o.state = 'pending'
-    AND o.id <> p.id),
+  coalesce((SELECT true FROM memoryhub_proposal o WHERE o.space_id = p.space_id AND o.path BETWEEN p.path AND p.path
+    AND o.state = 'pending' AND o.id <> p.id ORDER BY o.path LIMIT 1), false),
   {columns(Proposal, "p")}, {", ".join(f"m.{name}" for name in MOUNT)}, {columns(File, "f")}
-FROM (SELECT *, xmin FROM memoryhub_proposal WHERE space_id = %(space)s AND number = %(number)s OFFSET 0) p
+FROM (
+  SELECT *, xmin FROM memoryhub_proposal WHERE space_id = %(space)s AND number BETWEEN %(number)s AND %(number)s
+  ORDER BY number LIMIT 1) p
 LEFT JOIN LATERAL (
   SELECT * FROM memoryhub_mount WHERE space_id = p.space_id AND starts_with(p.path, prefix)
   ORDER BY length(prefix) DESC LIMIT 1) m ON true
 LEFT JOIN LATERAL (
-  SELECT *, xmin FROM memoryhub_file WHERE space_id = p.space_id AND path = p.path
-    AND thread_id = CASE WHEN m.store = 'thread' THEN p.thread_id ELSE '' END OFFSET 0) f ON true
+  SELECT *, xmin FROM memoryhub_file WHERE space_id = p.space_id AND path ~>=~ p.path AND path ~<=~ p.path
+    AND thread_id = CASE WHEN m.store = 'thread' THEN p.thread_id ELSE '' END
+  ORDER BY path USING ~<~ LIMIT 1) f ON true
 LEFT JOIN LATERAL (
   SELECT content FROM memoryhub_revision WHERE space_id = f.space_id AND file_id = f.id
   ORDER BY number DESC LIMIT 1) r ON true
