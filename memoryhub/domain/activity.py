@@ -11,6 +11,7 @@ from typing import Any
 from django.db import connection
 from django.db.models import Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
+from django.utils import timezone
 
 from memoryhub.domain import hot
 from memoryhub.domain.access import Actor
@@ -29,6 +30,9 @@ KINDS = {
 }
 
 
+Line = dict[str, Any]  # what is not written yet, by column; no model, because every decision and write makes one or two
+
+
 class Echo:
     """A file that hands back what is written to it, so that csv can stream."""
 
@@ -36,17 +40,16 @@ class Echo:
         return value
 
 
-def record(space: Space | None, actor: Actor, verb: str, says: str, thing: str = "", **more: Any) -> ActivityLine:
+def record(space: Space | None, actor: Actor, verb: str, says: str, thing: str = "", **more: Any) -> None:
     """Writes one line in the transaction of what it records."""
-    return put(line(space, actor, verb, says, thing, **more))
+    put(line(space, actor, verb, says, thing, **more))
 
 
-def put(one: ActivityLine) -> ActivityLine:
+def put(one: Line) -> None:
     """The same for a line that is made already; without a transaction it could outlive what it records: that is refused."""
     if not connection.in_atomic_block:
-        raise RuntimeError(f"activity line {one.verb!r} outside a transaction")
-    (one.pk,) = hot.together(adding(one))
-    return one
+        raise RuntimeError(f"activity line {one['verb']!r} outside a transaction")
+    hot.run(adding(one))
 
 
 def line(
@@ -61,34 +64,33 @@ def line(
     aside: str = "",
     path: str = "",
     details: dict[str, Any] | None = None,
-) -> ActivityLine:
+) -> Line:
     """A line that is not written yet."""
-    return ActivityLine(
-        space_id=space.pk if space else 0,
-        verb=verb,
-        says=shorten(says, 200),
-        thing=shorten(thing, 300),
-        url=url if len(url) <= 1200 else "",
-        adds=shorten(adds, 600),
-        aside=shorten(aside, 100),
-        path=path[:1100],
-        details=details or {},
-        request_id=current_request_id(),
+    return {
+        "space_id": space.pk if space else 0,
+        "at": timezone.now().isoformat(),
+        "verb": verb,
+        "says": shorten(says, 200),
+        "thing": shorten(thing, 300),
+        "url": url if len(url) <= 1200 else "",
+        "adds": shorten(adds, 600),
+        "aside": shorten(aside, 100),
+        "path": path[:1100],
+        "details": details or {},
+        "request_id": current_request_id(),
         **actor.as_fields(),
-    )
+    }
 
 
 # What a line is about may come into being in the same statement: its id ends the address, and stands in the details.
 ABOUT = "(SELECT jsonb_build_object('url', %s::text || id || '/', 'details', jsonb_build_object('id', id)) FROM {name})"
 
 
-def adding(one: ActivityLine, *more: ActivityLine, about: str = "") -> hot.Change:
+def adding(one: Line, *more: Line, about: str = "") -> hot.Change:
     """Lines as a change that travels with what they record; `about` names the change whose row a single line is about."""
-    if more:
-        return hot.inserting_all([one, *more])
     if about:
-        return hot.inserting(one, over=ABOUT.format(name=about), params=[one.url])
-    return hot.inserting(one)
+        return hot.inserting_rows(ActivityLine, one, over=ABOUT.format(name=about), params=[one["url"]])
+    return hot.inserting_rows(ActivityLine, one, *more)
 
 
 def shorten(text: str, limit: int) -> str:

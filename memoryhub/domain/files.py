@@ -21,7 +21,7 @@ from memoryhub.domain.mounts import Place
 from memoryhub.domain.published import Published, Row, changed_on_disk, gather, gather_at
 from memoryhub.domain.wishes import Applied, Pending, Wish, content_of, text_as_bytes
 from memoryhub.errors import Conflict, HubError, Invalid, Stale
-from memoryhub.models import ActivityLine, File, Mount, Revision, Space
+from memoryhub.models import File, Mount, Revision, Space
 from memoryhub.stores import FilesystemStore, paths
 from memoryhub.stores.disk import MAX_BYTES, too_large
 
@@ -146,7 +146,7 @@ LIMIT 1
 
 def _put(
     change: Change, content: bytes, verb: str, says: str, *, adds: str = "", along: Sequence[hot.Change] = (),
-    told: Sequence[ActivityLine] = (), **facts: Any,
+    told: Sequence[activity.Line] = (), **facts: Any,
 ) -> Revision:  # fmt: skip
     """Record and note in one statement; what lies on a disk is written after the commit. Nothing too large gets in here."""
     if len(content) > MAX_BYTES:

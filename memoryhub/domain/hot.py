@@ -162,23 +162,20 @@ def inserting(one: models.Model, name: str = "", *, over: str = "", params: Sequ
 
     The row is one parameter: psycopg keeps what it knows of a statement only up to fifty of them.
     """
-    model: Any = type(one)
-    return Change(_insert(model, one.pk is None, over), [Jsonb(_columns_of(one), dumps=_as_json), *params], name)
-
-
-def inserting_all(several: Sequence[models.Model]) -> Change:
-    """New rows of one table, all of them as one parameter; the database gives their numbers."""
-    model: Any = type(several[0])
-    return Change(_insert(model, True, many=True), [Jsonb([*map(_columns_of, several)], dumps=_as_json)])
-
-
-def _columns_of(one: models.Model) -> dict[str, Any]:
     fields = [field for field in one._meta.concrete_fields if not (field.primary_key and one.pk is None)]
-    return {field.column: _as_written(getattr(one, field.attname)) for field in fields}
+    values = {field.column: _as_written(getattr(one, field.attname)) for field in fields}
+    model: Any = type(one)
+    return Change(_insert(model, one.pk is None, over), [Jsonb(values, dumps=_as_json), *params], name)
+
+
+def inserting_rows(model: Any, *rows: Mapping[str, Any], over: str = "", params: Sequence[Any] = ()) -> Change:
+    """The same for rows that are given by column, several as one parameter; the database gives their numbers."""
+    given: Any = rows[0] if len(rows) == 1 else rows
+    return Change(_insert(model, True, over, len(rows) > 1), [Jsonb(given, dumps=_as_json), *params])
 
 
 @lru_cache(maxsize=256)
-def _insert(model: Any, is_numbered_there: bool, over: str = "", *, many: bool = False) -> str:
+def _insert(model: Any, is_numbered_there: bool, over: str, many: bool = False) -> str:
     table, key = connections[DEFAULT_DB_ALIAS].ops.quote_name(model._meta.db_table), model._meta.pk
     fields = [field for field in model._meta.concrete_fields if not (is_numbered_there and field is key)]
     columns = ", ".join(f'"{field.column}"' for field in fields)

@@ -17,7 +17,7 @@ from memoryhub.detectors import secrets
 from memoryhub.domain import activity, contents, hot, indexing, jobs, meaning, pairs, secrecy, spaces
 from memoryhub.domain.access import Actor, require
 from memoryhub.errors import Conflict, Invalid, NotFound
-from memoryhub.models import ActivityLine, Agent, EntryRevision, Job, LongtermEntry, Space
+from memoryhub.models import Agent, EntryRevision, Job, LongtermEntry, Space
 
 ACTIVE, RETIRED, WAITING = "active", "retired", "waiting"
 GROUP, AGENT = "group", "agent"
@@ -344,7 +344,7 @@ def note(space: Space, actor: Actor, verb: str, says: str, entry: LongtermEntry,
 def line_of(
     space: Space, actor: Actor, verb: str, says: str, entry: LongtermEntry, *, adds: str = "", aside: str = "",
     details: dict[str, Any] | None = None,
-) -> ActivityLine:  # fmt: skip
+) -> activity.Line:  # fmt: skip
     """A line about an entry, not written yet."""
     return activity.line(
         space, actor, verb, says, f"“{title(entry.content, 80)}”", url=f"longterm/{entry.number}/", adds=adds,

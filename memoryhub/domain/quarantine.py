@@ -21,7 +21,7 @@ from memoryhub.detectors import secrets
 from memoryhub.domain import activity, contents, hot, ingress, intake, judging, lexemes, longterm, ranking, working
 from memoryhub.domain.access import HUB, Actor, require
 from memoryhub.errors import Conflict, Invalid, NotFound
-from memoryhub.models import ActivityLine, Agent, LongtermEntry, Record, RecordState, Space, WorkingEntry
+from memoryhub.models import Agent, LongtermEntry, Record, RecordState, Space, WorkingEntry
 
 HELD, ADMITTED, PROMOTED, DISCARDED = (
     RecordState.HELD,
@@ -159,7 +159,7 @@ def write_state(
     return made
 
 
-def line_of(space: Space, actor: Actor, record: Record, state: str, reason: str) -> ActivityLine:
+def line_of(space: Space, actor: Actor, record: Record, state: str, reason: str) -> activity.Line:
     outcome = "the gate admitted it" if state == ADMITTED else f"the gate held it{': ' + reason if reason else ''}"
     says = ("quarantine.log", "logged", NODES[record.node_kind])
     return activity.line(space, actor, *says, url="quarantine/", adds=f"; {outcome}", aside=record.session_id)

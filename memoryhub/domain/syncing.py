@@ -21,7 +21,7 @@ from memoryhub.domain.merging import merge3
 from memoryhub.domain.mounts import Place, find, of_space, place_in
 from memoryhub.domain.revisions import sha_of
 from memoryhub.errors import HubError, NotFound, Unavailable
-from memoryhub.models import ActivityLine, File, Job, Revision, Space
+from memoryhub.models import File, Job, Revision, Space
 from memoryhub.stores import FilesystemStore
 from memoryhub.stores.disk import Found, Placed
 
@@ -216,7 +216,7 @@ def note(space: Space, actor: Actor, verb: str, says: str, revision: Revision, a
     activity.put(line_of(space, actor, verb, says, revision, adds))
 
 
-def line_of(space: Space, actor: Actor, verb: str, says: str, revision: Revision, adds: str = "") -> ActivityLine:
+def line_of(space: Space, actor: Actor, verb: str, says: str, revision: Revision, adds: str = "") -> activity.Line:
     """The same, not written yet."""
     aside = f"r{revision.number}" + (
         f" +{revision.added} −{revision.removed}" if revision.added or revision.removed else ""

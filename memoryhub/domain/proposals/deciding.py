@@ -19,7 +19,7 @@ from memoryhub.domain.proposals.desk import Desk, look
 from memoryhub.domain.proposals.expiry import check_in_time, expire_one, in_time
 from memoryhub.domain.proposals.results import Result, published, result, sha_of
 from memoryhub.errors import Conflict, Forbidden, HubError, Invalid, Stale
-from memoryhub.models import ActivityLine, Proposal, Revision, Space, Token
+from memoryhub.models import Proposal, Revision, Space, Token
 
 State, Kind = Proposal.State, Proposal.Kind
 MOST_LOOKED_AT = 200
@@ -293,7 +293,7 @@ def _record(proposal: Proposal, actor: Actor, verb: str, says: str, adds: str = 
     activity.put(_line(proposal, actor, verb, says, adds))
 
 
-def _line(proposal: Proposal, actor: Actor, verb: str, says: str, adds: str = "") -> ActivityLine:
+def _line(proposal: Proposal, actor: Actor, verb: str, says: str, adds: str = "") -> activity.Line:
     where = f"to {proposal.path}" if proposal.path else "to long-term memory"
     return activity.line(
         proposal.space, actor, verb, says, f"proposal {proposal.number}", url=f"proposals/{proposal.number}/",
