@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar, cast
 
 from .folding import fold
 from .scanning import Rows, lowered, once
 
+T = TypeVar("T")
 Severity = Literal["low", "mid", "high"]
 RANK: dict[str, int] = {"low": 0, "mid": 1, "high": 2}
 
@@ -37,6 +39,7 @@ class Lines:
     def __init__(self, text: str) -> None:
         self.text = text
         self._starts: list[int] | None = None
+        self._made: dict[str, Any] = {}
 
     @property
     def starts(self) -> list[int]:
@@ -72,6 +75,12 @@ class Lines:
     def plain_rows(self) -> Rows:
         """The same where offsets are those of the text: folded if that moved none, else just in lower case."""
         return self.rows if self.folded[1] is None else Rows(lowered(self.text))
+
+    def cached(self, name: str, make: Callable[[str], T]) -> T:
+        """What a detector makes of the folded text once, at the first question."""
+        if name not in self._made:
+            self._made[name] = make(self.folded[0])
+        return cast(T, self._made[name])
 
     def number(self, offset: int) -> int:
         return bisect_right(self.starts, offset)

@@ -12,8 +12,10 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 
 from .finding import Finding, Lines
-from .injection_rules import CARELESS, FORBIDS, QUOTED, RULES, Rule
+from .foreign_orders import dropped, shown
+from .injection_rules import DESCRIBES, DROPPED, FORBIDS, NEGATIVE, QUOTED, REGISTER, RULES, SHOWN, TAG, Rule
 from .known import Known
+from .register import talked_out
 from .scanning import REACH, stretches
 
 CODE = "injection"
@@ -24,15 +26,23 @@ def find(text: str, lines: Lines, known: Sequence[Known] = ()) -> list[Finding]:
     found: list[Finding] = []
     for rule in RULES:
         found += [_finding(rule, lines, *span) for span in _spans(rule, lines)]
+    for rule, look in ((REGISTER, talked_out), (DROPPED, dropped), (SHOWN, shown)):
+        spans = (span for span in look(lines) if not _only_mentioned(lines.folded[0], *span))
+        found += [_finding(rule, lines, *_unfolded(lines, *span)) for span in spans]
     return _graver(found)
 
 
 def _spans(rule: Rule, lines: Lines) -> Iterator[tuple[int, int]]:
-    folded, places = lines.folded
+    folded = lines.folded[0]
     for match in _matches(rule, lines):
-        if rule.kind in CARELESS or not _only_mentioned(folded, match):
-            start, end = match.span()
-            yield (start, end) if places is None else (places[start], places[end - 1] + 1)
+        if not (_is_own_markup(lines, match) if rule.kind == "markup" else _only_mentioned(folded, *match.span())):
+            yield _unfolded(lines, *match.span())
+
+
+def _unfolded(lines: Lines, start: int, end: int) -> tuple[int, int]:
+    """Where a stretch of the folded text stands in the text as it was given."""
+    places = lines.folded[1]
+    return (start, end) if places is None else (places[start], places[end - 1] + 1)
 
 
 def _matches(rule: Rule, lines: Lines) -> Iterator[re.Match[str]]:
@@ -53,17 +63,44 @@ def _where(rule: Rule, lines: Lines) -> Iterable[tuple[int, int]]:
     return lines.rows.near(rule.groups)
 
 
-def _only_mentioned(folded: str, match: re.Match[str]) -> bool:
-    """Forbidden by the words before it, or quoted on a line that speaks of attacks."""
-    start = folded.rfind("\n", 0, match.start()) + 1
-    if FORBIDS.search(folded, max(start, match.start() - 60), match.start()):
+def _is_own_markup(lines: Lines, match: re.Match[str]) -> bool:
+    """A tag that the text itself opened and closes, or a mark in quotes: neither ends what stands around the text."""
+    folded = lines.folded[0]
+    at = folded.find("<", match.start(), match.end())
+    if at >= 0 and at in lines.cached("paired tags", _paired):
         return True
-    before = folded[match.start() - 1 : match.start()]
-    end = folded.find("\n", match.end())
+    before, after = folded[match.start() - 1 : match.start()], folded[match.end() : match.end() + 1]
+    return before in _QUOTES and after in _QUOTES and bool(before and after)
+
+
+def _paired(folded: str) -> set[int]:
+    """Where the tags stand that open and close each other."""
+    opened: dict[str, list[int]] = {}
+    paired: set[int] = set()
+    for match in TAG.finditer(folded):
+        if not match["close"]:
+            opened.setdefault(match["name"], []).append(match.start())
+        elif opened.get(match["name"]):
+            paired |= {opened[match["name"]].pop(), match.start()}
+    return paired
+
+
+_QUOTES = ('"', "'", "`", "“", "‘", "«", "”", "’", "»", "\\")
+
+
+def _only_mentioned(folded: str, at: int, end: int) -> bool:
+    """Forbidden or described by the words before it, or quoted on a line that speaks of attacks."""
+    if NEGATIVE.match(folded, at):
+        return False
+    start = folded.rfind("\n", 0, at) + 1
+    near = max(start, at - 60)
+    if FORBIDS.search(folded, near, at) or DESCRIBES.search(folded, near, at):
+        return True
+    before = folded[at - 1 : at]
+    stop = folded.find("\n", end)
     # A line may be the whole text: what is said of attacks stands near.
-    end = min(end if end >= 0 else len(folded), match.end() + REACH)
-    line = folded[max(start, match.start() - REACH) : end]
-    return before in ('"', "'", "`", "“", "‘", "«") and bool(QUOTED.search(line))
+    stop = min(stop if stop >= 0 else len(folded), end + REACH)
+    return before in _QUOTES and bool(before) and bool(QUOTED.search(folded, max(start, at - REACH), stop))
 
 
 def _finding(rule: Rule, lines: Lines, start: int, end: int) -> Finding:

@@ -187,8 +187,12 @@ def formats(text: str, words: str = "") -> Iterator[tuple[int, int, str]]:
     yield from _links(text)
     lower, words = lowered(text), lowered(words)
     for kind, pattern, needles, reach in _RARE:
-        for at in places(lower, needles, words):
+        looked = 0  # nothing begins before it: a needle in every word is no reason to look at the same stretch again
+        for at in sorted(set(places(lower, needles, words))):
+            if at + reach < looked:
+                continue
             match = pattern.search(text, max(0, at - reach), at + 400)
+            looked = match.end() if match else at + 200
             if match and _is_one(match):
                 yield (*match.span("secret"), kind)
 
