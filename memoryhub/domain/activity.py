@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterable, Iterator
-from datetime import date, datetime
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
 from typing import Any
 
 from django.db import connection
@@ -31,6 +32,8 @@ KINDS = {
 
 
 Line = dict[str, Any]  # what is not written yet, by column; no model, because every decision and write makes one or two
+LOOKED_THROUGH = 150_000  # lines that one look reads for words and names
+OUT_OF_ORDER = 10_000  # so many lines may have been numbered after one that says a later time
 
 
 class Echo:
@@ -106,10 +109,17 @@ def lines(
     kind: str = "",
     since: date | None = None,
     until: date | None = None,
+    before: int | None = None,
     newest: int = 0,
 ) -> QuerySet[ActivityLine]:
-    """The lines of a space that fit the filters, newest first; `newest` looks among so many of them alone."""
+    """The lines of a space that fit the filters, newest first; `newest` looks among so many of these days alone."""
     found = ActivityLine.objects.within(space.pk if space else 0).order_by("-id")
+    if since:
+        found = found.filter(at__gte=midnight(since))
+    if until:
+        found = found.filter(at__lt=midnight(until + timedelta(days=1)))
+    if before:
+        found = found.filter(pk__lt=before)
     if newest:
         oldest = found.values("pk")[newest - 1 : newest]
         found = found.filter(pk__gte=Coalesce(Subquery(oldest), 0))
@@ -122,16 +132,49 @@ def lines(
         for verb in KINDS[kind]:
             fits |= Q(verb__startswith=verb)
         found = found.filter(fits)
-    if since:
-        found = found.filter(at__date__gte=since)
-    if until:
-        found = found.filter(at__date__lte=until)
     for word in words.split()[:8]:
         found = found.filter(
             Q(thing__icontains=word) | Q(path__icontains=word) | Q(adds__icontains=word) | Q(says__icontains=word)
             | Q(actor_name__icontains=word) | Q(aside__icontains=word)
         )  # fmt: skip
     return found
+
+
+def midnight(day: date) -> datetime:
+    """When a day begins where the person is who asks."""
+    return timezone.make_aware(datetime.combine(day, time.min))
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A page of lines; `further` is where to go on where the look ended before it was full, and `back_to` the day it came to."""
+
+    lines: list[ActivityLine]
+    older: int | None = None
+    further: int | None = None
+    back_to: datetime | None = None
+
+
+def stretch(space: Space, page: int, *, before: int | None = None, **filters: Any) -> Stretch:
+    """The next page of lines that fit. No index holds their words, so one look goes through a bounded number of them."""
+    before = begun(space, before, filters.get("until"))
+    rows = list(lines(space, before=before, newest=LOOKED_THROUGH, **filters)[: page + 1])
+    if len(rows) > page:
+        return Stretch(rows[:page], older=rows[page - 1].pk)
+    passed = lines(space, before=before, since=filters.get("since"), until=filters.get("until"))
+    ends = passed.values_list("pk", "at")[LOOKED_THROUGH - 1 : LOOKED_THROUGH + 1]
+    if len(ends) < 2:  # nothing lies behind
+        return Stretch(rows)
+    last, at = ends[0]
+    return Stretch(rows, further=last, back_to=at)
+
+
+def begun(space: Space, before: int | None, until: date | None) -> int | None:
+    """Where a look begins that ends on a day: beside its last line, so that nobody reads all that came later."""
+    if until is None:
+        return before
+    last = lines(space, until=until).order_by("-at").values_list("pk", flat=True).first() or 0
+    return min(before or last + OUT_OF_ORDER, last + OUT_OF_ORDER)
 
 
 def as_dict(line: ActivityLine) -> dict[str, Any]:

@@ -37,7 +37,7 @@ SNIPPET = 240
 READ = 4000  # characters of a text that are weighed
 LONGEST = 500
 MOST_PROPOSALS = 1000
-MOST_LINES = 20_000  # of activity: its words are in no index
+MOST_LINES = 20_000  # of activity, whose words are in no index; its own page searches further back
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,6 +378,11 @@ def said_by(proposal: Proposal) -> str:
     new = [str(change[key]) for key in ("new_string", "text") if change.get(key)]
     whole = bytes(proposal.content).decode("utf-8", "replace") if proposal.content else ""
     return "\n".join(part for part in (proposal.reason, *new, whole) if part)
+
+
+def goes_on(space: Space) -> bool:
+    """Whether there is more activity than a search looks through."""
+    return activity.lines(space).values("pk")[MOST_LINES : MOST_LINES + 1].exists()
 
 
 def in_activity(space: Space, query: str, agent: Agent | None, most: int) -> list[Hit]:

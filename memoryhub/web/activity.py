@@ -29,22 +29,26 @@ def a_number(text: str) -> int | None:
     return int(text) if text.isdecimal() and len(text) < 19 else None
 
 
-def asked(request: HttpRequest) -> tuple[QuerySet[ActivityLine], dict[str, Any]]:
-    """The lines that the filters of this address ask for, and the filters themselves."""
+def filters_of(request: HttpRequest) -> dict[str, Any]:
     get = request.GET.get
     filters = {"words": get("q", "").replace("\x00", ""), "who": get("who", ""), "kind": get("kind", "")}
-    days = {"since": a_day(get("since", "")), "until": a_day(get("until", ""))}
-    return activity.lines(request.space, **filters, **days), {**filters, **days}
+    return {**filters, "since": a_day(get("since", "")), "until": a_day(get("until", ""))}
+
+
+def asked(request: HttpRequest) -> QuerySet[ActivityLine]:
+    """The lines that the filters of this address ask for."""
+    return activity.lines(request.space, **filters_of(request))
 
 
 @space_page("read", methods=("GET", "HEAD"))
 def page(request: HttpRequest) -> HttpResponse:
-    found, filters = asked(request)
-    before = a_number(request.GET.get("before", ""))
-    rows = list((found.filter(pk__lt=before) if before else found)[: PAGE + 1])
+    filters, before = filters_of(request), a_number(request.GET.get("before", ""))
+    found = activity.stretch(request.space, PAGE, before=before, **filters)
     context = {
-        "lines": rows[:PAGE],
-        "older": rows[PAGE - 1].pk if len(rows) > PAGE else None,
+        "lines": found.lines,
+        "older": found.older,
+        "further": found.further,
+        "back_to": found.back_to,
         "before": before,
         "filters": filters,
         "filtered": any(filters.values()),
@@ -63,13 +67,13 @@ def as_file(lines: Iterable[str], name: str, content_type: str) -> StreamingHttp
 
 @space_page("read", methods=("GET", "HEAD"))
 def export_csv(request: HttpRequest) -> StreamingHttpResponse:
-    found, _ = asked(request)
+    found = asked(request)
     name = f"activity-{request.space.slug}.csv"
     return as_file(activity.as_csv(found.iterator(chunk_size=2000)), name, "text/csv; charset=utf-8")
 
 
 @space_page("read", methods=("GET", "HEAD"))
 def export_jsonl(request: HttpRequest) -> StreamingHttpResponse:
-    found, _ = asked(request)
+    found = asked(request)
     name = f"activity-{request.space.slug}.jsonl"
     return as_file(activity.as_json_lines(found.iterator(chunk_size=2000)), name, "application/x-ndjson")

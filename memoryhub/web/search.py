@@ -17,4 +17,5 @@ def page(request: HttpRequest) -> HttpResponse:
     layers = [one for one in request.GET.getlist("layer") if one in search.LAYERS]
     hits = search.search(request.space, query, layers=layers or None, limit=MOST) if query.strip() else []
     context = {"q": query, "hits": hits, "layers": layers, "all_layers": list(search.TITLES.items()), "most": MOST}
+    context["goes_on"] = bool(query.strip()) and (not layers or "activity" in layers) and search.goes_on(request.space)
     return page_or_part(request, "search/page.html", "search/_hits.html", context)

@@ -20,6 +20,7 @@ PAGES = {
     "playground": "retrieval/?query=w90x+w700x",
     "search": "search/?q=order+77777", "search, common words": "search/?q=shop+ledger", "search as one types": "search/?q=orde",
     "the gate": "settings/gate/", "embedder": "retrieval/embedder/", "activity": "activity/",
+    "activity, words of none": "activity/?q=nowhere",
 }  # fmt: skip
 
 

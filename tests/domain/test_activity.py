@@ -1,9 +1,11 @@
 import csv
 import io
 import json
+from datetime import timedelta
 
 import pytest
 from django.db import DatabaseError, connection, transaction
+from django.utils import timezone
 
 from memoryhub.domain import activity, people, spaces
 from memoryhub.domain.access import DISK, HUB, Actor
@@ -89,3 +91,52 @@ def test_exports_hold_every_line_and_no_formula(space):
 def test_a_text_too_long_is_shortened_instead_of_refused(space):
     line = write(space, thing="x" * 5000, adds="y\x00" * 900)
     assert len(line.thing) == 300 and len(line.adds) == 600 and "\x00" not in line.adds
+
+
+def test_words_are_looked_for_in_bounded_stretches_until_the_log_ends(space, monkeypatch):
+    monkeypatch.setattr(activity, "LOOKED_THROUGH", 10)
+    for n in range(25):
+        write(space, thing=f"/memories/{n}.md")
+    seen, before, looks = [], None, 0
+    while True:
+        found = activity.stretch(space, 4, before=before, words="changed memories/1")
+        seen += [line.thing for line in found.lines]
+        looks += 1
+        before = found.older or found.further
+        assert not (found.older and found.further)
+        if before is None:
+            break
+    assert seen == [f"/memories/{n}.md" for n in (*range(19, 9, -1), 1)]
+    assert looks == 4  # two full pages, a stretch that ended with two, the rest of the log
+    newest = activity.stretch(space, 4, words="memories/1.md")
+    tenth = activity.lines(space)[9]
+    assert (newest.lines, newest.further, newest.back_to) == ([], tenth.pk, tenth.at)
+    assert activity.stretch(space, 4, words="nowhere", before=tenth.pk - 15).further is None
+
+
+def test_a_look_into_the_past_begins_there(space, monkeypatch):
+    monkeypatch.setattr(activity, "LOOKED_THROUGH", 3)
+    monkeypatch.setattr(activity, "OUT_OF_ORDER", 2)
+    today, day = timezone.localdate(), timedelta(days=1)
+    for n in range(20):
+        with transaction.atomic():
+            line = activity.line(space, DISK, "files.sync", "changed", f"{n}")
+            late = 20 - n if n != 9 else 12  # whose clock was wrong by a day
+            activity.put({**line, "at": (timezone.now() - day * late).isoformat()})
+
+    def things(**more):
+        return [line.thing for line in activity.stretch(space, 50, **more).lines]
+
+    assert things(until=today - 11 * day) == ["9", "8", "7"]
+    assert things(since=today - 3 * day, until=today - 2 * day) == ["18", "17"]
+    assert things(until=today - 900 * day) == []
+
+
+def test_a_day_is_that_of_the_clock_of_whoever_asks(space):
+    write(space)
+    at = activity.lines(space)[0].at
+    for zone in ("Pacific/Kiritimati", "Pacific/Pago_Pago"):
+        with timezone.override(zone):
+            day = timezone.localtime(at).date()
+            for since, until, count in ((day, day, 1), (day + timedelta(1), None, 0), (None, day - timedelta(1), 0)):
+                assert len([1 for one in activity.lines(space, since=since, until=until) if one.at == at]) == count

@@ -100,3 +100,26 @@ def test_times_stand_in_the_zone_of_the_readers_browser(as_role, full):
     for wrong in ("../../etc/passwd", "Nowhere/Land", "", "\x00"):
         viewer.cookies["memoryhub_zone"] = wrong
         assert "UTC" in viewer.get("/s/books/activity/").content.decode()
+
+
+def test_a_long_log_is_searched_further_back(as_role, house, monkeypatch):
+    from memoryhub.domain import activity, search
+
+    viewer = as_role("viewer")
+    monkeypatch.setattr(activity, "LOOKED_THROUGH", 5)
+    monkeypatch.setattr(search, "MOST_LINES", 5)
+    with transaction.atomic():
+        for n in range(20):
+            activity.record(house.space, house.owner, "files.sync", "changed", f"needle {n}" if n == 2 else "hay")
+    page = viewer.get("/s/books/activity/?q=needle").content.decode()
+    links = 0
+    while "needle 2" not in page:
+        assert "No line fits so far" in page
+        page = viewer.get(
+            re.search(r'href="([^"]+)">Search further back', page)[1].replace("&amp;", "&")
+        ).content.decode()
+        links += 1
+    assert links == 3 and "These are all since" in page
+    hits = viewer.get("/s/books/search/?q=needle").content.decode()
+    assert 'href="/s/books/activity/?q=needle">Search activity further back' in hits
+    assert "further back" not in viewer.get("/s/books/search/?q=needle&layer=files").content.decode()
