@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
@@ -110,6 +111,9 @@ def talk(proposal: Proposal, review: proposals.Review) -> list[dict[str, Any]]:
     if review.findings:
         names = sorted({one.code for one in review.findings})
         said.append({"at": proposal.created_at, "kind": "gate", "who": "gate", "says": f"found: {', '.join(names)}"})
+    for one in proposal.approvals if proposal.state != Proposal.State.APPROVED or proposal.reviewers > 1 else []:
+        at = datetime.fromisoformat(one["at"])
+        said.append({"at": at, "kind": "person", "who": one["name"], "says": "said yes, as the first of two"})
     for one in review.comments:
         said.append({"at": one.created_at, "kind": one.actor_kind, "who": one.actor_name, "says": f"“{one.text}”"})
     if proposal.decided_at:
@@ -254,6 +258,8 @@ def bulk(request: HttpRequest) -> HttpResponse:
     """What deciding on the selected ones would do together; the form on it does exactly that."""
     numbers = [int(one) for one in request.GET.getlist("n") if one.isdecimal() and len(one) < 10]
     verb = "reject" if request.GET.get("do") == "reject" else "approve"
+    if request.htmx and not request.htmx.boosted:  # a line beside the buttons, while one selects
+        return render(request, "proposals/_sum.html", {"plan": proposals.plan(request.space, numbers, request.actor)})
     if not numbers:
         refused(request, "Select at least one proposal first.")
         return redirect("proposals.page", request.space.slug)

@@ -6,18 +6,25 @@
   // ---- review: the first `r` goes to the reasons, with one chosen it rejects ----
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
-    const form = document.getElementById("reject-form");
+    const form = document.querySelector("[data-reasons]");
     if (event.key === "r" && form && !form.querySelector("input[name=why]:checked") && !form.elements.note.value.trim()) {
       event.preventDefault();
       form.querySelector("input[name=why]").focus();
       form.scrollIntoView({ block: "nearest" });
     }
-    if (event.key === "Enter" && event.target.matches?.("#reject-form input[name=why]")) {
+    if (event.key === "Enter" && event.target.matches?.("[data-reasons] input[name=why]")) {
       event.preventDefault();
       event.target.checked = true;
       form.querySelector("button[value=reject]").click();
     }
   }, true);
+
+  // ---- with edits: from within the text or the note, without a way through the page ----
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.target.form?.id !== "decide-form") return;
+    const button = document.querySelector("#decide-form button[value=edited]");
+    if (button) { event.preventDefault(); button.click(); }
+  });
 
   // ---- inbox: a and r act on the current row when none is ticked, e opens it with its text to edit ----
   const current = () => document.querySelector("[data-walk] [data-row][aria-current]");
@@ -32,18 +39,33 @@
       const link = current()?.querySelector("a[data-open]");
       if (link) { event.preventDefault(); event.stopPropagation(); location.href = `${link.href}?edit=1`; }
     }
-    if (event.key === "Escape") { ticked().forEach((tick) => { tick.checked = false; }); tell(); }
+    if (event.key === "Escape") clear();
   }, true);
+
+  function clear() {
+    ticked().forEach((tick) => { tick.checked = false; });
+    tell();
+  }
+  document.addEventListener("click", (event) => { if (event.target.closest?.("[data-clear]")) clear(); });
 
   function tell() {
     const bar = document.querySelector("[data-bulk]");
     if (!bar) return;
     const count = ticked().length;
-    const says = bar.querySelector("[data-count]");
-    says.querySelector("b").textContent = count ? `${count} selected` : "Select some";
+    const [says, sum] = [bar.querySelector("[data-count]"), bar.querySelector("[data-sum]")];
+    sum.dataset.empty ??= sum.textContent;
+    says.textContent = count ? `${count} selected` : "Select some";
+    if (count) sum.dispatchEvent(new Event("picked")); else sum.textContent = sum.dataset.empty;
+    bar.querySelectorAll("[data-verb]").forEach((verb) => {
+      verb.textContent = `${verb.textContent.split(" ")[0]} ${count || "selected"}`;
+    });
+    bar.querySelector("[data-clear]").hidden = !count;
     bar.classList.toggle("some", count > 0);
   }
   document.addEventListener("change", (event) => { if (event.target.matches("input[name=n]")) tell(); });
   document.addEventListener("DOMContentLoaded", tell);
-  document.body?.addEventListener("htmx:afterSwap", tell);
+  document.body?.addEventListener("htmx:afterSwap", (event) => {
+    const isSum = event.detail.target?.matches?.("[data-sum]"); // its own answer asks for nothing more
+    if (!isSum || !ticked().length) tell();
+  });
 })();

@@ -168,7 +168,7 @@ def test_many_at_once(sign_in_as, space, forge, inbox):
     page.get_by_label("Select 1").check()
     page.get_by_label("Select 2").check()
     expect(page.get_by_text("2 selected")).to_be_visible()
-    page.get_by_role("button", name="Approve selected").click()
+    page.get_by_role("button", name="Approve 2").click()
     expect(page.get_by_role("heading", name="Approve 2 proposals?")).to_be_visible()
     expect(page.get_by_text("1 file would change")).to_be_visible()
     page.get_by_role("button", name="Approve these 2").click()
@@ -289,3 +289,51 @@ def test_every_decision_without_a_mouse(sign_in_as, space, forge, inbox):
     press(page, "Enter")
     expect(page.get_by_text("Approved by reviewer")).to_be_visible()
     assert text(space).strip() == "- settled"
+
+
+def test_edits_are_typed_and_approved_at_once_by_keyboard(sign_in_as, space, forge, inbox):
+    number = ask(space, forge).number
+    page = sign_in_as("reviewer")
+    page.goto(f"{inbox}{number}/")
+    press(page, "e")
+    expect(page.locator("textarea.editor")).to_be_focused()
+    press(page, "Control+Home")
+    page.keyboard.type("Mine. ")
+    press(page, "Control+Enter")
+    expect(page.get_by_text("with edits").first).to_be_visible()
+    assert text(space).startswith("Mine. # Rules")
+
+
+def test_selecting_says_what_it_would_do_and_can_be_cleared(sign_in_as, space, forge, inbox):
+    edit(space, forge, "pytest -q", "make test-fast")
+    edit(space, forge, "from main", "from a tag")
+    page = sign_in_as("reviewer")
+    asked = []
+    page.on("request", lambda sent: asked.append(sent.url) if "/several/" in sent.url else None)
+    page.goto(inbox)
+    press(page, "j", "x", "j", "x")
+    bar = page.locator("#bulk")
+    expect(bar).to_contain_text("2 selected would change 1 file and the prompt of forge (")
+    expect(bar).to_contain_text("cache breaks at byte")
+    expect(bar.get_by_role("button", name="Approve 2")).to_be_visible()
+    expect(bar.get_by_role("button", name="Reject 2")).to_be_visible()
+    press(page, "Escape")
+    expect(bar).to_contain_text("Select some to decide on them together")
+    press(page, "x")
+    bar.get_by_role("button", name="Clear").click()
+    expect(page.locator("input[name=n]:checked")).to_have_count(0)
+    expect(bar.get_by_role("button", name="Approve selected")).to_be_visible()
+    page.wait_for_timeout(600)
+    assert len(asked) <= 2  # an answer asks for nothing more
+
+
+def test_rejecting_many_goes_to_the_reasons_first(sign_in_as, space, forge, inbox):
+    number = edit(space, forge, "pytest -q", "make test-fast").number
+    page = sign_in_as("reviewer")
+    page.goto(inbox)
+    press(page, "j", "r")
+    expect(page.locator("h1")).to_have_text("Reject 1 proposal?")
+    press(page, "r", "ArrowRight", "Enter")
+    page.wait_for_url("**/proposals/")
+    found = proposals.get(space, number)
+    assert (found.state, found.note) == ("rejected", "wrong")

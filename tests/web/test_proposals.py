@@ -303,3 +303,14 @@ def test_every_kind_has_a_page(house, forge, as_role):
             assert answer.status_code == 200
             assert "<script>alert" not in answer.content.decode()
     assert client.get(at(house, "page")).status_code == 200
+
+
+def test_the_talk_tells_of_the_first_of_two(house, forge, as_role):
+    spaces.change_settings(house.space, HUB, {"reviewers": 2})
+    house.space.refresh_from_db()
+    asked = ask(house, forge)
+    client = as_role("reviewer")
+    client.post(at(house, "approve", 1), {**form_of(client.get(at(house, "detail", 1))), "do": "approve"})
+    page = client.get(at(house, "detail", 1)).content.decode()
+    assert "said yes, as the first of two" in page
+    assert f"files{PATH}?view=diff&amp;to={asked.base_revision}" in page

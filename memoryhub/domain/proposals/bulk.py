@@ -33,6 +33,14 @@ class Plan:
         return [one for one in self.results if _fits(one, self.own)]
 
     @property
+    def left_out(self) -> int:
+        return len(self.results) - len(self.fit)
+
+    @property
+    def moved(self) -> list[PromptChange]:
+        return [one for one in self.changes if not one.is_same]
+
+    @property
     def open_to_me(self) -> list[Result]:
         """Those that this person may decide on: a rejection asks for nothing else."""
         return [one for one in self.results if one.proposal.agent_id not in self.own]
