@@ -137,7 +137,10 @@ def together(*changes: Change, answer: str = "", held: Change | None = None) -> 
     SELECT that locks what they were worked out from and finds it unchanged; then, and only then, all of them happen. So
     this one statement needs no transaction around it.
     """
-    sql = _joined(answer, held.sql if held else "", *((one.name, one.sql) for one in changes))
+    first, *others = changes
+    if not (answer or held or first.name):  # nothing reads it, so it can be what the others travel with
+        answer, changes = first.sql, (*others, first)
+    sql = _joined(answer, held.sql if held else "", *((one.name, one.sql) for one in changes if one.sql is not answer))
     params = [value for one in changes for value in one.params]
     found = changed(sql, [*held.params, *params] if held else params)
     if not found:
@@ -148,13 +151,13 @@ def together(*changes: Change, answer: str = "", held: Change | None = None) -> 
 @lru_cache(maxsize=64)
 def _joined(answer: str, held: str, *changes: tuple[str, str]) -> str:
     parts = [(name or f"change_{n}", sql) for n, (name, sql) in enumerate(changes)]
-    answer = answer or f"SELECT * FROM {parts[0][0]}"  # noqa: S608
+    answer = answer or f"SELECT * FROM {parts[0][0]}"  # noqa: S608 (a name of ours)
     if held:
         if not all(ONLY in sql for _, sql in parts):
             raise ValueError("one of these changes would happen in any case")
         parts = [(name, sql.replace(ONLY, "AND EXISTS (SELECT FROM held)")) for name, sql in parts]
         parts.insert(0, ("held", held))
-    return f"WITH {', '.join(f'{name} AS ({sql})' for name, sql in parts)} {answer}"
+    return f"WITH {', '.join(f'{name} AS ({sql})' for name, sql in parts)} {answer}" if parts else answer
 
 
 def inserting(one: models.Model, name: str = "", *, over: str = "", params: Sequence[Any] = ()) -> Change:

@@ -138,12 +138,11 @@ def enter_working(space: Space, agent: Agent | None, record: Record) -> int:
     return entry_id
 
 
-def entry_of(record: Record, at: datetime) -> WorkingEntry:
+def entry_of(record: Record, at: datetime) -> working.Output:
     """A record as it stands in working memory."""
-    return WorkingEntry(
-        content=record.content, scope=record.scope, metadata=record.metadata, findings=record.findings,
-        record_id=record.pk, session_id=record.session_id, created_at=at,
-    )  # fmt: skip
+    return working.Output(
+        record.content, record.scope, record.metadata, record.findings, record.session_id, at, record.pk
+    )
 
 
 def write_state(

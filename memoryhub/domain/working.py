@@ -10,7 +10,6 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
-from psycopg.types.json import Jsonb
 
 from memoryhub.domain import activity, contents, hot, jobs, secrecy, spaces
 from memoryhub.domain.access import Actor, require
@@ -29,10 +28,11 @@ RETURNING id
 """
 # What the new entry pushes over the limit, which is one less as the statement does not see that one; pinned entries apart.
 TRIM = """
-DELETE FROM memoryhub_workingentry WHERE id IN (
+DELETE FROM memoryhub_workingentry
+WHERE space_id = %s AND agent_key = %s AND NOT is_pinned AND removed_at IS NULL AND id <= (
     SELECT id FROM memoryhub_workingentry
     WHERE space_id = %s AND agent_key = %s AND NOT is_pinned AND removed_at IS NULL
-    ORDER BY id DESC OFFSET %s
+    ORDER BY id DESC OFFSET %s LIMIT 1
 )
 """
 TRIM_ALL = """
@@ -77,6 +77,19 @@ class Fresh:
     is_pinned: bool
 
 
+@dataclass(slots=True)
+class Output:
+    """What is to enter: built for every output, where a model's row would cost as much again."""
+
+    content: str
+    scope: str
+    metadata: dict[str, Any]
+    findings: list[dict[str, Any]]
+    session_id: str
+    created_at: datetime
+    record_id: int | None = None
+
+
 def admit(
     space: Space,
     content: str,
@@ -90,25 +103,27 @@ def admit(
     at: datetime | None = None,
 ) -> int:
     """Puts an output into working memory, pushing out the oldest beyond the limit, and gives the entry's id."""
-    entry = WorkingEntry(
-        content=content, scope=scope, metadata=metadata or {}, findings=findings or [], record_id=record_id,
-        session_id=session_id, created_at=at or timezone.now(),
-    )  # fmt: skip
-    (entry_id,) = hot.together(*entering(space, agent, entry))
+    one = Output(content, scope, metadata or {}, findings or [], session_id, at or timezone.now(), record_id)
+    (entry_id,) = hot.together(*entering(space, agent, one))
     return entry_id
 
 
-def entering(space: Space, agent: Agent | None, one: WorkingEntry, record: str = "") -> tuple[hot.Change, hot.Change]:
+def entering(space: Space, agent: Agent | None, one: Output, record: str = "") -> tuple[hot.Change, hot.Change]:
     """The same as changes that travel together; `record` names the one whose record the entry is made from."""
     key = agent.pk if agent and one.scope == AGENT else 0
     sql = ENTER.format(record=f"(SELECT id FROM {record})" if record else "%s")  # noqa: S608
     values = [
-        space.pk, key, agent.pk if agent else None, agent.slug if agent else "", one.scope, one.content, Jsonb(one.metadata),
-        Jsonb(one.findings), *([] if record else [one.record_id]), one.session_id, one.created_at,
+        space.pk, key, agent.pk if agent else None, agent.slug if agent else "", one.scope, one.content, as_json(one.metadata),
+        as_json(one.findings), *([] if record else [one.record_id]), one.session_id, one.created_at,
         one.created_at + lifetime(space),
     ]  # fmt: skip
     keep = spaces.get_setting(space, "working_limit") - 1
-    return hot.Change(sql, values, "entered"), hot.Change(TRIM, [space.pk, key, keep])
+    return hot.Change(sql, values, "entered" if record else ""), hot.Change(TRIM, [space.pk, key, space.pk, key, keep])
+
+
+def as_json(value: dict[str, Any] | list[Any]) -> str:
+    """Mostly there is nothing in it."""
+    return json.dumps(value) if value else "{}" if isinstance(value, dict) else "[]"
 
 
 def newest(space: Space, *, agent: Agent | None = None, limit: int = 10, scope: str | None = None) -> list[Fresh]:
