@@ -134,6 +134,8 @@ def redact(text: str) -> tuple[str, list[Finding]]:
 
 def hits(text: str, words: str = "") -> list[Hit]:
     """Start, end and kind of each secret, without overlaps; where two looks agree, the surer one names it."""
+    if not text:
+        return []
     words = words or once(text)
     kept: list[Hit] = []  # in order, so that a text full of secrets is not compared each with each
     for hit in [*formats(text, words), *_named(text, words)]:

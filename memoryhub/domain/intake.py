@@ -10,6 +10,8 @@ from memoryhub.errors import Invalid
 from memoryhub.models import Agent, Record, Space
 
 SCOPES = (working.GROUP, working.AGENT)
+MOST_NAMES = 4096
+clean_names: set[str] = set()
 
 
 def checked(
@@ -55,14 +57,26 @@ def named(value: Any, field: str) -> str:
 def keep_no_secret(record: Record, verdict: ingress.Verdict) -> None:
     """Puts what the gate left over into the record: nothing that is stored has a secret in it."""
     record.content, record.findings = verdict.content, list(verdict.findings)
-    for field in ("metadata", "session_id", "node_id"):
-        clean = without_secrets(getattr(record, field))
+    for field, look in (("metadata", without_secrets), ("session_id", named_without), ("node_id", named_without)):
+        clean = look(getattr(record, field))
         if clean != getattr(record, field):
             setattr(record, field, clean if field == "metadata" else clean[:200])
             says = f"A secret in {field}. It was removed before anything was stored."
             record.findings.append(
                 {"code": "secrets", "severity": "high", "start": 0, "end": 0, "message": says, "beside": True}
             )
+
+
+def named_without(name: str) -> str:
+    """The same for what names a session or a node; most come again and again, so those without a secret are remembered."""
+    if name in clean_names:
+        return name
+    clean = secrets.redact(name)[0]
+    if clean == name:
+        if len(clean_names) >= MOST_NAMES:
+            clean_names.clear()
+        clean_names.add(name)
+    return clean
 
 
 def without_secrets(value: Any) -> Any:

@@ -42,7 +42,6 @@ class Record(models.Model):
         indexes = [
             models.Index(fields=["space_id", "-id"], name="record_space"),
             models.Index(fields=["space_id", "session_id", "id"], name="record_session"),
-            models.Index(fields=["space_id", "agent_id", "-id"], name="record_agent"),
             models.Index(fields=["space_id", "created_at"], name="record_created"),
             GinIndex(fields=["codes"], name="record_codes"),
             GinIndex(fields=["words"], name="record_words"),
@@ -224,7 +223,9 @@ class LexemeCount(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["space_id", "lexeme"], include=["chunks", "mark"], name="one_lexeme_mark")
+            models.UniqueConstraint(
+                fields=["space_id", "lexeme"], name="one_lexeme"
+            )  # alone, so that counts change in place
         ]
 
 

@@ -7,10 +7,12 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from psycopg._queries import MAX_CACHED_STATEMENT_LENGTH
 
 from memoryhub.domain import (
     agents,
     erasure,
+    hot,
     jobs,
     longterm,
     longterm_import,
@@ -260,6 +262,25 @@ def test_a_promotion_takes_two_trips_to_the_database(space, rk, hot_statements):
         longterm.store(space, rk, REFUNDS * 20)
     assert len(hot_statements) == 2
     assert [one["sql"] for one in others if "SAVEPOINT" not in one["sql"]] == []
+
+
+def test_psycopg_keeps_what_it_knows_of_the_statement_for_a_short_text(space, rk, hot_statements):
+    longterm.store(space, rk, REFUNDS)
+    assert 3000 < max(map(len, hot_statements)) <= MAX_CACHED_STATEMENT_LENGTH
+
+
+def test_counts_of_words_change_in_place(space, rk):
+    longterm.store(space, rk, REFUNDS)
+    before = counts_changed()
+    longterm.store(space, rk, REFUNDS)
+    changed, in_place = (now - then for now, then in zip(counts_changed(), before, strict=True))
+    assert changed == in_place > 5
+
+
+def counts_changed():
+    asked = ("updated", "hot_updated")
+    calls = ", ".join(f"pg_stat_get_xact_tuples_{one}('memoryhub_lexemecount'::regclass)" for one in asked)
+    return hot.rows(f"SELECT {calls}")[0]
 
 
 @pytest.mark.parametrize(

@@ -81,6 +81,16 @@ def test_a_secret_is_replaced_before_anything_is_stored(space, forge):
             assert cursor.fetchone() == (0,), table
 
 
+def test_a_secret_in_a_name_is_found_each_time(space, forge):
+    secret = "ghp_" + "aZ3kQ9xW7vB2nM5tR8yL1pC4sD6fG0hJ3kL9"
+    for name in ("plain", secret, "plain", secret):
+        logged = log(space, forge, session_id=name)
+        assert ("secrets" in codes(logged)) == (name == secret)
+        assert quarantine.get(space, logged.id).session_id == (
+            "plain" if name == "plain" else "[secret removed: GitHub token]"
+        )
+
+
 def test_repetition_of_memory_is_admitted_with_a_mark(space, forge):
     log(space, forge)
     again = log(space, forge)
