@@ -22,7 +22,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from django.db import connection, transaction
 from django.db.models import F, Q
@@ -84,39 +84,33 @@ def watcher(name: str) -> Callable[[Callable[[threading.Event], None]], Callable
 # ---- asking for it, looking at it ----
 
 
-def enqueue(
-    kind: str,
-    payload: dict[str, Any] | None = None,
-    *,
-    space: Space | None = None,
-    asked_by: str = "",
-    run_after: datetime | None = None,
-) -> Job:
+class How(TypedDict, total=False):
+    """For whom, and when; without it for the hub itself, now."""
+
+    space: Space
+    asked_by: str
+    run_after: datetime
+
+
+def enqueue(kind: str, payload: dict[str, Any] | None = None, **how: Unpack[How]) -> Job:
     """Asks for a piece of work; in a transaction it starts only if that commits."""
-    asked = wanted(kind, payload, space=space, asked_by=asked_by, run_after=run_after)
+    asked = _wanted(kind, payload, how)
     asked.save(force_insert=True)
     return asked
 
 
-def asking(kind: str, payload: dict[str, Any] | None = None, *, space: Space) -> hot.Change:
+def asking(kind: str, payload: dict[str, Any] | None = None, **how: Unpack[How]) -> hot.Change:
     """The same as a change that travels with what the work is about."""
-    return hot.inserting(wanted(kind, payload, space=space))
+    return hot.inserting(_wanted(kind, payload, how))
 
 
-def wanted(
-    kind: str,
-    payload: dict[str, Any] | None = None,
-    *,
-    space: Space | None = None,
-    asked_by: str = "",
-    run_after: datetime | None = None,
-) -> Job:
-    """A job that is not asked for yet."""
+def _wanted(kind: str, payload: dict[str, Any] | None, how: How) -> Job:
     if kind not in kinds:
         raise ValueError(f"no job of kind {kind!r} is registered")
+    space = how.get("space")
     return Job(
-        space_id=space.pk if space else 0, kind=kind, payload=payload or {}, asked_by=asked_by[:150],
-        run_after=run_after or timezone.now(),
+        space_id=space.pk if space else 0, kind=kind, payload=payload or {}, asked_by=how.get("asked_by", "")[:150],
+        run_after=how.get("run_after") or timezone.now(),
     )  # fmt: skip
 
 
