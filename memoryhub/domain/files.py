@@ -163,7 +163,7 @@ def _put(
         change.space, change.file, change.actor, content, in_place=not on_disk, along=notes, **facts
     )
     if on_disk:
-        syncing.push_after_commit(change.file)
+        syncing.push_after_commit(change.space, change.file, content)
     return revision
 
 
@@ -388,7 +388,7 @@ def _transfer(
                 before=source.before, in_place=not source.place.store.on_disk,
             )  # fmt: skip
             if source.place.store.on_disk:  # the other half of a move needs no line of activity of its own
-                syncing.push_after_commit(source.file)
+                syncing.push_after_commit(space, source.file, b"")
         return revision
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -44,6 +45,16 @@ def find(mounts: Iterable[Mount], path: str) -> Mount | None:
     """The mount with the longest prefix, whole segments only."""
     fitting = [mount for mount in mounts if paths.under(mount.prefix, path)]
     return max(fitting, key=lambda mount: len(mount.prefix), default=None)
+
+
+# Of a mount only what leads to a text.
+LEADS = ("prefix", "store", "directory", "policy")
+
+
+@lru_cache(maxsize=256)
+def leading(space_id: int, prefix: str, store: str, directory: str, policy: str) -> Mount:
+    """A mount that says this; nobody changes it, so it serves all who find the same."""
+    return Mount(space_id=space_id, prefix=prefix, store=store, directory=directory, policy=policy)
 
 
 def place_in(mount: Mount, path: str) -> Place:

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, transaction
 from django.utils import timezone
+from psycopg.types.json import Jsonb
 
 from memoryhub.domain import activity, hot, jobs, revisions
 from memoryhub.domain.access import DISK, HUB, Actor
 from memoryhub.domain.lines import bytes_of, text_of
 from memoryhub.domain.merging import merge3
-from memoryhub.domain.mounts import Place, find, of_space, place_in
+from memoryhub.domain.mounts import LEADS, Place, leading, place_in
 from memoryhub.domain.revisions import sha_of
 from memoryhub.errors import HubError, NotFound, Unavailable
 from memoryhub.models import File, Job, Revision, Space
@@ -45,7 +48,11 @@ def lock(space: Space, path: str, thread_id: str = "") -> File:
     """The row of a file, locked until the transaction ends; a new path gets one."""
     key = (space.pk, path, thread_id)
     rows = hot.rows(LOCK, key) or hot.rows(MAKE, [*key, *[timezone.now()] * 3]) or hot.rows(LOCK, key)
-    file = File.from_db(DEFAULT_DB_ALIAS, COLUMNS, rows[0])
+    return _file_of(rows[0])
+
+
+def _file_of(values: Sequence[Any]) -> File:
+    file = File.from_db(DEFAULT_DB_ALIAS, COLUMNS, values)
     file.stat = json.loads(file.stat) if file.stat else None
     return file
 
@@ -135,11 +142,12 @@ def _clear_problem(file: File) -> None:
 
 
 def _note_stat(file: File, found: Found | None) -> None:
-    """The bytes are known; the stat may be new (touched, or settled since)."""
+    """The bytes are known; the stat may be new (touched, or settled since). Where a write waits it brings its own."""
     mark = found.stat.mark if found else None
     if file.stat != mark:
         file.stat = mark
-        file.save(update_fields=["stat"])
+        if is_settled(file):
+            file.save(update_fields=["stat"])
 
 
 def _mark_written(file: File, found: Found | None) -> None:
@@ -155,7 +163,7 @@ def absorb(space: Space, file: File, content: bytes | None, *, was_pending: bool
     ours = revisions.current(file) if was_pending and not file.is_deleted else None
     ours_deleted = file.is_deleted
     number = file.revision
-    base = _text_last_written(file)
+    base = _text_of(file, file.written_revision)
     seen = record_disk(space, file, content)
     if not was_pending or file.written_revision is None:
         # Nothing of ours waits, or ours never was there: what lies there counts, ours stays in the history.
@@ -176,12 +184,12 @@ def absorb(space: Space, file: File, content: bytes | None, *, was_pending: bool
         record_again(space, file, ours, number, reason)
 
 
-def _text_last_written(file: File) -> bytes | None:
-    """The text both sides started from, if there was one."""
-    if file.written_revision:
-        revision = revisions.one(file, file.written_revision)
-        return None if revision.is_deleted else bytes(revision.content)
-    return None
+def _text_of(file: File, number: int | None) -> bytes | None:
+    """The text that both sides started from, the one last written, if there was one."""
+    if not number:
+        return None
+    revision = revisions.one(file, number)
+    return None if revision.is_deleted else bytes(revision.content)
 
 
 def _merged(base: bytes | None, ours: bytes, theirs: bytes | None) -> bytes | None:
@@ -228,8 +236,9 @@ def line_of(space: Space, actor: Actor, verb: str, says: str, revision: Revision
 # ---- writing
 
 
-def settle(space: Space, file: File, place: Place) -> None:
-    """Write the newest revision where it belongs, and take in what that displaced; the row is locked."""
+def settle(space: Space, file: File, place: Place, known: tuple[int, bytes] | None = None) -> None:
+    """Write the newest revision where it belongs, and take in what that displaced; the row is locked. `known` is a revision
+    whose text the caller has at hand."""
     if not isinstance(place.store, FilesystemStore):
         if file.written_revision != file.revision:
             _mark_written(file, None)
@@ -238,7 +247,7 @@ def settle(space: Space, file: File, place: Place) -> None:
         if file.problem or not file.revision or file.written_revision == file.revision:
             return
         try:
-            placed = _put(file, place)
+            placed = _put(file, place, known)
         except HubError as error:
             _set_problem(file, _unwritten(file, error))
             return
@@ -251,29 +260,33 @@ def _unwritten(file: File, error: HubError) -> str:
     return f"Revision {file.revision} is not on disk yet. {error.message}"
 
 
-def _put(file: File, place: Place) -> Placed:
+def _put(file: File, place: Place, known: tuple[int, bytes] | None) -> Placed:
     assert isinstance(place.store, FilesystemStore)
     if file.is_deleted:
         try:
             return place.store.remove(place.relative)
         except NotFound:
             return Placed(None, None)
-    return place.store.put(place.relative, revisions.current(file))
+    text = known[1] if known and known[0] == file.revision else revisions.current(file)
+    return place.store.put(place.relative, text)
+
+
+WRITTEN = "UPDATE memoryhub_file SET written_revision = %s, written_sha256 = %s, stat = %s WHERE id = %s RETURNING id"
 
 
 def _after_write(space: Space, file: File, place: Place, placed: Placed) -> None:
-    expected = file.written_sha256
+    expected, written_before = file.written_sha256, file.written_revision
     number = file.revision
-    base = _text_last_written(file)
     displaced = placed.displaced
     file.written_revision, file.written_sha256 = file.revision, file.sha256
     file.stat = placed.stat.mark if placed.stat else None
-    file.save(update_fields=["written_revision", "written_sha256", "stat"])
-    if placed.leftover:
-        _keep_for_late_writers(space, file, placed.leftover)
+    mark = None if file.stat is None else Jsonb(file.stat)
+    written = hot.Change(WRITTEN, [file.written_revision, file.written_sha256, mark, file.pk])
+    hot.together(written, *([_kept_for_late_writers(space, file, placed.leftover)] if placed.leftover else []))
     if displaced is None or sha_of(displaced) in (expected, file.sha256):
         return
     # It slipped in between the look and the exchange: kept, and put together with ours if they do not touch.
+    base = _text_of(file, written_before)
     ours = None if file.is_deleted else revisions.current(file)
     seen = record_disk(space, file, displaced)
     merged = _merged(base, ours, displaced) if ours is not None else None
@@ -288,10 +301,10 @@ def _after_write(space: Space, file: File, place: Place, placed: Placed) -> None
     file.save(update_fields=["written_revision", "written_sha256"])
 
 
-def _keep_for_late_writers(space: Space, file: File, leftover: str) -> None:
+def _kept_for_late_writers(space: Space, file: File, leftover: str) -> hot.Change:
     """Who had the displaced file open may still write into it: it is read once more before it goes."""
     when = timezone.now() + timedelta(seconds=KEEP_SECONDS)
-    jobs.enqueue("files.forget", {"file": file.pk, "name": leftover}, space=space, run_after=when)
+    return jobs.asking("files.forget", {"file": file.pk, "name": leftover}, space=space, run_after=when)
 
 
 @jobs.job("files.forget")
@@ -303,23 +316,33 @@ def forget_displaced(job: Job, progress: jobs.Progress) -> None:
         watching.forget(file, job.payload["name"])
 
 
-def push(space_id: int, file_id: int) -> None:
-    """The second transaction of every save: bring the file's place in step. What fails stays marked, nothing is lost."""
+# The row, locked, with the mount that its path leads to.
+PUSHED = f"""
+SELECT {", ".join("f.stat::text" if name == "stat" else f"f.{name}" for name in COLUMNS)},
+  {", ".join(f"m.{name}" for name in LEADS)}
+FROM memoryhub_file f LEFT JOIN LATERAL (
+  SELECT * FROM memoryhub_mount WHERE space_id = f.space_id AND starts_with(f.path, prefix)
+  ORDER BY length(prefix) DESC LIMIT 1) m ON true
+WHERE f.id = %s FOR UPDATE OF f
+"""  # noqa: S608 (only names of columns are put in)
+
+
+def push(space: Space, file_id: int, number: int, text: bytes) -> None:
+    """The second transaction of every save: bring the file's place in step, where this is still its newest revision with the
+    text at hand. What fails stays marked, nothing is lost."""
     with transaction.atomic():
-        file = File.objects.select_for_update(of=("self",)).select_related("space").filter(pk=file_id).first()
-        if file is None:
+        rows = hot.rows(PUSHED, [file_id])
+        if not rows or rows[0][len(COLUMNS)] is None:
             return
-        mount = find(of_space(file.space), file.path)
-        if mount is None:
-            return
-        place = place_in(mount, file.path)
+        file, leads = _file_of(rows[0][: len(COLUMNS)]), rows[0][len(COLUMNS) :]
+        place = place_in(leading(space.pk, *leads), file.path)
         try:
-            take_in(file.space, file, place)
-            settle(file.space, file, place)
+            take_in(space, file, place)
+            settle(space, file, place, (number, text))
         except HubError as error:
             _set_problem(file, _unwritten(file, error))
 
 
-def push_after_commit(file: File) -> None:
-    space_id, file_id = file.space_id, file.pk
-    transaction.on_commit(lambda: push(space_id, file_id))
+def push_after_commit(space: Space, file: File, text: bytes) -> None:
+    file_id, number = file.pk, file.revision
+    transaction.on_commit(lambda: push(space, file_id, number, text))

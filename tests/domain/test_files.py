@@ -303,6 +303,25 @@ def test_what_slips_in_and_touches_stays_in_history_below_ours(space, rk, root, 
     assert files.read(space, PATH).content == (root / "AGENTS.md").read_bytes() == b"rk\n"
 
 
+@pytest.mark.django_db(transaction=True)
+def test_of_two_saves_whoever_writes_late_writes_the_newest(space, rk, root, monkeypatch):
+    from memoryhub.domain import syncing
+
+    late = []
+    real = syncing.push
+    monkeypatch.setattr(syncing, "push", lambda *args: late.append(args))
+    for text in (b"one\n", b"two\n"):
+        files.write(space, rk, PATH, text)
+    assert [args[-2:] for args in late] == [(1, b"one\n"), (2, b"two\n")]
+    real(*late[0])
+    assert (root / "AGENTS.md").read_bytes() == b"two\n"
+    file = File.objects.get()
+    assert (file.written_revision, file.written_sha256, file.problem) == (2, revisions.sha_of(b"two\n"), "")
+    real(*late[1])
+    assert (root / "AGENTS.md").read_bytes() == b"two\n"
+    assert Revision.objects.count() == 2
+
+
 def test_a_revision_that_did_not_reach_the_disk_is_written_at_the_next_touch(space, rk, root, monkeypatch):
     from memoryhub.domain import syncing
 

@@ -19,7 +19,7 @@ from memoryhub.domain import agents, files, hot, mounts, people, proposals, revi
 from memoryhub.domain.access import HUB, Actor
 from memoryhub.domain.proposals import deciding
 from memoryhub.errors import HubError, Unavailable
-from memoryhub.models import ActivityLine, File, Mount, Proposal, Revision
+from memoryhub.models import ActivityLine, File, Job, Mount, Proposal, Revision
 from memoryhub.stores.filesystem import FilesystemStore
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -213,6 +213,24 @@ def test_a_decision_looks_once_and_writes_once(space, asked, monkeypatch):
         ("forge", "files.edit", PATH, "", PATH),
         ("rk", "proposals.approve", "proposal 1", f"to {PATH} by forge", PATH),
     ]
+
+
+def test_a_decision_on_a_disk_asks_twice_more(space, asked, monkeypatch, tmp_path):
+    actor, real, sent = reviewer(space, "rk"), hot.fetched, []
+
+    def fetched(wrapper: Any, sql: str, *rest: Any, **more: Any) -> Any:
+        sent.append(sql)
+        return real(wrapper, sql, *rest, **more)
+
+    monkeypatch.setattr(hot, "fetched", fetched)
+    with CaptureQueriesContext(connection) as by_django:
+        proposals.approve(space, actor, 1, seen=asked)
+    assert sent[2] == syncing.PUSHED and syncing.WRITTEN in sent[3] and len(sent) == 4
+    assert {one["sql"] for one in by_django} <= {"BEGIN", "COMMIT"}
+    assert (tmp_path / "AGENTS.md").read_bytes() == b"- uno\n"
+    assert Job.objects.get(kind="files.forget").payload["name"] in os.listdir(tmp_path)
+    file = File.objects.get()
+    assert (file.written_revision, file.written_sha256) == (2, file.sha256)
 
 
 def test_past_the_date_everybody_finds_it_expired_and_one_writes_it_down(space, forge, tmp_path):

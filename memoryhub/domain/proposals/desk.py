@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from django.db import models
@@ -15,7 +14,7 @@ from memoryhub.domain.access import Actor
 from memoryhub.domain.proposals import results
 from memoryhub.domain.published import Published
 from memoryhub.errors import HubError
-from memoryhub.models import File, Mount, Proposal, Space
+from memoryhub.models import File, Proposal, Space
 from memoryhub.stores import FilesystemStore
 
 TEXTS = (Proposal.Kind.EDIT, Proposal.Kind.WRITE, Proposal.Kind.INSERT)
@@ -29,8 +28,6 @@ def columns(model: type[models.Model], alias: str) -> str:
     )
 
 
-# Of the mount only what leads to the text is taken.
-MOUNT = ("prefix", "store", "directory", "policy")
 # Nothing is locked: `xmin` tells a row from every later state of it, and HELD locks both and looks at it again. Each step
 # is a range of one, in order: the one index that gives this order is taken while nobody has counted the tables, too.
 LOOK = f"""
@@ -38,7 +35,7 @@ SELECT p.xmin::text, f.xmin::text, r.content,
   EXISTS (SELECT FROM memoryhub_webhook w WHERE w.space_id = p.space_id AND w.is_on),
   coalesce((SELECT true FROM memoryhub_proposal o WHERE o.space_id = p.space_id AND o.path BETWEEN p.path AND p.path
     AND o.state = 'pending' AND o.id <> p.id ORDER BY o.path LIMIT 1), false),
-  {columns(Proposal, "p")}, {", ".join(f"m.{name}" for name in MOUNT)}, {columns(File, "f")}
+  {columns(Proposal, "p")}, {", ".join(f"m.{name}" for name in mounts.LEADS)}, {columns(File, "f")}
 FROM (
   SELECT *, xmin FROM memoryhub_proposal WHERE space_id = %(space)s AND number BETWEEN %(number)s AND %(number)s
   ORDER BY number LIMIT 1) p
@@ -83,14 +80,14 @@ def look(space: Space, number: int) -> Desk | None:
     if not found:
         return None
     (mark, file_mark, content, is_told, has_others), rest = found[0][:FIRST], found[0][FIRST:]
-    width, fields = len(Proposal._meta.concrete_fields), len(MOUNT)
+    width, fields = len(Proposal._meta.concrete_fields), len(mounts.LEADS)
     proposal = _object(Proposal, rest[:width])
     file = _object(File, rest[width + fields :])
     prefix, store, directory, policy = rest[width : width + fields]
     if prefix is None or content is None or file.is_deleted or file.problem or proposal.kind not in TEXTS:
         return None
     proposal.space = space
-    place = mounts.place_in(_mount(space.pk, prefix, store, directory, policy), proposal.path)
+    place = mounts.place_in(mounts.leading(space.pk, prefix, store, directory, policy), proposal.path)
     if isinstance(place.store, FilesystemStore) and not _agrees(place.store, place.relative, file):
         return None
     change = files.Change(space, Actor("hub", None, ""), proposal.path, place, file, content)
@@ -112,12 +109,6 @@ def _object(model: type[models.Model], values: Sequence[Any]) -> Any:
     for at in AS_JSON[model]:
         read[at] = json.loads(read[at]) if read[at] is not None else None
     return model.from_db("default", NAMES[model], read)
-
-
-@lru_cache(maxsize=256)
-def _mount(space_id: int, prefix: str, store: str, directory: str, policy: str) -> Mount:
-    """A mount that says this; nobody changes it, so it serves all who find the same."""
-    return Mount(space_id=space_id, prefix=prefix, store=store, directory=directory, policy=policy)
 
 
 def _agrees(store: FilesystemStore, relative: str, file: File) -> bool:
