@@ -152,6 +152,7 @@ in_space = [
     path("settings/gate/judge/", judging.configure, name="judging.configure"),
     path("working/", working.page, name="working.page"),
     path("working/add/", working.add, name="working.add"),
+    path("working/<int:pk>/", working.entry, name="working.entry"),
     path("working/<int:pk>/edit/", working.edit, name="working.edit"),
     path("working/<int:pk>/pin/", working.pin, name="working.pin"),
     path("working/<int:pk>/extend/", working.extend, name="working.extend"),

@@ -13,7 +13,7 @@ from django.db import connection, transaction
 from memoryhub.domain import activity, contents, indexing, pairs, spaces
 from memoryhub.domain.access import Actor, require
 from memoryhub.errors import Invalid, NotFound
-from memoryhub.models import EntryRevision, LongtermEntry, Record, Space, WorkingEntry
+from memoryhub.models import EntryRevision, LongtermEntry, Record, Space, WorkingEntry, WorkingRevision
 
 # The lines of activity that quote what goes: each names it by the id or number in its details.
 LINES = """
@@ -27,6 +27,7 @@ def extent(space: Space, session_id: str) -> dict[str, int]:
     return {
         "records": Record.objects.within(space).filter(session_id=session_id).count(),
         "working entries": WorkingEntry.objects.within(space).filter(session_id=session_id).count(),
+        "corrected texts": WorkingRevision.objects.within(space).filter(session_id=session_id).count(),
         "long-term entries": LongtermEntry.objects.within(space).filter(session_id=session_id).count(),
     }
 
@@ -63,10 +64,12 @@ def erase_entries(space: Space, session_id: str) -> list[int]:
 
 
 def erase_working(space: Space, session_id: str) -> list[int]:
-    found = WorkingEntry.objects.within(space).filter(session_id=session_id)
-    ids = list(found.values_list("pk", flat=True))
-    found.delete()
-    return ids
+    entries = WorkingEntry.objects.within(space).filter(session_id=session_id)
+    corrected = WorkingRevision.objects.within(space).filter(session_id=session_id)  # of entries that are gone, too
+    ids = {*entries.values_list("pk", flat=True), *corrected.values_list("entry_id", flat=True)}
+    entries.delete()
+    corrected.delete()
+    return sorted(ids)
 
 
 def erase_records(space: Space, session_id: str, quoted: dict[str, list[int]]) -> None:

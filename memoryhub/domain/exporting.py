@@ -26,6 +26,7 @@ from memoryhub.models import (
     Source,
     Space,
     WorkingEntry,
+    WorkingRevision,
 )
 
 # Keys, digests, caches, and what only means something inside this hub's tables.
@@ -50,6 +51,7 @@ LISTS: dict[str, type[models.Model]] = {
     "quarantine.jsonl": Record,
     "quarantine-states.jsonl": RecordState,
     "working.jsonl": WorkingEntry,
+    "working-history.jsonl": WorkingRevision,
 }
 ABOUT = """\
 What is here, one folder for each space:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -14,7 +15,7 @@ from django.utils import timezone
 from memoryhub.domain import activity, contents, hot, jobs, secrecy, spaces
 from memoryhub.domain.access import Actor, require
 from memoryhub.errors import Conflict, NotFound
-from memoryhub.models import Agent, Space, WorkingEntry
+from memoryhub.models import Agent, Space, WorkingEntry, WorkingRevision
 
 MOST = 50
 GROUP, AGENT = "group", "agent"
@@ -190,14 +191,29 @@ def add(space: Space, actor: Actor, content: str) -> WorkingEntry:
 
 @transaction.atomic
 def edit(space: Space, actor: Actor, entry_id: int, content: str) -> WorkingEntry:
-    """Corrects what an entry says; its time goes on."""
+    """Corrects what an entry says; its time goes on, and what it said before is kept whole."""
     entry = locked(space, actor, entry_id)
     before, entry.content = entry.content, secrecy.check(space, contents.checked(content), before=entry.content)
     if before == entry.content:
         return entry
     entry.save(update_fields=["content"])
-    note(space, actor, "working.edit", "corrected in working memory", entry, details={"before": before[:2000]})
+    WorkingRevision.objects.create(
+        space_id=space.pk, entry_id=entry.pk, session_id=entry.session_id, content=before, **actor.as_fields()
+    )
+    note(space, actor, "working.edit", "corrected in working memory", entry, url=f"working/{entry.pk}/")
     return entry
+
+
+def history(space: Space, entry_id: int) -> QuerySet[WorkingRevision]:
+    """What an entry said before each of its corrections, newest first; it outlives the entry."""
+    return WorkingRevision.objects.within(space).filter(entry_id=entry_id).order_by("-id")
+
+
+def corrections(space: Space, entries: Iterable[WorkingEntry]) -> dict[int, WorkingRevision]:
+    """The last correction of those entries that have one."""
+    ids = [one.pk for one in entries]
+    found = WorkingRevision.objects.within(space).filter(entry_id__in=ids).order_by("id").defer("content")
+    return {one.entry_id: one for one in found}
 
 
 @transaction.atomic
@@ -265,10 +281,11 @@ def sweep() -> int:
 
 
 def note(
-    space: Space, actor: Actor, verb: str, says: str, entry: WorkingEntry, details: dict[str, Any] | None = None
-) -> None:
+    space: Space, actor: Actor, verb: str, says: str, entry: WorkingEntry, *, url: str = "",
+    details: dict[str, Any] | None = None,
+) -> None:  # fmt: skip
     spaces.touch(space)  # what agents add is seen by its id; what people change is seen by this alone
     thing = activity.shorten(" ".join(entry.content.split()), 80)
     activity.record(
-        space, actor, verb, says, thing, url=f"working/#w{entry.pk}", details={"id": entry.pk, **(details or {})}
+        space, actor, verb, says, thing, url=url or f"working/#w{entry.pk}", details={"id": entry.pk, **(details or {})}
     )

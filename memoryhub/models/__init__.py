@@ -20,6 +20,7 @@ from .layers import (
     SavedQuery,
     Telltale,
     WorkingEntry,
+    WorkingRevision,
 )
 from .people import FailedTry, Person, SignIn, SignInLink
 from .prompts import AgentChange, Delivery, DialectTemplate, PromptText
@@ -31,5 +32,5 @@ __all__ = [
     "Embedding", "EntryPair", "EntryRevision", "FailedTry", "File", "FileWords", "Job", "LexemeCount", "LongtermEntry", "Made",
     "Membership", "Mount", "Person", "Policy", "PolicyRule", "Posting", "PromptText", "Proposal", "ProposalComment", "Record",
     "RecordState", "Revision", "Role", "SavedQuery", "Scope", "Scoped", "SignIn", "SignInLink", "Source",
-    "SourceChange", "Space", "Telltale", "Token", "Webhook", "WebhookNotice", "WorkingEntry",
+    "SourceChange", "Space", "Telltale", "Token", "Webhook", "WebhookNotice", "WorkingEntry", "WorkingRevision",
 ]  # fmt: skip

@@ -97,6 +97,24 @@ class WorkingEntry(models.Model):
         indexes = [models.Index(fields=["space_id", "agent_key", "-id"], name="working_newest")]
 
 
+class WorkingRevision(ByActor):
+    """What a working entry said until a person corrected it; kept for good, also when the entry's time is over."""
+
+    space_id = models.BigIntegerField()
+    entry_id = models.BigIntegerField()
+    session_id = models.CharField(max_length=200, blank=True)  # as the entry has it: what an erasure goes by
+    content = models.TextField()
+    created_at = models.DateTimeField(default=timezone.now)  # when it was corrected, by the actor
+
+    objects = Scoped.as_manager()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["space_id", "entry_id", "id"], name="working_revision"),
+            models.Index(fields=["space_id", "session_id"], name="working_revision_session"),
+        ]
+
+
 class LongtermEntry(ByActor):
     """Promoted knowledge; the actor is who promoted it."""
 

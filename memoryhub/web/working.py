@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 
@@ -27,6 +27,9 @@ def page(request: HttpRequest) -> HttpResponse:
     else:
         entries.sort(key=lambda one: (not one.is_pinned, -one.pk))
     mark_fact_checks(request.space, entries[:FIRST])
+    corrected = working.corrections(request.space, entries[:FIRST])
+    for one in entries[:FIRST]:
+        one.corrected = corrected.get(one.pk)
     context = {
         "entries": entries[:FIRST],
         "more": max(0, len(entries) - FIRST),
@@ -36,6 +39,16 @@ def page(request: HttpRequest) -> HttpResponse:
         **standing(request.space, entries),
     }
     return page_or_part(request, "working/page.html", "working/_list.html", context)
+
+
+@space_page("read", methods=("GET", "HEAD"))
+def entry(request: HttpRequest, pk: int) -> HttpResponse:
+    """What an entry says, and what it said before each correction; the latter also when its time is over."""
+    history = list(working.history(request.space, pk))
+    one = working.live(request.space).filter(pk=pk).first()
+    if one is None and not history:
+        working.get(request.space, pk)
+    return render(request, "working/entry.html", {"entry": one, "history": history})
 
 
 def mark_fact_checks(space: Space, entries: list[WorkingEntry]) -> None:

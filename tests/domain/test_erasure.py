@@ -37,7 +37,7 @@ def test_everything_of_the_session_goes_and_nothing_else(space, forge, rk):
     quarantine.discard(space, rk, other.id, "x")
     longterm.store(space, HUB, "The desk closes at five.")
     gone = erasure.erase(space, HUB, "c-1", confirm="c-1")
-    assert gone == {"records": 1, "working entries": 1, "long-term entries": 1}
+    assert gone == {"records": 1, "working entries": 1, "corrected texts": 0, "long-term entries": 1}
     assert [one.pk for one in Record.objects.all()] == [other.id]
     assert not RecordState.objects.filter(record_id=mine.id).exists()
     assert retrieval.retrieve(space, "Mrs Marlowe refund", hot=0, threshold=-1)[0].content == "The desk closes at five."

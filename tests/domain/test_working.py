@@ -5,10 +5,10 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from memoryhub.domain import spaces, working
+from memoryhub.domain import erasure, quarantine, spaces, working
 from memoryhub.domain.access import HUB
 from memoryhub.errors import Forbidden, NotFound
-from memoryhub.models import ActivityLine, WorkingEntry
+from memoryhub.models import ActivityLine, WorkingEntry, WorkingRevision
 
 from .layers import counter, forge, rk, space, viewer  # noqa: F401
 
@@ -129,3 +129,38 @@ def test_reading_is_prepared_once_per_connection(space):
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%memoryhub_workingentry%'")
         assert cursor.fetchone()[0] >= 1
+
+
+def test_what_a_corrected_entry_said_is_kept_whole_when_its_time_is_over(space, rk, forge):
+    logged = quarantine.log(space, forge, content="It was logged.", session_id="c-1", node_id="n")
+    entry = WorkingEntry.objects.get(record_id=logged.id)
+    long = "The whole text matters. " * 5000
+    working.edit(space, rk, entry.pk, long)
+    working.edit(space, rk, entry.pk, long)  # says the same
+    working.edit(space, rk, entry.pk, "Short.")
+    assert working.corrections(space, [entry])[entry.pk].actor_name == "rk"
+    WorkingEntry.objects.update(expires_at=timezone.now() - timedelta(days=1))
+    working.sweep()
+    assert [one.content for one in working.history(space, entry.pk)] == [long, "It was logged."]
+
+
+def test_an_erased_session_leaves_no_corrected_text(space, rk, forge):
+    for session in ("c-1", "c-2"):
+        logged = quarantine.log(
+            space, forge, content=f"Mrs Marlowe asks in {session}.", session_id=session, node_id="n"
+        )
+        entry = WorkingEntry.objects.get(record_id=logged.id)
+        working.edit(space, rk, entry.pk, f"Somebody asks in {session}.")
+    WorkingEntry.objects.all().delete()  # their time was over
+    gone = erasure.erase(space, HUB, "c-1", confirm="c-1")
+    assert (gone["corrected texts"], gone["working entries"]) == (1, 0)
+    assert [one.content for one in WorkingRevision.objects.all()] == ["Mrs Marlowe asks in c-2."]
+    (line,) = ActivityLine.objects.filter(verb="working.edit")
+    assert line.thing == "Somebody asks in c-2."
+
+
+def test_other_spaces_do_not_see_what_an_entry_said(space, rk):
+    entry = working.add(space, rk, "Ours.")
+    working.edit(space, rk, entry.pk, "Corrected.")
+    other = spaces.create(HUB, "elsewhere")
+    assert not working.history(other, entry.pk) and not working.corrections(other, [entry])
