@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("memoryhub", "0018_vectors_enter_later"),
+        ("memoryhub", "0019_layers_cheaper_to_add"),
     ]
 
     operations = [
