@@ -112,6 +112,7 @@ _PREFIXED: tuple[tuple[str, str, str], ...] = (
     ("Dropbox token", "sl.", rf"{_W}{{120,}}"),
     ("1Password token", "ops_eyJ", rf"{_W}{{100,}}"),
     ("age key", "AGE-SECRET-KEY-1", r"[A-Z0-9]{58}"),
+    ("Dynatrace token", "dt0c01.", r"[A-Za-z0-9]{24}\.[A-Za-z0-9]{60,}"),
     ("memoryhub token", "mh_", r"[A-Za-z0-9_-]{24,}"),
     ("JSON web token", "eyJ", rf"{_W}{{8,}}\.eyJ{_W}{{8,}}(?:\.{_W}{{6,}})?"),
     ("Azure key", "AccountKey=", r"[A-Za-z0-9+/]{40,}={0,2}"),
@@ -147,8 +148,10 @@ _SEED = re.compile(
     re.I,
 )
 _SQL = re.compile(r"identified by\s+[\"'](?P<secret>[^\"'\s]{4,100})[\"']", re.I)
-_FILLER = re.compile(r"^[xX*.•0_-]+$|x{6,}|X{6,}|\*{3,}|your|YOUR|example|placeholder|<|\.\.\.|\$\{|^\$|^%|\{")
-_EMPTY_KEY = re.compile(r"X{4,}|\.\.\.|…|<|\$\{|your")
+_FILLER = re.compile(
+    r"^[xX*.•0_-]+$|x{6,}|X{6,}|\*{3,}|(?<![A-Za-z0-9])your|YOUR|abc_?123|example|placeholder|<|\.\.\.|\$\{|^\$|^%|\{"
+)
+_EMPTY_KEY = re.compile(r"X{4,}|\.\.\.|…|<|\$\{|(?<![A-Za-z0-9])your")
 _WELL_KNOWN = frozenset(
     [
         "password",
@@ -225,13 +228,58 @@ _WITH_BLANKS = frozenset(
 
 def _by_prefix(text: str, words: str) -> Iterator[tuple[int, int, str]]:
     long = "\n".join(word for word in words.split("\n") if len(word) >= _LONG)
+    is_split = "+" in words or "\\" in words
     for kind, needle, pattern in _COMPILED:
-        at = text.find(needle) if may_stand(needle, words if needle in _WITH_BLANKS else long) else -1
+        at = text.find(needle) if may_stand(needle, words if needle in _WITH_BLANKS or is_split else long) else -1
+        joined = 0  # nothing is put together twice
         while at >= 0:
             match = pattern.match(text, at) if needle in _JOINED or not _inside(text, at) else None
             if match and not (_EMPTY_KEY if kind == "private key" else _FILLER).search(match.group()[len(needle) :]):
-                yield (at, match.end(), kind)
+                yield (at, _over_seams(text, match.end()), kind)
+            elif match is None and at >= joined and len(needle) >= _TELLING and not _inside(text, at):
+                joined = at + _SPLIT_REACH
+                if end := _split(text, at, pattern):
+                    yield (at, end, kind)
             at = text.find(needle, match.end() if match else at + 1)
+
+
+_TELLING = 4
+_SPLIT_REACH = 320
+_SEAM = re.compile(r"[\"'`]?[ \t]*(?:[+\\]?[ \t]*\n[ \t>*#]*|\+[ \t]*)[\"'`]?")
+
+
+# The rest of a key: after a seam that says so, or a line of nothing but such signs.
+_REST = re.compile(
+    r"[\"'`]?[ \t]*(?:\\[ \t]*\n[ \t]*|\+[ \t\n]*)[\"'`]?[A-Za-z0-9+/=_-]{4,200}|"
+    r"[ \t]*\n[ \t]*(?=[A-Za-z+/=_-]{0,60}\d)(?=[\d+/=_-]{0,60}[A-Za-z])[A-Za-z0-9+/=_-]{20,200}(?=\s|$)"
+)
+
+
+def _over_seams(text: str, end: int) -> int:
+    """The end of a key that goes on after its shape is full."""
+    for _ in range(4):
+        rest = _REST.match(text, end)
+        if rest is None:
+            break
+        end = rest.end()
+    return end
+
+
+def _split(text: str, at: int, pattern: re.Pattern[str]) -> int:
+    """Where a key ends that was cut by a line's end or put together from pieces; 0 where there is none."""
+    piece = text[at : at + _SPLIT_REACH]
+    seams = [match.span() for match in _SEAM.finditer(piece)][:4]
+    whole = piece
+    for start, end in reversed(seams):
+        whole = whole[:start] + whole[end:]
+    match = pattern.match(whole) if seams else None
+    if match is None or _FILLER.search(match.group()):
+        return 0
+    length = match.end()
+    for start, end in seams:
+        if start < length:
+            length += end - start
+    return at + length
 
 
 def _inside(text: str, at: int) -> bool:

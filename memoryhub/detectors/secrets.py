@@ -7,9 +7,10 @@ as `password` or `api_key`, and random strings on a line that speaks of a secret
 
 from __future__ import annotations
 
+import base64
 import math
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -45,6 +46,48 @@ _ROOTS = (
     "login",
     "salt",
 )
+_NO_SECRETS = frozenset(
+    [
+        "public",
+        "primary",
+        "foreign",
+        "cache",
+        "partition",
+        "sort",
+        "object",
+        "idempotency",
+        "unique",
+        "composite",
+        "natural",
+        "surrogate",
+        "index",
+        "lookup",
+        "hash",
+        "row",
+        "column",
+        "map",
+        "dict",
+        "json",
+        "query",
+        "file",
+        "message",
+        "event",
+        "entity",
+        "group",
+        "react",
+        "list",
+        "item",
+        "config",
+        "registry",
+        "redis",
+        "i18n",
+        "locale",
+        "translation",
+        "prop",
+    ]
+)
+"""Keys that open nothing."""
+_NAME_BEFORE = re.compile(r"(?:([a-z0-9]+)[_-]?)?$")
 _PASSWORDS = ("pass", "pwd", "pw", "pin", "cred", "login", "log in", "wifi")
 _GIVEN = re.compile(
     r"[\w-]{0,24}[\"'`*\])]{0,4}(?:[ \t]+(?:for|of|to|on|in|at)[ \t]+(?:the[ \t]+)?[\w./@-]{2,30}(?:[ \t]+[\w./@-]{2,20}){0,2})?"
@@ -113,6 +156,14 @@ _COMMON = frozenset(
         "mysql",
     ]
 )
+_NAMES_ITSELF = re.compile(
+    r"^[\W_]*(?:my|a|the|new|old|some|test|demo|user|admin|app|very|super|secure|strong|safe|good|bad|weak|wrong|your|db|root|dummy|sample|local|dev|jwt|auth|review|not|[\W_])*"
+    r"(?:pass(?:word|wd|phrase|code)?|pwd|p[a@][s$]{2}w[o0]rd|secret|token|key)(?:[\W_]|pass|word|secret|key|token|here|confirm|hash|value)*\d{0,6}[\W_]*$",
+    re.I,
+)
+"""A value that says what it is, with a number at its end."""
+_COUNTS = re.compile(r"abc_?123|123_?abc|^(?:test|demo|foo|bar|session|example)[\w.=-]*$|^[A-Z]{2,8}_?123$", re.I)
+_HYPHENED = re.compile(r"^[A-Za-z][A-Za-z0-9]*(?:[-+.][A-Za-z0-9]+)+$")
 _WORDY = re.compile(r"^[A-Za-z]+(?:[-_./][A-Za-z]+)*$")
 _IDENTIFIER = re.compile(r"^[A-Za-z]{2,}(?:[-_.]?[A-Za-z]{2,})*[-_.]?\d{1,2}$")
 
@@ -136,14 +187,70 @@ def hits(text: str, words: str = "") -> list[Hit]:
     """Start, end and kind of each secret, without overlaps; where two looks agree, the surer one names it."""
     if not text:
         return []
+    if not text.isascii() and _UNSEEN.search(text):
+        return _hits_unseen(text)
     words = words or once(text)
     kept: list[Hit] = []  # in order, so that a text full of secrets is not compared each with each
-    for hit in [*formats(text, words), *_named(text, words)]:
+    for hit in [*formats(text, words), *_named(text, words), *_keys(text, words), *_wrapped(text, words)]:
         at = bisect_left(kept, hit)
         is_free_before = at == 0 or kept[at - 1][1] <= hit[0]
         if is_free_before and (at == len(kept) or hit[1] <= kept[at][0]):
             kept.insert(at, hit)
     return kept
+
+
+_UNSEEN = re.compile(
+    r"(?<=[\w+/=.-])[\u00ad\u034f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]+(?=[\w+/=.-])"
+)
+
+
+def _hits_unseen(text: str) -> list[Hit]:
+    """The same where characters that nobody sees stand inside of words: they are looked past."""
+    places: list[int] = []
+    at = 0
+    for match in _UNSEEN.finditer(text):
+        places += range(at, match.start())
+        at = match.end()
+    places += range(at, len(text))
+    return [(places[start], places[end - 1] + 1, kind) for start, end, kind in hits(_UNSEEN.sub("", text))]
+
+
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{28,8000}={0,2}")
+
+
+def _wrapped(text: str, words: str) -> Iterator[Hit]:
+    """Base64 of something that holds a secret; all of it is put together, so that one look is enough."""
+    runs = [run for word in words.split("\n") if len(word) >= 28 for run in _BASE64.findall(word)]
+    unwrapped = [(run, plain) for run in dict.fromkeys(runs) if (plain := _plain(run))]
+    starts, at = [], 0
+    for _, plain in unwrapped:
+        starts.append(at)
+        at += len(plain) + 1
+    whole = "\n".join(plain for _, plain in unwrapped)
+    if not whole:
+        return
+    inside = once(whole)
+    found = {
+        unwrapped[bisect_right(starts, start) - 1][0]: kind
+        for start, _, kind in sorted({*formats(whole, inside), *_named(whole, inside)}, reverse=True)
+    }
+    for run, kind in found.items():
+        at = text.find(run)
+        while at >= 0:
+            yield at, at + len(run), f"{kind} in base64"
+            at = text.find(run, at + len(run))
+
+
+def _plain(run: str) -> str:
+    """What the base64 says, if it says something that can be read."""
+    try:
+        plain = base64.b64decode(
+            run.rstrip("=") + "=" * (-len(run.rstrip("=")) % 4), altchars=b"-_" if "-" in run or "_" in run else None
+        )
+        said = plain.decode("ascii")
+    except ValueError:
+        return ""
+    return said if said.replace("\n", "").replace("\t", "").isprintable() else ""
 
 
 def _finding(lines: Lines, start: int, end: int, kind: str) -> Finding:
@@ -169,6 +276,22 @@ def _named(text: str, words: str) -> Iterator[Hit]:
             yield from _random_on_line(text, start, min(line_end, start + 4000))
 
 
+def _keys(text: str, words: str) -> Iterator[Hit]:
+    """Random values of anything called a key: `SHOP_KEY=`, `"mapKey":`, `?key=`."""
+    lower = lowered(text)
+    done = 0
+    for at in places(lower, ["key"], lowered(words)):
+        of = _NAME_BEFORE.search(lower, max(0, at - 24), at)
+        match = _GIVEN.match(text, at + 3) if at >= done and lower[at + 3 : at + 5] != "bo" else None
+        if not match or not of or of[1] in _NO_SECRETS or match["sep"] not in (":", "=", "=>", ":="):
+            continue
+        value = match["value"].rstrip(".,;:)]}*\\").partition("&")[0]
+        line = text.rfind("\n", max(0, at - 200), at) + 1
+        if (of[1] or len(value) >= 24) and _looks_random(value) and not _HASHES.search(text, max(line, at - 60), at):
+            done = match.end()
+            yield match.start("value"), match.start("value") + len(value), "key"
+
+
 def _names(lower: str, words: str) -> list[re.Match[str]]:
     """The telling names in order; each is looked for only where its rarest part stands."""
     found = {}
@@ -184,15 +307,37 @@ def _given(text: str, at: int, name: str) -> Iterator[Hit]:
     match = _GIVEN.match(text, at)
     if match is None:
         if name.startswith(("pass", "pwd", "bearer", "pin")) and (bare := _BARE.match(text, at)):
-            value = bare["value"].rstrip(".,;:)]*\\")
-            if _looks_random(value) or (name != "pass" and not name.startswith("bearer") and _clever(value)):
+            value = bare["value"].rstrip(".,;:)]*\\!?")
+            if _looks_random(value) or (
+                name != "pass"
+                and not name.startswith(("bearer", "pin"))
+                and _clever(value)
+                and not _HYPHENED.match(value)
+            ):
                 yield bare.start("value"), bare.start("value") + len(value), _kind(name)
         return
     value = match["value"].rstrip(".,;:)]*\\")
     quoted = bool(match["open"])
     judge = _is_password if name.startswith(_PASSWORDS) else _is_key
-    if (match["sep"] != "," or quoted) and judge(value, quoted):
+    if match["sep"] == ",":
+        judge = _is_random_beside
+    if judge(value, quoted) and not _is_example(text, match, value) and not (name == "login" and "@" in value):
         yield match.start("value"), match.start("value") + len(value), _kind(name)
+
+
+def _is_random_beside(value: str, quoted: bool) -> bool:
+    """After a comma stands the next of a list more often than what the name is given."""
+    return quoted and (_looks_random(value) or (_clever(value) and not _wordlike(value) and not _HYPHENED.match(value)))
+
+
+def _is_example(text: str, match: re.Match[str], value: str) -> bool:
+    """`password: "SecurePass123!"` in code shows how to call something; it opens no door."""
+    if not _NAMES_ITSELF.match(value):
+        return bool(_COUNTS.search(value))
+    if match["open"] in ("'", '"') and text[match.end("value") : match.end("value") + 1] == match["open"]:
+        return True
+    before = text[max(0, match.start() - 2000) : match.start()]
+    return before.count("```") % 2 == 1
 
 
 def _kind(name: str) -> str:
@@ -205,11 +350,11 @@ def _kind(name: str) -> str:
 
 def _random_on_line(text: str, start: int, end: int) -> Iterator[Hit]:
     for match in _TOKEN.finditer(text, start, end):
-        value = match.group().strip("=.-/")
+        value = match.group().rstrip("=.-/").rpartition("=")[2].strip("=.-/")
         if _looks_random(value) and not _in_link(text, match.start()):
             if _HASHES.search(text, start, end):  # asked last: few lines hold anything random
                 return
-            at = match.start() + match.group().index(value)
+            at = match.start() + match.group().rindex(value)
             yield at, at + len(value), "random string beside a name for secrets"
 
 
@@ -246,7 +391,14 @@ def _is_password(value: str, quoted: bool) -> bool:
             word in value.lower()
             for word in ("pass", "secret", "token", "key", "cred", "field", "input", "reset", "login")
         )
-        return quoted and len(value) >= 12 and "." not in value and "/" not in value and not named and not _camel(value)
+        if named or _camel(value):
+            return False
+        is_babble = (
+            value.isalpha() and not value.isupper() and not value.islower() and _spelled(value) < 0.5 * len(value)
+        )
+        return (quoted and len(value) >= 12 and "." not in value and "/" not in value) or (
+            len(value) >= 8 and is_babble
+        )
     if value.isdigit():
         return len(value) >= 6
     return _clever(value)
@@ -262,9 +414,12 @@ def _is_key(value: str, quoted: bool) -> bool:
     digits, letters = sum(map(str.isdigit, value)), sum(map(str.isalpha, value))
     if not letters or not digits:
         return False
-    return _looks_random(value) or (
-        digits >= 2 and len(value) >= 10 and _entropy(value) >= 2.9 and _breaks(value) >= 0.2
-    )
+    if _looks_random(value):
+        return True
+    is_babble = len(value) >= 16 and value.isalnum() and _spelled(value) < 0.5 * len(value)
+    if is_babble and digits and len(value) >= 20:
+        return True
+    return digits >= 2 and len(value) >= 10 and _entropy(value) >= 2.9 and (_breaks(value) >= 0.2 or is_babble)
 
 
 def _breaks(value: str) -> float:
@@ -278,16 +433,28 @@ _HEX = re.compile(r"^[0-9a-fA-F]{24,128}$")
 _UUID = re.compile(r"^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")
 
 
+_PATH = re.compile(r"^[A-Za-z][\w.-]{1,40}(?:/[A-Za-z][\w.-]{1,40})+$")
+"""`vendor/model-7b-v2`, `o200k_base/cl100k_base`: parts that begin with a letter, none of them long."""
+_NUMBER = re.compile(r"^[\d_.,-]+$")
+_UNSPELLABLE = re.compile(r"[bcdfghjklmnpqrstvwxz]{5,}|q(?!u)|[jqvxz][bcdfgjkmpqvwxz]|[bcdfgkmpqvw]x[bcdfg]", re.I)
 _SYLLABLES = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{2,}(?![a-z])")
+_NUMBERED = re.compile(r"(?:[a-z]+\d{0,3}|\d+[a-z]?)$")
 _SLUG = re.compile(r"^[a-z0-9]+(?:[-_.][a-z0-9]+)+$")
 
 
 def _wordlike(value: str) -> bool:
     """Names of things: mostly words, in CamelCase or between hyphens, with a number here and there."""
-    spelled = sum(len(one) for one in _SYLLABLES.findall(value) if any(char in "aeiouyAEIOUY" for char in one))
-    if spelled > 0.6 * len(value):
+    if _spelled(value) > 0.6 * len(value):
         return True
-    return bool(_SLUG.match(value)) and all(part.isalpha() or len(part) <= 3 for part in re.split("[-_.]", value))
+    return bool(_SLUG.match(value)) and all(
+        len(part) <= 4 or _NUMBERED.match(part) for part in re.split("[-_.]", value)
+    )
+
+
+def _spelled(value: str) -> int:
+    """Letters that stand in something one could say."""
+    parts = _SYLLABLES.findall(value)
+    return sum(len(one) for one in parts if any(c in "aeiouyAEIOUY" for c in one) and not _UNSPELLABLE.search(one))
 
 
 def _looks_random(value: str) -> bool:
@@ -298,7 +465,7 @@ def _looks_random(value: str) -> bool:
     digits = sum(map(str.isdigit, value))
     if _HEX.match(value):
         return digits >= 4 and digits < len(value) and _entropy(value) >= 2.8
-    if _UUID.match(value):
+    if _UUID.match(value) or value.startswith("0x") or _PATH.match(value) or _NUMBER.match(value):
         return False
     if any(word in value for word in ("--", "__", "/-", "./")) or value.count("/") > 3:
         return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import time
 
 import pytest
@@ -10,7 +11,7 @@ from memoryhub import detectors
 from memoryhub.detectors import Known, secrets
 from tests.fixtures.coherence_texts import COHERENT, COHERENT_HELD_OUT, INCOHERENT, INCOHERENT_HELD_OUT
 from tests.fixtures.injection_texts import ATTACKS, MORE_ATTACKS, MORE_PLAIN, PLAIN
-from tests.fixtures.secret_texts import CLEAN_LINES, made, secret_lines
+from tests.fixtures.secret_texts import CLEAN_LINES, HEX, made, secret_lines
 
 KEY = "gh" + "p_" + made(36)
 
@@ -39,6 +40,39 @@ def test_three_quarters_of_secrets_are_found_and_no_plain_line_is_taken_for_one(
     ]
     assert len(found) >= 0.75 * len(lines), sorted({line for line, _ in lines} - set(found))
     assert [line for line in CLEAN_LINES if of("secrets", line)] == []
+
+
+def b64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+OPEN = made(80)
+SMALL = "bcdfgjkmpqvxz2479"
+LETTERS = "qWzRtKpLxVbN"
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [(f"key {KEY[:20]}\n{KEY[20:]} end", KEY[20:]), (f'x = "{KEY[:10]}" + "{KEY[10:]}"', KEY[10:]), (f"k=sk-ant-api03-{OPEN[:40]}\\\n{OPEN[40:]}\n", OPEN[40:]),
+     (f"echo {b64(f'token: {KEY}')} | base64 -d", b64(f"token: {KEY}")), ('kind: Secret\ndata: ' + b64('{"password": "kT9#vLq2xx"}'), b64('{"password": "kT9#vLq2xx"}')),
+     (f"{KEY[:12]}\u200b{KEY[12:]}", KEY[12:]), (f"SHOP_KEY={made(32)}", made(32)), (f'"geoKey": "{made(32, HEX)}"', made(32, HEX)), (f"https://maps.example.org/?q=a&key={made(32)}&x=1", made(32)),
+     (f"The wiki password: {LETTERS}", LETTERS), (f"api_key: {made(24, SMALL)}", made(24, SMALL)), (f"sk-proj-{made(20)}your{made(20)}", made(20))],
+    ids=["line", "pieces", "rest", "base64", "manifest", "unseen", "named", "camel", "query", "letters", "small", "your"],
+)  # fmt: skip
+def test_a_secret_is_found_however_it_is_written(text: str, secret: str) -> None:
+    redacted, found = secrets.redact(text)
+    assert found and secret not in redacted
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["signIn({ password: 'StrongPass123!' })", "```yaml\npassword: MyPassword2024\n```", "account.login = \"clerk@example.org\"", "the modes 'single pass', 'check+mend', 'best-of-9'",
+     "document.cookie = 'session=abc123'", "header: sk_live_abc123", "tokens per batch: training_tokens=250_000_000", "tokenizer of `acme/Small-3.5-Q4`, encodings a100k_base/b200k_base",
+     "model(name=\"tiny2-large-2025-03\", token=\"<token>\")", "The token's contract is 0x52908400098527886E0F7030069857D2E4169EE7", "partition_key: 8f14e45fceea167a5a36dedd4bea2543", "Is the password excluded! Then stop.",
+     b64("This is a long and harmless sentence about tokens and keys."), f"`{KEY[:4]}`\n- {made(12)}"],
+)  # fmt: skip
+def test_what_only_resembles_a_secret_is_none(text: str) -> None:
+    assert of("secrets", text) == []
 
 
 def test_redacting_leaves_nothing_of_any_found_secret() -> None:
@@ -241,9 +275,10 @@ def test_findings_come_in_the_order_of_the_text_and_are_bounded() -> None:
     "text",
     ["password=" * 15_000, "password=x9!abcd\n" * 8_000, "today " * 20_000, "tomorrow at" * 12_000, "<|im_start|>" * 10_000,
      '"ignore all previous instructions ' * 4_000, "![a](http://" * 87_000, "login a/b1 " * 95_000, "</context>\n" * 95_000,
-     "<context>" * 110_000, "dan unethical swear " * 50_000, "ignoriere " * 100_000, "无视" * 500_000],
+     "<context>" * 110_000, "dan unethical swear " * 50_000, "ignoriere " * 100_000, "无视" * 500_000, ("gh" + "p_") * 250_000,
+     ("gh" + "p_\n") * 100_000, "key: " * 100_000, b64("password: x9!abcd\n" * 40_000), "".join(b64(f"{n} harmless words about nothing\n") + " " for n in range(20_000))],
     ids=["names", "secrets", "today", "tomorrow", "roles", "quoted", "pictures", "logins", "closings", "openings", "register",
-         "foreign", "unspaced"],
+         "foreign", "unspaced", "prefixes", "split", "keys", "wrapped", "much wrapped"],
 )  # fmt: skip
 def test_no_text_keeps_the_gate_busy(text: str) -> None:
     """One line may be the whole text, and every word of it a finding."""
