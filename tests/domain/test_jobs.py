@@ -98,10 +98,10 @@ def test_an_unknown_kind_is_a_mistake_of_ours():
 def test_a_job_is_found_in_its_own_space_only():
     one, other = Space.objects.create(slug="one", name="One"), Space.objects.create(slug="two", name="Two")
     asked = enqueue_with(lambda job, progress: None, space=one)
-    assert jobs.get(one, asked.pk) == asked
+    assert jobs.get(one, asked.pk, "try") == asked
     assert jobs.latest(one, "try") == asked
     with pytest.raises(NotFound):
-        jobs.get(other, asked.pk)
+        jobs.get(other, asked.pk, "try")
 
 
 @pytest.mark.django_db(transaction=True)
