@@ -11,10 +11,10 @@ Prompts        prompts gathering ondisk looking_back handing deliveries
 Proposals      proposals gate wishes policies patterns protected secrecy
 Layers         intake quarantine ingress judging repeats working remembering
   for good     longterm longterm_files longterm_import longterm_map maps promotions pairs indexing splitting erasure
-Finding        retrieval candidates postings vectors vector_index texts ranking lexemes meaning whose search
+Finding        retrieval candidates postings vectors vector_index texts undermark ranking lexemes meaning whose search
   checked      retrieval_checks reembedding
 Other doors    memory_tool contents imports import_formats exporting backups
 Telling        activity overview counts metrics digests webhooks outbound
-Underneath     hot jobs made
+Underneath     hot meanwhile jobs made
 At the start   first_start demo demo_files demo_prompts demo_proposals demo_layers
 """

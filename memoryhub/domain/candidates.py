@@ -1,23 +1,26 @@
 """Which long-term chunks a query brings up, by their words and by their meaning: the hot path of retrieval.
 
 What the words speak for is reckoned in this process (`postings`), and so is meaning, as long as a space is small enough to be
-kept here (`vectors`). One statement then says the mark of the space, and brings what texts of those chosen are not kept here
-(`texts`). Where it is another mark than the one that all of this was reckoned under, somebody has changed what is found, and
-it is reckoned again.
+kept here (`vectors`). Before it reckons, it asks the database for the mark of the space, and then for what texts of those
+chosen are not kept here (`texts`). Where any of it is of another mark, somebody has changed what is found, and it is reckoned
+again.
 
 In large spaces the database says what is near (`vector_index`).
 """
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from memoryhub.domain import hot, meaning, postings, ranking, texts, vector_index, vectors
+from memoryhub.domain import hot, meaning, postings, ranking, texts, undermark, vector_index, vectors
+from memoryhub.domain.meanwhile import Asking
 from memoryhub.domain.postings import Standing
 from memoryhub.domain.ranking import Candidate
 from memoryhub.domain.texts import Text
+from memoryhub.domain.vectors import Vectors
 from memoryhub.domain.whose import Whose
 from memoryhub.embedders import Embedder, EmbedderUnavailable
 from memoryhub.models import Space
@@ -32,15 +35,9 @@ Cosines = dict[int, float | None]
 Texts = dict[int, Text]
 
 NEAR = """
-WITH near AS MATERIALIZED ({near}), found AS (
-    SELECT * FROM near UNION ALL SELECT w.chunk_id, {its_cosine} FROM unnest(%(words)s::bigint[]) AS w(chunk_id)
-)
-SELECT s.longterm_mark, f.chunk_id, f.cosine FROM memoryhub_space s LEFT JOIN found f ON true WHERE s.id = {space}
+WITH near AS MATERIALIZED ({near})
+SELECT s.longterm_mark, near.chunk_id, near.cosine FROM memoryhub_space s LEFT JOIN near ON true WHERE s.id = {space}
 """
-ITS_COSINE = """(
-    SELECT 1 - (e.vector::halfvec({d}) <=> %(vector)s::halfvec({d})) FROM memoryhub_embedding e
-    WHERE e.space_id = {space} AND e.embedded_by = '{by}' AND e.chunk_id = w.chunk_id LIMIT 1
-)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,72 +97,83 @@ def seek(space: Space, query: str, mine: Whose, choice: Choice, embedder: Embedd
         sought = settled(space.pk, query, mine, choice, None)
         sought.warnings.append(f"{away.message} These results are by words alone.")
         return sought
-    return settled(space.pk, query, mine, choice, Sense(space.pk, one, vector, mine, choice.wanted, embedder is None))
+    key = vectors.Key(space.pk, one.embedded_by, vector.dimensions)
+    return settled(space.pk, query, mine, choice, Sense(one, vector, key, mine, choice.wanted, embedder is None))
 
 
 def settled(space: int, query: str, mine: Whose, choice: Choice, sense: Sense | None) -> Sought:
     """Whom words and meaning speak for, with the texts: all of it under one mark."""
     for _ in range(TRIES):
-        now = postings.standing(space, mine.sql, query)
-        words = postings.best(space, mine.sql, now, max(LEAST, 4 * choice.wanted))
-        told = sense.of(now, list(words)) if sense else Told(now.mark, dict.fromkeys(words))
-        found = [Candidate(chunk, cosine, *words.get(chunk, NO_WORDS)) for chunk, cosine in told.cosines.items()]
-        sought = choice.of(found, sense.embedder.threshold if sense else None)
-        shown = [one.id for one in sought.shown]
-        mark, sought.texts = texts.of(space, told.mark, shown, is_confirmed=told.is_confirmed)
-        if mark == told.mark == now.mark:
+        sought, marks = reckoned(space, query, mine, choice, sense)
+        if len(marks) == 1:
             break
         postings.kept.forget(space)
     else:
-        _, sought.texts = texts.rows_of(space, shown)
+        _, sought.texts = texts.read(space, [one.id for one in sought.shown])
     sought.embedded_by = sense.embedder.embedded_by if sense else ""
     return sought.without_the_gone()
 
 
-@dataclass(slots=True)
-class Told:
-    """Cosines of chunks, and the mark of the space that they hold under."""
+def reckoned(
+    space: int, query: str, mine: Whose, choice: Choice, sense: Sense | None
+) -> tuple[Sought, set[int | None]]:
+    """The same as this process can tell, and every mark that it took something under.
 
-    mark: int
-    cosines: Cosines
-    is_confirmed: bool = False  # the database has just said so
+    The database is asked before anything is reckoned here, and answers meanwhile. So whatever is read after that has to bring
+    a mark of its own.
+    """
+    now = postings.standing(space, mine.sql, query)
+    are_of_now, weighed = postings.weighed(space, mine.sql, now)
+    here = sense.kept_here(now) if sense else None
+    asked = sense.asking(now) if sense and not here else None if now.is_fresh else Asking(undermark.MARK, [space])
+    with asked or nullcontext():
+        words = postings.best(weighed, now, max(LEAST, 4 * choice.wanted))
+        mark, cosines = sense.cosines(now, here, list(words)) if sense else (now.mark, {})
+        rows = asked.rows() if asked else [(now.mark,)]
+    cosines = dict.fromkeys(words) | cosines | nearest(rows)
+    found = [Candidate(chunk, cosine, *words.get(chunk, NO_WORDS)) for chunk, cosine in cosines.items()]
+    sought = choice.of(found, sense.embedder.threshold if sense else None)
+    last, sought.texts = texts.of(space, now.mark, [one.id for one in sought.shown])
+    return sought, {now.mark if are_of_now else None, mark, undermark.mark_in(rows), last}
 
-    @classmethod
-    def of(cls, rows: list[tuple[Any, ...]]) -> Told:
-        """What `NEAR` gives; nothing for a space that is gone."""
-        # What is no number came of a text that says nothing: nothing is like nothing.
-        cosines = {chunk: 0.0 if cosine != cosine else cosine for _, chunk, cosine in rows if chunk is not None}
-        return cls(rows[0][0] if rows else texts.NO_SPACE, cosines, is_confirmed=True)
+
+def nearest(rows: list[tuple[Any, ...]]) -> Cosines:
+    """What `NEAR` tells beside the mark; what is no number came of a text that says nothing: nothing is like nothing."""
+    told = (row[1:] for row in rows if row[1:] and row[1] is not None)
+    return {chunk: 0.0 if cosine != cosine else cosine for chunk, cosine in told}
 
 
 @dataclass(frozen=True, slots=True)
 class Sense:
     """A query's meaning: how near the chunks are to it that are nearest, and those that its words brought up."""
 
-    space: int
     embedder: Embedder
     vector: hot.Half
+    key: vectors.Key
     mine: Whose
     wanted: int
     is_serving: bool  # vectors of another one may be on their way, which moves no mark
 
-    def of(self, now: Standing, words: list[int]) -> Told:
-        """The cosines, reckoned here where the space is small enough."""
-        if self.is_serving and vectors.are_few(now.chunks, self.vector.dimensions):
-            key = vectors.Key(self.space, self.embedder.embedded_by, self.vector.dimensions)
-            if here := vectors.of(key, now.mark, now.chunks):
-                cosines = here.cosines(self.vector, self.mine, self.wanted, words)
-                return Told(here.mark, dict.fromkeys(words) | cosines)
-        return Told.of(hot.rows(self.sql(now), {"vector": self.vector, "words": words}, binary=True))
+    def kept_here(self, now: Standing) -> Vectors | None:
+        """All vectors, where the space is small enough for this process."""
+        is_small = self.is_serving and vectors.are_few(now.chunks, self.key.dimensions)
+        return vectors.of(self.key, now.mark, now.chunks) if is_small else None
 
-    def sql(self, now: Standing) -> str:
-        dimensions, by = self.vector.dimensions, self.embedder.embedded_by
-        by_index = vector_index.serves(now.chunks, dimensions, self.embedder)
+    def asking(self, now: Standing) -> Asking:
+        """The database, for the nearest and the mark of the space."""
+        by_index = vector_index.serves(now.chunks, self.key.dimensions, self.embedder)
         how = vector_index.BY_INDEX if by_index else vector_index.EXACTLY
-        return near(self.space, self.mine.sql, self.wanted, dimensions, by, how)
+        return Asking(near(self.key, self.mine.sql, self.wanted, how), {"vector": self.vector})
+
+    def cosines(self, now: Standing, here: Vectors | None, words: list[int]) -> tuple[int, Cosines]:
+        """What can be reckoned here, and its mark: how near is what words brought up and, where all is kept, what is nearest."""
+        if here:
+            return here.mark, {**here.cosines(self.vector, self.mine, self.wanted, words)}
+        mark, found = vectors.some(self.key, now.mark, words, keeps=self.is_serving) if words else (now.mark, {})
+        return mark, {**vectors.cosines_of(found, self.vector)}
 
 
 @lru_cache(maxsize=1024)
-def near(space: int, mine: str, wanted: int, dimensions: int, embedded_by: str, how: str) -> str:
-    names = {"space": int(space), "mine": mine, "wanted": int(wanted), "d": dimensions, "by": embedded_by}
-    return NEAR.format(near=how.format(**names), its_cosine=ITS_COSINE.format(**names), **names)
+def near(key: vectors.Key, mine: str, wanted: int, how: str) -> str:
+    names = {**key.names, "mine": mine, "wanted": int(wanted)}
+    return NEAR.format(near=how.format(**names), **names)

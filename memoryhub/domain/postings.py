@@ -1,7 +1,7 @@
 """BM25 over the postings of a query's lexemes, kept in this process: what the database would add up anew for every query.
 
 Nothing kept here is ever taken on trust. Whatever changes the chunks of a space gives it another `longterm_mark` in the same
-transaction; the statement that fetches the texts brings the mark along, and what was reckoned under another one is reckoned
+transaction; the database is asked for the mark with every question, and what was reckoned under another one is reckoned
 again. Each lexeme carries a mark of its own as well, so that its postings outlast changes of other texts.
 """
 
@@ -68,6 +68,7 @@ class Standing:
     chunks: int = 0
     lexemes: int = 0
     held: Mapping[str, Held] = field(default_factory=dict)
+    is_fresh: bool = False  # the database has just said so
 
     @property
     def corpus(self) -> Corpus:
@@ -96,6 +97,9 @@ class Postings:
             self.gains = (K1 + 1) * self.counts / (self.counts + K1 * (1 - B + B / mean * self.lengths))
             self.mean = mean
         return self.gains
+
+
+Weighed = tuple[float, Postings]
 
 
 @dataclass(slots=True)
@@ -148,7 +152,7 @@ kept = Kept()
 
 
 def standing(space: int, mine: str, query: str) -> Standing:
-    """How the space stands, as this process knows it: its mark is to be compared with the one that the texts bring along."""
+    """How the space stands, as this process knows it: its mark is to be compared with the one that the space has now."""
     asked = lexemes.all_known(query)
     now = None if asked is None else kept.assumed(space, asked[:MOST_ASKED])
     return now or look_up(space, mine, query)
@@ -170,25 +174,28 @@ def look_up(space: int, mine: str, query: str) -> Standing:
         if lexeme is not None:
             kept.put((space, mine, lexeme), unpacked(own, ids, counts, lengths))
     held = {lexeme: (max(count, 0), own) for lexeme, (count, own) in json.loads(told or "{}").items()}
-    now = Standing(mark, chunks, total, {lexeme: held.get(lexeme, NOWHERE) for lexeme in asked_by(query)})
+    now = Standing(mark, chunks, total, {one: held.get(one, NOWHERE) for one in asked_by(query)}, is_fresh=True)
     if rows:
         kept.note(space, now)
     return now
 
 
-def best(space: int, mine: str, now: Standing, limit: int) -> dict[int, tuple[float, float]]:
-    """The chunks that the words speak for, each with its BM25 and the share of the query's weight that it holds."""
+def weighed(space: int, mine: str, now: Standing) -> tuple[bool, list[Weighed]]:
+    """The postings of a query's words and what each word weighs; and whether they are those of now, not of a later moment."""
     corpus = now.corpus
-    weights = {lexeme: corpus.weight(lexeme) for lexeme in now.held}
-    known = {lexeme: weights[lexeme] for lexeme, (chunks, _) in now.held.items() if chunks > 0}
+    known = {lexeme: corpus.weight(lexeme) for lexeme, (chunks, _) in now.held.items() if chunks > 0}
     heavy = [lexeme for lexeme, weight in known.items() if weight >= LEAST_WEIGHT * max(known.values())]
-    found = [(weights[lexeme], one) for lexeme, one in of(space, mine, heavy, now).items() if len(one.ids)]
-    return added_up(found, now.mean, sum(weights.values()), limit) if found else {}
+    found = of(space, mine, heavy, now)
+    are_of_now = all(lexeme in found and found[lexeme].mark == now.held[lexeme][1] for lexeme in heavy)
+    return are_of_now, [(known[lexeme], one) for lexeme, one in found.items() if len(one.ids)]
 
 
-def added_up(
-    found: list[tuple[float, Postings]], mean: float, whole: float, limit: int
-) -> dict[int, tuple[float, float]]:
+def best(found: list[Weighed], now: Standing, limit: int) -> dict[int, tuple[float, float]]:
+    """The chunks that the words speak for, each with its BM25 and the share of the query's weight that it holds."""
+    return added_up(found, now.mean, sum(map(now.corpus.weight, now.held)), limit) if found else {}
+
+
+def added_up(found: list[Weighed], mean: float, whole: float, limit: int) -> dict[int, tuple[float, float]]:
     """`ranking.bm25` and `ranking.coverage`, for all chunks of these postings at once; a test holds both to one result.
 
     The best first. Sorted and added up by hand: `np.unique` and its like cost more to enter than this to run.

@@ -1,8 +1,8 @@
 """The vectors of a space, kept in this process: a look at ten thousand costs less here than a question to the database.
 
 It is exact, so nothing is missed that an index may miss. Nothing kept is ever taken on trust: it is of one `longterm_mark` of
-its space, which whatever changes chunks changes in the same transaction, and the statement that fetches the texts brings the
-mark along. What stands in a row never changes without a new number, so after a change only new numbers are read.
+its space, which whatever changes chunks changes in the same transaction, and which the database is asked for with every
+question. What stands in a row never changes without a new number, so after a change only new numbers are read.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from memoryhub import embedders
-from memoryhub.domain import hot
+from memoryhub.domain import hot, undermark
 from memoryhub.domain.whose import GROUP, Whose
 
 MOST_OF_ONE = 12 << 20  # bytes of a space, 12,000 vectors of 256 dimensions; above, the embedder's index is quicker
@@ -37,6 +37,15 @@ FROM memoryhub_space s CROSS JOIN LATERAL (
     FROM memoryhub_embedding WHERE space_id = {{space}} AND embedded_by = '{{by}}' AND id > %(above)s
 ) new WHERE s.id = {{space}}
 """  # noqa: S608 (a number of ours is put in)
+# Those of some chunks alone.
+READ_SOME = """
+SELECT s.longterm_mark, f.chunk_id, f.vector FROM memoryhub_space s LEFT JOIN LATERAL (
+    SELECT w.chunk_id, halfvec_send(e.vector) AS vector FROM unnest(%(chunks)s::bigint[]) AS w(chunk_id) CROSS JOIN LATERAL (
+        SELECT vector FROM memoryhub_embedding
+        WHERE space_id = {space} AND embedded_by = '{by}' AND chunk_id = w.chunk_id AND vector_dims(vector) = {d} LIMIT 1
+    ) e
+) f ON true WHERE s.id = {space}
+"""
 
 
 class Key(NamedTuple):
@@ -45,6 +54,10 @@ class Key(NamedTuple):
     space: int
     embedded_by: str
     dimensions: int
+
+    @property
+    def names(self) -> dict[str, object]:
+        return {"space": int(self.space), "by": self.embedded_by, "d": int(self.dimensions)}
 
 
 @dataclass(frozen=True)
@@ -182,7 +195,7 @@ def of(key: Key, mark: int, chunks: int) -> Vectors | None:
 def read(key: Key, known: Vectors | None) -> Vectors | None:
     """The vectors of now, those that are known taken over; None where they are not all of one kind."""
     above = known.newest if known is not None else 0
-    sql = READ.format(space=int(key.space), by=key.embedded_by)
+    sql = READ.format(**key.names)
     for mark, lies_in, *packed, halves in hot.rows(sql, {"above": above}, binary=True):
         now, numbers, ids, owners = (whole_numbers(one) for one in packed)
         rows = unpacked(halves or b"", len(numbers), key.dimensions)
@@ -216,3 +229,25 @@ def unpacked(packed: bytes, count: int, dimensions: int) -> np.ndarray | None:
     if len(halves) != count * (dimensions + 2) or (halves[:: dimensions + 2] != dimensions).any():
         return None
     return embedders.unit(halves.astype("u2").view("f2").reshape(count, dimensions + 2)[:, 2:])
+
+
+# ---- of spaces that are too large: the vectors of what words brought up lately
+
+some_kept: undermark.Kept[np.ndarray] = undermark.Kept(most=8000)  # of 256 dimensions 8 MB
+
+
+def some(key: Key, mark: int, chunks: list[int], *, keeps: bool) -> tuple[int, dict[int, np.ndarray]]:
+    """The vectors of these chunks, as far as they have any, and the mark that they hold under."""
+    if not keeps:
+        return read_some(key, chunks)
+    return some_kept.of(key, mark, chunks, lambda missing: read_some(key, missing))
+
+
+def read_some(key: Key, chunks: list[int]) -> tuple[int, dict[int, np.ndarray]]:
+    rows = hot.rows(READ_SOME.format(**key.names), {"chunks": chunks}, binary=True)
+    found = {chunk: hot.Half(vector).unit() for _, chunk, vector in rows if chunk is not None}
+    return undermark.mark_in(rows), found
+
+
+def cosines_of(some: dict[int, np.ndarray], query: hot.Half) -> dict[int, float]:
+    return dict(zip(some, (np.stack(list(some.values())) @ query.unit()).tolist(), strict=True)) if some else {}

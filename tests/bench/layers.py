@@ -116,8 +116,11 @@ def beside(
 # ---- retrieval ----
 
 
-def queries(space: object, count: int = 40) -> list[Any]:
-    """Vectors near to stored ones, as questions are near to their answers; in binary, as the hub and the raw statement take them."""
+def queries(space: object, count: int = 37) -> list[Any]:
+    """Vectors near to stored ones, as questions are near to their answers; in binary, as the hub and the raw statement take them.
+
+    So many that all that is measured in turns of ten meets each of them, and not always the same.
+    """
     from django.db import connection
 
     from memoryhub.domain import hot
@@ -143,7 +146,8 @@ EXACTLY = (
 
 
 def retrieval_against_raw(name: str, space: object) -> None:
-    from memoryhub.domain import hot, meaning, retrieval, vector_index
+    from memoryhub.domain import hot, meaning, retrieval, texts, vector_index
+    from memoryhub.domain import vectors as hub_vectors
     from memoryhub.models import ChunkCount
 
     embedder = meaning.serving(space)
@@ -163,6 +167,14 @@ def retrieval_against_raw(name: str, space: object) -> None:
     acts = {
         label: (lambda text=text: retrieval.retrieve(space, text, hot=0, threshold=-1)) for label, text in asked.items()
     }
+
+    def for_the_first_time() -> object:
+        """Nothing is kept of the texts and vectors that its words bring up."""
+        texts.kept.clear()
+        hub_vectors.some_kept.clear()
+        return acts["rare words"]()
+
+    acts["rare words, texts not kept"] = for_the_first_time
     try:
         base, service = beside(raw, acts)
     finally:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from memoryhub.domain import agents, hot, longterm, meaning, people, spaces
+from memoryhub.domain import agents, candidates, hot, longterm, meaning, people, spaces
 from memoryhub.domain.access import HUB, Actor
 from memoryhub.models import Chunk, ChunkCount, Embedding
 
@@ -68,3 +68,21 @@ def fill_with_noise(space, count, seed=1):
     )
     ChunkCount.objects.filter(space_id=space.pk).update(chunks=count + 1)
     return chunks, vectors
+
+
+class AskingAtOnce:
+    """In the place of `meanwhile.Asking`, so that each statement goes through `hot.rows`, where a test stands in between."""
+
+    def __init__(self, sql, params=()):
+        self.rows = lambda found=hot.rows(sql, params, binary=True): found
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+
+@pytest.fixture
+def one_by_one(monkeypatch):
+    monkeypatch.setattr(candidates, "Asking", AskingAtOnce)

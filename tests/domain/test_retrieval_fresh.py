@@ -30,7 +30,7 @@ from memoryhub.domain.prompts import Asked
 from memoryhub.embedders import EmbedderUnavailable
 from memoryhub.models import ChunkCount, LexemeCount, Space, WorkingEntry
 
-from .layers import counter, forge, rk, space  # noqa: F401
+from .layers import counter, forge, one_by_one, rk, space  # noqa: F401
 
 QUERY = "how long does a card refund take"
 
@@ -122,7 +122,7 @@ def statements(monkeypatch):
     return asked
 
 
-def test_all_that_new_words_need_comes_in_one_statement(facts, monkeypatch):
+def test_all_that_new_words_need_comes_in_one_statement(facts, one_by_one, monkeypatch):
     cold(facts)
     asked = statements(monkeypatch)
     assert cold(facts, "Anna at noon") == ["Anna loves teal.", "The bank closes at noon."]
@@ -131,7 +131,7 @@ def test_all_that_new_words_need_comes_in_one_statement(facts, monkeypatch):
     assert len(asked) == 3
 
 
-def test_what_stands_in_many_texts_is_read_apart(facts, monkeypatch):
+def test_what_stands_in_many_texts_is_read_apart(facts, one_by_one, monkeypatch):
     LexemeCount.objects.within(facts).filter(lexeme="teal").update(chunks=postings.MOST_POSTINGS + 1)
     ChunkCount.objects.within(facts).update(chunks=10 * postings.MOST_POSTINGS)
     spaces.touch_longterm(facts)

@@ -5,11 +5,11 @@ import copy
 import pytest
 from django.db import transaction
 
-from memoryhub.domain import erasure, hot, longterm, postings, retrieval, spaces, texts, vectors
+from memoryhub.domain import erasure, hot, longterm, postings, retrieval, spaces, texts, undermark, vectors
 from memoryhub.domain.access import HUB
 from memoryhub.models import Chunk, LongtermEntry
 
-from .layers import counter, forge, space  # noqa: F401
+from .layers import forge, one_by_one, space  # noqa: F401
 
 QUERY = "how long does a card refund take"
 
@@ -17,6 +17,7 @@ QUERY = "how long does a card refund take"
 @pytest.fixture(autouse=True)
 def _nothing_kept():
     texts.kept.clear()
+    vectors.some_kept.clear()
 
 
 @pytest.fixture
@@ -52,18 +53,19 @@ def test_what_another_process_changed_is_shown_at_once(facts, change, is_kept_he
     if not is_kept_here:  # the database says what is near
         monkeypatch.setattr(vectors, "are_few", lambda chunks, dimensions: False)
     before = told(facts)
-    elsewhere = {module: copy.deepcopy(module.kept) for module in (texts, postings, vectors)}
+    names = [(texts, "kept"), (postings, "kept"), (vectors, "kept"), (vectors, "some_kept")]
+    elsewhere = [copy.deepcopy(getattr(module, name)) for module, name in names]
     CHANGES[change](facts)
-    for module in elsewhere:
-        module.kept.clear()
+    for module, name in names:
+        getattr(module, name).clear()
     now = told(facts)
-    for module, kept in elsewhere.items():
-        monkeypatch.setattr(module, "kept", kept)  # as a process that was not asked meanwhile has it
+    for (module, name), kept in zip(names, elsewhere, strict=True):
+        monkeypatch.setattr(module, name, kept)  # as a process that was not asked meanwhile has it
     assert told(facts) == now == told(facts) != before
 
 
 @pytest.mark.parametrize("is_kept_here", [True, False])
-def test_what_is_kept_is_not_read_again(facts, is_kept_here, monkeypatch):
+def test_what_is_kept_is_not_read_again(facts, is_kept_here, one_by_one, monkeypatch):
     if not is_kept_here:
         monkeypatch.setattr(vectors, "are_few", lambda chunks, dimensions: False)
     first = told(facts)
@@ -94,16 +96,16 @@ def test_a_text_is_kept_for_its_own_space_alone(facts):
     other = spaces.create(HUB, "other")
     told(facts)
     (shelf,) = texts.kept.shelves.values()
-    stranger = next(iter(shelf.texts))
-    assert texts.of(other.pk, 0, [stranger], is_confirmed=False) == (0, {})
+    stranger = next(iter(shelf.known))
+    assert texts.of(other.pk, 0, [stranger]) == (0, {})
 
 
-def test_a_space_that_never_rests_is_told_what_stands_there_now(facts, monkeypatch):
+def test_a_space_that_never_rests_is_told_what_stands_there_now(facts, one_by_one, monkeypatch):
     told(facts)
     rows, changes = hot.rows, []
 
     def restless(sql, *args, **more):
-        if sql in (texts.sql_of(texts.MARK, facts.pk), texts.sql_of(texts.READ, facts.pk)):
+        if sql in (undermark.MARK, texts.sql_of(facts.pk)):
             changes.append(f"s-{len(changes) + 2}")
             rows(spaces.LONGTERM, [facts.pk])
             LongtermEntry.objects.within(facts).filter(number=1).update(session_id=changes[-1])
@@ -116,16 +118,16 @@ def test_a_space_that_never_rests_is_told_what_stands_there_now(facts, monkeypat
 
 def test_the_kept_texts_are_bounded(facts, monkeypatch):
     def counted():
-        assert texts.kept.size == sum(len(one.texts) for one in texts.kept.shelves.values())
+        assert texts.kept.size == sum(len(one.known) for one in texts.kept.shelves.values())
         return texts.kept.size
 
-    monkeypatch.setattr(texts, "MOST_KEPT", 1)
+    monkeypatch.setattr(texts.kept, "most", 1)
     every = []
     for query in (QUERY, "Anna teal", "the bank", QUERY):
         every.append(retrieval.retrieve(facts, query, hot=0, cold=1))
         assert 1 <= counted() <= 2
     assert every[0] == every[3]
-    monkeypatch.setattr(texts, "MOST_KEPT", 10_000)
+    monkeypatch.setattr(texts.kept, "most", 10_000)
     told(facts)
     assert counted() == 3
     longterm.store(facts, HUB, "Refunds need a receipt.")
