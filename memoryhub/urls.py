@@ -179,6 +179,7 @@ in_space = [
     path("retrieval/embedder/", reembedding.page, name="reembedding.page"),
     path("retrieval/embedder/change/", reembedding.start, name="reembedding.start"),
     path("retrieval/embedder/prepare/", reembedding.prepare, name="reembedding.prepare"),
+    path("retrieval/embedder/drop/", reembedding.drop, name="reembedding.drop"),
     path("retrieval/embedder/back/", reembedding.switch_back, name="reembedding.switch_back"),
     path("search/", search.page, name="search.page"),
 ]

@@ -10,14 +10,16 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from memoryhub import embedders
-from memoryhub.domain import activity, indexing, jobs, meaning, spaces, vector_index
+from memoryhub.domain import activity, hot, indexing, jobs, meaning, spaces, vector_index
 from memoryhub.domain.access import HUB, Actor, require
 from memoryhub.embedders import Embedder
-from memoryhub.errors import Conflict
+from memoryhub.errors import Conflict, NotFound
 from memoryhub.models import Chunk, Embedding, Job, Space
 
-JOB = "reembedding.start"
+JOB, DROP = "reembedding.start", "reembedding.drop"
 BATCH = 200
+DROPPED_AT_ONCE = 2000  # vectors: so long others wait for the space
+SERVES, WAY_BACK, IN_THE_MAKING = "serves", "the way back", "being made"
 
 MISSING = """
 SELECT c.id FROM memoryhub_chunk c
@@ -31,6 +33,32 @@ OF_ANOTHER_MODEL = (
 )
 
 
+# What a vector takes is asked of one of them: the others of its embedder are as long.
+KEPT = """
+SELECT found.embedded_by, found.many, found.many * (one.size + 64) FROM (
+    SELECT embedded_by, count(*) AS many FROM memoryhub_embedding WHERE space_id = %(space)s GROUP BY embedded_by
+) found CROSS JOIN LATERAL (
+    SELECT pg_column_size(e.*) AS size FROM memoryhub_embedding e
+    WHERE e.space_id = %(space)s AND e.embedded_by = found.embedded_by LIMIT 1
+) one ORDER BY found.embedded_by
+"""
+DROP_SOME = """
+DELETE FROM memoryhub_embedding WHERE id IN (
+    SELECT id FROM memoryhub_embedding WHERE space_id = %s AND embedded_by = %s LIMIT %s
+)
+"""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The vectors that a space has of one embedder: how many, about how many bytes, and what for (nothing: nobody needs them)."""
+
+    embedded_by: str
+    vectors: int
+    size: int
+    use: str
+
+
 @dataclass(frozen=True)
 class State:
     """How a space stands: who serves, whom one could go back to, and a change under way."""
@@ -41,10 +69,19 @@ class State:
     chunks: int
     vectors: int
     job: Job | None
+    dropping: Job | None
 
     @property
     def is_running(self) -> bool:
-        return self.job is not None and self.job.state in (Job.WAITING, Job.RUNNING)
+        return is_under_way(self.job)
+
+    @property
+    def is_dropping(self) -> bool:
+        return is_under_way(self.dropping)
+
+
+def is_under_way(job: Job | None) -> bool:
+    return job is not None and job.state in (Job.WAITING, Job.RUNNING)
 
 
 def state(space: Space) -> State:
@@ -60,6 +97,7 @@ def state(space: Space) -> State:
         Chunk.objects.within(space).count(),
         Embedding.objects.within(space).filter(embedded_by=embedded_by).count(),
         jobs.latest(space, JOB),
+        jobs.latest(space, DROP),
     )
 
 
@@ -83,7 +121,7 @@ def begin(space: Space, actor: Actor, choice: str, *, switches: bool) -> Job:
     require(actor, "manage")
     meaning.load(choice)  # refuses what is no embedder
     last = jobs.latest(space, JOB)
-    if last and last.state in (Job.WAITING, Job.RUNNING):
+    if is_under_way(last):
         raise Conflict("A change of embedder is under way already; let it finish first.", code="already_running")
     return jobs.enqueue(JOB, {"choice": choice, "switches": switches}, space=space, asked_by=actor.name)
 
@@ -194,3 +232,84 @@ def before(space: Space) -> str:
     if choice := space.settings.get("embedder_before"):
         return str(choice)
     raise Conflict("There is no embedder to go back to.", code="nothing_to_undo")
+
+
+# ---- what nobody needs any more
+
+
+def kept(space: Space) -> list[Kept]:
+    """Whose vectors a space has, what they take, and what each is kept for."""
+    used = uses(space)
+    return [Kept(by, many, int(size), use_of(used, by)) for by, many, size in hot.rows(KEPT, {"space": space.pk})]
+
+
+def uses(space: Space) -> dict[str, str]:
+    """What for each embedder's vectors are needed: it serves, it is the one to go back to, or its vectors are being made."""
+    job = jobs.latest(space, JOB)
+    making = job.payload["choice"] if job and is_under_way(job) else ""
+    choices = {making: IN_THE_MAKING, space.settings.get("embedder_before"): WAY_BACK, meaning.choice(space): SERVES}
+    return {made_by(choice): use for choice, use in choices.items() if choice}
+
+
+def made_by(choice: str) -> str:
+    """The name under which a choice's vectors stand; of an embedder that is not configured any more all that begins so."""
+    try:
+        return meaning.load(choice).embedded_by
+    except embedders.Invalid:
+        return choice.partition(":")[0] + "/"
+
+
+def use_of(used: dict[str, str], embedded_by: str) -> str:
+    return used.get(embedded_by) or used.get(embedded_by.partition("/")[0] + "/", "")
+
+
+@transaction.atomic
+def drop(space: Space, actor: Actor, embedded_by: str) -> Job:
+    """Asks for the vectors of an embedder that nobody needs to be deleted; never of those that serve, or lead back."""
+    let_go(space, actor, embedded_by)
+    return jobs.enqueue(DROP, {"embedded_by": embedded_by}, space=space, asked_by=actor.name)
+
+
+@transaction.atomic
+def let_go(space: Space, actor: Actor, embedded_by: str) -> None:
+    """Says that these vectors may go, or refuses."""
+    require(actor, "manage")
+    if not Embedding.objects.within(space).filter(embedded_by=embedded_by).exists():
+        raise NotFound(f"This space has no vectors of {embedded_by[:100]!r}.")
+    refuse_used(space, embedded_by)
+    note(space, actor, "deleted the vectors of", embedded_by)
+
+
+def refuse_used(space: Space, embedded_by: str) -> None:
+    if use := use_of(uses(space), embedded_by):
+        why = {SERVES: "They serve", WAY_BACK: "They are the way back", IN_THE_MAKING: "They are being made"}[use]
+        raise Conflict(f"{why}: the vectors of {embedded_by} stay.", code="still_used")
+
+
+@jobs.job(DROP)
+def drop_job(job: Job, progress: jobs.Progress) -> dict[str, Any]:
+    return {"dropped": drop_all(Space.objects.get(pk=job.space_id), job.payload["embedded_by"], progress)}
+
+
+def drop_all(
+    space: Space, embedded_by: str, progress: Callable[[int, int], None] = lambda done, total: None
+) -> int:  # fmt: skip
+    """Deletes them a few at a time; begun again after a crash, it goes on with what is left."""
+    total, gone = Embedding.objects.within(space).filter(embedded_by=embedded_by).count(), 0
+    while some := drop_some(space, embedded_by):
+        gone += some
+        progress(min(gone, total), total)
+    vector_index.drop(embedded_by)
+    return gone
+
+
+@transaction.atomic
+def drop_some(space: Space, embedded_by: str) -> int:
+    """Under the lock that a switch takes too, so that nothing begins to serve while it goes; what processes keep is stale."""
+    locked = Space.objects.select_for_update().get(pk=space.pk)
+    refuse_used(locked, embedded_by)
+    with connection.cursor() as cursor:
+        cursor.execute(DROP_SOME, [locked.pk, embedded_by, DROPPED_AT_ONCE])
+        if cursor.rowcount:
+            spaces.touch_longterm(locked)
+        return cursor.rowcount

@@ -20,7 +20,7 @@ from django.db import connection
 
 from memoryhub.domain import hot, jobs, meaning, vectors
 from memoryhub.embedders import Embedder, EmbedderUnavailable
-from memoryhub.models import ChunkCount, Space
+from memoryhub.models import ChunkCount, Embedding, Space
 
 EXACT_UP_TO = 2000  # vectors of one space, whatever their length; above, the index is quicker and right enough
 KNOWN_FOR = 30.0  # seconds
@@ -128,4 +128,14 @@ def make(embedder: Embedder) -> None:
             f'CREATE INDEX {how}"{named}" ON memoryhub_embedding USING hnsw ((vector::halfvec({dimensions})) halfvec_cosine_ops) '
             f"WHERE embedded_by = '{by}' AND in_index"
         )
+    forget()
+
+
+def drop(embedded_by: str) -> None:
+    """Drops the index of an embedder of which no space has vectors any more; where one makes some again, it is made again."""
+    if Embedding.objects.filter(embedded_by=embedded_by).exists():
+        return
+    how = "" if connection.in_atomic_block else "CONCURRENTLY "
+    with connection.cursor() as cursor:
+        cursor.execute(f'DROP INDEX {how}IF EXISTS "{name(embedded_by)}"')
     forget()

@@ -27,6 +27,7 @@ def page(request: HttpRequest) -> HttpResponse:
     context = {
         "state": state,
         "serves": name,
+        "kept": reembedding.kept(request.space),
         "model": model,
         "with_model": WITH_MODEL,
         "choices": [(name, GOOD_FOR.get(name, "")) for name in embedders.names()],
@@ -63,4 +64,12 @@ def switch_back(request: HttpRequest) -> HttpResponse:
     before = reembedding.before(request.space)
     space = reembedding.switch_back(request.space, request.actor)
     done(request, f"{before} serves again." if space.settings["embedder"] == before else UNDER_WAY)
+    return redirect("reembedding.page", request.space.slug)
+
+
+@post_only("manage")
+def drop(request: HttpRequest) -> HttpResponse:
+    embedded_by = plain(request.POST.get("embedded_by", ""))
+    reembedding.drop(request.space, request.actor, embedded_by)
+    done(request, f"The vectors of {embedded_by} are being deleted; nothing changes for agents.")
     return redirect("reembedding.page", request.space.slug)

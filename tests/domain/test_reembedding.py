@@ -4,6 +4,7 @@ import json
 
 import pytest
 from django.core.management import call_command
+from django.db import connection
 
 from memoryhub import embedders
 from memoryhub.domain import (
@@ -14,10 +15,12 @@ from memoryhub.domain import (
     reembedding,
     retrieval,
     retrieval_checks,
+    spaces,
+    vector_index,
 )
 from memoryhub.domain.access import HUB
-from memoryhub.errors import Conflict, Forbidden, Invalid
-from memoryhub.models import ActivityLine, Embedding
+from memoryhub.errors import Conflict, Forbidden, Invalid, NotFound
+from memoryhub.models import ActivityLine, Embedding, Space
 from tests.embedders.test_embedders import endpoint  # noqa: F401
 
 from .layers import counter, forge, rk, space, viewer  # noqa: F401
@@ -185,3 +188,106 @@ def test_the_job_and_the_command(space, facts, capsys):
     assert json.loads(capsys.readouterr().out)["spaces"][0]["embedder"] == "wordllama"
     call_command("reembed", "--space", space.slug, "--back")
     assert "hashing serves" in capsys.readouterr().out
+
+
+# ---- what nobody needs any more
+
+
+def kept(space):
+    return {one.embedded_by: (one.vectors, one.use) for one in reembedding.kept(space)}
+
+
+WORDLLAMA, HASHING = "wordllama/l2_supercat_256", "hashing/256"
+
+
+def test_what_vectors_take_and_what_they_are_kept_for(space, facts):
+    reembedding.run(space, "hashing", switches=False)
+    assert kept(space) == {WORDLLAMA: (3, "serves"), HASHING: (3, "")}
+    assert all(3 * 512 < one.size < 3 * 1024 for one in reembedding.kept(space))
+    reembedding.run(space, "hashing")
+    space.refresh_from_db()
+    assert kept(space) == {WORDLLAMA: (3, "the way back"), HASHING: (3, "serves")}
+    assert reembedding.kept(spaces.create(HUB, "elsewhere")) == []
+
+
+def test_vectors_that_nobody_needs_are_deleted_and_no_others(space, facts, rk, monkeypatch):
+    monkeypatch.setattr(reembedding, "DROPPED_AT_ONCE", 2)
+    other = spaces.create(HUB, "elsewhere")
+    longterm.store(other, HUB, "Theirs.")
+    reembedding.run(other, "hashing", switches=False)
+    reembedding.run(space, "hashing", switches=False)
+    with pytest.raises(Forbidden):
+        reembedding.drop(space, rk, HASHING)
+    with pytest.raises(NotFound):
+        reembedding.drop(space, HUB, "hashing/512")
+    with pytest.raises(Conflict, match="They serve"):
+        reembedding.drop(space, HUB, WORDLLAMA)
+    before = Space.objects.get(pk=space.pk).longterm_mark
+    reembedding.drop(space, HUB, HASHING)
+    jobs.run_waiting()
+    assert (kept(space), kept(other)) == ({WORDLLAMA: (3, "serves")}, {WORDLLAMA: (1, "serves"), HASHING: (1, "")})
+    assert Space.objects.get(pk=space.pk).longterm_mark != before  # what processes keep of them counts no more
+    assert ActivityLine.objects.filter(says="deleted the vectors of", thing=HASHING).exists()
+    assert numbers(space, "card refunds")[0] == 1
+
+
+def test_the_way_back_stays_and_so_do_vectors_in_the_making(space, facts):
+    reembedding.run(space, "hashing")
+    space.refresh_from_db()
+    with pytest.raises(Conflict, match="way back"):
+        reembedding.drop(space, HUB, WORDLLAMA)
+    Space.objects.filter(pk=space.pk).update(settings={"embedder": "wordllama"})
+    space.refresh_from_db()
+    reembedding.prepare(space, HUB, "hashing")
+    with pytest.raises(Conflict, match="being made"):
+        reembedding.drop(space, HUB, HASHING)
+
+
+def test_what_begins_to_serve_meanwhile_stays(space, facts):
+    """Asked for while nobody needed them, done when they serve."""
+    reembedding.run(space, "hashing", switches=False)
+    job = reembedding.drop(space, HUB, HASHING)
+    reembedding.switch(space, "hashing", meaning.load("hashing"))
+    jobs.run_waiting()
+    job.refresh_from_db()
+    assert job.state == job.FAILED and "They serve" in job.last_error
+    space.refresh_from_db()
+    assert kept(space)[HASHING] == (3, "serves")
+
+
+def test_an_embedder_that_is_configured_no_more_keeps_its_vectors(space, facts, settings):
+    Embedding.objects.update(embedded_by="openai_endpoint/some-model")
+    Space.objects.filter(pk=space.pk).update(settings={"embedder": "openai_endpoint"})
+    settings.EMBEDDER_URL = ""
+    space.refresh_from_db()
+    assert kept(space) == {"openai_endpoint/some-model": (3, "serves")}
+
+
+def test_an_index_goes_with_the_last_vectors_of_its_embedder(space, facts):
+    def stands():
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1 FROM pg_class WHERE relname = %s", [vector_index.name(HASHING)])
+            return cursor.fetchone() is not None
+
+    other = spaces.create(HUB, "elsewhere")
+    longterm.store(other, HUB, "Theirs.")
+    for one in (space, other):
+        reembedding.run(one, "hashing", switches=False)
+    vector_index.make(meaning.load("hashing"))
+    reembedding.drop_all(space, HASHING)
+    assert stands()
+    reembedding.drop_all(other, HASHING)
+    assert not stands()
+
+
+def test_the_command_tells_and_deletes_what_is_left_of_other_embedders(space, facts, capsys):
+    reembedding.run(space, "hashing", switches=False)
+    call_command("reembed", "--kept")
+    said = capsys.readouterr().out
+    assert f"{space.slug}: {WORDLLAMA}, 3 vectors, about" in said
+    assert f"{space.slug}: {HASHING}, 3 vectors" in said and "kept for comparing alone" in said
+    with pytest.raises(Conflict):
+        call_command("reembed", "--drop", WORDLLAMA)
+    call_command("reembed", "--drop", HASHING)
+    assert f"3 vectors of {HASHING} deleted" in capsys.readouterr().out
+    assert kept(space) == {WORDLLAMA: (3, "serves")}

@@ -612,3 +612,23 @@ def test_a_newcomer_lies_where_its_twin_lies(space):
     assert (round(one.x), round(one.y)) == (round(twin.x), round(twin.y)) and one.near == [(twin, 1.0)]
     foreign = longterm_map.Newcomer(hot.Half.of([1.0, 0.0]), "new", "of another embedder")
     assert longterm_map.draw(space, newcomers=[foreign]).entering == []
+
+
+def test_vectors_that_nobody_needs_are_seen_and_deleted(space, reviewer, as_role):
+    from memoryhub.domain import reembedding
+
+    owner = as_role("owner")
+    longterm.store(space, HUB, "Anna loves teal.")
+    reembedding.run(space, "hashing", switches=False)
+    page = read(owner, "retrieval/embedder/")
+    assert "What vectors take" in page and "comparing alone" in page
+    assert re.findall(r'aria-label="Delete the vectors of ([^"]+)"', page) == ["hashing/256"]
+    assert "Delete the vectors" not in read(reviewer, "retrieval/embedder/")
+    post(reviewer, "retrieval/embedder/drop/", status=403, embedded_by="hashing/256")
+    post(owner, "retrieval/embedder/drop/", status=409, embedded_by="wordllama/l2_supercat_256")
+    post(owner, "retrieval/embedder/drop/", embedded_by="hashing/256")
+    page = read(owner, "retrieval/embedder/")
+    assert "being deleted" in page and "data-renew" in page
+    jobs.run_waiting()
+    page = read(owner, "retrieval/embedder/")
+    assert "hashing/256" not in page and "data-renew" not in page

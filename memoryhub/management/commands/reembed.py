@@ -1,14 +1,16 @@
-"""Make the vectors of long-term memory anew with another embedder, then switch to it: reembed [--to NAME] [--back]."""
+"""Make the vectors of long-term memory anew with another embedder, then switch to it; or see and delete what is left of others."""
 
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandParser
 
 from memoryhub.domain import reembedding, spaces
+from memoryhub.domain.access import HUB
 from memoryhub.management.base import HubCommand
 from memoryhub.models import Space
 
@@ -25,9 +27,22 @@ class Command(HubCommand):
         parser.add_argument("--to", metavar="NAME", help="the embedder; without it, the one of MEMORYHUB_EMBEDDER")
         parser.add_argument("--back", action="store_true", help="let the embedder before serve again")
 
+        parser.add_argument(
+            "--kept", action="store_true", help="change nothing; say whose vectors there are, and what for"
+        )
+        parser.add_argument(
+            "--drop", metavar="MADE_BY", help="delete the vectors of an embedder that nobody needs any more"
+        )
+
     def run(self, **options: Any) -> dict[str, Any]:
         slug = options["space"]
         chosen = [spaces.by_slug(slug)] if slug else list(Space.objects.order_by("slug"))
+        if options["drop"]:
+            return {"dropped": sum(self.drop(space, options["drop"]) for space in chosen), "of": options["drop"]}
+        if options["kept"]:
+            return {
+                "kept": [{"space": space.slug, **asdict(one)} for space in chosen for one in reembedding.kept(space)]
+            }
         return {"spaces": [self.change(space, options) for space in chosen]}
 
     def change(self, space: Space, options: dict[str, Any]) -> dict[str, Any]:
@@ -35,7 +50,21 @@ class Command(HubCommand):
         result = reembedding.run(space, choice, Progress(space.slug, quiet=bool(options.get("json"))))
         return {"space": space.slug, "embedder": choice, **{key: result[key] for key in ("made", "checks", "failed")}}
 
+    def drop(self, space: Space, embedded_by: str) -> int:
+        if embedded_by not in [one.embedded_by for one in reembedding.kept(space)]:
+            return 0
+        reembedding.let_go(space, HUB, embedded_by)
+        return reembedding.drop_all(space, embedded_by, Progress(space.slug, quiet=True))
+
     def say(self, answer: dict[str, Any]) -> str:
+        if "of" in answer:
+            return f"{answer['dropped']:,} vectors of {answer['of']} deleted"
+        if "kept" in answer:
+            return "\n".join(
+                f"{one['space']}: {one['embedded_by']}, {one['vectors']:,} vectors, about {one['size']:,} bytes, "
+                + (one["use"] or "kept for comparing alone")
+                for one in answer["kept"]
+            )
         return "\n".join(
             f"{one['space']}: {one['embedder']} serves, {one['made']:,} vectors made"
             + (f", {one['failed']} of {one['checks']} checks fail" if one.get("checks") else "")
