@@ -14,6 +14,7 @@ from django.db import DatabaseError, InterfaceError, close_old_connections, conn
 from memoryhub.domain import jobs
 
 LANES = 2  # so that one long job does not hold up everything else
+SENDING = 4  # lanes for what is sent to addresses of others: one that hangs holds up nothing but what is sent
 PAUSE = 1.0  # seconds between two looks at the table
 PATIENCE = 10.0  # seconds that running jobs get to finish when the process is told to stop
 
@@ -41,6 +42,7 @@ class Work:
         discover()
         self._until_done(lambda: (jobs.plan_periodic(), jobs.release_lost(all_of_them=self.alone)))
         threads = [self._thread(f"lane-{n}", self._lane) for n in range(1, LANES + 1)]
+        threads += [self._thread(f"sending-{n}", self._lane) for n in range(1, SENDING + 1)]
         threads += [self._thread(name, self._watch) for name in jobs.watchers]
         while not self.stop.wait(15):
             self._guard(self._keep_order)
@@ -80,7 +82,7 @@ class Work:
         connections.close_all()
 
     def _one(self, name: str) -> bool:
-        claimed = jobs.claim()
+        claimed = jobs.claim(jobs.sent if name.startswith("sending-") else jobs.kinds.keys() - jobs.sent)
         if claimed is None:
             return False
         self.running[name] = claimed.pk

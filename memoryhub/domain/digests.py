@@ -35,7 +35,7 @@ def _sent_today(space: Space) -> bool:
     return Job.objects.within(space).filter(kind=KIND, created_at__gte=timezone.now() - timedelta(hours=20)).exists()
 
 
-@jobs.job(KIND)
+@jobs.job(KIND, sends=True)
 def send(job: Job, progress: jobs.Progress) -> dict[str, int]:
     """Sends the digest of one space to each of its reviewers and owners that has an address."""
     space = Space.objects.get(pk=job.space_id)

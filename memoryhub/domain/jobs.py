@@ -43,6 +43,7 @@ PERIODIC = "every."
 
 log = logging.getLogger("memoryhub.jobs")
 kinds: dict[str, Run] = {}
+sent: set[str] = set()  # kinds that wait for an address of somebody else, which may hang
 periods: dict[str, timedelta] = {}
 watchers: dict[str, Callable[[threading.Event], None]] = {}
 
@@ -50,11 +51,14 @@ watchers: dict[str, Callable[[threading.Event], None]] = {}
 # ---- what can be done ----
 
 
-def job(kind: str) -> Callable[[Run], Run]:
-    """Registers the function that does jobs of this kind."""
+def job(kind: str, *, sends: bool = False) -> Callable[[Run], Run]:
+    """Registers the function that does jobs of this kind; what `sends` has lanes of its own, so that an address which hangs
+    holds up no other work."""
 
     def register(run: Run) -> Run:
         kinds[kind] = run
+        if sends:
+            sent.add(kind)
         return run
 
     return register
@@ -120,6 +124,16 @@ def get(space: Space, pk: int, *of: str) -> Job:
     if found is None or found.kind not in of:
         raise NotFound("There is no such job here; finished ones are kept for 30 days.")
     return found
+
+
+def hold_back(kind: str, waiting: Q, until: datetime) -> None:
+    """Lets jobs of a kind rest until then: what they need is away, and one try at a time is enough to find it back."""
+    Job.objects.filter(waiting, kind=kind, state=Job.WAITING, run_after__lt=until).update(run_after=until)
+
+
+def wait_after(tries: int) -> timedelta:
+    """How long a job rests after so many tries."""
+    return min(FIRST_WAIT * 2 ** (tries - 1), LONGEST_WAIT)
 
 
 def try_again(failed: Job) -> None:
@@ -192,7 +206,7 @@ def _failed(failed: Job, error: str, *, for_good: bool) -> None:
     elif for_good or failed.tries >= MOST_TRIES:
         Job.objects.filter(pk=failed.pk).update(state=Job.FAILED, ended_at=timezone.now(), last_error=error)
     else:
-        _again(failed, min(FIRST_WAIT * 2 ** (failed.tries - 1), LONGEST_WAIT), last_error=error)
+        _again(failed, wait_after(failed.tries), last_error=error)
 
 
 def _again(finished: Job, wait: timedelta, **changes: Any) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.db import transaction
-from django.db.models import QuerySet, Window
+from django.db.models import Q, QuerySet, Window
 from django.db.models.functions import RowNumber
 from django.utils import timezone
 
@@ -26,7 +26,9 @@ EVENTS = (
     "proposal.expiring", "proposal.expired", "proposal.commented", "proposal.undone", "proposal.reopened",
 )  # fmt: skip
 SECONDS = 10
+SEND = "webhooks.send"
 KEEP = timedelta(days=30)
+MOST_HELD = 1000
 
 
 def of_space(space: Space) -> QuerySet[Webhook]:
@@ -97,7 +99,7 @@ def send_again(space: Space, actor: Actor, notice_pk: int) -> WebhookNotice:
     notice = WebhookNotice.objects.within(space).select_related("webhook").filter(pk=notice_pk).first()
     if notice is None:
         raise NotFound("There is no such notice in this space.")
-    jobs.enqueue("webhooks.send", {"notice": notice.pk}, space=space, asked_by=actor.name)
+    jobs.enqueue(SEND, {"notice": notice.pk}, space=space, asked_by=actor.name)
     return notice
 
 
@@ -113,7 +115,7 @@ def _enqueue(hook: Webhook, event: str, body: dict[str, Any], says: str) -> Webh
     if hook.shape == "slack":
         shaped = {"text": says, "blocks": _slack(says, body)}
     notice = WebhookNotice.objects.create(space_id=hook.space_id, webhook=hook, event=event, body=shaped)
-    jobs.enqueue("webhooks.send", {"notice": notice.pk}, space=hook.space)
+    jobs.enqueue(SEND, {"notice": notice.pk}, space=hook.space)
     return notice
 
 
@@ -128,7 +130,7 @@ def signature(secret: str, stamp: str, body: bytes) -> str:
     return "sha256=" + hmac.new(secret.encode(), stamp.encode() + b"." + body, hashlib.sha256).hexdigest()
 
 
-@jobs.job("webhooks.send")
+@jobs.job(SEND, sends=True)
 def send(job: Job, progress: jobs.Progress) -> dict[str, Any]:
     """Sends one notice; an address that does not answer is tried again by the job's own back-off."""
     notice = WebhookNotice.objects.select_related("webhook").filter(pk=job.payload["notice"]).first()
@@ -140,11 +142,19 @@ def send(job: Job, progress: jobs.Progress) -> dict[str, Any]:
         status = _post(notice)
     except (httpx.HTTPError, OSError, HubError) as error:
         _log(notice, None, f"{type(error).__name__}: {error}")
+        _hold_back(notice.webhook, job)
         raise Unavailable(f"{urlsplit(notice.webhook.url).hostname} did not answer") from error
     _log(notice, status, "" if 200 <= status < 300 else f"answered {status}")
     if not 200 <= status < 300:
         raise Unavailable(f"{urlsplit(notice.webhook.url).hostname} answered {status}")
     return {"status": status}
+
+
+def _hold_back(hook: Webhook, job: Job) -> None:
+    """While an address does not answer, its other notices wait as long as this one: it is asked once, not once for each."""
+    mine = WebhookNotice.objects.filter(webhook=hook, delivered_at=None).values_list("pk", flat=True)
+    until = timezone.now() + jobs.wait_after(job.tries)
+    jobs.hold_back(SEND, Q(payload__notice__in=list(mine[:MOST_HELD])), until)
 
 
 def _post(notice: WebhookNotice) -> int:

@@ -11,6 +11,7 @@ from io import StringIO
 import pytest
 from django.core import mail
 from django.core.management import call_command
+from django.utils import timezone
 
 from memoryhub.domain import (
     agents,
@@ -120,6 +121,22 @@ def test_a_notice_that_fails_is_tried_again_and_delays_no_decision(space, forge,
     assert WebhookNotice.objects.get().delivered_at
     proposals.approve(space, rk, 1, seen=proposals.result(asked).seen)
     assert WebhookNotice.objects.filter(event="proposal.approved").count() == 1
+
+
+def test_an_address_that_does_not_answer_is_asked_once_not_for_each_notice(space, forge, receiver, monkeypatch):
+    webhooks.add(space, HUB, receiver.url)
+    dead = webhooks.add(space, HUB, "http://127.0.0.1:9/")
+    for old, new in (("one", "uno"), ("two", "due")):
+        ask(space, forge, old, new)
+    jobs.run_waiting()
+    assert len(receiver.got) == 2  # others get theirs
+    tries = list(WebhookNotice.objects.filter(webhook=dead).order_by("pk").values_list("tries", flat=True))
+    assert tries == [1, 0]
+    assert Job.objects.filter(kind="webhooks.send", state="waiting", run_after__gt=timezone.now()).count() == 2
+
+
+def test_what_is_sent_has_lanes_of_its_own():
+    assert {"webhooks.send", "digests.send"} <= jobs.sent < jobs.kinds.keys()
 
 
 def test_a_chat_gets_its_own_shape(space, forge, receiver):
