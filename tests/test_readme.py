@@ -21,3 +21,10 @@ def test_every_setting_stands_in_the_table_and_nothing_else_does():
     section = (TREE / "README.md").read_text().split("\n## Settings\n")[1].split("\n## ")[0]
     told = set(re.findall(r"`([A-Z][A-Z_]{3,})`", section))
     assert read_from_the_environment() == told
+
+
+def test_every_picture_is_there_in_both_schemes_and_small():
+    shown = re.findall(r"docs/img/[a-z-]+[.]png", (TREE / "README.md").read_text())
+    assert sorted(shown) == sorted(str(file.relative_to(TREE)) for file in (TREE / "docs/img").glob("*.png"))
+    assert {one.replace("-dark.", "-light.") for one in shown} == {one for one in shown if "-light." in one}
+    assert all((TREE / one).stat().st_size < 100_000 for one in shown)
