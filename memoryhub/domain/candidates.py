@@ -130,6 +130,8 @@ def reckoned(
         words = postings.best(weighed, now, max(LEAST, 4 * choice.wanted))
         mark, cosines = sense.cosines(now, here, list(words)) if sense else (now.mark, {})
         rows = asked.rows() if asked else [(now.mark,)]
+    if sense and not here and sense.by_index(now) and len(nearest(rows)) < sense.wanted:
+        rows = sense.every_one()
     cosines = dict.fromkeys(words) | cosines | nearest(rows)
     found = [Candidate(chunk, cosine, *words.get(chunk, NO_WORDS)) for chunk, cosine in cosines.items()]
     sought = choice.of(found, sense.embedder.threshold if sense else None)
@@ -161,9 +163,16 @@ class Sense:
 
     def asking(self, now: Standing) -> Asking:
         """The database, for the nearest and the mark of the space."""
-        by_index = vector_index.serves(now.chunks, self.key.dimensions, self.embedder)
-        how = vector_index.BY_INDEX if by_index else vector_index.EXACTLY
+        how = vector_index.BY_INDEX if self.by_index(now) else vector_index.EXACTLY
         return Asking(near(self.key, self.mine.sql, self.wanted, how), {"vector": self.vector})
+
+    def by_index(self, now: Standing) -> bool:
+        return vector_index.serves(now.chunks, self.key.dimensions, self.embedder)
+
+    def every_one(self) -> list[tuple[Any, ...]]:
+        """The same without the index, which gives up where next to none of those that it comes upon are meant."""
+        sql = near(self.key, self.mine.sql, self.wanted, vector_index.EXACTLY)
+        return hot.rows(sql, {"vector": self.vector}, binary=True)
 
     def cosines(self, now: Standing, here: Vectors | None, words: list[int]) -> tuple[int, Cosines]:
         """What can be reckoned here, and its mark: how near is what words brought up and, where all is kept, what is nearest."""

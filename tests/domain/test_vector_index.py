@@ -92,6 +92,19 @@ def test_both_parts_together_give_what_one_look_at_all_would(space, monkeypatch)
         assert nearest(space, monkeypatch, query) == truth
 
 
+def test_the_few_that_one_agent_has_among_many_are_all_found(space, forge, monkeypatch):
+    chunks, noise = fill_with_noise(space, 600)
+    vector_index.let_all_in()
+    query = noise[0]
+    farthest = [chunks[n].pk for n in np.argsort(noise @ query)[:3]]
+    Embedding.objects.within(space).filter(chunk_id__in=farthest).update(agent_id=forge.pk)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SET LOCAL hnsw.max_scan_tuples = 1; SET LOCAL hnsw.ef_search = 5; SET LOCAL enable_sort = off"
+        )  # as among some 100,000
+    assert nearest(space, monkeypatch, query, agent=forge, scope="agent") == farthest[::-1]
+
+
 def test_no_other_space_is_found_by_the_same_index(space, monkeypatch):
     other = spaces.create(HUB, "other")
     chunks, noise = fill_with_noise(space, 600)
