@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -99,19 +100,27 @@ def examine(space: Space, agent: Agent | None, content: str, node_kind: str, gat
 
 
 def look(space: Space, agent: Agent | None, content: str, node_kind: str, looking: list[str]) -> Iterator[Finding]:
+    compares = "duplicate" in looking or FEEDBACK in looking
+    with repeats.asking(space, agent, content) if compares else nullcontext() as asked:
+        found = list(look_alone(content, node_kind, looking))
+    yield from found
+    if asked is None:
+        return
+    known, given_out = repeats.known(space, asked)
+    if "duplicate" in looking:
+        yield from detectors.find(content, only=["duplicate"], context=known)
+    if FEEDBACK in looking:
+        yield from fed_back(content, given_out)
+
+
+def look_alone(content: str, node_kind: str, looking: list[str]) -> Iterator[Finding]:
+    """What is seen in an output without comparing it with anything."""
     plain = [code for code in looking if code in detectors.codes() and code != "duplicate"]
     if plain:
         yield from detectors.find(content, only=plain)
     if READS_ONLY in looking and node_kind == Record.NodeKind.MEMORY_RETRIEVAL:
         says = "A memory_retrieval node only reads: what it says is kept here and becomes memory by a person alone."
         yield Finding(READS_ONLY, "low", 0, len(content), 1, says)
-    if "duplicate" not in looking and FEEDBACK not in looking:
-        return
-    known, given_out = repeats.known(space, agent, content)
-    if "duplicate" in looking:
-        yield from detectors.find(content, only=["duplicate"], context=known)
-    if FEEDBACK in looking:
-        yield from fed_back(content, given_out)
 
 
 def fed_back(content: str, given_out: list[Known]) -> Iterator[Finding]:

@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from memoryhub.detectors import Known, telltales
 from memoryhub.domain import hot, working
+from memoryhub.domain.meanwhile import Asking
 from memoryhub.models import Agent, Space
 
 SHORT = 4000  # characters of a working entry that stays prepared for comparing
@@ -46,12 +47,16 @@ CROSS JOIN LATERAL (SELECT number FROM memoryhub_longtermentry WHERE id = c.entr
 SOURCE = "SELECT content FROM memoryhub_revision WHERE space_id = %s AND file_id = %s AND number = %s"
 
 
-def known(space: Space, agent: Agent | None, content: str) -> tuple[list[Known], list[Known]]:
-    """What this agent's output may repeat: sources and working memory, newest first; and chunks of long-term memory."""
+def asking(space: Space, agent: Agent | None, content: str) -> Asking:
+    """The database, for what this agent's output may repeat; other detectors look meanwhile."""
     asked = json.dumps([one._asdict() for one in telltales.asked(content)])
-    given = {"space": space.pk, "agent": agent.pk if agent else NO_AGENT, "asked": asked}
+    return Asking(WHAT_IS_KNOWN, {"space": space.pk, "agent": agent.pk if agent else NO_AGENT, "asked": asked})
+
+
+def known(space: Space, asked: Asking) -> tuple[list[Known], list[Known]]:
+    """Its answer: sources and working memory, newest first; and chunks of long-term memory."""
     sources, recent, given_out = [], [], []
-    for kind, pk, number, size, label, text in hot.rows(WHAT_IS_KNOWN, given):
+    for kind, pk, number, size, label, text in asked.rows():
         if kind == "source":
             load = kept_source if size <= SMALL else source
             sources.append(load(label, text, space.pk, pk, number))
