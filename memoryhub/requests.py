@@ -10,6 +10,8 @@ from contextvars import ContextVar
 _request_id: ContextVar[str] = ContextVar("request_id", default="")
 TOKEN = re.compile(r"(mh_[A-Za-z0-9-]+_[A-Za-z0-9]{4})[A-Za-z0-9]+")
 ONCE = re.compile(r"(/login/once/)[A-Za-z0-9_-]{8,}")
+# Ids are hexadecimal, or of one case; keys mix both with digits.
+KEY = re.compile(r"(?=.*[a-z])(?=.*[A-Z])(?=.*\d).{25,}")
 GIVEN = re.compile(r"^[A-Za-z0-9._-]{8,64}$")
 
 
@@ -18,8 +20,8 @@ def current_request_id() -> str:
 
 
 def begin(given: str | None) -> str:
-    """Takes a well-formed id that a proxy gave, else makes one."""
-    request_id = given if given and GIVEN.match(given) else secrets.token_hex(8)
+    """Takes a well-formed id that a proxy gave, else makes one; what could be a key is none, for ids are kept."""
+    request_id = given if given and GIVEN.match(given) and not KEY.match(given) else secrets.token_hex(8)
     _request_id.set(request_id)
     return request_id
 

@@ -233,10 +233,10 @@ def _by_prefix(text: str, words: str) -> Iterator[tuple[int, int, str]]:
         at = text.find(needle) if may_stand(needle, words if needle in _WITH_BLANKS or is_split else long) else -1
         joined = 0  # nothing is put together twice
         while at >= 0:
-            match = pattern.match(text, at) if needle in _JOINED or not _inside(text, at) else None
+            match = pattern.match(text, at) if needle in _JOINED or not _inside(text, at, needle) else None
             if match and not (_EMPTY_KEY if kind == "private key" else _FILLER).search(match.group()[len(needle) :]):
                 yield (at, _over_seams(text, match.end()), kind)
-            elif match is None and at >= joined and len(needle) >= _TELLING and not _inside(text, at):
+            elif match is None and at >= joined and len(needle) >= _TELLING and not _inside(text, at, needle):
                 joined = at + _SPLIT_REACH
                 if end := _split(text, at, pattern):
                     yield (at, end, kind)
@@ -282,10 +282,15 @@ def _split(text: str, at: int, pattern: re.Pattern[str]) -> int:
     return at + length
 
 
-def _inside(text: str, at: int) -> bool:
+_ORDINARY = frozenset(["sk-", "key-", "pat", "pypi-", "secret_", "sl.", "s."])
+"""Needles that names of things have as well: after a hyphen they begin nothing."""
+
+
+def _inside(text: str, at: int, needle: str) -> bool:
     """A needle in the middle of a word (`task-…` has `sk-`) begins nothing."""
     before = text[at - 1 : at]
-    return before.isalnum() or before in ("_", "-") if before else False
+    is_joined = before in ("_", "-") and (needle in _ORDINARY or len(needle) < _TELLING)
+    return bool(before) and (before.isalnum() or is_joined)
 
 
 def _links(text: str) -> Iterator[tuple[int, int, str]]:

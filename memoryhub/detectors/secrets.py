@@ -21,6 +21,7 @@ from .scanning import lowered, once, places
 from .secret_formats import formats
 
 CODE = "secrets"
+RANDOM = "random string beside a name for secrets"
 MARK = "[secret removed: {kind}]"
 
 Hit = tuple[int, int, str]
@@ -181,6 +182,15 @@ def redact(text: str) -> tuple[str, list[Finding]]:
         parts += [text[at : one.start], MARK.format(kind=one.kind)]
         at = one.end
     return "".join([*parts, text[at:]]), found
+
+
+_ENDING = re.compile(r"\.[A-Za-z]\w{0,4}$")
+
+
+def in_name(name: str) -> str:
+    """The kind of a secret in a name (of a file, a thread, a call), or nothing; names are often random themselves."""
+    bare = "\n".join(_ENDING.sub("", part) for part in name.split("/"))
+    return next((kind for _, _, kind in [*hits(name), *hits(bare)] if kind != RANDOM), "")
 
 
 def hits(text: str, words: str = "") -> list[Hit]:
@@ -355,7 +365,7 @@ def _random_on_line(text: str, start: int, end: int) -> Iterator[Hit]:
             if _HASHES.search(text, start, end):  # asked last: few lines hold anything random
                 return
             at = match.start() + match.group().rindex(value)
-            yield at, at + len(value), "random string beside a name for secrets"
+            yield at, at + len(value), RANDOM
 
 
 def _in_link(text: str, at: int) -> bool:
@@ -393,9 +403,8 @@ def _is_password(value: str, quoted: bool) -> bool:
         )
         if named or _camel(value):
             return False
-        is_babble = (
-            value.isalpha() and not value.isupper() and not value.islower() and _spelled(value) < 0.5 * len(value)
-        )
+        is_mixed = value.isalpha() and not value.isupper() and not value.islower()
+        is_babble = is_mixed and (_spelled(value) < 0.5 * len(value) or (len(value) >= 10 and _breaks(value) >= 0.33))
         return (quoted and len(value) >= 12 and "." not in value and "/" not in value) or (
             len(value) >= 8 and is_babble
         )

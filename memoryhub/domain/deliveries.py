@@ -78,7 +78,20 @@ def name_of(thread: str) -> str:
     return secrets.redact(thread)[0][:LONGEST_THREAD] if thread else ""
 
 
-def record(space_id: int, agent_id: int, thread: str, prompt: Prompt) -> None:
+@lru_cache(maxsize=256)
+def secrets_in(given: str) -> tuple[bytes, ...]:
+    return tuple(given[start:end].encode("utf-8", "replace") for start, end, _ in secrets.hits(given))
+
+
+def masked(data: bytes, given: tuple[str, ...]) -> bytes:
+    """The bytes as they are kept: secrets that came with the call are stars, as many as they had bytes, so that the parts
+    keep their places. The sha256 stays that of what was handed out."""
+    for secret in (secret for text in given if text for secret in secrets_in(text)):
+        data = data.replace(secret, b"*" * len(secret))
+    return data
+
+
+def record(space_id: int, agent_id: int, thread: str, prompt: Prompt, given: tuple[str, ...] = ()) -> None:
     """Notes that this agent and thread get these bytes now: new ones at once, repeats once a minute at most."""
     thread = name_of(thread)
     key = (space_id, agent_id, thread, prompt.sha256, prompt.ledger)
@@ -88,7 +101,7 @@ def record(space_id: int, agent_id: int, thread: str, prompt: Prompt) -> None:
     values = {"space": space_id, "agent": agent_id, "thread": thread, "sha256": prompt.sha256}
     if age is None:
         values |= {
-            "text": pack(prompt.data),
+            "text": pack(masked(prompt.data, given)),
             "tokens": prompt.tokens,
             "dialect": prompt.dialect,
             "revisions": prompt.ledger,
@@ -104,7 +117,7 @@ def of_agent(agent: Agent) -> QuerySet[Delivery]:
 
 
 def text_of(space: Space, sha256: str) -> PromptText | None:
-    """The very bytes that were handed out."""
+    """The very bytes that were handed out, but for secrets that the call itself brought along."""
     return PromptText.objects.within(space).filter(sha256=sha256).first()
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 
-from memoryhub.detectors import secret_formats, secrets
+from memoryhub.detectors import secrets
 from memoryhub.domain import activity, files, mounts, policies, revisions
 from memoryhub.domain.access import Actor, require
 from memoryhub.domain.lines import text_of
@@ -33,20 +33,31 @@ def submit(space: Space, actor: Actor, wish: Wish, place: mounts.Place | None = 
         return _submit(space, actor, wish, place)
     except Invalid as refusal:
         if refusal.code == "secret_found":
-            _note_secret(space, actor, secrets.redact(wish.path)[0], refusal)
+            _note_secret(space, actor, _name_of(wish.path), refusal)
         raise
 
 
 def _check_names(wish: Wish) -> None:
     """A name is kept for good and shown everywhere: no key may be part of one."""
     for name in (wish.path, wish.to):
-        if found := next(iter(secret_formats.formats(name)), None):
-            raise Invalid(
-                f"The path holds a secret ({found[2]}). Give the file another name.",
-                code="secret_found",
-                kind=found[2],
-                line=1,
-            )
+        if kind := secrets.in_name(name):
+            says = f"The path holds a secret ({kind}). Give the file another name."
+            raise Invalid(says, code="secret_found", kind=kind, line=1)
+
+
+def _check_thread(places: list[mounts.Place], wish: Wish) -> None:
+    """Where files belong to threads, the thread is a part of their name; elsewhere it is a note and loses its secret."""
+    if any(_thread_of(place, wish) for place in places) and (kind := secrets.in_name(wish.thread_id)):
+        says = f"thread_id holds a secret ({kind}). Name the thread otherwise."
+        raise Invalid(says, code="secret_found", kind=kind, line=1)
+
+
+def _name_of(path: str) -> str:
+    """A path as the activity may name it: from a secret on, only the folder above."""
+    path = secrets.redact(path)[0]
+    while secrets.in_name(path):
+        path = path.rpartition("/")[0]
+    return path or "/"
 
 
 @transaction.atomic
@@ -64,6 +75,7 @@ def _submit(space: Space, actor: Actor, wish: Wish, place: mounts.Place | None) 
     places = [place or mounts.resolve(space, path, agent=actor.agent)]
     if wish.kind == "move":
         places.append(mounts.resolve(space, paths.clean(wish.to), agent=actor.agent))
+    _check_thread(places, wish)
     if wish.content is not None and len(wish.content) > MAX_BYTES:
         raise too_large(path, len(wish.content), MAX_BYTES)
     if actor.agent is None:

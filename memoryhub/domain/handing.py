@@ -250,7 +250,8 @@ def prompt_for(door: AtTheDoor, asked: Asked, told: Told | None = None) -> Promp
         prompt = assembled(door, asked, dialect or prompts.dialect_of(asked.dialect, door), told)
         if prompt.lasts:
             keep(shelf, key, asked.thread, prompt, door)
-    deliveries.record(door.space_id, door.agent_id, asked.thread, prompt)
+    given = (asked.query, asked.task, asked.system_prompt or "")
+    deliveries.record(door.space_id, door.agent_id, asked.thread, prompt, given)
     return prompt
 
 

@@ -1,0 +1,102 @@
+"""A fresh key through every free field that an agent sends: afterwards it stands in no table."""
+
+from __future__ import annotations
+
+import random
+import string
+import zlib
+
+import pytest
+from django.db import connection
+
+from memoryhub.domain import files, mounts, spaces
+from memoryhub.domain.access import HUB
+from memoryhub.models import PromptText
+
+pytestmark = pytest.mark.django_db
+DOORS = {
+    "path": lambda key: ("PUT", f"files/open/a-{key}.md", {"content": "fine"}),
+    "pair in a path": lambda key: ("PUT", f"files/open/password={key}.md", {"content": "fine"}),
+    "asked path": lambda key: ("PUT", f"files/m/a-{key}.md", {"content": "fine"}),
+    "move": lambda key: ("POST", "moves", {"from": "/open/old.md", "to": f"/open/b-{key}.md"}),
+    "reason": lambda key: ("PUT", "files/m/a.md", {"content": "fine", "reason": f"for {key}"}),
+    "tool call": lambda key: ("PUT", "files/m/b.md", {"content": "fine", "tool_call_id": key}),
+    "thread": lambda key: ("PUT", "files/m/c.md", {"content": "fine", "thread_id": key}),
+    "thread of a file": lambda key: ("PUT", "files/threads/c.md", {"content": "fine", "thread_id": key}),
+    "tool": lambda key: ("POST", "memory-tool", {"command": "create", "path": "/m/d.md", "file_text": "fine", "thread_id": key}),
+    "rename": lambda key: ("POST", "memory-tool", {"command": "rename", "old_path": "/open/old.md", "new_path": f"/open/x_{key}"}),
+    "prompt thread": lambda key: ("GET", f"prompt?thread={key}", None),
+    "prompt query": lambda key: ("GET", f"prompt?query={key}", None),
+    "prompt task": lambda key: ("GET", f"prompt?task=use+{key}", None),
+    "system prompt": lambda key: ("POST", "prompt", {"system_prompt": f"You know {key} by heart.", "thread": "t"}),
+    "session": lambda key: ("POST", "quarantine", logged(session_id=key)),
+    "node": lambda key: ("POST", "quarantine", logged(node_id=key)),
+    "content": lambda key: ("POST", "quarantine", logged(content=f"It is {key} there.")),
+    "metadata": lambda key: ("POST", "quarantine", logged(metadata={"a": [{"b": key}]})),
+    "name in metadata": lambda key: ("POST", "quarantine", logged(metadata={key: 1})),
+    "promotion": lambda key: ("POST", "promotions", {"content": "Tills close at nine.", "reason": f"see {key}"}),
+    "search": lambda key: ("GET", f"search?q={key}", None),
+    "retrieve": lambda key: ("GET", f"retrieve?query={key}", None),
+}  # fmt: skip
+
+
+def logged(**more):
+    names = {"session_id": "s", "node_id": "n", "node_kind": "agent", "scope": "group"}
+    return {"content": "Tills close at nine.", **names, **more}
+
+
+def fresh(door: str) -> str:
+    said = "".join(random.Random(f"{door} of today").choices(string.ascii_letters + string.digits, k=34))
+    return said[:24] if door == "pair in a path" else "gh" + "p_" + said + "7Q"
+
+
+@pytest.fixture
+def space():
+    space = spaces.create(HUB, "ledger")
+    mounts.add(space, HUB, "/m/")
+    mounts.add(space, HUB, "/open/", policy="trusted")
+    mounts.add(space, HUB, "/threads/", store="thread", policy="trusted")
+    files.write(space, HUB, "/open/old.md", b"old")
+    return space
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_key_is_kept_nowhere(space, forge, door: str) -> None:
+    key = fresh(door)
+    method, path, body = DOORS[door](key)
+    answer = forge(method, path, body, X_Request_Id=f"call-{key}"[:64])
+    assert answer.status_code < 500
+    assert holding(key) == []
+
+
+def holding(key: str) -> list[str]:
+    """Every column of every table in which it stands, packed or not."""
+    found = []
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT table_schema, table_name, column_name, udt_name FROM information_schema.columns "
+            "WHERE table_schema NOT IN ('pg_catalog', 'information_schema')"
+        )
+        for schema, table, column, kind in cursor.fetchall():
+            cursor.execute(f'SELECT "{column}"{"" if kind == "bytea" else "::text"} FROM "{schema}"."{table}"')
+            if any(key.lower() in said(value).lower() for (value,) in cursor.fetchall() if value is not None):
+                found.append(f"{table}.{column}")
+    return found
+
+
+def said(value) -> str:
+    if isinstance(value, str):
+        return value
+    data = bytes(value)
+    try:
+        return zlib.decompress(data).decode("latin-1")
+    except zlib.error:
+        return data.decode("latin-1")
+
+
+def test_what_is_kept_of_a_prompt_has_stars_and_its_parts_in_their_places(space, forge) -> None:
+    key = fresh("stars")
+    answer = forge("POST", "prompt", {"system_prompt": f"Süß: {key}.", "thread": "t"})
+    assert key in answer.content.decode()
+    kept = bytes(PromptText.objects.get().text)
+    assert len(kept) == len(answer.content) and b"*" * len(key) in kept
