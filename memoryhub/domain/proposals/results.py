@@ -42,11 +42,11 @@ class Result:
         """The file changed since the agent asked: what one sees is not what was asked for then."""
         return self.proposal.base_revision != self.revision and self.proposal.kind != Proposal.Kind.PROMOTION
 
-    @property
+    @cached_property
     def sha256(self) -> str | None:
         return None if self.problem else sha_of(self.after)
 
-    @property
+    @cached_property
     def before_sha256(self) -> str:
         return sha_of(self.before)
 
