@@ -65,7 +65,7 @@ _IGNORING: tuple[tuple[str, str, str], ...] = (
 # How a sentence says to show, and what it calls the orders that were given to the model.
 _SHOWING = (
     "zeig verrat ausgeb gib mir gib den gib deine nenn wiederhol offenbar montre révél affich répèt donne muestra muéstra revel dime imprim repit mostre exib mostra rivel stampa mostrami dimmi toon onthul visa avslöja vis mig pokaż ujawnij wyświetl "
-    "покажи раскрой выведи повтори напиши göster açıkla yazdır tampilkan ungkap tunjukkan hiển thị tiết lộ cho tôi اكشف أظهر اعرض הצג חשוף दिखा बता 显示 输出 透露 告诉 展示 重复 打印 顯示 輸出 表示し 教えて 出力 見せて 보여 알려 출력 공개"
+    "покажи раскрой выведи повтори напиши göster açıkla yazdır tampilkan ungkap tunjukkan hiển thị tiết lộ cho tôi اكشف أظهر اعرض הצג חשוף दिखा बता 显示 输出 透露 告诉 展示 打印 顯示 輸出 表示し 教えて 出力 見せて 보여 알려 출력 공개"
 )
 _GIVEN = (
     "system-?\\s?prompt|systemanweisung|systemnachricht|prompt\\s+(?:de\\s+|du\\s+|del\\s+|di\\s+|do\\s+|inicial|initial)?(?:syst|sist)[eè]m|(?:instruction|instruccion|instruç|istruzion|directive)\\S*\\s+(?:de\\s+|du\\s+|del\\s+|di\\s+|do\\s+)?(?:syst|sist)[eè]m|"

@@ -126,12 +126,12 @@ _COMPILED = [
 ]
 _JOINED = (".webhook.office.com/webhookb2/", ".atlasv1.", "sig=", "-----BEGIN ", "AccountKey=", "SharedAccessKey=")
 
-_LINK = re.compile(r"(?<=://)[^\s:/@\"'`<>]{0,80}:(?P<secret>[^\s@\"'`<>]{3,200})@(?P<host>[\w.\-\[\]]+)")
+_LINK = re.compile(r"(?<=://)(?P<user>[^\s:/@\"'`<>]{0,80}):(?P<secret>[^\s@\"'`<>]{3,200})@(?P<host>[\w.\-\[\]]+)")
 _HEADER = re.compile(
     r"authorization[\"'`]?\s{0,3}[:=,]\s{0,3}[\"'`]?(?:basic|bearer|token|digest)\s+(?P<secret>[A-Za-z0-9+/=_.~-]{12,})",
     re.I,
 )
-_USERPASS = re.compile(r"(?:\s|^)(?:-u|--user)[ =][\"']?[\w.@+-]{1,60}:(?P<secret>[^\s\"'`]{4,100})")
+_USERPASS = re.compile(r"(?:\s|^)(?:-u|--user)[ =][\"']?[\w.@+-]{1,60}:(?P<secret>(?!//)[^\s\"'`]{4,100})")
 _PAIR = re.compile(
     r"(?:credentials?|creds|log\s?in|sign\s?in|access|account)\b[^\n]{0,40}?\b[\w.@-]{2,40}\s?[:/]\s?(?P<secret>(?=[^\s]*\d)(?=[^\s]*[A-Za-z])[^\s/:,;`\"']{7,60})(?=[\s,;`\"']|$)",
     re.I,
@@ -149,7 +149,7 @@ _SEED = re.compile(
 )
 _SQL = re.compile(r"identified by\s+[\"'](?P<secret>[^\"'\s]{4,100})[\"']", re.I)
 _FILLER = re.compile(
-    r"^[xX*.•0_-]+$|x{6,}|X{6,}|\*{3,}|(?<![A-Za-z0-9])your|YOUR|abc_?123|example|placeholder|<|\.\.\.|\$\{|^\$|^%|\{"
+    r"^\[|^env\.|\^|^[a-z]+(?:-[a-z]+)+$|^(?:v\d-)?[a-z]+\d?(?:-[a-z]+\d?)+$|^[xX*.•0_-]+$|x{6,}|X{6,}|\*{3,}|(?<![A-Za-z0-9])your|YOUR|abc_?123|example|placeholder|<|\.\.\.|\$\{|^\$|^%|\{"
 )
 _EMPTY_KEY = re.compile(r"X{4,}|\.\.\.|…|<|\$\{|(?<![A-Za-z0-9])your")
 _WELL_KNOWN = frozenset(
@@ -245,7 +245,7 @@ def _by_prefix(text: str, words: str) -> Iterator[tuple[int, int, str]]:
 
 _TELLING = 4
 _SPLIT_REACH = 320
-_SEAM = re.compile(r"[\"'`]?[ \t]*(?:[+\\]?[ \t]*\n[ \t>*#]*|\+[ \t]*)[\"'`]?")
+_SEAM = re.compile(r"[ \t]*\\?[ \t]*\n[ \t>*#]*|[\"'`][ \t]*(?:\+[ \t\n]*|\\[ \t]*\n[ \t]*)[\"'`]")
 
 
 # The rest of a key: after a seam that says so, or a line of nothing but such signs.
@@ -303,6 +303,7 @@ def _links(text: str) -> Iterator[tuple[int, int, str]]:
             and not _FILLER.search(match["secret"])
             and match["secret"].lower() not in _WELL_KNOWN
             and match["host"] != "host"
+            and match["secret"] != match["user"]
         ):
             yield (*match.span("secret"), "connection string")
         at = text.find("://", at + 3)

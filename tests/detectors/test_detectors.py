@@ -69,6 +69,8 @@ def test_a_secret_is_found_however_it_is_written(text: str, secret: str) -> None
     ["signIn({ password: 'StrongPass123!' })", "```yaml\npassword: MyPassword2024\n```", "account.login = \"clerk@example.org\"", "the modes 'single pass', 'check+mend', 'best-of-9'",
      "document.cookie = 'session=abc123'", "header: sk_live_abc123", "tokens per batch: training_tokens=250_000_000", "tokenizer of `acme/Small-3.5-Q4`, encodings a100k_base/b200k_base",
      "model(name=\"tiny2-large-2025-03\", token=\"<token>\")", "The token's contract is 0x52908400098527886E0F7030069857D2E4169EE7", "partition_key: 8f14e45fceea167a5a36dedd4bea2543", "Is the password excluded! Then stop.",
+     'probe -u "http://shop.example.org/list?id=1" --all', "postgres://shopkeeper:shopkeeper@localhost/shop", "export SHOP='sk-or-v1-second-project2'\n\n# More",
+     "Authorization: Bearer dev-clerk-token", "POST /forgot-password HTTP/1.1", 'key="plans/2025/may/first_draft_001.h5"',
      b64("This is a long and harmless sentence about tokens and keys."), f"`{KEY[:4]}`\n- {made(12)}"],
 )  # fmt: skip
 def test_what_only_resembles_a_secret_is_none(text: str) -> None:
