@@ -15,7 +15,7 @@ from django.utils.dateparse import parse_datetime
 from memoryhub.detectors import secrets
 from memoryhub.domain import contents, longterm, pairs, secrecy
 from memoryhub.domain.access import Actor
-from memoryhub.errors import Invalid
+from memoryhub.errors import Invalid, TooLarge
 from memoryhub.models import Agent, EntryPair, EntryRevision, LongtermEntry, Proposal, Record, Space
 
 MOST = 50_000  # entries of one file
@@ -33,7 +33,8 @@ KEPT = (
     "actor_kind",
     "actor_name",
 )
-FAULTS = (Invalid, AttributeError, KeyError, TypeError, ValueError)  # what a line that Export did not write may cause
+REFUSALS = (Invalid, TooLarge)
+FAULTS = (*REFUSALS, AttributeError, KeyError, TypeError, ValueError)  # what a line that Export did not write may cause
 CAME_FROM = "came_from"  # in the metadata: the record and proposal of the space it was brought from
 MOMENTS = ("checked_at", "retired_at", "created_at", "modified_at")
 # Reasons that the hub itself wrote: the numbers in them mean entries of the same file.
@@ -135,7 +136,7 @@ def refused(wrong: dict[int, str], so: str = "Nothing was brought in.") -> Inval
 
 def said(wrong: Exception) -> str:
     """What is wrong with a line, for whoever has to mend it."""
-    if isinstance(wrong, Invalid):
+    if isinstance(wrong, REFUSALS):
         return wrong.message.removesuffix(".")
     return f"it lacks {wrong}" if isinstance(wrong, KeyError) else "a value in it has another form than Export gives it"
 

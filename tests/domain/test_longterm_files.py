@@ -109,6 +109,12 @@ def test_every_wrong_line_is_named(space, rk):
     assert refusal.value.details["line"] == 2
 
 
+def test_a_line_that_is_too_large_is_named_like_any_other(space, rk):
+    large = json.dumps({"content": "word " * 250_000})
+    with pytest.raises(Invalid, match=r"Line 2: The content is over 1 MiB"):
+        longterm_import.take_in(space, rk, f"{json.dumps({'content': OLD})}\n{large}".encode())
+
+
 def test_a_reason_that_is_brought_in_loses_its_secret(space, rk):
     said = {"number": 1, "content": OLD, "reason": f"by {SECRET}", "created_at": "2026-01-01T00:00:00Z"}
     longterm_import.take_in(space, rk, json.dumps({"content": OLD, "reason": SECRET, "history": [said]}).encode())
