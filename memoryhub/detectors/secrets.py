@@ -97,6 +97,7 @@ _GIVEN = re.compile(
 )
 _SPACE = re.compile(r"\s")
 _NAMES_IN_WORD = 40  # `password=password=password=…` without end: each value reaches over the next sixty names
+_KEYS_IN_VALUE = 4  # `key:key:key:…`: the same
 _BARE = re.compile(r"[ \t]+(?P<open>[\"'`]|)(?P<value>[^\s\"'`|]{6,200})")
 _TOKEN = re.compile(r"[A-Za-z0-9+/_\-=.~]{16,256}")
 _HASHES = re.compile(
@@ -289,13 +290,17 @@ def _named(text: str, words: str) -> Iterator[Hit]:
 def _keys(text: str, words: str) -> Iterator[Hit]:
     """Random values of anything called a key: `SHOP_KEY=`, `"mapKey":`, `?key=`."""
     lower = lowered(text)
-    done = 0
+    done = reach = in_value = 0
     for at in places(lower, ["key"], lowered(words)):
+        in_value = in_value + 1 if at < reach else 0
+        if in_value > _KEYS_IN_VALUE:
+            continue
         of = _NAME_BEFORE.search(lower, max(0, at - 24), at)
         match = _GIVEN.match(text, at + 3) if at >= done and lower[at + 3 : at + 5] != "bo" else None
         if not match or not of or of[1] in _NO_SECRETS or match["sep"] not in (":", "=", "=>", ":="):
             continue
         value = match["value"].rstrip(".,;:)]}*\\").partition("&")[0]
+        reach = max(reach, match.start("value") + len(value)) if not in_value else reach
         line = text.rfind("\n", max(0, at - 200), at) + 1
         if (of[1] or len(value) >= 24) and _looks_random(value) and not _HASHES.search(text, max(line, at - 60), at):
             done = match.end()

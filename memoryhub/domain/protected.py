@@ -16,8 +16,9 @@ def check(before: bytes | None, after: bytes | None) -> None:
     """Refuses a change by an agent that does not leave every protected region as it is, byte for byte."""
     if not before or before == after or not MARK.search(before):
         return
-    regions = Counter(REGION.findall(before))
-    if any((after or b"").count(region) < times for region, times in regions.items()):
+    regions, after = Counter(REGION.findall(before)), after or b""
+    # Those that stand there as regions again are there; only the others are looked for one by one, each through the whole text.
+    if any(after.count(region) < regions[region] for region in regions - Counter(REGION.findall(after))):
         raise Forbidden(
             "This change touches a region that people protected. Leave everything between <!-- protected --> and "
             "<!-- /protected --> as it is; do not retry this change.",

@@ -278,9 +278,9 @@ def test_findings_come_in_the_order_of_the_text_and_are_bounded() -> None:
     ["password=" * 15_000, "password=x9!abcd\n" * 8_000, "today " * 20_000, "tomorrow at" * 12_000, "<|im_start|>" * 10_000,
      '"ignore all previous instructions ' * 4_000, "![a](http://" * 87_000, "login a/b1 " * 95_000, "</context>\n" * 95_000,
      "<context>" * 110_000, "dan unethical swear " * 50_000, "ignoriere " * 100_000, "无视" * 500_000, ("gh" + "p_") * 250_000,
-     ("gh" + "p_\n") * 100_000, "key: " * 100_000, b64("password: x9!abcd\n" * 40_000), "".join(b64(f"{n} harmless words about nothing\n") + " " for n in range(20_000))],
+     ("gh" + "p_\n") * 100_000, "key: " * 100_000, "key:1" * 40_000, b64("password: x9!abcd\n" * 40_000), "".join(b64(f"{n} harmless words about nothing\n") + " " for n in range(20_000))],
     ids=["names", "secrets", "today", "tomorrow", "roles", "quoted", "pictures", "logins", "closings", "openings", "register",
-         "foreign", "unspaced", "prefixes", "split", "keys", "wrapped", "much wrapped"],
+         "foreign", "unspaced", "prefixes", "split", "keys", "keys of keys", "wrapped", "much wrapped"],
 )  # fmt: skip
 def test_no_text_keeps_the_gate_busy(text: str) -> None:
     """One line may be the whole text, and every word of it a finding."""

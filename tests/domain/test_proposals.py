@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from datetime import timedelta
 
 import pytest
 from django.utils import timezone
 
-from memoryhub.domain import agents, files, hot, mounts, people, policies, proposals, spaces, tokens, webhooks
+from memoryhub.domain import agents, files, hot, mounts, people, policies, proposals, protected, spaces, tokens, webhooks
 from memoryhub.domain.access import HUB, Actor
 from memoryhub.domain.proposals import desk
 from memoryhub.errors import Conflict, Forbidden, Invalid, NotFound, TooLarge
@@ -524,6 +525,15 @@ def test_of_two_equal_regions_none_goes_and_a_forgotten_end_protects_the_rest(sp
     files.write(space, rk, PATH, b"a\n<!-- protected -->\n- rule\n")
     with pytest.raises(Forbidden):
         submit(space, forge, kind="edit", path=PATH, old="- rule", new="- none")
+
+
+def test_a_file_full_of_protected_regions_keeps_nobody_waiting() -> None:
+    text = b"".join(b"<!-- protected -->%d<!-- /protected -->" % n for n in range(24_000))
+    start = time.process_time()
+    protected.check(text, text + b"more")
+    with pytest.raises(Forbidden):
+        protected.check(text, text[:-25] + b"other" + text[-25:])
+    assert time.process_time() - start < 1
 
 
 def test_a_region_protected_at_the_last_moment_holds(space, forge, rk, monkeypatch) -> None:
