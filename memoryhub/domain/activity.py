@@ -116,7 +116,7 @@ def lines(
     found = ActivityLine.objects.within(space.pk if space else 0).order_by("-id")
     if since:
         found = found.filter(at__gte=midnight(since))
-    if until:
+    if until and until < date.max:  # no day follows the last one
         found = found.filter(at__lt=midnight(until + timedelta(days=1)))
     if before:
         found = found.filter(pk__lt=before)

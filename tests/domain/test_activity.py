@@ -1,7 +1,7 @@
 import csv
 import io
 import json
-from datetime import timedelta
+from datetime import date, timedelta
 
 import pytest
 from django.db import DatabaseError, connection, transaction
@@ -130,6 +130,7 @@ def test_a_look_into_the_past_begins_there(space, monkeypatch):
     assert things(until=today - 11 * day) == ["9", "8", "7"]
     assert things(since=today - 3 * day, until=today - 2 * day) == ["18", "17"]
     assert things(until=today - 900 * day) == []
+    assert activity.lines(space, until=date.max).count() == activity.lines(space).count()
 
 
 def test_a_day_is_that_of_the_clock_of_whoever_asks(space):

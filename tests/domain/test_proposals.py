@@ -9,7 +9,19 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from memoryhub.domain import agents, files, hot, mounts, people, policies, proposals, protected, spaces, tokens, webhooks
+from memoryhub.domain import (
+    agents,
+    files,
+    hot,
+    mounts,
+    people,
+    policies,
+    proposals,
+    protected,
+    spaces,
+    tokens,
+    webhooks,
+)
 from memoryhub.domain.access import HUB, Actor
 from memoryhub.domain.proposals import desk
 from memoryhub.errors import Conflict, Forbidden, Invalid, NotFound, TooLarge
