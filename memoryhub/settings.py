@@ -114,6 +114,26 @@ def embedder_url(url: str, choice: str) -> str:
     return url
 
 
+def mail(url: str) -> dict[str, Any]:
+    """Django's own settings for mail, from one address; without one, this machine's own server."""
+    parts = urlsplit(url or "smtp://localhost")
+    try:
+        wrong = parts.scheme not in {"smtp", "smtps", "smtp+starttls"} or not parts.hostname
+        port = parts.port or {"smtps": 465, "smtp+starttls": 587}.get(parts.scheme, 25)
+    except ValueError:
+        wrong = True
+    if wrong:  # the address may hold a password: it is not repeated
+        raise ImproperlyConfigured(
+            "MEMORYHUB_MAIL_URL is no mail server; allowed is smtp://, smtp+starttls:// or smtps://user:password@host:port."
+        )
+    return {
+        "EMAIL_HOST": parts.hostname, "EMAIL_PORT": port,
+        "EMAIL_HOST_USER": unquote(parts.username or ""), "EMAIL_HOST_PASSWORD": unquote(parts.password or ""),
+        "EMAIL_USE_SSL": parts.scheme == "smtps", "EMAIL_USE_TLS": parts.scheme == "smtp+starttls",
+        "EMAIL_TIMEOUT": 20,
+    }  # fmt: skip
+
+
 def allowed_hosts(given: str) -> list[str]:
     hosts = [host.strip() for host in given.split(",") if host.strip()]
     if not hosts or not all(re.fullmatch(r"\*|\.?[\w-]+(\.[\w-]+)*\.?|\[[0-9A-Fa-f:.]+\]", host) for host in hosts):
@@ -145,6 +165,8 @@ EMBEDDER = embedder(env("MEMORYHUB_EMBEDDER", "wordllama"))
 EMBEDDER_URL = embedder_url(env("MEMORYHUB_EMBEDDER_URL"), EMBEDDER)
 EMBEDDER_KEY = env("MEMORYHUB_EMBEDDER_KEY")
 JUDGE_KEY = env("MEMORYHUB_JUDGE_KEY")
+globals().update(mail(env("MEMORYHUB_MAIL_URL")))
+DEFAULT_FROM_EMAIL = env("MEMORYHUB_MAIL_FROM", "memoryhub@localhost")
 
 INSTALLED_APPS = [
     "django.contrib.auth",

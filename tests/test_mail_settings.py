@@ -1,0 +1,31 @@
+"""One address says which server sends the hub's mail."""
+
+from __future__ import annotations
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from memoryhub.settings import mail
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("", ("localhost", 25, "", "", False, False)),
+        ("smtp://mail.example.org", ("mail.example.org", 25, "", "", False, False)),
+        ("smtp+starttls://rk:p%40ss@mail.example.org", ("mail.example.org", 587, "rk", "p@ss", False, True)),
+        ("smtps://rk:s@mail.example.org:2465", ("mail.example.org", 2465, "rk", "s", True, False)),
+    ],
+)
+def test_an_address_becomes_djangos_settings(url, told):
+    names = ("HOST", "PORT", "HOST_USER", "HOST_PASSWORD", "USE_SSL", "USE_TLS")
+    found = mail(url)
+    assert tuple(found[f"EMAIL_{name}"] for name in names) == told
+    assert found["EMAIL_TIMEOUT"] == 20
+
+
+@pytest.mark.parametrize("url", ["mail.example.org", "http://u:geheim@host", "smtp://", "smtp://u:geheim@host:99999"])
+def test_what_is_no_mail_server_stops_the_start_and_repeats_no_password(url):
+    with pytest.raises(ImproperlyConfigured, match="MEMORYHUB_MAIL_URL is no mail server") as refusal:
+        mail(url)
+    assert "geheim" not in str(refusal.value)
