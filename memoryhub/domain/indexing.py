@@ -151,8 +151,17 @@ def chunks(entry: LongtermEntry) -> list[Chunk]:
 
 def embed(found: Sequence[Chunk], embedder: Embedder, *, seconds: float = meaning.SECONDS) -> None:
     """Stores the vectors of chunks; raises before anything is stored when the embedder is away."""
+    place(embedder, made_of(found, embedder, seconds=seconds))
+
+
+def made_of(found: Sequence[Chunk], embedder: Embedder, *, seconds: float) -> dict[int, hot.Half]:
+    """The vectors of chunks by the chunks' ids; nothing is stored."""
     if not found:
-        return
+        return {}
     vectors = embedder.embed([chunk.text for chunk in found], seconds=seconds)
-    by_id = {chunk.pk: hot.Half.of(vector) for chunk, vector in zip(found, vectors, strict=True)}
-    hot.run(placing("memoryhub_chunk", "id", embedder.embedded_by, by_id))
+    return {chunk.pk: hot.Half.of(vector) for chunk, vector in zip(found, vectors, strict=True)}
+
+
+def place(embedder: Embedder, by_id: dict[int, hot.Half]) -> None:
+    if by_id:
+        hot.run(placing("memoryhub_chunk", "id", embedder.embedded_by, by_id))

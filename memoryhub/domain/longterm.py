@@ -161,18 +161,29 @@ def embed_job(job: Job, progress: jobs.Progress) -> dict[str, Any]:
 
 def embed_waiting(space: Space, seconds: float = 30.0) -> int:
     """Gives the entries that wait their vectors; raises while the embedder is still away."""
-    done = 0
-    for number in list(of(space).filter(state=WAITING).values_list("number", flat=True)):
+    waiting = list(of(space).filter(state=WAITING).values_list("number", flat=True))
+    return sum(embed_one(space, number, seconds) for number in waiting)
+
+
+def embed_one(space: Space, number: int, seconds: float) -> bool:
+    """Makes the vectors of an entry that waits, then locks the space to store them: while an embedder is silent, nobody waits
+    for that lock."""
+    while entry := of(space).filter(number=number, state=WAITING).first():
+        space.refresh_from_db(fields=["settings"])
+        embedder, found = meaning.serving(space), indexing.chunks(entry)
+        vectors = indexing.made_of(found, embedder, seconds=seconds)
         with transaction.atomic():
             lock_space(space)
+            space.refresh_from_db(fields=["settings"])
             entry = locked(space, number)
-            if entry.state == WAITING:
-                indexing.embed(indexing.chunks(entry), meaning.serving(space), seconds=seconds)
+            still = meaning.serving(space).embedded_by == embedder.embedded_by
+            if entry.state == WAITING and still and indexing.chunks(entry) == found:
+                indexing.place(embedder, vectors)
                 set_state(entry, ACTIVE)
                 pairs.look_for(space, entry)
                 spaces.touch_longterm(space)
-                done += 1
-    return done
+                return True
+    return False
 
 
 def set_state(entry: LongtermEntry, state: str) -> None:

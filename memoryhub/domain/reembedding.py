@@ -18,6 +18,7 @@ from memoryhub.models import Chunk, Embedding, Job, Space
 
 JOB, DROP = "reembedding.start", "reembedding.drop"
 BATCH = 200
+LAST_SECONDS = 10.0  # what others wait at most for an embedder that falls silent just before the switch
 DROPPED_AT_ONCE = 2000  # vectors: so long others wait for the space
 SERVES, WAY_BACK, IN_THE_MAKING = "serves", "the way back", "being made"
 
@@ -173,11 +174,11 @@ def checked(space: Space) -> dict[str, Any]:
     return retrieval_checks.run(Space.objects.get(pk=space.pk))
 
 
-def fill(space: Space, embedder: Embedder, progress: Callable[[int, int], None]) -> int:
+def fill(space: Space, embedder: Embedder, progress: Callable[[int, int], None], seconds: float = 120.0) -> int:
     total, made = Chunk.objects.within(space).count(), 0
     done = Embedding.objects.within(space).filter(embedded_by=embedder.embedded_by).count()
     while batch := missing(space, embedder):
-        indexing.embed(batch, embedder, seconds=120)
+        indexing.embed(batch, embedder, seconds=seconds)
         made += len(batch)
         progress(min(done + made, total), total)
     return made
@@ -201,7 +202,7 @@ def missing(space: Space, embedder: Embedder) -> list[Chunk]:
 def switch(space: Space, choice: str, embedder: Embedder, by: Actor = HUB) -> int:
     """Makes the last missing vectors while nothing can be stored, and lets the new embedder serve from this commit on."""
     locked = Space.objects.select_for_update().get(pk=space.pk)
-    made = fill(locked, embedder, lambda done, total: None)
+    made = fill(locked, embedder, lambda done, total: None, LAST_SECONDS)
     before = meaning.choice(locked)
     if before != choice:
         goes_back = locked.settings.get("embedder_before") == choice

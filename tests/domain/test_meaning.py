@@ -2,12 +2,16 @@
 
 import threading
 import time
+from contextlib import suppress
 
 import pytest
+from django.db import connection
 
 from memoryhub import embedders
-from memoryhub.domain import longterm, meaning, reembedding, retrieval
+from memoryhub.domain import indexing, longterm, meaning, reembedding, retrieval
 from memoryhub.domain.access import HUB
+from memoryhub.embedders import EmbedderUnavailable
+from memoryhub.models import Embedding, Space
 from tests.embedders.test_embedders import endpoint  # noqa: F401
 
 from .layers import space  # noqa: F401
@@ -103,3 +107,29 @@ def test_an_answer_that_refuses_is_no_silence(served, endpoint):
     endpoint.failures = [401]
     assert "answers 401" in retrieval.explore(served, "card refunds", hot=0).warnings[0]
     assert not asked(served)[1]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_job_that_waits_for_a_silent_embedder_keeps_no_promotion_waiting(served, endpoint):
+    def job():
+        with suppress(EmbedderUnavailable):
+            longterm.embed_waiting(Space.objects.get(pk=served.pk), seconds=20)
+        connection.close()
+
+    entry = longterm.store(served, HUB, "The desk closes at five.")
+    assert entry.state == longterm.WAITING
+    endpoint.requests.clear()
+    waiting = threading.Thread(target=job)
+    waiting.start()
+    while not endpoint.requests:
+        time.sleep(0.01)
+    other = longterm.store(served, HUB, "The desk opens at nine.")
+    assert other.state == longterm.WAITING and waiting.is_alive()
+    longterm.edit(
+        served, HUB, entry.number, "The desk closes at six."
+    )  # so the vectors on their way are of an old text
+    endpoint.awake.set()
+    waiting.join()
+    found = {one.number: one.state for one in longterm.of(served)}
+    assert (found[entry.number], found[other.number]) == (longterm.ACTIVE, longterm.WAITING)
+    assert Embedding.objects.filter(chunk_id__in=[one.pk for one in indexing.chunks(entry)]).count() == 1
