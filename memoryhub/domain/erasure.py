@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from memoryhub.domain import activity, contents, indexing, pairs, spaces
+from memoryhub.domain import activity, contents, indexing, longterm_import, pairs, spaces
 from memoryhub.domain.access import Actor, require
 from memoryhub.errors import Invalid, NotFound
 from memoryhub.models import EntryRevision, LongtermEntry, Record, Space, WorkingEntry, WorkingRevision
@@ -29,6 +29,7 @@ def extent(space: Space, session_id: str) -> dict[str, int]:
         "working entries": WorkingEntry.objects.within(space).filter(session_id=session_id).count(),
         "corrected texts": WorkingRevision.objects.within(space).filter(session_id=session_id).count(),
         "long-term entries": LongtermEntry.objects.within(space).filter(session_id=session_id).count(),
+        "files on their way into long-term memory": len(longterm_import.naming(space, session_id)),
     }
 
 
@@ -47,6 +48,7 @@ def erase(space: Space, actor: Actor, session_id: str, *, confirm: str) -> dict[
         raise NotFound("This session left nothing here.")
     quoted = {"longterm.": erase_entries(space, session_id), "working.": erase_working(space, session_id)}
     erase_records(space, session_id, quoted)
+    longterm_import.forget(space, session_id)
     spaces.touch_longterm(space)
     note(space, actor, gone)
     return gone

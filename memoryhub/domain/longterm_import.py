@@ -22,6 +22,11 @@ AT_ONCE, AT_ONCE_BYTES = 40, 100_000  # so much comes in while the person waits
 FEW = 20  # entries of one transaction: meanwhile others wait for the space
 made.lives[TAKE_IN] = timedelta(days=1)  # a file; whoever brings it again goes on with it
 
+NOT_KEPT = (
+    "The file is not kept any more: it is for a day, or until a session in it is erased. Bring it in again: it goes on where "
+    "it stopped."
+)
+
 
 @transaction.atomic
 def take_in(space: Space, actor: Actor, data: bytes) -> Job | int:
@@ -61,7 +66,7 @@ def take_in_job(job: Job, progress: jobs.Progress) -> dict[str, Any]:
     space, entries = Space.objects.get(pk=job.space_id), job.payload["entries"]
     kept = made.find(space, TAKE_IN, job.payload["file"])
     if kept is None and job.result.get("done") != entries:
-        raise Invalid("The file is kept for a day only. Bring it in again: it goes on where it stopped.")
+        raise Invalid(NOT_KEPT)
     lines = [longterm_files.parsed(line) for line in longterm_files.lines_of(bytes(kept.content))] if kept else []
     while job.result.get("done", 0) < entries:
         job.result = bring_few(space, job, lines)
@@ -75,6 +80,8 @@ def bring_few(space: Space, job: Job, lines: list[dict[str, Any]]) -> dict[str, 
     """The next few entries, and how far the file is with them; what another process did meanwhile counts."""
     longterm.lock_space(space)
     job = Job.objects.select_for_update().get(pk=job.pk)
+    if made.find(space, TAKE_IN, job.payload["file"]) is None:
+        raise Invalid(NOT_KEPT)
     first = job.result.get("first") or spaces.next_number(space, "last_entry", len(lines))
     start = job.result.get("done", 0)
     end = min(start + FEW, len(lines))
@@ -82,6 +89,22 @@ def bring_few(space: Space, job: Job, lines: list[dict[str, Any]]) -> dict[str, 
     job.result = {"first": first, "done": end}
     job.save(update_fields=["result"])
     return job.result
+
+
+def naming(space: Space, session_id: str) -> list[Made]:
+    """The files on their way in that hold something of a session."""
+    kept = Made.objects.within(space).filter(kind=TAKE_IN)
+    return [one for one in kept if session_id in sessions_of(bytes(one.content))]
+
+
+def sessions_of(data: bytes) -> set[str]:
+    return {str(longterm_files.parsed(line).get("session_id") or "") for line in longterm_files.lines_of(data)}
+
+
+def forget(space: Space, session_id: str) -> None:
+    """Drops such files, in a transaction that holds the space: what is on its way stops there."""
+    for one in naming(space, session_id):
+        one.delete()
 
 
 def get(space: Space, pk: int) -> Job:

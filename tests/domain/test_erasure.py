@@ -1,12 +1,14 @@
 """The one door through which quarantine loses something, and what it leaves."""
 
+import json
+
 import pytest
 from django.db import Error, connection, transaction
 
-from memoryhub.domain import erasure, longterm, quarantine, retrieval, spaces, working
+from memoryhub.domain import erasure, longterm, longterm_import, quarantine, retrieval, spaces, working
 from memoryhub.domain.access import HUB
 from memoryhub.errors import Forbidden, Invalid, NotFound
-from memoryhub.models import ActivityLine, Chunk, EntryRevision, Posting, Record, RecordState
+from memoryhub.models import ActivityLine, Chunk, EntryRevision, Made, Posting, Record, RecordState
 
 from .layers import counter, forge, person, rk, space, viewer  # noqa: F401
 
@@ -37,7 +39,7 @@ def test_everything_of_the_session_goes_and_nothing_else(space, forge, rk):
     quarantine.discard(space, rk, other.id, "x")
     longterm.store(space, HUB, "The desk closes at five.")
     gone = erasure.erase(space, HUB, "c-1", confirm="c-1")
-    assert gone == {"records": 1, "working entries": 1, "corrected texts": 0, "long-term entries": 1}
+    assert list(gone.values()) == [1, 1, 0, 1, 0]
     assert [one.pk for one in Record.objects.all()] == [other.id]
     assert not RecordState.objects.filter(record_id=mine.id).exists()
     assert retrieval.retrieve(space, "Mrs Marlowe refund", hot=0, threshold=-1)[0].content == "The desk closes at five."
@@ -77,3 +79,16 @@ def test_only_owners_with_the_name_typed(space, forge, rk):
     with pytest.raises(NotFound):
         erasure.erase(space, HUB, "c-9", confirm="c-9")
     assert Record.objects.count() == 1 and len(working.newest(space)) == 1
+
+
+def test_a_file_on_its_way_in_brings_nothing_of_the_session_back(space, rk):
+    lines = [{"content": f"Fact {n} of shelf {n * 7}.", "session_id": "c-1" if n > 30 else "c-2"} for n in range(60)]
+    job = longterm_import.take_in(space, rk, "\n".join(map(json.dumps, lines)).encode())
+    longterm_import.bring_few(space, job, lines)
+    assert erasure.erase(space, HUB, "c-1", confirm="c-1")["files on their way into long-term memory"] == 1
+    assert not Made.objects.exists()
+    with pytest.raises(Invalid, match="until a session in it is erased"):
+        longterm_import.bring_few(space, job, lines)
+    assert {one.session_id for one in longterm.of(space)} == {"c-2"} and longterm.of(
+        space
+    ).count() == longterm_import.FEW
