@@ -75,11 +75,21 @@ class Work:
         jobs.release_lost()
 
     def _lane(self, name: str) -> None:
+        before = self._before(name)
         while not self.stop.is_set():
             found: list[bool] = []
-            if not self._guard(lambda found=found: found.append(self._one(name))) or not any(found):
+            if before and before not in self.running:  # not needed yet: it holds no connection and asks nothing
+                connections.close_all()
+                self.stop.wait(PAUSE)
+            elif not self._guard(lambda found=found: found.append(self._one(name))) or not any(found):
                 self.stop.wait(PAUSE)
         connections.close_all()
+
+    @staticmethod
+    def _before(name: str) -> str:
+        """The lane that has to be busy before this one looks for work: those that send begin one after the other."""
+        kind, number = name.rsplit("-", 1)
+        return f"{kind}-{int(number) - 1}" if kind == "sending" and number != "1" else ""
 
     def _one(self, name: str) -> bool:
         claimed = jobs.claim(jobs.sent if name.startswith("sending-") else jobs.kinds.keys() - jobs.sent)

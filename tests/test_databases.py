@@ -81,7 +81,7 @@ def test_it_runs_on_a_server_of_the_users_own(server, place):
     use_it(hub, token)
     after = sessions(server)
     assert set(before) <= set(after), "connections last"
-    assert len(after) <= 7, "two workers; the background process has two lanes, a watcher and itself"
+    assert len(after) <= 8, "two workers; the background process has two lanes and one that sends, a watcher and itself"
     assert hub.stop() == 0
     assert postgres.is_accepting(server), "the server is not ours to stop"
     deadline = time.monotonic() + 5
