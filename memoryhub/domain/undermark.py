@@ -31,9 +31,10 @@ class Shelf(Generic[T]):
 
 @dataclass(slots=True)
 class Kept(Generic[T]):
-    """What this process has read; with more than so many it begins anew."""
+    """What this process has read; with more than so many, or so much where they are weighed, it begins anew."""
 
     most: int
+    weighs: Callable[[T], int] = lambda one: 1
     shelves: dict[Hashable, Shelf[T]] = field(default_factory=dict)
     size: int = 0
 
@@ -41,7 +42,7 @@ class Kept(Generic[T]):
         """What is known under this mark; what is of another one is dropped."""
         shelf = self.shelves.get(key)
         if shelf is None or shelf.mark != mark:
-            self.size -= len(shelf.known) if shelf else 0
+            self.size -= sum(map(self.weighs, shelf.known.values())) if shelf else 0
             shelf = self.shelves[key] = Shelf(mark)
         return shelf.known
 
@@ -49,9 +50,8 @@ class Kept(Generic[T]):
         if self.size > self.most:
             self.clear()
         known = self.under(key, mark)
-        before = len(known)
+        self.size += sum(self.weighs(one) for chunk, one in found.items() if chunk not in known)
         known.update(found)
-        self.size += len(known) - before
 
     def of(
         self, key: Hashable, mark: int, chunks: Iterable[int], read: Callable[[list[int]], tuple[int, dict[int, T]]]

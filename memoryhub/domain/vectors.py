@@ -233,7 +233,7 @@ def unpacked(packed: bytes, count: int, dimensions: int) -> np.ndarray | None:
 
 # ---- of spaces that are too large: the vectors of what words brought up lately
 
-some_kept: undermark.Kept[np.ndarray] = undermark.Kept(most=8000)  # of 256 dimensions 8 MB
+some_kept: undermark.Kept[np.ndarray] = undermark.Kept(most=8 << 20, weighs=lambda vector: vector.nbytes)
 
 
 def some(key: Key, mark: int, chunks: list[int], *, keeps: bool) -> tuple[int, dict[int, np.ndarray]]:

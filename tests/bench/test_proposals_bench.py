@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import statistics
 import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.core.serializers.json import DjangoJSONEncoder
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -44,19 +46,25 @@ def median(act: Callable[[], Any], times: int = 7) -> float:
     return statistics.median(taken)
 
 
+MANY = """
+INSERT INTO memoryhub_proposal ({names})
+SELECT {names} FROM generate_series(%s::int, %s::int) n CROSS JOIN LATERAL
+  jsonb_populate_record(NULL::memoryhub_proposal, %s::jsonb || jsonb_build_object(
+    'number', n, 'same_as', n::text, 'risk', n %% 3, 'reason', 'Reason ' || n,
+    'change', jsonb_build_object('old_string', 'one', 'new_string', 'one and ' || n, 'replace_all', false)))
+"""
+
+
 def many(space, forge, count: int, start: int = 0) -> None:
-    now = timezone.now()
-    Proposal.objects.bulk_create(
-        [
-            Proposal(
-                space=space, number=n, kind="edit", path=PATH, agent=forge, agent_name="forge", same_as=f"{n}", risk=n % 3,
-                change={"old_string": "one", "new_string": f"one and {n}", "replace_all": False}, created_at=now, reason=f"Reason {n}",
-                base_revision=1,
-            )
-            for n in range(start + 1, start + count + 1)
-        ],
-        batch_size=5000,
+    one = Proposal(
+        space=space, number=0, kind="edit", path=PATH, agent=forge, agent_name="forge", created_at=timezone.now(),
+        base_revision=1,
     )  # fmt: skip
+    fields = [field for field in Proposal._meta.concrete_fields if not field.primary_key]
+    names = ", ".join(f'"{field.column}"' for field in fields)
+    values = {field.column: getattr(one, field.attname) for field in fields}
+    with connection.cursor() as cursor:
+        cursor.execute(MANY.format(names=names), [start + 1, start + count, json.dumps(values, cls=DjangoJSONEncoder)])
 
 
 def test_the_inbox_stays_quick(house):

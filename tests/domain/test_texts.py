@@ -133,3 +133,14 @@ def test_the_kept_texts_are_bounded(facts, monkeypatch):
     longterm.store(facts, HUB, "Refunds need a receipt.")
     told(facts)
     assert counted() == 4
+
+
+def test_what_is_kept_may_be_weighed():
+    kept = undermark.Kept(most=10, weighs=len)
+    kept.put("a", 1, {1: "12345", 2: "123"})
+    kept.put("a", 1, {1: "12345"})
+    assert kept.size == 8
+    assert kept.under("a", 2) == {} and kept.size == 0
+    kept.put("a", 2, {1: "12345678901"})
+    kept.put("b", 1, {1: "1"})
+    assert kept.size == 1 and list(kept.shelves) == ["b"]

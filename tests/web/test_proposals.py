@@ -268,6 +268,7 @@ def test_grave_findings_are_left_out_of_many(house, forge, as_role):
     client = as_role("reviewer")
     page = client.get(at(house, "bulk"), {"n": "1"}).content.decode()
     assert "decide on it by itself" in page and "seen-1" not in page
+    assert "None of them can be decided here." in page and "Approve these" not in page
     client.post(at(house, "decide_many"), {"seen-1": proposals.result(asked).seen, "do": "approve"})
     assert Proposal.objects.get().state == "pending"
 
