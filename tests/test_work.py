@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import threading
 import time
 
 import psycopg
 
-from memoryhub import postgres
+from memoryhub import postgres, work
 from tests.running import COMMAND, TREE, clean
 
 
@@ -30,3 +31,33 @@ def test_it_does_what_waits_until_it_is_told_to_stop(place, started_once):
             assert working.wait(30) == 0
     assert len(rows) > 3
     assert {(state, error) for _, state, error in rows if state != "running"} == {("waiting", "")}, json.dumps(rows)
+
+
+def test_lanes_that_send_begin_one_after_the_other_while_what_is_sent_hangs(monkeypatch):
+    hanging, asked, taken, answers = [], set(), threading.Semaphore(0), threading.Event()
+    background = work.Work(alone=True)
+
+    def one(name):
+        asked.add(name)
+        if not hanging:
+            return False
+        hanging.pop()
+        background.running[name] = 1
+        taken.release()
+        answers.wait(30)
+        del background.running[name]
+        return True
+
+    monkeypatch.setattr(work, "PAUSE", 0.01)
+    monkeypatch.setattr(background, "_one", one)
+    lanes = [background._thread(f"sending-{n}", background._lane) for n in range(1, work.SENDING + 1)]
+    time.sleep(0.2)
+    assert asked == {"sending-1"}, "the others hold no connection while nothing is sent"
+    hanging += range(work.SENDING)
+    assert all(taken.acquire(timeout=10) for _ in lanes), "each takes one, though none comes to an end"
+    assert set(background.running) == {f"sending-{n}" for n in range(1, work.SENDING + 1)}
+    background.stop.set()
+    answers.set()
+    for lane in lanes:
+        lane.join(10)
+    assert not background.running
