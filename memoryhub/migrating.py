@@ -6,18 +6,15 @@ second at each start of a command).
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
-from collections.abc import Iterator
 from pathlib import Path
 
 from django.apps import apps
 from django.core.management import call_command
-from django.db import ProgrammingError, connection, connections, transaction
+from django.db import ProgrammingError, connection, transaction
 
+from memoryhub.domain import turnstile
 from memoryhub.errors import Unavailable
-
-TURNSTILE = 0x6D656D6F72  # "memor"
 
 
 def pending() -> list[str]:
@@ -47,24 +44,11 @@ def migrate_if_needed() -> bool:
     """Migrate unless everything is there; say whether something was done. Several may call it at once."""
     if not pending():
         return False
-    with _turnstile():
+    with turnstile.alone("memoryhub.migrate"):
         if pending():
             require_vector()
             call_command("migrate", interactive=False, verbosity=0)
     return True
-
-
-@contextlib.contextmanager
-def _turnstile() -> Iterator[None]:
-    """Only one migrates, others wait. A transaction on a second connection: session locks fail behind PgBouncer."""
-    second = connections.create_connection("default")
-    try:
-        second.set_autocommit(False)
-        with second.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [TURNSTILE])
-        yield
-    finally:
-        second.close()
 
 
 DEFAULTS = {"hnsw.iterative_scan": "relaxed_order", "hnsw.ef_search": "60"}

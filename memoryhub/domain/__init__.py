@@ -15,6 +15,6 @@ Finding        retrieval candidates postings vectors vector_index texts undermar
   checked      retrieval_checks reembedding
 Other doors    memory_tool contents imports import_formats exporting backups
 Telling        activity overview counts metrics digests webhooks outbound
-Underneath     hot meanwhile jobs made
+Underneath     hot meanwhile jobs turnstile made
 At the start   first_start demo demo_files demo_prompts demo_proposals demo_layers
 """

@@ -18,7 +18,7 @@ from hashlib import sha256
 
 from django.db import connection
 
-from memoryhub.domain import hot, jobs, meaning, vectors
+from memoryhub.domain import hot, jobs, meaning, turnstile, vectors
 from memoryhub.embedders import Embedder, EmbedderUnavailable
 from memoryhub.models import ChunkCount, Embedding, Space
 
@@ -48,6 +48,7 @@ STANDS = """
 SELECT i.indisvalid, EXISTS (SELECT FROM pg_stat_progress_create_index p WHERE p.index_relid = i.indexrelid)
 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE c.relname = %s
 """
+WORK = "memoryhub.vector_index"  # of two on this table, whatever the embedder, PostgreSQL would end one as a deadlock
 _known: dict[str, tuple[float, bool]] = {}
 
 
@@ -117,13 +118,13 @@ def chunks_of(space: Space) -> int:
 def make(embedder: Embedder) -> None:
     """Makes the embedder's index unless it stands; nobody waits for it, and without it everything is looked at one by one."""
     named, by, dimensions = name(embedder.embedded_by), embedder.embedded_by, int(embedder.dimensions)
-    found = hot.rows(STANDS, [named])
-    if any(any(row) for row in found):
+    if not _is_wanted(named):
         return
     how = "" if connection.in_atomic_block else "CONCURRENTLY "
-    with connection.cursor() as cursor:
-        if found:  # of a process that ended while it made it
-            cursor.execute(f'DROP INDEX {how}"{named}"')
+    with turnstile.first(WORK) as is_first, connection.cursor() as cursor:
+        if not is_first or not _is_wanted(named):  # somebody is at it, or just was; the next run looks again
+            return
+        cursor.execute(f'DROP INDEX {how}IF EXISTS "{named}"')  # of a process that ended while it made it
         cursor.execute(
             f'CREATE INDEX {how}"{named}" ON memoryhub_embedding USING hnsw ((vector::halfvec({dimensions})) halfvec_cosine_ops) '
             f"WHERE embedded_by = '{by}' AND in_index"
@@ -131,11 +132,16 @@ def make(embedder: Embedder) -> None:
     forget()
 
 
+def _is_wanted(named: str) -> bool:
+    return not any(any(row) for row in hot.rows(STANDS, [named]))
+
+
 def drop(embedded_by: str) -> None:
     """Drops the index of an embedder of which no space has vectors any more; where one makes some again, it is made again."""
-    if Embedding.objects.filter(embedded_by=embedded_by).exists():
-        return
+    named = name(embedded_by)
     how = "" if connection.in_atomic_block else "CONCURRENTLY "
-    with connection.cursor() as cursor:
-        cursor.execute(f'DROP INDEX {how}IF EXISTS "{name(embedded_by)}"')
+    with turnstile.first(WORK) as is_first, connection.cursor() as cursor:
+        if not is_first or Embedding.objects.filter(embedded_by=embedded_by).exists():  # an empty one costs nothing
+            return
+        cursor.execute(f'DROP INDEX {how}IF EXISTS "{named}"')
     forget()

@@ -1,11 +1,13 @@
 """Many at one moment: decisions, entries and numbers do not step on each other."""
 
+import contextlib
 import threading
+import time
 
 import pytest
-from django.db import DataError, IntegrityError, connection
+from django.db import DataError, IntegrityError, OperationalError, connection, connections
 
-from memoryhub.domain import agents, indexing, longterm, people, quarantine, spaces, working
+from memoryhub.domain import agents, hot, indexing, longterm, meaning, people, quarantine, spaces, vector_index, working
 from memoryhub.domain.access import HUB, Actor
 from memoryhub.errors import HubError
 from memoryhub.models import (
@@ -112,3 +114,106 @@ def test_a_log_that_fails_leaves_nothing(space, monkeypatch):
         quarantine.log(space, None, content="Refunds take ten days.", session_id="s", node_id="n")
     assert not Record.objects.exists() and not WorkingEntry.objects.exists() and not RecordState.objects.exists()
     assert not ActivityLine.objects.filter(verb="quarantine.log").exists()
+
+
+# ---- the index of vectors
+
+STATEMENTS_THAT_WAIT = """
+SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query ~ 'INDEX'
+"""
+
+
+@contextlib.contextmanager
+def held_up(mode="SHARE UPDATE EXCLUSIVE"):
+    """Another connection keeps whoever makes an index waiting, until this is over."""
+    other = connections.create_connection("default")
+    try:
+        other.set_autocommit(False)
+        with other.cursor() as cursor:
+            cursor.execute(f"LOCK TABLE memoryhub_embedding IN {mode} MODE")
+        yield
+    finally:
+        other.close()
+
+
+def made_at_once(*acts, mode="SHARE UPDATE EXCLUSIVE"):
+    """Lets all begin and look around before the first can go on; gives what was raised, and the statements about indexes."""
+    said, raised = [], []
+
+    def noting(execute, sql, params, many, context):
+        said.extend([sql.split(" ON ")[0]] if "INDEX" in sql else [])
+        return execute(sql, params, many, context)
+
+    def run(act):
+        try:
+            with connection.execute_wrapper(noting):
+                act()
+        except Exception as error:
+            raised.append(error)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=run, args=(act,)) for act in acts]
+    with held_up(mode):
+        for thread in threads:
+            thread.start()
+        until = time.monotonic() + 10
+        while not hot.rows(STATEMENTS_THAT_WAIT)[0][0] and time.monotonic() < until:
+            time.sleep(0.02)
+        time.sleep(0.3)  # so that the slower one has looked around as well
+    for thread in threads:
+        thread.join()
+    return raised, said
+
+
+@pytest.fixture
+def embedder(space):
+    one = meaning.serving(space)
+    longterm.store(space, HUB, "Refunds take ten days.")
+    vector_index.let_some_in(space, one)
+    yield one
+    with connection.cursor() as cursor:
+        cursor.execute(f'DROP INDEX IF EXISTS "{vector_index.name(one.embedded_by)}"')
+    vector_index.forget()
+
+
+def test_of_two_lanes_one_makes_the_index_of_vectors(embedder):
+    raised, said = made_at_once(*[lambda: vector_index.make(embedder)] * 2)
+    named = vector_index.name(embedder.embedded_by)
+    assert raised == []
+    assert [one for one in said if one.startswith("CREATE")] == [f'CREATE INDEX CONCURRENTLY "{named}"']
+    assert vector_index.stands(embedder)
+
+
+def test_of_two_lanes_one_makes_the_index_anew_that_a_process_left_half_made(embedder):
+    named = vector_index.name(embedder.embedded_by)
+    with held_up("ROW EXCLUSIVE"), connection.cursor() as cursor:
+        cursor.execute("SET statement_timeout = 200")
+        with pytest.raises(OperationalError):
+            cursor.execute(f'CREATE INDEX CONCURRENTLY "{named}" ON memoryhub_embedding (space_id)')
+    connection.close()
+    assert hot.rows(vector_index.STANDS, [named]) == [(False, False)]
+    raised, said = made_at_once(*[lambda: vector_index.make(embedder)] * 2)
+    assert raised == [] and vector_index.stands(embedder)
+    assert sum(one.startswith("CREATE") for one in said) == 1
+
+
+def test_indexes_of_two_embedders_are_not_made_at_one_moment(embedder):
+    """They would wait for each other: PostgreSQL ends one of them as a deadlock."""
+    other = meaning.load("hashing")
+    raised, said = made_at_once(lambda: vector_index.make(embedder), lambda: vector_index.make(other))
+    assert raised == [] and sum(one.startswith("CREATE") for one in said) == 1
+    vector_index.make(embedder)
+    vector_index.make(other)
+    assert vector_index.stands(embedder) and vector_index.stands(other)
+    vector_index.drop(other.embedded_by)
+
+
+def test_an_index_in_the_making_is_not_dropped_by_another_lane(embedder):
+    kept = list(Embedding.objects.all())
+    Embedding.objects.all().delete()
+    acts = (lambda: vector_index.make(embedder), lambda: time.sleep(0.15) or vector_index.drop(embedder.embedded_by))
+    raised, said = made_at_once(*acts, mode="ROW EXCLUSIVE")
+    Embedding.objects.bulk_create(kept)
+    assert raised == [] and len([one for one in said if one.startswith("CREATE")]) == 1
+    assert vector_index.stands(embedder)
