@@ -86,13 +86,13 @@ def line(
 
 
 # What a line is about may come into being in the same statement: its id ends the address, and stands in the details.
-ABOUT = "(SELECT jsonb_build_object('url', %s::text || id || '/', 'details', jsonb_build_object('id', id)) FROM {name})"
+ABOUT = "jsonb_build_object('url', %s::text || {name}.id || '/', 'details', jsonb_build_object('id', {name}.id))"
 
 
 def adding(one: Line, *more: Line, about: str = "") -> hot.Change:
     """Lines as a change that travels with what they record; `about` names the change whose row a single line is about."""
     if about:
-        return hot.inserting_rows(ActivityLine, one, over=ABOUT.format(name=about), params=[one["url"]])
+        return hot.inserting_rows(ActivityLine, one, of=about, over=ABOUT.format(name=about), params=[one["url"]])
     return hot.inserting_rows(ActivityLine, one, *more)
 
 

@@ -122,11 +122,12 @@ NO_ANSWER = "The database gave no answer; nothing was changed, try again."
 @dataclass(frozen=True, slots=True)
 class Change:
     """One INSERT or UPDATE that can travel together with others; these may read what it returns by its name. Where ONLY stands
-    in it, a condition can be put."""
+    in it, a condition can be put; what follows is made of rows of another one, and without those nothing happens anyway."""
 
     sql: str
     params: Sequence[Any]
     name: str = ""
+    follows: bool = False
 
 
 ONLY = "/* only */"
@@ -139,14 +140,15 @@ class NotHeld(Exception):
 def together(*changes: Change, answer: str = "", held: Change | None = None) -> tuple[Any, ...]:
     """Several changes in one statement, so in one trip; answers what the first one returns, or what is asked for.
 
-    None of them sees what another did but what that one returns, and no row may be changed by two of them. `held` is a
-    SELECT that locks what they were worked out from and finds it unchanged; then, and only then, all of them happen. So
-    this one statement needs no transaction around it.
+    None of them sees what another did but what that one returns, and no row may be changed by two of them. `held` locks what
+    they were worked out from and finds it unchanged: a SELECT, or an UPDATE of it; then, and only then, all of them happen.
+    So this one statement needs no transaction around it.
     """
     first, *others = changes
     if not (answer or held or first.name):  # nothing reads it, so it can be what the others travel with
         answer, changes = first.sql, (*others, first)
-    sql = _joined(answer, held.sql if held else "", *((one.name, one.sql) for one in changes if one.sql is not answer))
+    parts = ((one.name, one.sql, one.follows) for one in changes if one.sql is not answer)
+    sql = _joined(answer, held.sql if held else "", *parts)
     params = [value for one in changes for value in one.params]
     found = changed(sql, [*held.params, *params] if held else params)
     if not found:
@@ -155,12 +157,12 @@ def together(*changes: Change, answer: str = "", held: Change | None = None) -> 
 
 
 @lru_cache(maxsize=64)
-def _joined(answer: str, held: str, *changes: tuple[str, str]) -> str:
+def _joined(answer: str, held: str, *changes: tuple[str, str, bool]) -> str:
     """As short as it goes: psycopg takes a statement of more than 4,096 characters apart anew each time."""
-    parts = [(name or f"change_{n}", sql) for n, (name, sql) in enumerate(changes)]
+    parts = [(name or f"change_{n}", sql) for n, (name, sql, _) in enumerate(changes)]
     answer = answer or f"SELECT * FROM {parts[0][0]}"  # noqa: S608 (a name of ours)
     if held:
-        if not all(ONLY in sql for _, sql in parts):
+        if not all(follows or ONLY in sql for _, sql, follows in changes):
             raise ValueError("one of these changes would happen in any case")
         parts = [(name, sql.replace(ONLY, "AND EXISTS (SELECT FROM held)")) for name, sql in parts]
         parts.insert(0, ("held", held))
@@ -168,30 +170,44 @@ def _joined(answer: str, held: str, *changes: tuple[str, str]) -> str:
     return " ".join(whole.replace(f"WHERE true {ONLY}", "").split())
 
 
-def inserting(one: models.Model, name: str = "", *, over: str = "", params: Sequence[Any] = ()) -> Change:
-    """A new row as a change; `over` is SQL for a JSON object whose values take the place of the row's.
+def inserting(one: models.Model, name: str = "", **made: Any) -> Change:
+    """A new row as a change; what else there is to say of it as with `inserting_rows`.
 
     The row is one parameter: psycopg keeps what it knows of a statement only up to fifty of them.
     """
     fields = [field for field in one._meta.concrete_fields if not (field.primary_key and one.pk is None)]
     values = {field.column: _as_written(getattr(one, field.attname)) for field in fields}
-    model: Any = type(one)
-    return Change(_insert(model, one.pk is None, over), [Jsonb(values, dumps=_as_json), *params], name)
+    return _inserting(type(one), values, name, is_numbered=one.pk is not None, **made)
 
 
-def inserting_rows(model: Any, *rows: Mapping[str, Any], over: str = "", params: Sequence[Any] = ()) -> Change:
-    """The same for rows that are given by column, several as one parameter; the database gives their numbers."""
-    given: Any = rows[0] if len(rows) == 1 else rows
-    return Change(_insert(model, True, over, len(rows) > 1), [Jsonb(given, dumps=_as_json), *params])
+def inserting_rows(model: Any, *rows: Mapping[str, Any], name: str = "", **made: Any) -> Change:
+    """The same for rows that are given by column, several as one parameter; the database gives their numbers.
+
+    `of` names the change of whose row they are made; `over` is SQL for a JSON object whose values take the place of theirs.
+    """
+    return _inserting(model, rows[0] if len(rows) == 1 else rows, name, many=len(rows) > 1, **made)
+
+
+def _inserting(
+    model: Any, given: Any, name: str, *, is_numbered: bool = False, many: bool = False, over: str = "", of: str = "",
+    params: Sequence[Any] = (),
+) -> Change:  # fmt: skip
+    return Change(
+        _insert(model, is_numbered, many, over, of), [Jsonb(given, dumps=_as_json), *params], name, follows=bool(of)
+    )
 
 
 @lru_cache(maxsize=256)
-def _insert(model: Any, is_numbered_there: bool, over: str, many: bool = False) -> str:
-    table, key = connections[DEFAULT_DB_ALIAS].ops.quote_name(model._meta.db_table), model._meta.pk
-    fields = [field for field in model._meta.concrete_fields if not (is_numbered_there and field is key)]
-    columns = ",".join(f'"{field.column}"' for field in fields)
-    given = f"jsonb_populate_record{'set' if many else ''}(NULL::{table}, %s{f' || {over}' if over else ''})"
-    return f'INSERT INTO {table} ({columns}) SELECT {columns} FROM {given} WHERE true {ONLY} RETURNING "{key.column}"'  # noqa: S608
+def _insert(model: Any, is_numbered: bool, many: bool, over: str, of: str) -> str:
+    """Without a column's name in it, which a row of the table's own type needs not; a number is the database's unless it is given."""
+    table = connections[DEFAULT_DB_ALIAS].ops.quote_name(model._meta.db_table)
+    row = f"jsonb_populate_record{'set' if many else ''}(NULL::{table}, %s{f' || {over}' if over else ''})"
+    its_number = "" if is_numbered else "OVERRIDING USER VALUE "
+    where = "" if of else f" WHERE true {ONLY}"
+    return (
+        f"INSERT INTO {table} {its_number}SELECT row.* FROM {of + ', ' if of else ''}{row} row{where} "  # noqa: S608
+        f'RETURNING "{model._meta.pk.column}"'
+    )
 
 
 def _as_written(value: Any) -> Any:

@@ -1,12 +1,15 @@
 """The statements of the hot path on a connection that breaks: read again, but never written twice."""
 
+from contextlib import nullcontext
+
 import psycopg
 import pytest
 from django.db import OperationalError, connection
 
-from memoryhub.domain import hot, quarantine, spaces, working
+from memoryhub.domain import activity, hot, quarantine, spaces, working
+from memoryhub.domain.access import HUB
 from memoryhub.errors import Unavailable
-from memoryhub.models import Record
+from memoryhub.models import ActivityLine, Record
 
 from .layers import counter, forge, space  # noqa: F401
 
@@ -71,3 +74,20 @@ def test_a_refusal_by_the_database_is_no_broken_connection(space, forge):
     with connection.cursor() as cursor:
         cursor.execute("SET statement_timeout = 0")
     assert log(space, forge).state == "admitted"
+
+
+@pytest.mark.parametrize("slug", ["ledgerline", "another"])
+def test_a_row_made_of_what_is_held_is_there_only_where_it_holds(space, slug):
+    numbered = "UPDATE memoryhub_space SET last_entry = last_entry + 1 WHERE id = %s AND slug = %s RETURNING last_entry"
+    line = activity.line(space, HUB, "tests.hold", "held")
+    its_number = "jsonb_build_object('aside', 'L-' || held.last_entry)"
+    told = hot.inserting_rows(ActivityLine, line, of="held", over=its_number)
+    with nullcontext() if slug == space.slug else pytest.raises(hot.NotHeld):
+        hot.together(told, held=hot.Change(numbered, [space.pk, slug]))
+    asides = list(ActivityLine.objects.filter(verb="tests.hold").values_list("aside", flat=True))
+    assert asides == (["L-1"] if slug == space.slug else [])
+
+
+def test_what_would_happen_in_any_case_cannot_be_held(space):
+    with pytest.raises(ValueError, match="in any case"):
+        hot.together(hot.Change("SELECT 1", []), held=hot.Change("SELECT 1 WHERE false", []))

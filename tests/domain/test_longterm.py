@@ -266,7 +266,7 @@ def test_a_promotion_takes_two_trips_to_the_database(space, rk, hot_statements):
 
 def test_psycopg_keeps_what_it_knows_of_the_statement_for_a_short_text(space, rk, hot_statements):
     longterm.store(space, rk, REFUNDS)
-    assert 3000 < max(map(len, hot_statements)) <= MAX_CACHED_STATEMENT_LENGTH
+    assert 2500 < max(map(len, hot_statements)) <= MAX_CACHED_STATEMENT_LENGTH
 
 
 def test_counts_of_words_change_in_place(space, rk):
