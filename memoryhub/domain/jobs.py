@@ -103,6 +103,11 @@ def enqueue(kind: str, payload: dict[str, Any] | None = None, **how: Unpack[How]
     return asked
 
 
+def enqueue_all(kind: str, payloads: Iterable[dict[str, Any]], **how: Unpack[How]) -> None:
+    """The same for many pieces of one kind."""
+    Job.objects.bulk_create(_wanted(kind, payload, how) for payload in payloads)
+
+
 def asking(kind: str, payload: dict[str, Any] | None = None, **how: Unpack[How]) -> hot.Change:
     """The same as a change that travels with what the work is about."""
     return hot.inserting(_wanted(kind, payload, how))

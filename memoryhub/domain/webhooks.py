@@ -89,7 +89,8 @@ def ping(space: Space, actor: Actor, pk: int) -> WebhookNotice:
     """Sends a trial notice to one webhook."""
     require(actor, "manage")
     hook = get(space, pk)
-    return _enqueue(hook, "ping", {"space": space.slug, "by": actor.name}, f"A trial notice of {space.name}")
+    (made,) = _enqueue(hook, "ping", [({"space": space.slug, "by": actor.name}, f"A trial notice of {space.name}")])
+    return made
 
 
 @transaction.atomic
@@ -105,18 +106,33 @@ def send_again(space: Space, actor: Actor, notice_pk: int) -> WebhookNotice:
 
 def note(space: Space, event: str, body: dict[str, Any], *, says: str) -> None:
     """Puts the event on the list of every webhook that wants it, in the caller's transaction."""
-    for hook in Webhook.objects.within(space).filter(is_on=True):
-        if event in hook.events:
-            _enqueue(hook, event, body, says)
+    note_all(space, event, [(body, says)])
 
 
-def _enqueue(hook: Webhook, event: str, body: dict[str, Any], says: str) -> WebhookNotice:
-    shaped: dict[str, Any] = {"event": event, "at": timezone.now().isoformat(), "says": says, **body}
+def note_all(space: Space, event: str, told: list[tuple[dict[str, Any], str]]) -> None:
+    """The same for an event that happened to several."""
+    for hook in wanting(space, event):
+        _enqueue(hook, event, told)
+
+
+def wanting(space: Space, event: str) -> list[Webhook]:
+    return [hook for hook in Webhook.objects.within(space).filter(is_on=True) if event in hook.events]
+
+
+def _enqueue(hook: Webhook, event: str, told: list[tuple[dict[str, Any], str]]) -> list[WebhookNotice]:
+    made = [
+        WebhookNotice(space_id=hook.space_id, webhook=hook, event=event, body=_shaped(hook, event, body, says))
+        for body, says in told
+    ]
+    WebhookNotice.objects.bulk_create(made)
+    jobs.enqueue_all(SEND, [{"notice": one.pk} for one in made], space=hook.space)
+    return made
+
+
+def _shaped(hook: Webhook, event: str, body: dict[str, Any], says: str) -> dict[str, Any]:
     if hook.shape == "slack":
-        shaped = {"text": says, "blocks": _slack(says, body)}
-    notice = WebhookNotice.objects.create(space_id=hook.space_id, webhook=hook, event=event, body=shaped)
-    jobs.enqueue(SEND, {"notice": notice.pk}, space=hook.space)
-    return notice
+        return {"text": says, "blocks": _slack(says, body)}
+    return {"event": event, "at": timezone.now().isoformat(), "says": says, **body}
 
 
 def _slack(says: str, body: dict[str, Any]) -> list[dict[str, Any]]:

@@ -7,12 +7,15 @@ import time
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from memoryhub.domain import (
     agents,
     files,
     hot,
+    jobs,
     mounts,
     people,
     policies,
@@ -25,7 +28,7 @@ from memoryhub.domain import (
 from memoryhub.domain.access import HUB, Actor
 from memoryhub.domain.proposals import desk
 from memoryhub.errors import Conflict, Forbidden, Invalid, NotFound, TooLarge
-from memoryhub.models import ActivityLine, Agent, Mount, Proposal, Revision, Space, WebhookNotice
+from memoryhub.models import ActivityLine, Agent, Job, Mount, Proposal, Revision, Space, WebhookNotice
 from tests.fixtures.secret_texts import made
 
 pytestmark = pytest.mark.django_db
@@ -388,6 +391,49 @@ def test_silence_never_approves(space, forge, rk, file) -> None:
 
 def late(asked: Proposal) -> None:
     Proposal.objects.filter(pk=asked.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
+
+
+def test_however_many_are_late_a_list_ends_them_in_a_few_statements(space, forge, rk, file, monkeypatch) -> None:
+    first = edit(space, forge, "pytest -q", "make test-fast")
+    below = edit(space, forge, "make test-fast", "make test")
+    last = edit(space, forge, "make test", "make check")
+    assert (below.stacked_on, last.stacked_on) == (first.number, below.number)
+    late(first)
+    webhooks.add(space, HUB, "https://example.org/hook", events=["proposal.expired"])
+    others = [copied(first, number) for number in range(11, 211)]
+    Proposal.objects.bulk_create(others)
+    whole, said = hot.fetched, []
+    monkeypatch.setattr(hot, "fetched", lambda wrapper, sql, *more: said.append(sql) or whole(wrapper, sql, *more))
+    with CaptureQueriesContext(connection) as asked:
+        assert proposals.filtered(space).count() == 0
+    assert len(said) + len(asked) <= 16, "the same for three"
+    assert Proposal.objects.filter(state="expired").count() == 201
+    for number, ended, above in ((below.number, "expired", first), (last.number, "outdated", below)):
+        one = proposals.get(space, number)
+        assert (one.state, one.note) == ("outdated", f"It built on proposal {above.number}, {ended}.")
+    lines = ActivityLine.objects.filter(verb="proposals.expire")
+    assert sorted(line.details["proposal"] for line in lines) == [first.number, *range(11, 211)]
+    line = lines.get(details__proposal=17)
+    assert (line.thing, line.url, line.path, line.adds, line.actor_kind) == (
+        "proposal 17", "proposals/17/", first.path, "unapplied", "hub"
+    )  # fmt: skip
+    assert not WebhookNotice.objects.exists(), "told by a job"
+    for _ in range(2):  # as after a crash at its end
+        job = Job.objects.get(kind="proposals.tell")
+        jobs.run(job)
+    notices = WebhookNotice.objects.filter(event="proposal.expired")
+    assert sorted(one.body["number"] for one in notices) == [first.number, *range(11, 211)]
+    sent = Job.objects.filter(kind="webhooks.send").values_list("payload__notice", flat=True)
+    assert set(sent) == set(notices.values_list("pk", flat=True))
+
+
+def copied(one: Proposal, number: int) -> Proposal:
+    """Another like it, past its date as well."""
+    fields = {
+        field.attname: getattr(one, field.attname) for field in one._meta.concrete_fields if not field.primary_key
+    }
+    over = {"number": number, "same_as": f"{number}", "expires_at": timezone.now() - timedelta(seconds=1)}
+    return Proposal(**fields | over)
 
 
 def test_nobody_decides_past_the_date_though_no_job_has_run(space, forge, rk, file) -> None:

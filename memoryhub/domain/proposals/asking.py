@@ -101,7 +101,7 @@ def withdraw(space: Space, agent: Agent, number: int) -> Proposal:
         space, Actor.of_agent(agent), "proposals.withdraw", "took back", f"proposal {number}", url=f"proposals/{number}/",
         path=proposal.path,
     )  # fmt: skip
-    outdate_children(proposal)
+    outdate_children(space, [number], State.WITHDRAWN)
     notices.tell(proposal, "proposal.withdrawn")
     return proposal
 
@@ -285,9 +285,19 @@ def closing(proposal: Proposal, state: str, actor: Actor, note: str = "") -> hot
     return hot.Change(CLOSE, values)
 
 
-def outdate_children(parent: Proposal) -> None:
-    """What built on this one has nothing to stand on any more."""
-    waiting = Proposal.objects.within(parent.space_id).filter(stacked_on=parent.number, state=State.PENDING)
-    for child in waiting.select_for_update(of=("self",)).select_related("space").order_by("number"):
-        close(child, State.OUTDATED, Actor("hub", None, ""), f"It built on proposal {parent.number}, {parent.state}.")
-        outdate_children(child)
+OUTDATE = """
+UPDATE memoryhub_proposal SET state = 'outdated', note = 'It built on proposal ' || stacked_on || ', ' || %s || '.',
+    decided_at = %s, updated_at = %s, decided_by_id = NULL, decided_by_name = ''
+WHERE id IN (
+    SELECT id FROM memoryhub_proposal WHERE space_id = %s AND state = 'pending' AND stacked_on = ANY(%s)
+    ORDER BY number FOR UPDATE
+) RETURNING number
+"""
+
+
+def outdate_children(space: Space, parents: list[int], ended: str) -> None:
+    """What built on these has nothing to stand on any more, nor has what built on that."""
+    while parents:
+        now = timezone.now()
+        parents = [number for (number,) in hot.changed(OUTDATE, [ended, now, now, space.pk, parents])]
+        ended = State.OUTDATED

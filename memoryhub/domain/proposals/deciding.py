@@ -313,7 +313,7 @@ def reject(space: Space, actor: Actor, number: int, *, note: str, again: bool = 
         _check_person(proposal, actor)
         close(proposal, State.REJECTED, actor, f"Please try again: {note.strip()}" if again else note.strip())
         _record(proposal, actor, "proposals.reject", "rejected")
-        outdate_children(proposal)
+        outdate_children(space, [number], State.REJECTED)
         notices.tell(proposal, "proposal.rejected")
     return proposal
 

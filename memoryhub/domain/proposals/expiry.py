@@ -8,18 +8,30 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import QuerySet
 from django.utils import timezone
 
-from memoryhub.domain import activity, spaces
+from memoryhub.domain import activity, hot, spaces
 from memoryhub.domain.access import HUB
 from memoryhub.domain.jobs import periodic
 from memoryhub.domain.proposals import notices
-from memoryhub.domain.proposals.asking import already_decided, close, get, is_late, locked, outdate_children
+from memoryhub.domain.proposals.asking import already_decided, get, is_late, locked, outdate_children
 from memoryhub.models import Proposal, Space
 
 State = Proposal.State
 MOST = 1000
+AT_ONCE = 5000  # so many a list ends before it shows anything; what is more the background process ends
+NOTE = "Nobody decided in time; it was not applied."
+# In the order in which whoever takes several rows takes them.
+END = """
+WITH due AS (
+    SELECT id FROM memoryhub_proposal
+    WHERE space_id = %s AND state IN ('pending', 'outdated') AND expires_at <= %s AND {which} ORDER BY number LIMIT %s FOR UPDATE
+)
+UPDATE memoryhub_proposal p SET state = 'expired', note = %s, decided_at = %s, updated_at = %s, decided_by_id = NULL,
+    decided_by_name = %s
+FROM due WHERE p.id = due.id RETURNING p.number, p.path
+"""
+END_ONE, END_ALL = END.format(which="number = %s"), END.format(which="true")
 
 
 class Late(Exception):
@@ -42,37 +54,50 @@ def in_time(space: Space, number: int) -> Iterator[None]:
         raise already_decided(get(space, number)) from None
 
 
-def late(now: datetime | None = None) -> QuerySet[Proposal]:
-    waiting = Proposal.objects.filter(state__in=[State.PENDING, State.OUTDATED])
-    return waiting.filter(expires_at__lte=now or timezone.now()).order_by("expires_at")
-
-
-def expire_late(space: Space) -> int:
+def expire_late(space: Space, now: datetime | None = None) -> int:
     """Ends what is past its date in this space: every list of what waits begins here."""
-    return sum(expire_one(space, number) for number in late().within(space).values_list("number", flat=True)[:MOST])
+    waiting = Proposal.objects.within(space).filter(state__in=[State.PENDING, State.OUTDATED])
+    if not waiting.filter(expires_at__lte=now or timezone.now()).exists():
+        return 0
+    return len(_end(space, END_ALL, now))
 
 
 @periodic("proposals.expire", every=timedelta(minutes=1))
 def expire(now: datetime | None = None) -> dict[str, int]:
     """Ends what is past its date, whether anybody looks or not."""
-    numbers = list(late(now).values_list("space_id", "number")[:MOST])
-    return {"expired": sum(expire_one(Space.objects.get(pk=pk), number, now) for pk, number in numbers)}
+    now = now or timezone.now()
+    late = Proposal.objects.filter(state__in=[State.PENDING, State.OUTDATED], expires_at__lte=now)
+    ended = 0
+    for space in Space.objects.filter(pk__in=late.values("space_id")):
+        while some := expire_late(space, now):
+            ended += some
+    return {"expired": ended}
+
+
+def expire_one(space: Space, number: int, now: datetime | None = None) -> bool:
+    """Writes down that nobody decided in time; of two who find that out at one moment one does."""
+    return bool(_end(space, END_ONE, now, number))
 
 
 @transaction.atomic
-def expire_one(space: Space, number: int, now: datetime | None = None) -> bool:
-    """Writes down that nobody decided in time; of two who find that out at one moment one does."""
-    proposal = locked(space, number)
-    if not is_late(proposal, now):
-        return False
-    close(proposal, State.EXPIRED, HUB, "Nobody decided in time; it was not applied.")
-    activity.record(
+def _end(space: Space, sql: str, by: datetime | None, *which: int) -> list[int]:
+    """One statement for the states and one for the lines of activity, however many they are."""
+    now = timezone.now()
+    found = hot.changed(sql, [space.pk, by or now, *which, AT_ONCE, NOTE, now, now, HUB.name])
+    if not found:
+        return []
+    hot.run(activity.adding(*(_line(space, one, path) for one, path in found)))
+    numbers = [one for one, _ in found]
+    outdate_children(space, numbers, State.EXPIRED)
+    notices.tell_later(space, numbers, "proposal.expired")
+    return numbers
+
+
+def _line(space: Space, number: int, path: str) -> activity.Line:
+    return activity.line(
         space, HUB, "proposals.expire", "let expire", f"proposal {number}", url=f"proposals/{number}/",
-        adds="unapplied", path=proposal.path, details={"proposal": number},
+        adds="unapplied", path=path, details={"proposal": number},
     )  # fmt: skip
-    outdate_children(proposal)
-    notices.tell(proposal, "proposal.expired")
-    return True
 
 
 @periodic("proposals.warn", every=timedelta(minutes=15))

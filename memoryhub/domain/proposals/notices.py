@@ -4,13 +4,34 @@ from __future__ import annotations
 
 from typing import Any
 
-from memoryhub.domain import webhooks
-from memoryhub.models import Proposal
+from django.db import transaction
+
+from memoryhub.domain import jobs, webhooks
+from memoryhub.models import Job, Proposal, Space
+
+TELL = "proposals.tell"
 
 
 def tell(proposal: Proposal, event: str, **more: Any) -> None:
     """Notes the event for every webhook that wants it; nothing is sent here, so a slow address delays no decision."""
     webhooks.note(proposal.space, event, body_of(proposal, **more), says=sentence(proposal, event))
+
+
+def tell_later(space: Space, numbers: list[int], event: str) -> None:
+    """The same for many, by a job: nobody who looks at a list waits until each is told."""
+    if webhooks.wanting(space, event):
+        jobs.enqueue(TELL, {"numbers": numbers, "event": event}, space=space)
+
+
+@jobs.job(TELL)
+@transaction.atomic
+def tell_many(job: Job, progress: jobs.Progress) -> None:
+    """Begun again after a crash, it tells nothing twice: what was told is taken off the job with it."""
+    space, event = Space.objects.get(pk=job.space_id), job.payload["event"]
+    found = Proposal.objects.within(space).filter(number__in=job.payload["numbers"]).defer("content")
+    told = [(body_of(one), sentence(one, event)) for one in found.select_related("space").order_by("number")]
+    webhooks.note_all(space, event, told)
+    Job.objects.filter(pk=job.pk).update(payload={"numbers": [], "event": event})
 
 
 def body_of(proposal: Proposal, **more: Any) -> dict[str, Any]:
