@@ -18,6 +18,7 @@ from memoryhub.errors import Conflict, NotFound
 from memoryhub.models import Agent, Space, WorkingEntry, WorkingRevision
 
 MOST = 50
+GONE = "This entry of working memory is gone: expired, deleted, pushed out by newer ones, or never here."
 GROUP, AGENT = "group", "agent"
 
 ENTER = """
@@ -170,7 +171,7 @@ def live(space: Space) -> QuerySet[WorkingEntry]:
 def get(space: Space, entry_id: int) -> WorkingEntry:
     entry = WorkingEntry.objects.within(space).filter(pk=entry_id).first()
     if entry is None:
-        raise NotFound("This entry of working memory is gone: expired, pushed out by newer ones, or never here.")
+        raise NotFound(GONE)
     return entry
 
 
@@ -178,6 +179,14 @@ def locked(space: Space, actor: Actor, entry_id: int) -> WorkingEntry:
     require(actor, "edit")
     entry = WorkingEntry.objects.within(space).select_for_update().filter(pk=entry_id).first()
     return entry or get(space, entry_id)
+
+
+def standing(space: Space, actor: Actor, entry_id: int) -> WorkingEntry:
+    """The entry under its lock, unless somebody deleted it meanwhile: a change of it would reach nobody."""
+    entry = locked(space, actor, entry_id)
+    if entry.removed_at:
+        raise NotFound(GONE)
+    return entry
 
 
 @transaction.atomic
@@ -192,7 +201,9 @@ def add(space: Space, actor: Actor, content: str) -> WorkingEntry:
 @transaction.atomic
 def edit(space: Space, actor: Actor, entry_id: int, content: str) -> WorkingEntry:
     """Corrects what an entry says; its time goes on, and what it said before is kept whole."""
-    entry = locked(space, actor, entry_id)
+    entry = standing(space, actor, entry_id)
+    if entry.expires_at <= timezone.now() and not entry.is_pinned:
+        raise NotFound(GONE)  # its row stays for an hour, but nobody is given what it says
     before, entry.content = entry.content, secrecy.check(space, contents.checked(content), before=entry.content)
     if before == entry.content:
         return entry
@@ -219,7 +230,7 @@ def corrections(space: Space, entries: Iterable[WorkingEntry]) -> dict[int, Work
 @transaction.atomic
 def pin(space: Space, actor: Actor, entry_id: int, pinned: bool = True) -> WorkingEntry:
     """Keeps an entry until it is unpinned; then it has a whole time to live again if its own is over."""
-    entry = locked(space, actor, entry_id)
+    entry = standing(space, actor, entry_id)
     if pinned and WorkingEntry.objects.within(space).filter(is_pinned=True, removed_at=None).count() >= MOST // 2:
         raise Conflict(
             f"{MOST // 2} entries are pinned already; unpin one first, or promote what should stay for good."
@@ -235,7 +246,7 @@ def pin(space: Space, actor: Actor, entry_id: int, pinned: bool = True) -> Worki
 @transaction.atomic
 def extend(space: Space, actor: Actor, entry_id: int) -> WorkingEntry:
     """Gives an entry its whole time again from now."""
-    entry = locked(space, actor, entry_id)
+    entry = standing(space, actor, entry_id)
     entry.expires_at = timezone.now() + lifetime(space)
     entry.save(update_fields=["expires_at"])
     note(space, actor, "working.extend", "extended", entry)

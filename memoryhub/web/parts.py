@@ -13,9 +13,11 @@ from memoryhub.errors import Invalid
 REVIEW_AFTER = timedelta(days=182)  # what is kept for good is looked at again after half a year
 
 
-def page_or_part(request: HttpRequest, page: str, part: str, context: dict[str, Any]) -> HttpResponse:
+def page_or_part(
+    request: HttpRequest, page: str, part: str, context: dict[str, Any], *, status: int = 200
+) -> HttpResponse:
     wanted = part if request.htmx and not request.htmx.boosted else page
-    return render(request, wanted, context)
+    return render(request, wanted, context, status=status)
 
 
 def number(text: str | None, default: int | None = None) -> int | None:

@@ -10,16 +10,22 @@ from django.urls import reverse
 from django.utils import timezone
 
 from memoryhub.domain import spaces, working
+from memoryhub.errors import Invalid, NotFound, TooLarge
 from memoryhub.models import Record, Space, WorkingEntry
 from memoryhub.web.doors import post_only, space_page
 from memoryhub.web.notices import done
-from memoryhub.web.parts import page_or_part
+from memoryhub.web.parts import page_or_part, typed
 
 FIRST = 60
+REFUSALS = (Invalid, NotFound, TooLarge)  # of a text that somebody wrote: the page gives it back
 
 
 @space_page("read", methods=("GET", "HEAD"))
 def page(request: HttpRequest) -> HttpResponse:
+    return listed(request, adding="add" in request.GET)
+
+
+def listed(request: HttpRequest, *, status: int = 200, **more: Any) -> HttpResponse:
     entries = list(working.live(request.space))
     order = "soon" if request.GET.get("order") == "soon" else "new"
     if order == "soon":
@@ -34,21 +40,24 @@ def page(request: HttpRequest) -> HttpResponse:
         "entries": entries[:FIRST],
         "more": max(0, len(entries) - FIRST),
         "order": order,
-        "edited": request.GET.get("edit", ""),
-        "adding": "add" in request.GET,
         **standing(request.space, entries),
+        **more,
     }
-    return page_or_part(request, "working/page.html", "working/_list.html", context)
+    return page_or_part(request, "working/page.html", "working/_list.html", context, status=status)
 
 
 @space_page("read", methods=("GET", "HEAD"))
 def entry(request: HttpRequest, pk: int) -> HttpResponse:
     """What an entry says, and what it said before each correction; the latter also when its time is over."""
+    return shown(request, pk)
+
+
+def shown(request: HttpRequest, pk: int, *, status: int = 200, **more: Any) -> HttpResponse:
     history = list(working.history(request.space, pk))
     one = working.live(request.space).filter(pk=pk).first()
-    if one is None and not history:
+    if one is None and not history and not more:
         working.get(request.space, pk)
-    return render(request, "working/entry.html", {"entry": one, "history": history})
+    return render(request, "working/entry.html", {"entry": one, "history": history, **more}, status=status)
 
 
 def mark_fact_checks(space: Space, entries: list[WorkingEntry]) -> None:
@@ -90,14 +99,20 @@ def back(request: HttpRequest) -> HttpResponse:
 
 @post_only("edit")
 def add(request: HttpRequest) -> HttpResponse:
-    working.add(request.space, request.actor, request.POST.get("content", "").replace("\r\n", "\n"))
+    try:
+        working.add(request.space, request.actor, typed(request))
+    except REFUSALS as refusal:
+        return listed(request, status=refusal.status, adding=True, draft=typed(request), error=refusal.message)
     done(request, "Added; agents get it from now on.")
     return back(request)
 
 
 @post_only("edit")
 def edit(request: HttpRequest, pk: int) -> HttpResponse:
-    working.edit(request.space, request.actor, pk, request.POST.get("content", "").replace("\r\n", "\n"))
+    try:
+        working.edit(request.space, request.actor, pk, typed(request))
+    except REFUSALS as refusal:
+        return shown(request, pk, status=refusal.status, draft=typed(request), error=refusal.message)
     done(request, "Corrected; agents get the new text from now on.")
     return back(request)
 

@@ -59,12 +59,13 @@
 
   // ---- what renews itself: data-renew="seconds" fires the element's htmx trigger "renew", never while the tab is hidden ----
   const asked = new WeakMap();
+  const isWritten = (part) => [...part.querySelectorAll("textarea")].some((area) => area.value !== area.defaultValue);
   setInterval(() => {
     if (document.hidden) return;
     for (const part of document.querySelectorAll("[data-renew]")) {
       if (!asked.has(part)) asked.set(part, Date.now());
       if (Date.now() < asked.get(part) + Number(part.dataset.renew) * 1000) continue;
-      if (part.contains(document.activeElement) || part.querySelector("details[open], input:checked")) continue;
+      if (part.contains(document.activeElement) || part.querySelector("details[open], input:checked") || isWritten(part)) continue;
       asked.set(part, Date.now());
       window.htmx?.trigger(part, "renew");
     }

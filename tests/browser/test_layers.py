@@ -142,3 +142,24 @@ def test_working_memory_renews_itself(space, sign_in_as):
     working.admit(space, "This came while you looked.")
     page.clock.run_for(12_000)
     page.get_by_text("This came while you looked.").wait_for()
+
+
+def test_a_half_written_correction_stays_while_the_list_renews_itself(space, sign_in_as):
+    working.admit(space, "The desk closes at six.")
+    page = sign_in_as("editor")
+    page.clock.install()
+    page.goto(page.url.split("/s/")[0] + f"/s/{space.slug}/working/")
+    fold = page.get_by_text("Edit, extend, delete")
+    fold.click()
+    page.get_by_label("Text of this entry").fill("The desk closes at")
+    fold.click()  # to look at something else
+    page.evaluate("document.activeElement.blur()")
+    working.admit(space, "This came while you wrote.")
+    page.clock.run_for(25_000)
+    fold.click()
+    assert page.get_by_label("Text of this entry").input_value() == "The desk closes at"
+    page.get_by_label("Text of this entry").fill("The desk closes at six.")
+    fold.click()
+    page.evaluate("document.activeElement.blur()")
+    page.clock.run_for(12_000)
+    page.get_by_text("This came while you wrote.").first.wait_for()
