@@ -13,7 +13,15 @@ from django.db import connection, transaction
 from memoryhub.domain import activity, contents, indexing, longterm_import, pairs, spaces
 from memoryhub.domain.access import Actor, require
 from memoryhub.errors import Invalid, NotFound
-from memoryhub.models import EntryRevision, LongtermEntry, Record, Space, WorkingEntry, WorkingRevision
+from memoryhub.models import (
+    EntryRevision,
+    LongtermEntry,
+    Record,
+    RecordState,
+    Space,
+    WorkingEntry,
+    WorkingRevision,
+)
 
 # The lines of activity that quote what goes: each names it by the id or number in its details.
 LINES = """
@@ -42,6 +50,7 @@ def erase(space: Space, actor: Actor, session_id: str, *, confirm: str) -> dict[
         raise Invalid(
             "Type the session's name to confirm; this cannot be undone.", code="not_confirmed", field="confirm"
         )
+    hold_states(space, session_id)
     space = Space.objects.select_for_update().get(pk=space.pk)
     gone = extent(space, session_id)
     if not any(gone.values()):
@@ -52,6 +61,13 @@ def erase(space: Space, actor: Actor, session_id: str, *, confirm: str) -> dict[
     spaces.touch_longterm(space)
     note(space, actor, gone)
     return gone
+
+
+def hold_states(space: Space, session_id: str) -> None:
+    """Waits for decisions on the session's records: they lock the record, then the space (`spaces.BEFORE_THE_SPACE`)."""
+    mine = Record.objects.within(space).filter(session_id=session_id)
+    held = RecordState.objects.within(space).select_for_update().filter(record_id__in=mine.values("pk"), is_newest=True)
+    list(held.order_by("pk").values_list("pk"))
 
 
 def erase_entries(space: Space, session_id: str) -> list[int]:

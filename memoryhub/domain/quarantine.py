@@ -313,6 +313,13 @@ def promote(
     return entry
 
 
+def hold(space: Space, actor: Actor, record_id: int) -> None:
+    """Locks a record that an approved proposal promotes: before the space, as everywhere."""
+    record = Record.objects.within(space).filter(pk=record_id).first()
+    if record is not None:
+        locked_state(space, actor, record)
+
+
 def was_promoted(space: Space, actor: Actor, record_id: int, entry: LongtermEntry) -> None:
     """Writes into a record's history that an approved proposal promoted it (in the caller's transaction)."""
     record = Record.objects.within(space).filter(pk=record_id).first()

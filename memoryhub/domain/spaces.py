@@ -13,7 +13,7 @@ from django.utils.text import slugify
 from memoryhub.domain import activity, hot
 from memoryhub.domain.access import Actor, require
 from memoryhub.errors import Conflict, Invalid, NotFound
-from memoryhub.models import Membership, Person, Role, Space
+from memoryhub.models import Agent, File, Membership, Mount, Person, Proposal, RecordState, Role, Space, Token
 
 # Everything a space may choose, with what it gets when it chooses nothing: (default, least, most) for numbers.
 SETTINGS: dict[str, tuple[Any, ...]] = {
@@ -261,11 +261,25 @@ def tables_with_plain_ids() -> list[str]:
     ]
 
 
+# What is locked before the space's own row, in this order: what people decide on, then what raises the space's revision.
+# After it comes what its long-term memory holds. Whoever takes more than one of these keeps to that, or waits crosswise.
+BEFORE_THE_SPACE = (RecordState, Proposal, File, Agent, Mount, Token)
+HOLD = "SELECT count(*) FROM (SELECT FROM {table} WHERE space_id = %s ORDER BY id FOR UPDATE) held"
+
+
+def hold_whole(space: Space) -> Space:
+    """Waits for decisions and changes under way in a space, and keeps new ones out until the transaction ends."""
+    with connection.cursor() as cursor:
+        for model in BEFORE_THE_SPACE:
+            cursor.execute(HOLD.format(table=connection.ops.quote_name(model._meta.db_table)), [space.pk])
+    return Space.objects.select_for_update().get(pk=space.pk)
+
+
 @transaction.atomic
 def erase(space: Space, actor: Actor) -> dict[str, int]:
     """Deletes a space with everything in it, also what is kept for good: the one door of promise 6. A tombstone stays."""
     require(actor, "manage")
-    space = Space.objects.select_for_update().get(pk=space.pk)
+    space = hold_whole(space)
     gone: dict[str, int] = {}
     with connection.cursor() as cursor:
         cursor.execute("SELECT set_config('memoryhub.erasing', %s, true)", [str(space.pk)])

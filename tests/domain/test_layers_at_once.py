@@ -5,21 +5,42 @@ import threading
 import time
 
 import pytest
-from django.db import DataError, IntegrityError, OperationalError, connection, connections
+from django.db import DataError, IntegrityError, OperationalError, connection, connections, transaction
 
-from memoryhub.domain import agents, hot, indexing, longterm, meaning, people, quarantine, spaces, vector_index, working
+from memoryhub.domain import (
+    agents,
+    erasure,
+    files,
+    hot,
+    indexing,
+    longterm,
+    meaning,
+    mounts,
+    people,
+    proposals,
+    quarantine,
+    spaces,
+    tokens,
+    vector_index,
+    working,
+)
 from memoryhub.domain.access import HUB, Actor
 from memoryhub.errors import HubError
 from memoryhub.models import (
     ActivityLine,
+    Agent,
     Chunk,
     ChunkCount,
     Embedding,
+    File,
     LexemeCount,
+    Mount,
     Posting,
+    Proposal,
     Record,
     RecordState,
     Space,
+    Token,
     WorkingEntry,
 )
 
@@ -217,3 +238,58 @@ def test_an_index_in_the_making_is_not_dropped_by_another_lane(embedder):
     Embedding.objects.bulk_create(kept)
     assert raised == [] and len([one for one in said if one.startswith("CREATE")]) == 1
     assert vector_index.stands(embedder)
+
+
+# ---- erasing, beside decisions
+
+WHO_WAITS = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+
+
+def while_it_waits(space, rows, act):
+    """Holds what a change holds before it comes to the space, lets another begin, then comes to the space."""
+    results = []
+    other = threading.Thread(target=lambda: results.extend(at_once(act)))
+    with transaction.atomic():
+        assert list(rows.select_for_update())
+        other.start()
+        until = time.monotonic() + 10
+        while not hot.rows(WHO_WAITS)[0][0] and time.monotonic() < until:
+            time.sleep(0.02)
+        spaces.touch(space)
+    other.join()
+    return results[0]
+
+
+@pytest.fixture
+def whole(space):
+    """A space with one of everything that is locked before the space's own row."""
+    forge = agents.create(space, HUB, "forge")
+    mounts.add(space, HUB, "/memories/", store="database", policy="review")
+    files.write(space, HUB, "/memories/AGENTS.md", b"- one")
+    proposals.propose(space, forge, kind="write", path="/memories/AGENTS.md", content=b"- two")
+    tokens.create(space, HUB, agent=forge)
+    quarantine.log(space, forge, content="Refunds take ten days.", session_id="c-1", node_id="n")
+    return space
+
+
+@pytest.mark.parametrize("held", [Proposal, RecordState, File, Agent, Mount, Token])
+def test_a_space_is_erased_beside_a_decision_and_neither_waits_crosswise(whole, held):
+    gone = while_it_waits(whole, held.objects.within(whole), lambda: spaces.erase(whole, HUB))
+    assert gone["quarantine.record"] == 1 and not Space.objects.exists()
+
+
+def test_a_session_is_erased_beside_a_promotion_and_neither_waits_crosswise(whole):
+    states = RecordState.objects.within(whole)
+    gone = while_it_waits(whole, states, lambda: erasure.erase(whole, HUB, "c-1", confirm="c-1"))
+    assert gone["records"] == 1 and not Record.objects.exists()
+
+
+def test_a_proposal_to_promote_a_record_is_approved_beside_its_promotion(whole):
+    record, forge = Record.objects.get(), agents.by_slug(whole, "forge")
+    asked = proposals.propose_promotion(whole, forge, content=record.content, record=record)
+    person = people.create(HUB, "rk")
+    spaces.add_member(whole, HUB, person, "reviewer")
+    actor, seen = Actor.of_person(person, "reviewer"), proposals.result(asked).seen
+    states = RecordState.objects.within(whole)
+    done = while_it_waits(whole, states, lambda: proposals.approve(whole, actor, asked.number, seen=seen))
+    assert done.state == "approved"
