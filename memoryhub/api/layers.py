@@ -141,6 +141,8 @@ class PromotionIn(Given):
     content: str | None = None
     reason: str = ""
     scope: Literal["group", "agent"] = "group"
+    thread_id: str = ""
+    tool_call_id: str = ""
 
 
 class LongtermOut(Schema):
@@ -173,7 +175,7 @@ def promote(request: HttpRequest, body: PromotionIn) -> Any:
     content = record.content if record and body.content is None else contents.checked(body.content)
     proposal = proposals.propose_promotion(
         caller.space, caller.agent, content=content, scope=body.scope, record=record,
-        reason=contents.clean(body.reason, "reason", 2000),
+        reason=contents.clean(body.reason, "reason", 2000), thread_id=body.thread_id, tool_call_id=body.tool_call_id,
     )  # fmt: skip
     return Status(202, {"status": "pending", "proposal": shown(caller, proposal)})
 

@@ -4,6 +4,7 @@
     client.beta.messages.run_tools(model=…, messages=…, tools=[tool])
 
 The six commands run on the hub (`POST /api/v1/memory-tool`), so that people without the SDK get the same answers.
+`MemoryHubTool(hub, thread_id="…")` tells reviewers which conversation asks.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ __all__ = ["AsyncMemoryHubTool", "MemoryHubTool"]
 class MemoryHubTool(BetaAbstractMemoryTool):
     """The SDK's abstract memory tool, filled in; what goes wrong is a `ToolError` that the model reads."""
 
-    def __init__(self, hub: MemoryHub, **options: Any):
+    def __init__(self, hub: MemoryHub, *, thread_id: str | None = None, **options: Any):
         super().__init__(**options)
-        self.hub = hub
+        self.hub, self.thread_id = hub, thread_id
 
     def _run(self, command: Any) -> str:
         try:
-            return result_text(self.hub.send(calls.memory_tool(as_input(command))))
+            return result_text(self.hub.send(calls.memory_tool(as_input(command, self.thread_id))))
         except HubError as problem:
             raise ToolError(problem.message) from problem
 
@@ -57,13 +58,13 @@ class MemoryHubTool(BetaAbstractMemoryTool):
 class AsyncMemoryHubTool(BetaAsyncAbstractMemoryTool):
     """The same for the asynchronous SDK."""
 
-    def __init__(self, hub: AsyncMemoryHub, **options: Any):
+    def __init__(self, hub: AsyncMemoryHub, *, thread_id: str | None = None, **options: Any):
         super().__init__(**options)
-        self.hub = hub
+        self.hub, self.thread_id = hub, thread_id
 
     async def _run(self, command: Any) -> str:
         try:
-            return result_text(await self.hub.send(calls.memory_tool(as_input(command))))
+            return result_text(await self.hub.send(calls.memory_tool(as_input(command, self.thread_id))))
         except HubError as problem:
             raise ToolError(problem.message) from problem
 
@@ -86,9 +87,10 @@ class AsyncMemoryHubTool(BetaAsyncAbstractMemoryTool):
         return await self._run(command)
 
 
-def as_input(command: Any) -> dict[str, Any]:
+def as_input(command: Any, thread_id: str | None) -> dict[str, Any]:
     data = command if isinstance(command, dict) else command.model_dump(exclude_none=True)
-    return {name: value for name, value in data.items() if value is not None}
+    given = {name: value for name, value in data.items() if value is not None}
+    return {**given, "thread_id": thread_id} if thread_id else given
 
 
 def result_text(result: Record) -> str:

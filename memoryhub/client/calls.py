@@ -287,8 +287,10 @@ def retrieve(
     )
 
 
-def promote(*, reason: str, quarantine_id: int | str | None = None, content: str | None = None) -> Call:
-    body = {"reason": reason, **without_none(quarantine_id=quarantine_id, content=content)}
+def promote(
+    *, reason: str, quarantine_id: int | str | None = None, content: str | None = None, **notes: str | None
+) -> Call:
+    body = {"reason": reason, **without_none(quarantine_id=quarantine_id, content=content, **notes)}
     return Call("POST", f"{API}/promotions", body=body, parse=outcome)
 
 

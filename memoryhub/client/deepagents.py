@@ -40,6 +40,7 @@ from . import calls, parts
 from .errors import Conflict, Forbidden, HubError, Invalid, NotFound, Unauthenticated
 from .hub import MemoryHub
 from .records import PENDING_START, FileText, Outcome, Record, file_bytes
+from .threads import current_thread
 
 __all__ = ["MemoryHubBackend", "MemoryHubMiddleware"]
 
@@ -54,17 +55,7 @@ PREVIEW_LIMIT = 512_000  # bytes of a binary file that fit into an answer to a m
 MANY = 200  # files in one request
 
 tool_call: ContextVar[str | None] = ContextVar("memoryhub_tool_call", default=None)
-
-
-def current_thread() -> str | None:
-    """The LangGraph thread this code runs in, if any."""
-    from langgraph.config import get_config
-
-    try:
-        thread = get_config().get("configurable", {}).get("thread_id")
-    except RuntimeError:
-        return None
-    return None if thread is None else str(thread)
+reason: ContextVar[str | None] = ContextVar("memoryhub_reason", default=None)
 
 
 def never_raises(fallback: Callable[..., Any]) -> Callable[..., Any]:
@@ -248,7 +239,7 @@ class MemoryHubBackend(BackendProtocol):
         return DeleteResult(error="\n".join(waiting)) if waiting else DeleteResult(path=file_path)
 
     def _notes(self) -> dict[str, str | None]:
-        return {"thread_id": current_thread(), "tool_call_id": tool_call.get()}
+        return {"thread_id": current_thread(), "tool_call_id": tool_call.get(), "reason": reason.get()}
 
     # Whole files
 

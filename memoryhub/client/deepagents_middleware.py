@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from importlib.metadata import version
 from typing import Any
 
@@ -12,14 +13,16 @@ from deepagents.middleware.memory import MEMORY_SYSTEM_PROMPT, MemoryMiddleware
 from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
 
-from .deepagents import MemoryHubBackend, current_thread, is_pending, tool_call
+from .deepagents import MemoryHubBackend, is_pending, reason, tool_call
 from .errors import HubError
 from .hub import MemoryHub
+from .threads import current_thread
 
 log = logging.getLogger("memoryhub.client")
 
 FRAGMENT = ""  # the key, no path, under which a text stands that the hub assembled
 FILE_TOOLS = ("edit_file", "write_file", "delete")
+LONGEST_REASON = 500  # characters
 
 
 class MemoryHubMiddleware(MemoryMiddleware):
@@ -109,18 +112,33 @@ class MemoryHubMiddleware(MemoryMiddleware):
     # A change that waits for a person is an expected outcome, not a failed tool call
 
     def wrap_tool_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
-        mark = tool_call.set(request.tool_call.get("id"))
-        try:
+        with noted(request):
             return as_success(request, handler(request))
-        finally:
-            tool_call.reset(mark)
 
     async def awrap_tool_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
-        mark = tool_call.set(request.tool_call.get("id"))
-        try:
+        with noted(request):
             return as_success(request, await handler(request))
-        finally:
-            tool_call.reset(mark)
+
+
+@contextlib.contextmanager
+def noted(request: Any) -> Iterator[None]:
+    """What a reviewer wants to know of a change that is made meanwhile: which tool call it was, and why."""
+    call, why = tool_call.set(request.tool_call.get("id")), reason.set(said_beside(request))
+    try:
+        yield
+    finally:
+        tool_call.reset(call)
+        reason.reset(why)
+
+
+def said_beside(request: Any) -> str | None:
+    """The library's file tools take no reason: what the model said in the message of the call stands for it."""
+    messages = request.state.get("messages") if isinstance(request.state, dict) else None
+    for message in reversed(messages or []):
+        calls = getattr(message, "tool_calls", None) or []
+        if any(one.get("id") == request.tool_call.get("id") for one in calls):
+            return " ".join(message.text.split())[:LONGEST_REASON] or None
+    return None
 
 
 def as_success(request: Any, result: Any) -> Any:

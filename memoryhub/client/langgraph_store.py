@@ -29,6 +29,7 @@ from langgraph.store.base import (
 from .errors import HubRefused, NotFound
 from .hub import MemoryHub, Proposal
 from .records import Outcome, Record, file_bytes
+from .threads import current_thread
 
 LONG_TERM = ("long_term",)
 MANY = 200
@@ -42,6 +43,7 @@ class MemoryHubStore(BaseStore):
         self.hub = hub
         self.root = "/" + root.strip("/") + "/"
         self.pending: list[Proposal] = []
+        self._asked: dict[str, tuple[str, bytes]] = {}  # by path, what waits: the value, and the text it was sent as
 
     # The two methods that all others come down to; reads see the state before the puts of the same batch
 
@@ -160,12 +162,20 @@ class MemoryHubStore(BaseStore):
         kept = {"value": op.value, "created_at": created, "updated_at": now}
         if before is not None and before.value == op.value:
             return  # the same again would only be a proposal about a date
-        text = json.dumps(kept, ensure_ascii=False, indent=1) + "\n"
-        self._note(self.hub.write(path, text.encode("utf-8", "surrogatepass"), reason=f"store: put {op.key}"))
+        text = (json.dumps(kept, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "surrogatepass")
+        value = json.dumps(op.value, sort_keys=True)
+        asked, sent = self._asked.pop(path, ("", b""))
+        if asked == value:
+            text = sent  # with the date of then it is the same proposal
+        outcome = self.hub.write(path, text, reason=f"store: put {op.key}", thread_id=current_thread())
+        if outcome.pending:
+            self._asked[path] = (value, text)
+        self._note(outcome)
 
     def _delete(self, path: str) -> None:
+        self._asked.pop(path, None)
         try:
-            self._note(self.hub.delete(path))
+            self._note(self.hub.delete(path, thread_id=current_thread()))
         except NotFound:
             return  # deleting what is not there is fine, as in every store
 
@@ -177,7 +187,7 @@ class MemoryHubStore(BaseStore):
                 "retired in the hub, not deleted from here.",
                 code="invalid",
             )
-        self._note(self.hub.promote(content=content, reason=f"store: put {op.key}"))
+        self._note(self.hub.promote(content=content, reason=f"store: put {op.key}", thread_id=current_thread()))
 
     def _note(self, outcome: Outcome) -> None:
         if outcome.pending:

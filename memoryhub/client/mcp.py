@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import uuid
+from contextvars import ContextVar
 from typing import Any
 
 from mcp import MCPError
@@ -23,6 +25,8 @@ ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_
 FILES = "memory://files"
 MOST_RESOURCES = 1000
 MOST_BINARY = 64 * 1024  # bytes
+SESSION = f"mcp-{uuid.uuid4().hex[:8]}"  # the protocol names no thread: this says which changes came of one process
+tool_call: ContextVar[str | None] = ContextVar("memoryhub_tool_call", default=None)
 SECOND_NAMES = {"memory_list": {"path": "prefix"}, "memory_search": {"query": "q"}}  # what models call them as well
 INSTRUCTIONS = (
     "The team's memory. Read it before you start. Changes may wait for a person: then the answer names a proposal, "
@@ -46,7 +50,11 @@ class HubServer(MCPServer):
         tool = next((tool for tool in await self.list_tools() if tool.name == name), None)
         if tool is not None:
             arguments = named(name, arguments, list(tool.input_schema.get("properties", {})))
-        return await super().call_tool(name, arguments, context)
+        mark = tool_call.set(call_id(context))
+        try:
+            return await super().call_tool(name, arguments, context)
+        finally:
+            tool_call.reset(mark)
 
     async def list_resources(self) -> list[Resource]:
         try:
@@ -94,13 +102,15 @@ def add_writing(server: MCPServer, hub: AsyncMemoryHub) -> None:
         path: str, old_string: str, new_string: str, replace_all: bool = False, reason: str | None = None
     ) -> str:
         """Replace old_string, which must stand in the file exactly once, by new_string; say why in reason."""
-        call = hub.edit(path, old_string, new_string, replace_all=replace_all, reason=reason)
+        notes = {"reason": reason, "tool_call_id": tool_call.get()}
+        call = hub.edit(path, old_string, new_string, replace_all=replace_all, **notes)
         return said(await answered(call), f"Edited {path}.")
 
     @server.tool(title="Write a memory file", annotations=WRITES, structured_output=False)
     async def memory_write(path: str, content: str, reason: str | None = None) -> str:
         """Write a whole file, new or in place of the old text; say why in reason."""
-        return said(await answered(hub.write(path, content, reason=reason)), f"Wrote {path}.")
+        call = hub.write(path, content, reason=reason, tool_call_id=tool_call.get())
+        return said(await answered(call), f"Wrote {path}.")
 
     @server.tool(title="Log output", annotations=ADDS, structured_output=False)
     async def memory_log(
@@ -134,6 +144,17 @@ def add_resources_and_prompt(server: MCPServer, hub: AsyncMemoryHub) -> None:
             return str(await hub.prompt(query=query or None, task=task or None))
         except HubError as problem:
             raise MCPError(INTERNAL_ERROR, problem.message) from problem
+
+
+def call_id(context: Any) -> str | None:
+    """Which call this is: the model's own id where the client tells it, else the number of the request in this process."""
+    if context is None:
+        return None
+    for key, value in dict(context.request_context.meta or {}).items():
+        if isinstance(value, str) and key.lower().endswith(("tooluseid", "toolcallid", "tool_use_id", "tool_call_id")):
+            return value[:200]
+    session = (context.headers or {}).get("mcp-session-id")
+    return f"{f'mcp-{session[:32]}' if session else SESSION}/{context.request_id}"
 
 
 def named(tool: str, arguments: dict[str, Any], known: list[str]) -> dict[str, Any]:

@@ -84,20 +84,21 @@ class Outcome(Record):
         """The sentence an agent should read."""
         if self.pending:
             proposal = self["proposal"]
-            return pending_text(proposal["number"], proposal.get("path") or "")
+            return pending_text(proposal["number"], proposal.get("path") or "", proposal.get("stacked_on"))
         return f"Saved as revision {self['revision']}." if self.get("revision") else "Done."
 
 
 PENDING_START = "Recorded as proposal "
 
 
-def pending_text(number: int, path: str) -> str:
+def pending_text(number: int, path: str, stacked_on: int | None = None) -> str:
     """Tells an agent that its change waits for a person, so that it neither retries nor goes around the gate."""
-    place = f" for {path}" if path else ""
+    still = "the file is unchanged" if path else "nothing of it is remembered"
+    stacked = f" It builds on your proposal {stacked_on} and is decided after that one." if stacked_on else ""
     return (
-        f"{PENDING_START}{number}{place}. A person reviews it before it takes effect; until then the file is "
-        f"unchanged. This is expected and not a failure: do not retry, do not write it elsewhere, carry on with "
-        f"the task. Sending the same change again leads to the same proposal {number}."
+        f"{PENDING_START}{number} for {path or 'long-term memory'}. A person reviews it before it takes effect; until "
+        f"then {still}. This is expected and not a failure: do not retry, do not write it elsewhere, carry on with "
+        f"the task. Sending the same change again leads to the same proposal {number}.{stacked}"
     )
 
 

@@ -108,10 +108,13 @@ class Desk:
 
 
 def pending(proposal: Proposal) -> Said:
+    below = proposal.stacked_on
+    stacked = f" It builds on your proposal {below} and is decided after that one." if below else ""
     text = (
         f"Recorded as proposal {proposal.number} for {proposal.path}. A person reviews it before it takes effect; "
         "until then the file is unchanged. This is expected and not a failure: do not retry, do not write it "
         f"elsewhere, carry on with the task. Sending the same change again leads to the same proposal {proposal.number}."
+        f"{stacked}"
     )
     return Said(text, proposal=proposal)
 

@@ -116,6 +116,15 @@ def test_under_review_every_write_waits_and_says_so(review):
     assert {proposal.kind for proposal in review.hub.proposals()} >= {"edit", "insert", "move", "delete"}
 
 
+def test_what_builds_on_another_says_so_and_which_thread_asks(review):
+    review.put(NOTES, "one\ntwo\n")
+    tool = MemoryHubTool(review.hub, thread_id="t-8")
+    tool.call({"command": "str_replace", "path": NOTES, "old_str": "one", "new_str": "first"})
+    said = tool.call({"command": "str_replace", "path": NOTES, "old_str": "first", "new_str": "1st"})
+    assert "builds on your proposal 1 " in said
+    assert [one.thread_id for one in review.hub.proposals()] == ["t-8", "t-8"]
+
+
 def test_an_approved_edit_is_seen(review):
     review.put(NOTES, "one\ntwo\n")
     tool = MemoryHubTool(review.hub)

@@ -112,7 +112,15 @@ def test_the_proposal_knows_thread_and_tool_call(review):
     review.put(AGENTS, "Be brief.\n")
     ask(agent_of(review, says(calls(edits("brief", "kind")), "ok"), checkpointer=InMemorySaver()), thread="t-3")
     proposal = Proposal.objects.get()
-    assert (proposal.thread_id, proposal.tool_call_id) == ("t-3", "call-0")
+    assert (proposal.thread_id, proposal.tool_call_id, proposal.reason) == ("t-3", "call-0", "")
+
+
+def test_what_the_model_says_beside_a_call_is_the_reason(review):
+    review.put(AGENTS, "Be brief.\n")
+    why = "The user asked twice\nfor kinder answers."
+    model = says(calls(edits("brief", "kind")).model_copy(update={"content": why}), calls(edits("Be", "Stay")), "ok")
+    ask(agent_of(review, model))
+    assert [one.reason for one in review.hub.proposals()] == ["", "The user asked twice for kinder answers."]
 
 
 def test_the_same_edit_again_is_the_same_proposal(review):
@@ -132,7 +140,9 @@ def test_two_edits_of_one_turn_stack(review):
     answers = tool_answers(ask(agent_of(review, model)))
     assert [answer.status for answer in answers] == ["success"] * 3
     numbers = {proposal.number: proposal for proposal in review.hub.proposals()}
-    assert numbers[3].stacked_on == min(n for n, p in numbers.items() if p.path == AGENTS)
+    below = min(n for n, p in numbers.items() if p.path == AGENTS)
+    assert numbers[3].stacked_on == below
+    assert f"builds on your proposal {below} " in answers[2].content and "builds on" not in answers[0].content
 
 
 def test_parallel_agents_lose_nothing(trusted):

@@ -144,6 +144,26 @@ def test_puts_pass_the_gate(review):
     assert len(store.pending) == 2
 
 
+def test_the_same_put_again_is_the_same_proposal(review):
+    store, value = MemoryHubStore(review.hub), {"theme": "dark"}
+    for theme in ("dark", "dark", "light", "light"):
+        value["theme"] = theme
+        store.put(("users", "1"), "prefs", value)
+    assert [proposal.number for proposal in store.pending] == [1, 1, 2, 2]
+
+
+def test_a_put_says_which_thread_asks(review):
+    store = MemoryHubStore(review.hub)
+
+    def remember(state):
+        store.put(("users", "1"), "prefs", {"theme": "dark"})
+        store.put(("long_term",), "k", {"content": "Tills close at nine."})
+
+    graph = StateGraph(MessagesState).add_node("remember", remember).add_edge(START, "remember").compile()
+    graph.invoke({"messages": []}, {"configurable": {"thread_id": "t-5"}})
+    assert [proposal.thread_id for proposal in store.pending] == ["t-5", "t-5"]
+
+
 def test_a_refused_put_says_so(review):
     from memoryhub.domain import mounts
     from memoryhub.domain.access import HUB
@@ -163,6 +183,7 @@ def test_long_term_memory_is_a_namespace(review):
     assert found.namespace == ("long_term",)
     store.put(("long_term",), "new", {"content": "Invoices are sent on Mondays."})
     assert store.pending[0].kind == "promotion"
+    assert "the file" not in review.hub.promote(content="Tills close at nine.", reason="asked").message
 
 
 def test_deepagents_store_backend_works_on_it(trusted):

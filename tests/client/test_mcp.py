@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -99,6 +100,7 @@ def check(seen, real):
     assert seen["same"] == text(seen["edit"])
     assert "proposal 2" in seen["write"]
     assert (seen["proposal"]["state"], seen["proposal"]["reason"]) == ("pending", "asked")
+    assert re.fullmatch(r"mcp-[0-9a-f]+/\d+", seen["proposal"]["tool_call_id"])
     assert "admitted" in seen["log"]
     assert AGENTS in str(seen["search"])
     assert "Refunds need a second person." in seen["retrieve"]
@@ -130,6 +132,16 @@ def test_over_streamable_http(review):
 
     with over_http(review) as url:
         check(run(story(url)), review)
+
+
+def test_the_models_own_id_of_a_call_goes_along(review):
+    async def story():
+        async with over_stdio(review) as client:
+            told = {"claudecode/toolUseId": "toolu_01"}
+            await client.call_tool("memory_write", {"path": AGENTS, "content": "Be kind."}, meta=told)
+
+    run(story())
+    assert review.hub.proposal(1).tool_call_id == "toolu_01"
 
 
 def test_two_clients_at_once(review):

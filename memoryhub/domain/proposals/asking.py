@@ -69,6 +69,8 @@ def propose_promotion(
     record: Record | None = None,
     reason: str = "",
     session_id: str = "",
+    thread_id: str = "",
+    tool_call_id: str = "",
 ) -> Proposal:
     """Asks that a text become long-term memory: only a person promotes."""
     if not content.strip():
@@ -77,7 +79,7 @@ def propose_promotion(
               "session_id": clean(session_id or (record.session_id if record else ""), 200)}  # fmt: skip
     proposal = Proposal(
         space=space, agent=agent, agent_name=agent.slug, kind=Kind.PROMOTION, change=change, content=content.encode(),
-        reason=clean(reason, 2000),
+        reason=clean(reason, 2000), thread_id=clean(thread_id, 200), tool_call_id=clean(tool_call_id, 200),
     )  # fmt: skip
     found = looking.findings_in("", content, looking.known_texts(space, "", None))
     secrecy.refuse(space, found)
