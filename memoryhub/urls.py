@@ -121,6 +121,7 @@ in_space = [
     path("proposals/", proposals.page, name="proposals.page"),
     path("proposals/several/", proposals.bulk, name="proposals.bulk"),
     path("proposals/several/decide/", proposals.decide_many, name="proposals.decide_many"),
+    path("proposals/several/undo/", proposals.undo_many, name="proposals.undo_many"),
     path("proposals/<int:number>/", proposals.detail, name="proposals.detail"),
     path("proposals/<int:number>/approve/", proposals.approve, name="proposals.approve"),
     path("proposals/<int:number>/reject/", proposals.reject, name="proposals.reject"),

@@ -53,6 +53,23 @@ def signs(text: str) -> str:
     return "".join([*out, escape(text[at:])])
 
 
+TAG = re.compile(r"""(<(?:[^<>"']|"[^"]*"|'[^']*')*>)""")
+
+
+def signs_in_html(html: str) -> str:
+    """The same in HTML that is clean already: between its tags, never inside of one."""
+    if html.isascii():
+        return html
+    parts = TAG.split(html)  # every second one is a tag
+    parts[::2] = [_labelled(part) for part in parts[::2]]
+    return "".join(parts)
+
+
+def _labelled(text: str) -> str:
+    kept = {match.start() for match in JOINED.finditer(text)}
+    return RUN.sub(lambda match: match.group() if match.start() in kept else label(match.group()), text)
+
+
 def line(text: str) -> str:
     """One line, its trailing blanks marked."""
     tail = TRAILING.search(text) if text[-1:] in " \t\r\u00a0\u3000" or text[-1:].isspace() else None

@@ -16,7 +16,7 @@ from memoryhub.dialects import Part
 from memoryhub.domain.comparing import PromptChange
 from memoryhub.domain.diffs import Fold, Row
 from memoryhub.domain.proposals import Review
-from memoryhub.templatetags.drawn import RUN, SIGNS, line, marked, signs
+from memoryhub.templatetags.drawn import RUN, SIGNS, line, marked, signs, signs_in_html
 from memoryhub.templatetags.hub import g
 
 register = template.Library()
@@ -340,10 +340,10 @@ def finding_name(code: str) -> str:
 
 @register.simple_tag
 def rendered(text: str) -> SafeString:
-    """The text as people read Markdown, nothing in it that a browser would run or fetch."""
+    """The text as people read Markdown, nothing in it that a browser would run or fetch, and what hides in it drawn."""
     from memoryhub.domain import markdown
 
-    return mark_safe(markdown.render(text).html)  # noqa: S308  cleaned by bleach
+    return mark_safe(signs_in_html(markdown.render(text).html))  # noqa: S308  cleaned by bleach
 
 
 NOUNS = {

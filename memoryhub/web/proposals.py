@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
@@ -34,15 +34,14 @@ def page(request: HttpRequest) -> HttpResponse:
 def inbox_context(request: HttpRequest) -> dict[str, Any]:
     get = {
         name: request.GET.get(name, "").replace("\x00", "").strip()
-        for name in ("q", "view", "agent", "order", "path", "kind")
+        for name in ("q", "view", "agent", "order", "path", "kind", "thread")
     }
     view = get["view"] if get["view"] in ("outdated", "decided") else "pending"
     order = get["order"] if get["order"] in ("newest", "oldest") else "risk"
-    found = proposals.filtered(
-        request.space, view=view, agent=get["agent"], words=get["q"], path=get["path"], kind=get["kind"]
-    )
+    wanted = {name: get[name] for name in ("agent", "path", "kind", "thread")} | {"words": get["q"]}
+    found = proposals.filtered(request.space, view=view, **wanted)
     number = request.GET.get("page", "1")
-    by_view, is_filtered = proposals.counts(request.space), bool(get["q"] or get["agent"] or get["path"] or get["kind"])
+    by_view, is_filtered = proposals.counts(request.space), any(wanted.values())
     box = proposals.inbox(
         request.space,
         found,
@@ -262,10 +261,22 @@ def bulk(request: HttpRequest) -> HttpResponse:
         return render(request, "proposals/_sum.html", {"plan": proposals.plan(request.space, numbers, request.actor)})
     if not numbers:
         refused(request, "Select at least one proposal first.")
-        return redirect("proposals.page", request.space.slug)
+        return redirect(listed(request, request.GET))
     plan = proposals.plan(request.space, numbers, request.actor)
-    context = {"plan": plan, "verb": verb, "quick_reasons": proposals.QUICK_REASONS, "asked": len(set(numbers))}
+    context = {
+        "plan": plan,
+        "verb": verb,
+        "quick_reasons": proposals.QUICK_REASONS,
+        "next": listed(request, request.GET),
+    }
     return render(request, "proposals/bulk.html", context)
+
+
+def listed(request: HttpRequest, given: QueryDict) -> str:
+    """The inbox as it was filtered when one left it."""
+    inbox = reverse("proposals.page", args=[request.space.slug])
+    back = given.get("next", "")
+    return back if back.startswith(f"{inbox}?") else inbox
 
 
 @post_only("decide")
@@ -279,16 +290,39 @@ def decide_many(request: HttpRequest) -> HttpResponse:
     note = ": ".join(part for part in (why, words) if part)
     if verb == "reject" and not note:
         refused(request, "Say why: the agent reads it and learns from it.")
-        again = urlencode([("n", number) for number in seen] + [("do", "reject")], doseq=True)
+        again = urlencode(
+            [*(("n", number) for number in seen), ("do", "reject"), ("next", listed(request, request.POST))]
+        )
         return redirect(f"{reverse('proposals.bulk', args=[request.space.slug])}?{again}")
     decided, left = proposals.decide_many(request.space, request.actor, seen, verb, note=note)
     if decided:
         done(
             request,
             f"{'Approved' if verb == 'approve' else 'Rejected'} {len(decided)}: {', '.join(map(str, decided))}.",
+            undo=way_back(request, decided),
         )
+    return to_the_list(request, left)
+
+
+@post_only("decide")
+def undo_many(request: HttpRequest) -> HttpResponse:
+    """Takes back what was decided on several at once; the address alone says on which."""
+    numbers = [int(one) for one in request.GET.getlist("n") if one.isdecimal() and len(one) < 10]
+    undone, left = proposals.undo_many(request.space, request.actor, numbers)
+    if undone:
+        says = f"Undid {len(undone)}: {', '.join(map(str, undone))}. {'They wait' if len(undone) > 1 else 'It waits'} again."
+        done(request, says)
+    return to_the_list(request, left)
+
+
+def way_back(request: HttpRequest, numbers: list[int]) -> str:
+    where = urlencode([*(("n", number) for number in numbers), ("next", listed(request, request.POST))])
+    return f"{reverse('proposals.undo_many', args=[request.space.slug])}?{where}"
+
+
+def to_the_list(request: HttpRequest, left: dict[int, str]) -> HttpResponse:
     for number, why_not in left.items():
         refused(request, f"Proposal {number}: {why_not}")
-    response = redirect("proposals.page", request.space.slug)
+    response = redirect(listed(request, request.POST if "next" in request.POST else request.GET))
     response.status_code = 303
     return response

@@ -10,7 +10,6 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from memoryhub.domain import ingress, longterm, quarantine
-from memoryhub.errors import NotFound
 from memoryhub.models import Agent, Record
 from memoryhub.web.doors import post_only, space_page
 from memoryhub.web.notices import done, refused
@@ -41,6 +40,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "node_kinds": Record.NodeKind.values,
         "codes": list(ingress.DEFAULT),
         "selected": selected(request, rows),
+        "ticked": numbers(request.GET.getlist("pick")),
     }
     return page_or_part(request, "quarantine/page.html", "quarantine/_list.html", context)
 
@@ -113,16 +113,23 @@ def in_bulk(request: HttpRequest) -> HttpResponse:
     # What was done is undone by the address alone, as with one record.
     given = request.POST if "verb" in request.POST else request.GET
     verb, picked = given.get("verb", ""), numbers(given.getlist("pick"))
-    if verb not in BULK or not picked:
-        raise NotFound("Tick the records you mean, then press Admit or Discard.")
-    ids, refusals = quarantine.in_bulk(
-        request.space, request.actor, picked, verb, plain(request.POST.get("reason", ""))
-    )
     listed = reverse("quarantine.page", args=[request.space.slug])
+    came_from = request.POST.get("next") or request.GET.get("next", "")
+    back = came_from if came_from.startswith(listed) else listed
+    reason = plain(request.POST.get("reason", ""))
+    if verb not in BULK or not picked:
+        refused(request, "Tick the records you mean, then press Admit or Discard.")
+        return redirect(back)
+    if verb == "discard" and not reason.strip():
+        refused(request, "Say why you discard them, so that others need not ask. Nothing was discarded.")
+        ticks = urlencode({"pick": picked}, True)
+        return redirect(f"{back}{'&' if '?' in back else '?'}{ticks}")
+    ids, refusals = quarantine.in_bulk(request.space, request.actor, picked, verb, reason)
     if ids:
-        way_back = f"{reverse('quarantine.in_bulk', args=[request.space.slug])}?{urlencode({'verb': 'undo', 'pick': ids}, True)}"
+        ways = urlencode({"verb": "undo", "pick": ids, "next": back}, True)
+        way_back = f"{reverse('quarantine.in_bulk', args=[request.space.slug])}?{ways}"
         says = f"{len(ids)} {'record is' if len(ids) == 1 else 'records are'} {BULK[verb]}."
         done(request, says, undo="" if verb == "undo" else way_back)
     for sentence in refusals[:5]:
         refused(request, sentence)
-    return redirect(where(request, 0) if request.POST.get("next") else listed)
+    return redirect(back)

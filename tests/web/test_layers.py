@@ -109,7 +109,31 @@ def test_many_at_once(space, forge, reviewer):
     post(reviewer, way_back.removeprefix("/s/books/"))
     assert working.newest(space) == []
     assert "2 records are as before" in read(reviewer, "quarantine/")
-    post(reviewer, "quarantine/many/", status=404, verb="admit")
+    post(reviewer, "quarantine/many/", verb="admit")
+    assert "Tick the records you mean" in read(reviewer, "quarantine/")
+
+
+def test_many_without_a_reason_stay_ticked_and_the_list_stays_filtered(space, forge, reviewer):
+    ids, held = [log(space, forge, BAD), log(space, forge, BAD + " Again.")], "/s/books/quarantine/?state=held"
+
+    def leads_to(address="/s/books/quarantine/many/", **data):
+        return reviewer.post(address, data)["Location"]
+
+    page = reviewer.get(leads_to(pick=ids, verb="discard", reason=" ", next=held)).content.decode()
+    assert "Say why you discard them" in page and page.count(" checked aria-label=") == 2
+    assert f'name="next" value="{held}"' in page
+    assert leads_to(pick=ids, verb="discard", reason="noise", next=held) == held
+    way_back = html.unescape(re.search(r'action="([^"]*many/[?]verb=undo[^"]*)"', read(reviewer, "quarantine/"))[1])
+    assert leads_to(way_back) == held
+    assert "2 records are as before" in read(reviewer, "quarantine/")
+
+
+def test_enter_in_the_reason_discards_and_admits_nothing(space, forge, reviewer):
+    log(space, forge, BAD)
+    form = read(reviewer, "quarantine/").split('action="/s/books/quarantine/many/"')[1]
+    assert (
+        re.search(r'<button[^>]* value="(\w+)"', form)[1] == "discard"
+    )  # the first button of a form is what Enter presses
 
 
 def test_times_of_other_days_say_the_day(space, forge, reviewer):

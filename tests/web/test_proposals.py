@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import html
+import re
 import time
+from datetime import timedelta
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
 from memoryhub.domain import agents, files, mounts, proposals, sources, spaces
 from memoryhub.domain.access import HUB
@@ -52,7 +56,6 @@ def at(house, name, *args):
 
 def form_of(answer):
     """The hidden fields of the decision box."""
-    import re
 
     return dict(re.findall(r'<input type="hidden" name="(seen|base)" value="(\w+)">', answer.content.decode()))
 
@@ -244,7 +247,6 @@ def test_many_at_once_after_a_summary(house, forge, as_role):
     )
     client = as_role("reviewer")
     page = client.get(at(house, "bulk"), {"n": ["1", "2", "3"], "do": "approve"}).content.decode()
-    import re
 
     seen = dict(re.findall(r'name="(seen-\d+)" value="(\w+)"', page))
     assert set(seen) == {"seen-1", "seen-2", "seen-3"}
@@ -261,6 +263,89 @@ def test_many_rejected_need_a_reason(house, forge, as_role):
     assert Proposal.objects.get().state == "pending"
     client.post(at(house, "decide_many"), {"seen-1": "-", "do": "reject", "why": "wrong"})
     assert Proposal.objects.get().state == "rejected"
+
+
+def edit_of(house, forge, old, new):
+    return proposals.propose(house.space, forge, kind="edit", path=PATH, change={"old_string": old, "new_string": new})
+
+
+@pytest.mark.parametrize("verb", ["approve", "reject"])
+def test_many_are_undone_at_once_and_the_list_stays_filtered(house, forge, as_role, verb):
+    edit_of(house, forge, "pytest -q", "make test")
+    edit_of(house, forge, "make test", "make all")  # stands on the first
+    client, filtered = as_role("reviewer"), f"{at(house, 'page')}?agent=forge"
+    page = client.get(at(house, "bulk"), {"n": ["1", "2"], "do": verb, "next": filtered}).content.decode()
+    seen = dict(re.findall(r'name="(seen-\d+)" value="([\w-]+)"', page))
+    assert page.count(f'href="{filtered}"') == 2 and f"{verb.capitalize()} these 2" in page
+    answer = client.post(at(house, "decide_many"), {**seen, "do": verb, "why": "wrong", "next": filtered})
+    assert answer["Location"] == filtered
+    way_back = html.unescape(re.search(r'action="([^"]*several/undo/[^"]*)"', client.get(filtered).content.decode())[1])
+    answer = client.post(way_back)
+    assert answer["Location"] == filtered
+    assert "Undid 2: 1, 2. They wait again." in client.get(filtered).content.decode()
+    assert set(Proposal.objects.values_list("state", flat=True)) == {"pending"}
+    assert files.read(house.space, PATH).content.decode() == TEXT
+
+
+def test_what_cannot_be_undone_among_many_is_said(house, forge, as_role):
+    asked = edit_of(house, forge, "pytest -q", "make test")
+    proposals.approve(house.space, house.reviewer, 1, seen=proposals.result(asked).seen)
+    files.write(house.space, HUB, PATH, b"# Other\n")
+    client = as_role("reviewer")
+    assert client.post(at(house, "undo_many") + "?n=1&n=77").status_code == 303
+    page = client.get(at(house, "page")).content.decode()
+    assert "Proposal 1: " in page and "changed again since" in page and "no proposal 77" in page
+    assert Proposal.objects.get().state == "approved"
+
+
+def test_one_of_many_is_called_this_one_and_strange_ways_back_are_not_taken(house, forge, as_role):
+    ask(house, forge)
+    client = as_role("reviewer")
+    for verb in ("approve", "reject"):
+        page = client.get(at(house, "bulk"), {"n": "1", "do": verb, "next": "//elsewhere.example/"}).content.decode()
+        assert f"{verb.capitalize()} this one" in page and 'href="//else' not in page
+
+
+def test_a_thread_leads_to_all_that_it_asked_for(house, forge, as_role):
+    ask(house, forge, thread_id="t 1&2")
+    ask(house, forge, TEXT + "- More.\n", thread_id="other")
+    client = as_role("viewer")
+    page = client.get(at(house, "detail", 1)).content.decode()
+    leads_to = html.unescape(re.search(r'href="([^"]*thread=[^"]*)"', page)[1])
+    assert leads_to.endswith("?thread=t%201%262")
+    page = client.get(leads_to).content.decode()
+    assert at(house, "detail", 1) in page and at(house, "detail", 2) not in page
+    assert "Show every thread" in page
+
+
+def test_the_end_of_waiting_is_said_loudly_where_it_is_near(house, forge, as_role):
+    ask(house, forge)
+    client, ends = as_role("reviewer"), 'tag warn push">'
+    assert ends not in client.get(at(house, "detail", 1)).content.decode()
+    Proposal.objects.update(expires_at=timezone.now() + timedelta(hours=23))
+    assert ends in client.get(at(house, "detail", 1)).content.decode()
+
+
+def test_what_approving_means_is_said_for_each_kind(house, forge, as_role):
+    space = house.space
+    files.write(space, HUB, "/memories/old.md", b"old\n")
+    proposals.propose(space, forge, kind="delete", path=PATH)
+    proposals.propose(space, forge, kind="delete", path="/memories/old.md")
+    proposals.propose(space, forge, kind="move", path="/memories/old.md", change={"to": "/memories/new.md"})
+    proposals.propose_promotion(space, forge, content="Refunds take 5 to 10 days.")
+    client = as_role("reviewer")
+    boxes = [client.get(at(house, "detail", n)).content.decode().split('id="decide-h"')[1] for n in range(1, 5)]
+    assert "Gone from the prompt of <b>forge</b>" in boxes[0] and "Seen by" not in boxes[0]
+    assert "agents no longer find the file" in boxes[1]
+    assert "under its new name alone" in boxes[2]
+    assert "If the file changes" in boxes[2] and "If the file" not in boxes[3]
+
+
+def test_what_hides_in_a_text_is_drawn_in_the_rendered_view_too(house, forge, as_role):
+    ask(house, forge, '# Ru\u200bles\n\n[l](http://a.example "t > \u200b \' q") `c\u202ed`\n')
+    page = as_role("viewer").get(at(house, "detail", 1), {"view": "rendered"}).content.decode()
+    article = page.split('<article class="md">')[1].split("</article>")[0]
+    assert article.count('class="inv"') == 2 and 'title="t &gt; \u200b' in article
 
 
 def test_grave_findings_are_left_out_of_many(house, forge, as_role):

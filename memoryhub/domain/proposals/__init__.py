@@ -6,7 +6,7 @@ now, `expiry` the end of waiting, `looking` the gate's eyes, `inbox` and `review
 
 from .afterwards import comment, reopen, undo
 from .asking import get, is_late, propose, propose_promotion, waiting_text, withdraw
-from .bulk import Plan, decide_many, plan
+from .bulk import Plan, decide_many, plan, undo_many
 from .deciding import (
     QUICK_REASONS,
     approve,
@@ -60,6 +60,7 @@ __all__ = [
     "texts_around",
     "title_of",
     "undo",
+    "undo_many",
     "waiting_text",
     "warn",
     "withdraw",

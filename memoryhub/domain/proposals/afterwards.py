@@ -42,12 +42,20 @@ def _take_back(proposal: Proposal, actor: Actor) -> int | None:
         return None
     path = proposal.change["to"] if proposal.kind == Kind.MOVE else proposal.path
     file = files.row_of(proposal.space, path, _thread_of(proposal, path))
-    if file.revision != proposal.applied_revision:
+    if not _is_as_decided(proposal, file):
         raise Conflict(
             f"{path} changed again since (revision {file.revision}): undo would lose that. Edit the file instead.",
             code="built_upon",
         )  # fmt: skip
     return _restore(proposal, actor, file).number
+
+
+def _is_as_decided(proposal: Proposal, file: File) -> bool:
+    """Whether nothing built on the decision, or what did was taken back, so that its very text stands there again."""
+    if file.revision == proposal.applied_revision:
+        return True
+    made = Revision.objects.within(proposal.space).filter(file=file, number=proposal.applied_revision).first()
+    return made is not None and (made.sha256, made.is_deleted) == (file.sha256, file.is_deleted)
 
 
 def _thread_of(proposal: Proposal, path: str) -> str:
@@ -60,7 +68,7 @@ def _restore(proposal: Proposal, actor: Actor, file: File) -> Revision:
     space, why = proposal.space, f"Undone: proposal {proposal.number}"
     if proposal.kind == Kind.MOVE:
         return files.move(space, actor, file.path, proposal.path, reason=why, thread_id=file.thread_id)
-    earlier = Revision.objects.within(space).filter(file=file, number=file.revision - 1).first()
+    earlier = Revision.objects.within(space).filter(file=file, number=proposal.applied_revision - 1).first()
     if earlier is None or earlier.is_deleted:
         return files.delete(space, actor, file.path, reason=why, if_match=file.sha256, thread_id=file.thread_id)
     content = revisions.content_of(file, earlier.number)

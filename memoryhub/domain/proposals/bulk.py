@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from memoryhub.domain import files
 from memoryhub.domain.access import Actor, require
+from memoryhub.domain.proposals.afterwards import reopen, undo
 from memoryhub.domain.proposals.asking import get
 from memoryhub.domain.proposals.deciding import approve, own_agents, reject
 from memoryhub.domain.proposals.expiry import expire_late
@@ -119,6 +120,21 @@ def decide_many(
             else:
                 reject(space, actor, number, note=note)
             done.append(number)
+        except HubError as error:
+            refused[number] = error.message
+    return done, refused
+
+
+def undo_many(space: Space, actor: Actor, numbers: Iterable[int]) -> tuple[list[int], dict[int, str]]:
+    """Takes back what was decided on many, the last first, since each may stand on those before it."""
+    require(actor, "decide")
+    done: list[int] = []
+    refused: dict[int, str] = {}
+    for number in sorted(set(numbers), reverse=True)[:MOST]:
+        try:
+            approved = get(space, number).state == State.APPROVED
+            (undo if approved else reopen)(space, actor, number)
+            done.insert(0, number)
         except HubError as error:
             refused[number] = error.message
     return done, refused

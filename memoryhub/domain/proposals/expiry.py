@@ -54,6 +54,13 @@ def in_time(space: Space, number: int) -> Iterator[None]:
         raise already_decided(get(space, number)) from None
 
 
+def ends_soon(proposal: Proposal) -> bool:
+    """Whether so little of its time is left that its space wants people to be warned."""
+    warn = timedelta(days=spaces.get_setting(proposal.space, "warn_days"))
+    waits = proposal.state in (State.PENDING, State.OUTDATED)
+    return waits and proposal.expires_at is not None and proposal.expires_at - warn <= timezone.now()
+
+
 def expire_late(space: Space, now: datetime | None = None) -> int:
     """Ends what is past its date in this space: every list of what waits begins here."""
     waiting = Proposal.objects.within(space).filter(state__in=[State.PENDING, State.OUTDATED])

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import timedelta
 from difflib import SequenceMatcher
 
 from django.db.models import Count, Q, QuerySet
-from django.utils import timezone
 
 from memoryhub.dialects import tokens
-from memoryhub.domain import diffs, files, spaces
+from memoryhub.domain import diffs, files
 from memoryhub.domain.lines import text_of
 from memoryhub.domain.proposals import looking
-from memoryhub.domain.proposals.expiry import expire_late
+from memoryhub.domain.proposals.expiry import ends_soon, expire_late
 from memoryhub.domain.proposals.results import Result, result
 from memoryhub.errors import HubError
 from memoryhub.models import Proposal, Space
@@ -104,16 +102,19 @@ def _first_line(proposal: Proposal) -> str:
 
 
 def filtered(
-    space: Space, *, view: str = "pending", agent: str = "", words: str = "", path: str = "", kind: str = ""
+    space: Space, *, view: str = "pending", agent: str = "", words: str = "", path: str = "", kind: str = "",
+    thread: str = "",
 ) -> QuerySet[Proposal]:  # fmt: skip
-    """The proposals of a space that fit: by state, agent, kind, path (of a folder, all below it), and words in path, reason or
-    finding. What is past its date waits no more."""
+    """The proposals of a space that fit: by state, agent, thread, kind, path (of a folder, all below it), and words in path,
+    reason or finding. What is past its date waits no more."""
     expire_late(space)
     found = Proposal.objects.within(space).filter(state__in=VIEWS.get(view, OPEN))
     if agent:
         found = found.filter(agent_name=agent)
     if kind:
         found = found.filter(kind=kind)
+    if thread:
+        found = found.filter(thread_id=thread)
     if path:
         found = found.filter(Q(path__startswith=path) if path.endswith("/") else Q(path=path) | Q(change__to=path))
     for word in words.split()[:6]:
@@ -178,8 +179,7 @@ def _row(space: Space, proposal: Proposal, standing: dict[str, files.Published |
         diff = diffs.compare(found.before_text, found.after_text, context=0)
         row.added, row.removed = diff.added, diff.removed
         row.more_tokens = tokens.of_bytes(len(found.after or b"")) - tokens.of_bytes(len(found.before or b""))
-    warn = timedelta(days=spaces.get_setting(space, "warn_days"))
-    row.expires_soon = bool(proposal.expires_at) and proposal.expires_at - warn <= timezone.now()
+    row.expires_soon = ends_soon(proposal)
     return row
 
 

@@ -15,6 +15,7 @@ from memoryhub.domain.comparing import PromptChange
 from memoryhub.domain.lines import text_of
 from memoryhub.domain.proposals import looking
 from memoryhub.domain.proposals.asking import unchanged_only
+from memoryhub.domain.proposals.expiry import ends_soon
 from memoryhub.domain.proposals.results import Result, result, texts_around, wanted
 from memoryhub.errors import HubError
 from memoryhub.models import Agent, Proposal, ProposalComment, Space
@@ -71,6 +72,10 @@ class Review:
     @property
     def is_open(self) -> bool:
         return self.proposal.state in (State.PENDING, State.OUTDATED)
+
+    @property
+    def ends_soon(self) -> bool:
+        return ends_soon(self.proposal)
 
     @property
     def has_text(self) -> bool:
