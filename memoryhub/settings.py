@@ -134,6 +134,16 @@ def mail(url: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def public_url(given: str) -> str:
+    """Where people open the hub, for links in what it sends; nothing where nobody said."""
+    parts = urlsplit(given)
+    if given and (parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment):
+        raise ImproperlyConfigured(
+            f"MEMORYHUB_PUBLIC_URL is {given!r}; allowed is where people open the hub, such as https://memory.example.org."
+        )
+    return given.rstrip("/")
+
+
 def allowed_hosts(given: str) -> list[str]:
     hosts = [host.strip() for host in given.split(",") if host.strip()]
     if not hosts or not all(re.fullmatch(r"\*|\.?[\w-]+(\.[\w-]+)*\.?|\[[0-9A-Fa-f:.]+\]", host) for host in hosts):
@@ -165,6 +175,7 @@ EMBEDDER = embedder(env("MEMORYHUB_EMBEDDER", "wordllama"))
 EMBEDDER_URL = embedder_url(env("MEMORYHUB_EMBEDDER_URL"), EMBEDDER)
 EMBEDDER_KEY = env("MEMORYHUB_EMBEDDER_KEY")
 JUDGE_KEY = env("MEMORYHUB_JUDGE_KEY")
+PUBLIC_URL = public_url(env("MEMORYHUB_PUBLIC_URL"))
 globals().update(mail(env("MEMORYHUB_MAIL_URL")))
 DEFAULT_FROM_EMAIL = env("MEMORYHUB_MAIL_FROM", "memoryhub@localhost")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from memoryhub.settings import mail
+from memoryhub.settings import mail, public_url
 
 
 @pytest.mark.parametrize(
@@ -29,3 +29,12 @@ def test_what_is_no_mail_server_stops_the_start_and_repeats_no_password(url):
     with pytest.raises(ImproperlyConfigured, match="MEMORYHUB_MAIL_URL is no mail server") as refusal:
         mail(url)
     assert "geheim" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    "url", ["hub.example.org", "ftp://hub.example.org", "https://", "https://hub.example.org/?a=b"]
+)
+def test_links_lead_to_a_whole_address(url):
+    assert public_url("https://hub.example.org/") == "https://hub.example.org"
+    with pytest.raises(ImproperlyConfigured, match="MEMORYHUB_PUBLIC_URL is"):
+        public_url(url)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-from datetime import timedelta
+import smtplib
+from datetime import datetime, timedelta
 
 from django.core.mail import EmailMessage
 from django.utils import timezone
 
-from memoryhub.domain import jobs, spaces
+from memoryhub.domain import jobs, outbound, spaces
 from memoryhub.domain.access import may
 from memoryhub.domain.proposals import title_of
 from memoryhub.models import Job, Proposal, Space
@@ -37,24 +38,41 @@ def _sent_today(space: Space) -> bool:
 
 @jobs.job(KIND, sends=True)
 def send(job: Job, progress: jobs.Progress) -> dict[str, int]:
-    """Sends the digest of one space to each of its reviewers and owners that has an address."""
+    """Sends the digest of one space to each of its reviewers and owners that has an address. An address that the server
+    refuses keeps it from nobody, and whoever has it does not get it again when the job is tried again."""
     space = Space.objects.get(pk=job.space_id)
     waiting = list(_waiting(space))
     if not waiting:
         return {"sent": 0}
-    addresses = [
-        one.person.email
+    readers = [
+        one.person
         for one in spaces.members(space)
         if one.person.email and one.person.is_active and may(one.role, "decide")
     ]
-    for address in addresses:
-        EmailMessage(subject_of(space, waiting), text_of(space, waiting), to=[address]).send()
-    return {"sent": len(addresses)}
+    told, refused = set(job.payload.get("told", [])), 0
+    for person in readers:
+        if person.pk in told:
+            continue
+        try:
+            EmailMessage(subject_of(space, waiting), text_of(space, waiting), to=[person.email]).send()
+        except smtplib.SMTPRecipientsRefused:
+            log.warning("The mail server refuses the address of %s; the others get the digest.", person.username)
+            refused += 1
+            continue
+        told.add(person.pk)
+        Job.objects.filter(pk=job.pk).update(payload={**job.payload, "told": sorted(told)})
+    return {"sent": len(told), "refused": refused}
 
 
 def _waiting(space: Space) -> list[Proposal]:
     found = Proposal.objects.within(space).filter(state__in=[Proposal.State.PENDING, Proposal.State.OUTDATED])
     return list(found.select_related("space").order_by("-risk", "created_at"))
+
+
+DOES = {
+    "edit": "edits", "write": "writes", "insert": "adds to", "delete": "deletes", "move": "moves",
+    "promotion": "promotes to",
+}  # fmt: skip
 
 
 def subject_of(space: Space, waiting: list[Proposal]) -> str:
@@ -63,14 +81,22 @@ def subject_of(space: Space, waiting: list[Proposal]) -> str:
 
 
 def text_of(space: Space, waiting: list[Proposal]) -> str:
-    """Plain text: what waits, the riskiest first, and what ends soon."""
+    """Plain text: what waits, first what ends soon, then the riskiest, with what each does and what the gate found."""
     soon = timezone.now() + timedelta(days=spaces.get_setting(space, "warn_days"))
     lines = [subject_of(space, waiting) + ".", ""]
-    for one in waiting[:MOST_TOLD]:
-        ends = "  (expires soon, unapplied)" if one.expires_at and one.expires_at <= soon else ""
-        lines.append(f"{one.number:>5}  {one.agent_name}: {title_of(one)}{ends}")
-        lines.append(f"       {one.path or 'long-term memory'}")
+    for one in sorted(waiting, key=lambda one: not _ends_by(one, soon))[:MOST_TOLD]:
+        codes = ", ".join(sorted({finding["code"] for finding in one.findings}))
+        lines.append(f"{one.number:>5}  {one.agent_name}: {title_of(one)}")
+        lines.append(f"       {DOES[one.kind]} {one.path or 'long-term memory'}{', found: ' if codes else ''}{codes}")
+        if _ends_by(one, soon):
+            lines.append(f"       ends {timezone.localtime(one.expires_at):%-d %b %H:%M}, unapplied")
     if len(waiting) > MOST_TOLD:
         lines.append(f"       and {len(waiting) - MOST_TOLD} more")
-    lines += ["", f"Decide on them at /s/{space.slug}/proposals/ of your hub. Silence never approves."]
+    inbox = outbound.link_to(f"/s/{space.slug}/proposals/")
+    place = inbox if inbox.startswith("http") else f"{inbox} of your hub"
+    lines += ["", f"Decide on them at {place}", "Silence never approves."]
     return "\n".join(lines)
+
+
+def _ends_by(proposal: Proposal, moment: datetime) -> bool:
+    return proposal.expires_at is not None and proposal.expires_at <= moment

@@ -7,6 +7,8 @@ import socket
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from django.conf import settings
+
 from memoryhub.errors import Invalid
 
 if TYPE_CHECKING:
@@ -17,6 +19,11 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _IN_IPV6 = ipaddress.ip_network("64:ff9b::/96")  # an IPv4 address as networks without IPv4 write it
 # Clouds also answer for their machines' credentials here, outside the range meant for it.
 _METADATA = {ipaddress.ip_address(one) for one in ("fd00:ec2::254", "fd20:ce::254", "100.100.100.200", "168.63.129.16")}
+
+
+def link_to(path: str) -> str:
+    """A page of the hub as what is sent names it: whole where the hub knows where people open it."""
+    return settings.PUBLIC_URL + path
 
 
 def post(url: str, *, content: bytes, headers: dict[str, str], seconds: float) -> httpx.Response:

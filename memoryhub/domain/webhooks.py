@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import re
 import secrets
 import time
 from datetime import timedelta
@@ -131,14 +132,25 @@ def _enqueue(hook: Webhook, event: str, told: list[tuple[dict[str, Any], str]]) 
 
 def _shaped(hook: Webhook, event: str, body: dict[str, Any], says: str) -> dict[str, Any]:
     if hook.shape == "slack":
-        return {"text": says, "blocks": _slack(says, body)}
+        return {"text": _plain(says, 300), "blocks": _slack(says, body)}
     return {"event": event, "at": timezone.now().isoformat(), "says": says, **body}
 
 
 def _slack(says: str, body: dict[str, Any]) -> list[dict[str, Any]]:
-    """Blocks as chat programs of that family draw them."""
-    told = [f"*{says}*", *(f"> {body[key]}" for key in ("reason", "note") if body.get(key))]
-    return [{"type": "section", "text": {"type": "mrkdwn", "text": "\n".join(told)[:2900]}}]
+    """Blocks as chat programs of that family draw them. What agents and reviewers wrote stands in quotes, every line of it,
+    and calls nobody and links nowhere."""
+    told = [f"*{_plain(says, 300)}*"]
+    for key in ("reason", "note"):
+        told += [f"> {line}" for line in _plain(str(body.get(key) or ""), 1000).splitlines()[:5]]
+    if str(body.get("url", "")).startswith("http"):
+        told.append(f"<{body['url']}|Look at it>")
+    return [{"type": "section", "text": {"type": "mrkdwn", "text": "\n".join(told)}}]
+
+
+def _plain(text: str, most: int) -> str:
+    """A text in which such a program sees no command (`<!channel>`, `<http://…|here>`); too long a block is refused whole."""
+    escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return escaped if len(escaped) <= most else re.sub(r"&[a-z]*$", "", escaped[: most - 1]) + "…"
 
 
 def signature(secret: str, stamp: str, body: bytes) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import smtplib
 import socket
 import threading
+from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from io import StringIO
 
@@ -148,6 +150,23 @@ def test_a_chat_gets_its_own_shape(space, forge, receiver):
     assert told["blocks"][0]["type"] == "section"
 
 
+def test_what_an_agent_says_gives_a_chat_no_orders(space, forge, receiver, settings):
+    webhooks.add(space, HUB, receiver.url, shape="slack")
+    settings.PUBLIC_URL = "https://hub.example"
+    ask(space, forge, reason="See <!channel> & <http://evil.example|Approve>.\n*memoryhub*: approved")
+    due_now()
+    lines = json.loads(receiver.got[0][1])["blocks"][0]["text"]["text"].split("\n")
+    assert lines[1] == "> See &lt;!channel&gt; &amp; &lt;http://evil.example|Approve&gt;."
+    assert lines[2] == "> *memoryhub*: approved"
+    assert lines[3] == f"<https://hub.example/s/{space.slug}/proposals/1/|Look at it>"
+    proposals.reject(space, HUB, 1, note="&" * 1500)
+    due_now()
+    told = json.loads(receiver.got[1][1])["blocks"][0]["text"]["text"]
+    assert len(told) < 3000 and told.split("\n")[3].endswith(
+        "&amp;…"
+    )  # a longer block is refused, and nobody hears of it
+
+
 def test_only_what_was_asked_for_is_told_and_a_pause_is_kept(space, forge, receiver):
     hook = webhooks.add(space, HUB, receiver.url, events=["proposal.rejected"])
     ask(space, forge)
@@ -204,10 +223,50 @@ def test_the_digest_tells_reviewers_what_waits(space, forge, rk):
     (letter,) = mail.outbox
     assert letter.to == ["rk@example.org"]
     assert "1 proposal waits" in letter.subject
-    assert "Call it uno" in letter.body
+    assert "Call it uno" in letter.body and f"edits {PATH}" in letter.body
+    assert letter.body.endswith(f"Decide on them at /s/{space.slug}/proposals/ of your hub\nSilence never approves.")
     proposals.reject(space, rk, 1, note="no")
     digests.send(Job(space_id=space.pk), lambda done, total: None)
     assert len(mail.outbox) == 1
+
+
+def test_the_digest_says_what_ends_soon_first_what_was_found_and_where_to_decide(space, forge, rk, settings):
+    settings.PUBLIC_URL = "https://hub.example"
+    for n in range(digests.MOST_TOLD + 1):
+        proposals.propose(space, forge, kind="write", path=f"/memories/{n}.md", content=b"x\n", reason=f"Wish {n}")
+    proposals.propose(space, forge, kind="write", path="/memories/z.md", content="a\u200bb\n".encode(), reason="Hides")
+    proposals.propose(space, forge, kind="delete", path=PATH, reason="Nobody reads it")
+    Proposal.objects.filter(number=digests.MOST_TOLD + 1).update(expires_at=timezone.now() + timedelta(hours=20))
+    digests.send(Job(space_id=space.pk), lambda done, total: None)
+    lines = mail.outbox[0].body.split("\n")
+    assert f"Wish {digests.MOST_TOLD}" in lines[2] and "ends " in lines[4]
+    assert "       writes /memories/z.md, found: hidden" in lines and f"       deletes {PATH}" in lines
+    assert f"Decide on them at https://hub.example/s/{space.slug}/proposals/" in lines
+
+
+def test_a_refused_address_keeps_the_digest_from_nobody_and_nobody_gets_it_twice(space, forge, rk, monkeypatch):
+    for name in ("an", "zoe"):
+        person = people.create(HUB, name, email=f"{name}@example.org")
+        spaces.add_member(space, HUB, person, "reviewer")
+    ask(space, forge)
+    sent, broken = [], ["zoe@example.org"]
+
+    def send(self):
+        (address,) = self.to
+        if address == "an@example.org":
+            raise smtplib.SMTPRecipientsRefused({address: (550, b"no")})
+        if address in broken:
+            raise OSError("the line broke")
+        sent.append(address)
+
+    monkeypatch.setattr("django.core.mail.EmailMessage.send", send)
+    job = Job.objects.create(space_id=space.pk, kind=digests.KIND)
+    with pytest.raises(OSError, match="broke"):
+        digests.send(job, lambda done, total: None)
+    broken.clear()
+    job.refresh_from_db()
+    assert digests.send(job, lambda done, total: None) == {"sent": 2, "refused": 1}
+    assert sent == ["rk@example.org", "zoe@example.org"]
 
 
 def test_a_rule_is_tried_on_the_past(space, forge, rk):

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import transaction
 
-from memoryhub.domain import jobs, webhooks
+from memoryhub.domain import jobs, outbound, webhooks
 from memoryhub.models import Job, Proposal, Space
 
 TELL = "proposals.tell"
@@ -48,7 +48,7 @@ def body_of(proposal: Proposal, **more: Any) -> dict[str, Any]:
         "decided_by": proposal.decided_by_name or None,
         "note": proposal.note,
         "expires_at": proposal.expires_at.isoformat() if proposal.expires_at else None,
-        "url": f"/s/{proposal.space.slug}/proposals/{proposal.number}/",
+        "url": outbound.link_to(f"/s/{proposal.space.slug}/proposals/{proposal.number}/"),
         **more,
     }
 
