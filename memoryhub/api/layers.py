@@ -9,7 +9,7 @@ from ninja import Router, Schema, Status
 
 from memoryhub.api.ground import ERRORS, Cursor, Given, Next, encode_cursor, needs, number_in, page_limit, wants_text
 from memoryhub.api.proposals import shown
-from memoryhub.domain import contents, longterm, proposals, quarantine, retrieval, search, working
+from memoryhub.domain import access, contents, longterm, proposals, quarantine, retrieval, search, working
 from memoryhub.domain.tokens import Caller
 from memoryhub.errors import Invalid, NotFound
 from memoryhub.models import Agent, Record, Scope, Space
@@ -140,7 +140,7 @@ class PromotionIn(Given):
     quarantine_id: int | None = None
     content: str | None = None
     reason: str = ""
-    scope: Literal["group", "agent"] = "group"
+    scope: Literal["group", "agent"] | None = None
     thread_id: str = ""
     tool_call_id: str = ""
 
@@ -169,13 +169,16 @@ class Pending(Schema):
 @needs("propose", "promote")
 def promote(request: HttpRequest, body: PromotionIn) -> Any:
     caller: Caller = request.auth
-    record = record_of(caller, body)
+    record, reason = record_of(caller, body), contents.clean(body.reason, "reason", 2000)
+    # What was one agent's own stays its own, unless the caller says that it is for the group.
+    scope = body.scope or (record.scope if record else longterm.GROUP)
     if caller.agent is None:
-        return Status(200, {"status": "applied", "entry": promote_at_once(caller, body, record)})
+        choices = {"reason": reason, **whose(caller, record, scope)}
+        return Status(200, {"status": "applied", "entry": promote_at_once(caller, body, record, choices)})
     content = record.content if record and body.content is None else contents.checked(body.content)
     proposal = proposals.propose_promotion(
-        caller.space, caller.agent, content=content, scope=body.scope, record=record,
-        reason=contents.clean(body.reason, "reason", 2000), thread_id=body.thread_id, tool_call_id=body.tool_call_id,
+        caller.space, caller.agent, content=content, scope=scope, record=record, reason=reason,
+        thread_id=body.thread_id, tool_call_id=body.tool_call_id,
     )  # fmt: skip
     return Status(202, {"status": "pending", "proposal": shown(caller, proposal)})
 
@@ -194,11 +197,25 @@ def record_of(caller: Caller, body: PromotionIn) -> Record | None:
     return record
 
 
-def promote_at_once(caller: Caller, body: PromotionIn, record: Record | None) -> Any:
+def promote_at_once(caller: Caller, body: PromotionIn, record: Record | None, choices: dict[str, Any]) -> Any:
     """A person's token is the person: what it promotes is promoted."""
     if record:
-        return quarantine.promote(caller.space, caller.actor, record.pk, content=body.content, reason=body.reason)
-    return longterm.store(caller.space, caller.actor, body.content or "", reason=body.reason)
+        return quarantine.promote(caller.space, caller.actor, record.pk, content=body.content, **choices)
+    return longterm.store(caller.space, caller.actor, contents.checked(body.content), **choices)
+
+
+def whose(caller: Caller, record: Record | None, scope: str) -> dict[str, Any]:
+    """Who may find what a person promotes: the group, or the agent whose record it is."""
+    access.require(caller.actor, "promote")
+    if scope == longterm.GROUP:
+        return {"scope": scope}
+    agent = Agent.objects.within(caller.space).filter(pk=record.agent_id).first() if record else None
+    if agent is None:
+        raise Invalid(
+            "Whose own it would be is not known: name the record of an agent that is here, or give it to the group.",
+            code="invalid", field="scope",
+        )  # fmt: skip
+    return {"scope": scope, "agent": agent}
 
 
 SCOPES = {"files": Scope.FILES, "proposals": Scope.PROPOSE}  # what a layer takes besides `retrieve`

@@ -7,7 +7,7 @@ from hashlib import sha256
 import pytest
 from django.utils import timezone
 
-from memoryhub.domain import agents, files, longterm, mounts, people, quarantine, spaces, tokens, working
+from memoryhub.domain import agents, files, longterm, mounts, people, proposals, quarantine, spaces, tokens, working
 from memoryhub.domain.access import HUB, Actor
 from memoryhub.models import Record, WorkingEntry
 
@@ -164,6 +164,27 @@ def test_a_persons_token_promotes_at_once(call, space, forge):
     assert longterm.get(space, answer.json()["entry"]["number"]).record_id == logged["id"]
     again = call("post", "promotions", {"quarantine_id": logged["id"]}, secret=reviewer)
     assert (again.status_code, again.json()["error"]["code"]) == (409, "already_decided")
+
+
+def test_what_is_an_agents_own_stays_its_own_when_it_is_promoted(call, space, forge):
+    reviewer = token(space, role="reviewer")
+    own = [
+        call("post", "quarantine", {**BODY, "scope": "agent", "content": f"{FACT} {n}"}).json()["id"] for n in range(3)
+    ]
+    entry = call("post", "promotions", {"quarantine_id": own[0]}, secret=reviewer).json()["entry"]
+    assert entry["scope"] == "agent" and longterm.get(space, entry["number"]).agent == forge
+    entry = call("post", "promotions", {"quarantine_id": own[1], "scope": "group"}, secret=reviewer).json()["entry"]
+    assert entry["scope"] == "group" and longterm.get(space, entry["number"]).agent is None
+    asked = call("post", "promotions", {"quarantine_id": own[2]}).json()["proposal"]["number"]
+    assert proposals.get(space, asked).change["scope"] == "agent"
+    nobodys = call("post", "promotions", {"content": FACT, "scope": "agent"}, secret=reviewer)
+    assert (nobodys.status_code, nobodys.json()["error"]["field"]) == (422, "scope")
+    assert longterm.of(space).count() == 2
+
+
+def test_a_person_is_told_as_well_that_a_reason_is_too_long(call, space):
+    answer = call("post", "promotions", {"content": FACT, "reason": "r" * 2001}, secret=token(space, role="reviewer"))
+    assert answer.status_code == 422 and not longterm.of(space).exists()
 
 
 def test_an_agents_promotion_waits_for_a_person(call, space, forge):
