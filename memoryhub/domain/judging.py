@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet, Sum
 from django.utils import timezone
 
 from memoryhub.domain import activity, contents, ingress, jobs, outbound, quarantine, spaces, working
@@ -68,15 +69,36 @@ def ask_later(space: Space, record_id: int) -> None:
 
 @jobs.job(JOB)
 def run(job: Job, progress: jobs.Progress) -> dict[str, Any]:
-    space = Space.objects.get(pk=job.space_id)
-    return judge(space, job.payload["record"], spent=asked_today(space, job))
+    space, record_id = Space.objects.get(pk=job.space_id), job.payload["record"]
+    try:
+        return judge(space, record_id, spent=asked_today(space, but=job))
+    except Unavailable:
+        if job.tries < jobs.MOST_TRIES:
+            raise
+        why = f"it did not answer, asked {job.tries} times"
+        conclude(space, quarantine.get(space, record_id), quarantine.HELD, f"judge: {why}")
+        return {"asked": True, "why": why}
 
 
-def asked_today(space: Space, but: Job) -> int:
-    since = timezone.now() - timedelta(days=1)
-    return (
-        Job.objects.within(space).filter(kind=JOB, started_at__gte=since, result__asked=True).exclude(pk=but.pk).count()
-    )
+def asked_today(space: Space, but: Job | None = None) -> int:
+    """How often it was asked in a day, without the try that this job is about to make. What got no answer costs as well; of
+    those that are being asked at this moment the older ones come first."""
+    of_today = _jobs(space).filter(started_at__gte=timezone.now() - timedelta(days=1))
+    if but:
+        of_today = of_today.exclude(state=Job.RUNNING, pk__gt=but.pk)
+    tries = of_today.aggregate(tries=Sum("tries"))["tries"] or 0
+    return tries - of_today.filter(result__asked=False).count() - (1 if but else 0)
+
+
+def standing(space: Space) -> dict[str, Any]:
+    """How often it was asked in a day, how many outputs wait for it, and what went wrong with the last of them."""
+    waiting = _jobs(space).filter(state__in=(Job.WAITING, Job.RUNNING))
+    wrong = waiting.exclude(last_error="").order_by("-id").values_list("last_error", flat=True).first()
+    return {"asked": asked_today(space), "waiting": waiting.count(), "wrong": wrong or ""}
+
+
+def _jobs(space: Space) -> QuerySet[Job]:
+    return Job.objects.within(space).filter(kind=JOB)
 
 
 def judge(space: Space, record_id: int, spent: int = 0) -> dict[str, Any]:

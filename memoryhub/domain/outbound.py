@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import socket
-from typing import TYPE_CHECKING
+import threading
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -28,22 +30,60 @@ def link_to(path: str) -> str:
 
 def post(url: str, *, content: bytes, headers: dict[str, str], seconds: float) -> httpx.Response:
     """Sends to an address that was looked at: the name is looked up once, and the very address that passed is the one
-    connected to, so a name that answers otherwise a moment later leads nowhere else. No redirects, no proxies."""
+    connected to, so a name that answers otherwise a moment later leads nowhere else. No redirects, no proxies. Whoever has not
+    answered whole after so many seconds is hung up on."""
     import httpx  # a tenth of a second that every start of the hub would pay
 
     whole = httpx.URL(url)
     named = {**headers, "Host": whole.netloc.decode("ascii")}
     refusal: Exception | None = None
-    with httpx.Client(timeout=seconds, follow_redirects=False, trust_env=False) as client:
+    with (
+        httpx.Client(timeout=seconds, follow_redirects=False, trust_env=False) as client,
+        Deadline(seconds) as deadline,
+    ):
         for address in addresses_of(url):
             try:
-                return client.post(
+                answer = client.post(
                     whole.copy_with(host=str(address)), content=content, headers=named,
-                    extensions={"sni_hostname": whole.raw_host.decode("ascii")},
+                    extensions={"sni_hostname": whole.raw_host.decode("ascii"), "trace": deadline.watch},
                 )  # fmt: skip
             except httpx.ConnectError as error:  # a machine may have addresses that do not answer
                 refusal = error
+            else:
+                if deadline.is_over:  # without a length, what came until then looks like the whole
+                    raise httpx.ReadTimeout(f"{whole.host} did not answer in {seconds} seconds")
+                return answer
     raise refusal or httpx.ConnectError(f"{whole.host} has no address")
+
+
+class Deadline:
+    """Hangs up when the time of a whole call is over: httpx limits each read alone, and a byte a second fits into that for ever."""
+
+    def __init__(self, seconds: float) -> None:
+        self.is_over = False
+        self._sockets: list[socket.socket] = []
+        self._timer = threading.Timer(seconds, self._hang_up)
+        self._timer.daemon = True
+
+    def __enter__(self) -> Deadline:
+        self._timer.start()
+        return self
+
+    def __exit__(self, *why: object) -> None:
+        self._timer.cancel()
+
+    def watch(self, event: str, told: dict[str, Any]) -> None:
+        """Hears from httpx what it does; TLS puts a socket of its own in the place of the first."""
+        if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
+            self._sockets.append(told["return_value"].get_extra_info("socket"))
+            if self.is_over:
+                self._hang_up()
+
+    def _hang_up(self) -> None:
+        self.is_over = True
+        for one in self._sockets:
+            with contextlib.suppress(OSError):  # closed already
+                one.shutdown(socket.SHUT_RDWR)
 
 
 def addresses_of(url: str) -> list[Address]:

@@ -30,6 +30,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "job": job,
         "tried": "tried" in request.GET,
         "judge": judging.chosen(request.space),
+        "judged": judging.standing(request.space),
     }
     part = request.htmx and not request.htmx.boosted
     return render(request, "ingress/_trial.html" if part else "ingress/page.html", context)

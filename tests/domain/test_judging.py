@@ -1,7 +1,9 @@
 """The optional judge: asked in the background, and never in the way."""
 
+import contextlib
 import json
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -24,19 +26,30 @@ def model():
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self):
             self.server.asked.append((self.path, json.loads(self.rfile.read(int(self.headers["Content-Length"])))))
+            if self.server.drips:
+                self.drip()
             body = json.dumps({"choices": [{"message": {"content": self.server.says}}]}).encode()
             self.send_response(self.server.status)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
 
+        def drip(self):
+            self.wfile.write(b"HTTP/1.1 200 OK\r\n" + (b"X-Long: " if self.server.drips == "head" else b"\r\n"))
+            with contextlib.suppress(OSError):
+                for _ in range(80):
+                    self.wfile.write(b" ")
+                    self.server.is_over.wait(0.1)
+
         def log_message(self, *args):
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.says, server.status, server.asked = '{"keep": true, "why": "useful today"}', 200, []
+    server.drips, server.is_over = "", threading.Event()
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield server
+    server.is_over.set()
     server.shutdown()
     server.server_close()
 
@@ -96,6 +109,43 @@ def test_its_budget_ends(judged, forge, model):
     jobs.run_waiting()
     assert len(model.asked) == 2
     assert reasons(judged, logged[2])[-1] == ("held", "judge: its budget for today is spent")
+
+
+def try_again():
+    Job.objects.filter(kind=judging.JOB).update(run_after=timezone.now())
+    jobs.run_waiting()
+
+
+def test_what_it_is_asked_without_an_answer_is_of_its_budget_too(judged, forge, model):
+    model.status = 500
+    logged = log(judged, forge)
+    for _ in range(4):
+        try_again()
+    assert len(model.asked) == 2
+    assert reasons(judged, logged)[-1] == ("held", "judge: its budget for today is spent")
+    assert judging.standing(judged) == {"asked": 2, "waiting": 0, "wrong": ""}
+
+
+def test_after_the_last_try_nothing_waits_for_it_any_more(judged, forge, model):
+    judging.configure(judged, HUB, is_on=True, url=judging.chosen(judged)["url"], model="small", daily=50)
+    model.status = 500
+    logged = log(judged, forge)
+    for n in range(jobs.MOST_TRIES):
+        assert reasons(judged, logged)[-1] == ("held", "judge")
+        assert judging.standing(judged)["waiting"] == 1 and bool(judging.standing(judged)["wrong"]) == (n > 0)
+        try_again()
+    assert reasons(judged, logged)[-1] == ("held", "judge: it did not answer, asked 5 times")
+    assert judging.standing(judged) == {"asked": 5, "waiting": 0, "wrong": ""}
+
+
+@pytest.mark.parametrize("part", ["head", "body"])
+def test_who_answers_a_byte_at_a_time_is_hung_up_on(judged, forge, model, part):
+    """Each byte comes within the time limit; the whole does not."""
+    model.drips = part
+    started = time.monotonic()
+    with pytest.raises(Unavailable):
+        judging.opinion(judging.chosen(judged) | {"seconds": 1}, FACT)
+    assert time.monotonic() - started < 5
 
 
 def test_a_persons_decision_counts_more(judged, forge, model, rk):
