@@ -89,11 +89,15 @@ def line(
 ABOUT = "jsonb_build_object('url', %s::text || {name}.id || '/', 'details', jsonb_build_object('id', {name}.id))"
 
 
-def adding(one: Line, *more: Line, about: str = "") -> hot.Change:
-    """Lines as a change that travels with what they record; `about` names the change whose row a single line is about."""
-    if about:
-        return hot.inserting_rows(ActivityLine, one, of=about, over=ABOUT.format(name=about), params=[one["url"]])
-    return hot.inserting_rows(ActivityLine, one, *more)
+def adding(one: Line, *more: Line, **made: Any) -> hot.Change:
+    """Lines as a change that travels with what they record; how they are made of another change's row as `hot.inserting_rows`
+    has it."""
+    return hot.inserting_rows(ActivityLine, one, *more, **made)
+
+
+def adding_about(name: str, one: Line) -> hot.Change:
+    """The same for a line about the row of the change of this name."""
+    return adding(one, of=name, over=ABOUT.format(name=name), params=[one["url"]])
 
 
 def shorten(text: str, limit: int) -> str:

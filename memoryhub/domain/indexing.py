@@ -15,9 +15,9 @@ NOBODY = 0  # whose own an entry is after its agent was deleted; without a numbe
 # The chunks come as one document, whatever their number; words are made once (OFFSET 0) and read by what follows.
 INSERT_CHUNKS = f"""
 INSERT INTO memoryhub_chunk (space_id, entry_id, scope, agent_id, position, start, "end", text, words, length)
-SELECT %s, %s, %s, %s, g.position, g.start, g."end", g.text, g.words,
+SELECT %s, entry.id, %s, %s, g.position, g.start, g."end", g.text, g.words,
     (SELECT coalesce(sum(cardinality(positions)), 0) FROM unnest(g.words))
-FROM (
+FROM entry, (
     SELECT *, {" || ".join(f"to_tsvector('pg_catalog.{name}', {name})" for name in ranking.CONFIGURATIONS)} AS words
     FROM json_to_recordset(%s::json)
         AS g(position int, start int, "end" int, text text, {", ".join(f"{name} text" for name in ranking.CONFIGURATIONS)})
@@ -25,6 +25,7 @@ FROM (
 ) g ORDER BY g.position
 RETURNING id, space_id, agent_id, position, words, length
 """  # noqa: S608 (only names of text search configurations are put in)
+STANDS = "SELECT %s::bigint AS id"  # in the place of what stores a new entry
 INSERT_POSTINGS = """
 INSERT INTO memoryhub_posting (space_id, lexeme, chunk_id, agent_id, count, length)
 SELECT c.space_id, u.lexeme, c.id, c.agent_id, cardinality(u.positions), c.length FROM chunk c, unnest(c.words) u
@@ -38,13 +39,16 @@ ON CONFLICT (space_id, lexeme) DO UPDATE SET chunks = t.chunks + excluded.chunks
 """  # noqa: S608 (a word of ours is put in)
 COUNT = """
 INSERT INTO memoryhub_chunkcount AS t (space_id, chunks, lexemes)
-SELECT %s, %s * count(*), %s * coalesce(sum(length), 0) FROM chunk
+SELECT %s, %s * count(*), %s * coalesce(sum(length), 0) FROM chunk HAVING count(*) > 0
 ON CONFLICT (space_id) DO UPDATE SET chunks = t.chunks + excluded.chunks, lexemes = t.lexemes + excluded.lexemes
 """
-# A vector that takes another one's place takes a number of its own: by it, processes know those that they keep (`vectors`).
 INSERT_VECTORS = """
 INSERT INTO memoryhub_embedding (space_id, chunk_id, embedded_by, agent_id, vector)
 SELECT c.space_id, c.id, %s, c.agent_id, v.vector FROM {chunks} c JOIN (VALUES {values}) v (key, vector) ON v.key = c.{key}
+"""
+# A vector that takes another one's place takes a number of its own: by it, processes know those that they keep (`vectors`).
+# Those of chunks that are new take nobody's, and need not look.
+IN_THE_PLACE_OF_OTHERS = """
 ON CONFLICT (space_id, embedded_by, chunk_id) DO UPDATE
     SET id = excluded.id, vector = excluded.vector, agent_id = excluded.agent_id, in_index = false
 """
@@ -95,25 +99,25 @@ def cut(space: Space, content: str, *, seconds: float = meaning.SECONDS) -> Cut:
 
 
 def adding(entry: LongtermEntry, made: Cut) -> list[hot.Change]:
-    """The changes that make an entry findable as it was cut; they travel together, and with the entry if it is new."""
+    """The changes that make an entry findable as it was cut; they travel together, and with `entry`, which stores it, if it is
+    new and has no key yet."""
     agent_id = (entry.agent_id or NOBODY) if entry.scope == "agent" else None
     given = json.dumps([as_row(position, piece) for position, piece in enumerate(made.pieces)])
-    changes = [
-        hot.Change(INSERT_CHUNKS, [entry.space_id, entry.pk, entry.scope, agent_id, given], "chunk"),
-        hot.Change(INSERT_POSTINGS, []),
-        hot.Change(INSERT_TELLTALES, [json.dumps(list(telltales_of(made.pieces)))]),
-        *counting(entry, 1),
-    ]
+    chunk = hot.Change(INSERT_CHUNKS, [entry.space_id, entry.scope, agent_id, given], "chunk", follows=True)
+    told = hot.Change(INSERT_TELLTALES, [json.dumps(list(telltales_of(made.pieces)))], follows=True)
+    changes = [] if entry.pk is None else [hot.Change(STANDS, [entry.pk], "entry")]
+    changes += [chunk, hot.Change(INSERT_POSTINGS, [], follows=True), told, *counting(entry, 1)]
     if made.vectors:
         changes.append(placing("chunk", "position", made.embedded_by, dict(enumerate(made.vectors))))
     return changes
 
 
-def placing(chunks: str, key: str, embedded_by: str, vectors: dict[int, hot.Half]) -> hot.Change:
+def placing(chunks: str, key: str, embedded_by: str, vectors: dict[int, hot.Half], otherwise: str = "") -> hot.Change:
     """The vectors of chunks, each by its key, as a change."""
     values = ", ".join(["(%s::bigint, %s::halfvec)"] * len(vectors))
     given = [value for pair in vectors.items() for value in pair]
-    return hot.Change(INSERT_VECTORS.format(chunks=chunks, key=key, values=values), [embedded_by, *given])
+    sql = INSERT_VECTORS.format(chunks=chunks, key=key, values=values) + otherwise
+    return hot.Change(sql, [embedded_by, *given], follows=True)
 
 
 def as_row(position: int, piece: splitting.Piece) -> dict[str, object]:
@@ -128,7 +132,8 @@ def telltales_of(pieces: list[splitting.Piece]) -> Iterator[dict[str, int]]:
 
 
 def counting(entry: LongtermEntry, sign: int) -> list[hot.Change]:
-    return [hot.Change(COUNT, [entry.space_id, sign, sign]), hot.Change(COUNT_LEXEMES, [sign])]
+    numbers = [entry.space_id, sign, sign]
+    return [hot.Change(COUNT, numbers, follows=True), hot.Change(COUNT_LEXEMES, [sign], follows=True)]
 
 
 def add(entry: LongtermEntry, made: Cut) -> None:
@@ -164,4 +169,4 @@ def made_of(found: Sequence[Chunk], embedder: Embedder, *, seconds: float) -> di
 
 def place(embedder: Embedder, by_id: dict[int, hot.Half]) -> None:
     if by_id:
-        hot.run(placing("memoryhub_chunk", "id", embedder.embedded_by, by_id))
+        hot.run(placing("memoryhub_chunk", "id", embedder.embedded_by, by_id, IN_THE_PLACE_OF_OTHERS))

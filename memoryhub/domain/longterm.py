@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
-from copy import copy
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
 
-from django.db import transaction
+from django.db import DEFAULT_DB_ALIAS, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
+from psycopg.types.json import Jsonb
 
 from memoryhub.detectors import secrets
 from memoryhub.domain import activity, contents, hot, indexing, jobs, meaning, pairs, secrecy, spaces
@@ -35,14 +35,23 @@ FROM memoryhub_longtermentry e
 WHERE e.space_id = %s AND e.number < %s AND e.state <> 'retired' ORDER BY e.number DESC LIMIT %s
 """  # noqa: S608 (only a number of ours is put in)
 
-# The lock of all that changes what finds, and in the same trip all that a new entry asks of its space.
+# The lock of all that changes what finds, and the number of a new entry; where the embedder is still the one that was asked.
 NUMBER = f"""
-UPDATE memoryhub_space SET last_entry = last_entry + 1, revision = revision + 1, longterm_mark = {spaces.NEW_MARK} WHERE id = %s
-RETURNING last_entry, revision, settings::text, nextval(pg_get_serial_sequence('memoryhub_longtermentry', 'id'))
+UPDATE memoryhub_space SET last_entry = last_entry + 1, revision = revision + 1, longterm_mark = {spaces.NEW_MARK},
+    settings = settings || %s
+WHERE id = %s AND coalesce(settings ->> 'embedder', '') = %s RETURNING last_entry
 """  # noqa: S608 (a word of ours is put in)
+ITS_NUMBER = "jsonb_build_object('number', held.last_entry)"
+ITS_KEY = "jsonb_build_object('entry_id', entry.id)"
+ITS_LINE = (
+    "jsonb_build_object('url', 'longterm/' || held.last_entry || '/', 'aside', 'L-' || held.last_entry, "
+    "'details', %s || jsonb_build_object('number', held.last_entry))"
+)
+STORED = "SELECT held.last_entry, entry.id FROM held, entry"
+COLUMNS = [field.attname for field in LongtermEntry._meta.concrete_fields]
+TRIES = 5  # what was worked out from what is another meanwhile is worked out again, but not for ever
 
 
-@transaction.atomic
 def store(
     space: Space,
     actor: Actor,
@@ -62,37 +71,81 @@ def store(
     """Keeps a text for good: cut, listed by its words, embedded; entries that it replaces or takes in are retired."""
     require(actor, "promote")
     content, reason = secrecy.check(space, content), secrets.redact(reason)[0]
-    space, number, pk = numbered(space)
     agent = checked_scope(space, scope, agent)
-    taken_in = [get(space, number) for number in dict.fromkeys(merges)]
-    text = contents.checked("\n\n".join([content, *(one.content for one in taken_in)]))
-    meaning.keep(space)
-    cut = indexing.cut(space, text)
-    entry = LongtermEntry(
-        pk=pk, space=space, number=number, content=text, scope=scope, agent=agent, state=found_as(cut),
-        record_id=record_id, session_id=session_id, proposal=proposal, reason=reason[:2000], review_by=review_by,
-        metadata=metadata or {}, **actor.as_fields(),
-    )  # fmt: skip
-    came_from = {"proposal": proposal, "record": record_id}
-    hot.together(
-        hot.inserting(entry),
-        hot.inserting(revision_of(entry, actor, reason)),
+    its = {
+        "scope": scope, "agent_id": agent.pk if agent else None, "record_id": record_id, "session_id": session_id,
+        "proposal": proposal, "reason": reason[:2000], "review_by": review_by, "metadata": metadata or {},
+    }  # fmt: skip
+    merges = list(dict.fromkeys(merges))
+    gone = list(dict.fromkeys([*merges, *replaces]))
+    for _ in range(TRIES):
+        text = contents.checked(joined(content, space, merges))
+        cut = indexing.cut(space, text)  # the embedder may be far away: nobody waits for it behind a lock
+        with suppress(hot.NotHeld), transaction.atomic() if gone else nullcontext():
+            if gone:
+                lock_space(space)
+            if merges and text != joined(content, space, merges):
+                continue
+            taken = [get(space, number) for number in gone]
+            entry = stored(space, actor, text, cut, its)
+            retire_all(space, actor, entry, taken)
+            return entry
+        refresh_choices(space)
+    raise Conflict("What this was worked out from changed again and again meanwhile. Try once more.")
+
+
+def joined(content: str, space: Space, merges: list[int]) -> str:
+    """A text with those of the entries that it takes in below it."""
+    return "\n\n".join([content, *(get(space, number).content for number in merges)])
+
+
+def stored(space: Space, actor: Actor, text: str, cut: indexing.Cut, its: dict[str, Any]) -> LongtermEntry:
+    """A new entry with all that finds it, in one statement; not where another embedder serves than the one that was asked."""
+    now, by = timezone.now(), actor.as_fields()
+    row = {
+        "space_id": space.pk, "content": text, "revision": 1, "state": found_as(cut), "checked_by": "", **its, **by,
+        "created_at": now, "modified_at": now,
+    }  # fmt: skip
+    entry = LongtermEntry.from_db(DEFAULT_DB_ALIAS, COLUMNS, [row.get(name) for name in COLUMNS])
+    entry.space = space
+    came_from = {"proposal": its["proposal"], "record": its["record_id"]}
+    entry.number, entry.pk = hot.together(
+        hot.inserting_rows(
+            LongtermEntry,
+            {**row, "created_at": now.isoformat(), "modified_at": now.isoformat()},
+            name="entry",
+            of="held",
+            over=ITS_NUMBER,
+        ),
+        hot.inserting_rows(EntryRevision, revision_of(entry, actor, its["reason"]), of="entry", over=ITS_KEY),
         *finding(space, entry, cut),
-        activity.adding(line_of(space, actor, "longterm.store", "promoted", entry, details=came_from)),
+        activity.adding(
+            line_of(space, actor, "longterm.store", "promoted", entry),
+            of="held",
+            over=ITS_LINE,
+            params=[Jsonb(came_from)],
+        ),
+        held=numbering(space),
+        answer=STORED,
     )
-    retire_all(space, actor, entry, [*taken_in, *(get(space, number) for number in dict.fromkeys(replaces))])
     return entry
 
 
-def numbered(space: Space) -> tuple[Space, int, int]:
-    """The space under its lock and as it stands now, raised for a new entry, with that one's number and key."""
-    rows = hot.rows(NUMBER, [space.pk])
-    if not rows:
-        raise NotFound("There is no such space any more.")
-    number, revision, chosen, pk = rows[0]
-    now = copy(space)
-    now.revision, now.settings = revision, json.loads(chosen)
-    return now, number, pk
+def numbering(space: Space) -> hot.Change:
+    """Locks and raises a space for a new entry, which with the first one writes down the embedder that it began with: a new
+    setting switches nothing."""
+    chosen = space.settings.get("embedder") or ""
+    writes = {} if chosen else {"embedder": meaning.choice(space)}
+    space.settings |= writes
+    return hot.Change(NUMBER, [Jsonb(writes), space.pk, chosen])
+
+
+def refresh_choices(space: Space) -> None:
+    """What the space has chosen by now."""
+    try:
+        space.refresh_from_db(fields=["settings"])
+    except Space.DoesNotExist:
+        raise NotFound("There is no such space any more.") from None
 
 
 def retire_all(space: Space, actor: Actor, entry: LongtermEntry, gone: Iterable[LongtermEntry]) -> None:
@@ -226,14 +279,16 @@ def history(entry: LongtermEntry) -> QuerySet[EntryRevision]:
 
 
 def write_revision(entry: LongtermEntry, actor: Actor, reason: str) -> None:
-    hot.together(hot.inserting(revision_of(entry, actor, reason)))
+    hot.together(hot.inserting_rows(EntryRevision, revision_of(entry, actor, reason)))
 
 
-def revision_of(entry: LongtermEntry, actor: Actor, reason: str) -> EntryRevision:
-    return EntryRevision(
-        space_id=entry.space_id, entry_id=entry.pk, number=entry.revision, content=entry.content, state=entry.state,
-        reason=secrets.redact(reason)[0][:500], **actor.as_fields(),
-    )  # fmt: skip
+def revision_of(entry: LongtermEntry, actor: Actor, reason: str) -> dict[str, Any]:
+    """An entry as it is now, as a row of its history."""
+    return {
+        "space_id": entry.space_id, "entry_id": entry.pk, "number": entry.revision, "content": entry.content,
+        "state": entry.state, "reason": secrets.redact(reason)[0][:500], "created_at": timezone.now().isoformat(),
+        **actor.as_fields(),
+    }  # fmt: skip
 
 
 @transaction.atomic

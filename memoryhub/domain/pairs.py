@@ -22,6 +22,7 @@ SHARED = 0.6  # of the shorter sentence's words, from which two sentences are ab
 MOST_TOLD = 100  # contradictions that a list tells beside its entries
 MOST_CHUNKS = 20  # of a very long entry only so many chunks look for neighbours
 LOOK = "pairs.look_for"
+ITS_KEY = "jsonb_build_object('payload', jsonb_build_object('entry', entry.id))"
 BOTH_STAND = "keep_both"
 VERDICTS = (BOTH_STAND, "retire_older", "retire_newer")
 
@@ -68,7 +69,10 @@ def neighbours(
 
 
 def looking_later(space: Space, entry: LongtermEntry) -> hot.Change:
-    """Lets the background process look whom an entry resembles; asked for in the transaction that lets it be found."""
+    """Lets the background process look whom an entry resembles; asked for in the transaction that lets it be found, and for a
+    new one in the statement that stores it as `entry`."""
+    if entry.pk is None:
+        return jobs.asking(LOOK, space=space, of="entry", over=ITS_KEY)
     return jobs.asking(LOOK, {"entry": entry.pk}, space=space)
 
 

@@ -105,7 +105,7 @@ def keep(space: Space, agent: Agent | None, record: Record, by: Actor, state: st
     """Stores a record, what the gate made of it and the line of activity in one statement, and says where it entered."""
     first = RecordState(state=state, reason=reason[:500], created_at=record.created_at, **HUB.as_fields())
     first.space_id, its_id = record.space_id, "(SELECT id FROM record)"
-    changes = [recording(record), activity.adding(line_of(space, by, record, state, reason), about="record")]
+    changes = [recording(record), activity.adding_about("record", line_of(space, by, record, state, reason))]
     if state != ADMITTED:
         (record.pk,) = hot.together(*changes, stating(first, record_id=its_id))
         return None

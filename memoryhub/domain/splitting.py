@@ -36,6 +36,8 @@ def split(text: str, size: int = SIZE, overlap: int = OVERLAP) -> list[Piece]:
         raise ValueError("a chunk holds at least 2 characters, and more than it shares with its neighbour")
     pieces: list[Piece] = []
     reached = 0
+    if len(text) <= size:  # as most of what agents say: it fits whole
+        return [Piece(start, end, text[start:end], 0) for start, end in _stripped(text, 0, len(text))]
     for start, end in _cut(text, 0, len(text), SEPARATORS, size, overlap):
         pieces.append(Piece(start, end, text[start:end], max(0, min(reached, end) - start)))
         reached = max(reached, end)

@@ -13,18 +13,21 @@ from memoryhub.domain import (
     agents,
     erasure,
     hot,
+    indexing,
     jobs,
     longterm,
     longterm_import,
+    meaning,
     pairs,
     quarantine,
+    reembedding,
     retrieval,
     spaces,
     working,
 )
 from memoryhub.domain.access import HUB, Actor
 from memoryhub.errors import Conflict, Forbidden, Invalid, NotFound
-from memoryhub.models import ActivityLine, Chunk, ChunkCount, Embedding, EntryPair, Job, Posting, Telltale
+from memoryhub.models import ActivityLine, Chunk, ChunkCount, Embedding, EntryPair, Job, Posting, Space, Telltale
 
 from .layers import counter, forge, hot_statements, person, rk, space, viewer  # noqa: F401
 
@@ -255,18 +258,60 @@ def test_what_is_retired_or_erased_before_the_look_has_no_pairs(space, rk):
     assert not EntryPair.objects.exists()
 
 
-def test_a_promotion_takes_two_trips_to_the_database(space, rk, hot_statements):
-    longterm.store(space, rk, REFUNDS)  # the first one of a space writes down its embedder
-    hot_statements.clear()
+def test_a_promotion_is_one_statement_and_needs_no_transaction(space, rk, hot_statements):
     with CaptureQueriesContext(connection) as others:
-        longterm.store(space, rk, REFUNDS * 20)
-    assert len(hot_statements) == 2
-    assert [one["sql"] for one in others if "SAVEPOINT" not in one["sql"]] == []
+        for text in (REFUNDS, REFUNDS * 20):
+            longterm.store(space, rk, text)
+    assert len(hot_statements) == 2 and not others.captured_queries
+
+
+def test_the_first_promotion_of_a_space_writes_down_its_embedder(space, rk, settings):
+    longterm.store(Space.objects.get(pk=space.pk), rk, REFUNDS)
+    settings.EMBEDDER = "hashing"
+    longterm.store(space, rk, REFUNDS)  # by a process that read the space before
+    assert space.settings == Space.objects.get(pk=space.pk).settings == {"embedder": "wordllama"}
+    assert len(set(Embedding.objects.values_list("embedded_by", flat=True))) == 1
+
+
+def test_an_entry_is_never_stored_with_vectors_of_an_embedder_that_no_longer_serves(space, rk):
+    longterm.store(space, rk, REFUNDS)
+    before = Space.objects.get(pk=space.pk)
+    reembedding.run(space, "hashing")
+    entry = longterm.store(before, rk, "The desk closes at five.")
+    made_by = meaning.load("hashing").embedded_by
+    assert [one.embedded_by for one in vectors_of(entry)] == [made_by]
+    assert entry.number == 2 and longterm.of(space).count() == 2
+
+
+def vectors_of(entry):
+    return Embedding.objects.filter(chunk_id__in=[one.pk for one in indexing.chunks(entry)])
+
+
+def test_what_an_entry_takes_in_is_taken_as_it_stands_at_last(space, rk, monkeypatch):
+    longterm.store(space, rk, "The desk closes at five.")
+    whole, corrections = indexing.cut, iter(["The desk closes at six."])
+
+    def meanwhile(space, text, **how):
+        for content in corrections:
+            longterm.edit(space, rk, 1, content)
+        return whole(space, text, **how)
+
+    monkeypatch.setattr(indexing, "cut", meanwhile)
+    entry = longterm.store(space, rk, "It opens at nine.", merges=[1])
+    assert entry.content == "It opens at nine.\n\nThe desk closes at six." and entry.number == 2
+    assert longterm.get(space, 1).state == longterm.RETIRED
+
+
+def test_a_promotion_into_a_space_that_is_gone_is_refused(space, rk):
+    gone = Space.objects.get(pk=space.pk)
+    spaces.erase(space, HUB)
+    with pytest.raises(NotFound, match="no such space"):
+        longterm.store(gone, rk, REFUNDS)
 
 
 def test_psycopg_keeps_what_it_knows_of_the_statement_for_a_short_text(space, rk, hot_statements):
     longterm.store(space, rk, REFUNDS)
-    assert 2500 < max(map(len, hot_statements)) <= MAX_CACHED_STATEMENT_LENGTH
+    assert 3000 < max(map(len, hot_statements)) <= MAX_CACHED_STATEMENT_LENGTH
 
 
 def test_counts_of_words_change_in_place(space, rk):

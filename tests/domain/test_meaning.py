@@ -133,3 +133,24 @@ def test_a_job_that_waits_for_a_silent_embedder_keeps_no_promotion_waiting(serve
     found = {one.number: one.state for one in longterm.of(served)}
     assert (found[entry.number], found[other.number]) == (longterm.ACTIVE, longterm.WAITING)
     assert Embedding.objects.filter(chunk_id__in=[one.pk for one in indexing.chunks(entry)]).count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_promotion_that_waits_for_a_silent_embedder_keeps_nobody_else_waiting(served, endpoint, monkeypatch):
+    monkeypatch.setattr(meaning, "SECONDS", 20)
+
+    def promotion():
+        longterm.store(Space.objects.get(pk=served.pk), HUB, "The desk closes at five.")
+        connection.close()
+
+    waiting = threading.Thread(target=promotion)
+    waiting.start()
+    while not endpoint.requests:
+        time.sleep(0.01)
+    other = connection.copy()
+    with other.cursor() as cursor:  # raises where somebody holds the space
+        cursor.execute("SELECT 1 FROM memoryhub_space WHERE id = %s FOR UPDATE NOWAIT", [served.pk])
+    other.close()
+    endpoint.awake.set()
+    waiting.join()
+    assert longterm.get(served, 2).state == longterm.ACTIVE
