@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .finding import Finding, Lines
-from .known import Known, tells, words
+from .known import Known, mask, tells, words
 
 CODE = "duplicate"
 NEAR = 0.8
@@ -19,9 +19,16 @@ def find(text: str, lines: Lines, known: Sequence[Known] = ()) -> list[Finding]:
     found = []
     for number, line in enumerate(text.split("\n"), 1):
         key = words(line)
-        if tells(key) and (hit := _same(key, known) or _near(key, known)):
+        if tells(key) and (able := _able(key, known)) and (hit := _same(key, able) or _near(key, able)):
             found.append(_finding(lines, number, *hit))
     return found
+
+
+def _able(key: tuple[str, ...], known: Sequence[Known]) -> list[Known]:
+    """The texts that can have such a line: what lacks more than a fifth of its words has none that is alike (`NEAR`)."""
+    mine = set(key)
+    bits, most = mask(mine), len(mine) // 5
+    return [one for one in known if (bits & one.lacks).bit_count() <= most]
 
 
 Hit = tuple[Known, int, float]

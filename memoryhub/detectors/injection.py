@@ -25,7 +25,8 @@ def find(text: str, lines: Lines, known: Sequence[Known] = ()) -> list[Finding]:
     """One finding per place and kind; overlapping ones keep the graver."""
     found: list[Finding] = []
     for rule in RULES:
-        found += [_finding(rule, lines, *span) for span in _spans(rule, lines)]
+        if rule.needles or lines.rows.have(rule.groups):
+            found += [_finding(rule, lines, *span) for span in _spans(rule, lines)]
     for rule, look in ((REGISTER, talked_out), (DROPPED, dropped), (SHOWN, shown)):
         spans = (span for span in look(lines) if not _only_mentioned(lines.folded[0], *span))
         found += [_finding(rule, lines, *_unfolded(lines, *span)) for span in spans]

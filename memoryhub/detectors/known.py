@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,6 +18,14 @@ def words(line: str) -> tuple[str, ...]:
     """A line as its words: bullets, punctuation, case and spacing do not make a fact new."""
     found = _WORD.findall(line.casefold())
     return tuple(found if line.isascii() else [piece for word in found for piece in pieces(word)])
+
+
+def mask(found: Iterable[str]) -> int:
+    """Words as bits, one for each, of which several words may share one: what is missing in a mask is missing in the words."""
+    bits = 0
+    for word in found:
+        bits |= 1 << (hash(word) & 1023)
+    return bits
 
 
 def tells(key: tuple[str, ...]) -> bool:
@@ -40,6 +49,11 @@ class Known:
             if tells(key):
                 found.setdefault(key, number)
         return found
+
+    @cached_property
+    def lacks(self) -> int:
+        """The bits of the words that no telling line has."""
+        return ~mask({word for key in self.lines for word in key})
 
     @cached_property
     def index(self) -> dict[str, list[tuple[tuple[str, ...], int]]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -33,11 +34,21 @@ def may_stand(needle: str, words: str) -> bool:
 
 def places(text: str, needles: Iterable[str], words: str) -> Iterator[int]:
     """Every offset at which one of the needles begins, needle by needle; `words` are those of the text, each once."""
-    for needle in needles:
-        at = text.find(needle) if may_stand(needle, words) else -1
-        while at >= 0:
-            yield at
-            at = text.find(needle, at + len(needle))
+    for needle, parts in _in_parts(tuple(needles), words.isascii()):
+        for part in parts:
+            if part not in words:
+                break
+        else:
+            at = text.find(needle)
+            while at >= 0:
+                yield at
+                at = text.find(needle, at + len(needle))
+
+
+@lru_cache(maxsize=512)
+def _in_parts(needles: tuple[str, ...], is_ascii: bool) -> tuple[tuple[str, list[str]], ...]:
+    """The needles that can stand in such a text, each with its parts between blanks (`may_stand`)."""
+    return tuple((one, one.split() or [one]) for one in needles if one.isascii() or not is_ascii)
 
 
 def stretches(text: str, needles: Iterable[str], words: str, following: int = 0) -> list[tuple[int, int]]:
@@ -122,8 +133,13 @@ class Rows:
         self._places: dict[int, list[int]] = {}
         for stem, at in zip(stems.tolist(), begins.tolist(), strict=True):
             self._places.setdefault(stem, []).append(at)
+        self.stems = frozenset(self._places)
         self._begins: dict[Group, list[int]] = {}
         self._where: dict[Group, int] = {}
+
+    def have(self, groups: Sequence[Group]) -> bool:
+        """Whether each of these groups has a word somewhere: sooner seen than where, and mostly it is not so."""
+        return not any(map(self.stems.isdisjoint, groups))
 
     def words(self, group: Group, start: int, end: int) -> list[int]:
         """Where in a stretch a word of the group begins, in order; many rules ask for the same group."""
