@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from django.core.management import call_command
+from django.core.management import call_command, load_command_class
 from django.db import connection
 
 from memoryhub import embedders
@@ -290,4 +290,19 @@ def test_the_command_tells_and_deletes_what_is_left_of_other_embedders(space, fa
         call_command("reembed", "--drop", WORDLLAMA)
     call_command("reembed", "--drop", HASHING)
     assert f"3 vectors of {HASHING} deleted" in capsys.readouterr().out
+    assert kept(space) == {WORDLLAMA: (3, "serves")}
+
+
+def test_to_delete_the_vectors_of_an_unknown_embedder_is_a_wrong_argument(space, facts, capsys):
+    spaces.create(HUB, "elsewhere")
+    command = load_command_class("memoryhub", "reembed")
+    for more, there in (
+        ([], f"There are vectors of {WORDLLAMA}."),
+        (["--space", "elsewhere"], "There are no vectors at all."),
+    ):
+        with pytest.raises(SystemExit) as left:
+            command.run_from_argv(["memoryhub", "reembed", "--drop", "wordlama", *more])
+        told = capsys.readouterr()
+        assert left.value.code == 2 and told.out == ""
+        assert told.err == f"No vectors here were made by 'wordlama'; nothing was deleted. {there}\n"
     assert kept(space) == {WORDLLAMA: (3, "serves")}

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from memoryhub.domain import reembedding, spaces
 from memoryhub.domain.access import HUB
@@ -38,7 +38,7 @@ class Command(HubCommand):
         slug = options["space"]
         chosen = [spaces.by_slug(slug)] if slug else list(Space.objects.order_by("slug"))
         if options["drop"]:
-            return {"dropped": sum(self.drop(space, options["drop"]) for space in chosen), "of": options["drop"]}
+            return {"dropped": self.drop(chosen, options["drop"]), "of": options["drop"]}
         if options["kept"]:
             return {
                 "kept": [{"space": space.slug, **asdict(one)} for space in chosen for one in reembedding.kept(space)]
@@ -50,9 +50,16 @@ class Command(HubCommand):
         result = reembedding.run(space, choice, Progress(space.slug, quiet=bool(options.get("json"))))
         return {"space": space.slug, "embedder": choice, **{key: result[key] for key in ("made", "checks", "failed")}}
 
-    def drop(self, space: Space, embedded_by: str) -> int:
-        if embedded_by not in [one.embedded_by for one in reembedding.kept(space)]:
-            return 0
+    def drop(self, chosen: list[Space], embedded_by: str) -> int:
+        made_by = {space: [one.embedded_by for one in reembedding.kept(space)] for space in chosen}
+        having = [space for space in chosen if embedded_by in made_by[space]]
+        if not having:
+            raise CommandError(
+                nobody(embedded_by, sorted({one for some in made_by.values() for one in some})), returncode=2
+            )
+        return sum(self.drop_in(space, embedded_by) for space in having)
+
+    def drop_in(self, space: Space, embedded_by: str) -> int:
         reembedding.let_go(space, HUB, embedded_by)
         return reembedding.drop_all(space, embedded_by, Progress(space.slug, quiet=True))
 
@@ -70,6 +77,11 @@ class Command(HubCommand):
             + (f", {one['failed']} of {one['checks']} checks fail" if one.get("checks") else "")
             for one in answer["spaces"]
         )
+
+
+def nobody(embedded_by: str, others: list[str]) -> str:
+    there = f"There are vectors of {', '.join(others)}." if others else "There are no vectors at all."
+    return f"No vectors here were made by {embedded_by!r}; nothing was deleted. {there}"
 
 
 class Progress:
