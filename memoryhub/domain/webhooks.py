@@ -17,7 +17,7 @@ from django.db.models import Q, QuerySet, Window
 from django.db.models.functions import RowNumber
 from django.utils import timezone
 
-from memoryhub.domain import activity, jobs, outbound
+from memoryhub.domain import activity, hot, jobs, outbound
 from memoryhub.domain.access import Actor, require
 from memoryhub.errors import HubError, Invalid, NotFound, Unavailable
 from memoryhub.models import Job, Space, Webhook, WebhookNotice
@@ -197,10 +197,14 @@ def _post(notice: WebhookNotice) -> int:
     return outbound.post(hook.url, content=body, headers=headers, seconds=SECONDS).status_code
 
 
+# Whole values, so it may be sent again: the connection may have gone away while the address was asked, and what is not
+# written down would be sent, and counted there, once more.
+LOG = "UPDATE memoryhub_webhooknotice SET tries = %s, status = %s, error = %s, delivered_at = %s WHERE id = %s"
+
+
 def _log(notice: WebhookNotice, status: int | None, error: str) -> None:
-    notice.tries, notice.status, notice.error = notice.tries + 1, status, error[:300]
-    notice.delivered_at = timezone.now() if not error else None
-    notice.save(update_fields=["tries", "status", "error", "delivered_at"])
+    delivered_at = timezone.now() if not error else None
+    hot.rows(LOG, [notice.tries + 1, status, error[:300], delivered_at, notice.pk])
 
 
 def newest_of_each(space: Space, limit: int) -> dict[int, list[WebhookNotice]]:

@@ -8,6 +8,7 @@ import signal
 import threading
 from collections.abc import Callable
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,11 +16,24 @@ from django.db import OperationalError, connection, connections
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memoryhub.domain import agents, files, hot, mounts, people, proposals, revisions, spaces, syncing, webhooks
+from memoryhub.domain import (
+    agents,
+    files,
+    hot,
+    jobs,
+    mounts,
+    outbound,
+    people,
+    proposals,
+    revisions,
+    spaces,
+    syncing,
+    webhooks,
+)
 from memoryhub.domain.access import HUB, Actor
 from memoryhub.domain.proposals import deciding
 from memoryhub.errors import HubError, Unavailable
-from memoryhub.models import ActivityLine, File, Job, Mount, Proposal, Revision
+from memoryhub.models import ActivityLine, File, Job, Mount, Proposal, Revision, Webhook, WebhookNotice
 from memoryhub.stores.filesystem import FilesystemStore
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -357,6 +371,16 @@ def test_killed_while_approving_the_change_is_there_once_or_not_at_all(space, fo
     assert Revision.objects.filter(proposal=1).count() == 1
 
 
+def the_connection_breaks() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        backend = cursor.fetchone()[0]
+    other = connection.copy()
+    with other.cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(%s)", [backend])
+    other.close()
+
+
 def test_the_database_going_away_in_the_middle_changes_nothing(space, forge, tmp_path, monkeypatch):
     files.write(space, HUB, PATH, b"- one\n")
     seen = proposals.result(ask(space, forge, "one", "uno")).seen
@@ -364,13 +388,7 @@ def test_the_database_going_away_in_the_middle_changes_nothing(space, forge, tmp
     real = deciding.closing
 
     def cut(*args: Any, **kwargs: Any) -> Any:
-        with connections["default"].cursor() as cursor:
-            cursor.execute("SELECT pg_backend_pid()")
-            backend = cursor.fetchone()[0]
-        other = connection.copy()
-        with other.cursor() as cursor:
-            cursor.execute("SELECT pg_terminate_backend(%s)", [backend])
-        other.close()
+        the_connection_breaks()
         return real(*args, **kwargs)
 
     monkeypatch.setattr(deciding, "closing", cut)
@@ -382,3 +400,21 @@ def test_the_database_going_away_in_the_middle_changes_nothing(space, forge, tmp
     connections.close_all()
     assert Proposal.objects.get().state == "pending"
     assert files.read(space, PATH).content == b"- one\n"
+
+
+@pytest.mark.parametrize("status", [200, 500])
+def test_a_notice_is_sent_once_though_the_database_goes_away_meanwhile(space, forge, monkeypatch, status):
+    webhooks.add(space, HUB, "http://127.0.0.1:9/")
+    webhooks.ping(space, HUB, Webhook.objects.get().pk)
+    sent = []
+
+    def post(*args: Any, **more: Any) -> Any:
+        sent.append(args)
+        the_connection_breaks()
+        return SimpleNamespace(status_code=status)
+
+    monkeypatch.setattr(outbound, "post", post)
+    jobs.run(jobs.claim())
+    notice = WebhookNotice.objects.get()
+    assert (len(sent), notice.tries, notice.status, bool(notice.delivered_at)) == (1, 1, status, status == 200)
+    assert Job.objects.get(kind="webhooks.send").state == ("done" if status == 200 else "waiting")
