@@ -414,7 +414,14 @@ def submit(space: Space, actor: Actor, wish: Wish, place: Place | None = None) -
     return gate.submit(space, actor, wish, place)
 
 
+def submit_all(space: Space, actor: Actor, wishes: list[Wish]) -> list[Applied | Pending]:
+    """The same for changes that belong together: all of them, or none."""
+    from memoryhub.domain import gate
+
+    return gate.submit_all(space, actor, wishes)
+
+
 __all__ = [
     "Applied", "Change", "Pending", "Published", "Wish", "content_of", "copy", "delete", "edit", "exists", "insert",
-    "move", "published_many", "put_text", "read", "restore", "row_of", "submit", "text_as_bytes", "write",
+    "move", "published_many", "put_text", "read", "restore", "row_of", "submit", "submit_all", "text_as_bytes", "write",
 ]  # fmt: skip

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from memoryhub.domain.access import Actor, require
 from memoryhub.domain.lines import text_of
 from memoryhub.domain.published import Published
 from memoryhub.errors import Conflict, Forbidden, HubError, Invalid, NotFound
-from memoryhub.models import Mount, Policy, PolicyRule, Revision, Space
+from memoryhub.models import File, Mount, Policy, PolicyRule, Revision, Space
 from memoryhub.stores import paths
 from memoryhub.stores.disk import MAX_BYTES, too_large
 
@@ -27,13 +28,38 @@ Before = Callable[[], str]  # what stands there now, as text
 
 def submit(space: Space, actor: Actor, wish: Wish, place: mounts.Place | None = None) -> Applied | Pending:
     """Apply at once, propose, or refuse; a secret that was kept out is told in the activity, by its kind alone."""
-    wish = replace(wish, reason=secrets.redact(wish.reason)[0])
+    with _telling_of_secrets(space, actor, [wish]) as (ready,):
+        return _submit(space, actor, ready, place)
+
+
+def submit_all(space: Space, actor: Actor, wishes: list[Wish]) -> list[Applied | Pending]:
+    """Several changes that belong together: all of them, or none. What lies on a disk is written after the commit; what a
+    crash leaves unwritten there is written at the next touch, as with any save."""
+    with _telling_of_secrets(space, actor, wishes) as ready, transaction.atomic():
+        _hold(space, ready)
+        return [_submit(space, actor, wish, None) for wish in ready]
+
+
+def _hold(space: Space, wishes: list[Wish]) -> None:
+    """All their files, before the first change comes to the space's own row: a save of one of them takes them in this order."""
+    named = {paths.clean(name) for wish in wishes for name in (wish.path, wish.to) if name}
+    threads = {"", *(wish.thread_id for wish in wishes)}
+    held = File.objects.within(space).select_for_update().filter(path__in=named, thread_id__in=threads)
+    list(held.order_by("path", "pk").values_list("pk"))
+
+
+@contextmanager
+def _telling_of_secrets(space: Space, actor: Actor, wishes: list[Wish]) -> Iterator[list[Wish]]:
+    """The wishes without a secret in their reasons. A refused one is told after all of it was taken back."""
+    at = wishes[0].path
     try:
-        _check_names(wish)
-        return _submit(space, actor, wish, place)
+        for wish in wishes:
+            at = wish.path
+            _check_names(wish)
+        yield [replace(wish, reason=secrets.redact(wish.reason)[0]) for wish in wishes]
     except Invalid as refusal:
         if refusal.code == "secret_found":
-            _note_secret(space, actor, _name_of(wish.path), refusal)
+            _note_secret(space, actor, _name_of(at), refusal)
         raise
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from memoryhub.domain import browsing, files, proposals
 from memoryhub.domain.access import Actor
-from memoryhub.domain.files import Pending, Wish
+from memoryhub.domain.files import Applied, Pending, Wish
 from memoryhub.domain.lines import text_of
 from memoryhub.errors import HubError, Invalid, NotFound
 from memoryhub.models import Proposal, Space
@@ -105,6 +105,25 @@ class Desk:
         asked = Wish(**wish, thread_id=self.thread_id, tool_call_id=self.tool_call_id)
         answer = files.submit(self.space, self.actor, asked)
         return pending(answer.proposal) if isinstance(answer, Pending) else Said(done)
+
+    def submit_folder(self, done: str, what: str, wishes: list[dict[str, Any]]) -> Said:
+        """The same for every file of a folder, all or none of them; each says what it is a part of."""
+        many = len(wishes)
+        asked = [
+            Wish(
+                **wish, thread_id=self.thread_id, tool_call_id=self.tool_call_id, reason=f"{what} (file {n} of {many})"
+            )
+            for n, wish in enumerate(wishes, 1)
+        ]
+        try:
+            answers = files.submit_all(self.space, self.actor, asked)
+        except HubError as refused:
+            if many > 1 and refused.status < 500:
+                refused.message += (
+                    f" Nothing was changed: it is one of {many} files, and all of a folder changes or nothing."
+                )
+            raise
+        return together(done, answers)
 
 
 def pending(proposal: Proposal) -> Said:
@@ -257,8 +276,7 @@ def delete(desk: Desk, command: dict[str, Any]) -> Said:
     inside = desk.below(path)
     if not inside:
         raise Told(f"The path {command['path']} does not exist")
-    said = [desk.submit(done, kind="delete", path=one) for one in inside]
-    return together(said)
+    return desk.submit_folder(done, f"Delete the folder {path}", [{"kind": "delete", "path": one} for one in inside])
 
 
 def rename(desk: Desk, command: dict[str, Any]) -> Said:
@@ -275,15 +293,18 @@ def rename(desk: Desk, command: dict[str, Any]) -> Said:
     inside = desk.below(old)
     if not inside:
         raise Told(f"The path {command['old_path']} does not exist")
-    return together([desk.submit(done, kind="move", path=one, to=new + one[len(old) :]) for one in inside])
+    moves = [{"kind": "move", "path": one, "to": new + one[len(old) :]} for one in inside]
+    return desk.submit_folder(done, f"Rename the folder {old} to {new}", moves)
 
 
-def together(said: list[Said]) -> Said:
-    """One answer for a folder: what waits, else that it is done."""
-    waiting = [one for one in said if one.proposal]
+def together(done: str, answers: Sequence[Applied | Pending]) -> Said:
+    """One answer for a folder: that it is done, else what waits, and how much does not."""
+    waiting = [pending(one.proposal) for one in answers if isinstance(one, Pending)]
     if not waiting:
-        return said[0]
-    return Said("\n".join(one.text for one in waiting), proposal=waiting[0].proposal)
+        return Said(done)
+    at_once = len(answers) - len(waiting)
+    some = [f"{at_once} of {len(answers)} files were changed at once; the others wait for a person."] if at_once else []
+    return Said("\n".join([*some, *(one.text for one in waiting)]), proposal=waiting[0].proposal)
 
 
 # Arguments

@@ -2,8 +2,10 @@
 
 import pytest
 
-from memoryhub.domain import agents, files, mounts, people, proposals, spaces, tokens
+from memoryhub.domain import agents, files, mounts, people, proposals, spaces, syncing, tokens
 from memoryhub.domain.access import HUB, Actor
+from memoryhub.models import ActivityLine
+from tests.fixtures.secret_texts import made
 
 pytestmark = pytest.mark.django_db
 VIEW = {"command": "view", "path": "/memories/a.md"}
@@ -131,3 +133,60 @@ def test_paths_are_said_as_they_were_given(call):
     assert call({"command": "delete", "path": "/memories/e/"}).content.decode() == "Successfully deleted /memories/e/"
     gone = call({"command": "delete", "path": "/memories/e/"}).content.decode()
     assert gone == "The path /memories/e/ does not exist"
+
+
+@pytest.fixture
+def folder(call):
+    for name in "abc":
+        call({**CREATE, "path": f"/memories/d/{name}.md", "file_text": f"{name}\n"})
+
+
+RENAME = {"command": "rename", "old_path": "/memories/d", "new_path": "/memories/e"}
+DELETE = {"command": "delete", "path": "/memories/d"}
+
+
+@pytest.mark.parametrize("command", [RENAME, DELETE])
+def test_of_a_folder_all_changes_or_nothing(call, space, folder, command):
+    protected = b"<!-- protected -->\nours\n<!-- /protected -->\n"
+    files.write(space, HUB, "/memories/d/b.md", protected)
+    lines = ActivityLine.objects.filter(verb__startswith="files.")
+    before = lines.count()
+    answer = call(command, accept="application/json").json()
+    assert answer["is_error"] and answer["content"].startswith("This change touches a region that people protected.")
+    assert answer["content"].endswith(
+        "Nothing was changed: it is one of 3 files, and all of a folder changes or nothing."
+    )
+    assert [files.read(space, f"/memories/d/{name}.md").content for name in "abc"] == [b"a\n", protected, b"c\n"]
+    assert not files.exists(space, "/memories/e/a.md") and lines.count() == before
+
+
+def test_a_key_in_the_new_name_of_a_folder_is_told_though_nothing_changed(call, space, folder):
+    call({**RENAME, "new_path": f"/memories/ghp_{made(36)}"})
+    told = ActivityLine.objects.get(verb="files.refuse_secret")
+    assert told.thing == "/memories/d/a.md" and files.exists(space, "/memories/d/a.md")
+
+
+def test_the_files_of_a_folder_that_wait_say_what_they_are_a_part_of(call, space, folder):
+    mounts.add_rule(space, HUB, "/memories/d/b.md", "review")
+    answer = call(RENAME, accept="application/json").json()
+    assert answer["content"].startswith(
+        "2 of 3 files were changed at once; the others wait for a person.\nRecorded as proposal 1"
+    )
+    assert (answer["proposal"], answer["is_error"]) == (1, False)
+    assert proposals.get(space, 1).reason == "Rename the folder /memories/d to /memories/e (file 2 of 3)"
+    assert [files.exists(space, f"/memories/e/{name}.md") for name in "abc"] == [True, False, True]
+
+
+def test_of_a_folder_on_a_disk_a_file_that_could_not_be_written_follows(call, space, tmp_path, monkeypatch):
+    mounts.add(space, HUB, "/memories/disk/", store="filesystem", directory=str(tmp_path), policy="trusted")
+    for name in "abc":
+        call({**CREATE, "path": f"/memories/disk/d/{name}.md", "file_text": f"{name}\n"})
+    real, full = syncing.push, []
+    monkeypatch.setattr(syncing, "push", lambda *args: full.append(args) if len(full) < 3 else real(*args))
+    moved = {"command": "rename", "old_path": "/memories/disk/d", "new_path": "/memories/disk/e"}
+    assert call(moved).content.decode().startswith("Successfully renamed")
+    monkeypatch.setattr(syncing, "push", real)
+    for name in "abc":
+        assert files.read(space, f"/memories/disk/e/{name}.md").content == f"{name}\n".encode()
+        assert not files.exists(space, f"/memories/disk/d/{name}.md")
+    assert sorted(str(one.relative_to(tmp_path)) for one in tmp_path.rglob("*.md")) == ["e/a.md", "e/b.md", "e/c.md"]

@@ -15,6 +15,7 @@ from memoryhub.domain import (
     indexing,
     longterm,
     meaning,
+    memory_tool,
     mounts,
     people,
     proposals,
@@ -293,3 +294,14 @@ def test_a_proposal_to_promote_a_record_is_approved_beside_its_promotion(whole):
     states = RecordState.objects.within(whole)
     done = while_it_waits(whole, states, lambda: proposals.approve(whole, actor, asked.number, seen=seen))
     assert done.state == "approved"
+
+
+def test_a_folder_is_renamed_beside_a_save_in_it_and_neither_waits_crosswise(whole):
+    mounts.change(whole, HUB, mounts.of_space(whole)[0], policy="trusted")
+    for name in "ab":
+        files.write(whole, HUB, f"/memories/d/{name}.md", b"- one")
+    rename = {"command": "rename", "old_path": "/memories/d", "new_path": "/memories/e"}
+    forge = Actor.of_agent(agents.by_slug(whole, "forge"))
+    last = File.objects.within(whole).filter(path="/memories/d/b.md")
+    said = while_it_waits(whole, last, lambda: memory_tool.run(whole, forge, rename))
+    assert said.text == "Successfully renamed /memories/d to /memories/e"
