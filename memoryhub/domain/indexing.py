@@ -60,13 +60,14 @@ FROM chunk c JOIN json_to_recordset(%s::json) AS g(position int, code int, size 
 DELETE_CHUNKS = (
     "DELETE FROM memoryhub_chunk WHERE space_id = %s AND entry_id = %s RETURNING id, space_id, words, length"
 )
-# Each by its key, one after the other: joined freely, all postings of its words would be read.
+# Each by its key, one after the other: joined freely, all postings of its words would be read. Nobody moves a row from its
+# place while the space is locked.
 DELETE_POSTINGS = """
-DELETE FROM memoryhub_posting WHERE id IN (
-    SELECT p.id FROM chunk c, unnest(c.words) u CROSS JOIN LATERAL (
-        SELECT id FROM memoryhub_posting WHERE space_id = c.space_id AND lexeme = u.lexeme AND chunk_id = c.id LIMIT 1
+DELETE FROM memoryhub_posting WHERE ctid = ANY (ARRAY(
+    SELECT p.ctid FROM chunk c, unnest(c.words) u CROSS JOIN LATERAL (
+        SELECT ctid FROM memoryhub_posting WHERE space_id = c.space_id AND lexeme = u.lexeme AND chunk_id = c.id LIMIT 1
     ) p
-)
+))
 """
 DELETE_TELLTALES = (
     "DELETE FROM memoryhub_telltale t USING chunk c WHERE t.space_id = %s AND t.code = ANY(%s) AND t.chunk_id = c.id"

@@ -118,11 +118,13 @@ class WorkingRevision(ByActor):
 class LongtermEntry(ByActor):
     """Promoted knowledge; the actor is who promoted it."""
 
-    space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="entries")
+    space = models.ForeignKey(  # by the index of numbers it is found as well
+        Space, on_delete=models.CASCADE, related_name="entries", db_index=False
+    )
     number = models.BigIntegerField()  # L-312
     content = models.TextField()
     scope = models.CharField(max_length=5, default="group")
-    agent = models.ForeignKey(Agent, null=True, on_delete=models.SET_NULL, related_name="entries")
+    agent = models.ForeignKey(Agent, null=True, on_delete=models.SET_NULL, related_name="entries", db_index=False)
     revision = models.IntegerField(default=1)
     state = models.CharField(max_length=8, default="active")  # active retired waiting (for the embedder)
     record_id = models.BigIntegerField(null=True)
@@ -143,7 +145,10 @@ class LongtermEntry(ByActor):
         constraints = [models.UniqueConstraint(fields=["space", "number"], name="one_entry_number")]
         indexes = [
             models.Index(fields=["space", "state", "-id"], name="entry_state"),
-            models.Index(fields=["space", "review_by"], name="entry_review"),
+            models.Index(
+                fields=["space", "review_by"], condition=models.Q(review_by__isnull=False), name="entry_review_due"
+            ),
+            models.Index(fields=["agent"], condition=models.Q(agent__isnull=False), name="entry_agent"),
         ]
 
 

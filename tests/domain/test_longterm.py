@@ -4,7 +4,7 @@ import json
 from datetime import date, timedelta
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from psycopg._queries import MAX_CACHED_STATEMENT_LENGTH
@@ -370,3 +370,31 @@ def test_a_list_has_short_entries_whole_and_of_long_ones_the_beginning(space, rk
     for text in ("Ä" * 1000, "Ä" * 1001, "x" * 2000):
         longterm.store(space, rk, text)
     assert [len(entry.content) for entry in longterm.newest(space, 20)] == [2000, 400, 1000]
+
+
+def test_a_promotion_and_a_record_write_into_no_index_that_nothing_reads(space):
+    of = "SELECT indexrelid::regclass::text FROM pg_index WHERE indrelid = %s::regclass"
+    here = {table: {row[0] for row in hot.rows(of, [table])} for table in WITH_FEW_INDEXES}
+    assert here == WITH_FEW_INDEXES
+
+
+WITH_FEW_INDEXES = {
+    "memoryhub_posting": {"one_posting"},
+    "memoryhub_telltale": {"telltale_word"},
+    "memoryhub_longtermentry": {
+        "memoryhub_longtermentry_pkey", "one_entry_number", "entry_state", "entry_review_due", "entry_agent"
+    },
+    "quarantine.record": {
+        "quarantine.record_pkey", "quarantine.record_space", "quarantine.record_session", "quarantine.record_created",
+        "quarantine.record_codes", "quarantine.record_words",
+    },
+}  # fmt: skip
+
+
+def test_what_is_due_is_found_by_the_index_of_dates(space, rk):
+    sql, params = longterm.due(space).values("pk").query.sql_with_params()
+    with transaction.atomic():
+        hot.rows("SET LOCAL enable_seqscan = off")
+        hot.rows("SET LOCAL enable_bitmapscan = off")
+        plan = "\n".join(row[0] for row in hot.rows(f"EXPLAIN {sql}", params))
+    assert "entry_review_due" in plan
