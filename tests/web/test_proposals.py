@@ -341,6 +341,18 @@ def test_what_approving_means_is_said_for_each_kind(house, forge, as_role):
     assert "If the file changes" in boxes[2] and "If the file" not in boxes[3]
 
 
+def test_a_move_that_takes_a_file_out_of_prompts_is_said_loudly(house, forge, as_role):
+    def asked_to(to):
+        asked = proposals.propose(house.space, forge, kind="move", path=PATH, change={"to": to})
+        return asked.risk, as_role("reviewer").get(at(house, "detail", asked.number)).content.decode()
+
+    sources.add(house.space, HUB, "/memories/also.md")
+    risk, page = asked_to("/memories/other.md")
+    assert risk == 2 and "Takes the file out of the prompt of forge." in page and "Gone from the prompt of" in page
+    _, page = asked_to("/memories/also.md")
+    assert "Takes the file out" not in page and "Seen by <b>forge</b>" in page
+
+
 def test_what_hides_in_a_text_is_drawn_in_the_rendered_view_too(house, forge, as_role):
     ask(house, forge, '# Ru\u200bles\n\n[l](http://a.example "t > \u200b \' q") `c\u202ed`\n')
     page = as_role("viewer").get(at(house, "detail", 1), {"view": "rendered"}).content.decode()

@@ -57,7 +57,8 @@ def propose(
     secrecy.refuse(space, found)
     protected.check(before, after)
     proposal.reviewers = reviewers_for(space, agent, path)
-    return _file(proposal, found, looking.risk_of(found, before, after, kind))
+    risk = looking.risk_of(found, before, after, kind)
+    return _file(proposal, found, 2 if kind == Kind.MOVE and looking.is_source(space, path) else risk)
 
 
 def propose_promotion(

@@ -74,6 +74,11 @@ def risk_of(found: Iterable[Finding], before: bytes | None, after: bytes | None,
     return worst
 
 
+def is_source(space: Space, path: str) -> bool:
+    """Whether a prompt shows this file: one that is moved away takes it out as a deletion does."""
+    return Source.objects.within(space).filter(path=path, is_on=True).exists()
+
+
 def shrinks(before: bytes | None, after: bytes | None) -> bool:
     """A change that throws most of a text away."""
     return len(before or b"") >= FROM_SIZE and len(after or b"") < SHRINKS_TO * len(before or b"")

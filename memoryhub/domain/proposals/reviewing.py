@@ -48,6 +48,7 @@ class Review:
     changes: list[PromptChange] = field(default_factory=list)
     more_readers: int = 0
     threads_behind: int = 0
+    losing: list[Agent] = field(default_factory=list)  # whose prompt a move takes the file out of
     context: int | None = 3
     findings: list[Finding] = field(default_factory=list)
 
@@ -134,10 +135,18 @@ def review(proposal: Proposal, *, context: int | None = 3, with_prompts: bool = 
         made.findings = looking.findings_in(found.before_text, found.after_text, known)
     if with_prompts and found.applies and made.is_open and proposal.path:
         made.changes, made.more_readers = prompt_changes(proposal.space, changes_of(found), first=proposal.agent_id)
+        made.losing = _losing(proposal, made.agents)
         made.threads_behind = sum(
             len(deliveries.threads_of(proposal.space, one.agent, limit=20)) for one in made.changes
         )
     return made
+
+
+def _losing(proposal: Proposal, readers: list[Agent]) -> list[Agent]:
+    if proposal.kind != Kind.MOVE:
+        return []
+    there = {agent.pk for agent in prompts.readers_of(proposal.space, proposal.change.get("to", ""))}
+    return [agent for agent in readers if agent.pk not in there]
 
 
 def result_to_show(proposal: Proposal) -> Result:
