@@ -295,6 +295,24 @@ def test_the_inbox_without_a_browser(space, forge):
     assert (one["number"], one["state"]) == (1, "pending")
 
 
+def test_what_the_gate_warns_of_is_looked_at_without_a_browser_too(space, forge, rk):
+    hides = "o\u202en\u200be \x1b[2J"
+    ask(space, forge, new=hides, reason="So\x1b[31m it goes", thread_id="t-1", tool_call_id="toolu_1")
+    for told in (run("proposals"), run("proposals", "1")):
+        assert "So<U+001B>[31m it goes" in told and not set("\x1b\u202e\u200b") & set(told)
+    told = run("proposals", "1")
+    assert "+- o<U+202E>n<U+200B>e <U+001B>[2J" in told and "line 1, hidden: " in told
+    assert "thread t-1" in told and "tool call toolu_1" in told
+    assert json.loads(run("proposals", "1", "--json"))["items"][0]["number"] == 1
+    with pytest.raises(HubError, match="memoryhub proposals 1 --space main") as refused:
+        run("approve", "1", "--as", "rk")
+    seen = str(refused.value).split("--seen ")[1]
+    told = run("approve", "1", "--as", "rk", "--seen", seen)
+    assert "Approved proposal 1" in told and "\u202e" not in told
+    assert "approved by rk" in run("proposals", "--state", "decided")
+    assert run("proposals", "--state", "outdated").strip() == "Nothing is outdated."
+
+
 def test_deciding_without_a_browser(space, forge, rk):
     people.create(HUB, "boss", is_hub_owner=True)
     ask(space, forge)

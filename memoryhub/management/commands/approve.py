@@ -7,8 +7,10 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from memoryhub.domain import proposals
+from memoryhub.errors import Conflict
 from memoryhub.management import deciding
 from memoryhub.management.base import HubCommand
+from memoryhub.models import Proposal
 
 
 class Command(HubCommand):
@@ -25,6 +27,8 @@ class Command(HubCommand):
     def run(self, **options: Any) -> dict[str, Any]:
         space, actor = deciding.space_and_actor(options)
         proposal = proposals.get(space, options["number"])
+        if not options["seen"]:
+            check_not_grave(proposal)
         seen = options["seen"] or proposals.result(proposal).seen
         done = proposals.approve(space, actor, proposal.number, seen=seen, note=options["note"])
         return {"proposal": proposals.as_json(done), "revision": done.applied_revision}
@@ -34,4 +38,17 @@ class Command(HubCommand):
         if one["state"] == "pending":
             return f"Your yes is kept. Proposal {one['number']} waits for a second person."
         where = f", revision {answer['revision']}" if answer["revision"] else ""
-        return f"{one['diff']}Approved proposal {one['number']}{where}."
+        return f"{deciding.shown(one['diff'])}Approved proposal {one['number']}{where}."
+
+
+def check_not_grave(proposal: Proposal) -> None:
+    """As on its page, where they are ticked off: what the gate warns of is approved by nobody who has not looked."""
+    grave = sorted({one["code"] for one in proposal.findings if one["severity"] == "high"})
+    waits = proposal.state in (Proposal.State.PENDING, Proposal.State.OUTDATED)
+    if grave and waits:
+        seen = proposals.result(proposal).seen
+        raise Conflict(
+            f"The gate found something grave in it ({', '.join(grave)}). Look at it with `memoryhub proposals "
+            f"{proposal.number} --space {proposal.space.slug}`, then approve what you saw with --seen {seen}",
+            code="needs_a_look",
+        )

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django.core.management.base import CommandParser
 
 from memoryhub.domain import proposals, spaces
 from memoryhub.management.base import HubCommand
+from memoryhub.management.deciding import found_in, shown
+
+NOTHING = {"pending": "Nothing waits.", "outdated": "Nothing is outdated.", "decided": "Nothing was decided yet."}
 
 
 class Command(HubCommand):
     help = "List what waits for a decision."
     offers_json = True
+    says: Callable[[list[dict[str, Any]]], str]
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
+        parser.add_argument(
+            "number", type=int, nargs="?", metavar="N", help="this one alone, with what it would change"
+        )
         parser.add_argument("--space", default="main", metavar="SLUG", help="default: main")
         parser.add_argument(
             "--as", dest="as_user", default="", metavar="USER", help="taken for the sake of its siblings"
@@ -25,19 +33,42 @@ class Command(HubCommand):
 
     def run(self, **options: Any) -> dict[str, Any]:
         space = spaces.by_slug(options["space"])
+        if options["number"] is not None:
+            one = proposals.looked_at(proposals.get(space, options["number"]))
+            self.says = lambda items: whole(items[0])
+            return {"space": space.slug, "items": [proposals.as_json(one)]}
         found = proposals.filtered(space, view=options["state"]).select_related("space", "agent")
-        chosen = found.order_by("-risk", "created_at")[: max(1, min(options["limit"], 1000))]
+        self.says = lambda items: "\n".join(map(line, items)) or NOTHING[options["state"]]
+        by = ("-decided_at", "-pk") if options["state"] == "decided" else ("-risk", "created_at")
+        chosen = found.order_by(*by)[: max(1, min(options["limit"], 1000))]
         return {"space": space.slug, "items": [proposals.as_json(one) for one in chosen]}
 
     def say(self, answer: dict[str, Any]) -> str:
-        if not answer["items"]:
-            return "Nothing waits."
-        return "\n".join(line(one) for one in answer["items"])
+        return self.says(answer["items"])
 
 
 def line(one: dict[str, Any]) -> str:
     """One proposal in one line, with the findings that want a look."""
     found = sorted({finding["code"] for finding in one["findings"]})
     told = f"  [{', '.join(found)}]" if found else ""
-    reason = f"  “{one['reason'][:60]}”" if one["reason"] else ""
-    return f"{one['number']:>5}  {one['agent']}: {one['kind']} {one['path'] or 'long-term memory'}{told}{reason}"
+    reason = f"  “{' '.join(one['reason'][:60].split())}”" if one["reason"] else ""
+    by = f" by {one['decided_by']}" if one["decided_by"] else ""
+    ended = f"  {one['state']}{by}" if one["state"] not in ("pending", "outdated") else ""
+    thing = one["path"] or "long-term memory"
+    return shown(f"{one['number']:>5}  {one['agent']}: {one['kind']} {thing}{told}{reason}{ended}")
+
+
+def whole(one: dict[str, Any]) -> str:
+    """One proposal with all that a decision asks for."""
+    told = [line(one).strip(), shown(one["reason"])] if one["reason"] else [line(one).strip()]
+    told += [
+        f"{name} {shown(one[key])}"
+        for key, name in (("thread_id", "thread"), ("tool_call_id", "tool call"))
+        if one[key]
+    ]
+    if one["stacked_on"]:
+        told.append(f"It builds on proposal {one['stacked_on']}.")
+    told += found_in(one)
+    if one["note"]:
+        told.append(f"“{shown(one['note'])}”")
+    return "\n".join([*told, "", shown(one["diff"]).rstrip("\n")]).rstrip()
