@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from contextlib import suppress
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -11,6 +13,8 @@ from memoryhub.domain import spaces
 from memoryhub.errors import Forbidden, HubError, NotFound
 from memoryhub.requests import current_request_id, hide_secrets
 
+AWAY = "database_away"
+SENT_AGAIN = re.compile(r"application/x-www-form-urlencoded|multipart/form-data")
 TITLES = {
     401: "Please sign in",
     403: "Not for your role",
@@ -41,6 +45,8 @@ def refuse(request: HttpRequest, error: HubError) -> HttpResponse:
     """A refusal in the form the caller can use: JSON, a part for htmx, or a page."""
     if wants_json(request):
         return JsonResponse(error.as_json(), status=error.status)
+    if error.code == AWAY:
+        return away(request, error)
     context = {
         "message": hide_secrets(error.message),
         "status": error.status,
@@ -50,14 +56,43 @@ def refuse(request: HttpRequest, error: HubError) -> HttpResponse:
         "request_id": current_request_id(),
     }
     htmx = getattr(request, "htmx", None)
-    template = "errors/_part.html" if htmx and not htmx.boosted else "errors/page.html"
-    response = render(request, template, context, status=error.status)
+    is_part = htmx and not htmx.boosted
+    response = render(request, "errors/_part.html" if is_part else "errors/page.html", context, status=error.status)
     if wait := error.details.get("retry_after"):
         response["Retry-After"] = str(wait)
-    if template.endswith("_part.html"):
-        # A part goes to the notice area of whichever page asked, not into the place of what it tried to change.
-        response["HX-Retarget"], response["HX-Reswap"] = "#notices", "innerHTML"
+    return to_the_notices(response) if is_part else response
+
+
+def to_the_notices(response: HttpResponse) -> HttpResponse:
+    """A part goes to the notice area of whichever page asked, not into the place of what it tried to change."""
+    response["HX-Retarget"], response["HX-Reswap"] = "#notices", "innerHTML"
     return response
+
+
+def away(request: HttpRequest, error: HubError) -> HttpResponse:
+    """While the database is away: a page that needs nothing of it. What was typed stays in it, to be sent again."""
+    htmx = getattr(request, "htmx", None)
+    is_part = htmx and not htmx.boosted
+    context = {
+        "message": error.message, "status": error.status, "title": TITLES[503], "glyph": GLYPHS[503],
+        "advice": "What you typed is kept in this page." if (kept := typed(request)) else "",
+        "address": request.get_full_path() if kept or request.method == "GET" else "", "kept": kept,
+        "request": request, "request_id": current_request_id(),
+    }  # fmt: skip
+    response = render(None, "errors/_part.html" if is_part else "errors/broken.html", context, status=error.status)
+    response["Retry-After"] = "5"
+    return to_the_notices(response) if is_part else response
+
+
+def typed(request: HttpRequest) -> list[tuple[str, str]]:
+    """The fields of the form that was sent; none where there is a password or a file among them."""
+    if request.method != "POST" or not SENT_AGAIN.match(request.content_type or ""):
+        return []
+    with suppress(Exception):  # a body that did not arrive
+        fields = [(name, value) for name, values in request.POST.lists() for value in values]
+        if not any("password" in name for name, _ in fields) and not request.FILES:
+            return fields
+    return []
 
 
 def wants_json(request: HttpRequest) -> bool:
@@ -76,7 +111,14 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 
 def broken(request: HttpRequest) -> HttpResponse:
-    """After a bug: as little machinery as possible, since it may be what broke."""
+    """After a bug: as little machinery as possible, since it may be what broke. The database may also have gone away around
+    the view, while the session was read or kept: that is no bug."""
+    from memoryhub.middleware import as_refusal
+
+    cause = sys.exc_info()[1]
+    refusal = as_refusal(cause) if cause else None
+    if refusal is not None and refusal.code == AWAY:
+        return refuse(request, refusal)
     if wants_json(request):
         error = HubError(f"Something broke on our side. Tell whoever runs this hub the request {current_request_id()}.")
         return JsonResponse(error.as_json(), status=500)

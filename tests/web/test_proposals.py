@@ -8,6 +8,7 @@ import time
 from datetime import timedelta
 
 import pytest
+from django.db import OperationalError
 from django.urls import reverse
 from django.utils import timezone
 
@@ -298,6 +299,23 @@ def test_what_cannot_be_undone_among_many_is_said(house, forge, as_role):
     assert Proposal.objects.get().state == "approved"
 
 
+def test_many_at_once_say_what_each_does(house, forge, as_role):
+    files.write(house.space, HUB, "/memories/long.md", b"- a line\n" * 100)
+    for path in ("/memories/a.md", "/memories/b.md"):
+        files.write(house.space, HUB, path, b"x\n")
+    proposals.propose(house.space, forge, kind="delete", path="/memories/a.md")
+    proposals.propose(house.space, forge, kind="move", path="/memories/b.md", change={"to": "/memories/c.md"})
+    proposals.propose(house.space, forge, kind="write", path="/memories/long.md", content=b"- a line\n")
+    page = as_role("reviewer").get(at(house, "bulk"), {"n": ["1", "2", "3"]}).content.decode()
+    assert '<b class="bad">deletes</b>' in page and "/memories/c.md" in page
+    assert "replaces 900 bytes by 9</b>" in page
+    proposals.propose_promotion(house.space, forge, content="Refunds take 5 to 10 days.")
+    told = (
+        as_role("reviewer").get(at(house, "bulk"), {"n": ["2", "4"]}, headers={"HX-Request": "true"}).content.decode()
+    )
+    assert "would change 1 file, keep 1 in long-term memory, no prompt" in told
+
+
 def test_one_of_many_is_called_this_one_and_strange_ways_back_are_not_taken(house, forge, as_role):
     ask(house, forge)
     client = as_role("reviewer")
@@ -351,6 +369,38 @@ def test_a_move_that_takes_a_file_out_of_prompts_is_said_loudly(house, forge, as
     assert risk == 2 and "Takes the file out of the prompt of forge." in page and "Gone from the prompt of" in page
     _, page = asked_to("/memories/also.md")
     assert "Takes the file out" not in page and "Seen by <b>forge</b>" in page
+
+
+def test_while_the_database_is_away_what_was_typed_stays_in_the_page(house, forge, as_role, monkeypatch):
+    ask(house, forge)
+    client = as_role("reviewer")
+    client.raise_request_exception = False
+
+    def gone(*_):
+        raise OperationalError("the server closed the connection")
+
+    with monkeypatch.context() as away:
+        away.setattr("django.contrib.sessions.backends.db.SessionStore.load", gone)
+        words = {"do": "edited", "content": "a\r\n", "note": 'half "done" <b>', "seen": "x"}
+        answer = client.post(at(house, "approve", 1), words)
+        page = answer.content.decode()
+        assert (answer.status_code, answer["Retry-After"]) == (503, "5") and "Nothing was changed" in page
+        assert f'action="{at(house, "approve", 1)}"' in page and "Send it again" in page
+        kept = {
+            html.unescape(name): html.unescape(value)
+            for name, value in re.findall(r'name="(\w+)" value="([^"]*)"', page)
+        }
+        assert kept == words
+        answer = client.get(at(house, "page") + "?agent=forge")
+        assert (
+            answer.status_code == 503 and f'href="{at(house, "page")}?agent=forge">Try now' in answer.content.decode()
+        )
+        answer = client.get(at(house, "page"), headers={"HX-Request": "true"})
+        assert (answer.status_code, answer["HX-Retarget"]) == (503, "#notices") and b"<html" not in answer.content
+        answer = client.post("/login/", {"username": "rk", "password": "geheim"})
+        assert answer.status_code == 503 and "geheim" not in answer.content.decode()
+        assert client.get("/api/v1/files").status_code == 401  # asks for no session
+    assert Proposal.objects.get().state == "pending" and client.get(at(house, "page")).status_code == 200
 
 
 def test_what_hides_in_a_text_is_drawn_in_the_rendered_view_too(house, forge, as_role):

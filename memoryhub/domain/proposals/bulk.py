@@ -48,7 +48,12 @@ class Plan:
 
     @property
     def files(self) -> int:
-        return len({one.proposal.path for one in self.fit})
+        return len({one.proposal.path for one in self.fit if one.proposal.path})
+
+    @property
+    def entries(self) -> int:
+        """How many of them go into long-term memory instead of a file."""
+        return sum(one.proposal.kind == Kind.PROMOTION for one in self.fit)
 
 
 def _fits(one: Result, own: set[int | None]) -> bool:

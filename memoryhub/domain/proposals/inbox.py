@@ -11,7 +11,6 @@ from django.db.models import Count, Q, QuerySet
 from memoryhub.dialects import tokens
 from memoryhub.domain import diffs, files
 from memoryhub.domain.lines import text_of
-from memoryhub.domain.proposals import looking
 from memoryhub.domain.proposals.expiry import ends_soon, expire_late
 from memoryhub.domain.proposals.results import Result, result
 from memoryhub.errors import HubError
@@ -45,13 +44,6 @@ class Row:
     @property
     def title(self) -> str:
         return title_of(self.proposal)
-
-    @property
-    def shrinks(self) -> bool:
-        proposal = self.proposal
-        return (
-            self.found.applies and proposal.kind == Kind.WRITE and looking.shrinks(self.found.before, self.found.after)
-        )
 
     @property
     def tags(self) -> list[dict[str, str]]:

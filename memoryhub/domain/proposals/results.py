@@ -10,6 +10,7 @@ from functools import cached_property
 from memoryhub.domain import diffs, edits, files, protected
 from memoryhub.domain.lines import bytes_of, text_of
 from memoryhub.domain.merging import merge3
+from memoryhub.domain.proposals import looking
 from memoryhub.errors import Conflict, HubError, NotFound
 from memoryhub.models import Proposal, Revision
 
@@ -59,6 +60,12 @@ class Result:
     def needs_a_look(self) -> bool:
         """A grave finding: decided on by itself, never among many."""
         return any(one.get("severity") == "high" for one in self.proposal.findings)
+
+    @property
+    def shrinks(self) -> bool:
+        """Whether it throws most of the text away."""
+        kinds = (Proposal.Kind.WRITE, Proposal.Kind.EDIT)
+        return self.applies and self.proposal.kind in kinds and looking.shrinks(self.before, self.after)
 
     @cached_property
     def before_text(self) -> str:
