@@ -18,9 +18,11 @@ _SENTENCE_ENDS = re.compile(r"[.!?\n;。！？।؟]")
 _NOT = re.compile(
     r"(?:"
     + fold(
-        r"\b(?:nicht|ne|no|não|nao|non|niet|inte|ikke|nie|đừng|không|не|لا|לא|אל|нельзя)\s+(?:\w+\s+)?|मत |ห้าม|อย่า|不要|切勿|不得|勿|别|別"
+        r"\b(?:nicht|ne|no|não|nao|non|niet|inte|ikke|nie|đừng|không|не|لا|לא|אל|нельзя)\s+(?:\w+\s+)?|मत |ห้าม|อย่า|不要|切勿|不得|勿|别|別|不可|不能|防止|避免|拒绝"
     )[0]
-    + r")$|\b(?:"
+    + r")$|(?:"
+    + fold("禁止|严禁|嚴禁")[0]
+    + r")|\b(?:"
     + fold(
         r"niemals|jamais|nunca|jamás|mai|nooit|aldrig|aldri|nigdy|nikdy|soha|asla|jangan|никогда|ніколи|darf|dürfen"
     )[0]

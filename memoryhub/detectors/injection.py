@@ -11,14 +11,23 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 
+from . import injection_rules, poison_rules
 from .finding import Finding, Lines
 from .foreign_orders import dropped, shown
-from .injection_rules import DESCRIBES, DROPPED, FORBIDS, NEGATIVE, QUOTED, REGISTER, RULES, SHOWN, TAG, Rule
+from .injection_parts import Rule
+from .injection_rules import DROPPED, REGISTER, SHOWN
 from .known import Known
+from .mentioned import QUOTES, only_mentioned, told_of
 from .register import talked_out
-from .scanning import REACH, stretches
+from .scanning import stretches
 
 CODE = "injection"
+RULES = (*injection_rules.RULES, *poison_rules.RULES)
+
+_TAG = re.compile(
+    r"<(?P<close>/?)(?P<name>instructions?|memory|memories|context|assistant|user_?(?:query|input|data)|untrusted\w*|document|data)(?=[\s>])"
+)
+"""Tags that honest prompts open and close themselves. Those of a system have no business in memory at all."""
 
 
 def find(text: str, lines: Lines, known: Sequence[Known] = ()) -> list[Finding]:
@@ -27,8 +36,11 @@ def find(text: str, lines: Lines, known: Sequence[Known] = ()) -> list[Finding]:
     for rule in RULES:
         if rule.needles or lines.rows.have(rule.groups):
             found += [_finding(rule, lines, *span) for span in _spans(rule, lines)]
-    for rule, look in ((REGISTER, talked_out), (DROPPED, dropped), (SHOWN, shown)):
-        spans = (span for span in look(lines) if not _only_mentioned(lines.folded[0], *span))
+    folded = lines.folded[0]
+    talk = (span for span in talked_out(lines) if not told_of(folded, span[0]))
+    found += [_finding(REGISTER, lines, *_unfolded(lines, *span)) for span in talk]
+    for rule, look in ((DROPPED, dropped), (SHOWN, shown)):
+        spans = (span for span in look(lines) if not only_mentioned(folded, *span))
         found += [_finding(rule, lines, *_unfolded(lines, *span)) for span in spans]
     return _graver(found)
 
@@ -36,7 +48,7 @@ def find(text: str, lines: Lines, known: Sequence[Known] = ()) -> list[Finding]:
 def _spans(rule: Rule, lines: Lines) -> Iterator[tuple[int, int]]:
     folded = lines.folded[0]
     for match in _matches(rule, lines):
-        if not (_is_own_markup(lines, match) if rule.kind == "markup" else _only_mentioned(folded, *match.span())):
+        if not (_is_own_markup(lines, match) if rule.kind == "markup" else only_mentioned(folded, *match.span())):
             yield _unfolded(lines, *match.span())
 
 
@@ -71,37 +83,19 @@ def _is_own_markup(lines: Lines, match: re.Match[str]) -> bool:
     if at >= 0 and at in lines.cached("paired tags", _paired):
         return True
     before, after = folded[match.start() - 1 : match.start()], folded[match.end() : match.end() + 1]
-    return before in _QUOTES and after in _QUOTES and bool(before and after)
+    return before in QUOTES and after in QUOTES and bool(before and after)
 
 
 def _paired(folded: str) -> set[int]:
     """Where the tags stand that open and close each other."""
     opened: dict[str, list[int]] = {}
     paired: set[int] = set()
-    for match in TAG.finditer(folded):
+    for match in _TAG.finditer(folded):
         if not match["close"]:
             opened.setdefault(match["name"], []).append(match.start())
         elif opened.get(match["name"]):
             paired |= {opened[match["name"]].pop(), match.start()}
     return paired
-
-
-_QUOTES = ('"', "'", "`", "“", "‘", "«", "”", "’", "»", "\\")
-
-
-def _only_mentioned(folded: str, at: int, end: int) -> bool:
-    """Forbidden or described by the words before it, or quoted on a line that speaks of attacks."""
-    if NEGATIVE.match(folded, at):
-        return False
-    start = folded.rfind("\n", 0, at) + 1
-    near = max(start, at - 60)
-    if FORBIDS.search(folded, near, at) or DESCRIBES.search(folded, near, at):
-        return True
-    before = folded[at - 1 : at]
-    stop = folded.find("\n", end)
-    # A line may be the whole text: what is said of attacks stands near.
-    stop = min(stop if stop >= 0 else len(folded), end + REACH)
-    return before in _QUOTES and bool(before) and bool(QUOTED.search(folded, max(start, at - REACH), stop))
 
 
 def _finding(rule: Rule, lines: Lines, start: int, end: int) -> Finding:

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from memoryhub.detectors.finding import Lines
-from memoryhub.detectors.injection_rules import RULES, Rule
+from memoryhub.detectors.injection import RULES
+from memoryhub.detectors.injection_parts import Rule
 from memoryhub.detectors.scanning import groups, may_stand, once, places
 
 parser: Any = importlib.import_module("re._parser")
