@@ -62,6 +62,8 @@ def _words_with_foreign(text: str) -> Iterator[re.Match[str]]:
         start = hit.start()
         while start > at and text[start - 1].isalpha():
             start -= 1
+        if text[start - 1 : start] == "\\" and text[start] in "nrt":
+            start += 1  # a line's end as code writes it
         match = _LETTERS.match(text, start)
         at = max(hit.end(), match.end() if match else 0)
         if match:
@@ -88,7 +90,9 @@ def _harmless(text: str, match: re.Match[str]) -> bool:
 
 def _sign(char: str) -> bool:
     return bool(char) and (
-        unicodedata.category(char) in ("So", "Sm", "Sk", "Po", "Mn") or "\U0001f3fb" <= char <= "\U0001f3ff"
+        char in "ℹ〰"
+        or unicodedata.category(char) in ("So", "Sm", "Sk", "Po", "Mn")
+        or "\U0001f3fb" <= char <= "\U0001f3ff"
     )
 
 

@@ -103,7 +103,7 @@ def test_words_of_lookalike_letters_are_found(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     ["\ufeff# Title", "family 👩‍👩‍👧 and ❤️", "1️⃣ first", "می‌خواهم", "क्‍ष", "Привет, мир: кот и сор", "Ελλάδα και α-beta", "URLов много",
-     "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f", "tab\there", "5 µs, Ω and naïve café", "שלום \u200fעולם"],
+     "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f", "tab\there", "5 µs, Ω and naïve café", "שלום \u200fעולם", "ℹ️ note", "\\nСТЕК: шляпа"],
 )  # fmt: skip
 def test_what_scripts_and_emoji_need_is_left_alone(text: str) -> None:
     assert of("hidden", text) == []
