@@ -13,6 +13,7 @@ from .scanning import lowered, may_stand, once, places
 
 _W = r"[A-Za-z0-9_-]"
 _END = r"(?![A-Za-z0-9])"
+_UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
 # kind, needle, what follows the needle
 _PREFIXED: tuple[tuple[str, str, str], ...] = (
@@ -113,6 +114,74 @@ _PREFIXED: tuple[tuple[str, str, str], ...] = (
     ("1Password token", "ops_eyJ", rf"{_W}{{100,}}"),
     ("age key", "AGE-SECRET-KEY-1", r"[A-Z0-9]{58}"),
     ("Dynatrace token", "dt0c01.", r"[A-Za-z0-9]{24}\.[A-Za-z0-9]{60,}"),
+    ("Adobe secret", "p8e-", r"[a-z0-9]{32}" + _END),
+    ("Alibaba key", "LTAI", r"(?=[A-Za-z]{0,20}\d)[A-Za-z0-9]{16,24}" + _END),
+    ("Clojars token", "CLOJARS_", r"[a-z0-9]{60}"),
+    ("Defined token", "dnkey-", r"[a-z0-9=_-]{26}-[a-z0-9=_-]{52}"),
+    ("Duffel token", "duffel_", r"(?:test|live)_[\w=-]{43}"),
+    ("EasyPost key", "EZAK", r"[A-Za-z0-9]{54}"),
+    ("EasyPost key", "EZTK", r"[A-Za-z0-9]{54}"),
+    ("Flutterwave key", "FLWSECK", r"(?:_TEST)?-[a-z0-9]{12,40}-?X?"),
+    ("Frame.io token", "fio-u-", r"[\w=-]{64}"),
+    ("live token", "live_", r"(?=[a-z]{0,20}\d)(?:[a-f0-9]{35}|[a-z0-9_=-]{40})" + _END),
+    ("Harness token", "pat.", r"[\w-]{22}\.[0-9a-fA-F]{24}\.\w{20}"),
+    ("Infracost key", "ico-", r"[A-Za-z0-9]{32}" + _END),
+    ("42 secret", "s-s4t2", r"(?:ud|af)-[a-f0-9]{64}"),
+    ("JFrog key", "AKCp", r"[A-Za-z0-9]{60,}"),
+    ("JFrog token", "cmVmd", r"[A-Za-z0-9]{59}"),
+    ("Mapbox token", "sk.eyJ", rf"{_W}{{40,}}\.{_W}{{20,}}"),
+    ("New Relic key", "NRII-", rf"{_W}{{32}}"),
+    ("Octopus key", "API-", r"(?=[A-Z]{0,20}\d)[A-Z0-9]{26}" + _END),
+    ("OpenShift token", "sha256~", rf"{_W}{{43}}"),
+    ("Plaid token", "access-", rf"(?:sandbox|development|production)-{_UUID}"),
+    ("Prefect key", "pnu_", r"[A-Za-z0-9]{36}"),
+    ("ReadMe key", "rdme_", r"[a-z0-9]{70}"),
+    ("Scalingo token", "tk-us-", rf"{_W}{{48}}"),
+    ("Brevo key", "xkeysib-", r"[a-f0-9]{64}-[A-Za-z0-9]{16}"),
+    ("SettleMint token", "sm_", r"(?:aat|pat|sat)_[A-Za-z0-9]{16}"),
+    ("Shippo token", "shippo_", r"(?:live|test)_[a-fA-F0-9]{40}"),
+    ("Sourcegraph token", "sgp_", r"(?:[a-f0-9]{16}_)?[a-f0-9]{40}"),
+    ("Typeform token", "tfp_", r"[\w.=-]{40,}"),
+    ("Yandex token", "t1.", rf"{_W}{{20,}}={{0,2}}\.{_W}{{80,}}={{0,2}}"),
+    ("Yandex key", "AQVN", rf"{_W}{{35,38}}"),
+    ("Yandex key", "YC", r"(?=[A-Za-z_-]{0,20}\d)[\w-]{38}" + _END),
+    ("SonarQube token", "sqp_", r"[a-f0-9]{40}"),
+    ("SonarQube token", "squ_", r"[a-f0-9]{40}"),
+    ("SonarQube token", "sqa_", r"[a-f0-9]{40}"),
+    ("GitLab token", "glcbt-", rf"{_W}{{18,}}"),
+    ("GitLab token", "glptt-", rf"{_W}{{18,}}"),
+    ("GitLab token", "glft-", rf"{_W}{{18,}}"),
+    ("GitLab token", "glsoat-", rf"{_W}{{18,}}"),
+    ("GitLab token", "glagent-", rf"{_W}{{18,}}"),
+    ("GitLab token", "glimt-", rf"{_W}{{18,}}"),
+    ("GitLab token", "glffct-", rf"{_W}{{18,}}"),
+    ("GitLab token", "gloas-", rf"{_W}{{18,}}"),
+    ("GitLab token", "GR1348941", rf"{_W}{{18,}}"),
+    ("1Password key", "A3-", r"[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}"),
+    ("Slack token", "xoxe-", r"\d-[A-Za-z0-9]{100,}"),
+    ("HubSpot token", "pat-", rf"(?:na|eu)\d-{_UUID}"),
+    ("NVIDIA key", "nvapi-", rf"{_W}{{50,}}"),
+    ("Cerebras key", "csk-", r"[a-z0-9]{40,}"),
+    ("ElevenLabs key", "sk_", r"[a-f0-9]{48}" + _END),
+    ("Pinecone key", "pcsk_", r"\w{50,}"),
+    ("Jina key", "jina_", rf"{_W}{{50,}}"),
+    ("E2B key", "e2b_", r"[a-f0-9]{40}"),
+    ("Firecrawl key", "fc-", r"[a-f0-9]{32}" + _END),
+    ("Resend key", "re_", r"[A-Za-z0-9]{8}_[A-Za-z0-9]{24}" + _END),
+    ("Neon key", "napi_", r"[a-z0-9]{50,}"),
+    ("Render key", "rnd_", r"[A-Za-z0-9]{28,}"),
+    ("Buildkite token", "bkua_", r"[a-f0-9]{40}"),
+    ("CircleCI token", "CCIPAT_", r"\w{22}_[a-f0-9]{40}"),
+    ("PostHog key", "phx_", r"[A-Za-z0-9]{43,}"),
+    ("Cargo token", "cio", r"(?=[A-Za-z]{0,20}\d)[A-Za-z0-9]{32}" + _END),
+    ("NuGet key", "oy2", r"[a-z0-9]{43}" + _END),
+    ("Google OAuth token", "1//0", rf"{_W}{{40,}}"),
+    ("Linear token", "lin_oauth_", r"[a-f0-9]{64}"),
+    ("Apify token", "apify_api_", r"[A-Za-z0-9]{30,}"),
+    ("Doppler token", "dp.ct.", r"[A-Za-z0-9]{40,}"),
+    ("Doppler token", "dp.sa.", r"[A-Za-z0-9]{40,}"),
+    ("Vault token", "hvr.", rf"{_W}{{24,}}"),
+    ("Bundler credential", "BUNDLE_", r"[A-Z0-9_]{2,60}__[A-Z]{2,6}[ \t]{0,2}[=:][ \t]{0,2}[\"']?[^\s\"':]{3,100}:[^\s\"']{3,100}"),
     ("memoryhub token", "mh_", r"[A-Za-z0-9_-]{24,}"),
     ("JSON web token", "eyJ", rf"{_W}{{8,}}\.eyJ{_W}{{8,}}(?:\.{_W}{{6,}})?"),
     ("Azure key", "AccountKey=", r"[A-Za-z0-9+/]{40,}={0,2}"),
@@ -141,7 +210,9 @@ _CONNECTION = re.compile(
 )
 _MYSQL = re.compile(r"\bmysql(?:dump|admin)?\s(?:[^\n]{0,60}?\s)?-p(?P<secret>[^\s\"'`-][^\s\"'`]{3,60})")
 _MAILCHIMP = re.compile(r"\b(?P<secret>[0-9a-f]{32}-us\d{1,2})")
-_TELEGRAM = re.compile(r"\b(?P<secret>\d{8,10}:AA[A-Za-z0-9_-]{32,34})")
+_TELEGRAM = re.compile(r"\b(?P<secret>\d{8,10}:AA[A-Za-z0-9_-]{32,34}|\d{5,16}:A[A-Za-z0-9_-]{34}(?![\w-]))")
+_AZURE = re.compile(r"(?<![\w.~-])(?P<secret>[A-Za-z0-9_~.-]{3}\dQ~[A-Za-z0-9_~.-]{31,34})")
+_DEEPL = re.compile(rf"\b(?P<secret>{_UUID}:fx)\b")
 _DISCORD = re.compile(r"\b(?P<secret>[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40})")
 _SEED = re.compile(
     r"(?:seed|mnemonic|recovery)(?:[ _-]?(?:phrase|words))?[\"'`*]{0,3}\s*(?:is|=|:)\s*[\"'`]?(?P<secret>(?:[a-z]{3,8} ){11,23}[a-z]{3,8})",
@@ -149,7 +220,7 @@ _SEED = re.compile(
 )
 _SQL = re.compile(r"identified by\s+[\"'](?P<secret>[^\"'\s]{4,100})[\"']", re.I)
 _FILLER = re.compile(
-    r"^\[|^env\.|\^|^[a-z]+(?:-[a-z]+)+$|^(?:v\d-)?[a-z]+\d?(?:-[a-z]+\d?)+$|^[xX*.•0_-]+$|x{6,}|X{6,}|\*{3,}|(?<![A-Za-z0-9])your|YOUR|abc_?123|example|placeholder|<|\.\.\.|\$\{|^\$|^%|\{"
+    r"^[A-Z]+(?:_[A-Z]+)+$|(?i:^[a-z_-]{0,40}(?:password|passwd|secret|token|key)$)|^\[|^env\.|\^|^[a-z]+(?:-[a-z]+)+$|^(?:v\d-)?[a-z]+\d?(?:-[a-z]+\d?)+$|^[xX*.•0_-]+$|x{6,}|X{6,}|\*{3,}|(?<![A-Za-z0-9])your|YOUR|abc_?123|example|placeholder|<|\.\.\.|\$\{|^\$|^%|\{"
 )
 _EMPTY_KEY = re.compile(r"X{4,}|\.\.\.|…|<|\$\{|(?<![A-Za-z0-9])your")
 _WELL_KNOWN = frozenset(
@@ -209,7 +280,9 @@ _RARE: tuple[tuple[str, re.Pattern[str], tuple[str, ...], int], ...] = (
     ("authorization header", _HEADER, ("authorization",), 0),
     ("password", _USERPASS, (" -u ", " -u=", "--user ", "--user="), 1),
     ("Mailchimp key", _MAILCHIMP, ("-us",), 33),
-    ("Telegram bot token", _TELEGRAM, (":aa",), 11),
+    ("Telegram bot token", _TELEGRAM, (":aa", "telegr"), 17),
+    ("Azure secret", _AZURE, ("q~",), 4),
+    ("DeepL key", _DEEPL, (":fx",), 36),
     ("Discord bot token", _DISCORD, ("discord", "bot token", "bot_token"), 0),
     ("seed phrase", _SEED, ("seed", "mnemonic", "recovery"), 0),
     ("password", _SQL, ("identified by",), 0),
@@ -282,7 +355,7 @@ def _split(text: str, at: int, pattern: re.Pattern[str]) -> int:
     return at + length
 
 
-_ORDINARY = frozenset(["sk-", "key-", "pat", "pypi-", "secret_", "sl.", "s."])
+_ORDINARY = frozenset(["sk-", "key-", "pat", "pat-", "pypi-", "secret_", "live_", "access-", "API-", "sl.", "s."])
 """Needles that names of things have as well: after a hyphen they begin nothing."""
 
 

@@ -26,9 +26,9 @@ MARK = "[secret removed: {kind}]"
 
 Hit = tuple[int, int, str]
 
-_STRONG = r"pass(?:word|wd|phrase|code)s?|pwd|pass|secret|token|api[ _-]?key|apikey|credential|private[ _-]?key"
+_STRONG = r"pass(?:word|wd|phrase|code)s?|pwd|pass|secret|api[ _-]?token|token|api[ _-]?key|apikey|credential|private[ _-]?key"
 _NAMES = re.compile(
-    rf"{_STRONG}|(?:access|auth|secret|signing|encryption|license|master|account|session|webhook|service|storage|deploy|admin|"
+    rf"(?<!by)(?<!com)(?<!sur)(?:{_STRONG})|(?:access|auth|secret|signing|encryption|license|master|account|session|webhook|service|storage|deploy|admin|"
     r"client|shared|app|hmac|root|db|database)[ _-]?key|bearer|creds|signature|cookie|\bpin\b|connection string|\bdsn\b|\blogin\b|\bsalt\b|\bpw\b|\blog\s?in\b|\bwifi\b"
 )
 _ROOTS = (
@@ -106,14 +106,15 @@ _HASHES = re.compile(
 )
 
 _PLACEHOLDER = re.compile(
-    r"^[<{\[$%(]|^HTTP/|^CVE-|\$\{|\{\{|\$\(|<[a-z]|\(\)|^\w+\(|\.\.\.|…|\*\*\*|xxx|your|example|placeholder|change.?me|dummy|redacted|removed|replace|"
+    r"^[<{\[$%(«‹⟨【]|^HTTP/|^CVE-|\$\{|\{\{|\$\(|<[a-z]|\(\)|^\w+\(|\.\.\.|…|\*\*\*|xxx|your|example|placeholder|change.?me|dummy|redacted|removed|replace|"
     r"insert|foobar|^test|^fake|^sample|^mock|env[.\[(]|environ|getenv|process\.|config[.\[]|settings\.|secrets?[.\[]|vault:|op://|"
-    r"^(?:\w+\.)+\w+$|^(?:https?|file)://|^--?[a-z]|[\w)]\(|^[./~]+[\w/.-]*$|^@|^[a-z]+://\w+$|->|=>|::|\\[wdsbn]|^\^|[{}<>]",
+    r"^(?:\w+\.)+\w+$|^(?:https?|file)://|^--?[a-z]|[\w)]\(|^[./~]+[\w/.-]*$|^@|^[a-z]+://\w+$|->|=>|::|\\[wdsbn]|^\^|[{}<>]|"
+    r"^[\w./-]{1,80}\.[a-z]{1,5}:\d+(?:-\d+)?$|^[a-z]{2}-[a-z]+-\d:",
     re.I,
 )
 _ALGORITHMS = re.compile(
     r"^(?:sha|md|aes|hs|rs|es|ps|ed|p|x|argon|bcrypt|scrypt|oauth|base|utf|uuid|pbkdf|rfc|int|uint|float|pkcs|ipv|http|v|s|k|ec|node|py(?:thon)?|"
-    r"part|step|phase|level|type|item|user|option|min|max|len|length|size|line|page|bearer|basic)[-_]?\d[\w.-]{0,8}$",
+    r"part|step|phase|level|type|item|user|option|min|max|len|length|size|line|page|bearer|basic)[-_]?\d[\w.-]{0,16}$",
     re.I,
 )
 _COMMON = frozenset(
@@ -336,8 +337,23 @@ def _given(text: str, at: int, name: str) -> Iterator[Hit]:
     judge = _is_password if name.startswith(_PASSWORDS) else _is_key
     if match["sep"] == ",":
         judge = _is_random_beside
-    if judge(value, quoted) and not _is_example(text, match, value) and not (name == "login" and "@" in value):
+    elif match["sep"] == "|" and "|" not in text[max(text.rfind("\n", max(0, at - 400), at), 0) : at]:
+        return  # no table, but one command that feeds another
+    if name in ("pass", "login") and (_SLUG.match(value) or _WORDY.match(value)):
+        return  # `PASS: spec-1`, `login: user-name`
+    is_number = quoted and name.startswith(("api", "secret")) and _NUMBER_OF_A_KEY.match(value)
+    if (
+        (is_number or judge(value, quoted))
+        and not _is_example(text, match, value)
+        and not (name == "login" and "@" in value)
+    ):
         yield match.start("value"), match.start("value") + len(value), _kind(name)
+
+
+_GOES_ON = re.compile(r"[\"'`]?(?:\.\.\.|…)")
+
+
+_NUMBER_OF_A_KEY = re.compile(r"(?!(\d)\1+$)\d{14,40}$")
 
 
 def _is_random_beside(value: str, quoted: bool) -> bool:
@@ -347,6 +363,8 @@ def _is_random_beside(value: str, quoted: bool) -> bool:
 
 def _is_example(text: str, match: re.Match[str], value: str) -> bool:
     """`password: "SecurePass123!"` in code shows how to call something; it opens no door."""
+    if match["value"].endswith(("...", "…")) or _GOES_ON.match(text, match.end("value")):
+        return True
     if not _NAMES_ITSELF.match(value):
         return bool(_COUNTS.search(value))
     if match["open"] in ("'", '"') and text[match.end("value") : match.end("value") + 1] == match["open"]:
@@ -366,11 +384,22 @@ def _kind(name: str) -> str:
 def _random_on_line(text: str, start: int, end: int) -> Iterator[Hit]:
     for match in _TOKEN.finditer(text, start, end):
         value = match.group().rstrip("=.-/").rpartition("=")[2].strip("=.-/")
-        if _looks_random(value) and not _in_link(text, match.start()):
+        if (
+            _looks_random(value)
+            and not _in_link(text, match.start())
+            and not _OTHER_NAME.search(text, max(start, match.start() - 40), match.start())
+        ):
             if _HASHES.search(text, start, end):  # asked last: few lines hold anything random
                 return
             at = match.start() + match.group().rindex(value)
             yield at, at + len(value), RANDOM
+
+
+_OTHER_NAME = re.compile(
+    r"\b(?:id|uuid|guid|serial|device|commit|sha\d*|version|model|address|contract|name|file|path|url|image|colou?r|network|chain)[\"'`*]{0,3}\s?[:=]\s?[\"'`*]{0,3}$",
+    re.I,
+)
+"""What such a string is called instead, on a line that also speaks of a secret."""
 
 
 def _in_link(text: str, at: int) -> bool:
@@ -423,10 +452,14 @@ def _camel(value: str) -> bool:
 
 
 def _is_key(value: str, quoted: bool) -> bool:
-    if len(value) < 8 or _stands_for_one(value) or _WORDY.match(value) or _IDENTIFIER.match(value):
+    if len(value) < 8 or _stands_for_one(value) or (_WORDY.match(value) and not value.isalpha()):
         return False
     digits, letters = sum(map(str.isdigit, value)), sum(map(str.isalpha, value))
-    if not letters or not digits:
+    if not letters:
+        return False
+    if _is_babble(value, digits):
+        return True
+    if not digits or _IDENTIFIER.match(value):
         return False
     if _looks_random(value):
         return True
@@ -436,6 +469,14 @@ def _is_key(value: str, quoted: bool) -> bool:
     return digits >= 2 and len(value) >= 10 and _entropy(value) >= 2.9 and (_breaks(value) >= 0.2 or is_babble)
 
 
+def _is_babble(value: str, digits: int) -> bool:
+    """Random letters with few digits or none: large and small in turns, and nothing that one could say."""
+    is_mixed = not value.isupper() and not value.islower()
+    if len(value) < 12 or not value.isalnum() or _SERIES.search(value) or not (is_mixed or digits):
+        return False
+    return _spelled(value) < 0.4 * len(value) and _breaks(value) >= (0.33 if is_mixed else 0.12)
+
+
 def _breaks(value: str) -> float:
     """How often the kind of sign changes: words and numbers seldom, random strings often."""
     kinds = ["d" if char.isdigit() else "u" if char.isupper() else "l" if char.islower() else "s" for char in value]
@@ -443,6 +484,8 @@ def _breaks(value: str) -> float:
     return changes / max(1, len(value) - 1)
 
 
+_SERIES = re.compile(r"abc_?123|123_?abc|abcdef|def_?456|xyz_?789|12345678|deadbeef", re.I)
+"""What nobody's dice throw: a key of an example."""
 _HEX = re.compile(r"^[0-9a-fA-F]{24,128}$")
 _UUID = re.compile(r"^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")
 
@@ -452,8 +495,8 @@ _PATH = re.compile(r"^[A-Za-z][\w.-]{1,40}(?:/[A-Za-z][\w.-]{1,40})+$|^[\w.-]+(?
 _NUMBER = re.compile(r"^[\d_.,-]+$")
 _UNSPELLABLE = re.compile(r"[bcdfghjklmnpqrstvwxz]{5,}|q(?!u)|[jqvxz][bcdfgjkmpqvwxz]|[bcdfgkmpqvw]x[bcdfg]", re.I)
 _SYLLABLES = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{2,}(?![a-z])")
-_NUMBERED = re.compile(r"(?:[a-z]+\d{0,3}|\d+[a-z]?)$")
-_SLUG = re.compile(r"^[a-z0-9]+(?:[-_.][a-z0-9]+)+$")
+_NUMBERED = re.compile(r"(?:[a-z]+\d{0,4}|[A-Z]+\d{0,2}|\d+[a-z]?)$")
+_SLUG = re.compile(r"^[A-Za-z0-9]+(?:[-_.+][A-Za-z0-9]+)+$")
 
 
 def _wordlike(value: str) -> bool:
@@ -461,7 +504,7 @@ def _wordlike(value: str) -> bool:
     if _spelled(value) > 0.6 * len(value):
         return True
     return bool(_SLUG.match(value)) and all(
-        len(part) <= 4 or _NUMBERED.match(part) for part in re.split("[-_.]", value)
+        len(part) <= 4 or _NUMBERED.match(part) for part in re.split("[-_.+]", value)
     )
 
 
@@ -474,7 +517,7 @@ def _spelled(value: str) -> int:
 def _looks_random(value: str) -> bool:
     if len(value) < 16 or _stands_for_one(value) or _WORDY.match(value):
         return False
-    if _wordlike(value):
+    if _wordlike(value) or _SERIES.search(value):
         return False
     digits = sum(map(str.isdigit, value))
     if _HEX.match(value):
