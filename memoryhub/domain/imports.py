@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db import transaction
 
-from memoryhub.domain import activity, contents, files, import_formats, jobs, longterm, mounts, proposals
+from memoryhub.domain import activity, contents, files, import_formats, intake, jobs, longterm, mounts, proposals
 from memoryhub.domain.access import Actor, require
 from memoryhub.domain.import_formats import FORMATS, Item
 from memoryhub.domain.lines import text_of
@@ -106,12 +106,18 @@ def report(job: Job, progress: jobs.Progress, each: Any) -> dict[str, Any]:
 
 
 def without_secret(space: Space, item: Item) -> Item:
-    """A text with a secret in it is not even kept in the job: its name stays, with what the refusal says."""
+    """A thing with a secret in its text or its name is not even kept in the job: its name stays, with what the refusal says. What
+    else is told of it loses its secrets."""
+    name = intake.without_secrets(item.name)
     try:
         proposals.check_text(space, text_of(item.content))
+        if name != item.name:
+            raise Invalid("There is a secret in its name. It was not stored anywhere.", code="secret_found")
+        return Item(item.kind, name, item.content, intake.without_secrets(item.details))
     except HubError as refused:
-        return Item(item.kind, item.name, b"", {"refused": refused.message})
-    return item
+        return Item(item.kind, name, b"", {"refused": refused.message})
+    except RecursionError:
+        return Item(item.kind, name, b"", {"refused": "What is told of it is nested too deeply."})
 
 
 def judge(space: Space, item: Item, target: str) -> Line:

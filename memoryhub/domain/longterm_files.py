@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from django.utils.dateparse import parse_datetime
 
 from memoryhub.detectors import secrets
-from memoryhub.domain import contents, longterm, pairs, secrecy
+from memoryhub.domain import contents, intake, longterm, pairs, secrecy
 from memoryhub.domain.access import Actor
 from memoryhub.errors import Invalid, TooLarge
 from memoryhub.models import Agent, EntryPair, EntryRevision, LongtermEntry, Proposal, Record, Space
@@ -37,6 +37,13 @@ REFUSALS = (Invalid, TooLarge)
 FAULTS = (*REFUSALS, AttributeError, KeyError, TypeError, ValueError)  # what a line that Export did not write may cause
 CAME_FROM = "came_from"  # in the metadata: the record and proposal of the space it was brought from
 MOMENTS = ("checked_at", "retired_at", "created_at", "modified_at")
+BESIDE = ("agent", "record", "proposal", "review_by")
+WHOLE = ("content", "metadata")  # looked at in their own ways
+OF_PART = (
+    "number", "content", "state", "reason", "actor_kind", "actor_name", "created_at",
+    "with", "kind", "cosine", "verdict", "settled_by", "settled_at",
+)  # fmt: skip
+NAMES = frozenset(("number", "history", "settled", *KEPT, *MOMENTS, *BESIDE, *OF_PART))  # of what a line holds
 # Reasons that the hub itself wrote: the numbers in them mean entries of the same file.
 NAMES_ENTRIES = re.compile(r"(?:replaced by|merged with) L-\d+(?:, L-\d+)*|L-\d+ says it")
 
@@ -101,18 +108,79 @@ class Arrival:
 
 
 def checked(space: Space, actor: Actor, data: bytes) -> list[dict[str, Any]]:
-    """The lines of a file; nothing is stored, and a refusal names each line that is wrong."""
+    """The lines of a file without secrets, each looked at; nothing is stored, and a refusal names each line that is wrong."""
+    return _looked_at(space, actor, lines_of(data), set(range(1, MOST + 1)))
+
+
+def without_secrets(space: Space, actor: Actor, data: bytes) -> list[dict[str, Any]]:
+    """The same, where only lines that may hold a secret are looked at: the others are for a job to check."""
     lines = lines_of(data)
-    found, wrong = [], {}
+    return _looked_at(space, actor, lines, {at + 1 for at in secrecy.suspects(map(_said_in, lines))})
+
+
+def check(space: Space, actor: Actor, lines: list[dict[str, Any]], progress: Callable[[int, int], None]) -> None:
+    """Refuses lines that are wrong, as `checked` does."""
+    wrong = {}
     for at, line in enumerate(lines, 1):
         try:
-            found.append(parsed(line))
-            arriving(space, actor, found[-1])
+            arriving(space, actor, line)
+        except FAULTS as refusal:
+            wrong[at] = said(refusal)
+        progress(0, len(lines))
+    if wrong:
+        raise refused(wrong)
+
+
+def _looked_at(space: Space, actor: Actor, lines: list[str], closely: Container[int]) -> list[dict[str, Any]]:
+    found, wrong = [], {}
+    for at, text in enumerate(lines, 1):
+        try:
+            line = parsed(text)
+            if at in closely:
+                line = known(line)
+                arriving(space, actor, line)
+            found.append(line)
         except FAULTS as refusal:
             wrong[at] = said(refusal)
     if wrong:
         raise refused(wrong)
     return found
+
+
+def known(line: dict[str, Any]) -> dict[str, Any]:
+    """What Export writes into a line, and no secret beside the texts; those are refused for theirs (`kept`)."""
+    clean = {key: plain(line[key]) for key in ("number", *KEPT, *BESIDE, *MOMENTS) if key in line and key not in WHOLE}
+    clean |= {"content": line["content"], "metadata": intake.without_secrets(contents.metadata(line.get("metadata")))}
+    for name in ("history", "settled"):
+        clean[name] = [{key: plain(one[key], key) for key in OF_PART if key in one} for one in line.get(name) or []]
+    return clean
+
+
+def plain(value: Any, key: str = "") -> Any:
+    if value is not None and not isinstance(value, str | int | float):
+        raise TypeError
+    return secrets.redact(value)[0] if isinstance(value, str) and key != "content" else value
+
+
+def _said_in(line: str) -> str:
+    """All that a line says, each on lines of its own, so that it can be looked through for secrets."""
+    try:
+        return "\n".join(_texts(parsed(line)))
+    except (Invalid, RecursionError):
+        return line
+
+
+def _texts(value: Any, lead: str = "") -> Iterator[str]:
+    if isinstance(value, str):
+        yield from (value, lead + value) if lead else (value,)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _texts(inner)
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            if key not in NAMES:
+                yield key
+            yield from _texts(inner, "" if key in NAMES else f"{key}: ")
 
 
 def lines_of(data: bytes) -> list[str]:

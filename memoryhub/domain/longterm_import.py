@@ -6,6 +6,7 @@ their own transaction how far the file is: a job that ends at any moment goes on
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from hashlib import sha256
 from typing import Any
@@ -19,6 +20,7 @@ from memoryhub.models import Job, Made, Space
 
 TAKE_IN = "longterm.take_in"
 AT_ONCE, AT_ONCE_BYTES = 40, 100_000  # so much comes in while the person waits
+CHECKED = 500  # so many lines are checked meanwhile; of more only what must not be kept, a secret
 FEW = 20  # entries of one transaction: meanwhile others wait for the space
 made.lives[TAKE_IN] = timedelta(days=1)  # a file; whoever brings it again goes on with it
 
@@ -32,27 +34,34 @@ NOT_KEPT = (
 def take_in(space: Space, actor: Actor, data: bytes) -> Job | int:
     """Brings exported entries in under new numbers: at once, or as a job where there are many; says how many, or which job."""
     require(actor, "promote")
-    lines = longterm_files.checked(space, actor, data)
+    is_checked = data.count(b"\n") <= CHECKED
+    look = longterm_files.checked if is_checked else longterm_files.without_secrets
+    lines = look(space, actor, data)
     longterm.lock_space(space)
     if len(lines) <= AT_ONCE and len(data) <= AT_ONCE_BYTES:
         first = spaces.next_number(space, "last_entry", len(lines))
         longterm_files.bring(space, actor, lines, first, range(len(lines)))
         note(space, actor, len(lines))
         return len(lines)
-    return later(space, actor, data, len(lines))
+    return later(space, actor, sha256(data).hexdigest(), lines, is_checked)
 
 
-def later(space: Space, actor: Actor, data: bytes, entries: int) -> Job:
+def later(space: Space, actor: Actor, key: str, lines: list[dict[str, Any]], is_checked: bool) -> Job:
     """The job for a file: the one that has it already and is not done with it, or a new one."""
-    key = sha256(data).hexdigest()
+    entries = len(lines)
     job = Job.objects.within(space).filter(kind=TAKE_IN, payload__file=key).order_by("-id").first()
     if job is None or job.state == Job.DONE:
-        payload = {"file": key, "entries": entries, "actor": [actor.kind, actor.id, actor.name, actor.role]}
+        payload = {
+            "file": key,
+            "entries": entries,
+            "is_checked": is_checked,
+            "actor": [actor.kind, actor.id, actor.name, actor.role],
+        }
         job = jobs.enqueue(TAKE_IN, payload, space=space, asked_by=actor.name)
         note(space, actor, entries, url=f"longterm/import/{job.pk}/")
     elif job.state == Job.FAILED:
         jobs.try_again(job)
-    made.keep(space, TAKE_IN, key, data)
+    made.keep(space, TAKE_IN, key, "\n".join(map(json.dumps, lines)).encode())
     return job
 
 
@@ -67,12 +76,27 @@ def take_in_job(job: Job, progress: jobs.Progress) -> dict[str, Any]:
     kept = made.find(space, TAKE_IN, job.payload["file"])
     if kept is None and job.result.get("done") != entries:
         raise Invalid(NOT_KEPT)
-    lines = [longterm_files.parsed(line) for line in longterm_files.lines_of(bytes(kept.content))] if kept else []
+    lines = lines_in(kept) if kept else []
+    if kept and not job.payload.get("is_checked", True) and not job.result.get("done"):
+        check(job, space, lines, progress)
     while job.result.get("done", 0) < entries:
         job.result = bring_few(space, job, lines)
         progress(job.result["done"], entries)
     Made.objects.within(space).filter(kind=TAKE_IN, key=job.payload["file"]).delete()
     return job.result
+
+
+def lines_in(kept: Made) -> list[dict[str, Any]]:
+    return [longterm_files.parsed(line) for line in bytes(kept.content).decode().split("\n")]
+
+
+def check(job: Job, space: Space, lines: list[dict[str, Any]], progress: jobs.Progress) -> None:
+    """The look at each line, where it would have kept the person waiting; a file with a wrong one is kept no longer."""
+    try:
+        longterm_files.check(space, Actor(*job.payload["actor"]), lines, progress)
+    except Invalid:
+        Made.objects.within(space).filter(kind=TAKE_IN, key=job.payload["file"]).delete()
+        raise
 
 
 @transaction.atomic
@@ -94,11 +118,11 @@ def bring_few(space: Space, job: Job, lines: list[dict[str, Any]]) -> dict[str, 
 def naming(space: Space, session_id: str) -> list[Made]:
     """The files on their way in that hold something of a session."""
     kept = Made.objects.within(space).filter(kind=TAKE_IN)
-    return [one for one in kept if session_id in sessions_of(bytes(one.content))]
+    return [one for one in kept if session_id in sessions_of(one)]
 
 
-def sessions_of(data: bytes) -> set[str]:
-    return {str(longterm_files.parsed(line).get("session_id") or "") for line in longterm_files.lines_of(data)}
+def sessions_of(kept: Made) -> set[str]:
+    return {str(line.get("session_id") or "") for line in lines_in(kept)}
 
 
 def forget(space: Space, session_id: str) -> None:

@@ -1,7 +1,9 @@
-"""A fresh key through every free field that an agent sends: afterwards it stands in no table."""
+"""A fresh key through every free field that an agent sends or a file brings: afterwards it stands in no table."""
 
 from __future__ import annotations
 
+import contextlib
+import json
 import random
 import string
 import zlib
@@ -9,9 +11,10 @@ import zlib
 import pytest
 from django.db import connection
 
-from memoryhub.domain import files, mounts, spaces
+from memoryhub.domain import files, imports, jobs, longterm_import, mounts, spaces
 from memoryhub.domain.access import HUB
-from memoryhub.models import PromptText
+from memoryhub.errors import Invalid
+from memoryhub.models import Job, PromptText
 
 pytestmark = pytest.mark.django_db
 DOORS = {
@@ -66,6 +69,59 @@ def test_a_key_is_kept_nowhere(space, forge, door: str) -> None:
     method, path, body = DOORS[door](key)
     answer = forge(method, path, body, X_Request_Id=f"call-{key}"[:64])
     assert answer.status_code < 500
+    assert holding(key) == []
+
+
+LINES = {
+    "reason": lambda key: {"reason": f"for {key}"},
+    "metadata": lambda key: {"metadata": {"a": [{"b": key}]}},
+    "pair in metadata": lambda key: {"metadata": {"password": key}},
+    "name in metadata": lambda key: {"metadata": {key: 1}},
+    "session": lambda key: {"session_id": key},
+    "who": lambda key: {"actor_name": key, "checked_by": key},
+    "history": lambda key: {"history": [{"number": 1, "content": "Was.", "reason": key, "created_at": "2026-01-01T00:00:00Z"}]},
+    "something else": lambda key: {"note": {"to": [key]}},
+    "the text": lambda key: {"content": f"It is {key} there."},
+    "no text": lambda key: {"content": {"is": key}},
+    "a reason that is none": lambda key: {"reason": [key]},
+    "not JSON": lambda key: key,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("checked", [500, 10], ids=["checked at once", "checked later"])
+@pytest.mark.parametrize("place", LINES)
+def test_a_key_in_a_file_of_long_term_memory_is_kept_nowhere(space, monkeypatch, place: str, checked: int) -> None:
+    monkeypatch.setattr(longterm_import, "CHECKED", checked)
+    key = fresh("pair in a path" if place.startswith("pair") else place)
+    lines = [json.dumps({"content": f"Fact {n} of many."}) for n in range(60)]
+    line = LINES[place](key)
+    lines[30] = line if isinstance(line, str) else json.dumps({"content": "Tills close at nine.", **line})
+    with contextlib.suppress(Invalid):  # some it takes in without the key, some it refuses
+        longterm_import.take_in(space, HUB, "\n".join(lines).encode())
+    assert holding(key) == []
+    jobs.run_waiting()
+    assert holding(key) == []
+
+
+ELSEWHERE = {
+    "mem0 metadata": ("mem0", "m.json", lambda key: [{"id": "1", "memory": "Tills close at nine.", "metadata": {"from": key}}]),
+    "mem0 id": ("mem0", "m.json", lambda key: [{"id": key, "memory": "Tills close at nine."}]),
+    "description": ("letta", "b.json", lambda key: [{"label": "human", "value": "Tills.", "description": f"by {key}"}]),
+    "label": ("letta", "b.json", lambda key: [{"label": key, "value": "Tills close at nine."}]),
+    "namespace": ("langgraph", "s.json", lambda key: [{"namespace": [key], "key": "k", "value": {"note": "Tills."}}]),
+    "value": ("langgraph", "s.json", lambda key: [{"namespace": ["a"], "key": "k", "value": {"note": key}}]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("place", ELSEWHERE)
+def test_a_key_in_what_comes_from_elsewhere_is_kept_nowhere(space, place: str) -> None:
+    kind, name, rows = ELSEWHERE[place]
+    key = fresh(place)
+    job = imports.look(space, HUB, kind, {name: json.dumps(rows(key)).encode()}, target="/m/")
+    assert len(job.payload["items"]) == 1 and holding(key) == []
+    jobs.run_waiting()
+    imports.start(space, HUB, Job.objects.get(pk=job.pk))
+    jobs.run_waiting()
     assert holding(key) == []
 
 

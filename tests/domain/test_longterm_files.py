@@ -221,6 +221,20 @@ def test_a_large_file_with_a_wrong_line_is_kept_nowhere(space, rk):
     assert not Made.objects.exists() and not Job.objects.filter(kind=longterm_import.TAKE_IN).exists()
 
 
+def test_of_a_very_large_file_a_wrong_line_is_found_before_anything_comes_in(space, rk, monkeypatch):
+    monkeypatch.setattr(longterm_import, "CHECKED", 10)
+    wrong = json.dumps({"content": "Mine.", "scope": "agent", "agent": "nobody"})
+    job = longterm_import.take_in(space, rk, f"{many(50)}\n{wrong}".encode())
+    jobs.run_waiting()
+    job.refresh_from_db()
+    assert job.state == Job.FAILED and "Line 51: it is the own memory of the agent nobody" in job.last_error
+    assert "Nothing was brought in." in job.last_error and contents(space) == []
+    assert not Made.objects.exists()
+    job = longterm_import.take_in(space, rk, many(50).encode())
+    jobs.run_waiting()
+    assert len(contents(space)) == 50
+
+
 def test_a_file_that_is_kept_no_more_is_asked_for_again(space, rk):
     data = many(50).encode()
     job = longterm_import.take_in(space, rk, data)
