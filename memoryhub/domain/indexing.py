@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from memoryhub.detectors import telltales
@@ -105,7 +105,7 @@ def adding(entry: LongtermEntry, made: Cut) -> list[hot.Change]:
     agent_id = (entry.agent_id or NOBODY) if entry.scope == "agent" else None
     given = json.dumps([as_row(position, piece) for position, piece in enumerate(made.pieces)])
     chunk = hot.Change(INSERT_CHUNKS, [entry.space_id, entry.scope, agent_id, given], "chunk", follows=True)
-    told = hot.Change(INSERT_TELLTALES, [json.dumps(list(telltales_of(made.pieces)))], follows=True)
+    told = hot.Change(INSERT_TELLTALES, [telltales_of(made.pieces)], follows=True)
     changes = [] if entry.pk is None else [hot.Change(STANDS, [entry.pk], "entry")]
     changes += [chunk, hot.Change(INSERT_POSTINGS, [], follows=True), told, *counting(entry, 1)]
     if made.vectors:
@@ -126,10 +126,10 @@ def as_row(position: int, piece: splitting.Piece) -> dict[str, object]:
     return {"position": position, "start": piece.start, "end": piece.end, "text": piece.text, **words}
 
 
-def telltales_of(pieces: list[splitting.Piece]) -> Iterator[dict[str, int]]:
-    for position, piece in enumerate(pieces):
-        for one in telltales.kept(piece.text):
-            yield {"position": position, **one._asdict()}
+def telltales_of(pieces: list[splitting.Piece]) -> str:
+    """What the pieces are known again by, as JSON."""
+    each = (telltales.as_json(telltales.kept(piece.text), f'"position": {n}, ') for n, piece in enumerate(pieces))
+    return f"[{', '.join(filter(None, each))}]"
 
 
 def counting(entry: LongtermEntry, sign: int) -> list[hot.Change]:

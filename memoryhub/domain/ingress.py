@@ -115,7 +115,8 @@ def look(space: Space, agent: Agent | None, content: str, node_kind: str, lookin
 
 def look_alone(content: str, node_kind: str, looking: list[str]) -> Iterator[Finding]:
     """What is seen in an output without comparing it with anything."""
-    plain = [code for code in looking if code in detectors.codes() and code != "duplicate"]
+    there = detectors.detectors()
+    plain = [code for code in looking if code in there and code != "duplicate"]
     if plain:
         yield from detectors.find(content, only=plain)
     if READS_ONLY in looking and node_kind == Record.NodeKind.MEMORY_RETRIEVAL:

@@ -5,7 +5,7 @@ A record is never changed and never deleted, which the database refuses too; wha
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -103,8 +103,11 @@ def log(
 
 def keep(space: Space, agent: Agent | None, record: Record, by: Actor, state: str, reason: str) -> int | None:
     """Stores a record, what the gate made of it and the line of activity in one statement, and says where it entered."""
-    first = RecordState(state=state, reason=reason[:500], created_at=record.created_at, **HUB.as_fields())
-    first.space_id, its_id = record.space_id, "(SELECT id FROM record)"
+    its_id = "(SELECT id FROM record)"
+    first = {
+        "space_id": record.space_id, "state": state, "is_newest": True, "reason": reason[:500], "working_id": None,
+        "created_at": record.created_at, **HUB.as_fields(),
+    }  # fmt: skip
     changes = [recording(record), activity.adding_about("record", line_of(space, by, record, state, reason))]
     if state != ADMITTED:
         (record.pk,) = hot.together(*changes, stating(first, record_id=its_id))
@@ -126,9 +129,9 @@ def recording(record: Record) -> hot.Change:
     ], "record")  # fmt: skip
 
 
-def stating(one: RecordState, **elsewhere: str) -> hot.Change:
-    """The same for a state; what is not known yet is named by where it comes from."""
-    values = [getattr(one, name) for name in STATE_FIELDS if name not in elsewhere]
+def stating(one: Mapping[str, Any], **elsewhere: str) -> hot.Change:
+    """The same for a state, given by column; what is not known yet is named by where it comes from."""
+    values = [one[name] for name in STATE_FIELDS if name not in elsewhere]
     return hot.Change(INSERT_STATE.format(values=", ".join(elsewhere.get(name, "%s") for name in STATE_FIELDS)), values)
 
 
@@ -154,7 +157,7 @@ def write_state(
         space_id=record.space_id, record_id=record.pk, state=state, reason=reason[:500], working_id=working_id,
         **actor.as_fields(),
     )  # fmt: skip
-    (made.pk,) = hot.together(stating(made))
+    (made.pk,) = hot.together(stating({name: getattr(made, name) for name in STATE_FIELDS}))
     return made
 
 

@@ -7,7 +7,6 @@ wherever it stands, not only where retrieval would look first.
 
 from __future__ import annotations
 
-import json
 from functools import lru_cache
 
 from memoryhub.detectors import Known, telltales
@@ -49,7 +48,7 @@ SOURCE = "SELECT content FROM memoryhub_revision WHERE space_id = %s AND file_id
 
 def asking(space: Space, agent: Agent | None, content: str) -> Asking:
     """The database, for what this agent's output may repeat; other detectors look meanwhile."""
-    asked = json.dumps([one._asdict() for one in telltales.asked(content)])
+    asked = f"[{telltales.as_json(telltales.asked(content))}]"
     return Asking(WHAT_IS_KNOWN, {"space": space.pk, "agent": agent.pk if agent else NO_AGENT, "asked": asked})
 
 

@@ -1,5 +1,6 @@
 """Telltales: what `duplicate` would find is found by a few keys among very many lines."""
 
+import json
 import time
 
 import pytest
@@ -99,3 +100,11 @@ PINNED = [
     (1599959211, 8),
     (1544283787, 8),
 ]
+
+
+def test_they_are_written_as_json_reads_them():
+    found = telltales.kept("Refunds of cards take ten days.\nAnd transfers of banks take two of them.")
+    beside = '"position": 3, '
+    written = json.loads(f"[{telltales.as_json(found, beside)}]")
+    assert written == [{"position": 3, **one._asdict()} for one in found] and len(written) > 2
+    assert telltales.as_json([]) == ""
