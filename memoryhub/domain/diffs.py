@@ -167,6 +167,9 @@ def counts(old: str, new: str) -> tuple[int, int]:
     head = old.rfind("\n", 0, _same_head(old, new)) + 1
     old, new = old[head:], new[head:]
     tail = _same_tail(old, new)
+    put, taken = new[: len(new) - tail], old[: len(old) - tail]
+    if not (put and taken) and (put + taken).endswith("\n"):  # whole lines, only added or only taken out
+        return put.count("\n"), taken.count("\n")
     cut = old.find("\n", len(old) - tail) + 1 or len(old)
     rest = len(old) - cut
     spans = changes(split(old[:cut]), split(new[: len(new) - rest]))

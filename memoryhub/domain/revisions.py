@@ -17,7 +17,7 @@ from memoryhub.domain.access import Actor
 from memoryhub.domain.blame import Blame
 from memoryhub.domain.lines import text_of
 from memoryhub.errors import NotFound
-from memoryhub.models import File, Job, Revision, Space
+from memoryhub.models import File, Job, Revision, Space, as_read
 
 NO_SHA = ""
 
@@ -51,18 +51,20 @@ def record(
     before = current(file) if before is None else before
     added, removed = _counts(before, content)
     now = timezone.now()
-    revision = Revision(
-        space=space, file=file, number=file.revision + 1, kind=kind, path=file.path, content=content, size=len(content),
-        sha256=sha_of(content), is_deleted=is_deleted, added=added, removed=removed, reason=reason[:1000], created_at=now,
-        proposal=proposal, restored_from=restored_from, moved_from=moved_from, **actor.as_fields(),
-    )  # fmt: skip
+    written = {  # in the order of _ADD
+        "space_id": space.pk, "file_id": file.pk, "number": file.revision + 1, "kind": kind, "path": file.path,
+        "content": content, "size": len(content), "sha256": sha_of(content), "is_deleted": is_deleted, "added": added,
+        "removed": removed, "reason": reason[:1000], "proposal": proposal, "restored_from": restored_from,
+        "moved_from": moved_from, "created_at": now, **actor.as_fields(),
+    }  # fmt: skip
+    revision = as_read(Revision, written.items(), space=space, file=file)
     revision.is_new = True
     file.revision, file.size, file.is_deleted = revision.number, revision.size, is_deleted
     file.sha256 = NO_SHA if is_deleted else revision.sha256
     file.author_kind, file.author_name = actor.kind, actor.name
     file.modified_at = file.used_at = now
     file.written_revision = revision.number if in_place else file.written_revision
-    changes = _adding(revision), _newest(file), spaces.touching_text(space), *along(revision)
+    changes = hot.Change(_ADD, tuple(written.values())), _newest(file), spaces.touching_text(space), *along(revision)
     (revision.pk,) = hot.together(*changes, held=held)
     return revision
 
@@ -77,15 +79,6 @@ UPDATE memoryhub_file SET revision = %s, size = %s, is_deleted = %s, sha256 = %s
   modified_at = %s, used_at = %s, written_revision = %s, written_sha256 = %s
 WHERE id = %s {hot.ONLY}
 """  # noqa: S608 (a word of ours)
-
-
-def _adding(one: Revision) -> hot.Change:
-    values = (
-        one.space_id, one.file_id, one.number, one.kind, one.path, one.content, one.size, one.sha256, one.is_deleted, one.added,
-        one.removed, one.reason, one.proposal, one.restored_from, one.moved_from, one.created_at, one.actor_kind,
-        one.actor_id, one.actor_name,
-    )  # fmt: skip
-    return hot.Change(_ADD, values)
 
 
 def _newest(file: File) -> hot.Change:

@@ -2,7 +2,7 @@
 
 from .activity import ActivityLine
 from .agents import Agent, Scope, Token
-from .base import ByActor, Scoped
+from .base import ByActor, Scoped, as_read
 from .files import Editing, File, Mount, Policy, PolicyRule, Revision, Source, SourceChange
 from .jobs import Job, Made
 from .layers import (
@@ -33,4 +33,5 @@ __all__ = [
     "Membership", "Mount", "Person", "Policy", "PolicyRule", "Posting", "PromptText", "Proposal", "ProposalComment", "Record",
     "RecordState", "Revision", "Role", "SavedQuery", "Scope", "Scoped", "SignIn", "SignInLink", "Source",
     "SourceChange", "Space", "Telltale", "Token", "Webhook", "WebhookNotice", "WorkingEntry", "WorkingRevision",
+    "as_read",
 ]  # fmt: skip

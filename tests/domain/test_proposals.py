@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import time
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db import connection
+from django.db.models.signals import post_init, pre_init
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
@@ -265,6 +267,21 @@ def test_a_decision_finds_its_rows_one_by_one_before_the_database_has_counted_th
     plan = "\n".join(row[0] for row in hot.rows(f"EXPLAIN {desk.LOOK}", asked))
     for index in ("one_proposal_number", "one_file_per_path", "one_revision_number", "proposal_path"):
         assert f"using {index} " in plan, plan
+
+
+def test_objects_made_past_django_are_those_that_django_makes(space, forge, file) -> None:
+    found = desk.look(space, edit(space, forge, "pytest -q", "make test-fast").number)
+    assert found is not None
+    wrote = files.write(space, HUB, "/memories/new.md", b"- one\n", reason="Because")
+    for one in (found.proposal, found.change.file, wrote):
+        model: Any = type(one)
+        read = model.objects.get(pk=one.pk)
+        assert {**vars(one), "_state": None, "is_new": None} == {**vars(read), "_state": None, "is_new": None}
+        assert (one._state.adding, one._state.db) == (read._state.adding, read._state.db)
+        assert one.space is space, "it is asked for again"
+        assert not any(signal.has_listeners(model) for signal in (pre_init, post_init)), (
+            "somebody listens who is not told"
+        )
 
 
 def test_some_hunks_only(space, forge, rk, file) -> None:

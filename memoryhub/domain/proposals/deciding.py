@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
@@ -86,12 +86,13 @@ def _at_once(desk: Desk, said: Said) -> Proposal | None:
     if after is None or after == found.before or _is_first_of_two(proposal, after):
         return None
     proposal.applied_revision = change.file.revision + 1
+    change.actor = _author(proposal, said.actor)
     closed = closing(proposal, State.APPROVED, said.actor, said.note)
     line = _line(proposal, said.actor, "proposals.approve", "approved", _in_what_form(proposal, said))
     try:
         with transaction.atomic() if desk.is_told else nullcontext():
             files.put_text(
-                replace(change, actor=_author(proposal, said.actor)), after, kind=_kind_of(proposal),
+                change, after, kind=_kind_of(proposal),
                 reason=proposal.reason[:1000], proposal=proposal.number, along=[closed], told=[line], held=desk.held,
             )  # fmt: skip
             if desk.is_told:

@@ -14,7 +14,7 @@ from memoryhub.domain.access import Actor
 from memoryhub.domain.proposals import results
 from memoryhub.domain.published import Published
 from memoryhub.errors import HubError
-from memoryhub.models import File, Proposal, Space
+from memoryhub.models import File, Proposal, Space, as_read
 from memoryhub.stores import FilesystemStore
 
 TEXTS = (Proposal.Kind.EDIT, Proposal.Kind.WRITE, Proposal.Kind.INSERT)
@@ -81,12 +81,11 @@ def look(space: Space, number: int) -> Desk | None:
         return None
     (mark, file_mark, content, is_told, has_others), rest = found[0][:FIRST], found[0][FIRST:]
     width, fields = len(Proposal._meta.concrete_fields), len(mounts.LEADS)
-    proposal = _object(Proposal, rest[:width])
-    file = _object(File, rest[width + fields :])
+    proposal = _object(Proposal, rest[:width], space)
+    file = _object(File, rest[width + fields :], space)
     prefix, store, directory, policy = rest[width : width + fields]
     if prefix is None or content is None or file.is_deleted or file.problem or proposal.kind not in TEXTS:
         return None
-    proposal.space = space
     place = mounts.place_in(mounts.leading(space.pk, prefix, store, directory, policy), proposal.path)
     if isinstance(place.store, FilesystemStore) and not _agrees(place.store, place.relative, file):
         return None
@@ -102,13 +101,14 @@ AS_JSON = {
 }
 
 
-def _object(model: type[models.Model], values: Sequence[Any]) -> Any:
+def _object(model: type[models.Model], values: Sequence[Any], space: Space) -> Any:
     if values[0] is None:
         return None
     read = list(values)
     for at in AS_JSON[model]:
-        read[at] = json.loads(read[at]) if read[at] is not None else None
-    return model.from_db("default", NAMES[model], read)
+        text = read[at]
+        read[at] = [] if text == "[]" else json.loads(text) if text is not None else None
+    return as_read(model, zip(NAMES[model], read, strict=True), space=space)
 
 
 def _agrees(store: FilesystemStore, relative: str, file: File) -> bool:
