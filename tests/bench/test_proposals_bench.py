@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from memoryhub.domain import agents, files, hot, mounts, people, proposals, sources, spaces, tokens
 from memoryhub.domain.access import HUB, Actor
+from memoryhub.domain.proposals import desk
 from memoryhub.models import Proposal
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -92,18 +93,22 @@ def test_the_review_of_a_large_file(house):
     assert taken < 3 * 0.4
 
 
-def test_a_decision_asks_twice(house, monkeypatch):
-    """Once to take what it needs, once to write all that follows; `python -m tests.bench proposals` says how long that takes."""
+@pytest.mark.parametrize("shown_here", [True, False])
+def test_a_decision_asks_once_or_twice(house, monkeypatch, shown_here):
+    """Once to write all that follows; where another process showed it, once more before, to take what it needs.
+    `python -m tests.bench proposals` says how long that takes."""
     space, forge, rk, _ = house
     change = {"line": 0, "text": "- zero\n"}
     asked = proposals.propose(space, forge, kind="insert", path=PATH, change=change)
     seen = proposals.result(asked).seen
+    if not shown_here:
+        desk.recall(space, asked.number)
     sent: list[str] = []
     real = hot.fetched
     monkeypatch.setattr(hot, "fetched", lambda wrapper, sql, *rest: (sent.append(sql), real(wrapper, sql, *rest))[1])
     with CaptureQueriesContext(connection) as queries:
         proposals.approve(space, rk, asked.number, seen=seen)
-    assert len(sent) == 2
+    assert len(sent) == (1 if shown_here else 2)
     assert {one["sql"] for one in queries} <= {"BEGIN", "COMMIT"}
 
 

@@ -17,10 +17,11 @@ from .deciding import (
     own_agents,
     reject,
 )
+from .desk import looked as result
 from .expiry import expire, expire_late, warn
 from .inbox import Inbox, counts, filtered, inbox, title_of
 from .looking import check_text, shrinks
-from .results import Result, applied_diff, result, texts_around
+from .results import Result, applied_diff, texts_around
 from .reviewing import Review, neighbours, review
 from .telling import as_json
 

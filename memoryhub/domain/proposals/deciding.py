@@ -15,8 +15,8 @@ from memoryhub.domain.access import Actor, require
 from memoryhub.domain.lines import bytes_of, text_of
 from memoryhub.domain.proposals import looking, notices
 from memoryhub.domain.proposals.asking import already_decided, close, closing, is_late, locked, outdate_children
-from memoryhub.domain.proposals.desk import Desk, look
-from memoryhub.domain.proposals.expiry import check_in_time, expire_one, in_time
+from memoryhub.domain.proposals.desk import Desk, look, recall
+from memoryhub.domain.proposals.expiry import Late, check_in_time, expire_one, in_time
 from memoryhub.domain.proposals.results import Result, published, result, sha_of
 from memoryhub.errors import Conflict, Forbidden, HubError, Invalid, Stale
 from memoryhub.models import Proposal, Revision, Space, Token
@@ -52,8 +52,11 @@ def approve(
     said = Said(actor, seen.strip().lower(), note, content, None if hunks is None else sorted(set(hunks)), base)
     try:
         with in_time(space, number):
-            desk = look(space, number)
-            decided = _at_once(desk, said) if desk else None
+            desk = recall(space, number)
+            decided = _as_looked_at(desk, said) if desk else None
+            if decided is None:
+                desk = look(space, number)
+                decided = _at_once(desk, said) if desk else None
             if decided is None:
                 desk, decided = None, _step_by_step(space, number, said)
     except _Outdated as outdated:
@@ -76,15 +79,33 @@ class Said:
     base: str | None
 
 
+def _as_looked_at(desk: Desk, said: Said) -> Proposal | None:
+    """The same from what was kept when they looked. What speaks against it may be over: a fresh look says that."""
+    try:
+        after = _plain(desk, said)
+    except (HubError, _Outdated, Late):
+        return None
+    return _write(desk, said, after) if after is not None else None
+
+
 def _at_once(desk: Desk, said: Said) -> Proposal | None:
     """The plain case, nearly always: the new text, the decision and what is told of both, in one statement that needs no lock
     before it. Nothing is done where it is not that plain, or where somebody was quicker."""
-    proposal, change = desk.proposal, desk.change
+    after = _plain(desk, said)
+    return _write(desk, said, after) if after is not None else None
+
+
+def _plain(desk: Desk, said: Said) -> bytes | None:
+    """The new text, where it takes no more than to write it."""
+    proposal = desk.proposal
     found = _looked_through(proposal, said, desk.result)
     after = _chosen(proposal.space, found, said)
     proposal.with_edits = after != found.after
-    if after is None or after == found.before or _is_first_of_two(proposal, after):
-        return None
+    return None if after == found.before or _is_first_of_two(proposal, after) else after
+
+
+def _write(desk: Desk, said: Said, after: bytes) -> Proposal | None:
+    proposal, change = desk.proposal, desk.change
     proposal.applied_revision = change.file.revision + 1
     change.actor = _author(proposal, said.actor)
     closed = closing(proposal, State.APPROVED, said.actor, said.note)

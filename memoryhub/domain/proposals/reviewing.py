@@ -15,8 +15,9 @@ from memoryhub.domain.comparing import PromptChange
 from memoryhub.domain.lines import text_of
 from memoryhub.domain.proposals import looking
 from memoryhub.domain.proposals.asking import unchanged_only
+from memoryhub.domain.proposals.desk import looked
 from memoryhub.domain.proposals.expiry import ends_soon
-from memoryhub.domain.proposals.results import Result, result, texts_around, wanted
+from memoryhub.domain.proposals.results import Result, texts_around, wanted
 from memoryhub.errors import HubError
 from memoryhub.models import Agent, Proposal, ProposalComment, Space
 
@@ -155,7 +156,7 @@ def result_to_show(proposal: Proposal) -> Result:
         before, after = texts_around(proposal)
         return Result(proposal, before, after, proposal.base_revision)
     try:
-        return result(proposal)
+        return looked(proposal)
     except HubError as error:
         return Result(proposal, None, None, None, error.message)
 

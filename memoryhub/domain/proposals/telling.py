@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from memoryhub.domain.proposals.results import applied_diff, result
+from memoryhub.domain.proposals.desk import looked
+from memoryhub.domain.proposals.results import applied_diff
 from memoryhub.errors import HubError
 from memoryhub.models import Proposal
 
@@ -46,7 +47,7 @@ def told(proposal: Proposal) -> tuple[str, str | None]:
     if proposal.state == Proposal.State.APPROVED:
         return applied_diff(proposal)
     try:
-        found = result(proposal)
+        found = looked(proposal)
     except HubError:  # the path leads nowhere any more: no mount, no disk
         return "", None
     return found.diff, found.sha256
