@@ -166,6 +166,7 @@ in_space = [
     path("longterm/import/", longterm.take_in, name="longterm.take_in"),
     path("longterm/import/<int:pk>/", longterm.taking_in, name="longterm.taking_in"),
     path("longterm/pairs/<int:pk>/", longterm.settle, name="longterm.settle"),
+    path("longterm/pairs/<int:pk>/unsettle/", longterm.unsettle, name="longterm.unsettle"),
     path("longterm/<int:number>/", longterm.entry, name="longterm.entry"),
     path("longterm/<int:number>/edit/", longterm.edit, name="longterm.edit"),
     path("longterm/<int:number>/verify/", longterm.verify, name="longterm.verify"),

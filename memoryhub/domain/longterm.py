@@ -17,7 +17,7 @@ from memoryhub.detectors import secrets
 from memoryhub.domain import activity, contents, hot, indexing, jobs, meaning, pairs, secrecy, spaces
 from memoryhub.domain.access import Actor, require
 from memoryhub.errors import Conflict, Invalid, NotFound
-from memoryhub.models import Agent, EntryRevision, Job, LongtermEntry, Space
+from memoryhub.models import Agent, EntryPair, EntryRevision, Job, LongtermEntry, Space
 
 ACTIVE, RETIRED, WAITING = "active", "retired", "waiting"
 GROUP, AGENT = "group", "agent"
@@ -456,6 +456,11 @@ def title(content: str, length: int = 100) -> str:
     return activity.shorten(" ".join(first.split()), length)
 
 
-def settle(space: Space, actor: Actor, pair_id: int, verdict: str) -> None:
+def settle(space: Space, actor: Actor, pair_id: int, verdict: str) -> EntryPair:
     """A person says what of two entries that are alike or at odds stands."""
-    pairs.settle(space, actor, pair_id, verdict)
+    return pairs.settle(space, actor, pair_id, verdict)
+
+
+def unsettle(space: Space, actor: Actor, pair_id: int) -> None:
+    """Takes back that both stand."""
+    pairs.unsettle(space, actor, pair_id)

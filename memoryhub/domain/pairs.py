@@ -198,6 +198,7 @@ def settle(space: Space, actor: Actor, pair_id: int, verdict: str) -> EntryPair:
     if pair.settled_at:
         raise Conflict(f"{pair.settled_by} settled this pair already.", code="already_decided")
     older, newer = (LongtermEntry.objects.within(space).get(pk=pk) for pk in (pair.older_id, pair.newer_id))
+    pair.older, pair.newer = older, newer
     pair.settled_at, pair.settled_by, pair.verdict = timezone.now(), actor.name, verdict
     pair.save()
     names = f"L-{older.number} and L-{newer.number}"
@@ -213,3 +214,26 @@ def settle(space: Space, actor: Actor, pair_id: int, verdict: str) -> EntryPair:
         gone, stays = (older, newer) if verdict == "retire_older" else (newer, older)
         longterm.retire(space, actor, gone.number, reason=f"L-{stays.number} says it")
     return pair
+
+
+@transaction.atomic
+def unsettle(space: Space, actor: Actor, pair_id: int) -> EntryPair:
+    """Takes back that both of a pair stand: it waits for a person again."""
+    require(actor, "promote")
+    pair = EntryPair.objects.within(space).select_for_update().filter(pk=pair_id).first()
+    if pair is None or pair.verdict != BOTH_STAND:
+        raise NotFound("There is no such verdict any more: one of its entries was changed or retired.")
+    (pair,) = with_entries(space, EntryPair.objects.within(space).filter(pk=pair.pk))
+    pair.settled_at, pair.settled_by, pair.verdict = None, "", ""
+    pair.save()
+    names = f"L-{pair.older.number} and L-{pair.newer.number}"
+    activity.record(space, actor, "longterm.unsettle", "opened again", names, url="longterm/?show=pairs")
+    return pair
+
+
+def get(space: Space, pair_id: int) -> EntryPair:
+    """An open pair with its entries."""
+    found = with_entries(space, open_pairs(space).filter(pk=pair_id))
+    if not found:
+        raise NotFound("This pair is settled, or one of its entries was changed or retired.")
+    return found[0]

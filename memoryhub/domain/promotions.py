@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from hashlib import sha256
 from typing import Any
@@ -14,7 +14,7 @@ from memoryhub.domain import hot, longterm, longterm_map, meaning, pairs, propos
 from memoryhub.domain.access import Actor
 from memoryhub.embedders import EmbedderUnavailable
 from memoryhub.errors import NotFound
-from memoryhub.models import Agent, LongtermEntry, Proposal, Record, Space, WorkingEntry
+from memoryhub.models import Agent, EntryPair, LongtermEntry, Proposal, Record, Space, WorkingEntry
 
 SHOWN = 3
 BEGINNING = 2000  # characters of a text by which its neighbours and its place on the map are found
@@ -54,11 +54,24 @@ class Preview:
         return [longterm_map.Newcomer(self.vector, "about to enter", longterm.title(self.content), near=near)]
 
 
-def preview(space: Space, content: str) -> Preview:
-    """The chunks that a text would become, and its nearest neighbours in long-term memory."""
+def preview(space: Space, content: str, pair: EntryPair | None = None) -> Preview:
+    """The chunks that a text would become, and its nearest neighbours in long-term memory; those it merges come first."""
     found = near(space, content) if content.strip() else ([], 0, 0.0, "", None)
     digest = sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
-    return Preview(content, digest, splitting.split(content), *found)
+    seen = Preview(content, digest, splitting.split(content), *found)
+    return merging(seen, pair) if pair else seen
+
+
+def merging(seen: Preview, pair: EntryPair) -> Preview:
+    """The same, where the new text takes the place of a pair, also while no neighbours can be looked for."""
+    found = {one.entry.pk: one.cosine for one in seen.neighbours}
+    two = [
+        Neighbour(one, found.pop(one.pk, pair.cosine), "replace", longterm.title(one.content, 90))
+        for one in (pair.older, pair.newer)
+    ]
+    others = [one for one in seen.neighbours if one.entry.pk in found]
+    added = len(two) + len(others) - len(seen.neighbours)
+    return replace(seen, neighbours=[*two, *others], hidden_below=max(0, seen.hidden_below - added))
 
 
 def near(space: Space, content: str) -> tuple[list[Neighbour], int, float, str, hot.Half | None]:
@@ -102,11 +115,12 @@ def advised(cosine: float, same_from: float) -> str:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a text to be promoted comes from: a record, a working entry, or nowhere but a person."""
+    """Where a text to be promoted comes from: a record, a working entry, two entries to merge, or nowhere but a person."""
 
     content: str = ""
     record: Record | None = None
     entry: WorkingEntry | None = None
+    pair: EntryPair | None = None
 
     @property
     def agent_id(self) -> int | None:
@@ -119,8 +133,13 @@ class Origin:
         return one.session_id if one else ""
 
 
-def origin(space: Space, *, record: int | None = None, working_entry: int | None = None) -> Origin:
-    """The record or working entry that a promotion starts from."""
+def origin(
+    space: Space, *, record: int | None = None, working_entry: int | None = None, pair: int | None = None
+) -> Origin:
+    """The record, the working entry or the pair that a promotion starts from."""
+    if pair:
+        two = pairs.get(space, pair)
+        return Origin(f"{two.older.content}\n\n{two.newer.content}", pair=two)
     if record:
         found = quarantine.get(space, record)
         return Origin(found.content, record=found)

@@ -199,8 +199,26 @@ def restore(request: HttpRequest, number: int) -> HttpResponse:
 
 @post_only("promote")
 def settle(request: HttpRequest, pk: int) -> HttpResponse:
-    longterm.settle(request.space, request.actor, pk, request.POST.get("verdict", ""))
-    done(request, "Settled.")
+    pair = longterm.settle(request.space, request.actor, pk, request.POST.get("verdict", ""))
+    slug = request.space.slug
+    if pair.verdict == pairs.BOTH_STAND:
+        says = f"Both stand, L-{pair.older.number} and L-{pair.newer.number}."
+        done(request, says, undo=reverse("longterm.unsettle", args=[slug, pk]))
+    else:
+        gone, stays = (pair.older, pair.newer) if pair.verdict == "retire_older" else (pair.newer, pair.older)
+        says = f"L-{stays.number} stands; L-{gone.number} is retired."
+        done(request, says, undo=reverse("longterm.restore", args=[slug, gone.number]))
+    return to_pairs(request)
+
+
+@post_only("promote")
+def unsettle(request: HttpRequest, pk: int) -> HttpResponse:
+    longterm.unsettle(request.space, request.actor, pk)
+    done(request, "The pair is to be settled again.")
+    return to_pairs(request)
+
+
+def to_pairs(request: HttpRequest) -> HttpResponse:
     return redirect(reverse("longterm.page", args=[request.space.slug]) + "?show=pairs")
 
 

@@ -21,11 +21,14 @@ from memoryhub.web.parts import REVIEW_AFTER, a_day, near_entries, number, plain
 def page(request: HttpRequest) -> HttpResponse:
     """What a promotion would do: how the text is cut, what is there already; nothing happens before the button."""
     given = request.POST if request.method == "POST" else request.GET
-    source = promotions.origin(
-        request.space, record=number(given.get("record")), working_entry=number(given.get("working"))
-    )
+    source = started_from(request, given)
     content = typed(request) if request.method == "POST" else source.content
     return proposed(request, source, content)
+
+
+def started_from(request: HttpRequest, given: QueryDict) -> promotions.Origin:
+    record, entry, pair = (number(given.get(name)) for name in ("record", "working", "pair"))
+    return promotions.origin(request.space, record=record, working_entry=entry, pair=pair)
 
 
 def proposed(
@@ -33,7 +36,7 @@ def proposed(
 ) -> HttpResponse:
     given = request.POST or request.GET
     agents = list(Agent.objects.within(request.space))
-    preview = promotions.preview(request.space, content)
+    preview = promotions.preview(request.space, content, source.pair)
     context = {
         "preview": with_choices(preview, given),
         "map": longterm_map.draw(request.space, newcomers=preview.newcomers) if preview.newcomers else None,
@@ -49,7 +52,7 @@ def proposed(
 
 def whose_own(source: promotions.Origin, agents: list[Agent]) -> str:
     """What was one agent's own stays its own, unless somebody chooses otherwise."""
-    one = source.record or source.entry
+    one = source.record or source.entry or (source.pair and source.pair.older)
     own = one.agent_id if one and one.scope == longterm.AGENT else None
     return next((agent.slug for agent in agents if agent.pk == own), "")
 
@@ -72,9 +75,7 @@ def way_back(slug: str, made: LongtermEntry) -> str:
 @post_only("promote")
 def promote(request: HttpRequest) -> HttpResponse:
     post = request.POST
-    source = promotions.origin(
-        request.space, record=number(post.get("record")), working_entry=number(post.get("working"))
-    )
+    source = started_from(request, post)
     content = typed(request)
     try:
         made = promotions.promote(
