@@ -13,7 +13,8 @@ Seen = tuple[str, int, int, str]
 
 _BEGINS_JSON = re.compile(r"\{\s*(?:[\"'}]|$)|\[\s*(?:[\[{\"]|-?\d+(?:\.\d+)?\s*(?:,|$)|(?:true|false|null)\s*(?:,|$))")
 _BEGINS_MARKDOWN = re.compile(r"\[[^\]\n]*\](?:\(|:|\s|$)|\[\[[^\]\n]*\]\]")
-_FENCED_JSON = re.compile(r"^[ \t]{0,3}```json[ \t]*\n(.*?)^[ \t]{0,3}```[ \t]*$", re.M | re.S)
+_OPENS_JSON = re.compile(r"^[ \t]{0,3}```json[ \t]*\n", re.M)
+_CLOSES = re.compile(r"^[ \t]{0,3}```[ \t]*$", re.M)
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 _FENCE = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})(.*)$", re.M)
 _OPEN_LINK = re.compile(r"!?\[[^\]\n]*\]\((?:https?:)?[^)\s]*\Z")
@@ -54,11 +55,13 @@ def broken_json(text: str, lines: Lines) -> Iterator[Seen]:
             at = min(at + text.index(body), len(text) - 1)
             yield "json", at, len(text), f"it begins as JSON and breaks in line {lines.number(at)}."
         return
-    for block in _FENCED_JSON.finditer(text):
-        if not _is_balanced(block.group(1)):
-            says = f"the JSON of line {lines.number(block.start())} is not balanced."
-            yield "json", block.start(1), block.end(1), says
+    opens = _OPENS_JSON.search(text) if "```json" in text else None
+    while opens and (closes := _CLOSES.search(text, opens.end())):
+        if not _is_balanced(text[opens.end() : closes.start()]):
+            says = f"the JSON of line {lines.number(opens.start())} is not balanced."
+            yield "json", opens.end(), closes.start(), says
             return
+        opens = _OPENS_JSON.search(text, closes.end())
 
 
 def _breaks_at(body: str) -> int | None:

@@ -41,12 +41,12 @@ LOOT = (
     r"(?:api[\s_-]?keys?|credentials?|secrets?\b|tokens?\b|passwords?|env(?:ironment)?[\s_-]?(?:variables?|vars?|file)|\.env\b|ssh\s+keys?|private\s+keys?|id_rsa|"
     r"(?:chat|conversation|message|session)\s+(?:history|logs?|transcripts?|contents?)|(?:whole|entire|full)\s+(?:conversation|chat|memory)|system\s+prompt|"
     r"(?:customer|user|personal|private|confidential|sensitive|internal)(?:'s)?\s+(?:data|information|details|emails?|records?|files?|documents?|messages?|notes)|"
-    r"memory\s+(?:file|content)s?|everything\s+(?:you|the\s+user)|cookies|wallet|aws_\w+|/etc/passwd|~/\.(?:ssh|aws|config)|what\s+the\s+user\s+(?:says|types|wrote))"
+    r"memory\s+(?:file|content)s?|everything\s+(?:you|the\s+user)|cookies|wallet|aws_\w|/etc/passwd|~/\.(?:ssh|aws|config)|what\s+the\s+user\s+(?:says|types|wrote))"
 )
 # A call that only shows who is calling (`-u`, an Authorization header) sends nothing away; one that sends a file does.
-CURL = r"curl(?!(?![^\n]*\s(?:-d|--data\S*|-f|--form|-t|--upload-file)\s+\S*[@$])[^\n]{0,60}\s(?:(?:-h|--header)\s+\W?(?:[\w-]{0,20}(?:authorization|auth|key|token|secret))\W?:|-u\s|--user\s))"
+CURL = r"curl(?!(?![^\n]{0,400}\s(?:-d|--data\S{0,20}|-f|--form|-t|--upload-file)\s+\S{0,40}[@$])[^\n]{0,60}\s(?:(?:-h|--header)\s+\W?(?:[\w-]{0,20}(?:authorization|auth|key|token|secret))\W?:|-u\s|--user\s))"
 SEND = rf"(?:send|post|upload|forward|transmit|exfiltrate|e?mail|submit|leak|copy|relay|ship|deliver|push|bcc|cc|append|embed|encode|include|report|share|dump|pipe|{CURL}|pass|smuggle)"
-AWAY = r"(?:(?<!\]\()https?://|ftp://|to\s+(?:this|the|an?|our|my|that)\s+(?:\w+\s+){0,2}(?:url|endpoint|webhook|server|address|e?mail|domain|site|channel|host|listener)|[\w.+-]+@[\w-]+\.\w+|(?:as|in)\s+(?:an?|the)\s+(?:\w+\s+)?(?:quer(?:y|ies)|url|image|link|parameter|dns)|\w+\.(?:evil|attacker)\b|(?:evil|attacker|exfil)[\w-]*\.\w+|pastebin|webhook\.site|requestbin|ngrok|\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3})"
+AWAY = r"(?:(?<!\]\()https?://|ftp://|to\s+(?:this|the|an?|our|my|that)\s+(?:\w+\s+){0,2}(?:url|endpoint|webhook|server|address|e?mail|domain|site|channel|host|listener)|(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,64}\.\w|(?:as|in)\s+(?:an?|the)\s+(?:\w+\s+)?(?:quer(?:y|ies)|url|image|link|parameter|dns)|\.(?:evil|attacker)\b|(?<![\w-])(?:evil|attacker|exfil)[\w-]{0,64}\.\w|pastebin|webhook\.site|requestbin|ngrok|\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3})"
 PERSON = r"(?:the\s+|any\s+|your\s+|our\s+)?(?:users?|humans?|people|anyone|anybody|operators?|owners?|reviewers?|developers?|admins?|administrators?|them)"
 
 # Programs and browsers have a developer mode of their own.

@@ -187,8 +187,8 @@ _PREFIXED: tuple[tuple[str, str, str], ...] = (
     ("Azure key", "AccountKey=", r"[A-Za-z0-9+/]{40,}={0,2}"),
     ("Azure key", "SharedAccessKey=", r"[A-Za-z0-9+/]{30,}={0,2}"),
     ("Azure signature", "sig=", r"[A-Za-z0-9%+/]{40,}(?:%3D|=)*"),
-    ("private key", "-----BEGIN ", r"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[\s\S]{0,8000}?(?:-----END [A-Z0-9 ]{0,40}-----|\Z)"),
-    ("private key", "PuTTY-User-Key-File-", r"\d: [\s\S]{0,8000}?Private-MAC: \w+"),
+    ("private key", "-----BEGIN ", r"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:(?!-----BEGIN )[\s\S]){0,8000}?(?:-----END [A-Z0-9 ]{0,40}-----|(?=-----BEGIN )|\Z)"),
+    ("private key", "PuTTY-User-Key-File-", r"\d: (?:(?!PuTTY-User-Key)[\s\S]){0,8000}?Private-MAC: \w+"),
 )  # fmt: skip
 _COMPILED = [
     (kind, needle, re.compile(re.escape(needle) + rest)) for kind, needle, rest in _PREFIXED if needle != "-us"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import time
 
 import pytest
 
@@ -276,35 +275,7 @@ def test_a_stuck_model_is_found_where_it_began_to_repeat_itself() -> None:
     assert (found.kind, found.line) == ("repetition", 1) and 15 < found.start < 45
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["   at x(\n" * 100_000, "```\n" * 250_000, "error: " + "not " * 250_000, "[a](" * 250_000, "A" * 1_000_000 + "Error: x",
-     "[" * 500_000, "\u00c3\u00a9" * 500_000, "sorry " * 160_000, '```json\n' + '"a' * 300_000 + "\n```", "a: " * 300_000, "\t" * 1_000_000],
-    ids=["stack", "fences", "error", "links", "name", "json", "misread", "sorry", "fenced", "colons", "blanks"],
-)  # fmt: skip
-def test_no_text_keeps_the_look_for_coherence_busy(text: str) -> None:
-    start = time.process_time()
-    of("coherence", text)
-    assert time.process_time() - start < 1
-
-
 def test_findings_come_in_the_order_of_the_text_and_are_bounded() -> None:
     found = detectors.find("a\u200bb " * 1000)
     assert len(found) == detectors.MOST
     assert found == sorted(found, key=lambda one: one.start)
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["password=" * 15_000, "password=x9!abcd\n" * 8_000, "today " * 20_000, "tomorrow at" * 12_000, "<|im_start|>" * 10_000,
-     '"ignore all previous instructions ' * 4_000, "![a](http://" * 87_000, "login a/b1 " * 95_000, "</context>\n" * 95_000,
-     "<context>" * 110_000, "dan unethical swear " * 50_000, "ignoriere " * 100_000, "无视" * 500_000, ("gh" + "p_") * 250_000,
-     ("gh" + "p_\n") * 100_000, "key: " * 100_000, "key:1" * 40_000, b64("password: x9!abcd\n" * 40_000), "".join(b64(f"{n} harmless words about nothing\n") + " " for n in range(20_000))],
-    ids=["names", "secrets", "today", "tomorrow", "roles", "quoted", "pictures", "logins", "closings", "openings", "register",
-         "foreign", "unspaced", "prefixes", "split", "keys", "keys of keys", "wrapped", "much wrapped"],
-)  # fmt: skip
-def test_no_text_keeps_the_gate_busy(text: str) -> None:
-    """One line may be the whole text, and every word of it a finding."""
-    start = time.process_time()
-    detectors.find(text)
-    assert time.process_time() - start < 3
