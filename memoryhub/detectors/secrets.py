@@ -8,17 +8,27 @@ as `password` or `api_key`, and random strings on a line that speaks of a secret
 from __future__ import annotations
 
 import base64
-import math
 import re
 from bisect import bisect_left, bisect_right
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 
 from .finding import Finding, Lines
 from .known import Known
 from .scanning import lowered, once, places
 from .secret_formats import formats
+from .secret_values import (
+    COUNTS,
+    HYPHENED,
+    NAMES_ITSELF,
+    NUMBER_OF_A_KEY,
+    SLUG,
+    WORDY,
+    is_clever,
+    is_key,
+    is_password,
+    is_random_beside,
+    looks_random,
+)
 
 CODE = "secrets"
 RANDOM = "random string beside a name for secrets"
@@ -104,71 +114,6 @@ _HASHES = re.compile(
     r"\b(?:sha\d*|md5|hash(?:es)?|commit|digest|checksum|revision|integrity|etag|fingerprint|blob|uuid)\b|sha\d{3}-|data:",
     re.I,
 )
-
-_PLACEHOLDER = re.compile(
-    r"^[<{\[$%(«‹⟨【]|^HTTP/|^CVE-|\$\{|\{\{|\$\(|<[a-z]|\(\)|^\w+\(|\.\.\.|…|\*\*\*|xxx|your|example|placeholder|change.?me|dummy|redacted|removed|replace|"
-    r"insert|foobar|^test|^fake|^sample|^mock|env[.\[(]|environ|getenv|process\.|config[.\[]|settings\.|secrets?[.\[]|vault:|op://|"
-    r"^(?:\w+\.)+\w+$|^(?:https?|file)://|^--?[a-z]|[\w)]\(|^[./~]+[\w/.-]*$|^@|^[a-z]+://\w+$|->|=>|::|\\[wdsbn]|^\^|[{}<>]|"
-    r"^[\w./-]{1,80}\.[a-z]{1,5}:\d+(?:-\d+)?$|^[a-z]{2}-[a-z]+-\d:",
-    re.I,
-)
-_ALGORITHMS = re.compile(
-    r"^(?:sha|md|aes|hs|rs|es|ps|ed|p|x|argon|bcrypt|scrypt|oauth|base|utf|uuid|pbkdf|rfc|int|uint|float|pkcs|ipv|http|v|s|k|ec|node|py(?:thon)?|"
-    r"part|step|phase|level|type|item|user|option|min|max|len|length|size|line|page|bearer|basic)[-_]?\d[\w.-]{0,16}$",
-    re.I,
-)
-_COMMON = frozenset(
-    [
-        "password",
-        "passwords",
-        "passwd",
-        "secret",
-        "secrets",
-        "token",
-        "tokens",
-        "string",
-        "str",
-        "null",
-        "none",
-        "true",
-        "false",
-        "undefined",
-        "required",
-        "optional",
-        "bearer",
-        "basic",
-        "hidden",
-        "value",
-        "key",
-        "keys",
-        "text",
-        "bytes",
-        "bool",
-        "any",
-        "unknown",
-        "empty",
-        "invalid",
-        "expired",
-        "missing",
-        "admin",
-        "root",
-        "user",
-        "username",
-        "postgres",
-        "redis",
-        "mysql",
-    ]
-)
-_NAMES_ITSELF = re.compile(
-    r"^[\W_]*(?:my|a|the|new|old|some|test|demo|user|admin|app|very|super|secure|strong|safe|good|bad|weak|wrong|your|db|root|dummy|sample|local|dev|jwt|auth|review|not|[\W_])*"
-    r"(?:pass(?:word|wd|phrase|code)?|pwd|p[a@][s$]{2}w[o0]rd|secret|token|key)(?:[\W_]|pass|word|secret|key|token|here|confirm|hash|value)*\d{0,6}[\W_]*$",
-    re.I,
-)
-"""A value that says what it is, with a number at its end."""
-_COUNTS = re.compile(r"abc_?123|123_?abc|^(?:test|demo|foo|bar|session|example)[\w.=-]*$|^[A-Z]{2,8}_?123$", re.I)
-_HYPHENED = re.compile(r"^[A-Za-z][A-Za-z0-9]*(?:[-+.][A-Za-z0-9]+)+$")
-_WORDY = re.compile(r"^[A-Za-z]+(?:[-_./][A-Za-z]+)*$")
-_IDENTIFIER = re.compile(r"^[A-Za-z]{2,}(?:[-_.]?[A-Za-z]{2,})*[-_.]?\d{1,2}$")
 
 
 def find(text: str, lines: Lines, known: Sequence[Known] = ()) -> list[Finding]:
@@ -303,7 +248,7 @@ def _keys(text: str, words: str) -> Iterator[Hit]:
         value = match["value"].rstrip(".,;:)]}*\\").partition("&")[0]
         reach = max(reach, match.start("value") + len(value)) if not in_value else reach
         line = text.rfind("\n", max(0, at - 200), at) + 1
-        if (of[1] or len(value) >= 24) and _looks_random(value) and not _HASHES.search(text, max(line, at - 60), at):
+        if (of[1] or len(value) >= 24) and looks_random(value) and not _HASHES.search(text, max(line, at - 60), at):
             done = match.end()
             yield match.start("value"), match.start("value") + len(value), "key"
 
@@ -324,24 +269,24 @@ def _given(text: str, at: int, name: str) -> Iterator[Hit]:
     if match is None:
         if name.startswith(("pass", "pwd", "bearer", "pin")) and (bare := _BARE.match(text, at)):
             value = bare["value"].rstrip(".,;:)]*\\!?")
-            if _looks_random(value) or (
+            if looks_random(value) or (
                 name != "pass"
                 and not name.startswith(("bearer", "pin"))
-                and _clever(value)
-                and not _HYPHENED.match(value)
+                and is_clever(value)
+                and not HYPHENED.match(value)
             ):
                 yield bare.start("value"), bare.start("value") + len(value), _kind(name)
         return
     value = match["value"].rstrip(".,;:)]*\\")
     quoted = bool(match["open"])
-    judge = _is_password if name.startswith(_PASSWORDS) else _is_key
+    judge = is_password if name.startswith(_PASSWORDS) else is_key
     if match["sep"] == ",":
-        judge = _is_random_beside
+        judge = is_random_beside
     elif match["sep"] == "|" and "|" not in text[max(text.rfind("\n", max(0, at - 400), at), 0) : at]:
         return  # no table, but one command that feeds another
-    if name in ("pass", "login") and (_SLUG.match(value) or _WORDY.match(value)):
+    if name in ("pass", "login") and (SLUG.match(value) or WORDY.match(value)):
         return  # `PASS: spec-1`, `login: user-name`
-    is_number = quoted and name.startswith(("api", "secret")) and _NUMBER_OF_A_KEY.match(value)
+    is_number = quoted and name.startswith(("api", "secret")) and NUMBER_OF_A_KEY.match(value)
     if (
         (is_number or judge(value, quoted))
         and not _is_example(text, match, value)
@@ -353,20 +298,12 @@ def _given(text: str, at: int, name: str) -> Iterator[Hit]:
 _GOES_ON = re.compile(r"[\"'`]?(?:\.\.\.|…)")
 
 
-_NUMBER_OF_A_KEY = re.compile(r"(?!(\d)\1+$)\d{14,40}$")
-
-
-def _is_random_beside(value: str, quoted: bool) -> bool:
-    """After a comma stands the next of a list more often than what the name is given."""
-    return quoted and (_looks_random(value) or (_clever(value) and not _wordlike(value) and not _HYPHENED.match(value)))
-
-
 def _is_example(text: str, match: re.Match[str], value: str) -> bool:
     """`password: "SecurePass123!"` in code shows how to call something; it opens no door."""
     if match["value"].endswith(("...", "…")) or _GOES_ON.match(text, match.end("value")):
         return True
-    if not _NAMES_ITSELF.match(value):
-        return bool(_COUNTS.search(value))
+    if not NAMES_ITSELF.match(value):
+        return bool(COUNTS.search(value))
     if match["open"] in ("'", '"') and text[match.end("value") : match.end("value") + 1] == match["open"]:
         return True
     before = text[max(0, match.start() - 2000) : match.start()]
@@ -385,7 +322,7 @@ def _random_on_line(text: str, start: int, end: int) -> Iterator[Hit]:
     for match in _TOKEN.finditer(text, start, end):
         value = match.group().rstrip("=.-/").rpartition("=")[2].strip("=.-/")
         if (
-            _looks_random(value)
+            looks_random(value)
             and not _in_link(text, match.start())
             and not _OTHER_NAME.search(text, max(start, match.start() - 40), match.start())
         ):
@@ -405,126 +342,3 @@ _OTHER_NAME = re.compile(
 def _in_link(text: str, at: int) -> bool:
     word = max(text.rfind(space, 0, at) for space in " \t\n(<\"'`")
     return "://" in text[word + 1 : at + 12]
-
-
-def _entropy(value: str) -> float:
-    return -sum(n / len(value) * math.log2(n / len(value)) for n in Counter(value).values())
-
-
-def _stands_for_one(value: str) -> bool:
-    """A placeholder, a variable, a call, a type: something that names a secret and is none."""
-    low = value.lower()
-    return low in _COMMON or bool(_PLACEHOLDER.search(value)) or len(set(low)) <= 2 or bool(_ALGORITHMS.match(value))
-
-
-def _clever(value: str) -> bool:
-    """Letters with digits or signs in a way that names of things do not have."""
-    letters = any(char.isalpha() for char in value)
-    digits = sum(char.isdigit() for char in value)
-    signs = any(char in "!@#$%^&*+?~" for char in value)
-    if _stands_for_one(value) or not letters:
-        return False
-    return (signs and (digits > 0 or len(value) >= 8)) or (digits > 0 and len(value) >= 6)
-
-
-def _is_password(value: str, quoted: bool) -> bool:
-    if len(value) < 5 or _stands_for_one(value) or value.endswith("("):
-        return False
-    if _WORDY.match(value):
-        named = any(
-            word in value.lower()
-            for word in ("pass", "secret", "token", "key", "cred", "field", "input", "reset", "login")
-        )
-        if named or _camel(value):
-            return False
-        is_mixed = value.isalpha() and not value.isupper() and not value.islower()
-        is_babble = is_mixed and (_spelled(value) < 0.5 * len(value) or (len(value) >= 10 and _breaks(value) >= 0.33))
-        return (quoted and len(value) >= 12 and "." not in value and "/" not in value) or (
-            len(value) >= 8 and is_babble
-        )
-    if value.isdigit():
-        return len(value) >= 6
-    return _clever(value)
-
-
-def _camel(value: str) -> bool:
-    return bool(re.match(r"^[A-Za-z]?[a-z]+(?:[A-Z][a-z]+)+$", value))
-
-
-def _is_key(value: str, quoted: bool) -> bool:
-    if len(value) < 8 or _stands_for_one(value) or (_WORDY.match(value) and not value.isalpha()):
-        return False
-    digits, letters = sum(map(str.isdigit, value)), sum(map(str.isalpha, value))
-    if not letters:
-        return False
-    if _is_babble(value, digits):
-        return True
-    if not digits or _IDENTIFIER.match(value):
-        return False
-    if _looks_random(value):
-        return True
-    is_babble = len(value) >= 16 and value.isalnum() and _spelled(value) < 0.5 * len(value)
-    if is_babble and digits and len(value) >= 20:
-        return True
-    return digits >= 2 and len(value) >= 10 and _entropy(value) >= 2.9 and (_breaks(value) >= 0.2 or is_babble)
-
-
-def _is_babble(value: str, digits: int) -> bool:
-    """Random letters with few digits or none: large and small in turns, and nothing that one could say."""
-    is_mixed = not value.isupper() and not value.islower()
-    if len(value) < 12 or not value.isalnum() or _SERIES.search(value) or not (is_mixed or digits):
-        return False
-    return _spelled(value) < 0.4 * len(value) and _breaks(value) >= (0.33 if is_mixed else 0.12)
-
-
-def _breaks(value: str) -> float:
-    """How often the kind of sign changes: words and numbers seldom, random strings often."""
-    kinds = ["d" if char.isdigit() else "u" if char.isupper() else "l" if char.islower() else "s" for char in value]
-    changes = sum(one != other for one, other in pairwise(kinds))
-    return changes / max(1, len(value) - 1)
-
-
-_SERIES = re.compile(r"abc_?123|123_?abc|abcdef|def_?456|xyz_?789|12345678|deadbeef", re.I)
-"""What nobody's dice throw: a key of an example."""
-_HEX = re.compile(r"^[0-9a-fA-F]{24,128}$")
-_UUID = re.compile(r"^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")
-
-
-_PATH = re.compile(r"^[A-Za-z][\w.-]{1,40}(?:/[A-Za-z][\w.-]{1,40})+$|^[\w.-]+(?:/[\w.-]+)+\.[a-z]\w{0,4}$")
-"""`vendor/model-7b-v2`, `o200k_base/cl100k_base`: parts that begin with a letter, none of them long."""
-_NUMBER = re.compile(r"^[\d_.,-]+$")
-_UNSPELLABLE = re.compile(r"[bcdfghjklmnpqrstvwxz]{5,}|q(?!u)|[jqvxz][bcdfgjkmpqvwxz]|[bcdfgkmpqvw]x[bcdfg]", re.I)
-_SYLLABLES = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{2,}(?![a-z])")
-_NUMBERED = re.compile(r"(?:[a-z]+\d{0,4}|[A-Z]+\d{0,2}|\d+[a-z]?)$")
-_SLUG = re.compile(r"^[A-Za-z0-9]+(?:[-_.+][A-Za-z0-9]+)+$")
-
-
-def _wordlike(value: str) -> bool:
-    """Names of things: mostly words, in CamelCase or between hyphens, with a number here and there."""
-    if _spelled(value) > 0.6 * len(value):
-        return True
-    return bool(_SLUG.match(value)) and all(
-        len(part) <= 4 or _NUMBERED.match(part) for part in re.split("[-_.+]", value)
-    )
-
-
-def _spelled(value: str) -> int:
-    """Letters that stand in something one could say."""
-    parts = _SYLLABLES.findall(value)
-    return sum(len(one) for one in parts if any(c in "aeiouyAEIOUY" for c in one) and not _UNSPELLABLE.search(one))
-
-
-def _looks_random(value: str) -> bool:
-    if len(value) < 16 or _stands_for_one(value) or _WORDY.match(value):
-        return False
-    if _wordlike(value) or _SERIES.search(value):
-        return False
-    digits = sum(map(str.isdigit, value))
-    if _HEX.match(value):
-        return digits >= 4 and digits < len(value) and _entropy(value) >= 2.8
-    if _UUID.match(value) or value.startswith("0x") or _PATH.match(value) or _NUMBER.match(value):
-        return False
-    if any(word in value for word in ("--", "__", "/-", "./")) or value.count("/") > 3:
-        return False
-    longest = max(map(len, re.findall(r"[a-z]+|[A-Z]+|\d+", value)), default=0)
-    return digits >= 2 and _entropy(value) >= 3.3 and _breaks(value) >= 0.28 and longest <= 8

@@ -1,0 +1,207 @@
+"""The shapes of a value: whether it is a key, a password or a random string, or only stands for one.
+
+Words and names of things can be said; random strings cannot, and change between letters, digits and cases at every step.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from itertools import pairwise
+
+_PLACEHOLDER = re.compile(
+    r"^[<{\[$%(«‹⟨【]|^HTTP/|^CVE-|\$\{|\{\{|\$\(|<[a-z]|\(\)|^\w+\(|\.\.\.|…|\*\*\*|xxx|your|example|placeholder|change.?me|dummy|redacted|removed|replace|"
+    r"insert|foobar|^test|^fake|^sample|^mock|env[.\[(]|environ|getenv|process\.|config[.\[]|settings\.|secrets?[.\[]|vault:|op://|"
+    r"^(?:\w+\.)+\w+$|^(?:https?|file)://|^--?[a-z]|[\w)]\(|^[./~]+[\w/.-]*$|^@|^[a-z]+://\w+$|->|=>|::|\\[wdsbn]|^\^|[{}<>]|"
+    r"^[\w./-]{1,80}\.[a-z]{1,5}:\d+(?:-\d+)?$|^[a-z]{2}-[a-z]+-\d:",
+    re.I,
+)
+_ALGORITHMS = re.compile(
+    r"^(?:sha|md|aes|hs|rs|es|ps|ed|p|x|argon|bcrypt|scrypt|oauth|base|utf|uuid|pbkdf|rfc|int|uint|float|pkcs|ipv|http|v|s|k|ec|node|py(?:thon)?|"
+    r"part|step|phase|level|type|item|user|option|min|max|len|length|size|line|page|bearer|basic)[-_]?\d[\w.-]{0,16}$",
+    re.I,
+)
+_COMMON = frozenset(
+    [
+        "password",
+        "passwords",
+        "passwd",
+        "secret",
+        "secrets",
+        "token",
+        "tokens",
+        "string",
+        "str",
+        "null",
+        "none",
+        "true",
+        "false",
+        "undefined",
+        "required",
+        "optional",
+        "bearer",
+        "basic",
+        "hidden",
+        "value",
+        "key",
+        "keys",
+        "text",
+        "bytes",
+        "bool",
+        "any",
+        "unknown",
+        "empty",
+        "invalid",
+        "expired",
+        "missing",
+        "admin",
+        "root",
+        "user",
+        "username",
+        "postgres",
+        "redis",
+        "mysql",
+    ]
+)
+NAMES_ITSELF = re.compile(
+    r"^[\W_]*(?:my|a|the|new|old|some|test|demo|user|admin|app|very|super|secure|strong|safe|good|bad|weak|wrong|your|db|root|dummy|sample|local|dev|jwt|auth|review|not|[\W_])*"
+    r"(?:pass(?:word|wd|phrase|code)?|pwd|p[a@][s$]{2}w[o0]rd|secret|token|key)(?:[\W_]|pass|word|secret|key|token|here|confirm|hash|value)*\d{0,6}[\W_]*$",
+    re.I,
+)
+"""A value that says what it is, with a number at its end."""
+COUNTS = re.compile(r"abc_?123|123_?abc|^(?:test|demo|foo|bar|session|example)[\w.=-]*$|^[A-Z]{2,8}_?123$", re.I)
+HYPHENED = re.compile(r"^[A-Za-z][A-Za-z0-9]*(?:[-+.][A-Za-z0-9]+)+$")
+WORDY = re.compile(r"^[A-Za-z]+(?:[-_./][A-Za-z]+)*$")
+_IDENTIFIER = re.compile(r"^[A-Za-z]{2,}(?:[-_.]?[A-Za-z]{2,})*[-_.]?\d{1,2}$")
+
+
+NUMBER_OF_A_KEY = re.compile(r"(?!(\d)\1+$)\d{14,40}$")
+
+
+def is_random_beside(value: str, quoted: bool) -> bool:
+    """After a comma stands the next of a list more often than what the name is given."""
+    return quoted and (looks_random(value) or (is_clever(value) and not _wordlike(value) and not HYPHENED.match(value)))
+
+
+def _entropy(value: str) -> float:
+    return -sum(n / len(value) * math.log2(n / len(value)) for n in Counter(value).values())
+
+
+def _stands_for_one(value: str) -> bool:
+    """A placeholder, a variable, a call, a type: something that names a secret and is none."""
+    low = value.lower()
+    return low in _COMMON or bool(_PLACEHOLDER.search(value)) or len(set(low)) <= 2 or bool(_ALGORITHMS.match(value))
+
+
+def is_clever(value: str) -> bool:
+    """Letters with digits or signs in a way that names of things do not have."""
+    letters = any(char.isalpha() for char in value)
+    digits = sum(char.isdigit() for char in value)
+    signs = any(char in "!@#$%^&*+?~" for char in value)
+    if _stands_for_one(value) or not letters:
+        return False
+    return (signs and (digits > 0 or len(value) >= 8)) or (digits > 0 and len(value) >= 6)
+
+
+def is_password(value: str, quoted: bool) -> bool:
+    if len(value) < 5 or _stands_for_one(value) or value.endswith("("):
+        return False
+    if WORDY.match(value):
+        named = any(
+            word in value.lower()
+            for word in ("pass", "secret", "token", "key", "cred", "field", "input", "reset", "login")
+        )
+        if named or _camel(value):
+            return False
+        is_mixed = value.isalpha() and not value.isupper() and not value.islower()
+        is_babble = is_mixed and (_spelled(value) < 0.5 * len(value) or (len(value) >= 10 and _breaks(value) >= 0.33))
+        return (quoted and len(value) >= 12 and "." not in value and "/" not in value) or (
+            len(value) >= 8 and is_babble
+        )
+    if value.isdigit():
+        return len(value) >= 6
+    return is_clever(value)
+
+
+def _camel(value: str) -> bool:
+    return bool(re.match(r"^[A-Za-z]?[a-z]+(?:[A-Z][a-z]+)+$", value))
+
+
+def is_key(value: str, quoted: bool) -> bool:
+    if len(value) < 8 or _stands_for_one(value) or (WORDY.match(value) and not value.isalpha()):
+        return False
+    digits, letters = sum(map(str.isdigit, value)), sum(map(str.isalpha, value))
+    if not letters:
+        return False
+    if _is_babble(value, digits):
+        return True
+    if not digits or _IDENTIFIER.match(value):
+        return False
+    if looks_random(value):
+        return True
+    is_babble = len(value) >= 16 and value.isalnum() and _spelled(value) < 0.5 * len(value)
+    if is_babble and digits and len(value) >= 20:
+        return True
+    return digits >= 2 and len(value) >= 10 and _entropy(value) >= 2.9 and (_breaks(value) >= 0.2 or is_babble)
+
+
+def _is_babble(value: str, digits: int) -> bool:
+    """Random letters with few digits or none: large and small in turns, and nothing that one could say."""
+    is_mixed = not value.isupper() and not value.islower()
+    if len(value) < 12 or not value.isalnum() or _SERIES.search(value) or not (is_mixed or digits):
+        return False
+    return _spelled(value) < 0.4 * len(value) and _breaks(value) >= (0.33 if is_mixed else 0.12)
+
+
+def _breaks(value: str) -> float:
+    """How often the kind of sign changes: words and numbers seldom, random strings often."""
+    kinds = ["d" if char.isdigit() else "u" if char.isupper() else "l" if char.islower() else "s" for char in value]
+    changes = sum(one != other for one, other in pairwise(kinds))
+    return changes / max(1, len(value) - 1)
+
+
+_SERIES = re.compile(r"abc_?123|123_?abc|abcdef|def_?456|xyz_?789|12345678|deadbeef", re.I)
+"""What nobody's dice throw: a key of an example."""
+_HEX = re.compile(r"^[0-9a-fA-F]{24,128}$")
+_UUID = re.compile(r"^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")
+
+
+_PATH = re.compile(r"^[A-Za-z][\w.-]{1,40}(?:/[A-Za-z][\w.-]{1,40})+$|^[\w.-]+(?:/[\w.-]+)+\.[a-z]\w{0,4}$")
+"""`vendor/model-7b-v2`, `o200k_base/cl100k_base`: parts that begin with a letter, none of them long."""
+_NUMBER = re.compile(r"^[\d_.,-]+$")
+_UNSPELLABLE = re.compile(r"[bcdfghjklmnpqrstvwxz]{5,}|q(?!u)|[jqvxz][bcdfgjkmpqvwxz]|[bcdfgkmpqvw]x[bcdfg]", re.I)
+_SYLLABLES = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{2,}(?![a-z])")
+_NUMBERED = re.compile(r"(?:[a-z]+\d{0,4}|[A-Z]+\d{0,2}|\d+[a-z]?)$")
+SLUG = re.compile(r"^[A-Za-z0-9]+(?:[-_.+][A-Za-z0-9]+)+$")
+
+
+def _wordlike(value: str) -> bool:
+    """Names of things: mostly words, in CamelCase or between hyphens, with a number here and there."""
+    if _spelled(value) > 0.6 * len(value):
+        return True
+    return bool(SLUG.match(value)) and all(
+        len(part) <= 4 or _NUMBERED.match(part) for part in re.split("[-_.+]", value)
+    )
+
+
+def _spelled(value: str) -> int:
+    """Letters that stand in something one could say."""
+    parts = _SYLLABLES.findall(value)
+    return sum(len(one) for one in parts if any(c in "aeiouyAEIOUY" for c in one) and not _UNSPELLABLE.search(one))
+
+
+def looks_random(value: str) -> bool:
+    if len(value) < 16 or _stands_for_one(value) or WORDY.match(value):
+        return False
+    if _wordlike(value) or _SERIES.search(value):
+        return False
+    digits = sum(map(str.isdigit, value))
+    if _HEX.match(value):
+        return digits >= 4 and digits < len(value) and _entropy(value) >= 2.8
+    if _UUID.match(value) or value.startswith("0x") or _PATH.match(value) or _NUMBER.match(value):
+        return False
+    if any(word in value for word in ("--", "__", "/-", "./")) or value.count("/") > 3:
+        return False
+    longest = max(map(len, re.findall(r"[a-z]+|[A-Z]+|\d+", value)), default=0)
+    return digits >= 2 and _entropy(value) >= 3.3 and _breaks(value) >= 0.28 and longest <= 8
