@@ -49,6 +49,7 @@ ITS_LINE = (
 )
 STORED = "SELECT held.last_entry, entry.id FROM held, entry"
 COLUMNS = [field.attname for field in LongtermEntry._meta.concrete_fields]
+CHANGES_TOO_FAST = "What this was worked out from changed again and again meanwhile. Try once more."
 TRIES = 5  # what was worked out from what is another meanwhile is worked out again, but not for ever
 
 
@@ -91,7 +92,7 @@ def store(
             retire_all(space, actor, entry, taken)
             return entry
         refresh_choices(space)
-    raise Conflict("What this was worked out from changed again and again meanwhile. Try once more.")
+    raise Conflict(CHANGES_TOO_FAST)
 
 
 def joined(content: str, space: Space, merges: list[int]) -> str:
@@ -185,12 +186,24 @@ def checked_scope(space: Space, scope: str, agent: Agent | None) -> Agent | None
     return agent
 
 
-def index(space: Space, entry: LongtermEntry) -> None:
-    """Makes an entry findable; while the embedder is away it is found by words alone and waits for its vectors."""
-    cut = indexing.cut(space, entry.content)
+def index(space: Space, entry: LongtermEntry, cut: indexing.Cut | None = None) -> None:
+    """Makes an entry findable; while the embedder is away it is found by words alone and waits for its vectors. It may be cut
+    already."""
+    cut = cut or indexing.cut(space, entry.content)
     if entry.state != found_as(cut):
         set_state(entry, found_as(cut))
     hot.together(spaces.touching_longterm(space), *finding(space, entry, cut))
+
+
+def lock_as_cut(space: Space, seen: LongtermEntry) -> LongtermEntry:
+    """The entry under its lock and the space's, where both are as they were when the embedder was asked; else `NotHeld`."""
+    chosen = meaning.choice(space)
+    lock_space(space)
+    refresh_choices(space)
+    entry = locked(space, seen.number)
+    if (entry.revision, entry.state, meaning.choice(space)) != (seen.revision, seen.state, chosen):
+        raise hot.NotHeld
+    return entry
 
 
 def found_as(cut: indexing.Cut) -> str:
@@ -291,26 +304,35 @@ def revision_of(entry: LongtermEntry, actor: Actor, reason: str) -> dict[str, An
     }  # fmt: skip
 
 
-@transaction.atomic
 def edit(
     space: Space, actor: Actor, number: int, content: str, *, reason: str = "", seen_revision: int | None = None
 ) -> LongtermEntry:
     """Corrects an entry: cut and embedded anew in the same breath, what it said before stays in its history."""
     require(actor, "promote")
-    lock_space(space)
-    entry = locked(space, number)
-    if seen_revision is not None and seen_revision != entry.revision:
-        raise Conflict(f"L-{number} was changed while you wrote. Look at it again.", code="changed_since_seen")
-    before, entry.content = entry.content, secrecy.check(space, contents.checked(content), before=entry.content)
-    if before == entry.content:
-        return entry
-    was_found = entry.state in LIVE
-    if was_found:
+    for _ in range(TRIES):
+        seen = get(space, number)
+        if seen_revision is not None and seen_revision != seen.revision:
+            raise Conflict(f"L-{number} was changed while you wrote. Look at it again.", code="changed_since_seen")
+        text = secrecy.check(space, contents.checked(content), before=seen.content)
+        if text == seen.content:
+            return seen
+        cut = indexing.cut(space, text) if seen.state in LIVE else None
+        with suppress(hot.NotHeld), transaction.atomic():
+            return corrected(space, actor, lock_as_cut(space, seen), text, cut, reason)
+    raise Conflict(CHANGES_TOO_FAST)
+
+
+def corrected(
+    space: Space, actor: Actor, entry: LongtermEntry, text: str, cut: indexing.Cut | None, reason: str
+) -> LongtermEntry:
+    """The entry with another text, which is cut if it is to be found (in the caller's transaction)."""
+    entry.content = text
+    if cut:
         indexing.remove(entry)
         pairs.forget(entry)
     advance(entry, actor, reason)
-    if was_found:
-        index(space, entry)
+    if cut:
+        index(space, entry, cut)
     note(space, actor, "longterm.edit", "corrected", entry, aside=f"revision {entry.revision}")
     return entry
 
@@ -381,17 +403,24 @@ def take_back(space: Space, actor: Actor, number: int, reason: str = "the promot
     return entry
 
 
-@transaction.atomic
 def restore(space: Space, actor: Actor, number: int) -> LongtermEntry:
     """Brings a retired entry back into answers."""
     require(actor, "promote")
-    lock_space(space)
-    entry = locked(space, number)
-    if entry.state != RETIRED:
-        raise Conflict(f"L-{number} is not retired.", code="already_decided")
+    for _ in range(TRIES):
+        seen = get(space, number)
+        if seen.state != RETIRED:
+            raise Conflict(f"L-{number} is not retired.", code="already_decided")
+        cut = indexing.cut(space, seen.content)
+        with suppress(hot.NotHeld), transaction.atomic():
+            return brought_back(space, actor, lock_as_cut(space, seen), cut)
+    raise Conflict(CHANGES_TOO_FAST)
+
+
+def brought_back(space: Space, actor: Actor, entry: LongtermEntry, cut: indexing.Cut) -> LongtermEntry:
+    """The entry, found again as it was cut (in the caller's transaction)."""
     entry.state, entry.retired_at = ACTIVE, None
     advance(entry, actor, "restored")
-    index(space, entry)
+    index(space, entry, cut)
     note(space, actor, "longterm.restore", "restored", entry)
     return entry
 

@@ -135,15 +135,31 @@ def test_a_job_that_waits_for_a_silent_embedder_keeps_no_promotion_waiting(serve
     assert Embedding.objects.filter(chunk_id__in=[one.pk for one in indexing.chunks(entry)]).count() == 1
 
 
-@pytest.mark.django_db(transaction=True)
-def test_a_promotion_that_waits_for_a_silent_embedder_keeps_nobody_else_waiting(served, endpoint, monkeypatch):
-    monkeypatch.setattr(meaning, "SECONDS", 20)
+def promotion(space):
+    return longterm.store(space, HUB, "The desk closes at five.")
 
-    def promotion():
-        longterm.store(Space.objects.get(pk=served.pk), HUB, "The desk closes at five.")
+
+def correction(space):
+    return longterm.edit(space, HUB, 1, "Card refunds take five days.")
+
+
+def return_of_the_retired(space):
+    return longterm.restore(space, HUB, 1)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("act", [promotion, correction, return_of_the_retired])
+def test_who_waits_for_a_silent_embedder_keeps_nobody_else_waiting(served, endpoint, monkeypatch, act):
+    monkeypatch.setattr(meaning, "SECONDS", 20)
+    if act is return_of_the_retired:
+        longterm.retire(served, HUB, 1)
+    done = []
+
+    def run():
+        done.append(act(Space.objects.get(pk=served.pk)).number)
         connection.close()
 
-    waiting = threading.Thread(target=promotion)
+    waiting = threading.Thread(target=run)
     waiting.start()
     while not endpoint.requests:
         time.sleep(0.01)
@@ -153,4 +169,33 @@ def test_a_promotion_that_waits_for_a_silent_embedder_keeps_nobody_else_waiting(
     other.close()
     endpoint.awake.set()
     waiting.join()
-    assert longterm.get(served, 2).state == longterm.ACTIVE
+    entry = longterm.get(served, done[0])
+    assert entry.state == longterm.ACTIVE and vectors_of(entry) == [meaning.serving(served).embedded_by]
+
+
+def vectors_of(entry):
+    chunks = [one.pk for one in indexing.chunks(entry)]
+    return list(Embedding.objects.filter(chunk_id__in=chunks).values_list("embedded_by", flat=True))
+
+
+def test_what_was_retired_while_the_embedder_was_asked_is_corrected_and_not_found(space, monkeypatch):
+    longterm.store(space, HUB, "Card refunds take ten days.")
+    whole, meanwhile = indexing.cut, iter([lambda: longterm.retire(space, HUB, 1)])
+
+    def cut(*given, **how):
+        made = whole(*given, **how)
+        for act in meanwhile:
+            act()
+        return made
+
+    monkeypatch.setattr(indexing, "cut", cut)
+    entry = longterm.edit(space, HUB, 1, "Card refunds take five days.")
+    assert (entry.state, entry.revision) == (longterm.RETIRED, 3) and not indexing.chunks(entry)
+
+
+def test_an_entry_is_never_corrected_with_vectors_of_an_embedder_that_no_longer_serves(space):
+    longterm.store(space, HUB, "Card refunds take ten days.")
+    before = Space.objects.get(pk=space.pk)
+    reembedding.run(space, "hashing")
+    entry = longterm.edit(before, HUB, 1, "Card refunds take five days.")
+    assert vectors_of(entry) == [meaning.load("hashing").embedded_by]
