@@ -44,7 +44,10 @@ def conditions(request: HttpRequest, form: RuleForm) -> dict[str, Any]:
 
 @post_only("manage")
 def add_rule(request: HttpRequest) -> HttpResponse:
+    """Adds the rule of the form, or tries it on the past first: by POST, so that the form's token stays out of the address."""
     form = RuleForm(request.POST, space=request.space)
+    if request.POST.get("do") == "try":
+        return show(request, form, 200 if form.is_valid() else 422)
     if form.is_valid():
         data = form.cleaned_data
         try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.urls import reverse
 
@@ -40,6 +42,10 @@ def test_a_rule_is_tried_then_added_then_taken_away(as_role, asked, at):
     tried = client.get(at("policies.page"), RULE).content.decode()
     assert "It would have let through 1 of 1, none of them rejected by anybody." in tried
     assert not PolicyRule.objects.exists()
+    page = client.get(at("policies.page")).content.decode()
+    assert 'formmethod="get"' not in page  # it would put the form's token into the address
+    asked = client.post(at("policies.add_rule"), {**RULE, "do": re.search(r'name="do" value="(\w+)">Try', page)[1]})
+    assert asked.status_code == 200 and "would have let through" in asked.content.decode()
     assert client.post(at("policies.add_rule"), RULE).status_code == 303
     rule = PolicyRule.objects.get()
     assert (rule.pattern, rule.max_added, rule.unless_findings) == ("/memories/**", 300, True)
