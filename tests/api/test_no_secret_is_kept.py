@@ -38,6 +38,8 @@ DOORS = {
     "metadata": lambda key: ("POST", "quarantine", logged(metadata={"a": [{"b": key}]})),
     "name in metadata": lambda key: ("POST", "quarantine", logged(metadata={key: 1})),
     "promotion": lambda key: ("POST", "promotions", {"content": "Tills close at nine.", "reason": f"see {key}"}),
+    "thread of a promotion": lambda key: ("POST", "promotions", {"content": "Tills close at nine.", "thread_id": key}),
+    "call of a promotion": lambda key: ("POST", "promotions", {"content": "Tills close at nine.", "tool_call_id": key}),
     "search": lambda key: ("GET", f"search?q={key}", None),
     "retrieve": lambda key: ("GET", f"retrieve?query={key}", None),
 }  # fmt: skip

@@ -12,6 +12,8 @@ import time
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
 
+from tests.api.test_no_secret_is_kept import fresh, holding
+
 AGENTS = "/memories/AGENTS.md"
 PROGRAM = [sys.executable, "-m", "memoryhub", "mcp"]
 
@@ -142,6 +144,46 @@ def test_the_models_own_id_of_a_call_goes_along(review):
 
     run(story())
     assert review.hub.proposal(1).tool_call_id == "toolu_01"
+
+
+SECRET_DOORS = {
+    "reason": lambda key: ("memory_edit", {"path": AGENTS, "old_string": "Be", "new_string": "Stay", "reason": f"for {key}"}),
+    "old": lambda key: ("memory_edit", {"path": AGENTS, "old_string": key, "new_string": "x"}),
+    "new": lambda key: ("memory_edit", {"path": AGENTS, "old_string": "Be", "new_string": key}),
+    "path": lambda key: ("memory_write", {"path": f"/memories/{key}.md", "content": "fine"}),
+    "no mount": lambda key: ("memory_write", {"path": f"/{key}/a.md", "content": "fine"}),
+    "content": lambda key: ("memory_write", {"path": "/memories/a.md", "content": f"it is {key}"}),
+    "no text": lambda key: ("memory_write", {"path": "/memories/b.md", "content": {"it": key}}),
+    "no argument": lambda key: ("memory_write", {"path": "/memories/c.md", "content": "fine", key: "x"}),
+    "logged": lambda key: ("memory_log", {"content": f"It is {key} there."}),
+    "session": lambda key: ("memory_log", {"content": "Tills close at nine.", "session_id": key}),
+    "node": lambda key: ("memory_log", {"content": "Tills close at nine.", "node_id": key}),
+    "kind": lambda key: ("memory_log", {"content": "Tills close at nine.", "node_kind": key}),
+    "metadata": lambda key: ("memory_log", {"content": "Tills close at nine.", "metadata": {key: [{"a": key}]}}),
+    "search": lambda key: ("memory_search", {"q": key}),
+    "layers": lambda key: ("memory_search", {"q": "x", "layers": key}),
+    "retrieve": lambda key: ("memory_retrieve", {"query": key}),
+    "number": lambda key: ("memory_proposal", {"number": key}),
+}  # fmt: skip
+
+
+def test_a_key_through_any_door_is_kept_nowhere(review):
+    review.put(AGENTS, "Be brief.\n")
+    keys = {door: fresh(f"{door} over MCP") for door in [*SECRET_DOORS, "call", "resource", "query", "task"]}
+
+    async def story():
+        async with over_stdio(review) as client:
+            for door, call in SECRET_DOORS.items():
+                await client.call_tool(*call(keys[door]))
+            told = {"claudecode/toolUseId": keys["call"]}
+            await client.call_tool("memory_write", {"path": "/memories/d.md", "content": "fine"}, meta=told)
+            with contextlib.suppress(MCPError):
+                await client.read_resource(f"memory://files/memories/{keys['resource']}.md")
+            await client.get_prompt("memory", {"query": keys["query"], "task": f"use {keys['task']}"})
+
+    run(story())
+    assert len(review.hub.proposals()) == 2  # with the reason, and of the call: both came in without their key
+    assert {door: found for door, key in keys.items() if (found := holding(key))} == {}
 
 
 def test_two_clients_at_once(review):
