@@ -15,7 +15,7 @@ from memoryhub.domain import agents, promotions, proposals, spaces
 from memoryhub.domain.access import may
 from memoryhub.domain.lines import bytes_of
 from memoryhub.errors import Conflict, HubError, Invalid
-from memoryhub.models import Proposal
+from memoryhub.models import Proposal, Record
 from memoryhub.web.doors import post_only, space_page
 from memoryhub.web.notices import done, refused
 from memoryhub.web.parts import a_day, near_entries
@@ -80,9 +80,15 @@ def show(
         "quick_reasons": proposals.QUICK_REASONS, "may_decide": may(request.role, "decide"), "everything": everything,
         "is_own": proposals.is_own(proposal, request.actor),
         "approved_by_me": any(one["id"] == request.actor.id for one in proposal.approvals),
-        "talk": talk(proposal, review), "prefill": prefill(review, "clean" in request.GET),
+        "said_as": record_of(proposal), "talk": talk(proposal, review), "prefill": prefill(review, "clean" in request.GET),
     }  # fmt: skip
     return render(request, "proposals/detail.html", context, status=error.status if error else 200)
+
+
+def record_of(proposal: Proposal) -> Record | None:
+    """What was logged, of which a promotion is asked; reviewers should know which kind of node said it."""
+    asked = proposal.change.get("record_id")
+    return Record.objects.within(proposal.space_id).filter(pk=asked).defer("content").first() if asked else None
 
 
 def prefill(review: proposals.Review, clean: bool) -> str:

@@ -21,12 +21,14 @@ def test_the_page_says_that_the_judge_is_away_and_when_its_budget_is_spent(house
     assert "in 24 hours" not in read(reader)
     nobody = "http://127.0.0.1:9/v1"
     space = judging.configure(house.space, HUB, is_on=True, url=nobody, model="small", daily=2)
-    assert "Asked 0 of 2 times in 24 hours; nothing waits for it" in read(reader)
+    assert "Asked 0 times in 24 hours, 2 at most; nothing waits for it" in read(reader)
     forge = agents.create(space, HUB, "forge")
     quarantine.log(space, forge, content="The desk closes at six.", session_id="s", node_id="n")
     jobs.run_waiting()
     page = read(reader)
-    assert "Asked 1 of 2 times in 24 hours; 1 output waits for it" in page and "does not answer as it should" in page
+    assert (
+        "Asked 1 time in 24 hours, 2 at most; 1 output waits for it" in page and "does not answer as it should" in page
+    )
     for _ in range(2):
         Job.objects.update(run_after=timezone.now())
         jobs.run_waiting()

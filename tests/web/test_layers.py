@@ -251,6 +251,17 @@ def test_an_odd_part_of_the_map_is_no_mistake(space, reviewer, part):
     assert "Map" in read(reviewer, "longterm/", part=part)
 
 
+@pytest.mark.parametrize(("kind", "told"), [("fact_check", "fact check: people promote only"), ("agent", "")])
+def test_who_decides_on_a_promotion_sees_what_was_logged_and_by_which_kind_of_node(space, forge, reviewer, kind, told):
+    record = quarantine.log(
+        space, forge, content="The pier is open.", session_id="c-1", node_id="check", node_kind=kind
+    ).record
+    asked = proposals.propose_promotion(space, forge, content="The pier is open.", record=record)
+    page = html.unescape(read(reviewer, f"proposals/{asked.number}/"))
+    assert f'href="/s/books/quarantine/{record.pk}/">record {record.pk}</a>' in page
+    assert told in page and ("people promote only" in page) == bool(told)
+
+
 def test_a_promotion_that_an_agent_asked_for_settles_what_is_there_already(space, forge, reviewer):
     longterm.store(space, HUB, "Card refunds take 5 to 10 days to show at the bank.")
     longterm.store(space, HUB, "Refunds of cards show at the bank after 5 days or up to 10.")
