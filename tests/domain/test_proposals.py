@@ -267,6 +267,9 @@ def test_a_decision_finds_its_rows_one_by_one_before_the_database_has_counted_th
     plan = "\n".join(row[0] for row in hot.rows(f"EXPLAIN {desk.LOOK}", asked))
     for index in ("one_proposal_number", "one_file_per_path", "one_revision_number", "proposal_path"):
         assert f"using {index} " in plan, plan
+    plan = "\n".join(row[0] for row in hot.rows(f"EXPLAIN {desk.STILL_HELD}", [1, "1", 1, "1", 1, "1"]))
+    for index in ("memoryhub_proposal_pkey", "memoryhub_file_pkey", "one_prefix", "proposal_path"):
+        assert f"using {index} " in plan, plan
 
 
 def test_objects_made_past_django_are_those_that_django_makes(space, forge, file) -> None:

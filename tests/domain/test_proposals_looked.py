@@ -200,14 +200,17 @@ def test_only_what_cannot_change_unseen_is_kept(tmp_path, scene, monkeypatch) ->
 
 
 def test_what_is_kept_is_bounded(scene, monkeypatch) -> None:
-    monkeypatch.setattr(desk, "MOST", 2)
-    for number in range(4):
+    monkeypatch.setattr(desk, "MOST", 3)
+    first = scene.asked
+    scene.look()
+    for number in range(3):
         path = f"/memories/{number}.md"
         files.write(scene.space, HUB, path, b"- one\n")
         change = {"old_string": "one", "new_string": "two"}
         scene.asked = proposals.propose(scene.space, scene.forge, kind="edit", path=path, change=change)
         scene.look()
-    assert [key[1] for key in desk._kept] == [scene.asked.number - 1, scene.asked.number]
+        proposals.result(proposals.get(scene.space, first.number))  # what is looked at again is the newest
+    assert [key[1] for key in desk._kept] == [scene.asked.number - 1, scene.asked.number, first.number]
     monkeypatch.setattr(desk, "LARGEST", 5)
     desk._kept.clear()
     scene.look()

@@ -140,10 +140,12 @@ def _keep(desk: Desk, found: results.Result) -> None:
     if not (is_small and is_plain and isinstance(desk.change.place.store, DatabaseStore)):
         return
     held = hot.Change(STILL_HELD, [*desk.held.params, *desk.mount_mark])
+    key = desk.proposal.space_id, desk.proposal.number
     with _at_it:
+        _kept.pop(key, None)
         while len(_kept) >= MOST:
             _kept.pop(next(iter(_kept)))
-        _kept[desk.proposal.space_id, desk.proposal.number] = replace(desk, held=held, found=found)
+        _kept[key] = replace(desk, held=held, found=found)
 
 
 def recall(space: Space, number: int) -> Desk | None:
