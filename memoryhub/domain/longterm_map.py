@@ -131,7 +131,7 @@ class Shown:
     is_own: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # each survey is one of its own: what is reckoned from it later is kept by it
 class Ground:
     """What every part of the map is cut out of, and what costs most to reckon."""
 
@@ -202,12 +202,18 @@ def cut_out(ground: Ground, part: str, due: set[int], newcomers: Sequence[Newcom
     told = [
         Twins(ring, tuple(entries[at].number for at in ring.members), points[ring.members[0]].title) for ring in rings
     ]
-    named = maps.regions(places, [ground.words[at] for at in inside])
     whole = len(ground.entries)
     return Map(
-        points, labels(named, box), told, whole, whole >= MOST, part if box != maps.WHOLE else "",
+        points, labels(regions(ground, box), box), told, whole, whole >= MOST, part if box != maps.WHOLE else "",
         placed(ground, box, newcomers, points),
     )  # fmt: skip
+
+
+@lru_cache(maxsize=16)
+def regions(ground: Ground, box: maps.Box) -> tuple[maps.Region, ...]:
+    """What the parts of a part are called, which costs as much as all else that is drawn of it; stale with the survey alone."""
+    inside = [int(at) for at in np.flatnonzero(maps.within(ground.places, box))]
+    return tuple(maps.regions(ground.places[inside], [ground.words[at] for at in inside]))
 
 
 def placed(ground: Ground, box: maps.Box, newcomers: Sequence[Newcomer], points: list[Point]) -> list[Entering]:
@@ -223,7 +229,7 @@ def placed(ground: Ground, box: maps.Box, newcomers: Sequence[Newcomer], points:
     return found
 
 
-def labels(named: list[maps.Region], box: maps.Box) -> list[Label]:
+def labels(named: Sequence[maps.Region], box: maps.Box) -> list[Label]:
     """The names that can be read: one that would stand on another is told below the map alone (`x` is 0)."""
     found: list[Label] = []
     for one in named:

@@ -398,3 +398,23 @@ def test_what_is_due_is_found_by_the_index_of_dates(space, rk):
         hot.rows("SET LOCAL enable_bitmapscan = off")
         plan = "\n".join(row[0] for row in hot.rows(f"EXPLAIN {sql}", params))
     assert "entry_review_due" in plan
+
+
+def test_the_parts_of_the_map_are_named_once_while_memory_stays_as_it_is(space, monkeypatch):
+    from memoryhub.domain import longterm_map, maps
+
+    for n in range(6):
+        longterm.store(space, HUB, f"Card refunds of branch {n} take {n + 3} working days.")
+        longterm.store(space, HUB, f"Database migrations are announced in channel {n} before they run.")
+    real, named = maps.regions, []
+    monkeypatch.setattr(maps, "regions", lambda *args: named.append(args) or real(*args))
+
+    def drawn(part=""):
+        space.refresh_from_db()
+        return longterm_map.draw(space, part)
+
+    first = drawn()
+    assert first.labels and drawn() == first and len(named) == 1
+    assert drawn(first.labels[0].part).labels != first.labels and len(named) == 2
+    longterm.store(space, HUB, "Card refunds of branch 9 take 12 working days.")
+    assert drawn().whole == 13 and len(named) == 3
