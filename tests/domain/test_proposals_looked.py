@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import transaction
+from django.db import connections, transaction
 from django.utils import timezone
 
-from memoryhub.domain import agents, files, mounts, people, proposals, spaces, tokens, webhooks
+from memoryhub.domain import agents, files, hot, mounts, people, proposals, spaces, tokens, webhooks
 from memoryhub.domain.access import HUB, Actor
 from memoryhub.domain.proposals import deciding, desk, results
 from memoryhub.errors import HubError, Unavailable
 from memoryhub.models import ActivityLine, Mount, Proposal, Revision, Space, WebhookNotice
+
+from .test_proposals_races import dying
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PATH = "/memories/notes/rules.md"
@@ -179,6 +182,26 @@ def test_a_lost_answer_is_not_asked_for_again(scene, monkeypatch) -> None:
     monkeypatch.setattr(deciding, "look", lambda *_: pytest.fail("it may have been done"))
     with pytest.raises(Unavailable):
         scene.approve(seen)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_killed_beside_its_one_statement_all_is_done_or_nothing(scene, when) -> None:
+    seen = scene.look()
+    connections.close_all()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            hot.together = dying(hot.together, when)  # type: ignore[assignment]
+            desk.look = deciding.look = None  # type: ignore[assignment]  # what was kept decides
+            scene.approve(seen)
+        finally:
+            os._exit(0)
+    _, status = os.waitpid(pid, 0)
+    assert os.WIFSIGNALED(status)
+    number = 1 if when == "before" else 2
+    assert Proposal.objects.get().state == ("pending" if when == "before" else "approved")
+    assert Revision.objects.count() == files.read(scene.space, PATH).revision == number
+    assert ActivityLine.objects.filter(verb="proposals.approve").count() == number - 1
 
 
 def test_only_what_cannot_change_unseen_is_kept(tmp_path, scene, monkeypatch) -> None:

@@ -31,7 +31,7 @@ from memoryhub.domain import (
     webhooks,
 )
 from memoryhub.domain.access import HUB, Actor
-from memoryhub.domain.proposals import deciding
+from memoryhub.domain.proposals import deciding, desk
 from memoryhub.errors import HubError, Unavailable
 from memoryhub.models import ActivityLine, File, Job, Mount, Proposal, Revision, Webhook, WebhookNotice
 from memoryhub.stores.filesystem import FilesystemStore
@@ -40,13 +40,17 @@ pytestmark = pytest.mark.django_db(transaction=True)
 PATH = "/memories/AGENTS.md"
 
 
-# In the database one statement decides at once; on a disk that was written just now all is locked first, step by step.
-BOTH_WAYS = pytest.mark.parametrize("space", ["filesystem", "database"], indirect=True)
+# In the database one statement decides at once, after a look of its own where another process showed the proposal; on a disk
+# that was written just now all is locked first, step by step.
+ALL_WAYS = pytest.mark.parametrize("space", ["filesystem", "database", "shown elsewhere"], indirect=True)
 
 
 @pytest.fixture
-def space(request, tmp_path):
+def space(request, tmp_path, monkeypatch):
     space, store = spaces.create(HUB, "books"), getattr(request, "param", "filesystem")
+    if store == "shown elsewhere":
+        monkeypatch.setattr(desk, "LARGEST", -1)  # so nothing is kept
+        store = "database"
     where = {"directory": str(tmp_path)} if store == "filesystem" else {}
     mounts.add(space, HUB, "/memories/", store=store, policy="review", **where)
     return space
@@ -87,7 +91,7 @@ def at_once(acts: list[Callable[[], Any]]) -> list[Any]:
     return answers
 
 
-@BOTH_WAYS
+@ALL_WAYS
 def test_of_sixteen_reviewers_one_succeeds(space, forge):
     files.write(space, HUB, PATH, b"- one\n")
     seen = proposals.result(ask(space, forge, "one", "uno")).seen
@@ -100,7 +104,7 @@ def test_of_sixteen_reviewers_one_succeeds(space, forge):
     assert files.read(space, PATH).content == b"- uno\n"
 
 
-@BOTH_WAYS
+@ALL_WAYS
 def test_half_approve_and_half_reject_and_one_wins(space, forge):
     files.write(space, HUB, PATH, b"- one\n")
     seen = proposals.result(ask(space, forge, "one", "uno")).seen
@@ -262,7 +266,7 @@ def test_past_the_date_everybody_finds_it_expired_and_one_writes_it_down(space, 
     assert (tmp_path / "AGENTS.md").read_bytes() == b"- one\n"
 
 
-@BOTH_WAYS
+@ALL_WAYS
 def test_thirty_pending_edits_from_four_browsers(space, forge):
     files.write(space, HUB, PATH, "".join(f"- item {n:02} is old\n\n" for n in range(30)).encode())
     for n in range(30):
