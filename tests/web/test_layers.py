@@ -384,6 +384,17 @@ def test_a_large_file_comes_in_behind_a_page_that_says_how_far_it_is(space, revi
     read(reviewer, where.replace(re.search(r"\d+", where)[0], "987654"), status=404)
 
 
+def test_an_import_that_its_job_refuses_whole_says_what_to_mend(space, reviewer, house, monkeypatch):
+    monkeypatch.setattr(longterm_import, "CHECKED", 10)
+    lines = [json.dumps({"content": f"Fact {n}."}) for n in range(60)]
+    lines[7] = json.dumps({"content": "Mine.", "scope": "agent", "agent": "nobody"})
+    job = longterm_import.take_in(space, house.reviewer, "\n".join(lines).encode())
+    jobs.run_waiting()
+    page = html.unescape(read(reviewer, f"longterm/import/{job.pk}/"))
+    assert "Line 8: it is the own memory of the agent nobody" in page and "Nothing was brought in. Mend that" in page
+    assert "where it stopped" not in page
+
+
 def test_an_import_that_stopped_says_how_to_go_on(space, reviewer, house, forge):
     lines = [json.dumps({"content": f"Fact {n}.", "scope": "agent", "agent": "forge"}) for n in range(60)]
     job = longterm_import.take_in(space, house.reviewer, "\n".join(lines).encode())
