@@ -12,13 +12,15 @@ from typing import Any
 
 import pytest
 from django.db import connections
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests import chromium
 
 # Playwright's event loop runs in the thread of the tests, where Django would refuse to touch the database.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
 WIDE, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
+PATIENCE = 30_000  # ms; a machine that others use as well is slow, not broken
+expect.set_options(timeout=PATIENCE)
 # A refusal that a test provokes (422, 409, …) is told by the browser like this; it is no fault of the page.
 EXPECTED = ("Failed to load resource", "Response Status Error Code")
 
@@ -50,7 +52,7 @@ def new_page(browser: Browser, live_server: Any, complaints: list[str]) -> Itera
     def open_window(**options: Any) -> Page:
         options = {"base_url": live_server.url, "viewport": WIDE, "reduced_motion": "reduce", **options}
         contexts.append(browser.new_context(**options))
-        contexts[-1].set_default_timeout(10_000)
+        contexts[-1].set_default_timeout(PATIENCE)
         window = contexts[-1].new_page()
         listen(window, complaints)
         return window

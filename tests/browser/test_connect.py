@@ -26,7 +26,7 @@ def test_the_light_turns_green_by_itself(space, sign_in_as, live_server):
     expect(page.locator("#lines-python")).to_be_hidden()
     answer = httpx.get(f"{live_server.url}/api/v1/prompt", headers={"Authorization": f"Bearer {secret}"})
     assert answer.status_code == 200
-    expect(page.get_by_text("It got this prompt")).to_be_visible(timeout=15_000)
+    expect(page.get_by_text("It got this prompt")).to_be_visible()
 
 
 def test_without_scripts_the_lines_and_a_second_look_work(space, sign_in_as, new_page, live_server):

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests import walking
 from tests.browser import hub as hubs
-from tests.browser.conftest import PHONE, WIDE
+from tests.browser.conftest import PATIENCE, PHONE, WIDE
 from tests.browser.test_axe import NOT_PAGES, fetch
 
 # Things that only a script makes work must not be there, or must say so by `hidden`, until a script shows them.
@@ -47,7 +47,7 @@ def hub() -> Iterator[hubs.Hub]:
 def plain(browser: Browser, hub: hubs.Hub) -> Iterator[Page]:
     context = browser.new_context(java_script_enabled=False, base_url=hub.url, viewport=WIDE)
     context.add_cookies([hub.cookie("owner")])
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(PATIENCE)
     yield context.new_page()
     context.close()
 
