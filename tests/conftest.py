@@ -14,11 +14,11 @@ import psutil
 import pytest
 
 from memoryhub import postgres
-from tests.running import hub, place, started_once  # noqa: F401  fixtures
+from tests.running import cluster_once, data_dir, hub, made_in_this_run, place, started_once  # noqa: F401  fixtures
 
 # Data that a test run loses costs nothing; waiting for the disk does.
 FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "100"}
-RUN = re.compile(r"memoryhub-test-(\d+)-\w+")
+RUN = re.compile(r"memoryhub-test-(\d+)-\w+(-made)?")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -35,6 +35,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         _remove(Path(os.environ["MEMORYHUB_TEST_RUN"]))
+        _remove(made_in_this_run())
 
 
 def _remove(data_dir: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import re
 import shutil
@@ -10,7 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -112,35 +113,97 @@ def refused(*arguments: str, **environment: str) -> str:
     return done.stderr.strip()
 
 
-@pytest.fixture
-def place() -> Iterator[Path]:
+@contextlib.contextmanager
+def own_place() -> Iterator[Path]:
     """An empty folder that the database's user can reach; whatever still runs there is ended."""
     folder = Path(tempfile.mkdtemp(prefix="memoryhub-up-", dir="/tmp"))
     folder.chmod(0o755)
-    yield folder
-    for process in psutil.process_iter(["cmdline"]):
-        if str(folder) in " ".join(process.info["cmdline"] or []):
-            with contextlib.suppress(psutil.Error):
-                process.kill()
-    postgres.stop(folder / "data")
-    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        yield folder
+    finally:
+        for process in psutil.process_iter(["cmdline"]):
+            if str(folder) in " ".join(process.info["cmdline"] or []):
+                with contextlib.suppress(psutil.Error):
+                    process.kill()
+        postgres.stop(folder / "data")
+        shutil.rmtree(folder, ignore_errors=True)
 
 
-@pytest.fixture(scope="module")
-def started_once() -> Iterator[Path]:
-    """A data directory after one start and stop, to be copied: first starts are tested by themselves."""
-    folder = Path(tempfile.mkdtemp(prefix="memoryhub-up-", dir="/tmp"))
-    folder.chmod(0o755)
-    Hub(folder / "data").wait_ready().stop()
-    yield folder / "data"
-    shutil.rmtree(folder)
+@contextlib.contextmanager
+def running_in(data_dir: Path, *arguments: str) -> Iterator[Hub]:
+    """A hub that is gone afterwards, also where a test has killed it."""
+    running = Hub(data_dir, *arguments).wait_ready()
+    try:
+        yield running
+    finally:
+        if running.process.poll() is None:
+            running.process.kill()
+            running.process.wait()
 
 
 @pytest.fixture
-def hub(place, started_once) -> Iterator[Hub]:
-    subprocess.run(["cp", "-a", started_once, place / "data"], check=True)
-    running = Hub(place / "data").wait_ready()
-    yield running
-    if running.process.poll() is None:
-        running.process.kill()
-        running.process.wait()
+def place() -> Iterator[Path]:
+    with own_place() as folder:
+        yield folder
+
+
+def made_in_this_run() -> Path:
+    """Where workers keep what one of them makes for all; removed with the run (`conftest`)."""
+    return Path(f"{os.environ['MEMORYHUB_TEST_RUN']}-made")
+
+
+def made_once(name: str, make: Callable[[Path], None]) -> Path:
+    """The data directory of this name, made by whichever worker asks first; everybody copies it."""
+    folder = made_in_this_run()
+    folder.mkdir(mode=0o755, exist_ok=True)
+    with (folder / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / name).exists():
+            make(folder / f"{name}.new")
+            (folder / f"{name}.new").rename(folder / name)
+    return folder / name
+
+
+@pytest.fixture(scope="session")
+def started_once() -> Path:
+    """A data directory after one start and stop, to be copied: first starts are tested by themselves."""
+
+    def start(data_dir: Path) -> None:
+        assert Hub(data_dir).wait_ready().stop() == 0
+
+    return made_once("hub", start)
+
+
+@pytest.fixture(scope="session")
+def cluster_once() -> Path:
+    """A data directory whose server has run, with nothing in its database, to be copied as well."""
+
+    def start(data_dir: Path) -> None:
+        with postgres.ensure_running(data_dir, {"fsync": "off"}):
+            pass
+
+    return made_once("cluster", start)
+
+
+def copy(made: Path, to: Path) -> Path:
+    subprocess.run(["cp", "-a", made, to], check=True)
+    return to
+
+
+@contextlib.contextmanager
+def copied(made: Path) -> Iterator[Path]:
+    """A copy for longer than one test."""
+    with own_place() as folder:
+        yield copy(made, folder / "data")
+
+
+@pytest.fixture
+def data_dir(place: Path, started_once: Path) -> Path:
+    """The hub's data directory of this test alone."""
+    return copy(started_once, place / "data")
+
+
+@pytest.fixture
+def hub(data_dir: Path) -> Iterator[Hub]:
+    with running_in(data_dir) as running:
+        yield running

@@ -18,13 +18,13 @@ import psycopg
 import pytest
 
 from memoryhub import postgres
-from tests.running import Hub, command, refused
+from tests.running import Hub, command, copy, refused
 
 
 @pytest.fixture
-def server(place) -> Iterator[Path]:
+def server(place, cluster_once) -> Iterator[Path]:
     """A server that the hub did not start; its role `memoryhub` is an ordinary one."""
-    with postgres.ensure_running(place / "server", {"fsync": "off"}) as found:
+    with postgres.ensure_running(copy(cluster_once, place / "server"), {"fsync": "off"}) as found:
         yield found
 
 

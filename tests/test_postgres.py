@@ -19,6 +19,7 @@ import pytest
 
 from memoryhub import datadir, postgres, postgres_programs
 from memoryhub.errors import HubError
+from tests.running import copy
 
 ROOT = os.geteuid() == 0
 needs_root = pytest.mark.skipif(not ROOT, reason="only root has to run PostgreSQL as another user")
@@ -32,6 +33,12 @@ def data_dir() -> Iterator[Path]:
     yield place / "data"
     postgres.stop(place / "data")
     shutil.rmtree(place, ignore_errors=True)
+
+
+@pytest.fixture
+def made(data_dir: Path, cluster_once: Path) -> Path:
+    """The same with a database in it already: for what does not ask how one comes to be."""
+    return copy(cluster_once, data_dir)
 
 
 def connect(data_dir: Path) -> psycopg.Connection:
@@ -65,49 +72,49 @@ def test_the_first_in_starts_it_and_the_last_out_stops_it(data_dir):
     assert not postgres.is_accepting(data_dir)
 
 
-def test_the_role_is_an_ordinary_one(data_dir):
-    with postgres.ensure_running(data_dir, FAST), connect(data_dir) as connection:
+def test_the_role_is_an_ordinary_one(made):
+    with postgres.ensure_running(made, FAST), connect(made) as connection:
         assert connection.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user").fetchone() == (False,)
 
 
-def test_a_second_user_finds_it_running_and_does_not_stop_it(data_dir):
-    other = hold_open(data_dir)
-    with postgres.ensure_running(data_dir):
-        pid = postgres.postmaster_pid(data_dir)
-    assert postgres.postmaster_pid(data_dir) == pid
+def test_a_second_user_finds_it_running_and_does_not_stop_it(made):
+    other = hold_open(made)
+    with postgres.ensure_running(made):
+        pid = postgres.postmaster_pid(made)
+    assert postgres.postmaster_pid(made) == pid
     other.communicate("")
-    assert postgres.postmaster_pid(data_dir) is None
+    assert postgres.postmaster_pid(made) is None
 
 
-def test_the_user_killed_the_server_stays_usable(data_dir):
-    other = hold_open(data_dir)
+def test_the_user_killed_the_server_stays_usable(made):
+    other = hold_open(made)
     other.kill()
     other.wait()
-    assert postgres.is_accepting(data_dir)
-    with postgres.ensure_running(data_dir), connect(data_dir) as connection:
+    assert postgres.is_accepting(made)
+    with postgres.ensure_running(made), connect(made) as connection:
         assert connection.execute("SELECT 1").fetchone() == (1,)
-    assert postgres.postmaster_pid(data_dir) is None
+    assert postgres.postmaster_pid(made) is None
 
 
-def test_the_server_killed_the_next_start_works(data_dir):
-    with postgres.ensure_running(data_dir, FAST), connect(data_dir) as connection:
+def test_the_server_killed_the_next_start_works(made):
+    with postgres.ensure_running(made, FAST), connect(made) as connection:
         connection.execute("CREATE TABLE kept (n int)")
         connection.commit()
-        os.kill(postgres.postmaster_pid(data_dir), signal.SIGKILL)
-    with postgres.ensure_running(data_dir), connect(data_dir) as connection:
+        os.kill(postgres.postmaster_pid(made), signal.SIGKILL)
+    with postgres.ensure_running(made), connect(made) as connection:
         assert connection.execute("SELECT count(*) FROM kept").fetchone() == (0,)
 
 
-def test_a_pid_file_that_names_another_process_is_put_aside(data_dir):
-    with postgres.ensure_running(data_dir, FAST):
-        pid_file = data_dir / "postgres" / "postmaster.pid"
+def test_a_pid_file_that_names_another_process_is_put_aside(made):
+    with postgres.ensure_running(made, FAST):
+        pid_file = made / "postgres" / "postmaster.pid"
         lines = pid_file.read_text().split("\n")
-        os.kill(postgres.postmaster_pid(data_dir), signal.SIGKILL)
+        os.kill(postgres.postmaster_pid(made), signal.SIGKILL)
         owner = {"user": "memoryhub"} if ROOT else {}
         stranger = subprocess.Popen(["sleep", "60"], **owner)
     pid_file.write_text("\n".join([str(stranger.pid), *lines[1:]]))
-    with postgres.ensure_running(data_dir):
-        assert postgres.is_accepting(data_dir)
+    with postgres.ensure_running(made):
+        assert postgres.is_accepting(made)
     assert stranger.poll() is None
     stranger.kill()
     stranger.wait()
@@ -159,28 +166,26 @@ def test_awkward_names_of_data_directories_work(data_dir):
         assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
-def test_what_people_write_is_not_in_the_log(data_dir):
-    with postgres.ensure_running(data_dir, FAST), connect(data_dir) as connection:
+def test_what_people_write_is_not_in_the_log(made):
+    with postgres.ensure_running(made, FAST), connect(made) as connection:
         connection.execute("CREATE TABLE t (word text UNIQUE)")
         connection.execute("INSERT INTO t VALUES ('hunter2')")
         with pytest.raises(psycopg.errors.UniqueViolation):
             connection.execute("INSERT INTO t VALUES ('hunter2')")
-    log = (data_dir / "postgres" / "server.log").read_text()
+    log = (made / "postgres" / "server.log").read_text()
     assert "duplicate key" in log
     assert "hunter2" not in log
 
 
-def test_it_listens_on_no_network_address(data_dir):
-    with postgres.ensure_running(data_dir, FAST):
-        server = psutil.Process(postgres.postmaster_pid(data_dir))
+def test_it_listens_on_no_network_address(made):
+    with postgres.ensure_running(made, FAST):
+        server = psutil.Process(postgres.postmaster_pid(made))
         assert {c.family for c in server.net_connections("all")} == {socket.AF_UNIX}
 
 
-def test_its_own_tuning_file_comes_last(data_dir):
-    with postgres.ensure_running(data_dir, FAST):
-        pass
-    (data_dir / "postgres" / "tuning.conf").write_text("work_mem = '7MB'\n")
-    with postgres.ensure_running(data_dir, FAST), connect(data_dir) as connection:
+def test_its_own_tuning_file_comes_last(made):
+    (made / "postgres" / "tuning.conf").write_text("work_mem = '7MB'\n")
+    with postgres.ensure_running(made, FAST), connect(made) as connection:
         assert connection.execute("SHOW work_mem").fetchone() == ("7MB",)
 
 
@@ -228,11 +233,9 @@ class TestRefusals:
         with pytest.raises(HubError, match="made by PostgreSQL 9"), postgres.ensure_running(data_dir):
             pass
 
-    def test_a_broken_configuration_is_told_in_the_servers_words(self, data_dir):
-        with postgres.ensure_running(data_dir, FAST):
-            pass
-        (data_dir / "postgres" / "tuning.conf").write_text("nonsense = 1\n")
-        with pytest.raises(HubError, match=r"did not start.*nonsense"), postgres.ensure_running(data_dir):
+    def test_a_broken_configuration_is_told_in_the_servers_words(self, made):
+        (made / "postgres" / "tuning.conf").write_text("nonsense = 1\n")
+        with pytest.raises(HubError, match=r"did not start.*nonsense"), postgres.ensure_running(made):
             pass
 
 

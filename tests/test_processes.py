@@ -112,23 +112,21 @@ class TestStop:
         assert gone(family)
         assert hub.stderr() == ""
 
-    def test_under_nohup_a_closed_terminal_does_not_end_it(self, place, started_once):
-        subprocess.run(["cp", "-a", started_once, place / "data"], check=True)
-        hub = Hub(place / "data", command=["nohup", *COMMAND]).wait_ready()
+    def test_under_nohup_a_closed_terminal_does_not_end_it(self, data_dir):
+        hub = Hub(data_dir, command=["nohup", *COMMAND]).wait_ready()
         hub.process.send_signal(signal.SIGHUP)
         time.sleep(0.5)
         assert serves(hub)
         assert hub.stop() == 0
 
-    def test_a_command_that_is_told_to_stop_stops_the_database_it_started(self, place, started_once):
-        subprocess.run(["cp", "-a", started_once, place / "data"], check=True)
-        working = subprocess.Popen([*COMMAND, "work", "--data-dir", str(place / "data")], cwd=TREE, env=clean())
+    def test_a_command_that_is_told_to_stop_stops_the_database_it_started(self, data_dir):
+        working = subprocess.Popen([*COMMAND, "work", "--data-dir", str(data_dir)], cwd=TREE, env=clean())
         deadline = time.monotonic() + 30
-        while not postgres.is_accepting(place / "data") and time.monotonic() < deadline:
+        while not postgres.is_accepting(data_dir) and time.monotonic() < deadline:
             time.sleep(0.05)
         working.send_signal(signal.SIGTERM)
         assert working.wait(30) in (0, 143)
-        assert postgres.postmaster_pid(place / "data") is None
+        assert postgres.postmaster_pid(data_dir) is None
 
 
 class TestKilled:
@@ -299,9 +297,8 @@ class TestCommandLine:
         assert postgres.postmaster_pid(place / "data") is None
 
 
-def test_on_every_address_it_answers_to_the_one_it_prints_and_says_who_is_refused(place, started_once):
-    subprocess.run(["cp", "-a", started_once, place / "data"], check=True)
-    hub = Hub(place / "data", "--host", "0.0.0.0").wait_ready()
+def test_on_every_address_it_answers_to_the_one_it_prints_and_says_who_is_refused(data_dir):
+    hub = Hub(data_dir, "--host", "0.0.0.0").wait_ready()
     local = hub.url.replace("0.0.0.0", "127.0.0.1")
     assert httpx.get(f"{local}/login/", headers={"Host": hub.url.removeprefix("http://")}).status_code == 200
     assert httpx.get(f"{local}/login/", headers={"Host": "hub.example.org"}).status_code == 400

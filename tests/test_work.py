@@ -14,9 +14,7 @@ from memoryhub import postgres, work
 from tests.running import COMMAND, TREE, clean
 
 
-def test_it_does_what_waits_until_it_is_told_to_stop(place, started_once):
-    data_dir = place / "data"
-    subprocess.run(["cp", "-a", started_once, data_dir], check=True)
+def test_it_does_what_waits_until_it_is_told_to_stop(data_dir):
     with postgres.ensure_running(data_dir) as found:
         to = postgres.address(found)
         with psycopg.connect(host=to["HOST"], user=to["USER"], dbname=to["NAME"], autocommit=True) as connection:

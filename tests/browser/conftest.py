@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,8 @@ from django.db import connections
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests import chromium
+from tests.browser import hub as hubs
+from tests.running import copied
 
 # Playwright's event loop runs in the thread of the tests, where Django would refuse to touch the database.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
@@ -34,6 +37,13 @@ def browser() -> Iterator[Browser]:
         browser.close()
         # Django keeps connections of code inside an event loop apart; nobody else would close these.
         connections.close_all()
+
+
+@pytest.fixture(scope="module")
+def hub(started_once: Path) -> Iterator[hubs.Hub]:
+    """A hub of its own with the demo in it; what tests of one file do to it meets the later ones of that file."""
+    with copied(started_once) as data_dir, hubs.in_a_process(data_dir) as running:
+        yield running
 
 
 @pytest.fixture

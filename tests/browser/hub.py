@@ -1,6 +1,6 @@
 """A hub of its own for a browser to look at: a temporary data directory, the demo in it, served from this process.
 
-    python -m tests.browser.hub
+    python -m tests.browser.hub [DATA_DIR]
 
 serves one until its input ends, and prints a line of JSON: its address, its space, a session for each role.
 """
@@ -143,10 +143,10 @@ def person_with(slug: str, role: str) -> Any:
 
 
 @contextlib.contextmanager
-def in_a_process() -> Iterator[Hub]:
+def in_a_process(data_dir: Path) -> Iterator[Hub]:
     """The same in a process of its own, for tests: their settings and their database are others."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("MEMORYHUB_", "DJANGO_"))}
-    command = [sys.executable, "-m", "tests.browser.hub"]
+    command = [sys.executable, "-m", "tests.browser.hub", str(data_dir)]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment, cwd=ROOT
     ) as process:
@@ -161,7 +161,7 @@ def in_a_process() -> Iterator[Hub]:
 
 
 if __name__ == "__main__":
-    with running() as serving_hub:
+    with running(*map(Path, sys.argv[1:])) as serving_hub:
         sessions = {role: session_of(serving_hub.space, role) for role in ROLES}
         print(json.dumps({"url": serving_hub.url, "space": serving_hub.space, "sessions": sessions}), flush=True)
         sys.stdin.read()

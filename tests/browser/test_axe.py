@@ -46,12 +46,6 @@ NOT_PAGES = ("/api/", "/metrics", "/healthz", "/readyz")
 EXTRA = ("/styleguide/", "/account/", "/shortcuts/", "/?all", "/s/demo/no-such-page/", "/s/no-such-space/")
 
 
-@pytest.fixture(scope="module")
-def hub() -> Iterator[hubs.Hub]:
-    with hubs.in_a_process() as running:
-        yield running
-
-
 def fetch(client: httpx.Client, path: str) -> walking.Answer:
     answer = client.get(path)
     kind = answer.headers.get("content-type", "").partition(";")[0]

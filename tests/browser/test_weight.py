@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,8 +10,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser
 
-from memoryhub import postgres
-from tests.running import Hub
+from tests.running import Hub, copied, running_in
 
 HTMX_TIMES = 2.2
 EVERYWHERE = {"hub.js"}
@@ -24,14 +21,9 @@ PAGES = {
 
 
 @pytest.fixture(scope="module")
-def served() -> Iterator[Hub]:
-    folder = Path(tempfile.mkdtemp(prefix="memoryhub-up-", dir="/tmp"))
-    folder.chmod(0o755)
-    hub = Hub(folder / "data", "--demo", "--workers", "1").wait_ready()
-    yield hub
-    hub.stop()
-    postgres.stop(folder / "data")
-    shutil.rmtree(folder, ignore_errors=True)
+def served(started_once: Path) -> Iterator[Hub]:
+    with copied(started_once) as data_dir, running_in(data_dir, "--demo", "--workers", "1") as hub:
+        yield hub
 
 
 @pytest.fixture(scope="module")

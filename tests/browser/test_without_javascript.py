@@ -37,12 +37,6 @@ USELESS = """() => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def hub() -> Iterator[hubs.Hub]:
-    with hubs.in_a_process() as running:
-        yield running
-
-
 @pytest.fixture
 def plain(browser: Browser, hub: hubs.Hub) -> Iterator[Page]:
     context = browser.new_context(java_script_enabled=False, base_url=hub.url, viewport=WIDE)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import subprocess
 import tarfile
 from pathlib import Path
 
@@ -15,20 +14,14 @@ from memoryhub import postgres
 from tests.running import command, refused
 
 
-@pytest.fixture
-def data_dir(place, started_once) -> str:
-    subprocess.run(["cp", "-a", started_once, place / "data"], check=True)
-    return str(place / "data")
-
-
-def do(*arguments: str, data_dir: str) -> str:
-    done = command(*arguments, "--data-dir", data_dir)
+def do(*arguments: str, data_dir: Path) -> str:
+    done = command(*arguments, "--data-dir", str(data_dir))
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 
 
-def slugs(data_dir: str) -> list[str]:
-    with postgres.ensure_running(Path(data_dir)) as found:
+def slugs(data_dir: Path) -> list[str]:
+    with postgres.ensure_running(data_dir) as found:
         to = postgres.address(found)
         with psycopg.connect(host=to["HOST"], user=to["USER"], dbname=to["NAME"]) as connection:
             return [row[0] for row in connection.execute("SELECT slug FROM memoryhub_space ORDER BY slug")]
@@ -39,11 +32,11 @@ def test_a_new_hub_becomes_the_old_one(place, data_dir):
     answer = json.loads(do("backup", str(place / "hub.tar"), "--json", data_dir=data_dir))
     assert answer["bytes"] == (place / "hub.tar").stat().st_size
     assert (place / "hub.tar").stat().st_mode & 0o777 == 0o600
-    told = do("restore", str(place / "hub.tar"), data_dir=str(place / "new"))
+    told = do("restore", str(place / "hub.tar"), data_dir=place / "new")
     assert "2 spaces" in told
-    assert slugs(str(place / "new")) == ["main", "team"]
+    assert slugs(place / "new") == ["main", "team"]
     assert (place / "new/secret_key").read_text() == (place / "data/secret_key").read_text()
-    do("doctor", data_dir=str(place / "new"))
+    do("doctor", data_dir=place / "new")
 
 
 def test_what_was_there_is_kept_and_files_say_again_what_the_backup_says(place, data_dir):
@@ -64,7 +57,7 @@ def test_what_was_there_is_kept_and_files_say_again_what_the_backup_says(place, 
 
 
 def test_it_is_made_while_the_hub_runs_and_restored_only_while_it_does_not(place, hub):
-    do("backup", str(place / "hub.tar"), data_dir=str(hub.data_dir))
+    do("backup", str(place / "hub.tar"), data_dir=hub.data_dir)
     told = refused("restore", str(place / "hub.tar"), "--data-dir", str(hub.data_dir))
     assert f"Another hub (process {hub.process.pid})" in told
 
@@ -74,17 +67,17 @@ class TestRefusals:
         (place / "note").write_text("hello")
         with tarfile.open(place / "other.tar", "w") as tar:
             tar.add(place / "note")
-        missing = refused("restore", str(place / "nothing"), "--data-dir", data_dir)
+        missing = refused("restore", str(place / "nothing"), "--data-dir", str(data_dir))
         assert missing == f"There is no file {place / 'nothing'}."
         for name in ("note", "other.tar"):
-            told = refused("restore", str(place / name), "--data-dir", data_dir)
+            told = refused("restore", str(place / name), "--data-dir", str(data_dir))
             assert told == f"{place / name} is no backup of memoryhub, or it is damaged."
 
     def test_a_backup_of_a_newer_version(self, place, data_dir):
         do("backup", str(place / "hub.tar"), data_dir=data_dir)
         about = {"format": 1, "migrations": ["memoryhub.9999_future"]}
         rewrite(place / "hub.tar", "manifest.json", json.dumps(about).encode())
-        assert "made by a newer memoryhub" in refused("restore", str(place / "hub.tar"), "--data-dir", data_dir)
+        assert "made by a newer memoryhub" in refused("restore", str(place / "hub.tar"), "--data-dir", str(data_dir))
 
     def test_a_damaged_dump_changes_nothing(self, place, data_dir):
         do("space", "add", "team", data_dir=data_dir)
@@ -92,13 +85,13 @@ class TestRefusals:
         with tarfile.open(place / "hub.tar") as tar:
             dump = tar.extractfile("database.dump").read()
         rewrite(place / "hub.tar", "database.dump", dump[: len(dump) - 2000])
-        assert refused("restore", str(place / "hub.tar"), "--data-dir", data_dir)
+        assert refused("restore", str(place / "hub.tar"), "--data-dir", str(data_dir))
         assert slugs(data_dir) == ["main", "team"]
 
     def test_a_place_that_cannot_be_written(self, place, data_dir):
-        told = refused("backup", str(place / "nowhere/hub.tar"), "--data-dir", data_dir)
+        told = refused("backup", str(place / "nowhere/hub.tar"), "--data-dir", str(data_dir))
         assert told == f"There is no folder {place / 'nowhere'}."
-        assert "could not be written" in refused("backup", "/proc/hub.tar", "--data-dir", data_dir)
+        assert "could not be written" in refused("backup", "/proc/hub.tar", "--data-dir", str(data_dir))
 
 
 def rewrite(archive: Path, name: str, content: bytes) -> None:
