@@ -8,26 +8,20 @@ import signal
 import site
 import subprocess
 import sys
-import tempfile
 import venv
 import zipfile
-from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
 import httpx
 import pytest
 
-from tests.running import READY, TREE, Hub, clean
+from tests.running import READY, TREE, Hub, build_wheel, clean
 
 
 @pytest.fixture(scope="module")
-def wheel() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="memoryhub-wheel-") as folder:
-        options = ["build", "--target", "wheel", "--directory", folder]
-        subprocess.run([sys.executable, "-m", "hatchling", *options], cwd=TREE, check=True, capture_output=True)
-        (found,) = Path(folder).glob("memoryhub-*.whl")
-        yield found
+def wheel(tmp_path_factory) -> Path:
+    return build_wheel(tmp_path_factory.mktemp("wheel"))
 
 
 def install(wheel: Path, into: Path) -> Path:

@@ -135,6 +135,19 @@ def walk(get: Callable[[str], Answer], starts: Iterable[str], each: int = 2, mos
     return found
 
 
+def telling(pages: Iterable[str]) -> list[str]:
+    """Of pages that differ only in how choices are combined those that show one which no earlier page showed."""
+    shown: set[tuple[str, str]] = set()
+    kept = []
+    for path in pages:
+        name, _, chosen = kind_of(path).partition("?")
+        new = {(name, choice) for choice in chosen.split("&")} - shown
+        if new:
+            shown |= new
+            kept.append(path)
+    return kept
+
+
 def links_of(path: str, text: str) -> list[str]:
     there = [inside(path, link) for link in Reader(text).links]
     return [link for link in dict.fromkeys(there) if link]

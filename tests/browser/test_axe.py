@@ -1,6 +1,6 @@
 """Every page, found by following links: axe finds no violation, nothing is cut off, the browser has no complaint.
 
-The pages come from a hub of its own with the demo in it (`hub.in_a_process`), as its owner sees them, in light and
+The pages come from a hub of its own with the demo in it, as its owner sees them, in light and
 dark, on a wide window and a phone.
 """
 
@@ -63,12 +63,20 @@ def pages(hub: hubs.Hub) -> list[str]:
     # Dead links are the matter of tests/web/test_links.py.
     shown = [page for page in found if page.answer.kind == "text/html" and not page.answer.leads_to]
     paths = [page.path for page in shown if page.answer.status == 200 or page.path in EXTRA]
-    return [path for path in paths if not path.startswith(NOT_PAGES)]
+    return walking.telling(path for path in paths if not path.startswith(NOT_PAGES))
+
+
+# A kind of page is looked at in all four ways, in the order with the fewest turns; another choice on it in the two
+# that differ most: it has the same frame, and the same colours at both widths.
+LOOKS = ((WIDE, "light", EVERYTHING), (WIDE, "dark", COLOURS), (PHONE, "dark", COLOURS), (PHONE, "light", NARROW))
+LOOKS_AGAIN = ((WIDE, "light", EVERYTHING), (PHONE, "dark", NARROW))
 
 
 def look_at(context: BrowserContext, hub: hubs.Hub, paths: list[str]) -> Iterator[str]:
     """Visits each page once, looks at it wide and as a phone, in light and dark, and tells what is wrong with it."""
+    context.add_init_script(AXE)
     window: Page = context.new_page()
+    known: set[str] = set()
     heard: list[str] = []
     window.on("console", lambda said: heard.append(said.text) if said.type in ("error", "warning") else None)
     window.on("pageerror", lambda error: heard.append(str(error)))
@@ -78,14 +86,14 @@ def look_at(context: BrowserContext, hub: hubs.Hub, paths: list[str]) -> Iterato
         window.goto(hub.url + path, wait_until="load")
         if (shift := window.evaluate(SHIFT)) > 0.02:
             yield f"{path} shifts its layout by {shift:.3f} while it loads"
-        window.evaluate(AXE)
-        for size, rules in ((WIDE, EVERYTHING), (PHONE, NARROW)):
+        kind = walking.kind_of(path).partition("?")[0]
+        for size, scheme, rules in LOOKS_AGAIN if kind in known else LOOKS:
             window.set_viewport_size(size)
-            for scheme, asked in (("light", rules), ("dark", COLOURS)):
-                window.emulate_media(color_scheme=scheme)
-                yield from (f"{path} at {size['width']}, {scheme}: {one}" for one in window.evaluate(RUN % asked))
+            window.emulate_media(color_scheme=scheme)
+            yield from (f"{path} at {size['width']}, {scheme}: {one}" for one in window.evaluate(RUN % rules))
             if wide := window.evaluate(OVERFLOWS):
                 yield f"{path} is wider than {size['width']}: {wide}"
+        known.add(kind)
         yield from (f"{path}: {one}" for one in heard if not one.startswith("Failed to load resource"))
         heard.clear()
 
@@ -111,3 +119,15 @@ def test_what_strangers_and_viewers_see_has_no_fault_either(browser: Browser, hu
         faults += look_at(context, hub, paths)
         context.close()
     assert not faults, "\n".join(faults)
+
+
+def test_of_choices_that_are_only_combined_each_is_looked_at_once():
+    plain, one, other = "/s/demo/longterm/", "/s/demo/longterm/?due=1", "/s/demo/longterm/?map=all"
+    both, third = "/s/demo/longterm/?due=1&map=all", "/s/demo/longterm/?due=1&map=due"
+    assert walking.telling([plain, one, other, both, third, "/s/demo/rules/"]) == [
+        plain,
+        one,
+        other,
+        third,
+        "/s/demo/rules/",
+    ]

@@ -51,7 +51,7 @@ def paths_of(hub: hubs.Hub) -> list[str]:
     with httpx.Client(base_url=hub.url, timeout=30, cookies={cookie["name"]: cookie["value"]}) as client:
         found = walking.walk(lambda path: fetch(client, path), [f"/s/{hub.space}/", "/account/", "/?all"], each=1)
     shown = [page.path for page in found if page.answer.kind == "text/html" and page.answer.status == 200]
-    return [path for path in shown if not path.startswith(NOT_PAGES)]
+    return walking.telling(path for path in shown if not path.startswith(NOT_PAGES))
 
 
 def test_nothing_on_any_page_needs_a_script(hub, plain):

@@ -17,25 +17,36 @@ from django.template.loader import render_to_string
 
 from memoryhub.client import MemoryHub
 from memoryhub.client.example import scripted
-from tests.running import TREE, clean, command, hub, place, started_once  # noqa: F401
+from tests.running import TREE, clean, command, copied, running_in
 
 AGENTS = "/memories/AGENTS.md"
 TEXT = "# Memory\n\n- Refunds need a second person.\n"
 
 
+@pytest.fixture(scope="module")
+def running(started_once):
+    """One hub for all of them: its address, the token of an agent, and of a person who decides."""
+    with copied(started_once) as data_dir, running_in(data_dir) as hub:
+        data = ("--data-dir", str(data_dir))
+        person = json.loads(command("user", "add", "rk", "--role", "reviewer", "--json", *data).stdout)["token"]
+        token = json.loads(command("agent", "add", "scout", "--json", *data).stdout)["token"]
+        with MemoryHub(hub.url, person) as reviewer:
+            reviewer.write(AGENTS, TEXT)
+        yield hub.url, token, person
+
+
 @pytest.fixture
-def scout(hub, place, monkeypatch):
+def scout(running, tmp_path, monkeypatch):
     """An agent whose memory is there: its client, its settings, and what the page would show."""
-    data = ("--data-dir", str(hub.data_dir))
-    person = json.loads(command("user", "add", "rk", "--role", "editor", "--json", *data).stdout)["token"]
-    token = json.loads(command("agent", "add", "scout", "--json", *data).stdout)["token"]
-    monkeypatch.setenv("MEMORYHUB_CACHE_DIR", str(place / "copies"))
-    monkeypatch.setenv("MEMORYHUB_URL", hub.url)
+    url, token, person = running
+    monkeypatch.setenv("MEMORYHUB_CACHE_DIR", str(tmp_path / "copies"))
+    monkeypatch.setenv("MEMORYHUB_URL", url)
     monkeypatch.setenv("MEMORYHUB_TOKEN", token)
-    with MemoryHub(hub.url, person) as editor:
-        editor.write(AGENTS, TEXT)
-    with MemoryHub(hub.url, token) as client:
-        yield SimpleNamespace(client=client, url=hub.url, token=token, waiting=lambda: client.proposals("pending"))
+    with MemoryHub(url, token) as client:
+        yield SimpleNamespace(client=client, url=url, token=token, waiting=lambda: client.proposals("pending"))
+        with MemoryHub(url, person) as reviewer:
+            for one in client.proposals("pending"):
+                reviewer.reject(one.number, note="The next test begins anew.")
 
 
 def lines(scout, key):
@@ -66,8 +77,9 @@ def test_typescript(scout):
     script = names + lines(scout, "typescript") + "\nconsole.log(system, status, proposal.number);"
     done = shell("", "node", "--input-type=module", "-e", script)
     assert done.returncode == 0, done.stderr
-    assert "Refunds need a second person." in done.stdout and done.stdout.rstrip().endswith("pending 1")
-    assert [one.path for one in scout.waiting()] == [AGENTS]
+    (asked,) = scout.waiting()
+    assert asked.path == AGENTS
+    assert "Refunds need a second person." in done.stdout and done.stdout.rstrip().endswith(f"pending {asked.number}")
 
 
 def test_python(scout):
@@ -80,8 +92,8 @@ def test_python(scout):
 def test_deepagents(scout):
     found = run_python(scout, "deepagents", model=scripted("Invoices go out on Mondays."))
     said = found["agent"].invoke({"messages": [("user", "Remember this.")]})["messages"]
-    assert any("proposal 1" in message.text for message in said)
-    assert len(scout.waiting()) == 1
+    (asked,) = scout.waiting()
+    assert any(f"proposal {asked.number}" in message.text for message in said)
 
 
 def test_langgraph(scout):
@@ -151,9 +163,9 @@ def test_mcp(scout):
     assert "Refunds need a second person." in asyncio.run(read()).content[0].text
 
 
-def test_agents_md_on_disk(scout, place):
+def test_agents_md_on_disk(scout, tmp_path):
     script = lines(scout, "sync").replace("memoryhub sync", f"exec {sys.executable} -m memoryhub sync")
-    folder = place / "project"
+    folder = tmp_path / "project"
     folder.mkdir()
     script = f"cd {folder}\n{script}"
     running = subprocess.Popen(["bash", "-e", "-c", script], env=clean(PYTHONPATH=str(TREE)), stdout=subprocess.DEVNULL)

@@ -6,12 +6,13 @@ import re
 import signal
 import subprocess
 import sys
+import venv
 from pathlib import Path
 
 import pytest
 
 from memoryhub.client import HubUnavailable, MemoryHub
-from tests.running import TREE, clean, command, hub, place, started_once  # noqa: F401
+from tests.running import TREE, build_wheel, clean, command, data_dir, hub, place  # noqa: F401
 
 AGENTS = "/memories/AGENTS.md"
 
@@ -109,15 +110,13 @@ def test_the_readme_names_these_four_lines():
 def slim(tmp_path_factory):
     """A fresh environment with httpx, and this project's client without its dependencies."""
     folder = tmp_path_factory.mktemp("slim")
-    subprocess.run([sys.executable, "-m", "venv", folder / "env"], check=True, timeout=120)
+    venv.create(folder / "env", with_pip=False)
     python = folder / "env" / "bin" / "python"
-    install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    install = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--disable-pip-version-check"]
     fetched = subprocess.run([*install, "httpx"], capture_output=True, text=True, timeout=300)
     if fetched.returncode:
         pytest.skip("no package index can be reached: " + fetched.stderr.strip().splitlines()[-1])
-    subprocess.run([*install, "hatchling", "editables"], check=True, timeout=300)
-    subprocess.run([*install, "--no-deps", "--no-build-isolation", str(TREE)], check=True, timeout=300)
-    subprocess.run([python, "-m", "pip", "uninstall", "-q", "-y", "hatchling", "editables"], check=True, timeout=120)
+    subprocess.run([*install, "--no-deps", "--no-index", build_wheel(folder)], check=True, timeout=300)
     return python
 
 

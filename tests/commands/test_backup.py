@@ -8,7 +8,6 @@ import tarfile
 from pathlib import Path
 
 import psycopg
-import pytest
 
 from memoryhub import postgres
 from tests.running import command, refused
