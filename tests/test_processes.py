@@ -45,10 +45,9 @@ class TestStart:
         assert hub.said == [f"memoryhub ready: {hub.link}\n"]
         assert hub.stderr() == ""
 
-    def test_a_second_start_is_ready_in_under_three_seconds(self, place):
-        Hub(place / "data").wait_ready().stop()
+    def test_a_second_start_is_ready_in_under_three_seconds(self, data_dir):
         began = time.monotonic()
-        again = Hub(place / "data").wait_ready()
+        again = Hub(data_dir).wait_ready()
         took = time.monotonic() - began
         again.stop()
         crowd = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))  # others that share the processors just now
@@ -104,8 +103,8 @@ class TestStop:
             assert gone(family)
             assert postgres.postmaster_pid(place / "data") is None
 
-    def test_ctrl_c_in_a_terminal_goes_to_its_whole_group_and_ends_it_in_order(self, place):
-        hub = Hub(place / "data", start_new_session=True).wait_ready()
+    def test_ctrl_c_in_a_terminal_goes_to_its_whole_group_and_ends_it_in_order(self, data_dir):
+        hub = Hub(data_dir, start_new_session=True).wait_ready()
         family = hub.family()
         os.killpg(hub.process.pid, signal.SIGINT)
         assert hub.process.wait(20) == 0
@@ -186,13 +185,13 @@ class TestKilled:
         assert "The database had stopped; it is started again." in hub.stderr()
         assert hub.stop() == 0
 
-    def test_workers_that_outlived_their_hub_are_ended_by_the_next_start(self, place):
-        (place / "data" / "processes").mkdir(parents=True)
+    def test_workers_that_outlived_their_hub_are_ended_by_the_next_start(self, data_dir):
+        notes = data_dir / "processes"
+        notes.mkdir(exist_ok=True)
         ours, stranger = (subprocess.Popen(["sleep", "60"]) for _ in range(2))
-        notes = place / "data" / "processes"
         (notes / str(ours.pid)).write_text(repr(psutil.Process(ours.pid).create_time()))
         (notes / str(stranger.pid)).write_text("12345.0")  # its number, somebody else's birth
-        hub = Hub(place / "data").wait_ready()
+        hub = Hub(data_dir).wait_ready()
         assert ours.wait(5) == -signal.SIGKILL
         assert stranger.poll() is None
         stranger.kill()
@@ -267,8 +266,8 @@ class TestRefusals:
         assert "MEMORYHUB_EMBEDDER" in told
         assert "wordllama" in told
 
-    def test_a_front_space_that_is_not_there_is_named_with_those_that_are(self, place):
-        told = refused("up", "--port", "0", "--data-dir", str(place / "data"), MEMORYHUB_FRONT_SPACE="mian")
+    def test_a_front_space_that_is_not_there_is_named_with_those_that_are(self, data_dir):
+        told = refused("up", "--port", "0", "--data-dir", str(data_dir), MEMORYHUB_FRONT_SPACE="mian")
         assert told == "MEMORYHUB_FRONT_SPACE is 'mian'; allowed is a space that exists: main."
 
 
