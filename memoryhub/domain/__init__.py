@@ -1,7 +1,7 @@
 """What the product does: one module per noun, one function per verb. The first line of each says what it is.
 
 Who            spaces people access agents tokens
-Files          mounts files published revisions browsing edits shelf packing
+Files          mounts files changing published revisions browsing edits shelf packing
   on disk      syncing watching
   their lines  lines matching diffs words merging blame
   shown        markdown gfm

@@ -5,24 +5,33 @@ Every change has five beats: lock the row, take in what the disk has, check, rec
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
 
-from memoryhub.domain import activity, edits, hot, mounts, protected, revisions, syncing
+from memoryhub.domain import edits, mounts, revisions, syncing
 from memoryhub.domain.access import Actor
+from memoryhub.domain.changing import (
+    Change,
+    begin,
+    check_alive,
+    check_match,
+    keep_protected,
+    locked,
+    put,
+    put_text,
+    record_text,
+)
 from memoryhub.domain.lines import bytes_of, text_of
 from memoryhub.domain.merging import merge3
 from memoryhub.domain.mounts import Place
 from memoryhub.domain.published import Published, Row, changed_on_disk, gather, gather_at
 from memoryhub.domain.wishes import Applied, Pending, Wish, content_of, text_as_bytes
-from memoryhub.errors import Conflict, HubError, Invalid, Stale
+from memoryhub.errors import Conflict, HubError
 from memoryhub.models import File, Mount, Revision, Space
-from memoryhub.stores import FilesystemStore, paths
+from memoryhub.stores import paths
 from memoryhub.stores.disk import MAX_BYTES, too_large
 
 # ---- reading
@@ -94,103 +103,6 @@ def row_of(space: Space, path: str, thread_id: str = "") -> File:
 # ---- changing
 
 
-@dataclass
-class Change:
-    """One change while its file's row is locked."""
-
-    space: Space
-    actor: Actor
-    path: str
-    place: Place
-    file: File
-    before: bytes
-
-
-def _begin(space: Space, actor: Actor, path: str, place: Place, thread_id: str) -> Change:
-    """Lock and take in what the disk has, so that checks meet the true state."""
-    thread_id = thread_id if place.mount.store == Mount.Store.THREAD else ""
-    file = syncing.lock(space, path, thread_id)
-    if not file.revision or file.is_deleted:
-        refuse_folder(space, path, place, thread_id)
-    syncing.take_in(space, file, place)
-    if file.problem and isinstance(place.store, FilesystemStore):
-        raise syncing.blocked(file, place)
-    return Change(space, actor, path, place, file, revisions.current(file))
-
-
-def refuse_folder(space: Space, path: str, place: Place, thread_id: str = "") -> None:
-    """A name cannot be a file and a folder. What a disk holds, the disk says itself."""
-    above = [path[:end] for end, sign in enumerate(path) if sign == "/" and end]
-    asked = {"space": space.pk, "thread": thread_id, "above": above, "first": path + "/", "end": path + "0"}
-    found = [(path + "/",)] if place.relative == "/" else hot.rows(NEAR, asked)
-    if found and len(found[0][0]) > len(path):
-        raise Invalid(f"“{path}” is a folder, not a file.", code="is_directory", path=path)
-    if found:
-        raise Invalid(f"“{found[0][0]}” is a file, so nothing can lie below it.", code="invalid_path", path=path)
-
-
-_ALIVE = (
-    "SELECT path FROM memoryhub_file "
-    "WHERE space_id = %(space)s AND thread_id = %(thread)s AND NOT is_deleted AND revision > 0"
-)
-# One look-up for each folder above, and one for all that lies below: the zero follows the slash. In the order of the index
-# of paths, which leaves no other index to choose while nobody has counted the table.
-NEAR = f"""
-SELECT path FROM (
-  (SELECT f.path FROM unnest(%(above)s::text[]) AS above(path), LATERAL ({_ALIVE} AND path = above.path LIMIT 1) f
-    LIMIT 1) UNION ALL
-  ({_ALIVE} AND path ~>=~ %(first)s::text AND path ~<~ %(end)s::text ORDER BY path USING ~<~ LIMIT 1)) near
-LIMIT 1
-"""  # noqa: S608 (texts of our own)
-
-
-def _put(
-    change: Change, content: bytes, verb: str, says: str, *, adds: str = "", along: Sequence[hot.Change] = (),
-    told: Sequence[activity.Line] = (), **facts: Any,
-) -> Revision:  # fmt: skip
-    """Record and note in one statement; what lies on a disk is written after the commit. Nothing too large gets in here."""
-    if len(content) > MAX_BYTES:
-        raise too_large(change.path, len(content), MAX_BYTES)
-    _keep_protected(change, content, facts.get("proposal"))
-    on_disk = change.place.store.on_disk
-
-    def notes(revision: Revision) -> list[hot.Change]:
-        line = syncing.line_of(change.space, change.actor, verb, says, revision, adds)
-        return [activity.adding(line, *told), *along]
-
-    facts.setdefault("before", change.before)
-    revision = revisions.record(
-        change.space, change.file, change.actor, content, in_place=not on_disk, along=notes, **facts
-    )
-    if on_disk:
-        syncing.push_after_commit(change.space, change.file, content)
-    return revision
-
-
-def _keep_protected(change: Change, content: bytes, proposal: int | None) -> None:
-    """An agent that is trusted leaves alone what people protected; what a person approved, the person did."""
-    if change.actor.agent is not None and proposal is None:
-        protected.check(change.before, content)
-
-
-def holds(if_match: str, sha: str | None) -> bool:
-    """Whether an `If-Match` names the text that is there; none is there when `sha` is nothing."""
-    tags = [tag.strip().removeprefix("W/").strip('"') for tag in if_match.split(",")]
-    return sha is not None and ("*" in tags or sha in tags)
-
-
-def stale(path: str, sha: str | None, revision: int) -> Stale:
-    return Stale(
-        f"“{path}” changed since you read it: read it again, then write.", path=path, sha256=sha, revision=revision
-    )
-
-
-def _check_match(file: File, if_match: str | None) -> None:
-    sha = file.sha256 if file.revision and not file.is_deleted else None
-    if if_match is not None and not holds(if_match, sha):
-        raise stale(file.path, sha, file.revision)
-
-
 def write(
     space: Space,
     actor: Actor,
@@ -211,33 +123,16 @@ def write(
     path = paths.clean(path)
     if len(content) > MAX_BYTES:
         raise too_large(path, len(content), MAX_BYTES)
-    place = place or mounts.resolve(space, path, agent=actor.agent)
-    with transaction.atomic():
-        change = _begin(space, actor, path, place, thread_id)
+    with locked(space, actor, path, thread_id, place, if_match, may_be_new=True) as change:
         file = change.file
-        _check_match(file, if_match)
-        alive = bool(file.revision) and not file.is_deleted
-        if must_be_new and alive:
+        if must_be_new and change.is_alive:
             raise Conflict(f"File {path} already exists", code="file_exists", path=path)
         if base_revision is not None and base_revision != file.revision:
             content, reason = _merge_in(file, content, base_revision, reason)
-        if alive and content == change.before:
-            syncing.settle(space, file, place)
+        if change.is_alive and content == change.before:
+            syncing.settle(space, file, change.place)
             return revisions.one(file, file.revision)
         return put_text(change, content, kind=kind, reason=reason, proposal=proposal, restored_from=restored_from)
-
-
-def put_text(
-    change: Change, content: bytes, *, kind: str = "write", along: Sequence[hot.Change] = (), **facts: Any
-) -> Revision:
-    """Make this the newest text of a file whose row is locked (or `held` by the statement itself) and in step; `along` and the
-    lines `told` beside its own are written in the same statement."""
-    alive = bool(change.file.revision) and not change.file.is_deleted
-    says = {"restore": "restored", "edit": "edited"}.get(kind, "changed" if alive else "made")
-    recorded = kind if alive or kind != "write" else "create"
-    return _put(
-        change, content, f"files.{'write' if kind == 'create' else kind}", says, kind=recorded, along=along, **facts
-    )
 
 
 def _merge_in(file: File, content: bytes, base_revision: int, reason: str) -> tuple[bytes, str]:
@@ -283,14 +178,9 @@ def edit(
     place: Place | None = None,
 ) -> Revision:
     """Replace one string in a file by another, as agents' edit tools do."""
-    path = paths.clean(path)
-    place = place or mounts.resolve(space, path, agent=actor.agent)
-    with transaction.atomic():
-        change = _begin(space, actor, path, place, thread_id)
-        _check_alive(change)
-        _check_match(change.file, if_match)
+    with locked(space, actor, path, thread_id, place, if_match) as change:
         content = bytes_of(edits.apply_edit(text_of(change.before), old, new, replace_all))
-        return _record_text(change, content, "edit", "edited", reason, proposal)
+        return record_text(change, content, "edit", "edited", reason, proposal)
 
 
 def insert(
@@ -298,24 +188,9 @@ def insert(
     thread_id: str = "", place: Place | None = None,
 ) -> Revision:  # fmt: skip
     """Put text after a line of a file; 0 is the beginning."""
-    path = paths.clean(path)
-    place = place or mounts.resolve(space, path, agent=actor.agent)
-    with transaction.atomic():
-        change = _begin(space, actor, path, place, thread_id)
-        _check_alive(change)
+    with locked(space, actor, path, thread_id, place) as change:
         content = bytes_of(edits.apply_insert(text_of(change.before), line, text))
-        return _record_text(change, content, "edit", "edited", reason, proposal)
-
-
-def _check_alive(change: Change) -> None:
-    if not change.file.revision or change.file.is_deleted:
-        raise edits.missing(change.path)
-
-
-def _record_text(change: Change, content: bytes, kind: str, says: str, reason: str, proposal: int | None) -> Revision:
-    if content == change.before:
-        return revisions.one(change.file, change.file.revision)
-    return _put(change, content, f"files.{kind}", says, kind=kind, reason=reason, proposal=proposal)
+        return record_text(change, content, "edit", "edited", reason, proposal)
 
 
 def delete(
@@ -323,13 +198,8 @@ def delete(
     thread_id: str = "", place: Place | None = None,
 ) -> Revision:  # fmt: skip
     """Take a file away; its history stays, and it can be restored."""
-    path = paths.clean(path)
-    place = place or mounts.resolve(space, path, agent=actor.agent)
-    with transaction.atomic():
-        change = _begin(space, actor, path, place, thread_id)
-        _check_alive(change)
-        _check_match(change.file, if_match)
-        return _put(
+    with locked(space, actor, path, thread_id, place, if_match) as change:
+        return put(
             change, b"", "files.delete", "deleted", kind="delete", reason=reason, proposal=proposal, is_deleted=True
         )
 
@@ -366,22 +236,22 @@ def _transfer(
     places = {one: mounts.resolve(space, one, agent=actor.agent) for one in (path, to)}
     with transaction.atomic():
         # Always in one order, so that two moves in opposite directions cannot wait for each other.
-        changes = {one: _begin(space, actor, one, places[one], thread_id) for one in sorted((path, to))}
+        changes = {one: begin(space, actor, one, places[one], thread_id) for one in sorted((path, to))}
         source, target = changes[path], changes[to]
-        _check_alive(source)
-        _check_match(source.file, if_match)
-        if target.file.revision and not target.file.is_deleted:
+        check_alive(source)
+        check_match(source.file, if_match)
+        if target.is_alive:
             raise Conflict(f"The destination {to} already exists.", code="file_exists", path=to)
         number = source.file.revision
         moved = {} if keep else {"moved_from": path, "restored_from": number}
         why = reason or (f"Copied from {path}" if keep else f"Moved from {path}")
         verb, says = ("files.copy", "made") if keep else ("files.move", "moved")
-        revision = _put(
+        revision = put(
             target, source.before, verb, says, adds=f"from {path}", kind="create" if keep else "move", reason=why,
             proposal=proposal, **moved,
         )  # fmt: skip
         if not keep:
-            _keep_protected(source, b"", proposal)
+            keep_protected(source, b"", proposal)
             why = reason or f"Moved to {to}"
             revisions.record(
                 space, source.file, actor, b"", kind="move", reason=why, proposal=proposal, is_deleted=True,

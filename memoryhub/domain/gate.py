@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import transaction
 
 from memoryhub.detectors import secrets
-from memoryhub.domain import activity, files, mounts, policies, revisions
+from memoryhub.domain import activity, changing, files, mounts, policies, revisions
 from memoryhub.domain.access import Actor, require
 from memoryhub.domain.lines import text_of
 from memoryhub.domain.published import Published
@@ -123,7 +123,7 @@ def _submit(space: Space, actor: Actor, wish: Wish, place: mounts.Place | None) 
         _note_rules(space, actor, wish, places)
         return applied
     if wish.kind in ("write", "move"):
-        files.refuse_folder(space, paths.clean(wish.to or wish.path), places[-1], _thread_of(places[-1], wish))
+        changing.refuse_folder(space, paths.clean(wish.to or wish.path), places[-1], _thread_of(places[-1], wish))
     return _propose(space, actor, wish)
 
 
@@ -285,5 +285,5 @@ def _check_before_asking(space: Space, wish: Wish) -> None:
     if wish.must_be_new and found is not None:
         raise Conflict(f"File {wish.path} already exists", code="file_exists", path=wish.path)
     sha = found.sha256 if found else None
-    if wish.if_match is not None and not files.holds(wish.if_match, sha):
-        raise files.stale(wish.path, sha, found.revision if found else 0)
+    if wish.if_match is not None and not changing.holds(wish.if_match, sha):
+        raise changing.stale(wish.path, sha, found.revision if found else 0)

@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from memoryhub.domain import files, hot, mounts, people, revisions, spaces, watching
+from memoryhub.domain import changing, files, hot, mounts, people, revisions, spaces, watching
 from memoryhub.domain.access import HUB, Actor
 from memoryhub.errors import Conflict, Forbidden, HubError, Invalid, NotFound, Stale, TooLarge
 from memoryhub.models import ActivityLine, File, Job, Revision
@@ -411,7 +411,7 @@ def test_what_lies_above_and_below_a_name_is_one_look_however_many_files_there_a
         "first": "/memories/new/",
         "end": "/memories/new0",
     }
-    plan = "\n".join(row[0] for row in hot.rows(f"EXPLAIN {files.NEAR}", asked))
+    plan = "\n".join(row[0] for row in hot.rows(f"EXPLAIN {changing.NEAR}", asked))
     assert plan.count("using one_file_per_path") == 2 and "~>=~" in plan and "Seq Scan" not in plan, plan
 
 
