@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -60,8 +61,10 @@ class OpenAIEndpoint:
 
     def _post(self, body: dict[str, Any], seconds: float) -> Any:
         """The parsed answer, or None for a failure that may pass."""
+        until = time.monotonic() + seconds
         try:
-            answer = self._client.post(self.url, json=body, timeout=seconds)
+            with self._client.stream("POST", self.url, json=body, timeout=seconds) as answer:
+                said = self._whole(answer, until)
         except httpx.HTTPError:
             return None
         if answer.status_code in PASSING:
@@ -71,9 +74,18 @@ class OpenAIEndpoint:
                 f"The embedder at {self.url} answers {answer.status_code}; check its address, model and key."
             )
         try:
-            return answer.json()
+            return json.loads(said)
         except ValueError:
             raise self._strange("is not JSON") from None
+
+    def _whole(self, answer: httpx.Response, until: float) -> bytes:
+        """The body, if it comes in time: httpx limits each read alone, and a byte a second fits into that for ever."""
+        said = []
+        for part in answer.iter_bytes():
+            said.append(part)
+            if time.monotonic() > until:
+                raise httpx.ReadTimeout(f"{self.url} answers too slowly")
+        return b"".join(said)
 
     def _vectors(self, answer: Any, expected: int) -> np.ndarray:
         try:

@@ -1,8 +1,10 @@
 """Every embedder in the folder keeps one contract; each one's own habits follow."""
 
+import contextlib
 import json
 import socket
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
@@ -29,6 +31,7 @@ class Endpoint:
         self.failures, self.dimensions, self.requests = [], 8, []
         self.awake = threading.Event()
         self.awake.set()
+        self.drips, self.ended = False, threading.Event()
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -45,7 +48,10 @@ class Endpoint:
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(answer)))
                 self.end_headers()
-                self.wfile.write(answer)
+                for at in range(len(answer) if outer.drips else 0):
+                    if not outer.dripped(self.wfile, answer[at : at + 1]):
+                        return
+                self.wfile.write(b"" if outer.drips else answer)
 
             def log_message(self, *args):
                 pass
@@ -53,6 +59,13 @@ class Endpoint:
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
         self.url = f"http://127.0.0.1:{self.server.server_port}/v1"
+
+    def dripped(self, wire, byte):
+        """One byte, and a while until the next; whether there is anybody left to send more to."""
+        with contextlib.suppress(OSError):
+            wire.write(byte)
+            return not self.ended.wait(0.1)
+        return False
 
     def embedder(self, model="tiny"):
         return embedders.load(
@@ -65,6 +78,7 @@ def endpoint():
     server = Endpoint()
     yield server
     server.awake.set()
+    server.ended.set()
     server.server.shutdown()
     server.server.server_close()
 
@@ -139,6 +153,15 @@ def test_an_endpoint_that_is_away_is_unavailable():
     embedder = embedders.load("openai_endpoint", {"MEMORYHUB_EMBEDDER_URL": "http://127.0.0.1:9"})
     with pytest.raises(embedders.EmbedderUnavailable, match="does not answer"):
         embedder.embed(["x"], seconds=0.3)
+
+
+def test_an_answer_that_comes_a_byte_at_a_time_is_not_waited_for(endpoint):
+    """Each byte comes soon enough; the whole would take half a minute."""
+    endpoint.drips = True
+    embedder, started = endpoint.embedder("drips"), time.monotonic()
+    with pytest.raises(embedders.EmbedderUnavailable):
+        embedder.embed(["x"] * 3, seconds=0.5)
+    assert time.monotonic() - started < 5
 
 
 def test_an_endpoint_says_the_dimensions_of_its_model_now(endpoint):
