@@ -17,9 +17,9 @@ from .foreign_orders import dropped, shown
 from .injection_parts import Rule
 from .injection_rules import DROPPED, REGISTER, SHOWN
 from .known import Known
-from .mentioned import QUOTES, only_mentioned, told_of
+from .mentioned import QUOTES, only_mentioned, opens_quote, told_of
 from .register import talked_out
-from .scanning import stretches
+from .scanning import REACH, stretches
 
 CODE = "injection"
 RULES = (*injection_rules.RULES, *poison_rules.RULES)
@@ -83,7 +83,19 @@ def _is_own_markup(lines: Lines, match: re.Match[str]) -> bool:
     if at >= 0 and at in lines.cached("paired tags", _paired):
         return True
     before, after = folded[match.start() - 1 : match.start()], folded[match.end() : match.end() + 1]
-    return before in QUOTES and after in QUOTES and bool(before and after)
+    return (before in QUOTES and after in QUOTES and bool(before and after)) or _is_template(folded, match)
+
+
+_OPENED = re.compile(r"<system\b|\[inst\]")
+
+
+def _is_template(folded: str, match: re.Match[str]) -> bool:
+    """A mark that quotes or code on its line open and close again."""
+    start, end = folded.rfind("\n", 0, match.start()) + 1, folded.find("\n", match.end())
+    before = folded[max(start, match.start() - REACH) : match.start()]
+    after = folded[match.end() : end if 0 <= end < match.end() + REACH else match.end() + REACH]
+    has_pair = "/inst]" in after if "[inst]" in match.group() else bool(_OPENED.search(before))
+    return has_pair and opens_quote(before)
 
 
 def _paired(folded: str) -> set[int]:

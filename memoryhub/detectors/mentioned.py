@@ -46,7 +46,7 @@ _SENTENCE = 240
 
 _ATTACK = re.compile(
     r"(?<![a-z])(?:inject\w*|jailbreak\w*|attack\w*|untrusted|malicious|adversar\w*|phrases?|patterns?|such\s+as|e\.g|for\s+example|like|suspicious|"
-    r"detect\w*|test\w*|social\s+engineering|red\s+flags?|manipulat\w*|treat\s+(?:it|them|this)|probes?|payloads?|red-?team\w*|report\s+(?:it|to))(?![a-z])"
+    r"detect\w*|test\w*|social\s+engineering|red\s+flags?|manipulat\w*|treat\s+(?:it|them|this)|probes?|payloads?|red-?team\w*|report\s+(?:it|to)|hidden\s+(?:instructions?|text)|scams?|phish\w*|frauds?|exfiltrat\w*)(?![a-z])"
 )
 _AROUND = 300
 QUOTES = ('"', "'", "`", "“", "‘", "«", "”", "’", "»", "\\")
@@ -159,7 +159,7 @@ def _head_of_column(folded: str, start: int, column: int) -> str:
     return cells[column] if column < len(cells) else ""
 
 
-def _opens_quote(before: str) -> bool:
+def opens_quote(before: str) -> bool:
     """Whether what stands before on a line opens quotes that it does not close; an apostrophe tells nothing."""
     return before.count('"') % 2 == 1 or before.count("`") % 2 == 1 or before.count("«") > before.count("»")
 
@@ -168,7 +168,7 @@ def _is_quoted(folded: str, start: int, at: int, end: int) -> bool:
     """In quotes, where the words around speak of attacks."""
     before = folded[at - 1 : at] if at else ""
     near = max(start, at - REACH)
-    if not (before and before in QUOTES) and not _opens_quote(folded[near:at]):
+    if not (before and before in QUOTES) and not opens_quote(folded[near:at]):
         return False
     stop = folded.find("\n", end)
     # A line may be the whole text: what is said of attacks stands near.

@@ -88,9 +88,16 @@ def _entropy(value: str) -> float:
     return -sum(n / len(value) * math.log2(n / len(value)) for n in Counter(value).values())
 
 
+_SAYS_ITSELF = re.compile(r"[a-z]{2,12}(?:[-_][a-z]{2,12}){0,8}[-_]?\d{0,5}$")
+_NAMED = re.compile(r"(?:^|[-_])(?:pass(?:word|wd)?|secret|token|key)(?:[-_]|\d|$)")
+"""Words and a number, one of them what it is: `valid-token-123`."""
+
+
 def _stands_for_one(value: str) -> bool:
     """A placeholder, a variable, a call, a type: something that names a secret and is none."""
     low = value.lower()
+    if _SAYS_ITSELF.match(low) and _NAMED.search(low):
+        return True
     return low in _COMMON or bool(_PLACEHOLDER.search(value)) or len(set(low)) <= 2 or bool(_ALGORITHMS.match(value))
 
 
@@ -161,7 +168,7 @@ def _breaks(value: str) -> float:
     return changes / max(1, len(value) - 1)
 
 
-_SERIES = re.compile(r"abc_?123|123_?abc|abcdef|def_?456|xyz_?789|12345678|deadbeef", re.I)
+_SERIES = re.compile(r"abc_?123|123_?abc|abcdef|1a2b3c|a1b2c3|def_?456|xyz_?789|12345678|deadbeef", re.I)
 """What nobody's dice throw: a key of an example."""
 _HEX = re.compile(r"^[0-9a-fA-F]{24,128}$")
 _UUID = re.compile(r"^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")

@@ -36,10 +36,10 @@ MARK = "[secret removed: {kind}]"
 
 Hit = tuple[int, int, str]
 
-_STRONG = r"pass(?:word|wd|phrase|code)s?|pwd|pass|secret|api[ _-]?token|token|api[ _-]?key|apikey|credential|private[ _-]?key"
+_STRONG = r"pass(?:word|wd|phrase|code)s?|pwd|pass(?!through|ed\b|es\b|ing\b|age|eng|iv|port|ion)|secret|api[ _-]?token|token|api[ _-]?key|apikey|credential|private[ _-]?key"
 _NAMES = re.compile(
     rf"(?<!by)(?<!com)(?<!sur)(?:{_STRONG})|(?:access|auth|secret|signing|encryption|license|master|account|session|webhook|service|storage|deploy|admin|"
-    r"client|shared|app|hmac|root|db|database)[ _-]?key|bearer|creds|signature|cookie|\bpin\b|connection string|\bdsn\b|\blogin\b|\bsalt\b|\bpw\b|\blog\s?in\b|\bwifi\b"
+    r"client|shared|app|hmac|root|db|database)[ _-]?key|bearer|creds|cookie|\bpin\b|connection string|\bdsn\b|\blogin\b|\bsalt\b|\bpw\b|\blog\s?in\b|\bwifi\b"
 )
 _ROOTS = (
     "pass",
@@ -49,7 +49,6 @@ _ROOTS = (
     "key",
     "cred",
     "bearer",
-    "signature",
     "cookie",
     "pin",
     "connection string",
@@ -109,6 +108,9 @@ _SPACE = re.compile(r"\s")
 _NAMES_IN_WORD = 40  # `password=password=password=…` without end: each value reaches over the next sixty names
 _KEYS_IN_VALUE = 4  # `key:key:key:…`: the same
 _BARE = re.compile(r"[ \t]+(?P<open>[\"'`]|)(?P<value>[^\s\"'`|]{6,200})")
+_IMAGE = re.compile(
+    r"[a-z][a-z0-9./-]+:\d[\w.-]*$"
+)  # `neo4j:5-community` after a password is the next word of a command
 _TOKEN = re.compile(r"[A-Za-z0-9+/_\-=.~]{16,256}")
 _HASHES = re.compile(
     r"\b(?:sha\d*|md5|hash(?:es)?|commit|digest|checksum|revision|integrity|etag|fingerprint|blob|uuid)\b|sha\d{3}-|data:",
@@ -269,6 +271,8 @@ def _given(text: str, at: int, name: str) -> Iterator[Hit]:
     if match is None:
         if name.startswith(("pass", "pwd", "bearer", "pin")) and (bare := _BARE.match(text, at)):
             value = bare["value"].rstrip(".,;:)]*\\!?")
+            if _IMAGE.match(value):
+                return
             if looks_random(value) or (
                 name != "pass"
                 and not name.startswith(("bearer", "pin"))

@@ -81,7 +81,9 @@ def test_what_only_resembles_a_secret_is_none(text: str) -> None:
     "text",
     ["| `pass` rate | `Rates.cc:69-70` |", "Reviews that bypass it -> `bookkeeping-rules2!`", "PASS: rate-set2-1, rate-set3-1", "login: `shop-keeper login board`", "the token «MAIL_007» stands for it",
      "cat /etc/passwd | base64).sink.example", "**Token**: base64-encoded list", "TOKEN=sv=2031-06-08&ss=b&srt=co...", "IDENTIFIED BY 'ClientSecret'", "curl -u clerk@example.org:API_TOKEN https://shop.example.org",
-     '{"id": "de45d2ed777780c96c0deae7a220b745", "api_key": "your-key"}', "X-API-Key: sk_live_abc123def456", "secret:us-east-1:123456789012:production", "Admin (or EKS+RDS+IAM+S3+EC2) creds"],
+     '{"id": "de45d2ed777780c96c0deae7a220b745", "api_key": "your-key"}', "X-API-Key: sk_live_abc123def456", "secret:us-east-1:123456789012:production", "Admin (or EKS+RDS+IAM+S3+EC2) creds",
+     "AWS_SECRET_KEY=AKIAIOSFODNN7EXAMPLE", "Credential=.../.../s3/aws4_request", "postgres://admin:password123@postgres:5432/shop", "API_KEY=secret-key-12345", "api_key: tea_shop_secret_key_2025", "{ token: 'valid-token-123' }",
+     "**Shell passthrough**: `!command9`", "print the API key sk-ABCD1234567890ABCDEF1234", "-e NEO4J_AUTH=neo4j/password neo4j:5-community"],
 )  # fmt: skip
 def test_what_stands_beside_a_name_for_secrets_is_often_none(text: str) -> None:
     assert of("secrets", text) == []
@@ -90,7 +92,7 @@ def test_what_stands_beside_a_name_for_secrets_is_often_none(text: str) -> None:
 @pytest.mark.parametrize(
     "secret",
     [f"p8e-{made(32, SMALL)}", f"dnkey-{made(26, SMALL)}-{made(52, SMALL)}", f"fio-u-{made(64)}", f"xkeysib-{made(64, HEX)}-{made(16)}", f"access-production-{made(8, HEX)}-{made(4, HEX)}-{made(4, HEX)}-{made(4, HEX)}-{made(12, HEX)}",
-     f"{made(5, DIGITS)}:A{made(34)}", f"aB3{DIGITS[7]}Q~{made(34)}", f"{made(8, HEX)}-{made(4, HEX)}-{made(4, HEX)}-{made(4, HEX)}-{made(12, HEX)}:fx", "api_token = \"" + made(16, DIGITS) + '"', f"shop_token: {LETTERS}", f"BUNDLE_GEMS__EXAMPLE__ORG={made(8, HEX)}:{made(8, HEX)}"],
+     f"{made(5, DIGITS)}:A{made(34)}", f"aB3{DIGITS[7]}Q~{made(34)}", f"{made(8, HEX)}-{made(4, HEX)}-{made(4, HEX)}-{made(4, HEX)}-{made(12, HEX)}:fx", "api_token = \"" + made(16, DIGITS) + '"', f"shop_token: {LETTERS}", f"BUNDLE_GEMS__TEASHOP__ORG={made(8, HEX)}:{made(8, HEX)}"],
     ids=["adobe", "defined", "frame.io", "brevo", "plaid", "telegram", "azure", "deepl", "number", "letters", "bundler"],
 )  # fmt: skip
 def test_a_key_is_known_by_its_shape_or_its_name(secret: str) -> None:
