@@ -25,9 +25,9 @@ CODE = "injection"
 RULES = (*injection_rules.RULES, *poison_rules.RULES)
 
 _TAG = re.compile(
-    r"<(?P<close>/?)(?P<name>instructions?|memory|memories|context|assistant|user_?(?:query|input|data)|untrusted\w*|document|data)(?=[\s>])"
+    r"<(?P<close>/?)(?P<name>instructions?|memory|memories|context|assistant|user(?:_?(?:query|input|data))?|untrusted\w*|document|data|tool|human|query|system)(?=[\s>])"
 )
-"""Tags that honest prompts open and close themselves. Those of a system have no business in memory at all."""
+"""Tags that honest prompts open and close themselves. Those of a system have no business in memory but in code."""
 
 
 def find(text: str, lines: Lines, known: Sequence[Known] = ()) -> list[Finding]:
@@ -80,7 +80,8 @@ def _is_own_markup(lines: Lines, match: re.Match[str]) -> bool:
     """A tag that the text itself opened and closes, or a mark in quotes: neither ends what stands around the text."""
     folded = lines.folded[0]
     at = folded.find("<", match.start(), match.end())
-    if at >= 0 and at in lines.cached("paired tags", _paired):
+    is_paired = at >= 0 and at in lines.cached("paired tags", _paired)
+    if is_paired and ("system" not in match.group() or bisect_left(lines.cached("fences", _fences), at) % 2 == 1):
         return True
     before, after = folded[match.start() - 1 : match.start()], folded[match.end() : match.end() + 1]
     return (before in QUOTES and after in QUOTES and bool(before and after)) or _is_template(folded, match)
@@ -96,6 +97,10 @@ def _is_template(folded: str, match: re.Match[str]) -> bool:
     after = folded[match.end() : end if 0 <= end < match.end() + REACH else match.end() + REACH]
     has_pair = "/inst]" in after if "[inst]" in match.group() else bool(_OPENED.search(before))
     return has_pair and opens_quote(before)
+
+
+def _fences(folded: str) -> list[int]:
+    return [match.start() for match in re.finditer("```", folded)]
 
 
 def _paired(folded: str) -> set[int]:

@@ -76,9 +76,9 @@ def told_of(folded: str, at: int) -> bool:
 
 def only_mentioned(folded: str, at: int, end: int) -> bool:
     """Whether what stands from `at` to `end` is forbidden, described, or quoted by the words around it."""
-    if _NEGATIVE.match(folded, at):
-        return False
     start = folded.rfind("\n", 0, at) + 1
+    if _NEGATIVE.match(folded, at):
+        return _is_quoted(folded, start, at, end)
     if told_of(folded, at):
         return True
     near = max(start, at - _NEAR)

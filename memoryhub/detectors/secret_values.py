@@ -132,14 +132,22 @@ def is_password(value: str, quoted: bool) -> bool:
 
 
 def _camel(value: str) -> bool:
-    return bool(re.match(r"^[A-Za-z]?[a-z]+(?:[A-Z][a-z]+)+$", value))
+    return bool(re.match(r"^(?:[A-Za-z]?[a-z]+|[A-Z]{1,6}[a-z]{2,})(?:[A-Z][a-z]+)+$", value))
+
+
+_PART = re.compile(r"(?:[A-Z]?[a-z]+(?:[A-Z][a-z]+)*|[A-Z]+)\d{0,2}$|\d{1,3}$")
+
+
+def _is_name(value: str) -> bool:
+    """Words with versions: `MiniMax-M2.7`."""
+    return bool(SLUG.match(value)) and _spelled(value) >= 4 and all(map(_PART.match, re.split("[-_.+]", value)))
 
 
 def is_key(value: str, quoted: bool) -> bool:
     if len(value) < 8 or _stands_for_one(value) or (WORDY.match(value) and not value.isalpha()):
         return False
     digits, letters = sum(map(str.isdigit, value)), sum(map(str.isalpha, value))
-    if not letters:
+    if not letters or _is_name(value):
         return False
     if _is_babble(value, digits):
         return True

@@ -288,6 +288,8 @@ def _given(text: str, at: int, name: str) -> Iterator[Hit]:
         judge = is_random_beside
     elif match["sep"] == "|" and "|" not in text[max(text.rfind("\n", max(0, at - 400), at), 0) : at]:
         return  # no table, but one command that feeds another
+    if name == "login" and "=" in value:
+        return
     if name in ("pass", "login") and (SLUG.match(value) or WORDY.match(value)):
         return  # `PASS: spec-1`, `login: user-name`
     is_number = quoted and name.startswith(("api", "secret")) and NUMBER_OF_A_KEY.match(value)
