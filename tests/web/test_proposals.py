@@ -359,6 +359,17 @@ def test_what_approving_means_is_said_for_each_kind(house, forge, as_role):
     assert "If the file changes" in boxes[2] and "If the file" not in boxes[3]
 
 
+def test_what_was_rejected_before_is_said_when_it_is_asked_again(house, forge, as_role):
+    edit_of(house, forge, "pytest -q", "make test")
+    proposals.reject(house.space, house.reviewer, 1, note="We keep pytest.")
+    edit_of(house, forge, "pytest -q", "make test")
+    edit_of(house, forge, "pytest -q", "make all")
+    client = as_role("viewer")
+    again, other = (client.get(at(house, "detail", n)).content.decode() for n in (2, 3))
+    assert "asked for the very same in" in again and "a-reviewer rejected it: “We keep pytest.”" in again
+    assert "asked for the very same" not in other
+
+
 def test_a_move_that_takes_a_file_out_of_prompts_is_said_loudly(house, forge, as_role):
     def asked_to(to):
         asked = proposals.propose(house.space, forge, kind="move", path=PATH, change={"to": to})

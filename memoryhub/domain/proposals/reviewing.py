@@ -49,6 +49,7 @@ class Review:
     changes: list[PromptChange] = field(default_factory=list)
     more_readers: int = 0
     threads_behind: int = 0
+    said_no: Proposal | None = None  # the same wish of the same agent, rejected before
     losing: list[Agent] = field(default_factory=list)  # whose prompt a move takes the file out of
     context: int | None = 3
     findings: list[Finding] = field(default_factory=list)
@@ -134,6 +135,8 @@ def review(proposal: Proposal, *, context: int | None = 3, with_prompts: bool = 
             looking.known_texts(proposal.space, proposal.path, found.before), found.before, found.after
         )
         made.findings = looking.findings_in(found.before_text, found.after_text, known)
+    if made.is_open:
+        made.said_no = _rejected_before(proposal)
     if with_prompts and found.applies and made.is_open and proposal.path:
         made.changes, made.more_readers = prompt_changes(proposal.space, changes_of(found), first=proposal.agent_id)
         made.losing = _losing(proposal, made.agents)
@@ -141,6 +144,13 @@ def review(proposal: Proposal, *, context: int | None = 3, with_prompts: bool = 
             len(deliveries.threads_of(proposal.space, one.agent, limit=20)) for one in made.changes
         )
     return made
+
+
+def _rejected_before(proposal: Proposal) -> Proposal | None:
+    same = Proposal.objects.within(proposal.space_id).filter(
+        path=proposal.path, state=State.REJECTED, same_as=proposal.same_as
+    )
+    return same.defer("content").order_by("-decided_at").first()
 
 
 def _losing(proposal: Proposal, readers: list[Agent]) -> list[Agent]:
