@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
@@ -20,6 +22,10 @@ def chosen(request: HttpRequest) -> list[tuple[str, str]]:
 
 @space_page("read", methods=("GET", "HEAD"))
 def page(request: HttpRequest) -> HttpResponse:
+    return shown(request)
+
+
+def shown(request: HttpRequest, *, status: int = 200, **more: Any) -> HttpResponse:
     job = jobs.latest(request.space, ingress.DRY_RUN)
     steps = ingress.steps(request.space)
     if "tried" in request.GET and job:
@@ -29,11 +35,13 @@ def page(request: HttpRequest) -> HttpResponse:
         "actions": list(ingress.ACTIONS.items()),
         "job": job,
         "tried": "tried" in request.GET,
-        "judge": judging.chosen(request.space),
+        "judge": (judge := judging.chosen(request.space)),
+        "wanted": judge,
         "judged": judging.standing(request.space),
+        **more,
     }
     part = request.htmx and not request.htmx.boosted
-    return render(request, "ingress/_trial.html" if part else "ingress/page.html", context)
+    return render(request, "ingress/_trial.html" if part else "ingress/page.html", context, status=status)
 
 
 @post_only("manage")

@@ -6,6 +6,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from memoryhub.domain import judging
+from memoryhub.errors import Forbidden, Invalid
+from memoryhub.web import ingress
 from memoryhub.web.doors import post_only
 from memoryhub.web.notices import done
 from memoryhub.web.parts import number
@@ -14,10 +16,13 @@ from memoryhub.web.parts import number
 @post_only("manage")
 def configure(request: HttpRequest) -> HttpResponse:
     post = request.POST
-    is_on = post.get("is_on") == "yes"
-    judging.configure(
-        request.space, request.actor, is_on=is_on, url=post.get("url", ""), model=post.get("model", ""),
-        seconds=number(post.get("seconds"), 15) or 0, daily=number(post.get("daily"), 500) or 0,
-    )  # fmt: skip
-    done(request, "The judge is asked from now on." if is_on else "The judge is off.")
+    wanted = {
+        "is_on": post.get("is_on") == "yes", "url": post.get("url", ""), "model": post.get("model", ""),
+        "seconds": number(post.get("seconds"), 15) or 0, "daily": number(post.get("daily"), 500) or 0,
+    }  # fmt: skip
+    try:
+        judging.configure(request.space, request.actor, **wanted)
+    except (Forbidden, Invalid) as refusal:
+        return ingress.shown(request, status=refusal.status, wanted=wanted, refused=refusal.message)
+    done(request, "The judge is asked from now on." if wanted["is_on"] else "The judge is off.")
     return redirect("ingress.page", request.space.slug)

@@ -34,3 +34,13 @@ def test_the_page_says_that_the_judge_is_away_and_when_its_budget_is_spent(house
         jobs.run_waiting()
     page = read(reader)
     assert "Its budget is spent" in page and "nothing waits for it" in page
+
+
+def test_a_refused_change_of_the_judge_says_why_and_gives_back_what_was_typed(house, as_role):
+    typed = {"is_on": "yes", "url": "http://127.0.0.1:9/v1", "model": "small", "seconds": "900", "daily": "70"}
+    answer = as_role("owner").post("/s/books/settings/gate/judge/", typed)
+    page = html.unescape(answer.content.decode())
+    assert answer.status_code == 422
+    assert "The time limit is 1 to 120 seconds" in page and 'value="900"' in page and 'value="70"' in page
+    assert 'value="small"' in page and '<span class="small dim">off</span>' in page
+    assert judging.chosen(house.space) == judging.OFF
