@@ -192,6 +192,7 @@ def settle(space: Space, actor: Actor, pair_id: int, verdict: str) -> EntryPair:
     require(actor, "promote")
     if verdict not in VERDICTS:
         raise Invalid(f"The verdict is one of {', '.join(VERDICTS)}.", code="unknown_verdict")
+    longterm.lock_space(space)  # before the pair, as whoever changes one of its entries does
     pair = EntryPair.objects.within(space).select_for_update().filter(pk=pair_id).first()
     if pair is None:
         raise NotFound("This pair is gone: one of its entries was changed or retired.")

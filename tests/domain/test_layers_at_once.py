@@ -17,6 +17,7 @@ from memoryhub.domain import (
     meaning,
     memory_tool,
     mounts,
+    pairs,
     people,
     proposals,
     quarantine,
@@ -33,6 +34,7 @@ from memoryhub.models import (
     Chunk,
     ChunkCount,
     Embedding,
+    EntryPair,
     File,
     LexemeCount,
     Mount,
@@ -246,8 +248,8 @@ def test_an_index_in_the_making_is_not_dropped_by_another_lane(embedder):
 WHO_WAITS = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 
 
-def while_it_waits(space, rows, act):
-    """Holds what a change holds before it comes to the space, lets another begin, then comes to the space."""
+def while_it_waits(space, rows, act, then=spaces.touch):
+    """Holds what a change holds before it comes to the space, lets another begin, then comes to the space (or what is next)."""
     results = []
     other = threading.Thread(target=lambda: results.extend(at_once(act)))
     with transaction.atomic():
@@ -256,7 +258,7 @@ def while_it_waits(space, rows, act):
         until = time.monotonic() + 10
         while not hot.rows(WHO_WAITS)[0][0] and time.monotonic() < until:
             time.sleep(0.02)
-        spaces.touch(space)
+        then(space)
     other.join()
     return results[0]
 
@@ -305,3 +307,13 @@ def test_a_folder_is_renamed_beside_a_save_in_it_and_neither_waits_crosswise(who
     last = File.objects.within(whole).filter(path="/memories/d/b.md")
     said = while_it_waits(whole, last, lambda: memory_tool.run(whole, forge, rename))
     assert said.text == "Successfully renamed /memories/d to /memories/e"
+
+
+def test_a_pair_is_settled_beside_a_correction_of_its_entry_and_neither_waits_crosswise(space):
+    one, two = (longterm.store(space, HUB, text) for text in ("Tills close at nine.", "Tills close at ten."))
+    pair = EntryPair.objects.create(
+        space_id=space.pk, older_id=one.pk, newer_id=two.pk, kind="contradiction", cosine=0.9
+    )
+    settle = lambda: longterm.settle(space, HUB, pair.pk, "retire_older")  # noqa: E731
+    said = while_it_waits(space, Space.objects.filter(pk=space.pk), settle, then=lambda _: pairs.forget(one))
+    assert "This pair is gone" in str(said)
