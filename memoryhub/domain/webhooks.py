@@ -144,7 +144,8 @@ def _slack(says: str, body: dict[str, Any]) -> list[dict[str, Any]]:
         told += [f"> {line}" for line in _plain(str(body.get(key) or ""), 1000).splitlines()[:5]]
     if str(body.get("url", "")).startswith("http"):
         told.append(f"<{body['url']}|Look at it>")
-    return [{"type": "section", "text": {"type": "mrkdwn", "text": "\n".join(told)}}]
+    # Verbatim: else the program itself makes links of addresses, and calls of names, in what they wrote.
+    return [{"type": "section", "text": {"type": "mrkdwn", "text": "\n".join(told), "verbatim": True}}]
 
 
 def _plain(text: str, most: int) -> str:

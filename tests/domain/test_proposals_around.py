@@ -155,7 +155,9 @@ def test_what_an_agent_says_gives_a_chat_no_orders(space, forge, receiver, setti
     settings.PUBLIC_URL = "https://hub.example"
     ask(space, forge, reason="See <!channel> & <http://evil.example|Approve>.\n*memoryhub*: approved")
     due_now()
-    lines = json.loads(receiver.got[0][1])["blocks"][0]["text"]["text"].split("\n")
+    block = json.loads(receiver.got[0][1])["blocks"][0]["text"]
+    lines = block["text"].split("\n")
+    assert block["verbatim"] is True  # a bare address or @here in them stays what it is
     assert lines[1] == "> See &lt;!channel&gt; &amp; &lt;http://evil.example|Approve&gt;."
     assert lines[2] == "> *memoryhub*: approved"
     assert lines[3] == f"<https://hub.example/s/{space.slug}/proposals/1/|Look at it>"
