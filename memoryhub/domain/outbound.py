@@ -83,7 +83,8 @@ class Deadline:
         self.is_over = True
         for one in self._sockets:
             with contextlib.suppress(OSError):  # closed already
-                one.shutdown(socket.SHUT_RDWR)
+                # Not by TLS's own: that first lets go of the cipher, and what is being sent then would go out readable.
+                socket.socket.shutdown(one, socket.SHUT_RDWR)
 
 
 def addresses_of(url: str) -> list[Address]:

@@ -2,14 +2,18 @@
 
 import contextlib
 import json
+import socket
+import ssl
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
+from unittest import mock
 
 import pytest
 from django.utils import timezone
 
-from memoryhub.domain import agents, ingress, jobs, judging, people, quarantine, spaces, working
+from memoryhub.domain import agents, ingress, jobs, judging, outbound, people, quarantine, spaces, working
 from memoryhub.domain.access import HUB, Actor
 from memoryhub.errors import Forbidden, Invalid, Unavailable
 from memoryhub.models import Job
@@ -146,6 +150,21 @@ def test_who_answers_a_byte_at_a_time_is_hung_up_on(judged, forge, model, part):
     with pytest.raises(Unavailable):
         judging.opinion(judging.chosen(judged) | {"seconds": 1}, FACT)
     assert time.monotonic() - started < 5
+
+
+def test_who_is_hung_up_on_gets_nothing_readable():
+    """What is being sent at that moment goes on through the cipher, or nowhere."""
+    ours, theirs = socket.socketpair()
+    tls = ssl.create_default_context().wrap_socket(ours, do_handshake_on_connect=False, server_hostname="model.example")
+    deadline = outbound.Deadline(60)
+    told = {"return_value": SimpleNamespace(get_extra_info=lambda name: tls)}
+    deadline.watch("connection.start_tls.complete", told)
+    deadline._hang_up()
+    with contextlib.suppress(OSError), mock.patch.object(socket.socket, "send") as in_the_clear:
+        tls.send(b"Authorization: Bearer key")
+    assert not in_the_clear.called and theirs.recv(1) == b""
+    tls.close()
+    theirs.close()
 
 
 def test_a_persons_decision_counts_more(judged, forge, model, rk):
