@@ -15,6 +15,7 @@ from django.db import transaction
 
 from memoryhub.domain import activity, jobs, longterm, longterm_files, made, spaces
 from memoryhub.domain.access import Actor, require
+from memoryhub.domain.lines import text_of
 from memoryhub.errors import Invalid
 from memoryhub.models import Job, Made, Space
 
@@ -87,7 +88,8 @@ def take_in_job(job: Job, progress: jobs.Progress) -> dict[str, Any]:
 
 
 def lines_in(kept: Made) -> list[dict[str, Any]]:
-    return [longterm_files.parsed(line) for line in bytes(kept.content).decode().split("\n")]
+    """Its lines; of a file that an earlier version kept as it came, too."""
+    return [longterm_files.parsed(line) for line in text_of(bytes(kept.content)).split("\n") if line.strip()]
 
 
 def check(job: Job, space: Space, lines: list[dict[str, Any]], progress: jobs.Progress) -> None:

@@ -235,6 +235,15 @@ def test_of_a_very_large_file_a_wrong_line_is_found_before_anything_comes_in(spa
     assert len(contents(space)) == 50
 
 
+def test_a_file_that_an_earlier_version_kept_as_it_came_comes_in_and_keeps_nobody_from_erasing(space, rk):
+    job = longterm_import.take_in(space, rk, many(50).encode())
+    Made.objects.update(content=f"{many(50)}\n\n".encode())
+    assert longterm_import.naming(space, "c-1") == []
+    jobs.run_waiting()
+    job.refresh_from_db()
+    assert job.state == Job.DONE and len(contents(space)) == 50
+
+
 def test_a_file_that_is_kept_no_more_is_asked_for_again(space, rk):
     data = many(50).encode()
     job = longterm_import.take_in(space, rk, data)
