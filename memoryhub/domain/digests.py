@@ -8,14 +8,17 @@ from datetime import datetime, timedelta
 
 from django.core.mail import EmailMessage
 from django.utils import timezone
+from psycopg.types.json import Jsonb
 
-from memoryhub.domain import jobs, outbound, spaces
+from memoryhub.domain import hot, jobs, outbound, spaces
 from memoryhub.domain.access import may
 from memoryhub.domain.proposals import title_of
 from memoryhub.models import Job, Proposal, Space
 
 MOST_TOLD = 20
 KIND = "digests.send"
+# A whole value, so it may be sent again: the connection may have gone away while the mail server was asked.
+TOLD = "UPDATE memoryhub_job SET payload = payload || jsonb_build_object('told', %s::jsonb) WHERE id = %s"
 log = logging.getLogger("memoryhub.digests")
 
 
@@ -60,7 +63,7 @@ def send(job: Job, progress: jobs.Progress) -> dict[str, int]:
             refused += 1
             continue
         told.add(person.pk)
-        Job.objects.filter(pk=job.pk).update(payload={**job.payload, "told": sorted(told)})
+        hot.rows(TOLD, [Jsonb(sorted(told)), job.pk])
     return {"sent": len(told), "refused": refused}
 
 

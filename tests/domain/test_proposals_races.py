@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from memoryhub.domain import (
     agents,
+    digests,
     files,
     hot,
     jobs,
@@ -422,3 +423,21 @@ def test_a_notice_is_sent_once_though_the_database_goes_away_meanwhile(space, fo
     notice = WebhookNotice.objects.get()
     assert (len(sent), notice.tries, notice.status, bool(notice.delivered_at)) == (1, 1, status, status == 200)
     assert Job.objects.get(kind="webhooks.send").state == ("done" if status == 200 else "waiting")
+
+
+def test_a_digest_is_sent_once_though_the_database_goes_away_meanwhile(space, forge, monkeypatch):
+    for name in ("an", "zoe"):
+        person = people.create(HUB, name, email=f"{name}@example.org")
+        spaces.add_member(space, HUB, person, "reviewer")
+    proposals.propose(space, forge, kind="write", path=PATH, content=b"- two\n")
+    jobs.enqueue(digests.KIND, space=space)
+    sent = []
+
+    def send(letter: Any) -> None:
+        sent.append(letter.to)
+        the_connection_breaks()
+
+    monkeypatch.setattr("django.core.mail.EmailMessage.send", send)
+    jobs.run(jobs.claim())
+    assert sent.count(["an@example.org"]) == sent.count(["zoe@example.org"]) == 1
+    assert Job.objects.get(kind=digests.KIND).state == "done"
