@@ -8,6 +8,7 @@ from contextlib import suppress
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.utils.http import escape_leading_slashes
 
 from memoryhub.domain import spaces
 from memoryhub.errors import Forbidden, HubError, NotFound
@@ -76,7 +77,7 @@ def away(request: HttpRequest, error: HubError) -> HttpResponse:
     context = {
         "message": error.message, "status": error.status, "title": TITLES[503], "glyph": GLYPHS[503],
         "advice": "What you typed is kept in this page." if (kept := typed(request)) else "",
-        "address": request.get_full_path() if kept or request.method == "GET" else "", "kept": kept,
+        "address": escape_leading_slashes(request.get_full_path()) if kept or request.method == "GET" else "", "kept": kept,
         "request": request, "request_id": current_request_id(),
     }  # fmt: skip
     response = render(None, "errors/_part.html" if is_part else "errors/broken.html", context, status=error.status)

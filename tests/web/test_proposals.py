@@ -406,6 +406,8 @@ def test_while_the_database_is_away_what_was_typed_stays_in_the_page(house, forg
         assert (
             answer.status_code == 503 and f'href="{at(house, "page")}?agent=forge">Try now' in answer.content.decode()
         )
+        answer = client.get("/", PATH_INFO="//elsewhere.example/")
+        assert answer.status_code == 503 and 'href="/%2Felsewhere.example/">Try now' in answer.content.decode()
         answer = client.get(at(house, "page"), headers={"HX-Request": "true"})
         assert (answer.status_code, answer["HX-Retarget"]) == (503, "#notices") and b"<html" not in answer.content
         answer = client.post("/login/", {"username": "rk", "password": "geheim"})
