@@ -8,7 +8,7 @@ import re
 import secrets
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -74,12 +74,18 @@ def database(url: str, data_dir: Path, pgbouncer: bool) -> dict[str, Any]:
     }
 
 
-def parse_database_url(url: str) -> dict[str, Any]:
+def parts_of(url: str) -> SplitResult:
+    """An address in its parts; what cannot be one has none."""
     try:
         parts = urlsplit(url)
-        port = parts.port
+        parts.port  # noqa: B018 (looked at only now)
     except ValueError:
-        parts, port = urlsplit(""), None
+        return urlsplit("")
+    return parts
+
+
+def parse_database_url(url: str) -> dict[str, Any]:
+    parts = parts_of(url)
     if parts.scheme not in {"postgres", "postgresql"} or not parts.path.strip("/"):
         raise ImproperlyConfigured(
             "DATABASE_URL is not understood; allowed is postgresql://user:password@host:5432/name."
@@ -90,7 +96,7 @@ def parse_database_url(url: str) -> dict[str, Any]:
         "USER": unquote(parts.username or ""),
         "PASSWORD": unquote(parts.password or ""),
         "HOST": query.pop("host", None) or unquote(parts.hostname or ""),
-        "PORT": str(port or query.pop("port", "") or ""),
+        "PORT": str(parts.port or query.pop("port", "") or ""),
         "OPTIONS": query,
     }
 
@@ -104,7 +110,7 @@ def embedder(choice: str) -> str:
 
 def embedder_url(url: str, choice: str) -> str:
     """Where `openai_endpoint` asks; nothing where no embedder needs it."""
-    parts = urlsplit(url)
+    parts = parts_of(url)
     if url and (parts.scheme not in {"http", "https"} or not parts.netloc):
         raise ImproperlyConfigured(f"MEMORYHUB_EMBEDDER_URL is {url!r}; allowed is an address such as http://host/v1.")
     if not url and choice.partition(":")[0] == "openai_endpoint":
@@ -116,18 +122,15 @@ def embedder_url(url: str, choice: str) -> str:
 
 def mail(url: str) -> dict[str, Any]:
     """Django's own settings for mail, from one address; without one, this machine's own server."""
-    parts = urlsplit(url or "smtp://localhost")
-    try:
-        wrong = parts.scheme not in {"smtp", "smtps", "smtp+starttls"} or not parts.hostname
-        port = parts.port or {"smtps": 465, "smtp+starttls": 587}.get(parts.scheme, 25)
-    except ValueError:
-        wrong = True
-    if wrong:  # the address may hold a password: it is not repeated
+    parts = parts_of(url or "smtp://localhost")
+    if parts.scheme not in {"smtp", "smtps", "smtp+starttls"} or not parts.hostname:
+        # The address may hold a password: it is not repeated.
         raise ImproperlyConfigured(
             "MEMORYHUB_MAIL_URL is no mail server; allowed is smtp://, smtp+starttls:// or smtps://user:password@host:port."
         )
     return {
-        "EMAIL_HOST": parts.hostname, "EMAIL_PORT": port,
+        "EMAIL_HOST": parts.hostname,
+        "EMAIL_PORT": parts.port or {"smtps": 465, "smtp+starttls": 587}.get(parts.scheme, 25),
         "EMAIL_HOST_USER": unquote(parts.username or ""), "EMAIL_HOST_PASSWORD": unquote(parts.password or ""),
         "EMAIL_USE_SSL": parts.scheme == "smtps", "EMAIL_USE_TLS": parts.scheme == "smtp+starttls",
         "EMAIL_TIMEOUT": 20,
@@ -136,8 +139,8 @@ def mail(url: str) -> dict[str, Any]:
 
 def public_url(given: str) -> str:
     """Where people open the hub, for links in what it sends; nothing where nobody said."""
-    parts = urlsplit(given)
-    if given and (parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment):
+    parts, odd = parts_of(given), re.search(r"[\s<>|\"?#]", given)  # a mail or a chat would end the link there
+    if given and (parts.scheme not in {"http", "https"} or not parts.hostname or odd):
         raise ImproperlyConfigured(
             f"MEMORYHUB_PUBLIC_URL is {given!r}; allowed is where people open the hub, such as https://memory.example.org."
         )

@@ -1,11 +1,11 @@
-"""One address says which server sends the hub's mail."""
+"""Addresses in settings: which server sends the hub's mail, where people open the hub, where an embedder is asked."""
 
 from __future__ import annotations
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from memoryhub.settings import mail, public_url
+from memoryhub.settings import embedder_url, mail, public_url
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,10 @@ def test_an_address_becomes_djangos_settings(url, told):
     assert found["EMAIL_TIMEOUT"] == 20
 
 
-@pytest.mark.parametrize("url", ["mail.example.org", "http://u:geheim@host", "smtp://", "smtp://u:geheim@host:99999"])
+@pytest.mark.parametrize(
+    "url",
+    ["mail.example.org", "http://u:geheim@host", "smtp://", "smtp://u:geheim@host:99999", "smtp://u:geheim@[host"],
+)
 def test_what_is_no_mail_server_stops_the_start_and_repeats_no_password(url):
     with pytest.raises(ImproperlyConfigured, match="MEMORYHUB_MAIL_URL is no mail server") as refusal:
         mail(url)
@@ -32,9 +35,24 @@ def test_what_is_no_mail_server_stops_the_start_and_repeats_no_password(url):
 
 
 @pytest.mark.parametrize(
-    "url", ["hub.example.org", "ftp://hub.example.org", "https://", "https://hub.example.org/?a=b"]
+    "url",
+    [
+        "hub.example.org",
+        "ftp://hub.example.org",
+        "https://",
+        "https://hub.example.org/?a=b",
+        "https://[hub",
+        "https://hub.example.org:x",
+        "https://hub.example.org/|<!channel>",
+    ],
 )
 def test_links_lead_to_a_whole_address(url):
     assert public_url("https://hub.example.org/") == "https://hub.example.org"
     with pytest.raises(ImproperlyConfigured, match="MEMORYHUB_PUBLIC_URL is"):
         public_url(url)
+
+
+@pytest.mark.parametrize("url", ["hub.example.org", "http://[hub", "http://hub:port/v1"])
+def test_an_embedder_is_asked_at_an_address(url):
+    with pytest.raises(ImproperlyConfigured, match="MEMORYHUB_EMBEDDER_URL is"):
+        embedder_url(url, "openai_endpoint")
