@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from html import unescape
 from typing import Any
 
 from django import template
@@ -53,12 +54,13 @@ def signs(text: str) -> str:
     return "".join([*out, escape(text[at:])])
 
 
+REFERENCE = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]{2,31});")
 TAG = re.compile(r"""(<(?:[^<>"']|"[^"]*"|'[^']*')*>)""")
 
 
 def signs_in_html(html: str) -> str:
-    """The same in HTML that is clean already: between its tags, never inside of one."""
-    if html.isascii():
+    """The same in HTML that is clean already: between its tags, never inside of one, and also what it writes as `&#8203;`."""
+    if html.isascii() and "&" not in html:
         return html
     parts = TAG.split(html)  # every second one is a tag
     parts[::2] = [_labelled(part) for part in parts[::2]]
@@ -67,7 +69,13 @@ def signs_in_html(html: str) -> str:
 
 def _labelled(text: str) -> str:
     kept = {match.start() for match in JOINED.finditer(text)}
-    return RUN.sub(lambda match: match.group() if match.start() in kept else label(match.group()), text)
+    text = RUN.sub(lambda match: match.group() if match.start() in kept else label(match.group()), text)
+    return REFERENCE.sub(_referred, text)
+
+
+def _referred(match: re.Match[str]) -> str:
+    char = unescape(match.group())
+    return label(char) if RUN.fullmatch(char) else match.group()
 
 
 def line(text: str) -> str:

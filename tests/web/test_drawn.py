@@ -6,6 +6,7 @@ import pytest
 
 from memoryhub.domain import diffs
 from memoryhub.templatetags.drawn import diff, drawn
+from memoryhub.templatetags.reviewing import rendered
 
 
 @pytest.mark.parametrize(
@@ -36,3 +37,13 @@ def test_a_diff_is_a_table_with_words_for_those_who_do_not_see_colour():
     assert '<span class="sr">removed </span>say &lt;<del>two&gt;</del>' in html
     assert "U+200B" in html
     assert "<two>" not in html
+
+
+def test_what_a_rendered_text_hides_by_its_number_or_name_is_drawn():
+    page = rendered("Tills&#8203; close &#x202E;at&zwnj; nine &amp; `&#8203;`, &eacute;.")
+    assert [one.split("<")[0] for one in page.split('class="inv"')[1:]] == [
+        ' title="zero-width space">U+200B',
+        ' title="right-to-left override">U+202E',
+        ' title="zero-width non-joiner">U+200C',
+    ]
+    assert "nine &amp; <code>&amp;#8203;</code>, &eacute;." in page
