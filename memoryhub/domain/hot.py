@@ -199,7 +199,11 @@ def _inserting(
 
 @lru_cache(maxsize=256)
 def _insert(model: Any, is_numbered: bool, many: bool, over: str, of: str) -> str:
-    """Without a column's name in it, which a row of the table's own type needs not; a number is the database's unless it is given."""
+    """Without a column's name in it, which a row of the table's own type needs not; a number is the database's unless it is given.
+
+    A column that a later version adds gets NULL from processes of this one, not its default: for as long as they may run beside
+    that version's tables, it has to take it.
+    """
     table = connections[DEFAULT_DB_ALIAS].ops.quote_name(model._meta.db_table)
     row = f"jsonb_populate_record{'set' if many else ''}(NULL::{table}, %s{f' || {over}' if over else ''})"
     its_number = "" if is_numbered else "OVERRIDING USER VALUE "
