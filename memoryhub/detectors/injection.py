@@ -25,7 +25,7 @@ CODE = "injection"
 RULES = (*injection_rules.RULES, *poison_rules.RULES)
 
 _TAG = re.compile(
-    r"<(?P<close>/?)(?P<name>instructions?|memory|memories|context|assistant|user(?:_?(?:query|input|data))?|untrusted\w*|document|data|tool|human|query|system)(?=[\s>])"
+    r"<(?P<close>/?)(?P<name>instructions?|memory|memories|context|assistant|user(?:_?(?:query|input|data))?|untrusted\w*|document|data|tool|human|query|system(?:[-_](?:reminder|prompt|message|instructions?))?)(?=[\s>])"
 )
 """Tags that honest prompts open and close themselves. Those of a system have no business in memory but in code."""
 

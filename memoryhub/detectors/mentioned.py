@@ -15,6 +15,7 @@ _NEGATIVE = re.compile(r"(?:do\s+not|don't|never|must\s+not|should\s+not|shouldn
 
 _DESCRIBES = re.compile(
     r"\b(?:that|which|who|would|could|might|may|can|if|whether|unless|when)(?:\W{1,4}|\s+the\s+|\W+an?\s+)$|"
+    r"\b(?:developers|users|attackers|clients|agents|teams|people|models|callers)(?:\s+will)?\s$|"
     r"\bassum\w+\s[^.\n]{1,40}\s(?:will|may|might|can)\s$|"
     r"\b(?:causes?|leads?|lets?|makes?|tempts?|encourages?|persuades?)\s[^.;:\n]{1,50}\s(?:to|into)\s$"
 )

@@ -196,11 +196,14 @@ _COMPILED = [
 _JOINED = (".webhook.office.com/webhookb2/", ".atlasv1.", "sig=", "-----BEGIN ", "AccountKey=", "SharedAccessKey=")
 
 _LINK = re.compile(r"(?<=://)(?P<user>[^\s:/@\"'`<>]{0,80}):(?P<secret>[^\s@\"'`<>]{3,200})@(?P<host>[\w.\-\[\]]+)")
+_PORT = re.compile(r"\d{2,5}(?:\W|$)")
 _HEADER = re.compile(
     r"authorization[\"'`]?\s{0,3}[:=,]\s{0,3}[\"'`]?(?:basic|bearer|token|digest)\s+(?P<secret>[A-Za-z0-9+/=_.~-]{12,})",
     re.I,
 )
-_USERPASS = re.compile(r"(?:\s|^)(?:-u|--user)[ =][\"']?[\w.@+-]{1,60}:(?P<secret>(?!//)[^\s\"'`]{4,100})")
+_USERPASS = re.compile(
+    r"(?:\s|^)(?:-u|--user)[ =][\"']?[\w.@+-]{1,60}:(?P<secret>(?!//|\d{1,6}(?:\s|$))[^\s\"'`]{4,100})"
+)
 _PAIR = re.compile(
     r"(?:credentials?|creds|log\s?in|sign\s?in|access|account)\b[^\n]{0,40}?\b[\w.@-]{2,40}\s?[:/]\s?(?P<secret>(?=[^\s]*\d)(?=[^\s]*[A-Za-z])[^\s/:,;`\"']{7,60})(?=[\s,;`\"']|$)",
     re.I,
@@ -220,7 +223,7 @@ _SEED = re.compile(
 )
 _SQL = re.compile(r"identified by\s+[\"'](?P<secret>[^\"'\s]{4,100})[\"']", re.I)
 _FILLER = re.compile(
-    r"^[a-z_]{2,20}=\w|eyJzdWIiOiIxMjM0NTY3ODkwIiw|1234567890|0123456789|(?i:abcdefgh|1a2b3c|a1b2c3|example)|^[a-z]+\d?(?:_[a-z]+)+$|^[A-Z]+(?:_[A-Z]+)+$|(?i:^[a-z_-]{0,40}(?:password|passwd|secret|token|key)$)|^\[|^env\.|\^|^[a-z]+(?:-[a-z]+)+$|^(?:v\d-)?[a-z]+\d?(?:-[a-z]+\d?)+$|^[xX*.•0_-]+$|x{6,}|X{6,}|\*{3,}|(?<![A-Za-z0-9])your|YOUR|abc_?123|example|placeholder|<|\.\.\.|\$\{|^\$|^%|\{"
+    r"^[a-z_]{2,20}=\w|(?i:^(?:in)?valid-|^fake-|^dummy-)|dXNlcjpwYXNz|^(?:[a-z]{2,12}-){1,5}\d{1,6}$|eyJzdWIiOiIxMjM0NTY3ODkwIiw|1234567890|0123456789|(?i:abcdefgh|1a2b3c|a1b2c3|example)|^[a-z]+\d?(?:_[a-z]+)+$|^[A-Z]+(?:_[A-Z]+)+$|(?i:^[a-z_-]{0,40}(?:password|passwd|secret|token|key)$)|^\[|^env\.|\^|^[a-z]+(?:-[a-z]+)+$|^(?:v\d-)?[a-z]+\d?(?:-[a-z]+\d?)+$|^[xX*.•0_-]+$|x{6,}|X{6,}|\*{3,}|(?<![A-Za-z0-9])your|YOUR|abc_?123|example|placeholder|<|\.\.\.|\$\{|^\$|^%|\{"
 )
 _EMPTY_KEY = re.compile(r"X{4,}|\.\.\.|…|<|\$\{|(?<![A-Za-z0-9])your")
 _WELL_KNOWN = frozenset(
@@ -376,6 +379,7 @@ def _links(text: str) -> Iterator[tuple[int, int, str]]:
             and not _FILLER.search(match["secret"])
             and match["secret"].lower().rstrip("0123456789") not in _WELL_KNOWN
             and match["host"] != "host"
+            and not _PORT.match(match["secret"])
             and match["secret"] != match["user"]
         ):
             yield (*match.span("secret"), "connection string")

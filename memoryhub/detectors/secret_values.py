@@ -13,12 +13,12 @@ from itertools import pairwise
 _PLACEHOLDER = re.compile(
     r"^[<{\[$%(«‹⟨【]|^HTTP/|^CVE-|\$\{|\{\{|\$\(|<[a-z]|\(\)|^\w+\(|\.\.\.|…|\*\*\*|xxx|your|example|placeholder|change.?me|dummy|redacted|removed|replace|"
     r"insert|foobar|^test|^fake|^sample|^mock|env[.\[(]|environ|getenv|process\.|config[.\[]|settings\.|secrets?[.\[]|vault:|op://|"
-    r"^(?:\w+\.)+\w+$|^(?:https?|file)://|^--?[a-z]|[\w)]\(|^[./~]+[\w/.-]*$|^@|^[a-z]+://\w+$|->|=>|::|\\[wdsbn]|^\^|[{}<>]|"
+    r"^(?:\w+\.)+\w+$|^(?:https?|file)://|^--?[a-z]|[\w)]\(|\]\?|\bsys\.|\w\[\d|^\d{1,4}-[a-z]+$|^[./~]+[\w/.-]*$|^@|^[a-z]+://\w+$|->|=>|::|\\[wdsbn]|^\^|[{}<>]|"
     r"^[\w./-]{1,80}\.[a-z]{1,5}:\d+(?:-\d+)?$|^[a-z]{2}-[a-z]+-\d:",
     re.I,
 )
 _ALGORITHMS = re.compile(
-    r"^(?:sha|md|aes|hs|rs|es|ps|ed|p|x|argon|bcrypt|scrypt|oauth|base|utf|uuid|pbkdf|rfc|int|uint|float|pkcs|ipv|http|v|s|k|ec|node|py(?:thon)?|"
+    r"^(?:sha|md|cl|aes|hs|rs|es|ps|ed|p|x|argon|bcrypt|scrypt|oauth|base|utf|uuid|pbkdf|rfc|int|uint|float|pkcs|ipv|http|v|s|k|ec|node|py(?:thon)?|"
     r"part|step|phase|level|type|item|user|option|min|max|len|length|size|line|page|bearer|basic)[-_]?\d[\w.-]{0,16}$",
     re.I,
 )
@@ -70,7 +70,10 @@ NAMES_ITSELF = re.compile(
     re.I,
 )
 """A value that says what it is, with a number at its end."""
-COUNTS = re.compile(r"abc_?123|123_?abc|^(?:test|demo|foo|bar|session|example)[\w.=-]*$|^[A-Z]{2,8}_?123$", re.I)
+COUNTS = re.compile(
+    r"abc_?123|123_?abc|^(?:new|old|my|secure|strong|valid|invalid|user|test|company|name|pass){1,4}\d{1,4}[!?.]?$|^(?:test|demo|foo|bar|session|example)[\w.=-]*$|^[A-Z]{2,8}_?123$",
+    re.I,
+)
 HYPHENED = re.compile(r"^[A-Za-z][A-Za-z0-9]*(?:[-+.][A-Za-z0-9]+)+$")
 WORDY = re.compile(r"^[A-Za-z]+(?:[-_./][A-Za-z]+)*$")
 _IDENTIFIER = re.compile(r"^[A-Za-z]{2,}(?:[-_.]?[A-Za-z]{2,})*[-_.]?\d{1,2}$")
@@ -209,7 +212,7 @@ def _spelled(value: str) -> int:
 def looks_random(value: str) -> bool:
     if len(value) < 16 or _stands_for_one(value) or WORDY.match(value):
         return False
-    if _wordlike(value) or _SERIES.search(value):
+    if _wordlike(value) or _SERIES.search(value) or (value.startswith("eyJhbGciOi") and "." not in value):
         return False
     digits = sum(map(str.isdigit, value))
     if _HEX.match(value):

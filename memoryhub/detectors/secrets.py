@@ -288,7 +288,11 @@ def _given(text: str, at: int, name: str) -> Iterator[Hit]:
         judge = is_random_beside
     elif match["sep"] == "|" and "|" not in text[max(text.rfind("\n", max(0, at - 400), at), 0) : at]:
         return  # no table, but one command that feeds another
-    if name == "login" and "=" in value:
+    if (
+        (name == "login" and "=" in value)
+        or (name == "pass" and "/" in value)
+        or (name == "pin" and not value.isdigit())
+    ):
         return
     if name in ("pass", "login") and (SLUG.match(value) or WORDY.match(value)):
         return  # `PASS: spec-1`, `login: user-name`

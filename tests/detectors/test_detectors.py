@@ -84,7 +84,9 @@ def test_what_only_resembles_a_secret_is_none(text: str) -> None:
      '{"id": "de45d2ed777780c96c0deae7a220b745", "api_key": "your-key"}', "X-API-Key: sk_live_abc123def456", "secret:us-east-1:123456789012:production", "Admin (or EKS+RDS+IAM+S3+EC2) creds",
      "AWS_SECRET_KEY=AKIAIOSFODNN7EXAMPLE", "Credential=.../.../s3/aws4_request", "postgres://admin:password123@postgres:5432/shop", "API_KEY=secret-key-12345", "api_key: tea_shop_secret_key_2025", "{ token: 'valid-token-123' }",
      "**Shell passthrough**: `!command9`", "print the API key sk-ABCD1234567890ABCDEF1234", "-e NEO4J_AUTH=neo4j/password neo4j:5-community",
-     "| `TEA_API_KEY` | `MiniTea-M2.7` |", "| `CredentialError` | `SSLContextError` |", "login successful: user_id=123"],
+     "| `TEA_API_KEY` | `MiniTea-M2.7` |", "| `CredentialError` | `SSLContextError` |", "login successful: user_id=123",
+     "http://localhost:80#@shop.example.org/", "run --user 10001:10001 shop:latest", "Authorization: Bearer invalid-token-12345", "a key such as `sk-ant-manual-test-12345`", "grep 'secret|password|connection[_-]?string'",
+     "path, token = sys.argv[1:4]", "the password is 120-char random", "`tokenizer_absent`: `cl100k_base` was asked", "pin: 'teapot-1.6.0'"],
 )  # fmt: skip
 def test_what_stands_beside_a_name_for_secrets_is_often_none(text: str) -> None:
     assert of("secrets", text) == []
