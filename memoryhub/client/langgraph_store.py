@@ -43,7 +43,7 @@ class MemoryHubStore(BaseStore):
         self.hub = hub
         self.root = "/" + root.strip("/") + "/"
         self.pending: list[Proposal] = []
-        self._asked: dict[str, tuple[str, bytes]] = {}  # by path, what waits: the value, and the text it was sent as
+        self._asked: dict[str, tuple[Any, bytes]] = {}  # by path, what waits: the value, and the text it was sent as
 
     # The two methods that all others come down to; reads see the state before the puts of the same batch
 
@@ -163,8 +163,8 @@ class MemoryHubStore(BaseStore):
         if before is not None and before.value == op.value:
             return  # the same again would only be a proposal about a date
         text = (json.dumps(kept, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "surrogatepass")
-        value = json.dumps(op.value, sort_keys=True)
-        asked, sent = self._asked.pop(path, ("", b""))
+        value = json.loads(text)["value"]  # as it is kept: without order, and its names are texts
+        asked, sent = self._asked.pop(path, (None, b""))
         if asked == value:
             text = sent  # with the date of then it is the same proposal
         outcome = self.hub.write(path, text, reason=f"store: put {op.key}", thread_id=current_thread())

@@ -150,6 +150,9 @@ def test_the_same_put_again_is_the_same_proposal(review):
         value["theme"] = theme
         store.put(("users", "1"), "prefs", value)
     assert [proposal.number for proposal in store.pending] == [1, 1, 2, 2]
+    for seats in ({1: "rk", "b": "an"}, {"b": "an", 1: "rk"}):
+        store.put(("users", "1"), "prefs", {"seats": seats})
+    assert [proposal.number for proposal in store.pending][4:] == [3, 3]
 
 
 def test_a_put_says_which_thread_asks(review):
