@@ -223,7 +223,7 @@ _SEED = re.compile(
 )
 _SQL = re.compile(r"identified by\s+[\"'](?P<secret>[^\"'\s]{4,100})[\"']", re.I)
 _FILLER = re.compile(
-    r"^[a-z_]{2,20}=\w|(?i:^(?:in)?valid-|^fake-|^dummy-)|dXNlcjpwYXNz|^(?:[a-z]{2,12}-){1,5}\d{1,6}$|eyJzdWIiOiIxMjM0NTY3ODkwIiw|(?i:[a-z]1234567890)|(?i:abcdefgh|1a2b3c|a1b2c3|example)|^[a-z]+\d?(?:_[a-z]+)+$|^[A-Z]+(?:_[A-Z]+)+$|(?i:^[a-z_-]{0,40}(?:password|passwd|secret|token|key)$)|^\[|^env\.|\^|^[a-z]+(?:-[a-z]+)+$|^(?:v\d-)?[a-z]+\d?(?:-[a-z]+\d?)+$|^[xX*.•0_-]+$|x{6,}|X{6,}|\*{3,}|(?<![A-Za-z0-9])your|YOUR|abc_?123|example|placeholder|<|\.\.\.|\$\{|^\$|^%|\{"
+    r"^[a-z_]{2,20}=\w|(?i:^(?:in)?valid-|^fake-|^dummy-)|^(?:[a-z]{2,12}-){1,5}\d{1,6}$|^[a-z]+\d?(?:_[a-z]+)+$|^[A-Z]+(?:_[A-Z]+)+$|(?i:^[a-z_-]{0,40}(?:password|passwd|secret|token|key)$)|^\[|^env\.|\^|^[a-z]+(?:-[a-z]+)+$|^(?:v\d-)?[a-z]+\d?(?:-[a-z]+\d?)+$|^[xX*.•0_-]+$|x{6,}|X{6,}|\*{3,}|(?<![A-Za-z0-9])your|YOUR|abc_?123|example|placeholder|<|\.\.\.|\$\{|^\$|^%|\{"
 )
 _EMPTY_KEY = re.compile(r"X{4,}|\.\.\.|…|<|\$\{|(?<![A-Za-z0-9])your")
 _WELL_KNOWN = frozenset(
@@ -275,7 +275,7 @@ def formats(text: str, words: str = "") -> Iterator[tuple[int, int, str]]:
 
 
 def _is_one(match: re.Match[str]) -> bool:
-    return not _FILLER.search(match["secret"][:80]) and match["secret"].lower().rstrip("0123456789") not in _WELL_KNOWN
+    return not _FILLER.search(match["secret"][:80]) and match["secret"].lower() not in _WELL_KNOWN
 
 
 # kind, pattern, lower-case needles, how far before the needle it may begin
@@ -377,7 +377,7 @@ def _links(text: str) -> Iterator[tuple[int, int, str]]:
         if (
             match
             and not _FILLER.search(match["secret"])
-            and match["secret"].lower().rstrip("0123456789") not in _WELL_KNOWN
+            and match["secret"].lower() not in _WELL_KNOWN
             and match["host"] != "host"
             and not _PORT.match(match["secret"])
             and match["secret"] != match["user"]
