@@ -31,7 +31,7 @@ def model():
         def do_POST(self):
             self.server.asked.append((self.path, json.loads(self.rfile.read(int(self.headers["Content-Length"])))))
             if self.server.drips:
-                self.drip()
+                return self.drip()
             body = json.dumps({"choices": [{"message": {"content": self.server.says}}]}).encode()
             self.send_response(self.server.status)
             self.send_header("Content-Length", str(len(body)))
