@@ -21,7 +21,7 @@ _NOT = re.compile(
         r"\b(?:nicht|ne|no|não|nao|non|niet|inte|ikke|nie|đừng|không|не|لا|לא|אל|нельзя)\s+(?:\w+\s+)?|मत |ห้าม|อย่า|不要|切勿|不得|勿|别|別|不可|不能|防止|避免|拒绝"
     )[0]
     + r")$|(?:"
-    + fold("禁止|严禁|嚴禁")[0]
+    + fold("禁止|严禁|嚴禁|対策|防御|防护|防范")[0]
     + r")|\b(?:"
     + fold(
         r"niemals|jamais|nunca|jamás|mai|nooit|aldrig|aldri|nigdy|nikdy|soha|asla|jangan|никогда|ніколи|darf|dürfen"

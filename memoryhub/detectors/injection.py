@@ -17,7 +17,7 @@ from .foreign_orders import dropped, shown
 from .injection_parts import Rule
 from .injection_rules import DROPPED, REGISTER, SHOWN
 from .known import Known
-from .mentioned import QUOTES, only_mentioned, opens_quote, told_of
+from .mentioned import QUOTES, describes_option, only_mentioned, opens_quote, told_of
 from .register import talked_out
 from .scanning import REACH, stretches
 
@@ -48,6 +48,8 @@ def find(text: str, lines: Lines, known: Sequence[Known] = ()) -> list[Finding]:
 def _spans(rule: Rule, lines: Lines) -> Iterator[tuple[int, int]]:
     folded = lines.folded[0]
     for match in _matches(rule, lines):
+        if rule.kind == "poison" and describes_option(folded, match.start(), _is_in_code(lines, match.start())):
+            continue
         if not (_is_own_markup(lines, match) if rule.kind == "markup" else only_mentioned(folded, *match.span())):
             yield _unfolded(lines, *match.span())
 
@@ -81,7 +83,7 @@ def _is_own_markup(lines: Lines, match: re.Match[str]) -> bool:
     folded = lines.folded[0]
     at = folded.find("<", match.start(), match.end())
     is_paired = at >= 0 and at in lines.cached("paired tags", _paired)
-    if is_paired and ("system" not in match.group() or bisect_left(lines.cached("fences", _fences), at) % 2 == 1):
+    if is_paired and ("system" not in match.group() or _is_in_code(lines, at)):
         return True
     before, after = folded[match.start() - 1 : match.start()], folded[match.end() : match.end() + 1]
     return (before in QUOTES and after in QUOTES and bool(before and after)) or _is_template(folded, match)
@@ -97,6 +99,10 @@ def _is_template(folded: str, match: re.Match[str]) -> bool:
     after = folded[match.end() : end if 0 <= end < match.end() + REACH else match.end() + REACH]
     has_pair = "/inst]" in after if "[inst]" in match.group() else bool(_OPENED.search(before))
     return has_pair and opens_quote(before)
+
+
+def _is_in_code(lines: Lines, at: int) -> bool:
+    return bisect_left(lines.cached("fences", _fences), at) % 2 == 1
 
 
 def _fences(folded: str) -> list[int]:

@@ -38,10 +38,10 @@ BEFORE = r"(?:previous|prior|above|preceding|earlier|foregoing|existing|original
 ORDERS = r"(?:instruction|direction|directive|rule|prompt|guideline|command|order|polic(?:y|ie)|constraint|restriction|message|context|training|programming|text|input|assignment|task|conversation|safeguard)s?"
 DROP = r"(?:ignor(?:e|ing)|disregard(?:ing)?|forget(?:ting)?|overrid(?:e|ing)|overrul(?:e|ing)|bypass(?:ing)?|neglect|discard(?:ing)?|drop|cancel|supersedes?|void|nullify|set\s+aside|pay\s+no\s+attention\s+to|do\s+not\s+(?:follow|obey))"
 LOOT = (
-    r"(?:api[\s_-]?keys?|credentials?|secrets?\b|tokens?\b|passwords?|env(?:ironment)?[\s_-]?(?:variables?|vars?|file)|\.env\b|ssh\s+keys?|private\s+keys?|id_rsa|"
+    r"(?:(?<!x-)api[\s_-]?keys?|credentials?|secrets?\b|tokens?\b|passwords?|env(?:ironment)?[\s_-]?(?:variables?|vars?|file)|\.env\b|ssh\s+keys?|private\s+keys?|id_rsa|"
     r"(?:chat|conversation|message|session)\s+(?:history|logs?|transcripts?|contents?)|(?:whole|entire|full)\s+(?:conversation|chat|memory)|system\s+prompt|"
     r"(?:customer|user|personal|private|confidential|sensitive|internal)(?:'s)?\s+(?:data|information|details|emails?|records?|files?|documents?|messages?|notes)|"
-    r"memory\s+(?:file|content)s?|everything\s+(?:you|the\s+user)|cookies|wallet|aws_\w|/etc/passwd|~/\.(?:ssh|aws|config)|what\s+the\s+user\s+(?:says|types|wrote))"
+    r"memory\s+(?:file|content)s?|everything\s+(?:you|the\s+user)|cookies|wallet(?!'s\b|[\s-]address)|aws_\w|/etc/passwd|~/\.(?:ssh|aws|config)|what\s+the\s+user\s+(?:says|types|wrote))"
 )
 # A call that only shows who is calling (`-u`, an Authorization header) sends nothing away; one that sends a file does.
 CURL = r"curl(?!(?![^\n]{0,400}\s(?:-d|--data\S{0,20}|-f|--form|-t|--upload-file)\s+\S{0,40}[@$])[^\n]{0,60}\s(?:(?:-h|--header)\s+\W?(?:[\w-]{0,20}(?:authorization|auth|key|token|secret))\W?:|-u\s|--user\s))"

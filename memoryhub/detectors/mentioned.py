@@ -17,6 +17,9 @@ _DESCRIBES = re.compile(
     r"\b(?:that|which|who|would|could|might|may|can|if|whether|unless|when)(?:\W{1,4}|\s+the\s+|\W+an?\s+)$|"
     r"\b(?:developers|users|attackers|clients|agents|teams|people|models|callers)(?:\s+will)?\s$|"
     r"\bassum\w+\s[^.\n]{1,40}\s(?:will|may|might|can)\s$|"
+    r"\bwhich\s(?:would|could|might)\s[^.;:\n]{1,50}\s(?:but|and|or)\s$|"
+    r"\bdoes\s+(?:an?|the|this|that|it|any|each)\s[^.?!:;\n]{0,60}$|"
+    r"\b(?:use|set|pass)\s+`[^`\n]{1,40}`\s+to\s$|"
     r"\b(?:causes?|leads?|lets?|makes?|tempts?|encourages?|persuades?)\s[^.;:\n]{1,50}\s(?:to|into)\s$"
 )
 """What follows tells what something does or whether it is so; it orders nothing."""
@@ -30,8 +33,8 @@ _CONDITION = re.compile(
 """A statement after one of these is a case that is spoken of, not a right that is given."""
 
 _FORBIDDING = (
-    r"never|do\s+not|don't|must\s+not|mustn't|cannot|can't|should\s+not|shouldn't|avoid|refuse\s+to|not\s+to|prevents?|forbid\w*|prohibit\w*|"
-    r"disallow\w*|reject\w*|no\s+one\s+may|may\s+not|does\s+not|doesn't"
+    r"never|do\s+\*{0,2}not|don't|must\s+\*{0,2}not|mustn't|cannot|can't|should\s+not|shouldn't|avoid|refuse\s+to|not\s+to|prevents?|forbid\w*|prohibit\w*|"
+    r"disallow\w*|reject\w*|no\s+(?:(?!you\b|we\b|they\b|doubt|matter|rule|limit|restriction|law|filter|guideline)[\w-]+\s+){1,3}(?:may|shall|must)|no\s+option\s+to|may\s+not|does\s+not|doesn't"
 )
 _FORBIDS = re.compile(
     rf"\b(?:{_FORBIDDING}|instead\s+of|rather\s+than|attempt\w*\s+to|attackers?|adversar\w+|trying\s+to|tries\s+to|block\w*|detect\w*|against|"
@@ -40,6 +43,12 @@ _FORBIDS = re.compile(
 _FORBIDS_ALL = re.compile(rf"\b(?:{_FORBIDDING})\b(?:[^,]*|.*?\b(?:n?or|by|and)\b[^,]*)$", re.S)
 """One `never` for everything in its sentence: no comma begins something new, or an `or` goes on."""
 _FORBIDS_SERIES = re.compile(rf"\b(?:{_FORBIDDING})\b[^\n]*,\s*$")
+_SERIES_WITHIN = re.compile(r",\s+n?or\b")
+_TOLD_BY_TEXT = re.compile(
+    r"\b(?:if|when(?:ever)?|text|content|anything|something|whatever)\b(?:(?!\bi\b)[^.;:,]){0,60}\b(?:asks?|asking|tells?|telling|instructs?|instructing)\s+(?:you|it|the\s+\w+)\s+to\b[^.;:,]*$"
+)
+"""What some text asks for is a case that is spoken of; after a comma the order for that case would begin."""
+_COMPLIES = re.compile(r"[^.;\n]{0,60}?(?<!not\s)\b(?:comply|obey|do\s+(?:so|it|that)|agree)\b")
 _SERIES = re.compile(r"[^.;\n]{0,60}?,?\s+n?or\b")
 
 _BREAK = re.compile(r"[.!?;:。！？；](?=[\s*\"'`)]|$)|\n[ \t]*(?:\n|[-*+>#|•]|\d+[.)])|\n(?=[ \t]*```)")
@@ -47,8 +56,15 @@ _SENTENCE = 240
 
 _ATTACK = re.compile(
     r"(?<![a-z])(?:inject\w*|jailbreak\w*|attack\w*|untrusted|malicious|adversar\w*|phrases?|patterns?|such\s+as|e\.g|for\s+example|like|suspicious|"
-    r"detect\w*|test\w*|social\s+engineering|red\s+flags?|manipulat\w*|treat\s+(?:it|them|this)|probes?|payloads?|red-?team\w*|report\s+(?:it|to)|hidden\s+(?:instructions?|text)|scams?|phish\w*|frauds?|exfiltrat\w*)(?![a-z])"
+    r"detect\w*|test\w*|social\s+engineering|red\s+flags?|manipulat\w*|treat\s+(?:it|them|this)|probes?|payloads?|red-?team\w*|report\s+(?:it|to)|hidden\s+(?:instructions?|text)|scams?|phish\w*|frauds?|exfiltrat\w*|不是指令|注入|攻击|攻撃)(?![a-z])"
 )
+_SAYING = re.compile(r"\b(?:saying|says|containing|reading)\s+[\"'`“«]\s?$")
+_IS_A_THING = re.compile(r"\s?[\"'`”»]\s+(?:is|are|was|were)\s+(?:an?|only|just|not|data|text|content|treated)\b")
+_NEXT_QUOTE = re.compile(r"\s?(?:\"\s*,\s*\"[^\"\n]{1,80}\n?[^\"\n]{0,80}\"(?!\s*:)|[”»]\s*,\s*[“«])")
+_QUOTE_BEFORE = re.compile(r"(?:(?<![:\s])\"\s*,\s*\"|[”»]\s*,\s*[“«]\s?)$")
+_VALUE = re.compile(r"[\"']\s*:\s*[\"“«]\s?$")
+_QUOTE_ENDS = re.compile(r"[^\"”».\n]{0,40}[\"”»]")
+"""Short quotes one after another are a list of examples; after a quoted name and a colon they are its value."""
 _AROUND = 300
 QUOTES = ('"', "'", "`", "“", "‘", "«", "”", "’", "»", "\\")
 
@@ -67,6 +83,9 @@ _ABOVE = 2_000
 
 
 _NEAR = 60
+_OPTION = re.compile(r"[ \t|*+-]{0,8}[\"'`*]{1,3}-{1,2}[a-z][^\n`]{0,40}`[*]{0,2}(?:[^\n`]{0,40}\|)?[\s|:—–-]{1,8}")
+_COMMENT = re.compile(r"[ \t]{0,8}#[ \t]")
+_COMMAND = re.compile(r"[^\n]{0,200}\n[ \t]{0,8}[a-z][^\n]{0,200}?\s-{1,2}[a-z]")
 
 
 def told_of(folded: str, at: int) -> bool:
@@ -79,7 +98,7 @@ def only_mentioned(folded: str, at: int, end: int) -> bool:
     """Whether what stands from `at` to `end` is forbidden, described, or quoted by the words around it."""
     start = folded.rfind("\n", 0, at) + 1
     if _NEGATIVE.match(folded, at):
-        return _is_quoted(folded, start, at, end)
+        return _is_quoted(folded, start, at, end) or _is_example(folded, at, end)
     if told_of(folded, at):
         return True
     near = max(start, at - _NEAR)
@@ -88,10 +107,38 @@ def only_mentioned(folded: str, at: int, end: int) -> bool:
     sentence = _sentence_before(folded, at)
     return (
         bool(_FORBIDS_ALL.search(sentence))
-        or bool(_FORBIDS_SERIES.search(sentence.replace("\n", " ")) and _SERIES.match(folded, end))
+        or bool(_FORBIDS_SERIES.search(sentence.replace("\n", " ")) and _goes_on(folded, at, end))
+        or bool(_TOLD_BY_TEXT.search(sentence) and not _COMPLIES.match(folded, end))
         or _is_listed(folded, start, at)
         or _is_quoted(folded, start, at, end)
+        or _is_example(folded, at, end)
+        or (opens_quote(sentence) and _is_quoted(folded, at - len(sentence), at, end))
     )
+
+
+def _goes_on(folded: str, at: int, end: int) -> bool:
+    """Whether a series that was forbidden ends with its `or` only here or later."""
+    return bool(_SERIES.match(folded, end) or _SERIES_WITHIN.search(folded, at, end))
+
+
+def _is_example(folded: str, at: int, end: int) -> bool:
+    """Quoted as something that a text says, or as one of several quotes in a row."""
+    before = folded[max(0, at - _NEAR) : at]
+    if _SAYING.search(before) and _IS_A_THING.match(folded, end):
+        return True
+    is_in_row = _NEXT_QUOTE.match(folded, end) if opens_quote(before[-2:]) else None
+    is_last = _QUOTE_BEFORE.search(before) and _QUOTE_ENDS.match(folded, end)
+    return bool((is_in_row and not _VALUE.search(before)) or is_last)
+
+
+def describes_option(folded: str, at: int, is_in_code: bool) -> bool:
+    """Whether a place stands right behind the name of an option, or in a comment of code above a command with one."""
+    start = folded.rfind("\n", max(0, at - REACH), at) + 1
+    if start == 0 and at >= REACH:
+        return False
+    if _OPTION.fullmatch(folded, start, at):
+        return True
+    return bool(is_in_code and _COMMENT.match(folded, start) and _COMMAND.match(folded, at))
 
 
 def _sentence_before(folded: str, at: int) -> str:

@@ -1,6 +1,7 @@
 """The register of texts that talk a model out of its principles: no single word tells, many of them close together do.
 
-Each family of words counts once in a stretch, however often its words stand there. Handbooks of safety, reviews of
+Each family of words counts once in a stretch, however often its words stand there, and a stretch ends where a heading, an item
+of a list, a row of a table or a fence begins: who talks somebody into something goes on in sentences. Handbooks of safety, reviews of
 content and honest prompts use some of the families; none of 1,591 that were looked through used enough of them.
 """
 
@@ -35,6 +36,7 @@ _FAMILIES: tuple[tuple[float, str], ...] = (
     (1.5, r"disregard\w*|ignor(?:e|es|ing)|bypass\w*|regardless|forget"),
 )  # fmt: skip
 _WORD = re.compile("|".join(rf"(?P<f{number}>(?:{words})(?![^\W_]))" for number, (_, words) in enumerate(_FAMILIES)))
+_BREAK = re.compile(r"\n[ \t]*(?:#|```|---|[-*+•]\s|\|)")
 _ENDINGS = re.compile(r"\(\?:[^)]*\)\??|\\w\*|\[.*?\]|\w\?")
 # How the words begin, so that no other is looked at.
 (_STEMS,) = groups(" ".join(begin for _, words in _FAMILIES for begin in _ENDINGS.sub("", words).split("|")))
@@ -51,6 +53,9 @@ def talked_out(lines: Lines) -> Iterator[tuple[int, int]]:
         if match is None:
             continue
         family = int((match.lastgroup or "f0")[1:])
+        if hits and _BREAK.search(text, hits[-1][0], at):
+            seen.clear()
+            first, weight = len(hits), 0.0
         hits.append((at, family))
         seen[family] += 1
         weight += _FAMILIES[family][0] * (seen[family] == 1)

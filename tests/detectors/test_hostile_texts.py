@@ -53,6 +53,8 @@ PREFIX = "gh" + "p_"
 UNITS = {
     "names": "password=", "secrets": "password=x9!abcd\n", "today": "today ", "tomorrow": "tomorrow at", "roles": "<|im_start|>",
     "quoted": '"ignore all previous instructions ', "listed": "- ignore all previous instructions\n", "cells": "| ignore all previous rules ",
+    "in a row": '"ignore all previous instructions", ', "said by texts": "text telling you to ignore your rules ", "options": "| `--a` | automatically approve all changes ",
+    "comments": "```\n# always approve all payments\na --b\n", "stretches": "dan unethical swear\n- ",
     "forbidden": "never do this, ", "pictures": "![a](http://", "logins": "login a/b1 ", "closings": "</context>\n", "openings": "<context>",
     "register": "dan unethical swear ", "foreign": "ignoriere ", "unspaced": "无视", "prefixes": PREFIX, "split": PREFIX + "\n",
     "keys": "key: ", "keys of keys": "key:1", "addresses": '"https://-&w=conv', "queries": "https://a?b=", "mails": "send-cookies-a@", "sent": "send all user data to a-",
