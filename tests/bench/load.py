@@ -40,7 +40,10 @@ class Line:
         self.socket.sendall(self.ask())
 
     def is_whole(self) -> bool:
-        self.got += self.socket.recv(1 << 20)
+        came = self.socket.recv(1 << 20)
+        if not came:
+            raise ConnectionError("the server hung up before its answer was whole")
+        self.got += came
         head, end, body = self.got.partition(b"\r\n\r\n")
         if not end:
             return False

@@ -227,6 +227,7 @@ def waiting(house: House, seconds: float, rounds: int) -> Figure:
             rates[is_on].append(told.rate)
             used[is_on].append(len(told.took) / (processor_time(server, house.place) - before))
             polls += (asked_so_far.value - so_far) if is_on else 0
+        assert waiters.is_alive(), "the waiting agents gave up"
         waiters.terminate()
     by_clock = 1 - statistics.median(rates[True]) / statistics.median(rates[False])
     by_processor = 1 - statistics.median(used[True]) / statistics.median(used[False])
@@ -240,30 +241,30 @@ def waiting(house: House, seconds: float, rounds: int) -> Figure:
 
 
 def wait(address: tuple[str, int], poll: bytes, on: Any, asked: Any) -> None:
-    """So many agents whose pauses have grown to the longest; while `on` they ask, each at its own time."""
+    """So many agents whose pauses have grown to the longest; while `on` they ask, each at its own time, over a new connection:
+    the client's own has expired during such a pause."""
     rng = random.Random(5)
-    lines = [load.Line(address, lambda: poll, b"304") for _ in range(WAITERS)]
-    by_number = {line.socket.fileno(): line for line in lines}
-    epoll = select.epoll()
-    for number in by_number:
-        epoll.register(number, select.EPOLLIN)
+    epoll, under_way = select.epoll(), dict[int, load.Line]()
     while True:
         on.wait()
-        due = [(time.monotonic() + rng.random() * LONGEST_PAUSE, number) for number in by_number]
+        due = [time.monotonic() + rng.random() * LONGEST_PAUSE for _ in range(WAITERS)]
         heapq.heapify(due)
-        under_way: set[int] = set()
         while on.is_set() or under_way:
             now = time.monotonic()
-            while due and due[0][0] <= now and on.is_set():
-                _, number = heapq.heappop(due)
-                by_number[number].send()
-                under_way.add(number)
+            while due and due[0] <= now and on.is_set():
+                heapq.heappop(due)
+                line = load.Line(address, lambda: poll, b"304")
+                under_way[line.socket.fileno()] = line
+                epoll.register(line.socket, select.EPOLLIN)
+                line.send()
             for number, _ in epoll.poll(0.02):
-                if by_number[number].is_whole():
-                    assert not by_number[number].is_wrong(), by_number[number].got
+                line = under_way[number]
+                if line.is_whole():
+                    assert not line.is_wrong(), line.got
                     asked.value += 1
-                    under_way.discard(number)
-                    heapq.heappush(due, (time.monotonic() + LONGEST_PAUSE, number))
+                    heapq.heappush(due, time.monotonic() + LONGEST_PAUSE)
+                    del under_way[number]
+                    line.socket.close()
 
 
 if __name__ == "__main__":
