@@ -17,8 +17,12 @@ from memoryhub.stores.filesystem import FilesystemStore
 State = tuple[Any, ...]  # the mark on disk, whether it is deleted, number and sha256 of the newest revision, its bytes
 
 
+UNKNOWN: tuple[int, ...] = ()  # no file has this mark, and none that is gone
+
+
 class OnDisk(NamedTuple):
-    """Where a source lies on disk, and the mark that its text was taken at; None: it was not there."""
+    """Where a source lies on disk, and the mark that its text was taken at; None: it was not there, UNKNOWN: it was too young
+    for one."""
 
     directory: str
     relative: str
@@ -46,9 +50,9 @@ def spots(places: Sequence[Place], states: Sequence[State]) -> tuple[OnDisk, ...
         OnDisk(
             place.directory,
             on_this_disk(place.directory, place.prefix, place.path or ""),
-            as_mark(mark) if mark and not is_deleted else None,
+            None if is_deleted or not number else as_mark(mark) if mark else UNKNOWN,
         )
-        for place, (mark, is_deleted, *_) in zip(places, states, strict=True)
+        for place, (mark, is_deleted, number, *_) in zip(places, states, strict=True)
         if place.is_on_disk
     )
 

@@ -60,6 +60,13 @@ def test_a_save_in_the_hub_is_in_the_next_prompt(space, counter, root):
     assert shown(space, counter)[0] == "saved"
 
 
+def test_what_is_gone_right_after_a_save_is_gone_from_the_next_prompt(space, counter, root):
+    for _ in range(5):
+        files.write(space, HUB, AGENTS, b"saved")
+        (root / "AGENTS.md").unlink()
+        assert shown(space, counter)[:2] == ("", ["missing", "missing"])
+
+
 def test_a_directory_or_a_link_in_place_of_a_file_never_breaks_the_others(space, counter, root):
     (root / "AGENTS.md").mkdir()
     write(root / "tone.md", b"two")
