@@ -17,12 +17,13 @@ from memoryhub.stores.filesystem import FilesystemStore
 State = tuple[Any, ...]  # the mark on disk, whether it is deleted, number and sha256 of the newest revision, its bytes
 
 
-UNKNOWN: tuple[int, ...] = ()  # no file has this mark, and none that is gone
+# The mark of a file as SQL. What was written there and was too young for a mark has an empty one, which no file has: so it
+# differs from one that is gone. What still waits to be written has none.
+MARK = "coalesce(stat::text, CASE WHEN written_revision = revision THEN '[]' END) AS mark"
 
 
 class OnDisk(NamedTuple):
-    """Where a source lies on disk, and the mark that its text was taken at; None: it was not there, UNKNOWN: it was too young
-    for one."""
+    """Where a source lies on disk, and the mark that its text was taken at; None: it was not there."""
 
     directory: str
     relative: str
@@ -50,9 +51,9 @@ def spots(places: Sequence[Place], states: Sequence[State]) -> tuple[OnDisk, ...
         OnDisk(
             place.directory,
             on_this_disk(place.directory, place.prefix, place.path or ""),
-            None if is_deleted or not number else as_mark(mark) if mark else UNKNOWN,
+            as_mark(mark) if mark and not is_deleted else None,
         )
-        for place, (mark, is_deleted, number, *_) in zip(places, states, strict=True)
+        for place, (mark, is_deleted, *_) in zip(places, states, strict=True)
         if place.is_on_disk
     )
 
