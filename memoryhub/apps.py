@@ -13,13 +13,14 @@ class MemoryhubConfig(AppConfig):
     def ready(self) -> None:
         connection_created.connect(take_vectors, dispatch_uid="memoryhub.take_vectors")
         connection_created.connect(search_on, dispatch_uid="memoryhub.search_on")
+        from memoryhub.domain import proposals, working  # noqa: F401  they listen to events; needs the models
 
 
 def take_vectors(connection: Any, **kwargs: Any) -> None:
     """Every connection is told how vectors go to it in binary."""
-    from memoryhub.domain import hot  # needs the settings
+    from memoryhub.db import statements  # needs the settings
 
-    connection.connection.adapters.register_dumper(hot.Half, hot.HalfDumper)
+    connection.connection.adapters.register_dumper(statements.Half, statements.HalfDumper)
 
 
 def search_on(connection: Any, **kwargs: Any) -> None:

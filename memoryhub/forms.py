@@ -180,9 +180,9 @@ class RuleForm(LookOfOurs):
 
     def __init__(self, *args: Any, space: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        from memoryhub.domain import agents
+        from memoryhub.domain import prompts
 
-        slugs = agents.of_space(space).values_list("slug", flat=True)
+        slugs = prompts.agents_of_space(space).values_list("slug", flat=True)
         self.fields["agent"].choices = [("", "every agent"), *((slug, slug) for slug in slugs)]
 
 

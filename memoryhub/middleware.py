@@ -15,7 +15,7 @@ from django.middleware.gzip import GZipMiddleware
 from django.utils import timezone
 
 from memoryhub import requests
-from memoryhub.domain import people
+from memoryhub.domain import accounts
 from memoryhub.errors import Forbidden, HubError, Invalid, NotAllowed, NotFound, TooLarge, Unavailable
 
 View = Callable[[HttpRequest], HttpResponse]
@@ -75,7 +75,7 @@ def seen(get_response: View) -> View:
         if session is not None and session.accessed and session.session_key and not request.htmx:
             user = getattr(request, "user", None)
             if user is not None and user.is_authenticated:
-                people.note_seen(session.session_key, address_of(request))
+                accounts.note_seen(session.session_key, address_of(request))
         return response
 
     return handle

@@ -12,7 +12,7 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from memoryhub import datadir, postgres
+from memoryhub.server import datadir, postgres
 
 PACKAGE = Path(__file__).resolve().parent
 BASE_DIR = PACKAGE.parent
@@ -257,7 +257,10 @@ STATIC_ROOT = DATA_DIR / "static"
 # `memoryhub up` collects static files into STATIC_ROOT, compressed and named by their content; anything else (tests,
 # manage.py) serves them straight from the tree. Other web servers in front of wsgi.py set this after `collectstatic`.
 COLLECTED = env_bool("MEMORYHUB_COLLECTED")
-PLAIN_FILES, COLLECTED_FILES = "django.contrib.staticfiles.storage.StaticFilesStorage", "memoryhub.statics.Collected"
+PLAIN_FILES, COLLECTED_FILES = (
+    "django.contrib.staticfiles.storage.StaticFilesStorage",
+    "memoryhub.server.static_files.Collected",
+)
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": COLLECTED_FILES if COLLECTED else PLAIN_FILES},

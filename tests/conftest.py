@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from memoryhub import postgres
+from memoryhub.server import postgres
 from tests.running import cluster_once, data_dir, hub, made_in_this_run, place, started_once  # noqa: F401  fixtures
 
 # Data that a test run loses costs nothing; waiting for the disk does.

@@ -13,7 +13,8 @@ from django.apps import apps
 from django.db import connection, models
 from django.utils import timezone
 
-from memoryhub.domain import meaning
+from memoryhub.domain import retrieval
+from memoryhub.domain.retrieval.embedder import as_sql
 from memoryhub.models import Person, Space
 
 WORD, CANARY, PK = "zebrafink", "kanarienvogel", 900_001
@@ -86,11 +87,11 @@ def plant(space: Space, person: Person, pk: int = PK) -> None:
         row = model(**{field.attname: value_of(model, field, space, person, pk) for field in model._meta.fields})
         # A table with one row per space keeps the first.
         model._base_manager.bulk_create([row], ignore_conflicts=pk != PK)
-    embedder = meaning.serving(space)
+    embedder = retrieval.serving_embedder(space)
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE memoryhub_embedding SET embedded_by = %s, vector = %s WHERE id = %s",
-            [embedder.embedded_by, meaning.as_sql(embedder.embed([TEXT])[0]), pk],
+            [embedder.embedded_by, as_sql(embedder.embed([TEXT])[0]), pk],
         )
 
 

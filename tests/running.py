@@ -18,8 +18,8 @@ from typing import Any
 import psutil
 import pytest
 
-from memoryhub import postgres
 from memoryhub.client import MemoryHub
+from memoryhub.server import postgres
 
 TREE = Path(__file__).parents[1]
 READY = re.compile(r"memoryhub ready: (http://[^/]+)(/login/once/[\w-]+/)\n")

@@ -17,7 +17,7 @@ import httpx
 import psycopg
 import pytest
 
-from memoryhub import postgres
+from memoryhub.server import postgres
 from tests.running import Hub, command, copy, refused
 
 

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 
-from memoryhub import postgres
+from memoryhub.server import postgres
 from tests.running import Hub, command
 from tests.test_databases import as_superuser, server, url  # noqa: F401  a fixture
 

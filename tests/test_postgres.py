@@ -17,8 +17,8 @@ import psutil
 import psycopg
 import pytest
 
-from memoryhub import datadir, postgres, postgres_programs
 from memoryhub.errors import HubError
+from memoryhub.server import datadir, postgres, postgres_programs
 from tests.running import copy
 
 ROOT = os.geteuid() == 0

@@ -15,7 +15,7 @@ import httpx
 import psutil
 import pytest
 
-from memoryhub import postgres
+from memoryhub.server import postgres
 from tests.running import COMMAND, TREE, Hub, clean, command, refused
 
 

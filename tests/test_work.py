@@ -10,7 +10,7 @@ import time
 
 import psycopg
 
-from memoryhub import postgres, work
+from memoryhub.server import postgres, work
 from tests.running import COMMAND, TREE, clean
 
 

@@ -14,10 +14,9 @@ from ninja import Field, Router, Schema, Status
 
 from memoryhub.api.ground import ERRORS, IF_MATCH, IF_NEW, IF_NONE_MATCH, Given, needs, wants_text
 from memoryhub.api.lean import ALWAYS, Answer
-from memoryhub.domain import browsing, files, mounts
-from memoryhub.domain.files import Applied, Pending, Wish
-from memoryhub.domain.published import Published
-from memoryhub.domain.tokens import Caller
+from memoryhub.domain import files
+from memoryhub.domain.accounts import Caller
+from memoryhub.domain.files import Applied, ChangeRequest, Pending, Published, decode_content
 from memoryhub.errors import HubError, Invalid, NotFound
 from memoryhub.stores import paths
 
@@ -80,14 +79,14 @@ class Lines(Schema):
 @needs("files")
 def entries(request: HttpRequest, prefix: str = "/", thread_id: str = "") -> Any:
     caller: Caller = request.auth
-    return {"entries": browsing.entries(caller.space, _rooted(prefix), thread_id=_thread(thread_id))}
+    return {"entries": files.list_entries(caller.space, _rooted(prefix), thread_id=_thread(thread_id))}
 
 
 @router.get("/grep", response={200: Lines, **ERRORS}, summary="Lines that hold a text, literally")
 @needs("files")
 def grep(request: HttpRequest, pattern: str, prefix: str = "/", glob: str = "", thread_id: str = "") -> Any:
     caller: Caller = request.auth
-    found, truncated = browsing.grep(caller.space, pattern, _rooted(prefix), glob=glob, thread_id=_thread(thread_id))
+    found, truncated = files.grep(caller.space, pattern, _rooted(prefix), glob=glob, thread_id=_thread(thread_id))
     return {"matches": found, "truncated": truncated}
 
 
@@ -95,7 +94,7 @@ def grep(request: HttpRequest, pattern: str, prefix: str = "/", glob: str = "", 
 @needs("files")
 def glob(request: HttpRequest, pattern: str, prefix: str = "/", thread_id: str = "") -> Any:
     caller: Caller = request.auth
-    found, truncated = browsing.glob(caller.space, pattern, _rooted(prefix), thread_id=_thread(thread_id))
+    found, truncated = files.glob(caller.space, pattern, _rooted(prefix), thread_id=_thread(thread_id))
     return {"matches": found, "truncated": truncated}
 
 
@@ -190,7 +189,7 @@ def read(request: HttpRequest, path: str, thread_id: str = "") -> HttpResponse:
         found = files.read(caller.space, paths.from_url(path), thread_id=_thread(thread_id))
     except NotFound as error:
         if path.startswith("~/"):
-            mounts.resolve(caller.space, path)  # no mount of that prefix: a home directory, which is outside
+            files.resolve(caller.space, path)  # no mount of that prefix: a home directory, which is outside
         raise _what_is_there(caller, paths.from_url(path), error) from None
     return answer_file(request, found)
 
@@ -218,7 +217,7 @@ def as_text(moment: datetime) -> str:
 
 
 def _what_is_there(caller: Caller, path: str, error: HubError) -> HubError:
-    if browsing.is_folder(caller.space, path):
+    if files.is_folder(caller.space, path):
         return Invalid(
             f"“{path}” is a folder, not a file. List it with GET /api/v1/files?prefix={path.rstrip('/')}/",
             code="is_directory",
@@ -303,9 +302,9 @@ def write(request: HttpRequest, path: str, body: WriteIn) -> Status:
     return _answer(request, wish_to_write(request, paths.from_url(path), body))
 
 
-def wish_to_write(request: HttpRequest, path: str, body: WriteIn) -> Wish:
+def wish_to_write(request: HttpRequest, path: str, body: WriteIn) -> ChangeRequest:
     only_new = request.headers.get("If-None-Match", "").strip() == "*"
-    content = files.content_of(body.content, body.encoding)
+    content = decode_content(body.content, body.encoding)
     return _wish(request, "write", path, body, content=content, must_be_new=only_new)
 
 
@@ -332,7 +331,9 @@ def delete(request: HttpRequest, path: str, reason: str = "", thread_id: str = "
     notes = {"reason": reason, "thread_id": thread_id, "tool_call_id": tool_call_id}
     for text in notes.values():
         files.text_as_bytes(text)
-    return _answer(request, Wish("delete", paths.from_url(path), if_match=request.headers.get("If-Match"), **notes))
+    return _answer(
+        request, ChangeRequest("delete", paths.from_url(path), if_match=request.headers.get("If-Match"), **notes)
+    )
 
 
 @router.post("/moves", response=WRITES, summary="Give a file another path", openapi_extra=CONDITION)
@@ -341,14 +342,14 @@ def move(request: HttpRequest, body: MoveIn) -> Status:
     return _answer(request, _wish(request, "move", _rooted(body.from_), body, to=_rooted(body.to)))
 
 
-def _wish(request: HttpRequest, kind: str, path: str, body: Any, **more: Any) -> Wish:
+def _wish(request: HttpRequest, kind: str, path: str, body: Any, **more: Any) -> ChangeRequest:
     notes = {"reason": body.reason, "thread_id": body.thread_id, "tool_call_id": body.tool_call_id}
     for text in notes.values():
         files.text_as_bytes(text)
-    return Wish(kind, path, if_match=request.headers.get("If-Match"), **notes, **more)
+    return ChangeRequest(kind, path, if_match=request.headers.get("If-Match"), **notes, **more)
 
 
-def _answer(request: HttpRequest, wish: Wish) -> Status:
+def _answer(request: HttpRequest, wish: ChangeRequest) -> Status:
     caller: Caller = request.auth
     done = files.submit(caller.space, caller.actor, wish)
     if isinstance(done, Pending):
@@ -358,7 +359,7 @@ def _answer(request: HttpRequest, wish: Wish) -> Status:
     return Status(*applied(wish, done))
 
 
-def applied(wish: Wish, done: Applied) -> tuple[int, dict[str, Any]]:
+def applied(wish: ChangeRequest, done: Applied) -> tuple[int, dict[str, Any]]:
     return 201 if wish.kind == "write" and done.created else 200, _applied(done)
 
 

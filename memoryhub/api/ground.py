@@ -16,8 +16,8 @@ from ninja.schema import DjangoGetter
 from ninja.security import HttpBearer
 from pydantic import model_validator
 
-from memoryhub.domain import access, tokens
-from memoryhub.domain.tokens import Caller
+from memoryhub.domain import accounts
+from memoryhub.domain.accounts import Caller
 from memoryhub.errors import Forbidden, HubError, Invalid, NotFound, TooLarge, Unauthenticated
 from memoryhub.middleware import address_of, as_refusal
 from memoryhub.models import Scope
@@ -60,7 +60,7 @@ class TokenAuth(HttpBearer):
     openapi_scheme = "bearer"
 
     def authenticate(self, request: HttpRequest, token: str) -> Caller:
-        return tokens.authenticate(token, address_of(request))
+        return accounts.authenticate(token, address_of(request))
 
 
 class PersonAuth(TokenAuth):
@@ -106,7 +106,7 @@ def needs_by_body(chosen: Callable[[Any], tuple[str, str]]) -> Callable[[Any], A
 def allow(caller: Caller, scope: str, role: str) -> None:
     caller.need(scope)
     if caller.person:
-        access.require(caller.actor, role)
+        accounts.require(caller.actor, role)
 
 
 def people_only(action: str) -> Callable[[Any], Any]:
@@ -141,7 +141,7 @@ def install_errors(api: NinjaAPI) -> None:
 def refusal_of(exception: Exception) -> HubError | None:
     match exception:
         case AuthenticationError():
-            return Unauthenticated(tokens.UNKNOWN)
+            return Unauthenticated(accounts.NO_VALID_TOKEN)
         case ValidationError():
             return Invalid(first_sentence(exception.errors), code="invalid", fields=fields_of(exception.errors))
         case RecursionError():

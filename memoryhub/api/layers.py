@@ -9,10 +9,11 @@ from ninja import Router, Schema, Status
 
 from memoryhub.api.ground import ERRORS, Cursor, Given, Next, encode_cursor, needs, number_in, page_limit, wants_text
 from memoryhub.api.proposals import shown
-from memoryhub.domain import access, contents, longterm, proposals, quarantine, retrieval, search, working
-from memoryhub.domain.tokens import Caller
+from memoryhub.domain import accounts, longterm, proposals, quarantine, retrieval, working
+from memoryhub.domain.accounts import Caller
 from memoryhub.errors import Invalid, NotFound
 from memoryhub.models import Agent, Record, Scope, Space
+from memoryhub.text import input_checks
 
 router = Router()
 PLAIN = "text/plain; charset=utf-8"
@@ -74,8 +75,8 @@ class WorkingItems(Schema):
 @needs("retrieve")
 def newest(request: HttpRequest, limit: int = 10, cursor: Cursor = "", next: Next = "") -> Any:
     caller: Caller = request.auth
-    if not 1 <= limit <= working.MOST:
-        raise Invalid(f"limit is a number from 1 to {working.MOST}.", code="invalid", field="limit")
+    if not 1 <= limit <= working.MAX_ENTRIES:
+        raise Invalid(f"limit is a number from 1 to {working.MAX_ENTRIES}.", code="invalid", field="limit")
     before = number_in(cursor or next) if cursor or next else 2**63 - 1
     found = working.older(caller.space, before, agent=caller.agent, limit=limit + 1)
     return {"items": found[:limit], "next": encode_cursor(found[limit - 1].id) if len(found) > limit else None}
@@ -126,7 +127,7 @@ def retrieve(
 ) -> Any:
     caller: Caller = request.auth
     found = retrieval.explore(
-        caller.space, contents.clean(query, "query"), agent=caller.agent, hot=hot, cold=cold,
+        caller.space, input_checks.clean(query, "query"), agent=caller.agent, hot=hot, cold=cold,
         threshold=None if threshold == "" else threshold,
         max_chars=max_chars, scope=scope or None,
     )  # fmt: skip
@@ -169,13 +170,13 @@ class Pending(Schema):
 @needs("propose", "promote")
 def promote(request: HttpRequest, body: PromotionIn) -> Any:
     caller: Caller = request.auth
-    record, reason = record_of(caller, body), contents.clean(body.reason, "reason", 2000)
+    record, reason = record_of(caller, body), input_checks.clean(body.reason, "reason", 2000)
     # What was one agent's own stays its own, unless the caller says that it is for the group.
     scope = body.scope or (record.scope if record else longterm.GROUP)
     if caller.agent is None:
         choices = {"reason": reason, **whose(caller, record, scope)}
         return Status(200, {"status": "applied", "entry": promote_at_once(caller, body, record, choices)})
-    content = record.content if record and body.content is None else contents.checked(body.content)
+    content = record.content if record and body.content is None else input_checks.checked(body.content)
     proposal = proposals.propose_promotion(
         caller.space, caller.agent, content=content, scope=scope, record=record, reason=reason,
         thread_id=body.thread_id, tool_call_id=body.tool_call_id,
@@ -200,13 +201,13 @@ def record_of(caller: Caller, body: PromotionIn) -> Record | None:
 def promote_at_once(caller: Caller, body: PromotionIn, record: Record | None, choices: dict[str, Any]) -> Any:
     """A person's token is the person: what it promotes is promoted."""
     if record:
-        return quarantine.promote(caller.space, caller.actor, record.pk, content=body.content, **choices)
-    return longterm.store(caller.space, caller.actor, contents.checked(body.content), **choices)
+        return longterm.promote_record(caller.space, caller.actor, record.pk, content=body.content, **choices)
+    return longterm.store(caller.space, caller.actor, input_checks.checked(body.content), **choices)
 
 
 def whose(caller: Caller, record: Record | None, scope: str) -> dict[str, Any]:
     """Who may find what a person promotes: the group, or the agent whose record it is."""
-    access.require(caller.actor, "promote")
+    accounts.require(caller.actor, "promote")
     if scope == longterm.GROUP:
         return {"scope": scope}
     agent = Agent.objects.within(caller.space).filter(pk=record.agent_id).first() if record else None
@@ -249,12 +250,12 @@ def find(
         if layer in wanted:
             caller.need(scope)
     closed = [layer for layer, scope in SCOPES.items() if scope not in caller.token.scopes]
-    wanted = wanted or [one for one in search.LAYERS if one not in closed]
-    start = number_in(cursor or next, search.MOST, 1) if cursor or next else 0
+    wanted = wanted or [one for one in retrieval.LAYERS if one not in closed]
+    start = number_in(cursor or next, retrieval.MAX_HITS, 1) if cursor or next else 0
     return found(caller.space, caller.agent, q, wanted, limit, start)
 
 
-Known = Mapping[str, list[search.Hit]] | None
+Known = Mapping[str, list[retrieval.Hit]] | None
 
 
 def named(layers: str) -> list[str]:
@@ -266,9 +267,9 @@ def found(
 ) -> dict[str, Any]:
     """A page of the one ranked list, which ends after `search.MOST`; the cursor counts places in it."""
     end = start + page_limit(limit)
-    hits = search.search(
-        space, contents.clean(q, "q"), layers=layers or None, agent=agent, limit=min(end + 1, search.MOST),
-        per_layer=search.MOST, known=known,
+    hits = retrieval.search(
+        space, input_checks.clean(q, "q"), layers=layers or None, agent=agent, limit=min(end + 1, retrieval.MAX_HITS),
+        per_layer=retrieval.MAX_HITS, known=known,
     )  # fmt: skip
     more = encode_cursor(end) if len(hits) > end else None
     place = f"/s/{space.slug}/"

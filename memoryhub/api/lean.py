@@ -10,7 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpResponse
 
-from memoryhub.domain import tokens
+from memoryhub.domain import accounts
 from memoryhub.errors import Unauthenticated
 from memoryhub.requests import begin, client_address
 
@@ -44,7 +44,7 @@ class Answer:
 def bearer(meta: dict[str, Any]) -> str:
     kind, _, secret = meta.get("HTTP_AUTHORIZATION", "").partition(" ")
     if kind.lower() != "bearer" or not secret.strip():
-        raise Unauthenticated(tokens.UNKNOWN)
+        raise Unauthenticated(accounts.NO_VALID_TOKEN)
     return secret.strip()
 
 

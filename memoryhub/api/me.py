@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from ninja import Router, Schema
 
 from memoryhub.api.ground import ERRORS
-from memoryhub.domain.tokens import Caller
+from memoryhub.domain.accounts import Caller
 
 router = Router()
 

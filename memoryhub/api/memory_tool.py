@@ -6,15 +6,15 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Field, Router, Schema
 
 from memoryhub.api.ground import ERRORS, Given, needs_by_body
-from memoryhub.domain import memory_tool
-from memoryhub.domain.tokens import Caller
+from memoryhub.domain import exchange
+from memoryhub.domain.accounts import Caller
 from memoryhub.models import Scope
 
 router = Router()
 
 
 class CommandIn(Given):
-    command: str = Field(json_schema_extra={"enum": list(memory_tool.COMMANDS)})
+    command: str = Field(json_schema_extra={"enum": list(exchange.MEMORY_TOOL_COMMANDS)})
     path: str | None = None
     view_range: list[int] | None = None
     file_text: str | None = None
@@ -36,7 +36,7 @@ class Result(Schema):
 
 def needed(command: CommandIn) -> tuple[str, str]:
     """What the same thing takes as a call of its own: to look is to read files, everything else is a write."""
-    looks = command.command in memory_tool.LOOKS or command.command not in memory_tool.COMMANDS
+    looks = command.command in exchange.MEMORY_TOOL_READS or command.command not in exchange.MEMORY_TOOL_COMMANDS
     return (Scope.FILES, "read") if looks else (Scope.PROPOSE, "edit")
 
 
@@ -64,7 +64,7 @@ def run(request: HttpRequest, command: CommandIn) -> Any:
     given = command.dict(exclude_none=True)
     notes = {key: given.pop(key) for key in ("thread_id", "tool_call_id")}
     notes["may_read"] = Scope.FILES in caller.token.scopes
-    said = memory_tool.run(caller.space, caller.actor, given, **notes)
+    said = exchange.run_memory_tool(caller.space, caller.actor, given, **notes)
     if request.get_preferred_type(["text/plain", "application/json"]) != "application/json":
         return HttpResponse(said.text, content_type="text/plain; charset=utf-8")
     return {"content": said.text, "is_error": said.is_error, "proposal": said.proposal and said.proposal.number}

@@ -23,15 +23,15 @@ from ninja import Router, Schema
 
 from memoryhub.api.ground import ERRORS, NO_JSON, answer, refusal_of, weighed
 from memoryhub.api.lean import ALWAYS, Answer, address_in, bearer, served
-from memoryhub.domain import access, agents, handing, prompts, tokens
-from memoryhub.domain.prompts import Asked, Prompt
+from memoryhub.domain import accounts, prompts
+from memoryhub.domain.prompts import Prompt, PromptRequest
 from memoryhub.errors import HubError, Invalid, NotAllowed, NotFound, Unauthenticated
 from memoryhub.middleware import request_ids
 
 View = Callable[[HttpRequest], HttpResponse]
 log = logging.getLogger("memoryhub")
 FIELDS = ("dialect", "query", "task", "thread", "at", "agent")
-NOTHING = Asked()
+NOTHING = PromptRequest()
 JSON, TEXT = "application/json", "text/plain; charset=utf-8"
 
 
@@ -73,28 +73,28 @@ def answered(meta: dict[str, Any], given: Callable[[], Mapping[str, Any]]) -> An
     try:
         asked, slug = read(given())
     except Exception:
-        tokens.authenticate(secret, address)
+        accounts.authenticate(secret, address)
         raise
-    door, told = (None, None) if slug else handing.enter_for_prompt(secret, address, asked)
+    door, told = (None, None) if slug else prompts.enter_for_prompt(secret, address, asked)
     if door:
-        return respond(meta, handing.prompt_for(door, asked, told), door.space_id, looks_back=asked.at is not None)
+        return respond(meta, prompts.prompt_for(door, asked, told), door.space_id, looks_back=asked.at is not None)
     found, space_id = for_caller(secret, address, asked, slug)
     return respond(meta, found, space_id, looks_back=asked.at is not None)
 
 
-def for_caller(secret: str, address: str | None, asked: Asked, slug: str) -> tuple[Prompt, int]:
+def for_caller(secret: str, address: str | None, asked: PromptRequest, slug: str) -> tuple[Prompt, int]:
     """The same for whoever the quick door does not know: a refusal that says why, or a person who looks."""
-    caller = tokens.authenticate(secret, address)
+    caller = accounts.authenticate(secret, address)
     caller.need("prompt")
     if caller.agent:
         if slug and slug != caller.agent.slug:
             raise agent_unknown(slug)
-        door = handing.enter(secret, None, hot=handing.shows_working_memory(asked))
+        door = prompts.enter(secret, None, hot=prompts.shows_working_memory(asked))
         if door is None:
-            raise Unauthenticated(tokens.UNKNOWN)
-        return handing.prompt_for(door, asked), door.space_id
-    access.require(caller.actor, "read")
-    everyone = list(agents.of_space(caller.space))
+            raise Unauthenticated(accounts.NO_VALID_TOKEN)
+        return prompts.prompt_for(door, asked), door.space_id
+    accounts.require(caller.actor, "read")
+    everyone = list(prompts.agents_of_space(caller.space))
     agent = next((one for one in everyone if one.slug == slug), None)
     if agent is None:
         if slug:
@@ -115,7 +115,7 @@ def agent_unknown(slug: str) -> NotFound:
 # What was asked
 
 
-def read(given: Mapping[str, Any]) -> tuple[Asked, str]:
+def read(given: Mapping[str, Any]) -> tuple[PromptRequest, str]:
     """What the call asks for, and the agent a person names."""
     if not given:
         return NOTHING, ""
@@ -123,8 +123,8 @@ def read(given: Mapping[str, Any]) -> tuple[Asked, str]:
         if not isinstance(given.get(name), str | None):
             raise Invalid(f"{name} is text.", field=name)
     words = {name: given.get(name) or "" for name in ("dialect", "query", "task", "thread")}
-    at = prompts.moment(given.get("at") or "")
-    return Asked(**words, at=at, system_prompt=given.get("system_prompt")).check(), given.get("agent") or ""
+    at = prompts.moment_of(given.get("at") or "")
+    return PromptRequest(**words, at=at, system_prompt=given.get("system_prompt")).check(), given.get("agent") or ""
 
 
 def in_query(environ: dict[str, Any]) -> Mapping[str, Any]:
@@ -170,7 +170,7 @@ def respond(meta: dict[str, Any], found: Prompt, space_id: int, *, looks_back: b
 
 def as_json(found: Prompt, space_id: int, *, looks_back: bool) -> bytes:
     """The JSON answer; what waits for a decision is asked anew each time, no revision of the space counts it."""
-    waiting = () if looks_back else prompts.pending(space_id, [one["path"] for one in found.sources])
+    waiting = () if looks_back else prompts.pending_numbers(space_id, [one["path"] for one in found.sources])
     return json.dumps(
         prompts.as_json(prompts.with_pending(prompts.looked_over(found), waiting)), ensure_ascii=False
     ).encode()
@@ -215,7 +215,7 @@ class Handler:
 # For the document
 
 
-class Wish(Schema):
+class ChangeRequest(Schema):
     dialect: str | None = None
     query: str | None = None
     task: str | None = None
@@ -287,6 +287,6 @@ def get_prompt(
 
 
 @router.post("/prompt", response=ANSWERS, openapi_extra=ALSO, summary="The same with a base prompt of this call")
-def post_prompt(request: HttpRequest, wish: Wish) -> HttpResponse:
+def post_prompt(request: HttpRequest, wish: ChangeRequest) -> HttpResponse:
     """The same fields as JSON, and `system_prompt` in place of the agent's own."""
     return prompt(request)

@@ -10,12 +10,12 @@ from ninja import Router, Schema
 
 from memoryhub.api.ground import ERRORS, IF_NONE_MATCH, Cursor, Given, Next, PersonAuth, needs, page_by_id, people_only
 from memoryhub.domain import proposals
-from memoryhub.domain.lines import bytes_of
+from memoryhub.domain.accounts import Caller
 from memoryhub.domain.proposals import as_json
-from memoryhub.domain.tokens import Caller
 from memoryhub.errors import Forbidden, Invalid, NotFound, TooLarge
 from memoryhub.models import Proposal, Scope
 from memoryhub.stores.disk import MAX_BYTES
+from memoryhub.text.lines import bytes_of
 
 router = Router()
 STILL_OPEN = (Proposal.State.PENDING, Proposal.State.OUTDATED)

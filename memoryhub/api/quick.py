@@ -19,17 +19,17 @@ from django.core.handlers.wsgi import WSGIRequest
 from django.db import DatabaseError
 from ninja.responses import NinjaJSONEncoder
 
-from memoryhub.api import files, layers, proposals
+from memoryhub.api import files as files_api
+from memoryhub.api import layers, proposals
 from memoryhub.api.ground import BODY_LIMIT, likes_text
 from memoryhub.api.ground import answer as refused
 from memoryhub.api.lean import Answer, address_in, bearer, served
-from memoryhub.domain import gate, handing, hot, mounts, published, search
-from memoryhub.domain.access import Actor
-from memoryhub.domain.files import Pending
-from memoryhub.domain.gathering import OnDisk
-from memoryhub.domain.published import Published
+from memoryhub.db import statements
+from memoryhub.domain import files, prompts, retrieval
+from memoryhub.domain.files import Pending, Published
+from memoryhub.domain.prompts import OnDisk
 from memoryhub.errors import HubError
-from memoryhub.models import Policy, Scope
+from memoryhub.models import Actor, Policy, Scope
 from memoryhub.stores import paths
 
 Environ = dict[str, Any]
@@ -72,7 +72,7 @@ class _LongWay(Exception):
 class Kept:
     """A whole answer as it was at one revision of a space, and how its files lay on disk."""
 
-    document: files.Document
+    document: files_api.Document
     disk: tuple[OnDisk, ...]
 
     @property
@@ -80,31 +80,31 @@ class Kept:
         return len(self.document[0])
 
 
-shelf: handing.Shelf[Kept] = handing.Shelf(most=4096)  # a fleet reads many small files; the bytes have their own limit
-Build = Callable[[dict[str, Published]], files.Document]
+shelf: prompts.Shelf[Kept] = prompts.Shelf(most=4096)  # a fleet reads many small files; the bytes have their own limit
+Build = Callable[[dict[str, Published]], files_api.Document]
 
 
 def _answer(environ: Environ, wanted: tuple[str, ...], name: str, build: Build) -> Answer:
     """The answer from the shelf while space and disk are the same, else made anew, if that needs no closer look."""
     if not wanted:
         raise _LongWay
-    last = handing.seen_last(bearer(environ))
+    last = prompts.seen_last(bearer(environ))
     kept = shelf.get(_key(last, name, wanted)) if last else None
     if last and not kept:  # most likely it has to be made, so what it is made of comes with the look at the door
         ask = _AskAtTheDoor(environ, Scope.FILES)
-        kept = _made(published.gather(last.space_id, list(wanted), ask=ask), build)
+        kept = _made(files.gather(last.space_id, list(wanted), ask=ask), build)
         shelf.put(_key(ask.door, name, wanted), kept)
-        return files.lean_conditional(environ, *kept.document)
+        return files_api.lean_conditional(environ, *kept.document)
     door = _enter(environ, Scope.FILES)
     if door != last:
         kept = shelf.get(_key(door, name, wanted))
     if not kept:
-        kept = _made(published.gather(door.space_id, list(wanted)), build)
+        kept = _made(files.gather(door.space_id, list(wanted)), build)
         shelf.put(_key(door, name, wanted), kept)
-    return files.lean_conditional(environ, *kept.document)
+    return files_api.lean_conditional(environ, *kept.document)
 
 
-def _key(door: handing.AtTheDoor, name: str, wanted: tuple[str, ...]) -> tuple[Any, ...]:
+def _key(door: prompts.AtTheDoor, name: str, wanted: tuple[str, ...]) -> tuple[Any, ...]:
     return door.space_id, door.revision, name, *wanted
 
 
@@ -114,8 +114,8 @@ def _path(environ: Environ) -> str:
     return path if path.isascii() else path.encode("latin-1").decode()
 
 
-def _enter(environ: Environ, *scopes: str) -> handing.AtTheDoor:
-    door = handing.enter(bearer(environ), address_in(environ), hot=False, scopes=scopes)
+def _enter(environ: Environ, *scopes: str) -> prompts.AtTheDoor:
+    door = prompts.enter(bearer(environ), address_in(environ), hot=False, scopes=scopes)
     if door is None:
         raise _LongWay
     return door
@@ -124,14 +124,14 @@ def _enter(environ: Environ, *scopes: str) -> handing.AtTheDoor:
 class _AskAtTheDoor:
     """Asks a statement in the same trip as the look at the door, which has to be taken first of all in any case."""
 
-    door: handing.AtTheDoor
+    door: prompts.AtTheDoor
 
     def __init__(self, environ: Environ, *scopes: str):
         self.who = bearer(environ), address_in(environ)
         self.scopes = scopes
 
     def __call__(self, sql: str, asked: dict[str, Any]) -> list[tuple[Any, ...]]:
-        door, rows = handing.enter_and_ask(*self.who, sql, asked, scopes=self.scopes)
+        door, rows = prompts.enter_and_ask(*self.who, sql, asked, scopes=self.scopes)
         if door is None or door.space_id != asked["space"]:
             raise _LongWay
         self.door = door
@@ -144,19 +144,19 @@ def _waiting(environ: Environ) -> Answer:
     if not number.isascii() or not number.isdecimal() or len(number) > 18:
         raise _LongWay
     door = _enter(environ, Scope.PROPOSE)
-    found = hot.rows(STANDS, [door.space_id, int(number), door.agent_id])
+    found = statements.rows(STANDS, [door.space_id, int(number), door.agent_id])
     tag = proposals.etag(*found[0], door.revision) if found else ""
     if not found or not proposals.is_known(environ["HTTP_IF_NONE_MATCH"], tag):
         raise _LongWay
     return Answer.of(proposals.unchanged(tag))
 
 
-def _made(rows: list[published.Row], build: Build) -> Kept:
+def _made(rows: list[files.PublishedRow], build: Build) -> Kept:
     found = {row.path: row.answer() for row in rows}
     plain = {path: one for path, one in found.items() if isinstance(one, Published)}
-    if sum(len(one.content) for one in plain.values()) > files.MOST_BYTES:
+    if sum(len(one.content) for one in plain.values()) > files_api.MOST_BYTES:
         raise _LongWay
-    if len(plain) < len(found) or any(row.store == "thread" for row in rows) or not published.are_fresh(rows):
+    if len(plain) < len(found) or any(row.store == "thread" for row in rows) or not files.are_fresh(rows):
         raise _LongWay
     disk = tuple(
         OnDisk(row.directory, row.relative, tuple(json.loads(row.stat or "[]")))
@@ -168,8 +168,8 @@ def _made(rows: list[published.Row], build: Build) -> Kept:
 def _file(environ: Environ) -> Answer:
     path = paths.from_url(_path(environ)[len(FILE) :])
     if likes_text(environ.get("HTTP_ACCEPT", "")):
-        return _answer(environ, (path,), "text", lambda found: files.text_document(found[path]))
-    return _answer(environ, (path,), "file", lambda found: files.file_document(found[path]))
+        return _answer(environ, (path,), "text", lambda found: files_api.text_document(found[path]))
+    return _answer(environ, (path,), "file", lambda found: files_api.file_document(found[path]))
 
 
 def _batch(environ: Environ) -> Answer:
@@ -177,9 +177,9 @@ def _batch(environ: Environ) -> Answer:
     if not isinstance(given, dict) or set(given) != {"paths"} or not isinstance(given["paths"], list):
         raise _LongWay
     wanted = given["paths"]
-    if len(wanted) > files.MOST_PATHS or not all(isinstance(path, str) for path in wanted):
+    if len(wanted) > files_api.MOST_PATHS or not all(isinstance(path, str) for path in wanted):
         raise _LongWay
-    return _answer(environ, tuple(wanted), "batch", lambda found: files.batch_document(wanted, found))
+    return _answer(environ, tuple(wanted), "batch", lambda found: files_api.batch_document(wanted, found))
 
 
 def _body(environ: Environ) -> bytes:
@@ -194,19 +194,19 @@ def _body(environ: Environ) -> bytes:
 
 def _write(environ: Environ) -> Answer:
     path = paths.from_url(_path(environ)[len(FILE) :])
-    body = files.WriteIn.model_validate(json.loads(_body(environ)))
+    body = files_api.WriteIn.model_validate(json.loads(_body(environ)))
     agent = _enter(environ, Scope.PROPOSE).agent()
-    place = mounts.resolve(agent.space, path, agent=agent)
+    place = files.resolve(agent.space, path, agent=agent)
     if place.policy != Policy.TRUSTED or place.rule:  # a rule may have conditions, and then a person is asked
         raise _LongWay
-    wish = files.wish_to_write(WSGIRequest(environ.copy()), path, body)
+    wish = files_api.wish_to_write(WSGIRequest(environ.copy()), path, body)
     try:
-        done = gate.submit(agent.space, Actor.of_agent(agent), wish, place)
+        done = files.submit(agent.space, Actor.of_agent(agent), wish, place)
     except HubError as refusal:  # it may stand in the activity by now, and shall not twice
         return Answer.of(refused(refusal))
     if isinstance(done, Pending):
         raise _LongWay  # the same wish again is the same proposal
-    status, document = files.applied(wish, done)
+    status, document = files_api.applied(wish, done)
     return _json(document, status)
 
 
@@ -218,14 +218,17 @@ def _search(environ: Environ) -> Answer:
         raise _LongWay
     q, wanted, limit = given.get("q", ""), layers.named(given.get("layers", "")), int(given.get("limit", 50))
     scopes = (Scope.RETRIEVE, *layers.SCOPES.values())
-    last = handing.seen_last(bearer(environ))
+    last = prompts.seen_last(bearer(environ))
     known = None
-    if last and wanted == ["files"] and search.is_listed(last.space_id, last.revision):
+    if last and wanted == ["files"] and retrieval.is_file_search_listed(last.space_id, last.revision):
         ask = _AskAtTheDoor(environ, *scopes)
-        rows = ask(search.IN_FILES, search.asked_of_files(last.space_id, search.typed(q), search.MOST))
+        rows = ask(
+            retrieval.IN_FILES,
+            retrieval.file_search_params(last.space_id, retrieval.typed_query(q), retrieval.MAX_HITS),
+        )
         door = ask.door
         if door.revision == last.revision:  # else there may be files whose words are not listed yet
-            known = {"files": search.of_files(rows)}
+            known = {"files": retrieval.file_hits(rows)}
     else:
         door = _enter(environ, *scopes)
     agent = door.searcher()

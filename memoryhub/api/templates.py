@@ -5,7 +5,7 @@ from django.http import HttpRequest
 from ninja import Router, Schema
 
 from memoryhub.api.ground import ERRORS, Given, needs
-from memoryhub.domain import templates
+from memoryhub.domain import prompts
 from memoryhub.errors import Forbidden
 
 router = Router()
@@ -32,7 +32,7 @@ def report(request: HttpRequest, report: Report) -> Kept:
     agent = request.auth.agent
     if agent is None:
         raise Forbidden("Only an agent's client reports its template.", code="agents_only")
-    kept = templates.report(agent, report.version, report.text, library=report.library)
+    kept = prompts.report_template(agent, report.version, report.text, library=report.library)
     return Kept(
         form=kept.form,
         version=kept.version,

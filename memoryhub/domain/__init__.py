@@ -1,20 +1,22 @@
-"""What the product does: one module per noun, one function per verb. The first line of each says what it is.
+"""What the product does: one package per noun, one function per verb. No request, no HTML, no JSON.
 
-Who            spaces people access agents tokens
-Files          mounts files changing published revisions browsing edits shelf packing
-  on disk      syncing watching
-  their lines  lines matching diffs words merging blame
-  shown        markdown gfm
-Prompts        prompts gathering ondisk looking_back handing deliveries
-  from what    sources templates
-  beside it    comparing fleet
-Proposals      proposals gate wishes policies patterns protected secrecy
-Layers         intake quarantine ingress judging repeats working remembering
-  for good     longterm longterm_files longterm_import longterm_map maps promotions pairs indexing splitting erasure
-Finding        retrieval candidates postings vectors vector_index texts undermark ranking lexemes meaning whose search
-  checked      retrieval_checks reembedding
-Other doors    memory_tool contents imports import_formats exporting backups
-Telling        activity overview counts metrics digests webhooks outbound
-Underneath     hot meanwhile jobs turnstile made
-At the start   first_start demo demo_files demo_prompts demo_proposals demo_layers
+Callers use the verbs that a package exports (`files.write`, `proposals.approve`), never its modules. Lower packages first:
+
+activity       who did what, and the figures drawn from it
+accounts       people, sign-in, tokens, what each may do
+spaces         spaces, members, settings, change marks, events
+jobs           the queue of slow and periodic work, and kept results
+notify         webhooks, the daily mail, outgoing HTTP
+files          mounts, rules, reading, changing, revisions, the disk
+working        working memory: the last day
+retrieval      what memory gives to a question, search, saved checks
+quarantine     raw output, the gate, the judge
+longterm       entries, chunks, promotion, conflicts, the change of embedder, the map, import and export
+prompts        agents, sources, templates, assembling and serving prompts, deliveries
+proposals      asking, findings, review, deciding, undo, expiry
+erasure        taking back what is kept for good otherwise
+exchange       import from elsewhere, export, Anthropic's memory tool, disks of a backup
+demo           the demo space
+
+`first_start.py` makes what `memoryhub up` needs, out of all of them.
 """

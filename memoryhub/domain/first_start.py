@@ -6,9 +6,8 @@ from pathlib import Path
 
 from django.db import transaction
 
-from memoryhub.domain import mounts, people, sources, spaces
-from memoryhub.domain.access import HUB
-from memoryhub.models import Membership, Mount, Person, Role, Space
+from memoryhub.domain import accounts, files, prompts, spaces
+from memoryhub.models import HUB, Membership, Mount, Person, Role, Space
 
 SLUG, PREFIX, SOURCE = "main", "/memories/", "/memories/AGENTS.md"
 
@@ -16,12 +15,12 @@ SLUG, PREFIX, SOURCE = "main", "/memories/", "/memories/AGENTS.md"
 @transaction.atomic
 def prepare(directory: Path | None) -> str:
     """Makes the space at the first start, moves its mount when another directory is named; says what it moved."""
-    owner = people.hub_owner()
+    owner = accounts.hub_owner()
     space = Space.objects.filter(slug=SLUG).first()
     if space is None:
         space = spaces.create(HUB, SLUG, "Main")
-        mounts.add(space, HUB, PREFIX, **_place(directory))
-        sources.add(space, HUB, SOURCE)
+        files.add_mount(space, HUB, PREFIX, **_place(directory))
+        prompts.add_source(space, HUB, SOURCE)
         moved = ""
     else:
         moved = _move(space, directory) if directory else ""
@@ -44,10 +43,10 @@ def _place(directory: Path | None) -> dict[str, str]:
 def _move(space: Space, directory: Path) -> str:
     mount = Mount.objects.within(space).filter(prefix=PREFIX).first()
     if mount is None:
-        mounts.add(space, HUB, PREFIX, **_place(directory))
+        files.add_mount(space, HUB, PREFIX, **_place(directory))
         return f"{PREFIX} is now at {directory}."
     was = mount.directory if mount.store == Mount.Store.FILESYSTEM else "the database"
     if was == str(directory):
         return ""
-    mounts.change(space, HUB, mount, **_place(directory))
+    files.change_mount(space, HUB, mount, **_place(directory))
     return f"{PREFIX} moved from {was} to {directory}."

@@ -22,7 +22,7 @@ def database() -> Iterator[None]:
     """The hub's database while the block runs: the running hub's, or started for us, or DATABASE_URL's."""
     from django.conf import settings
 
-    from memoryhub import postgres
+    from memoryhub.server import postgres
 
     if settings.DATABASE_URL:
         yield
@@ -65,7 +65,7 @@ class HubCommand(BaseCommand):
             answer = self.run(**options)
         else:
             with database():
-                from memoryhub.migrating import migrate_if_needed
+                from memoryhub.server.migrate import migrate_if_needed
 
                 migrate_if_needed()
                 answer = self.run(**options)

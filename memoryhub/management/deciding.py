@@ -7,10 +7,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from memoryhub.domain import people, spaces
-from memoryhub.domain.access import Actor
+from memoryhub.domain import accounts, spaces
 from memoryhub.errors import NotFound
-from memoryhub.models import Role, Space
+from memoryhub.models import Actor, Role, Space
 
 
 def add_arguments(parser: CommandParser) -> None:
@@ -35,7 +34,7 @@ def found_in(one: dict[str, Any]) -> list[str]:
 def space_and_actor(options: dict[str, Any]) -> tuple[Space, Actor]:
     """The space, and the person in whose name it is done, with their role there."""
     space = spaces.by_slug(options["space"])
-    person = people.by_name(options["as_user"]) if options["as_user"] else people.hub_owner()
+    person = accounts.person_by_name(options["as_user"]) if options["as_user"] else accounts.hub_owner()
     try:
         _, role = spaces.enter(person, space.slug)
     except NotFound:

@@ -15,9 +15,9 @@ from django.db import DatabaseError, connection
 from django.db.models import F, Q
 from django.utils import timezone
 
-from memoryhub.domain.mounts import lies_in
-from memoryhub.migrating import OLDEST_VECTOR, pending
+from memoryhub.domain.files import lies_in
 from memoryhub.models import File, Job, Mount, Space
+from memoryhub.server.migrate import OLDEST_VECTOR, pending
 
 OLDEST_POSTGRES = 15
 LEAST_FREE = 200  # megabytes

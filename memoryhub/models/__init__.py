@@ -1,6 +1,7 @@
 """The nouns, one module each. Large tables carry plain ids instead of foreign keys, so that they can be partitioned by space."""
 
 from .activity import ActivityLine
+from .actors import DISK, HUB, Actor
 from .agents import Agent, Scope, Token
 from .base import ByActor, Scoped, as_read
 from .files import Editing, File, Mount, Policy, PolicyRule, Revision, Source, SourceChange
@@ -28,7 +29,8 @@ from .proposals import Proposal, ProposalComment, Webhook, WebhookNotice
 from .spaces import Membership, Role, Space
 
 __all__ = [
-    "ActivityLine", "Agent", "AgentChange", "ByActor", "Chunk", "ChunkCount", "Delivery", "DialectTemplate", "Editing",
+    "DISK", "HUB", "ActivityLine", "Actor",
+    "Agent", "AgentChange", "ByActor", "Chunk", "ChunkCount", "Delivery", "DialectTemplate", "Editing",
     "Embedding", "EntryPair", "EntryRevision", "FailedTry", "File", "FileWords", "Job", "LexemeCount", "LongtermEntry", "Made",
     "Membership", "Mount", "Person", "Policy", "PolicyRule", "Posting", "PromptText", "Proposal", "ProposalComment", "Record",
     "RecordState", "Revision", "Role", "SavedQuery", "Scope", "Scoped", "SignIn", "SignInLink", "Source",

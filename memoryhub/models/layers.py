@@ -1,15 +1,32 @@
 from __future__ import annotations
 
+from typing import Any, Self
+
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVectorField
 from django.db import models
+from django.db.models import QuerySet
 from django.utils import timezone
 from pgvector.django import HalfVectorField
 
 from .agents import Agent
 from .base import ByActor, Scoped
 from .spaces import Space
+
+
+class Records(Scoped):
+    """Query set of quarantine records of one space."""
+
+    def in_state(self, space: Any, state: str) -> Self:
+        return self.filter(pk__in=_ids_in_state(space, state))
+
+    def not_in_state(self, space: Any, state: str) -> Self:
+        return self.exclude(pk__in=_ids_in_state(space, state))
+
+
+def _ids_in_state(space: Any, state: str) -> QuerySet:
+    return RecordState.objects.within(space).filter(is_newest=True, state=state).values("record_id")
 
 
 class Record(models.Model):
@@ -35,7 +52,7 @@ class Record(models.Model):
     words = SearchVectorField(null=True)
     created_at = models.DateTimeField(default=timezone.now)
 
-    objects = Scoped.as_manager()
+    objects = Records.as_manager()
 
     class Meta:
         db_table = '"quarantine"."record"'

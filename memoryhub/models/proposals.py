@@ -3,6 +3,8 @@ from __future__ import annotations
 from django.db import models
 from django.utils import timezone
 
+from memoryhub.text.lines import text_of
+
 from .agents import Agent
 from .base import ByActor, Scoped
 from .spaces import Space
@@ -82,6 +84,25 @@ class Proposal(models.Model):
                 condition=models.Q(state__in=["pending", "outdated"]),
             ),
         ]
+
+    @property
+    def title(self) -> str:
+        """The agent's own words, as far as they fit a line; else what it does."""
+        if said := " ".join(self.reason.split()):
+            return _shortened(said.split(". ")[0].rstrip("."), at_word=True)
+        name = self.path.rsplit("/", 1)[-1]
+        if self.kind == self.Kind.PROMOTION:
+            text = text_of(bytes(self.content or b"")).strip()
+            return _shortened(text.split("\n")[0].lstrip("#-* "))
+        verb = {self.Kind.DELETE: "Delete", self.Kind.MOVE: "Move", self.Kind.WRITE: "Write"}.get(self.kind, "Change")
+        return f"{verb} {name}"
+
+
+def _shortened(line: str, *, at_word: bool = False) -> str:
+    """A line of at most 90 characters."""
+    if len(line) <= 90:
+        return line
+    return (line[:89].rsplit(" ", 1)[0] if at_word else line[:89]) + "…"
 
 
 class ProposalComment(ByActor):

@@ -147,7 +147,7 @@ def browser(agent: str) -> str:
 
 @register.filter
 def may(role: str, action: str) -> bool:
-    from memoryhub.domain.access import may as allowed
+    from memoryhub.domain.accounts import may as allowed
 
     return allowed(role, action)
 

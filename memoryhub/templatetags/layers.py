@@ -13,8 +13,8 @@ from django.utils import timezone
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
-from memoryhub.domain import ingress, longterm, longterm_map, promotions
-from memoryhub.domain import search as finding
+from memoryhub.detectors import titles
+from memoryhub.domain import longterm, retrieval
 from memoryhub.models import Proposal, Space
 from memoryhub.templatetags.drawn import signs
 from memoryhub.templatetags.hub import in_words
@@ -51,7 +51,7 @@ def with_findings(text: str, findings: Iterable[dict[str, Any]] = (), limit: int
 
 
 @register.simple_tag
-def map_points(points: Iterable[longterm_map.Point], slug: str) -> SafeString:
+def map_points(points: Iterable[longterm.Point], slug: str) -> SafeString:
     """The points of the map, each a link that says its text; several hundred are too many for a loop in a template."""
     place = reverse("longterm.entry", args=[slug, 0]).removesuffix("0/")
     parts = []
@@ -74,18 +74,18 @@ def wrapped(inner: str, css: str) -> str:
 
 
 @register.simple_tag
-def snippet(hit: finding.Hit) -> SafeString:
+def snippet(hit: retrieval.Hit) -> SafeString:
     """A hit of the search with its words marked."""
     parts = [
         f"<mark>{signs(text)}</mark>" if is_mark else signs(text)
-        for text, is_mark in finding.pieces(hit.snippet, hit.marks)
+        for text, is_mark in retrieval.marked_pieces(hit.snippet, hit.marks)
     ]
     return mark_safe("".join(parts))  # noqa: S308 (each piece was escaped)
 
 
 @register.filter
 def code_name(code: str) -> str:
-    return ingress.TOLD.get(code, code)
+    return titles.TITLES.get(code, code)
 
 
 @register.filter
@@ -95,7 +95,7 @@ def node_name(kind: str) -> str:
 
 @register.filter
 def first_line(text: str) -> str:
-    return longterm.title(text, 110)
+    return longterm.title_of_entry(text, 110)
 
 
 @register.filter
@@ -136,12 +136,12 @@ def chunk_parts(pieces: list[Any], at: int) -> list[tuple[str, bool]]:
 
 
 @register.simple_tag
-def promotion_preview(space: Space, proposal: Proposal) -> promotions.Preview:
+def promotion_preview(space: Space, proposal: Proposal) -> longterm.PromotionPreview:
     """What an agent's promotion would become, for the page where it is decided."""
-    return promotions.preview(space, bytes(proposal.content or b"").decode("utf-8", "replace"))
+    return longterm.preview_promotion(space, bytes(proposal.content or b"").decode("utf-8", "replace"))
 
 
 @register.simple_tag
-def promotion_map(space: Space, preview: promotions.Preview) -> longterm_map.Map | None:
+def promotion_map(space: Space, preview: longterm.PromotionPreview) -> longterm.Map | None:
     """Where on the map it would enter."""
-    return longterm_map.draw(space, newcomers=preview.newcomers) if preview.newcomers else None
+    return longterm.draw_map(space, newcomers=preview.newcomers) if preview.newcomers else None

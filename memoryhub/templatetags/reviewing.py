@@ -13,11 +13,11 @@ from django.utils.safestring import SafeString, mark_safe
 
 from memoryhub.detectors import Finding
 from memoryhub.dialects import Part
-from memoryhub.domain.comparing import PromptChange
-from memoryhub.domain.diffs import Fold, Row
+from memoryhub.domain.prompts import PromptChange
 from memoryhub.domain.proposals import Review
 from memoryhub.templatetags.drawn import RUN, SIGNS, line, marked, signs, signs_in_html
 from memoryhub.templatetags.hub import g
+from memoryhub.text.diff import Fold, Row
 
 register = template.Library()
 MOST_ROWS = 3000
@@ -341,7 +341,7 @@ def finding_name(code: str) -> str:
 @register.simple_tag
 def rendered(text: str) -> SafeString:
     """The text as people read Markdown, nothing in it that a browser would run or fetch, and what hides in it drawn."""
-    from memoryhub.domain import markdown
+    from memoryhub.text import markdown
 
     return mark_safe(signs_in_html(markdown.render(text).html))  # noqa: S308  cleaned by bleach
 

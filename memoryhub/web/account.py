@@ -8,11 +8,10 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
-from memoryhub.domain import people, spaces, tokens
-from memoryhub.domain.access import Actor
+from memoryhub.domain import accounts, spaces
 from memoryhub.errors import HubError, NotFound, TooMany, Unauthenticated
 from memoryhub.forms import EmailForm, PasswordForm, TokenForm
-from memoryhub.models import Person, Token
+from memoryhub.models import Actor, Person, Token
 from memoryhub.web.doors import signed_in
 from memoryhub.web.login import safe_next
 from memoryhub.web.notices import done
@@ -23,7 +22,7 @@ THEMES = {"": "dark", "dark": "light", "light": ""}  # the system's, then dark, 
 def show(request: HttpRequest, *, status: int = 200, **more: object) -> HttpResponse:
     mine = Token.objects.filter(person=request.user, revoked_at=None).select_related("space", "person", "agent")
     context = {
-        "sessions": people.live_sessions(request.user),
+        "sessions": accounts.live_sessions(request.user),
         "this_session": request.session.session_key,
         "tokens": mine,
         "spaces": spaces.of_person(request.user),
@@ -46,7 +45,7 @@ def guessing(person: Person, current: str) -> str:
     if not person.has_usable_password():
         return ""
     try:
-        people.check_password(person.username, current, None)
+        accounts.check_password(person.username, current, None)
     except TooMany as error:
         return error.message
     except Unauthenticated:
@@ -66,7 +65,7 @@ def change_password(request: HttpRequest) -> HttpResponse:
         form.add_error("current", refusal)
         return show(request, status=422, password_form=form)
     try:
-        people.change_password(request.user, form.cleaned_data["new"], keep_session=request.session.session_key)
+        accounts.change_password(request.user, form.cleaned_data["new"], keep_session=request.session.session_key)
     except HubError as error:
         form.add_error("new", error.message)
         return show(request, status=422, password_form=form)
@@ -84,7 +83,7 @@ def change_email(request: HttpRequest) -> HttpResponse:
     form = EmailForm(request.POST)
     if not form.is_valid():
         return show(request, status=422, email_form=form)
-    people.change_email(request.user, form.cleaned_data["email"])
+    accounts.change_email(request.user, form.cleaned_data["email"])
     done(request, "Saved.")
     return redirect("account.page")
 
@@ -92,7 +91,7 @@ def change_email(request: HttpRequest) -> HttpResponse:
 @require_POST
 @signed_in
 def end_session(request: HttpRequest, pk: int) -> HttpResponse:
-    people.end_session(request.user, pk)
+    accounts.end_session(request.user, pk)
     done(request, "That session is ended.")
     return redirect("account.page")
 
@@ -100,7 +99,7 @@ def end_session(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 @signed_in
 def theme(request: HttpRequest) -> HttpResponse:
-    people.prefer(request.user, "theme", THEMES[request.user.preferences.get("theme", "")])
+    accounts.set_preference(request.user, "theme", THEMES[request.user.preferences.get("theme", "")])
     return redirect(safe_next(request))
 
 
@@ -117,7 +116,7 @@ def create_token(request: HttpRequest) -> HttpResponse:
     space, actor = own_actor(request, request.POST.get("space", ""))
     if not form.is_valid():
         return show(request, status=422, token_form=form)
-    token, secret = tokens.create(space, actor, person=request.user, **form.values())
+    token, secret = accounts.create_token(space, actor, person=request.user, **form.values())
     return show(request, new_token=token, secret=secret)
 
 
@@ -129,6 +128,6 @@ def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
         _, actor = own_actor(request, token.space.slug)
     except NotFound:
         actor = request.actor
-    tokens.revoke(token, actor)
+    accounts.revoke_token(token, actor)
     done(request, f"The token {token} is revoked.")
     return redirect("account.page")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from memoryhub.domain import agents, fleet, tokens
+from memoryhub.domain import accounts, prompts
 from memoryhub.errors import HubError
 from memoryhub.forms import AgentForm, TokenForm
 from memoryhub.models import Agent
@@ -21,12 +21,12 @@ FORM_FIELDS = ("name", "description", "dialect", "system_prompt", "persona")
 def page(request: HttpRequest) -> HttpResponse:
     words = request.GET.get("q", "").replace("\x00", "").strip()
     after = request.GET.get("after", "").replace("\x00", "")
-    rows = fleet.rows(request.space, words=words, after=after, limit=PAGE + 1)
+    rows = prompts.agent_rows(request.space, words=words, after=after, limit=PAGE + 1)
     context = {
-        "rows": fleet.with_tokens(request.space, rows[:PAGE]),
+        "rows": prompts.rows_with_tokens(request.space, rows[:PAGE]),
         "next": rows[PAGE - 1].agent.slug if len(rows) > PAGE else "",
         "words": words,
-        "behind": fleet.threads_behind(request.space),
+        "behind": prompts.threads_behind(request.space),
         **injected(request),
     }
     part = request.htmx and not request.htmx.boosted
@@ -34,7 +34,7 @@ def page(request: HttpRequest) -> HttpResponse:
 
 
 def injected(request: HttpRequest, agent: Agent | None = None) -> dict[str, object]:
-    rows, more = fleet.listed(request.space, agent)
+    rows, more = prompts.listed_sources(request.space, agent)
     return {"sources": rows, "more_sources": more}
 
 
@@ -43,7 +43,7 @@ def create(request: HttpRequest) -> HttpResponse:
     form = AgentForm(request.POST or None, initial={"dialect": "hub"})
     if request.method == "POST" and form.is_valid():
         try:
-            agent = agents.create(request.space, request.actor, **form.cleaned_data)
+            agent = prompts.create_agent(request.space, request.actor, **form.cleaned_data)
         except HubError as error:
             form.refuse(error)
         else:
@@ -55,9 +55,9 @@ def create(request: HttpRequest) -> HttpResponse:
 def show(request: HttpRequest, agent: Agent, *, status: int = 200, **more: object) -> HttpResponse:
     context = {
         "agent": agent,
-        "row": fleet.row(request.space, agent),
-        "tokens": list(tokens.of_space(request.space, agent=agent)[:50]),
-        "behind": fleet.threads_behind(request.space, agent),
+        "row": prompts.agent_row(request.space, agent),
+        "tokens": list(accounts.tokens_of_space(request.space, agent=agent)[:50]),
+        "behind": prompts.threads_behind(request.space, agent),
         **injected(request, agent),
         "form": AgentForm(initial={key: getattr(agent, key) for key in FORM_FIELDS}),
         "token_form": TokenForm(),
@@ -68,19 +68,19 @@ def show(request: HttpRequest, agent: Agent, *, status: int = 200, **more: objec
 
 @space_page("read", methods=("GET", "HEAD"))
 def detail(request: HttpRequest, agent: str) -> HttpResponse:
-    return show(request, agents.by_slug(request.space, agent))
+    return show(request, prompts.agent_by_slug(request.space, agent))
 
 
 @post_only("manage")
 def change(request: HttpRequest, agent: str) -> HttpResponse:
     """The whole form, or one of its two switches."""
-    one = agents.by_slug(request.space, agent)
+    one = prompts.agent_by_slug(request.space, agent)
     if (request.POST.get("switch") or request.GET.get("switch")) in SWITCHES:
         return turn(request, one)
     form = AgentForm(request.POST, initial={"dialect": one.dialect})
     if form.is_valid():
         try:
-            agents.change(one, request.actor, **form.cleaned_data)
+            prompts.change_agent(one, request.actor, **form.cleaned_data)
         except HubError as error:
             form.refuse(error)
     if form.errors:
@@ -93,7 +93,7 @@ def turn(request: HttpRequest, agent: Agent) -> HttpResponse:
     """Turns one switch; the way back stands beside the sentence that says so."""
     asked = request.POST if "switch" in request.POST else request.GET
     switch, to = asked["switch"], asked.get("to") == "on"
-    agents.change(agent, request.actor, **{switch: to})
+    prompts.change_agent(agent, request.actor, **{switch: to})
     undo = f"{request.path}?switch={switch}&to={'off' if to else 'on'}"
     done(request, f"{SWITCHES[switch].format(agent.name)} {'on' if to else 'off'}.", undo=undo)
     return redirect("agents.detail", request.space.slug, agent.slug)
@@ -101,9 +101,9 @@ def turn(request: HttpRequest, agent: Agent) -> HttpResponse:
 
 @post_only("manage")
 def delete(request: HttpRequest, agent: str) -> HttpResponse:
-    one = agents.by_slug(request.space, agent)
+    one = prompts.agent_by_slug(request.space, agent)
     if request.POST.get("confirm") != one.slug:
         return show(request, one, status=422, delete_error=f"Type {one.slug} to delete it.")
-    agents.delete(one, request.actor)
+    prompts.delete_agent(one, request.actor)
     done(request, f"{one.name} and its tokens are deleted. What it proposed and said stays under its name.")
     return redirect("agents.page", request.space.slug)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from memoryhub.domain import agents, tokens
+from memoryhub.domain import accounts, prompts
 from memoryhub.forms import TokenForm
 from memoryhub.models import Agent, Delivery, PromptText, Token
 from memoryhub.web.doors import space_page
@@ -16,15 +16,15 @@ LONGEST = 4000  # characters of the first prompt that are shown
 
 @space_page("read", methods=GET)
 def page(request: HttpRequest, agent: str) -> HttpResponse:
-    one = agents.by_slug(request.space, agent)
+    one = prompts.agent_by_slug(request.space, agent)
     return render(request, "connect/page.html", {"agent": one, "token_form": TokenForm(), **light_of(one, None)})
 
 
 @space_page("read", methods=GET)
 def light(request: HttpRequest, agent: str) -> HttpResponse:
-    one = agents.by_slug(request.space, agent)
+    one = prompts.agent_by_slug(request.space, agent)
     made = request.GET.get("token", "")
-    token = tokens.one(request.space, int(made), agent=one) if made.isdecimal() and len(made) < 18 else None
+    token = accounts.get_token(request.space, int(made), agent=one) if made.isdecimal() and len(made) < 18 else None
     return render(request, "connect/_light.html", {"agent": one, **light_of(one, token)})
 
 

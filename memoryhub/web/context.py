@@ -10,8 +10,8 @@ from django.urls import get_resolver, resolve, reverse
 from django.utils.functional import SimpleLazyObject
 
 from memoryhub.domain import spaces
-from memoryhub.domain.access import may
-from memoryhub.domain.counts import of_space
+from memoryhub.domain.accounts import may
+from memoryhub.domain.activity import counts_of_space
 
 # What a space sets, beside its own page and its people: key of the tab, word, name of its address.
 SETTINGS_TABS = [
@@ -51,6 +51,6 @@ def page(request: HttpRequest) -> dict[str, Any]:
         "my_spaces": SimpleLazyObject(lambda: list(spaces.of_person(user))),
     }
     if space is not None:
-        context["counts"] = SimpleLazyObject(lambda: of_space(space))
+        context["counts"] = SimpleLazyObject(lambda: counts_of_space(space))
         context["settings_tabs"] = SimpleLazyObject(lambda: settings_tabs(space.slug, request.role))
     return context

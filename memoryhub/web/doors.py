@@ -10,9 +10,9 @@ from urllib.parse import urlencode, urlsplit
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
-from memoryhub.domain import access, spaces
-from memoryhub.domain.access import Actor
+from memoryhub.domain import accounts, spaces
 from memoryhub.errors import NotAllowed
+from memoryhub.models import Actor
 from memoryhub.web.errors import refuse
 
 View = Callable[..., HttpResponse]
@@ -59,7 +59,7 @@ def space_page(action: str, *, methods: tuple[str, ...] = ("GET", "HEAD", "POST"
                 return to_login(request)
             request.space, request.role = spaces.enter(request.user, space)
             request.actor = Actor.of_person(request.user, request.role)
-            access.require(request.actor, action)
+            accounts.require(request.actor, action)
             if request.method not in methods:
                 return wrong_method(request, methods)
             return view(request, **kwargs)

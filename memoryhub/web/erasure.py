@@ -15,7 +15,9 @@ from memoryhub.web.parts import plain
 @space_page("manage", methods=("GET", "HEAD"))
 def page(request: HttpRequest) -> HttpResponse:
     session = plain(request.GET.get("session", ""))
-    return render(request, "erasure/page.html", {"session": session, "extent": erasure.extent(request.space, session)})
+    return render(
+        request, "erasure/page.html", {"session": session, "extent": erasure.erasure_extent(request.space, session)}
+    )
 
 
 @post_only("manage")
@@ -24,7 +26,7 @@ def erase(request: HttpRequest) -> HttpResponse:
     try:
         gone = erasure.erase(request.space, request.actor, session, confirm=request.POST.get("confirm", ""))
     except Invalid as refusal:
-        extent = erasure.extent(request.space, session)
+        extent = erasure.erasure_extent(request.space, session)
         return render(
             request, "erasure/page.html", {"session": session, "extent": extent, "error": refusal.message}, status=422
         )

@@ -9,12 +9,12 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from memoryhub.domain import browsing, files, gate, packing, revisions, shelf, sources, watching
-from memoryhub.domain.access import require
-from memoryhub.domain.lines import for_editor, keep_ends, text_of
-from memoryhub.domain.published import Published
+from memoryhub.domain import files, prompts
+from memoryhub.domain.accounts import require
+from memoryhub.domain.files import Published
 from memoryhub.errors import Conflict, HubError, Invalid, NotFound
-from memoryhub.stores import paths
+from memoryhub.stores import disk, paths
+from memoryhub.text.lines import for_editor, keep_ends, text_of
 from memoryhub.web import fileviews
 from memoryhub.web.doors import post_only, space_page
 from memoryhub.web.fileviews import address
@@ -49,7 +49,7 @@ def page(request: HttpRequest, path: str = "") -> HttpResponse:
     try:
         found: Published | HubError = files.read(request.space, where)
     except HubError as error:
-        if isinstance(error, NotFound) and browsing.is_folder(request.space, where):
+        if isinstance(error, NotFound) and files.is_folder(request.space, where):
             return HttpResponseRedirect(address(request.space.slug, where + "/"))
         found = error
     return show_file(request, where, found, view if view in VIEWS else "rendered")
@@ -60,8 +60,8 @@ def search(request: HttpRequest) -> HttpResponse:
     words = request.GET["q"].strip()
     context = {
         "q": words,
-        "hits": shelf.search(request.space, words) if words else None,
-        "tree": shelf.tree(request.space, "/"),
+        "hits": files.search_paths(request.space, words) if words else None,
+        "tree": files.tree(request.space, "/"),
     }
     part = request.htmx and not request.htmx.boosted
     return render(request, "files/_branches.html" if part else "files/search.html", context)
@@ -69,19 +69,19 @@ def search(request: HttpRequest) -> HttpResponse:
 
 def show_folder(request: HttpRequest, where: str, *, status: int = 200, **more: object) -> HttpResponse:
     if request.GET.get("part") == "branch" and request.htmx:
-        rows = shelf.tree(request.space, where)
+        rows = files.tree(request.space, where)
         return render(request, "files/_branches.html", {"tree": fileviews.branch_of(rows, where)})
-    seen: shelf.Seen = {}
-    rows = shelf.folder(request.space, where, seen)
-    mount = shelf.mount_of(request.space, where)
+    seen: files.SeenFolders = {}
+    rows = files.folder_entries(request.space, where, seen)
+    mount = files.mount_of(request.space, where)
     if not rows and mount is None and where != "/":
         raise NotFound("There is no such folder.")
-    shown, next_page = fileviews.page_of(rows, request.GET.get("page", "1"), shelf.PAGE)
+    shown, next_page = fileviews.page_of(rows, request.GET.get("page", "1"), files.FOLDER_PAGE)
     context = {
         "where": where, "name": fileviews.crumbs(where)[-1].name if where != "/" else "Files",
-        "crumbs": fileviews.crumbs(where), "rows": shelf.dress(request.space, shown), "total": len(rows), "next_page": next_page,
-        "mount": mount, "tree": shelf.tree(request.space, where, seen), "gone": shelf.deleted_in(request.space, where) if mount else [],
-        "applying": shelf.applying(request.space, where) if mount else [], **more,
+        "crumbs": fileviews.crumbs(where), "rows": files.with_details(request.space, shown), "total": len(rows), "next_page": next_page,
+        "mount": mount, "tree": files.tree(request.space, where, seen), "gone": files.deleted_in(request.space, where) if mount else [],
+        "applying": files.applying(request.space, where) if mount else [], **more,
     }  # fmt: skip
     return render(request, "files/folder.html", context, status=status)
 
@@ -112,14 +112,14 @@ def show_file(request: HttpRequest, where: str, found: Published | HubError, vie
 
 def show_missing(request: HttpRequest, where: str, found: Published | HubError) -> HttpResponse:
     """A path without a file: a source that is missing still, something odd on disk, or nothing at all."""
-    mount = shelf.mount_of(request.space, where)
-    is_source = sources.is_listed(request.space, where)
+    mount = files.mount_of(request.space, where)
+    is_source = prompts.is_source(request.space, where)
     if mount is None and not is_source:
         raise NotFound(f"There is no file at {where}, and nothing is mounted there.")
     context = {
-        "where": where, "crumbs": fileviews.crumbs(where), "mount": mount, "readers": shelf.agents_reading(request.space, where),
+        "where": where, "crumbs": fileviews.crumbs(where), "mount": mount, "readers": files.agents_reading(request.space, where),
         "problem": found.message if isinstance(found, HubError) and not isinstance(found, NotFound) else "",
-        "tree": shelf.tree(request.space, where), "name": where.rpartition("/")[2],
+        "tree": files.tree(request.space, where), "name": where.rpartition("/")[2],
     }  # fmt: skip
     # A source that is missing is no error: its page says so. Any other path without a file is one that is not found.
     return render(request, "files/missing.html", context, status=200 if is_source or context["problem"] else 404)
@@ -130,7 +130,7 @@ def raw(request: HttpRequest, path: str) -> HttpResponse:
     """The bytes of a file, or of an earlier revision of it, as a download."""
     where = path_of(request, path)
     if number := request.GET.get("revision", ""):
-        content = bytes(revisions.one(files.row_of(request.space, where), fileviews.number(number)).content)
+        content = bytes(files.get_revision(files.row_of(request.space, where), fileviews.number(number)).content)
     else:
         content = files.read(request.space, where).content
     return download(content, where.rpartition("/")[2], "application/octet-stream")
@@ -140,24 +140,24 @@ def raw(request: HttpRequest, path: str) -> HttpResponse:
 def folder_zip(request: HttpRequest, path: str = "") -> HttpResponse:
     """A folder as one zip file."""
     where = path_of(request, path if path.endswith("/") or not path else path + "/")
-    if not packing.is_small(request.space, where):
+    if not files.is_small_folder(request.space, where):
         return render(request, "files/pack.html", {"where": where, "crumbs": fileviews.crumbs(where)})
-    return download(packing.zipped(request.space, where).content, packing.name_of(where), "application/zip")
+    return download(files.zip_bytes(request.space, where).content, files.zip_name(where), "application/zip")
 
 
 @post_only("read")
 def pack(request: HttpRequest, path: str = "") -> HttpResponse:
     """A large folder is packed in the background; the page of it shows how far it is."""
-    job = packing.pack(request.space, request.actor, path_of(request, path))
+    job = files.pack_folder(request.space, request.actor, path_of(request, path))
     return redirect("files.packed", request.space.slug, job.pk)
 
 
 @space_page("read", methods=("GET", "HEAD"))
 def packed(request: HttpRequest, pk: int) -> HttpResponse:
     """How far a zip is, and the link to it; with `?get` the zip itself."""
-    job = packing.job_of(request.space, pk)
+    job = files.zip_job(request.space, pk)
     if "get" in request.GET:
-        found = packing.fetch(request.space, job)
+        found = files.fetch_zip(request.space, job)
         return download(bytes(found.content), found.name, "application/zip")
     where = job.payload["path"]
     context = {"job": job, "share": job.done * 100 // job.total if job.total else 0, "where": where, "crumbs": fileviews.crumbs(where),
@@ -198,7 +198,7 @@ def show_editor(
     context = fileviews.editor(request.space, where, found if isinstance(found, Published) else None)
     shown = text if content is None else content
     context |= fileviews.preview(where, shown, text, show)
-    context |= {"text": shown, "others": shelf.note_editing(request.space, request.user, where), "reason": "", **more}
+    context |= {"text": shown, "others": files.note_editing(request.space, request.user, where), "reason": "", **more}
     return render(request, "files/edit.html", context, status=status)
 
 
@@ -211,7 +211,7 @@ def write(request: HttpRequest, path: str) -> HttpResponse:
     reason = request.POST.get("reason", "").strip()
     try:
         content = files.text_as_bytes(keep_ends(_text_at(request, where, base), sent))
-        gate.check_content(request.space, where, content)
+        files.check_content(request.space, where, content)
         revision = files.write(request.space, request.actor, where, content, reason=reason, base_revision=base)
     except Conflict as conflict:
         return show_conflict(request, where, sent, base, reason, conflict)
@@ -219,7 +219,7 @@ def write(request: HttpRequest, path: str) -> HttpResponse:
         if error.status not in (413, 422):
             raise
         return show_editor(request, where, status=error.status, content=for_editor(sent), error=error, reason=reason)
-    shelf.stop_editing(request.space, request.user, where)
+    files.stop_editing(request.space, request.user, where)
     saved(request, where, f"Saved as revision {revision.number}.")
     return HttpResponseRedirect(address(request.space.slug, where))
 
@@ -227,7 +227,7 @@ def write(request: HttpRequest, path: str) -> HttpResponse:
 def _text_at(request: HttpRequest, where: str, base: int) -> str:
     if not base:
         return ""
-    return text_of(revisions.content_of(files.row_of(request.space, where), base))
+    return text_of(files.content_of(files.row_of(request.space, where), base))
 
 
 def saved(request: HttpRequest, where: str, sentence: str) -> None:
@@ -269,7 +269,7 @@ def preview(request: HttpRequest, path: str) -> HttpResponse:
 def note_editing(request: HttpRequest, path: str) -> HttpResponse:
     """Keeps saying that the editor is open, and tells who else has it open."""
     where = path_of(request, path)
-    others = shelf.note_editing(request.space, request.user, where)
+    others = files.note_editing(request.space, request.user, where)
     return render(request, "files/_editing.html", {"others": others, "where": where})
 
 
@@ -285,7 +285,7 @@ def manage(request: HttpRequest, path: str) -> HttpResponse:
         "where": where,
         "crumbs": fileviews.crumbs(where),
         "found": found,
-        "readers": shelf.agents_reading(request.space, where),
+        "readers": files.agents_reading(request.space, where),
     }
     return render(request, "files/manage.html", context)
 
@@ -347,10 +347,10 @@ def upload(request: HttpRequest, path: str = "") -> HttpResponse:
     names = []
     for one in sent:
         name = paths.clean(where + one.name)
-        if one.size > files.MAX_BYTES:
-            raise files.too_large(name, one.size, files.MAX_BYTES)
+        if one.size > disk.MAX_BYTES:
+            raise disk.too_large(name, one.size, disk.MAX_BYTES)
         content = one.read()
-        gate.check_content(request.space, name, content)
+        files.check_content(request.space, name, content)
         files.write(request.space, request.actor, name, content, reason="Uploaded")
         names.append(name)
     done(request, f"Uploaded {names[0] if len(names) == 1 else f'{len(names)} files'}.")
@@ -362,7 +362,7 @@ def retry(request: HttpRequest, path: str) -> HttpResponse:
     """Tries again to write what is not on disk yet."""
     where = path_of(request, path)
     try:
-        watching.retry(request.space, where)
+        files.retry_disk(request.space, where)
     except Conflict as error:
         refused(request, error.message)
     else:

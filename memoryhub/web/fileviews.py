@@ -12,12 +12,13 @@ from django.urls import reverse
 
 from memoryhub.dialects import tokens
 from memoryhub.dialects._rules import without_comments
-from memoryhub.domain import diffs, files, markdown, mounts, revisions, shelf
-from memoryhub.domain.lines import describe_ends, for_editor, text_of
-from memoryhub.domain.published import Published
+from memoryhub.domain import files
+from memoryhub.domain.files import Published
 from memoryhub.errors import HubError, Invalid
 from memoryhub.models import File, Revision, Space
 from memoryhub.stores import paths
+from memoryhub.text import diff, lines, markdown, merge
+from memoryhub.text.lines import describe_ends, for_editor, text_of
 
 MARKDOWN = (".md", ".markdown", ".mdx", ".mdc")
 HISTORY_PAGE = 50
@@ -62,7 +63,7 @@ def page_of(rows: Sequence[Any], page: str, size: int) -> tuple[Sequence[Any], i
     return rows[(at - 1) * size : at * size], at + 1 if at * size < len(rows) else None
 
 
-def branch_of(rows: list[shelf.Shown], where: str) -> list[shelf.Shown]:
+def branch_of(rows: list[files.FolderEntry], where: str) -> list[files.FolderEntry]:
     """The children of one folder of the tree."""
     for row in rows:
         if row.children is not None:
@@ -74,7 +75,7 @@ def branch_of(rows: list[shelf.Shown], where: str) -> list[shelf.Shown]:
 
 
 def first_prefix(space: Space) -> str:
-    listed = mounts.of_space(space)
+    listed = files.mounts_of_space(space)
     return listed[0].prefix if listed else "/memories/"
 
 
@@ -83,13 +84,13 @@ def first_prefix(space: Space) -> str:
 
 def head(space: Space, where: str, file: File, found: Published | HubError, view: str) -> dict[str, Any]:
     """What stands above every view of a file."""
-    place = mounts.resolve(space, where) if shelf.mount_of(space, where) else None
-    waiting = shelf.waiting_on(space, where)
+    place = files.resolve(space, where) if files.mount_of(space, where) else None
+    waiting = files.waiting_on(space, where)
     return {
         "where": where, "name": where.rpartition("/")[2], "crumbs": crumbs(where), "file": file, "view": view, "place": place,
         "found": found if isinstance(found, Published) else None, "problem": found.message if isinstance(found, HubError) else "",
-        "readers": shelf.agents_reading(space, where), "waiting": waiting, "tree": shelf.tree(space, where),
-        "unwritten": file.problem if file.problem.startswith("Revision ") else "", "newest": revisions.one(file, file.revision),
+        "readers": files.agents_reading(space, where), "waiting": waiting, "tree": files.tree(space, where),
+        "unwritten": file.problem if file.problem.startswith("Revision ") else "", "newest": files.get_revision(file, file.revision),
     }  # fmt: skip
 
 
@@ -101,7 +102,7 @@ def text(found: Published, view: str, start: str = "") -> dict[str, Any]:
     seen = without_comments(shown).rstrip()
     is_markdown = found.path.lower().endswith(MARKDOWN)
     facts = {
-        "tokens": tokens.estimate(shown), "bytes": len(found.content), "chars": len(shown), "lines": len(diffs.split(shown)),
+        "tokens": tokens.estimate(shown), "bytes": len(found.content), "chars": len(shown), "lines": len(lines.split(shown)),
         "ends": describe_ends(shown), "seen_bytes": len(seen.encode()), "comments": shown.count("<!--"),
     }  # fmt: skip
     is_rendered = is_markdown and view == "rendered" and facts["lines"] <= MOST_RENDERED
@@ -142,23 +143,23 @@ def piece_of(lines: Sequence[Any], start: str) -> Piece:
 
 
 def _lines(shown: str) -> list[str]:
-    return [line.removesuffix("\n") for line in diffs.split(shown)]
+    return [line.removesuffix("\n") for line in lines.split(shown)]
 
 
 def history(file: File, before: str) -> dict[str, Any]:
-    rows = revisions.history(file, number(before) if before else None, HISTORY_PAGE + 1)
+    rows = files.revisions_of(file, number(before) if before else None, HISTORY_PAGE + 1)
     more = rows[HISTORY_PAGE - 1].number if len(rows) > HISTORY_PAGE else None
     return {"rows": rows[:HISTORY_PAGE], "before": more}
 
 
 def blame(file: File, at: str, start: str = "") -> dict[str, Any]:
-    chosen = revisions.one(file, number(at) if at else file.revision)
+    chosen = files.get_revision(file, number(at) if at else file.revision)
     if b"\x00" in bytes(chosen.content):
         return {"is_binary": True, "at": chosen}
-    if job := revisions.blame_job(file, chosen.number):
+    if job := files.blame_job(file, chosen.number):
         share = job.done * 100 // job.total if job.total else 0
         return {"job": job, "is_running": job.state != job.FAILED, "share": share, "at": chosen}
-    lines = revisions.blame(file, chosen.number)
+    lines = files.blame(file, chosen.number)
     by = Counter(line.revision.actor_kind for line in lines)
     return {"piece": piece_of(lines, start), "at": chosen, "by": by}
 
@@ -167,14 +168,14 @@ def compare(file: File, get: Mapping[str, str]) -> dict[str, Any]:
     """Any two revisions, side by side or one below the other."""
     to = number(get.get("to") or str(file.revision))
     start = number(get.get("from") or str(max(0, to - 1)))
-    new = revisions.one(file, to)
-    old = revisions.one(file, start) if start else None
+    new = files.get_revision(file, to)
+    old = files.get_revision(file, start) if start else None
     before, after = _content(old), _content(new)
     context = {"old": old, "new": new, "split": get.get("style") == "split", "blanks": get.get("blanks") == "ignore",
                "whole": get.get("whole") == "1", "choices": _choices(file, old, new)}  # fmt: skip
     if b"\x00" in before or b"\x00" in after:
         return context | {"is_binary": True}
-    change = diffs.compare(
+    change = diff.compare(
         text_of(before), text_of(after), context=None if context["whole"] else 3, ignore_blanks=bool(context["blanks"])
     )
     return context | {"change": change}
@@ -182,7 +183,7 @@ def compare(file: File, get: Mapping[str, str]) -> dict[str, Any]:
 
 def _choices(file: File, *chosen: Revision | None) -> list[Revision]:
     """What can be compared: the newest revisions, and the two that are shown, however old."""
-    newest = revisions.history(file, limit=200)
+    newest = files.revisions_of(file, limit=200)
     listed = {one.number for one in newest}
     older = [one for one in chosen if one and one.number not in listed]
     return newest + sorted(older, key=lambda one: -one.number)
@@ -196,12 +197,12 @@ def _content(revision: Revision | None) -> bytes:
 
 
 def editor(space: Space, where: str, found: Published | None) -> dict[str, Any]:
-    place = mounts.resolve(space, where)
+    place = files.resolve(space, where)
     return {
         "where": where, "name": where.rpartition("/")[2], "crumbs": crumbs(where), "place": place, "found": found,
         "base_revision": found.revision if found else _last_number(space, where),
         "next_revision": (found.revision if found else _last_number(space, where)) + 1,
-        "readers": shelf.agents_reading(space, where),
+        "readers": files.agents_reading(space, where),
     }  # fmt: skip
 
 
@@ -219,7 +220,7 @@ def preview(where: str, sent: str, before: str, show: str = "people") -> dict[st
         "tokens_more": tokens.estimate(sent) - tokens.estimate(before), "bytes": len(sent.encode("utf-8", "replace")),
     }  # fmt: skip
     if context["show"] == "change":
-        context["change"] = diffs.compare(before, sent)
+        context["change"] = diff.compare(before, sent)
     elif context["show"] == "people" and where.lower().endswith(MARKDOWN) and sent.count("\n") <= MOST_RENDERED:
         context["rendered"] = markdown.render(sent)
     else:
@@ -230,13 +231,13 @@ def preview(where: str, sent: str, before: str, show: str = "people") -> dict[st
 def conflict(space: Space, where: str, mine: str, base: int, me: str) -> dict[str, Any]:
     """The three texts of a conflict: what both started from, mine, and what stands there now."""
     file = files.row_of(space, where)
-    now = revisions.one(file, file.revision)
+    now = files.get_revision(file, file.revision)
     theirs = for_editor(text_of(_content(now)))
-    started = for_editor(text_of(_content(revisions.one(file, base)))) if base else ""
-    merged = diffs.merge3(started, mine, theirs)
+    started = for_editor(text_of(_content(files.get_revision(file, base)))) if base else ""
+    merged = merge.merge3(started, mine, theirs)
     return {
         "where": where, "name": where.rpartition("/")[2], "crumbs": crumbs(where), "file": file, "now": now, "base": base,
         "merged": merged, "conflicts": [part for part in merged.parts if part.conflict], "mine": mine, "theirs": theirs,
         "text": merged.marked(f"yours ({me})", f"revision {now.number} ({now.actor_name})"),
-        "my_change": diffs.compare(started, mine), "their_change": diffs.compare(started, theirs),
+        "my_change": diff.compare(started, mine), "their_change": diff.compare(started, theirs),
     }  # fmt: skip

@@ -10,11 +10,10 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from memoryhub.domain import metrics as figures
-from memoryhub.domain import tokens
+from memoryhub.domain import accounts, activity
 from memoryhub.errors import Forbidden, HubError, Unauthenticated
 from memoryhub.middleware import address_of
-from memoryhub.migrating import pending
+from memoryhub.server.migrate import pending
 from memoryhub.web.doors import View, public
 
 # What proxies add; any X-Forwarded-… counts as well.
@@ -53,7 +52,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
         only = "" if from_loopback(request) else space_of_owner(request)
     except HubError as error:
         return JsonResponse(error.as_json(), status=error.status)
-    return HttpResponse(figures.exposition(only), content_type=CONTENT_TYPE_LATEST)
+    return HttpResponse(activity.exposition(only), content_type=CONTENT_TYPE_LATEST)
 
 
 def from_loopback(request: HttpRequest) -> bool:
@@ -70,7 +69,7 @@ def space_of_owner(request: HttpRequest) -> str:
     kind, _, secret = request.headers.get("Authorization", "").partition(" ")
     if kind.lower() != "bearer":
         raise Unauthenticated("Metrics are for an owner's token, or for this machine.")
-    caller = tokens.authenticate(secret.strip(), address_of(request))
+    caller = accounts.authenticate(secret.strip(), address_of(request))
     if not caller.person or caller.role != "owner":
         raise Forbidden("Metrics are for an owner's token, or for this machine.")
     return caller.space.slug

@@ -11,8 +11,8 @@ from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from memoryhub.domain import imports
-from memoryhub.domain.import_formats import FORMATS, Folder
+from memoryhub.domain import exchange
+from memoryhub.domain.exchange import IMPORT_FORMATS, Folder
 from memoryhub.errors import HubError, Invalid
 from memoryhub.web.doors import post_only, space_page
 
@@ -31,7 +31,7 @@ def look(request: HttpRequest) -> HttpResponse:
     target = request.POST.get("target", "").strip() or "/memories/"
     try:
         folder = folder_of(request.FILES.getlist("files"))
-        job = imports.look(request.space, request.actor, request.POST.get("kind", ""), folder, target=target)
+        job = exchange.preview_import(request.space, request.actor, request.POST.get("kind", ""), folder, target=target)
     except HubError as refused:
         if refused.status == 403:
             raise
@@ -41,29 +41,29 @@ def look(request: HttpRequest) -> HttpResponse:
 
 @space_page("edit", methods=GET)
 def detail(request: HttpRequest, pk: int) -> HttpResponse:
-    job = imports.get(request.space, pk)
+    job = exchange.get_import(request.space, pk)
     part = request.htmx and not request.htmx.boosted
     context = {"job": job, "share": job.done * 100 // job.total if job.total else 0, "label": label_of(job.payload)}
     context["is_running"] = job.state in (job.WAITING, job.RUNNING)
-    context["is_look"] = job.kind == imports.LOOK
+    context["is_look"] = job.kind == exchange.PREVIEW_JOB
     return render(request, "imports/_progress.html" if part else "imports/detail.html", context)
 
 
 @post_only("edit")
 def start(request: HttpRequest, pk: int) -> HttpResponse:
-    looked = imports.get(request.space, pk)
-    job = imports.start(request.space, request.actor, looked, overwrite=request.POST.get("overwrite") == "on")
+    looked = exchange.get_import(request.space, pk)
+    job = exchange.start_import(request.space, request.actor, looked, overwrite=request.POST.get("overwrite") == "on")
     return redirect("imports.detail", request.space.slug, job.pk)
 
 
 def show(request: HttpRequest, *, status: int = 200, error: str = "") -> HttpResponse:
-    context = {"formats": FORMATS.items(), "error": error, "kind": request.POST.get("kind", "agents-md")}
+    context = {"formats": IMPORT_FORMATS.items(), "error": error, "kind": request.POST.get("kind", "agents-md")}
     context["target"] = request.POST.get("target", "/memories/")
     return render(request, "imports/page.html", context, status=status)
 
 
 def label_of(payload: dict[str, str]) -> str:
-    return FORMATS[payload["kind"]].label
+    return IMPORT_FORMATS[payload["kind"]].label
 
 
 def folder_of(uploads: list[UploadedFile]) -> Folder:
@@ -82,7 +82,7 @@ def unzipped(data: bytes) -> Folder:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             inside = [one for one in archive.infolist() if not one.is_dir()]
-            if len(inside) > MOST_FILES or sum(one.file_size for one in inside) > imports.LARGEST:
+            if len(inside) > MOST_FILES or sum(one.file_size for one in inside) > exchange.MAX_IMPORT_BYTES:
                 raise Invalid("The zip holds more than 5,000 files or 32 MiB. Import it in parts.", code="too_large")
             return without_common_folder({one.filename: archive.read(one) for one in inside})
     except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, RuntimeError, NotImplementedError, OSError):

@@ -7,7 +7,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from memoryhub.domain import ingress, jobs, judging
+from memoryhub.domain import jobs, quarantine
 from memoryhub.web.doors import post_only, space_page
 from memoryhub.web.notices import done
 
@@ -15,7 +15,7 @@ from memoryhub.web.notices import done
 def chosen(request: HttpRequest) -> list[tuple[str, str]]:
     """The steps as the form has them: an action and a place for each."""
     post = request.POST
-    codes = [code for code in ingress.DEFAULT if f"do-{code}" in post]
+    codes = [code for code in quarantine.DEFAULT_STEPS if f"do-{code}" in post]
     places = {code: int(place) if (place := post.get(f"at-{code}", "")).isdecimal() else 99 for code in codes}
     return [(code, post[f"do-{code}"]) for code in sorted(codes, key=lambda code: places[code])]
 
@@ -26,18 +26,18 @@ def page(request: HttpRequest) -> HttpResponse:
 
 
 def shown(request: HttpRequest, *, status: int = 200, **more: Any) -> HttpResponse:
-    job = jobs.latest(request.space, ingress.DRY_RUN)
-    steps = ingress.steps(request.space)
+    job = jobs.latest(request.space, quarantine.GATE_DRY_RUN)
+    steps = quarantine.gate_steps(request.space)
     if "tried" in request.GET and job:
-        steps = ingress.steps(request.space, job.payload)
+        steps = quarantine.gate_steps(request.space, job.payload)
     context = {
         "steps": steps,
-        "actions": list(ingress.ACTIONS.items()),
+        "actions": list(quarantine.GATE_ACTIONS.items()),
         "job": job,
         "tried": "tried" in request.GET,
-        "judge": (judge := judging.chosen(request.space)),
+        "judge": (judge := quarantine.judge_settings(request.space)),
         "wanted": judge,
-        "judged": judging.standing(request.space),
+        "judged": quarantine.judge_status(request.space),
         **more,
     }
     part = request.htmx and not request.htmx.boosted
@@ -46,14 +46,14 @@ def shown(request: HttpRequest, *, status: int = 200, **more: Any) -> HttpRespon
 
 @post_only("manage")
 def change(request: HttpRequest) -> HttpResponse:
-    ingress.change(request.space, request.actor, chosen(request))
+    quarantine.change_gate(request.space, request.actor, chosen(request))
     done(request, "The gate works like this from now on; what it held or admitted before stays as it is.")
     return redirect("ingress.page", request.space.slug)
 
 
 @post_only("manage")
 def dry_run(request: HttpRequest) -> HttpResponse:
-    ingress.dry_run(request.space, request.actor, chosen(request))
+    quarantine.dry_run_gate(request.space, request.actor, chosen(request))
     response = redirect("ingress.page", request.space.slug)
     response["Location"] += "?tried"
     return response

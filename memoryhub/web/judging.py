@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
-from memoryhub.domain import judging
+from memoryhub.domain import quarantine
 from memoryhub.errors import Forbidden, Invalid
 from memoryhub.web import ingress
 from memoryhub.web.doors import post_only
@@ -21,7 +21,7 @@ def configure(request: HttpRequest) -> HttpResponse:
         "seconds": number(post.get("seconds"), 15) or 0, "daily": number(post.get("daily"), 500) or 0,
     }  # fmt: skip
     try:
-        judging.configure(request.space, request.actor, **wanted)
+        quarantine.configure_judge(request.space, request.actor, **wanted)
     except (Forbidden, Invalid) as refusal:
         return ingress.shown(request, status=refusal.status, wanted=wanted, refused=refusal.message)
     done(request, "The judge is asked from now on." if wanted["is_on"] else "The judge is off.")

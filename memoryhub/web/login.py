@@ -10,7 +10,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
-from memoryhub.domain import people
+from memoryhub.domain import accounts
 from memoryhub.errors import HubError
 from memoryhub.middleware import address_of
 from memoryhub.models import Person
@@ -22,7 +22,9 @@ def sign_in(request: HttpRequest, person: Person) -> None:
     login(request, person, backend="django.contrib.auth.backends.ModelBackend")
     if not request.session.session_key:
         request.session.save()
-    people.note_sign_in(person, request.session.session_key, address_of(request), request.headers.get("User-Agent", ""))
+    accounts.note_sign_in(
+        person, request.session.session_key, address_of(request), request.headers.get("User-Agent", "")
+    )
 
 
 def safe_next(request: HttpRequest, fallback: str = "/") -> str:
@@ -43,7 +45,7 @@ def page(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return render(request, "login/page.html", context)
     try:
-        person = people.check_password(
+        person = accounts.check_password(
             request.POST.get("username", ""), request.POST.get("password", ""), address_of(request)
         )
     except HubError as error:
@@ -62,7 +64,7 @@ def once(request: HttpRequest, secret: str) -> HttpResponse:
     if request.method == "HEAD":
         return HttpResponse()  # a mail scanner's look must not spend it
     try:
-        link = people.use_link(secret)
+        link = accounts.use_sign_in_link(secret)
     except HubError as error:
         return render(request, "login/spent.html", {"error": error}, status=error.status)
     sign_in(request, link.person)

@@ -10,10 +10,10 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 
-from memoryhub.domain import longterm, longterm_files, longterm_import, longterm_map, pairs, promotions, splitting
-from memoryhub.domain import search as searching
+from memoryhub.domain import longterm, retrieval
 from memoryhub.errors import Conflict, HubError, Invalid
 from memoryhub.models import EntryPair, Job, LongtermEntry
+from memoryhub.text import split
 from memoryhub.web.doors import post_only, space_page
 from memoryhub.web.notices import done
 from memoryhub.web.parts import REVIEW_AFTER, a_day, number, page_or_part, plain, typed
@@ -39,7 +39,9 @@ def page(request: HttpRequest) -> HttpResponse:
     is_counted, tally = show in COUNTED, counted(request)
     context = {
         "today": timezone.localdate(),
-        "odds": pairs.at_odds(request.space, [one.number for one in rows]) if tally["contradiction"] and rows else {},
+        "odds": longterm.at_odds(request.space, [one.number for one in rows])
+        if tally["contradiction"] and rows
+        else {},
         "show": show,
         "words": words,
         "entries": rows[:PAGE],
@@ -56,9 +58,9 @@ def page(request: HttpRequest) -> HttpResponse:
     return page_or_part(request, "longterm/page.html", "longterm/_list.html", context)
 
 
-def drawn(request: HttpRequest) -> longterm_map.Map | None:
-    newcomers = promotions.asked_for(request.space)
-    return longterm_map.draw(request.space, request.GET.get("part", ""), newcomers)
+def drawn(request: HttpRequest) -> longterm.Map | None:
+    newcomers = longterm.asked_for_promotion(request.space)
+    return longterm.draw_map(request.space, request.GET.get("part", ""), newcomers)
 
 
 def is_pairs(show: str) -> bool:
@@ -66,14 +68,14 @@ def is_pairs(show: str) -> bool:
 
 
 def kind_of(show: str) -> str:
-    return show if show in (pairs.DUPLICATE, pairs.CONTRADICTION) else ""
+    return show if show in (longterm.DUPLICATE, longterm.CONTRADICTION) else ""
 
 
 def open_pairs(request: HttpRequest, show: str, start: int) -> list[EntryPair]:
     if not is_pairs(show):
         return []
-    found = pairs.open_pairs(request.space, kind_of(show))
-    return pairs.with_entries(request.space, found[start : start + PAGE + 1])
+    found = longterm.open_conflicts(request.space, kind_of(show))
+    return longterm.conflicts_with_entries(request.space, found[start : start + PAGE + 1])
 
 
 def listed(
@@ -88,8 +90,8 @@ def listed(
         return longterm.newest(request.space, PAGE + 1, before=before)
     found = {
         "due": longterm.due(request.space),
-        "waiting": longterm.of(request.space).filter(state=longterm.WAITING).order_by("-number"),
-        "retired": longterm.of(request.space).filter(state=longterm.RETIRED).order_by("-number"),
+        "waiting": longterm.entries_of(request.space).filter(state=longterm.WAITING).order_by("-number"),
+        "retired": longterm.entries_of(request.space).filter(state=longterm.RETIRED).order_by("-number"),
     }[show]
     found = found.select_related("agent")
     if show in COUNTED:
@@ -98,21 +100,23 @@ def listed(
 
 
 def matching(request: HttpRequest, words: str) -> list[LongtermEntry]:
-    hits = searching.search(request.space, words, layers=["longterm"], limit=PAGE)
+    hits = retrieval.search(request.space, words, layers=["longterm"], limit=PAGE)
     numbers = list(dict.fromkeys(int(hit.id.removeprefix("L-")) for hit in hits))
-    found = {one.number: one for one in longterm.of(request.space).filter(number__in=numbers).select_related("agent")}
+    found = {
+        one.number: one for one in longterm.entries_of(request.space).filter(number__in=numbers).select_related("agent")
+    }
     return [found[one] for one in numbers if one in found]
 
 
 def counted(request: HttpRequest) -> dict[str, int]:
-    everything, space = longterm.of(request.space), request.space
+    everything, space = longterm.entries_of(request.space), request.space
     return {
         "live": everything.filter(state__in=longterm.LIVE).count(),
         "due": longterm.due(space).count(),
         "retired": everything.filter(state=longterm.RETIRED).count(),
         "waiting": everything.filter(state=longterm.WAITING).count(),
-        "duplicate": pairs.open_pairs(space, pairs.DUPLICATE).count(),
-        "contradiction": pairs.open_pairs(space, pairs.CONTRADICTION).count(),
+        "duplicate": longterm.open_conflicts(space, longterm.DUPLICATE).count(),
+        "contradiction": longterm.open_conflicts(space, longterm.CONTRADICTION).count(),
     }
 
 
@@ -124,9 +128,9 @@ def entry(request: HttpRequest, number: int) -> HttpResponse:
 def shown(request: HttpRequest, one: LongtermEntry, *, status: int = 200, **more: Any) -> HttpResponse:
     context = {
         "entry": one,
-        "pieces": splitting.split(one.content),
+        "pieces": split.split(one.content),
         "history": longterm.history(one),
-        "pairs": pairs.with_entries(request.space, pairs.open_pairs(request.space, of=one)[:PAGE]),
+        "pairs": longterm.conflicts_with_entries(request.space, longterm.open_conflicts(request.space, of=one)[:PAGE]),
         "is_due": bool(one.review_by and one.review_by <= timezone.localdate()),
         "editing": "edit" in request.GET,
         "next_review": timezone.localdate() + REVIEW_AFTER,
@@ -201,7 +205,7 @@ def restore(request: HttpRequest, number: int) -> HttpResponse:
 def settle(request: HttpRequest, pk: int) -> HttpResponse:
     pair = longterm.settle(request.space, request.actor, pk, request.POST.get("verdict", ""))
     slug = request.space.slug
-    if pair.verdict == pairs.BOTH_STAND:
+    if pair.verdict == longterm.BOTH_STAND:
         says = f"Both stand, L-{pair.older.number} and L-{pair.newer.number}."
         done(request, says, undo=reverse("longterm.unsettle", args=[slug, pk]))
     else:
@@ -224,7 +228,7 @@ def to_pairs(request: HttpRequest) -> HttpResponse:
 
 @space_page("read", methods=("GET", "HEAD"))
 def export(request: HttpRequest) -> StreamingHttpResponse:
-    lines = longterm_files.export(request.space)
+    lines = longterm.export_entries(request.space)
     headers = {"Content-Disposition": f'attachment; filename="{request.space.slug}-longterm.jsonl"'}
     return StreamingHttpResponse(lines, content_type="application/x-ndjson", headers=headers)
 
@@ -232,10 +236,10 @@ def export(request: HttpRequest) -> StreamingHttpResponse:
 @space_page("promote")
 def take_in(request: HttpRequest) -> HttpResponse:
     """Upload of JSON lines: all of it comes in, or nothing; a large file in the background."""
-    context: dict[str, Any] = {"unfinished": longterm_import.unfinished(request.space)}
+    context: dict[str, Any] = {"unfinished": longterm.unfinished_import(request.space)}
     if request.method == "POST":
         try:
-            taken = longterm_import.take_in(request.space, request.actor, sent_file(request))
+            taken = longterm.take_in_import(request.space, request.actor, sent_file(request))
         except HubError as refusal:
             context |= {"error": refusal.message, **refusal.details}
         else:
@@ -258,7 +262,7 @@ def sent_file(request: HttpRequest) -> bytes:
 @space_page("promote", methods=("GET", "HEAD"))
 def taking_in(request: HttpRequest, pk: int) -> HttpResponse:
     """How far a file is that comes in in the background, and how it went."""
-    job = longterm_import.get(request.space, pk)
+    job = longterm.get_import(request.space, pk)
     entries, came = job.payload["entries"], job.result.get("done", 0)
     first = job.result.get("first", 0)
     context = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from memoryhub.domain import agents, mounts
+from memoryhub.domain import files, prompts
 from memoryhub.errors import HubError
 from memoryhub.forms import MountForm
 from memoryhub.models import Policy
@@ -15,13 +15,13 @@ from memoryhub.web.notices import done
 
 def show(request: HttpRequest, *, status: int = 200, **more: object) -> HttpResponse:
     asked, slug = request.GET.get("explain", ""), request.GET.get("agent", "")
-    everyone = list(agents.of_space(request.space))
+    everyone = list(prompts.agents_of_space(request.space))
     agent = next((one for one in everyone if one.slug == slug), None)
     context = {
-        "mounts": mounts.of_space(request.space), "agents": everyone, "agent": slug, "asked": asked, "policies": Policy.values,
-        "explained": mounts.explain(request.space, asked, agent=agent) if asked else None,
+        "mounts": files.mounts_of_space(request.space), "agents": everyone, "agent": slug, "asked": asked, "policies": Policy.values,
+        "explained": files.explain_path(request.space, asked, agent=agent) if asked else None,
         "form": MountForm(initial={"prefix": request.GET.get("prefix", ""), "policy": "review"}),
-        "roots": mounts.roots_for(request.actor), **more,
+        "roots": files.roots_for(request.actor), **more,
     }  # fmt: skip
     return render(request, "mounts/page.html", context, status=status)
 
@@ -38,7 +38,7 @@ def add(request: HttpRequest) -> HttpResponse:
         return show(request, status=422, form=form)
     wanted = form.cleaned_data
     try:
-        mount = mounts.add(
+        mount = files.add_mount(
             request.space, request.actor, wanted["prefix"], store=wanted["store"], directory=wanted["directory"],
             policy=wanted["policy"],
         )  # fmt: skip
@@ -51,10 +51,10 @@ def add(request: HttpRequest) -> HttpResponse:
 
 @post_only("manage")
 def change(request: HttpRequest, pk: int) -> HttpResponse:
-    mount = mounts.one(request.space, pk)
+    mount = files.get_mount(request.space, pk)
     policy, directory = request.POST.get("policy") or None, request.POST.get("directory")
     try:
-        mounts.change(request.space, request.actor, mount, policy=policy, directory=directory)
+        files.change_mount(request.space, request.actor, mount, policy=policy, directory=directory)
     except HubError as error:
         return show(request, status=error.status, error=error)
     done(request, f"{mount.prefix} is changed.")
@@ -63,7 +63,7 @@ def change(request: HttpRequest, pk: int) -> HttpResponse:
 
 @post_only("manage")
 def remove(request: HttpRequest, pk: int) -> HttpResponse:
-    mount = mounts.one(request.space, pk)
-    mounts.remove(request.space, request.actor, mount)
+    mount = files.get_mount(request.space, pk)
+    files.remove_mount(request.space, request.actor, mount)
     done(request, f"The mount {mount.prefix} is gone; its files stay where they lie.")
     return redirect("mounts.page", request.space.slug)

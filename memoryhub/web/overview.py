@@ -7,8 +7,8 @@ from dataclasses import astuple
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from memoryhub.domain import activity, demo, fleet, overview, people, spaces
-from memoryhub.domain.counts import of_space
+from memoryhub.domain import accounts, activity, demo, prompts, spaces
+from memoryhub.domain.activity import counts_of_space
 from memoryhub.web.doors import space_page
 
 AGENTS_SHOWN = 5
@@ -17,14 +17,14 @@ AGENTS_SHOWN = 5
 @space_page("read", methods=("GET", "HEAD"))
 def page(request: HttpRequest) -> HttpResponse:
     space = request.space
-    people.note_space(request.user, space)
-    counts = of_space(space)
+    accounts.note_space(request.user, space)
+    counts = counts_of_space(space)
     if counts.is_empty:
         return render(request, "overview/empty.html", {"counts": counts, "has_demo": demo.exists()})
-    now = overview.figures(space)
-    agents = fleet.rows(space, limit=AGENTS_SHOWN)
-    changed = list(activity.latest(space, overview.midnight()))
-    shown = overview.version(
+    now = activity.figures(space)
+    agents = prompts.agent_rows(space, limit=AGENTS_SHOWN)
+    changed = list(activity.latest(space, activity.midnight()))
+    shown = activity.hub_version(
         space, astuple(counts), astuple(now), [(a.tokens, a.behind) for a in agents], [c.pk for c in changed]
     )
     if request.htmx and request.GET.get("v") == shown:
@@ -35,9 +35,9 @@ def page(request: HttpRequest) -> HttpResponse:
         "pipes": pipes(now),
         "working_limit": spaces.get_setting(space, "working_limit"),
         "working_hours": spaces.get_setting(space, "working_hours"),
-        "waits": overview.waits(space, now),
+        "waits": activity.waiting_sentence(space, now),
         "agents": agents,
-        "leaving": overview.leaving(space),
+        "leaving": activity.leaving_soon(space),
         "changed": changed,
         "version": shown,
     }
@@ -46,7 +46,7 @@ def page(request: HttpRequest) -> HttpResponse:
     )
 
 
-def pipes(now: overview.Figures) -> dict[str, float]:
+def pipes(now: activity.Figures) -> dict[str, float]:
     """How wide each pipe of the drawing is."""
     flowed = {
         "edits": now.revisions - now.approved,
@@ -58,4 +58,4 @@ def pipes(now: overview.Figures) -> dict[str, float]:
         "working": now.admitted,
         "longterm": now.promoted,
     }
-    return {name: overview.pipe(max(0, count)) for name, count in flowed.items()}
+    return {name: activity.pipe(max(0, count)) for name, count in flowed.items()}

@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from memoryhub.domain import people, spaces, tokens
+from memoryhub.domain import accounts, spaces
 from memoryhub.errors import HubError
 from memoryhub.forms import PersonForm, RoleForm
 from memoryhub.models import Person
@@ -17,8 +17,8 @@ from memoryhub.web.notices import done, refused
 def show(request: HttpRequest, *, status: int = 200, **more: object) -> HttpResponse:
     context = {
         "members": spaces.members(request.space),
-        "linkable": people.linkable(request.space, request.actor),
-        "tokens": tokens.of_space(request.space, agent=None, revoked_at=None),
+        "linkable": accounts.linkable(request.space, request.actor),
+        "tokens": accounts.tokens_of_space(request.space, agent=None, revoked_at=None),
         "form": PersonForm(),
         **more,
     }
@@ -39,7 +39,7 @@ def add(request: HttpRequest) -> HttpResponse:
     name, role = form.cleaned_data["username"], form.cleaned_data["role"]
     known = Person.objects.filter(username__iexact=name).first()
     try:
-        person = known or people.create(request.actor, name)
+        person = known or accounts.create_person(request.actor, name)
         spaces.add_member(request.space, request.actor, person, role)
     except HubError as error:
         form.refuse(error)
@@ -51,7 +51,7 @@ def add(request: HttpRequest) -> HttpResponse:
 
 
 def show_link(request: HttpRequest, person: Person) -> HttpResponse:
-    secret = people.make_link(request.actor, person, leads_to=request.space.get_absolute_url())
+    secret = accounts.make_sign_in_link(request.actor, person, leads_to=request.space.get_absolute_url())
     link = request.build_absolute_uri(reverse("login.once", args=[secret]))
     return show(request, link=link, link_for=person)
 
@@ -63,7 +63,7 @@ def member_of(request: HttpRequest, pk: int) -> Person:
 @post_only("manage")
 def make_link(request: HttpRequest, pk: int) -> HttpResponse:
     person = member_of(request, pk)
-    people.require_no_other_owner(request.space, request.actor, person)
+    accounts.require_no_other_owner(request.space, request.actor, person)
     return show_link(request, person)
 
 

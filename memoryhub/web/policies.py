@@ -7,7 +7,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from memoryhub.domain import agents, mounts, policies
+from memoryhub.domain import files, prompts
 from memoryhub.errors import HubError
 from memoryhub.forms import RuleForm
 from memoryhub.web.doors import post_only, space_page
@@ -24,9 +24,9 @@ def page(request: HttpRequest) -> HttpResponse:
 def show(request: HttpRequest, form: RuleForm, status: int = 200) -> HttpResponse:
     tried = None
     if form.is_bound and form.is_valid() and form.cleaned_data["policy"] == "trusted":
-        tried = policies.dry_run(request.space, form.cleaned_data["pattern"], **conditions(request, form))
+        tried = files.dry_run_rule(request.space, form.cleaned_data["pattern"], **conditions(request, form))
     context: dict[str, Any] = {
-        "form": form, "rules": policies.of_space(request.space), "mounts": mounts.of_space(request.space), "tried": tried,
+        "form": form, "rules": files.rules_of_space(request.space), "mounts": files.mounts_of_space(request.space), "tried": tried,
         "says": tried.sentence(request.actor.name) if tried else "",
     }  # fmt: skip
     return render(request, "policies/page.html", context, status=status)
@@ -36,7 +36,7 @@ def conditions(request: HttpRequest, form: RuleForm) -> dict[str, Any]:
     data = form.cleaned_data
     slug = data["agent"]
     return {
-        "agent": agents.by_slug(request.space, slug) if slug else None,
+        "agent": prompts.agent_by_slug(request.space, slug) if slug else None,
         "max_added": data["max_added"],
         "unless_findings": data["unless_findings"],
     }
@@ -51,7 +51,7 @@ def add_rule(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         data = form.cleaned_data
         try:
-            mounts.add_rule(
+            files.add_rule(
                 request.space, request.actor, data["pattern"], data["policy"], reviewers=data["reviewers"],
                 **conditions(request, form),
             )  # fmt: skip
@@ -65,6 +65,6 @@ def add_rule(request: HttpRequest) -> HttpResponse:
 
 @post_only("manage")
 def remove_rule(request: HttpRequest, pk: int) -> HttpResponse:
-    mounts.remove_rule(request.space, request.actor, pk)
+    files.remove_rule(request.space, request.actor, pk)
     done(request, "Taken away. The mount's own policy counts again.")
     return redirect("policies.page", request.space.slug)

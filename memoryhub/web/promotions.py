@@ -9,9 +9,10 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 
-from memoryhub.domain import longterm, longterm_map, promotions, splitting
+from memoryhub.domain import longterm
 from memoryhub.errors import Conflict, Invalid
 from memoryhub.models import Agent, LongtermEntry, Record
+from memoryhub.text import split
 from memoryhub.web.doors import post_only, space_page
 from memoryhub.web.notices import done
 from memoryhub.web.parts import REVIEW_AFTER, a_day, near_entries, number, plain, typed
@@ -26,20 +27,20 @@ def page(request: HttpRequest) -> HttpResponse:
     return proposed(request, source, content)
 
 
-def started_from(request: HttpRequest, given: QueryDict) -> promotions.Origin:
+def started_from(request: HttpRequest, given: QueryDict) -> longterm.PromotionOrigin:
     record, entry, pair = (number(given.get(name)) for name in ("record", "working", "pair"))
-    return promotions.origin(request.space, record=record, working_entry=entry, pair=pair)
+    return longterm.promotion_origin(request.space, record=record, working_entry=entry, pair=pair)
 
 
 def proposed(
-    request: HttpRequest, source: promotions.Origin, content: str, *, status: int = 200, error: str = ""
+    request: HttpRequest, source: longterm.PromotionOrigin, content: str, *, status: int = 200, error: str = ""
 ) -> HttpResponse:
     given = request.POST or request.GET
     agents = list(Agent.objects.within(request.space))
-    preview = promotions.preview(request.space, content, source.pair)
+    preview = longterm.preview_promotion(request.space, content, source.pair)
     context = {
         "preview": with_choices(preview, given),
-        "map": longterm_map.draw(request.space, newcomers=preview.newcomers) if preview.newcomers else None,
+        "map": longterm.draw_map(request.space, newcomers=preview.newcomers) if preview.newcomers else None,
         "origin": source,
         "agents": agents,
         "agent": given.get("agent", whose_own(source, agents)),
@@ -50,19 +51,19 @@ def proposed(
     return render(request, "promotions/page.html", context, status=status)
 
 
-def whose_own(source: promotions.Origin, agents: list[Agent]) -> str:
+def whose_own(source: longterm.PromotionOrigin, agents: list[Agent]) -> str:
     """What was one agent's own stays its own, unless somebody chooses otherwise."""
     one = source.record or source.entry or (source.pair and source.pair.older)
     own = one.agent_id if one and one.scope == longterm.AGENT else None
     return next((agent.slug for agent in agents if agent.pk == own), "")
 
 
-def with_choices(preview: promotions.Preview, given: QueryDict) -> promotions.Preview:
+def with_choices(preview: longterm.PromotionPreview, given: QueryDict) -> longterm.PromotionPreview:
     """The neighbours with what was chosen for each before the page was asked for again, and what is merged in the cut."""
     chosen = [replace(one, advice=given.get(f"near-{one.entry.number}", one.advice)) for one in preview.neighbours]
     merged = [one.entry.content for one in chosen if one.advice == "merge"]
     text = "\n\n".join([preview.content, *merged])
-    return replace(preview, neighbours=chosen, pieces=splitting.split(text) if merged else preview.pieces)
+    return replace(preview, neighbours=chosen, pieces=split.split(text) if merged else preview.pieces)
 
 
 def way_back(slug: str, made: LongtermEntry) -> str:
@@ -78,7 +79,7 @@ def promote(request: HttpRequest) -> HttpResponse:
     source = started_from(request, post)
     content = typed(request)
     try:
-        made = promotions.promote(
+        made = longterm.promote(
             request.space, request.actor, source, content, agent_slug=post.get("agent", ""), reason=plain(post.get("reason", "")),
             review_by=a_day(post.get("review_by", "")), **near_entries(post),
         )  # fmt: skip

@@ -14,8 +14,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from memoryhub import dialects
-from memoryhub.domain import agents, comparing, deliveries, gathering, prompts, templates
-from memoryhub.domain.prompts import Asked
+from memoryhub.domain import files, prompts
+from memoryhub.domain.prompts import PromptRequest
 from memoryhub.errors import HubError, NotFound
 from memoryhub.forms import PromptSettingsForm
 from memoryhub.models import Agent, Proposal
@@ -30,7 +30,7 @@ PAGE = 100
 @space_page("read", methods=("GET", "HEAD"))
 def start(request: HttpRequest) -> HttpResponse:
     """The prompts of a space: the first agent's, or how to make one."""
-    first = agents.of_space(request.space).first()
+    first = prompts.agents_of_space(request.space).first()
     if first is None:
         return render(request, "prompts/empty.html")
     return redirect("prompts.page", request.space.slug, first.slug)
@@ -41,11 +41,11 @@ def page(request: HttpRequest, agent: str) -> HttpResponse:
     """The whole page; htmx gets the part below the pickers."""
     if elsewhere := another_agent(request, agent) or with_zone(request, "at"):
         return redirect(elsewhere)
-    one = agents.by_slug(request.space, agent)
+    one = prompts.agent_by_slug(request.space, agent)
     context: dict[str, Any] = {
         "agent": one,
         "get": asked_words(request),
-        "agents": list(agents.of_space(request.space)),
+        "agents": list(prompts.agents_of_space(request.space)),
     }
     status = 200
     try:
@@ -65,7 +65,7 @@ def another_agent(request: HttpRequest, agent: str) -> str:
     picked = "".join(get.pop("agent", [])[-1:])
     if not picked:
         return ""
-    path = reverse("prompts.page", args=[request.space.slug, agents.by_slug(request.space, picked).slug])
+    path = reverse("prompts.page", args=[request.space.slug, prompts.agent_by_slug(request.space, picked).slug])
     kept = urlencode([(name, value) for name, value in get.items() if value])
     return f"{path}?{kept}" if kept else path
 
@@ -103,10 +103,10 @@ def asked_words(request: HttpRequest) -> dict[str, str]:
     return get
 
 
-def asked_for(request: HttpRequest) -> Asked:
+def asked_for(request: HttpRequest) -> PromptRequest:
     get = asked_words(request)
     words = {name: get[name] for name in ("dialect", "query", "task", "thread")}
-    return Asked(**words, at=prompts.moment(get["at"]))
+    return PromptRequest(**words, at=prompts.moment_of(get["at"]))
 
 
 def made(request: HttpRequest, agent: Agent) -> prompts.Prompt:
@@ -132,23 +132,23 @@ def shown(request: HttpRequest, agent: Agent) -> dict[str, Any]:
         "prompt": prompt,
         "view": view,
         "waiting": paths,
-        "delivered": deliveries.delivered_at(agent, prompt.sha256),
-        "threads": deliveries.threads_of(request.space, agent),
+        "delivered": prompts.delivered_at(agent, prompt.sha256),
+        "threads": prompts.threads_of(request.space, agent),
         "origin": origin(request, agent, prompt),
-        "guidelines_path": gathering.GUIDELINES_PATH,
+        "guidelines_path": files.GUIDELINES_PATH,
         "template": template_of(agent, prompt),
     }
 
 
-def origin(request: HttpRequest, agent: Agent, prompt: prompts.Prompt) -> comparing.LineOrigin | None:
+def origin(request: HttpRequest, agent: Agent, prompt: prompts.Prompt) -> prompts.LineOrigin | None:
     line = request.GET.get("line", "")
-    return comparing.origin_of(request.space, agent, prompt, int(line)) if line.isdecimal() and len(line) < 9 else None
+    return prompts.line_origin(request.space, agent, prompt, int(line)) if line.isdecimal() and len(line) < 9 else None
 
 
 @space_page("read", methods=("GET", "HEAD"))
 def line(request: HttpRequest, agent: str) -> HttpResponse:
     """Where one line came from, as a part that stands under it: a long prompt keeps its place on the screen."""
-    one = agents.by_slug(request.space, agent)
+    one = prompts.agent_by_slug(request.space, agent)
     found = origin(request, one, made(request, one))
     if found is None:
         raise NotFound("This prompt has no such line.")
@@ -159,7 +159,7 @@ def template_of(agent: Agent, prompt: prompts.Prompt) -> Any:
     """Where the template of this prompt came from, for a dialect that has one."""
     if not dialects.families()[prompt.rendered.dialect.family].templated or agent.template:
         return None
-    return templates.chosen(agent.space_id, prompt.dialect, agent_slug=agent.slug)
+    return prompts.chosen_template(agent.space_id, prompt.dialect, agent_slug=agent.slug)
 
 
 def choices(agent: Agent, chosen: str) -> list[tuple[str, str]]:
@@ -182,7 +182,7 @@ SERVES = {
 @space_page("read", methods=("GET", "HEAD"))
 def raw(request: HttpRequest, agent: str) -> HttpResponse:
     """The exact bytes and nothing else, to look at or to keep."""
-    prompt = made(request, agents.by_slug(request.space, agent))
+    prompt = made(request, prompts.agent_by_slug(request.space, agent))
     return bytes_as_answer(request, prompt.data, f"{agent}-prompt-{prompt.sha256[:8]}.txt")
 
 
@@ -196,9 +196,9 @@ def bytes_as_answer(request: HttpRequest, data: bytes, name: str) -> HttpRespons
 @space_page("read", methods=("GET", "HEAD"))
 def delivered(request: HttpRequest, agent: str, sha256: str) -> HttpResponse:
     """The very bytes that this agent got."""
-    one = agents.by_slug(request.space, agent)
-    delivery = deliveries.delivered_at(one, sha256)
-    text = deliveries.text_of(request.space, sha256) if delivery else None
+    one = prompts.agent_by_slug(request.space, agent)
+    delivery = prompts.delivered_at(one, sha256)
+    text = prompts.delivered_text(request.space, sha256) if delivery else None
     if text is None:
         raise NotFound("This text is not in the ledger; deliveries are kept for the days that the settings name.")
     return bytes_as_answer(request, bytes(text.text), f"{agent}-delivered-{sha256[:8]}.txt")
@@ -207,9 +207,9 @@ def delivered(request: HttpRequest, agent: str, sha256: str) -> HttpResponse:
 @space_page("read", methods=("GET", "HEAD"))
 def ledger(request: HttpRequest, agent: str) -> HttpResponse:
     """Every delivery to this agent, newest first, of one thread or of all."""
-    one = agents.by_slug(request.space, agent)
+    one = prompts.agent_by_slug(request.space, agent)
     thread, before = request.GET.get("thread", "").replace("\x00", ""), request.GET.get("before", "")
-    found = deliveries.of_agent(one).order_by("-pk")
+    found = prompts.deliveries_of(one).order_by("-pk")
     if thread:
         found = found.filter(thread_id=thread)
     if before.isdecimal() and len(before) < 19:
@@ -229,23 +229,23 @@ def compare(request: HttpRequest, agent: str) -> HttpResponse:
     """Two moments as a diff that names the cause of each change."""
     if elsewhere := with_zone(request, "from", "to"):
         return redirect(elsewhere)
-    one = agents.by_slug(request.space, agent)
+    one = prompts.agent_by_slug(request.space, agent)
     get = {name: request.GET.get(name, "").strip() for name in ("from", "to", "dialect", "ask")}
     context: dict[str, Any] = {"agent": one, "get": get, "dialects": choices(one, get["dialect"])}
     status = 200
     try:
-        start = prompts.moment(get["from"]) or timezone.now() - timedelta(days=1)
-        end = prompts.moment(get["to"])
+        start = prompts.moment_of(get["from"]) or timezone.now() - timedelta(days=1)
+        end = prompts.moment_of(get["to"])
         words = {"dialect": get["dialect"], "query": get["ask"], "task": get["ask"]}
         context |= {"from_field": in_field(start), "to_field": in_field(end)}
-        compared = comparing.moments(request.space, one, start, end, **words)
+        compared = prompts.compare_moments(request.space, one, start, end, **words)
         context |= {"compared": compared, "whys": whys(request, compared)}
     except HubError as error:
         context["error"], status = error, error.status
     return render(request, "prompts/compare.html", context, status=status)
 
 
-def whys(request: HttpRequest, compared: comparing.Compared) -> dict[int, str]:
+def whys(request: HttpRequest, compared: prompts.MomentComparison) -> dict[int, str]:
     """For each part of both prompts what can have changed it, as it stands in the diff."""
     causes = {id(part): compared.causes_of(part) for one in (compared.before, compared.after) for part in one.parts}
     return {
@@ -256,7 +256,7 @@ def whys(request: HttpRequest, compared: comparing.Compared) -> dict[int, str]:
 @space_page("read", methods=("GET", "HEAD"))
 def settings(request: HttpRequest, agent: str) -> HttpResponse:
     """What of an agent's settings touches its prompt, and the templates that are known."""
-    one = agents.by_slug(request.space, agent)
+    one = prompts.agent_by_slug(request.space, agent)
     return show_settings(request, one, PromptSettingsForm(initial=initial(one)))
 
 
@@ -271,8 +271,8 @@ def initial(agent: Agent) -> dict[str, Any]:
 
 
 def show_settings(request: HttpRequest, agent: Agent, form: PromptSettingsForm) -> HttpResponse:
-    kept = [replaceable(template) for template in templates.all_for(request.space.pk)]
-    context = {"agent": agent, "form": form, "templates": kept, "guidelines_path": gathering.GUIDELINES_PATH}
+    kept = [replaceable(template) for template in prompts.templates_for(request.space.pk)]
+    context = {"agent": agent, "form": form, "templates": kept, "guidelines_path": files.GUIDELINES_PATH}
     return render(request, "prompts/settings.html", context, status=422 if form.errors else 200)
 
 
@@ -284,7 +284,7 @@ def replaceable(template: Any) -> dict[str, Any]:
 
 @post_only("manage")
 def change_settings(request: HttpRequest, agent: str) -> HttpResponse:
-    one = agents.by_slug(request.space, agent)
+    one = prompts.agent_by_slug(request.space, agent)
     form = PromptSettingsForm(request.POST)
     if form.is_valid():
         values = {**form.cleaned_data, "gives_way": form.cleaned_data["gives_way"].split(",")}

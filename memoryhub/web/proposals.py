@@ -11,11 +11,11 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from memoryhub.domain import agents, promotions, proposals, spaces
-from memoryhub.domain.access import may
-from memoryhub.domain.lines import bytes_of
+from memoryhub.domain import prompts, proposals, spaces
+from memoryhub.domain.accounts import may
 from memoryhub.errors import Conflict, HubError, Invalid
 from memoryhub.models import Proposal, Record
+from memoryhub.text.lines import bytes_of
 from memoryhub.web.doors import post_only, space_page
 from memoryhub.web.notices import done, refused
 from memoryhub.web.parts import a_day, near_entries
@@ -52,7 +52,7 @@ def inbox_context(request: HttpRequest) -> dict[str, Any]:
     )
     return {
         "get": get, "view": view, "order": order, "box": box, "counts_by_view": by_view,
-        "agents": agents.of_space(request.space), "is_filtered": is_filtered,
+        "agents": prompts.agents_of_space(request.space), "is_filtered": is_filtered,
         "days": spaces.get_setting(request.space, "proposal_days"), "may_decide": may(request.role, "decide"),
     }  # fmt: skip
 
@@ -74,7 +74,7 @@ def show(
     previous, following = proposals.neighbours(proposal)
     view = request.GET.get("view", "")
     context = {
-        "proposal": proposal, "review": review, "found": review.found, "title": proposals.title_of(proposal),
+        "proposal": proposal, "review": review, "found": review.found, "title": proposal.title,
         "view": view if view in VIEWS else "unified", "previous": previous, "following": following, "error": error,
         "typed": typed or {}, "editing": review.can_edit and ("edit" in request.GET or (typed or {}).get("content") is not None),
         "quick_reasons": proposals.QUICK_REASONS, "may_decide": may(request.role, "decide"), "everything": everything,
@@ -147,7 +147,7 @@ def approve(request: HttpRequest, number: int) -> HttpResponse:
         }  # fmt: skip
         if proposal.kind == Proposal.Kind.PROMOTION:
             given |= {"review_by": a_day(post.get("review_by", "")), **near_entries(post)}
-            decided = promotions.approve(request.space, request.actor, number, **given)
+            decided = proposals.approve_promotion(request.space, request.actor, number, **given)
         else:
             decided = proposals.approve(request.space, request.actor, number, **given)
     except HubError as error:
@@ -171,7 +171,7 @@ def edited(proposal: Proposal, post: Any) -> bytes | None:
     if post.get("do") != "edited" or "content" not in post:
         return None
     text = post["content"].replace("\r\n", "\n")
-    before = proposals.result(proposal).before_text
+    before = proposals.looked(proposal).before_text
     if before.count("\r\n") * 2 > before.count("\n") > 0:
         text = text.replace("\n", "\r\n")
     return bytes_of(text)

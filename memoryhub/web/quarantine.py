@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from memoryhub.domain import ingress, longterm, quarantine
+from memoryhub.domain import longterm, quarantine
 from memoryhub.models import Agent, Record
 from memoryhub.web.doors import post_only, space_page
 from memoryhub.web.notices import done, refused
@@ -38,7 +38,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "today": quarantine.today(request.space),
         "agents": Agent.objects.within(request.space),
         "node_kinds": Record.NodeKind.values,
-        "codes": list(ingress.DEFAULT),
+        "codes": list(quarantine.DEFAULT_STEPS),
         "selected": selected(request, rows),
         "ticked": numbers(request.GET.getlist("pick")),
     }

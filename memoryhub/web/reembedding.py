@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from memoryhub import embedders
-from memoryhub.domain import reembedding
+from memoryhub.domain import longterm
 from memoryhub.web.doors import post_only, space_page
 from memoryhub.web.notices import done
 from memoryhub.web.parts import page_or_part, plain
@@ -22,12 +22,12 @@ GOOD_FOR = {
 
 @space_page("read", methods=("GET", "HEAD"))
 def page(request: HttpRequest) -> HttpResponse:
-    state = reembedding.state(request.space)
+    state = longterm.reembedding_state(request.space)
     name, _, model = state.serving.partition(":")
     context = {
         "state": state,
         "serves": name,
-        "kept": reembedding.kept(request.space),
+        "kept": longterm.embedders_with_vectors(request.space),
         "model": model,
         "with_model": WITH_MODEL,
         "choices": [(name, GOOD_FOR.get(name, "")) for name in embedders.names()],
@@ -47,22 +47,22 @@ def chosen(request: HttpRequest) -> str:
 
 @post_only("manage")
 def start(request: HttpRequest) -> HttpResponse:
-    reembedding.start(request.space, request.actor, chosen(request))
+    longterm.start_reembedding(request.space, request.actor, chosen(request))
     done(request, UNDER_WAY)
     return redirect("reembedding.page", request.space.slug)
 
 
 @post_only("manage")
 def prepare(request: HttpRequest) -> HttpResponse:
-    reembedding.prepare(request.space, request.actor, chosen(request))
+    longterm.prepare_reembedding(request.space, request.actor, chosen(request))
     done(request, "Its vectors are being made; nothing changes for agents.")
     return redirect("reembedding.page", request.space.slug)
 
 
 @post_only("manage")
 def switch_back(request: HttpRequest) -> HttpResponse:
-    before = reembedding.before(request.space)
-    space = reembedding.switch_back(request.space, request.actor)
+    before = longterm.embedder_before(request.space)
+    space = longterm.switch_embedder_back(request.space, request.actor)
     done(request, f"{before} serves again." if space.settings["embedder"] == before else UNDER_WAY)
     return redirect("reembedding.page", request.space.slug)
 
@@ -70,6 +70,6 @@ def switch_back(request: HttpRequest) -> HttpResponse:
 @post_only("manage")
 def drop(request: HttpRequest) -> HttpResponse:
     embedded_by = plain(request.POST.get("embedded_by", ""))
-    reembedding.drop(request.space, request.actor, embedded_by)
+    longterm.drop_vectors(request.space, request.actor, embedded_by)
     done(request, f"The vectors of {embedded_by} are being deleted; nothing changes for agents.")
     return redirect("reembedding.page", request.space.slug)

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
 from memoryhub import embedders
-from memoryhub.domain import jobs, meaning, reembedding, retrieval, retrieval_checks
+from memoryhub.domain import jobs, longterm, retrieval
 from memoryhub.embedders import EmbedderUnavailable
 from memoryhub.errors import Invalid
 from memoryhub.models import Agent, Space
@@ -22,7 +22,7 @@ CUT_LOOKED_AT = 45  # so many beside those that come in, so that what is cut off
 def page(request: HttpRequest) -> HttpResponse:
     query = plain(request.GET.get("query", "")).strip()
     agent = Agent.objects.within(request.space).filter(slug=request.GET.get("agent", "")).first()
-    serving, other = meaning.choice(request.space), request.GET.get("other", "")
+    serving, other = retrieval.embedder_choice(request.space), request.GET.get("other", "")
     context = {
         "query": query,
         "agent": agent,
@@ -32,14 +32,14 @@ def page(request: HttpRequest) -> HttpResponse:
         "others": others(request.space, serving),
         "other": other,
         "columns": columns(request, query, agent, serving, other),
-        "checks": retrieval_checks.of(request.space),
+        "checks": retrieval.checks_of(request.space),
     }
     return page_or_part(request, "retrieval/page.html", "retrieval/_found.html", context)
 
 
 def others(space: Space, serving: str) -> list[str]:
     """Embedders to look through beside the one that serves: those of this space first, with their models."""
-    job = jobs.latest(space, reembedding.JOB)
+    job = jobs.latest(space, longterm.REEMBEDDING_JOB)
     known = [space.settings.get("embedder_before"), job.payload["choice"] if job else "", settings.EMBEDDER]
     return [name for name in dict.fromkeys([*known, *embedders.names()]) if name and name != serving]
 
@@ -56,8 +56,8 @@ def columns(request: HttpRequest, query: str, agent: Agent | None, serving: str,
 def column(request: HttpRequest, query: str, agent: Agent | None, name: str, other: str | None) -> dict[str, Any]:
     """One retrieval under one embedder; another one than the serving may have no vectors here, and says so."""
     try:
-        embedder = meaning.of_space(request.space, other) if other else None
-        made, lacks = reembedding.vectors(request.space, embedder) if embedder else (1, 0)
+        embedder = retrieval.embedder_of(request.space, other) if other else None
+        made, lacks = longterm.vector_counts(request.space, embedder) if embedder else (1, 0)
         if lacks and not made:
             return {"name": name, "problem": "It has no vectors of this space yet.", "lacks": lacks}
         found = retrieval.explore(

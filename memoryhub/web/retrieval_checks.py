@@ -7,7 +7,7 @@ import re
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
-from memoryhub.domain import retrieval_checks
+from memoryhub.domain import retrieval
 from memoryhub.web.doors import post_only
 from memoryhub.web.notices import done, refused
 from memoryhub.web.parts import plain
@@ -16,7 +16,7 @@ from memoryhub.web.parts import plain
 @post_only("edit")
 def save(request: HttpRequest) -> HttpResponse:
     expects = [int(one) for one in re.findall(r"\d{1,9}", request.POST.get("expects", ""))]
-    check = retrieval_checks.save(request.space, request.actor, plain(request.POST.get("query", "")), expects)
+    check = retrieval.save_check(request.space, request.actor, plain(request.POST.get("query", "")), expects)
     missing = check.last_result["missing"]
     if missing:
         refused(request, f"Saved, but it does not find {', '.join(f'L-{one}' for one in missing)} now.")
@@ -27,13 +27,13 @@ def save(request: HttpRequest) -> HttpResponse:
 
 @post_only("edit")
 def forget(request: HttpRequest, pk: int) -> HttpResponse:
-    retrieval_checks.forget(request.space, request.actor, pk)
+    retrieval.forget_check(request.space, request.actor, pk)
     done(request, "The check is gone.")
     return redirect("retrieval.page", request.space.slug)
 
 
 @post_only("edit")
 def run(request: HttpRequest) -> HttpResponse:
-    result = retrieval_checks.run(request.space)
+    result = retrieval.run_checks(request.space)
     done(request, f"{result['checks']} checked, {result['failed']} failed.")
     return redirect("retrieval.page", request.space.slug)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse
 
-from memoryhub.domain import search
+from memoryhub.domain import retrieval
 from memoryhub.web.doors import space_page
 from memoryhub.web.parts import page_or_part, plain
 
@@ -14,8 +14,10 @@ MOST = 60
 @space_page("read", methods=("GET", "HEAD"))
 def page(request: HttpRequest) -> HttpResponse:
     query = plain(request.GET.get("q", ""))
-    layers = [one for one in request.GET.getlist("layer") if one in search.LAYERS]
-    hits = search.search(request.space, query, layers=layers or None, limit=MOST) if query.strip() else []
-    context = {"q": query, "hits": hits, "layers": layers, "all_layers": list(search.TITLES.items()), "most": MOST}
-    context["goes_on"] = bool(query.strip()) and (not layers or "activity" in layers) and search.goes_on(request.space)
+    layers = [one for one in request.GET.getlist("layer") if one in retrieval.LAYERS]
+    hits = retrieval.search(request.space, query, layers=layers or None, limit=MOST) if query.strip() else []
+    context = {"q": query, "hits": hits, "layers": layers, "all_layers": list(retrieval.TITLES.items()), "most": MOST}
+    context["goes_on"] = (
+        bool(query.strip()) and (not layers or "activity" in layers) and retrieval.has_more_activity(request.space)
+    )
     return page_or_part(request, "search/page.html", "search/_hits.html", context)

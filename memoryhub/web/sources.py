@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 
-from memoryhub.domain import agents, sources
+from memoryhub.domain import prompts
 from memoryhub.errors import HubError, Invalid
 from memoryhub.models import Agent
 from memoryhub.web.doors import post_only, space_page
@@ -15,13 +15,13 @@ from memoryhub.web.notices import done
 
 def chosen(request: HttpRequest) -> Agent | None:
     slug = request.POST.get("agent") or request.GET.get("agent")
-    return agents.by_slug(request.space, slug) if slug else None
+    return prompts.agent_by_slug(request.space, slug) if slug else None
 
 
 def show(request: HttpRequest, *, status: int = 200, **more: object) -> HttpResponse:
     agent = chosen(request)
-    rows = sources.look_over(request.space, sources.of(request.space, agent))
-    context = {"agent": agent, "agents": agents.of_space(request.space), "rows": rows, **more}
+    rows = prompts.check_sources(request.space, prompts.sources_of(request.space, agent))
+    context = {"agent": agent, "agents": prompts.agents_of_space(request.space), "rows": rows, **more}
     return render(request, "sources/page.html", context, status=status)
 
 
@@ -39,7 +39,7 @@ def page(request: HttpRequest) -> HttpResponse:
 def add(request: HttpRequest) -> HttpResponse:
     agent, path = chosen(request), request.POST.get("path", "")
     try:
-        source = sources.add(request.space, request.actor, path, agent=agent)
+        source = prompts.add_source(request.space, request.actor, path, agent=agent)
     except HubError as error:
         return show(request, status=error.status, error=error, typed=path)
     done(request, f"{source.shown} is a source now.")
@@ -48,15 +48,15 @@ def add(request: HttpRequest) -> HttpResponse:
 
 @post_only("manage")
 def remove(request: HttpRequest, pk: int) -> HttpResponse:
-    source = sources.one(request.space, pk)
-    sources.remove(request.space, request.actor, pk)
+    source = prompts.get_source(request.space, pk)
+    prompts.remove_source(request.space, request.actor, pk)
     done(request, f"{source.shown} is no source any more; the file stays.")
     return back(request, source.agent)
 
 
 @post_only("manage")
 def switch(request: HttpRequest, pk: int) -> HttpResponse:
-    source = sources.switch(request.space, request.actor, pk, request.POST.get("on") == "yes")
+    source = prompts.switch_source(request.space, request.actor, pk, request.POST.get("on") == "yes")
     done(request, f"{source.shown} is {'on' if source.is_on else 'off'}.")
     return back(request, source.agent)
 
@@ -66,7 +66,7 @@ def reorder(request: HttpRequest, pk: int) -> HttpResponse:
     to = request.POST.get("to", "")
     if not to.isdigit() or len(to) > 4:
         raise Invalid("A place in the list is a number.", code="invalid")
-    source = sources.reorder(request.space, request.actor, pk, int(to))
+    source = prompts.reorder_source(request.space, request.actor, pk, int(to))
     done(request, f"{source.shown} has another place.")
     return back(request, source.agent)
 
@@ -75,7 +75,7 @@ def reorder(request: HttpRequest, pk: int) -> HttpResponse:
 def take_over(request: HttpRequest) -> HttpResponse:
     agent, config = chosen(request), request.POST.get("config", "")
     try:
-        made = sources.take_over(request.space, request.actor, config, agent=agent)
+        made = prompts.take_over_sources(request.space, request.actor, config, agent=agent)
     except HubError as error:
         return show(request, status=error.status, error=error, config=config)
     done(request, f"{len(made)} sources are taken over.")

@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
 
 from memoryhub.domain import demo, spaces
-from memoryhub.domain.access import require_hub_owner
+from memoryhub.domain.accounts import require_hub_owner
 from memoryhub.errors import HubError
 from memoryhub.forms import RenameForm, SettingsForm, SpaceForm
 from memoryhub.web.doors import post_only, signed_in, space_page

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from memoryhub import dialects
 from memoryhub.dialects import Entry, Part, Warn, tokens
-from memoryhub.domain import comparing
+from memoryhub.domain import prompts
 from memoryhub.domain.prompts import Prompt
 from memoryhub.models import Revision, Space
 from memoryhub.stores import paths
@@ -176,7 +176,7 @@ class View:
     @cached_property
     def stretches(self) -> list[Stretch]:
         revisions = self.revisions()
-        deciders = comparing.decided_by(self.space, {one.proposal for one in revisions.values() if one.proposal})
+        deciders = prompts.approvers_of(self.space, {one.proposal for one in revisions.values() if one.proposal})
         return [self.stretch(part, revisions, deciders) for part in self.prompt.parts if part.end > part.start]
 
     def stretch(self, part: Part, revisions: dict[tuple[str, int], Revision], deciders: dict[int, str]) -> Stretch:

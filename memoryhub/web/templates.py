@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
-from memoryhub.domain import templates
+from memoryhub.domain import prompts
 from memoryhub.errors import HubError
 from memoryhub.models import DialectTemplate
 from memoryhub.web.doors import post_only
@@ -16,7 +16,7 @@ from memoryhub.web.notices import done, refused
 def import_installed(request: HttpRequest) -> HttpResponse:
     """From the library that is installed beside the hub, for this space."""
     try:
-        told(request, templates.import_installed(request.actor, space_id=request.space.pk))
+        told(request, prompts.import_installed_template(request.actor, space_id=request.space.pk))
     except HubError as error:
         refused(request, error.message)
     return back(request)
@@ -30,7 +30,9 @@ def import_wheel(request: HttpRequest) -> HttpResponse:
         if wheel is None:
             refused(request, "Choose the wheel of deepagents first.")
         else:
-            kept = templates.import_wheel(wheel, request.actor, space_id=request.space.pk, name=wheel.name or "wheel")
+            kept = prompts.import_template_wheel(
+                wheel, request.actor, space_id=request.space.pk, name=wheel.name or "wheel"
+            )
             told(request, kept)
     except HubError as error:
         refused(request, error.message)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from memoryhub.domain import agents, tokens
+from memoryhub.domain import accounts, prompts
 from memoryhub.errors import HubError
 from memoryhub.forms import TokenForm
 from memoryhub.models import Token
@@ -21,11 +21,11 @@ def back(request: HttpRequest, token: Token) -> HttpResponse:
 
 @post_only("manage")
 def create(request: HttpRequest) -> HttpResponse:
-    agent = agents.by_slug(request.space, request.POST.get("agent", ""))
+    agent = prompts.agent_by_slug(request.space, request.POST.get("agent", ""))
     form = TokenForm(request.POST)
     if form.is_valid():
         try:
-            token, secret = tokens.create(request.space, request.actor, agent=agent, **form.values())
+            token, secret = accounts.create_token(request.space, request.actor, agent=agent, **form.values())
         except HubError as error:
             form.refuse(error)
         else:
@@ -35,14 +35,14 @@ def create(request: HttpRequest) -> HttpResponse:
 
 @post_only("manage")
 def revoke(request: HttpRequest, pk: int) -> HttpResponse:
-    token = tokens.one(request.space, pk)
-    tokens.revoke(token, request.actor)
+    token = accounts.get_token(request.space, pk)
+    accounts.revoke_token(token, request.actor)
     done(request, f"The token {token} is revoked; its next call is refused.")
     return back(request, token)
 
 
 @post_only("manage")
 def rotate(request: HttpRequest, pk: int) -> HttpResponse:
-    token = tokens.one(request.space, pk, person=None)
-    new, secret = tokens.rotate(token, request.actor)
+    token = accounts.get_token(request.space, pk, person=None)
+    new, secret = accounts.rotate_token(token, request.actor)
     return render(request, "tokens/made.html", {"new_token": new, "secret": secret, "agent": token.agent, "old": token})

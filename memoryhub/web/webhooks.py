@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from memoryhub.domain import spaces, webhooks
+from memoryhub.domain import notify, spaces
 from memoryhub.errors import HubError
 from memoryhub.forms import WebhookForm
 from memoryhub.web.doors import post_only, space_page
@@ -20,8 +20,8 @@ def page(request: HttpRequest) -> HttpResponse:
 
 
 def show(request: HttpRequest, form: WebhookForm, status: int = 200, secret: str = "") -> HttpResponse:
-    logs = webhooks.newest_of_each(request.space, LOG)
-    hooks = [(hook, logs.get(hook.pk, [])) for hook in webhooks.of_space(request.space)]
+    logs = notify.newest_notices(request.space, LOG)
+    hooks = [(hook, logs.get(hook.pk, [])) for hook in notify.webhooks_of_space(request.space)]
     context = {
         "form": form, "hooks": hooks, "secret": secret, "hours": [str(hour) for hour in range(24)],
         "digest": spaces.get_setting(request.space, "digest"),
@@ -35,7 +35,7 @@ def add(request: HttpRequest) -> HttpResponse:
     form = WebhookForm(request.POST)
     if form.is_valid():
         try:
-            made = webhooks.add(request.space, request.actor, **form.cleaned_data)
+            made = notify.add_webhook(request.space, request.actor, **form.cleaned_data)
         except HubError as error:
             form.refuse(error)
         else:
@@ -45,25 +45,25 @@ def add(request: HttpRequest) -> HttpResponse:
 
 @post_only("manage")
 def remove(request: HttpRequest, pk: int) -> HttpResponse:
-    webhooks.remove(request.space, request.actor, pk)
+    notify.remove_webhook(request.space, request.actor, pk)
     return back(request, "Taken away, with its log.")
 
 
 @post_only("manage")
 def switch(request: HttpRequest, pk: int) -> HttpResponse:
-    hook = webhooks.switch(request.space, request.actor, pk, request.POST.get("on") == "yes")
+    hook = notify.switch_webhook(request.space, request.actor, pk, request.POST.get("on") == "yes")
     return back(request, "It goes on." if hook.is_on else "Paused: nothing is sent until you let it go on.")
 
 
 @post_only("manage")
 def ping(request: HttpRequest, pk: int) -> HttpResponse:
-    webhooks.ping(request.space, request.actor, pk)
+    notify.ping_webhook(request.space, request.actor, pk)
     return back(request, "A trial notice is on its way; the log shows what became of it.")
 
 
 @post_only("manage")
 def send_again(request: HttpRequest, pk: int) -> HttpResponse:
-    webhooks.send_again(request.space, request.actor, pk)
+    notify.send_notice_again(request.space, request.actor, pk)
     return back(request, "It is sent again.")
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from memoryhub.domain import people, spaces, tokens
-from memoryhub.domain.access import HUB, Actor
+from memoryhub.domain import accounts, spaces
+from memoryhub.models import HUB, Actor
 
 
 class Caller:
@@ -23,9 +23,9 @@ class Caller:
 
 def as_person(client: Any, space: Any, name: str, role: str) -> Caller:
     """A new member of the space, calling with a token of their own."""
-    person = people.create(HUB, name)
+    person = accounts.create_person(HUB, name)
     spaces.add_member(space, HUB, person, role)
-    return Caller(client, tokens.create(space, Actor.of_person(person, role), person=person)[1])
+    return Caller(client, accounts.create_token(space, Actor.of_person(person, role), person=person)[1])
 
 
 def code(answer: Any) -> tuple[int, str]:

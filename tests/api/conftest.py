@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from memoryhub.domain import agents, tokens
-from memoryhub.domain.access import HUB
+from memoryhub.domain import accounts, prompts
+from memoryhub.models import HUB
 from tests.api.calling import Caller
 
 
 @pytest.fixture
 def forge(client, space):
-    return Caller(client, tokens.create(space, HUB, agent=agents.create(space, HUB, "forge"))[1])
+    return Caller(client, accounts.create_token(space, HUB, agent=prompts.create_agent(space, HUB, "forge"))[1])

@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from memoryhub.domain import files, mounts, spaces
-from memoryhub.domain.access import HUB
+from memoryhub.domain import files, spaces
+from memoryhub.models import HUB
 from tests.api.calling import as_person
 
 pytestmark = pytest.mark.django_db
@@ -16,7 +16,7 @@ PATH = "/memories/a.md"
 @pytest.fixture
 def space():
     made = spaces.create(HUB, "books")
-    mounts.add(made, HUB, "/memories/", store="database", policy="review")
+    files.add_mount(made, HUB, "/memories/", store="database", policy="review")
     return made
 
 
@@ -49,7 +49,7 @@ def test_a_file_emptied_stays_a_file_in_the_diff(client, space, forge):
 @pytest.mark.parametrize("policy", ["review", "trusted"])
 @pytest.mark.parametrize("replace_all", [False, True])
 def test_an_edit_that_changes_nothing_is_done_at_once(space, forge, policy, replace_all):
-    mounts.change(space, HUB, mounts.of_space(space)[0], policy=policy)
+    files.change_mount(space, HUB, files.mounts_of_space(space)[0], policy=policy)
     files.write(space, HUB, PATH, b"same\n")
     edit = {"path": PATH, "old_string": "same", "new_string": "same", "replace_all": replace_all}
     answer = forge("POST", "edits", edit)

@@ -6,9 +6,9 @@ import pytest
 from ninja import Schema
 
 from memoryhub.api.v1 import NOUNS
-from memoryhub.domain import files, mounts, spaces
-from memoryhub.domain.access import HUB
-from memoryhub.domain.revisions import sha_of
+from memoryhub.domain import files, spaces
+from memoryhub.domain.files.revisions import sha_of
+from memoryhub.models import HUB
 from tests.api.calling import as_person, code
 
 pytestmark = pytest.mark.django_db
@@ -18,8 +18,8 @@ PATH = "/memories/AGENTS.md"
 @pytest.fixture
 def space():
     space = spaces.create(HUB, "ledger")
-    mounts.add(space, HUB, "/memories/")
-    mounts.add(space, HUB, "/open/", policy="trusted")
+    files.add_mount(space, HUB, "/memories/")
+    files.add_mount(space, HUB, "/open/", policy="trusted")
     files.write(space, HUB, PATH, b"- one\n" * 200)
     return space
 

@@ -8,9 +8,8 @@ import pytest
 from django.core.exceptions import RequestDataTooBig
 from django.core.handlers.wsgi import WSGIRequest
 
-from memoryhub.domain import files, mounts, spaces
-from memoryhub.domain.access import HUB
-from memoryhub.models import Proposal
+from memoryhub.domain import files, spaces
+from memoryhub.models import HUB, Proposal
 from tests.api.calling import as_person, code
 
 pytestmark = pytest.mark.django_db
@@ -20,9 +19,9 @@ PATH = "/memories/AGENTS.md"
 @pytest.fixture
 def space(tmp_path):
     space = spaces.create(HUB, "ledger")
-    mounts.add(space, HUB, "/memories/")
-    mounts.add(space, HUB, "/open/", policy="trusted")
-    mounts.add(space, HUB, "/disk/", store="filesystem", directory=str(tmp_path), policy="trusted")
+    files.add_mount(space, HUB, "/memories/")
+    files.add_mount(space, HUB, "/open/", policy="trusted")
+    files.add_mount(space, HUB, "/disk/", store="filesystem", directory=str(tmp_path), policy="trusted")
     files.write(space, HUB, PATH, b"one\n")
     return space
 

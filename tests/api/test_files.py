@@ -4,9 +4,8 @@ import base64
 
 import pytest
 
-from memoryhub.domain import agents, files, mounts, people, spaces, tokens
-from memoryhub.domain.access import HUB, Actor
-from memoryhub.models import Revision
+from memoryhub.domain import accounts, files, prompts, spaces
+from memoryhub.models import HUB, Actor, Revision
 from tests.api.calling import Caller, as_person, code
 
 pytest.importorskip("memoryhub.domain.proposals")
@@ -17,10 +16,10 @@ PATH = "/memories/AGENTS.md"
 @pytest.fixture
 def space():
     space = spaces.create(HUB, "ledger")
-    mounts.add(space, HUB, "/memories/")
-    mounts.add(space, HUB, "/open/", policy="trusted")
-    mounts.add(space, HUB, "/locked/", policy="read_only")
-    mounts.add(space, HUB, "/scratch/", store="thread", policy="trusted")
+    files.add_mount(space, HUB, "/memories/")
+    files.add_mount(space, HUB, "/open/", policy="trusted")
+    files.add_mount(space, HUB, "/locked/", policy="read_only")
+    files.add_mount(space, HUB, "/scratch/", store="thread", policy="trusted")
     return space
 
 
@@ -198,16 +197,16 @@ def test_threads_have_files_of_their_own(space, forge):
 
 
 def test_who_may(client, space, forge):
-    viewer = people.create(HUB, "vi")
+    viewer = accounts.create_person(HUB, "vi")
     spaces.add_member(space, HUB, viewer, "viewer")
-    _, secret = tokens.create(space, Actor.of_person(viewer, "viewer"), person=viewer)
+    _, secret = accounts.create_token(space, Actor.of_person(viewer, "viewer"), person=viewer)
     assert Caller(client, secret)("PUT", "files/open/a.md", {"content": "x"}).status_code == 403
-    _, secret = tokens.create(space, HUB, agent=agents.create(space, HUB, "reader"), scopes=["files"])
+    _, secret = accounts.create_token(space, HUB, agent=prompts.create_agent(space, HUB, "reader"), scopes=["files"])
     reader = Caller(client, secret)
     assert code(reader("PUT", "files/open/a.md", {"content": "x"})) == (403, "scope_missing")
     assert reader("GET", "files").status_code == 200
     other = spaces.create(HUB, "other")
-    mounts.add(other, HUB, "/memories/")
+    files.add_mount(other, HUB, "/memories/")
     files.write(other, HUB, PATH, b"secret plans")
     assert forge("GET", "files/memories/AGENTS.md").status_code == 404
     assert forge("GET", "grep?pattern=secret").json()["matches"] == []

@@ -7,10 +7,10 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from memoryhub.domain import agents, mounts, people, spaces, tokens, working
-from memoryhub.domain.access import HUB, Actor
+from memoryhub.domain import accounts, files, prompts, spaces
+from memoryhub.domain.working import entries
 from memoryhub.errors import Conflict
-from memoryhub.models import Membership, Token
+from memoryhub.models import HUB, Actor, Membership, Token
 
 pytestmark = pytest.mark.django_db
 
@@ -22,7 +22,7 @@ def space():
 
 @pytest.fixture
 def forge(space):
-    return agents.create(space, HUB, "forge")
+    return prompts.create_agent(space, HUB, "forge")
 
 
 def call(client, secret, path="/api/v1/me", **more):
@@ -30,7 +30,7 @@ def call(client, secret, path="/api/v1/me", **more):
 
 
 def test_a_token_says_what_it_stands_for(client, space, forge):
-    token, secret = tokens.create(space, HUB, agent=forge, scopes=["prompt"])
+    token, secret = accounts.create_token(space, HUB, agent=forge, scopes=["prompt"])
     answer = call(client, secret)
     assert answer.status_code == 200
     assert answer.json() == {
@@ -42,16 +42,16 @@ def test_a_token_says_what_it_stands_for(client, space, forge):
 
 
 def test_a_person_has_the_role_of_the_space(client, space):
-    rk = people.create(HUB, "rk")
+    rk = accounts.create_person(HUB, "rk")
     spaces.add_member(space, HUB, rk, "reviewer")
-    _, secret = tokens.create(space, Actor.of_person(rk, "reviewer"), person=rk)
+    _, secret = accounts.create_token(space, Actor.of_person(rk, "reviewer"), person=rk)
     assert call(client, secret).json()["role"] == "reviewer"
     Membership.objects.all().delete()
     assert call(client, secret).status_code == 401
 
 
 def test_only_the_digest_is_kept_and_use_is_noted_once_a_minute(client, space, forge):
-    token, secret = tokens.create(space, HUB, agent=forge)
+    token, secret = accounts.create_token(space, HUB, agent=forge)
     call(client, secret)
     token.refresh_from_db()
     assert secret not in json.dumps({k: str(v) for k, v in vars(token).items()})
@@ -71,28 +71,28 @@ def test_without_a_valid_token_the_answer_is_401(client, header):
 
 
 def test_revoked_and_expired_tokens_say_so_by_their_prefix(client, space, forge):
-    token, secret = tokens.create(space, HUB, agent=forge)
-    tokens.revoke(token, HUB)
+    token, secret = accounts.create_token(space, HUB, agent=forge)
+    accounts.revoke_token(token, HUB)
     refused = call(client, secret)
     assert refused.status_code == 401
     assert "revoked" in refused.json()["error"]["message"]
     assert secret not in refused.content.decode()
-    token, secret = tokens.create(space, HUB, agent=forge, expires_at=timezone.now() + timedelta(days=1))
+    token, secret = accounts.create_token(space, HUB, agent=forge, expires_at=timezone.now() + timedelta(days=1))
     Token.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     assert call(client, secret).status_code == 401
 
 
 def test_rotating_ends_the_old_token(client, space, forge):
-    token, secret = tokens.create(space, HUB, agent=forge, scopes=["prompt"])
-    new, new_secret = tokens.rotate(token, HUB)
+    token, secret = accounts.create_token(space, HUB, agent=forge, scopes=["prompt"])
+    new, new_secret = accounts.rotate_token(token, HUB)
     assert call(client, secret).status_code == 401
     assert call(client, new_secret).json()["scopes"] == ["prompt"]
     assert new.label == token.label
 
 
 def test_an_agent_switched_off_is_refused(client, space, forge):
-    _, secret = tokens.create(space, HUB, agent=forge)
-    agents.change(forge, HUB, is_on=False)
+    _, secret = accounts.create_token(space, HUB, agent=forge)
+    prompts.change_agent(forge, HUB, is_on=False)
     assert (call(client, secret).status_code, call(client, secret).json()["error"]["code"]) == (403, "agent_off")
 
 
@@ -147,24 +147,24 @@ def test_metrics_are_for_this_machine_or_an_owner(client, space, forge):
         assert client.get("/metrics", headers={proxied: "1.2.3.4"}).status_code == 401, proxied
     unknown = {"Authorization": "Bearer mh_nobody"}
     assert client.get("/metrics", REMOTE_ADDR="10.1.1.1", headers=unknown).json()["error"]["code"] == "unauthenticated"
-    _, secret = tokens.create(space, HUB, agent=forge)
+    _, secret = accounts.create_token(space, HUB, agent=forge)
     assert (
         client.get("/metrics", REMOTE_ADDR="10.1.1.1", headers={"Authorization": f"Bearer {secret}"}).status_code == 403
     )
-    rk = people.create(HUB, "rk")
+    rk = accounts.create_person(HUB, "rk")
     spaces.add_member(space, HUB, rk, "owner")
-    _, secret = tokens.create(space, HUB, person=rk)
+    _, secret = accounts.create_token(space, HUB, person=rk)
     answer = client.get("/metrics", REMOTE_ADDR="10.1.1.1", headers={"Authorization": f"Bearer {secret}"})
     assert answer.status_code == 200
     assert b"memoryhub_jobs" in answer.content
 
 
 def test_an_owner_counts_their_own_space_alone(client, space, forge):
-    rk = people.create(HUB, "rk")
+    rk = accounts.create_person(HUB, "rk")
     spaces.add_member(space, HUB, rk, "owner")
-    _, secret = tokens.create(space, HUB, person=rk)
+    _, secret = accounts.create_token(space, HUB, person=rk)
     for one in (space, spaces.create(HUB, "elsewhere")):
-        working.admit(one, "The train leaves at nine.")
+        entries.admit(one, "The train leaves at nine.")
     answer = client.get("/metrics", REMOTE_ADDR="10.1.1.1", headers={"Authorization": f"Bearer {secret}"})
     assert f'memoryhub_working_entries{{space="{space.slug}"}} 1.0' in answer.content.decode()
     assert b"elsewhere" not in answer.content
@@ -177,7 +177,7 @@ def post(client, secret, path, body):
 
 
 def test_a_fault_is_named_as_the_caller_wrote_it(client, space, forge):
-    _, secret = tokens.create(space, HUB, agent=forge)
+    _, secret = accounts.create_token(space, HUB, agent=forge)
     faults = post(client, secret, "/edits", {}).json()["error"]["fields"]
     assert [one["field"] for one in faults] == ["path", "old_string", "new_string"]
     assert post(client, secret, "/memory-tool", {}).json()["error"]["message"] == "command: Field required."
@@ -192,8 +192,8 @@ def test_a_fault_is_named_as_the_caller_wrote_it(client, space, forge):
 
 
 def test_an_optional_field_sent_as_null_counts_as_left_out(client, space, forge):
-    _, secret = tokens.create(space, HUB, agent=forge)
-    mounts.add(space, HUB, "/memories/", policy="trusted")
+    _, secret = accounts.create_token(space, HUB, agent=forge)
+    files.add_mount(space, HUB, "/memories/", policy="trusted")
     nulls = {"encoding": None, "reason": None, "thread_id": None, "tool_call_id": None}
     headers = {"Authorization": f"Bearer {secret}"}
     made = client.put(
@@ -207,8 +207,8 @@ def test_an_optional_field_sent_as_null_counts_as_left_out(client, space, forge)
 
 
 def test_an_ended_token_cannot_be_rotated_into_a_new_life(space, forge):
-    token, _ = tokens.create(space, HUB, agent=forge)
-    tokens.revoke(token, HUB)
+    token, _ = accounts.create_token(space, HUB, agent=forge)
+    accounts.revoke_token(token, HUB)
     with pytest.raises(Conflict, match="was revoked; make a new one"):
-        tokens.rotate(token, HUB)
+        accounts.rotate_token(token, HUB)
     assert Token.objects.count() == 1

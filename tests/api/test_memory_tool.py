@@ -2,9 +2,9 @@
 
 import pytest
 
-from memoryhub.domain import agents, files, mounts, people, proposals, spaces, syncing, tokens
-from memoryhub.domain.access import HUB, Actor
-from memoryhub.models import ActivityLine
+from memoryhub.domain import accounts, files, prompts, proposals, spaces
+from memoryhub.domain.files import disk
+from memoryhub.models import HUB, ActivityLine, Actor
 from tests.fixtures.secret_texts import made
 
 pytestmark = pytest.mark.django_db
@@ -15,16 +15,16 @@ CREATE = {"command": "create", "path": "/memories/a.md", "file_text": "text\n"}
 @pytest.fixture
 def space():
     made = spaces.create(HUB, "books")
-    mounts.add(made, HUB, "/memories/", store="database", policy="trusted")
+    files.add_mount(made, HUB, "/memories/", store="database", policy="trusted")
     return made
 
 
 @pytest.fixture
 def call(client, space):
-    agent = agents.create(space, HUB, "forge")
+    agent = prompts.create_agent(space, HUB, "forge")
 
     def post(body, scopes=None, accept="*/*"):
-        secret = tokens.create(space, HUB, agent=agent, scopes=scopes)[1]
+        secret = accounts.create_token(space, HUB, agent=agent, scopes=scopes)[1]
         headers = {"Authorization": f"Bearer {secret}", "Accept": accept}
         return client.post("/api/v1/memory-tool", body, content_type="application/json", headers=headers)
 
@@ -46,7 +46,7 @@ def test_json_tells_errors_and_proposals_apart(call, space):
         "is_error": True,
         "proposal": None,
     }
-    mounts.change(space, HUB, mounts.of_space(space)[0], policy="review")
+    files.change_mount(space, HUB, files.mounts_of_space(space)[0], policy="review")
     waits = call(CREATE, accept="application/json").json()
     assert (waits["is_error"], waits["proposal"]) == (False, 1)
     assert "proposal 1" in waits["content"]
@@ -76,7 +76,7 @@ def test_a_missing_argument_is_told_to_the_model(call, missing):
 
 @pytest.fixture
 def reviewed(space):
-    mounts.change(space, HUB, mounts.of_space(space)[0], policy="review")
+    files.change_mount(space, HUB, files.mounts_of_space(space)[0], policy="review")
     return space
 
 
@@ -95,9 +95,9 @@ def test_the_agents_own_new_file_can_be_edited_while_it_waits(call, reviewed):
     assert "Multiple occurrences" in twice["content"]
     stacked = [proposals.get(reviewed, number).stacked_on for number in (1, 2, 3)]
     assert stacked == [None, 1, 2]
-    ops = Actor.of_person(people.create(HUB, "ops"), "owner")
+    ops = Actor.of_person(accounts.create_person(HUB, "ops"), "owner")
     for number in (1, 2, 3):
-        seen = proposals.result(proposals.get(reviewed, number)).sha256
+        seen = proposals.looked(proposals.get(reviewed, number)).sha256
         proposals.approve(reviewed, ops, number, seen=seen)
     assert files.read(reviewed, "/memories/a.md").content == b"better text\nmore\n"
 
@@ -105,14 +105,14 @@ def test_the_agents_own_new_file_can_be_edited_while_it_waits(call, reviewed):
 def test_an_insert_into_a_new_file_that_was_approved_with_edits_is_merged(call, reviewed):
     call({**CREATE, "file_text": "one\ntwo\nthree\nfour\n"})
     call({"command": "insert", "path": "/memories/a.md", "insert_line": 4, "insert_text": "five"})
-    ops = Actor.of_person(people.create(HUB, "ops"), "owner")
+    ops = Actor.of_person(accounts.create_person(HUB, "ops"), "owner")
     changed = b"ONE\ntwo\nthree\nfour\n"
-    proposals.approve(reviewed, ops, 1, seen=proposals.result(proposals.get(reviewed, 1)).sha256, content=changed)
-    assert proposals.result(proposals.get(reviewed, 2)).after == changed + b"five\n"
+    proposals.approve(reviewed, ops, 1, seen=proposals.looked(proposals.get(reviewed, 1)).sha256, content=changed)
+    assert proposals.looked(proposals.get(reviewed, 2)).after == changed + b"five\n"
 
 
 def test_a_file_that_somebody_else_asked_for_does_not_exist(call, client, reviewed):
-    other = tokens.create(reviewed, HUB, agent=agents.create(reviewed, HUB, "other"))[1]
+    other = accounts.create_token(reviewed, HUB, agent=prompts.create_agent(reviewed, HUB, "other"))[1]
     client.post(
         "/api/v1/memory-tool", CREATE, content_type="application/json", headers={"Authorization": f"Bearer {other}"}
     )
@@ -167,7 +167,7 @@ def test_a_key_in_the_new_name_of_a_folder_is_told_though_nothing_changed(call, 
 
 
 def test_the_files_of_a_folder_that_wait_say_what_they_are_a_part_of(call, space, folder):
-    mounts.add_rule(space, HUB, "/memories/d/b.md", "review")
+    files.add_rule(space, HUB, "/memories/d/b.md", "review")
     answer = call(RENAME, accept="application/json").json()
     assert answer["content"].startswith(
         "2 of 3 files were changed at once; the others wait for a person.\nRecorded as proposal 1"
@@ -178,14 +178,14 @@ def test_the_files_of_a_folder_that_wait_say_what_they_are_a_part_of(call, space
 
 
 def test_of_a_folder_on_a_disk_a_file_that_could_not_be_written_follows(call, space, tmp_path, monkeypatch):
-    mounts.add(space, HUB, "/memories/disk/", store="filesystem", directory=str(tmp_path), policy="trusted")
+    files.add_mount(space, HUB, "/memories/disk/", store="filesystem", directory=str(tmp_path), policy="trusted")
     for name in "abc":
         call({**CREATE, "path": f"/memories/disk/d/{name}.md", "file_text": f"{name}\n"})
-    real, full = syncing.push, []
-    monkeypatch.setattr(syncing, "push", lambda *args: full.append(args) if len(full) < 3 else real(*args))
+    real, full = disk.push, []
+    monkeypatch.setattr(disk, "push", lambda *args: full.append(args) if len(full) < 3 else real(*args))
     moved = {"command": "rename", "old_path": "/memories/disk/d", "new_path": "/memories/disk/e"}
     assert call(moved).content.decode().startswith("Successfully renamed")
-    monkeypatch.setattr(syncing, "push", real)
+    monkeypatch.setattr(disk, "push", real)
     for name in "abc":
         assert files.read(space, f"/memories/disk/e/{name}.md").content == f"{name}\n".encode()
         assert not files.exists(space, f"/memories/disk/d/{name}.md")

@@ -11,10 +11,11 @@ import zlib
 import pytest
 from django.db import connection
 
-from memoryhub.domain import files, imports, jobs, longterm_import, mounts, spaces
-from memoryhub.domain.access import HUB
+from memoryhub.domain import exchange, files, longterm, spaces
+from memoryhub.domain.jobs import queue
+from memoryhub.domain.longterm import bulk_import
 from memoryhub.errors import Invalid
-from memoryhub.models import Job, PromptText
+from memoryhub.models import HUB, Job, PromptText
 
 pytestmark = pytest.mark.django_db
 DOORS = {
@@ -58,9 +59,9 @@ def fresh(door: str) -> str:
 @pytest.fixture
 def space():
     space = spaces.create(HUB, "ledger")
-    mounts.add(space, HUB, "/m/")
-    mounts.add(space, HUB, "/open/", policy="trusted")
-    mounts.add(space, HUB, "/threads/", store="thread", policy="trusted")
+    files.add_mount(space, HUB, "/m/")
+    files.add_mount(space, HUB, "/open/", policy="trusted")
+    files.add_mount(space, HUB, "/threads/", store="thread", policy="trusted")
     files.write(space, HUB, "/open/old.md", b"old")
     return space
 
@@ -93,15 +94,15 @@ LINES = {
 @pytest.mark.parametrize("checked", [500, 10], ids=["checked at once", "checked later"])
 @pytest.mark.parametrize("place", LINES)
 def test_a_key_in_a_file_of_long_term_memory_is_kept_nowhere(space, monkeypatch, place: str, checked: int) -> None:
-    monkeypatch.setattr(longterm_import, "CHECKED", checked)
+    monkeypatch.setattr(bulk_import, "CHECKED", checked)
     key = fresh("pair in a path" if place.startswith("pair") else place)
     lines = [json.dumps({"content": f"Fact {n} of many."}) for n in range(60)]
     line = LINES[place](key)
     lines[30] = line if isinstance(line, str) else json.dumps({"content": "Tills close at nine.", **line})
     with contextlib.suppress(Invalid):  # some it takes in without the key, some it refuses
-        longterm_import.take_in(space, HUB, "\n".join(lines).encode())
+        longterm.take_in_import(space, HUB, "\n".join(lines).encode())
     assert holding(key) == []
-    jobs.run_waiting()
+    queue.run_waiting()
     assert holding(key) == []
 
 
@@ -119,11 +120,11 @@ ELSEWHERE = {
 def test_a_key_in_what_comes_from_elsewhere_is_kept_nowhere(space, place: str) -> None:
     kind, name, rows = ELSEWHERE[place]
     key = fresh(place)
-    job = imports.look(space, HUB, kind, {name: json.dumps(rows(key)).encode()}, target="/m/")
+    job = exchange.preview_import(space, HUB, kind, {name: json.dumps(rows(key)).encode()}, target="/m/")
     assert len(job.payload["items"]) == 1 and holding(key) == []
-    jobs.run_waiting()
-    imports.start(space, HUB, Job.objects.get(pk=job.pk))
-    jobs.run_waiting()
+    queue.run_waiting()
+    exchange.start_import(space, HUB, Job.objects.get(pk=job.pk))
+    queue.run_waiting()
     assert holding(key) == []
 
 

@@ -12,9 +12,9 @@ from django.core.signals import request_started
 from django.db import close_old_connections
 from django.utils import timezone
 
-from memoryhub.domain import agents, deliveries, people, spaces, tokens
-from memoryhub.domain.access import HUB, Actor
-from memoryhub.models import Delivery, Membership, Mount, PromptText, Proposal, Token
+from memoryhub.domain import accounts, prompts, spaces
+from memoryhub.domain.prompts import deliveries
+from memoryhub.models import HUB, Actor, Delivery, Membership, Mount, PromptText, Proposal, Token
 from tests.prompting import AGENTS, TONE, lists, put
 
 pytestmark = pytest.mark.django_db
@@ -32,12 +32,12 @@ def space():
 
 @pytest.fixture
 def counter(space):
-    return agents.create(space, HUB, "counter", system_prompt="Base.")
+    return prompts.create_agent(space, HUB, "counter", system_prompt="Base.")
 
 
 @pytest.fixture
 def secret(space, counter):
-    return tokens.create(space, HUB, agent=counter)[1]
+    return accounts.create_token(space, HUB, agent=counter)[1]
 
 
 @pytest.fixture
@@ -204,11 +204,11 @@ def test_without_a_good_token_there_is_nothing(client, ask, space, counter):
         "Bearer",
     )
     assert ask(token="mh_nobody_x").status_code == 401
-    token, secret = tokens.create(space, HUB, agent=counter)
+    token, secret = accounts.create_token(space, HUB, agent=counter)
     assert ask(token=secret).status_code == 200
-    tokens.revoke(token, HUB)
+    accounts.revoke_token(token, HUB)
     assert ask(token=secret).status_code == 401
-    token, secret = tokens.create(space, HUB, agent=counter)
+    token, secret = accounts.create_token(space, HUB, agent=counter)
     Token.objects.filter(pk=token.pk).update(expires_at=timezone.now() - timedelta(hours=1))
     assert ask(token=secret).status_code == 401
 
@@ -224,27 +224,27 @@ def test_whose_token_is_not_known_is_told_that_first(client, asked):
 
 
 def test_a_scope_that_is_missing_and_an_agent_that_is_off(ask, space, counter):
-    _, files_only = tokens.create(space, HUB, agent=counter, scopes=["files"])
+    _, files_only = accounts.create_token(space, HUB, agent=counter, scopes=["files"])
     answer = ask(token=files_only)
     assert (answer.status_code, told(answer)["error"]["code"]) == (403, "scope_missing")
-    agents.change(counter, HUB, is_on=False)
+    prompts.change_agent(counter, HUB, is_on=False)
     assert ask().status_code == 403
 
 
 def test_an_agent_speaks_for_itself_alone(ask, space):
-    agents.create(space, HUB, "other")
+    prompts.create_agent(space, HUB, "other")
     assert ask(agent="counter").status_code == 200
     assert ask(agent="other").status_code == 404
 
 
 def test_a_person_looks_at_any_agent_of_the_space_and_leaves_no_delivery(ask, space, counter):
-    rk = people.create(HUB, "rk")
+    rk = accounts.create_person(HUB, "rk")
     Membership.objects.create(space=space, person=rk, role="viewer")
-    _, mine = tokens.create(space, Actor.of_person(rk, "viewer"), person=rk)
+    _, mine = accounts.create_token(space, Actor.of_person(rk, "viewer"), person=rk)
     assert ask(token=mine, agent="counter", dialect="plain").content.startswith(b"Base.")
     answer = ask(token=mine)
     assert (answer.status_code, told(answer)["error"]["code"]) == (422, "agent_required")
-    other = agents.create(spaces.create(HUB, "elsewhere"), HUB, "stranger")
+    other = prompts.create_agent(spaces.create(HUB, "elsewhere"), HUB, "stranger")
     assert ask(token=mine, agent=other.slug).status_code == 404
     assert not Delivery.objects.exists()
 
@@ -272,7 +272,7 @@ def test_every_distinct_delivery_is_kept_once_per_thread(ask, space, counter):
     spaces.touch(space)
     ask(thread="t-1", dialect="plain")
     assert Delivery.objects.filter(thread_id="t-1").count() == 2
-    threads = {one.thread_id: one.behind for one in deliveries.threads_of(space, counter)}
+    threads = {one.thread_id: one.behind for one in prompts.threads_of(space, counter)}
     assert threads["t-1"] is None
     assert (threads["t-2"].path, threads["t-2"].has, threads["t-2"].now) == (AGENTS, 1, 2)
 
@@ -298,10 +298,10 @@ def test_repeats_count_once_a_minute_and_304s_as_well(ask, monkeypatch):
 
 def test_the_ledger_forgets_after_its_days(ask, space):
     ask(thread="t-1")
-    assert deliveries.expire(space) == 0
+    assert deliveries.expire_deliveries(space) == 0
     Delivery.objects.update(last_at=timezone.now() - timedelta(days=91))
     PromptText.objects.update(created_at=timezone.now() - timedelta(days=91))
-    assert deliveries.expire(space) == 1
+    assert deliveries.expire_deliveries(space) == 1
     assert not PromptText.objects.exists()
 
 

@@ -9,9 +9,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from memoryhub.domain import agents, files, mounts, people, proposals, spaces, tokens
-from memoryhub.domain.access import HUB, Actor
-from memoryhub.models import Proposal
+from memoryhub.domain import accounts, files, prompts, proposals, spaces
+from memoryhub.models import HUB, Actor, Proposal
 
 pytestmark = pytest.mark.django_db
 PATH = "/memories/AGENTS.md"
@@ -28,22 +27,22 @@ def sha(text):
 @pytest.fixture
 def space():
     space = spaces.create(HUB, "ledgerline")
-    mounts.add(space, HUB, "/memories/", store="database", policy="review")
+    files.add_mount(space, HUB, "/memories/", store="database", policy="review")
     files.write(space, HUB, PATH, TEXT.encode())
     return space
 
 
 @pytest.fixture
 def forge(space):
-    return agents.create(space, HUB, "forge")
+    return prompts.create_agent(space, HUB, "forge")
 
 
 def token(space, agent=None, role=None, name="rk"):
     if agent:
-        return tokens.create(space, HUB, agent=agent)[1]
-    person = people.create(HUB, name)
+        return accounts.create_token(space, HUB, agent=agent)[1]
+    person = accounts.create_person(HUB, name)
     spaces.add_member(space, HUB, person, role)
-    return tokens.create(space, Actor.of_person(person, role), person=person)[1]
+    return accounts.create_token(space, Actor.of_person(person, role), person=person)[1]
 
 
 @pytest.fixture
@@ -95,7 +94,7 @@ def test_an_unknown_state_is_refused(call, mine) -> None:
 
 
 def test_another_agent_and_another_space_find_nothing(call, space, asked) -> None:
-    other = token(space, agents.create(space, HUB, "counter"))
+    other = token(space, prompts.create_agent(space, HUB, "counter"))
     assert call("get", "/1", other).status_code == 404
     assert call("get", "", other).json()["items"] == []
     assert call("delete", "/1", other).status_code == 404

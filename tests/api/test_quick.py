@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import json
 from types import SimpleNamespace
@@ -12,9 +13,14 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from memoryhub.api import quick
-from memoryhub.domain import agents, files, handing, hot, mounts, people, proposals, published, search, spaces, tokens
-from memoryhub.domain.access import HUB, Actor
-from memoryhub.models import Proposal, Token
+from memoryhub.db import statements
+from memoryhub.db import statements as hot
+from memoryhub.domain import accounts, files, prompts, proposals, retrieval, spaces
+from memoryhub.domain.files.read import GATHER
+from memoryhub.domain.prompts import serve
+from memoryhub.models import HUB, Actor, Proposal, Token
+
+search_module = importlib.import_module("memoryhub.domain.retrieval.search")
 
 pytestmark = pytest.mark.django_db
 FILE = "/api/v1/files/memories/AGENTS.md"
@@ -23,15 +29,15 @@ FILE = "/api/v1/files/memories/AGENTS.md"
 @pytest.fixture
 def space(tmp_path):
     space = spaces.create(HUB, "ledger")
-    mounts.add(space, HUB, "/memories/", store="filesystem", directory=str(tmp_path))
-    mounts.add(space, HUB, "/hub/")
-    mounts.add(space, HUB, "/scratch/", store="thread")
+    files.add_mount(space, HUB, "/memories/", store="filesystem", directory=str(tmp_path))
+    files.add_mount(space, HUB, "/hub/")
+    files.add_mount(space, HUB, "/scratch/", store="thread")
     return space
 
 
 @pytest.fixture
 def secret(space):
-    return tokens.create(space, HUB, agent=agents.create(space, HUB, "forge"))[1]
+    return accounts.create_token(space, HUB, agent=prompts.create_agent(space, HUB, "forge"))[1]
 
 
 def ask(secret, path=FILE, method="GET", body=b"", **headers):
@@ -92,10 +98,10 @@ def test_it_sees_every_change_at_once(space, secret, client, tmp_path):
 
 def test_everything_else_goes_the_long_way(space, secret, tmp_path):
     files.write(space, HUB, "/hub/a.md", b"one")
-    rk = people.create(HUB, "rk")
+    rk = accounts.create_person(HUB, "rk")
     spaces.add_member(space, HUB, rk, "viewer")
-    person = tokens.create(space, Actor.of_person(rk, "viewer"), person=rk)[1]
-    narrow = tokens.create(space, HUB, agent=agents.create(space, HUB, "narrow"), scopes=["prompt"])[1]
+    person = accounts.create_token(space, Actor.of_person(rk, "viewer"), person=rk)[1]
+    narrow = accounts.create_token(space, HUB, agent=prompts.create_agent(space, HUB, "narrow"), scopes=["prompt"])[1]
     good = "/api/v1/files/hub/a.md"
     assert ask(secret, good)[0] == 200
     for one in (person, narrow, "mh_none_at_all", ""):
@@ -133,8 +139,8 @@ def test_a_proposal_that_still_waits_is_told_so(space, secret, client):
     Proposal.objects.update(expires_at="2020-01-01T00:00:00Z")
     assert ask(secret, url, HTTP_IF_NONE_MATCH=first["ETag"]) is None  # it is past its date
     Proposal.objects.update(expires_at="2999-01-01T00:00:00Z")
-    counter = tokens.create(space, HUB, agent=agents.create(space, HUB, "counter"))[1]
-    narrow = tokens.create(space, HUB, agent=forge, scopes=["files"])[1]
+    counter = accounts.create_token(space, HUB, agent=prompts.create_agent(space, HUB, "counter"))[1]
+    narrow = accounts.create_token(space, HUB, agent=forge, scopes=["files"])[1]
     known = {"HTTP_IF_NONE_MATCH": first["ETag"]}
     for token, path in (
         (counter, url),
@@ -163,7 +169,7 @@ def without_path(document):
 
 
 def test_a_trusted_write_is_answered_as_the_long_way_does(space, secret, client):
-    mounts.add(space, HUB, "/own/", policy="trusted")
+    files.add_mount(space, HUB, "/own/", policy="trusted")
     quick_path, long_path = "/api/v1/files/own/a.md", "/api/v1/files/own/b.md"
     for content, status in (("# One\n", 201), ("# Two\n", 200), ("# Two\n", 200)):
         long = long_write(client, secret, long_path, body_of(content, reason="why"))
@@ -193,7 +199,7 @@ def test_a_trusted_write_is_answered_as_the_long_way_does(space, secret, client)
     ],
 )
 def test_a_refused_write_changes_nothing(space, secret, body, headers, status, code):
-    mounts.add(space, HUB, "/own/", policy="trusted")
+    files.add_mount(space, HUB, "/own/", policy="trusted")
     files.write(space, HUB, "/own/a.md", b"one")
     told = ask(secret, "/api/v1/files/own/a.md", "PUT", body, **headers)
     assert told is None if status is None else (told[0], json.loads(told[2])["error"]["code"]) == (status, code)
@@ -203,15 +209,15 @@ def test_a_refused_write_changes_nothing(space, secret, body, headers, status, c
 def test_where_people_decide_and_for_whoever_may_not_the_long_way_answers(space, secret):
     for path in ("/api/v1/files/hub/a.md", "/api/v1/files/nowhere/a.md", "/api/v1/files/own/../a.md"):
         assert ask(secret, path, "PUT", body_of("one")) is None
-    mounts.add(space, HUB, "/own/", policy="trusted")
-    agent = agents.create(space, HUB, "reader")
-    weak = tokens.create(space, HUB, agent=agent, scopes=["files", "retrieve"])[1]
+    files.add_mount(space, HUB, "/own/", policy="trusted")
+    agent = prompts.create_agent(space, HUB, "reader")
+    weak = accounts.create_token(space, HUB, agent=agent, scopes=["files", "retrieve"])[1]
     assert ask(weak, "/api/v1/files/own/a.md", "PUT", body_of("one")) is None
     assert not files.exists(space, "/own/a.md") and not files.exists(space, "/hub/a.md")
 
 
 def test_exceptions_to_a_policy_have_conditions_so_the_long_way_answers(space, secret):
-    mounts.add_rule(space, HUB, "/hub/**", "trusted", max_added=5)
+    files.add_rule(space, HUB, "/hub/**", "trusted", max_added=5)
     assert ask(secret, "/api/v1/files/hub/a.md", "PUT", body_of("one")) is None
     assert not files.exists(space, "/hub/a.md")
 
@@ -240,33 +246,33 @@ def test_ten_files_are_one_statement_and_unchanged_ones_none_but_the_token(space
     body = json.dumps({"paths": wanted}).encode()
     with CaptureQueriesContext(connection) as by_orm:
         status, fields, _ = ask(secret, "/api/v1/batch", "POST", body)
-        assert (status, asked) == (200, [handing.DOOR, published.GATHER])  # who asks, for the first time; then all ten
+        assert (status, asked) == (200, [serve.DOOR, GATHER])  # who asks, for the first time; then all ten
         status, _, empty = ask(secret, "/api/v1/batch", "POST", body, HTTP_IF_NONE_MATCH=fields["ETag"])
-        assert (status, empty, asked[2:]) == (304, b"", [handing.DOOR])
+        assert (status, empty, asked[2:]) == (304, b"", [serve.DOOR])
         status, _, others = ask(secret, "/api/v1/batch", "POST", json.dumps({"paths": wanted[:9]}).encode())
-        assert (status, asked[3:]) == (200, [handing.with_door(published.GATHER)])  # who asks and the files, in one
+        assert (status, asked[3:]) == (200, [serve.with_door(GATHER)])  # who asks and the files, in one
     assert [one["sql"] for one in by_orm if "memoryhub_token" not in one["sql"] and "seen_at" not in one["sql"]] == []
     assert [one["content"] for one in json.loads(others)["files"]] == ["text"] * 9
     files.write(space, HUB, wanted[0], b"another text")
     asked.clear()
     assert b"another text" in ask(secret, "/api/v1/batch", "POST", body)[2]
-    assert asked == [handing.DOOR, published.GATHER]  # it looked as if nothing had to be made
+    assert asked == [serve.DOOR, GATHER]  # it looked as if nothing had to be made
 
 
 def statements(monkeypatch):
     """The prepared statements that are asked from now on."""
     asked, rows = [], hot.rows
-    monkeypatch.setattr(hot, "rows", lambda sql, *rest, **more: (asked.append(sql), rows(sql, *rest, **more))[1])
+    monkeypatch.setattr(statements, "rows", lambda sql, *rest, **more: (asked.append(sql), rows(sql, *rest, **more))[1])
     return asked
 
 
 def test_what_comes_with_the_look_at_the_door_comes_to_whom_it_opens_alone(space, secret):
     other = spaces.create(HUB, "other")
-    mounts.add(other, HUB, "/hub/")
+    files.add_mount(other, HUB, "/hub/")
     for number in range(6):
         files.write(space, HUB, f"/hub/{number}.md", b"ours")
         files.write(other, HUB, f"/hub/{number}.md", b"theirs")
-    strange = tokens.create(other, HUB, agent=agents.create(other, HUB, "stranger"))[1]
+    strange = accounts.create_token(other, HUB, agent=prompts.create_agent(other, HUB, "stranger"))[1]
 
     def text(token, number):
         told = ask(token, f"/api/v1/files/hub/{number}.md")
@@ -274,7 +280,7 @@ def test_what_comes_with_the_look_at_the_door_comes_to_whom_it_opens_alone(space
 
     assert (text(secret, 0), text(strange, 0)) == ("ours", "theirs")
     assert (text(secret, 1), text(strange, 1)) == ("ours", "theirs")
-    handing.seen[people.digest_of(strange)] = handing.seen_last(secret)  # as if a token had moved to another space
+    serve.seen[accounts.digest_of(strange)] = prompts.seen_last(secret)  # as if a token had moved to another space
     assert text(strange, 2) is None
     assert text(strange, 2) == "theirs"
     for change in ({"scopes": ["prompt"]}, {"scopes": ["files"], "revoked_at": "2020-01-01T00:00:00Z"}):
@@ -287,8 +293,10 @@ def test_what_comes_with_the_look_at_the_door_comes_to_whom_it_opens_alone(space
 def test_a_search_of_files_whose_words_are_listed_is_one_trip(space, secret, client, monkeypatch):
     for number in range(3):
         files.write(space, HUB, f"/hub/note-{number}.md", f"Refunds of customer {number} wait.\n".encode())
-    monkeypatch.setattr(search, "_listed", {})
-    monkeypatch.setattr(search, "connection", SimpleNamespace(in_atomic_block=False))  # nothing is taken back here
+    monkeypatch.setattr(search_module, "_listed", {})
+    monkeypatch.setattr(
+        search_module, "connection", SimpleNamespace(in_atomic_block=False)
+    )  # nothing is taken back here
 
     def found(query):
         asked = {"q": query, "layers": "files"}
@@ -301,7 +309,7 @@ def test_a_search_of_files_whose_words_are_listed_is_one_trip(space, secret, cli
         assert len(found("customer refunds")) == 3
     asked = statements(monkeypatch)
     ask(secret, "/api/v1/search", QUERY_STRING="q=customer+refunds&layers=files")
-    assert asked == [handing.with_door(search.IN_FILES)]
+    assert asked == [serve.with_door(retrieval.IN_FILES)]
     assert found("customer 2")[0] == "/hub/note-2.md"
     assert found("!") == []
     files.write(space, HUB, "/hub/new.md", b"Customer refunds are quick now.\n")
@@ -314,7 +322,7 @@ def test_files_are_looked_up_one_by_one_before_the_database_has_counted_them(spa
     for number in range(40):
         files.write(space, HUB, f"/hub/{number}.md", b"text")
     asked = {"paths": ["/hub/7.md"], "space": space.pk, "thread": "", "digest": "x", "hot": False, "scopes": "{}"}
-    for sql in (published.GATHER, handing.with_door(published.GATHER)):
+    for sql in (GATHER, serve.with_door(GATHER)):
         plan = "\n".join(row[0] for row in hot.rows(f"EXPLAIN {sql}", asked))
         looking = plan.partition("unnest")[2]
         assert looking and "Join Filter" not in looking and "Hash" not in looking and "Merge Join" not in looking, plan

@@ -2,9 +2,8 @@
 
 import pytest
 
-from memoryhub.domain import agents, people, spaces, tokens
-from memoryhub.domain.access import HUB, Actor
-from memoryhub.models import DialectTemplate
+from memoryhub.domain import accounts, prompts, spaces
+from memoryhub.models import HUB, Actor, DialectTemplate
 
 pytestmark = pytest.mark.django_db
 TEXT = "<mine>\n{agent_memory}\n</mine>"
@@ -17,12 +16,12 @@ def space():
 
 @pytest.fixture
 def forge(space):
-    return agents.create(space, HUB, "forge", dialect="deepagents")
+    return prompts.create_agent(space, HUB, "forge", dialect="deepagents")
 
 
 @pytest.fixture
 def call(client, space, forge):
-    secret = tokens.create(space, HUB, agent=forge)[1]
+    secret = accounts.create_token(space, HUB, agent=forge)[1]
 
     def post(body, secret=secret):
         return client.post(
@@ -41,15 +40,15 @@ def test_a_report_is_kept_once_and_used(call, client, forge):
     assert DialectTemplate.objects.count() == 1
     forge.refresh_from_db()
     assert forge.reported == {"library": "deepagents", "version": "0.7.32"}
-    secret = tokens.create(forge.space, HUB, agent=forge)[1]
+    secret = accounts.create_token(forge.space, HUB, agent=forge)[1]
     text = client.get("/api/v1/prompt", headers={"Authorization": f"Bearer {secret}"}).content.decode()
     assert text == "<mine>\n(No memory loaded)\n</mine>"
 
 
 def test_only_agents_report(call, space):
-    rk = people.create(HUB, "rk")
+    rk = accounts.create_person(HUB, "rk")
     spaces.add_member(space, HUB, rk, "owner")
-    secret = tokens.create(space, Actor.of_person(rk, "owner"), person=rk)[1]
+    secret = accounts.create_token(space, Actor.of_person(rk, "owner"), person=rk)[1]
     answer = call({"library": "deepagents", "version": "0.7.32", "text": TEXT}, secret)
     assert (answer.status_code, answer.json()["error"]["code"]) == (403, "agents_only")
 

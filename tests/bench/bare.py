@@ -14,11 +14,13 @@ from django.urls import path
 from memoryhub.wsgi import application as hub
 
 # isort: split
-from memoryhub.domain import gathering, handing, hot
+from memoryhub.db import statements
+from memoryhub.domain import prompts
+from memoryhub.domain.prompts import inputs, serve
 
 
 def bare(request: HttpRequest) -> HttpResponse:
-    rows = hot.rows("SELECT id, revision, slug FROM memoryhub_space WHERE id = %s", [int(request.GET["space"])])
+    rows = statements.rows("SELECT id, revision, slug FROM memoryhub_space WHERE id = %s", [int(request.GET["space"])])
     body = str(rows[0][1])
     return HttpResponse(body, content_type="text/plain", headers={"Content-Length": str(len(body))})
 
@@ -54,29 +56,29 @@ class Moved:
 
     @classmethod
     def apply(cls) -> None:
-        known, now, rows = handing.known, gathering.now, hot.rows
+        known, now, rows = serve.known, inputs.now, statements.rows
 
-        def changed_known(found: list[tuple[Any, ...]], digest: str, address: str | None) -> handing.AtTheDoor | None:
+        def changed_known(found: list[tuple[Any, ...]], digest: str, address: str | None) -> prompts.AtTheDoor | None:
             door = known(found, digest, address)
             if not door or not cls.what:
                 return door
             revision = next(cls.numbers)
             door = replace(door, revision=revision, setup=revision if cls.what == "longterm" else door.setup)
-            handing.seen[digest] = door
-            handing.restless.add(digest)
+            serve.seen[digest] = door
+            serve.restless.add(digest)
             return door
 
-        def changed_now(*args: Any, **more: Any) -> gathering.Gathered:
+        def changed_now(*args: Any, **more: Any) -> inputs.Gathered:
             found = now(*args, **more)
             return replace(found, mark=next(cls.numbers)) if cls.what == "longterm" else found
 
         def changed_rows(sql: str, params: Any = (), **more: Any) -> list[tuple[Any, ...]]:
-            is_with_door = sql == handing.with_door(gathering.TEXTS)
-            if cls.what != "file" or not (is_with_door or sql is gathering.TEXTS):
+            is_with_door = sql == serve.with_door(inputs.TEXTS)
+            if cls.what != "file" or not (is_with_door or sql is inputs.TEXTS):
                 return rows(sql, params, **more)
             before = params["known"].split(",")
             found = rows(sql, {**params, "known": ",".join([before[0], '"another"', *before[2:]])}, **more)
-            start = handing.WIDTH if is_with_door else 0
+            start = serve.WIDTH if is_with_door else 0
             at = next(place for place, row in enumerate(found) if row[start] == 2)
             n, mark, is_deleted, number, _, content, *others = found[at][start:]
             comment = b"<!-- %d -->" % next(cls.numbers)
@@ -84,7 +86,7 @@ class Moved:
             found[at] = (*found[at][:start], *changed)
             return found
 
-        handing.known, gathering.now, hot.rows = changed_known, changed_now, changed_rows
+        serve.known, inputs.now, statements.rows = changed_known, changed_now, changed_rows
 
 
 Moved.apply()

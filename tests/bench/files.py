@@ -51,14 +51,14 @@ def measure(place: Path, seconds: float = 2.0, rounds: int = 5) -> list[Figure]:
 def furnish(place: Path) -> tuple[Any, str]:
     from django.db import connection
 
-    from memoryhub.domain import agents, files, mounts, spaces, tokens
-    from memoryhub.domain.access import HUB
+    from memoryhub.domain import accounts, files, prompts, spaces
+    from memoryhub.models import HUB
 
     folder = place / "notes"
     folder.mkdir()
     space = spaces.create(HUB, "bench")
-    mounts.add(space, HUB, "/memories/", store="filesystem", directory=str(folder))
-    mounts.add(space, HUB, "/hub/")
+    files.add_mount(space, HUB, "/memories/", store="filesystem", directory=str(folder))
+    files.add_mount(space, HUB, "/hub/")
     rng = random.Random(4)
     for number in range(100):
         below = folder / f"d{number % 7}"
@@ -69,15 +69,15 @@ def furnish(place: Path) -> tuple[Any, str]:
     time.sleep(0.05)
     files.published_many(space, on_disk())
     files.published_many(space, on_disk())
-    agent = agents.create(space, HUB, "forge")
+    agent = prompts.create_agent(space, HUB, "forge")
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
-    return space, tokens.create(space, HUB, agent=agent)[1]
+    return space, accounts.create_token(space, HUB, agent=agent)[1]
 
 
 def fill(space: Any, text: bytes) -> None:
     """Thousands of files in the hub, as many writes would leave them."""
-    from memoryhub.domain import revisions
+    from memoryhub.domain.files import revisions
     from memoryhub.models import File, Revision
 
     sha, each = revisions.sha_of(text), {"space": space, "size": len(text)}
@@ -146,11 +146,11 @@ def against_bare(what: str, name: str, rates: Rates, throughput: Rates, least: f
 
 
 def in_process(space: Any) -> list[Figure]:
-    from memoryhub.domain import published
+    from memoryhub.domain import files
 
-    rows = published.gather(space, on_disk())
-    assert published.are_fresh(rows)
-    took = median_of(lambda: published.are_fresh(rows))
+    rows = files.gather(space, on_disk())
+    assert files.are_fresh(rows)
+    took = median_of(lambda: files.are_fresh(rows))
     return [
         Figure("noticing that nothing changed among 100 files on disk", "3 ms", "2 ms", f"{took * 1e3:.2f} ms", took < 0.003),
         *history(space),
@@ -162,9 +162,8 @@ def history(space: Any) -> list[Figure]:
     """The history of 10,000 revisions against that of 10: the same rows of both, and the whole page as a browser gets it."""
     from django.test import Client
 
-    from memoryhub.domain import files, people, revisions, spaces
-    from memoryhub.domain.access import HUB
-    from memoryhub.models import Revision
+    from memoryhub.domain import accounts, files, spaces
+    from memoryhub.models import HUB, Revision
 
     made = {}
     for path, count in (("/hub/short.md", 10), ("/hub/long.md", 10_000)):
@@ -180,7 +179,7 @@ def history(space: Any) -> list[Figure]:
         made[path] = files.row_of(space, path)
         made[path].revision = made[path].written_revision = count
         made[path].save()
-    person = people.create(HUB, "reader")
+    person = accounts.create_person(HUB, "reader")
     spaces.add_member(space, HUB, person, "viewer")
     browser = Client()
     browser.force_login(person)
@@ -188,7 +187,7 @@ def history(space: Any) -> list[Figure]:
     def page(path: str) -> None:
         assert browser.get(f"/s/bench/files{path}?view=history", HTTP_HOST="localhost").status_code == 200
 
-    rows = [median_of(lambda path=path: revisions.history(made[path], limit=10)) for path in made]
+    rows = [median_of(lambda path=path: files.revisions_of(made[path], limit=10)) for path in made]
     pages = [median_of(lambda path=path: page(path), 40) for path in made]
     return [
         _times("the newest 10 of 10,000 revisions against those of 10", *rows, "1.5x", "1.1x", 1.5),
@@ -203,9 +202,9 @@ def _times(what: str, short: float, long: float, at_least: str, aim: str, most: 
 
 def blame(space: Any) -> Figure:
     """5,000 lines over 500 revisions, the first time."""
-    from memoryhub.domain import files, revisions
-    from memoryhub.domain.access import HUB
-    from memoryhub.models import Revision
+    from memoryhub.domain import files
+    from memoryhub.domain.files import revisions
+    from memoryhub.models import HUB, Revision
 
     rng = random.Random(3)
     lines = [f"- {sentence(rng)[:60]}\n" for _ in range(5000)]
@@ -224,20 +223,20 @@ def blame(space: Any) -> Figure:
     file.revision = 500
     file.save()
     revisions._cache.clear()
-    assert len(revisions.blame(file)) == 5000
+    assert len(files.blame(file)) == 5000
     # The best of three first times: what else the machine does falls on single runs.
-    first_time = min(_clock(lambda: (revisions._cache.clear(), revisions.blame(file))) for _ in range(3))
-    again = median_of(lambda: revisions.blame(file), 10)
+    first_time = min(_clock(lambda: (revisions._cache.clear(), files.blame(file))) for _ in range(3))
+    again = median_of(lambda: files.blame(file), 10)
     start = time.process_time()
     revisions._cache.clear()
-    revisions.blame(file)
+    files.blame(file)
     own = time.process_time() - start
     told = f"{first_time:.2f} s ({own:.2f} s of it in this process), then {again * 1e3:.0f} ms"
     return Figure("blame of 5,000 lines over 500 revisions, the first time", "1 s", "0.5 s", told, first_time < 1)
 
 
 def rendering() -> Figure:
-    from memoryhub.domain.markdown import render
+    from memoryhub.text.markdown import render
     from tests.markdown_files import files as written
 
     text = "\n".join(written(300))[:100_000]

@@ -45,14 +45,14 @@ def main() -> None:
         "SECRET_KEY": "b" * 40,
         "ALLOWED_HOSTS": "testserver",
     }
-    from memoryhub import postgres
+    from memoryhub.server import postgres
 
     try:
         with postgres.ensure_running(place):
             import django
 
             django.setup()
-            from memoryhub.migrating import migrate_if_needed
+            from memoryhub.server.migrate import migrate_if_needed
 
             migrate_if_needed()
             run(given, place)
@@ -123,7 +123,7 @@ def queries(space: object, count: int = 37) -> list[Any]:
     """
     from django.db import connection
 
-    from memoryhub.domain import hot
+    from memoryhub.db import statements
 
     rng = np.random.default_rng(3)
     with connection.cursor() as cursor:
@@ -132,7 +132,7 @@ def queries(space: object, count: int = 37) -> list[Any]:
             [space.pk, count],
         )
         found = [np.array([float(x) for x in row[0][1:-1].split(",")]) for row in cursor.fetchall()]
-    return [hot.Half.of(one + rng.normal(scale=0.025, size=DIMENSIONS)) for one in found]
+    return [statements.Half.of(one + rng.normal(scale=0.025, size=DIMENSIONS)) for one in found]
 
 
 RAW = (
@@ -146,11 +146,15 @@ EXACTLY = (
 
 
 def retrieval_against_raw(name: str, space: object) -> None:
-    from memoryhub.domain import hot, meaning, retrieval, texts, vector_index
-    from memoryhub.domain import vectors as hub_vectors
+    from memoryhub.db import statements
+    from memoryhub.domain import retrieval
+    from memoryhub.domain.retrieval import vector_index
+    from memoryhub.domain.retrieval.in_memory import texts
+    from memoryhub.domain.retrieval.in_memory import vectors as hub_vectors
+    from memoryhub.domain.retrieval.retrieve import retrieve
     from memoryhub.models import ChunkCount
 
-    embedder = meaning.serving(space)
+    embedder = retrieval.serving_embedder(space)
     vectors = queries(space)
     names = {"d": embedder.dimensions, "by": embedder.embedded_by, "space": space.pk}
     is_exact = ChunkCount.objects.get(space_id=space.pk).chunks <= vector_index.EXACT_UP_TO
@@ -159,14 +163,12 @@ def retrieval_against_raw(name: str, space: object) -> None:
 
     def raw() -> object:
         vector = vectors[next(at) % len(vectors)]
-        return hot.rows(sql, [vector] if is_exact else [vector, vector], binary=True)
+        return statements.rows(sql, [vector] if is_exact else [vector, vector], binary=True)
 
-    whole = meaning.query_vector
-    meaning.query_vector = lambda embedder, text: vectors[next(at) % len(vectors)]
+    whole = retrieval.query_vector
+    retrieval.query_vector = lambda embedder, text: vectors[next(at) % len(vectors)]
     asked = {"no words": "zzqq", "rare words": "w90x w700x w2500x", "common words": "w3x w40x w900x"}
-    acts = {
-        label: (lambda text=text: retrieval.retrieve(space, text, hot=0, threshold=-1)) for label, text in asked.items()
-    }
+    acts = {label: (lambda text=text: retrieve(space, text, hot=0, threshold=-1)) for label, text in asked.items()}
 
     def for_the_first_time() -> object:
         """Nothing is kept of the texts and vectors that its words bring up."""
@@ -178,27 +180,29 @@ def retrieval_against_raw(name: str, space: object) -> None:
         base, service = beside(raw, acts)
         again, new = beside(raw, {"rare words, their texts given out for the first time": for_the_first_time})
     finally:
-        meaning.query_vector = whole
+        retrieval.query_vector = whole
     shown = ", ".join(f"{label} {ms:.2f} ms ({ms / base:.2f}x)" for label, ms in service.items())
     shown += "".join(f"; {label} {ms:.2f} ms ({ms / again:.2f}x)" for label, ms in new.items())
     print(f"  {name:>6} of the rows: raw {base:.2f} ms; service {shown}", flush=True)
 
 
 def recall(name: str, space: object) -> None:
-    from memoryhub.domain import hot, meaning, retrieval
+    from memoryhub.db import statements
+    from memoryhub.domain import retrieval
+    from memoryhub.domain.retrieval.retrieve import retrieve
 
-    embedder = meaning.serving(space)
+    embedder = retrieval.serving_embedder(space)
     names = {"d": embedder.dimensions, "by": embedder.embedded_by, "space": space.pk}
-    vectors, whole, hits, came = queries(space), meaning.query_vector, 0, []
+    vectors, whole, hits, came = queries(space), retrieval.query_vector, 0, []
     try:
         for vector in vectors:
-            meaning.query_vector = lambda embedder, text, vector=vector: vector
-            found = retrieval.retrieve(space, "zzqq", hot=0, cold=5, threshold=-1)
-            truth = {row[0] for row in hot.rows(EXACTLY.format(**names), [vector])}
+            retrieval.query_vector = lambda embedder, text, vector=vector: vector
+            found = retrieve(space, "zzqq", hot=0, cold=5, threshold=-1)
+            truth = {row[0] for row in statements.rows(EXACTLY.format(**names), [vector])}
             hits += len(truth & {item.id for item in found})
             came.append(len(found))
     finally:
-        meaning.query_vector = whole
+        retrieval.query_vector = whole
     print(f"  {name:>6}: recall {hits / (5 * len(vectors)):.3f}, rows {min(came)} to {max(came)}", flush=True)
 
 
@@ -223,14 +227,16 @@ INSERT = (
 
 
 def working_memory(space: Any, beside_redis: bool) -> None:
-    from memoryhub.domain import hot, working
+    from memoryhub.db import statements
+    from memoryhub.domain import working
+    from memoryhub.domain.working import entries
     from memoryhub.models import WorkingEntry
 
     say("working memory, p50")
     text = "Customer of invoice 20931 asks for the refund of 12 November; it left on the 13th by card. " * 3
     for _ in range(60):
-        working.admit(space, text)
-    raw, pushed = beside(lambda: hot.rows(INSERT, [0, text]), {"push": lambda: working.admit(space, text)}, 600)
+        entries.admit(space, text)
+    raw, pushed = beside(lambda: statements.rows(INSERT, [0, text]), {"push": lambda: entries.admit(space, text)}, 600)
     push = pushed["push"]
     WorkingEntry.objects.filter(space_id=0).delete()
     print(f"  push and trim {push:.3f} ms, a raw durable insert {raw:.3f} ms: {push / raw:.2f}x", flush=True)
@@ -260,19 +266,21 @@ def working_memory(space: Any, beside_redis: bool) -> None:
 def against_mem0(space: Any, place: Path) -> None:
     """The same texts in both, the same embedder that knows nothing, in turns of ten calls."""
     from memoryhub import embedders
-    from memoryhub.domain import longterm, meaning, quarantine, retrieval, working
-    from memoryhub.domain.access import HUB
+    from memoryhub.domain import longterm, quarantine, retrieval, working
+    from memoryhub.domain.retrieval.retrieve import retrieve
+    from memoryhub.domain.working import entries
+    from memoryhub.models import HUB
     from tests.bench import beside as others
 
     class Stub:
         name, is_local, dimensions, threshold = "stub", True, DIMENSIONS, 0.1
-        embedded_by = meaning.serving(space).embedded_by
+        embedded_by = retrieval.serving_embedder(space).embedded_by
 
         def embed(self, texts: list[str], *, seconds: float = 0) -> np.ndarray:
             return embedders.unit(np.stack([stub.vector(text) for text in texts]))
 
-    whole, one = meaning.load, Stub()
-    meaning.load = lambda named: one
+    whole, one = retrieval.load_embedder, Stub()
+    retrieval.load_embedder = lambda named: one
     texts = [row[1] for row in chunks_of(space)]
     questions = [" ".join(text.split()[:6]) for text in texts[:300]]
     asked_before = [" ".join(text.split()[:6]) for text in texts[1000:2500]]
@@ -281,16 +289,16 @@ def against_mem0(space: Any, place: Path) -> None:
         with others.mem0(texts, place) as mem0:
             say(f"beside mem0 with pgvector, infer=False, {len(texts):,} memories, p50")
             for text in asked_before:  # a process that has served for a while; the questions measured are new to it
-                retrieval.retrieve(space, text, hot=0, threshold=0.1)
+                retrieve(space, text, hot=0, threshold=0.1)
             mem0.ask("search", asked_before[:100])
             for act, ours, given in (
-                ("search", {"retrieve": lambda text: retrieval.retrieve(space, text, hot=0, threshold=0.1)}, questions),
+                ("search", {"retrieve": lambda text: retrieve(space, text, hot=0, threshold=0.1)}, questions),
                 ("list", {
                     "working memory": lambda text: working.newest(space, limit=20),
                     "long-term memory": lambda text: longterm.newest(space, 20),
                 }, questions),
                 ("add", {
-                    "working memory": lambda text: working.admit(space, text),
+                    "working memory": lambda text: entries.admit(space, text),
                     "log (gate, quarantine, working memory)": lambda text: quarantine.log(
                         space, None, content=text, session_id="s", node_id="n"
                     ),
@@ -301,7 +309,7 @@ def against_mem0(space: Any, place: Path) -> None:
                 for name, ms in mine.items():
                     print(f"  {act}: mem0 {theirs:.2f} ms, {name} {ms:.2f} ms: {theirs / ms:.1f}x faster", flush=True)
     finally:
-        meaning.load = whole
+        retrieval.load_embedder = whole
 
 
 def chunks_of(space: Any) -> list[tuple[int, str]]:

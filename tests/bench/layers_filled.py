@@ -26,9 +26,9 @@ def longterm_spaces(rows: int) -> dict[str, Any]:
     """Spaces with 0.1, 1, 10 and 100 % of so many chunks, under one index of their vectors."""
     from django.db import connection
 
-    from memoryhub.domain import meaning, spaces, vector_index
-    from memoryhub.domain.access import HUB
-    from memoryhub.models import Space
+    from memoryhub.domain import retrieval, spaces
+    from memoryhub.domain.retrieval import vector_index
+    from memoryhub.models import HUB, Space
 
     sizes = {
         "0.1 %": rows // 1000,
@@ -50,7 +50,7 @@ def longterm_spaces(rows: int) -> dict[str, Any]:
     with connection.cursor() as cursor:
         start = time.perf_counter()
         cursor.execute("SET maintenance_work_mem = '512MB'")
-        vector_index.make(meaning.serving(made["1 %"]))
+        vector_index.make_vector_index(retrieval.serving_embedder(made["1 %"]))
         for table in ("embedding", "chunk", "posting", "telltale", "lexemecount", "longtermentry", "entryrevision"):
             cursor.execute(f"VACUUM ANALYZE memoryhub_{table}")
         print(f"  index and vacuum in {time.perf_counter() - start:.0f} s", flush=True)
@@ -101,12 +101,13 @@ def fill_space(space: Any, size: int, seed: int) -> None:
     from django.db import connection, transaction
 
     from memoryhub.detectors import telltales
-    from memoryhub.domain import meaning
+    from memoryhub.domain import retrieval
+    from memoryhub.domain.retrieval.embedder import keep
 
-    meaning.keep(space)
+    keep(space)
     names = {
         "space": space.pk, "size": size, "each": CHUNKS_OF_ENTRY, "words": WORDS,
-        "by": meaning.serving(space).embedded_by,
+        "by": retrieval.serving_embedder(space).embedded_by,
     }  # fmt: skip
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL work_mem = '256MB'")

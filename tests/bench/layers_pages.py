@@ -29,10 +29,10 @@ def run(space: Any) -> None:
     from django.test import Client
     from django.urls import Resolver404, resolve
 
-    from memoryhub.domain import people
+    from memoryhub.domain import accounts
     from memoryhub.models import LongtermEntry, Membership, Person, Record
 
-    owner = people.hub_owner() or Person.objects.first()
+    owner = accounts.hub_owner() or Person.objects.first()
     Membership.objects.get_or_create(space=space, person=owner, defaults={"role": "owner"})
     client = Client()
     client.force_login(owner)

@@ -151,7 +151,7 @@ def serving(place: Path) -> Iterator[Served]:
         MEMORYHUB_DATA_DIR=str(place), DJANGO_SETTINGS_MODULE="memoryhub.settings", MEMORYHUB_COLLECTED="true"
     )
     os.environ.pop("DATABASE_URL", None)
-    from memoryhub import postgres
+    from memoryhub.server import postgres
 
     with postgres.ensure_running(place):
         link, token = furnish()
@@ -179,16 +179,16 @@ def furnish() -> tuple[str, str]:
     django.setup()
     from django.db import connections
 
-    from memoryhub import statics
-    from memoryhub.domain import agents, demo, people, tokens
-    from memoryhub.domain.access import HUB
-    from memoryhub.migrating import migrate_if_needed
+    from memoryhub.domain import accounts, demo, prompts
+    from memoryhub.models import HUB
+    from memoryhub.server import static_files
+    from memoryhub.server.migrate import migrate_if_needed
 
     migrate_if_needed()
-    statics.collect_if_changed()
-    space = demo.make(people.hub_owner())
-    secret = people.make_link(HUB, people.hub_owner())
-    _, token = tokens.create(space, HUB, agent=agents.by_slug(space, "forge"))
+    static_files.collect_if_changed()
+    space = demo.make(accounts.hub_owner())
+    secret = accounts.make_sign_in_link(HUB, accounts.hub_owner())
+    _, token = accounts.create_token(space, HUB, agent=prompts.agent_by_slug(space, "forge"))
     connections.close_all()
     return f"/login/once/{secret}/", token
 

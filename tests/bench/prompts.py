@@ -85,13 +85,13 @@ def measure(place: Path, seconds: float = 2.0, rounds: int = 5, chunks: int = 10
 def database(place: Path) -> Iterator[None]:
     import django
 
-    from memoryhub import postgres
+    from memoryhub.server import postgres
 
     with postgres.ensure_running(place):
         django.setup()
         from django.db import connections
 
-        from memoryhub.migrating import migrate_if_needed
+        from memoryhub.server.migrate import migrate_if_needed
 
         migrate_if_needed()
         yield
@@ -99,24 +99,27 @@ def database(place: Path) -> Iterator[None]:
 
 
 def furnish(place: Path, chunks: int) -> Scene:
-    from memoryhub.domain import agents, mounts, sources, spaces, templates, tokens, working
-    from memoryhub.domain.access import HUB
+    from memoryhub.domain import accounts, files, prompts, spaces
+    from memoryhub.domain.working import entries
+    from memoryhub.models import HUB
 
     folder = place / "notes"
     folder.mkdir()
     space = spaces.create(HUB, "bench")
-    mounts.add(space, HUB, "/memories/", store="filesystem", directory=str(folder))
+    files.add_mount(space, HUB, "/memories/", store="filesystem", directory=str(folder))
     rng = random.Random(4)
     for name in ("AGENTS.md", "tone.md", "refunds.md"):
         (folder / name).write_text("# Notes\n" + "".join(f"- {sentence(rng)} <!-- {name} -->\n" for _ in range(40)))
-        sources.add(space, HUB, f"/memories/{name}")
-    templates.import_installed()
-    hub = agents.create(space, HUB, "counter", system_prompt="You answer the desk.", dialect="hub")
-    deep = agents.create(space, HUB, "forge", system_prompt="You write code.", dialect="deepagents")
+        prompts.add_source(space, HUB, f"/memories/{name}")
+    prompts.import_installed_template()
+    hub = prompts.create_agent(space, HUB, "counter", system_prompt="You answer the desk.", dialect="hub")
+    deep = prompts.create_agent(space, HUB, "forge", system_prompt="You write code.", dialect="deepagents")
     for _ in range(20):
-        working.admit(space, sentence(rng), agent=hub)
+        entries.admit(space, sentence(rng), agent=hub)
     remember(space, rng, chunks)
-    return Scene(space, hub, deep, {one.slug: tokens.create(space, HUB, agent=one)[1] for one in (hub, deep)}, folder)
+    return Scene(
+        space, hub, deep, {one.slug: accounts.create_token(space, HUB, agent=one)[1] for one in (hub, deep)}, folder
+    )
 
 
 ASKED = (
@@ -148,10 +151,12 @@ def remember(space: Any, rng: random.Random, chunks: int) -> None:
     """Long-term memory of so many chunks, embedded, with the index that many chunks get."""
     from django.db import connection, transaction
 
-    from memoryhub.domain import indexing, meaning, vector_index
+    from memoryhub.domain import retrieval
+    from memoryhub.domain.longterm import chunks as indexing
+    from memoryhub.domain.retrieval import vector_index
     from memoryhub.models import Chunk, Embedding, LongtermEntry
 
-    embedder = meaning.serving(space)
+    embedder = retrieval.serving_embedder(space)
     number = 0
     while Chunk.objects.within(space).count() < chunks:
         number += 1
@@ -160,9 +165,9 @@ def remember(space: Any, rng: random.Random, chunks: int) -> None:
             entry = LongtermEntry.objects.create(
                 space=space, number=number, content=text, actor_kind="hub", actor_name="hub"
             )
-            indexing.add(entry, indexing.cut(space, text, seconds=60))
+            indexing.add_chunks(entry, indexing.cut_chunks(space, text, seconds=60))
     Embedding.objects.update(in_index=True)  # the hub needs no index at this size; the query beside it has one
-    vector_index.make(embedder)
+    vector_index.make_vector_index(embedder)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
 
@@ -279,19 +284,21 @@ def etag_of(address: tuple[str, int], ask: bytes) -> str:
 
 
 def in_process(scene: Scene) -> list[Figure]:
-    from memoryhub.domain import gathering, prompts, retrieval
+    from memoryhub.domain import prompts
+    from memoryhub.domain.prompts import inputs
+    from memoryhub.domain.retrieval.retrieve import retrieve
 
     raw = vector_query(scene)
 
     def anew() -> None:
-        gathering._known.clear()  # as if long-term memory had just changed
+        inputs._known.clear()  # as if long-term memory had just changed
         prompts.assemble(scene.space, scene.hub, query=QUERY, task="Answer.")
 
     calls = {
         "raw": raw,
         "assembly": lambda: prompts.assemble(scene.space, scene.hub, query=QUERY, task="Answer."),
         "anew": anew,
-        "retrieve": lambda: retrieval.retrieve(scene.space, QUERY, agent=scene.hub, hot=0),
+        "retrieve": lambda: retrieve(scene.space, QUERY, agent=scene.hub, hot=0),
     }
     took = beside(calls)
     whole, other, service = (took[name] / took["raw"] for name in ("assembly", "anew", "retrieve"))
@@ -312,16 +319,17 @@ def in_process(scene: Scene) -> list[Figure]:
 
 def vector_query(scene: Scene) -> Callable[[], Any]:
     """The prepared statement that finds the nearest five, and nothing else."""
-    from memoryhub.domain import hot, meaning
+    from memoryhub.db import statements
+    from memoryhub.domain import retrieval
 
-    embedder = meaning.serving(scene.space)
-    vector = meaning.query_vector(embedder, QUERY)
+    embedder = retrieval.serving_embedder(scene.space)
+    vector = retrieval.query_vector(embedder, QUERY)
     far = f"vector::halfvec({embedder.dimensions}) <=> %(vector)s::halfvec({embedder.dimensions})"
     sql = (
         f"SELECT chunk_id, 1 - ({far}) FROM memoryhub_embedding WHERE space_id = {scene.space.pk} "
         f"AND embedded_by = '{embedder.embedded_by}' AND in_index ORDER BY {far} LIMIT 5"
     )
-    return lambda: hot.rows(sql, {"vector": vector})
+    return lambda: statements.rows(sql, {"vector": vector})
 
 
 def beside(calls: dict[str, Callable[[], Any]], times: int = 300) -> dict[str, float]:
@@ -343,8 +351,8 @@ def against_the_library(scene: Scene) -> Figure:
     from langchain.agents.middleware.types import ModelRequest
     from langchain_core.messages import SystemMessage
 
-    from memoryhub.domain import handing, prompts
-    from memoryhub.domain.prompts import Asked
+    from memoryhub.domain import prompts
+    from memoryhub.domain.prompts import PromptRequest
 
     paths = ["/AGENTS.md", "/tone.md", "/refunds.md"]
     theirs = MemoryMiddleware(backend=FilesystemBackend(root_dir=scene.folder, virtual_mode=True), sources=paths)
@@ -355,8 +363,8 @@ def against_the_library(scene: Scene) -> Figure:
         return theirs.modify_request(request).system_message.text
 
     def hub() -> str:
-        door = handing.enter(scene.tokens["forge"], "127.0.0.1", hot=False)
-        return handing.prompt_for(door, Asked()).text
+        door = prompts.enter(scene.tokens["forge"], "127.0.0.1", hot=False)
+        return prompts.prompt_for(door, PromptRequest()).text
 
     def anew() -> str:
         return prompts.assemble(scene.space, scene.deep).text

@@ -65,31 +65,31 @@ class House:
     def __init__(self, place: Path) -> None:
         from django.test import Client
 
-        from memoryhub.domain import agents, files, mounts, people, sources, spaces
-        from memoryhub.domain.access import HUB, Actor
+        from memoryhub.domain import accounts, files, prompts, spaces
+        from memoryhub.models import HUB, Actor
 
         self.place = place
         self.space = spaces.create(HUB, "bench")
         (place / "notes").mkdir()
-        mounts.add(self.space, HUB, "/memories/", store="database", policy="review")
-        mounts.add(self.space, HUB, "/disk/", store="filesystem", directory=str(place / "notes"), policy="review")
-        self.forge = agents.create(self.space, HUB, "forge", system_prompt="You keep the books.")
-        person = people.create(HUB, "rk")
+        files.add_mount(self.space, HUB, "/memories/", store="database", policy="review")
+        files.add_mount(self.space, HUB, "/disk/", store="filesystem", directory=str(place / "notes"), policy="review")
+        self.forge = prompts.create_agent(self.space, HUB, "forge", system_prompt="You keep the books.")
+        person = accounts.create_person(HUB, "rk")
         spaces.add_member(self.space, HUB, person, "owner")
         self.rk, self.client = Actor.of_person(person, "owner"), Client()
         self.client.force_login(person)
         for path in (PATH, "/disk/AGENTS.md"):
             files.write(self.space, HUB, path, b"- a line of memory, as agents write them\n" * 50)
-        sources.add(self.space, HUB, PATH)
+        prompts.add_source(self.space, HUB, PATH)
 
 
 # A decision
 
 
 def decisions(house: House) -> list[Figure]:
-    from memoryhub.domain import hot
+    from memoryhub.db import statements
 
-    hot.rows("CREATE TABLE bench_raw (id bigserial PRIMARY KEY, content bytea)")
+    statements.rows("CREATE TABLE bench_raw (id bigserial PRIMARY KEY, content bytea)")
     figures = []
     for path, shown_here, at_most in ((PATH, True, 4.0), (PATH, False, None), ("/disk/AGENTS.md", True, None)):
         decided, raw, cpu = in_turns(house, path, shown_here)
@@ -113,8 +113,9 @@ def decisions(house: House) -> list[Figure]:
 def in_turns(house: House, path: str, shown_here: bool = True, times: int = 200) -> tuple[float, float, float]:
     """What a decision and an insert take, and of the decision the processor's time of this process, which forgets what it
     showed if another one is to have done that."""
-    from memoryhub.domain import hot, proposals
-    from memoryhub.domain.proposals import desk
+    from memoryhub.db import statements
+    from memoryhub.domain import proposals
+    from memoryhub.domain.proposals import snapshot
 
     took: list[float] = []
     raw: list[float] = []
@@ -123,15 +124,15 @@ def in_turns(house: House, path: str, shown_here: bool = True, times: int = 200)
         asked = proposals.propose(
             house.space, house.forge, kind="insert", path=path, change={"line": 0, "text": f"- line {turn}\n"}
         )
-        found = proposals.result(asked)
+        found = proposals.looked(asked)
         if not shown_here:
-            desk.recall(house.space, asked.number)
+            snapshot.recall(house.space, asked.number)
         start, spent = time.perf_counter(), time.process_time()
         proposals.approve(house.space, house.rk, asked.number, seen=found.seen)
         took.append(time.perf_counter() - start)
         cpu.append(time.process_time() - spent)
         start = time.perf_counter()
-        hot.rows("INSERT INTO bench_raw (content) VALUES (%s)", [found.after])
+        statements.rows("INSERT INTO bench_raw (content) VALUES (%s)", [found.after])
         raw.append(time.perf_counter() - start)
     return statistics.median(took[20:]), statistics.median(raw[20:]), statistics.median(cpu[20:])
 
@@ -150,16 +151,16 @@ def median(act: Callable[[], Any], times: int = 9) -> float:
 
 
 def review(house: House) -> Figure:
-    from memoryhub.domain import files, proposals, sources
-    from memoryhub.domain.access import HUB
+    from memoryhub.domain import files, prompts, proposals
+    from memoryhub.models import HUB
 
     path = "/memories/large.md"
     files.write(house.space, HUB, path, "\n".join(LINES).encode())
-    source = sources.add(house.space, HUB, path)
+    source = prompts.add_source(house.space, HUB, path)
     changed = [line.replace("why", "for whom") if n % 13 == 0 else line for n, line in enumerate(LINES)]
     asked = proposals.propose(house.space, house.forge, kind="write", path=path, content="\n".join(changed).encode())
     took = median(lambda: house.client.get(f"/s/{house.space.slug}/proposals/{asked.number}/"))
-    sources.remove(house.space, HUB, source.pk)
+    prompts.remove_source(house.space, HUB, source.pk)
     what = f"the review page of a {sum(map(len, LINES)) / 1000:.0f} kB file with 100 changes and one agent's prompt"
     return Figure(what, "0.4 s", "", f"{took:.3f} s", took < 0.4)
 
@@ -201,10 +202,10 @@ def many(house: House, count: int) -> None:
 
 def waiting(house: House, seconds: float, rounds: int) -> Figure:
     """Prompts a second with 200 agents waiting, as a share of prompts a second without them, in turns."""
-    from memoryhub.domain import proposals, tokens
-    from memoryhub.domain.access import HUB
+    from memoryhub.domain import accounts, proposals
+    from memoryhub.models import HUB
 
-    _, secret = tokens.create(house.space, HUB, agent=house.forge)
+    _, secret = accounts.create_token(house.space, HUB, agent=house.forge)
     token = {"Authorization": f"Bearer {secret}"}
     asked = proposals.propose(house.space, house.forge, kind="write", path=PATH, content=b"- other lines\n" * 3000)
     url, prompt = f"/api/v1/proposals/{asked.number}", load.request("/api/v1/prompt", **token)

@@ -15,10 +15,10 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memoryhub.domain import agents, files, hot, mounts, people, proposals, sources, spaces, tokens
-from memoryhub.domain.access import HUB, Actor
-from memoryhub.domain.proposals import desk
-from memoryhub.models import Proposal
+from memoryhub.db import statements
+from memoryhub.domain import accounts, files, prompts, proposals, spaces
+from memoryhub.domain.proposals import snapshot
+from memoryhub.models import HUB, Actor, Proposal
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PATH = "/memories/AGENTS.md"
@@ -27,10 +27,10 @@ PATH = "/memories/AGENTS.md"
 @pytest.fixture
 def house():
     space = spaces.create(HUB, "books")
-    mounts.add(space, HUB, "/memories/", store="database", policy="review")
+    files.add_mount(space, HUB, "/memories/", store="database", policy="review")
     files.write(space, HUB, PATH, b"- one\n")
-    forge = agents.create(space, HUB, "forge")
-    person = people.create(HUB, "rk")
+    forge = prompts.create_agent(space, HUB, "forge")
+    person = accounts.create_person(HUB, "rk")
     spaces.add_member(space, HUB, person, "owner")
     client = Client()
     client.force_login(person)
@@ -85,7 +85,7 @@ def test_the_review_of_a_large_file(house):
     space, forge, _, client = house
     lines = [f"- Line {n}: the ledger keeps what happened in month {n % 12} of the year, and why." for n in range(1300)]
     files.write(space, HUB, PATH, "\n".join(lines).encode())
-    sources.add(space, HUB, PATH)
+    prompts.add_source(space, HUB, PATH)
     changed = [line.replace("why", "for whom") if n % 13 == 0 else line for n, line in enumerate(lines)]
     asked = proposals.propose(space, forge, kind="write", path=PATH, content="\n".join(changed).encode())
     taken = median(lambda: client.get(f"/s/{space.slug}/proposals/{asked.number}/"), 5)
@@ -100,12 +100,14 @@ def test_a_decision_asks_once_or_twice(house, monkeypatch, shown_here):
     space, forge, rk, _ = house
     change = {"line": 0, "text": "- zero\n"}
     asked = proposals.propose(space, forge, kind="insert", path=PATH, change=change)
-    seen = proposals.result(asked).seen
+    seen = proposals.looked(asked).seen
     if not shown_here:
-        desk.recall(space, asked.number)
+        snapshot.recall(space, asked.number)
     sent: list[str] = []
-    real = hot.fetched
-    monkeypatch.setattr(hot, "fetched", lambda wrapper, sql, *rest: (sent.append(sql), real(wrapper, sql, *rest))[1])
+    real = statements.fetched
+    monkeypatch.setattr(
+        statements, "fetched", lambda wrapper, sql, *rest: (sent.append(sql), real(wrapper, sql, *rest))[1]
+    )
     with CaptureQueriesContext(connection) as queries:
         proposals.approve(space, rk, asked.number, seen=seen)
     assert len(sent) == (1 if shown_here else 2)
@@ -116,7 +118,7 @@ def test_waiting_is_cheap(house, client):
     space, forge, _, _ = house
     files.write(space, HUB, PATH, b"- one of many lines\n" * 3000)
     asked = proposals.propose(space, forge, kind="write", path=PATH, content=b"- two of many lines\n" * 3000)
-    _, secret = tokens.create(space, HUB, agent=forge)
+    _, secret = accounts.create_token(space, HUB, agent=forge)
     headers = {"Authorization": f"Bearer {secret}"}
     url = f"/api/v1/proposals/{asked.number}"
     etag = client.get(url, headers=headers)["ETag"]

@@ -89,7 +89,7 @@ def page(new_page: Callable[..., Page]) -> Page:
 @pytest.fixture
 def space(transactional_db: None) -> Any:
     from memoryhub.domain import spaces
-    from memoryhub.domain.access import HUB
+    from memoryhub.models import HUB
 
     return spaces.create(HUB, "ledger", "Ledgerline")
 
@@ -99,13 +99,13 @@ def member(space: Any) -> Callable[[str], Any]:
     """The person who is `role` in `space`, made when first asked for; their name is their role."""
 
     def find(role: str) -> Any:
-        from memoryhub.domain import people, spaces
-        from memoryhub.domain.access import HUB
+        from memoryhub.domain import accounts, spaces
+        from memoryhub.models import HUB
 
         found = spaces.members(space).filter(role=role).first()
         if found:
             return found.person
-        person = people.create(HUB, role)
+        person = accounts.create_person(HUB, role)
         spaces.add_member(space, HUB, person, role)
         return person
 
@@ -117,11 +117,11 @@ def sign_in_as(request: pytest.FixtureRequest, space: Any, member: Callable[[str
     """Signs a window in (by default `page`) and leads it to the space; gives the window."""
 
     def sign_in(role: str, window: Page | None = None) -> Page:
-        from memoryhub.domain import people
-        from memoryhub.domain.access import HUB
+        from memoryhub.domain import accounts
+        from memoryhub.models import HUB
 
         window = window or request.getfixturevalue("page")
-        secret = people.make_link(HUB, member(role), leads_to=space.get_absolute_url())
+        secret = accounts.make_sign_in_link(HUB, member(role), leads_to=space.get_absolute_url())
         window.goto(f"/login/once/{secret}/")
         return window
 

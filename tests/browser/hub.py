@@ -31,10 +31,10 @@ class Hub:
 
     def sign_in_link(self, role: str = "owner") -> str:
         """An address that signs the person of this role in, once."""
-        from memoryhub.domain import people
-        from memoryhub.domain.access import HUB
+        from memoryhub.domain import accounts
+        from memoryhub.models import HUB
 
-        secret = people.make_link(HUB, person_with(self.space, role), leads_to=f"/s/{self.space}/")
+        secret = accounts.make_sign_in_link(HUB, person_with(self.space, role), leads_to=f"/s/{self.space}/")
         return f"{self.url}/login/once/{secret}/"
 
     def cookie(self, role: str) -> dict[str, str]:
@@ -65,12 +65,12 @@ def running(data_dir: Path | None = None, *, debug: bool = False) -> Iterator[Hu
 def database(place: Path) -> Iterator[None]:
     import django
 
-    from memoryhub import postgres
+    from memoryhub.server import postgres
 
     django.setup()
     from django.db import connections
 
-    from memoryhub.migrating import migrate_if_needed
+    from memoryhub.server.migrate import migrate_if_needed
 
     with postgres.ensure_running(place, {"fsync": "off", "synchronous_commit": "off"}):
         migrate_if_needed()
@@ -114,9 +114,9 @@ def show_the_styleguide() -> None:
 
 def furnish() -> str:
     """The demo; its slug."""
-    from memoryhub.domain import demo, people
+    from memoryhub.domain import accounts, demo
 
-    return demo.make(people.hub_owner()).slug
+    return demo.make(accounts.hub_owner()).slug
 
 
 def session_of(slug: str, role: str) -> str:
@@ -130,14 +130,14 @@ def session_of(slug: str, role: str) -> str:
 
 def person_with(slug: str, role: str) -> Any:
     """A member in this role: whoever has it, else somebody new."""
-    from memoryhub.domain import people, spaces
-    from memoryhub.domain.access import HUB
+    from memoryhub.domain import accounts, spaces
+    from memoryhub.models import HUB
 
     space = spaces.by_slug(slug)
     found = spaces.members(space).filter(role=role).first()
     if found:
         return found.person
-    person = people.create(HUB, f"the-{role}")
+    person = accounts.create_person(HUB, f"the-{role}")
     spaces.add_member(space, HUB, person, role)
     return person
 

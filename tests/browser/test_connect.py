@@ -5,12 +5,12 @@ import re
 import httpx
 from playwright.sync_api import expect
 
-from memoryhub.domain import agents
-from memoryhub.domain.access import HUB
+from memoryhub.domain import prompts
+from memoryhub.models import HUB
 
 
 def connect(space, window):
-    agents.create(space, HUB, "scout")
+    prompts.create_agent(space, HUB, "scout")
     window.goto(f"{space.get_absolute_url()}agents/scout/connect/")
     window.get_by_role("button", name="Make a token").click()
     return re.search(r"mh_scout_\w+", window.locator("#secret").inner_text()).group()
@@ -41,7 +41,7 @@ def test_without_scripts_the_lines_and_a_second_look_work(space, sign_in_as, new
 
 def test_frameworks_are_chosen_by_keyboard(space, sign_in_as):
     page = sign_in_as("owner")
-    agents.create(space, HUB, "scout")
+    prompts.create_agent(space, HUB, "scout")
     page.goto(f"{space.get_absolute_url()}agents/scout/connect/")
     page.locator("#for-python").focus()
     page.keyboard.press("ArrowRight")

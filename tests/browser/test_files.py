@@ -8,8 +8,10 @@ import zipfile
 import pytest
 from playwright.sync_api import expect
 
-from memoryhub.domain import files, jobs, mounts, packing, people, revisions, spaces
-from memoryhub.domain.access import HUB, Actor
+from memoryhub.domain import accounts, files, spaces
+from memoryhub.domain.files import revisions, zip
+from memoryhub.domain.jobs import queue
+from memoryhub.models import HUB, Actor
 
 PATH = "/memories/AGENTS.md"
 HERE = "/s/ledger/files/memories/AGENTS.md"
@@ -20,7 +22,7 @@ def root(space, tmp_path):
     directory = tmp_path / "disk"
     directory.mkdir()
     (directory / "AGENTS.md").write_bytes(b"# Title\r\n\r\n- one\r\n- two\r\n")
-    mounts.add(space, HUB, "/memories/", store="filesystem", directory=str(directory))
+    files.add_mount(space, HUB, "/memories/", store="filesystem", directory=str(directory))
     return directory
 
 
@@ -107,7 +109,7 @@ def test_the_preview_shows_people_model_and_change(root, sign_in_as):
 def test_two_editors_see_each_other_and_both_versions(root, space, sign_in_as):
     page = sign_in_as("editor")
     page.goto(f"{HERE}?view=edit")
-    ops = Actor.of_person(people.create(HUB, "ops"), "editor")
+    ops = Actor.of_person(accounts.create_person(HUB, "ops"), "editor")
     files.write(space, ops, PATH, b"# Title\r\n\r\n- one by ops\r\n- two\r\n")
     page.locator("#text").fill("# Title\n\n- one by me\n- two\n")
     page.keyboard.press("Control+s")
@@ -122,11 +124,11 @@ def test_two_editors_see_each_other_and_both_versions(root, space, sign_in_as):
 
 
 def test_somebody_else_is_editing(root, space, sign_in_as, new_page):
-    from memoryhub.domain import shelf
+    from memoryhub.domain import files
 
-    ops = people.create(HUB, "ops")
+    ops = accounts.create_person(HUB, "ops")
     spaces.add_member(space, HUB, ops, "owner")
-    shelf.note_editing(space, ops, PATH)
+    files.note_editing(space, ops, PATH)
     page = sign_in_as("editor")
     page.goto(f"{HERE}?view=edit")
     expect(page.get_by_text("ops has this file open")).to_be_visible()
@@ -217,13 +219,13 @@ def test_mounts_are_explained_and_sources_ordered(root, sign_in_as):
 
 
 def test_a_large_folder_is_packed_while_its_page_waits(root, sign_in_as, monkeypatch):
-    monkeypatch.setattr(packing, "FEW_BYTES", 0)
+    monkeypatch.setattr(zip, "FEW_BYTES", 0)
     page = sign_in_as("viewer")
     page.goto("/s/ledger/files/memories/")
     page.get_by_role("link", name="Download as zip").click()
     page.get_by_role("button", name="Make the zip").click()
     expect(page.get_by_text("It begins in a moment.")).to_be_visible()
-    jobs.run_waiting()
+    queue.run_waiting()
     expect(page.get_by_text("1 file, ")).to_be_visible()
     with page.expect_download() as waiting:
         page.get_by_role("link", name="Download", exact=True).click()
@@ -239,5 +241,5 @@ def test_the_blame_of_a_long_history_appears_by_itself(root, space, sign_in_as, 
     page.goto(f"{HERE}?view=blame")
     expect(page.get_by_text("The history is long")).to_be_visible()
     monkeypatch.undo()
-    jobs.run_waiting()
+    queue.run_waiting()
     expect(page.locator(".source .by").first).to_contain_text("a line of its own")

@@ -6,9 +6,8 @@ import pytest
 from django.db import transaction
 from playwright.sync_api import expect
 
-from memoryhub.domain import activity, agents, people
-from memoryhub.domain.access import DISK, HUB
-from memoryhub.models import Agent, Membership, Space
+from memoryhub.domain import accounts, activity, prompts
+from memoryhub.models import DISK, HUB, Agent, Membership, Space
 
 
 @pytest.fixture
@@ -81,7 +80,7 @@ def test_an_agent_is_connected_gets_a_token_and_calls(sign_in_as):
 
 
 def test_an_agent_is_switched_off_and_deleted(sign_in_as, space):
-    agents.create(space, HUB, "forge")
+    prompts.create_agent(space, HUB, "forge")
     page = sign_in_as("owner")
     page.goto("/s/ledger/agents/forge/")
     page.get_by_role("button", name="Switch off").click()
@@ -93,7 +92,7 @@ def test_an_agent_is_switched_off_and_deleted(sign_in_as, space):
 
 
 def test_a_viewer_is_offered_nothing_to_change(sign_in_as, space):
-    agents.create(space, HUB, "forge")
+    prompts.create_agent(space, HUB, "forge")
     page = sign_in_as("viewer")
     for path in ("agents/", "agents/forge/", "settings/", ""):
         page.goto(f"/s/ledger/{path}")
@@ -142,7 +141,7 @@ def test_the_log_is_filtered_as_one_types_and_walked_back(sign_in_as, log):
 def test_a_password_is_set_and_another_session_ended(sign_in_as, new_page, member):
     page = sign_in_as("editor")
     other = new_page()
-    other.goto(f"/login/once/{people.make_link(HUB, member('editor'))}/")
+    other.goto(f"/login/once/{accounts.make_sign_in_link(HUB, member('editor'))}/")
     page.get_by_role("link", name="editor").click()
     expect(page.get_by_role("button", name="End")).to_have_count(2)
     row = (
@@ -180,8 +179,8 @@ def test_the_demo_is_loaded_looked_at_and_deleted_with_one_click(sign_in_as, hub
 
 
 def test_keys_go_places_and_single_keys_rest_while_one_types(sign_in_as, space):
-    agents.create(space, HUB, "counter")
-    agents.create(space, HUB, "forge")
+    prompts.create_agent(space, HUB, "counter")
+    prompts.create_agent(space, HUB, "forge")
     page = sign_in_as("owner")
     page.keyboard.press("?")
     expect(page.get_by_role("heading", name="Shortcuts")).to_be_visible()
@@ -199,10 +198,10 @@ def test_keys_go_places_and_single_keys_rest_while_one_types(sign_in_as, space):
 
 
 def test_the_overview_renews_itself(sign_in_as, space):
-    agents.create(space, HUB, "counter")
+    prompts.create_agent(space, HUB, "counter")
     page = sign_in_as("viewer")
     expect(page.get_by_text("forge", exact=True)).to_have_count(0)
-    agents.create(space, HUB, "forge")
+    prompts.create_agent(space, HUB, "forge")
     page.evaluate("window.htmx.trigger('#live', 'renew')")
     expect(page.locator("#live").get_by_text("forge", exact=True).first).to_be_visible()
 

@@ -7,8 +7,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from memoryhub.domain import agents, files, mounts, prompts, sources
-from memoryhub.domain.access import HUB
+from memoryhub.domain import files, prompts
+from memoryhub.models import HUB
 from tests.browser.conftest import PHONE
 
 AGENTS = "/memories/AGENTS.md"
@@ -18,11 +18,11 @@ HERE = "/s/ledger/prompt/counter/"
 
 @pytest.fixture
 def counter(space):
-    mounts.add(space, HUB, "/memories/")
-    sources.add(space, HUB, AGENTS)
+    files.add_mount(space, HUB, "/memories/")
+    prompts.add_source(space, HUB, AGENTS)
     files.write(space, HUB, AGENTS, TEXT.encode(), reason="first")
-    agents.create(space, HUB, "forge")
-    return agents.create(space, HUB, "counter", system_prompt="Base.")
+    prompts.create_agent(space, HUB, "forge")
+    return prompts.create_agent(space, HUB, "counter", system_prompt="Base.")
 
 
 def test_a_dialect_is_picked_and_its_bytes_are_copied(space, counter, sign_in_as, page):

@@ -7,8 +7,8 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from memoryhub.domain import agents, files, mounts, proposals, sources, tokens
-from memoryhub.domain.access import HUB
+from memoryhub.domain import accounts, files, prompts, proposals
+from memoryhub.models import HUB
 from tests.browser.conftest import PHONE
 
 PATH = "/memories/AGENTS.md"
@@ -31,10 +31,10 @@ NEW = TEXT.replace("pytest -q", "make test-fast").replace("from main", "from a t
 
 @pytest.fixture
 def forge(space):
-    mounts.add(space, HUB, "/memories/", store="database", policy="review")
+    files.add_mount(space, HUB, "/memories/", store="database", policy="review")
     files.write(space, HUB, PATH, TEXT.encode())
-    sources.add(space, HUB, PATH)
-    return agents.create(space, HUB, "forge")
+    prompts.add_source(space, HUB, PATH)
+    return prompts.create_agent(space, HUB, "forge")
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ def test_a_conflict_is_resolved_by_hand(sign_in_as, space, forge, inbox):
 
 def test_a_rejection_is_read_by_the_agent(sign_in_as, space, forge, inbox, client):
     ask(space, forge)
-    _, secret = tokens.create(space, HUB, agent=forge)
+    _, secret = accounts.create_token(space, HUB, agent=forge)
     page = sign_in_as("reviewer")
     page.goto(f"{inbox}1/")
     page.get_by_role("radio", name="too vague").check()

@@ -5,8 +5,8 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from memoryhub.domain import people
-from memoryhub.domain.access import HUB
+from memoryhub.domain import accounts
+from memoryhub.models import HUB
 
 PASSWORD = "correct horse battery"
 
@@ -14,7 +14,7 @@ PASSWORD = "correct horse battery"
 @pytest.fixture
 def rk(space, member):
     person = member("owner")
-    people.change_password(person, PASSWORD)
+    accounts.change_password(person, PASSWORD)
     return person
 
 
@@ -33,7 +33,7 @@ def test_name_and_password_lead_where_one_wanted_to_go(new_page, space, rk, java
 
 
 def test_a_link_signs_in_once(new_page, space, member):
-    secret = people.make_link(HUB, member("viewer"), leads_to=space.get_absolute_url())
+    secret = accounts.make_sign_in_link(HUB, member("viewer"), leads_to=space.get_absolute_url())
     first, second = new_page(), new_page()
     first.goto(f"/login/once/{secret}/")
     expect(first.get_by_role("heading", level=1)).to_have_text("Ledgerline")

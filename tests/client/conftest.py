@@ -99,21 +99,21 @@ class Real:
     """A space on the real hub: `hub` is the agent's client, `person` the client of a reviewer."""
 
     def __init__(self, url, cache_dir, policy, directory=None):
-        from memoryhub.domain import agents, mounts, people, sources, spaces, tokens
-        from memoryhub.domain.access import HUB, Actor
+        from memoryhub.domain import accounts, files, prompts, spaces
+        from memoryhub.models import HUB, Actor
 
         self.url, self.cache_dir = url, cache_dir
         self.space = spaces.create(HUB, "books", "Books")
         place = {"store": "filesystem", "directory": str(directory)} if directory else {"store": "database"}
-        mounts.add(self.space, HUB, "/memories/", policy=policy, **place)
-        mounts.add(self.space, HUB, "/thread/", store="thread", policy="trusted")
-        sources.add(self.space, HUB, "/memories/AGENTS.md")
-        self.agent = agents.create(self.space, HUB, "forge", dialect="deepagents")
-        self.token = tokens.create(self.space, HUB, agent=self.agent)[1]
-        rk = people.create(HUB, "rk")
+        files.add_mount(self.space, HUB, "/memories/", policy=policy, **place)
+        files.add_mount(self.space, HUB, "/thread/", store="thread", policy="trusted")
+        prompts.add_source(self.space, HUB, "/memories/AGENTS.md")
+        self.agent = prompts.create_agent(self.space, HUB, "forge", dialect="deepagents")
+        self.token = accounts.create_token(self.space, HUB, agent=self.agent)[1]
+        rk = accounts.create_person(HUB, "rk")
         spaces.add_member(self.space, HUB, rk, "reviewer")
         self.rk = Actor.of_person(rk, "reviewer")
-        self.persons_token = tokens.create(self.space, self.rk, person=rk)[1]
+        self.persons_token = accounts.create_token(self.space, self.rk, person=rk)[1]
         self.hub, self.person = self.client(self.token), self.client(self.persons_token)
 
     def client(self, token, **options):

@@ -183,10 +183,10 @@ def test_errors_of_edits_reach_the_model_in_the_words_it_knows(review):
 
 
 def test_read_only_and_secrets_are_said_and_nothing_is_kept(review):
-    from memoryhub.domain import mounts
-    from memoryhub.domain.access import HUB
+    from memoryhub.domain import files
+    from memoryhub.models import HUB
 
-    mounts.add(review.space, HUB, "/memories/law/", store="database", policy="read_only")
+    files.add_mount(review.space, HUB, "/memories/law/", store="database", policy="read_only")
     review.put(AGENTS, "Be brief.\n")
     key = "AKIA" + "IOSFODNN7" + "EXAMPLQ"
     secret = {"file_path": "/memories/keys.md", "content": f"aws_access_key_id = {key}\n"}
@@ -242,13 +242,12 @@ def test_hub_killed_in_the_middle(review, cache_dir):
 
 
 def test_a_revoked_token_costs_the_memory_not_the_run(review):
-    from memoryhub.domain import tokens
-    from memoryhub.domain.access import HUB
-    from memoryhub.models import Token
+    from memoryhub.domain import accounts
+    from memoryhub.models import HUB, Token
 
     review.put(AGENTS, "Be brief.\n")
     ask(agent_of(review, says("hello")))
-    tokens.revoke(Token.objects.get(agent=review.agent), HUB)
+    accounts.revoke_token(Token.objects.get(agent=review.agent), HUB)
     model = says(calls(edits("brief", "kind")), "ok")
     (answer,) = tool_answers(ask(agent_of(review, model)))
     assert "(No memory loaded)" in model.prompts[0]

@@ -168,12 +168,14 @@ def test_a_put_says_which_thread_asks(review):
 
 
 def test_a_refused_put_says_so(review):
-    from memoryhub.domain import mounts
-    from memoryhub.domain.access import HUB
+    from memoryhub.domain import files
+    from memoryhub.models import HUB
 
-    mounts.change(review.space, HUB, mounts.one(review.space, mounts.of_space(review.space)[0].pk), policy="read_only")
+    files.change_mount(
+        review.space, HUB, files.get_mount(review.space, files.mounts_of_space(review.space)[0].pk), policy="read_only"
+    )
     with pytest.raises(Forbidden):
-        MemoryHubStore(review.hub, root=mounts.of_space(review.space)[0].prefix).put(("a",), "k", {"v": 1})
+        MemoryHubStore(review.hub, root=files.mounts_of_space(review.space)[0].prefix).put(("a",), "k", {"v": 1})
 
 
 def test_long_term_memory_is_a_namespace(review):

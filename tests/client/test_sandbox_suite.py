@@ -102,7 +102,7 @@ class TestHub(SandboxIntegrationTests):
     def sandbox(self, django_db_setup, django_db_blocker, tmp_path_factory):
         """One hub for the whole class: emptying the database after each test would take longer than the tests."""
         from memoryhub.domain import spaces
-        from memoryhub.domain.access import HUB
+        from memoryhub.models import HUB
 
         with django_db_blocker.unblock():
             server = LiveServer("127.0.0.1")

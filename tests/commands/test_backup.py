@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psycopg
 
-from memoryhub import postgres
+from memoryhub.server import postgres
 from tests.running import command, refused
 
 

@@ -6,9 +6,9 @@ import json
 import pytest
 from django.core.management import call_command
 
-from memoryhub.domain import files, longterm, mounts, people, spaces
-from memoryhub.domain.access import HUB
+from memoryhub.domain import accounts, files, longterm, spaces
 from memoryhub.errors import HubError
+from memoryhub.models import HUB
 
 pytestmark = pytest.mark.django_db
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def space():
     made = spaces.create(HUB, "main")
-    mounts.add(made, HUB, "/memories/", store="database", policy="review")
+    files.add_mount(made, HUB, "/memories/", store="database", policy="review")
     return made
 
 
@@ -54,9 +54,9 @@ def test_exported_long_term_memory_comes_in(space, tmp_path):
     there = tmp_path / "longterm.jsonl"
     there.write_text("\n".join(json.dumps({"content": f"Fact {n}."}) for n in range(60)))
     assert bring("longterm", there, "--dry-run") == "Would bring: 60 entries.\n"
-    assert not longterm.of(space).exists()
+    assert not longterm.entries_of(space).exists()
     assert bring("longterm", there) == "Brought: 60 entries.\n"
-    assert longterm.of(space).count() == 60
+    assert longterm.entries_of(space).count() == 60
     there.write_text(json.dumps({"content": "One more."}))
     assert json.loads(bring("longterm", there, "--json")) == {"space": "main", "dry_run": False, "entries": 1}
     with pytest.raises(HubError, match="no file"):
@@ -64,7 +64,7 @@ def test_exported_long_term_memory_comes_in(space, tmp_path):
 
 
 def test_in_whose_name(space, folder):
-    rk = people.create(HUB, "rk")
+    rk = accounts.create_person(HUB, "rk")
     with pytest.raises(HubError, match="no member"):
         bring("basic-memory", folder, "--as", "rk")
     spaces.add_member(space, HUB, rk, "editor")

@@ -7,10 +7,10 @@ import json
 import pytest
 from django.core.management import call_command
 
-from memoryhub.domain import agents, exporting, files, mounts, people, spaces, tokens
-from memoryhub.domain.access import HUB
+from memoryhub.domain import accounts, files, prompts, spaces
+from memoryhub.domain.exchange import exporting
 from memoryhub.errors import HubError
-from memoryhub.models import Space
+from memoryhub.models import HUB, Space
 
 pytestmark = pytest.mark.django_db
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def space() -> Space:
     space = spaces.create(HUB, "team", "Team")
-    mounts.add(space, HUB, "/memories/")
+    files.add_mount(space, HUB, "/memories/")
     return space
 
 
@@ -40,7 +40,7 @@ def test_files_lie_below_their_virtual_paths_with_every_earlier_text(space, tmp_
 
 
 def test_lists_are_lines_of_json(space, tmp_path):
-    agents.create(space, HUB, "forge")
+    prompts.create_agent(space, HUB, "forge")
     call_command("export", str(tmp_path / "out"))
     assert [agent["slug"] for agent in lines(tmp_path / "out/team/agents.jsonl")] == ["forge"]
     assert [mount["prefix"] for mount in lines(tmp_path / "out/team/mounts.jsonl")] == ["/memories/"]
@@ -49,9 +49,9 @@ def test_lists_are_lines_of_json(space, tmp_path):
 
 
 def test_no_secret_is_in_it(space, tmp_path):
-    person = people.create(HUB, "rk", password="a-long-enough-passphrase")
-    agent = agents.create(space, HUB, "forge")
-    token, secret = tokens.create(space, HUB, agent=agent)
+    person = accounts.create_person(HUB, "rk", password="a-long-enough-passphrase")
+    agent = prompts.create_agent(space, HUB, "forge")
+    token, secret = accounts.create_token(space, HUB, agent=agent)
     call_command("export", str(tmp_path / "out"))
     told = "".join(file.read_text() for file in (tmp_path / "out").rglob("*") if file.is_file())
     assert "rk" in told

@@ -9,7 +9,7 @@ import sys
 import pytest
 from django.core.management import call_command
 
-from memoryhub.domain import people
+from memoryhub.domain import accounts
 from memoryhub.models import Membership, Person, Space
 
 pytestmark = pytest.mark.django_db
@@ -49,12 +49,12 @@ def test_a_password_from_standard_input(monkeypatch):
     told("space", "add", "books")
     monkeypatch.setattr("sys.stdin", io.StringIO("sieben rote Zwerge\n"))
     told("user", "add", "rk", "--role", "owner", "--space", "books", "--password-stdin")
-    assert people.check_password("rk", "sieben rote Zwerge", None).username == "rk"
+    assert accounts.check_password("rk", "sieben rote Zwerge", None).username == "rk"
 
 
 def test_whoever_owns_the_hub_can_open_a_new_space():
     told("space", "add", "books")
-    assert Membership.objects.get(space=Space.objects.get(), person=people.hub_owner()).role == "owner"
+    assert Membership.objects.get(space=Space.objects.get(), person=accounts.hub_owner()).role == "owner"
 
 
 @pytest.mark.parametrize(

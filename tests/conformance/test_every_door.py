@@ -11,8 +11,8 @@ from django.test import Client
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memoryhub.domain import agents, files, mounts, people, sources, spaces, templates, tokens
-from memoryhub.domain.access import HUB
+from memoryhub.domain import accounts, files, prompts, spaces
+from memoryhub.models import HUB
 
 from .test_deepagents import TEXT
 from .wheels import VERSIONS, fetch, library, version_of, what_it_sends
@@ -25,22 +25,22 @@ PATHS = ["/memories/AGENTS.md", "/memories/team/AGENTS.md", "/memories/AGENTS.md
 def doors(db):
     """A space with sources, an agent's token and somebody signed in."""
     space = spaces.create(HUB, "main")
-    mounts.add(space, HUB, "/memories/")
+    files.add_mount(space, HUB, "/memories/")
     for path in PATHS:
-        sources.add(space, HUB, path)
-    agent = agents.create(space, HUB, "forge", dialect="deepagents")
-    rk = people.create(HUB, "rk")
+        prompts.add_source(space, HUB, path)
+    agent = prompts.create_agent(space, HUB, "forge", dialect="deepagents")
+    rk = accounts.create_person(HUB, "rk")
     spaces.add_member(space, HUB, rk, "viewer")
     browser = Client()
     browser.force_login(rk)
-    return space, agent, tokens.create(space, HUB, agent=agent)[1], browser
+    return space, agent, accounts.create_token(space, HUB, agent=agent)[1], browser
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_door_gives_the_bytes_of_the_library(doors, version):
     wheel = fetch(version)
     theirs, named = library(wheel), f"deepagents/{version_of(wheel)}"
-    templates.import_wheel(wheel)
+    prompts.import_template_wheel(wheel)
 
     @settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck), database=None)
     @given(one=TEXT, two=TEXT, base=st.just("") | TEXT.map(lambda text: text.replace("\x00", "")))
@@ -55,7 +55,7 @@ def compare_doors(doors, named, texts, base, theirs):
     for path, data in texts.items():
         files.write(space, HUB, path, data)
     if base != agent.system_prompt:
-        doors[1].system_prompt = agents.change(agent, HUB, system_prompt=base).system_prompt
+        doors[1].system_prompt = prompts.change_agent(agent, HUB, system_prompt=base).system_prompt
     expected = what_it_sends(theirs, PATHS, dict(texts), base).encode()
     rest = Client().get("/api/v1/prompt", {"dialect": named}, headers={"Authorization": f"Bearer {secret}"})
     assert rest.content == expected

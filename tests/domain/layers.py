@@ -1,11 +1,15 @@
 """What the tests of the layers share: a space with two agents, and people in it."""
 
+import importlib
+
 import numpy as np
 import pytest
 
-from memoryhub.domain import agents, candidates, hot, longterm, meaning, people, spaces
-from memoryhub.domain.access import HUB, Actor
-from memoryhub.models import Chunk, ChunkCount, Embedding
+from memoryhub.db import statements
+from memoryhub.domain import accounts, longterm, prompts, retrieval, spaces
+from memoryhub.models import HUB, Actor, Chunk, ChunkCount, Embedding
+
+rank_module = importlib.import_module("memoryhub.domain.retrieval.rank")
 
 
 @pytest.fixture
@@ -15,16 +19,16 @@ def space(db):
 
 @pytest.fixture
 def forge(space):
-    return agents.create(space, HUB, "forge")
+    return prompts.create_agent(space, HUB, "forge")
 
 
 @pytest.fixture
 def counter(space):
-    return agents.create(space, HUB, "counter")
+    return prompts.create_agent(space, HUB, "counter")
 
 
 def person(space, name, role):
-    one = people.create(HUB, name)
+    one = accounts.create_person(HUB, name)
     spaces.add_member(space, HUB, one, role)
     return Actor.of_person(one, role)
 
@@ -42,8 +46,10 @@ def viewer(space):
 @pytest.fixture
 def hot_statements(monkeypatch):
     """The SQL of every hot statement from now on."""
-    whole, said = hot.fetched, []
-    monkeypatch.setattr(hot, "fetched", lambda wrapper, sql, *more: said.append(sql) or whole(wrapper, sql, *more))
+    whole, said = statements.fetched, []
+    monkeypatch.setattr(
+        statements, "fetched", lambda wrapper, sql, *more: said.append(sql) or whole(wrapper, sql, *more)
+    )
     return said
 
 
@@ -59,7 +65,7 @@ def fill_with_noise(space, count, seed=1):
     )
     vectors = rng.normal(size=(count, 256)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    embedded_by = meaning.serving(space).embedded_by
+    embedded_by = retrieval.serving_embedder(space).embedded_by
     Embedding.objects.bulk_create(
         [
             Embedding(space_id=space.pk, chunk_id=c.pk, embedded_by=embedded_by, vector=v.tolist())
@@ -74,7 +80,7 @@ class AskingAtOnce:
     """In the place of `meanwhile.Asking`, so that each statement goes through `hot.rows`, where a test stands in between."""
 
     def __init__(self, sql, params=()):
-        self.rows = lambda found=hot.rows(sql, params, binary=True): found
+        self.rows = lambda found=statements.rows(sql, params, binary=True): found
 
     def __enter__(self):
         return self
@@ -85,4 +91,4 @@ class AskingAtOnce:
 
 @pytest.fixture
 def one_by_one(monkeypatch):
-    monkeypatch.setattr(candidates, "Asking", AskingAtOnce)
+    monkeypatch.setattr(rank_module, "Asking", AskingAtOnce)

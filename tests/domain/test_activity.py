@@ -7,9 +7,9 @@ import pytest
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
-from memoryhub.domain import activity, people, spaces
-from memoryhub.domain.access import DISK, HUB, Actor
-from memoryhub.models import ActivityLine
+from memoryhub.domain import accounts, activity, spaces
+from memoryhub.domain.activity import log
+from memoryhub.models import DISK, HUB, ActivityLine, Actor
 
 pytestmark = pytest.mark.django_db
 
@@ -36,7 +36,7 @@ def test_a_line_says_who_did_what(space):
 
 
 def test_lines_are_filtered_by_who_what_words_and_day(space):
-    owner = Actor.of_person(people.create(HUB, "rk"), "owner")
+    owner = Actor.of_person(accounts.create_person(HUB, "rk"), "owner")
     spaces.rename(space, owner, "Ledger")
     write(space)
     assert [line.verb for line in activity.lines(space)] == ["files.sync", "spaces.rename", "spaces.create"]
@@ -94,7 +94,7 @@ def test_a_text_too_long_is_shortened_instead_of_refused(space):
 
 
 def test_words_are_looked_for_in_bounded_stretches_until_the_log_ends(space, monkeypatch):
-    monkeypatch.setattr(activity, "LOOKED_THROUGH", 10)
+    monkeypatch.setattr(log, "LOOKED_THROUGH", 10)
     for n in range(25):
         write(space, thing=f"/memories/{n}.md")
     seen, before, looks = [], None, 0
@@ -115,8 +115,8 @@ def test_words_are_looked_for_in_bounded_stretches_until_the_log_ends(space, mon
 
 
 def test_a_look_into_the_past_begins_there(space, monkeypatch):
-    monkeypatch.setattr(activity, "LOOKED_THROUGH", 3)
-    monkeypatch.setattr(activity, "OUT_OF_ORDER", 2)
+    monkeypatch.setattr(log, "LOOKED_THROUGH", 3)
+    monkeypatch.setattr(log, "OUT_OF_ORDER", 2)
     today, day = timezone.localdate(), timedelta(days=1)
     for n in range(20):
         with transaction.atomic():

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoryhub.domain import diffs, matching
-from memoryhub.domain.diffs import Fold, Row
-from memoryhub.domain.words import word_marks
+from memoryhub.text import blame, match, merge
+from memoryhub.text import diff as diffs
+from memoryhub.text.diff import Fold, Row
+from memoryhub.text.word_diff import word_marks
 
 lines = st.lists(
     st.sampled_from(["a\n", "b\n", "\n", "c d\n", "c  d\n", "é\r\n", "\ud800\x00\n", "long enough line\n"])
@@ -131,13 +132,13 @@ def test_unified_names_new_and_deleted_files():
 
 def test_changes_that_do_not_touch_are_merged():
     base = "a\nb\nc\nd\ne\n"
-    merged = diffs.merge3(base, base.replace("a", "A"), base.replace("e", "E"))
+    merged = merge.merge3(base, base.replace("a", "A"), base.replace("e", "E"))
     assert merged.conflicts == 0
     assert merged.text == "A\nb\nc\nd\nE\n"
 
 
 def test_changes_that_touch_are_a_conflict_with_all_three_versions():
-    merged = diffs.merge3("a\nb\nc\n", "a\nours\nc\n", "a\ntheirs\nc\n")
+    merged = merge.merge3("a\nb\nc\n", "a\nours\nc\n", "a\ntheirs\nc\n")
     assert merged.conflicts == 1
     part = next(p for p in merged.parts if p.conflict)
     assert (part.base, part.ours, part.theirs) == ("b\n", "ours\n", "theirs\n")
@@ -145,20 +146,20 @@ def test_changes_that_touch_are_a_conflict_with_all_three_versions():
 
 
 def test_the_same_change_twice_is_no_conflict():
-    assert diffs.merge3("a\nb\n", "a\nB\n", "a\nB\n").text == "a\nB\n"
+    assert merge.merge3("a\nb\n", "a\nB\n", "a\nB\n").text == "a\nB\n"
 
 
 @given(texts, texts)
 @settings(max_examples=200)
 def test_a_merge_with_an_unchanged_side_is_the_other_side(base, other):
-    assert diffs.merge3(base, other, base).text == other
-    assert diffs.merge3(base, base, other).text == other
+    assert merge.merge3(base, other, base).text == other
+    assert merge.merge3(base, base, other).text == other
 
 
 @given(texts, texts, texts)
 @settings(max_examples=400)
 def test_the_parts_of_a_merge_hold_all_three_texts_whole(base, ours, theirs):
-    parts = diffs.merge3(base, ours, theirs).parts
+    parts = merge.merge3(base, ours, theirs).parts
     assert "".join(p.base for p in parts) == base
     assert "".join(p.ours for p in parts) == ours
     assert "".join(p.theirs for p in parts) == theirs
@@ -171,18 +172,18 @@ def test_the_parts_of_a_merge_hold_all_three_texts_whole(base, ours, theirs):
 
 
 def test_blame_names_who_wrote_each_line():
-    assert diffs.blame([(1, b"a\nb\n"), (2, b"a\nB\n"), (3, b"a\nB\nc")]) == [1, 2, 3]
+    assert blame.blame([(1, b"a\nb\n"), (2, b"a\nB\n"), (3, b"a\nB\nc")]) == [1, 2, 3]
 
 
 def test_blame_gives_restored_lines_back_to_their_authors():
-    assert diffs.blame([(1, b"a\nb\n"), (2, b"x\n"), (3, b"a\nb\n")]) == [1, 1]
+    assert blame.blame([(1, b"a\nb\n"), (2, b"x\n"), (3, b"a\nb\n")]) == [1, 1]
 
 
 @given(st.lists(texts, min_size=1, max_size=6))
 @settings(max_examples=300)
 def test_blame_has_one_key_per_line_and_only_keys_whose_revision_had_the_line(history):
     revisions = [(n, t.encode("utf-8", "surrogatepass")) for n, t in enumerate(history)]
-    keys = diffs.blame(revisions)
+    keys = blame.blame(revisions)
     final = revisions[-1][1].split(b"\n")
     final = final if final[-1] else final[:-1]
     assert len(keys) == len(final)
@@ -223,13 +224,13 @@ def test_blame_of_5000_lines_over_500_revisions_is_quick():
         for _ in range(3):
             text[rng.randrange(5000)] = f"line by {n}, {rng.random()}\n"
         history.append((n, "".join(text).encode()))
-    assert clock(lambda: diffs.blame(history)) < 2.0
+    assert clock(lambda: blame.blame(history)) < 2.0
 
 
 def test_lines_that_stand_countless_times_are_paired_in_time():
     """Every line stands a quarter of a million times on both sides: taking partners off a list's head would be quadratic."""
     old, new = (random.Random(seed).choices("ab", k=600_000) for seed in (1, 2))
-    assert clock(lambda: matching._anchors(old, new)) < 4.0
+    assert clock(lambda: match._anchors(old, new)) < 4.0
 
 
 def test_only_what_is_drawn_is_made() -> None:

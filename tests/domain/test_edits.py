@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryhub.domain.edits import apply_edit
 from memoryhub.errors import HubError
+from memoryhub.text.edits import apply_edit
 
 
 def refusal(*args, **options) -> HubError:

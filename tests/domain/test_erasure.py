@@ -5,10 +5,11 @@ import json
 import pytest
 from django.db import Error, connection, transaction
 
-from memoryhub.domain import erasure, longterm, longterm_import, quarantine, retrieval, spaces, working
-from memoryhub.domain.access import HUB
+from memoryhub.domain import erasure, longterm, quarantine, spaces, working
+from memoryhub.domain.longterm import bulk_import
+from memoryhub.domain.retrieval.retrieve import retrieve
 from memoryhub.errors import Forbidden, Invalid, NotFound
-from memoryhub.models import ActivityLine, Chunk, EntryRevision, Made, Posting, Record, RecordState
+from memoryhub.models import HUB, ActivityLine, Chunk, EntryRevision, Made, Posting, Record, RecordState
 
 from .layers import counter, forge, person, rk, space, viewer  # noqa: F401
 
@@ -35,14 +36,14 @@ def anywhere(text):
 
 def test_everything_of_the_session_goes_and_nothing_else(space, forge, rk):
     mine, other = log(space, forge, "c-1"), log(space, forge, "c-2")
-    quarantine.promote(space, rk, mine.id)
+    longterm.promote_record(space, rk, mine.id)
     quarantine.discard(space, rk, other.id, "x")
     longterm.store(space, HUB, "The desk closes at five.")
     gone = erasure.erase(space, HUB, "c-1", confirm="c-1")
     assert list(gone.values()) == [1, 1, 0, 1, 0]
     assert [one.pk for one in Record.objects.all()] == [other.id]
     assert not RecordState.objects.filter(record_id=mine.id).exists()
-    assert retrieval.retrieve(space, "Mrs Marlowe refund", hot=0, threshold=-1)[0].content == "The desk closes at five."
+    assert retrieve(space, "Mrs Marlowe refund", hot=0, threshold=-1)[0].content == "The desk closes at five."
     assert Chunk.objects.count() == 1 and EntryRevision.objects.count() == 1
     assert not Posting.objects.filter(lexeme__contains="marlow").exists()
     assert ActivityLine.objects.filter(space_id=0, verb="erasure.erase").exists()
@@ -50,7 +51,7 @@ def test_everything_of_the_session_goes_and_nothing_else(space, forge, rk):
 
 def test_the_words_themselves_are_nowhere_any_more(space, forge, rk):
     mine = log(space, forge, "c-1")
-    quarantine.promote(space, rk, mine.id)
+    longterm.promote_record(space, rk, mine.id)
     assert {"record", "line", "memoryhub_longtermentry"} <= set(anywhere("Marlowe"))
     erasure.erase(space, HUB, "c-1", confirm="c-1")
     assert anywhere("Marlowe") == []
@@ -83,12 +84,12 @@ def test_only_owners_with_the_name_typed(space, forge, rk):
 
 def test_a_file_on_its_way_in_brings_nothing_of_the_session_back(space, rk):
     lines = [{"content": f"Fact {n} of shelf {n * 7}.", "session_id": "c-1" if n > 30 else "c-2"} for n in range(60)]
-    job = longterm_import.take_in(space, rk, "\n".join(map(json.dumps, lines)).encode())
-    longterm_import.bring_few(space, job, lines)
+    job = longterm.take_in_import(space, rk, "\n".join(map(json.dumps, lines)).encode())
+    bulk_import.bring_few(space, job, lines)
     assert erasure.erase(space, HUB, "c-1", confirm="c-1")["files on their way into long-term memory"] == 1
     assert not Made.objects.exists()
     with pytest.raises(Invalid, match="until a session in it is erased"):
-        longterm_import.bring_few(space, job, lines)
-    assert {one.session_id for one in longterm.of(space)} == {"c-2"} and longterm.of(
+        bulk_import.bring_few(space, job, lines)
+    assert {one.session_id for one in longterm.entries_of(space)} == {"c-2"} and longterm.entries_of(
         space
-    ).count() == longterm_import.FEW
+    ).count() == bulk_import.FEW

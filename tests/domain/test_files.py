@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import time
 from datetime import timedelta
@@ -9,10 +10,14 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from memoryhub.domain import changing, files, hot, mounts, people, revisions, spaces, watching
-from memoryhub.domain.access import HUB, Actor
+from memoryhub.db import statements
+from memoryhub.domain import accounts, files, spaces
+from memoryhub.domain.files import change, revisions
+from memoryhub.domain.files.watch import expire_threads, recover, scan
 from memoryhub.errors import Conflict, Forbidden, HubError, Invalid, NotFound, Stale, TooLarge
-from memoryhub.models import ActivityLine, File, Job, Revision
+from memoryhub.models import HUB, ActivityLine, Actor, File, Job, Revision
+
+watch_module = importlib.import_module("memoryhub.domain.files.watch")
 
 PATH = "/memories/AGENTS.md"
 
@@ -24,20 +29,20 @@ def space(transactional_db):
 
 @pytest.fixture
 def rk(space):
-    return Actor.of_person(people.create(HUB, "rk"), "reviewer")
+    return Actor.of_person(accounts.create_person(HUB, "rk"), "reviewer")
 
 
 @pytest.fixture
 def root(space, tmp_path):
     directory = tmp_path / "disk"
     directory.mkdir()
-    mounts.add(space, HUB, "/memories/", store="filesystem", directory=str(directory))
+    files.add_mount(space, HUB, "/memories/", store="filesystem", directory=str(directory))
     return directory
 
 
 @pytest.fixture
 def hub(space):
-    return mounts.add(space, HUB, "/memories/")
+    return files.add_mount(space, HUB, "/memories/")
 
 
 def settle():
@@ -122,17 +127,17 @@ def test_edits_moves_copies_deletes_and_restores(space, rk, hub):
 
 
 def test_blame_follows_moves_and_restores(space, rk, hub):
-    ops = Actor.of_person(people.create(HUB, "ops"), "editor")
+    ops = Actor.of_person(accounts.create_person(HUB, "ops"), "editor")
     files.write(space, rk, PATH, b"a\nb\n")
     files.write(space, ops, PATH, b"a\nB\n")
     files.move(space, rk, PATH, "/memories/b.md")
     files.write(space, rk, "/memories/b.md", b"a\nB\nc\n")
     file = files.row_of(space, "/memories/b.md")
-    assert [line.revision.actor_name for line in revisions.blame(file)] == ["rk", "ops", "rk"]
-    assert [line.revision.path for line in revisions.blame(file)][:2] == [PATH, PATH]
+    assert [line.revision.actor_name for line in files.blame(file)] == ["rk", "ops", "rk"]
+    assert [line.revision.path for line in files.blame(file)][:2] == [PATH, PATH]
     files.write(space, rk, "/memories/b.md", b"gone\n")
     files.restore(space, ops, "/memories/b.md", 2)
-    assert [line.revision.actor_name for line in revisions.blame(files.row_of(space, "/memories/b.md"))] == [
+    assert [line.revision.actor_name for line in files.blame(files.row_of(space, "/memories/b.md"))] == [
         "rk",
         "ops",
         "rk",
@@ -163,50 +168,50 @@ def test_too_large_no_mount_and_bad_paths_are_refused(space, rk, hub):
 
 
 def test_longest_prefix_wins_by_whole_segments(space, rk, hub):
-    mounts.add(space, HUB, "/memories/team", policy="trusted")
-    assert mounts.resolve(space, "/memories/team/x.md").mount.prefix == "/memories/team/"
-    assert mounts.resolve(space, "/memories/teamX/x.md").mount.prefix == "/memories/"
+    files.add_mount(space, HUB, "/memories/team", policy="trusted")
+    assert files.resolve(space, "/memories/team/x.md").mount.prefix == "/memories/team/"
+    assert files.resolve(space, "/memories/teamX/x.md").mount.prefix == "/memories/"
     with pytest.raises(Invalid):
-        mounts.resolve(space, "/memoriesX/x.md")
+        files.resolve(space, "/memoriesX/x.md")
 
 
 def test_a_home_like_source_has_a_mount_of_that_text(space, rk, tmp_path):
-    mounts.add(space, HUB, "~/.deepagents", store="filesystem", directory=str(tmp_path))
+    files.add_mount(space, HUB, "~/.deepagents", store="filesystem", directory=str(tmp_path))
     (tmp_path / "AGENTS.md").write_text("home")
     assert files.read(space, "~/.deepagents/AGENTS.md").content == b"home"
 
 
 def test_thread_files_are_apart_and_go_after_a_day(space, rk):
-    mounts.add(space, HUB, "/scratch/", store="thread", policy="trusted")
+    files.add_mount(space, HUB, "/scratch/", store="thread", policy="trusted")
     files.write(space, rk, "/scratch/a.md", b"one", thread_id="t1")
     files.write(space, rk, "/scratch/a.md", b"two", thread_id="t2")
     assert files.read(space, "/scratch/a.md", thread_id="t1").content == b"one"
     with pytest.raises(NotFound):
         files.read(space, "/scratch/a.md", thread_id="t3")
-    assert not watching.expire_threads()
-    watching.expire_threads(timezone.now() + timedelta(hours=25))
+    assert not expire_threads()
+    expire_threads(timezone.now() + timedelta(hours=25))
     with pytest.raises(NotFound):
         files.read(space, "/scratch/a.md", thread_id="t1")
 
 
 def test_policies_and_exceptions(space, hub):
-    from memoryhub.domain import agents
+    from memoryhub.domain import prompts
 
-    forge = agents.create(space, HUB, "forge")
-    mounts.add_rule(space, HUB, "/memories/drafts/**", "trusted", agent=forge)
-    mounts.add_rule(space, HUB, "*.lock.md", "read_only")
-    assert mounts.policy_for(space, PATH, forge)[0] == "review"
-    assert mounts.policy_for(space, "/memories/drafts/a/b.md", forge)[0] == "trusted"
-    assert mounts.policy_for(space, "/memories/drafts/a/b.md", None)[0] == "review"
-    assert mounts.policy_for(space, "/memories/x.lock.md", forge)[0] == "read_only"
-    explained = mounts.explain(space, "/memories/drafts/a.md", agent=forge)
+    forge = prompts.create_agent(space, HUB, "forge")
+    files.add_rule(space, HUB, "/memories/drafts/**", "trusted", agent=forge)
+    files.add_rule(space, HUB, "*.lock.md", "read_only")
+    assert files.policy_for(space, PATH, forge)[0] == "review"
+    assert files.policy_for(space, "/memories/drafts/a/b.md", forge)[0] == "trusted"
+    assert files.policy_for(space, "/memories/drafts/a/b.md", None)[0] == "review"
+    assert files.policy_for(space, "/memories/x.lock.md", forge)[0] == "read_only"
+    explained = files.explain_path(space, "/memories/drafts/a.md", agent=forge)
     assert explained.place.policy == "trusted"
     assert explained.looked_at[0][1].startswith("answers")
 
 
 def test_only_owners_change_mounts(space, rk):
     with pytest.raises(Forbidden):
-        mounts.add(space, rk, "/x/")
+        files.add_mount(space, rk, "/x/")
 
 
 # ---- on disk
@@ -305,11 +310,11 @@ def test_what_slips_in_and_touches_stays_in_history_below_ours(space, rk, root, 
 
 @pytest.mark.django_db(transaction=True)
 def test_of_two_saves_whoever_writes_late_writes_the_newest(space, rk, root, monkeypatch):
-    from memoryhub.domain import syncing
+    from memoryhub.domain.files import disk
 
     late = []
-    real = syncing.push
-    monkeypatch.setattr(syncing, "push", lambda *args: late.append(args))
+    real = disk.push
+    monkeypatch.setattr(disk, "push", lambda *args: late.append(args))
     for text in (b"one\n", b"two\n"):
         files.write(space, rk, PATH, text)
     assert [args[-2:] for args in late] == [(1, b"one\n"), (2, b"two\n")]
@@ -323,10 +328,10 @@ def test_of_two_saves_whoever_writes_late_writes_the_newest(space, rk, root, mon
 
 
 def test_a_revision_that_did_not_reach_the_disk_is_written_at_the_next_touch(space, rk, root, monkeypatch):
-    from memoryhub.domain import syncing
+    from memoryhub.domain.files import disk
 
     files.write(space, rk, PATH, b"one")
-    monkeypatch.setattr(syncing, "push", lambda *_: None)  # the process died between the two transactions
+    monkeypatch.setattr(disk, "push", lambda *_: None)  # the process died between the two transactions
     files.write(space, rk, PATH, b"two")
     assert (root / "AGENTS.md").read_bytes() == b"one"
     assert files.read(space, PATH).content == b"two"
@@ -335,10 +340,10 @@ def test_a_revision_that_did_not_reach_the_disk_is_written_at_the_next_touch(spa
 
 
 def test_an_unwritten_revision_and_another_change_on_disk_are_put_together(space, rk, root, monkeypatch):
-    from memoryhub.domain import syncing
+    from memoryhub.domain.files import disk
 
     files.write(space, rk, PATH, b"a\nb\nc\nd\n")
-    monkeypatch.setattr(syncing, "push", lambda *_: None)
+    monkeypatch.setattr(disk, "push", lambda *_: None)
     files.write(space, rk, PATH, b"A\nb\nc\nd\n")
     (root / "AGENTS.md").write_bytes(b"a\nb\nc\nD\n")
     assert files.read(space, PATH).content == b"A\nb\nc\nD\n" == (root / "AGENTS.md").read_bytes()
@@ -357,10 +362,10 @@ def test_a_disk_that_refuses_is_told_and_retried(space, rk, root):
         assert "permissions" in file.problem
         assert files.read(space, PATH).content == b"two"
         with pytest.raises(Conflict):
-            watching.retry(space, PATH)
+            files.retry_disk(space, PATH)
     finally:
         os.system(f"chattr -i {root}")
-    assert not watching.retry(space, PATH).problem
+    assert not files.retry_disk(space, PATH).problem
     assert (root / "AGENTS.md").read_bytes() == b"two"
 
 
@@ -411,7 +416,7 @@ def test_what_lies_above_and_below_a_name_is_one_look_however_many_files_there_a
         "first": "/memories/new/",
         "end": "/memories/new0",
     }
-    plan = "\n".join(row[0] for row in hot.rows(f"EXPLAIN {changing.NEAR}", asked))
+    plan = "\n".join(row[0] for row in statements.rows(f"EXPLAIN {change.NEAR}", asked))
     assert plan.count("using one_file_per_path") == 2 and "~>=~" in plan and "Seq Scan" not in plan, plan
 
 
@@ -426,14 +431,14 @@ def test_a_directory_that_is_away_is_no_deletion(space, rk, root, tmp_path):
 
 
 def test_late_writing_into_the_displaced_file_is_kept(space, rk, root, monkeypatch):
-    from memoryhub.domain import jobs
+    from memoryhub.domain.jobs import queue
 
     files.write(space, rk, PATH, b"one")
     with (root / "AGENTS.md").open("r+b") as writer:
         files.write(space, rk, PATH, b"two")
         writer.write(b"late")
     Job.objects.update(run_after=timezone.now())
-    jobs.run_waiting()
+    queue.run_waiting()
     assert [text for _, _, text in texts(space)] == [b"one", b"two", b"late", b"two"]
     assert os.listdir(root) == ["AGENTS.md"]
     assert files.read(space, PATH).content == b"two" == (root / "AGENTS.md").read_bytes()
@@ -443,9 +448,9 @@ def test_leftovers_of_a_crash_are_read_before_they_go(space, rk, root, monkeypat
     files.write(space, rk, PATH, b"one")
     (root / ".memoryhub-swap-0badcafe-AGENTS.md").write_bytes(b"stood there")
     (root / ".memoryhub-new-0badcafe-AGENTS.md").write_bytes(b"half")
-    monkeypatch.setattr(watching, "KEEP_SECONDS", -1)
-    mount = mounts.of_space(space)[0]
-    assert watching.recover(space, mount) >= 2
+    monkeypatch.setattr(watch_module, "KEEP_SECONDS", -1)
+    mount = files.mounts_of_space(space)[0]
+    assert recover(space, mount) >= 2
     assert os.listdir(root) == ["AGENTS.md"]
     assert [text for _, _, text in texts(space)] == [b"one", b"stood there", b"one"]
 
@@ -457,18 +462,18 @@ def test_a_scan_takes_in_a_whole_directory(space, rk, root):
     (root / "sub" / "a.md").write_bytes(b"a")
     (root / "link.md").symlink_to("sub/a.md")
     settle()
-    mount = mounts.of_space(space)[0]
-    assert watching.scan(space, mount) == 2
+    mount = files.mounts_of_space(space)[0]
+    assert scan(space, mount) == 2
     assert File.objects.filter(is_deleted=False).values_list("path", flat=True)[0] == "/memories/sub/a.md"
-    assert watching.scan(space, mount) in (0, 1)
+    assert scan(space, mount) in (0, 1)
 
 
 def test_a_mount_that_goes_from_hub_to_disk_takes_its_files_along(space, rk, hub, tmp_path):
     files.write(space, rk, PATH, b"hub")
     files.write(space, rk, "/memories/b.md", b"hub b")
     (tmp_path / "b.md").write_bytes(b"disk b")
-    mounts.change(space, HUB, hub, store="filesystem", directory=str(tmp_path))
-    watching.scan(space, mounts.of_space(space)[0])
+    files.change_mount(space, HUB, hub, store="filesystem", directory=str(tmp_path))
+    scan(space, files.mounts_of_space(space)[0])
     assert (tmp_path / "AGENTS.md").read_bytes() == b"hub"
     assert files.read(space, "/memories/b.md").content == b"disk b"
     assert [t for _, _, t in texts(space, "/memories/b.md")] == [b"hub b", b"disk b"]
@@ -476,7 +481,7 @@ def test_a_mount_that_goes_from_hub_to_disk_takes_its_files_along(space, rk, hub
 
 def test_another_space_sees_nothing(space, rk, hub):
     other = spaces.create(HUB, "other")
-    mounts.add(other, HUB, "/memories/")
+    files.add_mount(other, HUB, "/memories/")
     files.write(space, rk, PATH, b"secret plans")
     with pytest.raises(NotFound):
         files.read(other, PATH)
@@ -491,7 +496,7 @@ def test_a_directory_of_many_files_comes_in_by_batches_with_one_line_of_activity
         os.utime(file, (1_700_000_000, 1_700_000_000))
     files.read(space, "/memories/f7.md")
     lines = ActivityLine.objects.within(space).count()
-    assert watching.scan(space, mounts.of_space(space)[0]) == 449
+    assert scan(space, files.mounts_of_space(space)[0]) == 449
     assert ActivityLine.objects.within(space).count() == lines + 3
     assert files.read(space, "/memories/f449.md").content == b"449\n"
     assert Revision.objects.filter(path="/memories/f7.md").count() == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import resource
 import signal
@@ -12,11 +13,15 @@ import pytest
 from django.db import connection, connections
 from django.utils import timezone
 
-from memoryhub.domain import files, jobs, mounts, people, revisions, spaces, syncing, watching
-from memoryhub.domain.access import HUB, Actor
+from memoryhub.domain import accounts, files, spaces
+from memoryhub.domain.files import disk, revisions
+from memoryhub.domain.files.watch import recover, scan
+from memoryhub.domain.jobs import queue
 from memoryhub.errors import Conflict
-from memoryhub.models import File, Job, Revision
+from memoryhub.models import HUB, Actor, File, Job, Revision
 from memoryhub.stores import placing
+
+watch_module = importlib.import_module("memoryhub.domain.files.watch")
 
 PATH = "/memories/AGENTS.md"
 
@@ -30,7 +35,7 @@ def space(transactional_db):
 def root(space, tmp_path):
     directory = tmp_path / "disk"
     directory.mkdir()
-    mounts.add(space, HUB, "/memories/", store="filesystem", directory=str(directory))
+    files.add_mount(space, HUB, "/memories/", store="filesystem", directory=str(directory))
     return directory
 
 
@@ -69,26 +74,26 @@ def killing(module, name, when):
 
 
 def start_again(space, monkeypatch):
-    monkeypatch.setattr(watching, "KEEP_SECONDS", -1.0)
-    for mount in mounts.of_space(space):
-        watching.recover(space, mount)
-        watching.scan(space, mount)
+    monkeypatch.setattr(watch_module, "KEEP_SECONDS", -1.0)
+    for mount in files.mounts_of_space(space):
+        recover(space, mount)
+        scan(space, mount)
     Job.objects.update(run_after=timezone.now())
-    jobs.run_waiting()
+    queue.run_waiting()
 
 
 STEPS = [
-    (revisions, "record", "after", False),  # nothing is committed yet
-    (syncing, "push", "before", True),
-    (syncing, "take_in", "after", True),
+    (revisions, "record_revision", "after", False),  # nothing is committed yet
+    (disk, "push", "before", True),
+    (disk, "take_in", "after", True),
     (placing, "_write_beside", "before", True),
     (placing, "_write_beside", "after", True),
     (placing, "_into_place", "before", True),
     (placing, "exchange", "after", True),
     (placing, "put", "after", True),
-    (syncing, "_after_write", "before", True),
-    (syncing, "_after_write", "after", True),
-    (syncing, "settle", "after", True),
+    (disk, "_after_write", "before", True),
+    (disk, "_after_write", "after", True),
+    (disk, "settle", "after", True),
 ]
 
 
@@ -99,7 +104,7 @@ def test_kill_9_at_each_step_loses_nothing(space, root, monkeypatch, module, nam
 
     def save():
         if name == "take_in":  # the first one belongs to the first transaction
-            real = syncing.take_in
+            real = disk.take_in
 
             def second(*args, **more):
                 real(*args, **more)
@@ -107,7 +112,7 @@ def test_kill_9_at_each_step_loses_nothing(space, root, monkeypatch, module, nam
                 if len(calls) == 2:
                     die()
 
-            syncing.take_in = second
+            disk.take_in = second
         else:
             killing(module, name, when)
         files.write(space, HUB, PATH, b"two\n")
@@ -182,7 +187,7 @@ def test_a_tiny_disk_that_is_really_full(space, tmp_path):
     if os.system(f"mount -t tmpfs -o size=64k tmpfs {tiny} 2>/dev/null"):
         pytest.skip("this system does not let us mount")
     try:
-        mounts.add(space, HUB, "/memories/", store="filesystem", directory=str(tiny))
+        files.add_mount(space, HUB, "/memories/", store="filesystem", directory=str(tiny))
         files.write(space, HUB, PATH, b"one\n")
         files.write(space, HUB, PATH, b"x" * 100_000)
         assert "disk is full" in File.objects.get().problem
@@ -240,7 +245,7 @@ def test_a_competing_writer_for_30_seconds_loses_nothing_to_the_hub(space, root)
 def test_sixteen_people_who_save_at_once_all_find_their_line(space, root):
     first = files.write(space, HUB, PATH, b"".join(b"line %d\n\n\n" % n for n in range(16)))
     names = [f"p{n}" for n in range(16)]
-    actors = [Actor.of_person(people.create(HUB, name), "editor") for name in names]
+    actors = [Actor.of_person(accounts.create_person(HUB, name), "editor") for name in names]
     start, failures = threading.Barrier(16), []
     text = bytes(first.content)
 
@@ -290,7 +295,7 @@ def test_pairs_of_saves_never_leave_the_disk_behind(space, root):
         for thread in pair:
             thread.join()
         file = File.objects.get()
-        assert (root / "AGENTS.md").read_bytes() == bytes(revisions.content_of(file, file.revision))
+        assert (root / "AGENTS.md").read_bytes() == bytes(files.content_of(file, file.revision))
         assert file.written_revision == file.revision
 
 
@@ -299,7 +304,7 @@ def test_displaced_texts_are_forgotten_by_the_background_process(space, root):
     files.write(space, HUB, PATH, b"two\n")
     assert len(os.listdir(root)) == 2
     Job.objects.update(run_after=timezone.now())
-    jobs.run_waiting()
+    queue.run_waiting()
     assert os.listdir(root) == ["AGENTS.md"]
     assert texts(space) == [b"one\n", b"two\n"]
 
@@ -308,7 +313,7 @@ def test_the_watcher_notices_what_nobody_reads(space, root):
     stop = threading.Event()
 
     def watch():
-        watching.watch(stop)
+        watch(stop)
         connection.close()
 
     thread = threading.Thread(target=watch)

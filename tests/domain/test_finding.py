@@ -8,11 +8,14 @@ from collections import Counter, defaultdict
 import numpy as np
 import pytest
 
-from memoryhub.domain import hot, lexemes, longterm, meaning, postings, ranking, retrieval, vectors
-from memoryhub.domain.access import HUB
-from memoryhub.domain.candidates import LEAST
-from memoryhub.domain.ranking import Candidate, Corpus
+from memoryhub.db import statements
+from memoryhub.domain import longterm, retrieval
+from memoryhub.domain.retrieval import Candidate, query_words, word_rank
+from memoryhub.domain.retrieval.in_memory import postings, vectors
+from memoryhub.domain.retrieval.rank import LEAST
+from memoryhub.domain.retrieval.word_rank import Corpus
 from memoryhub.embedders import EmbedderUnavailable
+from memoryhub.models import HUB
 
 from .layers import space  # noqa: F401
 
@@ -49,16 +52,16 @@ class Plain:
     def __init__(self, space):
         self.counts = defaultdict(dict)
         found = "SELECT c.id, u.lexeme, cardinality(u.positions) FROM memoryhub_chunk c, unnest(c.words) u WHERE c.space_id = %s"
-        for chunk, lexeme, count in hot.rows(found, [space.pk]):
+        for chunk, lexeme, count in statements.rows(found, [space.pk]):
             self.counts[chunk][lexeme] = count
         self.lengths = {chunk: sum(counts.values()) for chunk, counts in self.counts.items()}
         held = Counter(lexeme for counts in self.counts.values() for lexeme in counts)
         self.corpus = Corpus(len(self.counts), sum(self.lengths.values()) / len(self.counts), held)
         stored = "SELECT chunk_id, vector::text FROM memoryhub_embedding WHERE space_id = %s"
-        self.vectors = {chunk: np.array(json.loads(vector)) for chunk, vector in hot.rows(stored, [space.pk])}
+        self.vectors = {chunk: np.array(json.loads(vector)) for chunk, vector in statements.rows(stored, [space.pk])}
 
     def by_words(self, query):
-        asked = lexemes.of(query)
+        asked = query_words.of(query)
         weights = {one: self.corpus.weight(one) for one in asked}
         known = [one for one in asked if self.corpus.frequencies.get(one)]
         heaviest = max((weights[one] for one in known), default=0)
@@ -67,7 +70,7 @@ class Plain:
         found = {}
         for chunk, counts in self.counts.items():
             if mine := [one for one in counted if one in counts]:
-                words = ranking.bm25(counts, self.lengths[chunk], mine, self.corpus)
+                words = retrieval.bm25(counts, self.lengths[chunk], mine, self.corpus)
                 found[chunk] = words, sum(weights[one] for one in mine) / whole
         return found
 
@@ -83,7 +86,7 @@ class Plain:
         scores = {chunk: found[0] for chunk, found in words.items()}
         (may, sure), (near, nearest) = best(scores, max(LEAST, 4 * wanted)), best(cosines, wanted)
         found = [Candidate(chunk, cosines.get(chunk), *words.get(chunk, (0.0, 0.0))) for chunk in may | near]
-        return {one.id: one for one in ranking.fuse(found)}, sure | nearest
+        return {one.id: one for one in word_rank.fuse(found)}, sure | nearest
 
 
 def best(scores, wanted):
@@ -119,7 +122,7 @@ def check(space, plain, query, embedder, limit):
 def embedder(request, space):
     space.settings["embedder"] = request.param
     space.save()
-    return meaning.load(request.param)
+    return retrieval.load_embedder(request.param)
 
 
 @pytest.mark.parametrize("where", ["kept here", "in the database"])
@@ -148,7 +151,7 @@ def test_by_words_alone_too(space, script, monkeypatch):
     def away(space):
         raise EmbedderUnavailable("The embedder does not answer.")
 
-    monkeypatch.setattr(meaning, "serving", away)
+    monkeypatch.setattr(embedder, "serving", away)
     plain = Plain(space)
     for query in questions(script, rng):
         for limit in (1, 5, 20):

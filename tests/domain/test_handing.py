@@ -8,15 +8,15 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from memoryhub.domain import agents, files, gathering, handing, mounts, people, prompts, sources, tokens, working
-from memoryhub.domain.access import HUB
-from memoryhub.domain.prompts import Asked
+from memoryhub.domain import accounts, files, prompts, working
+from memoryhub.domain.prompts import PromptRequest, inputs, serve
+from memoryhub.domain.working import entries
 from memoryhub.errors import Invalid
-from memoryhub.models import File, Space, WorkingEntry
+from memoryhub.models import HUB, File, Space, WorkingEntry
 
 from .layers import counter, space  # noqa: F401
 
-PATHS = ["/memories/a.md", "/memories/b.md", "/memories/c.md", "/here/d.md", gathering.GUIDELINES_PATH]
+PATHS = ["/memories/a.md", "/memories/b.md", "/memories/c.md", "/here/d.md", files.GUIDELINES_PATH]
 TEXTS = [
     b"one",
     b"two <!-- and a comment -->",
@@ -30,26 +30,26 @@ DIALECTS = ["hub", "plain", "deepagents/0.6.3"]
 
 @pytest.fixture
 def scene(space, counter, tmp_path):
-    mounts.add(space, HUB, "/memories/", store="filesystem", directory=str(tmp_path))
-    mounts.add(space, HUB, "/here/", store="thread")
+    files.add_mount(space, HUB, "/memories/", store="filesystem", directory=str(tmp_path))
+    files.add_mount(space, HUB, "/here/", store="thread")
     for path in PATHS[:4]:
-        sources.add(space, HUB, path)
+        prompts.add_source(space, HUB, path)
     return space
 
 
 @pytest.fixture
 def secret(scene, counter):
-    return tokens.create(scene, HUB, agent=counter)[1]
+    return accounts.create_token(scene, HUB, agent=counter)[1]
 
 
 @pytest.fixture
 def handed(secret):
     def handed(query="", dialect="", thread="", is_restless=None):
-        asked = Asked(dialect, query, "", thread)
+        asked = PromptRequest(dialect, query, "", thread)
         if is_restless:  # as if the space had moved on before the last look
-            handing.restless.add(people.digest_of(secret))
-        door, about_texts = handing.enter_for_prompt(secret, None, asked)
-        return handing.prompt_for(door, asked, about_texts)
+            serve.restless.add(accounts.digest_of(secret))
+        door, about_texts = prompts.enter_for_prompt(secret, None, asked)
+        return prompts.prompt_for(door, asked, about_texts)
 
     return handed
 
@@ -87,13 +87,13 @@ def changes(space, agent, root, rng):
             files.delete(space, HUB, to)
         files.move(space, HUB, path, to)
     elif kind == "list":
-        listed = sources.of(space)
-        sources.reorder(space, HUB, rng.choice(listed).pk, rng.randrange(len(listed)))
-        sources.switch(space, HUB, listed[0].pk, rng.random() < 0.7)
+        listed = prompts.sources_of(space)
+        prompts.reorder_source(space, HUB, rng.choice(listed).pk, rng.randrange(len(listed)))
+        prompts.switch_source(space, HUB, listed[0].pk, rng.random() < 0.7)
     elif kind == "agent":
-        agents.change(agent, HUB, persona=rng.choice(["Calm.", "Quick.", ""]))
+        prompts.change_agent(agent, HUB, persona=rng.choice(["Calm.", "Quick.", ""]))
     elif kind == "add":
-        working.admit(space, f"Order {rng.random()}.", agent=agent, scope=rng.choice(["group", "agent"]))
+        entries.admit(space, f"Order {rng.random()}.", agent=agent, scope=rng.choice(["group", "agent"]))
     elif kind == "correct" and (entry := working.live(space).first()):
         working.edit(space, HUB, entry.pk, f"Corrected {rng.random()}.")
 
@@ -112,8 +112,8 @@ def test_the_door_hands_out_what_is_assembled_from_nothing(scene, counter, hande
 def test_a_deleted_file_below_a_folder_that_is_away_is_told_alike(scene, counter, handed, tmp_path):
     root = tmp_path / "root"
     root.mkdir()
-    mounts.add(scene, HUB, "/far/", store="filesystem", directory=str(root))
-    sources.add(scene, HUB, "/far/e.md")
+    files.add_mount(scene, HUB, "/far/", store="filesystem", directory=str(root))
+    prompts.add_source(scene, HUB, "/far/e.md")
     files.write(scene, HUB, "/far/e.md", b"five")
     files.delete(scene, HUB, "/far/e.md")
 
@@ -133,14 +133,14 @@ def test_a_deleted_file_below_a_folder_that_is_away_is_told_alike(scene, counter
 @pytest.fixture
 def asked(monkeypatch):
     """The quick statements with what they found, from now on."""
-    asked, rows = [], handing.hot_sql.rows
+    asked, rows = [], serve.hot_sql.rows
 
     def noting(sql, *rest, **more):
         found = rows(sql, *rest, **more)
         asked.append((sql, found))
         return found
 
-    monkeypatch.setattr(handing.hot_sql, "rows", noting)
+    monkeypatch.setattr(serve.hot_sql, "rows", noting)
     return asked
 
 
@@ -153,13 +153,13 @@ def test_a_text_that_changed_is_sent_alone(scene, counter, handed, asked):
     asked.clear()
     assert b"another" in handed().data
     (_, (sql, found), *ledger) = asked
-    assert sql == gathering.TEXTS and len(ledger) == 1
+    assert sql == inputs.TEXTS and len(ledger) == 1
     assert [row[5] for row in found] == [None, None, b"another", None, None]
     asked.clear()
-    agents.change(counter, HUB, persona="Calm.")
+    prompts.change_agent(counter, HUB, persona="Calm.")
     asked.clear()
     assert b"Calm." in handed().data
-    assert gathering.TEXTS not in [sql for sql, _ in asked] and len(asked) == 3  # the door, everything, the ledger
+    assert inputs.TEXTS not in [sql for sql, _ in asked] and len(asked) == 3  # the door, everything, the ledger
 
 
 def test_where_files_keep_changing_they_are_asked_about_with_the_look_at_the_door(scene, handed, asked):
@@ -170,35 +170,35 @@ def test_where_files_keep_changing_they_are_asked_about_with_the_look_at_the_doo
     asked.clear()
     assert b"three" in handed().data
     both, ledger = asked
-    assert both[0] == handing.with_door(gathering.TEXTS) and "memoryhub_delivery" in ledger[0]
+    assert both[0] == serve.with_door(inputs.TEXTS) and "memoryhub_delivery" in ledger[0]
     handed()
     asked.clear()
     handed()  # nothing changed since
-    assert [sql for sql, _ in asked] == [handing.DOOR]
+    assert [sql for sql, _ in asked] == [serve.DOOR]
 
 
 def test_a_token_that_ended_opens_nothing_however_it_is_asked(scene, counter, secret, handed):
     handed()
     files.write(scene, HUB, PATHS[0], b"more")
     handed(is_restless=True)
-    tokens.revoke(counter.tokens.get(), HUB)
-    handing.restless.add(people.digest_of(secret))
-    assert handing.enter_for_prompt(secret, None, Asked()) == (None, None)
+    accounts.revoke_token(counter.tokens.get(), HUB)
+    serve.restless.add(accounts.digest_of(secret))
+    assert prompts.enter_for_prompt(secret, None, PromptRequest()) == (None, None)
 
 
 def test_an_unknown_dialect_is_told_to_whoever_has_a_token(secret, handed):
     handed()
-    handing.restless.add(people.digest_of(secret))
-    door, about_texts = handing.enter_for_prompt(secret, None, Asked("no-such-dialect"))
+    serve.restless.add(accounts.digest_of(secret))
+    door, about_texts = prompts.enter_for_prompt(secret, None, PromptRequest("no-such-dialect"))
     assert door and about_texts is None
     with pytest.raises(Invalid, match="no-such-dialect"):
-        handing.prompt_for(door, Asked("no-such-dialect"), about_texts)
+        prompts.prompt_for(door, PromptRequest("no-such-dialect"), about_texts)
 
 
 def test_what_was_asked_about_something_else_is_not_taken_for_an_answer(scene, counter, handed):
     files.write(scene, HUB, PATHS[0], b"one")
     assert b"one" in handed("Which order?").data
-    entry = working.admit(scene, "Order 41.", agent=counter)
+    entry = entries.admit(scene, "Order 41.", agent=counter)
     files.write(scene, HUB, PATHS[0], b"two")
     assert b"two" in handed("Which order?").data
     # It expires, so what was gathered first is the base again, and the door was asked about the other.

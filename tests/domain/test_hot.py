@@ -6,10 +6,10 @@ import psycopg
 import pytest
 from django.db import OperationalError, connection
 
-from memoryhub.domain import activity, hot, quarantine, spaces, working
-from memoryhub.domain.access import HUB
+from memoryhub.db import statements
+from memoryhub.domain import activity, quarantine, spaces, working
 from memoryhub.errors import Unavailable
-from memoryhub.models import ActivityLine, Record
+from memoryhub.models import HUB, ActivityLine, Record
 
 from .layers import counter, forge, space  # noqa: F401
 
@@ -23,7 +23,7 @@ def log(space, agent):
 
 def hang_up():
     """The server ends this connection, as it does when it is started anew."""
-    (backend,) = hot.row("SELECT pg_backend_pid()")
+    (backend,) = statements.row("SELECT pg_backend_pid()")
     other = connection.copy()
     with other.cursor() as cursor:
         cursor.execute("SELECT pg_terminate_backend(%s, 5000)", [backend])
@@ -70,7 +70,7 @@ def test_a_refusal_by_the_database_is_no_broken_connection(space, forge):
     with connection.cursor() as cursor:
         cursor.execute("SET statement_timeout = '20ms'")
     with pytest.raises(OperationalError, match="statement timeout"):
-        hot.changed("SELECT pg_sleep(2)", [])
+        statements.changed("SELECT pg_sleep(2)", [])
     with connection.cursor() as cursor:
         cursor.execute("SET statement_timeout = 0")
     assert log(space, forge).state == "admitted"
@@ -81,13 +81,13 @@ def test_a_row_made_of_what_is_held_is_there_only_where_it_holds(space, slug):
     numbered = "UPDATE memoryhub_space SET last_entry = last_entry + 1 WHERE id = %s AND slug = %s RETURNING last_entry"
     line = activity.line(space, HUB, "tests.hold", "held")
     its_number = "jsonb_build_object('aside', 'L-' || held.last_entry)"
-    told = hot.inserting_rows(ActivityLine, line, of="held", over=its_number)
-    with nullcontext() if slug == space.slug else pytest.raises(hot.NotHeld):
-        hot.together(told, held=hot.Change(numbered, [space.pk, slug]))
+    told = statements.inserting_rows(ActivityLine, line, of="held", over=its_number)
+    with nullcontext() if slug == space.slug else pytest.raises(statements.NotHeld):
+        statements.together(told, held=statements.Change(numbered, [space.pk, slug]))
     asides = list(ActivityLine.objects.filter(verb="tests.hold").values_list("aside", flat=True))
     assert asides == (["L-1"] if slug == space.slug else [])
 
 
 def test_what_would_happen_in_any_case_cannot_be_held(space):
     with pytest.raises(ValueError, match="in any case"):
-        hot.together(hot.Change("SELECT 1", []), held=hot.Change("SELECT 1 WHERE false", []))
+        statements.together(statements.Change("SELECT 1", []), held=statements.Change("SELECT 1 WHERE false", []))

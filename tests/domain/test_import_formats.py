@@ -5,7 +5,7 @@ import sqlite3
 
 import pytest
 
-from memoryhub.domain.import_formats import read
+from memoryhub.domain.exchange.import_formats import read_import
 from memoryhub.errors import Invalid
 
 
@@ -19,24 +19,24 @@ def texts(items):
 
 def test_a_folder_of_agents_files_keeps_their_places():
     folder = {"AGENTS.md": b"one", "api/AGENTS.md": b"two", "api/README.md": b"no", ".git/AGENTS.md": b"no"}
-    assert texts(read("agents-md", folder)) == {"AGENTS.md": "one", "api/AGENTS.md": "two"}
+    assert texts(read_import("agents-md", folder)) == {"AGENTS.md": "one", "api/AGENTS.md": "two"}
 
 
 def test_an_anthropic_folder_with_and_without_its_root():
-    assert texts(read("anthropic", {"memories/a/b.txt": b"x", "memories/.hid": b"no"})) == {"a/b.txt": "x"}
-    assert texts(read("anthropic", {"notes.xml": b"x"})) == {"notes.xml": "x"}
+    assert texts(read_import("anthropic", {"memories/a/b.txt": b"x", "memories/.hid": b"no"})) == {"a/b.txt": "x"}
+    assert texts(read_import("anthropic", {"notes.xml": b"x"})) == {"notes.xml": "x"}
 
 
 def test_basic_memory_notes_are_kept_byte_for_byte():
     note = b"---\r\ntitle: 'Coffee'\r\npermalink: coffee\r\n---\r\n- [taste] strong #drink\r\n"
-    (item,) = read("basic-memory", {"drinks/coffee.md": note, "x.png": b"\x89PNG"})
+    (item,) = read_import("basic-memory", {"drinks/coffee.md": note, "x.png": b"\x89PNG"})
     assert (item.name, item.content) == ("drinks/coffee.md", note)
     assert item.details == {"title": "Coffee", "permalink": "coffee"}
 
 
 def test_mem0_export():
     export = {"results": [{"id": "1", "memory": "Likes tea", "user_id": "u", "metadata": {"a": 1}}, {"memory": " "}]}
-    (item,) = read("mem0", {"export.json": as_json(export)})
+    (item,) = read_import("mem0", {"export.json": as_json(export)})
     assert (item.kind, item.name, item.content) == ("entry", "mem0:1", b"Likes tea")
     assert item.details == {"user_id": "u", "metadata": {"a": 1}}
 
@@ -58,7 +58,7 @@ def test_mem0_history_database_gives_the_newest_text_of_what_is_left():
     )
     database.executemany("INSERT INTO history VALUES (?,?,?,?,?,?,?)", events())
     database.commit()
-    (item,) = read("mem0", {"history.db": database.serialize()})
+    (item,) = read_import("mem0", {"history.db": database.serialize()})
     assert (item.name, item.content, item.details) == ("mem0:m1", b"Likes coffee", {"history": ["Likes tea"]})
 
 
@@ -75,13 +75,13 @@ def test_a_history_that_would_never_end_is_refused(schema):
     database.execute(schema)
     database.commit()
     with pytest.raises(Invalid, match="no history database"):
-        read("mem0", {"history.db": database.serialize()})
+        read_import("mem0", {"history.db": database.serialize()})
 
 
 def test_mem0_history_as_json_gives_the_same():
     names = ("id", "memory_id", "old_memory", "new_memory", "event", "created_at", "is_deleted")
     rows = [dict(zip(names, event, strict=True)) for event in events()]
-    (item,) = read("mem0", {"history.json": as_json(rows)})
+    (item,) = read_import("mem0", {"history.json": as_json(rows)})
     assert item.content == b"Likes coffee"
 
 
@@ -91,7 +91,7 @@ def test_langgraph_items_of_both_file_forms_and_others():
     pic = {"namespace": ["fs"], "key": "/p.png", "value": {"content": "iVA=", "encoding": "base64"}}
     other = {"namespace": ["users", "7"], "key": "pre.fs", "value": {"theme": "dark"}, "created_at": "2026-01-01"}
     lines = b"\n".join(as_json(row) for row in (v1, v2, pic, other))
-    items = {item.name: item.content for item in read("langgraph", {"items.jsonl": lines})}
+    items = {item.name: item.content for item in read_import("langgraph", {"items.jsonl": lines})}
     assert items["AGENTS.md"] == b"a\nb"
     assert items["b/c.md"] == b"text\n"
     assert items["p.png"] == b"\x89P"
@@ -100,9 +100,9 @@ def test_langgraph_items_of_both_file_forms_and_others():
 
 def test_letta_blocks_alone_and_in_an_agent_file():
     block = {"id": "block-1", "label": "human", "value": "Name: Ann", "limit": 5000}
-    assert texts(read("letta", {"blocks.json": as_json([block])})) == {"human.md": "Name: Ann"}
+    assert texts(read_import("letta", {"blocks.json": as_json([block])})) == {"human.md": "Name: Ann"}
     agent = {"agents": [{"name": "x"}], "blocks": [block, {**block, "id": "block-2", "value": "Name: Bo"}]}
-    assert texts(read("letta", {"agent.af": as_json(agent)})) == {
+    assert texts(read_import("letta", {"agent.af": as_json(agent)})) == {
         "human.md": "Name: Ann",
         "human-block-2.md": "Name: Bo",
     }
@@ -123,5 +123,5 @@ def test_letta_blocks_alone_and_in_an_agent_file():
 )
 def test_what_cannot_be_read_is_refused_with_a_sentence(kind, folder, code):
     with pytest.raises(Invalid) as refused:
-        read(kind, folder)
+        read_import(kind, folder)
     assert refused.value.code == code

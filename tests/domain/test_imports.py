@@ -4,10 +4,11 @@ import json
 
 import pytest
 
-from memoryhub.domain import files, imports, jobs, longterm, mounts, people, spaces
-from memoryhub.domain.access import HUB, Actor
+from memoryhub.domain import accounts, exchange, files, longterm, spaces
+from memoryhub.domain.exchange import import_formats, imports
+from memoryhub.domain.jobs import queue
 from memoryhub.errors import Conflict, Forbidden, Invalid, NotFound
-from memoryhub.models import ActivityLine, Job, LongtermEntry, Revision
+from memoryhub.models import HUB, ActivityLine, Actor, Job, LongtermEntry, Revision
 
 pytestmark = pytest.mark.django_db
 AGENTS = "/memories/AGENTS.md"
@@ -16,14 +17,14 @@ AGENTS = "/memories/AGENTS.md"
 @pytest.fixture
 def space():
     made = spaces.create(HUB, "books")
-    mounts.add(made, HUB, "/memories/", store="database", policy="review")
+    files.add_mount(made, HUB, "/memories/", store="database", policy="review")
     return made
 
 
 @pytest.fixture
 def actor(space):
     def make(role="reviewer"):
-        person = people.create(HUB, f"a-{role}")
+        person = accounts.create_person(HUB, f"a-{role}")
         spaces.add_member(space, HUB, person, role)
         return Actor.of_person(person, role)
 
@@ -31,18 +32,20 @@ def actor(space):
 
 
 def finished(job):
-    jobs.run_waiting()
+    queue.run_waiting()
     job.refresh_from_db()
     assert job.state == Job.DONE, job.last_error
     return job
 
 
 def looked(space, actor, kind, folder, **more):
-    return finished(imports.look(space, actor, kind, folder, **more))
+    return finished(exchange.preview_import(space, actor, kind, folder, **more))
 
 
 def brought(space, actor, kind, folder, *, overwrite=False, **more):
-    return finished(imports.start(space, actor, looked(space, actor, kind, folder, **more), overwrite=overwrite))
+    return finished(
+        exchange.start_import(space, actor, looked(space, actor, kind, folder, **more), overwrite=overwrite)
+    )
 
 
 def states(job):
@@ -93,8 +96,8 @@ def test_done_twice_nothing_comes_twice(space, actor):
 def test_an_import_that_died_half_way_is_taken_up_again(space, actor, monkeypatch):
     rk = actor()
     folder = {f"f{n}.md": b"text" for n in range(5)}
-    job = imports.start(space, rk, looked(space, rk, "anthropic", folder))
-    bring, seen = imports.bring, []
+    job = exchange.start_import(space, rk, looked(space, rk, "anthropic", folder))
+    bring, seen = imports.run_import, []
 
     def dies(*args, **kwargs):
         if len(seen) == 2:
@@ -102,10 +105,10 @@ def test_an_import_that_died_half_way_is_taken_up_again(space, actor, monkeypatc
         seen.append(1)
         return bring(*args, **kwargs)
 
-    monkeypatch.setattr(imports, "bring", dies)
-    jobs.run_waiting()
+    monkeypatch.setattr(imports, "run_import", dies)
+    queue.run_waiting()
     assert Revision.objects.count() == 2
-    monkeypatch.setattr(imports, "bring", bring)
+    monkeypatch.setattr(imports, "run_import", bring)
     Job.objects.filter(pk=job.pk).update(run_after=job.created_at)
     finished(job)
     assert Revision.objects.count() == 5
@@ -136,9 +139,9 @@ def test_a_fact_that_changed_there_replaces_ours_only_when_told(space, actor):
     changed = mem0({"id": "1", "memory": "Likes coffee"})
     assert brought(space, rk, "mem0", changed).result["counts"] == {"conflict": 1}
     brought(space, rk, "mem0", changed, overwrite=True)
-    live = longterm.of(space).filter(state__in=longterm.LIVE)
+    live = longterm.entries_of(space).filter(state__in=longterm.LIVE)
     assert [entry.content for entry in live] == ["Likes coffee"]
-    assert longterm.of(space).count() == 2
+    assert longterm.entries_of(space).count() == 2
 
 
 def test_what_langgraph_kept_is_found_by_the_clients_store(space, actor):
@@ -160,7 +163,7 @@ def test_secrets_paths_that_lead_out_and_what_is_too_large_are_refused_one_by_on
     assert states(job) == {"/memories/good.md": "new", "key.md": "refused", "big.md": "refused"}
     kept = json.dumps([job.result, job.payload]) + "".join(unpacked(job))
     assert key not in kept
-    (line,) = [imports.judge(space, imports.Item("file", "../out.md", b"x"), "/memories/")]
+    (line,) = [imports.judge(space, import_formats.Item("file", "../out.md", b"x"), "/memories/")]
     assert line.state == "refused"
 
 
@@ -171,23 +174,23 @@ def test_a_place_without_a_mount_is_refused(space, actor):
 
 def test_who_may(space, actor):
     with pytest.raises(Forbidden):
-        imports.look(space, actor("viewer"), "agents-md", {"AGENTS.md": b"x"})
+        exchange.preview_import(space, actor("viewer"), "agents-md", {"AGENTS.md": b"x"})
     editor = actor("editor")
-    imports.look(space, editor, "agents-md", {"AGENTS.md": b"x"})
+    exchange.preview_import(space, editor, "agents-md", {"AGENTS.md": b"x"})
     with pytest.raises(Forbidden):
-        imports.look(space, editor, "mem0", mem0({"id": "1", "memory": "x y"}))
+        exchange.preview_import(space, editor, "mem0", mem0({"id": "1", "memory": "x y"}))
 
 
 def test_an_import_starts_from_a_finished_look(space, actor):
     rk = actor()
-    waiting = imports.look(space, rk, "agents-md", {"AGENTS.md": b"x"})
+    waiting = exchange.preview_import(space, rk, "agents-md", {"AGENTS.md": b"x"})
     with pytest.raises(Conflict):
-        imports.start(space, rk, waiting)
+        exchange.start_import(space, rk, waiting)
     with pytest.raises(NotFound):
-        imports.get(spaces.create(HUB, "other"), waiting.pk)
+        exchange.get_import(spaces.create(HUB, "other"), waiting.pk)
 
 
 def test_too_much_at_once_is_refused(space, actor, monkeypatch):
-    monkeypatch.setattr(imports, "LARGEST", 10)
+    monkeypatch.setattr(imports, "MAX_IMPORT_BYTES", 10)
     with pytest.raises(Invalid, match="in parts"):
-        imports.look(space, actor(), "agents-md", {"AGENTS.md": b"x" * 11})
+        exchange.preview_import(space, actor(), "agents-md", {"AGENTS.md": b"x" * 11})

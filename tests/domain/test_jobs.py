@@ -10,6 +10,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from memoryhub.domain import jobs
+from memoryhub.domain.jobs import queue
 from memoryhub.errors import Invalid, NotFound, Unavailable
 from memoryhub.models import Job, Space
 
@@ -18,8 +19,8 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def _own_registry(monkeypatch):
-    monkeypatch.setattr(jobs, "kinds", {})
-    monkeypatch.setattr(jobs, "periods", {})
+    monkeypatch.setattr(queue, "kinds", {})
+    monkeypatch.setattr(queue, "periods", {})
 
 
 def enqueue_with(run, **options) -> Job:
@@ -30,8 +31,8 @@ def enqueue_with(run, **options) -> Job:
 def test_a_job_is_done_once_and_keeps_its_result():
     done = []
     asked = enqueue_with(lambda job, progress: done.append(job.payload) or {"made": 3})
-    assert jobs.run_waiting() == 1
-    assert jobs.run_waiting() == 0
+    assert queue.run_waiting() == 1
+    assert queue.run_waiting() == 0
     asked.refresh_from_db()
     assert (done, asked.state, asked.result, asked.tries) == ([{"n": 1}], Job.DONE, {"made": 3}, 1)
     assert asked.ended_at
@@ -45,7 +46,7 @@ def test_progress_can_be_seen_while_it_runs():
         seen.append(Job.objects.values_list("state", "done", "total").get(pk=job.pk))
 
     enqueue_with(run)
-    jobs.run_waiting()
+    queue.run_waiting()
     assert seen == [("running", 4, 10)]
 
 
@@ -53,7 +54,7 @@ def test_what_fails_is_tried_again_later_and_given_up_in_the_end():
     asked = enqueue_with(lambda job, progress: 1 / 0)
     waits = []
     for _ in range(jobs.MOST_TRIES):
-        assert jobs.run_waiting() == 1
+        assert queue.run_waiting() == 1
         asked.refresh_from_db()
         waits.append(asked.run_after - timezone.now())
         Job.objects.update(run_after=timezone.now() - timedelta(seconds=1))
@@ -61,7 +62,7 @@ def test_what_fails_is_tried_again_later_and_given_up_in_the_end():
     assert asked.last_error == "ZeroDivisionError: division by zero"
     assert waits[:-1] == sorted(waits[:-1])
     assert waits[0] > timedelta(seconds=5)
-    assert jobs.run_waiting() == 0
+    assert queue.run_waiting() == 0
 
 
 def test_a_refusal_ends_it_at_once_in_its_own_words():
@@ -69,7 +70,7 @@ def test_a_refusal_ends_it_at_once_in_its_own_words():
         raise Invalid("That file is no archive.")
 
     asked = enqueue_with(run)
-    jobs.run_waiting()
+    queue.run_waiting()
     asked.refresh_from_db()
     assert (asked.state, asked.last_error) == (Job.FAILED, "That file is no archive.")
 
@@ -79,7 +80,7 @@ def test_what_is_away_is_asked_again():
         raise Unavailable("The embedder does not answer.")
 
     asked = enqueue_with(run)
-    jobs.run_waiting()
+    queue.run_waiting()
     asked.refresh_from_db()
     assert asked.state == Job.WAITING
     assert asked.run_after > timezone.now()
@@ -87,7 +88,7 @@ def test_what_is_away_is_asked_again():
 
 def test_a_job_for_later_waits():
     enqueue_with(lambda job, progress: None, run_after=timezone.now() + timedelta(minutes=1))
-    assert jobs.run_waiting() == 0
+    assert queue.run_waiting() == 0
 
 
 def test_an_unknown_kind_is_a_mistake_of_ours():
@@ -146,7 +147,7 @@ class TestLost:
         assert jobs.release_lost() == 0
         Job.objects.update(run_after=timezone.now() - timedelta(seconds=1))
         assert jobs.release_lost() == 1
-        assert jobs.run_waiting() == 1
+        assert queue.run_waiting() == 1
         asked.refresh_from_db()
         assert asked.state == Job.DONE
 
@@ -172,18 +173,18 @@ class TestPeriodic:
         jobs.periodic("tidy", every=timedelta(hours=1))(lambda: done.append(1) and None)
         jobs.plan_periodic()
         jobs.plan_periodic()
-        assert jobs.run_waiting() == 1
+        assert queue.run_waiting() == 1
         row = Job.objects.get()
         assert row.state == Job.WAITING
         assert timedelta(minutes=59) < row.run_after - timezone.now() <= timedelta(hours=1)
         Job.objects.update(run_after=timezone.now())
-        assert jobs.run_waiting() == 1
+        assert queue.run_waiting() == 1
 
     def test_it_is_never_given_up(self):
         jobs.periodic("tidy", every=timedelta(hours=1))(lambda: 1 / 0)
         jobs.plan_periodic()
         for _ in range(jobs.MOST_TRIES + 2):
-            jobs.run_waiting()
+            queue.run_waiting()
             Job.objects.update(run_after=timezone.now())
         assert Job.objects.get().state == Job.WAITING
         assert "ZeroDivisionError" in Job.objects.get().last_error
@@ -191,12 +192,12 @@ class TestPeriodic:
     def test_work_that_no_longer_exists_goes(self):
         jobs.periodic("tidy", every=timedelta(hours=1))(lambda: None)
         jobs.plan_periodic()
-        jobs.periods.clear()
+        queue.periods.clear()
         jobs.plan_periodic()
         assert not Job.objects.exists()
 
     def test_finished_jobs_are_forgotten_after_a_month(self):
         for days in (29, 31):
             Job.objects.create(kind="x", state=Job.DONE, ended_at=timezone.now() - timedelta(days=days))
-        jobs.forget_old()
+        queue.forget_old()
         assert Job.objects.count() == 1

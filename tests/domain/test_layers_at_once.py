@@ -7,29 +7,29 @@ import time
 import pytest
 from django.db import DataError, IntegrityError, OperationalError, connection, connections, transaction
 
+from memoryhub.db import statements
 from memoryhub.domain import (
-    agents,
+    accounts,
     erasure,
+    exchange,
     files,
-    hot,
-    indexing,
     longterm,
-    meaning,
-    memory_tool,
-    mounts,
-    pairs,
-    people,
+    prompts,
     proposals,
     quarantine,
+    retrieval,
     spaces,
-    tokens,
-    vector_index,
     working,
 )
-from memoryhub.domain.access import HUB, Actor
+from memoryhub.domain.longterm import chunks
+from memoryhub.domain.quarantine import records
+from memoryhub.domain.retrieval import vector_index
+from memoryhub.domain.working import entries
 from memoryhub.errors import HubError
 from memoryhub.models import (
+    HUB,
     ActivityLine,
+    Actor,
     Agent,
     Chunk,
     ChunkCount,
@@ -77,10 +77,10 @@ def space():
 
 
 def test_of_two_decisions_one_wins_and_the_other_is_told(space):
-    forge = agents.create(space, HUB, "forge")
+    forge = prompts.create_agent(space, HUB, "forge")
     actors = []
     for name in ("rk", "jt"):
-        person = people.create(HUB, name)
+        person = accounts.create_person(HUB, name)
         spaces.add_member(space, HUB, person, "reviewer")
         actors.append(Actor.of_person(person, "reviewer"))
     for turn in range(5):
@@ -96,11 +96,11 @@ def test_of_two_decisions_one_wins_and_the_other_is_told(space):
 def test_working_memory_never_shows_more_than_its_limit(space):
     def many():
         for n in range(25):
-            working.admit(space, f"fact {n}")
+            entries.admit(space, f"fact {n}")
 
     at_once(*[many] * 6)
     assert len(working.newest(space, limit=50)) == 50
-    working.admit(space, "last")
+    entries.admit(space, "last")
     assert WorkingEntry.objects.within(space).count() == 50
 
 
@@ -124,16 +124,16 @@ def test_entries_get_numbers_of_their_own_and_the_counts_stay_true(space):
 
 
 def test_what_fails_half_way_leaves_nothing(space, monkeypatch):
-    monkeypatch.setattr(indexing, "INSERT_VECTORS", indexing.INSERT_VECTORS.replace("v.vector", "NULL"))
+    monkeypatch.setattr(chunks, "INSERT_VECTORS", chunks.INSERT_VECTORS.replace("v.vector", "NULL"))
     with pytest.raises(IntegrityError):
         longterm.store(space, HUB, "Refunds take ten days.")
-    assert not Chunk.objects.exists() and not longterm.of(space).exists()
+    assert not Chunk.objects.exists() and not longterm.entries_of(space).exists()
     assert Space.objects.get(pk=space.pk).last_entry == 0
 
 
 def test_a_log_that_fails_leaves_nothing(space, monkeypatch):
-    broken = quarantine.INSERT_STATE.replace("RETURNING id", "RETURNING 1 / (id - id)")
-    monkeypatch.setattr(quarantine, "INSERT_STATE", broken)
+    broken = records.INSERT_STATE.replace("RETURNING id", "RETURNING 1 / (id - id)")
+    monkeypatch.setattr(records, "INSERT_STATE", broken)
     with pytest.raises(DataError):
         quarantine.log(space, None, content="Refunds take ten days.", session_id="s", node_id="n")
     assert not Record.objects.exists() and not WorkingEntry.objects.exists() and not RecordState.objects.exists()
@@ -182,7 +182,7 @@ def made_at_once(*acts, mode="SHARE UPDATE EXCLUSIVE"):
         for thread in threads:
             thread.start()
         until = time.monotonic() + 10
-        while not hot.rows(STATEMENTS_THAT_WAIT)[0][0] and time.monotonic() < until:
+        while not statements.rows(STATEMENTS_THAT_WAIT)[0][0] and time.monotonic() < until:
             time.sleep(0.02)
         time.sleep(0.3)  # so that the slower one has looked around as well
     for thread in threads:
@@ -192,55 +192,60 @@ def made_at_once(*acts, mode="SHARE UPDATE EXCLUSIVE"):
 
 @pytest.fixture
 def embedder(space):
-    one = meaning.serving(space)
+    one = retrieval.serving_embedder(space)
     longterm.store(space, HUB, "Refunds take ten days.")
     vector_index.let_some_in(space, one)
     yield one
     with connection.cursor() as cursor:
-        cursor.execute(f'DROP INDEX IF EXISTS "{vector_index.name(one.embedded_by)}"')
-    vector_index.forget()
+        cursor.execute(f'DROP INDEX IF EXISTS "{vector_index.index_name(one.embedded_by)}"')
+    vector_index.forget_vector_index()
 
 
 def test_of_two_lanes_one_makes_the_index_of_vectors(embedder):
-    raised, said = made_at_once(*[lambda: vector_index.make(embedder)] * 2)
-    named = vector_index.name(embedder.embedded_by)
+    raised, said = made_at_once(*[lambda: vector_index.make_vector_index(embedder)] * 2)
+    named = vector_index.index_name(embedder.embedded_by)
     assert raised == []
     assert [one for one in said if one.startswith("CREATE")] == [f'CREATE INDEX CONCURRENTLY "{named}"']
-    assert vector_index.stands(embedder)
+    assert vector_index.has_vector_index(embedder)
 
 
 def test_of_two_lanes_one_makes_the_index_anew_that_a_process_left_half_made(embedder):
-    named = vector_index.name(embedder.embedded_by)
+    named = vector_index.index_name(embedder.embedded_by)
     with held_up("ROW EXCLUSIVE"), connection.cursor() as cursor:
         cursor.execute("SET statement_timeout = 200")
         with pytest.raises(OperationalError):
             cursor.execute(f'CREATE INDEX CONCURRENTLY "{named}" ON memoryhub_embedding (space_id)')
     connection.close()
-    assert hot.rows(vector_index.STANDS, [named]) == [(False, False)]
-    raised, said = made_at_once(*[lambda: vector_index.make(embedder)] * 2)
-    assert raised == [] and vector_index.stands(embedder)
+    assert statements.rows(vector_index.STANDS, [named]) == [(False, False)]
+    raised, said = made_at_once(*[lambda: vector_index.make_vector_index(embedder)] * 2)
+    assert raised == [] and vector_index.has_vector_index(embedder)
     assert sum(one.startswith("CREATE") for one in said) == 1
 
 
 def test_indexes_of_two_embedders_are_not_made_at_one_moment(embedder):
     """They would wait for each other: PostgreSQL ends one of them as a deadlock."""
-    other = meaning.load("hashing")
-    raised, said = made_at_once(lambda: vector_index.make(embedder), lambda: vector_index.make(other))
+    other = retrieval.load_embedder("hashing")
+    raised, said = made_at_once(
+        lambda: vector_index.make_vector_index(embedder), lambda: vector_index.make_vector_index(other)
+    )
     assert raised == [] and sum(one.startswith("CREATE") for one in said) == 1
-    vector_index.make(embedder)
-    vector_index.make(other)
-    assert vector_index.stands(embedder) and vector_index.stands(other)
-    vector_index.drop(other.embedded_by)
+    vector_index.make_vector_index(embedder)
+    vector_index.make_vector_index(other)
+    assert vector_index.has_vector_index(embedder) and vector_index.has_vector_index(other)
+    retrieval.drop_vector_index(other.embedded_by)
 
 
 def test_an_index_in_the_making_is_not_dropped_by_another_lane(embedder):
     kept = list(Embedding.objects.all())
     Embedding.objects.all().delete()
-    acts = (lambda: vector_index.make(embedder), lambda: time.sleep(0.15) or vector_index.drop(embedder.embedded_by))
+    acts = (
+        lambda: vector_index.make_vector_index(embedder),
+        lambda: time.sleep(0.15) or retrieval.drop_vector_index(embedder.embedded_by),
+    )
     raised, said = made_at_once(*acts, mode="ROW EXCLUSIVE")
     Embedding.objects.bulk_create(kept)
     assert raised == [] and len([one for one in said if one.startswith("CREATE")]) == 1
-    assert vector_index.stands(embedder)
+    assert vector_index.has_vector_index(embedder)
 
 
 # ---- erasing, beside decisions
@@ -256,7 +261,7 @@ def while_it_waits(space, rows, act, then=spaces.touch):
         assert list(rows.select_for_update())
         other.start()
         until = time.monotonic() + 10
-        while not hot.rows(WHO_WAITS)[0][0] and time.monotonic() < until:
+        while not statements.rows(WHO_WAITS)[0][0] and time.monotonic() < until:
             time.sleep(0.02)
         then(space)
     other.join()
@@ -266,11 +271,11 @@ def while_it_waits(space, rows, act, then=spaces.touch):
 @pytest.fixture
 def whole(space):
     """A space with one of everything that is locked before the space's own row."""
-    forge = agents.create(space, HUB, "forge")
-    mounts.add(space, HUB, "/memories/", store="database", policy="review")
+    forge = prompts.create_agent(space, HUB, "forge")
+    files.add_mount(space, HUB, "/memories/", store="database", policy="review")
     files.write(space, HUB, "/memories/AGENTS.md", b"- one")
     proposals.propose(space, forge, kind="write", path="/memories/AGENTS.md", content=b"- two")
-    tokens.create(space, HUB, agent=forge)
+    accounts.create_token(space, HUB, agent=forge)
     quarantine.log(space, forge, content="Refunds take ten days.", session_id="c-1", node_id="n")
     return space
 
@@ -288,24 +293,24 @@ def test_a_session_is_erased_beside_a_promotion_and_neither_waits_crosswise(whol
 
 
 def test_a_proposal_to_promote_a_record_is_approved_beside_its_promotion(whole):
-    record, forge = Record.objects.get(), agents.by_slug(whole, "forge")
+    record, forge = Record.objects.get(), prompts.agent_by_slug(whole, "forge")
     asked = proposals.propose_promotion(whole, forge, content=record.content, record=record)
-    person = people.create(HUB, "rk")
+    person = accounts.create_person(HUB, "rk")
     spaces.add_member(whole, HUB, person, "reviewer")
-    actor, seen = Actor.of_person(person, "reviewer"), proposals.result(asked).seen
+    actor, seen = Actor.of_person(person, "reviewer"), proposals.looked(asked).seen
     states = RecordState.objects.within(whole)
     done = while_it_waits(whole, states, lambda: proposals.approve(whole, actor, asked.number, seen=seen))
     assert done.state == "approved"
 
 
 def test_a_folder_is_renamed_beside_a_save_in_it_and_neither_waits_crosswise(whole):
-    mounts.change(whole, HUB, mounts.of_space(whole)[0], policy="trusted")
+    files.change_mount(whole, HUB, files.mounts_of_space(whole)[0], policy="trusted")
     for name in "ab":
         files.write(whole, HUB, f"/memories/d/{name}.md", b"- one")
     rename = {"command": "rename", "old_path": "/memories/d", "new_path": "/memories/e"}
-    forge = Actor.of_agent(agents.by_slug(whole, "forge"))
+    forge = Actor.of_agent(prompts.agent_by_slug(whole, "forge"))
     last = File.objects.within(whole).filter(path="/memories/d/b.md")
-    said = while_it_waits(whole, last, lambda: memory_tool.run(whole, forge, rename))
+    said = while_it_waits(whole, last, lambda: exchange.run_memory_tool(whole, forge, rename))
     assert said.text == "Successfully renamed /memories/d to /memories/e"
 
 
@@ -315,5 +320,7 @@ def test_a_pair_is_settled_beside_a_correction_of_its_entry_and_neither_waits_cr
         space_id=space.pk, older_id=one.pk, newer_id=two.pk, kind="contradiction", cosine=0.9
     )
     settle = lambda: longterm.settle(space, HUB, pair.pk, "retire_older")  # noqa: E731
-    said = while_it_waits(space, Space.objects.filter(pk=space.pk), settle, then=lambda _: pairs.forget(one))
+    said = while_it_waits(
+        space, Space.objects.filter(pk=space.pk), settle, then=lambda _: longterm.forget_conflicts(one)
+    )
     assert "This pair is gone" in str(said)

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryhub.domain.lines import bytes_of, describe_ends, for_editor, keep_ends, text_of
+from memoryhub.text.lines import bytes_of, describe_ends, for_editor, keep_ends, text_of
 
 texts = st.lists(st.sampled_from(["a", "b", "", " c", "\n", "\r\n", "\r", "\ufeff", "\x0c", "\u2028"])).map("".join)
 

@@ -9,25 +9,24 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from psycopg._queries import MAX_CACHED_STATEMENT_LENGTH
 
-from memoryhub.domain import (
-    agents,
-    erasure,
-    hot,
-    indexing,
-    jobs,
-    longterm,
-    longterm_import,
-    meaning,
-    pairs,
-    quarantine,
-    reembedding,
-    retrieval,
-    spaces,
-    working,
-)
-from memoryhub.domain.access import HUB, Actor
+from memoryhub.db import statements
+from memoryhub.domain import erasure, jobs, longterm, prompts, quarantine, retrieval, spaces, working
+from memoryhub.domain.jobs import queue
+from memoryhub.domain.longterm import chunks, conflicts
 from memoryhub.errors import Conflict, Forbidden, Invalid, NotFound
-from memoryhub.models import ActivityLine, Chunk, ChunkCount, Embedding, EntryPair, Job, Posting, Space, Telltale
+from memoryhub.models import (
+    HUB,
+    ActivityLine,
+    Actor,
+    Chunk,
+    ChunkCount,
+    Embedding,
+    EntryPair,
+    Job,
+    Posting,
+    Space,
+    Telltale,
+)
 
 from .layers import counter, forge, hot_statements, person, rk, space, viewer  # noqa: F401
 
@@ -95,7 +94,7 @@ def test_retiring_takes_an_entry_out_of_everything_and_restoring_brings_it_back(
 
 def test_an_agents_own_knowledge_never_becomes_the_groups_when_the_agent_goes(space, rk, forge, counter):
     own = longterm.store(space, rk, REFUNDS, scope="agent", agent=forge)
-    agents.delete(forge, HUB)
+    prompts.delete_agent(forge, HUB)
     longterm.edit(space, rk, own.number, REFUNDS + " Ask the desk.")
     assert found(space, "card refunds at the bank", agent=counter) == found(space, "card refunds at the bank") == []
     longterm.retire(space, rk, own.number)
@@ -121,7 +120,12 @@ def test_a_new_entry_takes_the_place_of_others(space, rk):
         longterm.store(space, rk, text)
     entry = longterm.store(space, rk, "Refunds by card take ten days.", replaces=[1], merges=[2])
     assert entry.content == "Refunds by card take ten days.\n\nBank transfers take 2 days."
-    assert [one.state for one in longterm.of(space).order_by("number")] == ["retired", "retired", "active", "active"]
+    assert [one.state for one in longterm.entries_of(space).order_by("number")] == [
+        "retired",
+        "retired",
+        "active",
+        "active",
+    ]
     assert longterm.history(longterm.get(space, 1)).first().reason == "replaced by L-4"
 
 
@@ -136,7 +140,7 @@ def test_only_reviewers_and_owners(space, viewer, forge):
             lambda who: longterm.restore(space, who, 1),
             lambda who: longterm.verify(space, who, 1),
             lambda who: longterm.set_review_by(space, who, 1, None),
-            lambda who: pairs.settle(space, who, 1, "keep_both"),
+            lambda who: conflicts.settle_conflict(space, who, 1, "keep_both"),
         ):
             with pytest.raises(Forbidden):
                 act(actor)
@@ -160,7 +164,7 @@ def test_nobody_brings_a_secret_into_memory(space, rk, door):
     doors = {
         "store": lambda: longterm.store(space, rk, text),
         "edit": lambda: longterm.edit(space, rk, 1, text),
-        "take_in": lambda: longterm_import.take_in(space, rk, json.dumps({"content": text}).encode()),
+        "take_in": lambda: longterm.take_in_import(space, rk, json.dumps({"content": text}).encode()),
         "add": lambda: working.add(space, rk, text),
         "correct": lambda: working.edit(space, rk, entry.pk, text),
     }
@@ -195,7 +199,7 @@ def nothing_says(space, secret):
 def test_what_an_entry_says_already_may_stay(space, rk):
     """An entry from before the rule can still be corrected."""
     entry = longterm.store(space, rk, REFUNDS)
-    longterm.of(space).update(content=f"Old: {SECRET}")
+    longterm.entries_of(space).update(content=f"Old: {SECRET}")
     longterm.edit(space, rk, entry.number, f"Old: {SECRET} of May")
     with pytest.raises(Invalid):
         longterm.edit(space, rk, entry.number, f"Old: {SECRET} and new: {SECRET.swapcase().replace('GHP', 'ghp')}")
@@ -204,9 +208,9 @@ def test_what_an_entry_says_already_may_stay(space, rk):
 def test_a_foreign_agent_or_number_is_refused(space, rk):
     other = spaces.create(HUB, "other")
     longterm.store(other, HUB, REFUNDS)
-    from memoryhub.domain import agents
+    from memoryhub.domain import prompts
 
-    stranger = agents.create(other, HUB, "stranger")
+    stranger = prompts.create_agent(other, HUB, "stranger")
     with pytest.raises(Invalid):
         longterm.store(space, rk, "x", scope="agent", agent=stranger)
     with pytest.raises(NotFound):
@@ -218,34 +222,35 @@ def test_likeness_and_contradiction_are_shown_in_pairs_and_a_person_settles(spac
     longterm.store(space, rk, "Card refunds take 5 to 10 days until they show at the bank.")
     longterm.store(space, rk, "Card refunds take 21 days to show at the bank.")
     longterm.store(space, rk, "Anna loves teal.")
-    jobs.run_waiting()
+    queue.run_waiting()
     shown = {
-        (one.older.number, one.newer.number): one.kind for one in pairs.with_entries(space, pairs.open_pairs(space))
+        (one.older.number, one.newer.number): one.kind
+        for one in longterm.conflicts_with_entries(space, longterm.open_conflicts(space))
     }
     assert shown == {(1, 2): "duplicate", (1, 3): "contradiction", (2, 3): "contradiction"}
-    pairs.settle(space, rk, EntryPair.objects.get(kind="duplicate").pk, "retire_older")
+    conflicts.settle_conflict(space, rk, EntryPair.objects.get(kind="duplicate").pk, "retire_older")
     assert longterm.get(space, 1).state == "retired"
-    last = pairs.open_pairs(space).get()
-    pairs.settle(space, rk, last.pk, "keep_both")
-    assert not pairs.open_pairs(space)
+    last = longterm.open_conflicts(space).get()
+    conflicts.settle_conflict(space, rk, last.pk, "keep_both")
+    assert not longterm.open_conflicts(space)
     with pytest.raises(Conflict):
-        pairs.settle(space, rk, last.pk, "keep_both")
+        conflicts.settle_conflict(space, rk, last.pk, "keep_both")
     assert {"longterm.settle", "longterm.retire"} <= set(ActivityLine.objects.values_list("verb", flat=True))
 
 
 def test_pairs_are_looked_for_in_the_background_and_what_was_settled_stays_so(space, rk):
     for days in (5, 21):
         longterm.store(space, rk, f"Card refunds take {days} days to show at the bank.")
-    assert not pairs.open_pairs(space)
-    jobs.run_waiting()
-    pairs.settle(space, rk, EntryPair.objects.get().pk, "keep_both")
-    jobs.enqueue(pairs.LOOK, {"entry": longterm.get(space, 2).pk}, space=space)  # as after a crash
-    jobs.run_waiting()
+    assert not longterm.open_conflicts(space)
+    queue.run_waiting()
+    conflicts.settle_conflict(space, rk, EntryPair.objects.get().pk, "keep_both")
+    jobs.enqueue(conflicts.LOOK, {"entry": longterm.get(space, 2).pk}, space=space)  # as after a crash
+    queue.run_waiting()
     assert EntryPair.objects.get().verdict == "keep_both"
     longterm.edit(space, rk, 2, "Card refunds take 22 days to show at the bank.")
     assert not EntryPair.objects.exists()
-    jobs.run_waiting()
-    assert pairs.open_pairs(space).get().kind == "contradiction"
+    queue.run_waiting()
+    assert longterm.open_conflicts(space).get().kind == "contradiction"
 
 
 def test_what_is_retired_or_erased_before_the_look_has_no_pairs(space, rk):
@@ -253,8 +258,8 @@ def test_what_is_retired_or_erased_before_the_look_has_no_pairs(space, rk):
         longterm.store(space, rk, text, session_id=f"s-{n}")
     longterm.retire(space, rk, 2)
     erasure.erase(space, HUB, "s-2", confirm="s-2")
-    jobs.run_waiting()
-    assert set(Job.objects.values_list("kind", "state")) == {(pairs.LOOK, "done")}
+    queue.run_waiting()
+    assert set(Job.objects.values_list("kind", "state")) == {(conflicts.LOOK, "done")}
     assert not EntryPair.objects.exists()
 
 
@@ -276,27 +281,27 @@ def test_the_first_promotion_of_a_space_writes_down_its_embedder(space, rk, sett
 def test_an_entry_is_never_stored_with_vectors_of_an_embedder_that_no_longer_serves(space, rk):
     longterm.store(space, rk, REFUNDS)
     before = Space.objects.get(pk=space.pk)
-    reembedding.run(space, "hashing")
+    longterm.run_reembedding(space, "hashing")
     entry = longterm.store(before, rk, "The desk closes at five.")
-    made_by = meaning.load("hashing").embedded_by
+    made_by = retrieval.load_embedder("hashing").embedded_by
     assert [one.embedded_by for one in vectors_of(entry)] == [made_by]
-    assert entry.number == 2 and longterm.of(space).count() == 2
+    assert entry.number == 2 and longterm.entries_of(space).count() == 2
 
 
 def vectors_of(entry):
-    return Embedding.objects.filter(chunk_id__in=[one.pk for one in indexing.chunks(entry)])
+    return Embedding.objects.filter(chunk_id__in=[one.pk for one in chunks.chunks(entry)])
 
 
 def test_what_an_entry_takes_in_is_taken_as_it_stands_at_last(space, rk, monkeypatch):
     longterm.store(space, rk, "The desk closes at five.")
-    whole, corrections = indexing.cut, iter(["The desk closes at six."])
+    whole, corrections = chunks.cut_chunks, iter(["The desk closes at six."])
 
     def meanwhile(space, text, **how):
         for content in corrections:
             longterm.edit(space, rk, 1, content)
         return whole(space, text, **how)
 
-    monkeypatch.setattr(indexing, "cut", meanwhile)
+    monkeypatch.setattr(chunks, "cut_chunks", meanwhile)
     entry = longterm.store(space, rk, "It opens at nine.", merges=[1])
     assert entry.content == "It opens at nine.\n\nThe desk closes at six." and entry.number == 2
     assert longterm.get(space, 1).state == longterm.RETIRED
@@ -325,7 +330,7 @@ def test_counts_of_words_change_in_place(space, rk):
 def counts_changed():
     asked = ("updated", "hot_updated")
     calls = ", ".join(f"pg_stat_get_xact_tuples_{one}('memoryhub_lexemecount'::regclass)" for one in asked)
-    return hot.rows(f"SELECT {calls}")[0]
+    return statements.rows(f"SELECT {calls}")[0]
 
 
 @pytest.mark.parametrize(
@@ -338,32 +343,33 @@ def counts_changed():
     ],
 )
 def test_disagree(one, other, expected):
-    assert pairs.disagree(one, other) is expected
+    assert conflicts.disagree(one, other) is expected
 
 
 def test_while_the_embedder_is_away_an_entry_waits_and_is_found_by_words(space, rk, settings):
     settings.EMBEDDER, settings.EMBEDDER_URL = "openai_endpoint", "http://127.0.0.1:9"
-    from memoryhub.domain import jobs, meaning
+    from memoryhub.domain import retrieval
+    from memoryhub.domain.jobs import queue
 
-    assert meaning.choice(space) == "openai_endpoint"
+    assert retrieval.embedder_choice(space) == "openai_endpoint"
     entry = longterm.store(space, rk, REFUNDS)
     space.refresh_from_db()
     assert (entry.state, space.settings["embedder"]) == ("waiting", "openai_endpoint")
     assert found(space, "card refunds") == [1]
     space.settings["embedder"] = "wordllama"
     space.save()
-    jobs.run_waiting()
+    queue.run_waiting()
     entry.refresh_from_db()
     assert entry.state == "active"
     assert Embedding.objects.within(space).get().embedded_by == "wordllama/l2_supercat_256"
 
 
 def test_a_name_on_the_map_has_room_beside_the_edge_for_the_letters_of_a_phone():
-    from memoryhub.domain import longterm_map, maps
+    from memoryhub.domain.longterm import map, projection
 
-    named = [maps.Region("days, bank", [1], 0.99, 0.5, 0.6, (0.0, 0.0, 1.0, 1.0))]
-    (label,) = longterm_map.labels(named, maps.WHOLE)
-    assert label.x + 19 * 0.29 * len("days, bank") <= longterm_map.WIDTH
+    named = [projection.Region("days, bank", [1], 0.99, 0.5, 0.6, (0.0, 0.0, 1.0, 1.0))]
+    (label,) = map.labels(named, projection.WHOLE)
+    assert label.x + 19 * 0.29 * len("days, bank") <= map.WIDTH
 
 
 def test_a_list_has_short_entries_whole_and_of_long_ones_the_beginning(space, rk):
@@ -374,7 +380,7 @@ def test_a_list_has_short_entries_whole_and_of_long_ones_the_beginning(space, rk
 
 def test_a_promotion_and_a_record_write_into_no_index_that_nothing_reads(space):
     of = "SELECT indexrelid::regclass::text FROM pg_index WHERE indrelid = %s::regclass"
-    here = {table: {row[0] for row in hot.rows(of, [table])} for table in WITH_FEW_INDEXES}
+    here = {table: {row[0] for row in statements.rows(of, [table])} for table in WITH_FEW_INDEXES}
     assert here == WITH_FEW_INDEXES
 
 
@@ -394,24 +400,25 @@ WITH_FEW_INDEXES = {
 def test_what_is_due_is_found_by_the_index_of_dates(space, rk):
     sql, params = longterm.due(space).values("pk").query.sql_with_params()
     with transaction.atomic():
-        hot.rows("SET LOCAL enable_seqscan = off")
-        hot.rows("SET LOCAL enable_bitmapscan = off")
-        plan = "\n".join(row[0] for row in hot.rows(f"EXPLAIN {sql}", params))
+        statements.rows("SET LOCAL enable_seqscan = off")
+        statements.rows("SET LOCAL enable_bitmapscan = off")
+        plan = "\n".join(row[0] for row in statements.rows(f"EXPLAIN {sql}", params))
     assert "entry_review_due" in plan
 
 
 def test_the_parts_of_the_map_are_named_once_while_memory_stays_as_it_is(space, monkeypatch):
-    from memoryhub.domain import longterm_map, maps
+    from memoryhub.domain import longterm
+    from memoryhub.domain.longterm import projection
 
     for n in range(6):
         longterm.store(space, HUB, f"Card refunds of branch {n} take {n + 3} working days.")
         longterm.store(space, HUB, f"Database migrations are announced in channel {n} before they run.")
-    real, named = maps.regions, []
-    monkeypatch.setattr(maps, "regions", lambda *args: named.append(args) or real(*args))
+    real, named = projection.regions, []
+    monkeypatch.setattr(projection, "regions", lambda *args: named.append(args) or real(*args))
 
     def drawn(part=""):
         space.refresh_from_db()
-        return longterm_map.draw(space, part)
+        return longterm.draw_map(space, part)
 
     first = drawn()
     assert first.labels and drawn() == first and len(named) == 1

@@ -6,10 +6,11 @@ import re
 import pytest
 from django.utils import timezone
 
-from memoryhub.domain import agents, erasure, jobs, longterm, longterm_files, longterm_import, pairs, quarantine, spaces
-from memoryhub.domain.access import HUB
+from memoryhub.domain import erasure, jobs, longterm, prompts, quarantine, spaces
+from memoryhub.domain.jobs import queue
+from memoryhub.domain.longterm import bulk_import, conflicts, entries, entry_files
 from memoryhub.errors import Forbidden, Invalid
-from memoryhub.models import ActivityLine, EntryPair, Job, LongtermEntry, Made
+from memoryhub.models import HUB, ActivityLine, EntryPair, Job, LongtermEntry, Made
 
 from .layers import counter, forge, person, rk, space, viewer  # noqa: F401
 
@@ -18,7 +19,7 @@ SECRET = "ghp_" + "aZ3kQ9xW7vB2nM5tR8yL1pC4sD6fG0hJ3kL9"
 
 
 def exported(space):
-    return "".join(longterm_files.export(space))
+    return "".join(longterm.export_entries(space))
 
 
 @pytest.fixture
@@ -30,8 +31,8 @@ def owner(space):
 def settled(space, rk):
     """Two entries at odds of which a person said that both stand."""
     older, newer = longterm.store(space, rk, OLD), longterm.store(space, rk, NEW)
-    assert pairs.look_for(space, newer) == 1
-    pairs.settle(space, rk, EntryPair.objects.get(space_id=space.pk).pk, "keep_both")
+    assert conflicts.look_for(space, newer) == 1
+    conflicts.settle_conflict(space, rk, EntryPair.objects.get(space_id=space.pk).pk, "keep_both")
     return older, newer
 
 
@@ -41,16 +42,16 @@ def test_everything_comes_back_under_other_numbers(space, rk, owner, forge, coun
     longterm.store(space, rk, "Took its place.", replaces=[4], review_by=timezone.localdate(), reason="because 中文")
     longterm.store(space, rk, "Mine.", scope="agent", agent=forge)
     longterm.store(space, rk, "Nobody's.", scope="agent", agent=counter)
-    agents.delete(counter, owner)
+    prompts.delete_agent(counter, owner)
     logged = quarantine.log(space, forge, content="It was said here.", session_id="s", node_id="n")
-    quarantine.promote(space, rk, logged.id, reason="useful")
+    longterm.promote_record(space, rk, logged.id, reason="useful")
     longterm.edit(space, rk, 8, "It was said better.", reason="clearer")
     longterm.verify(space, rk, 8)
-    longterm.absorb(space, rk, 8, merges=[6])
+    entries.absorb(space, rk, 8, merges=[6])
     erasure.erase(space, owner, "gone", confirm="gone")
     there = spaces.create(HUB, "there")
-    agents.create(there, HUB, "forge")
-    assert longterm_import.take_in(there, rk, exported(space).encode()) == 7
+    prompts.create_agent(there, HUB, "forge")
+    assert longterm.take_in_import(there, rk, exported(space).encode()) == 7
     ours = [json.loads(line) for line in exported(space).splitlines()]
     numbers = {one["number"]: number for number, one in enumerate(ours, 1)}
     for one in ours:
@@ -66,17 +67,17 @@ def test_everything_comes_back_under_other_numbers(space, rk, owner, forge, coun
 
 def test_nobody_is_asked_again_about_a_pair_that_both_stand(space, rk, settled):
     there = spaces.create(HUB, "there")
-    longterm_import.take_in(there, rk, exported(space).encode())
+    longterm.take_in_import(there, rk, exported(space).encode())
     entry = longterm.get(there, 2)
-    assert pairs.look_for(there, entry) == 1  # found again
-    assert not pairs.open_pairs(there).exists()
+    assert conflicts.look_for(there, entry) == 1  # found again
+    assert not longterm.open_conflicts(there).exists()
     longterm.edit(there, rk, 2, NEW + " It opens at 9.")
     assert not EntryPair.objects.within(there).exists()  # the verdict was about another text
 
 
 def test_an_export_of_before_still_comes_in(space, rk):
     old = {"number": 7, "content": OLD, "history": [], "state": "active"}
-    assert longterm_import.take_in(space, rk, json.dumps(old).encode()) == 1
+    assert longterm.take_in_import(space, rk, json.dumps(old).encode()) == 1
     assert longterm.get(space, 1).content == OLD
 
 
@@ -86,8 +87,8 @@ def test_undoing_a_promotion_brings_nothing_back_that_another_one_replaced(space
     there = spaces.create(HUB, "there")
     longterm.store(there, rk, "Before."), longterm.store(there, rk, "After.", replaces=[1])
     lines = exported(there).splitlines()
-    longterm_import.take_in(space, rk, "\n".join(lines).encode())
-    longterm_import.take_in(space, rk, lines[0].encode())  # without the entry that took its place
+    longterm.take_in_import(space, rk, "\n".join(lines).encode())
+    longterm.take_in_import(space, rk, lines[0].encode())  # without the entry that took its place
     longterm.take_back(space, rk, 2)
     states = list(LongtermEntry.objects.within(space).order_by("number").values_list("state", flat=True))
     assert states == ["active", "retired", "retired", "active", "retired"]
@@ -98,32 +99,32 @@ def test_undoing_a_promotion_brings_nothing_back_that_another_one_replaced(space
 def test_a_verdict_without_its_other_entry_says_nothing(space, rk, settled):
     line = exported(space).splitlines()[1]
     there = spaces.create(HUB, "there")
-    longterm_import.take_in(there, rk, line.encode())
+    longterm.take_in_import(there, rk, line.encode())
     assert not EntryPair.objects.within(there).exists()
 
 
 def test_every_wrong_line_is_named(space, rk):
     good = json.dumps({"content": OLD})
     with pytest.raises(Invalid, match=r"Line 2: it is not JSON; Line 3: it lacks .content.[.] Nothing") as refusal:
-        longterm_import.take_in(space, rk, f"{good}\n{{\n{{}}\n{good}".encode())
+        longterm.take_in_import(space, rk, f"{good}\n{{\n{{}}\n{good}".encode())
     assert refusal.value.details["line"] == 2
 
 
 def test_a_line_that_is_too_large_is_named_like_any_other(space, rk):
     large = json.dumps({"content": "word " * 250_000})
     with pytest.raises(Invalid, match=r"Line 2: The content is over 1 MiB"):
-        longterm_import.take_in(space, rk, f"{json.dumps({'content': OLD})}\n{large}".encode())
+        longterm.take_in_import(space, rk, f"{json.dumps({'content': OLD})}\n{large}".encode())
 
 
 def test_a_reason_that_is_brought_in_loses_its_secret(space, rk):
     said = {"number": 1, "content": OLD, "reason": f"by {SECRET}", "created_at": "2026-01-01T00:00:00Z"}
-    longterm_import.take_in(space, rk, json.dumps({"content": OLD, "reason": SECRET, "history": [said]}).encode())
+    longterm.take_in_import(space, rk, json.dumps({"content": OLD, "reason": SECRET, "history": [said]}).encode())
     assert SECRET not in exported(space)
 
 
 def test_metadata_of_any_kind_leaves_again(space, rk):
     lines = [json.dumps({"content": OLD, "metadata": {"came_from": value}}) for value in ("a fair", {"town": "Ulm"})]
-    longterm_import.take_in(space, rk, "\n".join(lines).encode())
+    longterm.take_in_import(space, rk, "\n".join(lines).encode())
     left = [json.loads(line)["metadata"]["came_from"] for line in exported(space).splitlines()]
     assert left == ["a fair", {"town": "Ulm"}]
 
@@ -136,16 +137,16 @@ def many(count, **more):
 
 
 def contents(space):
-    return list(longterm.of(space).order_by("number").values_list("number", "content"))
+    return list(longterm.entries_of(space).order_by("number").values_list("number", "content"))
 
 
 def test_a_large_file_comes_in_in_the_background_with_its_verdicts(space, rk, settled):
     lines = exported(space).splitlines()
     there = spaces.create(HUB, "there")
     between = [json.dumps({"number": n, "content": f"Fact {n} of many."}) for n in range(3, 60)]
-    job = longterm_import.take_in(there, rk, "\n".join([lines[0], *between, lines[1]]).encode())
-    assert (job.state, longterm.of(there).count()) == (Job.WAITING, 0)
-    jobs.run_waiting()
+    job = longterm.take_in_import(there, rk, "\n".join([lines[0], *between, lines[1]]).encode())
+    assert (job.state, longterm.entries_of(there).count()) == (Job.WAITING, 0)
+    queue.run_waiting()
     job.refresh_from_db()
     assert (job.state, job.result, job.done, job.total) == (Job.DONE, {"first": 1, "done": 59}, 59, 59)
     assert longterm.get(there, 59).content == NEW and not Made.objects.exists()
@@ -172,15 +173,15 @@ def test_a_process_that_ends_in_the_middle_brings_nothing_twice(space, rk, monke
 
         return step
 
-    job = longterm_import.take_in(space, rk, many(50).encode())
+    job = longterm.take_in_import(space, rk, many(50).encode())
     with monkeypatch.context() as patched:
-        patched.setattr(longterm_files, "bring", killing(longterm_files.bring))
-        patched.setattr(jobs.Reporter, "__call__", killing(jobs.Reporter.__call__))
+        patched.setattr(entry_files, "bring", killing(entry_files.bring))
+        patched.setattr(queue.Reporter, "__call__", killing(queue.Reporter.__call__))
         with pytest.raises(Killed):
             jobs.run(jobs.claim([job.kind]))
     longterm.store(space, rk, "Somebody else's, meanwhile.")
     jobs.release_lost(all_of_them=True)
-    jobs.run_waiting()
+    queue.run_waiting()
     job.refresh_from_db()
     assert job.state == Job.DONE
     first = job.result["first"]
@@ -189,10 +190,10 @@ def test_a_process_that_ends_in_the_middle_brings_nothing_twice(space, rk, monke
 
 
 def test_a_job_that_ended_before_it_was_written_down_is_done(space, rk):
-    job = longterm_import.take_in(space, rk, many(50).encode())
-    jobs.run_waiting()
+    job = longterm.take_in_import(space, rk, many(50).encode())
+    queue.run_waiting()
     Job.objects.filter(pk=job.pk).update(state=Job.WAITING, run_after=timezone.now())
-    jobs.run_waiting()
+    queue.run_waiting()
     job.refresh_from_db()
     assert (job.state, len(contents(space))) == (Job.DONE, 50)
 
@@ -200,62 +201,62 @@ def test_a_job_that_ended_before_it_was_written_down_is_done(space, rk):
 def test_what_stops_in_the_middle_goes_on_with_the_same_file(space, rk, owner, forge):
     last = json.dumps({"content": "Mine.", "scope": "agent", "agent": "forge"})
     data = f"{many(50)}\n{last}".encode()
-    job = longterm_import.take_in(space, rk, data)
-    assert longterm_import.take_in(space, rk, data).pk == job.pk  # a second click
-    agents.delete(forge, owner)
-    jobs.run_waiting()
+    job = longterm.take_in_import(space, rk, data)
+    assert longterm.take_in_import(space, rk, data).pk == job.pk  # a second click
+    prompts.delete_agent(forge, owner)
+    queue.run_waiting()
     job.refresh_from_db()
     assert job.state == Job.FAILED and "Line 51: it is the own memory of the agent forge" in job.last_error
     assert "40 entries are in." in job.last_error and len(contents(space)) == 40
     with pytest.raises(Invalid, match="Nothing was brought in"):
-        longterm_import.take_in(space, rk, data)
-    agents.create(space, HUB, "forge")
-    assert longterm_import.take_in(space, rk, data).pk == job.pk
-    jobs.run_waiting()
+        longterm.take_in_import(space, rk, data)
+    prompts.create_agent(space, HUB, "forge")
+    assert longterm.take_in_import(space, rk, data).pk == job.pk
+    queue.run_waiting()
     assert [number for number, _ in contents(space)] == list(range(1, 52))
 
 
 def test_a_large_file_with_a_wrong_line_is_kept_nowhere(space, rk):
     with pytest.raises(Invalid, match=r"Line 50: .*secret"):
-        longterm_import.take_in(space, rk, f"{many(49)}\n{json.dumps({'content': SECRET})}".encode())
-    assert not Made.objects.exists() and not Job.objects.filter(kind=longterm_import.TAKE_IN).exists()
+        longterm.take_in_import(space, rk, f"{many(49)}\n{json.dumps({'content': SECRET})}".encode())
+    assert not Made.objects.exists() and not Job.objects.filter(kind=bulk_import.TAKE_IN).exists()
 
 
 def test_of_a_very_large_file_a_wrong_line_is_found_before_anything_comes_in(space, rk, monkeypatch):
-    monkeypatch.setattr(longterm_import, "CHECKED", 10)
+    monkeypatch.setattr(bulk_import, "CHECKED", 10)
     wrong = json.dumps({"content": "Mine.", "scope": "agent", "agent": "nobody"})
-    job = longterm_import.take_in(space, rk, f"{many(50)}\n{wrong}".encode())
-    jobs.run_waiting()
+    job = longterm.take_in_import(space, rk, f"{many(50)}\n{wrong}".encode())
+    queue.run_waiting()
     job.refresh_from_db()
     assert job.state == Job.FAILED and "Line 51: it is the own memory of the agent nobody" in job.last_error
     assert "Nothing was brought in." in job.last_error and contents(space) == []
     assert not Made.objects.exists()
-    job = longterm_import.take_in(space, rk, many(50).encode())
-    jobs.run_waiting()
+    job = longterm.take_in_import(space, rk, many(50).encode())
+    queue.run_waiting()
     assert len(contents(space)) == 50
 
 
 def test_a_file_that_an_earlier_version_kept_as_it_came_comes_in_and_keeps_nobody_from_erasing(space, rk):
-    job = longterm_import.take_in(space, rk, many(50).encode())
+    job = longterm.take_in_import(space, rk, many(50).encode())
     Made.objects.update(content=f"{many(50)}\n\n".encode())
-    assert longterm_import.naming(space, "c-1") == []
-    jobs.run_waiting()
+    assert longterm.import_names(space, "c-1") == []
+    queue.run_waiting()
     job.refresh_from_db()
     assert job.state == Job.DONE and len(contents(space)) == 50
 
 
 def test_a_file_that_is_kept_no_more_is_asked_for_again(space, rk):
     data = many(50).encode()
-    job = longterm_import.take_in(space, rk, data)
+    job = longterm.take_in_import(space, rk, data)
     Made.objects.all().delete()
-    jobs.run_waiting()
+    queue.run_waiting()
     job.refresh_from_db()
     assert (job.state, "Bring it in again" in job.last_error) == (Job.FAILED, True)
-    longterm_import.take_in(space, rk, data)
-    jobs.run_waiting()
+    longterm.take_in_import(space, rk, data)
+    queue.run_waiting()
     assert len(contents(space)) == 50
 
 
 def test_only_who_may_promote_brings_entries_in(space, viewer):
     with pytest.raises(Forbidden):
-        longterm_import.take_in(space, viewer, many(50).encode())
+        longterm.take_in_import(space, viewer, many(50).encode())

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from memoryhub.domain.markdown import render
+from memoryhub.text.markdown import render
 from tests.markdown_files import blocks, files
 
 REFERENCE = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])

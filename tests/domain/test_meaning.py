@@ -1,5 +1,6 @@
 """An embedder on another machine that hangs: one request in a while waits for it, the others go by words at once and say so."""
 
+import importlib
 import threading
 import time
 from contextlib import suppress
@@ -8,13 +9,17 @@ import pytest
 from django.db import connection
 
 from memoryhub import embedders
-from memoryhub.domain import indexing, longterm, meaning, reembedding, retrieval
-from memoryhub.domain.access import HUB
+from memoryhub.domain import longterm, retrieval
+from memoryhub.domain.longterm import chunks, entries
+from memoryhub.domain.longterm import chunks as indexing
+from memoryhub.domain.retrieval.embedder import _silent, patiently
 from memoryhub.embedders import EmbedderUnavailable
-from memoryhub.models import Embedding, Space
+from memoryhub.models import HUB, Embedding, Space
 from tests.embedders.test_embedders import endpoint  # noqa: F401
 
 from .layers import space  # noqa: F401
+
+embedder_module = importlib.import_module("memoryhub.domain.retrieval.embedder")
 
 WAITS = 0.2
 
@@ -24,11 +29,11 @@ def served(space, endpoint, settings, monkeypatch):
     """A space that an endpoint serves, which hangs from now on."""
     longterm.store(space, HUB, "Card refunds take ten days.")
     settings.EMBEDDER_URL = endpoint.url
-    reembedding.run(space, "openai_endpoint:m")
+    longterm.run_reembedding(space, "openai_endpoint:m")
     space.refresh_from_db()
-    monkeypatch.setattr(meaning, "SECONDS", WAITS)
-    monkeypatch.setattr(meaning, "FIRST_PAUSE", 0.5)
-    monkeypatch.setattr(meaning, "LONGEST_PAUSE", 1.5)
+    monkeypatch.setattr(embedder_module, "EMBEDDER_SECONDS", WAITS)
+    monkeypatch.setattr(embedder_module, "FIRST_PAUSE", 0.5)
+    monkeypatch.setattr(embedder_module, "LONGEST_PAUSE", 1.5)
     endpoint.awake.clear()
     endpoint.requests.clear()
     return space
@@ -45,14 +50,14 @@ def asked(space):
 
 
 def pause(space):
-    (silence,) = meaning._silent.values()
+    (silence,) = _silent.values()
     return silence.until - time.monotonic()
 
 
 @pytest.fixture(autouse=True)
 def _heard_of_none():
     embedders._loaded.cache_clear()
-    meaning._silent.clear()
+    _silent.clear()
 
 
 def test_one_request_waits_for_a_silent_embedder_and_the_others_do_not(served, endpoint):
@@ -71,18 +76,18 @@ def test_the_pause_grows_up_to_a_longest_and_ends_with_an_answer(served, endpoin
     assert 0.3 < seen[0] <= 0.5 < seen[1] <= 1.0 < seen[2] <= 1.5
     endpoint.awake.set()
     assert [by_words for _, by_words in (asked(served), asked(served))] == [False, False]
-    assert not meaning._silent
+    assert not _silent
 
 
 def test_while_one_asks_again_the_others_do_not_wait(served, endpoint):
     asked(served)
     time.sleep(pause(served))
-    embedder = meaning.serving(served).embedder
+    embedder = retrieval.serving_embedder(served).embedder
     told = []
 
     def ask():
         with pytest.raises(embedders.EmbedderSilent):
-            meaning.patiently(embedder, ["x"], WAITS)
+            patiently(embedder, ["x"], WAITS)
         told.append(time.monotonic())
 
     start = time.monotonic()
@@ -98,7 +103,7 @@ def test_a_job_asks_also_in_a_pause_and_what_it_hears_counts_for_all(served, end
     asked(served)
     endpoint.awake.set()
     assert asked(served)[1]  # nobody knows yet
-    meaning.serving(served).embed(["x"], seconds=30.0)
+    retrieval.serving_embedder(served).embed(["x"], seconds=30.0)
     assert not asked(served)[1]
 
 
@@ -113,7 +118,7 @@ def test_an_answer_that_refuses_is_no_silence(served, endpoint):
 def test_a_job_that_waits_for_a_silent_embedder_keeps_no_promotion_waiting(served, endpoint):
     def job():
         with suppress(EmbedderUnavailable):
-            longterm.embed_waiting(Space.objects.get(pk=served.pk), seconds=20)
+            entries.embed_waiting(Space.objects.get(pk=served.pk), seconds=20)
         connection.close()
 
     entry = longterm.store(served, HUB, "The desk closes at five.")
@@ -130,8 +135,8 @@ def test_a_job_that_waits_for_a_silent_embedder_keeps_no_promotion_waiting(serve
     )  # so the vectors on their way are of an old text
     endpoint.awake.set()
     waiting.join()
-    found = {one.number: one.state for one in longterm.of(served)}
-    assert (found[entry.number], found[other.number]) == (longterm.ACTIVE, longterm.WAITING)
+    found = {one.number: one.state for one in longterm.entries_of(served)}
+    assert (found[entry.number], found[other.number]) == (entries.ACTIVE, longterm.WAITING)
     assert Embedding.objects.filter(chunk_id__in=[one.pk for one in indexing.chunks(entry)]).count() == 1
 
 
@@ -150,7 +155,7 @@ def return_of_the_retired(space):
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("act", [promotion, correction, return_of_the_retired])
 def test_who_waits_for_a_silent_embedder_keeps_nobody_else_waiting(served, endpoint, monkeypatch, act):
-    monkeypatch.setattr(meaning, "SECONDS", 20)
+    monkeypatch.setattr(embedder_module, "EMBEDDER_SECONDS", 20)
     if act is return_of_the_retired:
         longterm.retire(served, HUB, 1)
     done = []
@@ -170,7 +175,7 @@ def test_who_waits_for_a_silent_embedder_keeps_nobody_else_waiting(served, endpo
     endpoint.awake.set()
     waiting.join()
     entry = longterm.get(served, done[0])
-    assert entry.state == longterm.ACTIVE and vectors_of(entry) == [meaning.serving(served).embedded_by]
+    assert entry.state == entries.ACTIVE and vectors_of(entry) == [retrieval.serving_embedder(served).embedded_by]
 
 
 def vectors_of(entry):
@@ -180,7 +185,7 @@ def vectors_of(entry):
 
 def test_what_was_retired_while_the_embedder_was_asked_is_corrected_and_not_found(space, monkeypatch):
     longterm.store(space, HUB, "Card refunds take ten days.")
-    whole, meanwhile = indexing.cut, iter([lambda: longterm.retire(space, HUB, 1)])
+    whole, meanwhile = indexing.cut_chunks, iter([lambda: longterm.retire(space, HUB, 1)])
 
     def cut(*given, **how):
         made = whole(*given, **how)
@@ -188,7 +193,7 @@ def test_what_was_retired_while_the_embedder_was_asked_is_corrected_and_not_foun
             act()
         return made
 
-    monkeypatch.setattr(indexing, "cut", cut)
+    monkeypatch.setattr(chunks, "cut_chunks", cut)
     entry = longterm.edit(space, HUB, 1, "Card refunds take five days.")
     assert (entry.state, entry.revision) == (longterm.RETIRED, 3) and not indexing.chunks(entry)
 
@@ -196,6 +201,6 @@ def test_what_was_retired_while_the_embedder_was_asked_is_corrected_and_not_foun
 def test_an_entry_is_never_corrected_with_vectors_of_an_embedder_that_no_longer_serves(space):
     longterm.store(space, HUB, "Card refunds take ten days.")
     before = Space.objects.get(pk=space.pk)
-    reembedding.run(space, "hashing")
+    longterm.run_reembedding(space, "hashing")
     entry = longterm.edit(before, HUB, 1, "Card refunds take five days.")
-    assert vectors_of(entry) == [meaning.load("hashing").embedded_by]
+    assert vectors_of(entry) == [retrieval.load_embedder("hashing").embedded_by]

@@ -6,8 +6,8 @@ from contextlib import nullcontext
 import pytest
 from django.db import OperationalError, ProgrammingError, connection, transaction
 
-from memoryhub.domain import hot
-from memoryhub.domain.meanwhile import Asking
+from memoryhub.db import statements
+from memoryhub.db.meanwhile import Asking
 
 from .test_hot import hang_up
 
@@ -16,12 +16,12 @@ SLOWLY = "SELECT 'slept' FROM pg_sleep(%s)"
 
 
 def is_free():
-    return getattr(connection, "on_its_way", None) is None and hot.rows("SELECT 7") == [(7,)]
+    return getattr(connection, "on_its_way", None) is None and statements.rows("SELECT 7") == [(7,)]
 
 
 @pytest.mark.parametrize("is_in_a_transaction", [False, True])
 def test_the_database_works_while_this_process_does(is_in_a_transaction):
-    hot.rows("SELECT 1")
+    statements.rows("SELECT 1")
     with transaction.atomic() if is_in_a_transaction else nullcontext():
         for turn in range(8):  # the first of a transaction begins it, and at the sixth time it is prepared
             start = time.monotonic()
@@ -36,9 +36,9 @@ def test_in_a_transaction_it_sees_what_was_changed_there():
     with transaction.atomic():
         with Asking("SELECT txid_current()") as asked:  # the first of its transaction
             pass
-        assert asked.rows() == hot.rows("SELECT txid_current()")
-        hot.rows("CREATE TEMP TABLE here (n int) ON COMMIT DROP")
-        hot.rows("INSERT INTO here VALUES (3)")
+        assert asked.rows() == statements.rows("SELECT txid_current()")
+        statements.rows("CREATE TEMP TABLE here (n int) ON COMMIT DROP")
+        statements.rows("INSERT INTO here VALUES (3)")
         with Asking("SELECT n FROM here") as asked:
             assert asked.rows() == [(3,)]
     assert is_free()
@@ -46,7 +46,7 @@ def test_in_a_transaction_it_sees_what_was_changed_there():
 
 def test_another_statement_waits_until_it_is_done():
     with Asking(SLOWLY, [0.05]) as asked:
-        assert hot.rows("SELECT 2") == [(2,)]
+        assert statements.rows("SELECT 2") == [(2,)]
         with Asking("SELECT 3") as other:
             assert asked.rows() == [("slept",)]
         assert other.rows() == [(3,)]
@@ -58,7 +58,7 @@ def test_it_is_prepared_as_the_others_are():
     for number in range(8):
         with Asking(sql, [number]) as asked:
             assert asked.rows() == [(number + 17,)]
-    assert [row for row in hot.rows("SELECT statement FROM pg_prepared_statements") if "+ 17" in row[0]]
+    assert [row for row in statements.rows("SELECT statement FROM pg_prepared_statements") if "+ 17" in row[0]]
 
 
 def test_what_goes_wrong_meanwhile_leaves_the_connection_free():
@@ -75,18 +75,18 @@ def test_an_error_of_the_database_is_djangos_and_said_once():
         asked.rows()
     with pytest.raises(ProgrammingError, match="nothing"), Asking("SELECT nothing"):
         pass
-    hot.rows("SET statement_timeout = '20ms'")
+    statements.rows("SET statement_timeout = '20ms'")
     try:
         with pytest.raises(OperationalError, match="statement timeout"), Asking(SLOWLY, [2]) as asked:
             asked.rows()
     finally:
-        hot.rows("SET statement_timeout = 0")
+        statements.rows("SET statement_timeout = 0")
     assert is_free()
 
 
 @pytest.mark.parametrize("is_lost_meanwhile", [False, True])
 def test_where_the_connection_was_lost_it_is_asked_again(is_lost_meanwhile):
-    (backend,) = hot.row("SELECT pg_backend_pid()")
+    (backend,) = statements.row("SELECT pg_backend_pid()")
     if not is_lost_meanwhile:
         hang_up()
     with Asking("SELECT pg_backend_pid(), pg_sleep(0.2)") as asked:
@@ -101,7 +101,7 @@ def test_where_the_connection_was_lost_it_is_asked_again(is_lost_meanwhile):
 
 def test_a_connection_that_is_lost_in_a_transaction_is_an_error():
     def lose():
-        hot.rows("SELECT 1")
+        statements.rows("SELECT 1")
         hang_up()
         with Asking("SELECT 1") as asked:
             asked.rows()

@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from memoryhub.domain import demo, mounts, people, spaces
-from memoryhub.domain.access import HUB, Actor
+from memoryhub.domain import accounts, demo, files, spaces
 from memoryhub.errors import HubError
-from memoryhub.models import Mount
+from memoryhub.models import HUB, Actor, Mount
 
 pytestmark = pytest.mark.django_db
 
@@ -21,13 +20,13 @@ def space():
 @pytest.fixture
 def owner(space):
     """Of the space, not of the hub."""
-    person = people.create(HUB, "ann")
+    person = accounts.create_person(HUB, "ann")
     spaces.add_member(space, HUB, person, "owner")
     return Actor.of_person(person, "owner")
 
 
 def mount(space, actor, directory):
-    return mounts.add(space, actor, "/shown/", store="filesystem", directory=str(directory))
+    return files.add_mount(space, actor, "/shown/", store="filesystem", directory=str(directory))
 
 
 def test_whoever_runs_the_hub_shows_any_folder_also_one_beside_its_data(space, settings, tmp_path):
@@ -73,8 +72,8 @@ def test_roots_say_where_owners_may_mount(space, owner, tmp_path, settings):
             mount(space, owner, tmp_path / outside)
     mounted = mount(space, owner, tmp_path / "allowed" / "deep")
     with pytest.raises(HubError, match=r"below .*/allowed alone"):
-        mounts.change(space, owner, mounted, directory=str(tmp_path / "elsewhere"))
-    assert mounts.change(space, owner, mounted, directory=str(tmp_path / "allowed")).directory == str(
+        files.change_mount(space, owner, mounted, directory=str(tmp_path / "elsewhere"))
+    assert files.change_mount(space, owner, mounted, directory=str(tmp_path / "allowed")).directory == str(
         tmp_path / "allowed"
     )
 

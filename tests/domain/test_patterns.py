@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from memoryhub.domain import patterns
+from memoryhub.text import path_patterns
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from memoryhub.domain import patterns
     ],
 )
 def test_what_fits(pattern, path):
-    assert patterns.matches(pattern, path)
+    assert path_patterns.matches(pattern, path)
 
 
 @pytest.mark.parametrize(
@@ -40,15 +40,15 @@ def test_what_fits(pattern, path):
     ],
 )
 def test_what_does_not_fit(pattern, path):
-    assert not patterns.matches(pattern, path)
+    assert not path_patterns.matches(pattern, path)
 
 
 def test_a_search_passes_hidden_names_unless_they_are_meant():
-    assert patterns.finds("**/*.md", "a/b.md")
-    assert not patterns.finds("**/*.md", ".git/b.md")
-    assert not patterns.finds("*", ".hidden")
-    assert patterns.finds(".*", ".hidden")
-    assert patterns.finds("**/.git/*", "x/.git/config")
+    assert path_patterns.finds("**/*.md", "a/b.md")
+    assert not path_patterns.finds("**/*.md", ".git/b.md")
+    assert not path_patterns.finds("*", ".hidden")
+    assert path_patterns.finds(".*", ".hidden")
+    assert path_patterns.finds("**/.git/*", "x/.git/config")
 
 
 @pytest.mark.parametrize(
@@ -57,5 +57,5 @@ def test_a_search_passes_hidden_names_unless_they_are_meant():
 @pytest.mark.parametrize("path", ["a" * 220, "/".join("a" * 500)])
 def test_no_pattern_takes_long(pattern, path):
     began = time.perf_counter()
-    assert not patterns.finds(pattern, path)
+    assert not path_patterns.finds(pattern, path)
     assert time.perf_counter() - began < 3

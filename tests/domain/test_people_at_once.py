@@ -6,10 +6,9 @@ from threading import Barrier
 import pytest
 from django.db import connection
 
-from memoryhub.domain import people, spaces
-from memoryhub.domain.access import HUB, Actor
+from memoryhub.domain import accounts, spaces
 from memoryhub.errors import HubError
-from memoryhub.models import FailedTry, Membership
+from memoryhub.models import HUB, Actor, FailedTry, Membership
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -33,7 +32,7 @@ def at_once(*calls):
 
 def test_two_owners_who_demote_each_other_leave_one_owner():
     space = spaces.create(HUB, "books")
-    ann, bob = (people.create(HUB, name) for name in ("ann", "bob"))
+    ann, bob = (accounts.create_person(HUB, name) for name in ("ann", "bob"))
     for person in (ann, bob):
         spaces.add_member(space, HUB, person, "owner")
     done = at_once(
@@ -45,14 +44,14 @@ def test_two_owners_who_demote_each_other_leave_one_owner():
 
 
 def test_a_one_time_link_opened_by_many_lets_one_in():
-    secret = people.make_link(HUB, people.create(HUB, "ann"))
-    done = at_once(*[lambda: people.use_link(secret)] * 8)
+    secret = accounts.make_sign_in_link(HUB, accounts.create_person(HUB, "ann"))
+    done = at_once(*[lambda: accounts.use_sign_in_link(secret)] * 8)
     assert [isinstance(one, HubError) for one in done].count(False) == 1
 
 
 def test_failed_tries_at_once_are_all_counted():
-    people.create(HUB, "ann", password="correct horse battery")
-    at_once(*[lambda: people.check_password("ann", "wrong", "10.0.0.1")] * 8)
+    accounts.create_person(HUB, "ann", password="correct horse battery")
+    at_once(*[lambda: accounts.check_password("ann", "wrong", "10.0.0.1")] * 8)
     assert FailedTry.objects.get(key="name:ann").failures >= 5
     assert FailedTry.objects.get(key="name:ann").blocked_until is not None
 

@@ -9,10 +9,9 @@ from io import StringIO
 import pytest
 from django.core.management import call_command
 
-from memoryhub.domain import agents, spaces
-from memoryhub.domain.access import HUB
+from memoryhub.domain import prompts, spaces
 from memoryhub.errors import Invalid, NotFound
-from memoryhub.models import DialectTemplate, Mount
+from memoryhub.models import HUB, DialectTemplate, Mount
 from tests.prompting import AGENTS, lists, put
 
 pytestmark = pytest.mark.django_db
@@ -24,7 +23,7 @@ def counter():
     Mount.objects.create(space=space, prefix="/memories/")
     put(space, AGENTS, "\ufeffone\r\n")
     lists(space, AGENTS)
-    return agents.create(space, HUB, "The Counter", system_prompt="Base.")
+    return prompts.create_agent(space, HUB, "The Counter", system_prompt="Base.")
 
 
 def run(*arguments):

@@ -12,11 +12,14 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from memoryhub.domain import agents, gathering, hot, longterm, prompts, spaces, templates, working
-from memoryhub.domain.access import HUB
-from memoryhub.domain.gathering import GUIDELINES_PATH
+from memoryhub.db import statements
+from memoryhub.domain import longterm, prompts, spaces
+from memoryhub.domain.files import GUIDELINES_PATH, agents_reading
+from memoryhub.domain.prompts import agents, framework_templates, inputs
+from memoryhub.domain.prompts.assemble import first_change
+from memoryhub.domain.working import entries
 from memoryhub.errors import Invalid, TooLarge
-from memoryhub.models import AgentChange, File, Mount, Proposal
+from memoryhub.models import HUB, AgentChange, File, Mount, Proposal
 from tests.prompting import AGENTS, TONE, lists, put
 
 pytestmark = pytest.mark.django_db
@@ -32,7 +35,7 @@ def space():
 
 @pytest.fixture
 def counter(space):
-    return agents.create(space, HUB, "counter", system_prompt="Base.")
+    return prompts.create_agent(space, HUB, "counter", system_prompt="Base.")
 
 
 def plain(space, agent, **more):
@@ -70,7 +73,7 @@ def test_sources_are_looked_up_one_by_one_before_the_database_has_counted_its_ta
         put(space, f"/memories/{number}.md", "text")
     lists(space, "/memories/7.md", "/memories/8.md")
     given = {"space": space.pk, "agent": counter.pk, "thread": "", "guidelines": None}
-    plan = "\n".join(row[0] for row in hot.rows(f"EXPLAIN {gathering.statement(False, lately, lately)}", given))
+    plan = "\n".join(row[0] for row in statements.rows(f"EXPLAIN {inputs.statement(False, lately, lately)}", given))
     assert "Join Filter" not in plan and "Hash" not in plan and "Merge Join" not in plan, plan
     assert "using one_file_per_path" in plan and "using one_revision_number" in plan, plan
     assert plan.count("using working_newest") == (2 if lately else 0), plan
@@ -81,11 +84,11 @@ def test_an_agent_with_sources_of_its_own_uses_those_alone(space, counter):
     put(space, TONE, "two")
     lists(space, AGENTS)
     lists(space, TONE, agent=counter)
-    other = agents.create(space, HUB, "other")
+    other = prompts.create_agent(space, HUB, "other")
     assert plain(space, counter).text == "Base.\n\ntwo"
     assert plain(space, other).text == "one"
-    assert prompts.readers_of(space, AGENTS) == [other]
-    assert prompts.readers_of(space, TONE) == [counter]
+    assert agents_reading(space, AGENTS) == [other]
+    assert agents_reading(space, TONE) == [counter]
 
 
 def test_a_source_that_is_missing_deleted_or_broken_never_breaks_the_others(space, counter):
@@ -140,26 +143,26 @@ def test_a_space_writes_guidelines_of_its_own_like_any_file(space, counter):
     put(space, GUIDELINES_PATH, "# Ours <!-- since May -->")
     assert prompts.assemble(space, counter).text == "Base.\n\n# Ours"
     assert prompts.assemble(space, counter, changes={GUIDELINES_PATH: b"# New"}).text == "Base.\n\n# New"
-    assert [agent.slug for agent in prompts.readers_of(space, GUIDELINES_PATH)] == ["counter"]
+    assert [agent.slug for agent in agents_reading(space, GUIDELINES_PATH)] == ["counter"]
 
 
 def test_memory_off(space, counter):
     put(space, AGENTS, "one")
     lists(space, AGENTS)
-    counter = agents.change(counter, HUB, memory_is_on=False)
+    counter = prompts.change_agent(counter, HUB, memory_is_on=False)
     prompt = prompts.assemble(space, counter, task="Count.")
     assert prompt.text == "Base."
     assert [one.code for one in prompt.warnings] == ["memory_off"]
-    assert prompts.readers_of(space, AGENTS) == []
+    assert agents_reading(space, AGENTS) == []
 
 
 def test_the_version_its_client_reported_is_the_one_it_gets(space, counter):
-    counter = agents.report(
-        agents.change(counter, HUB, dialect="deepagents"), {"library": "deepagents", "version": "0.3.5"}
+    counter = agents.report_agent(
+        prompts.change_agent(counter, HUB, dialect="deepagents"), {"library": "deepagents", "version": "0.3.5"}
     )
     assert prompts.assemble(space, counter).placement == "prepend"
     assert prompts.assemble(space, counter, dialect="deepagents/0.7.1").dialect == "deepagents/0.6.3"
-    counter = agents.report(counter, {"library": "deepagents", "version": "of my own"})
+    counter = agents.report_agent(counter, {"library": "deepagents", "version": "of my own"})
     assert prompts.assemble(space, counter).dialect == "deepagents/0.6.3"
 
 
@@ -198,7 +201,7 @@ def test_if_approved_shows_the_change_and_changes_nothing(space, counter):
     before = plain(space, counter)
     after = plain(space, counter, changes={AGENTS: b"one\n2\n", TONE: b"new", "/elsewhere.md": b"x"})
     assert after.text == "Base.\n\none\n2\n\n\nnew"
-    assert prompts.first_change(before.data, after.data) == len("Base.\n\none\n")
+    assert first_change(before.data, after.data) == len("Base.\n\none\n")
     assert plain(space, counter, changes={AGENTS: None}).text == "Base."
     assert plain(space, counter).text == before.text
 
@@ -208,7 +211,7 @@ def test_if_approved_shows_the_change_and_changes_nothing(space, counter):
     [(b"", b"", None), (b"a", b"a", None), (b"", b"a", 0), (b"ab", b"a", 1), (b"abc", b"axc", 1)],
 )
 def test_the_first_byte_that_changes(before, after, first):
-    assert prompts.first_change(before, after) == first
+    assert first_change(before, after) == first
 
 
 # Back then
@@ -254,7 +257,7 @@ def test_settings_sources_and_dialect_of_the_past(space, counter):
     put(space, TONE, "two")
     lists(space, AGENTS)
     then = timezone.now()
-    agents.change(counter, HUB, system_prompt="Other.", persona="Kind.")
+    prompts.change_agent(counter, HUB, system_prompt="Other.", persona="Kind.")
     lists(space, TONE)
     assert plain(space, counter, at=then).text == "Base.\n\none"
     counter.refresh_from_db()
@@ -279,42 +282,42 @@ def test_a_template_from_any_version_serves_its_form_and_the_newer_wins(space, c
     put(space, AGENTS, "one")
     lists(space, AGENTS)
     assert deep(space, counter).text == f"{AGENTS}\n\none"
-    templates.keep(0, HUB, "0.7.9", "<9>{agent_memory}</9>", "wheel a")
-    templates.keep(0, HUB, "0.7.10", TEMPLATE, "wheel b")
-    templates.keep(0, HUB, "0.7.2", "<2>{agent_memory}</2>", "wheel c")
+    framework_templates.keep_template(0, HUB, "0.7.9", "<9>{agent_memory}</9>", "wheel a")
+    framework_templates.keep_template(0, HUB, "0.7.10", TEMPLATE, "wheel b")
+    framework_templates.keep_template(0, HUB, "0.7.2", "<2>{agent_memory}</2>", "wheel c")
     assert deep(space, counter).text == f"<m>{AGENTS}\n\none</m>"
-    assert templates.chosen(space.pk, "deepagents/0.6.3").version == "0.7.10"
-    assert templates.all_for(space.pk).count() == 3
+    assert prompts.chosen_template(space.pk, "deepagents/0.6.3").version == "0.7.10"
+    assert prompts.templates_for(space.pk).count() == 3
 
 
 def test_what_a_client_reports_counts_for_that_agent_alone(space, counter):
-    other = agents.create(space, HUB, "other")
-    templates.report(counter, "0.7.1", TEMPLATE)
+    other = prompts.create_agent(space, HUB, "other")
+    prompts.report_template(counter, "0.7.1", TEMPLATE)
     assert deep(space, counter).text == "<m>(No memory loaded)</m>"
     assert deep(space, other).text == "(No memory loaded)"
 
 
 def test_a_template_of_ones_own_comes_before_all(space, counter):
-    templates.keep(0, HUB, "0.7.1", TEMPLATE, "wheel")
-    counter = agents.change(counter, HUB, template="[{agent_memory}]")
+    framework_templates.keep_template(0, HUB, "0.7.1", TEMPLATE, "wheel")
+    counter = prompts.change_agent(counter, HUB, template="[{agent_memory}]")
     assert deep(space, counter).text == "[(No memory loaded)]"
 
 
 def test_a_template_that_came_later_was_not_there_then(space, counter):
     then = timezone.now()
-    templates.keep(0, HUB, "0.7.1", TEMPLATE, "wheel")
+    framework_templates.keep_template(0, HUB, "0.7.1", TEMPLATE, "wheel")
     assert deep(space, counter, at=then).text == "(No memory loaded)"
 
 
 def test_a_new_template_makes_every_space_fresh(space):
     before = space.revision
-    templates.keep(0, HUB, "0.7.1", TEMPLATE, "wheel")
+    framework_templates.keep_template(0, HUB, "0.7.1", TEMPLATE, "wheel")
     space.refresh_from_db()
     assert space.revision == before + 1
 
 
 def test_the_installed_library_is_read_without_running_it(space, counter):
-    kept = templates.import_installed()
+    kept = prompts.import_installed_template()
     assert (kept.form, kept.is_known, kept.came_from) == ("deepagents/0.6.3", True, "installed library")
     assert len(kept.text.encode()) == 5122
     assert "template_unknown" not in [one.code for one in deep(space, counter).warnings]
@@ -327,7 +330,7 @@ def test_the_installed_library_is_read_without_running_it(space, counter):
 def test_a_file_that_is_no_wheel_is_refused(tmp_path):
     (tmp_path / "x.whl").write_bytes(b"no zip")
     with pytest.raises(Invalid, match="no wheel of deepagents"):
-        templates.import_wheel(tmp_path / "x.whl")
+        prompts.import_template_wheel(tmp_path / "x.whl")
 
 
 @pytest.mark.parametrize(
@@ -337,21 +340,21 @@ def test_a_file_that_is_no_wheel_is_refused(tmp_path):
 )
 def test_a_wheel_that_unfolds_is_refused(tmp_path, module, meta):
     with zipfile.ZipFile(tmp_path / "x.whl", "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(templates.MEMORY_MODULE, module)
+        archive.writestr(framework_templates.MEMORY_MODULE, module)
         if meta:
             archive.writestr("deepagents-0.6.3.dist-info/METADATA", meta)
     with pytest.raises(Invalid, match="no wheel of deepagents"):
-        templates.import_wheel(tmp_path / "x.whl")
+        prompts.import_template_wheel(tmp_path / "x.whl")
 
 
 # Retrieval and what the gate's eyes see
 
 
 def test_a_query_adds_working_and_long_term_memory_where_the_dialect_has_a_place(space, counter):
-    other = agents.create(space, HUB, "other")
-    working.admit(space, "The card gateway is slow today.", agent=other)
-    working.admit(space, "Own note.", agent=counter, scope="agent")
-    working.admit(space, "Of another.", agent=other, scope="agent")
+    other = prompts.create_agent(space, HUB, "other")
+    entries.admit(space, "The card gateway is slow today.", agent=other)
+    entries.admit(space, "Own note.", agent=counter, scope="agent")
+    entries.admit(space, "Of another.", agent=other, scope="agent")
     with transaction.atomic():
         longterm.store(space, HUB, "Refunds take five to ten days to show at the bank.")
     asked = prompts.assemble(space, counter, query="how long does a refund take at the bank?")

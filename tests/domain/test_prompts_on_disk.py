@@ -8,10 +8,9 @@ import unicodedata
 
 import pytest
 
-from memoryhub.domain import agents, files, handing, mounts, prompts, spaces, tokens
-from memoryhub.domain.access import HUB
-from memoryhub.domain.prompts import Asked
-from memoryhub.models import Revision
+from memoryhub.domain import accounts, files, prompts, spaces
+from memoryhub.domain.prompts import PromptRequest
+from memoryhub.models import HUB, Revision
 from tests.prompting import AGENTS, TONE, lists
 
 
@@ -24,14 +23,14 @@ def space(transactional_db):
 def root(space, tmp_path):
     directory = tmp_path / "disk"
     directory.mkdir()
-    mounts.add(space, HUB, "/memories/", store="filesystem", directory=str(directory))
+    files.add_mount(space, HUB, "/memories/", store="filesystem", directory=str(directory))
     lists(space, AGENTS, TONE)
     return directory
 
 
 @pytest.fixture
 def counter(space):
-    return agents.create(space, HUB, "counter")
+    return prompts.create_agent(space, HUB, "counter")
 
 
 def write(file, text):
@@ -85,12 +84,12 @@ def test_a_directory_that_is_away_is_an_error_of_its_sources_alone(space, counte
 
 
 def test_the_shelf_notices_what_nobody_told_it(space, counter, root):
-    _, secret = tokens.create(space, HUB, agent=counter)
+    _, secret = accounts.create_token(space, HUB, agent=counter)
     write(root / "AGENTS.md", b"one")
-    asked = Asked(dialect="plain")
+    asked = PromptRequest(dialect="plain")
 
     def get():
-        return handing.prompt_for(handing.enter(secret, None, hot=False), asked)
+        return prompts.prompt_for(prompts.enter(secret, None, hot=False), asked)
 
     assert get().text == "one"
     assert get() is get()

@@ -13,24 +13,12 @@ from django.db.models.signals import post_init, pre_init
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memoryhub.domain import (
-    agents,
-    files,
-    hot,
-    jobs,
-    mounts,
-    people,
-    policies,
-    proposals,
-    protected,
-    spaces,
-    tokens,
-    webhooks,
-)
-from memoryhub.domain.access import HUB, Actor
-from memoryhub.domain.proposals import desk
+from memoryhub.db import statements
+from memoryhub.domain import accounts, files, jobs, notify, prompts, proposals, spaces
+from memoryhub.domain.proposals import expiry, snapshot
 from memoryhub.errors import Conflict, Forbidden, Invalid, NotFound, TooLarge
-from memoryhub.models import ActivityLine, Agent, Job, Mount, Proposal, Revision, Space, WebhookNotice
+from memoryhub.models import HUB, ActivityLine, Actor, Agent, Job, Mount, Proposal, Revision, Space, WebhookNotice
+from memoryhub.text import protected
 from tests.fixtures.secret_texts import made
 
 pytestmark = pytest.mark.django_db
@@ -45,13 +33,13 @@ def sha(text: str) -> str:
 @pytest.fixture
 def space() -> Space:
     space = spaces.create(HUB, "books")
-    mounts.add(space, HUB, "/memories/", store="database", policy="review")
+    files.add_mount(space, HUB, "/memories/", store="database", policy="review")
     return space
 
 
 @pytest.fixture
 def forge(space: Space) -> Agent:
-    return agents.create(space, HUB, "forge")
+    return prompts.create_agent(space, HUB, "forge")
 
 
 @pytest.fixture
@@ -60,7 +48,7 @@ def rk(space: Space) -> Actor:
 
 
 def member(space: Space, name: str, role: str) -> Actor:
-    person = people.create(HUB, name)
+    person = accounts.create_person(HUB, name)
     spaces.add_member(space, HUB, person, role)
     return Actor.of_person(person, role)
 
@@ -84,7 +72,7 @@ def text_at(space: Space, path: str = PATH) -> str:
 
 
 def approve(space: Space, actor: Actor, proposal: Proposal, **more: object) -> Proposal:
-    seen = proposals.result(proposals.get(space, proposal.number)).seen
+    seen = proposals.looked(proposals.get(space, proposal.number)).seen
     return proposals.approve(space, actor, proposal.number, seen=seen, **more)  # type: ignore[arg-type]
 
 
@@ -96,7 +84,7 @@ def test_an_edit_waits_and_changes_nothing_until_a_person_approves(space, forge,
     assert (asked.number, asked.state, asked.base_revision) == (1, "pending", 1)
     assert text_at(space) == TEXT
     after = TEXT.replace("pytest -q", "make test-fast")
-    assert proposals.result(asked).sha256 == sha(after)
+    assert proposals.looked(asked).sha256 == sha(after)
     done = proposals.approve(space, rk, 1, seen=sha(after), note="fine")
     assert (done.state, done.applied_revision, done.decided_by_name, done.note) == ("approved", 2, "rk", "fine")
     assert text_at(space) == after
@@ -207,7 +195,7 @@ def test_deciding_twice_is_refused(space, forge, rk, file) -> None:
 
 def test_what_was_not_seen_is_not_approved(space, forge, rk, file) -> None:
     asked = edit(space, forge, "pytest -q", "make test-fast")
-    seen = proposals.result(asked).seen
+    seen = proposals.looked(asked).seen
     files.write(space, rk, PATH, (TEXT + "- More.\n").encode())
     with pytest.raises(Conflict) as refusal:
         proposals.approve(space, rk, asked.number, seen=seen)
@@ -221,7 +209,7 @@ def test_what_was_not_seen_is_not_approved(space, forge, rk, file) -> None:
 def test_a_whole_write_on_an_older_text_is_merged(space, forge, rk, file) -> None:
     asked = write(space, forge, TEXT.replace("pytest -q", "make test-fast"))
     files.write(space, rk, PATH, TEXT.replace("from main", "from a tag").encode())
-    found = proposals.result(asked)
+    found = proposals.looked(asked)
     assert found.moved_on
     approve(space, rk, asked)
     assert text_at(space) == TEXT.replace("pytest -q", "make test-fast").replace("from main", "from a tag")
@@ -240,7 +228,7 @@ def test_a_conflict_is_outdated_and_can_be_resolved_by_hand(space, forge, rk, fi
 
 def test_approving_one_marks_those_that_no_longer_apply(space, forge, rk, file) -> None:
     one = edit(space, forge, "pytest -q", "make test-fast")
-    other = edit(space, agents.create(space, HUB, "counter"), "pytest -q", "tox")
+    other = edit(space, prompts.create_agent(space, HUB, "counter"), "pytest -q", "tox")
     approve(space, rk, one)
     assert proposals.get(space, other.number).state == "outdated"
 
@@ -264,16 +252,16 @@ def test_a_decision_finds_its_rows_one_by_one_before_the_database_has_counted_th
         change = {"old_string": "one", "new_string": "two"}
         proposals.propose(space, forge, kind="edit", path=f"/memories/{number}.md", change=change)
     asked = {"space": space.pk, "number": 7}
-    plan = "\n".join(row[0] for row in hot.rows(f"EXPLAIN {desk.LOOK}", asked))
+    plan = "\n".join(row[0] for row in statements.rows(f"EXPLAIN {snapshot.LOOK}", asked))
     for index in ("one_proposal_number", "one_file_per_path", "one_revision_number", "proposal_path"):
         assert f"using {index} " in plan, plan
-    plan = "\n".join(row[0] for row in hot.rows(f"EXPLAIN {desk.STILL_HELD}", [1, "1", 1, "1", 1, "1"]))
+    plan = "\n".join(row[0] for row in statements.rows(f"EXPLAIN {snapshot.STILL_HELD}", [1, "1", 1, "1", 1, "1"]))
     for index in ("memoryhub_proposal_pkey", "memoryhub_file_pkey", "one_prefix", "proposal_path"):
         assert f"using {index} " in plan, plan
 
 
 def test_objects_made_past_django_are_those_that_django_makes(space, forge, file) -> None:
-    found = desk.look(space, edit(space, forge, "pytest -q", "make test-fast").number)
+    found = snapshot.look(space, edit(space, forge, "pytest -q", "make test-fast").number)
     assert found is not None
     wrote = files.write(space, HUB, "/memories/new.md", b"- one\n", reason="Because")
     for one in (found.proposal, found.change.file, wrote):
@@ -300,11 +288,11 @@ def test_some_hunks_only(space, forge, rk, file) -> None:
 
 def test_delete_and_move(space, forge, rk, file) -> None:
     moved = proposals.propose(space, forge, kind="move", path=PATH, change={"to": "/memories/B.md"})
-    assert "rename to /memories/B.md" in proposals.result(moved).diff
+    assert "rename to /memories/B.md" in proposals.looked(moved).diff
     approve(space, rk, moved)
     assert text_at(space, "/memories/B.md") == TEXT
     gone = proposals.propose(space, forge, kind="delete", path="/memories/B.md")
-    assert (gone.risk, proposals.result(gone).sha256) == (2, hashlib.sha256(b"").hexdigest())
+    assert (gone.risk, proposals.looked(gone).sha256) == (2, hashlib.sha256(b"").hexdigest())
     files.write(space, rk, "/memories/B.md", b"changed meanwhile\n")
     with pytest.raises(Conflict):
         approve(space, rk, gone)
@@ -347,7 +335,7 @@ def test_a_rejection_needs_a_reason_and_the_agent_reads_it(space, forge, rk, fil
 
 def test_promotion_becomes_long_term_memory(space, forge, rk) -> None:
     asked = proposals.propose_promotion(space, forge, content="Card refunds take 5 to 10 days.", reason="asked often")
-    assert proposals.result(asked).sha256 == sha("Card refunds take 5 to 10 days.")
+    assert proposals.looked(asked).sha256 == sha("Card refunds take 5 to 10 days.")
     done = approve(space, rk, asked)
     assert done.entry_number == 1
     undone = proposals.undo(space, rk, done.number)
@@ -360,7 +348,7 @@ def test_promotion_becomes_long_term_memory(space, forge, rk) -> None:
 def test_an_agent_takes_back_its_own_only(space, forge, file) -> None:
     asked = edit(space, forge, "pytest -q", "make test-fast")
     with pytest.raises(NotFound):
-        proposals.withdraw(space, agents.create(space, HUB, "counter"), asked.number)
+        proposals.withdraw(space, prompts.create_agent(space, HUB, "counter"), asked.number)
     assert proposals.withdraw(space, forge, asked.number).state == "withdrawn"
     with pytest.raises(Conflict):
         proposals.withdraw(space, forge, asked.number)
@@ -404,7 +392,7 @@ def test_a_rejected_one_can_be_reopened(space, forge, rk, file) -> None:
 
 def test_silence_never_approves(space, forge, rk, file) -> None:
     asked = edit(space, forge, "pytest -q", "make test-fast")
-    assert proposals.expire(asked.expires_at)["expired"] == 1
+    assert expiry.expire(asked.expires_at)["expired"] == 1
     assert proposals.get(space, asked.number).state == "expired"
     assert text_at(space) == TEXT
 
@@ -419,11 +407,13 @@ def test_however_many_are_late_a_list_ends_them_in_a_few_statements(space, forge
     last = edit(space, forge, "make test", "make check")
     assert (below.stacked_on, last.stacked_on) == (first.number, below.number)
     late(first)
-    webhooks.add(space, HUB, "https://example.org/hook", events=["proposal.expired"])
+    notify.add_webhook(space, HUB, "https://example.org/hook", events=["proposal.expired"])
     others = [copied(first, number) for number in range(11, 211)]
     Proposal.objects.bulk_create(others)
-    whole, said = hot.fetched, []
-    monkeypatch.setattr(hot, "fetched", lambda wrapper, sql, *more: said.append(sql) or whole(wrapper, sql, *more))
+    whole, said = statements.fetched, []
+    monkeypatch.setattr(
+        statements, "fetched", lambda wrapper, sql, *more: said.append(sql) or whole(wrapper, sql, *more)
+    )
     with CaptureQueriesContext(connection) as asked:
         assert proposals.filtered(space).count() == 0
     assert len(said) + len(asked) <= 16, "the same for three"
@@ -458,7 +448,7 @@ def copied(one: Proposal, number: int) -> Proposal:
 
 def test_nobody_decides_past_the_date_though_no_job_has_run(space, forge, rk, file) -> None:
     asked = edit(space, forge, "pytest -q", "make test-fast")
-    seen = proposals.result(asked).seen
+    seen = proposals.looked(asked).seen
     for decide in (
         lambda: proposals.approve(space, rk, 1, seen=seen),
         lambda: proposals.approve(space, rk, 1, seen=seen, content=b"mine"),
@@ -491,7 +481,7 @@ def test_what_no_longer_applies_ends_as_well(space, forge, rk, file) -> None:
     assert proposals.looked_at(asked).state == "outdated"
     late(asked)
     with pytest.raises(Conflict):
-        proposals.approve(space, rk, 1, seen=proposals.result(asked).seen, content=b"mine")
+        proposals.approve(space, rk, 1, seen=proposals.looked(asked).seen, content=b"mine")
     assert (proposals.get(space, 1).state, text_at(space)) == ("expired", "all new\n")
 
 
@@ -505,12 +495,12 @@ def test_asking_again_past_the_date_is_a_new_proposal_that_stands_on_no_old_one(
 
 
 def test_who_wants_it_is_warned_once_before_silence_ends_it(space, forge, rk, file) -> None:
-    webhooks.add(space, HUB, "https://example.org/hook", events=["proposal.expiring"])
+    notify.add_webhook(space, HUB, "https://example.org/hook", events=["proposal.expiring"])
     asked = edit(space, forge, "pytest -q", "make test-fast")
-    assert proposals.warn()["warned"] == 0
+    assert expiry.warn()["warned"] == 0
     soon = asked.expires_at - timedelta(days=2)
-    assert proposals.warn(soon)["warned"] == 1
-    assert proposals.warn(soon)["warned"] == 0
+    assert expiry.warn(soon)["warned"] == 1
+    assert expiry.warn(soon)["warned"] == 0
     told = WebhookNotice.objects.get()
     assert (told.event, told.body["expires_at"]) == ("proposal.expiring", asked.expires_at.isoformat())
     assert "ends soon, unapplied, unless somebody decides" in told.body["says"]
@@ -534,11 +524,11 @@ def test_proposals_of_another_space_do_not_exist(space, forge, rk, file) -> None
 
 
 def submit(space, agent, **wish):
-    return files.submit(space, Actor.of_agent(agent), files.Wish(**wish))
+    return files.submit(space, Actor.of_agent(agent), files.ChangeRequest(**wish))
 
 
 def test_a_rule_that_lets_a_change_through_says_so(space, forge, file) -> None:
-    mounts.add_rule(space, HUB, "/memories/notes/**", "trusted", max_added=20, unless_findings=True)
+    files.add_rule(space, HUB, "/memories/notes/**", "trusted", max_added=20, unless_findings=True)
     submit(space, forge, kind="write", path="/memories/notes/a.md", content=b"- short\n")
     assert text_at(space, "/memories/notes/a.md") == "- short\n"
     line = ActivityLine.objects.get(verb="policies.let_through")
@@ -571,7 +561,7 @@ PROTECTED = "a\n<!-- protected -->\n- rule\n<!-- /protected -->\nb\n"
     ],
 )
 def test_no_change_by_an_agent_gets_at_a_protected_region(space, forge, rk, wish, marks, policy) -> None:
-    mounts.add_rule(space, HUB, "/memories/**", policy)
+    files.add_rule(space, HUB, "/memories/**", policy)
     files.write(space, rk, PATH, marks.encode())
     with pytest.raises(Forbidden) as refusal:
         submit(space, forge, path=PATH, **wish)
@@ -586,7 +576,7 @@ def test_a_protected_file_is_moved_by_people_alone(space, forge, rk) -> None:
     files.write(space, rk, PATH, PROTECTED.encode())
     asked = submit(space, forge, kind="move", path=PATH, to="/memories/other.md")
     assert isinstance(asked, files.Pending)
-    mounts.add_rule(space, HUB, "/memories/**", "trusted")
+    files.add_rule(space, HUB, "/memories/**", "trusted")
     with pytest.raises(Forbidden):
         submit(space, forge, kind="move", path=PATH, to="/memories/elsewhere.md")
     submit(space, forge, kind="write", path="/memories/mine.md", content=b"mine\n")
@@ -596,7 +586,7 @@ def test_a_protected_file_is_moved_by_people_alone(space, forge, rk) -> None:
 
 
 def test_of_two_equal_regions_none_goes_and_a_forgotten_end_protects_the_rest(space, forge, rk) -> None:
-    mounts.add_rule(space, HUB, PATH, "trusted")
+    files.add_rule(space, HUB, PATH, "trusted")
     files.write(space, rk, PATH, (PROTECTED * 2).encode())
     with pytest.raises(Forbidden):
         submit(space, forge, kind="write", path=PATH, content=PROTECTED.encode())
@@ -616,16 +606,16 @@ def test_a_file_full_of_protected_regions_keeps_nobody_waiting() -> None:
 
 def test_a_region_protected_at_the_last_moment_holds(space, forge, rk, monkeypatch) -> None:
     """The gate has looked at the text already when a person protects it; what is looked at under the lock counts."""
-    mounts.add_rule(space, HUB, PATH, "trusted")
+    files.add_rule(space, HUB, PATH, "trusted")
     files.write(space, rk, PATH, b"a\n")
     real = files.write
 
     def write(*args, **more):
-        monkeypatch.setattr(files, "write", real)
+        monkeypatch.setattr(write, "write", real)
         files.write(space, rk, PATH, PROTECTED.encode())
         return real(*args, **more)
 
-    monkeypatch.setattr(files, "write", write)
+    monkeypatch.setattr(write, "write", write)
     with pytest.raises(Forbidden):
         submit(space, forge, kind="write", path=PATH, content=b"all new\n")
     assert text_at(space) == PROTECTED
@@ -638,12 +628,12 @@ def test_what_people_protect_while_a_proposal_waits_is_theirs(space, forge, rk) 
     found = proposals.looked_at(proposals.get(space, 1))
     assert (found.state, found.note) == ("outdated", "It would change a region that people have protected since.")
     mine = PROTECTED.replace("- rule", "- none").encode()
-    seen = proposals.result(found).seen
+    seen = proposals.looked(found).seen
     assert proposals.approve(space, rk, 1, seen=seen, content=mine).state == "approved"  # a person may
 
 
 def test_a_rule_for_small_additions_lets_nobody_throw_a_text_away(space, forge, rk) -> None:
-    mounts.add_rule(space, HUB, "/memories/**", "trusted", max_added=20)
+    files.add_rule(space, HUB, "/memories/**", "trusted", max_added=20)
     text = "- keep this\n" * 30
     files.write(space, rk, PATH, text.encode())
     for wish in (
@@ -655,7 +645,7 @@ def test_a_rule_for_small_additions_lets_nobody_throw_a_text_away(space, forge, 
         {"kind": "insert", "line": 0, "text": "x" * 21},
     ):
         assert isinstance(submit(space, forge, path=PATH, **wish), files.Pending), wish
-    assert policies.dry_run(space, "/memories/**", max_added=20).let_through == []
+    assert files.dry_run_rule(space, "/memories/**", max_added=20).let_through == []
     for wish in (
         {"kind": "write", "content": text.encode() + b"- small\n"},
         {"kind": "edit", "old": "- small", "new": "- tiny"},
@@ -666,7 +656,7 @@ def test_a_rule_for_small_additions_lets_nobody_throw_a_text_away(space, forge, 
 
 def test_whoever_made_a_key_of_an_agent_leaves_its_proposals_to_others_where_the_space_asks(space, forge, rk, file):
     owner = member(space, "olga", "owner")
-    tokens.create(space, owner, agent=forge)
+    accounts.create_token(space, owner, agent=forge)
     asked = edit(space, forge, "pytest -q", "make test-fast")
     spaces.change_settings(space, HUB, {"who_decides": "others"})
     asked.space.refresh_from_db()
@@ -679,7 +669,7 @@ def test_whoever_made_a_key_of_an_agent_leaves_its_proposals_to_others_where_the
         with pytest.raises(Forbidden) as refusal:
             decide()
         assert refusal.value.code == "own_proposal"
-    assert proposals.decide_many(space, owner, {1: proposals.result(asked).seen}, "approve")[0] == []
+    assert proposals.decide_many(space, owner, {1: proposals.looked(asked).seen}, "approve")[0] == []
     assert proposals.plan(space, [1], owner).fit == proposals.plan(space, [1], owner).open_to_me == []
     assert len(proposals.plan(space, [1], rk).fit) == 1
     assert (proposals.get(space, 1).state, text_at(space)) == ("pending", TEXT)
@@ -710,14 +700,16 @@ def test_no_secret_slips_in_by_a_name_or_a_reason(space, forge, policy) -> None:
     key = "gh" + "p_" + made(36)
     Mount.objects.within(space).update(policy=policy)
     for wish in (
-        files.Wish("write", f"/memories/{key}.md", content=b"x"),
-        files.Wish("move", "/memories/AGENTS.md", to=f"/memories/{key}.md"),
+        files.ChangeRequest("write", f"/memories/{key}.md", content=b"x"),
+        files.ChangeRequest("move", "/memories/AGENTS.md", to=f"/memories/{key}.md"),
     ):
         with pytest.raises(Invalid) as refusal:
             files.submit(space, Actor.of_agent(forge), wish)
         assert refusal.value.code == "secret_found"
         assert key not in str(refusal.value.as_json())
-    files.submit(space, Actor.of_agent(forge), files.Wish("write", "/memories/b.md", content=b"x", reason=f"use {key}"))
+    files.submit(
+        space, Actor.of_agent(forge), files.ChangeRequest("write", "/memories/b.md", content=b"x", reason=f"use {key}")
+    )
     assert not ActivityLine.objects.filter(path__contains=key).exists()
     kept = [*Revision.objects.values_list("reason", flat=True), *Proposal.objects.values_list("reason", flat=True)]
     assert any("secret removed" in one for one in kept)
@@ -726,7 +718,7 @@ def test_no_secret_slips_in_by_a_name_or_a_reason(space, forge, policy) -> None:
 
 def test_an_edit_of_the_reviewer_that_is_too_large_is_refused(space, forge, rk, file) -> None:
     asked = proposals.propose(space, forge, kind="write", path=PATH, content=b"- short\n")
-    seen = proposals.result(asked).seen
+    seen = proposals.looked(asked).seen
     with pytest.raises(TooLarge):
         proposals.approve(space, rk, asked.number, seen=seen, content=b"- long\n" * 200_000)
     assert proposals.get(space, asked.number).state == "pending"

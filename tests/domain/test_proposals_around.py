@@ -15,22 +15,11 @@ from django.core import mail
 from django.core.management import call_command
 from django.utils import timezone
 
-from memoryhub.domain import (
-    agents,
-    digests,
-    files,
-    jobs,
-    mounts,
-    outbound,
-    people,
-    policies,
-    proposals,
-    spaces,
-    webhooks,
-)
-from memoryhub.domain.access import HUB, Actor
+from memoryhub.domain import accounts, files, jobs, notify, prompts, proposals, spaces
+from memoryhub.domain.jobs import queue
+from memoryhub.domain.notify import daily_mail, http, webhooks
 from memoryhub.errors import Forbidden, HubError, Invalid
-from memoryhub.models import Job, Proposal, WebhookNotice
+from memoryhub.models import HUB, Actor, Job, Proposal, WebhookNotice
 
 pytestmark = pytest.mark.django_db
 PATH = "/memories/AGENTS.md"
@@ -39,19 +28,19 @@ PATH = "/memories/AGENTS.md"
 @pytest.fixture
 def space():
     space = spaces.create(HUB, "main")
-    mounts.add(space, HUB, "/memories/", store="database", policy="review")
+    files.add_mount(space, HUB, "/memories/", store="database", policy="review")
     files.write(space, HUB, PATH, b"- one\n- two\n")
     return space
 
 
 @pytest.fixture
 def forge(space):
-    return agents.create(space, HUB, "forge")
+    return prompts.create_agent(space, HUB, "forge")
 
 
 @pytest.fixture
 def rk(space):
-    person = people.create(HUB, "rk", email="rk@example.org")
+    person = accounts.create_person(HUB, "rk", email="rk@example.org")
     spaces.add_member(space, HUB, person, "reviewer")
     return Actor.of_person(person, "reviewer")
 
@@ -93,11 +82,11 @@ def receiver():
 
 def due_now():
     Job.objects.filter(kind="webhooks.send", state="waiting").update(run_after="2020-01-01T00:00:00Z")
-    return jobs.run_waiting()
+    return queue.run_waiting()
 
 
 def test_a_notice_is_signed_sent_by_a_job_and_logged(space, forge, receiver):
-    hook = webhooks.add(space, HUB, receiver.url)
+    hook = notify.add_webhook(space, HUB, receiver.url)
     ask(space, forge, reason="because")
     assert receiver.got == []  # nothing is sent while the agent waits
     due_now()
@@ -111,7 +100,7 @@ def test_a_notice_is_signed_sent_by_a_job_and_logged(space, forge, receiver):
 
 
 def test_a_notice_that_fails_is_tried_again_and_delays_no_decision(space, forge, rk, receiver):
-    webhooks.add(space, HUB, receiver.url)
+    notify.add_webhook(space, HUB, receiver.url)
     receiver.status = 500
     asked = ask(space, forge)
     due_now()
@@ -121,16 +110,16 @@ def test_a_notice_that_fails_is_tried_again_and_delays_no_decision(space, forge,
     receiver.status = 200
     due_now()
     assert WebhookNotice.objects.get().delivered_at
-    proposals.approve(space, rk, 1, seen=proposals.result(asked).seen)
+    proposals.approve(space, rk, 1, seen=proposals.looked(asked).seen)
     assert WebhookNotice.objects.filter(event="proposal.approved").count() == 1
 
 
 def test_an_address_that_does_not_answer_is_asked_once_not_for_each_notice(space, forge, receiver, monkeypatch):
-    webhooks.add(space, HUB, receiver.url)
-    dead = webhooks.add(space, HUB, "http://127.0.0.1:9/")
+    notify.add_webhook(space, HUB, receiver.url)
+    dead = notify.add_webhook(space, HUB, "http://127.0.0.1:9/")
     for old, new in (("one", "uno"), ("two", "due")):
         ask(space, forge, old, new)
-    jobs.run_waiting()
+    queue.run_waiting()
     assert len(receiver.got) == 2  # others get theirs
     tries = list(WebhookNotice.objects.filter(webhook=dead).order_by("pk").values_list("tries", flat=True))
     assert tries == [1, 0]
@@ -142,7 +131,7 @@ def test_what_is_sent_has_lanes_of_its_own():
 
 
 def test_a_chat_gets_its_own_shape(space, forge, receiver):
-    webhooks.add(space, HUB, receiver.url, shape="slack")
+    notify.add_webhook(space, HUB, receiver.url, shape="slack")
     ask(space, forge)
     due_now()
     told = json.loads(receiver.got[0][1])
@@ -151,7 +140,7 @@ def test_a_chat_gets_its_own_shape(space, forge, receiver):
 
 
 def test_what_an_agent_says_gives_a_chat_no_orders(space, forge, receiver, settings):
-    webhooks.add(space, HUB, receiver.url, shape="slack")
+    notify.add_webhook(space, HUB, receiver.url, shape="slack")
     settings.PUBLIC_URL = "https://hub.example"
     ask(space, forge, reason="See <!channel> & <http://evil.example|Approve>.\n*memoryhub*: approved")
     due_now()
@@ -170,10 +159,10 @@ def test_what_an_agent_says_gives_a_chat_no_orders(space, forge, receiver, setti
 
 
 def test_only_what_was_asked_for_is_told_and_a_pause_is_kept(space, forge, receiver):
-    hook = webhooks.add(space, HUB, receiver.url, events=["proposal.rejected"])
+    hook = notify.add_webhook(space, HUB, receiver.url, events=["proposal.rejected"])
     ask(space, forge)
     assert not WebhookNotice.objects.exists()
-    webhooks.switch(space, HUB, hook.pk, False)
+    notify.switch_webhook(space, HUB, hook.pk, False)
     proposals.reject(space, HUB, 1, note="no")
     assert not WebhookNotice.objects.exists()
 
@@ -181,7 +170,7 @@ def test_only_what_was_asked_for_is_told_and_a_pause_is_kept(space, forge, recei
 @pytest.mark.parametrize("url", ["ftp://example.org", "example.org", "https://", "javascript:alert(1)"])
 def test_what_is_no_address_is_refused(space, url):
     with pytest.raises(Invalid):
-        webhooks.add(space, HUB, url)
+        notify.add_webhook(space, HUB, url)
 
 
 @pytest.mark.parametrize(
@@ -190,12 +179,12 @@ def test_what_is_no_address_is_refused(space, url):
 )  # fmt: skip
 def test_the_cloud_s_own_services_are_no_webhook(host):
     with pytest.raises(Invalid):
-        outbound.addresses_of(f"http://{host}/latest")
+        http.addresses_of(f"http://{host}/latest")
 
 
 def test_other_addresses_may_be_told():
     for host in ("127.0.0.1", "[::1]", "10.0.0.7", "[2001:db8::1]"):
-        outbound.addresses_of(f"http://{host}/hook")
+        http.addresses_of(f"http://{host}/hook")
 
 
 def test_a_name_that_changes_its_answer_leads_nowhere_else(receiver, monkeypatch):
@@ -207,7 +196,7 @@ def test_a_name_that_changes_its_answer_leads_nowhere_else(receiver, monkeypatch
 
     monkeypatch.setattr(socket, "getaddrinfo", turns)
     url = receiver.url.replace("127.0.0.1", "turns.example")
-    answer = outbound.post(url, content=b"{}", headers={}, seconds=5)
+    answer = notify.post_json(url, content=b"{}", headers={}, seconds=5)
     assert answer.status_code == 200
     assert receiver.got[0][0]["Host"].startswith("turns.example:")
     assert next(answers) == "169.254.169.254"  # nobody looked a second time
@@ -215,40 +204,42 @@ def test_a_name_that_changes_its_answer_leads_nowhere_else(receiver, monkeypatch
 
 def test_only_owners_manage_webhooks(space, rk):
     with pytest.raises(Forbidden):
-        webhooks.add(space, rk, "https://example.org/")
+        notify.add_webhook(space, rk, "https://example.org/")
 
 
 def test_the_digest_tells_reviewers_what_waits(space, forge, rk):
     ask(space, forge, reason="Call it uno")
     space = spaces.change_settings(space, HUB, {"digest": "0"})
-    digests.send(Job(space_id=space.pk), lambda done, total: None)
+    daily_mail.send_daily_mails(Job(space_id=space.pk), lambda done, total: None)
     (letter,) = mail.outbox
     assert letter.to == ["rk@example.org"]
     assert "1 proposal waits" in letter.subject
     assert "Call it uno" in letter.body and f"edits {PATH}" in letter.body
     assert letter.body.endswith(f"Decide on them at /s/{space.slug}/proposals/ of your hub\nSilence never approves.")
     proposals.reject(space, rk, 1, note="no")
-    digests.send(Job(space_id=space.pk), lambda done, total: None)
+    daily_mail.send_daily_mails(Job(space_id=space.pk), lambda done, total: None)
     assert len(mail.outbox) == 1
 
 
 def test_the_digest_says_what_ends_soon_first_what_was_found_and_where_to_decide(space, forge, rk, settings):
     settings.PUBLIC_URL = "https://hub.example"
-    for n in range(digests.MOST_TOLD + 1):
-        proposals.propose(space, forge, kind="write", path=f"/memories/{n}.md", content=b"x\n", reason=f"Wish {n}")
+    for n in range(daily_mail.MOST_TOLD + 1):
+        proposals.propose(
+            space, forge, kind="write", path=f"/memories/{n}.md", content=b"x\n", reason=f"ChangeRequest {n}"
+        )
     proposals.propose(space, forge, kind="write", path="/memories/z.md", content="a\u200bb\n".encode(), reason="Hides")
     proposals.propose(space, forge, kind="delete", path=PATH, reason="Nobody reads it")
-    Proposal.objects.filter(number=digests.MOST_TOLD + 1).update(expires_at=timezone.now() + timedelta(hours=20))
-    digests.send(Job(space_id=space.pk), lambda done, total: None)
+    Proposal.objects.filter(number=daily_mail.MOST_TOLD + 1).update(expires_at=timezone.now() + timedelta(hours=20))
+    daily_mail.send_daily_mails(Job(space_id=space.pk), lambda done, total: None)
     lines = mail.outbox[0].body.split("\n")
-    assert f"Wish {digests.MOST_TOLD}" in lines[2] and "ends " in lines[4]
+    assert f"ChangeRequest {daily_mail.MOST_TOLD}" in lines[2] and "ends " in lines[4]
     assert "       writes /memories/z.md, found: hidden" in lines and f"       deletes {PATH}" in lines
     assert f"Decide on them at https://hub.example/s/{space.slug}/proposals/" in lines
 
 
 def test_a_refused_address_keeps_the_digest_from_nobody_and_nobody_gets_it_twice(space, forge, rk, monkeypatch):
     for name in ("an", "zoe"):
-        person = people.create(HUB, name, email=f"{name}@example.org")
+        person = accounts.create_person(HUB, name, email=f"{name}@example.org")
         spaces.add_member(space, HUB, person, "reviewer")
     ask(space, forge)
     sent, broken = [], ["zoe@example.org"]
@@ -262,12 +253,12 @@ def test_a_refused_address_keeps_the_digest_from_nobody_and_nobody_gets_it_twice
         sent.append(address)
 
     monkeypatch.setattr("django.core.mail.EmailMessage.send", send)
-    job = Job.objects.create(space_id=space.pk, kind=digests.KIND)
+    job = Job.objects.create(space_id=space.pk, kind=daily_mail.DAILY_MAIL_JOB)
     with pytest.raises(OSError, match="broke"):
-        digests.send(job, lambda done, total: None)
+        daily_mail.send_daily_mails(job, lambda done, total: None)
     broken.clear()
     job.refresh_from_db()
-    assert digests.send(job, lambda done, total: None) == {"sent": 2, "refused": 1}
+    assert daily_mail.send_daily_mails(job, lambda done, total: None) == {"sent": 2, "refused": 1}
     assert sent == ["rk@example.org", "zoe@example.org"]
 
 
@@ -275,12 +266,12 @@ def test_a_rule_is_tried_on_the_past(space, forge, rk):
     ask(space, forge)
     ask(space, forge, "two", "two" + "x" * 500)
     proposals.reject(space, rk, 1, note="wrong")
-    tried = policies.dry_run(space, "/memories/**", max_added=300)
+    tried = files.dry_run_rule(space, "/memories/**", max_added=300)
     assert (tried.looked_at, [one.number for one in tried.let_through]) == (2, [1])
     assert tried.sentence("rk") == "It would have let through 1 of 2, 1 of them rejected by people (1 by you)."
-    assert policies.dry_run(space, "/elsewhere/**").looked_at == 0
-    other = agents.create(space, HUB, "counter")
-    assert policies.dry_run(space, "/memories/**", agent=other).looked_at == 0
+    assert files.dry_run_rule(space, "/elsewhere/**").looked_at == 0
+    other = prompts.create_agent(space, HUB, "counter")
+    assert files.dry_run_rule(space, "/memories/**", agent=other).looked_at == 0
 
 
 def run(*arguments):
@@ -316,7 +307,7 @@ def test_what_the_gate_warns_of_is_looked_at_without_a_browser_too(space, forge,
 
 
 def test_deciding_without_a_browser(space, forge, rk):
-    people.create(HUB, "boss", is_hub_owner=True)
+    accounts.create_person(HUB, "boss", is_hub_owner=True)
     ask(space, forge)
     told = run("approve", "1", "--note", "fine", "--as", "rk")
     assert "+- uno" in told and "Approved proposal 1, revision 2." in told

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Callable
 from datetime import timedelta
@@ -12,13 +13,15 @@ import pytest
 from django.db import connections, transaction
 from django.utils import timezone
 
-from memoryhub.domain import agents, files, hot, mounts, people, proposals, spaces, tokens, webhooks
-from memoryhub.domain.access import HUB, Actor
-from memoryhub.domain.proposals import deciding, desk, results
+from memoryhub.db import statements
+from memoryhub.domain import accounts, files, notify, prompts, proposals, spaces
+from memoryhub.domain.proposals import decide, results, snapshot
 from memoryhub.errors import HubError, Unavailable
-from memoryhub.models import ActivityLine, Mount, Proposal, Revision, Space, WebhookNotice
+from memoryhub.models import HUB, ActivityLine, Actor, Mount, Proposal, Revision, Space, WebhookNotice
 
 from .test_proposals_races import dying
+
+write_module = importlib.import_module("memoryhub.domain.files.write")
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PATH = "/memories/notes/rules.md"
@@ -27,7 +30,7 @@ TEXT = "- Run the tests with `pytest -q`.\n- Staging deploys from main.\n"
 
 @pytest.fixture(autouse=True)
 def nothing_kept():
-    desk._kept.clear()
+    snapshot._kept.clear()
 
 
 class Scene:
@@ -38,15 +41,15 @@ class Scene:
         self.folder.mkdir()
         self.space = spaces.create(HUB, slug)
         where = {"directory": str(self.folder)} if store == "filesystem" else {}
-        mounts.add(self.space, HUB, "/memories/", store=store, policy="review", **where)
-        self.forge = agents.create(self.space, HUB, f"forge-{slug}")
+        files.add_mount(self.space, HUB, "/memories/", store=store, policy="review", **where)
+        self.forge = prompts.create_agent(self.space, HUB, f"forge-{slug}")
         self.rk, self.ops = self.member("rk", "owner"), self.member("ops", "reviewer")
         files.write(self.space, HUB, PATH, TEXT.encode())
         self.asked = self.ask("pytest -q", "make test-fast")
         self.other: Proposal | None = None
 
     def member(self, name: str, role: str) -> Actor:
-        person = people.create(HUB, f"{name}-{self.space.slug}")
+        person = accounts.create_person(HUB, f"{name}-{self.space.slug}")
         spaces.add_member(self.space, HUB, person, role)
         return Actor.of_person(person, role)
 
@@ -55,7 +58,7 @@ class Scene:
         return proposals.propose(self.space, self.forge, kind="edit", path=PATH, change=change)
 
     def look(self) -> str:
-        return proposals.result(proposals.get(self.space, self.asked.number)).seen
+        return proposals.looked(proposals.get(self.space, self.asked.number)).seen
 
     def approve(self, seen: str) -> Proposal:
         # As another request has it: what it chose may be another by now.
@@ -88,7 +91,7 @@ def move_the_mount(scene: Scene) -> None:
 
 
 def mount_nearer(scene: Scene) -> None:
-    mounts.add(scene.space, HUB, "/memories/notes/", store="filesystem", directory=str(scene.folder))
+    files.add_mount(scene.space, HUB, "/memories/notes/", store="filesystem", directory=str(scene.folder))
 
 
 def ask_for_more(scene: Scene) -> None:
@@ -109,7 +112,7 @@ def ask_for_two(scene: Scene) -> None:
 
 def let_others_decide(scene: Scene) -> None:
     spaces.change_settings(scene.space, HUB, {"who_decides": "others"})
-    tokens.create(scene.space, scene.rk, agent=scene.forge)
+    accounts.create_token(scene.space, scene.rk, agent=scene.forge)
 
 
 def write_there(scene: Scene) -> None:
@@ -134,7 +137,7 @@ CHANGES: dict[str, Callable[[Scene], Any]] = {
     "the file goes": lambda scene: files.delete(scene.space, HUB, PATH),
     "the file moves": lambda scene: files.move(scene.space, HUB, PATH, "/memories/other.md"),
     "somebody asks for more of it": ask_for_more,
-    "somebody wants notices": lambda scene: webhooks.add(scene.space, HUB, "https://example.org/hook"),
+    "somebody wants notices": lambda scene: notify.add_webhook(scene.space, HUB, "https://example.org/hook"),
     "the mount goes": move_the_mount,
     "a nearer mount comes": mount_nearer,
     "a nearer mount comes alone": lambda scene: Mount.objects.create(space=scene.space, prefix="/memories/notes/"),
@@ -146,19 +149,19 @@ CHANGES: dict[str, Callable[[Scene], Any]] = {
 def test_a_decision_after_a_look_is_the_one_that_would_be_taken_without(tmp_path, monkeypatch, happens) -> None:
     kept, plain = Scene("kept", tmp_path), Scene("plain", tmp_path)
     seen = kept.look()
-    assert len(desk._kept) == 1 and plain.look() == seen
-    own = dict(desk._kept)
+    assert len(snapshot._kept) == 1 and plain.look() == seen
+    own = dict(snapshot._kept)
     for scene in (kept, plain):
         CHANGES[happens](scene)
-    desk._kept.clear()
+    snapshot._kept.clear()
     looks: list[int] = []
-    monkeypatch.setattr(deciding, "look", lambda space, number: looks.append(number) or desk.look(space, number))
+    monkeypatch.setattr(decide, "look", lambda space, number: looks.append(number) or snapshot.look(space, number))
     expected = plain.outcome(seen)
     assert len(looks) == 1
-    desk._kept.update({key: one for key, one in own.items() if key[0] == kept.space.pk})
+    snapshot._kept.update({key: one for key, one in own.items() if key[0] == kept.space.pk})
     assert kept.outcome(seen) == expected
     assert len(looks) == (1 if happens == "nothing changes" else 2), "what was kept decided on its own"
-    assert not desk._kept
+    assert not snapshot._kept
 
 
 def test_what_was_kept_refuses_nobody(scene) -> None:
@@ -168,7 +171,9 @@ def test_what_was_kept_refuses_nobody(scene) -> None:
 
     scene.asked = scene.ask("Staging", "Production")
     seen = scene.look()
-    desk._kept[scene.space.pk, scene.asked.number].proposal.expires_at = timezone.now()  # it was given more time since
+    snapshot._kept[
+        scene.space.pk, scene.asked.number
+    ].proposal.expires_at = timezone.now()  # it was given more time since
     assert scene.approve(seen).state == "approved"
 
 
@@ -178,8 +183,8 @@ def test_a_lost_answer_is_not_asked_for_again(scene, monkeypatch) -> None:
     def lose(*_: Any, **__: Any) -> None:
         raise Unavailable("The database went away before it answered.")
 
-    monkeypatch.setattr(files, "put_text", lose)
-    monkeypatch.setattr(deciding, "look", lambda *_: pytest.fail("it may have been done"))
+    monkeypatch.setattr(write_module, "put_text", lose)
+    monkeypatch.setattr(decide, "look", lambda *_: pytest.fail("it may have been done"))
     with pytest.raises(Unavailable):
         scene.approve(seen)
 
@@ -191,8 +196,8 @@ def test_killed_beside_its_one_statement_all_is_done_or_nothing(scene, when) -> 
     pid = os.fork()
     if pid == 0:
         try:
-            hot.together = dying(hot.together, when)  # type: ignore[assignment]
-            desk.look = deciding.look = None  # type: ignore[assignment]  # what was kept decides
+            statements.together = dying(statements.together, when)  # type: ignore[assignment]
+            snapshot.look = snapshot.look = None  # type: ignore[assignment]  # what was kept decides
             scene.approve(seen)
         finally:
             os._exit(0)
@@ -207,23 +212,23 @@ def test_killed_beside_its_one_statement_all_is_done_or_nothing(scene, when) -> 
 def test_only_what_cannot_change_unseen_is_kept(tmp_path, scene, monkeypatch) -> None:
     with transaction.atomic():  # its own later changes would look the same
         scene.look()
-    assert not desk._kept
+    assert not snapshot._kept
     on_disk = Scene("disk", tmp_path, "filesystem")
-    monkeypatch.setattr(desk, "_agrees", lambda *_: True)
+    monkeypatch.setattr(snapshot, "_agrees", lambda *_: True)
     on_disk.look()
-    assert not desk._kept
+    assert not snapshot._kept
     builds_on = scene.ask("make test-fast", "make all")
     assert builds_on.stacked_on == scene.asked.number
-    proposals.result(builds_on)
+    proposals.looked(builds_on)
     scene.look()  # another waits for the same path
-    assert not desk._kept
+    assert not snapshot._kept
     scene.approve(results.result(scene.asked).seen)
-    proposals.result(proposals.get(scene.space, builds_on.number))  # what it stands on is no row of its desk
-    assert not desk._kept
+    proposals.looked(proposals.get(scene.space, builds_on.number))  # what it stands on is no row of its desk
+    assert not snapshot._kept
 
 
 def test_what_is_kept_is_bounded(scene, monkeypatch) -> None:
-    monkeypatch.setattr(desk, "MOST", 3)
+    monkeypatch.setattr(snapshot, "MOST", 3)
     first = scene.asked
     scene.look()
     for number in range(3):
@@ -232,16 +237,16 @@ def test_what_is_kept_is_bounded(scene, monkeypatch) -> None:
         change = {"old_string": "one", "new_string": "two"}
         scene.asked = proposals.propose(scene.space, scene.forge, kind="edit", path=path, change=change)
         scene.look()
-        proposals.result(proposals.get(scene.space, first.number))  # what is looked at again is the newest
-    assert [key[1] for key in desk._kept] == [scene.asked.number - 1, scene.asked.number, first.number]
-    monkeypatch.setattr(desk, "LARGEST", 5)
-    desk._kept.clear()
+        proposals.looked(proposals.get(scene.space, first.number))  # what is looked at again is the newest
+    assert [key[1] for key in snapshot._kept] == [scene.asked.number - 1, scene.asked.number, first.number]
+    monkeypatch.setattr(snapshot, "LARGEST", 5)
+    snapshot._kept.clear()
     scene.look()
-    assert not desk._kept
+    assert not snapshot._kept
 
 
 def test_a_look_says_what_the_whole_way_says(tmp_path) -> None:
     for store in ("database", "filesystem"):
         scene = Scene(store, tmp_path, store)
         asked = proposals.get(scene.space, scene.asked.number)
-        assert proposals.result(asked) == results.result(asked)
+        assert proposals.looked(asked) == results.result(asked)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import random
 import signal
@@ -16,26 +17,17 @@ from django.db import OperationalError, connection, connections
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memoryhub.domain import (
-    agents,
-    digests,
-    files,
-    hot,
-    jobs,
-    mounts,
-    outbound,
-    people,
-    proposals,
-    revisions,
-    spaces,
-    syncing,
-    webhooks,
-)
-from memoryhub.domain.access import HUB, Actor
-from memoryhub.domain.proposals import deciding, desk
+from memoryhub.db import statements
+from memoryhub.domain import accounts, files, jobs, notify, prompts, proposals, spaces
+from memoryhub.domain.files import disk, revisions
+from memoryhub.domain.notify import daily_mail, http
+from memoryhub.domain.proposals import ask as deciding
+from memoryhub.domain.proposals import decide, expiry, snapshot
 from memoryhub.errors import HubError, Unavailable
-from memoryhub.models import ActivityLine, File, Job, Mount, Proposal, Revision, Webhook, WebhookNotice
+from memoryhub.models import HUB, ActivityLine, Actor, File, Job, Mount, Proposal, Revision, Webhook, WebhookNotice
 from memoryhub.stores.filesystem import FilesystemStore
+
+write_module = importlib.import_module("memoryhub.domain.files.write")
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PATH = "/memories/AGENTS.md"
@@ -50,20 +42,20 @@ ALL_WAYS = pytest.mark.parametrize("space", ["filesystem", "database", "shown el
 def space(request, tmp_path, monkeypatch):
     space, store = spaces.create(HUB, "books"), getattr(request, "param", "filesystem")
     if store == "shown elsewhere":
-        monkeypatch.setattr(desk, "LARGEST", -1)  # so nothing is kept
+        monkeypatch.setattr(snapshot, "LARGEST", -1)  # so nothing is kept
         store = "database"
     where = {"directory": str(tmp_path)} if store == "filesystem" else {}
-    mounts.add(space, HUB, "/memories/", store=store, policy="review", **where)
+    files.add_mount(space, HUB, "/memories/", store=store, policy="review", **where)
     return space
 
 
 @pytest.fixture
 def forge(space):
-    return agents.create(space, HUB, "forge")
+    return prompts.create_agent(space, HUB, "forge")
 
 
 def reviewer(space, name):
-    person = people.create(HUB, name)
+    person = accounts.create_person(HUB, name)
     spaces.add_member(space, HUB, person, "reviewer")
     return Actor.of_person(person, "reviewer")
 
@@ -95,7 +87,7 @@ def at_once(acts: list[Callable[[], Any]]) -> list[Any]:
 @ALL_WAYS
 def test_of_sixteen_reviewers_one_succeeds(space, forge):
     files.write(space, HUB, PATH, b"- one\n")
-    seen = proposals.result(ask(space, forge, "one", "uno")).seen
+    seen = proposals.looked(ask(space, forge, "one", "uno")).seen
     actors = [reviewer(space, f"r{n}") for n in range(16)]
     answers = at_once([lambda actor=actor: proposals.approve(space, actor, 1, seen=seen) for actor in actors])
     assert sum(isinstance(one, Proposal) for one in answers) == 1
@@ -108,7 +100,7 @@ def test_of_sixteen_reviewers_one_succeeds(space, forge):
 @ALL_WAYS
 def test_half_approve_and_half_reject_and_one_wins(space, forge):
     files.write(space, HUB, PATH, b"- one\n")
-    seen = proposals.result(ask(space, forge, "one", "uno")).seen
+    seen = proposals.looked(ask(space, forge, "one", "uno")).seen
     actor = reviewer(space, "rk")
     acts = [
         lambda: proposals.approve(space, actor, 1, seen=seen),
@@ -122,23 +114,23 @@ def test_half_approve_and_half_reject_and_one_wins(space, forge):
 
 def between(monkeypatch, act: Callable[[], Any]) -> None:
     """Lets something happen after a decision looked at proposal and file, and before it writes."""
-    real = deciding.look
+    real = snapshot.look
 
     def look(*args: Any) -> Any:
         found = real(*args)
         assert found is not None, "this was to be the plain case"
-        monkeypatch.setattr(deciding, "look", real)
+        monkeypatch.setattr(decide, "look", real)
         act()
         return found
 
-    monkeypatch.setattr(deciding, "look", look)
+    monkeypatch.setattr(decide, "look", look)
 
 
 @pytest.fixture
 def asked(space, forge, tmp_path):
     """A proposal whose file lies on disk as it was written, so that one statement decides."""
     files.write(space, HUB, PATH, b"- one\n")
-    seen = proposals.result(ask(space, forge, "one", "uno")).seen
+    seen = proposals.looked(ask(space, forge, "one", "uno")).seen
     os.utime(tmp_path / "AGENTS.md", (1, 1))
     files.read(space, PATH)
     return seen
@@ -180,8 +172,8 @@ def test_a_row_that_only_was_touched_in_between_stops_nobody(space, asked, monke
 
 
 def test_webhooks_are_told_of_a_decision_with_it_or_not_at_all(space, asked, monkeypatch):
-    webhooks.add(space, HUB, "http://127.0.0.1:9/", events=["proposal.approved"])
-    monkeypatch.setattr(deciding.notices, "tell", lambda *_: 1 / 0)
+    notify.add_webhook(space, HUB, "http://127.0.0.1:9/", events=["proposal.approved"])
+    monkeypatch.setattr(decide.notices, "tell", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         proposals.approve(space, reviewer(space, "rk"), 1, seen=asked)
     assert (Proposal.objects.get().state, Revision.objects.count()) == ("pending", 1)
@@ -189,7 +181,7 @@ def test_webhooks_are_told_of_a_decision_with_it_or_not_at_all(space, asked, mon
 
 
 def test_a_file_that_no_mount_leads_to_is_gone_for_a_decision(space, asked):
-    mounts.remove(space, HUB, Mount.objects.get())
+    files.remove_mount(space, HUB, Mount.objects.get())
     with pytest.raises(HubError) as refusal:
         proposals.approve(space, reviewer(space, "rk"), 1, seen=asked)
     assert refusal.value.details["state"] == "outdated"
@@ -197,7 +189,7 @@ def test_a_file_that_no_mount_leads_to_is_gone_for_a_decision(space, asked):
 
 
 def test_a_decision_whose_answer_is_lost_is_not_sent_again(space, asked, monkeypatch):
-    real = hot.fetched
+    real = statements.fetched
 
     def cut(wrapper: Any, sql: str, *rest: Any, **more: Any) -> Any:
         found = real(wrapper, sql, *rest, **more)
@@ -207,7 +199,7 @@ def test_a_decision_whose_answer_is_lost_is_not_sent_again(space, asked, monkeyp
             raise OperationalError("the server closed the connection unexpectedly")
         return found
 
-    monkeypatch.setattr(hot, "fetched", cut)
+    monkeypatch.setattr(statements, "fetched", cut)
     with pytest.raises(Unavailable):
         proposals.approve(space, reviewer(space, "rk"), 1, seen=asked)
     connections.close_all()
@@ -216,14 +208,14 @@ def test_a_decision_whose_answer_is_lost_is_not_sent_again(space, asked, monkeyp
 
 
 def test_a_decision_looks_once_and_writes_once(space, asked, monkeypatch):
-    actor, real, sent = reviewer(space, "rk"), hot.fetched, []
+    actor, real, sent = reviewer(space, "rk"), statements.fetched, []
 
     def fetched(wrapper: Any, sql: str, *rest: Any, **more: Any) -> Any:
         sent.append(sql)
         return real(wrapper, sql, *rest, **more)
 
-    monkeypatch.setattr(syncing, "push", lambda *_: None)
-    monkeypatch.setattr(hot, "fetched", fetched)
+    monkeypatch.setattr(disk, "push", lambda *_: None)
+    monkeypatch.setattr(statements, "fetched", fetched)
     with CaptureQueriesContext(connection) as by_django:
         proposals.approve(space, actor, 1, seen=asked)
     assert (len(sent), len(by_django)) == (2, 0)
@@ -235,16 +227,16 @@ def test_a_decision_looks_once_and_writes_once(space, asked, monkeypatch):
 
 
 def test_a_decision_on_a_disk_asks_twice_more(space, asked, monkeypatch, tmp_path):
-    actor, real, sent = reviewer(space, "rk"), hot.fetched, []
+    actor, real, sent = reviewer(space, "rk"), statements.fetched, []
 
     def fetched(wrapper: Any, sql: str, *rest: Any, **more: Any) -> Any:
         sent.append(sql)
         return real(wrapper, sql, *rest, **more)
 
-    monkeypatch.setattr(hot, "fetched", fetched)
+    monkeypatch.setattr(statements, "fetched", fetched)
     with CaptureQueriesContext(connection) as by_django:
         proposals.approve(space, actor, 1, seen=asked)
-    assert sent[2] == syncing.PUSHED and syncing.WRITTEN in sent[3] and len(sent) == 4
+    assert sent[2] == disk.PUSHED and disk.WRITTEN in sent[3] and len(sent) == 4
     assert {one["sql"] for one in by_django} <= {"BEGIN", "COMMIT"}
     assert (tmp_path / "AGENTS.md").read_bytes() == b"- uno\n"
     assert Job.objects.get(kind="files.forget").payload["name"] in os.listdir(tmp_path)
@@ -254,10 +246,10 @@ def test_a_decision_on_a_disk_asks_twice_more(space, asked, monkeypatch, tmp_pat
 
 def test_past_the_date_everybody_finds_it_expired_and_one_writes_it_down(space, forge, tmp_path):
     files.write(space, HUB, PATH, b"- one\n")
-    seen = proposals.result(ask(space, forge, "one", "uno")).seen
+    seen = proposals.looked(ask(space, forge, "one", "uno")).seen
     Proposal.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     actor = reviewer(space, "rk")
-    acts = [lambda: proposals.approve(space, actor, 1, seen=seen), proposals.expire,
+    acts = [lambda: proposals.approve(space, actor, 1, seen=seen), expiry.expire,
             lambda: proposals.expire_late(space), lambda: proposals.reject(space, actor, 1, note="no")] * 3  # fmt: skip
     answers = at_once(acts)
     refusals = [one for one in answers if isinstance(one, Exception)]
@@ -282,7 +274,7 @@ def test_thirty_pending_edits_from_four_browsers(space, forge):
                 if found.state != "pending":
                     break
                 try:
-                    proposals.approve(space, actor, number, seen=proposals.result(found).seen)
+                    proposals.approve(space, actor, number, seen=proposals.looked(found).seen)
                     mine += 1
                     break
                 except HubError as refusal:
@@ -315,17 +307,17 @@ def test_numbers_have_no_gaps(space, forge):
 # ---- killed in the middle
 
 STEPS = {
-    "before it is looked at": (deciding, "look", "before"),
-    "after it was looked at": (deciding, "look", "after"),
-    "after the result was made": (deciding, "_looked_through", "after"),
-    "before the revision": (files, "put_text", "before"),
-    "after the revision": (revisions, "record", "after"),
-    "after the text was put": (files, "put_text", "after"),
-    "after the commit": (syncing, "push", "before"),
+    "before it is looked at": (decide, "look", "before"),
+    "after it was looked at": (decide, "look", "after"),
+    "after the result was made": (decide, "_looked_through", "after"),
+    "before the revision": (write_module, "put_text", "before"),
+    "after the revision": (revisions, "record_revision", "after"),
+    "after the text was put": (write_module, "put_text", "after"),
+    "after the commit": (disk, "push", "before"),
     "before the file is put in place": (FilesystemStore, "put", "before"),
     "after the file was put in place": (FilesystemStore, "put", "after"),
-    "after the write was marked": (syncing, "push", "after"),
-    "at the very end": (deciding, "mark_those_that_no_longer_apply", "before"),
+    "after the write was marked": (disk, "push", "after"),
+    "at the very end": (decide, "mark_those_that_no_longer_apply", "before"),
 }
 
 
@@ -351,7 +343,7 @@ def test_killed_while_approving_the_change_is_there_once_or_not_at_all(space, fo
     if disk == "as it was written":  # then one statement does it all, else the disk is asked first
         os.utime(tmp_path / "AGENTS.md", (1, 1))
         files.read(space, PATH)
-    seen = proposals.result(ask(space, forge, "one", "uno")).seen
+    seen = proposals.looked(ask(space, forge, "one", "uno")).seen
     ask(space, forge, "one", "due")  # another one, to be looked at after the decision
     actor = reviewer(space, "rk")
     connections.close_all()
@@ -370,7 +362,7 @@ def test_killed_while_approving_the_change_is_there_once_or_not_at_all(space, fo
     assert text == (b"- uno\n" if approved else b"- one\n")
     assert Revision.objects.filter(proposal=1).count() == int(approved)
     if not approved:
-        proposals.approve(space, actor, 1, seen=proposals.result(proposals.get(space, 1)).seen)
+        proposals.approve(space, actor, 1, seen=proposals.looked(proposals.get(space, 1)).seen)
     assert files.read(space, PATH).content == b"- uno\n"
     assert (tmp_path / "AGENTS.md").read_bytes() == b"- uno\n"
     assert Revision.objects.filter(proposal=1).count() == 1
@@ -388,7 +380,7 @@ def the_connection_breaks() -> None:
 
 def test_the_database_going_away_in_the_middle_changes_nothing(space, forge, tmp_path, monkeypatch):
     files.write(space, HUB, PATH, b"- one\n")
-    seen = proposals.result(ask(space, forge, "one", "uno")).seen
+    seen = proposals.looked(ask(space, forge, "one", "uno")).seen
     actor = reviewer(space, "rk")
     real = deciding.closing
 
@@ -396,8 +388,8 @@ def test_the_database_going_away_in_the_middle_changes_nothing(space, forge, tmp
         the_connection_breaks()
         return real(*args, **kwargs)
 
-    monkeypatch.setattr(deciding, "closing", cut)
-    monkeypatch.setattr(hot, "has_hung_up", lambda wrapper: False)  # it goes just after that look
+    monkeypatch.setattr(decide, "closing", cut)
+    monkeypatch.setattr(statements, "has_hung_up", lambda wrapper: False)  # it goes just after that look
     os.utime(tmp_path / "AGENTS.md", (1, 1))
     files.read(space, PATH)
     with pytest.raises(Unavailable):
@@ -409,8 +401,8 @@ def test_the_database_going_away_in_the_middle_changes_nothing(space, forge, tmp
 
 @pytest.mark.parametrize("status", [200, 500])
 def test_a_notice_is_sent_once_though_the_database_goes_away_meanwhile(space, forge, monkeypatch, status):
-    webhooks.add(space, HUB, "http://127.0.0.1:9/")
-    webhooks.ping(space, HUB, Webhook.objects.get().pk)
+    notify.add_webhook(space, HUB, "http://127.0.0.1:9/")
+    notify.ping_webhook(space, HUB, Webhook.objects.get().pk)
     sent = []
 
     def post(*args: Any, **more: Any) -> Any:
@@ -418,7 +410,7 @@ def test_a_notice_is_sent_once_though_the_database_goes_away_meanwhile(space, fo
         the_connection_breaks()
         return SimpleNamespace(status_code=status)
 
-    monkeypatch.setattr(outbound, "post", post)
+    monkeypatch.setattr(http, "post_json", post)
     jobs.run(jobs.claim())
     notice = WebhookNotice.objects.get()
     assert (len(sent), notice.tries, notice.status, bool(notice.delivered_at)) == (1, 1, status, status == 200)
@@ -427,10 +419,10 @@ def test_a_notice_is_sent_once_though_the_database_goes_away_meanwhile(space, fo
 
 def test_a_digest_is_sent_once_though_the_database_goes_away_meanwhile(space, forge, monkeypatch):
     for name in ("an", "zoe"):
-        person = people.create(HUB, name, email=f"{name}@example.org")
+        person = accounts.create_person(HUB, name, email=f"{name}@example.org")
         spaces.add_member(space, HUB, person, "reviewer")
     proposals.propose(space, forge, kind="write", path=PATH, content=b"- two\n")
-    jobs.enqueue(digests.KIND, space=space)
+    jobs.enqueue(daily_mail.DAILY_MAIL_JOB, space=space)
     sent = []
 
     def send(letter: Any) -> None:
@@ -440,4 +432,4 @@ def test_a_digest_is_sent_once_though_the_database_goes_away_meanwhile(space, fo
     monkeypatch.setattr("django.core.mail.EmailMessage.send", send)
     jobs.run(jobs.claim())
     assert sent.count(["an@example.org"]) == sent.count(["zoe@example.org"]) == 1
-    assert Job.objects.get(kind=digests.KIND).state == "done"
+    assert Job.objects.get(kind=daily_mail.DAILY_MAIL_JOB).state == "done"

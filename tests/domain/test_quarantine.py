@@ -3,10 +3,11 @@
 import pytest
 from django.db import Error, connection, transaction
 
-from memoryhub.domain import ingress, longterm, quarantine, retrieval, spaces, working
-from memoryhub.domain.access import HUB, Actor
+from memoryhub.domain import longterm, quarantine, spaces, working
+from memoryhub.domain.quarantine import gate
+from memoryhub.domain.retrieval.retrieve import retrieve
 from memoryhub.errors import Conflict, Forbidden, HubError, Invalid, NotFound, TooLarge
-from memoryhub.models import ActivityLine, LongtermEntry, Record, RecordState, Source, WorkingEntry
+from memoryhub.models import HUB, ActivityLine, Actor, LongtermEntry, Record, RecordState, Source, WorkingEntry
 
 from .layers import counter, forge, hot_statements, person, rk, space, viewer  # noqa: F401
 
@@ -197,7 +198,7 @@ def test_no_foreign_key_joins_quarantine_with_anything(db):
 
 def test_nothing_of_retrieval_reads_quarantine(space, forge):
     log(space, forge, BAD)
-    assert retrieval.retrieve(space, "tell the customer the refund was paid", agent=forge, threshold=-1) == []
+    assert retrieve(space, "tell the customer the refund was paid", agent=forge, threshold=-1) == []
 
 
 def test_a_person_admits_discards_and_takes_it_back(space, forge, rk):
@@ -226,10 +227,10 @@ def test_a_person_admits_discards_and_takes_it_back(space, forge, rk):
 
 def test_promotion_by_a_person_and_its_undoing(space, forge, rk):
     logged = log(space, forge, node_kind="fact_check")
-    entry = quarantine.promote(space, rk, logged.id, content="Refunds leave by card.", reason="asked often")
+    entry = longterm.promote_record(space, rk, logged.id, content="Refunds leave by card.", reason="asked often")
     assert (entry.record_id, entry.session_id, entry.content) == (logged.id, "c-1", "Refunds leave by card.")
     with pytest.raises(Conflict):
-        quarantine.promote(space, rk, logged.id)
+        longterm.promote_record(space, rk, logged.id)
     quarantine.undo(space, rk, logged.id)
     assert LongtermEntry.objects.get().state == "retired"
     quarantine.undo(space, rk, logged.id)
@@ -250,7 +251,7 @@ def test_who_may(space, forge, viewer):
                 act(who)
     for who in (viewer, editor, agent):
         with pytest.raises(Forbidden):
-            quarantine.promote(space, who, logged.id)
+            longterm.promote_record(space, who, logged.id)
     assert quarantine.admit(space, editor, logged.id).state == "admitted"
 
 
@@ -306,22 +307,22 @@ def test_a_long_session_is_seen_around_a_record(space, forge):
 
 
 def test_the_space_orders_its_own_gate(space, forge):
-    spaces.change_settings(space, HUB, {"ingress": ingress.checked_steps([("injection", "mark"), ("hidden", "admit")])})
+    spaces.change_settings(space, HUB, {"ingress": gate.checked_steps([("injection", "mark"), ("hidden", "admit")])})
     space.refresh_from_db()
-    assert [one.code for one in ingress.steps(space)][:2] == ["injection", "hidden"]
-    assert len(ingress.steps(space)) == len(ingress.DEFAULT)
+    assert [one.code for one in quarantine.gate_steps(space)][:2] == ["injection", "hidden"]
+    assert len(quarantine.gate_steps(space)) == len(quarantine.DEFAULT_STEPS)
     marked = log(space, forge, BAD)
     assert (marked.state, codes(marked)) == ("admitted", ["injection"])
     unseen = log(space, forge, "X-Ledger-Sig\u200bnature is the header of every webhook.")
     assert (unseen.state, unseen.findings) == ("admitted", [])
     with pytest.raises(HubError):
-        ingress.checked_steps([("injection", "delete")])
+        gate.checked_steps([("injection", "delete")])
     with pytest.raises(HubError):
-        ingress.checked_steps([("injection", "mark"), ("injection", "hold")])
+        gate.checked_steps([("injection", "mark"), ("injection", "hold")])
 
 
 def test_a_secret_never_gets_through_whatever_the_gate_says(space, forge):
-    spaces.change_settings(space, HUB, {"ingress": ingress.checked_steps([("secrets", "admit")])})
+    spaces.change_settings(space, HUB, {"ingress": gate.checked_steps([("secrets", "admit")])})
     space.refresh_from_db()
     logged = log(space, forge, "password: hunter2-Zq81x!")
     assert "hunter2" not in quarantine.get(space, logged.id).content

@@ -4,17 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryhub.domain.ranking import (
+from memoryhub.domain.retrieval import (
     CONFIGURATIONS,
     Candidate,
-    Corpus,
     bm25,
-    by_configuration,
-    choose,
     coverage,
-    fuse,
-    words,
+    split_words,
+    text_configurations,
+    words_by_configuration,
 )
+from memoryhub.domain.retrieval.word_rank import Corpus, fuse
 
 CORPUS = Corpus(documents=100, mean_length=10.0, frequencies={"refund": 4, "card": 40, "the": 99})
 
@@ -35,11 +34,13 @@ CORPUS = Corpus(documents=100, mean_length=10.0, frequencies={"refund": 4, "card
     ],
 )
 def test_words(text, expected):
-    assert words(text) == expected
+    assert split_words(text) == expected
 
 
 def test_words_are_sorted_into_the_configuration_of_their_script():
-    sorted_words = dict(zip(CONFIGURATIONS, by_configuration("refunds возврат الاسترداد 退款\x00 नियम"), strict=True))
+    sorted_words = dict(
+        zip(CONFIGURATIONS, words_by_configuration("refunds возврат الاسترداد 退款\x00 नियम"), strict=True)
+    )
     assert sorted_words["english"] == "refunds"
     assert sorted_words["russian"] == "возврат"
     assert sorted_words["arabic"] == "الاسترداد"
@@ -49,7 +50,7 @@ def test_words_are_sorted_into_the_configuration_of_their_script():
 
 @given(st.text())
 def test_no_text_breaks_the_words(text):
-    assert all(words(text))
+    assert all(split_words(text))
 
 
 def test_rare_words_weigh_more_and_repetition_wears_off():
@@ -88,8 +89,8 @@ def test_without_vectors_the_words_alone_decide():
 
 def test_the_threshold_cuts_unless_the_words_speak_for_a_text():
     kin, spoken_for, stranger = Candidate(1, 0.5), Candidate(2, 0.1, 4.0, 0.9), Candidate(3, 0.1, 0.2, 0.05)
-    kept, cut = choose([kin, spoken_for, stranger], 0.3, 5)
+    kept, cut = text_configurations([kin, spoken_for, stranger], 0.3, 5)
     assert ({one.id for one in kept}, {one.id for one in cut}) == ({1, 2}, {3})
-    kept, cut = choose([kin, spoken_for, stranger], 0.3, 5, strict=True)
+    kept, cut = text_configurations([kin, spoken_for, stranger], 0.3, 5, strict=True)
     assert [one.id for one in kept] == [1]
-    assert choose([kin, spoken_for], 0.3, 1)[0] == choose([kin, spoken_for], 0.3, 5)[0][:1]
+    assert text_configurations([kin, spoken_for], 0.3, 1)[0] == text_configurations([kin, spoken_for], 0.3, 5)[0][:1]

@@ -7,20 +7,13 @@ from django.core.management import call_command, load_command_class
 from django.db import connection
 
 from memoryhub import embedders
-from memoryhub.domain import (
-    jobs,
-    longterm,
-    meaning,
-    promotions,
-    reembedding,
-    retrieval,
-    retrieval_checks,
-    spaces,
-    vector_index,
-)
-from memoryhub.domain.access import HUB
+from memoryhub.domain import jobs, longterm, retrieval, spaces
+from memoryhub.domain.jobs import queue
+from memoryhub.domain.longterm import reembed
+from memoryhub.domain.retrieval import vector_index
+from memoryhub.domain.retrieval.retrieve import retrieve
 from memoryhub.errors import Conflict, Forbidden, Invalid, NotFound
-from memoryhub.models import ActivityLine, Embedding, Space
+from memoryhub.models import HUB, ActivityLine, Embedding, Space
 from tests.embedders.test_embedders import endpoint  # noqa: F401
 
 from .layers import counter, forge, rk, space, viewer  # noqa: F401
@@ -36,7 +29,7 @@ def facts(space):
 
 
 def numbers(space, query):
-    return [item.number for item in retrieval.retrieve(space, query, hot=0)]
+    return [item.number for item in retrieve(space, query, hot=0)]
 
 
 def by(space):
@@ -50,99 +43,99 @@ def connection_count():
 
 
 def test_the_old_vectors_serve_until_the_switch_and_stay_for_the_way_back(space, facts):
-    retrieval_checks.save(space, HUB, "card refunds", [1])
-    reembedding.fill(space, meaning.load("hashing"), lambda done, total: None)
+    retrieval.save_check(space, HUB, "card refunds", [1])
+    longterm.fill_vectors(space, retrieval.load_embedder("hashing"), lambda done, total: None)
     space.refresh_from_db()
-    assert meaning.choice(space) == "wordllama"
-    result = reembedding.run(space, "hashing")
+    assert retrieval.embedder_choice(space) == "wordllama"
+    result = longterm.run_reembedding(space, "hashing")
     space.refresh_from_db()
-    assert (meaning.choice(space), space.settings["embedder_before"]) == ("hashing", "wordllama")
+    assert (retrieval.embedder_choice(space), space.settings["embedder_before"]) == ("hashing", "wordllama")
     assert result["checks"] == 1 and result["failed"] == 0
     assert by(space) == {"wordllama/l2_supercat_256": 3, "hashing/256": 3}
     assert numbers(space, "card refunds")[0] == 1
-    reembedding.switch_back(space, HUB)
+    longterm.switch_embedder_back(space, HUB)
     space.refresh_from_db()
-    assert meaning.choice(space) == "wordllama"
+    assert retrieval.embedder_choice(space) == "wordllama"
 
 
 def test_begun_again_it_goes_on_where_it_stopped(space, facts, monkeypatch):
-    embedder = meaning.load("hashing")
+    embedder = retrieval.load_embedder("hashing")
     asked = []
     whole = type(embedder).embed
 
     def dies_after_two(self, texts, **more):
         asked.extend(texts)
         if len(asked) > 2:
-            raise meaning.EmbedderUnavailable("The embedder is away.")
+            raise embedders.EmbedderUnavailable("The embedder is away.")
         return whole(self, texts, **more)
 
-    monkeypatch.setattr(reembedding, "BATCH", 1)
+    monkeypatch.setattr(reembed, "BATCH", 1)
     monkeypatch.setattr(type(embedder), "embed", dies_after_two)
-    with pytest.raises(meaning.EmbedderUnavailable):
-        reembedding.run(space, "hashing")
+    with pytest.raises(embedders.EmbedderUnavailable):
+        longterm.run_reembedding(space, "hashing")
     space.refresh_from_db()
-    assert meaning.choice(space) == "wordllama" and numbers(space, "teal") == [2]
+    assert retrieval.embedder_choice(space) == "wordllama" and numbers(space, "teal") == [2]
     monkeypatch.setattr(type(embedder), "embed", whole)
-    assert reembedding.run(space, "hashing")["made"] == 1
+    assert longterm.run_reembedding(space, "hashing")["made"] == 1
 
 
 def test_what_is_stored_after_the_switch_has_the_new_vectors_and_the_way_back_fills_the_gap(space, facts):
-    reembedding.run(space, "hashing")
+    longterm.run_reembedding(space, "hashing")
     longterm.store(space, HUB, "The desk closes at five.")
     assert by(space)["hashing/256"] == 4 and by(space)["wordllama/l2_supercat_256"] == 3
     space.refresh_from_db()
-    reembedding.switch_back(space, HUB)
+    longterm.switch_embedder_back(space, HUB)
     assert by(space)["wordllama/l2_supercat_256"] == 4
 
 
 def test_a_server_with_another_model_under_the_same_name_counts_as_away(space, facts, endpoint, settings):
     settings.EMBEDDER_URL = endpoint.url
-    reembedding.run(space, "openai_endpoint:m")
+    longterm.run_reembedding(space, "openai_endpoint:m")
     space.refresh_from_db()
     endpoint.dimensions = 9
     found = retrieval.explore(space, "card refunds", hot=0)
     assert "9 dimensions where this space has 8" in found.warnings[0] and [one.number for one in found.cold] == [1]
     assert longterm.store(space, HUB, "The desk closes at five.").state == "waiting"
-    assert "9 dimensions" in promotions.preview(space, "The desk closes at six.").warning
+    assert "9 dimensions" in longterm.preview_promotion(space, "The desk closes at six.").warning
     endpoint.dimensions = 8
     assert retrieval.explore(space, "card refunds", hot=0).warnings == []
     endpoint.dimensions = 9
-    assert reembedding.run(space, "openai_endpoint:m")["made"] == 4
+    assert longterm.run_reembedding(space, "openai_endpoint:m")["made"] == 4
     assert retrieval.explore(space, "card refunds", hot=0).embedded_by == "openai_endpoint/m"
 
 
 def test_a_server_that_hangs_is_not_asked_for_its_dimensions_while_somebody_waits(space, facts, endpoint, settings):
     settings.EMBEDDER_URL = endpoint.url
-    reembedding.run(space, "openai_endpoint:m")
+    longterm.run_reembedding(space, "openai_endpoint:m")
     embedders._loaded.cache_clear()  # as in a process that has just begun
     space.refresh_from_db()
     endpoint.requests.clear()
-    assert meaning.serving(space).dimensions == 8 and endpoint.requests == []
+    assert retrieval.serving_embedder(space).dimensions == 8 and endpoint.requests == []
 
 
 def test_vectors_to_compare_are_made_without_a_change(space, facts):
-    reembedding.prepare(space, HUB, "hashing")
+    longterm.prepare_reembedding(space, HUB, "hashing")
     with pytest.raises(Conflict):
-        reembedding.start(space, HUB, "hashing")
-    jobs.run_waiting()
+        longterm.start_reembedding(space, HUB, "hashing")
+    queue.run_waiting()
     space.refresh_from_db()
-    assert meaning.choice(space) == "wordllama" and "embedder_before" not in space.settings
-    assert reembedding.vectors(space, meaning.load("hashing")) == (3, 0)
+    assert retrieval.embedder_choice(space) == "wordllama" and "embedder_before" not in space.settings
+    assert longterm.vector_counts(space, retrieval.load_embedder("hashing")) == (3, 0)
     longterm.store(space, HUB, "The desk closes at five.")
-    assert reembedding.vectors(space, meaning.load("hashing")) == (3, 1)
+    assert longterm.vector_counts(space, retrieval.load_embedder("hashing")) == (3, 1)
 
 
 def test_each_change_and_the_way_back_stand_in_the_activity_and_run_the_checks(space, facts):
-    check = retrieval_checks.save(space, HUB, "card refunds", [1])
+    check = retrieval.save_check(space, HUB, "card refunds", [1])
 
     def checked_by():
         check.refresh_from_db()
         return check.last_result["embedded_by"]
 
-    reembedding.run(space, "hashing")
+    longterm.run_reembedding(space, "hashing")
     assert checked_by() == "hashing/256"
     space.refresh_from_db()
-    reembedding.switch_back(space, HUB)
+    longterm.switch_embedder_back(space, HUB)
     assert checked_by() == "wordllama/l2_supercat_256"
     told = ActivityLine.objects.within(space).filter(verb="retrieval.reembed").order_by("id")
     assert [f"{one.says} {one.thing}" for one in told] == [
@@ -151,38 +144,41 @@ def test_each_change_and_the_way_back_stand_in_the_activity_and_run_the_checks(s
 
 
 def test_a_way_back_that_lacks_many_vectors_is_a_change_in_the_background(space, facts, monkeypatch):
-    reembedding.run(space, "hashing")
-    monkeypatch.setattr(reembedding, "BATCH", 2)
+    longterm.run_reembedding(space, "hashing")
+    monkeypatch.setattr(reembed, "BATCH", 2)
     for n in range(3):
         longterm.store(space, HUB, f"Shelf {n}.")
     space.refresh_from_db()
-    reembedding.switch_back(space, HUB)
-    assert meaning.choice(space) == "hashing"
-    jobs.run_waiting()
+    longterm.switch_embedder_back(space, HUB)
+    assert retrieval.embedder_choice(space) == "hashing"
+    queue.run_waiting()
     space.refresh_from_db()
-    assert (meaning.choice(space), space.settings["embedder_before"]) == ("wordllama", "hashing")
+    assert (retrieval.embedder_choice(space), space.settings["embedder_before"]) == ("wordllama", "hashing")
 
 
 def test_a_new_setting_alone_switches_nothing(space, facts, settings):
     settings.EMBEDDER = "hashing"
-    assert meaning.choice(space) == "wordllama"
+    assert retrieval.embedder_choice(space) == "wordllama"
     assert numbers(space, "teal") == [2]
 
 
 def test_only_owners_and_only_embedders(space, facts, rk):
-    for act in (lambda: reembedding.start(space, rk, "hashing"), lambda: reembedding.switch_back(space, rk)):
+    for act in (
+        lambda: longterm.start_reembedding(space, rk, "hashing"),
+        lambda: longterm.switch_embedder_back(space, rk),
+    ):
         with pytest.raises(Forbidden):
             act()
     with pytest.raises(Invalid):
-        reembedding.start(space, HUB, "nosuch")
+        longterm.start_reembedding(space, HUB, "nosuch")
     with pytest.raises(Conflict):
-        reembedding.switch_back(space, HUB)
+        longterm.switch_embedder_back(space, HUB)
 
 
 def test_the_job_and_the_command(space, facts, capsys):
-    reembedding.start(space, HUB, "hashing")
-    jobs.run_waiting()
-    job = jobs.latest(space, reembedding.JOB)
+    longterm.start_reembedding(space, HUB, "hashing")
+    queue.run_waiting()
+    job = jobs.latest(space, longterm.REEMBEDDING_JOB)
     assert (job.state, job.result["made"], job.done, job.total) == ("done", 3, 3, 3)
     call_command("reembed", "--space", space.slug, "--to", "wordllama", "--json")
     assert json.loads(capsys.readouterr().out)["spaces"][0]["embedder"] == "wordllama"
@@ -194,37 +190,37 @@ def test_the_job_and_the_command(space, facts, capsys):
 
 
 def kept(space):
-    return {one.embedded_by: (one.vectors, one.use) for one in reembedding.kept(space)}
+    return {one.embedded_by: (one.vectors, one.use) for one in longterm.embedders_with_vectors(space)}
 
 
 WORDLLAMA, HASHING = "wordllama/l2_supercat_256", "hashing/256"
 
 
 def test_what_vectors_take_and_what_they_are_kept_for(space, facts):
-    reembedding.run(space, "hashing", switches=False)
+    longterm.run_reembedding(space, "hashing", switches=False)
     assert kept(space) == {WORDLLAMA: (3, "serves"), HASHING: (3, "")}
-    assert all(3 * 512 < one.size < 3 * 1024 for one in reembedding.kept(space))
-    reembedding.run(space, "hashing")
+    assert all(3 * 512 < one.size < 3 * 1024 for one in longterm.embedders_with_vectors(space))
+    longterm.run_reembedding(space, "hashing")
     space.refresh_from_db()
     assert kept(space) == {WORDLLAMA: (3, "the way back"), HASHING: (3, "serves")}
-    assert reembedding.kept(spaces.create(HUB, "elsewhere")) == []
+    assert longterm.embedders_with_vectors(spaces.create(HUB, "elsewhere")) == []
 
 
 def test_vectors_that_nobody_needs_are_deleted_and_no_others(space, facts, rk, monkeypatch):
-    monkeypatch.setattr(reembedding, "DROPPED_AT_ONCE", 2)
+    monkeypatch.setattr(reembed, "DROPPED_AT_ONCE", 2)
     other = spaces.create(HUB, "elsewhere")
     longterm.store(other, HUB, "Theirs.")
-    reembedding.run(other, "hashing", switches=False)
-    reembedding.run(space, "hashing", switches=False)
+    longterm.run_reembedding(other, "hashing", switches=False)
+    longterm.run_reembedding(space, "hashing", switches=False)
     with pytest.raises(Forbidden):
-        reembedding.drop(space, rk, HASHING)
+        longterm.drop_vectors(space, rk, HASHING)
     with pytest.raises(NotFound):
-        reembedding.drop(space, HUB, "hashing/512")
+        longterm.drop_vectors(space, HUB, "hashing/512")
     with pytest.raises(Conflict, match="They serve"):
-        reembedding.drop(space, HUB, WORDLLAMA)
+        longterm.drop_vectors(space, HUB, WORDLLAMA)
     before = Space.objects.get(pk=space.pk).longterm_mark
-    reembedding.drop(space, HUB, HASHING)
-    jobs.run_waiting()
+    longterm.drop_vectors(space, HUB, HASHING)
+    queue.run_waiting()
     assert (kept(space), kept(other)) == ({WORDLLAMA: (3, "serves")}, {WORDLLAMA: (1, "serves"), HASHING: (1, "")})
     assert Space.objects.get(pk=space.pk).longterm_mark != before  # what processes keep of them counts no more
     assert ActivityLine.objects.filter(says="deleted the vectors of", thing=HASHING).exists()
@@ -232,23 +228,23 @@ def test_vectors_that_nobody_needs_are_deleted_and_no_others(space, facts, rk, m
 
 
 def test_the_way_back_stays_and_so_do_vectors_in_the_making(space, facts):
-    reembedding.run(space, "hashing")
+    longterm.run_reembedding(space, "hashing")
     space.refresh_from_db()
     with pytest.raises(Conflict, match="way back"):
-        reembedding.drop(space, HUB, WORDLLAMA)
+        longterm.drop_vectors(space, HUB, WORDLLAMA)
     Space.objects.filter(pk=space.pk).update(settings={"embedder": "wordllama"})
     space.refresh_from_db()
-    reembedding.prepare(space, HUB, "hashing")
+    longterm.prepare_reembedding(space, HUB, "hashing")
     with pytest.raises(Conflict, match="being made"):
-        reembedding.drop(space, HUB, HASHING)
+        longterm.drop_vectors(space, HUB, HASHING)
 
 
 def test_what_begins_to_serve_meanwhile_stays(space, facts):
     """Asked for while nobody needed them, done when they serve."""
-    reembedding.run(space, "hashing", switches=False)
-    job = reembedding.drop(space, HUB, HASHING)
-    reembedding.switch(space, "hashing", meaning.load("hashing"))
-    jobs.run_waiting()
+    longterm.run_reembedding(space, "hashing", switches=False)
+    job = longterm.drop_vectors(space, HUB, HASHING)
+    reembed.switch_embedder(space, "hashing", retrieval.load_embedder("hashing"))
+    queue.run_waiting()
     job.refresh_from_db()
     assert job.state == job.FAILED and "They serve" in job.last_error
     space.refresh_from_db()
@@ -266,22 +262,22 @@ def test_an_embedder_that_is_configured_no_more_keeps_its_vectors(space, facts, 
 def test_an_index_goes_with_the_last_vectors_of_its_embedder(space, facts):
     def stands():
         with connection.cursor() as cursor:
-            cursor.execute("SELECT 1 FROM pg_class WHERE relname = %s", [vector_index.name(HASHING)])
+            cursor.execute("SELECT 1 FROM pg_class WHERE relname = %s", [vector_index.index_name(HASHING)])
             return cursor.fetchone() is not None
 
     other = spaces.create(HUB, "elsewhere")
     longterm.store(other, HUB, "Theirs.")
     for one in (space, other):
-        reembedding.run(one, "hashing", switches=False)
-    vector_index.make(meaning.load("hashing"))
-    reembedding.drop_all(space, HASHING)
+        longterm.run_reembedding(one, "hashing", switches=False)
+    vector_index.make_vector_index(retrieval.load_embedder("hashing"))
+    longterm.drop_all_vectors(space, HASHING)
     assert stands()
-    reembedding.drop_all(other, HASHING)
+    longterm.drop_all_vectors(other, HASHING)
     assert not stands()
 
 
 def test_the_command_tells_and_deletes_what_is_left_of_other_embedders(space, facts, capsys):
-    reembedding.run(space, "hashing", switches=False)
+    longterm.run_reembedding(space, "hashing", switches=False)
     call_command("reembed", "--kept")
     said = capsys.readouterr().out
     assert f"{space.slug}: {WORDLLAMA}, 3 vectors, about" in said

@@ -6,11 +6,13 @@ from types import SimpleNamespace
 import pytest
 from django.db import connection
 
-from memoryhub.domain import files, longterm, meaning, mounts, quarantine, repeats
-from memoryhub.domain.access import HUB
-from memoryhub.models import Source, Telltale
+from memoryhub.domain import files, longterm, quarantine
+from memoryhub.domain.quarantine import known_texts
+from memoryhub.models import HUB, Source, Telltale
 
 from .layers import counter, forge, rk, space, viewer  # noqa: F401
+
+embedder_module = importlib.import_module("memoryhub.domain.retrieval.embedder")
 
 SAID = "The settlement gateway closes refunds of the Rotterdam branch at half past seven every evening."
 PATH = "/memories/AGENTS.md"
@@ -24,7 +26,7 @@ def found(space, agent, content):
 @pytest.fixture
 def no_embedder(monkeypatch):
     """Whoever asks for an embedder fails."""
-    monkeypatch.setattr(meaning, "load", lambda named: 1 / 0)
+    monkeypatch.setattr(embedder_module, "load_embedder", lambda named: 1 / 0)
 
 
 def test_what_long_term_memory_says_comes_back_known_and_no_embedder_is_asked(space, forge, request):
@@ -63,16 +65,16 @@ def test_what_was_corrected_or_retired_is_not_known_any_more(space, forge, rk):
 
 @pytest.mark.parametrize("around", ["", "# Much more\n" * 10_000], ids=["small", "large"])
 def test_a_source_is_compared_as_it_is_now(space, forge, around):
-    mounts.add(space, HUB, "/memories/", policy="trusted")
+    files.add_mount(space, HUB, "/memories/", policy="trusted")
     Source.objects.create(space=space, path=PATH)
     for text in (SAID, "Amounts are integers in minor units everywhere."):
         files.write(space, HUB, PATH, (around + text).encode())
-        seen = repeats.known(space, repeats.asking(space, forge, text))[0]
+        seen = known_texts.known(space, known_texts.asking(space, forge, text))[0]
         assert [one.label for one in seen] == [PATH] and seen[0].text == around + text
     assert found(space, forge, SAID) == []
     assert found(space, forge, "Amounts are integers in minor units everywhere.") == [("duplicate", PATH)]
     files.delete(space, HUB, PATH)
-    assert PATH not in [one.label for one in repeats.known(space, repeats.asking(space, forge, "x"))[0]]
+    assert PATH not in [one.label for one in known_texts.known(space, known_texts.asking(space, forge, "x"))[0]]
 
 
 def test_the_migration_makes_what_the_domain_makes(space, rk, forge):

@@ -2,9 +2,12 @@
 
 import pytest
 
-from memoryhub.domain import longterm, ranking, retrieval, spaces, working
-from memoryhub.domain.access import HUB
+from memoryhub.domain import longterm, retrieval, spaces
+from memoryhub.domain.retrieval import word_rank
+from memoryhub.domain.retrieval.retrieve import retrieve
+from memoryhub.domain.working import entries
 from memoryhub.errors import Invalid
+from memoryhub.models import HUB
 
 from .layers import counter, forge, rk, space  # noqa: F401
 
@@ -25,13 +28,13 @@ def facts(space):
 
 
 def cold(space, query, **more):
-    return [item.number for item in retrieval.retrieve(space, query, hot=0, **more)]
+    return [item.number for item in retrieve(space, query, hot=0, **more)]
 
 
 def test_hot_first_with_score_one_then_cold_by_likeness(space, facts):
     for n in range(12):
-        working.admit(space, f"lately {n}")
-    items = retrieval.retrieve(space, "How long do card refunds take?")
+        entries.admit(space, f"lately {n}")
+    items = retrieve(space, "How long do card refunds take?")
     assert [item.source for item in items] == ["hot"] * 10 + ["cold"] * (len(items) - 10)
     assert [item.content for item in items[:2]] == ["lately 11", "lately 10"]
     assert {item.score for item in items[:10]} == {1.0}
@@ -42,15 +45,15 @@ def test_hot_first_with_score_one_then_cold_by_likeness(space, facts):
 
 
 def test_the_score_is_the_cosine(space, facts):
-    from memoryhub.domain import meaning
+    from memoryhub.domain import retrieval
 
-    query, text = meaning.serving(space).embed(["card refunds", FACTS[0]])
-    best = retrieval.retrieve(space, "card refunds", hot=0)[0]
+    query, text = retrieval.serving_embedder(space).embed(["card refunds", FACTS[0]])
+    best = retrieve(space, "card refunds", hot=0)[0]
     assert best.score == pytest.approx(float(query @ text), abs=2e-3)  # half precision
 
 
 def test_meaning_alone_and_words_alone_both_find(space, facts):
-    by_meaning = retrieval.retrieve(space, "money given back to the customer's credit cards", hot=0)
+    by_meaning = retrieve(space, "money given back to the customer's credit cards", hot=0)
     assert by_meaning[0].number == 1
     assert cold(space, "teal")[0] == 4
 
@@ -69,7 +72,7 @@ def test_what_fits_nothing_gives_nothing(space, facts):
 
 
 def test_a_given_threshold_is_kept_strictly(space, facts):
-    items = retrieval.retrieve(space, "teal migrations refunds", hot=0, threshold=0.3)
+    items = retrieve(space, "teal migrations refunds", hot=0, threshold=0.3)
     assert all(item.score >= 0.3 for item in items)
     assert cold(space, "refunds", threshold=0.99) == []
     assert len(cold(space, "refunds", threshold=-1, cold=50)) == len(FACTS)
@@ -78,17 +81,17 @@ def test_a_given_threshold_is_kept_strictly(space, facts):
 
 
 def test_limits_and_truncation(space, facts):
-    working.admit(space, "x" * 600)
-    hot, *rest = retrieval.retrieve(space, "refunds", max_chars=10, cold=1)
+    entries.admit(space, "x" * 600)
+    hot, *rest = retrieve(space, "refunds", max_chars=10, cold=1)
     assert (hot.content, hot.is_truncated) == ("x" * 10, True)
     assert [len(item.content) for item in rest] == [10]
-    assert retrieval.retrieve(space, "refunds", hot=0, cold=0) == []
+    assert retrieve(space, "refunds", hot=0, cold=0) == []
 
 
 @pytest.mark.parametrize("wrong", [{"hot": 51}, {"cold": -1}, {"threshold": 2.0}, {"max_chars": 0}, {"scope": "all"}])
 def test_wrong_numbers_are_refused(space, wrong):
     with pytest.raises(Invalid):
-        retrieval.retrieve(space, "x", **wrong)
+        retrieve(space, "x", **wrong)
 
 
 def test_an_agents_own_experience_is_its_own(space, forge, counter):
@@ -103,8 +106,8 @@ def test_an_agents_own_experience_is_its_own(space, forge, counter):
 
 def test_no_other_space_is_ever_read(space, facts):
     other = spaces.create(HUB, "other")
-    working.admit(space, "ours")
-    assert retrieval.retrieve(other, "card refunds at the bank", threshold=-1) == []
+    entries.admit(space, "ours")
+    assert retrieve(other, "card refunds at the bank", threshold=-1) == []
     longterm.store(other, HUB, "Nothing about that.")
     assert cold(other, "card refunds at the bank", threshold=-1) == [1]
 
@@ -117,7 +120,7 @@ def test_a_space_gets_all_it_has_up_to_the_limit(space):
 
 def test_the_database_reckons_as_the_formula_does(space, facts):
     asked = "card refunds bank"
-    found = retrieval.retrieve(space, asked, hot=0)
+    found = retrieve(space, asked, hot=0)
     from memoryhub.models import Chunk, ChunkCount, Posting
 
     counted = ChunkCount.objects.get(space_id=space.pk)
@@ -125,10 +128,10 @@ def test_the_database_reckons_as_the_formula_does(space, facts):
     held = {}
     for one in postings:
         held[one.lexeme] = held.get(one.lexeme, 0) + 1
-    corpus = ranking.Corpus(counted.chunks, counted.lexemes / counted.chunks, held)
+    corpus = word_rank.Corpus(counted.chunks, counted.lexemes / counted.chunks, held)
     chunk = Chunk.objects.within(space).get(entry_id=facts[0].pk)
     counts = {one.lexeme: one.count for one in postings.filter(chunk_id=chunk.pk)}
-    assert found[0].why["words"] == pytest.approx(ranking.bm25(counts, chunk.length, counts, corpus), abs=1e-3)
+    assert found[0].why["words"] == pytest.approx(retrieval.bm25(counts, chunk.length, counts, corpus), abs=1e-3)
     assert found[0].why["coverage"] == pytest.approx(1.0)
 
 
@@ -142,8 +145,8 @@ def test_without_the_embedder_words_still_find_and_say_so(space, facts, settings
 
 
 def test_a_summary_to_put_into_a_prompt(space, facts):
-    working.admit(space, "first line\nsecond line")
-    text = retrieval.as_text(retrieval.retrieve(space, "card refunds", cold=1))
+    entries.admit(space, "first line\nsecond line")
+    text = retrieval.as_text(retrieve(space, "card refunds", cold=1))
     assert text == (
         "Recent (working memory, newest first):\n- first line\n  second line\n\n"
         f"Known (long-term memory, best match first):\n- {FACTS[0]} [L-1]\n"

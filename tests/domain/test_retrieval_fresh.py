@@ -1,36 +1,27 @@
 """What processes keep of long-term and working memory is never served once it changed, whoever changed it."""
 
 import copy
+import importlib
 from datetime import timedelta
 
 import pytest
 from django.db import transaction
 from django.utils import timezone
 
-from memoryhub.domain import (
-    agents,
-    backups,
-    erasure,
-    gathering,
-    handing,
-    hot,
-    longterm,
-    meaning,
-    postings,
-    prompts,
-    quarantine,
-    reembedding,
-    retrieval,
-    spaces,
-    tokens,
-    working,
-)
-from memoryhub.domain.access import HUB
-from memoryhub.domain.prompts import Asked
+from memoryhub.db import statements
+from memoryhub.db import statements as hot
+from memoryhub.domain import accounts, erasure, exchange, longterm, prompts, quarantine, retrieval, spaces, working
+from memoryhub.domain.longterm import entries
+from memoryhub.domain.prompts import PromptRequest, inputs
+from memoryhub.domain.retrieval.in_memory import postings
+from memoryhub.domain.retrieval.retrieve import retrieve
+from memoryhub.domain.working import entries
 from memoryhub.embedders import EmbedderUnavailable
-from memoryhub.models import ChunkCount, LexemeCount, Space, WorkingEntry
+from memoryhub.models import HUB, ChunkCount, LexemeCount, Space, WorkingEntry
 
 from .layers import counter, forge, one_by_one, rk, space  # noqa: F401
+
+embedder_module = importlib.import_module("memoryhub.domain.retrieval.embedder")
 
 QUERY = "how long does a card refund take"
 
@@ -43,7 +34,7 @@ def facts(space):
 
 
 def cold(space, query=QUERY):
-    return [item.content for item in retrieval.retrieve(space, query, hot=0)]
+    return [item.content for item in retrieve(space, query, hot=0)]
 
 
 def mark(space):
@@ -52,14 +43,14 @@ def mark(space):
 
 def embed_waiting(space):
     entry = longterm.get(space, 1)
-    longterm.set_state(entry, longterm.WAITING)
-    assert longterm.embed_waiting(space) == 1
+    entries.set_state(entry, longterm.WAITING)
+    assert entries.embed_waiting(space) == 1
 
 
 def switch_back(space):
-    reembedding.run(space, "hashing")
+    longterm.run_reembedding(space, "hashing")
     space.refresh_from_db()
-    reembedding.switch_back(space, HUB)
+    longterm.switch_embedder_back(space, HUB)
 
 
 def restore(space):
@@ -79,9 +70,9 @@ CHANGES = {
     "restore": restore,
     "embed what waits": embed_waiting,
     "erase a session": lambda space: erasure.erase(space, HUB, "s-1", confirm="s-1"),
-    "another embedder": lambda space: reembedding.run(space, "hashing"),
+    "another embedder": lambda space: longterm.run_reembedding(space, "hashing"),
     "and back": switch_back,
-    "a backup restored": lambda space: backups.note_restore("today"),
+    "a backup restored": lambda space: exchange.note_restore("today"),
 }
 
 
@@ -118,7 +109,7 @@ def test_a_word_asked_for_before_a_change_is_weighed_anew_after_it(facts, monkey
 
 def statements(monkeypatch):
     rows, asked = hot.rows, []
-    monkeypatch.setattr(hot, "rows", lambda sql, *args, **more: asked.append(sql) or rows(sql, *args, **more))
+    monkeypatch.setattr(statements, "rows", lambda sql, *args, **more: asked.append(sql) or rows(sql, *args, **more))
     return asked
 
 
@@ -175,11 +166,11 @@ def test_the_kept_postings_are_bounded(facts, monkeypatch):
 
 @pytest.fixture
 def ask(facts, counter):
-    secret = tokens.create(facts, HUB, agent=counter)[1]
+    secret = accounts.create_token(facts, HUB, agent=counter)[1]
 
     def ask(query=QUERY):
-        door = handing.enter(secret, None, hot=True)
-        told = handing.prompt_for(door, Asked(query=query)).text
+        door = prompts.enter(secret, None, hot=True)
+        told = prompts.prompt_for(door, PromptRequest(query=query)).text
         assert told == prompts.assemble(Space.objects.get(pk=facts.pk), counter, query=query).text
         return told
 
@@ -189,10 +180,10 @@ def ask(facts, counter):
 def test_a_file_that_changed_does_not_ask_long_term_memory_again(facts, counter, ask, monkeypatch):
     asked = []
     explore = retrieval.explore
-    monkeypatch.setattr(retrieval, "explore", lambda *args, **more: asked.append(more) or explore(*args, **more))
+    monkeypatch.setattr(retrieve, "explore", lambda *args, **more: asked.append(more) or explore(*args, **more))
     assert "takes ten days" in ask()
     before = [one for one in asked if one.get("hot") == 0]
-    agents.change(counter, HUB, persona="Calm.")
+    prompts.change_agent(counter, HUB, persona="Calm.")
     assert "Calm." in ask() and "takes ten days" in ask()
     assert [one for one in asked if one.get("hot") == 0] == before
 
@@ -205,7 +196,7 @@ def test_a_prompt_shows_long_term_memory_as_it_is_now(facts, ask, change):
 
 
 def test_a_prompt_shows_working_memory_as_people_left_it(facts, ask):
-    number = working.admit(facts, "The till is open.")
+    number = entries.admit(facts, "The till is open.")
     assert "The till is open." in ask()
     working.edit(facts, HUB, number, "The till is shut.")
     assert "The till is shut." in ask()
@@ -225,29 +216,29 @@ def test_a_prompt_loses_what_a_person_discards(facts, counter, rk, ask):
 
 
 def test_the_door_knows_the_newest_that_an_agent_may_read(facts, counter, forge):
-    secret = tokens.create(facts, HUB, agent=counter)[1]
+    secret = accounts.create_token(facts, HUB, agent=counter)[1]
 
     def known():
-        return handing.enter(secret, None, hot=True).hot
+        return prompts.enter(secret, None, hot=True).hot
 
-    ids = [working.admit(facts, f"Order {number}.", agent=counter, scope="agent") for number in range(3)]
+    ids = [entries.admit(facts, f"Order {number}.", agent=counter, scope="agent") for number in range(3)]
     assert known() == "{" + ",".join(map(str, reversed(ids))) + "}"
-    working.admit(facts, "Forge alone reads this.", agent=forge, scope="agent")
+    entries.admit(facts, "Forge alone reads this.", agent=forge, scope="agent")
     assert known() == "{" + ",".join(map(str, reversed(ids))) + "}"
     WorkingEntry.objects.filter(pk=ids[1]).update(expires_at=timezone.now() - timedelta(hours=1))
     assert known() == f"{{{ids[2]},{ids[0]}}}"
-    assert handing.enter(secret, None, hot=False).hot is None
+    assert prompts.enter(secret, None, hot=False).hot is None
 
 
 def test_another_task_or_question_gathers_nothing_anew(facts, counter, monkeypatch):
-    secret = tokens.create(facts, HUB, agent=counter)[1]
+    secret = accounts.create_token(facts, HUB, agent=counter)[1]
     gathered = []
-    now = gathering.now
-    monkeypatch.setattr(gathering, "now", lambda *args, **more: gathered.append(more) or now(*args, **more))
+    now = inputs.now
+    monkeypatch.setattr(inputs, "now", lambda *args, **more: gathered.append(more) or now(*args, **more))
 
     def told(**asked):
-        door = handing.enter(secret, None, hot=bool(asked.get("query")))
-        text = handing.prompt_for(door, Asked(**asked)).text
+        door = prompts.enter(secret, None, hot=bool(asked.get("query")))
+        text = prompts.prompt_for(door, PromptRequest(**asked)).text
         count = len(gathered)
         assert text == prompts.assemble(Space.objects.get(pk=facts.pk), counter, **asked).text
         del gathered[count:]
@@ -259,25 +250,25 @@ def test_another_task_or_question_gathers_nothing_anew(facts, counter, monkeypat
     assert len(gathered) == 2  # without a question no working memory is looked at
     told(query=QUERY, dialect="plain"), told(query="Anna teal", dialect="plain")
     assert len(gathered) == 3
-    working.admit(facts, "The till is open.")
+    entries.admit(facts, "The till is open.")
     assert "The till is open." in told(query=QUERY, task="Three.") and "The till" not in told(task="Three.")
     assert len(gathered) == 4
-    agents.change(counter, HUB, persona="Calm.")
+    prompts.change_agent(counter, HUB, persona="Calm.")
     assert "Calm." in told(query=QUERY, task="Four.") and "Calm." in told(task="Four.")
     assert len(gathered) == 6
 
 
 def test_what_came_after_the_look_at_the_door_and_went_again_is_not_kept(facts, counter, rk):
-    secret = tokens.create(facts, HUB, agent=counter)[1]
+    secret = accounts.create_token(facts, HUB, agent=counter)[1]
 
     def ask(task, meanwhile=lambda: None):
-        door = handing.enter(secret, None, hot=True)
+        door = prompts.enter(secret, None, hot=True)
         meanwhile()
-        return handing.prompt_for(door, Asked(query=QUERY, task=task)).text
+        return prompts.prompt_for(door, PromptRequest(query=QUERY, task=task)).text
 
-    working.admit(facts, "The bell rang.")
+    entries.admit(facts, "The bell rang.")
     late = []
-    assert "The till is open." in ask("One.", lambda: late.append(working.admit(facts, "The till is open.")))
+    assert "The till is open." in ask("One.", lambda: late.append(entries.admit(facts, "The till is open.")))
     WorkingEntry.objects.filter(pk=late[0]).update(removed_at=timezone.now())  # as a discarded record's entry is
     assert "The till" not in ask("One.") and "The till" not in ask("Two.")
 
@@ -285,24 +276,26 @@ def test_what_came_after_the_look_at_the_door_and_went_again_is_not_kept(facts, 
 def test_without_the_embedder_nothing_is_kept_for_later(facts, ask, settings):
     spaces.change_settings(facts, HUB, {"embedder": "openai_endpoint"})
     settings.EMBEDDER_URL = ""
-    gathering._known.clear()
+    inputs._known.clear()
     assert "takes ten days" in ask()
-    assert not gathering._known
+    assert not inputs._known
 
 
 def test_a_prompt_says_that_the_embedder_is_away_and_is_made_anew_when_it_is_back(facts, counter, monkeypatch):
-    secret = tokens.create(facts, HUB, agent=counter)[1]
-    gathering._known.clear()
+    secret = accounts.create_token(facts, HUB, agent=counter)[1]
+    inputs._known.clear()
 
     def answer():
-        prompt = handing.prompt_for(handing.enter(secret, None, hot=True), Asked(query="the time for money to return"))
+        prompt = prompts.prompt_for(
+            prompts.enter(secret, None, hot=True), PromptRequest(query="the time for money to return")
+        )
         return [one.code for one in prompt.warnings], prompt.text
 
     def away(space):
         raise EmbedderUnavailable("The embedder does not answer.")
 
     with monkeypatch.context() as patched:
-        patched.setattr(meaning, "serving", away)
+        patched.setattr(embedder_module, "serving_embedder", away)
         codes, by_words = answer()
         assert codes == ["embedder_away"] and answer() == (codes, by_words)
     assert answer()[0] == [] and "card refund" in answer()[1] and "card refund" not in by_words

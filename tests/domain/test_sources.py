@@ -7,10 +7,10 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from memoryhub.domain import agents, files, mounts, people, prompts, sources, spaces
-from memoryhub.domain.access import HUB, Actor
+from memoryhub.domain import accounts, files, prompts, spaces
+from memoryhub.domain.prompts import sources
 from memoryhub.errors import Forbidden, HubError, Invalid
-from memoryhub.models import ActivityLine, SourceChange
+from memoryhub.models import HUB, ActivityLine, Actor, SourceChange
 
 pytestmark = pytest.mark.django_db
 
@@ -18,19 +18,19 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def space():
     space = spaces.create(HUB, "ledger")
-    mounts.add(space, HUB, "/memories/")
+    files.add_mount(space, HUB, "/memories/")
     return space
 
 
 def listed(space, agent=None):
-    return [source.path for source in sources.of(space, agent)]
+    return [source.path for source in prompts.sources_of(space, agent)]
 
 
 def test_sources_keep_their_order_and_may_be_missing_or_twice(space):
     files.write(space, HUB, "/memories/a.md", b"a")
     for path in ("/memories/a.md", "/memories/b.md", "~/x/AGENTS.md", "/memories/a.md"):
-        sources.add(space, HUB, path)
-    rows = sources.look_over(space, sources.of(space))
+        prompts.add_source(space, HUB, path)
+    rows = prompts.check_sources(space, prompts.sources_of(space))
     assert [(r.source.path, r.status, r.is_repeated) for r in rows] == [
         ("/memories/a.md", "included", False),
         ("/memories/b.md", "missing", False),
@@ -41,51 +41,53 @@ def test_sources_keep_their_order_and_may_be_missing_or_twice(space):
 
 
 def test_a_source_moves_switches_and_goes(space):
-    a, b, c = (sources.add(space, HUB, f"/memories/{x}.md") for x in "abc")
-    sources.reorder(space, HUB, c.pk, 1)
+    a, b, c = (prompts.add_source(space, HUB, f"/memories/{x}.md") for x in "abc")
+    prompts.reorder_source(space, HUB, c.pk, 1)
     assert listed(space) == ["/memories/c.md", "/memories/a.md", "/memories/b.md"]
-    sources.switch(space, HUB, a.pk, False)
-    sources.remove(space, HUB, b.pk)
+    prompts.switch_source(space, HUB, a.pk, False)
+    prompts.remove_source(space, HUB, b.pk)
     last = SourceChange.objects.latest("pk")
     assert last.sources == [{"path": "/memories/c.md", "is_on": True}, {"path": "/memories/a.md", "is_on": False}]
     assert ActivityLine.objects.latest("id").verb == "sources.remove"
 
 
 def test_an_agent_with_sources_of_its_own_uses_those_alone(space):
-    forge = agents.create(space, HUB, "forge")
-    sources.add(space, HUB, "/memories/a.md")
-    assert [s.path for s in sources.effective(space, forge)] == ["/memories/a.md"]
-    sources.add(space, HUB, "/memories/forge.md", agent=forge)
-    assert [s.path for s in sources.effective(space, forge)] == ["/memories/forge.md"]
+    forge = prompts.create_agent(space, HUB, "forge")
+    prompts.add_source(space, HUB, "/memories/a.md")
+    assert [s.path for s in sources.effective_sources(space, forge)] == ["/memories/a.md"]
+    prompts.add_source(space, HUB, "/memories/forge.md", agent=forge)
+    assert [s.path for s in sources.effective_sources(space, forge)] == ["/memories/forge.md"]
 
 
 def test_a_source_that_is_no_text_is_an_error(space):
     files.write(space, HUB, "/memories/old.md", b"caf\xe9")
-    sources.add(space, HUB, "/memories/old.md")
-    (row,) = sources.look_over(space, sources.of(space))
+    prompts.add_source(space, HUB, "/memories/old.md")
+    (row,) = prompts.check_sources(space, prompts.sources_of(space))
     assert (row.status, row.size, row.problem) == ("error", 4, "It is not valid UTF-8: prompts leave it out.")
 
 
 def test_a_configuration_is_taken_over(space):
-    sources.add(space, HUB, "/memories/old.md")
-    sources.take_over(space, HUB, json.dumps({"memory_files": ["/memories/AGENTS.md", "./.deepagents/AGENTS.md"]}))
+    prompts.add_source(space, HUB, "/memories/old.md")
+    prompts.take_over_sources(
+        space, HUB, json.dumps({"memory_files": ["/memories/AGENTS.md", "./.deepagents/AGENTS.md"]})
+    )
     assert listed(space) == ["/memories/AGENTS.md", "./.deepagents/AGENTS.md"]
     for bad in ("{", "[]", '{"memory_files": "x"}', '{"memory_files": [1]}', '{"memory_files": ["../x"]}'):
         with pytest.raises(HubError):
-            sources.take_over(space, HUB, bad)
+            prompts.take_over_sources(space, HUB, bad)
     assert len(listed(space)) == 2
 
 
 def test_only_owners_change_sources(space):
-    rk = Actor.of_person(people.create(HUB, "rk"), "reviewer")
+    rk = Actor.of_person(accounts.create_person(HUB, "rk"), "reviewer")
     with pytest.raises(Forbidden):
-        sources.add(space, rk, "/memories/a.md")
+        prompts.add_source(space, rk, "/memories/a.md")
     with pytest.raises(Invalid):
-        sources.add(space, HUB, "/memories/../a.md")
+        prompts.add_source(space, HUB, "/memories/../a.md")
 
 
 def test_commands(space, tmp_path, capsys):
-    agents.create(space, HUB, "forge")
+    prompts.create_agent(space, HUB, "forge")
     call_command(
         "mount", "add", "/project/", "--dir", str(tmp_path), "--space", "ledger", "--policy", "trusted", "--json"
     )
@@ -101,14 +103,14 @@ def test_commands(space, tmp_path, capsys):
 def test_a_source_is_printed_as_it_was_configured(space, given):
     where = unicodedata.normalize("NFC", given if given.startswith("/") else "/" + given)
     files.write(space, HUB, where, b"crema\n")
-    agent = agents.create(space, HUB, "counter")
+    agent = prompts.create_agent(space, HUB, "counter")
     asked_at = []
     for configure in (
-        lambda: sources.add(space, HUB, given),
-        lambda: sources.take_over(space, HUB, json.dumps({"memory_files": [given]})),
+        lambda: prompts.add_source(space, HUB, given),
+        lambda: prompts.take_over_sources(space, HUB, json.dumps({"memory_files": [given]})),
     ):
         configure()
-        assert [(row.source.shown, row.status) for row in sources.look_over(space, sources.of(space))] == [
+        assert [(row.source.shown, row.status) for row in prompts.check_sources(space, prompts.sources_of(space))] == [
             (given, "included")
         ]
         for dialect in ("hub", "plain", "deepagents/0.5.0"):
@@ -123,4 +125,4 @@ def test_a_source_is_printed_as_it_was_configured(space, given):
     for at in asked_at:
         then = prompts.assemble(space, agent, dialect="hub", at=at)
         assert f"## {given}\n" in then.text and "crema" in then.text
-    assert prompts.readers_of(space, where) == [agent]
+    assert files.agents_reading(space, where) == [agent]

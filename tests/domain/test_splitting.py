@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 
-from memoryhub.domain.splitting import split
+from memoryhub.text.split import split
 
 SCRIPTS = {
     "latin": "abcdefghij éüß.",

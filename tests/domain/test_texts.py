@@ -5,9 +5,13 @@ import copy
 import pytest
 from django.db import transaction
 
-from memoryhub.domain import erasure, hot, longterm, postings, retrieval, spaces, texts, undermark, vectors
-from memoryhub.domain.access import HUB
-from memoryhub.models import Chunk, LongtermEntry
+from memoryhub.db import cache, statements
+from memoryhub.db import statements as hot
+from memoryhub.domain import erasure, longterm, retrieval, spaces
+from memoryhub.domain.retrieval.in_memory import postings, texts, vectors
+from memoryhub.domain.retrieval.retrieve import retrieve
+from memoryhub.domain.spaces import spaces
+from memoryhub.models import HUB, Chunk, LongtermEntry
 
 from .layers import forge, one_by_one, space  # noqa: F401
 
@@ -34,7 +38,9 @@ def told(space, query=QUERY, **more):
 
 def statements(monkeypatch):
     rows, asked = hot.rows, []
-    monkeypatch.setattr(hot, "rows", lambda sql, *args, **more: asked.append((sql, args)) or rows(sql, *args, **more))
+    monkeypatch.setattr(
+        statements, "rows", lambda sql, *args, **more: asked.append((sql, args)) or rows(sql, *args, **more)
+    )
     return asked
 
 
@@ -75,7 +81,7 @@ def test_what_is_kept_is_not_read_again(facts, is_kept_here, one_by_one, monkeyp
 
 
 def test_only_what_is_missing_is_read(facts, monkeypatch):
-    assert [item.number for item in retrieval.retrieve(facts, "Anna teal", hot=0, cold=1, threshold=-1)] == [2]
+    assert [item.number for item in retrieve(facts, "Anna teal", hot=0, cold=1, threshold=-1)] == [2]
     asked = statements(monkeypatch)
     told(facts)
     (given,) = (args[0]["chunks"] for sql, args in asked if "memoryhub_longtermentry" in sql)
@@ -105,13 +111,13 @@ def test_a_space_that_never_rests_is_told_what_stands_there_now(facts, one_by_on
     rows, changes = hot.rows, []
 
     def restless(sql, *args, **more):
-        if sql in (undermark.MARK, texts.sql_of(facts.pk)):
+        if sql in (cache.MARK, texts.sql_of(facts.pk)):
             changes.append(f"s-{len(changes) + 2}")
             rows(spaces.LONGTERM, [facts.pk])
             LongtermEntry.objects.within(facts).filter(number=1).update(session_id=changes[-1])
         return rows(sql, *args, **more)
 
-    monkeypatch.setattr(hot, "rows", restless)
+    monkeypatch.setattr(statements, "rows", restless)
     found = told(facts).cold
     assert {item.number: item.why["session_id"] for item in found}[1] == changes[-1]
 
@@ -124,7 +130,7 @@ def test_the_kept_texts_are_bounded(facts, monkeypatch):
     monkeypatch.setattr(texts.kept, "most", 1)
     every = []
     for query in (QUERY, "Anna teal", "the bank", QUERY):
-        every.append(retrieval.retrieve(facts, query, hot=0, cold=1))
+        every.append(retrieve(facts, query, hot=0, cold=1))
         assert 1 <= counted() <= 2
     assert every[0] == every[3]
     monkeypatch.setattr(texts.kept, "most", 10_000)
@@ -136,7 +142,7 @@ def test_the_kept_texts_are_bounded(facts, monkeypatch):
 
 
 def test_what_is_kept_may_be_weighed():
-    kept = undermark.Kept(most=10, weighs=len)
+    kept = cache.Kept(most=10, weighs=len)
     kept.put("a", 1, {1: "12345", 2: "123"})
     kept.put("a", 1, {1: "12345"})
     assert kept.size == 8

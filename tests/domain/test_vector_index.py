@@ -1,26 +1,24 @@
 """Large spaces are searched by an index that vectors enter later: nothing is missed before, nothing is slower to store."""
 
+import importlib
+
 import numpy as np
 import pytest
 from django.db import connection
 
-from memoryhub.domain import (
-    hot,
-    indexing,
-    jobs,
-    longterm,
-    meaning,
-    pairs,
-    reembedding,
-    retrieval,
-    spaces,
-    vector_index,
-    vectors,
-)
-from memoryhub.domain.access import HUB
-from memoryhub.models import Embedding
+from memoryhub.db import statements
+from memoryhub.domain import longterm, retrieval, spaces
+from memoryhub.domain.jobs import queue
+from memoryhub.domain.longterm import chunks as indexing
+from memoryhub.domain.longterm import conflicts
+from memoryhub.domain.retrieval import vector_index
+from memoryhub.domain.retrieval.in_memory import vectors
+from memoryhub.domain.retrieval.retrieve import retrieve
+from memoryhub.models import HUB, Embedding
 
 from .layers import fill_with_noise, forge, space  # noqa: F401
+
+embedder_module = importlib.import_module("memoryhub.domain.retrieval.embedder")
 
 FACT = "The refund of a card takes ten days."
 
@@ -29,15 +27,15 @@ FACT = "The refund of a card takes ten days."
 def _large_from_500_on(monkeypatch):
     monkeypatch.setattr(vector_index, "EXACT_UP_TO", 500)
     monkeypatch.setattr(vectors, "MOST_OF_ONE", 500 * 1024)
-    vector_index.forget()
+    vector_index.forget_vector_index()
     vectors.kept.clear()
 
 
 def nearest(space, monkeypatch, vector, **more):
     """The ids of the chunks that retrieval gives for a query with this vector."""
     with monkeypatch.context() as patched:
-        patched.setattr(meaning, "query_vector", lambda embedder, text: hot.Half.of(vector))
-        return [item.id for item in retrieval.retrieve(space, "zzqq", hot=0, cold=5, threshold=-1, **more)]
+        patched.setattr(embedder_module, "query_vector", lambda embedder, text: statements.Half.of(vector))
+        return [item.id for item in retrieve(space, "zzqq", hot=0, cold=5, threshold=-1, **more)]
 
 
 def inside(space):
@@ -48,14 +46,14 @@ def test_a_large_space_is_searched_by_the_index_and_loses_next_to_nothing(space,
     small = spaces.create(HUB, "small")
     fill_with_noise(small, 30, seed=2)
     chunks, noise = fill_with_noise(space, 1500)
-    reembedding.run(space, "wordllama")
-    embedder = meaning.serving(space)
-    assert vector_index.stands(embedder)
+    longterm.run_reembedding(space, "wordllama")
+    embedder = retrieval.serving_embedder(space)
+    assert vector_index.has_vector_index(embedder)
     rng = np.random.default_rng(3)
     hits = 0
     for at in rng.integers(0, 1500, 20):
         query = noise[at] + rng.normal(scale=0.05, size=256)
-        monkeypatch.setattr(meaning, "query_vector", lambda e, t, q=query: hot.Half.of(q))
+        monkeypatch.setattr(embedder_module, "query_vector", lambda e, t, q=query: statements.Half.of(q))
         found = retrieval.explore(space, "zzz", hot=0, cold=5, threshold=-1).cold
         truth = {chunks[n].pk for n in np.argsort(-(noise @ query))[:5]}
         assert len(found) == 5
@@ -70,11 +68,11 @@ def test_a_large_space_is_searched_by_the_index_and_loses_next_to_nothing(space,
 def test_what_is_promoted_into_a_large_space_is_found_at_once_and_enters_later(space, monkeypatch):
     fill_with_noise(space, 600)
     vector_index.let_all_in()
-    assert inside(space) == 601 and vector_index.stands(meaning.serving(space))
+    assert inside(space) == 601 and vector_index.has_vector_index(retrieval.serving_embedder(space))
     entry = longterm.store(space, HUB, FACT)
 
     (chunk,) = indexing.chunks(entry)
-    (vector,) = meaning.serving(space).embed([FACT])
+    (vector,) = retrieval.serving_embedder(space).embed([FACT])
     assert nearest(space, monkeypatch, vector)[0] == chunk.pk and inside(space) == 601
     assert vector_index.let_all_in() == 1
     assert nearest(space, monkeypatch, vector)[0] == chunk.pk and inside(space) == 602
@@ -119,13 +117,13 @@ def test_what_a_process_can_keep_stays_outside(space, monkeypatch):
     monkeypatch.setattr(vectors, "MOST_OF_ONE", 12 << 20)
     fill_with_noise(space, 600)
     assert vector_index.let_all_in() == 0
-    assert inside(space) == 0 and not vector_index.stands(meaning.serving(space))
+    assert inside(space) == 0 and not vector_index.has_vector_index(retrieval.serving_embedder(space))
 
 
 def test_another_vector_in_the_place_of_one_that_entered_stands_outside(space):
     chunks, _ = fill_with_noise(space, 600)
     vector_index.let_all_in()
-    indexing.embed(chunks[:1], meaning.serving(space))
+    indexing.embed_chunks(chunks[:1], retrieval.serving_embedder(space))
     assert inside(space) == 600
 
 
@@ -133,19 +131,19 @@ def test_pairs_are_found_by_the_index_and_among_what_stands_outside(space):
     fill_with_noise(space, 600)
     first = longterm.store(space, HUB, FACT)
     vector_index.let_all_in()
-    embedder = meaning.serving(space)
+    embedder = retrieval.serving_embedder(space)
     second = longterm.store(space, HUB, FACT + " Always.")
     (vector,) = embedder.embed([FACT])
-    found = pairs.neighbours(space, embedder, hot.Half.of(vector), least=0.8)
+    found = conflicts.neighbours(space, embedder, statements.Half.of(vector), least=0.8)
     assert [pk for pk, _ in found] == [first.pk, second.pk]
 
 
 def test_a_new_embedder_has_its_index_before_it_serves(space):
     fill_with_noise(space, 600)
-    reembedding.run(space, "hashing")
+    longterm.run_reembedding(space, "hashing")
     space.refresh_from_db()
-    assert vector_index.stands(meaning.serving(space)) and inside(space) == 601
+    assert vector_index.has_vector_index(retrieval.serving_embedder(space)) and inside(space) == 601
 
 
 def test_letting_in_is_work_that_comes_again(space):
-    assert jobs.periods["every.vector_index.let_in"].total_seconds() == 60
+    assert queue.periods["every.vector_index.let_in"].total_seconds() == 60

@@ -11,21 +11,15 @@ import numpy as np
 import pytest
 from django.db import transaction
 
-from memoryhub.domain import (
-    agents,
-    hot,
-    indexing,
-    longterm,
-    meaning,
-    postings,
-    reembedding,
-    retrieval,
-    spaces,
-    texts,
-    vectors,
-)
-from memoryhub.domain.access import HUB
-from memoryhub.models import ChunkCount, Embedding, LexemeCount, Space
+from memoryhub.db import statements
+from memoryhub.domain import longterm, prompts, retrieval, spaces
+from memoryhub.domain.longterm import chunks, entries
+from memoryhub.domain.longterm import reembed as reembedding
+from memoryhub.domain.retrieval import readers
+from memoryhub.domain.retrieval.in_memory import postings, texts, vectors
+from memoryhub.domain.retrieval.retrieve import retrieve
+from memoryhub.domain.spaces import spaces
+from memoryhub.models import HUB, ChunkCount, Embedding, LexemeCount, Space
 
 from .layers import counter, forge, one_by_one, space  # noqa: F401
 
@@ -96,19 +90,19 @@ def test_an_agents_own_vectors_are_near_to_nobody_else(facts, forge):
 
 def test_what_an_agent_left_behind_is_nobodys(facts, forge, counter):
     longterm.edit(facts, HUB, 5, "Forge knew the refund code.")
-    agents.delete(forge, HUB)
+    prompts.delete_agent(forge, HUB)
     longterm.edit(facts, HUB, 5, "Forge alone knew the refund code.")
     told(facts, "zzqq")
-    assert of(facts).owners.tolist() == [vectors.GROUP] * 4 + [counter.pk, indexing.NOBODY]
+    assert of(facts).owners.tolist() == [readers.GROUP] * 4 + [counter.pk, chunks.NOBODY]
     for who in (None, counter):
         assert 5 not in {number for number, *_ in told(facts, "zzqq", agent=who, threshold=-1, cold=50)[0]}
 
 
 def reembed(space):
-    reembedding.run(space, "hashing")
+    longterm.run_reembedding(space, "hashing")
     space.refresh_from_db()
     longterm.store(space, HUB, "Parcels come at ten.")
-    reembedding.switch_back(space, HUB)
+    longterm.switch_embedder_back(space, HUB)
     space.refresh_from_db()
 
 
@@ -136,13 +130,13 @@ def test_what_another_process_changed_is_seen_at_once(facts, change, monkeypatch
 
 def test_an_old_text_that_is_embedded_later(facts, monkeypatch):
     entry = longterm.get(facts, 2)
-    Embedding.objects.within(facts).filter(chunk_id=indexing.chunks(entry)[0].pk).delete()
-    longterm.set_state(entry, longterm.WAITING)
+    Embedding.objects.within(facts).filter(chunk_id=chunks.chunks(entry)[0].pk).delete()
+    entries.set_state(entry, longterm.WAITING)
     spaces.touch_longterm(facts)
     by_words = retrieval.explore(facts, "teal", hot=0).cold
     assert [(item.number, item.why["by"], item.why["cosine"]) for item in by_words] == [(2, "words", None)]
     assert len(of(facts).ids) == len(FACTS) + 1
-    longterm.embed_waiting(facts)
+    entries.embed_waiting(facts)
     here = told(facts, "teal", threshold=-1)
     assert here[0][0][0] == 2 and is_like_new(facts)
     longterm.retire(facts, HUB, 1)
@@ -171,7 +165,7 @@ def test_only_what_is_new_is_read_after_a_change(facts, monkeypatch):
     told(facts, "teal")
     longterm.retire(facts, HUB, 1)
     told(facts, "teal")
-    indexing.embed(indexing.chunks(longterm.get(facts, 2)), meaning.serving(facts))
+    chunks.embed_chunks(chunks.chunks(longterm.get(facts, 2)), retrieval.serving_embedder(facts))
     spaces.touch_longterm(facts)
     told(facts, "teal")  # the oldest has the highest number now
     longterm.retire(facts, HUB, 3)
@@ -191,22 +185,22 @@ def test_after_a_restore_an_id_may_mean_another_chunk(facts):
 def test_another_model_of_the_same_name_and_length_is_not_taken_for_the_one_before(facts, monkeypatch):
     """All vectors are made anew for the same chunks, and this process was not asked while there were none."""
     before = told(facts, "zzqq", threshold=-1)
-    embedder = meaning.load("wordllama")
+    embedder = retrieval.load_embedder("wordllama")
     with transaction.atomic():
         Embedding.objects.within(facts).delete()
         spaces.touch_longterm(facts)
     made = type(embedder).embed
     monkeypatch.setattr(type(embedder), "embed", lambda self, texts, **more: -made(self, texts, **more))
-    reembedding.run(facts, "wordllama")
+    longterm.run_reembedding(facts, "wordllama")
     now = told(facts, "zzqq", threshold=-1)
     assert before != now and is_like_new(facts)
 
 
 def test_a_vector_that_is_made_again_is_another(facts, monkeypatch):
     told(facts, "teal")
-    embedder, made = meaning.load("wordllama"), type(meaning.load("wordllama")).embed
+    embedder, made = retrieval.load_embedder("wordllama"), type(retrieval.load_embedder("wordllama")).embed
     monkeypatch.setattr(type(embedder), "embed", lambda self, texts, **more: -made(self, texts, **more))
-    indexing.embed(indexing.chunks(longterm.get(facts, 2)), embedder)
+    chunks.embed_chunks(chunks.chunks(longterm.get(facts, 2)), embedder)
     spaces.touch_longterm(facts)
     told(facts, "teal")
     assert is_like_new(facts)
@@ -245,7 +239,7 @@ def test_what_changes_between_two_statements_of_a_query_is_seen(
         postings.kept.clear()
     if known == "texts":
         vectors.kept.clear(), vectors.some_kept.clear()
-    rows, done = hot.rows, []
+    rows, done = statements.rows, []
 
     def meanwhile(sql, *args, **more):
         if STATEMENTS[statement] in sql and not done:
@@ -254,7 +248,7 @@ def test_what_changes_between_two_statements_of_a_query_is_seen(
         return rows(sql, *args, **more)
 
     with monkeypatch.context() as patched:
-        patched.setattr(hot, "rows", meanwhile)
+        patched.setattr(statements, "rows", meanwhile)
         found = told(facts, "card refund", threshold=-1)
     assert (1 in {number for number, *_ in found[0]}) == (not done)
     for kept in (postings.kept, texts.kept, vectors.kept, vectors.some_kept):
@@ -263,22 +257,22 @@ def test_what_changes_between_two_statements_of_a_query_is_seen(
 
 
 def test_a_space_that_never_rests_is_still_answered(facts, one_by_one, monkeypatch):
-    rows = hot.rows
+    rows = statements.rows
 
     def restless(sql, *args, **more):
         if "f.chunk_id" in sql:
             rows(spaces.LONGTERM, [facts.pk])
         return rows(sql, *args, **more)
 
-    monkeypatch.setattr(hot, "rows", restless)
+    monkeypatch.setattr(statements, "rows", restless)
     assert told(facts, "card refund")[0][0][0] == 1
 
 
 def test_vectors_of_another_embedder_that_are_on_their_way_are_seen(facts):
-    other = meaning.load("hashing")
+    other = retrieval.load_embedder("hashing")
     batch = reembedding.missing(facts, other)
     for number, chunk in enumerate(batch, start=1):
-        indexing.embed([chunk], other)
+        chunks.embed_chunks([chunk], other)
         found = retrieval.explore(facts, "zzqq", hot=0, cold=50, threshold=-1, embedder=other, everyone=True)
         assert len(found.cold) == number
 
@@ -292,7 +286,7 @@ def test_a_text_that_says_nothing_is_like_nothing(space, monkeypatch):
     assert {number: score for number, _, score, _ in here[0]}[1] == 0
     monkeypatch.setattr(vectors, "are_few", lambda chunks, dimensions: False)
     assert told(space, "teal", threshold=-1) == here
-    assert [item.number for item in retrieval.retrieve(space, "tea", hot=0, cold=1, threshold=-1)] == [2]
+    assert [item.number for item in retrieve(space, "tea", hot=0, cold=1, threshold=-1)] == [2]
 
 
 def test_large_spaces_are_not_kept(facts, monkeypatch):
@@ -320,8 +314,8 @@ def test_a_process_keeps_so_many_bytes_and_no_more(facts, monkeypatch):
 
 def test_one_statement_answers_what_is_kept(facts, one_by_one, django_assert_num_queries, monkeypatch):
     told(facts, "card refund")
-    rows, asked = hot.rows, []
-    monkeypatch.setattr(hot, "rows", lambda sql, *args, **more: asked.append(sql) or rows(sql, *args, **more))
+    rows, asked = statements.rows, []
+    monkeypatch.setattr(statements, "rows", lambda sql, *args, **more: asked.append(sql) or rows(sql, *args, **more))
     with django_assert_num_queries(0):
         told(facts, "card refund")
     assert len(asked) == 1

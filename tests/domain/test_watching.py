@@ -12,19 +12,19 @@ import time
 import pytest
 from django.db import connection
 
-from memoryhub.domain import mounts, spaces, watching
-from memoryhub.domain.access import HUB
-from memoryhub.models import File, Mount
+from memoryhub.domain import files, spaces
+from memoryhub.domain.files.watch import _told, watch
+from memoryhub.models import HUB, File, Mount
 
 
 @pytest.fixture
 def roots(transactional_db, tmp_path, monkeypatch):
     """Two spaces, each with a mount; the folder of the first goes away."""
-    monkeypatch.setattr(watching, "LOOK_AGAIN", 1.0)
-    watching._told.clear()
+    monkeypatch.setattr(watch, "LOOK_AGAIN", 1.0)
+    _told.clear()
     for name in ("away", "here"):
         (tmp_path / name).mkdir()
-        mounts.add(spaces.create(HUB, name), HUB, f"/{name}/", store="filesystem", directory=str(tmp_path / name))
+        files.add_mount(spaces.create(HUB, name), HUB, f"/{name}/", store="filesystem", directory=str(tmp_path / name))
     (tmp_path / "away").rmdir()
     return tmp_path
 
@@ -35,7 +35,7 @@ def watching_now():
 
     def run():
         try:
-            watching.watch(stop)
+            watch(stop)
         except Exception as error:  # the test says which
             failed.append(error)
         finally:
@@ -93,7 +93,7 @@ def test_a_folder_that_is_made_anew_while_it_is_watched_is_watched_anew(roots):
 
 def test_the_look_every_few_minutes_passes_it_over_as_well(roots):
     (roots / "here" / "a.md").write_bytes(b"a\n")
-    watching.scan_all()
+    files.scan_all()
     assert File.objects.filter(path="/here/a.md").exists()
     assert "is not there" in Mount.objects.get(prefix="/away/").problem
 
@@ -102,5 +102,5 @@ def test_the_look_every_few_minutes_passes_it_over_as_well(roots):
 def test_a_folder_inside_that_is_shut_does_not_shut_the_rest(roots):
     (roots / "here" / "shut").mkdir(mode=0)
     (roots / "here" / "a.md").write_bytes(b"a\n")
-    watching.scan_all()
+    files.scan_all()
     assert File.objects.filter(path="/here/a.md").exists()

@@ -6,9 +6,9 @@ import pytest
 from django.utils import timezone
 
 from memoryhub.domain import erasure, quarantine, spaces, working
-from memoryhub.domain.access import HUB
+from memoryhub.domain.working import entries
 from memoryhub.errors import Forbidden, NotFound
-from memoryhub.models import ActivityLine, WorkingEntry, WorkingRevision
+from memoryhub.models import HUB, ActivityLine, WorkingEntry, WorkingRevision
 
 from .layers import counter, forge, rk, space, viewer  # noqa: F401
 
@@ -19,25 +19,25 @@ def contents(space, **more):
 
 def test_the_newest_ten_come_first(space):
     for n in range(12):
-        working.admit(space, f"fact {n}")
+        entries.admit(space, f"fact {n}")
     assert contents(space) == [f"fact {n}" for n in range(11, 1, -1)]
     assert contents(space, limit=2) == ["fact 11", "fact 10"]
     assert contents(space, limit=0) == []
 
 
 def test_the_fifty_first_pushes_out_the_oldest_of_its_own_group(space, forge):
-    working.admit(space, "mine", agent=forge, scope="agent")
+    entries.admit(space, "mine", agent=forge, scope="agent")
     for n in range(51):
-        working.admit(space, f"fact {n}")
+        entries.admit(space, f"fact {n}")
     everything = list(WorkingEntry.objects.within(space).order_by("id").values_list("content", flat=True))
     assert everything == ["mine", *[f"fact {n}" for n in range(1, 51)]]
 
 
 def test_a_pinned_entry_is_not_pushed_out_and_does_not_expire(space, rk):
-    first = working.admit(space, "keep me")
+    first = entries.admit(space, "keep me")
     working.pin(space, rk, first)
     for n in range(60):
-        working.admit(space, f"fact {n}")
+        entries.admit(space, f"fact {n}")
     WorkingEntry.objects.update(expires_at=timezone.now() - timedelta(minutes=1))
     assert contents(space, limit=50) == ["keep me"]
     working.pin(space, rk, first, pinned=False)
@@ -45,40 +45,40 @@ def test_a_pinned_entry_is_not_pushed_out_and_does_not_expire(space, rk):
 
 
 def test_an_expired_entry_is_gone_from_every_read(space):
-    entry = working.admit(space, "old")
+    entry = entries.admit(space, "old")
     WorkingEntry.objects.filter(pk=entry).update(expires_at=timezone.now() - timedelta(seconds=1))
     assert contents(space) == []
     assert list(working.live(space)) == []
     WorkingEntry.objects.update(expires_at=timezone.now() - timedelta(hours=2))
-    assert working.sweep() == 1
+    assert entries.sweep() == 1
 
 
 def test_the_space_sets_both_limits(space, rk):
     spaces.change_settings(space, HUB, {"working_limit": 3, "working_hours": 2})
     space.refresh_from_db()
     for n in range(5):
-        working.admit(space, f"fact {n}")
+        entries.admit(space, f"fact {n}")
     assert contents(space) == ["fact 4", "fact 3", "fact 2"]
     assert working.live(space)[0].expires_at < timezone.now() + timedelta(hours=2, seconds=1)
 
 
 def test_a_lower_limit_counts_at_once_for_the_group_and_each_agent(space, forge):
     for n in range(5):
-        pinned = working.admit(space, f"fact {n}")
-        working.admit(space, f"own {n}", agent=forge, scope="agent")
+        pinned = entries.admit(space, f"fact {n}")
+        entries.admit(space, f"own {n}", agent=forge, scope="agent")
         if n == 0:
             working.pin(space, HUB, pinned)
     spaces.change_settings(space, HUB, {"working_limit": 2})
     assert contents(space) == ["fact 4", "fact 3", "fact 0"]
     assert [one.content for one in working.newest(space, agent=forge, limit=50, scope="agent")] == ["own 4", "own 3"]
     space.refresh_from_db()
-    working.admit(space, "fact 5")
+    entries.admit(space, "fact 5")
     assert contents(space) == ["fact 5", "fact 4", "fact 0"]
 
 
 def test_an_agents_own_entries_are_its_own(space, forge, counter):
-    working.admit(space, "for all", agent=forge)
-    working.admit(space, "for forge", agent=forge, scope="agent")
+    entries.admit(space, "for all", agent=forge)
+    entries.admit(space, "for forge", agent=forge, scope="agent")
     assert contents(space, agent=forge) == ["for forge", "for all"]
     assert contents(space, agent=counter) == ["for all"]
     assert contents(space) == ["for all"]
@@ -88,7 +88,7 @@ def test_an_agents_own_entries_are_its_own(space, forge, counter):
 
 
 def test_another_space_sees_nothing(space, rk):
-    entry = working.admit(space, "ours")
+    entry = entries.admit(space, "ours")
     other = spaces.create(HUB, "other")
     assert contents(other) == []
     with pytest.raises(NotFound):
@@ -96,7 +96,7 @@ def test_another_space_sees_nothing(space, rk):
 
 
 def test_people_correct_extend_delete_and_put_back(space, rk):
-    entry = working.admit(space, "the desk closes at six")
+    entry = entries.admit(space, "the desk closes at six")
     working.edit(space, rk, entry, "the desk closes at five")
     assert contents(space) == ["the desk closes at five"]
     WorkingEntry.objects.update(expires_at=timezone.now() + timedelta(minutes=5))
@@ -111,7 +111,7 @@ def test_people_correct_extend_delete_and_put_back(space, rk):
 
 
 def test_a_viewer_changes_nothing(space, viewer):
-    entry = working.admit(space, "fact")
+    entry = entries.admit(space, "fact")
     for verb in (working.pin, working.extend, working.remove, working.put_back):
         with pytest.raises(Forbidden):
             verb(space, viewer, entry)
@@ -140,7 +140,7 @@ def test_what_a_corrected_entry_said_is_kept_whole_when_its_time_is_over(space, 
     working.edit(space, rk, entry.pk, "Short.")
     assert working.corrections(space, [entry])[entry.pk].actor_name == "rk"
     WorkingEntry.objects.update(expires_at=timezone.now() - timedelta(days=1))
-    working.sweep()
+    entries.sweep()
     assert [one.content for one in working.history(space, entry.pk)] == [long, "It was logged."]
 
 

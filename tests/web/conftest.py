@@ -5,9 +5,8 @@ from types import SimpleNamespace
 import pytest
 from django.test import Client
 
-from memoryhub.domain import people, spaces
-from memoryhub.domain.access import HUB, Actor
-from memoryhub.models import Role
+from memoryhub.domain import accounts, spaces
+from memoryhub.models import HUB, Actor, Role
 
 
 @pytest.fixture
@@ -16,7 +15,7 @@ def house(db):
     space = spaces.create(HUB, "books", "Books")
     found = SimpleNamespace(space=space)
     for role in Role.values:
-        person = people.create(HUB, f"a-{role}", is_hub_owner=role == "owner")
+        person = accounts.create_person(HUB, f"a-{role}", is_hub_owner=role == "owner")
         spaces.add_member(space, HUB, person, role)
         setattr(found, role, Actor.of_person(person, role))
     return found

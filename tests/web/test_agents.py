@@ -5,9 +5,8 @@ import re
 import pytest
 from django.utils import timezone
 
-from memoryhub.domain import agents, mounts, sources, tokens
-from memoryhub.domain.access import HUB
-from memoryhub.models import ActivityLine, Agent, AgentChange, Delivery, File, PromptText, Token
+from memoryhub.domain import accounts, files, prompts
+from memoryhub.models import HUB, ActivityLine, Agent, AgentChange, Delivery, File, PromptText, Token
 
 NEW = {
     "name": "Forge two",
@@ -20,7 +19,7 @@ NEW = {
 
 @pytest.fixture
 def forge(house):
-    return agents.create(house.space, HUB, "forge", description="writes code", budget=8000)
+    return prompts.create_agent(house.space, HUB, "forge", description="writes code", budget=8000)
 
 
 def test_an_owner_connects_an_agent_and_gets_its_token_once(as_role, house, client):
@@ -55,13 +54,13 @@ def test_each_agent_shows_its_last_prompt_and_who_is_behind(as_role, house, forg
 
 
 def test_each_agent_shows_its_token_and_whether_its_version_is_known(as_role, house, forge):
-    agents.change(forge, HUB, dialect="deepagents")
+    prompts.change_agent(forge, HUB, dialect="deepagents")
     Agent.objects.update(reported={"library": "deepagents", "version": "0.7.1"})
-    old, _ = tokens.create(house.space, HUB, agent=forge)
-    used, _ = tokens.create(house.space, HUB, agent=forge)
-    tokens.create(house.space, HUB, agent=forge)
+    old, _ = accounts.create_token(house.space, HUB, agent=forge)
+    used, _ = accounts.create_token(house.space, HUB, agent=forge)
+    accounts.create_token(house.space, HUB, agent=forge)
     Token.objects.filter(pk__in=[used.pk, old.pk]).update(used_at=timezone.now())
-    tokens.revoke(old, HUB)
+    accounts.revoke_token(old, HUB)
     viewer = as_role("viewer")
     page = viewer.get("/s/books/agents/").content.decode()
     assert "verified" in page and "runs 0.7.1" in page
@@ -72,7 +71,7 @@ def test_each_agent_shows_its_token_and_whether_its_version_is_known(as_role, ho
 
 def test_sources_are_numbered_as_each_prompt_has_them(as_role, house, forge):
     for path, owner in (("/a.md", None), ("/b.md", None), ("/own.md", forge)):
-        sources.add(house.space, HUB, path, agent=owner)
+        prompts.add_source(house.space, HUB, path, agent=owner)
     page = as_role("viewer").get("/s/books/agents/").content.decode()
     assert re.findall(r'num small">(\d+)<.*?files(/\w+\.md)".*?dim">([\w ]+)</span></li>', page) == [
         ("1", "/a.md", "every other agent"), ("2", "/b.md", "every other agent"), ("1", "/own.md", "forge"),
@@ -83,9 +82,9 @@ def test_a_source_that_cannot_be_read_is_not_called_missing(as_role, house, forg
     (tmp_path / "plain.md").write_text("words")
     (tmp_path / "link.md").symlink_to(tmp_path / "plain.md")
     (tmp_path / "folder").mkdir()
-    mounts.add(house.space, HUB, "/d/", store="filesystem", directory=str(tmp_path))
+    files.add_mount(house.space, HUB, "/d/", store="filesystem", directory=str(tmp_path))
     for name in ("plain.md", "link.md", "folder", "none.md"):
-        sources.add(house.space, HUB, f"/d/{name}")
+        prompts.add_source(house.space, HUB, f"/d/{name}")
     viewer = as_role("viewer")
     for page in ("/s/books/agents/", "/s/books/agents/forge/"):
         found = re.findall(r"files/d/([\w.]+)(.*?)</li>", viewer.get(page).content.decode())
@@ -97,8 +96,8 @@ def test_a_source_that_cannot_be_read_is_not_called_missing(as_role, house, forg
 
 def test_of_many_sources_the_first_are_shown(as_role, house, forge):
     for n in range(52):
-        sources.add(house.space, HUB, f"/{n:02}.md")
-    sources.add(house.space, HUB, "/own.md", agent=forge)
+        prompts.add_source(house.space, HUB, f"/{n:02}.md")
+    prompts.add_source(house.space, HUB, "/own.md", agent=forge)
     page = as_role("viewer").get("/s/books/agents/").content.decode()
     assert re.findall(r"files/(\w+)\.md", page) == [f"{n:02}" for n in range(50)] and "3 more." in page
 
@@ -123,7 +122,7 @@ def test_switches(as_role, forge):
 
 def test_tokens_are_rotated_and_revoked(as_role, house, forge):
     owner = as_role("owner")
-    token, _ = tokens.create(house.space, HUB, agent=forge)
+    token, _ = accounts.create_token(house.space, HUB, agent=forge)
     page = owner.post(f"/s/books/tokens/{token.pk}/rotate/")
     assert "mh_forge_" in page.content.decode()
     token.refresh_from_db()
@@ -143,7 +142,7 @@ def test_deleting_asks_for_the_name(as_role, forge):
 
 @pytest.mark.parametrize("role", ["viewer", "editor", "reviewer"])
 def test_only_owners_change_agents_and_see_their_tokens(as_role, house, forge, role):
-    token, _ = tokens.create(house.space, HUB, agent=forge)
+    token, _ = accounts.create_token(house.space, HUB, agent=forge)
     one = as_role(role)
     page = one.get("/s/books/agents/forge/")
     assert page.status_code == 200
@@ -182,7 +181,7 @@ def test_an_agent_that_is_not_there_is_404(as_role, house):
 @pytest.mark.parametrize("rows", [1, 3])
 def test_any_number_of_agents_costs_the_same_queries(as_role, house, rows, django_assert_max_num_queries):
     for number in range(rows):
-        agent = agents.create(house.space, HUB, f"agent {number}")
+        agent = prompts.create_agent(house.space, HUB, f"agent {number}")
         Delivery.objects.create(space_id=house.space.pk, agent_id=agent.pk, thread_id="t", sha256=str(number))
     client = as_role("owner")
     with django_assert_max_num_queries(14):

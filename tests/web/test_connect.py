@@ -5,15 +5,15 @@ from html import unescape
 
 import pytest
 
-from memoryhub.domain import agents, tokens
-from memoryhub.domain.access import HUB
+from memoryhub.domain import accounts, prompts
+from memoryhub.models import HUB
 
 PAGE = "/s/books/agents/forge/connect/"
 
 
 @pytest.fixture
 def forge(house):
-    return agents.create(house.space, HUB, "forge", system_prompt="You write <code>.")
+    return prompts.create_agent(house.space, HUB, "forge", system_prompt="You write <code>.")
 
 
 def html(answer):
@@ -40,9 +40,9 @@ def test_a_new_token_stands_in_the_lines_once(as_role, forge):
 
 def test_the_light_waits_for_a_call_with_the_new_token(as_role, forge, client):
     owner = as_role("owner")
-    old = tokens.create(forge.space, HUB, agent=forge)[1]
+    old = accounts.create_token(forge.space, HUB, agent=forge)[1]
     client.get("/api/v1/prompt", headers={"Authorization": f"Bearer {old}"})
-    token, secret = tokens.create(forge.space, HUB, agent=forge)
+    token, secret = accounts.create_token(forge.space, HUB, agent=forge)
     light = f"{PAGE}light/?token={token.pk}"
     waiting = html(owner.get(light))
     assert "Waiting for" in waiting
@@ -57,7 +57,7 @@ def test_the_light_waits_for_a_call_with_the_new_token(as_role, forge, client):
 
 
 def test_without_a_token_the_light_tells_of_any_call(as_role, forge, client):
-    secret = tokens.create(forge.space, HUB, agent=forge)[1]
+    secret = accounts.create_token(forge.space, HUB, agent=forge)[1]
     client.get("/api/v1/prompt", headers={"Authorization": f"Bearer {secret}"})
     assert "It got this prompt" in html(as_role("viewer").get(PAGE))
 
@@ -75,8 +75,8 @@ def test_strangers_and_others_see_nothing(client, as_role, forge, path):
 
 
 def test_the_token_of_another_agent_is_not_told_about(as_role, house, forge):
-    other = agents.create(house.space, HUB, "other")
-    token, _ = tokens.create(house.space, HUB, agent=other)
+    other = prompts.create_agent(house.space, HUB, "other")
+    token, _ = accounts.create_token(house.space, HUB, agent=other)
     assert as_role("owner").get(f"{PAGE}light/?token={token.pk}").status_code == 404
     assert as_role("owner").get(f"{PAGE}light/?token=x").status_code == 200
 

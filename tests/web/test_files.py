@@ -8,9 +8,10 @@ import zipfile
 
 import pytest
 
-from memoryhub.domain import agents, files, jobs, mounts, people, proposals, revisions, shelf, sources, spaces
-from memoryhub.domain.access import HUB
-from memoryhub.models import Job, Mount, Revision, Source
+from memoryhub.domain import accounts, files, prompts, proposals, spaces
+from memoryhub.domain.files import revisions
+from memoryhub.domain.jobs import queue
+from memoryhub.models import HUB, Job, Mount, Revision, Source
 from memoryhub.web import fileviews
 
 pytestmark = pytest.mark.django_db
@@ -21,14 +22,14 @@ HERE = "/s/ledger/files/memories/AGENTS.md"
 @pytest.fixture
 def space():
     space = spaces.create(HUB, "ledger", "Ledgerline")
-    mounts.add(space, HUB, "/memories/")
+    files.add_mount(space, HUB, "/memories/")
     return space
 
 
 @pytest.fixture
 def sign_in(space, client):
     def as_role(role, name=None):
-        person = people.create(HUB, name or role)
+        person = accounts.create_person(HUB, name or role)
         spaces.add_member(space, HUB, person, role)
         client.force_login(person)
         return person
@@ -42,8 +43,8 @@ def text_of(answer) -> str:
 
 def test_a_file_is_shown_rendered_with_outline_and_what_the_model_sees(space, client, sign_in):
     sign_in("viewer")
-    sources.add(space, HUB, PATH)
-    agents.create(space, HUB, "forge")
+    prompts.add_source(space, HUB, PATH)
+    prompts.create_agent(space, HUB, "forge")
     files.write(space, HUB, PATH, b"# Title\n\n<!-- people -->\n\n- a\n<script>alert(1)</script>\n")
     shown = text_of(client.get(HERE))
     assert '<h1 id="h-title" aria-level="2">Title</h1>' in shown
@@ -172,9 +173,9 @@ def test_move_copy_delete_restore_upload_and_zip(space, client, sign_in):
 
 def test_folders_show_who_wrote_what_and_what_waits(space, client, sign_in):
     sign_in("viewer")
-    agents.create(space, HUB, "forge")
-    sources.add(space, HUB, PATH)
-    sources.add(space, HUB, "/memories/missing.md")
+    prompts.create_agent(space, HUB, "forge")
+    prompts.add_source(space, HUB, PATH)
+    prompts.add_source(space, HUB, "/memories/missing.md")
     files.write(space, HUB, PATH, b"one")
     files.write(space, HUB, "/memories/sub/AGENTS.md", b"two")
     shown = text_of(client.get("/s/ledger/files/memories/"))
@@ -189,11 +190,11 @@ def test_folders_show_who_wrote_what_and_what_waits(space, client, sign_in):
 
 def test_who_else_is_editing_is_said(space, client, sign_in):
     files.write(space, HUB, PATH, b"one")
-    ops = people.create(HUB, "ops")
-    shelf.note_editing(space, ops, PATH)
+    ops = accounts.create_person(HUB, "ops")
+    files.note_editing(space, ops, PATH)
     sign_in("editor")
     assert "ops has this file open" in text_of(client.get(f"{HERE}?view=edit"))
-    shelf.stop_editing(space, ops, PATH)
+    files.stop_editing(space, ops, PATH)
     assert "has this file open" not in text_of(client.post("/s/ledger/file/editing/memories/AGENTS.md"))
 
 
@@ -237,10 +238,13 @@ def test_owners_mount_explain_and_order_sources(space, client, sign_in, tmp_path
     first = Source.objects.earliest("position")
     client.post(f"/s/ledger/sources/{first.pk}/reorder/", {"to": "2"})
     client.post(f"/s/ledger/sources/{first.pk}/switch/", {"on": "no"})
-    assert [(s.path, s.is_on) for s in sources.of(space)] == [("/memories/b.md", True), ("/project/a.md", False)]
+    assert [(s.path, s.is_on) for s in prompts.sources_of(space)] == [
+        ("/memories/b.md", True),
+        ("/project/a.md", False),
+    ]
     assert client.post("/s/ledger/sources/take-over/", {"config": "{"}).status_code == 422
     client.post("/s/ledger/sources/take-over/", {"config": '{"memory_files": ["/memories/x.md"]}'})
-    assert [s.path for s in sources.of(space)] == ["/memories/x.md"]
+    assert [s.path for s in prompts.sources_of(space)] == ["/memories/x.md"]
     client.post(f"/s/ledger/mounts/{mount.pk}/remove/")
     assert not Mount.objects.filter(prefix="/project/").exists()
 
@@ -326,20 +330,20 @@ def test_the_blame_of_a_long_history_is_made_in_the_background_once(space, clien
     assert Job.objects.filter(kind=revisions.BLAME).count() == 1
     asks = {"HTTP_HX_REQUEST": "true"}
     assert text_of(client.get(f"{HERE}?view=blame", **asks)).startswith('<div id="progress"')
-    jobs.run_waiting()
+    queue.run_waiting()
     revisions._cache.clear()
     assert client.get(f"{HERE}?view=blame", **asks).headers["HX-Refresh"] == "true"
     assert authors(text_of(client.get(f"{HERE}?view=blame"))) == ["1", "2", "3", "4", "5"]
     files.write(space, HUB, PATH, b"".join(b"line %d\n" % line for line in range(6))[7:], reason="made line 6")
     revisions._cache.clear()
     client.get(f"{HERE}?view=blame")
-    jobs.run_waiting()
+    queue.run_waiting()
     assert authors(text_of(client.get(f"{HERE}?view=blame"))) == ["2", "3", "4", "5", "6"]
 
 
 def test_what_is_kept_of_a_blame_serves_later_revisions_but_no_return(space, long_history, monkeypatch):
-    revisions.blame_job(long_history, 5)
-    jobs.run_waiting()
+    files.blame_job(long_history, 5)
+    queue.run_waiting()
     revisions._cache.clear()
     files.write(space, HUB, PATH, b"line 1\nline 2\nline 3\nline 4\nline 5\n", reason="made line 6")
     read = []
@@ -350,7 +354,7 @@ def test_what_is_kept_of_a_blame_serves_later_revisions_but_no_return(space, lon
 
     def reasons():
         revisions._cache.clear()
-        return [line.revision.reason[-1] for line in revisions.blame(files.row_of(space, PATH))]
+        return [line.revision.reason[-1] for line in files.blame(files.row_of(space, PATH))]
 
     assert reasons() == ["2", "3", "4", "5", "6"]
     assert read == [6], "only what came after is read"
@@ -363,18 +367,18 @@ def test_old_revisions_stay_chosen_in_a_long_comparison(space, client, sign_in, 
     sign_in("viewer")
     for n in range(5):
         files.write(space, HUB, PATH, b"%d\n" % n)
-    history = revisions.history
-    monkeypatch.setattr(revisions, "history", lambda file, limit: history(file, limit=2))
+    history = files.revisions_of
+    monkeypatch.setattr(revisions, "revisions_of", lambda file, limit: history(file, limit=2))
     shown = text_of(client.get(f"{HERE}?view=diff&from=1&to=5"))
     assert re.findall(r'<option value="(\d)" selected', shown) == ["1", "5"]
 
 
 def test_the_tree_says_what_mounts_do_and_what_is_missing(space, client, sign_in, tmp_path):
     sign_in("viewer")
-    mounts.add(space, HUB, "/project/", store="filesystem", directory=str(tmp_path), policy="trusted")
-    mounts.add(space, HUB, "/scratch/", store="thread", policy="read_only")
-    agents.create(space, HUB, "forge")
-    sources.add(space, HUB, "/memories/holidays.md")
+    files.add_mount(space, HUB, "/project/", store="filesystem", directory=str(tmp_path), policy="trusted")
+    files.add_mount(space, HUB, "/scratch/", store="thread", policy="read_only")
+    prompts.create_agent(space, HUB, "forge")
+    prompts.add_source(space, HUB, "/memories/holidays.md")
     files.write(space, HUB, PATH, b"x\n")
     tree = text_of(client.get(HERE)).partition('id="tree"')[2]
     for what in ("review", "trusted · disk", "read_only · per thread"):
@@ -386,7 +390,7 @@ def test_who_waits_for_a_decision_stands_above_the_file(space, client, sign_in):
     sign_in("viewer")
     files.write(space, HUB, PATH, b"x\n")
     for name in ("forge", "counter"):
-        agent = agents.create(space, HUB, name)
+        agent = prompts.create_agent(space, HUB, name)
         proposals.propose(
             space, agent, kind="write", path=PATH, change={}, content=name.encode(), reason=f"{name} learnt it"
         )

@@ -6,15 +6,16 @@ import zipfile
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from memoryhub.domain import files, jobs, mounts
-from memoryhub.domain.access import HUB
+from memoryhub.domain import files
+from memoryhub.domain.jobs import queue
+from memoryhub.models import HUB
 
 PAGE = "/s/books/settings/import/"
 
 
 @pytest.fixture
 def books(house):
-    mounts.add(house.space, HUB, "/memories/", store="database", policy="review")
+    files.add_mount(house.space, HUB, "/memories/", store="database", policy="review")
     return house
 
 
@@ -38,13 +39,13 @@ def test_look_then_import(as_role, books):
     assert answer.status_code == 303
     place = answer["Location"]
     assert 'data-renew="1"' in editor.get(place).content.decode()
-    jobs.run_waiting()
+    queue.run_waiting()
     page = editor.get(place).content.decode()
     assert "/memories/a.md" in page
     assert "something else" in page
     assert "data-renew" not in page
     begun = editor.post(f"{place}start/", {"overwrite": "on"})
-    jobs.run_waiting()
+    queue.run_waiting()
     done = editor.get(begun["Location"]).content.decode()
     assert "Came in" in done
     assert "replaced" in done

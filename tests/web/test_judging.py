@@ -5,9 +5,10 @@ import html
 import pytest
 from django.utils import timezone
 
-from memoryhub.domain import agents, jobs, judging, quarantine
-from memoryhub.domain.access import HUB
-from memoryhub.models import Job
+from memoryhub.domain import prompts, quarantine
+from memoryhub.domain.jobs import queue
+from memoryhub.domain.quarantine import judge
+from memoryhub.models import HUB, Job
 
 pytestmark = pytest.mark.django_db
 
@@ -20,18 +21,18 @@ def test_the_page_says_that_the_judge_is_away_and_when_its_budget_is_spent(house
     reader = as_role("viewer")
     assert "in 24 hours" not in read(reader)
     nobody = "http://127.0.0.1:9/v1"
-    space = judging.configure(house.space, HUB, is_on=True, url=nobody, model="small", daily=2)
+    space = quarantine.configure_judge(house.space, HUB, is_on=True, url=nobody, model="small", daily=2)
     assert "Asked 0 times in 24 hours, 2 at most; nothing waits for it" in read(reader)
-    forge = agents.create(space, HUB, "forge")
+    forge = prompts.create_agent(space, HUB, "forge")
     quarantine.log(space, forge, content="The desk closes at six.", session_id="s", node_id="n")
-    jobs.run_waiting()
+    queue.run_waiting()
     page = read(reader)
     assert (
         "Asked 1 time in 24 hours, 2 at most; 1 output waits for it" in page and "does not answer as it should" in page
     )
     for _ in range(2):
         Job.objects.update(run_after=timezone.now())
-        jobs.run_waiting()
+        queue.run_waiting()
     page = read(reader)
     assert "Its budget is spent" in page and "nothing waits for it" in page
 
@@ -43,4 +44,4 @@ def test_a_refused_change_of_the_judge_says_why_and_gives_back_what_was_typed(ho
     assert answer.status_code == 422
     assert "The time limit is 1 to 120 seconds" in page and 'value="900"' in page and 'value="70"' in page
     assert 'value="small"' in page and '<span class="small dim">off</span>' in page
-    assert judging.chosen(house.space) == judging.OFF
+    assert quarantine.judge_settings(house.space) == judge.OFF

@@ -9,9 +9,8 @@ import pytest
 from django.db import transaction
 from django.test import Client
 
-from memoryhub.domain import demo, people, spaces
-from memoryhub.domain.access import HUB
-from memoryhub.models import Role, Space
+from memoryhub.domain import accounts, demo, spaces
+from memoryhub.models import HUB, Role, Space
 from tests import walking
 
 pytestmark = pytest.mark.django_db
@@ -30,7 +29,7 @@ def get_with(client: Client):
 
 
 def signed_in(space: Space, role: str) -> Client:
-    person = people.create(HUB, f"the-{role}")
+    person = accounts.create_person(HUB, f"the-{role}")
     spaces.add_member(space, HUB, person, role)
     client = Client()
     client.force_login(person)

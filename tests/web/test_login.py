@@ -4,9 +4,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from memoryhub.domain import people, spaces
-from memoryhub.domain.access import HUB, Actor
-from memoryhub.models import FailedTry, SignIn, SignInLink
+from memoryhub.domain import accounts, spaces
+from memoryhub.models import HUB, Actor, FailedTry, SignIn, SignInLink
 
 pytestmark = pytest.mark.django_db
 PASSWORD = "correct horse battery"
@@ -14,7 +13,7 @@ PASSWORD = "correct horse battery"
 
 @pytest.fixture
 def rk():
-    return people.create(HUB, "rk", password=PASSWORD)
+    return accounts.create_person(HUB, "rk", password=PASSWORD)
 
 
 def sign_in(client, username="rk", password=PASSWORD, **more):
@@ -36,7 +35,7 @@ def test_a_name_is_found_however_it_is_spelled(client, rk):
 
 
 def test_the_one_time_link_signs_in_once(client, rk):
-    secret = people.make_link(HUB, rk, leads_to="/s/books/")
+    secret = accounts.make_sign_in_link(HUB, rk, leads_to="/s/books/")
     first = client.get(f"/login/once/{secret}/")
     assert (first.status_code, first["Location"]) == (302, "/s/books/")
     assert client.get("/account/").status_code in (200, 404)
@@ -47,13 +46,13 @@ def test_the_one_time_link_signs_in_once(client, rk):
 
 
 def test_a_link_dies_after_a_quarter_of_an_hour(client, rk):
-    secret = people.make_link(HUB, rk)
+    secret = accounts.make_sign_in_link(HUB, rk)
     SignInLink.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     assert client.get(f"/login/once/{secret}/").status_code == 404
 
 
 def test_a_look_at_the_link_does_not_spend_it(client, rk):
-    secret = people.make_link(HUB, rk)
+    secret = accounts.make_sign_in_link(HUB, rk)
     client.head(f"/login/once/{secret}/")
     assert client.get(f"/login/once/{secret}/").status_code == 302
 
@@ -97,5 +96,5 @@ def test_somebody_switched_off_does_not_get_in(client, rk):
     rk.is_active = False
     rk.save()
     assert sign_in(client).status_code == 422
-    link = people.make_link(HUB, rk)
+    link = accounts.make_sign_in_link(HUB, rk)
     assert client.get(f"/login/once/{link}/").status_code == 404

@@ -7,9 +7,8 @@ import re
 import pytest
 from django.urls import reverse
 
-from memoryhub.domain import agents, files, mounts, proposals, spaces
-from memoryhub.domain.access import HUB
-from memoryhub.models import PolicyRule, Webhook
+from memoryhub.domain import files, prompts, proposals, spaces
+from memoryhub.models import HUB, PolicyRule, Webhook
 
 
 @pytest.fixture
@@ -19,11 +18,11 @@ def at(house):
 
 @pytest.fixture
 def asked(house):
-    mounts.add(house.space, HUB, "/memories/", store="database", policy="review")
+    files.add_mount(house.space, HUB, "/memories/", store="database", policy="review")
     files.write(house.space, HUB, "/memories/a.md", b"- one\n")
     change = {"old_string": "one", "new_string": "uno"}
     return proposals.propose(
-        house.space, agents.create(house.space, HUB, "forge"), kind="edit", path="/memories/a.md", change=change
+        house.space, prompts.create_agent(house.space, HUB, "forge"), kind="edit", path="/memories/a.md", change=change
     )
 
 

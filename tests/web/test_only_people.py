@@ -16,22 +16,11 @@ from django.test import Client
 from django.urls import reverse
 
 from memoryhub.api.v1 import api
-from memoryhub.domain import (
-    agents,
-    files,
-    longterm,
-    memory_tool,
-    mounts,
-    people,
-    proposals,
-    quarantine,
-    sources,
-    spaces,
-    tokens,
-)
-from memoryhub.domain.access import HUB, Actor
+from memoryhub.domain import accounts, exchange, files, longterm, prompts, proposals, quarantine, spaces
 from memoryhub.errors import Forbidden
 from memoryhub.models import (
+    HUB,
+    Actor,
     Agent,
     EntryRevision,
     File,
@@ -66,21 +55,21 @@ WISHES = {
 @pytest.fixture
 def space() -> Space:
     space = spaces.create(HUB, "main")
-    mounts.add(space, HUB, "/memories/", policy="review")
-    mounts.add(space, HUB, "/locked/", policy="read_only")
-    mounts.add_rule(space, HUB, "/memories/drafts/**", "trusted")
+    files.add_mount(space, HUB, "/memories/", policy="review")
+    files.add_mount(space, HUB, "/locked/", policy="read_only")
+    files.add_rule(space, HUB, "/memories/drafts/**", "trusted")
     files.write(space, HUB, REVIEWED, b"# Rules\n\n- one\n- two\n")
     files.write(space, HUB, "/memories/team/a.md", b"- a\n")
     files.write(space, HUB, LOCKED, b"- law\n")
     files.write(space, HUB, OPEN, b"- note\n")
     files.write(space, HUB, GUARDED, f"- mine\n{REGION}".encode())
-    sources.add(space, HUB, REVIEWED)
+    prompts.add_source(space, HUB, REVIEWED)
     return space
 
 
 @pytest.fixture
 def forge(space: Space) -> Agent:
-    made = agents.create(space, HUB, "forge")
+    made = prompts.create_agent(space, HUB, "forge")
     ask(space, made)
     said = {"session_id": "s", "node_id": "n", "node_kind": "agent", "scope": "group", "metadata": {}}
     quarantine.log(space, made, content="Invoices are kept for ten years.", **said)
@@ -169,7 +158,7 @@ def bodies() -> list[dict[str, Any]]:
 
 
 def proposals_seen() -> str:
-    return proposals.result(Proposal.objects.get(number=1)).seen
+    return proposals.looked(Proposal.objects.get(number=1)).seen
 
 
 def operations() -> list[tuple[str, str]]:
@@ -184,7 +173,7 @@ def operations() -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("scopes", SCOPES, ids=lambda one: one[0] if len(one) == 1 else "all")
 def test_no_call_of_an_agent_rules(space, forge, client, unmoved, scopes) -> None:
-    call = Caller(client, tokens.create(space, HUB, agent=forge, scopes=scopes)[1])
+    call = Caller(client, accounts.create_token(space, HUB, agent=forge, scopes=scopes)[1])
     unmoved()
     statuses: dict[str, set[int]] = {}
     for verb, path in operations():
@@ -209,7 +198,7 @@ ODD = [
 
 
 def test_no_odd_path_and_no_file_that_looks_like_a_policy_rules(space, forge, client, unmoved) -> None:
-    call = Caller(client, tokens.create(space, HUB, agent=forge)[1])
+    call = Caller(client, accounts.create_token(space, HUB, agent=forge)[1])
     unmoved()
     text = "---\npolicy: trusted\nreviewers: 0\n---\n/memories/** trusted\n"
     for path in ODD:
@@ -227,7 +216,7 @@ def test_no_odd_path_and_no_file_that_looks_like_a_policy_rules(space, forge, cl
 
 
 def test_there_and_back_between_policies_gets_nothing_past_a_person(space, forge, client, unmoved) -> None:
-    call = Caller(client, tokens.create(space, HUB, agent=forge)[1])
+    call = Caller(client, accounts.create_token(space, HUB, agent=forge)[1])
     unmoved()
     moves = [
         (REVIEWED, "/memories/drafts/out.md", 202), ("/memories/drafts/out.md", REVIEWED, 404), (OPEN, "/memories/in.md", 202),
@@ -239,8 +228,10 @@ def test_there_and_back_between_policies_gets_nothing_past_a_person(space, forge
         assert answer.status_code == status, (start, end, answer.content)
     for folder, to in (("/memories/team", "/memories/drafts/team"), ("/memories/drafts", "/memories/team2"),
                        ("/memories/team", "/locked/team")):  # fmt: skip
-        memory_tool.run(space, Actor.of_agent(forge), {"command": "rename", "old_path": folder, "new_path": to})
-        memory_tool.run(space, Actor.of_agent(forge), {"command": "delete", "path": folder})
+        exchange.run_memory_tool(
+            space, Actor.of_agent(forge), {"command": "rename", "old_path": folder, "new_path": to}
+        )
+        exchange.run_memory_tool(space, Actor.of_agent(forge), {"command": "delete", "path": folder})
 
 
 def address_of(one: Address) -> str:
@@ -251,7 +242,7 @@ def address_of(one: Address) -> str:
 
 @pytest.mark.parametrize("one", [one for one in ALL if one.in_space], ids=lambda one: one.name)
 def test_no_page_takes_an_agents_token(space, forge, unmoved, one) -> None:
-    secret = tokens.create(space, HUB, agent=forge)[1]
+    secret = accounts.create_token(space, HUB, agent=forge)[1]
     unmoved()
     client = Client(headers={"Authorization": f"Bearer {secret}", "Cookie": f"memoryhub_session={secret}"})
     for method in ("get", "post"):
@@ -266,9 +257,9 @@ def test_no_page_takes_an_agents_token(space, forge, unmoved, one) -> None:
 
 @pytest.fixture
 def olga(space: Space, forge: Agent) -> Person:
-    person = people.create(HUB, "olga")
+    person = accounts.create_person(HUB, "olga")
     spaces.add_member(space, HUB, person, "owner")
-    tokens.create(space, Actor.of_person(person, "owner"), agent=forge)
+    accounts.create_token(space, Actor.of_person(person, "owner"), agent=forge)
     spaces.change_settings(space, HUB, {"who_decides": "others"})
     return person
 
@@ -289,13 +280,13 @@ def test_the_page_gives_no_buttons_and_takes_no_decision(space, olga, client) ->
 
 @pytest.mark.parametrize("verb", ["approve", "reject"])
 def test_a_bulk_decision_leaves_it_out(space, olga, client, verb) -> None:
-    other = agents.create(space, HUB, "other")
+    other = prompts.create_agent(space, HUB, "other")
     proposals.propose(space, other, kind="write", path="/memories/other.md", content=b"- other\n")
     client.force_login(olga)
     page = client.get(at("bulk"), {"n": [1, 2], "do": verb}).content.decode()
     assert f"{verb.capitalize()} 1 proposal?" in page and "left out: you made a key of forge" in page
     assert 'name="seen-1"' not in page and 'name="seen-2"' in page
-    seen = {f"seen-{n}": proposals.result(proposals.get(space, n)).seen for n in (1, 2)}
+    seen = {f"seen-{n}": proposals.looked(proposals.get(space, n)).seen for n in (1, 2)}
     client.post(at("decide_many"), {**seen, "do": verb, "note": "as told"})
     assert [proposals.get(space, n).state for n in (1, 2)] == [
         "pending",
@@ -304,7 +295,7 @@ def test_a_bulk_decision_leaves_it_out(space, olga, client, verb) -> None:
 
 
 def test_the_api_refuses_it(space, olga, client) -> None:
-    call = Caller(client, tokens.create(space, Actor.of_person(olga, "owner"), person=olga)[1])
+    call = Caller(client, accounts.create_token(space, Actor.of_person(olga, "owner"), person=olga)[1])
     for door, body in (("approve", {"seen": proposals_seen()}), ("approve", {"seen": proposals_seen(), "content": "mine"}),
                        ("reject", {"note": "no"})):  # fmt: skip
         answer = call("POST", f"proposals/1/{door}", body)
@@ -320,6 +311,6 @@ def test_the_command_line_refuses_it(space, olga, verb) -> None:
 
 
 def test_the_answer_of_a_refusal_names_no_secret(space, forge, client) -> None:
-    secret = tokens.create(space, HUB, agent=forge)[1]
+    secret = accounts.create_token(space, HUB, agent=forge)[1]
     answer = Caller(client, secret)("POST", "proposals/1/approve", {"seen": "0" * 64})
     assert json.loads(answer.content)["error"]["code"] == "people_only" and secret not in answer.content.decode()

@@ -1,5 +1,6 @@
 """The overview: what it says of a full space, an empty one, and how it renews itself."""
 
+import importlib
 import re
 from datetime import timedelta
 
@@ -7,15 +8,16 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
-from memoryhub.domain import agents, spaces
-from memoryhub.domain.access import HUB
-from memoryhub.models import Delivery, File, Proposal, Record, RecordState, Revision, Source, WorkingEntry
+from memoryhub.domain import prompts, spaces
+from memoryhub.models import HUB, Delivery, File, Proposal, Record, RecordState, Revision, Source, WorkingEntry
+
+search_module = importlib.import_module("memoryhub.domain.retrieval.search")
 
 
 @pytest.fixture
 def full(house):
     space, now = house.space, timezone.now()
-    forge = agents.create(space, HUB, "forge")
+    forge = prompts.create_agent(space, HUB, "forge")
     file = File.objects.create(space=space, path="/memories/AGENTS.md", revision=1)
     Revision.objects.create(
         space=space, file=file, number=1, path=file.path, sha256="", actor_kind="disk", actor_name="disk"
@@ -58,7 +60,7 @@ def test_it_renews_itself_and_sends_nothing_when_nothing_changed(as_role, full):
     viewer = as_role("viewer")
     address = re.search(r'hx-get="([^"]+)"', viewer.get("/s/books/").content.decode()).group(1)
     assert viewer.get(address, headers={"HX-Request": "true"}).status_code == 204
-    agents.create(full.space, HUB, "counter")
+    prompts.create_agent(full.space, HUB, "counter")
     renewed = viewer.get(address, headers={"HX-Request": "true"})
     assert renewed.status_code == 200
     assert renewed.content.decode().lstrip().startswith('<div class="stack" id="live"')
@@ -74,7 +76,7 @@ def test_an_empty_space_says_three_useful_things(as_role, house):
 @pytest.mark.parametrize("rows", [1, 3])
 def test_it_costs_the_same_queries_for_any_number_of_rows(as_role, full, rows, django_assert_num_queries):
     for number in range(rows):
-        agents.create(full.space, HUB, f"agent {number}")
+        prompts.create_agent(full.space, HUB, f"agent {number}")
         WorkingEntry.objects.create(
             space_id=full.space.pk, content="x", expires_at=timezone.now() + timedelta(minutes=9)
         )
@@ -103,11 +105,12 @@ def test_times_stand_in_the_zone_of_the_readers_browser(as_role, full):
 
 
 def test_a_long_log_is_searched_further_back(as_role, house, monkeypatch):
-    from memoryhub.domain import activity, search
+    from memoryhub.domain import activity
+    from memoryhub.domain.activity import log
 
     viewer = as_role("viewer")
-    monkeypatch.setattr(activity, "LOOKED_THROUGH", 5)
-    monkeypatch.setattr(search, "MOST_LINES", 5)
+    monkeypatch.setattr(log, "LOOKED_THROUGH", 5)
+    monkeypatch.setattr(search_module, "MOST_LINES", 5)
     with transaction.atomic():
         for n in range(20):
             activity.record(house.space, house.owner, "files.sync", "changed", f"needle {n}" if n == 2 else "hay")

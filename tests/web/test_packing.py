@@ -7,16 +7,17 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memoryhub.domain import files, jobs, made, mounts, packing, spaces
-from memoryhub.domain.access import HUB
-from memoryhub.models import File, Job, Made
+from memoryhub.domain import files, jobs, spaces
+from memoryhub.domain.files import zip
+from memoryhub.domain.jobs import queue, results
+from memoryhub.models import HUB, File, Job, Made
 
 ZIP, PACK = "/s/books/file/zip/memories/", "/s/books/file/pack/memories/"
 
 
 @pytest.fixture
 def folder(house):
-    mounts.add(house.space, HUB, "/memories/")
+    files.add_mount(house.space, HUB, "/memories/")
     for name in ("a.md", "deep/b.md", "deep/c.bin"):
         files.write(house.space, HUB, f"/memories/{name}", name.encode() + b"\x00")
     return house.space
@@ -24,7 +25,7 @@ def folder(house):
 
 @pytest.fixture
 def large(folder, monkeypatch):
-    monkeypatch.setattr(packing, "FEW_FILES", 2)
+    monkeypatch.setattr(zip, "FEW_FILES", 2)
     return folder
 
 
@@ -45,13 +46,13 @@ def test_a_small_folder_comes_at_once(folder, as_role):
 
 @pytest.mark.parametrize(("limit", "value"), [("FEW_FILES", 2), ("FEW_BYTES", 10)])
 def test_a_large_folder_is_made_in_the_background(folder, as_role, monkeypatch, limit, value):
-    monkeypatch.setattr(packing, limit, value)
+    monkeypatch.setattr(zip, limit, value)
     viewer = as_role("viewer")
     assert f'action="{PACK}"' in viewer.get(ZIP).content.decode()
     page = viewer.post(PACK).headers["Location"]
     assert "It begins in a moment" in viewer.get(page).content.decode()
     assert viewer.get(page + "?get").status_code == 404
-    jobs.run_waiting()
+    queue.run_waiting()
     shown = viewer.get(page).content.decode()
     assert "3 files" in shown and f'href="{page}?get"' in shown
     assert inside(viewer.get(page + "?get")) == EVERYTHING
@@ -60,17 +61,17 @@ def test_a_large_folder_is_made_in_the_background(folder, as_role, monkeypatch, 
 def test_asking_twice_makes_it_once(large, as_role):
     viewer = as_role("viewer")
     assert viewer.post(PACK).headers["Location"] == viewer.post(PACK).headers["Location"]
-    jobs.run_waiting()
+    queue.run_waiting()
     assert Made.objects.count() == 1
     viewer.post(PACK)
-    assert Job.objects.filter(kind=packing.PACK, state=Job.WAITING).count() == 1, "a finished one is made anew"
+    assert Job.objects.filter(kind=zip.PACK, state=Job.WAITING).count() == 1, "a finished one is made anew"
 
 
 def test_what_is_far_too_large_is_refused_with_what_to_do(large, as_role, monkeypatch):
-    monkeypatch.setattr(packing, "MOST_FILES", 2)
+    monkeypatch.setattr(zip, "MOST_FILES", 2)
     viewer = as_role("viewer")
     page = viewer.post(PACK).headers["Location"]
-    jobs.run_waiting()
+    queue.run_waiting()
     shown = viewer.get(page).content.decode()
     assert "It stopped" in shown and "Download a folder in it" in shown
 
@@ -78,21 +79,21 @@ def test_what_is_far_too_large_is_refused_with_what_to_do(large, as_role, monkey
 def test_nobody_else_gets_it_and_it_goes_after_a_day(large, as_role, house):
     from django.test import Client
 
-    from memoryhub.domain import people
+    from memoryhub.domain import accounts
 
     viewer = as_role("viewer")
     page = viewer.post(PACK).headers["Location"]
-    jobs.run_waiting()
+    queue.run_waiting()
     stranger = Client()
-    stranger.force_login(people.create(HUB, "stranger"))
+    stranger.force_login(accounts.create_person(HUB, "stranger"))
     assert stranger.get(page + "?get").status_code == 404
     assert stranger.post(PACK).status_code == 404
     other = spaces.create(HUB, "other")
     spaces.add_member(other, HUB, house.viewer.person, "viewer")
     assert viewer.get(page.replace("/books/", "/other/") + "?get").status_code == 404
-    Made.objects.update(made_at=Made.objects.get().made_at - packing.KEPT)
+    Made.objects.update(made_at=Made.objects.get().made_at - zip.KEPT)
     assert "Ask for it again" in viewer.get(page + "?get").content.decode()
-    made.forget_old()
+    results.forget_old_results()
     assert not Made.objects.exists()
 
 
@@ -104,16 +105,16 @@ def test_a_job_of_another_kind_is_no_download(large, as_role):
 def test_a_file_older_than_zips_can_tell_is_packed_all_the_same(house, tmp_path):
     (tmp_path / "old.md").write_bytes(b"old")
     os.utime(tmp_path / "old.md", (0, 0))
-    mounts.add(house.space, HUB, "/disk/", store="filesystem", directory=str(tmp_path))
+    files.add_mount(house.space, HUB, "/disk/", store="filesystem", directory=str(tmp_path))
     files.read(house.space, "/disk/old.md")
     File.objects.update(modified_at=datetime(1970, 1, 1, tzinfo=UTC))
-    assert packing.zipped(house.space, "/disk/").files == 1
+    assert files.zip_bytes(house.space, "/disk/").files == 1
 
 
 @pytest.mark.parametrize("when", [0, 10**9, 9 * 10**9, 10**12])
 def test_files_of_odd_years_are_listed_and_packed_like_any_other(folder, as_role, tmp_path, when):
     (tmp_path / "old.md").write_bytes(b"old\n")
     os.utime(tmp_path / "old.md", (when, when))
-    mounts.add(folder, HUB, "/disk/", store="filesystem", directory=str(tmp_path))
+    files.add_mount(folder, HUB, "/disk/", store="filesystem", directory=str(tmp_path))
     assert "old.md" in as_role("viewer").get("/s/books/files/disk/").content.decode()
     assert inside(as_role("viewer").get("/s/books/file/zip/disk/")) == {"old.md": b"old\n"}

@@ -1,13 +1,16 @@
 """Pairs that may say the same or the opposite: a person settles each, and each verdict has a way back."""
 
 import html
+import importlib
 import re
 
 import pytest
 
-from memoryhub.domain import jobs, longterm, pairs
-from memoryhub.domain.access import HUB
-from memoryhub.models import EntryPair
+from memoryhub.domain import longterm
+from memoryhub.domain.jobs import queue
+from memoryhub.models import HUB, EntryPair
+
+promote_module = importlib.import_module("memoryhub.domain.longterm.promote")
 
 pytestmark = pytest.mark.django_db
 OLD = "Card refunds take 5 to 10 days to show at the bank."
@@ -17,7 +20,7 @@ NEW = "Card refunds take 21 days to show at the bank."
 @pytest.fixture
 def pair(house):
     longterm.store(house.space, HUB, OLD), longterm.store(house.space, HUB, NEW)
-    jobs.run_waiting()
+    queue.run_waiting()
     return EntryPair.objects.get().pk
 
 
@@ -37,7 +40,7 @@ def undo_in(page):
 
 
 def states(space):
-    return list(longterm.of(space).order_by("number").values_list("state", flat=True))
+    return list(longterm.entries_of(space).order_by("number").values_list("state", flat=True))
 
 
 @pytest.mark.parametrize(
@@ -50,11 +53,11 @@ def states(space):
 )
 def test_each_verdict_can_be_taken_back(house, reviewer, pair, verdict, says, left):
     page = post(reviewer, f"pairs/{pair}/", verdict=verdict)
-    assert says in page and states(house.space) == left and not pairs.open_pairs(house.space)
+    assert says in page and states(house.space) == left and not longterm.open_conflicts(house.space)
     post(reviewer, undo_in(page))
-    jobs.run_waiting()  # of what comes back, pairs are looked for again
+    queue.run_waiting()  # of what comes back, pairs are looked for again
     assert states(house.space) == ["active", "active"]
-    assert pairs.open_pairs(house.space).get().kind == "contradiction"
+    assert longterm.open_conflicts(house.space).get().kind == "contradiction"
 
 
 def test_a_pair_is_merged_and_parted_again(house, reviewer, pair):
@@ -73,9 +76,8 @@ def test_a_pair_is_merged_and_parted_again(house, reviewer, pair):
 
 
 def test_a_pair_can_be_merged_while_the_embedder_is_away(house, reviewer, pair, monkeypatch):
-    from memoryhub.domain import promotions
 
-    monkeypatch.setattr(promotions, "near", lambda space, content: ([], 0, 0.0, "It is away.", None))
+    monkeypatch.setattr(promote_module, "near", lambda space, content: ([], 0, 0.0, "It is away.", None))
     page = reviewer.get(f"/s/books/longterm/promote/?pair={pair}").content.decode()
     assert "It is away." in page and all(f'name="near-{one}" value="replace"' in page for one in (1, 2))
 

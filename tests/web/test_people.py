@@ -5,9 +5,8 @@ import re
 import pytest
 from django.test import Client
 
-from memoryhub.domain import people, spaces, tokens
-from memoryhub.domain.access import HUB, Actor
-from memoryhub.models import Membership, Person, Token
+from memoryhub.domain import accounts, spaces
+from memoryhub.models import HUB, Actor, Membership, Person, Token
 
 
 def role_of(name):
@@ -24,7 +23,7 @@ def test_an_owner_adds_somebody_new_and_hands_over_a_link(as_role, house):
 
 
 def test_somebody_the_hub_knows_is_only_added(as_role, house):
-    people.create(HUB, "nina")
+    accounts.create_person(HUB, "nina")
     as_role("owner").post("/s/books/settings/people/add/", {"username": "Nina", "role": "viewer"})
     assert role_of("nina") == "viewer"
 
@@ -32,7 +31,7 @@ def test_somebody_the_hub_knows_is_only_added(as_role, house):
 def test_roles_change_and_members_leave_with_their_tokens(as_role, house):
     owner = as_role("owner")
     editor = house.editor.person
-    tokens.create(house.space, house.editor, person=editor)
+    accounts.create_token(house.space, house.editor, person=editor)
     owner.post(f"/s/books/settings/people/{editor.pk}/role/", {"role": "viewer"})
     assert role_of("a-editor") == "viewer"
     owner.post(f"/s/books/settings/people/{editor.pk}/remove/")
@@ -52,9 +51,9 @@ def test_a_space_keeps_an_owner(as_role, house):
 def test_a_link_for_somebody_who_is_elsewhere_too_is_refused(house, elsewhere):
     """Else an owner of one space could add anybody, sign in as them, and read or change another."""
     other = spaces.create(HUB, "other")
-    sly = people.create(HUB, "sly")
+    sly = accounts.create_person(HUB, "sly")
     spaces.add_member(house.space, HUB, sly, "owner")
-    victim = people.create(HUB, "victim")
+    victim = accounts.create_person(HUB, "victim")
     spaces.add_member(other, HUB, victim, elsewhere)
     spaces.add_member(house.space, HUB, victim, "viewer")
     client = Client()
@@ -79,12 +78,12 @@ def test_only_owners_manage_people(as_role, house, role):
 def test_a_password_ends_all_other_sessions(as_role, house):
     here, there = Client(), Client()
     for client in (here, there):
-        client.get(f"/login/once/{people.make_link(HUB, house.editor.person)}/")
+        client.get(f"/login/once/{accounts.make_sign_in_link(HUB, house.editor.person)}/")
     said = here.post("/account/password/", {"new": "sieben rote Zwerge", "again": "sieben rote Zwerge"}, follow=True)
     assert said.status_code == 200
     assert b"Every other session was ended" in said.content
     assert there.get("/account/").status_code == 302
-    assert len(people.live_sessions(house.editor.person)) == 1
+    assert len(accounts.live_sessions(house.editor.person)) == 1
     assert "Current password <" not in here.get("/account/").content.decode().replace("optional", "<")
     wrong = here.post("/account/password/", {"current": "no", "new": "acht rote Zwerge", "again": "acht rote Zwerge"})
     assert wrong.status_code == 422
@@ -111,7 +110,7 @@ def test_weak_or_differing_passwords_are_refused(as_role, house, new, again, sai
 def test_sessions_are_ended_one_by_one(house):
     here, there = Client(), Client()
     for client in (here, there):
-        client.get(f"/login/once/{people.make_link(HUB, house.viewer.person)}/")
+        client.get(f"/login/once/{accounts.make_sign_in_link(HUB, house.viewer.person)}/")
     other = house.viewer.person.sign_ins.get(session_key=there.session.session_key)
     here.post(f"/account/sessions/{other.pk}/end/")
     assert there.get("/account/").status_code == 302
@@ -120,7 +119,7 @@ def test_sessions_are_ended_one_by_one(house):
 
 def test_nobody_ends_the_session_of_another(as_role, house):
     there = Client()
-    there.get(f"/login/once/{people.make_link(HUB, house.viewer.person)}/")
+    there.get(f"/login/once/{accounts.make_sign_in_link(HUB, house.viewer.person)}/")
     theirs = house.viewer.person.sign_ins.get()
     assert as_role("owner").post(f"/account/sessions/{theirs.pk}/end/").status_code == 404
 

@@ -11,9 +11,9 @@ from django.utils import timezone
 from django.utils.html import escape
 
 from memoryhub import dialects
-from memoryhub.domain import agents, comparing, deliveries, files, longterm, mounts, prompts, spaces, working
-from memoryhub.domain.access import HUB
-from memoryhub.models import DialectTemplate, EntryRevision, LongtermEntry, WorkingEntry
+from memoryhub.domain import files, longterm, prompts, spaces
+from memoryhub.domain.working import entries
+from memoryhub.models import HUB, DialectTemplate, EntryRevision, LongtermEntry, WorkingEntry
 from memoryhub.web.stretches import View
 from tests.prompting import AGENTS, lists
 
@@ -22,10 +22,10 @@ TEXT = b"# Team\n- one <!-- note -->\n- zero\xe2\x80\x8bwidth\n"
 
 @pytest.fixture
 def counter(house):
-    mounts.add(house.space, HUB, "/memories/")
+    files.add_mount(house.space, HUB, "/memories/")
     files.write(house.space, house.editor, AGENTS, TEXT, reason="first")
     lists(house.space, AGENTS)
-    return agents.create(house.space, HUB, "counter", system_prompt="Base <b>.", budget=4000)
+    return prompts.create_agent(house.space, HUB, "counter", system_prompt="Base <b>.", budget=4000)
 
 
 @pytest.fixture
@@ -129,7 +129,7 @@ def test_a_time_is_one_of_the_readers_own_clock_and_the_address_names_its_zone(a
 def test_what_changed_since_a_delivery_starts_at_its_very_moment(as_role, house, counter):
     client = as_role("viewer")
     client.cookies["memoryhub_zone"] = "Asia%2FKolkata"
-    deliveries.record(house.space.pk, counter.pk, "t-42", prompts.assemble(house.space, counter))
+    prompts.record_delivery(house.space.pk, counter.pk, "t-42", prompts.assemble(house.space, counter))
     ledger = client.get("/s/books/prompt/counter/deliveries/").content.decode()
     since = re.search(r'href="([^"]+)">what changed since', ledger)[1]
     answer = client.get(since)
@@ -172,9 +172,9 @@ def test_a_line_leads_to_who_wrote_it(see, house):
 
 
 def test_a_line_leads_to_the_entry_or_the_setting_behind_it(see, house, counter):
-    working.admit(house.space, content="The gateway is slow today.", agent=counter)
+    entries.admit(house.space, content="The gateway is slow today.", agent=counter)
     entry = longterm.store(house.space, house.reviewer, "The gateway is slow\non Mondays.", reason="seen twice")
-    agents.change(counter, house.owner, persona="Kind.")
+    prompts.change_agent(counter, house.owner, persona="Kind.")
     lines = see(tail="raw/", ask="gateway").content.decode().splitlines()
 
     def origin(start):
@@ -197,8 +197,8 @@ def test_a_line_leads_to_the_entry_or_the_setting_behind_it(see, house, counter)
 
 
 def test_what_gave_way_is_listed(see, house, counter):
-    working.admit(house.space, content="The gateway is slow today.", agent=counter)
-    agents.change(counter, HUB, budget=281)
+    entries.admit(house.space, content="The gateway is slow today.", agent=counter)
+    prompts.change_agent(counter, HUB, budget=281)
     html = see(ask="gateway").content.decode()
     assert "1 of 1 entries of working memory are left out" in html
     assert re.search(r"What exactly is left out.*The gateway is slow today\.", html, re.DOTALL)
@@ -208,13 +208,13 @@ def test_what_gave_way_is_listed(see, house, counter):
 def test_memory_that_is_off_and_a_source_that_is_missing_are_said(see, counter, house):
     lists(house.space, AGENTS, "/memories/never.md")
     assert "/memories/never.md</span> does not exist" in see().content.decode()
-    agents.change(counter, HUB, memory_is_on=False)
+    prompts.change_agent(counter, HUB, memory_is_on=False)
     assert "Memory is switched off for this agent" in see().content.decode()
 
 
 def test_deliveries_and_threads_on_older_memory(see, house, counter):
     prompt = prompts.assemble(house.space, counter, dialect="plain")
-    deliveries.record(house.space.pk, counter.pk, "t-42", prompt)
+    prompts.record_delivery(house.space.pk, counter.pk, "t-42", prompt)
     assert "same as delivered" in see(dialect="plain").content.decode()
     files.write(house.space, house.editor, AGENTS, b"new\n")
     html = see(dialect="plain").content.decode()
@@ -231,7 +231,7 @@ def test_deliveries_and_threads_on_older_memory(see, house, counter):
 def test_two_moments_with_the_cause_of_each_change(see, house, counter):
     start = timezone.now()
     files.write(house.space, house.editor, AGENTS, b"# Team\n- two\n", reason="counted again")
-    agents.change(counter, HUB, persona="Kind.")
+    prompts.change_agent(counter, HUB, persona="Kind.")
     html = see(tail="compare/", **{"from": start.isoformat()}).content.decode()
     assert '<tr class="add">' in html
     assert "counted again" in html
@@ -247,13 +247,13 @@ def test_what_became_of_each_entry_between_two_moments_stands_at_its_place(see, 
     old = longterm.store(house.space, house.reviewer, "The gateway was slow in March.")
     LongtermEntry.objects.update(created_at=earlier)
     EntryRevision.objects.update(created_at=earlier)
-    slow = working.admit(house.space, content="The gateway is slow today.", agent=counter, at=earlier)
-    gone = working.admit(house.space, content="The gateway is blue.", agent=counter, at=earlier)
+    slow = entries.admit(house.space, content="The gateway is slow today.", agent=counter, at=earlier)
+    gone = entries.admit(house.space, content="The gateway is blue.", agent=counter, at=earlier)
     WorkingEntry.objects.filter(pk=slow).update(expires_at=since)
     WorkingEntry.objects.filter(pk=gone).update(removed_at=since)
     longterm.retire(house.space, house.reviewer, old.number, "over")
     new = longterm.store(house.space, house.owner, "The gateway sleeps on Mondays.")
-    compared = comparing.moments(house.space, counter, start, None, query="gateway", task="")
+    compared = prompts.compare_moments(house.space, counter, start, None, query="gateway", task="")
     told = {(one.says, one.entry): one.at for one in compared.causes}
     assert told[("expired", None)] == since
     assert told[("was deleted by a person", None)] == since
@@ -285,7 +285,7 @@ def test_the_navigation_leads_to_the_first_agent(as_role, counter):
 
 
 def test_no_space_sees_the_agents_of_another(as_role, counter):
-    other = agents.create(spaces.create(HUB, "elsewhere"), HUB, "stranger")
+    other = prompts.create_agent(spaces.create(HUB, "elsewhere"), HUB, "stranger")
     for tail in ("", "raw/", "compare/", "settings/", "deliveries/"):
         assert as_role("owner").get(f"/s/books/prompt/{other.slug}/{tail}").status_code == 404
 
@@ -352,9 +352,9 @@ def test_templates_are_taken_in_for_this_space_and_shown_with_their_hash(as_role
 
 
 def test_a_source_without_a_slash_leads_to_its_file_and_its_revision(house, counter, as_role):
-    from memoryhub.domain import sources
+    from memoryhub.domain import prompts
 
-    sources.take_over(house.space, HUB, '{"memory_files": ["memories/AGENTS.md"]}')
+    prompts.take_over_sources(house.space, HUB, '{"memory_files": ["memories/AGENTS.md"]}')
     for page in ("prompt/counter/", "agents/"):
         shown = as_role("viewer").get(f"/s/books/{page}").content.decode()
         assert 'href="/s/books/files/memories/AGENTS.md"' in shown

@@ -12,9 +12,8 @@ from django.db import OperationalError
 from django.urls import reverse
 from django.utils import timezone
 
-from memoryhub.domain import agents, files, mounts, proposals, sources, spaces
-from memoryhub.domain.access import HUB
-from memoryhub.models import Proposal
+from memoryhub.domain import files, prompts, proposals, spaces
+from memoryhub.models import HUB, Proposal
 
 PATH = "/memories/AGENTS.md"
 TEXT = """# Rules
@@ -36,10 +35,10 @@ TEXT = """# Rules
 
 @pytest.fixture
 def forge(house):
-    mounts.add(house.space, HUB, "/memories/", store="database", policy="review")
+    files.add_mount(house.space, HUB, "/memories/", store="database", policy="review")
     files.write(house.space, HUB, PATH, TEXT.encode())
-    sources.add(house.space, HUB, PATH)
-    return agents.create(house.space, HUB, "forge")
+    prompts.add_source(house.space, HUB, PATH)
+    return prompts.create_agent(house.space, HUB, "forge")
 
 
 def ask(house, forge, new=None, **more):
@@ -226,7 +225,7 @@ def test_rejecting_with_a_quick_reason(house, forge, as_role):
 def test_undo_and_comment(house, forge, as_role):
     asked = ask(house, forge)
     client = as_role("reviewer")
-    proposals.approve(house.space, house.reviewer, 1, seen=proposals.result(asked).seen)
+    proposals.approve(house.space, house.reviewer, 1, seen=proposals.looked(asked).seen)
     assert client.post(at(house, "undo", 1)).status_code == 303
     assert files.read(house.space, PATH).content.decode() == TEXT
     assert client.post(at(house, "comment", 1), {"text": "Leave <b> out"}).status_code == 303
@@ -290,7 +289,7 @@ def test_many_are_undone_at_once_and_the_list_stays_filtered(house, forge, as_ro
 
 def test_what_cannot_be_undone_among_many_is_said(house, forge, as_role):
     asked = edit_of(house, forge, "pytest -q", "make test")
-    proposals.approve(house.space, house.reviewer, 1, seen=proposals.result(asked).seen)
+    proposals.approve(house.space, house.reviewer, 1, seen=proposals.looked(asked).seen)
     files.write(house.space, HUB, PATH, b"# Other\n")
     client = as_role("reviewer")
     assert client.post(at(house, "undo_many") + "?n=1&n=77").status_code == 303
@@ -375,7 +374,7 @@ def test_a_move_that_takes_a_file_out_of_prompts_is_said_loudly(house, forge, as
         asked = proposals.propose(house.space, forge, kind="move", path=PATH, change={"to": to})
         return asked.risk, as_role("reviewer").get(at(house, "detail", asked.number)).content.decode()
 
-    sources.add(house.space, HUB, "/memories/also.md")
+    prompts.add_source(house.space, HUB, "/memories/also.md")
     risk, page = asked_to("/memories/other.md")
     assert risk == 2 and "Takes the file out of the prompt of forge." in page and "Gone from the prompt of" in page
     _, page = asked_to("/memories/also.md")
@@ -429,7 +428,7 @@ def test_grave_findings_are_left_out_of_many(house, forge, as_role):
     page = client.get(at(house, "bulk"), {"n": "1"}).content.decode()
     assert "decide on it by itself" in page and "seen-1" not in page
     assert "None of them can be decided here." in page and "Approve these" not in page
-    client.post(at(house, "decide_many"), {"seen-1": proposals.result(asked).seen, "do": "approve"})
+    client.post(at(house, "decide_many"), {"seen-1": proposals.looked(asked).seen, "do": "approve"})
     assert Proposal.objects.get().state == "pending"
 
 

@@ -6,8 +6,8 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from memoryhub.domain import people, spaces
-from memoryhub.domain.access import HUB
+from memoryhub.domain import accounts, spaces
+from memoryhub.models import HUB
 from tests.planting import PK, plant
 from tests.web.test_walls import IN_SPACE
 
@@ -29,11 +29,11 @@ def asked(client, path: str) -> list[str]:
 def test_every_page_costs_the_same_queries_for_one_row_and_for_three(house, as_role):
     owner = as_role("owner")
     owner.raise_request_exception = False
-    plant(house.space, people.create(HUB, "first"))
+    plant(house.space, accounts.create_person(HUB, "first"))
     paths = {address.name: address.at(house.space.slug) for address in IN_SPACE}
     before = {name: asked(owner, path) for name, path in paths.items()}
     for number in (1, 2):
-        plant(house.space, people.create(HUB, f"more-{number}"), PK + number)
+        plant(house.space, accounts.create_person(HUB, f"more-{number}"), PK + number)
     after = {name: asked(owner, path) for name, path in paths.items()}
     faults = []
     for name in paths:

@@ -13,9 +13,8 @@ import pytest
 from django.db import transaction
 from django.test import Client
 
-from memoryhub.domain import agents, files, mounts, people, quarantine, spaces, tokens
-from memoryhub.domain.access import HUB, Actor
-from memoryhub.models import Space
+from memoryhub.domain import accounts, files, prompts, quarantine, spaces
+from memoryhub.models import HUB, Actor, Space
 from tests.planting import fingerprint
 from tests.web.test_walls import CALLS, Call, resolved, value_for
 
@@ -73,7 +72,7 @@ def send(call: Call, command: str, secret: str) -> Any:
 @pytest.fixture
 def here() -> Space:
     space = spaces.create(HUB, "here")
-    mounts.add(space, HUB, "/memories/", policy="trusted")
+    files.add_mount(space, HUB, "/memories/", policy="trusted")
     files.write(space, HUB, OLD, TEXT.encode())
     return space
 
@@ -81,16 +80,16 @@ def here() -> Space:
 @pytest.fixture
 def ask(here: Space) -> Any:
     """Makes a call as an agent or an owner with these scopes, says what it changed, and takes that back."""
-    agent, owner = agents.create(here, HUB, "Forge"), people.create(HUB, "rk")
+    agent, owner = prompts.create_agent(here, HUB, "Forge"), accounts.create_person(HUB, "rk")
     spaces.add_member(here, HUB, owner, "owner")
     said = {"session_id": "s", "node_id": "n", "node_kind": "agent", "scope": "group", "metadata": {}}
     quarantine.log(here, agent, content="Something was seen here today.", **said)
-    mounts.change(here, HUB, mounts.of_space(here)[0], policy="review")
-    files.submit(here, Actor.of_agent(agent), files.Wish("edit", OLD, old="one", new="two"))
+    files.change_mount(here, HUB, files.mounts_of_space(here)[0], policy="review")
+    files.submit(here, Actor.of_agent(agent), files.ChangeRequest("edit", OLD, old="one", new="two"))
 
     def make(who: str, call: Call, command: str, scopes: list[str] | None) -> tuple[Any, set[str]]:
         by = {"agent": agent} if who == "agent" else {"person": owner}
-        secret = tokens.create(here, HUB, scopes=scopes, **by)[1]
+        secret = accounts.create_token(here, HUB, scopes=scopes, **by)[1]
         before, point = fingerprint(here), transaction.savepoint()
         answer = send(call, command, secret)
         after = fingerprint(here)
@@ -110,7 +109,7 @@ def test_a_token_that_only_reads_changes_nothing(ask, who):
 @pytest.mark.parametrize("policy", ["review", "trusted"])
 @pytest.mark.parametrize("who", ["agent", "owner"])
 def test_a_token_that_only_writes_is_shown_no_file(ask, here, who, policy):
-    mounts.change(here, HUB, mounts.of_space(here)[0], policy=policy)
+    files.change_mount(here, HUB, files.mounts_of_space(here)[0], policy=policy)
     for scopes in (WRITING, [*WRITING, "retrieve"]):
         for name, call, command in variants():
             answer, _ = ask(who, call, command, scopes)

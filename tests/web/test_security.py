@@ -14,9 +14,9 @@ from django.db import connection, transaction
 from django.test import Client
 from django.utils.html import strip_tags
 
-from memoryhub.domain import agents, mounts, people, spaces, tokens
-from memoryhub.domain.access import HUB, Actor
+from memoryhub.domain import accounts, files, prompts, spaces
 from memoryhub.errors import Forbidden, HubError, Invalid
+from memoryhub.models import HUB, Actor
 from memoryhub.requests import HideTokens, hide_secrets
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,8 +34,8 @@ def owner(as_role):
 
 @pytest.fixture
 def secret(house):
-    agent = agents.create(house.space, house.owner, "forge")
-    return tokens.create(house.space, house.owner, agent=agent)[1]
+    agent = prompts.create_agent(house.space, house.owner, "forge")
+    return accounts.create_token(house.space, house.owner, agent=agent)[1]
 
 
 # ---- what every answer carries ----
@@ -91,7 +91,7 @@ def test_a_broken_page_has_its_headers_and_tells_nothing(owner, monkeypatch, cap
 
 
 def test_cookies_are_out_of_reach_of_scripts_and_other_sites(client, db):
-    person = people.create(HUB, "rk", password="correct horse battery")
+    person = accounts.create_person(HUB, "rk", password="correct horse battery")
     answer = client.post("/login/", {"username": person.username, "password": "correct horse battery"})
     session = answer.cookies["memoryhub_session"]
     assert session["httponly"] and session["samesite"] == "Lax" and session["path"] == "/"
@@ -100,7 +100,7 @@ def test_cookies_are_out_of_reach_of_scripts_and_other_sites(client, db):
 
 
 def test_signing_in_starts_another_session(client, db):
-    person = people.create(HUB, "rk", password="correct horse battery")
+    person = accounts.create_person(HUB, "rk", password="correct horse battery")
     client.cookies["memoryhub_session"] = "planted-by-somebody-else-0000000"
     client.post("/login/", {"username": person.username, "password": "correct horse battery"})
     assert client.cookies["memoryhub_session"].value != "planted-by-somebody-else-0000000"
@@ -193,7 +193,7 @@ def test_a_body_over_8_mib_is_413_in_the_one_shape(client, secret):
 
 
 def test_content_over_1_mib_is_413(client, secret, house):
-    mounts.add(house.space, house.owner, "/memories/")
+    files.add_mount(house.space, house.owner, "/memories/")
     body = {"content": "x" * (MIB + 1), "session_id": "s", "node_id": "n", "node_kind": "agent", "scope": "group"}
     headers = {"Authorization": f"Bearer {secret}"}
     answer = client.post("/api/v1/quarantine", body, content_type="application/json", headers=headers)
@@ -239,9 +239,9 @@ def everything_stored() -> str:
 
 
 def test_neither_tokens_nor_links_nor_passwords_are_stored(house, owner, client):
-    agent = agents.create(house.space, house.owner, "forge")
-    _, made = tokens.create(house.space, house.owner, agent=agent)
-    link = people.make_link(house.owner, house.viewer.person)
+    agent = prompts.create_agent(house.space, house.owner, "forge")
+    _, made = accounts.create_token(house.space, house.owner, agent=agent)
+    link = accounts.make_sign_in_link(house.owner, house.viewer.person)
     owner.post("/account/password/", {"new": "correct horse battery", "again": "correct horse battery"})
     client.get("/api/v1/me", headers={"Authorization": f"Bearer {made}"})
     client.get(f"/login/once/{link}/")
@@ -294,7 +294,7 @@ def test_an_error_never_repeats_the_token_it_was_given(client, house):
 
 def test_unknown_names_take_as_long_as_wrong_passwords(client, db, monkeypatch):
     """Not measured but counted: each try hashes exactly one password."""
-    people.create(HUB, "rk", password="correct horse battery")
+    accounts.create_person(HUB, "rk", password="correct horse battery")
     hashed = []
     from django.contrib.auth.hashers import MD5PasswordHasher
 
@@ -397,7 +397,7 @@ def test_no_page_runs_what_somebody_wrote(house, owner, monkeypatch):
 
     monkeypatch.setattr(planting, "TEXT", f"{planting.WORD} {MARKUP}")
     monkeypatch.setattr(planting, "CANARY", MARKUP)
-    planting.plant(house.space, people.create(HUB, "planter"))
+    planting.plant(house.space, accounts.create_person(HUB, "planter"))
     owner.raise_request_exception = False
     shown = 0
     for address in IN_SPACE:
@@ -442,21 +442,21 @@ def test_an_owner_of_a_space_does_not_reach_past_it_with_a_directory(house, tmp_
     settings.DATA_DIR.mkdir()
     sly = Actor.of_person(house.owner.person, "owner")
     sly.person.is_hub_owner = False
-    mounts.add(spaces.create(HUB, "elsewhere"), HUB, "/m/", store="filesystem", directory=str(tmp_path / "theirs"))
+    files.add_mount(spaces.create(HUB, "elsewhere"), HUB, "/m/", store="filesystem", directory=str(tmp_path / "theirs"))
     for place in (tmp_path, tmp_path / "theirs", tmp_path / "theirs" / "deep", tmp_path / "data", "/etc", "/proc/self"):
         with pytest.raises(HubError):
-            mounts.add(house.space, sly, "/sly/", store="filesystem", directory=str(place))
-    ours = mounts.add(house.space, sly, "/sly/", store="filesystem", directory=str(tmp_path / "ours"))
+            files.add_mount(house.space, sly, "/sly/", store="filesystem", directory=str(place))
+    ours = files.add_mount(house.space, sly, "/sly/", store="filesystem", directory=str(tmp_path / "ours"))
     with pytest.raises(Forbidden):
-        mounts.change(house.space, sly, ours, directory=str(tmp_path / "theirs"))
-    mounts.change(house.space, sly, ours, policy="trusted")
+        files.change_mount(house.space, sly, ours, directory=str(tmp_path / "theirs"))
+    files.change_mount(house.space, sly, ours, policy="trusted")
     with pytest.raises(Invalid):
-        mounts.add(house.space, HUB, "/keys/", store="filesystem", directory=str(settings.DATA_DIR))
+        files.add_mount(house.space, HUB, "/keys/", store="filesystem", directory=str(settings.DATA_DIR))
 
 
 def test_a_whole_token_is_never_drawn_again(as_role, house):
-    agent = agents.create(house.space, HUB, "forge")
-    _, secret = tokens.create(house.space, HUB, agent=agent)
+    agent = prompts.create_agent(house.space, HUB, "forge")
+    _, secret = accounts.create_token(house.space, HUB, agent=agent)
     viewer = as_role("viewer")
     for path in (
         f"search/?q={secret}",

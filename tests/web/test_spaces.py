@@ -6,21 +6,9 @@ import pytest
 from django.db import transaction
 from django.test import Client
 
-from memoryhub.domain import (
-    agents,
-    demo,
-    jobs,
-    longterm,
-    meaning,
-    pairs,
-    people,
-    reembedding,
-    retrieval_checks,
-    spaces,
-    working,
-)
-from memoryhub.domain.access import HUB
-from memoryhub.models import ActivityLine, Agent, Membership, Person, Record, RecordState, Space
+from memoryhub.domain import accounts, demo, longterm, prompts, retrieval, spaces, working
+from memoryhub.domain.jobs import queue
+from memoryhub.models import HUB, ActivityLine, Agent, Membership, Person, Record, RecordState, Space
 
 
 def test_the_front_door_leads_to_the_only_space_and_then_to_the_last(as_role, house):
@@ -30,7 +18,7 @@ def test_the_front_door_leads_to_the_only_space_and_then_to_the_last(as_role, ho
     Membership.objects.create(space=other, person=house.viewer.person, role="viewer")
     assert b"Other" in viewer.get("/").content
     viewer.get("/s/other/activity/")
-    agents.create(other, HUB, "forge")
+    prompts.create_agent(other, HUB, "forge")
     viewer.get("/s/other/")
     assert viewer.get("/")["Location"] == "/s/other/"
     assert viewer.get("/?all").status_code == 200
@@ -38,7 +26,7 @@ def test_the_front_door_leads_to_the_only_space_and_then_to_the_last(as_role, ho
 
 def test_somebody_in_no_space_is_told_what_to_do(db):
     client = Client()
-    client.force_login(people.create(HUB, "new"))
+    client.force_login(accounts.create_person(HUB, "new"))
     page = client.get("/").content.decode()
     assert "An owner of a space can add you" in page
 
@@ -78,7 +66,7 @@ def test_a_space_is_renamed(as_role, house):
 
 
 def fill(space):
-    agent = agents.create(space, HUB, "forge")
+    agent = prompts.create_agent(space, HUB, "forge")
     with transaction.atomic():
         record = Record.objects.create(
             space_id=space.pk,
@@ -164,7 +152,7 @@ def test_who_was_signed_out_meanwhile_comes_back_to_the_page_of_the_form(client,
 
 def test_the_demo_shows_every_state_of_every_layer(house):
     space = demo.make(house.owner.person)
-    jobs.run_waiting()
+    queue.run_waiting()
     newest = RecordState.objects.within(space).filter(is_newest=True)
     assert set(newest.values_list("state", flat=True)) == {"held", "admitted", "promoted", "discarded"}
     assert newest.filter(state="admitted", actor_kind="person").exists()
@@ -172,10 +160,10 @@ def test_the_demo_shows_every_state_of_every_layer(house):
     assert {"secrets", "hidden", "injection", "coherence", "reads_only"} <= codes
     entries = working.live(space)
     assert entries.filter(is_pinned=True).exists() and entries.filter(scope="agent").exists()
-    kept = longterm.of(space)
+    kept = longterm.entries_of(space)
     assert set(kept.values_list("state", flat=True)) == {"active", "retired"}
     assert kept.filter(record_id__isnull=False).exists() and kept.filter(revision=2, state="active").exists()
     assert kept.filter(scope="agent").exists() and kept.exclude(checked_at=None).exists() and longterm.due(space)
-    assert {one.kind for one in pairs.open_pairs(space)} == {"duplicate", "contradiction"}
-    assert retrieval_checks.run(space) == {"checks": 2, "failed": 0}
-    assert reembedding.vectors(space, meaning.load("hashing"))[1] == 0
+    assert {one.kind for one in longterm.open_conflicts(space)} == {"duplicate", "contradiction"}
+    assert retrieval.run_checks(space) == {"checks": 2, "failed": 0}
+    assert longterm.vector_counts(space, retrieval.load_embedder("hashing"))[1] == 0

@@ -6,8 +6,8 @@ import pytest
 from django.utils import timezone
 
 from memoryhub.domain import spaces, working
-from memoryhub.domain.access import HUB
-from memoryhub.models import WorkingEntry
+from memoryhub.domain.working import entries as working
+from memoryhub.models import HUB, WorkingEntry
 
 pytestmark = pytest.mark.django_db
 SECRET = "ghp_" + "aZ3kQ9xW7vB2nM5tR8yL1pC4sD6fG0hJ3kL9"

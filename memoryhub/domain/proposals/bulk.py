@@ -6,15 +6,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from memoryhub.domain import files
-from memoryhub.domain.access import Actor, require
-from memoryhub.domain.proposals.afterwards import reopen, undo
-from memoryhub.domain.proposals.asking import get
-from memoryhub.domain.proposals.deciding import approve, own_agents, reject
+from memoryhub.domain.accounts import require
+from memoryhub.domain.prompts import PromptChange
+from memoryhub.domain.proposals.ask import get
+from memoryhub.domain.proposals.decide import approve, own_agents, reject
 from memoryhub.domain.proposals.expiry import expire_late
 from memoryhub.domain.proposals.results import Result, published, result, sha_of
-from memoryhub.domain.proposals.reviewing import PromptChange, prompt_changes
+from memoryhub.domain.proposals.reviewing import prompt_changes
+from memoryhub.domain.proposals.undo import reopen, undo
 from memoryhub.errors import Conflict, HubError
-from memoryhub.models import Proposal, Space
+from memoryhub.models import Actor, Proposal, Space
 
 State, Kind = Proposal.State, Proposal.Kind
 MOST = 200

@@ -10,12 +10,12 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.utils import timezone
 
-from memoryhub.domain import activity, hot, spaces
-from memoryhub.domain.access import HUB
+from memoryhub.db import statements
+from memoryhub.domain import activity, spaces
 from memoryhub.domain.jobs import periodic
 from memoryhub.domain.proposals import notices
-from memoryhub.domain.proposals.asking import already_decided, get, is_late, locked, outdate_children
-from memoryhub.models import Proposal, Space
+from memoryhub.domain.proposals.ask import already_decided, get, is_late, locked, outdate_children
+from memoryhub.models import HUB, Proposal, Space
 
 State = Proposal.State
 MOST = 1000
@@ -90,10 +90,10 @@ def expire_one(space: Space, number: int, now: datetime | None = None) -> bool:
 def _end(space: Space, sql: str, by: datetime | None, *which: int) -> list[int]:
     """One statement for the states and one for the lines of activity, however many they are."""
     now = timezone.now()
-    found = hot.changed(sql, [space.pk, by or now, *which, AT_ONCE, NOTE, now, now, HUB.name])
+    found = statements.changed(sql, [space.pk, by or now, *which, AT_ONCE, NOTE, now, now, HUB.name])
     if not found:
         return []
-    hot.run(activity.adding(*(_line(space, one, path) for one, path in found)))
+    statements.run(activity.adding(*(_line(space, one, path) for one, path in found)))
     numbers = [one for one, _ in found]
     outdate_children(space, numbers, State.EXPIRED)
     notices.tell_later(space, numbers, "proposal.expired")

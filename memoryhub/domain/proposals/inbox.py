@@ -9,12 +9,13 @@ from difflib import SequenceMatcher
 from django.db.models import Count, Q, QuerySet
 
 from memoryhub.dialects import tokens
-from memoryhub.domain import diffs, files
-from memoryhub.domain.lines import text_of
+from memoryhub.domain import files
 from memoryhub.domain.proposals.expiry import ends_soon, expire_late
 from memoryhub.domain.proposals.results import Result, result
 from memoryhub.errors import HubError
 from memoryhub.models import Proposal, Space
+from memoryhub.text import diff
+from memoryhub.text.lines import text_of
 
 State, Kind = Proposal.State, Proposal.Kind
 PAGE = 50
@@ -43,7 +44,7 @@ class Row:
 
     @property
     def title(self) -> str:
-        return title_of(self.proposal)
+        return self.proposal.title
 
     @property
     def tags(self) -> list[dict[str, str]]:
@@ -74,23 +75,6 @@ class Inbox:
     @property
     def rows(self) -> list[Row]:
         return [row for group in self.groups for row in group.rows]
-
-
-def title_of(proposal: Proposal) -> str:
-    """The agent's own words, as far as they fit a line; else what it does."""
-    said = " ".join(proposal.reason.split())
-    if said:
-        first = said.split(". ")[0].rstrip(".")
-        return first if len(first) <= 90 else first[:89].rsplit(" ", 1)[0] + "…"
-    name = proposal.path.rsplit("/", 1)[-1]
-    return {
-        "delete": f"Delete {name}", "move": f"Move {name}", "promotion": _first_line(proposal), "write": f"Write {name}",
-    }.get(proposal.kind, f"Change {name}")  # fmt: skip
-
-
-def _first_line(proposal: Proposal) -> str:
-    line = text_of(bytes(proposal.content or b"")).strip().split("\n")[0].lstrip("#-* ")
-    return line if len(line) <= 90 else line[:89] + "…"
 
 
 def filtered(
@@ -168,8 +152,8 @@ def _row(space: Space, proposal: Proposal, standing: dict[str, files.Published |
         found = Result(proposal, None, None, None, error.message)
     row = Row(proposal, found)
     if found.applies and proposal.kind != Kind.MOVE and len(found.before or b"") + len(found.after or b"") < LARGE:
-        diff = diffs.compare(found.before_text, found.after_text, context=0)
-        row.added, row.removed = diff.added, diff.removed
+        changes = diff.compare(found.before_text, found.after_text, context=0)
+        row.added, row.removed = changes.added, changes.removed
         row.more_tokens = tokens.of_bytes(len(found.after or b"")) - tokens.of_bytes(len(found.before or b""))
     row.expires_soon = ends_soon(proposal)
     return row

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import transaction
 
-from memoryhub.domain import jobs, outbound, webhooks
+from memoryhub.domain import jobs, notify
 from memoryhub.models import Job, Proposal, Space
 
 TELL = "proposals.tell"
@@ -14,12 +14,12 @@ TELL = "proposals.tell"
 
 def tell(proposal: Proposal, event: str, **more: Any) -> None:
     """Notes the event for every webhook that wants it; nothing is sent here, so a slow address delays no decision."""
-    webhooks.note(proposal.space, event, body_of(proposal, **more), says=sentence(proposal, event))
+    notify.notify(proposal.space, event, body_of(proposal, **more), says=sentence(proposal, event))
 
 
 def tell_later(space: Space, numbers: list[int], event: str) -> None:
     """The same for many, by a job: nobody who looks at a list waits until each is told."""
-    if webhooks.wanting(space, event):
+    if notify.webhooks_for(space, event):
         jobs.enqueue(TELL, {"numbers": numbers, "event": event}, space=space)
 
 
@@ -30,7 +30,7 @@ def tell_many(job: Job, progress: jobs.Progress) -> None:
     space, event = Space.objects.get(pk=job.space_id), job.payload["event"]
     found = Proposal.objects.within(space).filter(number__in=job.payload["numbers"]).defer("content")
     told = [(body_of(one), sentence(one, event)) for one in found.select_related("space").order_by("number")]
-    webhooks.note_all(space, event, told)
+    notify.notify_all(space, event, told)
     Job.objects.filter(pk=job.pk).update(payload={"numbers": [], "event": event})
 
 
@@ -48,7 +48,7 @@ def body_of(proposal: Proposal, **more: Any) -> dict[str, Any]:
         "decided_by": proposal.decided_by_name or None,
         "note": proposal.note,
         "expires_at": proposal.expires_at.isoformat() if proposal.expires_at else None,
-        "url": outbound.link_to(f"/s/{proposal.space.slug}/proposals/{proposal.number}/"),
+        "url": notify.public_url(f"/s/{proposal.space.slug}/proposals/{proposal.number}/"),
         **more,
     }
 

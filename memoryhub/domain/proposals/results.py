@@ -7,12 +7,14 @@ from collections.abc import Container
 from dataclasses import dataclass
 from functools import cached_property
 
-from memoryhub.domain import diffs, edits, files, protected
-from memoryhub.domain.lines import bytes_of, text_of
-from memoryhub.domain.merging import merge3
-from memoryhub.domain.proposals import looking
+from memoryhub.domain import files
+from memoryhub.domain.files import base_content
+from memoryhub.domain.proposals import findings
 from memoryhub.errors import Conflict, HubError, NotFound
 from memoryhub.models import Proposal, Revision
+from memoryhub.text import diff, edits, protected
+from memoryhub.text.lines import bytes_of, text_of
+from memoryhub.text.merge import merge3
 
 NOTHING = hashlib.sha256(b"").hexdigest()
 LARGEST_DIFF = 200_000
@@ -65,7 +67,7 @@ class Result:
     def shrinks(self) -> bool:
         """Whether it throws most of the text away."""
         kinds = (Proposal.Kind.WRITE, Proposal.Kind.EDIT)
-        return self.applies and self.proposal.kind in kinds and looking.shrinks(self.before, self.after)
+        return self.applies and self.proposal.kind in kinds and findings.shrinks(self.before, self.after)
 
     @cached_property
     def before_text(self) -> str:
@@ -83,7 +85,7 @@ class Result:
             return f"rename from {proposal.path}\nrename to {proposal.change.get('to', '')}\n"
         if self.problem:
             return ""
-        text = diffs.told(self.before, self.after, proposal.path or "long-term")
+        text = diff.told(self.before, self.after, proposal.path or "long-term")
         return text if len(text) <= LARGEST_DIFF else text[:LARGEST_DIFF] + "\n… the diff goes on\n"
 
 
@@ -224,15 +226,6 @@ def _stood_on(proposal: Proposal) -> bytes | None:
     return applied(parent, _stood_on(parent))
 
 
-def base_content(proposal: Proposal) -> bytes:
-    """What the agent had in front of it; empty if there was no file."""
-    found = Revision.objects.within(proposal.space_id).filter(
-        file__path=proposal.path, number=proposal.base_revision, sha256=proposal.base_sha256
-    )
-    content = found.values_list("content", flat=True).first()
-    return bytes(content) if content is not None else b""
-
-
 def wanted(proposal: Proposal) -> bytes | None:
     """The text the agent had in mind, on the text it had in front of it: for the look at both sides of a conflict."""
     base = base_content(proposal)
@@ -254,14 +247,14 @@ def applied_diff(proposal: Proposal) -> tuple[str, str | None]:
     """What an approved proposal changed, from the revisions it lies between, and the sha256 of what it made."""
     if proposal.kind == Proposal.Kind.PROMOTION:
         content = text_of(bytes(proposal.content or b""))
-        return diffs.unified(None, content, "long-term"), sha_of(bytes(proposal.content or b""))
+        return diff.unified(None, content, "long-term"), sha_of(bytes(proposal.content or b""))
     if proposal.kind == Proposal.Kind.MOVE:
         to = Revision.objects.within(proposal.space_id).filter(
             file__path=proposal.change.get("to", ""), number=proposal.applied_revision
         )
         return Result(proposal, None, None, None).diff, to.values_list("sha256", flat=True).first()
     before, after = contents_around(proposal)
-    return diffs.told(before, after, proposal.path)[:LARGEST_DIFF], sha_of(after)
+    return diff.told(before, after, proposal.path)[:LARGEST_DIFF], sha_of(after)
 
 
 def texts_around(proposal: Proposal) -> tuple[bytes, bytes]:

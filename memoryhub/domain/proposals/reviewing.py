@@ -10,16 +10,17 @@ from functools import cached_property
 from django.db.models import Count, Q
 
 from memoryhub.detectors import Finding
-from memoryhub.domain import deliveries, diffs, prompts
-from memoryhub.domain.comparing import PromptChange
-from memoryhub.domain.lines import text_of
-from memoryhub.domain.proposals import looking
-from memoryhub.domain.proposals.asking import unchanged_only
-from memoryhub.domain.proposals.desk import looked
+from memoryhub.domain import files, prompts
+from memoryhub.domain.prompts import PromptChange
+from memoryhub.domain.proposals import findings
+from memoryhub.domain.proposals.ask import unchanged_only
 from memoryhub.domain.proposals.expiry import ends_soon
 from memoryhub.domain.proposals.results import Result, texts_around, wanted
+from memoryhub.domain.proposals.snapshot import looked
 from memoryhub.errors import HubError
 from memoryhub.models import Agent, Proposal, ProposalComment, Space
+from memoryhub.text.diff import Diff, compare
+from memoryhub.text.lines import text_of
 
 State, Kind = Proposal.State, Proposal.Kind
 MOST_AGENTS = 8
@@ -55,8 +56,8 @@ class Review:
     findings: list[Finding] = field(default_factory=list)
 
     @cached_property
-    def diff(self) -> diffs.Diff:
-        return diffs.compare(self.found.before_text, self.found.after_text, context=self.context)
+    def diff(self) -> Diff:
+        return compare(self.found.before_text, self.found.after_text, context=self.context)
 
     @cached_property
     def headings(self) -> dict[int, str]:
@@ -100,7 +101,7 @@ class Review:
 
     @property
     def shrinks(self) -> bool:
-        return self.found.applies and self.has_text and looking.shrinks(self.found.before, self.found.after)
+        return self.found.applies and self.has_text and findings.shrinks(self.found.before, self.found.after)
 
     @property
     def agents(self) -> list[Agent]:
@@ -117,11 +118,11 @@ class Review:
         )
 
     @cached_property
-    def both_sides(self) -> tuple[diffs.Diff, str]:
+    def both_sides(self) -> tuple[Diff, str]:
         """Of a conflict: how the text that stands and the text the agent wanted differ."""
         ours = wanted(self.proposal)
         text = text_of(ours or b"")
-        return diffs.compare(self.found.before_text, text, context=3), text
+        return compare(self.found.before_text, text, context=3), text
 
 
 def review(proposal: Proposal, *, context: int | None = 3, with_prompts: bool = True) -> Review:
@@ -132,17 +133,15 @@ def review(proposal: Proposal, *, context: int | None = 3, with_prompts: bool = 
     )
     if made.has_text and proposal.kind != Kind.DELETE and found.applies:
         known = unchanged_only(
-            looking.known_texts(proposal.space, proposal.path, found.before), found.before, found.after
+            findings.known_texts(proposal.space, proposal.path, found.before), found.before, found.after
         )
-        made.findings = looking.findings_in(found.before_text, found.after_text, known)
+        made.findings = findings.findings_in(found.before_text, found.after_text, known)
     if made.is_open:
         made.said_no = _rejected_before(proposal)
     if with_prompts and found.applies and made.is_open and proposal.path:
         made.changes, made.more_readers = prompt_changes(proposal.space, changes_of(found), first=proposal.agent_id)
         made.losing = _losing(proposal, made.agents)
-        made.threads_behind = sum(
-            len(deliveries.threads_of(proposal.space, one.agent, limit=20)) for one in made.changes
-        )
+        made.threads_behind = sum(len(prompts.threads_of(proposal.space, one.agent, limit=20)) for one in made.changes)
     return made
 
 
@@ -156,7 +155,7 @@ def _rejected_before(proposal: Proposal) -> Proposal | None:
 def _losing(proposal: Proposal, readers: list[Agent]) -> list[Agent]:
     if proposal.kind != Kind.MOVE:
         return []
-    there = {agent.pk for agent in prompts.readers_of(proposal.space, proposal.change.get("to", ""))}
+    there = {agent.pk for agent in files.agents_reading(proposal.space, proposal.change.get("to", ""))}
     return [agent for agent in readers if agent.pk not in there]
 
 
@@ -185,7 +184,7 @@ def prompt_changes(
     space: Space, changes: Mapping[str, bytes | None], *, first: int | None = None
 ) -> tuple[list[PromptChange], int]:
     """Before and after for each agent that reads one of the paths, who asked first; and how many more there are."""
-    readers = {agent.pk: agent for path in changes for agent in prompts.readers_of(space, path)}
+    readers = {agent.pk: agent for path in changes for agent in files.agents_reading(space, path)}
     chosen = sorted(readers.values(), key=lambda agent: agent.pk != first)[:MOST_AGENTS]
     told = [
         PromptChange(agent, prompts.assemble(space, agent), prompts.assemble(space, agent, changes=changes))

@@ -7,9 +7,9 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.db import transaction
 
-from memoryhub.domain import agents, spaces, tokens
-from memoryhub.domain.access import HUB
+from memoryhub.domain import accounts, prompts, spaces
 from memoryhub.management.base import HubCommand
+from memoryhub.models import HUB
 
 
 class Command(HubCommand):
@@ -28,8 +28,8 @@ class Command(HubCommand):
     def run(self, **options: Any) -> dict[str, Any]:
         space = spaces.by_slug(options["space"])
         values = {"dialect": options["dialect"], "description": options["description"]}
-        agent = agents.create(space, HUB, options["name"], **values)
-        _, secret = tokens.create(space, HUB, agent=agent, label="command line")
+        agent = prompts.create_agent(space, HUB, options["name"], **values)
+        _, secret = accounts.create_token(space, HUB, agent=agent, label="command line")
         return {"agent": agent.slug, "space": space.slug, "token": secret}
 
     def say(self, answer: dict[str, Any]) -> str:

@@ -7,10 +7,10 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from memoryhub import dumping
-from memoryhub.domain import backups
+from memoryhub.domain import exchange
 from memoryhub.errors import Invalid
 from memoryhub.management.base import HubCommand
+from memoryhub.server import dump
 
 
 class Command(HubCommand):
@@ -27,8 +27,8 @@ class Command(HubCommand):
             raise Invalid(f"{to} is a folder: name a file in it.")
         if not to.parent.is_dir():
             raise Invalid(f"There is no folder {to.parent}.")
-        backups.take_in_the_disk()
-        return dumping.write(to)
+        exchange.take_in_the_disk()
+        return dump.write(to)
 
     def say(self, answer: dict[str, Any]) -> str:
         return f"Wrote {answer['file']} ({answer['bytes']:,} bytes)."

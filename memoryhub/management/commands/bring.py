@@ -9,12 +9,11 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from memoryhub.domain import imports, jobs, longterm_files, longterm_import, people, spaces
-from memoryhub.domain.access import HUB, Actor
-from memoryhub.domain.import_formats import FORMATS, Folder
+from memoryhub.domain import accounts, exchange, jobs, longterm, spaces
+from memoryhub.domain.exchange import IMPORT_FORMATS, Folder
 from memoryhub.errors import HubError, Invalid, NotFound
 from memoryhub.management.base import HubCommand
-from memoryhub.models import Job, Space
+from memoryhub.models import HUB, Actor, Job, Space
 
 LONGTERM = "longterm"  # JSON lines as a hub exports them
 
@@ -25,7 +24,7 @@ class Command(HubCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("kind", choices=[*FORMATS, LONGTERM])
+        parser.add_argument("kind", choices=[*IMPORT_FORMATS, LONGTERM])
         parser.add_argument("path", type=Path, help="a file, or a folder with everything in it")
         parser.add_argument("--space", default="main")
         parser.add_argument("--to", default="/memories/", metavar="PREFIX", help="where files go (default: /memories/)")
@@ -40,9 +39,11 @@ class Command(HubCommand):
         actor = actor_of(space, options["person"])
         if options["kind"] == LONGTERM:
             return {"space": space.slug, **bring_longterm(space, actor, options["path"], options["dry_run"])}
-        job = done(imports.look(space, actor, options["kind"], folder_at(options["path"]), target=options["to"]))
+        job = done(
+            exchange.preview_import(space, actor, options["kind"], folder_at(options["path"]), target=options["to"])
+        )
         if not options["dry_run"]:
-            job = done(imports.start(space, actor, job, overwrite=options["overwrite"]))
+            job = done(exchange.start_import(space, actor, job, overwrite=options["overwrite"]))
         return {"space": space.slug, "dry_run": options["dry_run"], "overwrite": options["overwrite"], **job.result}
 
     def say(self, answer: dict[str, Any]) -> str:
@@ -64,15 +65,15 @@ def bring_longterm(space: Space, actor: Actor, path: Path, dry_run: bool) -> dic
         raise NotFound(f"There is no file {path}.")
     (data,) = folder_at(path).values()
     if dry_run:
-        return {"dry_run": True, "entries": len(longterm_files.checked(space, actor, data))}
-    taken = longterm_import.take_in(space, actor, data)
+        return {"dry_run": True, "entries": len(longterm.checked_import(space, actor, data))}
+    taken = longterm.take_in_import(space, actor, data)
     return {"dry_run": False, "entries": done(taken).result["done"] if isinstance(taken, Job) else taken}
 
 
 def actor_of(space: Space, person: str | None) -> Actor:
     if not person:
         return HUB
-    found = people.by_name(person)
+    found = accounts.person_by_name(person)
     membership = spaces.members(space).filter(person=found).first()
     if membership is None:
         raise NotFound(f"{person} is no member of the space {space.slug}.")
@@ -106,7 +107,7 @@ def folder_at(path: Path) -> Folder:
         if not path.is_dir():
             raise NotFound(f"There is no {path}.")
         found = sorted(one for one in path.rglob("*") if one.is_file() and not one.is_symlink())
-        if sum(one.stat().st_size for one in found) > imports.LARGEST:
+        if sum(one.stat().st_size for one in found) > exchange.MAX_IMPORT_BYTES:
             raise Invalid("The folder holds more than 32 MiB. Import it in parts.", code="too_large")
         return {one.relative_to(path).as_posix(): one.read_bytes() for one in found}
     except OSError as problem:

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from memoryhub.domain import backups, exporting
+from memoryhub.domain import exchange
 from memoryhub.errors import Conflict, Unavailable
 from memoryhub.management.base import HubCommand
 
@@ -26,8 +26,8 @@ class Command(HubCommand):
             to.mkdir(parents=True, exist_ok=True, mode=0o700)
             if any(to.iterdir()):
                 raise Conflict(f"{to} is not empty: name a new folder.")
-            backups.take_in_the_disk()
-            return {"directory": str(to), **exporting.export(to)}
+            exchange.take_in_the_disk()
+            return {"directory": str(to), **exchange.export(to)}
         except OSError as error:
             raise Unavailable(f"{to} could not be written ({error.strerror}).") from error
 

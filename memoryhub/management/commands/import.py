@@ -7,10 +7,10 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from memoryhub.domain import sources, spaces
-from memoryhub.domain.access import HUB
+from memoryhub.domain import prompts, spaces
 from memoryhub.errors import Invalid
 from memoryhub.management.base import HubCommand
+from memoryhub.models import HUB
 
 
 class Command(HubCommand):
@@ -28,7 +28,7 @@ class Command(HubCommand):
             text = Path(options["config"]).read_text()
         except (OSError, UnicodeDecodeError) as error:
             raise Invalid(f"{options['config']} cannot be read: {error}.", code="no_config") from None
-        made = sources.take_over(space, HUB, text)
+        made = prompts.take_over_sources(space, HUB, text)
         return {"space": space.slug, "sources": [source.shown for source in made]}
 
     def say(self, answer: dict[str, Any]) -> str:

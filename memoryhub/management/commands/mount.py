@@ -6,9 +6,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from memoryhub.domain import mounts, spaces
-from memoryhub.domain.access import HUB
+from memoryhub.domain import files, spaces
 from memoryhub.management.base import HubCommand
+from memoryhub.models import HUB
 
 
 class Command(HubCommand):
@@ -29,7 +29,7 @@ class Command(HubCommand):
     def run(self, **options: Any) -> dict[str, Any]:
         space = spaces.by_slug(options["space"])
         store = "filesystem" if options["dir"] else "thread" if options["thread"] else "database"
-        mount = mounts.add(
+        mount = files.add_mount(
             space, HUB, options["prefix"], store=store, directory=options["dir"] or "", policy=options["policy"]
         )
         return {

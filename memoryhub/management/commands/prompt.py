@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from memoryhub.domain import agents, prompts, spaces
+from memoryhub.domain import prompts, spaces
 from memoryhub.management.base import HubCommand
 
 
@@ -31,9 +31,9 @@ class Command(HubCommand):
 
     def run(self, **options: Any) -> dict[str, Any] | None:
         space = spaces.by_slug(options["space"])
-        agent = agents.by_name(space, options["agent"])
+        agent = prompts.agent_by_name(space, options["agent"])
         words = {name: options[name] for name in ("dialect", "query", "task", "thread")}
-        prompt = prompts.assemble(space, agent, **words, at=prompts.moment(options["at"]))
+        prompt = prompts.assemble(space, agent, **words, at=prompts.moment_of(options["at"]))
         if options["json"]:
             return prompts.as_json(prompts.looked_over(prompt))
         write_bytes(self, prompt.data)

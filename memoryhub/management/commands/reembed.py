@@ -9,10 +9,9 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 
-from memoryhub.domain import reembedding, spaces
-from memoryhub.domain.access import HUB
+from memoryhub.domain import longterm, spaces
 from memoryhub.management.base import HubCommand
-from memoryhub.models import Space
+from memoryhub.models import HUB, Space
 
 
 class Command(HubCommand):
@@ -41,17 +40,21 @@ class Command(HubCommand):
             return {"dropped": self.drop(chosen, options["drop"]), "of": options["drop"]}
         if options["kept"]:
             return {
-                "kept": [{"space": space.slug, **asdict(one)} for space in chosen for one in reembedding.kept(space)]
+                "kept": [
+                    {"space": space.slug, **asdict(one)}
+                    for space in chosen
+                    for one in longterm.embedders_with_vectors(space)
+                ]
             }
         return {"spaces": [self.change(space, options) for space in chosen]}
 
     def change(self, space: Space, options: dict[str, Any]) -> dict[str, Any]:
-        choice = reembedding.before(space) if options["back"] else options["to"] or settings.EMBEDDER
-        result = reembedding.run(space, choice, Progress(space.slug, quiet=bool(options.get("json"))))
+        choice = longterm.embedder_before(space) if options["back"] else options["to"] or settings.EMBEDDER
+        result = longterm.run_reembedding(space, choice, Progress(space.slug, quiet=bool(options.get("json"))))
         return {"space": space.slug, "embedder": choice, **{key: result[key] for key in ("made", "checks", "failed")}}
 
     def drop(self, chosen: list[Space], embedded_by: str) -> int:
-        made_by = {space: [one.embedded_by for one in reembedding.kept(space)] for space in chosen}
+        made_by = {space: [one.embedded_by for one in longterm.embedders_with_vectors(space)] for space in chosen}
         having = [space for space in chosen if embedded_by in made_by[space]]
         if not having:
             raise CommandError(
@@ -60,8 +63,8 @@ class Command(HubCommand):
         return sum(self.drop_in(space, embedded_by) for space in having)
 
     def drop_in(self, space: Space, embedded_by: str) -> int:
-        reembedding.let_go(space, HUB, embedded_by)
-        return reembedding.drop_all(space, embedded_by, Progress(space.slug, quiet=True))
+        longterm.drop_vectors_of(space, HUB, embedded_by)
+        return longterm.drop_all_vectors(space, embedded_by, Progress(space.slug, quiet=True))
 
     def say(self, answer: dict[str, Any]) -> str:
         if "of" in answer:

@@ -9,11 +9,11 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
-from memoryhub import datadir, dumping
-from memoryhub.domain import backups
+from memoryhub.domain import exchange
 from memoryhub.management.base import HubCommand
-from memoryhub.migrating import migrate_if_needed
 from memoryhub.models import Space
+from memoryhub.server import datadir, dump
+from memoryhub.server.migrate import migrate_if_needed
 
 
 class Command(HubCommand):
@@ -30,10 +30,10 @@ class Command(HubCommand):
         lock = datadir.hub_lock(settings.DATA_DIR)  # refused while the hub runs
         try:
             kept = self.keep_what_is_there()
-            about = dumping.read(Path(file).expanduser().absolute())
+            about = dump.read(Path(file).expanduser().absolute())
             migrate_if_needed()
-            problems = backups.give_back_the_disk(about["made_at"])
-            backups.note_restore(about["made_at"])
+            problems = exchange.give_back_the_disk(about["made_at"])
+            exchange.note_restore(about["made_at"])
         finally:
             lock.release()
         return {"restored": about["made_at"], "spaces": Space.objects.count(), "kept": kept, "problems": problems}
@@ -41,9 +41,9 @@ class Command(HubCommand):
     def keep_what_is_there(self) -> str:
         if not Space.objects.exists():
             return ""
-        backups.take_in_the_disk()
+        exchange.take_in_the_disk()
         now = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-        return str(dumping.write(settings.DATA_DIR / f"before-restore-{now}.tar")["file"])
+        return str(dump.write(settings.DATA_DIR / f"before-restore-{now}.tar")["file"])
 
     def say(self, answer: dict[str, Any]) -> str:
         lines = [f"Restored the backup of {answer['restored']}: {answer['spaces']} spaces."]

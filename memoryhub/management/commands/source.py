@@ -6,9 +6,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from memoryhub.domain import agents, sources, spaces
-from memoryhub.domain.access import HUB
+from memoryhub.domain import prompts, spaces
 from memoryhub.management.base import HubCommand
+from memoryhub.models import HUB
 
 
 class Command(HubCommand):
@@ -24,9 +24,9 @@ class Command(HubCommand):
 
     def run(self, **options: Any) -> dict[str, Any]:
         space = spaces.by_slug(options["space"])
-        agent = agents.by_name(space, options["agent"]) if options["agent"] else None
-        source = sources.add(space, HUB, options["path"], agent=agent)
-        listed = sources.look_over(space, sources.of(space, agent))
+        agent = prompts.agent_by_name(space, options["agent"]) if options["agent"] else None
+        source = prompts.add_source(space, HUB, options["path"], agent=agent)
+        listed = prompts.check_sources(space, prompts.sources_of(space, agent))
         mine = next(row for row in listed if row.source.pk == source.pk)
         return {
             "space": space.slug, "agent": agent.slug if agent else None, "path": source.shown, "status": mine.status,

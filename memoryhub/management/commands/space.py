@@ -7,10 +7,9 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from memoryhub.domain import spaces
-from memoryhub.domain.access import HUB
-from memoryhub.domain.people import hub_owner
+from memoryhub.domain.accounts import hub_owner
 from memoryhub.management.base import HubCommand
-from memoryhub.models import Role
+from memoryhub.models import HUB, Role
 
 
 class Command(HubCommand):

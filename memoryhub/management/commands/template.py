@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from memoryhub.domain import templates
+from memoryhub.domain import prompts
 from memoryhub.management.base import HubCommand
 
 
@@ -24,7 +24,9 @@ class Command(HubCommand):
         )
 
     def run(self, **options: Any) -> dict[str, Any]:
-        kept = templates.import_wheel(options["wheel"]) if options["wheel"] else templates.import_installed()
+        kept = (
+            prompts.import_template_wheel(options["wheel"]) if options["wheel"] else prompts.import_installed_template()
+        )
         return {
             "form": kept.form,
             "version": kept.version,

@@ -16,10 +16,10 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 from django.db import OperationalError, connection, connections
 
-from memoryhub import datadir, postgres, processes, serve, statics, supervise, work
 from memoryhub.errors import HubError, Invalid, Unavailable
 from memoryhub.management.base import HubCommand
-from memoryhub.migrating import keep_defaults, migrate_if_needed, require_vector
+from memoryhub.server import datadir, postgres, processes, serve, static_files, supervise, work
+from memoryhub.server.migrate import keep_defaults, migrate_if_needed, require_vector
 
 OLDEST_POSTGRES = 15
 
@@ -59,7 +59,7 @@ class Command(HubCommand):
         with database(data_dir) as using:
             migrate_if_needed()
             keep_defaults()
-            statics.collect_if_changed()
+            static_files.collect_if_changed()
             link = self.furnish(directory, demo=self.wants_demo(options), opened=options["open"])
             self.allow(options["host"])
             self.load()
@@ -78,9 +78,9 @@ class Command(HubCommand):
 
     def furnish(self, directory: Path | None, *, demo: bool, opened: str | None) -> str:
         """Make what a hub needs to be looked at; the path of the link that signs its owner in."""
-        from memoryhub.domain import first_start, people, spaces
-        from memoryhub.domain.access import HUB
+        from memoryhub.domain import accounts, first_start, spaces
         from memoryhub.management import health
+        from memoryhub.models import HUB
 
         if moved := first_start.prepare(directory):
             self.stdout.write(moved)
@@ -94,16 +94,16 @@ class Command(HubCommand):
         if settings.FRONT_SPACE and not health.front_space().ok:
             raise HubError(health.front_space().says)
         settings.FRONT_SPACE = os.environ["MEMORYHUB_FRONT_SPACE"] = settings.FRONT_SPACE or slug
-        return f"/login/once/{people.make_link(HUB, people.hub_owner(), leads_to=f'/s/{slug}/')}/"
+        return f"/login/once/{accounts.make_sign_in_link(HUB, accounts.hub_owner(), leads_to=f'/s/{slug}/')}/"
 
     def make_demo(self) -> str:
-        from memoryhub.domain import demo, people
+        from memoryhub.domain import accounts, demo
 
         if not demo.exists():
             self.tell("Making the demo …")
             connections.close_all()  # what a copy of this process must not share
-            supervise.apart(lambda: demo.make(people.hub_owner()))
-        return demo.make(people.hub_owner()).slug  # it stands: this lets the owner in
+            supervise.apart(lambda: demo.make(accounts.hub_owner()))
+        return demo.make(accounts.hub_owner()).slug  # it stands: this lets the owner in
 
     def allow(self, host: str) -> None:
         """The address it listens on is one that it answers to."""

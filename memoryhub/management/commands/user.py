@@ -8,11 +8,10 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.db import transaction
 
-from memoryhub.domain import people, spaces, tokens
-from memoryhub.domain.access import HUB
+from memoryhub.domain import accounts, spaces
 from memoryhub.errors import Invalid
 from memoryhub.management.base import HubCommand
-from memoryhub.models import Person, Role, Space
+from memoryhub.models import HUB, Person, Role, Space
 
 
 class Command(HubCommand):
@@ -35,20 +34,22 @@ class Command(HubCommand):
         with transaction.atomic():
             space = spaces.by_slug(options["space"])
             person = self.person(options, password)
-            self.link = "" if options["json"] or person.has_usable_password() else people.make_link(HUB, person)
+            self.link = (
+                "" if options["json"] or person.has_usable_password() else accounts.make_sign_in_link(HUB, person)
+            )
             return self.let_in(space, person, options["role"])
 
     def person(self, options: dict[str, Any], password: str) -> Person:
         known = Person.objects.filter(username__iexact=options["name"]).first()
         if known is None:
-            return people.create(HUB, options["name"], email=options["email"], password=password)
+            return accounts.create_person(HUB, options["name"], email=options["email"], password=password)
         if password:
-            people.change_password(known, password)
+            accounts.change_password(known, password)
         return known
 
     def let_in(self, space: Space, person: Person, role: str) -> dict[str, Any]:
         spaces.add_member(space, HUB, person, role)
-        _, secret = tokens.create(space, HUB, person=person, label="command line")
+        _, secret = accounts.create_token(space, HUB, person=person, label="command line")
         return {"user": person.username, "space": space.slug, "role": role, "token": secret}
 
     def say(self, answer: dict[str, Any]) -> str:

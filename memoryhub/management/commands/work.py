@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from memoryhub import work
 from memoryhub.management.base import HubCommand
-from memoryhub.migrating import keep_defaults
+from memoryhub.server import work
+from memoryhub.server.migrate import keep_defaults
 
 
 class Command(HubCommand):

@@ -1,0 +1,7 @@
+"""What a finding is called where there is room for a word or two, by its code."""
+
+TITLES = {
+    "secrets": "secret, removed", "hidden": "hidden characters", "injection": "injection", "coherence": "incoherent",
+    "duplicate": "said already", "feedback": "from memory", "reads_only": "only reads", "transient": "transient",
+    "vague": "vague", "judge": "waits for the judge",
+}  # fmt: skip

@@ -1,0 +1,46 @@
+"""How much of everything a space has, in one statement: for the navigation and the overview."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db import connection
+
+from memoryhub.models import Space
+
+# Exact counting of a large table costs too much for a number beside a word: past this the sign says "and more".
+AT_MOST = 10_000
+
+SQL = """
+SELECT
+  (SELECT count(*) FROM memoryhub_file WHERE space_id = %(space)s AND NOT is_deleted AND thread_id = ''),
+  (SELECT count(*) FROM (SELECT 1 FROM "quarantine"."record" WHERE space_id = %(space)s LIMIT %(most)s) r),
+  (SELECT count(*) FROM memoryhub_workingentry
+     WHERE space_id = %(space)s AND removed_at IS NULL AND (is_pinned OR expires_at > now())),
+  (SELECT count(*) FROM memoryhub_longtermentry WHERE space_id = %(space)s AND state <> 'retired'),
+  (SELECT count(*) FROM memoryhub_agent WHERE space_id = %(space)s),
+  (SELECT count(*) FROM memoryhub_proposal WHERE space_id = %(space)s AND state IN ('pending', 'outdated')),
+  (SELECT count(*) FROM memoryhub_membership WHERE space_id = %(space)s)
+"""
+
+
+@dataclass(frozen=True)
+class Counts:
+    files: int
+    quarantine: int
+    working: int
+    longterm: int
+    agents: int
+    proposals: int
+    people: int
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.files or self.quarantine or self.working or self.longterm or self.agents or self.proposals)
+
+
+def counts_of_space(space: Space) -> Counts:
+    """The counts of a space; quarantine is counted up to a limit."""
+    with connection.cursor() as cursor:
+        cursor.execute(SQL, {"space": space.pk, "most": AT_MOST})
+        return Counts(*cursor.fetchone())

@@ -1,0 +1,46 @@
+"""What a backup needs besides the database: the disk is read before, and given back after."""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from memoryhub.domain import activity, files, spaces
+from memoryhub.errors import HubError
+from memoryhub.models import HUB, File, Mount, Space
+
+
+def take_in_the_disk() -> None:
+    """What was changed on disk since the last look becomes revisions, so that the backup has it."""
+    files.scan_all()
+
+
+def give_back_the_disk(made_at: str) -> list[str]:
+    """After a restore, files on disk say again what the backup says; what they said meanwhile becomes a revision before.
+
+    Says which files could not be given back, each with the reason.
+    """
+    problems = []
+    for mount in Mount.objects.filter(store=Mount.Store.FILESYSTEM).select_related("space"):
+        files.adopt_files(mount.space, mount)
+        known = File.objects.within(mount.space).filter(path__startswith=mount.prefix, is_deleted=False)
+        for path, number, sha256 in list(known.values_list("path", "revision", "sha256")):
+            try:
+                _give_back(mount.space, path, number, sha256, made_at)
+            except HubError as error:
+                problems.append(f"{path} of {mount.space.slug}: {error.message}")
+    return problems
+
+
+def _give_back(space: Space, path: str, number: int, sha256: str, made_at: str) -> None:
+    now = files.sync_path(space, path)
+    if now is not None and now.sha256 != sha256:
+        files.restore(space, HUB, path, number, reason=f"restored from the backup of {made_at}")
+
+
+@transaction.atomic
+def note_restore(made_at: str) -> None:
+    """Every prompt is assembled anew, and the hub's activity says why."""
+    for space in Space.objects.all():
+        spaces.touch_longterm(space)
+        spaces.touch(space)
+    activity.record(None, HUB, "hub.restore", "restored the backup of", made_at)

@@ -1,0 +1,214 @@
+"""Looking around: what a folder holds, which paths fit a pattern, where a text stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from django.db import connection
+from django.db.models import F
+
+from memoryhub.domain.files.mounts import find_mount, mounts_of_space
+from memoryhub.domain.files.read import Published
+from memoryhub.domain.files.write import published_many
+from memoryhub.errors import HubError, Invalid
+from memoryhub.models import File, Mount, Space
+from memoryhub.stores import FilesystemStore, paths
+from memoryhub.stores.filesystem import Entry as DiskEntry
+from memoryhub.text.lines import text_of
+from memoryhub.text.path_patterns import finds
+
+MOST_MATCHES = 1000
+LONGEST_LINE = 4000
+_AT_ONCE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A name in a folder; `note` says what is odd about it (a link, a name that cannot be a path)."""
+
+    path: str
+    is_dir: bool
+    size: int
+    modified_at: datetime | None
+    note: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.path.rstrip("/").rpartition("/")[2]
+
+
+def list_entries(space: Space, prefix: str = "/", *, thread_id: str = "", with_odd: bool = False) -> list[Entry]:
+    """What a folder holds: folders, files, and mounts that lie below it."""
+    prefix = paths.clean(prefix or "/", directory=True)
+    mounts = mounts_of_space(space)
+    mount = find_mount(mounts, prefix)
+    found = {entry.path: entry for entry in _known(space, mounts, mount, prefix, thread_id)} if mount else {}
+    if mount and mount.store == Mount.Store.FILESYSTEM:
+        found = _as_on_disk(mount, prefix, found, with_odd=with_odd)
+    for other in mounts:
+        if other.prefix != prefix and other.prefix.startswith(prefix):
+            name = other.prefix[len(prefix) :].partition("/")[0]
+            found.setdefault(f"{prefix}{name}/", Entry(f"{prefix}{name}/", True, 0, None))
+    return sorted(found.values(), key=lambda entry: (not entry.is_dir, entry.path))
+
+
+_CHILDREN = """
+SELECT split_part(substr(path, %(cut)s), '/', 1), strpos(substr(path, %(cut)s), '/') > 0, max(size), max(modified_at),
+  bool_or(written_revision IS DISTINCT FROM revision)
+FROM memoryhub_file
+WHERE space_id = %(space)s AND thread_id = %(thread)s AND NOT is_deleted AND revision > 0 AND starts_with(path, %(prefix)s)
+GROUP BY 1, 2
+"""
+
+
+def _known(space: Space, mounts: list[Mount], mount: Mount, prefix: str, thread_id: str) -> Iterator[Entry]:
+    """The children that the hub knows, unless they belong to another mount."""
+    thread = thread_id if mount.store == Mount.Store.THREAD else ""
+    values = {"cut": len(prefix) + 1, "space": space.pk, "thread": thread, "prefix": prefix}
+    with connection.cursor() as cursor:
+        cursor.execute(_CHILDREN, values)
+        rows = cursor.fetchall()
+    for name, is_dir, size, modified_at, waits in rows:
+        path = prefix + name + ("/" if is_dir else "")
+        if find_mount(mounts, path) == mount:
+            yield Entry(path, is_dir, 0 if is_dir else size, modified_at, "not on disk yet" if waits else "")
+
+
+def _as_on_disk(mount: Mount, prefix: str, known: dict[str, Entry], *, with_odd: bool) -> dict[str, Entry]:
+    """The disk is what is shown; of what only the hub knows, what still waits to be written there."""
+    store = FilesystemStore(mount.directory, mount.prefix)
+    try:
+        here = store.entries(paths.strip(mount.prefix, prefix))
+    except HubError as error:
+        if error.status == 503:
+            raise
+        here = []
+    shown = {}
+    for entry in here:
+        made = _from_disk(prefix, entry)
+        if made.note and not with_odd:
+            continue
+        shown[made.path] = made
+    waiting = {path: entry for path, entry in known.items() if entry.note and path not in shown}
+    return shown | waiting
+
+
+def _moment(entry: DiskEntry) -> datetime | None:
+    """When it changed last; a disk may say years that no calendar has."""
+    try:
+        return datetime.fromtimestamp(entry.stat.mtime_ns / 1e9, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _from_disk(prefix: str, entry: DiskEntry) -> Entry:
+    modified = _moment(entry)
+    note = f"its name {entry.odd}" if entry.odd else ""
+    if entry.stat.kind == "link":
+        note = f"a link to {entry.target}; links are not followed"
+    elif entry.stat.kind == "other":
+        note = "neither a file nor a folder"
+    is_dir = entry.stat.kind == "folder"
+    return Entry(
+        prefix + entry.name + ("/" if is_dir else ""), is_dir, 0 if is_dir else entry.stat.size, modified, note
+    )
+
+
+def walk(space: Space, prefix: str = "/", *, thread_id: str = "") -> Iterator[Entry]:
+    """Every file at or below a folder, mounts below it included."""
+    prefix = paths.clean(prefix or "/", directory=True)
+    mounts = mounts_of_space(space)
+    for mount in mounts:
+        if paths.under(prefix, mount.prefix):
+            yield from _walk_mount(space, mounts, mount, mount.prefix, thread_id)
+        elif paths.under(mount.prefix, prefix) and find_mount(mounts, prefix) == mount:
+            yield from _walk_mount(space, mounts, mount, prefix, thread_id)
+
+
+def _walk_mount(space: Space, mounts: list[Mount], mount: Mount, prefix: str, thread_id: str) -> Iterator[Entry]:
+    thread = thread_id if mount.store == Mount.Store.THREAD else ""
+    known = File.objects.within(space).filter(thread_id=thread, is_deleted=False, revision__gt=0)
+    rows = known.filter(path__startswith=prefix).order_by("path")
+    seen = set()
+    if mount.store == Mount.Store.FILESYSTEM:
+        store = FilesystemStore(mount.directory, mount.prefix)
+        for relative, entry in store.walk(paths.strip(mount.prefix, prefix)):
+            path = mount.prefix + relative[1:]
+            if entry.stat.kind == "file" and not entry.odd and find_mount(mounts, path) == mount:
+                seen.add(path)
+                yield Entry(path, False, entry.stat.size, _moment(entry))
+        rows = rows.exclude(written_revision=F("revision"))
+    for path, size, modified_at in rows.values_list("path", "size", "modified_at").iterator():
+        if path not in seen and find_mount(mounts, path) == mount:
+            yield Entry(path, False, size, modified_at)
+
+
+def glob(space: Space, pattern: str, prefix: str = "/", *, thread_id: str = "") -> tuple[list[Entry], bool]:
+    """Files whose path below the prefix fits a pattern, and whether there are more than are shown."""
+    _check(pattern)
+    prefix = paths.clean(prefix or "/", directory=True)
+    found: list[Entry] = []
+    for entry in walk(space, prefix, thread_id=thread_id):
+        if finds(pattern, entry.path[len(prefix) :]):
+            if len(found) == MOST_MATCHES:
+                return found, True
+            found.append(entry)
+    return sorted(found, key=lambda entry: entry.path), False
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    path: str
+    line: int
+    text: str
+
+
+def grep(
+    space: Space, pattern: str, prefix: str = "/", *, glob: str = "", thread_id: str = ""
+) -> tuple[list[Match], bool]:
+    """Lines that hold a text, literally, in files below the prefix, and whether there are more than are shown."""
+    _check(pattern)
+    prefix = paths.clean(prefix or "/", directory=True)
+    chosen = [
+        entry.path
+        for entry in walk(space, prefix, thread_id=thread_id)
+        if not glob or finds(glob, entry.path[len(prefix) :])
+    ] or _the_file(prefix, glob)
+    found: list[Match] = []
+    for start in range(0, len(chosen), _AT_ONCE):
+        texts = published_many(space, sorted(chosen)[start : start + _AT_ONCE], thread_id=thread_id)
+        for path, published in texts.items():
+            if not isinstance(published, Published) or b"\x00" in published.content:
+                continue
+            for match in _lines_with(path, published.content, pattern):
+                if len(found) == MOST_MATCHES:
+                    return found, True
+                found.append(match)
+    return found, False
+
+
+def _the_file(prefix: str, glob: str) -> list[str]:
+    """A search may also name one file to look into."""
+    path = prefix.removesuffix("/")
+    return [path] if path and (not glob or finds(glob, path.rpartition("/")[2])) else []
+
+
+def _lines_with(path: str, content: bytes, pattern: str) -> Iterator[Match]:
+    if pattern.encode("utf-8", "surrogateescape") not in content:
+        return
+    for number, line in enumerate(text_of(content).split("\n"), 1):
+        if pattern in line:
+            shown = line.encode("utf-8", "replace").decode()
+            yield Match(path, number, shown[:LONGEST_LINE])
+
+
+def _check(pattern: str) -> None:
+    if not pattern or len(pattern) > 1024 or "\x00" in pattern:
+        raise Invalid("Write what to look for: one sign at least, 1,024 at most.", code="invalid", field="pattern")
+
+
+def is_folder(space: Space, path: str) -> bool:
+    """Whether something lies below this path."""
+    return next(walk(space, path), None) is not None or any(m.prefix == path + "/" for m in mounts_of_space(space))

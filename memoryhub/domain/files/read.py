@@ -1,0 +1,204 @@
+"""What is published at many paths, gathered in one prepared statement: the way every read and every prompt takes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from memoryhub.db import statements
+from memoryhub.errors import HubError, NotFound
+from memoryhub.models import Space
+from memoryhub.stores import FilesystemStore, paths
+from memoryhub.stores.disk import Stat
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A file as agents and prompts get it."""
+
+    path: str
+    content: bytes
+    revision: int
+    sha256: str
+    created_at: datetime
+    modified_at: datetime
+    status: str = "included"
+    author_kind: str = ""
+    author_name: str = ""
+    problem: str = ""
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it can travel as text: valid UTF-8 without NUL."""
+        if b"\x00" in self.content:
+            return False
+        try:
+            self.content.decode()
+        except UnicodeDecodeError:
+            return False
+        return True
+
+
+@dataclass(slots=True)
+class PublishedRow:
+    """A path with its mount, its file and its newest text, as far as they exist."""
+
+    path: str
+    prefix: str | None
+    store: str
+    directory: str
+    policy: str
+    file_id: int | None
+    revision: int
+    is_deleted: bool
+    sha256: str
+    stat: str | None  # as JSON
+    written_revision: int | None
+    problem: str
+    created_at: datetime | None
+    modified_at: datetime | None
+    used_at: datetime | None
+    author_kind: str
+    author_name: str
+    content: bytes | None
+    refusal: HubError | None = None
+
+    @property
+    def relative(self) -> str:
+        return paths.strip(self.prefix or "/", self.path)
+
+    def agrees_with(self, stat: Stat | None) -> bool:
+        """Whether the disk is as it was when its text was last read or written."""
+        if self.file_id is None:
+            return stat is None
+        if self.written_revision != self.revision or self.problem:
+            return False
+        if stat is None or self.is_deleted:
+            return stat is None and self.is_deleted
+        return stat.mark is not None and self.stat is not None and stat.mark == json.loads(self.stat)
+
+    def answer(self) -> Published | HubError:
+        if self.refusal is not None:
+            return self.refusal
+        if self.file_id is None or not self.revision or self.is_deleted or self.content is None:
+            return missing(self.path)
+        return self.published()
+
+    def published(self) -> Published:
+        """The file of a row that has one."""
+        assert self.content is not None
+        assert self.created_at is not None and self.modified_at is not None
+        return Published(
+            self.path, self.content, self.revision, self.sha256, self.created_at, self.modified_at,
+            author_kind=self.author_kind, author_name=self.author_name, problem=self.problem,
+        )  # fmt: skip
+
+
+def missing(path: str) -> NotFound:
+    return NotFound(f"File '{path}' not found", code="file_not_found", path=path)
+
+
+# One look-up for each path. A plain join would be planned badly as long as the database has never counted the tables:
+# every file of the space against every revision. A range of one, in order, is what the unique index alone gives (that
+# of paths in the order of patterns); for an equality the planner may take another and walk all files of the space, or the
+# whole history of one.
+GATHER = """
+SELECT p.path, m.prefix, coalesce(m.store, ''), coalesce(m.directory, ''), coalesce(m.policy, ''), f.id,
+  coalesce(f.revision, 0), coalesce(f.is_deleted, false), coalesce(f.sha256, ''), f.stat::text, f.written_revision,
+  coalesce(f.problem, ''), f.created_at, f.modified_at, f.used_at, coalesce(f.author_kind, ''),
+  coalesce(f.author_name, ''), r.content
+FROM unnest(%(paths)s::text[]) WITH ORDINALITY AS p(path, n)
+LEFT JOIN LATERAL (
+  SELECT *, CASE WHEN m.store = 'thread' THEN %(thread)s::text ELSE '' END AS thread
+  FROM memoryhub_mount m WHERE m.space_id = %(space)s AND starts_with(p.path, m.prefix)
+  ORDER BY length(m.prefix) DESC LIMIT 1) m ON true
+LEFT JOIN LATERAL (
+  SELECT * FROM memoryhub_file f WHERE f.space_id = %(space)s AND f.path ~>=~ p.path AND f.path ~<=~ p.path
+  AND f.thread_id = coalesce(m.thread, '') ORDER BY f.path USING ~<~ LIMIT 1) f ON true
+LEFT JOIN LATERAL (
+  SELECT r.content FROM memoryhub_revision r WHERE r.space_id = %(space)s AND r.file_id = f.id
+  AND r.number BETWEEN f.revision AND f.revision AND NOT f.is_deleted ORDER BY r.number LIMIT 1) r ON true
+ORDER BY p.n
+"""
+AT = """
+SELECT p.path, f.created_at, r.number, r.sha256, r.is_deleted, r.content, r.created_at, r.actor_kind, r.actor_name
+FROM unnest(%s::text[]) WITH ORDINALITY AS p(path, n)
+LEFT JOIN memoryhub_file f ON f.space_id = %s AND f.path = p.path AND f.thread_id = ''
+LEFT JOIN LATERAL (
+  SELECT * FROM memoryhub_revision r WHERE r.space_id = %s AND r.file_id = f.id AND r.created_at <= %s
+  ORDER BY r.created_at DESC, r.number DESC LIMIT 1) r ON true
+ORDER BY p.n
+"""
+
+
+Ask = Callable[[str, dict[str, Any]], list[tuple[Any, ...]]]
+
+
+def ask(sql: str, asked: dict[str, Any]) -> list[tuple[Any, ...]]:
+    return statements.rows(sql, asked, binary=True)
+
+
+def gather(space: Space | int, many: list[str], thread_id: str = "", *, ask: Ask = ask) -> list[PublishedRow]:
+    """One row for each path that is one; the others carry their refusal."""
+    refused: dict[str, HubError] = {}
+    good: dict[str, str] = {}
+    for path in many:
+        try:
+            good[path] = paths.clean(path)
+        except HubError as error:
+            refused[path] = error
+    rows = {}
+    asked = {"paths": list(good.values()), "space": getattr(space, "pk", space), "thread": thread_id}
+    for values in ask(GATHER, asked) if good else []:
+        rows[values[0]] = PublishedRow(*values)
+    answers = []
+    for path in many:
+        # Two spellings of one path have a row each.
+        row = _nowhere(path, refused[path]) if path in refused else replace(rows[good[path]], path=path)
+        if row.refusal is None and row.prefix is None:
+            row.refusal = missing(path)
+        answers.append(row)
+    return answers
+
+
+def _nowhere(path: str, refusal: HubError) -> PublishedRow:
+    nothing = (None, "", "", "", None, 0, False, "", None, None, "", None, None, None, "", "", None)
+    return PublishedRow(path, *nothing, refusal)
+
+
+def gather_at(space: Space, many: list[str], at: datetime) -> dict[str, Published | HubError]:
+    """What was published at a moment of the past; files of threads are not kept that long."""
+    answers: dict[str, Published | HubError] = {}
+    for path, made, number, sha, is_deleted, content, when, kind, name in statements.rows(
+        AT, [many, space.pk, space.pk, at]
+    ):
+        if number is None or is_deleted:
+            answers[path] = missing(path)
+        else:
+            answers[path] = Published(path, content, number, sha, made, when, author_kind=kind, author_name=name)
+    return answers
+
+
+def are_fresh(rows: list[PublishedRow]) -> bool:
+    """Whether nothing changed on disk since these texts were read or written: a stat each, no reading."""
+    return not changed_on_disk(rows)
+
+
+def changed_on_disk(rows: list[PublishedRow]) -> list[PublishedRow]:
+    """The rows whose disk is not what it was when last looked at."""
+    by_root: dict[str, list[PublishedRow]] = {}
+    for row in rows:
+        if row.store == "filesystem" and row.refusal is None:
+            by_root.setdefault(row.directory, []).append(row)
+    stale = []
+    for root, group in by_root.items():
+        try:
+            stats = FilesystemStore(root).stats([row.relative for row in group])
+        except HubError:
+            stale += group
+            continue
+        stale += [row for row, stat in zip(group, stats, strict=True) if not row.agrees_with(stat)]
+    return stale

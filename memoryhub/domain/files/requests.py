@@ -1,0 +1,66 @@
+"""A change as it comes in through a door: what was sent as bytes, what is wished for, and what became of it (pure)."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from dataclasses import dataclass
+from typing import Any
+
+from memoryhub.errors import Invalid
+from memoryhub.models import Revision
+
+
+def decode_content(content: str, encoding: str = "utf-8") -> bytes:
+    """What an API caller sent as text or base64, as bytes; refused when it is neither."""
+    if encoding == "base64":
+        try:
+            data = base64.b64decode(content, validate=True)
+        except (binascii.Error, ValueError):
+            raise Invalid("The content is not valid base64.", code="invalid_content") from None
+        return data
+    if encoding != "utf-8":
+        raise Invalid("The encoding is utf-8 or base64.", code="invalid_content", field="encoding")
+    return text_as_bytes(content)
+
+
+def text_as_bytes(text: str) -> bytes:
+    """Text from a person or an agent: NUL and lone surrogates are no text."""
+    if "\x00" in text:
+        raise Invalid("The text holds a NUL character. Send such content as base64.", code="invalid_content")
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise Invalid("The text holds half of a character (a lone surrogate).", code="invalid_content") from None
+
+
+@dataclass(frozen=True)
+class ChangeRequest:
+    """A change as it comes through an API door."""
+
+    kind: str  # write edit insert delete move
+    path: str
+    content: bytes | None = None
+    old: str = ""
+    new: str = ""
+    replace_all: bool = False
+    line: int = 0
+    text: str = ""
+    to: str = ""
+    reason: str = ""
+    thread_id: str = ""
+    tool_call_id: str = ""
+    if_match: str | None = None
+    must_be_new: bool = False
+
+
+@dataclass(frozen=True)
+class Applied:
+    revision: Revision
+    created: bool
+    occurrences: int | None = None  # how many places an edit changed
+
+
+@dataclass(frozen=True)
+class Pending:
+    proposal: Any

@@ -1,0 +1,177 @@
+"""Makes long-term entries findable: cuts them into chunks, lists their words, stores their vectors; and takes that back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from memoryhub.db import statements
+from memoryhub.detectors import telltales
+from memoryhub.domain import retrieval, spaces
+from memoryhub.embedders import Embedder, EmbedderUnavailable
+from memoryhub.models import Chunk, LongtermEntry, Space
+from memoryhub.text import split
+
+NOBODY = 0  # whose own an entry is after its agent was deleted; without a number it would be the whole group's
+# The chunks come as one document, whatever their number; words are made once (OFFSET 0) and read by what follows.
+INSERT_CHUNKS = f"""
+INSERT INTO memoryhub_chunk (space_id, entry_id, scope, agent_id, position, start, "end", text, words, length)
+SELECT %s, entry.id, %s, %s, g.position, g.start, g."end", g.text, g.words,
+    (SELECT coalesce(sum(cardinality(positions)), 0) FROM unnest(g.words))
+FROM entry, (
+    SELECT *, {" || ".join(f"to_tsvector('pg_catalog.{name}', {name})" for name in retrieval.CONFIGURATIONS)} AS words
+    FROM json_to_recordset(%s::json)
+        AS g(position int, start int, "end" int, text text, {", ".join(f"{name} text" for name in retrieval.CONFIGURATIONS)})
+    OFFSET 0
+) g ORDER BY g.position
+RETURNING id, space_id, agent_id, position, words, length
+"""  # noqa: S608 (only names of text search configurations are put in)
+STANDS = "SELECT %s::bigint AS id"  # in the place of what stores a new entry
+INSERT_POSTINGS = """
+INSERT INTO memoryhub_posting (space_id, lexeme, chunk_id, agent_id, count, length)
+SELECT c.space_id, u.lexeme, c.id, c.agent_id, cardinality(u.positions), c.length FROM chunk c, unnest(c.words) u
+"""
+# The words of chunks that come or go, as what stands in the same statement returns them.
+COUNT_LEXEMES = f"""
+INSERT INTO memoryhub_lexemecount AS t (space_id, lexeme, chunks, mark)
+SELECT c.space_id, u.lexeme, %s * count(*), {spaces.NEW_MARK} FROM chunk c, unnest(c.words) u
+GROUP BY c.space_id, u.lexeme ORDER BY u.lexeme
+ON CONFLICT (space_id, lexeme) DO UPDATE SET chunks = t.chunks + excluded.chunks, mark = excluded.mark
+"""  # noqa: S608 (a word of ours is put in)
+COUNT = """
+INSERT INTO memoryhub_chunkcount AS t (space_id, chunks, lexemes)
+SELECT %s, %s * count(*), %s * coalesce(sum(length), 0) FROM chunk HAVING count(*) > 0
+ON CONFLICT (space_id) DO UPDATE SET chunks = t.chunks + excluded.chunks, lexemes = t.lexemes + excluded.lexemes
+"""
+INSERT_VECTORS = """
+INSERT INTO memoryhub_embedding (space_id, chunk_id, embedded_by, agent_id, vector)
+SELECT c.space_id, c.id, %s, c.agent_id, v.vector FROM {chunks} c JOIN (VALUES {values}) v (key, vector) ON v.key = c.{key}
+"""
+# A vector that takes another one's place takes a number of its own: by it, processes know those that they keep (`vectors`).
+# Those of chunks that are new take nobody's, and need not look.
+IN_THE_PLACE_OF_OTHERS = """
+ON CONFLICT (space_id, embedded_by, chunk_id) DO UPDATE
+    SET id = excluded.id, vector = excluded.vector, agent_id = excluded.agent_id, in_index = false
+"""
+INSERT_TELLTALES = """
+INSERT INTO memoryhub_telltale (space_id, code, size, chunk_id, agent_id, mask)
+SELECT c.space_id, g.code, g.size, c.id, c.agent_id, g.mask
+FROM chunk c JOIN json_to_recordset(%s::json) AS g(position int, code int, size int, mask bigint) USING (position)
+"""
+DELETE_CHUNKS = (
+    "DELETE FROM memoryhub_chunk WHERE space_id = %s AND entry_id = %s RETURNING id, space_id, words, length"
+)
+# Each by its key, one after the other: joined freely, all postings of its words would be read. Nobody moves a row from its
+# place while the space is locked.
+DELETE_POSTINGS = """
+DELETE FROM memoryhub_posting WHERE ctid = ANY (ARRAY(
+    SELECT p.ctid FROM chunk c, unnest(c.words) u CROSS JOIN LATERAL (
+        SELECT ctid FROM memoryhub_posting WHERE space_id = c.space_id AND lexeme = u.lexeme AND chunk_id = c.id LIMIT 1
+    ) p
+))
+"""
+DELETE_TELLTALES = (
+    "DELETE FROM memoryhub_telltale t USING chunk c WHERE t.space_id = %s AND t.code = ANY(%s) AND t.chunk_id = c.id"
+)
+DELETE_VECTORS = "DELETE FROM memoryhub_embedding e USING chunk c WHERE e.space_id = c.space_id AND e.chunk_id = c.id"
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A text as it will be found: its pieces with their vectors, which are missing while the embedder is away."""
+
+    pieces: list[split.Piece]
+    embedded_by: str = ""
+    vectors: list[statements.Half] = field(default_factory=list)
+
+    @property
+    def waits(self) -> bool:
+        return not self.embedded_by
+
+
+def cut_chunks(space: Space, content: str, *, seconds: float = retrieval.EMBEDDER_SECONDS) -> Cut:
+    """Cuts a text and asks the space's embedder for the vectors of its pieces; nothing is stored."""
+    pieces = split.split(content)
+    try:
+        embedder = retrieval.serving_embedder(space)
+        vectors = embedder.embed([piece.text for piece in pieces], seconds=seconds)
+    except EmbedderUnavailable:
+        return Cut(pieces)
+    return Cut(pieces, embedder.embedded_by, [statements.Half.of(vector) for vector in vectors])
+
+
+def adding(entry: LongtermEntry, made: Cut) -> list[statements.Change]:
+    """The changes that make an entry findable as it was cut; they travel together, and with `entry`, which stores it, if it is
+    new and has no key yet."""
+    agent_id = (entry.agent_id or NOBODY) if entry.scope == "agent" else None
+    given = json.dumps([as_row(position, piece) for position, piece in enumerate(made.pieces)])
+    chunk = statements.Change(INSERT_CHUNKS, [entry.space_id, entry.scope, agent_id, given], "chunk", follows=True)
+    told = statements.Change(INSERT_TELLTALES, [telltales_of(made.pieces)], follows=True)
+    changes = [] if entry.pk is None else [statements.Change(STANDS, [entry.pk], "entry")]
+    changes += [chunk, statements.Change(INSERT_POSTINGS, [], follows=True), told, *counting(entry, 1)]
+    if made.vectors:
+        changes.append(placing("chunk", "position", made.embedded_by, dict(enumerate(made.vectors))))
+    return changes
+
+
+def placing(
+    chunks: str, key: str, embedded_by: str, vectors: dict[int, statements.Half], otherwise: str = ""
+) -> statements.Change:
+    """The vectors of chunks, each by its key, as a change."""
+    values = ", ".join(["(%s::bigint, %s::halfvec)"] * len(vectors))
+    given = [value for pair in vectors.items() for value in pair]
+    sql = INSERT_VECTORS.format(chunks=chunks, key=key, values=values) + otherwise
+    return statements.Change(sql, [embedded_by, *given], follows=True)
+
+
+def as_row(position: int, piece: split.Piece) -> dict[str, object]:
+    words = dict(zip(retrieval.CONFIGURATIONS, retrieval.words_by_configuration(piece.text), strict=True))
+    return {"position": position, "start": piece.start, "end": piece.end, "text": piece.text, **words}
+
+
+def telltales_of(pieces: list[split.Piece]) -> str:
+    """What the pieces are known again by, as JSON."""
+    each = (telltales.as_json(telltales.kept(piece.text), f'"position": {n}, ') for n, piece in enumerate(pieces))
+    return f"[{', '.join(filter(None, each))}]"
+
+
+def counting(entry: LongtermEntry, sign: int) -> list[statements.Change]:
+    numbers = [entry.space_id, sign, sign]
+    return [statements.Change(COUNT, numbers, follows=True), statements.Change(COUNT_LEXEMES, [sign], follows=True)]
+
+
+def add_chunks(entry: LongtermEntry, made: Cut) -> None:
+    """Makes an entry findable (in the caller's transaction)."""
+    statements.together(*adding(entry, made), answer="SELECT count(*) FROM chunk")
+
+
+def remove_chunks(entry: LongtermEntry) -> None:
+    """Takes an entry out of everything that finds (in the caller's transaction)."""
+    gone = statements.Change(DELETE_CHUNKS, [entry.space_id, entry.pk], "chunk")
+    codes = {one.code for chunk in chunks(entry) for one in telltales.kept(chunk.text)}
+    told = statements.Change(DELETE_TELLTALES, [entry.space_id, list(codes)])
+    others = [statements.Change(DELETE_POSTINGS, []), statements.Change(DELETE_VECTORS, []), told, *counting(entry, -1)]
+    statements.together(gone, *others, answer="SELECT count(*) FROM chunk")
+
+
+def chunks(entry: LongtermEntry) -> list[Chunk]:
+    return list(Chunk.objects.within(entry.space_id).filter(entry_id=entry.pk).defer("words").order_by("position"))
+
+
+def embed_chunks(found: Sequence[Chunk], embedder: Embedder, *, seconds: float = retrieval.EMBEDDER_SECONDS) -> None:
+    """Stores the vectors of chunks; raises before anything is stored when the embedder is away."""
+    place(embedder, made_of(found, embedder, seconds=seconds))
+
+
+def made_of(found: Sequence[Chunk], embedder: Embedder, *, seconds: float) -> dict[int, statements.Half]:
+    """The vectors of chunks by the chunks' ids; nothing is stored."""
+    if not found:
+        return {}
+    vectors = embedder.embed([chunk.text for chunk in found], seconds=seconds)
+    return {chunk.pk: statements.Half.of(vector) for chunk, vector in zip(found, vectors, strict=True)}
+
+
+def place(embedder: Embedder, by_id: dict[int, statements.Half]) -> None:
+    if by_id:
+        statements.run(placing("memoryhub_chunk", "id", embedder.embedded_by, by_id, IN_THE_PLACE_OF_OTHERS))

@@ -1,0 +1,135 @@
+"""Agents: who reads this memory, and in which wrapping."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+from django.utils.text import slugify
+
+from memoryhub import dialects
+from memoryhub.dialects import deepagents
+from memoryhub.domain import activity, spaces
+from memoryhub.domain.accounts import require
+from memoryhub.errors import Conflict, Invalid, NotFound
+from memoryhub.models import HUB, Actor, Agent, AgentChange, Space
+
+# What of an agent stands in its prompt; a change of it is kept, so that a prompt of the past can be told exactly.
+IN_PROMPT = ("dialect", "system_prompt", "persona", "memory_is_on", "template", "budget", "gives_way")
+CHANGEABLE = ("name", "description", "is_on", *IN_PROMPT)
+LONGEST = {"name": 100, "description": 500, "system_prompt": 200_000, "persona": 50_000, "template": 200_000}
+
+
+@transaction.atomic
+def create_agent(space: Space, actor: Actor, name: str, *, slug: str = "", **values: Any) -> Agent:
+    """Makes an agent; its slug comes from its name."""
+    require(actor, "manage")
+    slug = (slug or slugify(name))[:64].strip("-")
+    if not slug:
+        raise Invalid("Give the agent a name with letters or digits.", field="name")
+    agent = Agent(space=space, slug=slug, name=name.strip())
+    assign(agent, values)
+    try:
+        with transaction.atomic():
+            agent.save()
+    except IntegrityError:
+        raise Conflict(f"There is an agent {slug!r} in this space already.", field="name") from None
+    remember(agent, actor)
+    spaces.touch(space)
+    activity.record(space, actor, "agents.create", "made the agent", agent.name, url=f"agents/{slug}/")
+    return agent
+
+
+@transaction.atomic
+def change_agent(agent: Agent, actor: Actor, **values: Any) -> Agent:
+    """Changes what is given; the space's prompts are fresh from the commit on."""
+    require(actor, "manage")
+    agent = Agent.objects.select_for_update().get(pk=agent.pk)
+    before = {key: getattr(agent, key) for key in CHANGEABLE}
+    assign(agent, values)
+    changed = [key for key in CHANGEABLE if getattr(agent, key) != before[key]]
+    if not changed:
+        return agent
+    agent.save(update_fields=changed)
+    if set(changed) & set(IN_PROMPT):
+        remember(agent, actor)
+    spaces.touch(agent.space_id)
+    named = ", ".join(key.replace("_", " ").removeprefix("is ") for key in changed)
+    says, adds = "changed the agent", named
+    if changed in (["is_on"], ["memory_is_on"]):
+        says = "switched" if changed == ["is_on"] else "switched the memory of"
+        adds = "on" if getattr(agent, changed[0]) else "off"
+    activity.record(agent.space, actor, "agents.change", says, agent.name, url=f"agents/{agent.slug}/", adds=adds)
+    return agent
+
+
+def assign(agent: Agent, values: dict[str, Any]) -> None:
+    for key, value in values.items():
+        if key not in CHANGEABLE:
+            raise Invalid(f"An agent has no {key!r}.", field=key)
+        if isinstance(value, str):
+            value = value if key in ("system_prompt", "persona", "template") else value.strip()
+            if "\x00" in value:
+                raise Invalid("Text cannot hold a NUL character.", field=key)
+            if len(value) > LONGEST.get(key, 64):
+                raise Invalid(
+                    f"{key.replace('_', ' ').capitalize()} is too long ({LONGEST.get(key, 64):,} at most).", field=key
+                )
+        setattr(agent, key, value)
+    if not agent.name:
+        raise Invalid("An agent needs a name.", field="name")
+    dialects.resolve(agent.dialect)
+    if agent.template:
+        deepagents.check_template(agent.template)
+
+
+def remember(agent: Agent, actor: Actor) -> None:
+    """Keeps what of the agent stands in its prompt from now on."""
+    values = {key: getattr(agent, key) for key in IN_PROMPT}
+    AgentChange.objects.create(space_id=agent.space_id, agent_id=agent.pk, values=values, **actor.as_fields())
+
+
+@transaction.atomic
+def delete_agent(agent: Agent, actor: Actor) -> None:
+    """Takes an agent and its tokens away; what it proposed and said stays under its name."""
+    require(actor, "manage")
+    space = agent.space
+    activity.record(space, actor, "agents.delete", "deleted the agent", agent.name)
+    agent.delete()
+    spaces.touch(space)
+
+
+def agents_of_space(space: Space) -> QuerySet[Agent]:
+    return Agent.objects.within(space).order_by("name", "pk")
+
+
+def agent_by_slug(space: Space, slug: str) -> Agent:
+    agent = Agent.objects.within(space).select_related("space").filter(slug=slug).first()
+    if agent is None:
+        raise NotFound(f"There is no agent {slug!r} in this space.")
+    return agent
+
+
+def agent_by_name(space: Space, name: str) -> Agent:
+    """For commands: the slug or the name."""
+    agent = Agent.objects.within(space).select_related("space").filter(slug=slugify(name)).first()
+    agent = agent or Agent.objects.within(space).select_related("space").filter(name=name).first()
+    if agent is None:
+        have = ", ".join(agents_of_space(space).values_list("slug", flat=True)[:10]) or "none yet"
+        raise NotFound(f"There is no agent {name!r} in the space {space.slug}. There is: {have}.")
+    return agent
+
+
+@transaction.atomic
+def report_agent(agent: Agent, values: dict[str, Any]) -> Agent:
+    """What the agent's client says of itself: framework and version."""
+    agent = Agent.objects.select_for_update().get(pk=agent.pk)
+    if agent.reported != values:
+        agent.reported = values
+        agent.save(update_fields=["reported"])
+        spaces.touch(agent.space_id)
+        named = " ".join(str(v) for v in list(values.values())[:2])
+        actor = Actor.of_agent(agent) if agent else HUB
+        activity.record(agent.space, actor, "agents.report", "reported its library", named)
+    return agent

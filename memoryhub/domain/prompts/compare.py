@@ -1,0 +1,346 @@
+"""Two prompts of one agent side by side: what differs, and the cause of each difference."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from django.utils import timezone
+
+from memoryhub.dialects import Entry, Part
+from memoryhub.domain import files
+from memoryhub.domain.prompts.assemble import Prompt, assemble, first_change
+from memoryhub.models import (
+    Agent,
+    AgentChange,
+    Chunk,
+    DialectTemplate,
+    EntryRevision,
+    File,
+    LongtermEntry,
+    Proposal,
+    Revision,
+    SourceChange,
+    Space,
+    WorkingEntry,
+)  # fmt: skip
+from memoryhub.stores import paths
+from memoryhub.text import diff
+from memoryhub.text.diff import Diff
+
+MOST = 200
+SETTINGS = {
+    "dialect": "the dialect", "system_prompt": "the base prompt", "persona": "the persona", "budget": "the budget",
+    "memory_is_on": "whether memory is on", "template": "the template", "gives_way": "what gives way",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One thing that happened between two moments and changed what an agent gets."""
+
+    at: datetime
+    kind: str  # source | settings | sources | template | working | longterm
+    says: str
+    who_kind: str = ""
+    who: str = ""
+    path: str = ""
+    revision: int | None = None
+    proposal: int | None = None
+    reason: str = ""
+    entry: int | None = None  # L-312
+
+
+@dataclass(frozen=True)
+class PromptChange:
+    """One agent's prompt before and after."""
+
+    agent: Agent
+    before: Prompt
+    after: Prompt
+
+    @cached_property
+    def diff(self) -> Diff:
+        return diff.compare(self.before.text, self.after.text, context=2)
+
+    @property
+    def is_same(self) -> bool:
+        return self.before.data == self.after.data
+
+    @property
+    def more_tokens(self) -> int:
+        return self.after.tokens - self.before.tokens
+
+    @cached_property
+    def breaks_at(self) -> int | None:
+        """The byte at which a provider's prompt cache breaks."""
+        return first_change(self.before.data, self.after.data)
+
+    @property
+    def cached_tokens(self) -> int:
+        return (
+            self.before.tokens
+            if self.breaks_at is None
+            else self.after.tokens * self.breaks_at // max(1, self.after.bytes)
+        )
+
+    @property
+    def read_anew(self) -> int:
+        return self.after.tokens - self.cached_tokens
+
+
+@dataclass(frozen=True)
+class MomentComparison(PromptChange):
+    """Two moments: their prompts, the diff, where a provider's cache breaks, and why."""
+
+    causes: list[Cause] = field(default_factory=list)
+
+    @property
+    def unsure(self) -> list[str]:
+        """What cannot be known of these moments any more."""
+        return list(
+            dict.fromkeys(one.message for one in (*self.before.warnings, *self.after.warnings) if one.code in UNSURE)
+        )
+
+    def causes_of(self, part: Part) -> list[Cause]:
+        """The causes that can have changed this part of the prompt, those that speak of it alone first."""
+        where = paths.of_source(part.label) if part.kind == "source" else files.GUIDELINES_PATH
+        mine = [one for one in self.causes if one.kind in TOUCHES.get(part.kind, ()) and one.path in ("", where)]
+        return sorted(mine, key=lambda one: one.kind != part.kind)
+
+
+UNSURE = {"before_agent", "working_memory_gone", "longterm_memory_gone", "embedder_away"}
+TOUCHES = {
+    "base": ("settings",), "persona": ("settings",), "guidelines": ("source", "settings"),
+    "template": ("template", "settings"), "source": ("source", "sources", "settings"),
+    "working": ("working", "settings"), "longterm": ("longterm", "settings"),
+}  # fmt: skip
+
+
+def compare_moments(
+    space: Space, agent: Agent, start: datetime, end: datetime | None, **asked: Any
+) -> MomentComparison:
+    """What the agent would have got at two moments (`end` None: now), with everything that happened in between."""
+    before = assemble(space, agent, at=start, **asked)
+    after = assemble(space, agent, at=end, **asked)
+    return MomentComparison(agent, before, after, causes(space, agent, before, after, start, end))
+
+
+def causes(
+    space: Space, agent: Agent, before: Prompt, after: Prompt, start: datetime, end: datetime | None
+) -> list[Cause]:
+    """Everything between two moments that touches this agent's prompt, newest first."""
+    between = {"created_at__gt": start, **({"created_at__lte": end} if end else {})}
+    touched = {paths.of_source(one["path"]) for prompt in (before, after) for one in prompt.sources}
+    if "hub" in (before.dialect, after.dialect):
+        touched.add(files.GUIDELINES_PATH)
+    found = [
+        *revised(space, touched, between),
+        *settings_changed(agent, between),
+        *lists_changed(space, agent, between),
+        *templates_taken(space, before, after, between),
+        *remembered(space, before, after, start, end),
+    ]
+    return sorted(found, key=lambda cause: cause.at, reverse=True)[:MOST]
+
+
+def revised(space: Space, touched: set[str], between: dict[str, Any]) -> list[Cause]:
+    rows = Revision.objects.within(space).filter(path__in=touched, **between).defer("content").order_by("-pk")[:MOST]
+    deciders = approvers_of(space, {row.proposal for row in rows if row.proposal})
+    return [
+        Cause(
+            row.created_at, "source", says_of(row, deciders), row.actor_kind, row.actor_name, row.path, row.number,
+            row.proposal, row.reason,
+        )
+        for row in rows
+    ]  # fmt: skip
+
+
+def says_of(row: Revision, deciders: dict[int, str]) -> str:
+    if row.proposal:
+        return f"proposal {row.proposal} was approved" + (f" by {who}" if (who := deciders.get(row.proposal)) else "")
+    return {"delete": "deleted it", "restore": "restored it", "move": "moved it", "create": "made it"}.get(
+        row.kind, "changed it"
+    )
+
+
+def approvers_of(space: Space, numbers: set[int]) -> dict[int, str]:
+    """Who approved each of these proposals."""
+    rows = Proposal.objects.within(space).filter(number__in=numbers).values_list("number", "decided_by_name")
+    return dict(rows)
+
+
+def settings_changed(agent: Agent, between: dict[str, Any]) -> list[Cause]:
+    """Each change of the agent's own settings, with what exactly was changed."""
+    mine = AgentChange.objects.within(agent.space_id).filter(agent_id=agent.pk)
+    earlier = mine.filter(created_at__lte=between["created_at__gt"]).order_by("-pk").first()
+    values, found = (earlier.values if earlier else None), []
+    for row in mine.filter(**between).order_by("pk")[:MOST]:
+        changed = [word for key, word in SETTINGS.items() if values and values.get(key) != row.values.get(key)]
+        says = "changed " + ", ".join(changed) if changed else "made the agent"
+        found.append(Cause(row.created_at, "settings", says, row.actor_kind, row.actor_name))
+        values = row.values
+    return found
+
+
+def lists_changed(space: Space, agent: Agent, between: dict[str, Any]) -> list[Cause]:
+    rows = SourceChange.objects.within(space).filter(agent_key__in=(0, agent.pk), **between).order_by("-pk")[:MOST]
+    return [
+        Cause(
+            row.created_at, "sources",
+            f"set the sources to {', '.join(one['path'] for one in row.sources if one.get('is_on', True)) or 'none'}",
+            row.actor_kind, row.actor_name,
+        )
+        for row in rows
+    ]  # fmt: skip
+
+
+def templates_taken(space: Space, before: Prompt, after: Prompt, between: dict[str, Any]) -> list[Cause]:
+    forms = {before.dialect, after.dialect}
+    rows = DialectTemplate.objects.filter(space_id__in=(0, space.pk), form__in=forms, **between)
+    return [
+        Cause(row.created_at, "template", f"took the template of {row.family} {row.version} from the {row.came_from}", "hub", "hub")
+        for row in rows[:MOST]
+    ]  # fmt: skip
+
+
+def remembered(space: Space, before: Prompt, after: Prompt, start: datetime, end: datetime | None) -> list[Cause]:
+    """Entries of working and long-term memory that came, and those that left, each with what became of it when."""
+    had = {(entry.score == 1.0, entry.id): entry for entry in before.entries}
+    has = {(entry.score == 1.0, entry.id): entry for entry in after.entries}
+    came, left = [has[key] for key in has.keys() - had.keys()], [had[key] for key in had.keys() - has.keys()]
+    when = end or timezone.now()
+    hot = WorkingEntry.objects.within(space).in_bulk([one.id for one in left if one.score == 1.0])
+    pieces = Chunk.objects.within(space).in_bulk([one.id for one in (*came, *left) if one.score != 1.0])
+    entries = LongtermEntry.objects.within(space).in_bulk([piece.entry_id for piece in pieces.values()])
+
+    def entry_of(one: Entry) -> LongtermEntry | None:
+        return entries.get(pieces[one.id].entry_id) if one.id in pieces else entry_that_said(space, one, start)
+
+    return [
+        *(Cause(one.created_at, "working", "was admitted", reason=one.content[:200]) for one in came if one.score == 1.0),
+        *(left_working(one, hot.get(one.id), when) for one in left if one.score == 1.0),
+        *(came_longterm(one, entry_of(one), start, when) for one in came if one.score != 1.0),
+        *(left_longterm(one, entry_of(one), when) for one in left if one.score != 1.0),
+    ]  # fmt: skip
+
+
+def entry_that_said(space: Space, one: Entry, start: datetime) -> LongtermEntry | None:
+    """The entry whose text of that time held this piece, which is no piece of today's any more."""
+    said = EntryRevision.objects.within(space).filter(content__contains=one.content, created_at__lte=start)
+    newest = said.order_by("-pk").first()
+    return LongtermEntry.objects.within(space).filter(pk=newest.entry_id).first() if newest else None
+
+
+def left_working(one: Entry, row: WorkingEntry | None, when: datetime) -> Cause:
+    at, says = when, "gave way to newer ones"
+    if row and row.removed_at and row.removed_at <= when:
+        at, says = row.removed_at, "was deleted by a person"
+    elif row and not row.is_pinned and row.expires_at <= when:
+        at, says = row.expires_at, "expired"
+    return Cause(at, "working", says, reason=one.content[:200])
+
+
+def came_longterm(one: Entry, entry: LongtermEntry | None, start: datetime, when: datetime) -> Cause:
+    if entry is None or entry.created_at <= start:
+        changed = entry is not None and start < entry.modified_at <= when
+        at, says = (
+            (entry.modified_at, "was changed") if changed and entry else (when, "fits the query better than others now")
+        )
+    else:
+        at, says = entry.created_at, f"was promoted by {entry.actor_name}"
+    return Cause(at, "longterm", says, entry=entry.number if entry else None, reason=one.content[:200])
+
+
+def left_longterm(one: Entry, entry: LongtermEntry | None, when: datetime) -> Cause:
+    at, says = when, "fits the query less than others now"
+    if entry and entry.retired_at and entry.retired_at <= when:
+        at, says = entry.retired_at, "was retired"
+    elif entry and one.id < 0:
+        at, says = min(entry.modified_at, when), "was changed"
+    return Cause(at, "longterm", says, entry=entry.number if entry else None, reason=one.content[:200])
+
+
+@dataclass(frozen=True, slots=True)
+class LineOrigin:
+    """Where one line of a prompt came from, and who wrote it last."""
+
+    number: int
+    text: str
+    label: str
+    kind: str
+    path: str = ""
+    file_line: int | None = None
+    revision: Revision | None = None
+    change: AgentChange | None = None  # of the agent's settings, that brought it
+    hot: WorkingEntry | None = None
+    cold: LongtermEntry | None = None
+
+
+def line_origin(space: Space, agent: Agent, prompt: Prompt, number: int) -> LineOrigin | None:
+    """What stands behind a line of the prompt: a file and the revision that wrote it, an entry, or a setting."""
+    lines = prompt.data.split(b"\n")
+    if not 1 <= number <= len(lines):
+        return None
+    start = sum(len(line) + 1 for line in lines[: number - 1])
+    text = lines[number - 1].decode()
+    part = next(
+        (one for one in prompt.parts if one.start <= start < one.end), prompt.parts[-1] if prompt.parts else None
+    )
+    if part is None:
+        return None
+    above = prompt.data[part.start : start].split(b"\n")
+    origin = LineOrigin(number, text, part.label, part.kind)
+    if part.kind in ("source", "guidelines"):
+        path = part.label if part.kind == "source" else files.GUIDELINES_PATH
+        return in_file(space, prompt, path, origin, above.count(lines[number - 1]))
+    if part.kind in ("working", "longterm"):
+        return in_layer(space, part, origin, sum(line.startswith(b"- ") for line in [*above, lines[number - 1]]))
+    if part.kind in SETTING_OF:
+        return replace(origin, change=setting_made(agent, SETTING_OF[part.kind]))
+    return origin
+
+
+SETTING_OF = {"base": "system_prompt", "persona": "persona"}
+
+
+def setting_made(agent: Agent, key: str) -> AgentChange | None:
+    """The change of the agent's settings that brought the value it has now."""
+    rows = AgentChange.objects.within(agent.space_id).filter(agent_id=agent.pk).order_by("-pk")[:MOST]
+    found = None
+    for row in rows:
+        if row.values.get(key) != getattr(agent, key):
+            break
+        found = row
+    return found
+
+
+def in_layer(space: Space, part: Part, origin: LineOrigin, nth: int) -> LineOrigin:
+    """The entry behind a line of working or long-term memory; its heading has none."""
+    if not 1 <= nth <= len(part.entries):
+        return origin
+    pk = part.entries[nth - 1]
+    if part.kind == "working":
+        return replace(origin, hot=WorkingEntry.objects.within(space).filter(pk=pk).first())
+    piece = Chunk.objects.within(space).filter(pk=pk).first()
+    entry = LongtermEntry.objects.within(space).filter(pk=piece.entry_id).first() if piece else None
+    return replace(origin, cold=entry)
+
+
+def in_file(space: Space, prompt: Prompt, path: str, origin: LineOrigin, nth: int) -> LineOrigin:
+    """The line in its file, and the revision that brought it; of equal lines the one at the same place among them."""
+    file = File.objects.within(space).filter(path=paths.of_source(path), thread_id="", is_deleted=False).first()
+    if origin.kind == "guidelines" and file is None:
+        return origin  # the hub's own words
+    shown = next((one["revision"] for one in prompt.sources if one["path"] == path), file.revision if file else None)
+    placed = replace(origin, path=path)
+    wanted = origin.text.rstrip()
+    if file is None or not shown or not wanted:
+        return placed
+    equal = [row for row in files.blame(file, shown) if row.text.rstrip() == wanted]
+    if not equal:
+        return placed
+    row = equal[min(nth, len(equal) - 1)]
+    return replace(placed, file_line=row.number, revision=row.revision)

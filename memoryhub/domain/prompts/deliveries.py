@@ -1,0 +1,163 @@
+"""The ledger: which agent, on which thread, got which prompt, and when. Each distinct text is kept once."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import lru_cache
+from threading import Lock
+from typing import Any
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from memoryhub.db import statements
+from memoryhub.detectors import secrets
+from memoryhub.domain import jobs
+from memoryhub.domain.prompts import agents_behind
+from memoryhub.domain.prompts.agents_behind import BehindThread
+from memoryhub.domain.prompts.assemble import Prompt, parts_of
+from memoryhub.domain.spaces import get_setting
+from memoryhub.models import Agent, Delivery, PromptText, Space
+from memoryhub.models.prompts import pack
+
+LONGEST_THREAD = 200
+REPEAT_AFTER = 60.0  # seconds between two notes of the same bytes for the same agent and thread
+
+# The commit does not wait for the disk: an agent's call should not, and a crash can lose half a second of the ledger.
+FIRST = """
+WITH quick AS (SELECT set_config('synchronous_commit', 'off', true)),
+kept AS (
+  INSERT INTO memoryhub_prompttext (space_id, sha256, text, tokens, parts, created_at)
+  VALUES (%(space)s, %(sha256)s, %(text)s, %(tokens)s, %(parts)s::jsonb, clock_timestamp())
+  ON CONFLICT DO NOTHING
+)
+INSERT INTO memoryhub_delivery AS d
+       (space_id, agent_id, thread_id, sha256, dialect, revisions, first_at, last_at, count)
+SELECT %(space)s, %(agent)s, %(thread)s::text, %(sha256)s::text, %(dialect)s::text, %(revisions)s::jsonb,
+       clock_timestamp(), clock_timestamp(), 1 FROM quick
+ON CONFLICT (space_id, agent_id, thread_id, sha256) DO UPDATE
+   SET last_at = excluded.last_at, count = d.count + 1, revisions = excluded.revisions, dialect = excluded.dialect
+ WHERE d.last_at < clock_timestamp() - interval '1 minute' OR d.revisions <> excluded.revisions
+"""
+AGAIN = """
+UPDATE memoryhub_delivery SET last_at = clock_timestamp(), count = count + 1
+  FROM (SELECT set_config('synchronous_commit', 'off', true)) quick
+ WHERE space_id = %(space)s AND agent_id = %(agent)s AND thread_id = %(thread)s AND sha256 = %(sha256)s
+   AND last_at < clock_timestamp() - interval '1 minute'
+"""
+
+
+@dataclass(slots=True)
+class Noted:
+    """What this process has written lately, so that a repeat within the minute costs nothing; the table is the truth."""
+
+    most: int = 20_000
+    when: OrderedDict[tuple[Any, ...], float] = field(default_factory=OrderedDict)
+    lock: Lock = field(default_factory=Lock)
+
+    def age(self, key: tuple[Any, ...]) -> float | None:
+        at = self.when.get(key)
+        return None if at is None else time.monotonic() - at
+
+    def note(self, key: tuple[Any, ...]) -> None:
+        with self.lock:
+            self.when[key] = time.monotonic()
+            self.when.move_to_end(key)
+            if len(self.when) > self.most:
+                self.when.popitem(last=False)
+
+
+noted = Noted()
+
+
+@lru_cache(maxsize=4096)
+def name_of(thread: str) -> str:
+    """A thread as the ledger names it: what looks like a key in it is a mark."""
+    return secrets.redact(thread)[0][:LONGEST_THREAD] if thread else ""
+
+
+@lru_cache(maxsize=256)
+def secrets_in(given: str) -> tuple[bytes, ...]:
+    return tuple(given[start:end].encode("utf-8", "replace") for start, end, _ in secrets.hits(given))
+
+
+def masked(data: bytes, given: tuple[str, ...]) -> bytes:
+    """The bytes as they are kept: secrets that came with the call are stars, as many as they had bytes, so that the parts
+    keep their places. The sha256 stays that of what was handed out."""
+    for secret in (secret for text in given if text for secret in secrets_in(text)):
+        data = data.replace(secret, b"*" * len(secret))
+    return data
+
+
+def record_delivery(space_id: int, agent_id: int, thread: str, prompt: Prompt, given: tuple[str, ...] = ()) -> None:
+    """Notes that this agent and thread get these bytes now: new ones at once, repeats once a minute at most."""
+    thread = name_of(thread)
+    key = (space_id, agent_id, thread, prompt.sha256, prompt.ledger)
+    age = noted.age(key)
+    if age is not None and age < REPEAT_AFTER:
+        return
+    values = {"space": space_id, "agent": agent_id, "thread": thread, "sha256": prompt.sha256}
+    if age is None:
+        values |= {
+            "text": pack(masked(prompt.data, given)),
+            "tokens": prompt.tokens,
+            "dialect": prompt.dialect,
+            "revisions": prompt.ledger,
+        }
+        values["parts"] = json.dumps(parts_of(prompt))
+    statements.rows(FIRST if age is None else AGAIN, values)
+    noted.note(key)
+
+
+def deliveries_of(agent: Agent) -> QuerySet[Delivery]:
+    """What this agent got, the newest first."""
+    return Delivery.objects.within(agent.space_id).filter(agent_id=agent.pk).order_by("-last_at", "-pk")
+
+
+def delivered_text(space: Space, sha256: str) -> PromptText | None:
+    """The very bytes that were handed out, but for secrets that the call itself brought along."""
+    return PromptText.objects.within(space).filter(sha256=sha256).first()
+
+
+def delivered_at(agent: Agent, sha256: str) -> Delivery | None:
+    """The last time this agent got exactly these bytes, on whatever thread."""
+    return deliveries_of(agent).filter(sha256=sha256).first()
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """What one thread of an agent runs on; `behind` names the file whose newest revision it has not got."""
+
+    thread_id: str
+    delivery: Delivery
+    behind: BehindThread | None
+
+
+def threads_of(space: Space, agent: Agent, *, limit: int = 50) -> list[Thread]:
+    """The threads of the last days, latest first, each with what it got last."""
+    newest: dict[str, Delivery] = {}
+    for delivery in deliveries_of(agent).filter(last_at__gte=timezone.now() - agents_behind.THREAD_LIVES)[: limit * 10]:
+        newest.setdefault(delivery.thread_id, delivery)
+    behind = {one.thread_id: one for one in agents_behind.threads_behind(space, agent)}
+    return [Thread(thread, one, behind.get(thread)) for thread, one in list(newest.items())[:limit]]
+
+
+def expire_deliveries(space: Space) -> int:
+    """Forgets deliveries that are older than the space keeps them, and texts that no delivery names any more."""
+    before = timezone.now() - timedelta(days=get_setting(space, "delivery_days"))
+    gone, _ = Delivery.objects.within(space).filter(last_at__lt=before).delete()
+    if gone:
+        left = Delivery.objects.within(space).values("sha256")
+        PromptText.objects.within(space).filter(created_at__lt=before).exclude(sha256__in=left).delete()
+    return gone
+
+
+@jobs.periodic("deliveries.expire", every=timedelta(hours=6))
+def expire_everywhere() -> None:
+    """Each space by its own number of days."""
+    for space in Space.objects.order_by("pk").iterator():
+        expire_deliveries(space)

@@ -1,0 +1,199 @@
+"""Sources: the ordered list of virtual paths that are injected into prompts, for a space or for one agent instead."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+
+from memoryhub.domain import activity, files, spaces
+from memoryhub.domain.accounts import require
+from memoryhub.domain.files import Published
+from memoryhub.errors import HubError, Invalid, NotFound
+from memoryhub.models import Actor, Agent, Mount, Source, SourceChange, Space
+from memoryhub.stores import paths
+
+MOST = 200
+
+
+def is_source(space: Space, path: str) -> bool:
+    """Whether a path stands in any list of sources of the space."""
+    return Source.objects.within(space).filter(path=path).exists()
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A source as a page shows it: what it holds now, and what to know about it."""
+
+    source: Source
+    status: str  # included, empty, missing, error
+    size: int
+    is_repeated: bool
+    mount: Mount | None
+    problem: str = ""
+
+
+def sources_of(space: Space, agent: Agent | None = None) -> list[Source]:
+    """The sources of the space, or the agent's own; in their order."""
+    return list(Source.objects.within(space).filter(agent=agent))
+
+
+def effective_sources(space: Space, agent: Agent) -> list[Source]:
+    """What counts for an agent: its own sources if it has any, else the space's."""
+    return sources_of(space, agent) or sources_of(space)
+
+
+def check_sources(space: Space, listed: Sequence[Source]) -> list[Listed]:
+    """Each source with what lies there: a missing one is harmless and shown as such."""
+    mounted = files.mounts_of_space(space)
+    found = files.published_many(space, [source.path for source in listed])
+    seen: set[str] = set()
+    rows = []
+    for source in listed:
+        what = found[source.path]
+        mount = files.find_mount(mounted, source.path)
+        rows.append(Listed(source, *_status(what), source.path in seen, mount, _problem(what)))
+        seen.add(source.path)
+    return rows
+
+
+def _status(what: Published | HubError) -> tuple[str, int]:
+    if isinstance(what, Published):
+        whole = "included" if is_text(what.content) else "error"
+        return (whole if what.content else "empty"), len(what.content)
+    return ("missing" if isinstance(what, NotFound) else "error"), 0
+
+
+def _problem(what: Published | HubError) -> str:
+    if isinstance(what, Published):
+        return "" if is_text(what.content) else "It is not valid UTF-8: prompts leave it out."
+    return "" if isinstance(what, NotFound) else what.message
+
+
+def is_text(content: bytes) -> bool:
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def checked_path(path: str) -> dict[str, str]:
+    """A source is printed in prompts as it is written; it must still be a path that a mount can answer."""
+    path = path.strip()
+    if len(path.encode("utf-8", "replace")) > paths.MAX_PATH:
+        raise Invalid(f"A path has {paths.MAX_PATH} bytes at most.", code="invalid_path")
+    leads_to = paths.clean(path if path.startswith(("/", *paths.HEADS)) else "/" + path)
+    return {"path": leads_to, "printed": "" if path == leads_to else path}
+
+
+@transaction.atomic
+def add_source(space: Space, actor: Actor, path: str, *, agent: Agent | None = None) -> Source:
+    """Appends a path to the list; it may be missing still, and it may stand there twice."""
+    require(actor, "manage")
+    where = checked_path(path)
+    listed = _locked(space, agent)
+    if len(listed) >= MOST:
+        raise Invalid(f"A list of sources has {MOST} paths at most.", code="too_many_sources")
+    position = max((source.position for source in listed), default=0) + 1
+    source = Source.objects.create(space=space, agent=agent, **where, position=position)
+    _changed(space, actor, agent, "sources.add", "added the source", source.path)
+    return source
+
+
+@transaction.atomic
+def remove_source(space: Space, actor: Actor, pk: int) -> None:
+    """Takes a path off the list; the file stays."""
+    require(actor, "manage")
+    source = get_source(space, pk)
+    _locked(space, source.agent)
+    source.delete()
+    _changed(space, actor, source.agent, "sources.remove", "took away the source", source.path)
+
+
+@transaction.atomic
+def switch_source(space: Space, actor: Actor, pk: int, is_on: bool) -> Source:
+    """Switches a source on or off without losing its place."""
+    require(actor, "manage")
+    source = get_source(space, pk)
+    _locked(space, source.agent)
+    if source.is_on != is_on:
+        source.is_on = is_on
+        source.save(update_fields=["is_on"])
+        _changed(space, actor, source.agent, "sources.switch", f"switched {'on' if is_on else 'off'}", source.path)
+    return source
+
+
+@transaction.atomic
+def reorder_source(space: Space, actor: Actor, pk: int, to: int) -> Source:
+    """Puts a source at another place of its list, counted from 1."""
+    require(actor, "manage")
+    source = get_source(space, pk)
+    listed = _locked(space, source.agent)
+    before = [one.pk for one in listed]
+    source = next(one for one in listed if one.pk == pk)
+    listed.remove(source)
+    listed.insert(max(0, min(len(listed), to - 1)), source)
+    if [one.pk for one in listed] == before:
+        return source
+    for position, one_source in enumerate(listed, 1):
+        one_source.position = position
+    Source.objects.bulk_update(listed, ["position"])
+    adds = f"to place {listed.index(source) + 1}"
+    _changed(space, actor, source.agent, "sources.reorder", "moved the source", source.path, adds)
+    return source
+
+
+@transaction.atomic
+def take_over_sources(space: Space, actor: Actor, config: str, *, agent: Agent | None = None) -> list[Source]:
+    """Replaces the list by the `memory_files` of a configuration."""
+    require(actor, "manage")
+    wanted = [checked_path(path) for path in _memory_files(config)]
+    listed = _locked(space, agent)
+    for source in listed:
+        source.delete()
+    made = [Source.objects.create(space=space, agent=agent, **p, position=n) for n, p in enumerate(wanted, 1)]
+    says = "took over the sources of a configuration"
+    _changed(space, actor, agent, "sources.take_over", says, adds=f"{len(made)} paths")
+    return made
+
+
+def _memory_files(config: str) -> list[str]:
+    try:
+        document: Any = json.loads(config)
+    except ValueError as error:
+        raise Invalid(f"The configuration is not valid JSON: {error}.", code="invalid_json") from None
+    listed = document.get("memory_files") if isinstance(document, dict) else None
+    if not isinstance(listed, list) or not all(isinstance(path, str) and path for path in listed):
+        raise Invalid('The configuration needs {"memory_files": ["/memories/AGENTS.md", …]}.', code="invalid_config")
+    if len(listed) > MOST:
+        raise Invalid(f"A list of sources has {MOST} paths at most.", code="too_many_sources")
+    return listed
+
+
+def get_source(space: Space, pk: int) -> Source:
+    source = Source.objects.within(space).filter(pk=pk).select_related("agent").first()
+    if source is None:
+        raise NotFound("There is no such source in this space.")
+    return source
+
+
+def _locked(space: Space, agent: Agent | None) -> list[Source]:
+    """The list, in step with whoever else changes it: the space's row is the lock."""
+    Space.objects.select_for_update().get(pk=space.pk)
+    return sources_of(space, agent)
+
+
+def _changed(
+    space: Space, actor: Actor, agent: Agent | None, verb: str, says: str, path: str = "", adds: str = ""
+) -> None:
+    """What every change of a list leaves behind: the whole list for looks back, stale prompts, a line of activity."""
+    listed = [{"path": source.shown, "is_on": source.is_on} for source in sources_of(space, agent)]
+    SourceChange.objects.create(space=space, agent_key=agent.pk if agent else 0, sources=listed, **actor.as_fields())
+    spaces.touch(space)
+    whose = f"for {agent.slug}" if agent else "for every agent"
+    url = "sources/" + (f"?agent={agent.slug}" if agent else "")
+    activity.record(space, actor, verb, says, path, url=url, adds=f"{adds} {whose}".strip(), path=path)

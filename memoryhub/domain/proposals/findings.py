@@ -1,0 +1,86 @@
+"""The gate's eyes on a change: findings in what it adds, what it must not contain or touch, and how risky it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from memoryhub import detectors
+from memoryhub.detectors import Finding, Known
+from memoryhub.domain import spaces
+from memoryhub.models import File, LongtermEntry, Revision, Source, Space
+from memoryhub.text import diff
+from memoryhub.text.lines import text_of
+
+MOST_KNOWN = 200
+SHRINKS_TO, FROM_SIZE = 0.5, 500
+"""A text of so many bytes that keeps less than this share is said loudly: it may be an accident."""
+
+
+@spaces.on_event("check_text")
+def check_text(space: Space, text: str, *, before: str = "") -> list[Finding]:
+    """Refuses secrets in what a write adds, and answers the other findings. Every door calls it, trusted or not."""
+    found = findings_in(before, text)
+    spaces.refuse_secrets(space, found)
+    return [one for one in found if one.code != "secrets"]
+
+
+def findings_in(before: str, after: str, known: Sequence[Known] = ()) -> list[Finding]:
+    """Findings in the lines that a change adds, at their places in the text it makes."""
+    if not before:
+        return detectors.find(after, context=known)
+    changes = diff.compare(before, after, context=0)
+    starts = _line_starts(changes.new_lines)
+    found: list[Finding] = []
+    for hunk in changes.hunks:
+        added = "".join(changes.new_lines[hunk.new_start : hunk.new_end])
+        shift = starts[hunk.new_start] if hunk.new_start < len(starts) else 0
+        found += [
+            replace(one, start=one.start + shift, end=one.end + shift, line=one.line + hunk.new_start)
+            for one in (detectors.find(added, context=known) if added else [])
+        ]
+    return found
+
+
+def _line_starts(lines: list[str]) -> list[int]:
+    starts, at = [], 0
+    for line in lines:
+        starts.append(at)
+        at += len(line)
+    return starts
+
+
+def known_texts(space: Space, path: str, before: bytes | None) -> list[Known]:
+    """What memory says already: the file itself, the sources of prompts, and long-term memory."""
+    paths = set(Source.objects.within(space).filter(is_on=True).values_list("path", flat=True)) - {path}
+    rows = File.objects.within(space).filter(path__in=paths, is_deleted=False, thread_id="", size__lt=200_000)
+    newest = {(row.pk, row.revision): row.path for row in rows[:MOST_KNOWN]}
+    texts = Revision.objects.within(space).filter(
+        file_id__in=[pk for pk, _ in newest], number__in={n for _, n in newest}
+    )
+    known = [
+        Known(newest[row.file_id, row.number], text_of(bytes(row.content)))
+        for row in texts
+        if (row.file_id, row.number) in newest
+    ]
+    entries = LongtermEntry.objects.within(space).filter(state="active").order_by("-id")[:MOST_KNOWN]
+    known += [Known(f"long-term memory L-{entry.number}", entry.content) for entry in entries]
+    return [Known(path, text_of(before)), *known] if before and path else known
+
+
+def risk_of(found: Iterable[Finding], before: bytes | None, after: bytes | None, kind: str) -> int:
+    """0 plain, 1 some, 2 look closely."""
+    worst = detectors.RANK.get(detectors.worst(found), 0)
+    if kind == "delete" or shrinks(before, after):
+        return 2
+    return worst
+
+
+def is_source(space: Space, path: str) -> bool:
+    """Whether a prompt shows this file: one that is moved away takes it out as a deletion does."""
+    return Source.objects.within(space).filter(path=path, is_on=True).exists()
+
+
+def shrinks(before: bytes | None, after: bytes | None) -> bool:
+    """A change that throws most of a text away."""
+    return len(before or b"") >= FROM_SIZE and len(after or b"") < SHRINKS_TO * len(before or b"")

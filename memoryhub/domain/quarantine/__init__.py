@@ -1,0 +1,63 @@
+"""Raw output of agents, and the gate that it passes on its way to working memory."""
+
+from memoryhub.domain.quarantine.checks import without_secrets
+from memoryhub.domain.quarantine.gate import (
+    DEFAULT_STEPS,
+    GATE_ACTIONS,
+    GATE_DRY_RUN,
+    change_gate,
+    dry_run_gate,
+    gate_steps,
+)
+from memoryhub.domain.quarantine.judge import configure_judge, judge_settings, judge_status
+from memoryhub.domain.quarantine.records import (
+    HELD,
+    PROMOTED,
+    admit,
+    discard,
+    find,
+    get,
+    history,
+    hold,
+    in_bulk,
+    locked_state,
+    log,
+    session,
+    today,
+    undo,
+    waiting,
+    was_promoted,
+    with_states,
+    write_state,
+)
+
+__all__ = [
+    "DEFAULT_STEPS",
+    "GATE_ACTIONS",
+    "GATE_DRY_RUN",
+    "HELD",
+    "PROMOTED",
+    "admit",
+    "change_gate",
+    "configure_judge",
+    "discard",
+    "dry_run_gate",
+    "find",
+    "gate_steps",
+    "get",
+    "history",
+    "hold",
+    "in_bulk",
+    "judge_settings",
+    "judge_status",
+    "locked_state",
+    "log",
+    "session",
+    "today",
+    "undo",
+    "waiting",
+    "was_promoted",
+    "with_states",
+    "without_secrets",
+    "write_state",
+]

@@ -1,0 +1,243 @@
+"""The gate between what agents say and what becomes memory: which detectors look, and what each of them does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+
+from memoryhub import detectors
+from memoryhub.detectors import Finding, Known, secrets
+from memoryhub.domain import jobs, spaces
+from memoryhub.domain.accounts import require
+from memoryhub.domain.quarantine import known_texts
+from memoryhub.errors import Invalid
+from memoryhub.models import Actor, Agent, Job, Record, RecordState, Space
+
+ADMIT, MARK, HOLD = "admit", "mark", "hold"
+GATE_ACTIONS = {ADMIT: "lets through", MARK: "lets through with a mark", HOLD: "holds"}
+JUDGE = "judge"  # the reason of what the gate let through and a judge has not read yet
+FEEDBACK, READS_ONLY = "feedback", "reads_only"
+# In the order in which they look; the first that holds gives the reason.
+DEFAULT_STEPS = {
+    "secrets": HOLD,
+    "hidden": HOLD,
+    "injection": HOLD,
+    "coherence": HOLD,
+    READS_ONLY: HOLD,
+    "duplicate": MARK,
+    FEEDBACK: MARK,
+}
+SAYS = {
+    "secrets": "Keys, tokens and passwords. They are replaced by a mark before anything is stored, whatever stands here.",
+    "hidden": "Characters that a reader does not see and a model does.",
+    "injection": "Sentences that speak to the model as if they were its rules.",
+    "coherence": "Empty, cut off, repeated or broken text, error dumps and refusals.",
+    READS_ONLY: "Output of memory_retrieval nodes, which only read.",
+    "duplicate": "Text that a source or working memory already has.",
+    FEEDBACK: "Text that retrieval gave out and that comes back.",
+}
+
+
+@dataclass(frozen=True)
+class Step:
+    code: str
+    action: str
+
+    @property
+    def says(self) -> str:
+        return SAYS[self.code]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the gate makes of one output. `content` is what may be stored: secrets are gone from it."""
+
+    content: str
+    state: str
+    findings: list[dict[str, Any]] = field(default_factory=list)
+    reason: str = ""
+
+
+def gate_steps(space: Space, values: dict[str, Any] | None = None) -> list[Step]:
+    """The space's gate in its order; what it has not chosen follows with what it does by default."""
+    chosen = (values if values is not None else spaces.get_setting(space, "ingress")).get("steps", [])
+    taken = {
+        one["code"]: one["action"]
+        for one in chosen
+        if one.get("code") in DEFAULT_STEPS and one.get("action") in GATE_ACTIONS
+    }
+    return [
+        Step(code, action)
+        for code, action in {**taken, **{k: v for k, v in DEFAULT_STEPS.items() if k not in taken}}.items()
+    ]
+
+
+def checked_steps(chosen: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """A new gate as it may be saved, or a refusal that names what is allowed."""
+    pairs = list(chosen)
+    for code, action in pairs:
+        if code not in DEFAULT_STEPS or action not in GATE_ACTIONS:
+            raise Invalid(
+                f"A step is one of {', '.join(DEFAULT_STEPS)} with one of {', '.join(GATE_ACTIONS)}.",
+                code="unknown_step",
+            )
+    if len({code for code, _ in pairs}) != len(pairs):
+        raise Invalid("Each step stands in the gate once.", code="unknown_step")
+    return {"steps": [{"code": code, "action": action} for code, action in pairs]}
+
+
+def examine(space: Space, agent: Agent | None, content: str, node_kind: str, gate: list[Step] | None = None) -> Verdict:
+    """Lets every detector of the space's gate look at an output, before anything of it is stored."""
+    gate = gate_steps(space) if gate is None else gate
+    looking = [step.code for step in gate if step.action != ADMIT]
+    found = [*look(space, agent, content, node_kind, looking)]
+    if "secrets" not in looking:
+        found += detectors.find(content, only=["secrets"])
+    return judge(gate, content, found)
+
+
+def look(space: Space, agent: Agent | None, content: str, node_kind: str, looking: list[str]) -> Iterator[Finding]:
+    compares = "duplicate" in looking or FEEDBACK in looking
+    with known_texts.asking(space, agent, content) if compares else nullcontext() as asked:
+        found = list(look_alone(content, node_kind, looking))
+    yield from found
+    if asked is None:
+        return
+    known, given_out = known_texts.known(space, asked)
+    if "duplicate" in looking:
+        yield from detectors.find(content, only=["duplicate"], context=known)
+    if FEEDBACK in looking:
+        yield from fed_back(content, given_out)
+
+
+def look_alone(content: str, node_kind: str, looking: list[str]) -> Iterator[Finding]:
+    """What is seen in an output without comparing it with anything."""
+    there = detectors.detectors()
+    plain = [code for code in looking if code in there and code != "duplicate"]
+    if plain:
+        yield from detectors.find(content, only=plain)
+    if READS_ONLY in looking and node_kind == Record.NodeKind.MEMORY_RETRIEVAL:
+        says = "A memory_retrieval node only reads: what it says is kept here and becomes memory by a person alone."
+        yield Finding(READS_ONLY, "low", 0, len(content), 1, says)
+
+
+def fed_back(content: str, given_out: list[Known]) -> Iterator[Finding]:
+    """Lines that long-term memory gave out before: remembered again, they would grow with every turn."""
+    for one in detectors.find(content, only=["duplicate"], context=given_out):
+        label = one.details.get("label", "long-term memory")
+        says = f"Long-term memory says this already ({label}): what retrieval gave out comes back."
+        yield Finding(FEEDBACK, "low", one.start, one.end, one.line, says, one.kind, one.details)
+
+
+def judge(gate: list[Step], content: str, found: list[Finding]) -> Verdict:
+    """From findings to a state: the first step that holds, in the gate's order, gives the reason (pure)."""
+    found = sorted(found, key=lambda one: (one.start, one.end, one.code))
+    codes = {one.code for one in found}
+    holding = next((step.code for step in gate if step.action == HOLD and step.code in codes), "")
+    moved = Moved(content, has_secrets="secrets" in codes)
+    return Verdict(moved.content, "held" if holding else "admitted", [moved.as_json(one) for one in found], holding)
+
+
+class Moved:
+    """A text without its secrets, and where in it a stretch of the text as it was sent now stands."""
+
+    def __init__(self, content: str, *, has_secrets: bool) -> None:
+        self.cuts: list[tuple[int, int, int]] = []  # start, end, and how much longer the text is after it
+        self.content = content
+        parts, at, longer = [], 0, 0
+        for start, end, kind in secrets.hits(content) if has_secrets else ():
+            mark = secrets.MARK.format(kind=kind)
+            parts += [content[at:start], mark]
+            longer += len(mark) - (end - start)
+            self.cuts.append((start, end, longer))
+            at = end
+        if self.cuts:
+            self.content = "".join([*parts, content[at:]])
+
+    def place(self, offset: int, *, is_end: bool) -> int:
+        by = 0
+        for start, end, longer in self.cuts:
+            if offset < start or (is_end and offset == start):
+                break
+            if offset < end or (is_end and offset == end):
+                return end + longer if is_end else start + by
+            by = longer
+        return offset + by
+
+    def as_json(self, one: Finding) -> dict[str, Any]:
+        """A finding with both places: as it was sent (`start`, `end`), and in what is stored (`from`, `to`)."""
+        return {
+            **one.as_json(),
+            "from": self.place(one.start, is_end=False),
+            "to": self.place(one.end, is_end=True),
+        }
+
+
+# ---- changing the gate, and trying a change first ----
+
+GATE_DRY_RUN = "ingress.dry_run"
+LOOKS_BACK = 1000
+SHOWN = 20
+OF_ITS_TIME = ("duplicate", FEEDBACK)  # they depend on what memory held then: what was found then is taken over
+
+
+def change_gate(space: Space, actor: Actor, chosen: Iterable[tuple[str, str]]) -> Space:
+    """Sets the space's gate: which detectors look, in which order, and what each of them does."""
+    return spaces.change_settings(space, actor, {"ingress": checked_steps(chosen)})
+
+
+def dry_run_gate(space: Space, actor: Actor, chosen: Iterable[tuple[str, str]]) -> Job:
+    """Asks what another gate would have done to the newest 1,000 records; nothing is changed."""
+    require(actor, "manage")
+    return jobs.enqueue(GATE_DRY_RUN, checked_steps(chosen), space=space, asked_by=actor.name)
+
+
+@jobs.job(GATE_DRY_RUN)
+def dry_run_job(job: Job, progress: jobs.Progress) -> dict[str, Any]:
+    space = Space.objects.get(pk=job.space_id)
+    return tried(space, gate_steps(space, job.payload), progress)
+
+
+def tried(space: Space, gate: list[Step], progress: jobs.Progress = lambda done, total: None) -> dict[str, Any]:
+    """What a gate makes of the newest records, beside what was made of them."""
+    records = list(Record.objects.within(space).defer("words").order_by("-id")[:LOOKS_BACK])
+    then = first_states(space, [one.pk for one in records])
+    counts = {"held": 0, "admitted": 0, "newly_held": 0, "newly_admitted": 0}
+    changed = []
+    for at, record in enumerate(records, 1):
+        state, reason = again(gate, record)
+        counts[state] += 1
+        was = then.get(record.pk, state)
+        if was != state:
+            counts[f"newly_{state}"] += 1
+            changed.append(
+                {"id": record.pk, "was": was, "now": state, "reason": reason, "content": record.content[:160]}
+            )
+        progress(at, len(records))
+    return {
+        "records": len(records),
+        **counts,
+        "changed": changed[:SHOWN],
+        "steps": [[one.code, one.action] for one in gate],
+    }
+
+
+def first_states(space: Space, ids: list[int]) -> dict[int, str]:
+    """What the gate itself made of records, before any person or judge: what waited for the judge had passed it."""
+    rows = RecordState.objects.within(space).filter(record_id__in=ids, actor_kind="hub").order_by("-id")
+    told = rows.values_list("record_id", "state", "reason")
+    return {pk: RecordState.ADMITTED if reason == JUDGE else state for pk, state, reason in told}
+
+
+def again(gate: list[Step], record: Record) -> tuple[str, str]:
+    """What a gate would make of a record that is stored already: its secrets are gone, so they count as found."""
+    looking = [step.code for step in gate if step.action != ADMIT]
+    plain = [code for code in looking if code in detectors.codes() and code not in (*OF_ITS_TIME, "secrets")]
+    codes = {one.code for one in detectors.find(record.content, only=plain)} if plain else set()
+    codes |= {code for code in (*OF_ITS_TIME, "secrets") if code in looking and code in record.codes}
+    if READS_ONLY in looking and record.node_kind == Record.NodeKind.MEMORY_RETRIEVAL:
+        codes.add(READS_ONLY)
+    holding = next((step.code for step in gate if step.action == HOLD and step.code in codes), "")
+    return ("held", holding) if holding else ("admitted", "")

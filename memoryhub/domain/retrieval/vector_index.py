@@ -1,0 +1,150 @@
+"""The index by which vectors of large spaces are found: each embedder's own, over those alone that have been let in.
+
+To enter it costs more than all the rest of keeping a text, and spaces that are not large are searched without it. So nothing
+enters as it is stored: the background process lets in what large spaces have. A search looks through the index and, one by
+one, at what still stands outside, so it misses nothing that is new.
+
+The embedder's name, its dimensions, the space and the limits stand in the SQL text: a prepared plan could not use the partial
+index otherwise, nor know how small the space is. What is looked at one by one is fenced off (OFFSET 0).
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from datetime import timedelta
+from functools import lru_cache
+from hashlib import sha256
+
+from django.db import connection
+
+from memoryhub.db import locks, statements
+from memoryhub.domain import jobs
+from memoryhub.domain.retrieval.embedder import serving_embedder
+from memoryhub.domain.retrieval.in_memory import vectors
+from memoryhub.embedders import Embedder, EmbedderUnavailable
+from memoryhub.models import ChunkCount, Embedding, Space
+
+EXACT_UP_TO = 2000  # vectors of one space, whatever their length; above, the index is quicker and right enough
+KNOWN_FOR = 30.0  # seconds
+BATCH = 200  # rows that are let in at once, so that nobody waits for them long
+
+FAR = "vector::halfvec({d}) <=> %(vector)s::halfvec({d})"
+OF_SPACE = "FROM memoryhub_embedding WHERE space_id = {space} AND embedded_by = '{by}' AND {mine}"
+ONE_BY_ONE = f"SELECT chunk_id, {FAR} AS far {OF_SPACE}"
+EXACTLY = f"SELECT chunk_id, 1 - far AS cosine FROM ({ONE_BY_ONE} OFFSET 0) all_of_them ORDER BY far LIMIT {{wanted}}"  # noqa: S608
+BY_INDEX = f"""
+SELECT chunk_id, 1 - far AS cosine FROM (
+    (SELECT chunk_id, {FAR} AS far {OF_SPACE} AND in_index ORDER BY {FAR} LIMIT {{wanted}})
+    UNION ALL
+    (SELECT * FROM ({ONE_BY_ONE} AND NOT in_index OFFSET 0) outside ORDER BY far LIMIT {{wanted}})
+) nearest ORDER BY far LIMIT {{wanted}}
+"""  # noqa: S608 (parts of our own)
+LET_IN = f"""
+UPDATE memoryhub_embedding SET in_index = true WHERE id IN (
+    SELECT id FROM memoryhub_embedding WHERE space_id = %s AND embedded_by = %s AND NOT in_index
+    LIMIT {BATCH} FOR UPDATE SKIP LOCKED
+)
+"""  # noqa: S608 (a number of ours is put in)
+# Whether it can be used; if not, whether somebody is making it at this moment.
+STANDS = """
+SELECT i.indisvalid, EXISTS (SELECT FROM pg_stat_progress_create_index p WHERE p.index_relid = i.indexrelid)
+FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE c.relname = %s
+"""
+WORK = "memoryhub.vector_index"  # of two on this table, whatever the embedder, PostgreSQL would end one as a deadlock
+_known: dict[str, tuple[float, bool]] = {}
+
+
+def is_large(chunks: int, dimensions: int) -> bool:
+    """Whether the index is quicker than looking at every vector of a space with so many."""
+    return chunks > EXACT_UP_TO and not vectors.are_few(chunks, dimensions)
+
+
+def is_index_used(chunks: int, dimensions: int, embedder: Embedder) -> bool:
+    """Whether such a space is searched by the embedder's index: it is worth it, and there."""
+    return is_large(chunks, dimensions) and has_vector_index(embedder)
+
+
+def has_vector_index(embedder: Embedder) -> bool:
+    """Whether the embedder's index is there; each process asks again after half a minute."""
+    named, now = index_name(embedder.embedded_by), time.monotonic()
+    known = _known.get(named)
+    if known is None or now - known[0] > KNOWN_FOR:
+        known = _known[named] = (now, (True, False) in statements.rows(STANDS, [named]))
+    return known[1]
+
+
+def forget_vector_index() -> None:
+    _known.clear()
+
+
+@lru_cache(maxsize=32)
+def index_name(embedded_by: str) -> str:
+    """The name of an embedder's own index; PostgreSQL cuts names at 63 bytes."""
+    return f"embedding_near_{sha256(embedded_by.encode()).hexdigest()[:16]}"
+
+
+@jobs.periodic("vector_index.let_in", every=timedelta(minutes=1))
+def let_all_in() -> int:
+    """Lets in what large spaces have stored since the last time."""
+    counted = ChunkCount.objects.filter(chunks__gt=EXACT_UP_TO).values("space_id")
+    asked = []
+    for space in Space.objects.filter(pk__in=counted):
+        with suppress(EmbedderUnavailable):
+            asked.append((space, serving_embedder(space)))
+    return add_to_vector_index(*asked)
+
+
+def add_to_vector_index(*asked: tuple[Space, Embedder]) -> int:
+    """Lets the vectors of spaces that are large into their embedder's index; where there is none it is made of them at once,
+    which takes a tenth of the time that they would need to enter one by one."""
+    large = [(space, one) for space, one in asked if is_large(chunk_count(space), one.dimensions)]
+    entered = 0
+    for space, embedder in large:
+        while batch := let_some_in(space, embedder):
+            entered += batch
+    for embedder in {one.embedded_by: one for _, one in large}.values():
+        make_vector_index(embedder)
+    return entered
+
+
+def let_some_in(space: Space, embedder: Embedder) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(LET_IN, [space.pk, embedder.embedded_by])
+        return cursor.rowcount
+
+
+def chunk_count(space: Space) -> int:
+    return ChunkCount.objects.within(space).values_list("chunks", flat=True).first() or 0
+
+
+def make_vector_index(embedder: Embedder) -> None:
+    """Makes the embedder's index unless it stands; nobody waits for it, and without it everything is looked at one by one."""
+    named, by, dimensions = index_name(embedder.embedded_by), embedder.embedded_by, int(embedder.dimensions)
+    if not _is_wanted(named):
+        return
+    how = "" if connection.in_atomic_block else "CONCURRENTLY "
+    with locks.first(WORK) as is_first, connection.cursor() as cursor:
+        if not is_first or not _is_wanted(named):  # somebody is at it, or just was; the next run looks again
+            return
+        cursor.execute(f'DROP INDEX {how}IF EXISTS "{named}"')  # of a process that ended while it made it
+        cursor.execute(
+            f'CREATE INDEX {how}"{named}" ON memoryhub_embedding USING hnsw ((vector::halfvec({dimensions})) halfvec_cosine_ops) '
+            f"WHERE embedded_by = '{by}' AND in_index"
+        )
+    forget_vector_index()
+
+
+def _is_wanted(named: str) -> bool:
+    return not any(any(row) for row in statements.rows(STANDS, [named]))
+
+
+def drop_vector_index(embedded_by: str) -> None:
+    """Drops the index of an embedder of which no space has vectors any more; where one makes some again, it is made again."""
+    named = index_name(embedded_by)
+    how = "" if connection.in_atomic_block else "CONCURRENTLY "
+    with locks.first(WORK) as is_first, connection.cursor() as cursor:
+        if not is_first or Embedding.objects.filter(embedded_by=embedded_by).exists():  # an empty one costs nothing
+            return
+        cursor.execute(f'DROP INDEX {how}IF EXISTS "{named}"')
+    forget_vector_index()

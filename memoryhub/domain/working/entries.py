@@ -1,0 +1,318 @@
+"""Working memory: what agents learned lately. The newest 50 of each group, each for 24 hours; then it is gone unless kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from memoryhub.db import statements
+from memoryhub.domain import activity, jobs, spaces
+from memoryhub.domain.accounts import require
+from memoryhub.errors import Conflict, NotFound
+from memoryhub.models import Actor, Agent, Space, WorkingEntry, WorkingRevision
+from memoryhub.text import input_checks
+
+MAX_ENTRIES = 50
+GONE = "This entry of working memory is gone: expired, deleted, pushed out by newer ones, or never here."
+GROUP, AGENT = "group", "agent"
+
+ENTER = """
+INSERT INTO memoryhub_workingentry
+    (space_id, agent_key, agent_id, agent_name, scope, content, metadata, findings, record_id, session_id, is_pinned,
+     created_at, expires_at)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, {record}, %s, false, %s, %s)
+RETURNING id
+"""
+# What the new entry pushes over the limit, which is one less as the statement does not see that one; pinned entries apart.
+TRIM = """
+DELETE FROM memoryhub_workingentry
+WHERE space_id = %s AND agent_key = %s AND NOT is_pinned AND removed_at IS NULL AND id <= (
+    SELECT id FROM memoryhub_workingentry
+    WHERE space_id = %s AND agent_key = %s AND NOT is_pinned AND removed_at IS NULL
+    ORDER BY id DESC OFFSET %s LIMIT 1
+)
+"""
+TRIM_ALL = """
+DELETE FROM memoryhub_workingentry WHERE id IN (
+    SELECT id FROM (
+        SELECT id, row_number() OVER (PARTITION BY agent_key ORDER BY id DESC) AS place FROM memoryhub_workingentry
+        WHERE space_id = %s AND NOT is_pinned AND removed_at IS NULL AND expires_at > now()
+    ) placed WHERE place > %s
+)
+"""
+# One key, one walk along the index; an array of keys would be sorted first. A moment as a number is read ten times quicker.
+NEWEST = """
+SELECT {columns} FROM memoryhub_workingentry
+WHERE space_id = {space} AND agent_key = {key} AND (expires_at > now() OR is_pinned) AND removed_at IS NULL
+ORDER BY id DESC LIMIT {most}
+"""
+COLUMNS = "id, content, metadata, date_part('epoch', created_at), date_part('epoch', expires_at), agent_name, scope, is_pinned"
+OF_ONE = NEWEST.format(columns=COLUMNS, space="%s", key="%s", most="%s")
+OLDER = OF_ONE.replace("ORDER BY", "AND id < %s ORDER BY")
+
+
+def newest_of_both(columns: str, space: str, agent: str, most: str) -> str:
+    """The SQL for the newest that an agent may read, of the group's and its own; the id comes first among the columns."""
+    group, own = (NEWEST.format(columns=columns, space=space, key=key, most=most) for key in ("0", agent))
+    return f"({group}) UNION ALL ({own}) ORDER BY id DESC LIMIT {most}"
+
+
+OF_BOTH = newest_of_both(COLUMNS, "%(space)s", "%(agent)s", "%(most)s")
+
+
+@dataclass(slots=True)
+class Fresh:
+    """A live entry as agents get it."""
+
+    id: int
+    content: str
+    metadata: dict[str, Any]
+    created_at: datetime
+    expires_at: datetime
+    agent: str
+    scope: str
+    is_pinned: bool
+
+
+@dataclass(slots=True)
+class Output:
+    """What is to enter: built for every output, where a model's row would cost as much again."""
+
+    content: str
+    scope: str
+    metadata: dict[str, Any]
+    findings: list[dict[str, Any]]
+    session_id: str
+    created_at: datetime
+    record_id: int | None = None
+
+
+def admit(
+    space: Space,
+    content: str,
+    *,
+    agent: Agent | None = None,
+    scope: str = GROUP,
+    metadata: dict[str, Any] | None = None,
+    findings: list[dict[str, Any]] | None = None,
+    record_id: int | None = None,
+    session_id: str = "",
+    at: datetime | None = None,
+) -> int:
+    """Puts an output into working memory, pushing out the oldest beyond the limit, and gives the entry's id."""
+    one = Output(content, scope, metadata or {}, findings or [], session_id, at or timezone.now(), record_id)
+    (entry_id,) = statements.together(*entering(space, agent, one))
+    return entry_id
+
+
+def entering(
+    space: Space, agent: Agent | None, one: Output, record: str = ""
+) -> tuple[statements.Change, statements.Change]:
+    """The same as changes that travel together; `record` names the one whose record the entry is made from."""
+    key = agent.pk if agent and one.scope == AGENT else 0
+    sql = ENTER.format(record=f"(SELECT id FROM {record})" if record else "%s")  # noqa: S608
+    values = [
+        space.pk, key, agent.pk if agent else None, agent.slug if agent else "", one.scope, one.content, as_json(one.metadata),
+        as_json(one.findings), *([] if record else [one.record_id]), one.session_id, one.created_at,
+        one.created_at + lifetime(space),
+    ]  # fmt: skip
+    keep = spaces.get_setting(space, "working_limit") - 1
+    return statements.Change(sql, values, "entered" if record else ""), statements.Change(
+        TRIM, [space.pk, key, space.pk, key, keep]
+    )
+
+
+def as_json(value: dict[str, Any] | list[Any]) -> str:
+    """Mostly there is nothing in it."""
+    return json.dumps(value) if value else "{}" if isinstance(value, dict) else "[]"
+
+
+def newest(space: Space, *, agent: Agent | None = None, limit: int = 10, scope: str | None = None) -> list[Fresh]:
+    """The newest live entries that an agent (or, without one, the group) may read."""
+    limit = min(limit, MAX_ENTRIES)
+    keys = keys_for(agent, scope)
+    if not keys or not limit:
+        return []
+    if len(keys) == 1:
+        rows = statements.rows(OF_ONE, [space.pk, keys[0], limit])
+    else:
+        rows = statements.rows(OF_BOTH, {"space": space.pk, "agent": keys[1], "most": limit})
+    return [as_fresh(found) for found in rows]
+
+
+def older(space: Space, before: int, *, agent: Agent | None = None, limit: int = 10) -> list[Fresh]:
+    """The same list from below an entry on."""
+    found = [row for key in keys_for(agent, None) for row in statements.rows(OLDER, [space.pk, key, before, limit])]
+    return [as_fresh(row) for row in sorted(found, reverse=True, key=lambda row: row[0])[:limit]]
+
+
+def as_fresh(found: tuple[Any, ...]) -> Fresh:
+    """A row as agents get it; a moment as a number costs a tenth of reading its text, and Django leaves JSON to its fields."""
+    pk, content, metadata, created_at, expires_at, *rest = found
+    told = {} if metadata == "{}" else json.loads(metadata)
+    return Fresh(
+        pk, content, told, datetime.fromtimestamp(created_at, UTC), datetime.fromtimestamp(expires_at, UTC), *rest
+    )
+
+
+def keys_for(agent: Agent | None, scope: str | None) -> list[int]:
+    """Whose entries are meant: 0 is the group, an agent's own carry its id."""
+    own = [agent.pk] if agent else []
+    return {GROUP: [0], AGENT: own}.get(scope or "", [0, *own])
+
+
+def live(space: Space) -> QuerySet[WorkingEntry]:
+    """Every entry that still counts, newest first, for the page of people."""
+    found = WorkingEntry.objects.within(space).filter(removed_at=None)
+    return found.filter(Q(expires_at__gt=timezone.now()) | Q(is_pinned=True)).order_by("-id")
+
+
+def get(space: Space, entry_id: int) -> WorkingEntry:
+    entry = WorkingEntry.objects.within(space).filter(pk=entry_id).first()
+    if entry is None:
+        raise NotFound(GONE)
+    return entry
+
+
+def locked(space: Space, actor: Actor, entry_id: int) -> WorkingEntry:
+    require(actor, "edit")
+    entry = WorkingEntry.objects.within(space).select_for_update().filter(pk=entry_id).first()
+    return entry or get(space, entry_id)
+
+
+def standing(space: Space, actor: Actor, entry_id: int) -> WorkingEntry:
+    """The entry under its lock, unless somebody deleted it meanwhile: a change of it would reach nobody."""
+    entry = locked(space, actor, entry_id)
+    if entry.removed_at:
+        raise NotFound(GONE)
+    return entry
+
+
+@transaction.atomic
+def add(space: Space, actor: Actor, content: str) -> WorkingEntry:
+    """A person puts something into the group's working memory."""
+    require(actor, "edit")
+    entry = get(
+        space,
+        admit(space, spaces.check_secrets(space, input_checks.checked(content)), metadata={"added_by": actor.name}),
+    )
+    note(space, actor, "working.add", "added to working memory", entry)
+    return entry
+
+
+@transaction.atomic
+def edit(space: Space, actor: Actor, entry_id: int, content: str) -> WorkingEntry:
+    """Corrects what an entry says; its time goes on, and what it said before is kept whole."""
+    entry = standing(space, actor, entry_id)
+    if entry.expires_at <= timezone.now() and not entry.is_pinned:
+        raise NotFound(GONE)  # its row stays for an hour, but nobody is given what it says
+    before, entry.content = (
+        entry.content,
+        spaces.check_secrets(space, input_checks.checked(content), before=entry.content),
+    )
+    if before == entry.content:
+        return entry
+    entry.save(update_fields=["content"])
+    WorkingRevision.objects.create(
+        space_id=space.pk, entry_id=entry.pk, session_id=entry.session_id, content=before, **actor.as_fields()
+    )
+    note(space, actor, "working.edit", "corrected in working memory", entry, url=f"working/{entry.pk}/")
+    return entry
+
+
+def history(space: Space, entry_id: int) -> QuerySet[WorkingRevision]:
+    """What an entry said before each of its corrections, newest first; it outlives the entry."""
+    return WorkingRevision.objects.within(space).filter(entry_id=entry_id).order_by("-id")
+
+
+def corrections(space: Space, entries: Iterable[WorkingEntry]) -> dict[int, WorkingRevision]:
+    """The last correction of those entries that have one."""
+    ids = [one.pk for one in entries]
+    found = WorkingRevision.objects.within(space).filter(entry_id__in=ids).order_by("id").defer("content")
+    return {one.entry_id: one for one in found}
+
+
+@transaction.atomic
+def pin(space: Space, actor: Actor, entry_id: int, pinned: bool = True) -> WorkingEntry:
+    """Keeps an entry until it is unpinned; then it has a whole time to live again if its own is over."""
+    entry = standing(space, actor, entry_id)
+    if (
+        pinned
+        and WorkingEntry.objects.within(space).filter(is_pinned=True, removed_at=None).count() >= MAX_ENTRIES // 2
+    ):
+        raise Conflict(
+            f"{MAX_ENTRIES // 2} entries are pinned already; unpin one first, or promote what should stay for good."
+        )
+    entry.is_pinned = pinned
+    if not pinned and entry.expires_at <= timezone.now():
+        entry.expires_at = timezone.now() + lifetime(space)
+    entry.save(update_fields=["is_pinned", "expires_at"])
+    note(space, actor, "working.pin", "pinned" if pinned else "unpinned", entry, details={"by": actor.name})
+    return entry
+
+
+@transaction.atomic
+def extend(space: Space, actor: Actor, entry_id: int) -> WorkingEntry:
+    """Gives an entry its whole time again from now."""
+    entry = standing(space, actor, entry_id)
+    entry.expires_at = timezone.now() + lifetime(space)
+    entry.save(update_fields=["expires_at"])
+    note(space, actor, "working.extend", "extended", entry)
+    return entry
+
+
+@transaction.atomic
+def remove(space: Space, actor: Actor, entry_id: int) -> WorkingEntry:
+    """Takes an entry out of working memory at once; it can be put back until its time is over."""
+    entry = locked(space, actor, entry_id)
+    entry.removed_at = timezone.now()
+    entry.save(update_fields=["removed_at"])
+    note(space, actor, "working.remove", "deleted from working memory", entry)
+    return entry
+
+
+@transaction.atomic
+def put_back(space: Space, actor: Actor, entry_id: int) -> WorkingEntry:
+    """Undoes a deletion."""
+    entry = locked(space, actor, entry_id)
+    if entry.removed_at is None:
+        return entry
+    entry.removed_at = None
+    entry.save(update_fields=["removed_at"])
+    note(space, actor, "working.put_back", "put back into working memory", entry)
+    return entry
+
+
+def lifetime(space: Space) -> timedelta:
+    return timedelta(hours=spaces.get_setting(space, "working_hours"))
+
+
+@spaces.on_event("working_limit_lowered")
+def trim(space: Space) -> None:
+    """Lets go what a lower limit has no place for (in the caller's transaction)."""
+    statements.rows(TRIM_ALL, [space.pk, spaces.get_setting(space, "working_limit")])
+
+
+@jobs.periodic("working.sweep", every=timedelta(minutes=10))
+def sweep() -> int:
+    """Deletes rows whose time is over; reads have not shown them since."""
+    over = Q(expires_at__lte=timezone.now() - timedelta(hours=1), is_pinned=False)
+    return WorkingEntry.objects.filter(over).delete()[0]
+
+
+def note(
+    space: Space, actor: Actor, verb: str, says: str, entry: WorkingEntry, *, url: str = "",
+    details: dict[str, Any] | None = None,
+) -> None:  # fmt: skip
+    spaces.touch(space)  # what agents add is seen by its id; what people change is seen by this alone
+    thing = activity.shorten(" ".join(entry.content.split()), 80)
+    activity.record(
+        space, actor, verb, says, thing, url=url or f"working/#w{entry.pk}", details={"id": entry.pk, **(details or {})}
+    )

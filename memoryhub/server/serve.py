@@ -1,0 +1,109 @@
+"""The web processes: granian in front of `wsgi.application`, one thread per worker."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import multiprocessing
+import os
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+from memoryhub.server.datadir import DataDirError
+
+SECONDS_TO_STOP = 5  # for requests under way
+PARENT = "MEMORYHUB_PARENT"
+
+
+class PortError(DataDirError):
+    code = "port_taken"
+
+
+def probe(host: str, port: int) -> tuple[int, socket.socket | None]:
+    """Refuse a taken port before anything is started, and keep the free one ours until granian has it.
+
+    granian binds with SO_REUSEPORT, so that a second hub on the port would start without an error and take every
+    other request. A plain bind tells; a second socket, bound as granian binds but never listening, keeps others out.
+    """
+    try:
+        family, kind, proto, _, to = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except (OSError, UnicodeError) as error:
+        raise PortError(f"--host {host}: this name has no address here.") from error
+    try:
+        with socket.socket(family, kind, proto) as plain:
+            plain.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # else closed connections count as taken
+            plain.bind(to)
+            port = plain.getsockname()[1]
+    except OSError as error:
+        raise PortError(_why_not(host, port, error)) from error
+    return port, _keep(family, kind, proto, (to[0], port, *to[2:]))
+
+
+def _keep(family: int, kind: int, proto: int, to: tuple[Any, ...]) -> socket.socket | None:
+    kept = socket.socket(family, kind, proto)
+    try:
+        kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        kept.bind(to)
+    except (OSError, AttributeError):
+        kept.close()
+        return None
+    return kept
+
+
+def _why_not(host: str, port: int, error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return f"Port {port} on {host} is taken by another program: choose another with --port."
+    if error.errno == errno.EACCES:
+        return f"Port {port} is reserved for root: choose one from 1024 on with --port."
+    return f"{host} is not an address of this machine ({error.strerror}): choose another with --host."
+
+
+def run(host: str, port: int, workers: int, data_dir: Path) -> None:
+    """Serve until SIGTERM; the process that calls this becomes granian's parent."""
+    from granian import Granian
+    from granian.constants import Interfaces
+    from granian.log import LogLevels
+
+    from memoryhub.server import processes
+
+    if sys.platform == "linux":
+        # Workers are copies of this process, which has loaded the hub: they start at once and share its memory.
+        multiprocessing.set_start_method("fork", force=True)
+    os.environ[PARENT] = f"{os.getpid()}:{data_dir}"  # by environment: elsewhere workers are no copies
+    server = Granian(
+        "memoryhub.serve:worker",
+        factory=True,
+        address=host,
+        port=port,
+        interface=Interfaces.WSGI,
+        workers=workers,
+        blocking_threads=1,
+        runtime_threads=1,
+        respawn_failed_workers=True,
+        workers_kill_timeout=SECONDS_TO_STOP,
+        log_level=LogLevels.warning,
+        websockets=False,
+    )
+    processes.leave_note(data_dir)
+    server.serve()
+
+
+def load() -> Any:
+    """The application with every address it knows."""
+    import memoryhub.urls  # noqa: F401
+    from memoryhub.wsgi import application
+
+    return application
+
+
+def worker() -> Any:
+    """What each worker loads: first it ties its life to its parent's, then it takes the application."""
+    from memoryhub.server import processes
+
+    parent, _, data_dir = os.environ[PARENT].partition(":")
+    processes.die_with_parent(int(parent))
+    with contextlib.suppress(OSError):  # a full disk is no reason not to serve
+        processes.leave_note(Path(data_dir))
+    return load()

@@ -1,0 +1,74 @@
+"""What an edit by `old_string` and `new_string` does to a text (pure).
+
+Agents and their libraries know these semantics from deepagents: occurrences are counted without overlap, an
+empty `old_string` is refused, and the sentences are the ones their clients look for.
+"""
+
+from __future__ import annotations
+
+from memoryhub.errors import HubError, Invalid, NotFound
+from memoryhub.text.lines import split
+
+EMPTY_OLD = "Error: old_string cannot be empty. Provide the exact text to replace."
+
+
+def apply_edit(text: str, old: str, new: str, replace_all: bool = False) -> str:
+    """Answer the text after an edit, or refuse it with the reason."""
+    if not old:
+        raise Invalid(EMPTY_OLD, code="string_not_found")
+    found = text.count(old)
+    if not found:
+        raise not_found_in(text, old)
+    if found > 1 and not replace_all:
+        raise not_unique(old, found)
+    return text.replace(old, new)
+
+
+def apply_insert(text: str, line: int, new: str) -> str:
+    """Answer the text with new lines after a line; 0 is the beginning."""
+    lines = split(text)
+    if not 0 <= line <= len(lines):
+        raise Invalid(
+            f"Invalid `insert_line` parameter: {line}. It should be within the range [0, {len(lines)}].",
+            code="invalid_line",
+            lines=len(lines),
+        )
+    head, tail = "".join(lines[:line]), "".join(lines[line:])
+    if head and not head.endswith("\n"):
+        head += "\n"
+    return head + (new if new.endswith("\n") or not tail else new + "\n") + tail
+
+
+def missing(path: str) -> HubError:
+    return NotFound(f"Error: File '{path}' not found", code="file_not_found", path=path)
+
+
+def not_found_in(text: str, old: str) -> HubError:
+    """The string is not there; says so when only line ends or blanks around it stand in the way."""
+    bare = old.removesuffix("\n")
+    if bare and bare != old and text.endswith(bare):
+        return Invalid(
+            "Error: old_string has a newline at its end that the end of the file does not have. "
+            "Leave the trailing newline out of old_string (and of new_string) and try again.",
+            code="string_not_found",
+            hint="trailing_newline",
+            occurrences=text.count(bare),
+        )
+    return Invalid(f"Error: String not found in file: '{old}'", code="string_not_found", **_near_miss(text, old))
+
+
+def _near_miss(text: str, old: str) -> dict[str, str]:
+    if "\r\n" in text and "\r\n" not in old and old.replace("\n", "\r\n") in text:
+        return {"hint": "The lines of this file end in CR LF: write them as \\r\\n and try again."}
+    if old.strip() and old.strip() in text:
+        return {"hint": "It is there with other blanks around it: copy the text exactly as the file has it."}
+    return {}
+
+
+def not_unique(old: str, found: int) -> HubError:
+    return Invalid(
+        f"Error: String '{old}' appears {found} times in file. Use replace_all=True to replace all instances, "
+        "or provide a more specific string with surrounding context.",
+        code="string_not_unique",
+        occurrences=found,
+    )

@@ -1,0 +1,69 @@
+"""Texts as lines (pure). Bytes that are no UTF-8 survive: in through `text_of`, out through `bytes_of`."""
+
+from __future__ import annotations
+
+import re
+
+from memoryhub.text.match import changes, matching_spans
+
+
+def text_of(content: bytes) -> str:
+    """Bytes as text, undecodable ones kept apart as lone surrogates."""
+    return content.decode("utf-8", "surrogateescape")
+
+
+def bytes_of(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def split(text: str) -> list[str]:
+    """Lines with their LF; the last one may have none."""
+    lines = text.split("\n")
+    last = lines.pop()
+    result = [line + "\n" for line in lines]
+    return [*result, last] if last else result
+
+
+# ---- texts that went through a browser's text field
+
+_END = re.compile(r"\r\n|\r|\n")
+BOM = "\ufeff"
+
+
+def for_editor(text: str) -> str:
+    """A text as a text field shows it: no BOM, every line end one LF."""
+    return _END.sub("\n", text.removeprefix(BOM))
+
+
+def keep_ends(before: str, edited: str) -> str:
+    """What was edited in a text field, with the BOM and the line ends that the text had: unchanged lines keep their own,
+    new lines get that of the line above. Browsers send every line end as CR LF, whatever the file had."""
+    rows, ends = _rows(before.removeprefix(BOM))
+    new_rows, _ = _rows(edited)
+    kept: dict[int, str] = {}
+    same = list(matching_spans(rows, new_rows))
+    # Lines that were rewritten one for one keep their place, and with it their end.
+    same += [(i, j, i2 - i) for i, i2, j, j2 in changes(rows, new_rows) if i2 - i == j2 - j]
+    for i, j, size in same:
+        kept.update({j + step: ends[i + step] for step in range(size) if i + step < len(ends)})
+    new_ends, last = [], ends[0] if ends else "\n"
+    for at in range(len(new_rows) - 1):
+        last = kept.get(at, last)
+        new_ends.append(last)
+    pieces = [row + end for row, end in zip(new_rows, [*new_ends, ""], strict=True)]
+    return (BOM if before.startswith(BOM) else "") + "".join(pieces)
+
+
+def _rows(text: str) -> tuple[list[str], list[str]]:
+    return _END.split(text), _END.findall(text)
+
+
+def describe_ends(text: str) -> str:
+    """Line ends, BOM and final newline in a few words."""
+    kinds = {"\n": "LF", "\r\n": "CR LF", "\r": "CR"}
+    found = [kinds[end] for end in dict.fromkeys(_END.findall(text))]
+    parts = [" and ".join(found) + (" mixed" if len(found) > 1 else "") if found else "one line"]
+    parts.append("BOM" if text.startswith(BOM) else "no BOM")
+    if text and not _END.search(text[-1]):
+        parts.append("no newline at the end")
+    return ", ".join(parts)

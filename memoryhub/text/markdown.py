@@ -1,0 +1,355 @@
+"""Markdown as people see it, in one function: read as on a code host, and nothing a browser would run or fetch.
+
+Blocks are read by `gfm`, inline text by Python-Markdown, and bleach runs last over everything.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import string
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+from xml.etree import ElementTree as etree  # noqa: N813
+
+import markdown
+from bleach.html5lib_shim import Filter
+from bleach.sanitizer import Cleaner
+from markdown.blockparser import BlockParser
+from markdown.inlinepatterns import InlineProcessor, SimpleTagInlineProcessor
+from markdown.postprocessors import Postprocessor
+from markdown.treeprocessors import Treeprocessor
+from markdown.util import AtomicString
+
+from memoryhub.text import gfm
+
+ANCHOR = "h-"
+# Inline rules turn slow beyond this, in one paragraph: signs, brackets that are not closed, brackets. It is shown as it stands.
+_LONGEST, _UNCLOSED, _BRACKETS = 30_000, 40, 1_500
+# Cleaning takes a step for each mark, and longer steps the longer their text: beyond this, the text is shown as it stands.
+_MOST_MARKS = 60_000
+_RAW = "x-raw"  # holds a piece of raw HTML until the end
+
+
+@dataclass(frozen=True)
+class Heading:
+    level: int
+    anchor: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """Clean HTML, and the headings for an outline."""
+
+    html: str
+    headings: list[Heading] = field(default_factory=list)
+
+
+@lru_cache(maxsize=128)
+def render(text: str) -> Rendered:
+    """Render a file for people; the same text is rendered once."""
+    front, body = _front_matter(text.replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff"))
+    body = body.replace("\x00", "\ufffd").replace("\x02", "").replace("\x03", "")
+    md = _markdown()
+    md.reset()
+    md.headings = []
+    raw = md.convert(body) if body.strip() else ""
+    if raw.count("<") + raw.count("&") > _MOST_MARKS:
+        return Rendered(f"<pre><code>{html.escape(text)}</code></pre>")
+    return Rendered(_cleaner().clean(front + raw), md.headings)
+
+
+# ---- front matter
+
+_FRONT = re.compile(r"\A---[ \t]*\n(.*?\n)?(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+_KEY = re.compile(r"([A-Za-z_][\w .-]*):(?:[ \t]+(.*)|[ \t]*)$")
+
+
+def _front_matter(text: str) -> tuple[str, str]:
+    """The head of a file between two rules as a small table, and the rest."""
+    match = _FRONT.match(text)
+    if not match or not match[1]:
+        return "", text
+    rows: list[list[str]] = []
+    for line in match[1].rstrip("\n").split("\n"):
+        if key := _KEY.match(line):
+            rows.append([key[1], key[2] or ""])
+        elif rows and (line[:1] in (" ", "\t", "-", "#", "") or not line.strip()):
+            rows[-1][1] += "\n" + line
+        else:
+            return "", text
+    cells = "".join(
+        f"<tr><th>{html.escape(name)}</th><td>{html.escape(value.strip())}</td></tr>" for name, value in rows
+    )
+    return f'<table class="front-matter"><tbody>{cells}</tbody></table>\n', text[match.end() :]
+
+
+# ---- blocks become elements
+
+
+class _Blocks(BlockParser):
+    """Takes the place of Python-Markdown's own reading of blocks."""
+
+    def parseDocument(self, lines: Any) -> etree.ElementTree:  # noqa: N802
+        reader = gfm.Reader()
+        root = reader.read("\n".join(lines))
+        self.md.references.update(reader.references)
+        self.root = etree.Element(self.md.doc_tag)
+        self._children(self.root, root.children, loose=True)
+        return etree.ElementTree(self.root)
+
+    def _children(self, parent: etree.Element, blocks: list[gfm.Block], *, loose: bool) -> None:
+        for block in blocks:
+            if block.kind == "para" and not loose:
+                _append_text(parent, _inline(block.lines))
+            else:
+                getattr(self, f"_{block.kind}")(parent, block)
+
+    def _para(self, parent: etree.Element, block: gfm.Block) -> None:
+        etree.SubElement(parent, "p").text = _inline(block.lines)
+
+    def _heading(self, parent: etree.Element, block: gfm.Block) -> None:
+        etree.SubElement(parent, f"h{block.at['level']}").text = _inline(block.lines)
+
+    def _rule(self, parent: etree.Element, block: gfm.Block) -> None:
+        etree.SubElement(parent, "hr")
+
+    def _quote(self, parent: etree.Element, block: gfm.Block) -> None:
+        self._children(etree.SubElement(parent, "blockquote"), block.children, loose=True)
+
+    def _list(self, parent: etree.Element, block: gfm.Block) -> None:
+        start = block.at["start"]
+        element = etree.SubElement(parent, "ul" if start is None else "ol")
+        if start is not None and int(start) != 1:
+            element.set("start", str(int(start)))
+        loose = gfm.is_loose(block)
+        for item in block.children:
+            li = etree.SubElement(element, "li")
+            _take_box(li, item)
+            self._children(li, item.children, loose=loose)
+
+    def _fence(self, parent: etree.Element, block: gfm.Block) -> None:
+        language = re.match(r"[\w+#.-]+", block.at["info"])
+        _code(parent, "\n".join([*block.lines, ""]) if block.lines else "", language[0] if language else "")
+
+    def _code(self, parent: etree.Element, block: gfm.Block) -> None:
+        _code(parent, block.text.rstrip("\n ") + "\n")
+
+    def _html(self, parent: etree.Element, block: gfm.Block) -> None:
+        etree.SubElement(parent, _RAW).text = self.md.htmlStash.store(_with_comments(block.text))
+
+    def _table(self, parent: etree.Element, block: gfm.Block) -> None:
+        table = etree.SubElement(parent, "table")
+        sides = block.at["align"]
+        _row(etree.SubElement(etree.SubElement(table, "thead"), "tr"), "th", gfm.cells(block.lines[0]), sides)
+        if len(block.lines) > 1:
+            body = etree.SubElement(table, "tbody")
+            for line in block.lines[1:]:
+                _row(etree.SubElement(body, "tr"), "td", gfm.cells(line), sides)
+
+
+def _inline(lines: list[str]) -> str:
+    text = "\n".join(lines).rstrip()
+    opened, closed = text.count("["), text.count("]")
+    is_slow = len(text) > _LONGEST or opened - closed > _UNCLOSED or opened > _BRACKETS
+    return AtomicString(text) if is_slow else text
+
+
+def _append_text(parent: etree.Element, text: str) -> None:
+    if len(parent):
+        parent[-1].tail = (parent[-1].tail or "") + text
+    else:
+        parent.text = text
+
+
+def _code(parent: etree.Element, text: str, language: str = "") -> None:
+    code = etree.SubElement(etree.SubElement(parent, "pre"), "code")
+    code.text = AtomicString(text)
+    if language:
+        code.set("class", f"language-{language}")
+
+
+def _row(tr: etree.Element, tag: str, texts: list[str], sides: list[str]) -> None:
+    for at, side in enumerate(sides):
+        cell = etree.SubElement(tr, tag)
+        cell.text = texts[at] if at < len(texts) else ""
+        if side:
+            cell.set("align", side)
+
+
+_BOX = re.compile(r"\[([ xX])\][ \t]+(?=\S)")
+
+
+def _take_box(li: etree.Element, item: gfm.Block) -> None:
+    """`[ ]` and `[x]` at the start of an item are drawn; they are no form fields, for nothing could be sent."""
+    first = item.children[0] if item.children else None
+    if first is None or first.kind != "para" or not (match := _BOX.match(first.lines[0])):
+        return
+    done = match[1] != " "
+    first.lines[0] = first.lines[0][match.end() :]
+    li.set("class", "task")
+    box = etree.SubElement(li, "span", {"class": "box done" if done else "box"})
+    box.text = AtomicString("☑" if done else "☐")
+    box.tail = " "
+
+
+# ---- raw HTML, comments
+
+_COMMENT = re.compile(r"<!--(.*?)(-->|\Z)", re.DOTALL)
+
+
+def _with_comments(raw: str) -> str:
+    """Comments are notes for people: drawn, not dropped. One that never ends is told apart, for the model sees it."""
+    return _COMMENT.sub(lambda m: _comment(m[1], ended=bool(m[2])), raw)
+
+
+def _comment(text: str, *, ended: bool) -> str:
+    label = "Comment, people only: " if ended else "Comment that never ends, the model sees it: "
+    shown = html.escape(text.strip("-") if ended else "<!--" + text, quote=False).strip()
+    return f'<span class="comment"><span class="sr">{label}</span>{shown}</span>'
+
+
+class _InlineHtml(InlineProcessor):
+    def handleMatch(self, m: re.Match[str], data: str) -> tuple[str, int, int]:  # noqa: N802
+        return self.md.htmlStash.store(_with_comments(m[0])), m.start(0), m.end(0)
+
+
+# ---- links
+
+_TAIL = re.compile(r"(?:[?!.,:*_~'\"]|&[a-z]+;)+$")
+
+
+class _BareLink(InlineProcessor):
+    def handleMatch(self, m: re.Match[str], data: str) -> tuple[Any, int | None, int | None]:  # noqa: N802
+        url = _trimmed(m[0])
+        if "\x02" in url or len(url) < 8:
+            return None, None, None
+        a = etree.Element("a", {"href": url if "://" in url else "https://" + url})
+        a.text = AtomicString(url)
+        return a, m.start(0), m.start(0) + len(url)
+
+
+def _trimmed(url: str) -> str:
+    """Punctuation that ends the sentence, and a bracket that was opened before the link, stay outside."""
+    while True:
+        shorter = _TAIL.sub("", url)
+        if shorter.endswith(")") and shorter.count(")") > shorter.count("("):
+            shorter = shorter[:-1]
+        if shorter == url:
+            return url
+        url = shorter
+
+
+class _Image(Treeprocessor):
+    """A picture would be fetched from wherever it lies, and tell who reads: its place is a link instead."""
+
+    def run(self, root: etree.Element) -> None:
+        for img in list(root.iter("img")):
+            label, target = img.get("alt") or "image", img.get("src") or ""
+            tail = img.tail
+            img.clear()
+            img.tag, img.tail = "a", tail
+            img.set("href", target)
+            img.text = AtomicString(f"🖼 {label}")
+
+
+_HEADING_TAGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
+
+
+class _Headings(Treeprocessor):
+    """Names for headings, apart from every other name on the page, and the outline."""
+
+    def run(self, root: etree.Element) -> None:
+        used: dict[str, int] = {}
+        for element in (e for e in root.iter() if e.tag in _HEADING_TAGS):
+            text = re.sub(r"\x02.*?\x03", "", "".join(element.itertext())).strip()
+            slug = re.sub(r"[\s]+", "-", re.sub(r"[^\w\s-]", "", text.lower())) or "part"
+            used[slug] = used.get(slug, -1) + 1
+            anchor = f"{ANCHOR}{slug}-{used[slug]}" if used[slug] else ANCHOR + slug
+            element.set("id", anchor)
+            self.md.headings.append(Heading(int(element.tag[1]), anchor, text or "…"))
+        for a in root.iter("a"):
+            if (a.get("href") or "").startswith("#"):
+                a.set("href", "#" + ANCHOR + a.get("href", "")[1:])
+
+
+class _Unwrap(Postprocessor):
+    def run(self, text: str) -> str:
+        return text.replace(f"<{_RAW}>", "").replace(f"</{_RAW}>", "")
+
+
+class _House(markdown.Extension):
+    def extendMarkdown(self, md: markdown.Markdown) -> None:  # noqa: N802
+        md.parser = _Blocks(md)
+        for name in ("html_block", "normalize_whitespace"):
+            md.preprocessors.deregister(name)
+        md.ESCAPED_CHARS = list(string.punctuation)
+        md.inlinePatterns.register(
+            _InlineHtml(r"<!--(?:>|->|.*?-->)|<(?:/?[a-zA-Z][^<>\n]*|!--.*?--)>", md), "html", 90
+        )
+        strike = SimpleTagInlineProcessor(r"(?<!~)(~{1,2})(?=[^\s~])(.+?)(?<=[^\s~])\1(?!~)", "del")
+        md.inlinePatterns.register(strike, "strike", 65)
+        md.inlinePatterns.register(_BareLink(r"(?<![\w/])(?:https?://|www\.)[^\s<>\x02\x03]+", md), "bare", 85)
+        md.treeprocessors.register(_Image(md), "house_images", -4)
+        md.treeprocessors.register(_Headings(md), "house_headings", -5)
+        md.treeprocessors.deregister("prettify")
+        md.postprocessors.register(_Unwrap(md), "house_unwrap", 31)
+
+
+@lru_cache(maxsize=1)
+def _markdown() -> markdown.Markdown:
+    # Python-Markdown's tab length is only for its own blocks; ours reads columns of four.
+    return markdown.Markdown(extensions=[_House()], output_format="html")
+
+
+# ---- the last word
+
+_TAGS = {
+    "a", "abbr", "b", "blockquote", "br", "caption", "center", "cite", "code", "dd", "del", "details", "dfn", "div", "dl",
+    "dt", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "ins", "kbd", "li", "mark", "ol", "p", "pre", "q", "s",
+    "samp", "small", "span", "strong", "sub", "summary", "sup", "table", "tbody", "td", "tfoot", "th", "thead", "tr",
+    "tt", "u", "ul", "var",
+}  # fmt: skip
+_CLASSES = re.compile(r"(?:comment|sr|task|box|box done|front-matter|language-[\w+#.-]+)\Z")
+_NAMES = re.compile(rf"{ANCHOR}[\w-]+\Z")
+
+
+def _may_stay(tag: str, name: str, value: str) -> bool:
+    """Bleach lets `class` and `title` wherever they are named; here each has to look like one of ours."""
+    if name == "href":
+        return tag == "a"
+    if name == "id":
+        return tag in _HEADING_TAGS and bool(_NAMES.match(value))
+    if name == "class":
+        return bool(_CLASSES.match(value))
+    if name == "start":
+        return tag == "ol" and value.isdigit() and len(value) < 10
+    if name == "align":
+        return tag in ("td", "th", "p", "div") and value in ("left", "center", "right")
+    if name in ("colspan", "rowspan"):
+        return tag in ("td", "th") and value.isdigit() and 0 < int(value[:4]) <= 100
+    return name == "title" or (name == "open" and tag == "details")
+
+
+class _Placed(Filter):
+    """Every link says that it vouches for nothing, and opens with no hold on this page; every heading that it stands
+    below the page's own, which is the one of level 1."""
+
+    def __iter__(self) -> Any:
+        for token in super().__iter__():
+            name = token["name"] if token["type"] in ("StartTag", "EmptyTag") else ""
+            if name == "a":
+                token["data"][(None, "rel")] = "noopener nofollow"
+            elif name in _HEADING_TAGS:
+                token["data"][(None, "aria-level")] = str(min(int(name[1]) + 1, 6))
+            yield token
+
+
+@lru_cache(maxsize=1)
+def _cleaner() -> Cleaner:
+    return Cleaner(
+        tags=_TAGS, attributes=_may_stay, protocols={"http", "https", "mailto"}, strip=False, strip_comments=True,
+        filters=[_Placed],
+    )  # fmt: skip

@@ -1,0 +1,89 @@
+"""Bringing two changes of one text together (pure)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from memoryhub.text.lines import split
+from memoryhub.text.match import Span, changes
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of a merge: what each of the three texts has there, and the settled `text` if there is one."""
+
+    base: str
+    ours: str
+    theirs: str
+    text: str | None
+
+    @property
+    def conflict(self) -> bool:
+        return self.text is None
+
+
+@dataclass(frozen=True)
+class Merge:
+    parts: list[Part]
+
+    @property
+    def conflicts(self) -> int:
+        return sum(part.conflict for part in self.parts)
+
+    @property
+    def text(self) -> str:
+        """The merged text; where both changed, our version stands (ask `conflicts` first)."""
+        return "".join(part.ours if part.text is None else part.text for part in self.parts)
+
+    def marked(self, ours: str, theirs: str) -> str:
+        """The merged text with the usual marks around each conflict."""
+        return "".join(_mark(part, ours, theirs) if part.text is None else part.text for part in self.parts)
+
+
+def _mark(part: Part, ours: str, theirs: str) -> str:
+    def ended(text: str) -> str:
+        return text if not text or text.endswith("\n") else text + "\n"
+
+    return f"<<<<<<< {ours}\n{ended(part.ours)}=======\n{ended(part.theirs)}>>>>>>> {theirs}\n"
+
+
+def merge3(base: str, ours: str, theirs: str) -> Merge:
+    """Bring two changes of one text together; changes that touch each other and differ are conflicts."""
+    return Merge(list(_merge_parts(split(base), split(ours), split(theirs))))
+
+
+def _merge_parts(base: list[str], ours: list[str], theirs: list[str]) -> Iterator[Part]:
+    at = 0
+    for (b1, b2), (o1, o2), (t1, t2) in _touching(changes(base, ours), changes(base, theirs)):
+        if b1 > at:
+            yield _settle(*["".join(base[at:b1])] * 3)
+        yield _settle("".join(base[b1:b2]), "".join(ours[o1:o2]), "".join(theirs[t1:t2]))
+        at = b2
+    if at < len(base):
+        yield _settle(*["".join(base[at:])] * 3)
+
+
+def _settle(base: str, ours: str, theirs: str) -> Part:
+    if ours == theirs or theirs == base:
+        return Part(base, ours, theirs, ours)
+    return Part(base, ours, theirs, theirs if ours == base else None)
+
+
+Pair = tuple[int, int]
+
+
+def _touching(ours: list[Span], theirs: list[Span]) -> Iterator[tuple[Pair, Pair, Pair]]:
+    """Groups of changes of both sides that touch, as ranges of base, ours and theirs."""
+    queue = sorted([(c[0], c[1], 0, c) for c in ours] + [(c[0], c[1], 1, c) for c in theirs])
+    shift = [0, 0]  # how far each side is ahead of the base so far
+    at = 0
+    while at < len(queue):
+        start, end = queue[at][:2]
+        begin = start + shift[0], start + shift[1]
+        while at < len(queue) and queue[at][0] <= end:
+            _, stop, side, (i1, i2, j1, j2) = queue[at]
+            end = max(end, stop)
+            shift[side] += (j2 - j1) - (i2 - i1)
+            at += 1
+        yield (start, end), (begin[0], end + shift[0]), (begin[1], end + shift[1])
