@@ -32,7 +32,7 @@ QUERY = "how long does a refund of a card payment take"
 
 @dataclass
 class Figure:
-    """One line of the table in the README."""
+    """One line of the table in docs/develop/performance.md."""
 
     what: str
     at_least: str
