@@ -11,7 +11,6 @@ from typing import Any
 from django.db import DEFAULT_DB_ALIAS, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
-from psycopg.types.json import Jsonb
 
 from memoryhub.db import statements
 from memoryhub.detectors import secrets
@@ -116,7 +115,7 @@ def stored(space: Space, actor: Actor, text: str, cut: chunks.Cut, its: dict[str
     entry.number, entry.pk = statements.together(
         statements.inserting_rows(
             LongtermEntry,
-            {**row, "created_at": now.isoformat(), "modified_at": now.isoformat()},
+            {**row, "number": 0, "created_at": now.isoformat(), "modified_at": now.isoformat()},
             name="entry",
             of="held",
             over=ITS_NUMBER,
@@ -127,7 +126,7 @@ def stored(space: Space, actor: Actor, text: str, cut: chunks.Cut, its: dict[str
             line_of(space, actor, "longterm.store", "promoted", entry),
             of="held",
             over=ITS_LINE,
-            params=[Jsonb(came_from)],
+            params=[statements.Json(came_from)],
         ),
         held=numbering(space),
         answer=STORED,
@@ -141,7 +140,7 @@ def numbering(space: Space) -> statements.Change:
     chosen = space.settings.get("embedder") or ""
     writes = {} if chosen else {"embedder": retrieval.embedder_choice(space)}
     space.settings |= writes
-    return statements.Change(NUMBER, [Jsonb(writes), space.pk, chosen])
+    return statements.Change(NUMBER, [statements.Json(writes), space.pk, chosen])
 
 
 def refresh_choices(space: Space) -> None:

@@ -17,7 +17,7 @@ from operator import itemgetter
 from typing import Any
 
 from memoryhub import dialects
-from memoryhub.db import statements
+from memoryhub.db import fragments, statements
 from memoryhub.dialects import Dialect, Entry, Ingredients, Source
 from memoryhub.domain import retrieval, working
 from memoryhub.domain.files import GUIDELINES_PATH
@@ -50,8 +50,7 @@ class Gathered:
         return sum(source.size for source in self.ingredients.sources)
 
 
-# One look-up for each source, and by the unique indexes alone: `published.GATHER` does the same and says why. The first
-# row is the agent itself, with the guidelines where its dialect prints some.
+# One look-up for each source. The first row is the agent itself, with the guidelines where its dialect prints some.
 NOW = """
 WITH listed AS (
   SELECT 0 AS n, 0 AS position, 0::bigint AS id, %(guidelines)s::text AS path, '' AS printed
@@ -67,20 +66,9 @@ SELECT l.path, l.printed, m.store, m.directory, m.prefix, m.thread,
        f.mark, f.is_deleted, r.number, r.sha256, r.content,
        {agent}
   FROM memoryhub_agent a CROSS JOIN listed l
-  LEFT JOIN LATERAL (
-    SELECT store, directory, prefix, CASE WHEN store = 'thread' THEN %(thread)s::text ELSE '' END AS thread
-      FROM memoryhub_mount
-     WHERE space_id = %(space)s AND starts_with(l.path, prefix) ORDER BY length(prefix) DESC LIMIT 1
-  ) m ON true
-  LEFT JOIN LATERAL (
-    SELECT id, revision, {mark}, is_deleted FROM memoryhub_file
-     WHERE space_id = %(space)s AND path ~>=~ l.path AND path ~<=~ l.path AND thread_id = coalesce(m.thread, '')
-     ORDER BY path USING ~<~ LIMIT 1
-  ) f ON true
-  LEFT JOIN LATERAL (
-    SELECT number, sha256, content FROM memoryhub_revision
-     WHERE space_id = %(space)s AND file_id = f.id AND number BETWEEN f.revision AND f.revision ORDER BY number LIMIT 1
-  ) r ON true
+  LEFT JOIN LATERAL ({mount}) m ON true
+  LEFT JOIN LATERAL ({file}) f ON true
+  LEFT JOIN LATERAL ({text}) r ON true
  WHERE a.id = %(agent)s AND a.space_id = %(space)s
  ORDER BY l.n, l.position, l.id
 """
@@ -117,7 +105,13 @@ def statement(templated: bool, lately: bool, waiting: bool) -> str:
         "lately": ENTRIES if lately else "NULL",
         "waiting": WAITING if waiting else "NULL",
     }
-    return NOW.format(agent=once.format(**wanted), mark=MARK)
+    thread = "CASE WHEN store = 'thread' THEN %(thread)s::text ELSE '' END AS thread"
+    return NOW.format(
+        agent=once.format(**wanted),
+        mount=fragments.mount_of("l.path", "%(space)s", f"store, directory, prefix, {thread}"),
+        file=fragments.file_at("l.path", "%(space)s", "coalesce(m.thread, '')", f"id, revision, {MARK}, is_deleted"),
+        text=fragments.newest_text_of("f", "%(space)s", "number, sha256, content"),
+    )
 
 
 # The same places again, when nothing but texts can have changed; of those that are known by their sha256, nothing is sent.
@@ -127,15 +121,9 @@ SELECT p.n, f.mark, f.is_deleted, nullif(f.revision, 0), coalesce(r.sha256, null
   FROM unnest(%(paths)s::text::text[], %(threads)s::text::text[], %(known)s::text::text[])
        WITH ORDINALITY AS p(path, thread, known, n)
   LEFT JOIN LATERAL (
-    SELECT id, revision, {MARK}, is_deleted, sha256 FROM memoryhub_file
-     WHERE space_id = %(space)s AND path ~>=~ p.path AND path ~<=~ p.path AND thread_id = p.thread
-     ORDER BY path USING ~<~ LIMIT 1
-  ) f ON true
+    {fragments.file_at("p.path", "%(space)s", "p.thread", f"id, revision, {MARK}, is_deleted, sha256")}) f ON true
   LEFT JOIN LATERAL (
-    SELECT sha256, content FROM memoryhub_revision
-     WHERE space_id = %(space)s AND file_id = f.id AND number BETWEEN f.revision AND f.revision
-       AND (f.is_deleted OR f.sha256 <> p.known) ORDER BY number LIMIT 1
-  ) r ON true
+    {fragments.newest_text_of("f", "%(space)s", "sha256, content", "(f.is_deleted OR f.sha256 <> p.known)")}) r ON true
  ORDER BY p.n
 """  # noqa: S608 (an expression of ours)
 PLACE, STATE = 6, 5  # columns that tell the place of a source, and how it stands there
