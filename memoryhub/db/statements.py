@@ -24,7 +24,6 @@ from psycopg.types.json import Jsonb
 
 from memoryhub.errors import Unavailable
 
-
 Json = Jsonb  # a value of a jsonb column
 
 

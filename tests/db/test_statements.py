@@ -53,7 +53,7 @@ def test_what_comes_after_the_server_hung_up_is_stored(space, forge):
     hang_up()
     log(space, forge)
     hang_up()
-    assert spaces.touch_longterm(space)
+    assert spaces.mark_longterm(space)
     assert len(working.newest(space)) == 2
 
 

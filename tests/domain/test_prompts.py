@@ -231,7 +231,7 @@ def test_time_travel_equals_a_replay_of_200_random_edits(space, counter):
         put(space, path, text, at=now)
         texts[path] = text
         history.append((now, "\n\n".join(texts[one] for one in paths if texts.get(one))))
-    spaces.touch(space)
+    spaces.mark_setup(space)
     AgentChange.objects.update(created_at=MONDAY)
     for moment, expected in history:
         assert plain(space, counter, at=moment, system_prompt="").text == expected

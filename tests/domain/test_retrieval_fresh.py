@@ -125,7 +125,7 @@ def test_all_that_new_words_need_comes_in_one_statement(facts, one_by_one, monke
 def test_what_stands_in_many_texts_is_read_apart(facts, one_by_one, monkeypatch):
     LexemeCount.objects.within(facts).filter(lexeme="teal").update(chunks=postings.MOST_POSTINGS + 1)
     ChunkCount.objects.within(facts).update(chunks=10 * postings.MOST_POSTINGS)
-    spaces.touch_longterm(facts)
+    spaces.mark_longterm(facts)
     asked = statements(monkeypatch)
     found = retrieval.explore(facts, "teal", hot=0, threshold=-1).cold
     assert found[0].content == "Anna loves teal." and found[0].why["words"] > 0

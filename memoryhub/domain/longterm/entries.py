@@ -39,7 +39,7 @@ WHERE e.space_id = %s AND e.number < %s AND e.state <> 'retired' ORDER BY e.numb
 
 # The lock of all that changes what finds, and the number of a new entry; where the embedder is still the one that was asked.
 NUMBER = f"""
-UPDATE memoryhub_space SET last_entry = last_entry + 1, revision = revision + 1, longterm_mark = {spaces.NEW_MARK},
+UPDATE memoryhub_space SET last_entry = last_entry + 1, {spaces.LONGTERM_MARKS},
     settings = settings || %s
 WHERE id = %s AND coalesce(settings ->> 'embedder', '') = %s RETURNING last_entry
 """  # noqa: S608 (a word of ours is put in)
@@ -194,7 +194,7 @@ def index(space: Space, entry: LongtermEntry, cut: chunks.Cut | None = None) -> 
     cut = cut or chunks.cut_chunks(space, entry.content)
     if entry.state != found_as(cut):
         set_state(entry, found_as(cut))
-    statements.together(spaces.touching_longterm(space), *finding(space, entry, cut))
+    statements.together(spaces.longterm_mark(space), *finding(space, entry, cut))
 
 
 def lock_as_cut(space: Space, seen: LongtermEntry) -> LongtermEntry:
@@ -249,7 +249,7 @@ def embed_one(space: Space, number: int, seconds: float) -> bool:
                 chunks.place(embedder, vectors)
                 set_state(entry, ACTIVE)
                 conflicts.look_for(space, entry)
-                spaces.touch_longterm(space)
+                spaces.mark_longterm(space)
                 return True
     return False
 
@@ -356,7 +356,7 @@ def verify(space: Space, actor: Actor, number: int, review_by: date | None = Non
     if review_by or (entry.review_by and entry.review_by <= timezone.localdate()):
         entry.review_by = review_by
     entry.save(update_fields=["checked_at", "checked_by", "review_by"])
-    spaces.touch_longterm(space)  # answers say when
+    spaces.mark_longterm(space)  # answers say when
     note(space, actor, "longterm.verify", "checked", entry)
     return entry
 
@@ -385,7 +385,7 @@ def retire(space: Space, actor: Actor, number: int, reason: str = "") -> Longter
     conflicts.forget_conflicts(entry)
     entry.state, entry.retired_at = RETIRED, timezone.now()
     advance(entry, actor, reason)
-    spaces.touch_longterm(space)
+    spaces.mark_longterm(space)
     note(space, actor, "longterm.retire", "retired", entry, adds=f": “{reason[:200]}”" if reason else "")
     return entry
 

@@ -36,7 +36,7 @@ def create_agent(space: Space, actor: Actor, name: str, *, slug: str = "", **val
     except IntegrityError:
         raise Conflict(f"There is an agent {slug!r} in this space already.", field="name") from None
     remember(agent, actor)
-    spaces.touch(space)
+    spaces.mark_setup(space)
     activity.record(space, actor, "agents.create", "made the agent", agent.name, url=f"agents/{slug}/")
     return agent
 
@@ -54,7 +54,7 @@ def change_agent(agent: Agent, actor: Actor, **values: Any) -> Agent:
     agent.save(update_fields=changed)
     if set(changed) & set(IN_PROMPT):
         remember(agent, actor)
-    spaces.touch(agent.space_id)
+    spaces.mark_setup(agent.space_id)
     named = ", ".join(key.replace("_", " ").removeprefix("is ") for key in changed)
     says, adds = "changed the agent", named
     if changed in (["is_on"], ["memory_is_on"]):
@@ -97,7 +97,7 @@ def delete_agent(agent: Agent, actor: Actor) -> None:
     space = agent.space
     activity.record(space, actor, "agents.delete", "deleted the agent", agent.name)
     agent.delete()
-    spaces.touch(space)
+    spaces.mark_setup(space)
 
 
 def agents_of_space(space: Space) -> QuerySet[Agent]:
@@ -128,7 +128,7 @@ def report_agent(agent: Agent, values: dict[str, Any]) -> Agent:
     if agent.reported != values:
         agent.reported = values
         agent.save(update_fields=["reported"])
-        spaces.touch(agent.space_id)
+        spaces.mark_setup(agent.space_id)
         named = " ".join(str(v) for v in list(values.values())[:2])
         actor = Actor.of_agent(agent) if agent else HUB
         activity.record(agent.space, actor, "agents.report", "reported its library", named)

@@ -47,7 +47,7 @@ def keep_template(
     if created:
         touched = Space.objects.filter(pk=space_id) if space_id else Space.objects.all()
         for space in touched.order_by("pk"):
-            spaces.touch(space)
+            spaces.mark_setup(space)
         where = Space.objects.get(pk=space_id) if space_id else None
         activity.record(
             where, actor, "templates.keep", "took in the template of", f"{family} {version}", aside=came_from

@@ -193,7 +193,7 @@ def _changed(
     """What every change of a list leaves behind: the whole list for looks back, stale prompts, a line of activity."""
     listed = [{"path": source.shown, "is_on": source.is_on} for source in sources_of(space, agent)]
     SourceChange.objects.create(space=space, agent_key=agent.pk if agent else 0, sources=listed, **actor.as_fields())
-    spaces.touch(space)
+    spaces.mark_setup(space)
     whose = f"for {agent.slug}" if agent else "for every agent"
     url = "sources/" + (f"?agent={agent.slug}" if agent else "")
     activity.record(space, actor, verb, says, path, url=url, adds=f"{adds} {whose}".strip(), path=path)
