@@ -288,7 +288,7 @@ def test_a_key_given_as_a_thread_is_not_kept(ask, counter):
 def test_repeats_count_once_a_minute_and_304s_as_well(ask, monkeypatch):
     first = ask(thread="t-1")
     Delivery.objects.update(last_at=timezone.now() - timedelta(minutes=2))
-    monkeypatch.setattr(deliveries.noted, "when", type(deliveries.noted.when)())
+    monkeypatch.setattr(deliveries.recent_deliveries, "when", type(deliveries.recent_deliveries.when)())
     assert ask(thread="t-1", etag=first["ETag"]).status_code == 304
     ask(thread="t-1")
     delivery = Delivery.objects.get()

@@ -291,7 +291,7 @@ def in_process(scene: Scene) -> list[Figure]:
     raw = vector_query(scene)
 
     def anew() -> None:
-        inputs._known.clear()  # as if long-term memory had just changed
+        inputs._longterm_cache.clear()  # as if long-term memory had just changed
         prompts.assemble(scene.space, scene.hub, query=QUERY, task="Answer.")
 
     calls = {
