@@ -19,9 +19,9 @@ from memoryhub.domain.prompts import PromptRequest
 from memoryhub.errors import HubError, NotFound
 from memoryhub.forms import PromptSettingsForm
 from memoryhub.models import Agent, Proposal
-from memoryhub.web.doors import post_only, space_page
+from memoryhub.web.access import post_only, space_page
 from memoryhub.web.notices import done
-from memoryhub.web.stretches import View
+from memoryhub.web.prompt_view import View
 
 PLAIN = "text/plain; charset=utf-8"
 PAGE = 100

@@ -14,7 +14,7 @@ from memoryhub import dialects
 from memoryhub.domain import files, longterm, prompts, spaces
 from memoryhub.domain.working import entries
 from memoryhub.models import HUB, DialectTemplate, EntryRevision, LongtermEntry, WorkingEntry
-from memoryhub.web.stretches import View
+from memoryhub.web.prompt_view import View
 from tests.prompting import AGENTS, lists
 
 TEXT = b"# Team\n- one <!-- note -->\n- zero\xe2\x80\x8bwidth\n"
