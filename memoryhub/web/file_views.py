@@ -10,8 +10,7 @@ from urllib.parse import quote
 
 from django.urls import reverse
 
-from memoryhub.dialects import tokens
-from memoryhub.dialects._rules import without_comments
+from memoryhub.dialects import tokens_of_text, without_comments
 from memoryhub.domain import files
 from memoryhub.domain.files import Published
 from memoryhub.errors import HubError, Invalid
@@ -102,7 +101,7 @@ def text(found: Published, view: str, start: str = "") -> dict[str, Any]:
     seen = without_comments(shown).rstrip()
     is_markdown = found.path.lower().endswith(MARKDOWN)
     facts = {
-        "tokens": tokens.estimate(shown), "bytes": len(found.content), "chars": len(shown), "lines": len(lines.split(shown)),
+        "tokens": tokens_of_text(shown), "bytes": len(found.content), "chars": len(shown), "lines": len(lines.split(shown)),
         "ends": describe_ends(shown), "seen_bytes": len(seen.encode()), "comments": shown.count("<!--"),
     }  # fmt: skip
     is_rendered = is_markdown and view == "rendered" and facts["lines"] <= MOST_RENDERED
@@ -216,8 +215,8 @@ def preview(where: str, sent: str, before: str, show: str = "people") -> dict[st
     """What people see, what the model sees, and what changes, with the cost of it."""
     seen = without_comments(sent).rstrip()
     context: dict[str, Any] = {
-        "where": where, "shows": SHOWS, "show": show if show in dict(SHOWS) else "people", "tokens": tokens.estimate(sent),
-        "tokens_more": tokens.estimate(sent) - tokens.estimate(before), "bytes": len(sent.encode("utf-8", "replace")),
+        "where": where, "shows": SHOWS, "show": show if show in dict(SHOWS) else "people", "tokens": tokens_of_text(sent),
+        "tokens_more": tokens_of_text(sent) - tokens_of_text(before), "bytes": len(sent.encode("utf-8", "replace")),
     }  # fmt: skip
     if context["show"] == "change":
         context["change"] = diff.compare(before, sent)

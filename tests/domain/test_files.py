@@ -273,36 +273,36 @@ def test_a_save_on_top_of_an_unseen_change_on_disk_is_merged_or_refused(space, r
 
 
 def test_a_change_that_slips_in_between_look_and_exchange_is_kept(space, rk, root, monkeypatch):
-    from memoryhub.stores import placing
+    from memoryhub.stores import atomic
 
     files.write(space, rk, PATH, b"a\nb\nc\nd\n")
-    real = placing.exchange
+    real = atomic.exchange
 
     def slip_in(fd, swap, name):
-        monkeypatch.setattr(placing, "exchange", real)
+        monkeypatch.setattr(atomic, "exchange", real)
         (root / "other").write_bytes(b"a\nb\nc\nD by disk\n")
         (root / "other").rename(root / "AGENTS.md")
         real(fd, swap, name)
 
-    monkeypatch.setattr(placing, "exchange", slip_in)
+    monkeypatch.setattr(atomic, "exchange", slip_in)
     files.write(space, rk, PATH, b"A\nb\nc\nd\n")
     assert b"a\nb\nc\nD by disk\n" in [text for _, _, text in texts(space)]
     assert files.read(space, PATH).content == b"A\nb\nc\nD by disk\n" == (root / "AGENTS.md").read_bytes()
 
 
 def test_what_slips_in_and_touches_stays_in_history_below_ours(space, rk, root, monkeypatch):
-    from memoryhub.stores import placing
+    from memoryhub.stores import atomic
 
     files.write(space, rk, PATH, b"a\n")
-    real = placing.exchange
+    real = atomic.exchange
 
     def slip_in(fd, swap, name):
-        monkeypatch.setattr(placing, "exchange", real)
+        monkeypatch.setattr(atomic, "exchange", real)
         (root / "other").write_bytes(b"disk\n")
         (root / "other").rename(root / "AGENTS.md")
         real(fd, swap, name)
 
-    monkeypatch.setattr(placing, "exchange", slip_in)
+    monkeypatch.setattr(atomic, "exchange", slip_in)
     files.write(space, rk, PATH, b"rk\n")
     assert [text for _, _, text in texts(space)] == [b"a\n", b"rk\n", b"disk\n", b"rk\n"]
     assert files.read(space, PATH).content == (root / "AGENTS.md").read_bytes() == b"rk\n"

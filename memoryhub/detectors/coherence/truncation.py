@@ -1,4 +1,4 @@
-"""What an output looks like that broke off: JSON and Markdown left open, a sentence without its end."""
+"""Signs of an output that broke off: JSON and Markdown left open, a sentence without its end."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from .finding import Lines
-
-Seen = tuple[str, int, int, str]
+from ..finding import Lines, Problem
 
 _BEGINS_JSON = re.compile(r"\{\s*(?:[\"'}]|$)|\[\s*(?:[\[{\"]|-?\d+(?:\.\d+)?\s*(?:,|$)|(?:true|false|null)\s*(?:,|$))")
 _BEGINS_MARKDOWN = re.compile(r"\[[^\]\n]*\](?:\(|:|\s|$)|\[\[[^\]\n]*\]\]")
@@ -18,7 +16,7 @@ _CLOSES = re.compile(r"^[ \t]{0,3}```[ \t]*$", re.M)
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 _FENCE = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})(.*)$", re.M)
 _OPEN_LINK = re.compile(r"!?\[[^\]\n]*\]\((?:https?:)?[^)\s]*\Z")
-_LITERAL_UP_TO = 20_000
+_MAX_LITERAL = 20_000
 
 _CUT = re.compile(
     r"(?:\[(?:output |response |text |message )?truncated[^\]]*\]|<truncated>|(?:\.\.\.|…) ?\(?(?:truncated|output limit|\d+ (?:more )?(?:chars|characters|lines|bytes))[^\n]*|max(?:imum)?[_ ]tokens? (?:reached|exceeded))\s*$",
@@ -26,7 +24,7 @@ _CUT = re.compile(
 )
 _OPEN = re.compile(r"[,(\[{،、，（［「『《；]$")
 # Words that no sentence ends with, for each language with the words that tell it; where the script tells it, with none.
-_LAST = (
+_NEVER_LAST = (
     (r"the|and|is|to|of|in|for|are|that|with", r"and|or|but|because|if|the|a|an|of|to|than|into|its|their|our|your"),
     (r"der|die|das|und|ist|nicht|ein|eine|mit|für|auf|wird|den", r"und|oder|der|den|dem|des|eine|einen|einem|einer|dass|weil|sowie|denn|beim|zum|zur|vom"),
     (r"le|la|les|est|et|des|une|pour|dans|au|du", r"et|ou|le|la|les|un|une|des|du|de|que|mais|au|aux|dans|parce que"),
@@ -39,16 +37,16 @@ _LAST = (
     ("", r"في|من|على|إلى|عن|أن|أو|التي|الذي|ثم|لأن|مع|و"),
     ("", r"और|या|कि|लेकिन"),
 )  # fmt: skip
-_ENDS = tuple(
+_UNFINISHED = tuple(
     (re.compile(rf"(?<!\w)(?:{tells})(?!\w)", re.I) if tells else None, re.compile(rf"(?<![\w-])(?:{last})\Z"))
-    for tells, last in _LAST
+    for tells, last in _NEVER_LAST
 )
 # Chinese and Japanese mark where words join without blanks.
 _JOINS = re.compile("(?:并且|而且|但是|因为|如果|以及|或者|為了|為|把|被|[をは])$")
-_TOLD_BY = 3  # words of a language beside its last one
+_MIN_LANGUAGE_WORDS = 3  # beside the last word
 
 
-def broken_json(text: str, lines: Lines) -> Iterator[Seen]:
+def broken_json(text: str, lines: Lines) -> Iterator[Problem]:
     body = text.strip()
     if _BEGINS_JSON.match(body) and not _BEGINS_MARKDOWN.match(body):
         if (at := _breaks_at(body)) is not None:
@@ -58,8 +56,8 @@ def broken_json(text: str, lines: Lines) -> Iterator[Seen]:
     opens = _OPENS_JSON.search(text) if "```json" in text else None
     while opens and (closes := _CLOSES.search(text, opens.end())):
         if not _is_balanced(text[opens.end() : closes.start()]):
-            says = f"the JSON of line {lines.number(opens.start())} is not balanced."
-            yield "json", opens.end(), closes.start(), says
+            sentence = f"the JSON of line {lines.number(opens.start())} is not balanced."
+            yield "json", opens.end(), closes.start(), sentence
             return
         opens = _OPENS_JSON.search(text, closes.end())
 
@@ -95,7 +93,7 @@ def _is_followed_by_prose(body: str) -> bool:
 
 
 def _is_python(body: str) -> bool:
-    if len(body) > _LITERAL_UP_TO or ("'" not in body and "True" not in body and "None" not in body):
+    if len(body) > _MAX_LITERAL or ("'" not in body and "True" not in body and "None" not in body):
         return False
     try:
         return isinstance(ast.literal_eval(body), dict | list)
@@ -108,7 +106,7 @@ def _is_balanced(block: str) -> bool:
     return bare.count("{") == bare.count("}") and bare.count("[") == bare.count("]")
 
 
-def broken_markdown(text: str, lines: Lines) -> Iterator[Seen]:
+def broken_markdown(text: str, lines: Lines) -> Iterator[Problem]:
     opened: tuple[str, int] | None = None
     for match in _FENCE.finditer(text) if "```" in text or "~~~" in text else ():
         fence, rest = match.group(1), match.group(2)
@@ -119,8 +117,8 @@ def broken_markdown(text: str, lines: Lines) -> Iterator[Seen]:
         elif opened and fence[0] == opened[0][0] and len(fence) >= len(opened[0]) and not rest.strip():
             opened = None
     if opened:
-        says = f"the code block of line {lines.number(opened[1])} is never closed."
-        yield "markdown", opened[1], len(text), says
+        sentence = f"the code block of line {lines.number(opened[1])} is never closed."
+        yield "markdown", opened[1], len(text), sentence
     elif link := _OPEN_LINK.search(text.rstrip(), max(0, len(text) - 500)):
         yield "markdown", link.start(), link.end(), "it ends inside a link."
 
@@ -131,7 +129,7 @@ def _underlines(text: str, start: int, length: int) -> bool:
     return bool(above) and abs(len(above) - length) <= 3
 
 
-def truncated(text: str, lines: Lines) -> Iterator[Seen]:
+def truncated(text: str, lines: Lines) -> Iterator[Problem]:
     body = text.rstrip()
     match = _CUT.search(body, max(0, len(body) - 200))
     if match or _dangles(body):
@@ -148,4 +146,7 @@ def _dangles(body: str) -> bool:
     if _OPEN.search(end) or (is_dense and _JOINS.search(end)):
         return True
     before = body[-400:]
-    return any(last.search(end) and (tells is None or len(tells.findall(before)) >= _TOLD_BY) for tells, last in _ENDS)
+    return any(
+        last.search(end) and (tells is None or len(tells.findall(before)) >= _MIN_LANGUAGE_WORDS)
+        for tells, last in _UNFINISHED
+    )

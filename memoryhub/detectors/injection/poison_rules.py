@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .injection_parts import AWAY, LOOT, NEAR, SEND, WIDE, Rule, rule
+from .rule import AWAY, LOOT, NEAR, SEND, WIDE, Rule, rule
 
 RULES: tuple[Rule, ...] = (
     rule("theft", "high", "^send post upload forward transmit exfil email mail submit leak copy relay ship deliver push bcc cc append embed encode include report share dump pipe curl pass smuggle / api cred secret token password env ssh private rsa chat convers message session prompt customer user personal confid sensit internal memory everything cookies wallet aws passwd what / http https ftp url endpoint webhook server address mail domain site channel host listener com org net io dev co query image link param dns evil attacker pastebin requestbin ngrok to",

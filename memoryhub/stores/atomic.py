@@ -1,4 +1,4 @@
-"""Putting a text in place, or taking it away, in one step; what stood there is in our hands afterwards."""
+"""Writes or removes a file in one step, and returns what stood there at that very moment."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from typing import Any
 
 from memoryhub.errors import Conflict, HubError
 from memoryhub.stores import paths
-from memoryhub.stores.disk import MAX_BYTES, Found, Placed, check_kind, problem, stat_of, too_large
+from memoryhub.stores.disk import MAX_BYTES, FileContent, WriteResult, check_kind, problem, stat_of, too_large
 
 NEW, SWAP = paths.TEMPORARY + "new-", paths.TEMPORARY + "swap-"
 
 
-_LONG, _TOKEN = 100, 8  # bytes of a name that still go into a temporary one; letters of a token
+_MAX_NAME, _TOKEN = 100, 8  # bytes of a name that go into a temporary one; letters of a token
 
 
 def tail(name: str) -> str:
-    """The end of a temporary name: whose it is. A name too long to take more letters stands there as its digest."""
+    """The end of a temporary name: the name of its file, or a digest of that where it is too long to take more letters."""
     raw = os.fsencode(name)
-    return f"-{name}" if len(raw) <= _LONG else f"={hashlib.sha256(raw).hexdigest()[:32]}"
+    return f"-{name}" if len(raw) <= _MAX_NAME else f"={hashlib.sha256(raw).hexdigest()[:32]}"
 
 
 def target_of(temporary: str, names: Callable[[], Iterable[str]]) -> str | None:
-    """The name that a temporary one belongs to, a digest's among `names`; nothing when it is not there."""
+    """The name of the file that a temporary name belongs to; that of a digest is looked for among `names`, None if not there."""
     end = temporary[len(SWAP if temporary.startswith(SWAP) else NEW) + _TOKEN :]
     if not end.startswith("="):
         return end.removeprefix("-")
     return next((name for name in names() if tail(name) == end.removesuffix("~")), None)
 
 
-def read(fd: int, name: str, path: str, limit: int) -> Found:
+def read(fd: int, name: str, path: str, limit: int) -> FileContent:
     try:
         # A pipe would block; without O_NONBLOCK the hub could be stopped by a name in a folder.
         file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=fd)
@@ -56,7 +56,7 @@ def read(fd: int, name: str, path: str, limit: int) -> Found:
         os.close(file)
     if len(content) > limit:
         raise too_large(path, len(content), limit)
-    return Found(content, before)
+    return FileContent(content, before)
 
 
 def _read_all(file: int, limit: int) -> bytes:
@@ -67,7 +67,7 @@ def _read_all(file: int, limit: int) -> bytes:
     return b"".join(pieces)
 
 
-def put(fd: int, name: str, path: str, content: bytes) -> Placed:
+def put(fd: int, name: str, path: str, content: bytes) -> WriteResult:
     token = secrets.token_hex(4)
     before = lstat(fd, name)
     if before is not None:
@@ -89,7 +89,7 @@ def put(fd: int, name: str, path: str, content: bytes) -> Placed:
         raise
     os.fsync(fd)
     after = lstat(fd, name)
-    return Placed(stat_of(after) if after else None, displaced, swap if displaced is not None else "")
+    return WriteResult(stat_of(after) if after else None, displaced, swap if displaced is not None else "")
 
 
 def lstat(fd: int, name: str) -> os.stat_result | None:
@@ -114,7 +114,7 @@ def _write_beside(fd: int, name: str, content: bytes, like: os.stat_result | Non
 
 
 def _into_place(fd: int, swap: str, name: str, path: str, exists: bool) -> bytes | None:
-    """Exchange with what is there, or take an empty place; whichever it turns out to be in that moment."""
+    """Exchanges with what is there, or takes an empty place, whichever it turns out to be."""
     for _ in range(8):
         try:
             if exists:
@@ -139,22 +139,22 @@ def _displaced(fd: int, swap: str, name: str, path: str) -> bytes:
 
 
 def _drop_if_ours(fd: int, swap: str, content: bytes) -> None:
-    """After a failure: our own text may go, anybody else's stays for the next start to read."""
+    """After a failure: our own text is removed, any other stays for the next start to recover."""
     with contextlib.suppress(OSError, HubError):
         if read(fd, swap, swap, MAX_BYTES).content == content:
             os.unlink(swap, dir_fd=fd)
 
 
-def remove(fd: int, name: str, path: str) -> Placed:
+def remove(fd: int, name: str, path: str) -> WriteResult:
     before = lstat(fd, name)
     if before is None:
-        return Placed(None, None)
+        return WriteResult(None, None)
     check_kind(stat_of(before), path)
     swap = f"{SWAP}{secrets.token_hex(4)}{tail(name)}"
     try:
         os.rename(name, swap, src_dir_fd=fd, dst_dir_fd=fd)
     except FileNotFoundError:
-        return Placed(None, None)
+        return WriteResult(None, None)
     try:
         displaced = read(fd, swap, path, MAX_BYTES).content
     except HubError:
@@ -162,7 +162,7 @@ def remove(fd: int, name: str, path: str) -> Placed:
             rename_new(fd, swap, name)
         raise
     os.fsync(fd)
-    return Placed(None, displaced, swap)
+    return WriteResult(None, displaced, swap)
 
 
 # ---- one step for two names
@@ -179,7 +179,7 @@ def _renameat2() -> Any:
 
 
 def _rename2(fd: int, old: str, new: str, flag: int) -> bool:
-    """Answer whether this system could do it; other failures are raised."""
+    """Whether this system could do it; other failures are raised."""
     call = _renameat2()
     if call is None:
         return False
@@ -192,20 +192,20 @@ def _rename2(fd: int, old: str, new: str, flag: int) -> bool:
 
 
 def exchange(fd: int, swap: str, name: str) -> None:
-    """Let two names change places. Where the system cannot: look once more, keep a second name, rename."""
+    """Exchanges two names. Where the system cannot, a second name is linked to what stands there, and both are renamed."""
     if _rename2(fd, swap, name, _EXCHANGE):
         return
-    kept = f"{swap}~"
-    os.link(name, kept, src_dir_fd=fd, dst_dir_fd=fd, follow_symlinks=False)
-    if not os.path.samestat(os.stat(name, dir_fd=fd, follow_symlinks=False), os.stat(kept, dir_fd=fd)):
-        os.unlink(kept, dir_fd=fd)
+    second = f"{swap}~"
+    os.link(name, second, src_dir_fd=fd, dst_dir_fd=fd, follow_symlinks=False)
+    if not os.path.samestat(os.stat(name, dir_fd=fd, follow_symlinks=False), os.stat(second, dir_fd=fd)):
+        os.unlink(second, dir_fd=fd)
         return exchange(fd, swap, name)
     os.rename(swap, name, src_dir_fd=fd, dst_dir_fd=fd)
-    os.rename(kept, swap, src_dir_fd=fd, dst_dir_fd=fd)
+    os.rename(second, swap, src_dir_fd=fd, dst_dir_fd=fd)
 
 
 def rename_new(fd: int, swap: str, name: str) -> None:
-    """Take a name that nobody has; somebody who was quicker is not overwritten."""
+    """Renames to a name that must not exist; `FileExistsError` where somebody was quicker."""
     if _rename2(fd, swap, name, _NOREPLACE):
         return
     os.link(swap, name, src_dir_fd=fd, dst_dir_fd=fd, follow_symlinks=False)

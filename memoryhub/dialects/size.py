@@ -9,11 +9,11 @@ from __future__ import annotations
 BYTES_PER_TOKEN = 4
 
 
-def of_bytes(size: int) -> int:
+def tokens_of_bytes(size: int) -> int:
     """The estimate for a text of that many bytes."""
     return -(-size // BYTES_PER_TOKEN)
 
 
-def estimate(text: str) -> int:
+def tokens_of_text(text: str) -> int:
     """The estimate for a text."""
-    return of_bytes(len(text.encode("utf-8", "surrogatepass")))
+    return tokens_of_bytes(len(text.encode("utf-8", "surrogatepass")))

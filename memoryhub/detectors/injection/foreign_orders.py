@@ -8,22 +8,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .finding import Lines
-from .folding import fold
-from .scanning import places
+from ..finding import Lines
+from ..normalise import normalise
+from ..scanning import offsets_of
 
 _AROUND = 70
 _SENTENCE_ENDS = re.compile(r"[.!?\n;。！？।؟]")
 # Before the order: forbidden by a word right before it, or by a never anywhere.
 _NOT = re.compile(
     r"(?:"
-    + fold(
+    + normalise(
         r"\b(?:nicht|ne|no|não|nao|non|niet|inte|ikke|nie|đừng|không|не|لا|לא|אל|нельзя)\s+(?:\w+\s+)?|मत |ห้าม|อย่า|不要|切勿|不得|勿|别|別|不可|不能|防止|避免|拒绝"
     )[0]
     + r")$|(?:"
-    + fold("禁止|严禁|嚴禁|対策|防御|防护|防范")[0]
+    + normalise("禁止|严禁|嚴禁|対策|防御|防护|防范")[0]
     + r")|\b(?:"
-    + fold(
+    + normalise(
         r"niemals|jamais|nunca|jamás|mai|nooit|aldrig|aldri|nigdy|nikdy|soha|asla|jangan|никогда|ніколи|darf|dürfen"
     )[0]
     + r")\b"
@@ -76,8 +76,8 @@ _GIVEN = (
 )
 
 
-def _folded(words: str) -> str:
-    return fold(words)[0]
+def _normalised(words: str) -> str:
+    return normalise(words)[0]
 
 
 _MULTI = {"ne tenez", "faites abstraction", "haz caso omiso", "no hagas caso", "pasa por alto", "non considerare", "höre nicht", "hör nicht", "abweichend zu", "figyelmen kívül", "jätä huomiotta", "yok say", "görmezden gel", "göz ardı", "bỏ qua", "phớt lờ", "не обращай",
@@ -89,38 +89,38 @@ def _needles(words: str) -> tuple[str, ...]:
     found = [one for one in _MULTI if one in words]
     for one in found:
         words = words.replace(one, "")
-    return tuple(_folded(one) for one in [*found, *words.split()])
+    return tuple(_normalised(one) for one in [*found, *words.split()])
 
 
-_SETS = tuple(
-    (_needles(ignoring), re.compile(_folded(before)), re.compile(_folded(orders)))
+_LANGUAGES = tuple(
+    (_needles(ignoring), re.compile(_normalised(before)), re.compile(_normalised(orders)))
     for ignoring, before, orders in _IGNORING
 )
-_SHOW = _needles(_SHOWING)
-_SHOWN = re.compile(_folded(_GIVEN))
+_REVEALING_WORDS = _needles(_SHOWING)
+_GIVEN_ORDERS = re.compile(_normalised(_GIVEN))
 
 
-def dropped(lines: Lines) -> Iterator[tuple[int, int]]:
+def orders_to_ignore(lines: Lines) -> Iterator[tuple[int, int]]:
     """Where a sentence tells to ignore what came before."""
-    for ignoring, before, orders in _SETS:
+    for ignoring, before, orders in _LANGUAGES:
         for start, at, end in _sentences(lines, ignoring):
-            text = lines.folded[0]
+            text = lines.normalised
             if before.search(text, start, end) and orders.search(text, start, end):
                 yield at, end
 
 
-def shown(lines: Lines) -> Iterator[tuple[int, int]]:
+def orders_to_reveal(lines: Lines) -> Iterator[tuple[int, int]]:
     """Where a sentence tells to show the orders that were given."""
-    for start, at, end in _sentences(lines, _SHOW):
-        if _SHOWN.search(lines.folded[0], start, end):
+    for start, at, end in _sentences(lines, _REVEALING_WORDS):
+        if _GIVEN_ORDERS.search(lines.normalised, start, end):
             yield min(start, at), end
 
 
 def _sentences(lines: Lines, needles: tuple[str, ...]) -> Iterator[tuple[int, int, int]]:
     """Start of the sentence, place of the needle, end of the sentence; each stretch once, so that no text is long at it."""
-    text = lines.folded[0]
+    text = lines.normalised
     done = -1
-    for at in places(text, needles, lines.folded_words):
+    for at in offsets_of(text, needles, lines.normalised_words):
         before = text[at - 1 : at]
         is_inside = before.isalpha() and before < "\u0e00"
         if is_inside or (done <= at < done + _AROUND // 2 and done >= 0):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .injection_parts import BEFORE, DROP, GAP, NO_SWITCH, ORDERS, PERSON, SEND, Rule, rule
+from .rule import BEFORE, DROP, GAP, NO_SWITCH, ORDERS, PERSON, SEND, Rule, rule
 
 RULES: tuple[Rule, ...] = (
     rule("override", "high", "^ignore disregard forget overrid overrul bypass neglect discard drop cancel supersede void nullify set pay not do / previous prior above preceding earlier foregoing existing original initial other current system developer past last / instruct direct rule prompt guideline command order policy polic constraint restrict message context training program text input assign task convers safeguard",
@@ -236,8 +236,8 @@ RULES: tuple[Rule, ...] = (
           "it demands what is confidential."),
 )  # fmt: skip
 
-REGISTER = rule(
+JAILBREAK_STYLE = rule(
     "jailbreak", "high", "=", "", "its words together are those of texts that talk a model out of its principles."
 )
-DROPPED = rule("override", "high", "=", "", "it tells the model to drop the instructions it was given.")
-SHOWN = rule("leak", "high", "=", "", "it asks the model to give its instructions away.")
+FOREIGN_OVERRIDE = rule("override", "high", "=", "", "it tells the model to drop the instructions it was given.")
+FOREIGN_LEAK = rule("leak", "high", "=", "", "it asks the model to give its instructions away.")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from .finding import Severity
-from .scanning import Group, groups
+from ..finding import Severity
+from ..scanning import Group, groups
 
 
 @dataclass(frozen=True)

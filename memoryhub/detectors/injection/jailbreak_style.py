@@ -1,4 +1,4 @@
-"""The register of texts that talk a model out of its principles: no single word tells, many of them close together do.
+"""The style of texts that talk a model out of its principles: no single word shows it, many of them close together do.
 
 Each family of words counts once in a stretch, however often its words stand there, and a stretch ends where a heading, an item
 of a list, a row of a table or a fence begins: who talks somebody into something goes on in sentences. Handbooks of safety, reviews of
@@ -11,12 +11,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from .finding import Lines
-from .scanning import groups
+from ..finding import Lines
+from ..scanning import groups
 
-REACH = 600
+MAX_SPAN = 600
 """Characters within which the families have to meet."""
-ENOUGH = 6.0
+MIN_WEIGHT = 6.0
 
 _FAMILIES: tuple[tuple[float, str], ...] = (
     (2.5, r"unethical\w*|immoral\w*|amoral\w*|morals|morality|ethicality|moraliz\w*|inhumane|unprincipled"),
@@ -42,9 +42,9 @@ _ENDINGS = re.compile(r"\(\?:[^)]*\)\??|\\w\*|\[.*?\]|\w\?")
 (_STEMS,) = groups(" ".join(begin for _, words in _FAMILIES for begin in _ENDINGS.sub("", words).split("|")))
 
 
-def talked_out(lines: Lines) -> Iterator[tuple[int, int]]:
-    """The stretches of the folded text that meet enough families."""
-    text = lines.folded[0]
+def jailbreak_spans(lines: Lines) -> Iterator[tuple[int, int]]:
+    """Start and end of the stretches of the normalised text with words of enough families."""
+    text = lines.normalised
     seen: Counter[int] = Counter()
     hits: list[tuple[int, int]] = []
     first, weight, reported = 0, 0.0, -1
@@ -59,11 +59,11 @@ def talked_out(lines: Lines) -> Iterator[tuple[int, int]]:
         hits.append((at, family))
         seen[family] += 1
         weight += _FAMILIES[family][0] * (seen[family] == 1)
-        while hits[first][0] < at - REACH:
+        while hits[first][0] < at - MAX_SPAN:
             gone = hits[first][1]
             seen[gone] -= 1
             weight -= _FAMILIES[gone][0] * (seen[gone] == 0)
             first += 1
-        if weight >= ENOUGH and hits[first][0] > reported:
+        if weight >= MIN_WEIGHT and hits[first][0] > reported:
             reported = match.end()
             yield hits[first][0], reported

@@ -2,9 +2,9 @@
 
 import random
 
-from memoryhub.detectors import Known, duplicate, find, injection
+from memoryhub.detectors import KnownText, duplicate, find, injection
 from memoryhub.detectors.finding import Lines
-from memoryhub.detectors.scanning import once, places
+from memoryhub.detectors.scanning import distinct_words, offsets_of
 
 WORDS = [f"{root}{end}" for root in ("refund", "card", "bank", "ledger", "shop", "day", "transfer") for end in "xyz"]
 
@@ -22,7 +22,7 @@ def nearly(rng, text):
 
 def test_texts_that_are_not_compared_have_no_line_that_is_alike(monkeypatch):
     rng = random.Random(4)
-    known = [Known(f"L-{n}", text) for n, text in enumerate(texts(rng, 40))]
+    known = [KnownText(f"L-{n}", text) for n, text in enumerate(texts(rng, 40))]
     asked = [nearly(rng, rng.choice(known).text) for _ in range(60)] + texts(rng, 20)
     skipping = [find(text, only=["duplicate"], context=known) for text in asked]
     able = sum(len(duplicate._able(tuple(text.split()), known)) for text in asked)
@@ -42,4 +42,4 @@ def test_a_rule_is_looked_at_wherever_its_words_stand():
 def test_a_needle_of_other_letters_is_found_where_such_letters_stand():
     needles = ["vergiß", "forget that"]
     for text, there in (("bitte vergiß das", [6]), ("forget about that", []), ("now forget that é", [4])):
-        assert list(places(text, needles, once(text))) == there
+        assert list(offsets_of(text, needles, distinct_words(text))) == there

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .finding import Lines
+from ..finding import Lines, Problem
 
-_READ = 300  # characters: who declines says so first
+_MAX_READ = 300  # characters: who declines says so first
 
 _CANNOT = r"(?:can(?:not|['’]?t| not)|could(?:n['’]t| not)|won['’]t(?: be able to)?|will not(?: be able to)?|(?:am|are|['’]m|['’]re) (?:unable|not able|not allowed|not permitted) to|(?:must|have to) (?:decline|refuse)(?: to)?)"
 _DO = (
@@ -53,8 +53,8 @@ _LANGUAGES = (
 _REFUSAL = re.compile(r"\W{0,4}(?:" + "|".join(_LANGUAGES) + ")", re.I)
 
 
-def refusal(text: str, lines: Lines) -> Iterator[tuple[str, int, int, str]]:
-    """An answer that begins with a model's no."""
-    if match := _REFUSAL.match(text[:_READ].lstrip()):
+def refusal(text: str, lines: Lines) -> Iterator[Problem]:
+    """An answer that begins with a refusal."""
+    if match := _REFUSAL.match(text[:_MAX_READ].lstrip()):
         start = len(text) - len(text.lstrip())
         yield "refusal", start + match.start(), start + match.end(), "the model declined; there is no output in it."

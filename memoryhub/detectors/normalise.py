@@ -1,4 +1,4 @@
-"""A text as a model reads it under its disguises, with the way back to the offsets of the original."""
+"""A text without disguises, as a model reads it, with the offsets of the original."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _TAGS = range(0xE0020, 0xE007F)
 _QUOTES = {"’": "'", "‘": "'", "“": '"', "”": '"', "\u00a0": " ", "–": "-", "—": "-"}
 
 
-def fold(text: str) -> tuple[str, list[int] | None]:
-    """Lower case, look-alikes as Latin, nothing invisible; `None` for places when no offset moved."""
-    folded = lowered(text)
+def normalise(text: str) -> tuple[str, list[int] | None]:
+    """The text in lower case, look-alikes as Latin, nothing invisible; and where each character stood, None if no offset moved."""
+    lower = lowered(text)
     if text.isascii():
-        return folded, None
-    changed = {char: plain for char in set(folded) if char > "\x7f" and (plain := _plain(char)) != char}
+        return lower, None
+    changed = {char: plain for char in set(lower) if char > "\x7f" and (plain := _plain(char)) != char}
     if all(len(plain) == 1 for plain in changed.values()):
         for char, plain in changed.items():
-            folded = folded.replace(char, plain)
-        return folded, None
-    pairs = [(place, plain) for place, char in enumerate(folded) for plain in changed.get(char, char)]
+            lower = lower.replace(char, plain)
+        return lower, None
+    pairs = [(place, plain) for place, char in enumerate(lower) for plain in changed.get(char, char)]
     return "".join(plain for _, plain in pairs), [place for place, _ in pairs]
 
 

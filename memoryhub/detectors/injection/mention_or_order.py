@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from .scanning import REACH
+from ..scanning import REACH
 
 _NEGATIVE = re.compile(r"(?:do\s+not|don't|never|must\s+not|should\s+not|shouldn't|mustn't)\b")
 """Sentences whose own words forbid something: a `never` before them is part of the sentence, not a guard."""
@@ -52,7 +52,7 @@ _COMPLIES = re.compile(r"[^.;\n]{0,60}?(?<!not\s)\b(?:comply|obey|do\s+(?:so|it|
 _SERIES = re.compile(r"[^.;\n]{0,60}?,?\s+n?or\b")
 
 _BREAK = re.compile(r"[.!?;:。！？；](?=[\s*\"'`)]|$)|\n[ \t]*(?:\n|[-*+>#|•]|\d+[.)])|\n(?=[ \t]*```)")
-_SENTENCE = 240
+_MAX_SENTENCE = 240
 
 _ATTACK = re.compile(
     r"(?<![a-z])(?:inject\w*|jailbreak\w*|attack\w*|untrusted|malicious|adversar\w*|phrases?|patterns?|such\s+as|e\.g|for\s+example|like|suspicious|"
@@ -78,7 +78,7 @@ _WARNING = re.compile(
     r"unsafe|dangerous|vulnerab\w+|refuse\w*|reject\w*|block(?:s|ed|ing)?|detect\w*|failure\s+modes?|smells?|rationali[sz]ations?|excuses?|out\s+of\s+scope|unacceptable|"
     r"not\s+ok|no-?nos?|(?:what|things)\s+not\s+to)\b|禁止|不要|严禁|避免|错误|反模式|нельзя|запрещ|verboten|niemals|interdit|jamais|prohibido|nunca|❌|🚫|⛔"
 )
-_ABOVE = 2_000
+_MAX_ABOVE = 2_000
 """Characters above an item within which the line stands that introduces the list."""
 
 
@@ -88,92 +88,92 @@ _COMMENT = re.compile(r"[ \t]{0,8}#[ \t]")
 _COMMAND = re.compile(r"[^\n]{0,200}\n[ \t]{0,8}[a-z][^\n]{0,200}?\s-{1,2}[a-z]")
 
 
-def told_of(folded: str, at: int) -> bool:
+def is_forbidden_or_described(text: str, at: int) -> bool:
     """Whether the words right before a place forbid or describe what follows."""
-    near = max(folded.rfind("\n", 0, at) + 1, at - _NEAR)
-    return bool(_FORBIDS.search(folded, near, at) or _DESCRIBES.search(folded, near, at))
+    near = max(text.rfind("\n", 0, at) + 1, at - _NEAR)
+    return bool(_FORBIDS.search(text, near, at) or _DESCRIBES.search(text, near, at))
 
 
-def only_mentioned(folded: str, at: int, end: int) -> bool:
+def is_mention(text: str, at: int, end: int) -> bool:
     """Whether what stands from `at` to `end` is forbidden, described, or quoted by the words around it."""
-    start = folded.rfind("\n", 0, at) + 1
-    if _NEGATIVE.match(folded, at):
-        return _is_quoted(folded, start, at, end) or _is_example(folded, at, end)
-    if told_of(folded, at):
+    start = text.rfind("\n", 0, at) + 1
+    if _NEGATIVE.match(text, at):
+        return _is_quoted(text, start, at, end) or _is_example(text, at, end)
+    if is_forbidden_or_described(text, at):
         return True
     near = max(start, at - _NEAR)
-    if _STATES.match(folded, at) and (folded[max(0, at - 1) : at] in QUOTES or _CONDITION.search(folded, near, at)):
+    if _STATES.match(text, at) and (text[max(0, at - 1) : at] in QUOTES or _CONDITION.search(text, near, at)):
         return True
-    sentence = _sentence_before(folded, at)
+    sentence = _sentence_before(text, at)
     return (
         bool(_FORBIDS_ALL.search(sentence))
-        or bool(_FORBIDS_SERIES.search(sentence.replace("\n", " ")) and _goes_on(folded, at, end))
-        or bool(_TOLD_BY_TEXT.search(sentence) and not _COMPLIES.match(folded, end))
-        or _is_listed(folded, start, at)
-        or _is_quoted(folded, start, at, end)
-        or _is_example(folded, at, end)
-        or (opens_quote(sentence) and _is_quoted(folded, at - len(sentence), at, end))
+        or bool(_FORBIDS_SERIES.search(sentence.replace("\n", " ")) and _goes_on(text, at, end))
+        or bool(_TOLD_BY_TEXT.search(sentence) and not _COMPLIES.match(text, end))
+        or _is_listed(text, start, at)
+        or _is_quoted(text, start, at, end)
+        or _is_example(text, at, end)
+        or (opens_quote(sentence) and _is_quoted(text, at - len(sentence), at, end))
     )
 
 
-def _goes_on(folded: str, at: int, end: int) -> bool:
+def _goes_on(text: str, at: int, end: int) -> bool:
     """Whether a series that was forbidden ends with its `or` only here or later."""
-    return bool(_SERIES.match(folded, end) or _SERIES_WITHIN.search(folded, at, end))
+    return bool(_SERIES.match(text, end) or _SERIES_WITHIN.search(text, at, end))
 
 
-def _is_example(folded: str, at: int, end: int) -> bool:
+def _is_example(text: str, at: int, end: int) -> bool:
     """Quoted as something that a text says, or as one of several quotes in a row."""
-    before = folded[max(0, at - _NEAR) : at]
-    if _SAYING.search(before) and _IS_A_THING.match(folded, end):
+    before = text[max(0, at - _NEAR) : at]
+    if _SAYING.search(before) and _IS_A_THING.match(text, end):
         return True
-    is_in_row = _NEXT_QUOTE.match(folded, end) if opens_quote(before[-2:]) else None
-    is_last = _QUOTE_BEFORE.search(before) and _QUOTE_ENDS.match(folded, end)
+    is_in_row = _NEXT_QUOTE.match(text, end) if opens_quote(before[-2:]) else None
+    is_last = _QUOTE_BEFORE.search(before) and _QUOTE_ENDS.match(text, end)
     return bool((is_in_row and not _VALUE.search(before)) or is_last)
 
 
-def describes_option(folded: str, at: int, is_in_code: bool) -> bool:
+def describes_option(text: str, at: int, is_in_code: bool) -> bool:
     """Whether a place stands right behind the name of an option, or in a comment of code above a command with one."""
-    start = folded.rfind("\n", max(0, at - REACH), at) + 1
+    start = text.rfind("\n", max(0, at - REACH), at) + 1
     if start == 0 and at >= REACH:
         return False
-    if _OPTION.fullmatch(folded, start, at):
+    if _OPTION.fullmatch(text, start, at):
         return True
-    return bool(is_in_code and _COMMENT.match(folded, start) and _COMMAND.match(folded, at))
+    return bool(is_in_code and _COMMENT.match(text, start) and _COMMAND.match(text, at))
 
 
-def _sentence_before(folded: str, at: int) -> str:
+def _sentence_before(text: str, at: int) -> str:
     """What the sentence says before a place, over the line ends of its paragraph."""
-    piece = folded[max(0, at - _SENTENCE) : at]
+    piece = text[max(0, at - _MAX_SENTENCE) : at]
     breaks = [match.end() for match in _BREAK.finditer(piece)]
     return piece[breaks[-1] :] if breaks else piece
 
 
-def _is_listed(folded: str, start: int, at: int) -> bool:
+def _is_listed(text: str, start: int, at: int) -> bool:
     """An item of a list, or a cell of a column, of what not to do or what to beware of."""
-    before = folded[max(start, at - _ABOVE) : at]
+    before = text[max(start, at - _MAX_ABOVE) : at]
     if _CROSS.match(before):
         return True
     if before.lstrip().startswith("|"):
-        return bool(_WARNING.search(_head_of_column(folded, start, before.count("|"))))
-    item = _item_of(folded, start)
-    return item is not None and bool(_WARNING.search(_introduction(folded, item)))
+        return bool(_WARNING.search(_head_of_column(text, start, before.count("|"))))
+    item = _item_of(text, start)
+    return item is not None and bool(_WARNING.search(_introduction(text, item)))
 
 
-def _item_of(folded: str, start: int) -> int | None:
+def _item_of(text: str, start: int) -> int | None:
     """Where the item of a list begins whose line, first or later, starts here."""
     for _ in range(4):
-        if _ITEM.match(folded, start):
+        if _ITEM.match(text, start):
             return start
-        if start == 0 or folded[start : start + 1] not in (" ", "\t"):
+        if start == 0 or text[start : start + 1] not in (" ", "\t"):
             return None
-        start = folded.rfind("\n", max(0, start - REACH), start - 1) + 1
+        start = text.rfind("\n", max(0, start - REACH), start - 1) + 1
     return None
 
 
-def _introduction(folded: str, item: int) -> str:
+def _introduction(text: str, item: int) -> str:
     """The line above a list: a heading, or words that end in a colon; of items further in, the item that they belong to."""
-    indent = _indent(folded[item : item + 80])
-    above = folded[max(0, item - _ABOVE) : item].split("\n")[:-1]
+    indent = _indent(text[item : item + 80])
+    above = text[max(0, item - _MAX_ABOVE) : item].split("\n")[:-1]
     for line in reversed(above):
         bare = line.strip()
         depth = _indent(line)
@@ -195,9 +195,9 @@ def _indent(line: str) -> int:
     return len(line) - len(line.lstrip(" \t"))
 
 
-def _head_of_column(folded: str, start: int, column: int) -> str:
+def _head_of_column(text: str, start: int, column: int) -> str:
     """The cell above a cell in the first row of its table."""
-    rows = folded[max(0, start - _ABOVE) : start].split("\n")[:-1]
+    rows = text[max(0, start - _MAX_ABOVE) : start].split("\n")[:-1]
     head = ""
     for row in reversed(rows):
         if not row.lstrip().startswith("|"):
@@ -212,13 +212,13 @@ def opens_quote(before: str) -> bool:
     return before.count('"') % 2 == 1 or before.count("`") % 2 == 1 or before.count("«") > before.count("»")
 
 
-def _is_quoted(folded: str, start: int, at: int, end: int) -> bool:
+def _is_quoted(text: str, start: int, at: int, end: int) -> bool:
     """In quotes, where the words around speak of attacks."""
-    before = folded[at - 1 : at] if at else ""
+    before = text[at - 1 : at] if at else ""
     near = max(start, at - REACH)
-    if not (before and before in QUOTES) and not opens_quote(folded[near:at]):
+    if not (before and before in QUOTES) and not opens_quote(text[near:at]):
         return False
-    stop = folded.find("\n", end)
+    stop = text.find("\n", end)
     # A line may be the whole text: what is said of attacks stands near.
-    stop = min(stop if stop >= 0 else len(folded), end + REACH)
-    return bool(_ATTACK.search(folded, max(0, min(near, at - _AROUND)), stop))
+    stop = min(stop if stop >= 0 else len(text), end + REACH)
+    return bool(_ATTACK.search(text, max(0, min(near, at - _AROUND)), stop))

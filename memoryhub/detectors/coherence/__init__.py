@@ -1,4 +1,4 @@
-"""Whether a text is something worth remembering at all: for what agents log to quarantine."""
+"""Whether a text is worth remembering at all: for what agents log to quarantine."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from .broken_ends import broken_json, broken_markdown, truncated
+from ..finding import Finding, Lines, Problem
+from ..known_texts import KnownText
 from .error_dumps import error_dump
-from .finding import Finding, Lines
-from .known import Known
 from .refusals import refusal
+from .truncation import broken_json, broken_markdown, truncated
 
 CODE = "coherence"
 
@@ -22,7 +22,7 @@ _NOTHING = re.compile(
 _LETTER = re.compile(r"[^\W\d_]")
 _WORD = re.compile(r"[^\W\d_]+")
 # Lines of tables and rules are drawn with these, and are no broken text.
-_DRAWN = re.compile(r"[-=_*#~.]{2,}|[|+\u2500-\u257f]")
+_RULE_LINE = re.compile(r"[-=_*#~.]{2,}|[|+\u2500-\u257f]")
 # What UTF-8 looks like when it is read as Windows-1252, and the marks of texts that went through a wrong Chinese code page.
 _MISREAD = re.compile(
     "[\xc2-\xf4][\x80-\xbf\u0152\u0153\u0160\u0161\u0178\u017d\u017e\u0192\u02c6\u02dc\u2013-\u203a\u20ac\u2122]{1,3}"
@@ -32,29 +32,31 @@ _CODE_SIGNS = re.compile(r"[`{=/]")
 _VOWELS = frozenset("aeiouyаеёиоуыэюяіїєөүәұ")
 _CONSONANTS = re.compile(r"[bcdfghjklmnpqrstvwxz]{6,}|[бвгджзйклмнпрстфхцчшщ]{6,}")
 _KEYS = ("qwertzuiop", "qwertyuiop", "azertyuiop", "asdfghjkl", "zxcvbnm", "йцукенгшщзхъ", "фывапролджэ", "ячсмитьбю", "ضصثقفغعهخحجد", "شسيبلاتنمكط")  # fmt: skip
-_RUNS = frozenset(row[at : at + 5] for row in _KEYS for at in range(len(row) - 4))
-_HANDFUL = re.compile("asdf|sdfg|dfgh|fghj|ghjk|hjkl|zxcv|xcvb|qwer(?!ty)|fdsa|gfds|lkjh|rewq|poiu|vcxz|mnbv|фыва|йцук")
-_SAMPLE = 8_000
-_TAIL = 1_200
-_TURNS = 6
-"""So often the same must come in a row, up to the end of a text, before it counts as a model that got stuck."""
+_KEY_RUNS = frozenset(row[at : at + 5] for row in _KEYS for at in range(len(row) - 4))
+_NEIGHBOURING_KEYS = re.compile(
+    "asdf|sdfg|dfgh|fghj|ghjk|hjkl|zxcv|xcvb|qwer(?!ty)|fdsa|gfds|lkjh|rewq|poiu|vcxz|mnbv|фыва|йцук"
+)
+_MAX_SAMPLE = 8_000
+_MAX_TAIL = 1_200
+_MIN_REPEATS = 6
+"""So many repetitions in a row, up to the end of a text, count as a model that got stuck."""
 
 
-def find(text: str, lines: Lines, known: Sequence[Known] = ()) -> list[Finding]:
+def find(text: str, lines: Lines, known: Sequence[KnownText] = ()) -> list[Finding]:
     """Empty, gibberish, cut off, repeating, an error dump, a refusal, or broken JSON or Markdown; the first that holds of each."""
     if _is_empty(text):
         return [_whole(text, "empty", "There is nothing in it.")]
-    looks = (_gibberish, _repeats, error_dump, refusal, broken_json, broken_markdown, truncated)
+    checks = (_gibberish, _repeats, error_dump, refusal, broken_json, broken_markdown, truncated)
     found = [
-        Finding(CODE, "mid", start, end, lines.number(start), f"Incoherent: {says}", kind)
-        for look in looks
-        for kind, start, end, says in look(text, lines)
+        Finding(CODE, "mid", start, end, lines.number(start), f"Incoherent: {sentence}", kind)
+        for check in checks
+        for kind, start, end, sentence in check(text, lines)
     ]
     return [one for one in found if one.kind != "truncated" or len(found) == 1]
 
 
-def _whole(text: str, kind: str, says: str) -> Finding:
-    return Finding(CODE, "high", 0, len(text), 1, f"Incoherent: {says}", kind)
+def _whole(text: str, kind: str, sentence: str) -> Finding:
+    return Finding(CODE, "high", 0, len(text), 1, f"Incoherent: {sentence}", kind)
 
 
 def _is_empty(text: str) -> bool:
@@ -66,11 +68,8 @@ def _is_empty(text: str) -> bool:
     return not bare or bool(_NOTHING.fullmatch(bare))
 
 
-Seen = tuple[str, int, int, str]  # kind, start, end, what to say
-
-
-def _gibberish(text: str, lines: Lines) -> Iterator[Seen]:
-    sample = text[:_SAMPLE]
+def _gibberish(text: str, lines: Lines) -> Iterator[Problem]:
+    sample = text[:_MAX_SAMPLE]
     if _is_misread(sample):
         yield "gibberish", 0, len(text), "many characters were destroyed by a wrong encoding."
     elif _has_no_letters(sample):
@@ -98,7 +97,7 @@ def _reads_better(run: str) -> bool:
 
 
 def _has_no_letters(sample: str) -> bool:
-    bare = _DRAWN.sub("", sample)
+    bare = _RULE_LINE.sub("", sample)
     solid = len(bare) - sum(map(str.isspace, bare))
     return solid >= 12 and sum(map(str.isalnum, bare)) < solid * 0.25
 
@@ -116,14 +115,14 @@ def _is_typed_blindly(sample: str) -> bool:
 
 
 def _is_unspeakable(word: str) -> bool:
-    if _HANDFUL.search(word) or any(word[at : at + 5] in _RUNS for at in range(len(word) - 4)):
+    if _NEIGHBOURING_KEYS.search(word) or any(word[at : at + 5] in _KEY_RUNS for at in range(len(word) - 4)):
         return True
     writes_vowels = len(word) > 4 and (word.isascii() or "\u0400" <= word[0] <= "\u04ff")
     share = sum(char in _VOWELS for char in word) / len(word)
     return writes_vowels and (share < 0.17 or (share < 0.3 and bool(_CONSONANTS.search(word))))
 
 
-def _repeats(text: str, lines: Lines) -> Iterator[Seen]:
+def _repeats(text: str, lines: Lines) -> Iterator[Problem]:
     if len(text) < 24:
         return
     sample = text[:20_000]
@@ -141,10 +140,10 @@ def _repeats(text: str, lines: Lines) -> Iterator[Seen]:
 
 
 def _stuck(text: str) -> int:
-    """Where a text begins to say the same again and again, up to its end; 0 if it does not (or always did: then 1)."""
+    """Where a text begins to repeat itself up to its end: 0 if it does not, 1 if it does from its beginning."""
     body = text.rstrip()
-    tail = body[-_TAIL:]
-    if tail.count(tail[-3:]) < _TURNS:
+    tail = body[-_MAX_TAIL:]
+    if tail.count(tail[-3:]) < _MIN_REPEATS:
         return 0
     back = tail[::-1]
     # The borders of every beginning of the text read backwards (Knuth, Morris, Pratt): a border is a period.
@@ -156,6 +155,6 @@ def _stuck(text: str) -> int:
         length += back[at] == back[length]
         border[at] = length
         period = at + 1 - length
-        if at + 1 >= 24 and (at + 1) >= _TURNS * period and len(_LETTER.findall(back[:period])) * 2 >= period:
+        if at + 1 >= 24 and (at + 1) >= _MIN_REPEATS * period and len(_LETTER.findall(back[:period])) * 2 >= period:
             best = at + 1
     return max(1, len(body) - best) if best else 0
