@@ -181,6 +181,8 @@ VERBS = {
     "mounts.remove": "files.remove_mount",
     "people.add": "spaces.add_member",
     "people.change_role": "spaces.change_role",
+    "people.deactivate": "spaces.deactivate_person",
+    "people.reactivate": "spaces.reactivate_person",
     "people.make_link": "accounts.make_sign_in_link",
     "people.remove": "spaces.remove_member",
     "policies.add_rule": "files.add_rule",

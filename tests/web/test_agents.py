@@ -179,13 +179,14 @@ def test_an_agent_that_is_not_there_is_404(as_role, house):
 
 
 @pytest.mark.parametrize("rows", [1, 3])
-def test_any_number_of_agents_costs_the_same_queries(as_role, house, rows, django_assert_max_num_queries):
+def test_any_number_of_agents_costs_the_same_queries(as_role, house, rows, statements):
     for number in range(rows):
         agent = prompts.create_agent(house.space, HUB, f"agent {number}")
         Delivery.objects.create(space_id=house.space.pk, agent_id=agent.pk, thread_id="t", sha256=str(number))
     client = as_role("owner")
-    with django_assert_max_num_queries(14):
+    with statements() as sent:
         client.get("/s/books/agents/")
+    assert len(sent) <= 14
 
 
 def test_a_switch_can_be_undone(as_role, forge):
