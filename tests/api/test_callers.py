@@ -51,7 +51,7 @@ def revoke(token):
 
 
 def expire(token):
-    Token.objects.filter(pk=token.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
+    Token.objects.filter(pk=token.pk).update(expires_at=timezone.now() - timedelta(minutes=5))
 
 
 def switch_off(token):

@@ -153,7 +153,7 @@ CHANGES = {
     ),
     "output admitted by a person": lambda own: quarantine.admit(own.space, own.rk, own.held.id),
     "output discarded": lambda own: quarantine.discard(own.space, own.rk, own.record.id, "wrong"),
-    "output promoted": lambda own: quarantine.promote(own.space, own.rk, own.held.id, content="Card refunds cost 1 euro."),
+    "output promoted": lambda own: longterm.promote_record(own.space, own.rk, own.held.id, content="Card refunds cost 1 euro."),
     "entry added": lambda own: working.add(own.space, own.rk, "The bank opens at nine."),
     "entry corrected": lambda own: working.edit(own.space, own.rk, own.entry, "The gateway is quick today."),
     "entry removed": lambda own: working.remove(own.space, own.rk, own.entry),

@@ -94,12 +94,12 @@ def sweep(own):
 
 
 def promote_and_retire(own):
-    quarantine.promote(own.space, own.rk, own.record)
+    longterm.promote_record(own.space, own.rk, own.record)
     longterm.edit(own.space, own.rk, 1, "Card refunds take 3 days.", reason="the bank says so")
     longterm.retire(own.space, own.rk, 2)
 
 
-def scan(own):
+def scan_disk(own):
     (own.directory / "new.md").write_text("new\n")
     scan(own.space, own.disk)
 
@@ -123,7 +123,7 @@ CHANGES = {
     "write": lambda own: files.write(own.space, own.rk, PATH, b"another\n"),
     "delete": lambda own: files.delete(own.space, own.rk, NOTE),
     "move": lambda own: files.move(own.space, own.rk, NOTE, "/hub/moved.md"),
-    "scan": scan,
+    "scan": scan_disk,
     "retry": retry,
     "approve": lambda own: approve(own, 1),
     "undo": undo,
