@@ -6,9 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote
-
-from django.urls import reverse
 
 from memoryhub.dialects import tokens_of_text, without_comments
 from memoryhub.domain import files
@@ -30,14 +27,6 @@ MOST_RENDERED = 20_000  # lines that are rendered as Markdown; of more, the sour
 class Crumb:
     name: str
     path: str
-
-
-def address(slug: str, path: str, query: str = "") -> str:
-    """The page of a path; `./…` would be eaten by the browser, so it goes into the query."""
-    if path.startswith("./"):
-        query = f"path={quote(path)}" + (f"&{query}" if query else "")
-    tail = "" if path.startswith("./") else path.lstrip("/")
-    return reverse("files.page", args=[slug, tail] if tail else [slug]) + (f"?{query}" if query else "")
 
 
 def number(text: str) -> int:

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from memoryhub.domain import accounts, files, prompts
 from memoryhub.models import HUB, ActivityLine, Agent, AgentChange, Delivery, File, PromptText, Token
+from tests.one_line import one_line
 
 NEW = {
     "name": "Forge two",
@@ -72,7 +73,7 @@ def test_each_agent_shows_its_token_and_whether_its_version_is_known(as_role, ho
 def test_sources_are_numbered_as_each_prompt_has_them(as_role, house, forge):
     for path, owner in (("/a.md", None), ("/b.md", None), ("/own.md", forge)):
         prompts.add_source(house.space, HUB, path, agent=owner)
-    page = as_role("viewer").get("/s/books/agents/").content.decode()
+    page = one_line(as_role("viewer").get("/s/books/agents/"))
     assert re.findall(r'num small">(\d+)<.*?files(/\w+\.md)".*?dim">([\w ]+)</span></li>', page) == [
         ("1", "/a.md", "every other agent"), ("2", "/b.md", "every other agent"), ("1", "/own.md", "forge"),
     ]  # fmt: skip
@@ -87,7 +88,7 @@ def test_a_source_that_cannot_be_read_is_not_called_missing(as_role, house, forg
         prompts.add_source(house.space, HUB, f"/d/{name}")
     viewer = as_role("viewer")
     for page in ("/s/books/agents/", "/s/books/agents/forge/"):
-        found = re.findall(r"files/d/([\w.]+)(.*?)</li>", viewer.get(page).content.decode())
+        found = re.findall(r"files/d/([\w.]+)(.*?)</li>", one_line(viewer.get(page)))
         said = {name: re.findall(r'class="tag \w+"[^>]*>([\w ]+)<', rest) for name, rest in found}
         assert said == {
             "plain.md": [], "link.md": ["not readable"], "folder": ["not readable"], "none.md": ["missing"],

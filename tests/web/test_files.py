@@ -13,6 +13,7 @@ from memoryhub.domain.files import revisions
 from memoryhub.domain.jobs import queue
 from memoryhub.models import HUB, Job, Mount, Revision, Source
 from memoryhub.web import file_views
+from tests.one_line import one_line
 
 pytestmark = pytest.mark.django_db
 PATH = "/memories/AGENTS.md"
@@ -326,20 +327,20 @@ def authors(shown: str) -> list[str]:
 def test_the_blame_of_a_long_history_is_made_in_the_background_once(space, client, sign_in, long_history):
     sign_in("viewer")
     waits = client.get(f"{HERE}?view=blame")
-    assert "5 revisions are gone through once" in text_of(waits) and authors(text_of(waits)) == []
+    assert "5 revisions are gone through once" in one_line(waits) and authors(one_line(waits)) == []
     client.get(f"{HERE}?view=blame")
     assert Job.objects.filter(kind=revisions.BLAME).count() == 1
     asks = {"HTTP_HX_REQUEST": "true"}
-    assert text_of(client.get(f"{HERE}?view=blame", **asks)).startswith('<div id="progress"')
+    assert one_line(client.get(f"{HERE}?view=blame", **asks)).startswith('<div id="progress"')
     queue.run_waiting()
     revisions._cache.clear()
     assert client.get(f"{HERE}?view=blame", **asks).headers["HX-Refresh"] == "true"
-    assert authors(text_of(client.get(f"{HERE}?view=blame"))) == ["1", "2", "3", "4", "5"]
+    assert authors(one_line(client.get(f"{HERE}?view=blame"))) == ["1", "2", "3", "4", "5"]
     files.write(space, HUB, PATH, b"".join(b"line %d\n" % line for line in range(6))[7:], reason="made line 6")
     revisions._cache.clear()
     client.get(f"{HERE}?view=blame")
     queue.run_waiting()
-    assert authors(text_of(client.get(f"{HERE}?view=blame"))) == ["2", "3", "4", "5", "6"]
+    assert authors(one_line(client.get(f"{HERE}?view=blame"))) == ["2", "3", "4", "5", "6"]
 
 
 def test_what_is_kept_of_a_blame_serves_later_revisions_but_no_return(space, long_history, monkeypatch):
@@ -395,7 +396,7 @@ def test_who_waits_for_a_decision_stands_above_the_file(space, client, sign_in):
         proposals.propose(
             space, agent, kind="write", path=PATH, change={}, content=name.encode(), reason=f"{name} learnt it"
         )
-        shown = text_of(client.get(HERE))
+        shown = one_line(client.get(HERE))
         if name == "forge":
             assert "forge waits for a decision on this file.</b> forge learnt it" in shown
             assert '<a href="/s/ledger/proposals/1/">Review 1</a>' in shown

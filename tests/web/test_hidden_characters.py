@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memoryhub.templatetags.drawn import diff, drawn
+from memoryhub.templatetags.hidden_characters import diff, drawn
 from memoryhub.templatetags.reviewing import rendered
 from memoryhub.text import diff
 

@@ -9,16 +9,24 @@ from urllib.parse import quote
 from django import template
 from django.template.defaultfilters import date
 from django.urls import reverse
-from django.utils.html import escape
+from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.timezone import localtime
 
 from memoryhub.stores import paths
-from memoryhub.templatetags.drawn import diff_row, line, marked
-from memoryhub.templatetags.hub import actor_glyph
-from memoryhub.web.file_views import address
+from memoryhub.templatetags.hidden_characters import diff_row, line, marked
+from memoryhub.templatetags.hub import actor_glyph, ago, plural, size
 
 register = template.Library()
+SOURCE_STATES = {"missing": "no file yet; nothing is injected, no error", "empty": "empty; nothing is injected"}
+
+
+def address(slug: str, path: str, query: str = "") -> str:
+    """The page of a path; `./…` would be eaten by the browser, so it goes into the query."""
+    if path.startswith("./"):
+        query = f"path={quote(path)}" + (f"&{query}" if query else "")
+    tail = "" if path.startswith("./") else path.lstrip("/")
+    return reverse("files.page", args=[slug, tail] if tail else [slug]) + (f"?{query}" if query else "")
 
 
 @register.simple_tag(takes_context=True)
@@ -43,6 +51,7 @@ def act_url(context: dict[str, Any], name: str, path: str) -> str:
     return reverse(name, args=[slug, path.lstrip("/")])
 
 
+# Tables of lines are built here: a template takes half a second for the ten thousand lines of a page.
 @register.simple_tag
 def source_table(lines: Iterable[str], caption: str, anchors: bool = True, first: int = 1) -> SafeString:
     """A text with its line numbers, what is hidden drawn."""
@@ -57,7 +66,7 @@ def source_table(lines: Iterable[str], caption: str, anchors: bool = True, first
 
 @register.simple_tag(takes_context=True)
 def blame_table(context: dict[str, Any], lines: Iterable[Any], caption: str) -> SafeString:
-    """Each line with who wrote it; a function, since thousands of turns of a template's loop take half a second."""
+    """Each line with who wrote it."""
     slug = context["space"].slug
     rows = "".join(_blamed(slug, one, is_first=at == 0) for at, one in enumerate(lines))
     return mark_safe(  # noqa: S308  every piece is escaped where it is drawn
@@ -151,3 +160,35 @@ def policy_words(policy: str) -> str:
     return {
         "review": "agents ask, people decide", "trusted": "agents write at once", "read_only": "agents only read",
     }.get(policy, "")  # fmt: skip
+
+
+@register.filter
+def source_state(row: Any) -> str:
+    """How large the text of a source is, or why nothing of it is injected."""
+    said = size(row.size) if row.status == "included" else SOURCE_STATES.get(row.status, row.problem)
+    return said if row.mount else f"{said}; nothing is mounted there"
+
+
+@register.filter
+def seen_words(facts: Any) -> str:
+    """How much of a file stands in prompts, and how many comments do not."""
+    comments = plural(facts.comments, "comment stays", "comments stay")
+    kept = f"; {comments} with people" if facts.comments else ""
+    return f"{facts.seen_bytes:,} of {plural(facts.bytes, 'byte')}{kept}"
+
+
+@register.simple_tag(takes_context=True)
+def revision_words(context: dict[str, Any], revision: Any) -> SafeString:
+    """Why a revision was made, when, and by which proposal."""
+    proposal: SafeString | str = ""
+    if revision.proposal:
+        where = f"/s/{context['space'].slug}/proposals/{revision.proposal}/"
+        proposal = format_html(', <a href="{}">proposal {}</a>', where, revision.proposal)
+    reason = f"{revision.reason}, " if revision.reason else ""
+    return format_html("{}{}{}", reason, ago(revision.created_at), proposal)
+
+
+@register.simple_tag
+def paths_in_a_row(found: Iterable[str]) -> SafeString:
+    """Directories of the hub's machine, as code."""
+    return format_html_join(", ", "<code>{}</code>", ((path,) for path in found))

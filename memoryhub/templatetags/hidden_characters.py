@@ -1,6 +1,6 @@
 """Draws what a reader would not see: zero-width, bidi and tag characters, controls, a BOM, CR, trailing blanks.
 
-`{% load drawn %}` gives the filter `drawn` for a stretch of text and the tag `{% diff rows %}` for the rows of
+`{% load hidden_characters %}` gives the filter `drawn` for a stretch of text and the tag `{% diff rows %}` for the rows of
 `domain.diffs`. The one place where text of files and prompts becomes HTML with marks.
 """
 
@@ -130,6 +130,7 @@ def at(mapping: Any, key: Any) -> Any:
 SIGNS = {"ctx": ("&nbsp;", "", ""), "add": ("+", "added ", "ins"), "del": ("−", "removed ", "del")}
 
 
+# Rows are built here and not by a template, since a diff has thousands of them.
 def diff_row(row: Any) -> str:
     """One row of a unified diff: numbers before and after, the sign and its hidden word, the line."""
     if row.kind == "fold":
