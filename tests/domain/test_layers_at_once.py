@@ -250,7 +250,8 @@ def test_an_index_in_the_making_is_not_dropped_by_another_lane(embedder):
 
 # ---- erasing, beside decisions
 
-WHO_WAITS = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+# Not pg_stat_activity: within one transaction that stays as it was when first asked.
+WHO_WAITS_FOR_US = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))"
 
 
 def while_it_waits(space, rows, act, then=spaces.touch):
@@ -261,7 +262,7 @@ def while_it_waits(space, rows, act, then=spaces.touch):
         assert list(rows.select_for_update())
         other.start()
         until = time.monotonic() + 10
-        while not statements.rows(WHO_WAITS)[0][0] and time.monotonic() < until:
+        while not statements.rows(WHO_WAITS_FOR_US)[0][0] and time.monotonic() < until:
             time.sleep(0.02)
         then(space)
     other.join()
