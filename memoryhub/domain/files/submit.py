@@ -18,7 +18,7 @@ from memoryhub.domain.files.read import Published
 from memoryhub.domain.files.requests import Applied, ChangeRequest, Pending, text_as_bytes
 from memoryhub.domain.files.write import delete, edit, insert, move, published_many, read, row_of, write
 from memoryhub.errors import Conflict, Forbidden, HubError, Invalid, NotFound
-from memoryhub.models import Actor, File, Mount, Policy, PolicyRule, Revision, Space
+from memoryhub.models import Actor, Mount, Policy, PolicyRule, Revision, Space
 from memoryhub.stores import paths
 from memoryhub.stores.disk import MAX_BYTES, too_large
 from memoryhub.text.lines import text_of
@@ -36,16 +36,9 @@ def submit_all(space: Space, actor: Actor, wishes: list[ChangeRequest]) -> list[
     """Several changes that belong together: all of them, or none. What lies on a disk is written after the commit; what a
     crash leaves unwritten there is written at the next touch, as with any save."""
     with _telling_of_secrets(space, actor, wishes) as ready, transaction.atomic():
-        _hold(space, ready)
+        names = {name for wish in ready for name in (wish.path, wish.to) if name}
+        change.lock_files(space, names, *(wish.thread_id for wish in ready))
         return [_submit(space, actor, wish, None) for wish in ready]
-
-
-def _hold(space: Space, wishes: list[ChangeRequest]) -> None:
-    """All their files, before the first change comes to the space's own row: a save of one of them takes them in this order."""
-    named = {paths.clean(name) for wish in wishes for name in (wish.path, wish.to) if name}
-    threads = {"", *(wish.thread_id for wish in wishes)}
-    held = File.objects.within(space).select_for_update().filter(path__in=named, thread_id__in=threads)
-    list(held.order_by("path", "pk").values_list("pk"))
 
 
 @contextmanager
