@@ -1,4 +1,4 @@
-"""Environment in, Django out. Every variable the hub reads is read here, through `env`, and stands in the README's table."""
+"""Environment in, Django out. Every variable is read here, through `env`, and stands in docs/operate/settings.md."""
 
 from __future__ import annotations
 

@@ -72,6 +72,12 @@ def test_plain_rooms_know_no_framework(room):
         assert not foreign, f"{file.relative_to(ROOT)} imports {foreign}"
 
 
+def test_only_two_rooms_know_psycopg():
+    for file in PACKAGE.rglob("*.py"):
+        uses = any(name.split(".")[0] == "psycopg" for name in imports(file))
+        assert not uses or file.relative_to(PACKAGE).parts[0] in ("db", "server"), f"{file.relative_to(ROOT)}"
+
+
 def test_the_client_stands_alone():
     for file in modules("client"):
         for name in imports(file):

@@ -16,7 +16,7 @@ from django.utils.timezone import localtime
 from memoryhub.stores import paths
 from memoryhub.templatetags.drawn import diff_row, line, marked
 from memoryhub.templatetags.hub import actor_glyph
-from memoryhub.web.fileviews import address
+from memoryhub.web.file_views import address
 
 register = template.Library()
 

@@ -10,7 +10,7 @@ from memoryhub.domain import accounts, spaces
 from memoryhub.errors import HubError
 from memoryhub.forms import PersonForm, RoleForm
 from memoryhub.models import Person
-from memoryhub.web.doors import post_only, space_page
+from memoryhub.web.access import post_only, space_page
 from memoryhub.web.notices import done, refused
 
 

@@ -312,11 +312,11 @@ def test_displaced_texts_are_forgotten_by_the_background_process(space, root):
 def test_the_watcher_notices_what_nobody_reads(space, root):
     stop = threading.Event()
 
-    def watch():
-        watch(stop)
+    def run():
+        watch_module.watch(stop)
         connection.close()
 
-    thread = threading.Thread(target=watch)
+    thread = threading.Thread(target=run)
     thread.start()
     try:
         time.sleep(1)

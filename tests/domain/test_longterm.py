@@ -7,7 +7,6 @@ import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
-from psycopg._queries import MAX_CACHED_STATEMENT_LENGTH
 
 from memoryhub.db import statements
 from memoryhub.domain import erasure, jobs, longterm, prompts, quarantine, retrieval, spaces, working
@@ -312,11 +311,6 @@ def test_a_promotion_into_a_space_that_is_gone_is_refused(space, rk):
     spaces.erase(space, HUB)
     with pytest.raises(NotFound, match="no such space"):
         longterm.store(gone, rk, REFUNDS)
-
-
-def test_psycopg_keeps_what_it_knows_of_the_statement_for_a_short_text(space, rk, hot_statements):
-    longterm.store(space, rk, REFUNDS)
-    assert 3000 < max(map(len, hot_statements)) <= MAX_CACHED_STATEMENT_LENGTH
 
 
 def test_counts_of_words_change_in_place(space, rk):

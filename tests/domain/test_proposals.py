@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import time
 from datetime import timedelta
 
@@ -589,14 +590,13 @@ def test_a_region_protected_at_the_last_moment_holds(space, forge, rk, monkeypat
     """The gate has looked at the text already when a person protects it; what is looked at under the lock counts."""
     files.add_rule(space, HUB, PATH, "trusted")
     files.write(space, rk, PATH, b"a\n")
-    real = files.write
+    gate, real = importlib.import_module("memoryhub.domain.files.submit"), files.write
 
-    def write(*args, **more):
-        monkeypatch.setattr(write, "write", real)
-        files.write(space, rk, PATH, PROTECTED.encode())
+    def protect_first(*args, **more):
+        real(space, rk, PATH, PROTECTED.encode())
         return real(*args, **more)
 
-    monkeypatch.setattr(write, "write", write)
+    monkeypatch.setattr(gate, "write", protect_first)
     with pytest.raises(Forbidden):
         submit(space, forge, kind="write", path=PATH, content=b"all new\n")
     assert text_at(space) == PROTECTED

@@ -132,7 +132,7 @@ def test_an_old_text_that_is_embedded_later(facts, monkeypatch):
     entry = longterm.get(facts, 2)
     Embedding.objects.within(facts).filter(chunk_id=chunks.chunks(entry)[0].pk).delete()
     entries.set_state(entry, longterm.WAITING)
-    spaces.touch_longterm(facts)
+    spaces.mark_longterm(facts)
     by_words = retrieval.explore(facts, "teal", hot=0).cold
     assert [(item.number, item.why["by"], item.why["cosine"]) for item in by_words] == [(2, "words", None)]
     assert len(of(facts).ids) == len(FACTS) + 1
@@ -149,10 +149,10 @@ def test_an_old_text_that_is_embedded_later(facts, monkeypatch):
 def test_what_a_slower_transaction_adds_with_a_lower_number_is_seen(facts):
     row = Embedding.objects.within(facts).order_by("id")[1]
     Embedding.objects.within(facts).filter(pk=row.pk).delete()
-    spaces.touch_longterm(facts)
+    spaces.mark_longterm(facts)
     told(facts, "teal")
     row.save(force_insert=True)
-    spaces.touch_longterm(facts)
+    spaces.mark_longterm(facts)
     told(facts, "teal")
     assert is_like_new(facts)
 
@@ -166,7 +166,7 @@ def test_only_what_is_new_is_read_after_a_change(facts, monkeypatch):
     longterm.retire(facts, HUB, 1)
     told(facts, "teal")
     chunks.embed_chunks(chunks.chunks(longterm.get(facts, 2)), retrieval.serving_embedder(facts))
-    spaces.touch_longterm(facts)
+    spaces.mark_longterm(facts)
     told(facts, "teal")  # the oldest has the highest number now
     longterm.retire(facts, HUB, 3)
     told(facts, "teal")
@@ -177,7 +177,7 @@ def test_after_a_restore_an_id_may_mean_another_chunk(facts):
     told(facts, "teal")
     old = of(facts)
     vectors.kept.put(key_of(facts), dataclasses.replace(old, lies_in=old.lies_in - 1, rows=old.rows[::-1]))
-    spaces.touch_longterm(facts)
+    spaces.mark_longterm(facts)
     told(facts, "teal")
     assert is_like_new(facts)
 
@@ -188,7 +188,7 @@ def test_another_model_of_the_same_name_and_length_is_not_taken_for_the_one_befo
     embedder = retrieval.load_embedder("wordllama")
     with transaction.atomic():
         Embedding.objects.within(facts).delete()
-        spaces.touch_longterm(facts)
+        spaces.mark_longterm(facts)
     made = type(embedder).embed
     monkeypatch.setattr(type(embedder), "embed", lambda self, texts, **more: -made(self, texts, **more))
     longterm.run_reembedding(facts, "wordllama")
@@ -201,7 +201,7 @@ def test_a_vector_that_is_made_again_is_another(facts, monkeypatch):
     embedder, made = retrieval.load_embedder("wordllama"), type(retrieval.load_embedder("wordllama")).embed
     monkeypatch.setattr(type(embedder), "embed", lambda self, texts, **more: -made(self, texts, **more))
     chunks.embed_chunks(chunks.chunks(longterm.get(facts, 2)), embedder)
-    spaces.touch_longterm(facts)
+    spaces.mark_longterm(facts)
     told(facts, "teal")
     assert is_like_new(facts)
 
@@ -226,7 +226,7 @@ def test_what_changes_between_two_statements_of_a_query_is_seen(
     """Somebody else retires an answer just before this statement runs, if it does."""
     LexemeCount.objects.within(facts).filter(lexeme="card").update(chunks=postings.MOST_POSTINGS + 1)
     ChunkCount.objects.within(facts).update(chunks=10 * postings.MOST_POSTINGS)
-    spaces.touch_longterm(facts)
+    spaces.mark_longterm(facts)
     for kept in (postings.kept, texts.kept, vectors.some_kept):
         kept.clear()
     if where == "in the database":
@@ -234,7 +234,7 @@ def test_what_changes_between_two_statements_of_a_query_is_seen(
     if known != "nothing":
         told(facts, "card refund", threshold=-1)
     if known == "all but the mark":
-        spaces.touch_longterm(facts)
+        spaces.mark_longterm(facts)
     if known in ("all but the words", "texts"):
         postings.kept.clear()
     if known == "texts":

@@ -15,9 +15,8 @@ from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, transaction
 from django.utils import timezone
-from psycopg.types.json import Jsonb
 
-from memoryhub.db import statements
+from memoryhub.db import fragments, statements
 from memoryhub.domain import activity, jobs
 from memoryhub.domain.files import revisions
 from memoryhub.domain.files.mounts import MOUNT_LEADS, Place, leading, place_in
@@ -287,7 +286,7 @@ def _after_write(space: Space, file: File, place: Place, placed: Placed) -> None
     displaced = placed.displaced
     file.written_revision, file.written_sha256 = file.revision, file.sha256
     file.stat = placed.stat.mark if placed.stat else None
-    mark = None if file.stat is None else Jsonb(file.stat)
+    mark = None if file.stat is None else statements.Json(file.stat)
     written = statements.Change(WRITTEN, [file.written_revision, file.written_sha256, mark, file.pk])
     statements.together(written, *([_kept_for_late_writers(space, file, placed.leftover)] if placed.leftover else []))
     if displaced is None or sha_of(displaced) in (expected, file.sha256):
@@ -327,9 +326,7 @@ def forget_displaced(job: Job, progress: jobs.Progress) -> None:
 PUSHED = f"""
 SELECT {", ".join("f.stat::text" if name == "stat" else f"f.{name}" for name in COLUMNS)},
   {", ".join(f"m.{name}" for name in MOUNT_LEADS)}
-FROM memoryhub_file f LEFT JOIN LATERAL (
-  SELECT * FROM memoryhub_mount WHERE space_id = f.space_id AND starts_with(f.path, prefix)
-  ORDER BY length(prefix) DESC LIMIT 1) m ON true
+FROM memoryhub_file f LEFT JOIN LATERAL ({fragments.mount_of("f.path", "f.space_id")}) m ON true
 WHERE f.id = %s FOR UPDATE OF f
 """  # noqa: S608 (only names of columns are put in)
 

@@ -99,7 +99,7 @@ def _bring_batch(space: Space, mount: Mount, batch: list[str]) -> int:
     made = File.objects.bulk_create([_as_file(space, path, one) for path, one in found.items()])
     Revision.objects.bulk_create([_as_first_revision(file, found[file.path].content) for file in made])
     if made:
-        spaces.touch(space)
+        spaces.mark_setup(space)
         adds = f"{len(made):,} files below {mount.prefix}" if len(made) > 1 else made[0].path
         activity.record(
             space, DISK, "files.create", "brought", adds, url="files" + quote(mount.prefix), path=mount.prefix

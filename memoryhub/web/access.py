@@ -1,4 +1,4 @@
-"""The door of every page: who is it, which space, may they. Behind it a view has `request.space`, `request.role`, `request.actor`."""
+"""Access to pages: who asks, which space, and whether they may. A view behind it has `request.space`, `request.role`, `request.actor`."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ View = Callable[..., HttpResponse]
 
 
 def to_login(request: HttpRequest) -> HttpResponse:
-    """A stranger is led to sign in, and back to where they wanted to go."""
-    url = "/login/?" + urlencode({"next": request.get_full_path() if request.method == "GET" else came_from(request)})
+    """Redirects to the sign-in page, which leads back to the page that was asked for."""
+    url = "/login/?" + urlencode(
+        {"next": request.get_full_path() if request.method == "GET" else referring_path(request)}
+    )
     if request.htmx:
         response = HttpResponse(status=204)
         response["HX-Redirect"] = url
@@ -28,33 +30,33 @@ def to_login(request: HttpRequest) -> HttpResponse:
     return redirect(url)
 
 
-def came_from(request: HttpRequest) -> str:
-    """The page whose form was sent; the front page where the browser does not say, or names another host."""
+def referring_path(request: HttpRequest) -> str:
+    """The path of the page whose form was sent; `/` where the browser names none, or another host."""
     page = urlsplit(request.headers.get("Referer", ""))
     same = page.netloc == request.get_host() and page.path.startswith("/") and not page.path.startswith("//")
     return page._replace(scheme="", netloc="", fragment="").geturl() if same else "/"
 
 
 def signed_in(view: View) -> View:
-    """For pages that belong to no space: one's own account, the list of spaces."""
+    """For pages outside any space: the account, the list of spaces."""
 
     @wraps(view)
-    def door(request: HttpRequest, **kwargs: Any) -> HttpResponse:
+    def guarded(request: HttpRequest, **kwargs: Any) -> HttpResponse:
         if not request.user.is_authenticated:
             return to_login(request)
         request.actor = Actor.of_person(request.user)
         return view(request, **kwargs)
 
-    door.needs = "signed in"  # type: ignore[attr-defined]
-    return door
+    guarded.needs = "signed in"  # type: ignore[attr-defined]
+    return guarded
 
 
 def space_page(action: str, *, methods: tuple[str, ...] = ("GET", "HEAD", "POST")) -> Callable[[View], View]:
-    """For pages of a space: strangers sign in (302), others find nothing (404), members lacking the role are told (403)."""
+    """For pages of a space: 302 to sign in, 404 for people who are no members, 403 for members without the role."""
 
     def decorate(view: View) -> View:
         @wraps(view)
-        def door(request: HttpRequest, space: str, **kwargs: Any) -> HttpResponse:
+        def guarded(request: HttpRequest, space: str, **kwargs: Any) -> HttpResponse:
             if not request.user.is_authenticated:
                 return to_login(request)
             request.space, request.role = spaces.enter(request.user, space)
@@ -64,14 +66,14 @@ def space_page(action: str, *, methods: tuple[str, ...] = ("GET", "HEAD", "POST"
                 return wrong_method(request, methods)
             return view(request, **kwargs)
 
-        door.needs = action  # type: ignore[attr-defined]
-        return door
+        guarded.needs = action  # type: ignore[attr-defined]
+        return guarded
 
     return decorate
 
 
 def wrong_method(request: HttpRequest, methods: tuple[str, ...]) -> HttpResponse:
-    """For whoever opens the address of a form, say from the address bar after a refusal."""
+    """405 for an address that takes forms alone, opened in the address bar."""
     refusal = NotAllowed("This address only takes what a form sends. Go back to the page with the form.")
     response = refuse(request, refusal)
     response["Allow"] = ", ".join(methods)
@@ -79,7 +81,7 @@ def wrong_method(request: HttpRequest, methods: tuple[str, ...]) -> HttpResponse
 
 
 def public(view: View) -> View:
-    """Open to strangers, on purpose: sign-in, health. The test that walks all addresses asks for this mark."""
+    """Open to everybody: sign-in, health. The test that walks all addresses wants this mark."""
     view.needs = "nothing"  # type: ignore[attr-defined]
     return view
 

@@ -10,8 +10,7 @@ from memoryhub.db import statements
 from memoryhub.domain import activity, quarantine, spaces, working
 from memoryhub.errors import Unavailable
 from memoryhub.models import HUB, ActivityLine, Record
-
-from .layers import counter, forge, space  # noqa: F401
+from tests.domain.layers import counter, forge, space  # noqa: F401
 
 pytestmark = pytest.mark.django_db(transaction=True)
 FACT = "Customer of invoice 20931 asks for the refund of 12 November; it left on the 13th by card."
@@ -54,7 +53,7 @@ def test_what_comes_after_the_server_hung_up_is_stored(space, forge):
     hang_up()
     log(space, forge)
     hang_up()
-    assert spaces.touch_longterm(space)
+    assert spaces.mark_longterm(space)
     assert len(working.newest(space)) == 2
 
 
@@ -91,3 +90,16 @@ def test_a_row_made_of_what_is_held_is_there_only_where_it_holds(space, slug):
 def test_what_would_happen_in_any_case_cannot_be_held(space):
     with pytest.raises(ValueError, match="in any case"):
         statements.together(statements.Change("SELECT 1", []), held=statements.Change("SELECT 1 WHERE false", []))
+
+
+def test_a_column_that_a_row_does_not_name_gets_its_default(space):
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE activity.line ADD COLUMN later text NOT NULL DEFAULT 'as the table says'")
+    try:
+        statements.run(activity.adding(activity.line(space, HUB, "tests.later", "came")))
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT later FROM activity.line WHERE verb = 'tests.later'")
+            assert cursor.fetchall() == [("as the table says",)]
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE activity.line DROP COLUMN later")

@@ -1,4 +1,4 @@
-"""Page first, part second: htmx gets the part that changes, everything else the page around it."""
+"""What views of several nouns share: page or part, and values of forms and addresses."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from django.shortcuts import render
 
 from memoryhub.errors import Invalid
 
-REVIEW_AFTER = timedelta(days=182)  # what is kept for good is looked at again after half a year
+REVIEW_AFTER = timedelta(days=182)  # long-term entries are due for review after half a year
 
 
 def page_or_part(
     request: HttpRequest, page: str, part: str, context: dict[str, Any], *, status: int = 200
 ) -> HttpResponse:
+    """The part for htmx, the whole page for everything else."""
     wanted = part if request.htmx and not request.htmx.boosted else page
     return render(request, wanted, context, status=status)
 
 
 def number(text: str | None, default: int | None = None) -> int | None:
-    """A number from an address; anything else counts as not given."""
+    """A whole number from an address or form; the default for anything else."""
     return int(text) if text and text.isdecimal() and len(text) < 19 else default
 
 
@@ -30,17 +31,17 @@ def numbers(texts: list[str]) -> list[int]:
 
 
 def plain(text: str) -> str:
-    """What a person typed into a filter, without what PostgreSQL cannot hold."""
+    """The words of a filter, without what PostgreSQL cannot store."""
     return text.replace("\x00", "").encode("utf-8", "ignore").decode()[:1000]
 
 
 def typed(request: HttpRequest, name: str = "content") -> str:
-    """A text area's text: browsers send CRLF for every line end."""
+    """The text of a text area, with LF: browsers send CRLF."""
     return request.POST.get(name, "").replace("\r\n", "\n")
 
 
 def near_entries(post: QueryDict) -> dict[str, list[int]]:
-    """Which of the entries that are there already a new one replaces, and which it takes in."""
+    """The numbers of the entries that a new one replaces, and of those that it merges in."""
     chosen = {key.removeprefix("near-"): value for key, value in post.items() if key.startswith("near-")}
     verbs = {"replaces": "replace", "merges": "merge"}
     return {
