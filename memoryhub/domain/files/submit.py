@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
@@ -15,15 +15,13 @@ from memoryhub.domain import activity, spaces
 from memoryhub.domain.accounts import require
 from memoryhub.domain.files import change, mounts, revisions, rules_trial
 from memoryhub.domain.files.read import Published
-from memoryhub.domain.files.requests import Applied, ChangeRequest, Pending, text_as_bytes
+from memoryhub.domain.files.requests import Applied, Before, ChangeRequest, Pending, text_as_bytes, texts_of
 from memoryhub.domain.files.write import delete, edit, insert, move, published_many, read, row_of, write
 from memoryhub.errors import Conflict, Forbidden, HubError, Invalid, NotFound
 from memoryhub.models import Actor, Mount, Policy, PolicyRule, Revision, Space
 from memoryhub.stores import paths
 from memoryhub.stores.disk import MAX_BYTES, too_large
 from memoryhub.text.lines import text_of
-
-Before = Callable[[], str]  # what stands there now, as text
 
 
 def submit(space: Space, actor: Actor, wish: ChangeRequest, place: mounts.Place | None = None) -> Applied | Pending:
@@ -146,23 +144,7 @@ def _is_within(place: mounts.Place, wish: ChangeRequest, findings: list[Any], be
         return True
     if rule.unless_findings and findings:
         return False
-    return rule.max_added is None or rules_trial.is_small(rule.max_added, *_texts_of(wish, before))
-
-
-def _texts_of(wish: ChangeRequest, before: Before) -> tuple[str, str | None]:
-    """What stands there and what the change makes of it, or as much of both as it touches."""
-    match wish.kind:
-        case "edit":
-            return (
-                (before(), before().replace(wish.old, wish.new))
-                if wish.replace_all and wish.old
-                else (wish.old, wish.new)
-            )
-        case "insert":
-            return "", wish.text
-        case "write":
-            return before(), text_of(wish.content or b"")
-    return "", None
+    return rule.max_added is None or rules_trial.is_small(rule.max_added, *texts_of(wish, before))
 
 
 def _check_text(space: Space, wish: ChangeRequest, before: Before) -> list[Any]:
