@@ -703,3 +703,27 @@ def test_an_edit_of_the_reviewer_that_is_too_large_is_refused(space, forge, rk, 
     with pytest.raises(TooLarge):
         proposals.approve(space, rk, asked.number, seen=seen, content=b"- long\n" * 200_000)
     assert proposals.get(space, asked.number).state == "pending"
+
+
+def test_the_inbox_asks_once_for_all_that_others_build_on(space, forge, file) -> None:
+    """Of each stack the lowest stands on another page: it is asked for with those of the others."""
+
+    def stack(number: int) -> list[Proposal]:
+        path = f"/memories/{number}.md"
+        files.write(space, HUB, path, b"- zero\n")
+        steps = [("zero", "one"), ("one", "two"), ("two", "three")]
+        return [
+            proposals.propose(space, forge, kind="edit", path=path, change={"old_string": old, "new_string": new})
+            for old, new in steps
+        ]
+
+    def queries(stacks: int) -> tuple[int, list[str]]:
+        tops = Proposal.objects.within(space).filter(number__in=[one[2].number for one in made[:stacks]])
+        with CaptureQueriesContext(connection) as asked:
+            rows = proposals.inbox(space, tops).rows
+        assert [row.found.waits_for for row in rows] == [one[1].number for one in made[:stacks]]
+        return len(asked), [row.found.after_text for row in rows]
+
+    made = [stack(number) for number in range(6)]
+    (few, _), (many, texts) = queries(2), queries(6)
+    assert few == many and texts == ["- three\n"] * 6
