@@ -1,17 +1,15 @@
-"""What agents do with proposals: ask, look at their own, take back."""
+"""What agents do with proposals: ask for a change, and withdraw it."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from memoryhub.detectors import Finding, Known
+from memoryhub.detectors import Finding
 from memoryhub.domain import activity, files, spaces
 from memoryhub.domain.proposals import expiry, findings, notices
 from memoryhub.domain.proposals.kinds import FILE_EDITS, kind_of
@@ -31,7 +29,6 @@ from memoryhub.errors import HubError, Invalid, NotFound
 from memoryhub.models import Actor, Agent, Proposal, Record, Space
 from memoryhub.stores.disk import MAX_BYTES, too_large
 from memoryhub.text import protected
-from memoryhub.text.lines import text_of
 
 State = Proposal.State
 
@@ -62,7 +59,8 @@ def propose(
         raise Invalid(f"{path} says that already: there is nothing to propose.", code="no_change", path=path)
     if after is not None and len(after) > MAX_BYTES:
         raise too_large(path, len(after), MAX_BYTES)
-    found = _findings(space, proposal, before, after)
+    # A deletion and a move add no words.
+    found = findings.findings_of(space, path, before, after) if kind_of(proposal).is_editable else []
     spaces.refuse_secrets(space, found)
     protected.check(before, after)
     proposal.reviewers = reviewers_for(space, agent, path)
@@ -90,7 +88,7 @@ def propose_promotion(
         space=space, agent=agent, agent_name=agent.slug, kind=Proposal.Kind.PROMOTION, change=change, content=content.encode(),
         reason=clean(reason, 2000), thread_id=clean(thread_id, 200), tool_call_id=clean(tool_call_id, 200),
     )  # fmt: skip
-    found = findings.findings_in("", content, findings.known_texts(space, "", None))
+    found = findings.findings_of(space, "", None, proposal.content)
     spaces.refuse_secrets(space, found)
     proposal.same_as = same_as(proposal)
     if waiting := _pending_twin(proposal):
@@ -170,23 +168,6 @@ def newest_pending(proposal: Proposal) -> Proposal | None:
         expires_at__gt=timezone.now(),
     )  # fmt: skip
     return mine.select_related("space").order_by("-number").first()
-
-
-def _findings(space: Space, proposal: Proposal, before: bytes | None, after: bytes | None) -> list[Finding]:
-    if not kind_of(proposal).is_editable:  # it adds no words
-        return []
-    known = findings.known_texts(space, proposal.path, before)
-    return findings.findings_in(text_of(before or b""), text_of(after or b""), unchanged_only(known, before, after))
-
-
-def unchanged_only(known: Sequence[Known], before: bytes | None, after: bytes | None) -> list[Known]:
-    """The file's own text counts as known only where the change keeps it: a moved line is no duplicate."""
-    if not known or before is None or known[0].text != text_of(before):
-        return list(known)
-    kept = set(text_of(after or b"").split("\n"))
-    added = set(kept) - set(text_of(before).split("\n"))
-    own = "\n".join(line if line in kept and line not in added else "" for line in known[0].text.split("\n"))
-    return [replace(known[0], text=own), *known[1:]]
 
 
 def reviewers_for(space: Space, agent: Agent | None, path: str) -> int:

@@ -24,6 +24,23 @@ def check_text(space: Space, text: str, *, before: str = "") -> list[Finding]:
     return [one for one in found if one.code != "secrets"]
 
 
+def findings_of(space: Space, path: str, before: bytes | None, after: bytes | None) -> list[Finding]:
+    """Findings in what a change of a file adds, compared with what memory says already; `path` is empty for a text that is
+    no file's."""
+    known = _unchanged_only(known_texts(space, path, before), before, after)
+    return findings_in(text_of(before or b""), text_of(after or b""), known)
+
+
+def _unchanged_only(known: Sequence[Known], before: bytes | None, after: bytes | None) -> list[Known]:
+    """The file's own text counts as known only where the change leaves it: a moved line is no duplicate."""
+    if not known or before is None or known[0].text != text_of(before):
+        return list(known)
+    lines_after = set(text_of(after or b"").split("\n"))
+    added = lines_after - set(text_of(before).split("\n"))
+    own = "\n".join(line if line in lines_after and line not in added else "" for line in known[0].text.split("\n"))
+    return [replace(known[0], text=own), *known[1:]]
+
+
 def findings_in(before: str, after: str, known: Sequence[Known] = ()) -> list[Finding]:
     """Findings in the lines that a change adds, at their places in the text it makes."""
     if not before:

@@ -129,9 +129,9 @@ def inbox(
 
 def rows_of(space: Space, chosen: list[Proposal]) -> list[Row]:
     """What each line says; of what is decided, no texts are read."""
-    waiting = iter(results_of(space, [one for one in chosen if one.state in OPEN]))
+    open_ones = {one.proposal.pk: one for one in results_of(space, [one for one in chosen if one.state in OPEN])}
     rows = [
-        _row(next(waiting)) if one.state in OPEN else Row(one, Result(one, None, None, None, "decided"))
+        _row(open_ones[one.pk]) if one.pk in open_ones else Row(one, Result(one, None, None, None, "decided"))
         for one in chosen
     ]
     _mark_alike(rows)
@@ -150,10 +150,10 @@ def _row(found: Result) -> Row:
 
 def _mark_alike(rows: list[Row]) -> None:
     """Of two that say nearly the same on one path, the later names the earlier."""
-    said: dict[tuple[str, str], list[tuple[int, str]]] = {}
+    texts: dict[tuple[str, str], list[tuple[int, str]]] = {}
     for row in sorted(rows, key=lambda row: row.proposal.number):
         new = _new_text(row.proposal)
-        earlier = said.setdefault((row.proposal.path, row.proposal.kind), [])
+        earlier = texts.setdefault((row.proposal.path, row.proposal.kind), [])
         row.like = next((number for number, text in earlier[-8:] if _alike(text, new)), None)
         earlier.append((row.proposal.number, new))
 

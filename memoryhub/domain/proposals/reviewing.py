@@ -13,7 +13,6 @@ from memoryhub.detectors import Finding
 from memoryhub.domain import files, prompts
 from memoryhub.domain.prompts import PromptChange
 from memoryhub.domain.proposals import findings
-from memoryhub.domain.proposals.ask import unchanged_only
 from memoryhub.domain.proposals.expiry import ends_soon
 from memoryhub.domain.proposals.kinds import ChangeKind, kind_of
 from memoryhub.domain.proposals.results import Result, result
@@ -133,10 +132,7 @@ def review(proposal: Proposal, *, context: int | None = 3, with_prompts: bool = 
         proposal, found, record_of(proposal), list(ProposalComment.objects.filter(proposal=proposal)), context=context
     )
     if made.kind.is_editable and found.applies:
-        known = unchanged_only(
-            findings.known_texts(proposal.space, proposal.path, found.before), found.before, found.after
-        )
-        made.findings = findings.findings_in(found.before_text, found.after_text, known)
+        made.findings = findings.findings_of(proposal.space, proposal.path, found.before, found.after)
     if made.is_open:
         made.said_no = _rejected_before(proposal)
     if with_prompts and found.applies and made.is_open and proposal.path:
