@@ -23,7 +23,6 @@ from memoryhub.domain.proposals.state import (
     is_late,
     locked,
     outdate_children,
-    record,
 )
 from memoryhub.errors import HubError, Invalid, NotFound
 from memoryhub.models import Actor, Agent, Proposal, Record, Space
@@ -106,8 +105,7 @@ def withdraw(space: Space, agent: Agent, number: int) -> Proposal:
     if proposal.state not in OPEN:
         raise already_decided(proposal)
     actor = Actor.of_agent(agent)
-    close(proposal, State.WITHDRAWN, actor)
-    record(proposal, actor, "proposals.withdraw", "took back")
+    close(proposal, State.WITHDRAWN, actor, "proposals.withdraw", "took back")
     outdate_children(space, [number], State.WITHDRAWN)
     notices.add(proposal, "proposal.withdrawn")
     return proposal

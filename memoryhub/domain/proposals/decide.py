@@ -106,8 +106,7 @@ def _reject(proposal: Proposal, actor: Actor, reason: str) -> HubError | None:
         return late
     _check_open(proposal)
     _check_person(proposal, actor)
-    close(proposal, State.REJECTED, actor, reason)
-    _record(proposal, actor, "proposals.reject", "rejected")
+    close(proposal, State.REJECTED, actor, "proposals.reject", "rejected", note=reason, adds=_about(proposal))
     outdate_children(proposal.space, [proposal.number], State.REJECTED)
     notices.add(proposal, "proposal.rejected")
     return None
@@ -162,9 +161,9 @@ def _apply(proposal: Proposal, approval: Approval, found: Result, after: bytes |
         kind_of(proposal).apply(proposal, actor, found.before, after, approval.settlement)
     except Stale:
         raise changed_since_seen(result(proposal)) from None
-    close(proposal, State.APPROVED, actor, approval.note)
-    adds = "" if not proposal.with_edits else "in part" if approval.hunks is not None else "with edits"
-    _record(proposal, actor, "proposals.approve", "approved", adds)
+    form = "" if not proposal.with_edits else "in part" if approval.hunks is not None else "with edits"
+    adds = _about(proposal, form)
+    close(proposal, State.APPROVED, actor, "proposals.approve", "approved", note=approval.note, adds=adds)
     notices.add(proposal, "proposal.approved")
 
 
@@ -176,7 +175,8 @@ def _agree(proposal: Proposal, approval: Approval, after: bytes | None) -> None:
     }  # fmt: skip
     proposal.approvals, proposal.updated_at = [*_agreed(proposal, after), mine], now
     proposal.save(update_fields=["approvals", "updated_at"])
-    _record(proposal, actor, "proposals.approve", "approved", f"as the first of {proposal.reviewers}")
+    adds = _about(proposal, f"as the first of {proposal.reviewers}")
+    record(proposal, actor, "proposals.approve", "approved", adds=adds, aside=proposal.note[:100])
 
 
 def _agreed(proposal: Proposal, after: bytes | None) -> list[dict[str, Any]]:
@@ -270,7 +270,7 @@ def _no_longer_applies(found: Result) -> Conflict:
     )
 
 
-def _record(proposal: Proposal, actor: Actor, verb: str, says: str, adds: str = "") -> None:
+def _about(proposal: Proposal, form: str = "") -> str:
+    """What the line of activity about a decision says behind it."""
     where = f"to {proposal.path}" if proposal.path else "to long-term memory"
-    by = f"{where} by {proposal.agent_name}{', ' + adds if adds else ''}"
-    record(proposal, actor, verb, says, adds=by, aside=proposal.note[:100])
+    return f"{where} by {proposal.agent_name}{', ' + form if form else ''}"

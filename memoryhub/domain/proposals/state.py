@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 
+from django.db.models import JSONField
 from django.utils import timezone
 
 from memoryhub.db import statements
 from memoryhub.detectors import secrets
 from memoryhub.domain import activity, spaces
 from memoryhub.errors import Conflict, NotFound
-from memoryhub.models import Actor, Proposal, Space
+from memoryhub.models import Actor, Proposal, Space, as_read
 
 State = Proposal.State
 OPEN = (State.PENDING, State.OUTDATED)
@@ -23,10 +25,22 @@ def get(space: Space, number: int) -> Proposal:
     return _found(Proposal.objects.within(space).select_related("space", "agent").filter(number=number).first(), number)
 
 
+FIELDS = [field.attname for field in Proposal._meta.concrete_fields]
+JSON_FIELDS = [field.attname for field in Proposal._meta.concrete_fields if isinstance(field, JSONField)]
+# Every decision asks this: prepared, because making such a query costs Django many times what the database needs for it.
+LOCK = f"""
+SELECT {", ".join(f"{name}::text" if name in JSON_FIELDS else name for name in FIELDS)}
+FROM memoryhub_proposal WHERE space_id = %s AND number = %s FOR UPDATE
+"""  # noqa: S608  only names of columns are put in
+
+
 def locked(space: Space, number: int) -> Proposal:
     """One proposal, its row locked until the transaction ends: of two decisions the second sees the first."""
-    rows = Proposal.objects.within(space).select_for_update(of=("self",)).select_related("space")
-    return _found(rows.filter(number=number).first(), number)
+    for row in statements.rows(LOCK, [space.pk, number]):
+        values = dict(zip(FIELDS, row, strict=True))
+        values |= {name: json.loads(values[name]) for name in JSON_FIELDS}
+        return as_read(Proposal, values.items(), space=space)
+    return _found(None, number)
 
 
 def _found(proposal: Proposal | None, number: int) -> Proposal:
@@ -86,8 +100,10 @@ WHERE id = %s RETURNING id
 """
 
 
-def close(proposal: Proposal, state: str, actor: Actor, note: str = "") -> None:
-    """Writes down how it ended and what came of it; the row is locked."""
+def close(
+    proposal: Proposal, state: str, actor: Actor, verb: str, says: str, *, note: str = "", adds: str = ""
+) -> None:
+    """Writes down how it ended and what came of it, with the line of activity that says so; the row is locked."""
     now = timezone.now()
     proposal.state, proposal.note = state, clean(note, 2000)
     proposal.decided_at, proposal.updated_at = now, now
@@ -96,7 +112,8 @@ def close(proposal: Proposal, state: str, actor: Actor, note: str = "") -> None:
         proposal.state, proposal.note, now, now, proposal.decided_by_id, proposal.decided_by_name, proposal.with_edits,
         proposal.applied_revision, proposal.entry_number, proposal.pk,
     )  # fmt: skip
-    statements.changed(CLOSE, values)
+    line = line_of(proposal, actor, verb, says, adds=adds, aside=proposal.note[:100])
+    statements.together(statements.Change(CLOSE, values), activity.adding(line))
 
 
 CHILDREN = """
@@ -120,7 +137,11 @@ def outdate_children(space: Space, parents: Iterable[int], ended: str) -> None:
 
 def record(proposal: Proposal, actor: Actor, verb: str, says: str, *, adds: str = "", aside: str = "") -> None:
     """Writes the line of activity about something that happened to a proposal."""
-    activity.record(
+    activity.put(line_of(proposal, actor, verb, says, adds=adds, aside=aside))
+
+
+def line_of(proposal: Proposal, actor: Actor, verb: str, says: str, *, adds: str, aside: str) -> activity.Line:
+    return activity.line(
         proposal.space, actor, verb, says, f"proposal {proposal.number}", url=f"proposals/{proposal.number}/",
         adds=adds, aside=aside, path=proposal.path, details={"proposal": proposal.number},
     )  # fmt: skip
