@@ -26,6 +26,7 @@ test: .venv/test.stamp ## run every test, browser tests included; PYTEST_ADDOPTS
 lint: .venv/test.stamp ## check format, lint and types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/djangofmt --quiet --check templates
 	$(BIN)/mypy
 
 bench: .venv/test.stamp ## print the figures of docs/develop/performance.md, measured here

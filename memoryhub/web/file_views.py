@@ -6,12 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote
 
-from django.urls import reverse
-
-from memoryhub.dialects import tokens
-from memoryhub.dialects._rules import without_comments
+from memoryhub.dialects import tokens_of_text, without_comments
 from memoryhub.domain import files
 from memoryhub.domain.files import Published
 from memoryhub.errors import HubError, Invalid
@@ -31,14 +27,6 @@ MOST_RENDERED = 20_000  # lines that are rendered as Markdown; of more, the sour
 class Crumb:
     name: str
     path: str
-
-
-def address(slug: str, path: str, query: str = "") -> str:
-    """The page of a path; `./…` would be eaten by the browser, so it goes into the query."""
-    if path.startswith("./"):
-        query = f"path={quote(path)}" + (f"&{query}" if query else "")
-    tail = "" if path.startswith("./") else path.lstrip("/")
-    return reverse("files.page", args=[slug, tail] if tail else [slug]) + (f"?{query}" if query else "")
 
 
 def number(text: str) -> int:
@@ -102,7 +90,7 @@ def text(found: Published, view: str, start: str = "") -> dict[str, Any]:
     seen = without_comments(shown).rstrip()
     is_markdown = found.path.lower().endswith(MARKDOWN)
     facts = {
-        "tokens": tokens.estimate(shown), "bytes": len(found.content), "chars": len(shown), "lines": len(lines.split(shown)),
+        "tokens": tokens_of_text(shown), "bytes": len(found.content), "chars": len(shown), "lines": len(lines.split(shown)),
         "ends": describe_ends(shown), "seen_bytes": len(seen.encode()), "comments": shown.count("<!--"),
     }  # fmt: skip
     is_rendered = is_markdown and view == "rendered" and facts["lines"] <= MOST_RENDERED
@@ -216,8 +204,8 @@ def preview(where: str, sent: str, before: str, show: str = "people") -> dict[st
     """What people see, what the model sees, and what changes, with the cost of it."""
     seen = without_comments(sent).rstrip()
     context: dict[str, Any] = {
-        "where": where, "shows": SHOWS, "show": show if show in dict(SHOWS) else "people", "tokens": tokens.estimate(sent),
-        "tokens_more": tokens.estimate(sent) - tokens.estimate(before), "bytes": len(sent.encode("utf-8", "replace")),
+        "where": where, "shows": SHOWS, "show": show if show in dict(SHOWS) else "people", "tokens": tokens_of_text(sent),
+        "tokens_more": tokens_of_text(sent) - tokens_of_text(before), "bytes": len(sent.encode("utf-8", "replace")),
     }  # fmt: skip
     if context["show"] == "change":
         context["change"] = diff.compare(before, sent)

@@ -14,10 +14,10 @@ from memoryhub.domain.accounts import require
 from memoryhub.domain.files import Published
 from memoryhub.errors import Conflict, HubError, Invalid, NotFound
 from memoryhub.stores import disk, paths
+from memoryhub.templatetags.files import address
 from memoryhub.text.lines import for_editor, keep_ends, text_of
 from memoryhub.web import file_views
 from memoryhub.web.access import post_only, space_page
-from memoryhub.web.file_views import address
 from memoryhub.web.notices import done, refused
 
 VIEWS = ("rendered", "source", "edit", "history", "blame", "diff")

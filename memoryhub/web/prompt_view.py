@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from memoryhub import dialects
-from memoryhub.dialects import Entry, Part, Warn, tokens
+from memoryhub.dialects import BYTES_PER_TOKEN, Entry, Part, Warn, tokens_of_bytes
 from memoryhub.domain import prompts
 from memoryhub.domain.prompts import Prompt
 from memoryhub.models import Revision, Space
@@ -74,7 +74,7 @@ class Stretch:
 
     @property
     def tokens(self) -> int:
-        return tokens.of_bytes(self.part.end - self.part.start)
+        return tokens_of_bytes(self.part.end - self.part.start)
 
     @property
     def count(self) -> int:
@@ -207,7 +207,7 @@ class View:
         sizes = dict.fromkeys(LAYERS, 0)
         for part in self.prompt.parts:
             sizes[layer_of(part.kind)] += part.end - part.start
-        return [Segment(layer, LAYER_NAMES[layer], tokens.of_bytes(size)) for layer, size in sizes.items() if size]
+        return [Segment(layer, LAYER_NAMES[layer], tokens_of_bytes(size)) for layer, size in sizes.items() if size]
 
     @property
     def blocks(self) -> list[Block]:
@@ -220,7 +220,7 @@ class View:
     @property
     def width(self) -> int:
         """Of the bar, in bytes: the budget, or the prompt where there is none or it is over."""
-        return max((self.prompt.budget or 0) * tokens.BYTES_PER_TOKEN, self.prompt.bytes, 1)
+        return max((self.prompt.budget or 0) * BYTES_PER_TOKEN, self.prompt.bytes, 1)
 
     @property
     def gone(self) -> list[Gone]:

@@ -152,7 +152,8 @@ def line(request: HttpRequest, agent: str) -> HttpResponse:
     found = origin(request, one, made(request, one))
     if found is None:
         raise NotFound("This prompt has no such line.")
-    return render(request, "prompts/_origin.html", {"agent": one, "origin": found})
+    drawn = render_to_string("prompts/_origin.html", {"agent": one, "origin": found}, request)
+    return HttpResponse(drawn.strip())  # it goes between lines of a <pre>, where a line end would be seen
 
 
 def template_of(agent: Agent, prompt: prompts.Prompt) -> Any:

@@ -373,12 +373,13 @@ def test_a_client_reports_its_template(client, ask, secret, counter):
     assert report("{agent_memory}", version="0.1").status_code == 422
 
 
-def test_a_prompt_is_taken_from_the_shelf_until_something_changes(ask, space, counter, django_assert_num_queries):
+def test_a_prompt_is_taken_from_the_shelf_until_something_changes(ask, space, counter, statements):
     put(space, TONE, "two")
     ask(dialect="plain")
     ask(dialect="plain")
-    with django_assert_num_queries(0):
+    with statements() as sent:
         assert ask(dialect="plain").content == b"Base.\n\none <!-- for people -->\n"
+    assert len(sent) == 1, "who asks, and whether anything changed"
     lists(space, TONE)
     spaces.mark_setup(space)
     assert ask(dialect="plain").content == b"Base.\n\none <!-- for people -->\n\n\ntwo"

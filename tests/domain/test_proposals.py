@@ -8,12 +8,9 @@ import time
 from datetime import timedelta
 
 import pytest
-from django.db import connection
 from django.db.models.signals import post_init, pre_init
-from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memoryhub.db import statements
 from memoryhub.domain import accounts, files, jobs, notify, prompts, proposals, spaces
 from memoryhub.domain.proposals import expiry
 from memoryhub.errors import Conflict, Forbidden, Invalid, NotFound, TooLarge
@@ -383,7 +380,7 @@ def late(asked: Proposal) -> None:
     Proposal.objects.filter(pk=asked.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
 
 
-def test_however_many_are_late_a_list_ends_them_in_a_few_statements(space, forge, rk, file, monkeypatch) -> None:
+def test_however_many_are_late_a_list_ends_them_in_a_few_statements(space, forge, rk, file, statements) -> None:
     first = edit(space, forge, "pytest -q", "make test-fast")
     below = edit(space, forge, "make test-fast", "make test")
     last = edit(space, forge, "make test", "make check")
@@ -392,13 +389,9 @@ def test_however_many_are_late_a_list_ends_them_in_a_few_statements(space, forge
     notify.add_webhook(space, HUB, "https://example.org/hook", events=["proposal.expired"])
     others = [copied(first, number) for number in range(11, 211)]
     Proposal.objects.bulk_create(others)
-    whole, said = statements.fetched, []
-    monkeypatch.setattr(
-        statements, "fetched", lambda wrapper, sql, *more: said.append(sql) or whole(wrapper, sql, *more)
-    )
-    with CaptureQueriesContext(connection) as asked:
+    with statements() as sent:
         assert proposals.filtered(space).count() == 0
-    assert len(said) + len(asked) <= 16, "the same for three"
+    assert len(sent) <= 16, "the same for three"
     assert Proposal.objects.filter(state="expired").count() == 201
     for number, ended, above in ((below.number, "expired", first), (last.number, "outdated", below)):
         one = proposals.get(space, number)
@@ -705,7 +698,7 @@ def test_an_edit_of_the_reviewer_that_is_too_large_is_refused(space, forge, rk, 
     assert proposals.get(space, asked.number).state == "pending"
 
 
-def test_the_inbox_asks_once_for_all_that_others_build_on(space, forge, file) -> None:
+def test_the_inbox_asks_once_for_all_that_others_build_on(space, forge, file, statements) -> None:
     """Of each stack the lowest stands on another page: it is asked for with those of the others."""
 
     def stack(number: int) -> list[Proposal]:
@@ -719,10 +712,10 @@ def test_the_inbox_asks_once_for_all_that_others_build_on(space, forge, file) ->
 
     def queries(stacks: int) -> tuple[int, list[str]]:
         tops = Proposal.objects.within(space).filter(number__in=[one[2].number for one in made[:stacks]])
-        with CaptureQueriesContext(connection) as asked:
+        with statements() as sent:
             rows = proposals.inbox(space, tops).rows
         assert [row.found.waits_for for row in rows] == [one[1].number for one in made[:stacks]]
-        return len(asked), [row.found.after_text for row in rows]
+        return len(sent), [row.found.after_text for row in rows]
 
     made = [stack(number) for number in range(6)]
     (few, _), (many, texts) = queries(2), queries(6)

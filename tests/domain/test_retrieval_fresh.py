@@ -8,8 +8,6 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
-from memoryhub.db import statements
-from memoryhub.db import statements as hot
 from memoryhub.domain import accounts, erasure, exchange, longterm, prompts, quarantine, retrieval, spaces, working
 from memoryhub.domain.longterm import entries
 from memoryhub.domain.prompts import PromptRequest, inputs
@@ -107,29 +105,24 @@ def test_a_word_asked_for_before_a_change_is_weighed_anew_after_it(facts, monkey
     assert all(item.why["words"] > 0 for item in found)
 
 
-def statements(monkeypatch):
-    rows, asked = hot.rows, []
-    monkeypatch.setattr(statements, "rows", lambda sql, *args, **more: asked.append(sql) or rows(sql, *args, **more))
-    return asked
-
-
-def test_all_that_new_words_need_comes_in_one_statement(facts, one_by_one, monkeypatch):
+def test_all_that_new_words_need_comes_in_one_statement(facts, one_by_one, statements):
     cold(facts)
-    asked = statements(monkeypatch)
-    assert cold(facts, "Anna at noon") == ["Anna loves teal.", "The bank closes at noon."]
-    assert len(asked) == 2
-    cold(facts, "noon, Anna")
-    assert len(asked) == 3
+    with statements() as sent:
+        assert cold(facts, "Anna at noon") == ["Anna loves teal.", "The bank closes at noon."]
+    assert len(sent) == 2
+    with statements() as sent:
+        cold(facts, "noon, Anna")
+    assert len(sent) == 1
 
 
-def test_what_stands_in_many_texts_is_read_apart(facts, one_by_one, monkeypatch):
+def test_what_stands_in_many_texts_is_read_apart(facts, one_by_one, statements):
     LexemeCount.objects.within(facts).filter(lexeme="teal").update(chunks=postings.MOST_POSTINGS + 1)
     ChunkCount.objects.within(facts).update(chunks=10 * postings.MOST_POSTINGS)
     spaces.mark_longterm(facts)
-    asked = statements(monkeypatch)
-    found = retrieval.explore(facts, "teal", hot=0, threshold=-1).cold
+    with statements() as sent:
+        found = retrieval.explore(facts, "teal", hot=0, threshold=-1).cold
     assert found[0].content == "Anna loves teal." and found[0].why["words"] > 0
-    assert [sql for sql in asked if "LIMIT 1000" in sql]
+    assert [sql for sql in sent if "LIMIT 1000" in sql]
 
 
 def test_what_was_rolled_back_is_not_remembered(facts):

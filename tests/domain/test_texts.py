@@ -6,7 +6,6 @@ import pytest
 from django.db import transaction
 
 from memoryhub.db import cache, statements
-from memoryhub.db import statements as hot
 from memoryhub.domain import erasure, longterm, retrieval, spaces
 from memoryhub.domain.retrieval.in_memory import postings, texts, vectors
 from memoryhub.domain.retrieval.retrieve import retrieve
@@ -36,14 +35,6 @@ def told(space, query=QUERY, **more):
     return retrieval.explore(space, query, hot=0, show_cut=5, threshold=-1, **more)
 
 
-def statements(monkeypatch):
-    rows, asked = hot.rows, []
-    monkeypatch.setattr(
-        statements, "rows", lambda sql, *args, **more: asked.append((sql, args)) or rows(sql, *args, **more)
-    )
-    return asked
-
-
 CHANGES = {
     "edit": lambda space: longterm.edit(space, HUB, 1, "A card refund takes five days."),
     "retire": lambda space: longterm.retire(space, HUB, 1),
@@ -71,18 +62,21 @@ def test_what_another_process_changed_is_shown_at_once(facts, change, is_kept_he
 
 
 @pytest.mark.parametrize("is_kept_here", [True, False])
-def test_what_is_kept_is_not_read_again(facts, is_kept_here, one_by_one, monkeypatch):
+def test_what_is_kept_is_not_read_again(facts, is_kept_here, one_by_one, monkeypatch, statements):
     if not is_kept_here:
         monkeypatch.setattr(vectors, "are_few", lambda chunks, dimensions: False)
     first = told(facts)
-    asked = statements(monkeypatch)
-    assert told(facts) == first
-    assert len(asked) == 1 and "memoryhub_longtermentry" not in asked[0][0]
+    with statements() as sent:
+        assert told(facts) == first
+    assert len(sent) == 1 and "memoryhub_longtermentry" not in sent[0]
 
 
 def test_only_what_is_missing_is_read(facts, monkeypatch):
     assert [item.number for item in retrieve(facts, "Anna teal", hot=0, cold=1, threshold=-1)] == [2]
-    asked = statements(monkeypatch)
+    rows, asked = statements.rows, []
+    monkeypatch.setattr(
+        statements, "rows", lambda sql, *args, **more: asked.append((sql, args)) or rows(sql, *args, **more)
+    )
     told(facts)
     (given,) = (args[0]["chunks"] for sql, args in asked if "memoryhub_longtermentry" in sql)
     entries = Chunk.objects.within(facts).filter(pk__in=given).values_list("entry_id", flat=True)
@@ -108,7 +102,7 @@ def test_a_text_is_kept_for_its_own_space_alone(facts):
 
 def test_a_space_that_never_rests_is_told_what_stands_there_now(facts, one_by_one, monkeypatch):
     told(facts)
-    rows, changes = hot.rows, []
+    rows, changes = statements.rows, []
 
     def restless(sql, *args, **more):
         if sql in (cache.MARK, texts.sql_of(facts.pk)):

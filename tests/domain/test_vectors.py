@@ -112,7 +112,7 @@ CHANGES = {
     "retire": lambda space: longterm.retire(space, HUB, 2),
     "retire the newest": lambda space: longterm.retire(space, HUB, 6),
     "another embedder and back": reembed,
-    "nothing but the mark": spaces.touch_longterm,
+    "nothing but the mark": spaces.mark_longterm,
 }
 
 
@@ -312,13 +312,11 @@ def test_a_process_keeps_so_many_bytes_and_no_more(facts, monkeypatch):
     assert vectors.kept.held == {} == vectors.kept.asked_at
 
 
-def test_one_statement_answers_what_is_kept(facts, one_by_one, django_assert_num_queries, monkeypatch):
+def test_one_statement_answers_what_is_kept(facts, one_by_one, statements):
     told(facts, "card refund")
-    rows, asked = statements.rows, []
-    monkeypatch.setattr(statements, "rows", lambda sql, *args, **more: asked.append(sql) or rows(sql, *args, **more))
-    with django_assert_num_queries(0):
+    with statements() as sent:
         told(facts, "card refund")
-    assert len(asked) == 1
+    assert len(sent) == 1
 
 
 def test_a_space_erased_meanwhile_has_nothing(facts):

@@ -24,7 +24,7 @@ from memoryhub.domain.files.revisions import sha_of
 from memoryhub.errors import HubError, NotFound, Unavailable
 from memoryhub.models import DISK, HUB, Actor, File, Job, Revision, Space
 from memoryhub.stores import FilesystemStore
-from memoryhub.stores.disk import Found, Placed
+from memoryhub.stores.disk import FileContent, WriteResult
 from memoryhub.text.lines import bytes_of, text_of
 from memoryhub.text.merge import merge3
 
@@ -114,7 +114,7 @@ def take_in(space: Space, file: File, place: Place) -> None:
             _mark_written(file, found)
 
 
-def look(file: File, place: Place) -> Found | None:
+def look(file: File, place: Place) -> FileContent | None:
     """What lies on disk. What cannot be read for what it is becomes the file's problem; a sick disk is raised."""
     assert isinstance(place.store, FilesystemStore)
     try:
@@ -143,7 +143,7 @@ def _clear_problem(file: File) -> None:
         file.save(update_fields=["problem"])
 
 
-def _note_stat(file: File, found: Found | None) -> None:
+def _note_stat(file: File, found: FileContent | None) -> None:
     """The bytes are known; the stat may be new (touched, or settled since). Where a write waits it brings its own."""
     mark = found.stat.mark if found else None
     if file.stat != mark:
@@ -152,7 +152,7 @@ def _note_stat(file: File, found: Found | None) -> None:
             file.save(update_fields=["stat"])
 
 
-def _mark_written(file: File, found: Found | None) -> None:
+def _mark_written(file: File, found: FileContent | None) -> None:
     file.written_revision, file.written_sha256 = file.revision, file.sha256
     file.stat = found.stat.mark if found else None
     file.problem = ""
@@ -266,13 +266,13 @@ def _unwritten(file: File, error: HubError) -> str:
     return f"Revision {file.revision} is not on disk yet. {error.message}"
 
 
-def _put(file: File, place: Place, known: tuple[int, bytes] | None) -> Placed:
+def _put(file: File, place: Place, known: tuple[int, bytes] | None) -> WriteResult:
     assert isinstance(place.store, FilesystemStore)
     if file.is_deleted:
         try:
             return place.store.remove(place.relative)
         except NotFound:
-            return Placed(None, None)
+            return WriteResult(None, None)
     text = known[1] if known and known[0] == file.revision else revisions.current(file)
     return place.store.put(place.relative, text)
 
@@ -280,7 +280,7 @@ def _put(file: File, place: Place, known: tuple[int, bytes] | None) -> Placed:
 WRITTEN = "UPDATE memoryhub_file SET written_revision = %s, written_sha256 = %s, stat = %s WHERE id = %s RETURNING id"
 
 
-def _after_write(space: Space, file: File, place: Place, placed: Placed) -> None:
+def _after_write(space: Space, file: File, place: Place, placed: WriteResult) -> None:
     expected, written_before = file.written_sha256, file.written_revision
     number = file.revision
     displaced = placed.displaced

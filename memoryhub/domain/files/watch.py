@@ -25,7 +25,7 @@ from memoryhub.domain.files.revisions import sha_of
 from memoryhub.errors import Conflict, HubError, NotFound
 from memoryhub.models import DISK, File, Mount, Revision, Space
 from memoryhub.stores import FilesystemStore, ThreadStore, paths
-from memoryhub.stores.disk import Found, problem
+from memoryhub.stores.disk import FileContent, problem
 
 log = logging.getLogger("memoryhub.files")
 LOOK_AGAIN = 30.0  # seconds after which mounts are asked for anew, and directories looked through
@@ -88,7 +88,7 @@ def bring(space: Space, mount: Mount, new: list[str]) -> int:
 
 def _bring_batch(space: Space, mount: Mount, batch: list[str]) -> int:
     taken = set(File.objects.within(space).filter(path__in=batch, thread_id="").values_list("path", flat=True))
-    found: dict[str, Found] = {}
+    found: dict[str, FileContent] = {}
     for path in batch:
         place = place_in(mount, path)
         assert isinstance(place.store, FilesystemStore)
@@ -107,7 +107,7 @@ def _bring_batch(space: Space, mount: Mount, batch: list[str]) -> int:
     return len(made)
 
 
-def _as_file(space: Space, path: str, found: Found) -> File:
+def _as_file(space: Space, path: str, found: FileContent) -> File:
     sha = sha_of(found.content)
     return File(
         space=space, path=path, revision=1, size=len(found.content), sha256=sha, author_kind=DISK.kind, author_name=DISK.name,

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from memoryhub import detectors, dialects
 from memoryhub.db import statements
-from memoryhub.dialects import Dialect, Entry, Part, Rendered, Source, Warn, tokens
+from memoryhub.dialects import Dialect, Entry, Part, Rendered, Source, Warn, tokens_of_bytes
 from memoryhub.domain.prompts import agents, inputs, inputs_then, memory_then
 from memoryhub.domain.prompts.disk import DiskFile
 from memoryhub.domain.prompts.inputs import PromptInputs
@@ -141,7 +141,7 @@ class Prompt:
 
     @property
     def tokens(self) -> int:
-        return tokens.of_bytes(len(self.data))
+        return tokens_of_bytes(len(self.data))
 
     @property
     def etag(self) -> str:

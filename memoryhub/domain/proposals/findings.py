@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from memoryhub import detectors
-from memoryhub.detectors import Finding, Known
+from memoryhub.detectors import Finding, KnownText
 from memoryhub.domain import spaces
 from memoryhub.models import File, LongtermEntry, Revision, Source, Space
 from memoryhub.text import diff
@@ -31,7 +31,7 @@ def findings_of(space: Space, path: str, before: bytes | None, after: bytes | No
     return findings_in(text_of(before or b""), text_of(after or b""), known)
 
 
-def _unchanged_only(known: Sequence[Known], before: bytes | None, after: bytes | None) -> list[Known]:
+def _unchanged_only(known: Sequence[KnownText], before: bytes | None, after: bytes | None) -> list[KnownText]:
     """The file's own text counts as known only where the change leaves it: a moved line is no duplicate."""
     if not known or before is None or known[0].text != text_of(before):
         return list(known)
@@ -41,7 +41,7 @@ def _unchanged_only(known: Sequence[Known], before: bytes | None, after: bytes |
     return [replace(known[0], text=own), *known[1:]]
 
 
-def findings_in(before: str, after: str, known: Sequence[Known] = ()) -> list[Finding]:
+def findings_in(before: str, after: str, known: Sequence[KnownText] = ()) -> list[Finding]:
     """Findings in the lines that a change adds, at their places in the text it makes."""
     if not before:
         return detectors.find(after, context=known)
@@ -66,7 +66,7 @@ def _line_starts(lines: list[str]) -> list[int]:
     return starts
 
 
-def known_texts(space: Space, path: str, before: bytes | None) -> list[Known]:
+def known_texts(space: Space, path: str, before: bytes | None) -> list[KnownText]:
     """What memory says already: the file itself, the sources of prompts, and long-term memory."""
     paths = set(Source.objects.within(space).filter(is_on=True).values_list("path", flat=True)) - {path}
     rows = File.objects.within(space).filter(path__in=paths, is_deleted=False, thread_id="", size__lt=200_000)
@@ -75,13 +75,13 @@ def known_texts(space: Space, path: str, before: bytes | None) -> list[Known]:
         file_id__in=[pk for pk, _ in newest], number__in={n for _, n in newest}
     )
     known = [
-        Known(newest[row.file_id, row.number], text_of(bytes(row.content)))
+        KnownText(newest[row.file_id, row.number], text_of(bytes(row.content)))
         for row in texts
         if (row.file_id, row.number) in newest
     ]
     entries = LongtermEntry.objects.within(space).filter(state="active").order_by("-id")[:KNOWN_TEXTS_LIMIT]
-    known += [Known(f"long-term memory L-{entry.number}", entry.content) for entry in entries]
-    return [Known(path, text_of(before)), *known] if before and path else known
+    known += [KnownText(f"long-term memory L-{entry.number}", entry.content) for entry in entries]
+    return [KnownText(path, text_of(before)), *known] if before and path else known
 
 
 def risk_of(found: Iterable[Finding], before: bytes | None, after: bytes | None) -> int:

@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 
 from django.db.models import Count, Q, QuerySet
 
-from memoryhub.dialects import tokens
+from memoryhub.dialects import tokens_of_bytes
 from memoryhub.domain.proposals.expiry import ends_soon, expire_late
 from memoryhub.domain.proposals.results import Result, results_of
 from memoryhub.domain.proposals.state import OPEN
@@ -144,7 +144,7 @@ def _row(found: Result) -> Row:
     if found.applies and found.kind.has_text and before + after < LARGE:
         changes = diff.compare(found.before_text, found.after_text, context=0)
         row.added, row.removed = changes.added, changes.removed
-        row.more_tokens = tokens.of_bytes(after) - tokens.of_bytes(before)
+        row.more_tokens = tokens_of_bytes(after) - tokens_of_bytes(before)
     return row
 
 

@@ -19,7 +19,7 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from memoryhub.db import fragments, statements
-from memoryhub.detectors.unspaced import IS_UNSPACED
+from memoryhub.detectors.cjk import CJK
 from memoryhub.domain import activity, working
 from memoryhub.domain.retrieval import query_words, word_rank
 from memoryhub.domain.retrieval.embedder import EMBEDDER_SECONDS, serving_embedder
@@ -215,7 +215,7 @@ def hits_in_word(said: str, wanted: tuple[str, ...]) -> list[tuple[int, int]]:
     folded = said.casefold()
     if any(folded == word or (len(word) >= 3 and kin(word, folded)) for word in wanted):
         return [(0, len(said))]
-    if not IS_UNSPACED.search(folded):
+    if not CJK.search(folded):
         return []
     return [(at, at + len(word)) for word in wanted for at in finds(folded, word)]
 

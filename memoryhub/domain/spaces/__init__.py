@@ -2,7 +2,15 @@
 
 from memoryhub.domain.spaces.events import ask_event, on_event, send_event
 from memoryhub.domain.spaces.marks import LONGTERM_MARKS, NEW_MARK, longterm_mark, mark_longterm, mark_setup, text_mark
-from memoryhub.domain.spaces.members import add_member, change_role, member_by_person, members, remove_member
+from memoryhub.domain.spaces.members import (
+    add_member,
+    change_role,
+    deactivate_person,
+    member_by_person,
+    members,
+    reactivate_person,
+    remove_member,
+)
 from memoryhub.domain.spaces.secrets import check_secrets, refuse_secrets, secret_suspects
 from memoryhub.domain.spaces.settings import change_settings, get_setting
 from memoryhub.domain.spaces.space import by_slug, create, enter, erase, next_number, of_person, rename, with_roles
@@ -17,6 +25,7 @@ __all__ = [
     "change_settings",
     "check_secrets",
     "create",
+    "deactivate_person",
     "enter",
     "erase",
     "get_setting",
@@ -28,6 +37,7 @@ __all__ = [
     "next_number",
     "of_person",
     "on_event",
+    "reactivate_person",
     "refuse_secrets",
     "remove_member",
     "rename",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from memoryhub.domain import activity
+from memoryhub.domain import accounts, activity
 from memoryhub.domain.accounts import require
+from memoryhub.domain.spaces.space import of_person, with_roles
 from memoryhub.errors import Conflict, Invalid, NotFound
 from memoryhub.models import Actor, Membership, Person, Role, Space
 
@@ -85,5 +86,40 @@ def checked_role(role: str) -> str:
 
 
 def keep_an_owner(space: Space, leaving: Person) -> None:
-    if not Membership.objects.within(space).filter(role=Role.OWNER).exclude(person=leaving).exists():
-        raise Conflict("A space needs an owner. Make somebody else owner first.", code="last_owner")
+    owners = Membership.objects.within(space).filter(role=Role.OWNER, person__is_active=True)
+    if not owners.exclude(person=leaving).exists():
+        raise Conflict(f"The space {space.name} needs an owner. Make somebody else owner first.", code="last_owner")
+
+
+@transaction.atomic
+def deactivate_person(actor: Actor, person: Person) -> None:
+    """Ends a person's sessions, links and tokens until `reactivate_person`. Roles and what they did stay."""
+    accounts.require_hub_owner(actor, "deactivates people")
+    if actor.person and actor.person.pk == person.pk:
+        raise Conflict("You cannot deactivate yourself. Another owner of the hub can.", code="own_account")
+    for membership in with_roles(person).filter(role=Role.OWNER).order_by("space_id"):
+        lock_members(membership.space)
+        keep_an_owner(membership.space, person)
+    others = Person.objects.select_for_update().filter(Q(pk=person.pk) | Q(is_hub_owner=True, is_active=True))
+    if not any(one.is_hub_owner and one.pk != person.pk for one in others.order_by("pk")):
+        raise Conflict("The hub needs an owner who can sign in.", code="last_owner")
+    if not Person.objects.filter(pk=person.pk, is_active=True).update(is_active=False):
+        return
+    person.links.filter(used_at=None).delete()
+    for sign_in in person.sign_ins.all():
+        accounts.end_session(person, sign_in.pk)
+    record_account_change(actor, person, "people.deactivate", "deactivated")
+
+
+@transaction.atomic
+def reactivate_person(actor: Actor, person: Person) -> None:
+    """Lets a person sign in again, with their roles and tokens of before."""
+    accounts.require_hub_owner(actor, "reactivates people")
+    if Person.objects.filter(pk=person.pk, is_active=False).update(is_active=True):
+        record_account_change(actor, person, "people.reactivate", "reactivated")
+
+
+def record_account_change(actor: Actor, person: Person, verb: str, says: str) -> None:
+    """A line of activity for the hub and for each space of the person."""
+    for space in (None, *of_person(person)):
+        activity.record(space, actor, verb, says, person.username, url="settings/people/" if space else "")
