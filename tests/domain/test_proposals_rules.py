@@ -7,7 +7,7 @@ import unicodedata
 
 import pytest
 
-from memoryhub.domain import accounts, files, notify, prompts, proposals, quarantine, spaces
+from memoryhub.domain import accounts, files, longterm, notify, prompts, proposals, quarantine, spaces
 from memoryhub.domain.proposals import expiry
 from memoryhub.errors import Conflict, Invalid
 from memoryhub.models import HUB, ActivityLine, Actor, File, Proposal, WebhookNotice
@@ -167,7 +167,7 @@ def test_a_record_whose_promotion_is_approved_is_promoted(space, forge, rk):
     states = [(one.state, one.reason) for one in quarantine.history(record)]
     assert states[-1] == ("promoted", f"L-{done.entry_number}")
     with pytest.raises(Conflict):
-        quarantine.promote(space, rk, record.pk)
+        longterm.promote_record(space, rk, record.pk)
 
 
 # ---- who is told

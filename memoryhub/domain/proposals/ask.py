@@ -189,7 +189,7 @@ def _insert(proposal: Proposal, found: list[Finding], risk: int) -> Proposal:
             proposal.save(force_insert=True)
             thing = proposal.path or "long-term memory"
             activity.record(
-                space, Actor.of_agent(proposal.agent), "proposals.propose", kind_of(proposal).asks, thing,
+                space, Actor.of_agent(proposal.agent), "proposals.propose", f"asked to {kind_of(proposal).wants}", thing,
                 url=f"proposals/{proposal.number}/", adds=f"in proposal {proposal.number}", path=proposal.path,
             )  # fmt: skip
             notices.add(proposal, "proposal.created")

@@ -61,7 +61,7 @@ class Plan:
 
 def _fits(one: Result, barred: set[int | None]) -> bool:
     """Whether it can be approved among many."""
-    return one.applies and not one.waits_for and not one.needs_a_look and one.proposal.agent_id not in barred
+    return one.applies and not one.waits_for and not one.is_grave and one.proposal.agent_id not in barred
 
 
 def plan(space: Space, numbers: Iterable[int], actor: Actor) -> Plan:

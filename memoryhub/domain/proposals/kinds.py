@@ -1,4 +1,4 @@
-"""The kinds of change that an agent can ask for: what each makes of a text, how it is carried out and undone.
+"""The kinds of change that an agent can ask for: what each says and makes of a text, how it is carried out and undone.
 
 `kind_of(proposal)` answers the object of its kind. Whatever differs between kinds stands here; the rest of the hub asks these
 objects and tests no kind itself. A new kind is a value of `Proposal.Kind` and a class in this module.
@@ -38,17 +38,26 @@ class Settlement:
 class ChangeKind:
     """What every kind of change answers, as a change of the text of one file does."""
 
-    asks = "asked to edit"
+    wants = "edit"  # as an agent wants to do it: "forge wants to edit AGENTS.md"
+    heading = "The text"
+    approve_label = "Approve"
+    without_prompts = "In no agent's prompt; agents see it when they read the file."
     revision_kind = "edit"
     has_file = True  # it changes a file; without one it is about long-term memory
     has_text = True  # there are texts to compare; a move changes none
     is_editable = True  # a reviewer may approve other words instead
+    removes_file = False
     can_stack = False  # it may build on what the same agent has waiting for the same file
 
     @property
     def edits_file(self) -> bool:
         """Whether it makes a new text of a file, of which a reviewer may take single changes."""
         return self.has_file and self.is_editable
+
+    def does(self, proposal: Proposal) -> str:
+        """What it does to its path, in the third person: edits, adds to."""
+        verb, _, rest = self.wants.partition(" ")
+        return f"{verb}s {rest}".rstrip()
 
     # what it makes
 
@@ -140,7 +149,7 @@ class Edit(ChangeKind):
 class Insert(ChangeKind):
     """Lines after a line; `change` has line and text. Where the file moved on, the lines are merged in."""
 
-    asks = "asked to add to"
+    wants = "add to"
     can_stack = True
 
     def make(self, proposal: Proposal, before: bytes | None, parents: Parents = parent_of) -> bytes | None:
@@ -170,8 +179,11 @@ class Insert(ChangeKind):
 class Write(ChangeKind):
     """A whole text, which is `content`. Where the file moved on, it is merged in three ways."""
 
-    asks = "asked to write"
+    wants = "write"
     revision_kind = "write"
+
+    def does(self, proposal: Proposal) -> str:
+        return "rewrites" if proposal.base_revision else "makes"
 
     def make(self, proposal: Proposal, before: bytes | None, parents: Parents = parent_of) -> bytes | None:
         content = bytes(proposal.content or b"")
@@ -194,8 +206,11 @@ class Write(ChangeKind):
 class Delete(ChangeKind):
     """The file goes; not where it changed since the agent asked."""
 
-    asks = "asked to delete"
+    wants = "delete"
+    approve_label = "Approve the deletion"
+    without_prompts = "In no agent's prompt; agents no longer find the file."
     is_editable = False
+    removes_file = True
 
     def make(self, proposal: Proposal, before: bytes | None, parents: Parents = parent_of) -> bytes | None:
         _existing(proposal, before)
@@ -215,7 +230,9 @@ class Delete(ChangeKind):
 class Move(ChangeKind):
     """Another path, which is `to` in `change`; the text stays."""
 
-    asks = "asked to move"
+    wants = "move"
+    heading = "The move"
+    without_prompts = "In no agent's prompt; agents find the file under its new name alone."
     has_text = False
     is_editable = False
 
@@ -262,7 +279,10 @@ class Move(ChangeKind):
 class Promotion(ChangeKind):
     """A text for long-term memory, which is `content`; `change` has scope, record_id and session_id."""
 
-    asks = "asked to promote to"
+    wants = "promote to"
+    heading = "What would be kept"
+    approve_label = "Promote"
+    without_prompts = "Recalled by agents whose question it fits."
     has_file = False
 
     def make(self, proposal: Proposal, before: bytes | None, parents: Parents = parent_of) -> bytes | None:

@@ -57,8 +57,8 @@ class Result:
         return self.sha256 or self.before_sha256
 
     @property
-    def needs_a_look(self) -> bool:
-        """A grave finding: decided on by itself, never among many."""
+    def is_grave(self) -> bool:
+        """Whether the gate found something grave: it is decided on by itself, never among many."""
         return any(one.get("severity") == "high" for one in self.proposal.findings)
 
     @property

@@ -30,7 +30,7 @@ COMMENT = re.compile(r"<!--.*?-->", re.S)
 
 
 @dataclass(frozen=True)
-class Record:
+class AgentHistory:
     """How an agent's earlier proposals went."""
 
     approved: int
@@ -46,13 +46,13 @@ class Review:
 
     proposal: Proposal
     found: Result
-    record: Record
+    history: AgentHistory
     comments: list[ProposalComment]
     changes: list[PromptChange] = field(default_factory=list)
     more_readers: int = 0
     threads_behind: int = 0
-    said_no: Proposal | None = None  # the same request of the same agent, rejected before
-    losing: list[Agent] = field(default_factory=list)  # whose prompt a move takes the file out of
+    rejected_before: Proposal | None = None  # the same request of the same agent, rejected before
+    losing_agents: list[Agent] = field(default_factory=list)  # whose prompt a move takes the file out of
     context: int | None = 3
     findings: list[Finding] = field(default_factory=list)
 
@@ -96,7 +96,7 @@ class Review:
         return self.is_open and self.kind.is_editable
 
     @property
-    def to_look_at(self) -> list[Finding]:
+    def grave_findings(self) -> list[Finding]:
         """Grave findings: they ask for a tick before approving."""
         return [one for one in self.findings if one.severity == "high"]
 
@@ -129,17 +129,17 @@ def review(proposal: Proposal, *, context: int | None = 3, with_prompts: bool = 
     """Gathers what the page shows; while it waits, as things stand now."""
     found = result_to_show(proposal)
     made = Review(
-        proposal, found, record_of(proposal), list(ProposalComment.objects.filter(proposal=proposal)), context=context
+        proposal, found, history_of(proposal), list(ProposalComment.objects.filter(proposal=proposal)), context=context
     )
     if made.kind.is_editable and found.applies:
         made.findings = findings.findings_of(proposal.space, proposal.path, found.before, found.after)
     if made.is_open:
-        made.said_no = _rejected_before(proposal)
+        made.rejected_before = _rejected_before(proposal)
     if with_prompts and found.applies and made.is_open and proposal.path:
         made.changes, made.more_readers = prompt_changes(
             proposal.space, made.kind.files_after(proposal, found.after), first=proposal.agent_id
         )
-        made.losing = _losing(proposal, made.agents)
+        made.losing_agents = _losing_agents(proposal, made.agents)
         made.threads_behind = sum(len(prompts.threads_of(proposal.space, one.agent, limit=20)) for one in made.changes)
     return made
 
@@ -151,12 +151,12 @@ def _rejected_before(proposal: Proposal) -> Proposal | None:
     return same.defer("content").order_by("-decided_at").first()
 
 
-def _losing(proposal: Proposal, readers: list[Agent]) -> list[Agent]:
+def _losing_agents(proposal: Proposal, readers: list[Agent]) -> list[Agent]:
     """The readers who find the file no longer, because it goes to a path that is none of their sources."""
-    kept = [path for path, text in kind_of(proposal).files_after(proposal, b"").items() if text is not None]
-    if proposal.path in kept or not kept or not readers:
+    paths = [path for path, text in kind_of(proposal).files_after(proposal, b"").items() if text is not None]
+    if proposal.path in paths or not paths or not readers:
         return []
-    there = {agent.pk for path in kept for agent in files.agents_reading(proposal.space, path)}
+    there = {agent.pk for path in paths for agent in files.agents_reading(proposal.space, path)}
     return [agent for agent in readers if agent.pk not in there]
 
 
@@ -185,7 +185,7 @@ def prompt_changes(
     return shown, len(readers) - len(chosen)
 
 
-def record_of(proposal: Proposal) -> Record:
+def history_of(proposal: Proposal) -> AgentHistory:
     """How this agent's earlier proposals went, with the reason it heard most."""
     mine = Proposal.objects.within(proposal.space_id).filter(agent_name=proposal.agent_name).exclude(pk=proposal.pk)
     counts = mine.aggregate(
@@ -195,7 +195,7 @@ def record_of(proposal: Proposal) -> Record:
     )
     reasons = mine.filter(state=State.REJECTED).values_list("note").annotate(times=Count("pk")).order_by("-times")
     reason, times = next(iter(reasons[:1]), ("", 0))
-    return Record(**counts, common_reason=reason if len(reason) < 40 else "", common_count=times)
+    return AgentHistory(**counts, common_reason=reason if len(reason) < 40 else "", common_count=times)
 
 
 def neighbours(proposal: Proposal) -> tuple[int | None, int | None]:
