@@ -75,7 +75,7 @@ def made_anew(own, query=QUERY):
 
 
 def approve(own):
-    seen = proposals.looked(proposals.get(own.space, own.asked)).seen
+    seen = proposals.result(proposals.get(own.space, own.asked)).seen
     proposals.approve(own.space, own.rk, own.asked, seen=seen)
 
 

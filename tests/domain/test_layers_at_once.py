@@ -298,10 +298,22 @@ def test_a_proposal_to_promote_a_record_is_approved_beside_its_promotion(whole):
     asked = proposals.propose_promotion(whole, forge, content=record.content, record=record)
     person = accounts.create_person(HUB, "rk")
     spaces.add_member(whole, HUB, person, "reviewer")
-    actor, seen = Actor.of_person(person, "reviewer"), proposals.looked(asked).seen
+    actor, seen = Actor.of_person(person, "reviewer"), proposals.result(asked).seen
     states = RecordState.objects.within(whole)
     done = while_it_waits(whole, states, lambda: proposals.approve(whole, actor, asked.number, seen=seen))
     assert done.state == "approved"
+
+
+def test_a_promotion_is_approved_beside_who_locks_the_whole_space_and_neither_waits_crosswise(whole):
+    """The record before its proposal, as `spaces.hold_whole` has it."""
+    record, forge = Record.objects.get(), prompts.agent_by_slug(whole, "forge")
+    asked = proposals.propose_promotion(whole, forge, content=record.content, record=record)
+    person = accounts.create_person(HUB, "rk")
+    spaces.add_member(whole, HUB, person, "reviewer")
+    actor, seen = Actor.of_person(person, "reviewer"), proposals.result(asked).seen
+    then = lambda space: list(Proposal.objects.within(space).select_for_update())  # noqa: E731
+    approve = lambda: proposals.approve(whole, actor, asked.number, seen=seen)  # noqa: E731
+    assert while_it_waits(whole, RecordState.objects.within(whole), approve, then).state == "approved"
 
 
 def test_a_folder_is_renamed_beside_a_save_in_it_and_neither_waits_crosswise(whole):
