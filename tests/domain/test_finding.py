@@ -16,8 +16,7 @@ from memoryhub.domain.retrieval.rank import LEAST
 from memoryhub.domain.retrieval.word_rank import Corpus
 from memoryhub.embedders import EmbedderUnavailable
 from memoryhub.models import HUB
-
-from .layers import space  # noqa: F401
+from tests.domain.layers import space  # noqa: F401
 
 VOCABULARIES = {
     "latin": "refund card bank teal order ship parcel invoice desk noon receipt ledger ten days Größe über naïve 2024 v1.2",

@@ -19,8 +19,7 @@ from memoryhub.domain.notify import http
 from memoryhub.domain.quarantine import gate, judge
 from memoryhub.errors import Forbidden, Invalid, Unavailable
 from memoryhub.models import HUB, Actor, Job
-
-from .layers import counter, forge, rk, space, viewer  # noqa: F401
+from tests.domain.layers import counter, forge, rk, space, viewer  # noqa: F401
 
 FACT = "The card gateway answers slowly today."
 

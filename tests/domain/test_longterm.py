@@ -27,8 +27,7 @@ from memoryhub.models import (
     Space,
     Telltale,
 )
-
-from .layers import counter, forge, hot_statements, person, rk, space, viewer  # noqa: F401
+from tests.domain.layers import counter, forge, hot_statements, person, rk, space, viewer  # noqa: F401
 
 REFUNDS = "Card refunds take 5 to 10 days to show at the bank; bank transfers take 2."
 

@@ -15,9 +15,8 @@ from memoryhub.domain.longterm import chunks as indexing
 from memoryhub.domain.retrieval.embedder import _silent, patiently
 from memoryhub.embedders import EmbedderUnavailable
 from memoryhub.models import HUB, Embedding, Space
+from tests.domain.layers import space  # noqa: F401
 from tests.embedders.test_embedders import endpoint  # noqa: F401
-
-from .layers import space  # noqa: F401
 
 embedder_module = importlib.import_module("memoryhub.domain.retrieval.embedder")
 

@@ -14,9 +14,8 @@ from memoryhub.domain.retrieval import vector_index
 from memoryhub.domain.retrieval.retrieve import retrieve
 from memoryhub.errors import Conflict, Forbidden, Invalid, NotFound
 from memoryhub.models import HUB, ActivityLine, Embedding, Space
+from tests.domain.layers import counter, forge, rk, space, viewer  # noqa: F401
 from tests.embedders.test_embedders import endpoint  # noqa: F401
-
-from .layers import counter, forge, rk, space, viewer  # noqa: F401
 
 FACTS = ["Card refunds take ten days.", "Anna loves teal.", "Migrations are announced in #ship."]
 

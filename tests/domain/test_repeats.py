@@ -9,8 +9,7 @@ from django.db import connection
 from memoryhub.domain import files, longterm, quarantine
 from memoryhub.domain.quarantine import known_texts
 from memoryhub.models import HUB, Source, Telltale
-
-from .layers import counter, forge, rk, space, viewer  # noqa: F401
+from tests.domain.layers import counter, forge, rk, space, viewer  # noqa: F401
 
 embedder_module = importlib.import_module("memoryhub.domain.retrieval.embedder")
 

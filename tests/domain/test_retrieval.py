@@ -8,8 +8,7 @@ from memoryhub.domain.retrieval.retrieve import retrieve
 from memoryhub.domain.working import entries
 from memoryhub.errors import Invalid
 from memoryhub.models import HUB
-
-from .layers import counter, forge, rk, space  # noqa: F401
+from tests.domain.layers import counter, forge, rk, space  # noqa: F401
 
 FACTS = [
     "Card refunds take 5 to 10 days to show at the bank; bank transfers take 2.",

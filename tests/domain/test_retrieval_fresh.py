@@ -18,8 +18,7 @@ from memoryhub.domain.retrieval.retrieve import retrieve
 from memoryhub.domain.working import entries
 from memoryhub.embedders import EmbedderUnavailable
 from memoryhub.models import HUB, ChunkCount, LexemeCount, Space, WorkingEntry
-
-from .layers import counter, forge, one_by_one, rk, space  # noqa: F401
+from tests.domain.layers import counter, forge, one_by_one, rk, space  # noqa: F401
 
 embedder_module = importlib.import_module("memoryhub.domain.retrieval.embedder")
 

@@ -12,8 +12,7 @@ from memoryhub.domain.retrieval.in_memory import postings, texts, vectors
 from memoryhub.domain.retrieval.retrieve import retrieve
 from memoryhub.domain.spaces import spaces
 from memoryhub.models import HUB, Chunk, LongtermEntry
-
-from .layers import forge, one_by_one, space  # noqa: F401
+from tests.domain.layers import forge, one_by_one, space  # noqa: F401
 
 QUERY = "how long does a card refund take"
 

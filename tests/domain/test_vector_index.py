@@ -15,8 +15,7 @@ from memoryhub.domain.retrieval import vector_index
 from memoryhub.domain.retrieval.in_memory import vectors
 from memoryhub.domain.retrieval.retrieve import retrieve
 from memoryhub.models import HUB, Embedding
-
-from .layers import fill_with_noise, forge, space  # noqa: F401
+from tests.domain.layers import fill_with_noise, forge, space  # noqa: F401
 
 embedder_module = importlib.import_module("memoryhub.domain.retrieval.embedder")
 

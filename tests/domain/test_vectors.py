@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from django.db import transaction
 
+import memoryhub
 from memoryhub.db import statements
 from memoryhub.domain import longterm, prompts, retrieval, spaces
 from memoryhub.domain.longterm import chunks, entries
@@ -20,10 +21,9 @@ from memoryhub.domain.retrieval.in_memory import postings, texts, vectors
 from memoryhub.domain.retrieval.retrieve import retrieve
 from memoryhub.domain.spaces import spaces
 from memoryhub.models import HUB, ChunkCount, Embedding, LexemeCount, Space
+from tests.domain.layers import counter, forge, one_by_one, space  # noqa: F401
 
-from .layers import counter, forge, one_by_one, space  # noqa: F401
-
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(memoryhub.__file__).parents[1]
 FACTS = ["A card refund takes ten days.", "Anna loves teal.", "The bank closes at noon.", "Refunds need a receipt."]
 QUERIES = ["how long does a card refund take", "money given back", "teal", "the opening hours of the bank", "zzqq"]
 
