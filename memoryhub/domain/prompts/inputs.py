@@ -297,7 +297,7 @@ def known(space: Space, agent: Agent, query: str, mark: int) -> tuple[tuple[Entr
     key = (space.pk, mark, retrieval.embedder_choice(space), agent.pk, query)
     if (found := _known.get(key)) is not None:
         return found, []
-    sought = retrieval.explore(space, query, agent=agent, hot=0)
+    sought = retrieval.retrieve(space, query, agent=agent, hot=0)
     found = tuple(as_entry(item) for item in sought.cold)
     if not sought.warnings:  # by words alone, while the embedder is away
         if len(_known) >= MOST_KNOWN:

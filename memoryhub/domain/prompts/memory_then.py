@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -12,8 +11,7 @@ from django.utils import timezone
 
 from memoryhub.dialects import Entry, Warn
 from memoryhub.domain import longterm, retrieval, spaces, working
-from memoryhub.domain.retrieval import Candidate, Readers, readers_for
-from memoryhub.embedders import EmbedderUnavailable
+from memoryhub.domain.retrieval import Candidate, readers_for
 from memoryhub.models import Agent, EntryRevision, LongtermEntry, Space, WorkingEntry
 from memoryhub.text import split
 
@@ -63,19 +61,18 @@ def pushed_out_since(space: Space, agent: Agent, at: datetime) -> bool:
 def longterm_then(space: Space, agent: Agent, query: str, at: datetime) -> tuple[tuple[Entry, ...], list[Warn]]:
     """The pieces that fit the query best among what long-term memory held at that moment, in the words of that time."""
     changed = changed_since(space, agent, at)
-    choice = retrieval.RankOptions(candidates_for(changed), whole=True)
+    wanted = retrieval.Wanted(candidates_for(changed), candidates=True)
     mine = readers_for(agent, None, False)
-    sought = retrieval.rank(space, query, mine, choice)
+    hits = retrieval.rank(space, query, mine, wanted)
     old = {piece.id: piece for piece in pieces_then(space, changed[:MOST_CHANGED], at)}
     moved = {entry.number for entry in changed}
-    today = [one for one in sought.found if is_of_then(sought.texts[one.id], moved, at)]
-    kept, _ = retrieval.text_configurations(
-        [*today, *weighed(space, mine, query, list(old.values()))], sought.threshold, COLD
-    )
-    told = away(sought.warnings)
+    today = [one for one in hits.candidates if is_of_then(hits.texts[one.id], moved, at)]
+    then = retrieval.rank_texts(space, query, mine, {number: piece.text for number, piece in old.items()})
+    kept, _ = retrieval.split_at_threshold([*today, *then], hits.threshold, COLD)
+    told = away(hits.warnings)
     if len(changed) > MOST_CHANGED:
         told.append(Warn("longterm_memory_gone", None, LONGTERM_GONE.format(most=MOST_CHANGED)))
-    entries = (as_entry(one, old[one.id]) if one.id in old else as_today(one, sought.texts[one.id]) for one in kept)
+    entries = (as_entry(one, old[one.id]) if one.id in old else as_today(one, hits.texts[one.id]) for one in kept)
     return tuple(entries), told
 
 
@@ -113,32 +110,6 @@ def pieces_then(space: Space, changed: list[LongtermEntry], at: datetime) -> Ite
         for piece in split.split(revision.content):
             number -= 1
             yield Then(number, piece.text, entries[revision.entry_id])
-
-
-def weighed(space: Space, mine: Readers, query: str, pieces: list[Then]) -> list[Candidate]:
-    """The same measure that today's pieces have: cosine, words and how much of the query they hold."""
-    if not pieces:
-        return []
-    now = retrieval.look_up(space.pk, mine.sql, query[: retrieval.MAX_QUERY_LENGTH])
-    asked, corpus = list(now.held), now.corpus
-    cosines = cosines_of(space, query, [piece.text for piece in pieces])
-    found = []
-    for piece, cosine in zip(pieces, cosines, strict=True):
-        counts = Counter(
-            one for word in retrieval.split_words(piece.text) for one in retrieval.query_words_cached(word)
-        )
-        words = retrieval.bm25(counts, counts.total(), asked, corpus)
-        if words or cosine is not None:
-            found.append(Candidate(piece.id, cosine, words, retrieval.coverage(counts, asked, corpus)))
-    return found
-
-
-def cosines_of(space: Space, query: str, texts: list[str]) -> list[float | None]:
-    try:
-        vector, *others = retrieval.serving_embedder(space).embed([query, *texts], seconds=retrieval.EMBEDDER_SECONDS)
-    except EmbedderUnavailable:
-        return [None] * len(texts)
-    return [float(vector @ other) for other in others]
 
 
 def as_entry(one: Candidate, piece: Then) -> Entry:

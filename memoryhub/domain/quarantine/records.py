@@ -204,7 +204,7 @@ def find(
     if finding:
         found = found.filter(codes__contains=[finding])
     if words.strip():
-        found = found.filter(retrieval.in_record(words))
+        found = found.filter(retrieval.records_with(words))
     return found.in_state(space, state) if state else found.not_in_state(space, DISCARDED)
 
 

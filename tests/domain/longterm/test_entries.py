@@ -33,7 +33,7 @@ REFUNDS = "Card refunds take 5 to 10 days to show at the bank; bank transfers ta
 
 
 def found(space, query, **more):
-    return [item.number for item in retrieval.explore(space, query, hot=0, **more).items]
+    return [item.number for item in retrieval.retrieve(space, query, hot=0, **more).items]
 
 
 def everything_that_finds(space):

@@ -92,15 +92,15 @@ def test_a_server_with_another_model_under_the_same_name_counts_as_away(space, f
     longterm.run_reembedding(space, "openai_endpoint:m")
     space.refresh_from_db()
     endpoint.dimensions = 9
-    found = retrieval.explore(space, "card refunds", hot=0)
+    found = retrieval.retrieve(space, "card refunds", hot=0)
     assert "9 dimensions where this space has 8" in found.warnings[0] and [one.number for one in found.cold] == [1]
     assert longterm.store(space, HUB, "The desk closes at five.").state == "waiting"
     assert "9 dimensions" in longterm.preview_promotion(space, "The desk closes at six.").warning
     endpoint.dimensions = 8
-    assert retrieval.explore(space, "card refunds", hot=0).warnings == []
+    assert retrieval.retrieve(space, "card refunds", hot=0).warnings == []
     endpoint.dimensions = 9
     assert longterm.run_reembedding(space, "openai_endpoint:m")["made"] == 4
-    assert retrieval.explore(space, "card refunds", hot=0).embedded_by == "openai_endpoint/m"
+    assert retrieval.retrieve(space, "card refunds", hot=0).embedded_by == "openai_endpoint/m"
 
 
 def test_a_server_that_hangs_is_not_asked_for_its_dimensions_while_somebody_waits(space, facts, endpoint, settings):

@@ -1,26 +1,30 @@
 """The texts that a process keeps of what it gave out: what stands in the database now, never of yesterday, never too many."""
 
-import copy
-
 import pytest
 from django.db import transaction
 
-from memoryhub.db import cache, statements
-from memoryhub.db import statements as hot
+from memoryhub.db import statements
 from memoryhub.domain import erasure, longterm, retrieval, spaces
-from memoryhub.domain.retrieval.in_memory import postings, texts, vectors
-from memoryhub.domain.retrieval.retrieve import retrieve
-from memoryhub.domain.spaces import spaces
-from memoryhub.models import HUB, Chunk, LongtermEntry
-from tests.domain.layers import forge, one_by_one, space  # noqa: F401
+from memoryhub.domain.retrieval.in_memory import postings, texts
+from memoryhub.models import HUB, Chunk, LongtermEntry, Space
+from tests.domain.layers import (  # noqa: F401
+    answer_from,
+    asked,
+    bound,
+    caches_of_this_process,
+    clear_caches,
+    cold,
+    forge,
+    space,
+    take_caches,
+)
 
 QUERY = "how long does a card refund take"
 
 
 @pytest.fixture(autouse=True)
 def _nothing_kept():
-    texts.kept.clear()
-    vectors.some_kept.clear()
+    clear_caches()
 
 
 @pytest.fixture
@@ -32,15 +36,7 @@ def facts(space, forge):
 
 
 def told(space, query=QUERY, **more):
-    return retrieval.explore(space, query, hot=0, show_cut=5, threshold=-1, **more)
-
-
-def statements(monkeypatch):
-    rows, asked = hot.rows, []
-    monkeypatch.setattr(
-        statements, "rows", lambda sql, *args, **more: asked.append((sql, args)) or rows(sql, *args, **more)
-    )
-    return asked
+    return retrieval.retrieve(space, query, hot=0, show_cut=5, threshold=-1, **more)
 
 
 CHANGES = {
@@ -53,37 +49,30 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("is_kept_here", [True, False])
-def test_what_another_process_changed_is_shown_at_once(facts, change, is_kept_here, monkeypatch):
-    if not is_kept_here:  # the database says what is near
-        monkeypatch.setattr(vectors, "are_few", lambda chunks, dimensions: False)
+@pytest.mark.parametrize("index", ["memory", "vector index"])
+def test_what_another_process_changed_is_shown_at_once(facts, change, index, monkeypatch):
+    answer_from(index, monkeypatch)
     before = told(facts)
-    names = [(texts, "kept"), (postings, "kept"), (vectors, "kept"), (vectors, "some_kept")]
-    elsewhere = [copy.deepcopy(getattr(module, name)) for module, name in names]
+    elsewhere = caches_of_this_process()
     CHANGES[change](facts)
-    for module, name in names:
-        getattr(module, name).clear()
+    clear_caches()
     now = told(facts)
-    for (module, name), kept in zip(names, elsewhere, strict=True):
-        monkeypatch.setattr(module, name, kept)  # as a process that was not asked meanwhile has it
+    take_caches(elsewhere)
     assert told(facts) == now == told(facts) != before
 
 
-@pytest.mark.parametrize("is_kept_here", [True, False])
-def test_what_is_kept_is_not_read_again(facts, is_kept_here, one_by_one, monkeypatch):
-    if not is_kept_here:
-        monkeypatch.setattr(vectors, "are_few", lambda chunks, dimensions: False)
+def test_what_is_kept_is_not_read_again(facts, asked):
     first = told(facts)
-    asked = statements(monkeypatch)
+    asked.clear()
     assert told(facts) == first
-    assert len(asked) == 1 and "memoryhub_longtermentry" not in asked[0][0]
+    assert [sql for sql, *_ in asked] == [postings.MARK]
 
 
-def test_only_what_is_missing_is_read(facts, monkeypatch):
-    assert [item.number for item in retrieve(facts, "Anna teal", hot=0, cold=1, threshold=-1)] == [2]
-    asked = statements(monkeypatch)
+def test_only_what_is_missing_is_read(facts, asked):
+    assert [item.number for item in cold(facts, "Anna teal", cold=1, threshold=-1)] == [2]
+    asked.clear()
     told(facts)
-    (given,) = (args[0]["chunks"] for sql, args in asked if "memoryhub_longtermentry" in sql)
+    (given,) = (params["chunks"] for sql, params in asked if "memoryhub_longtermentry" in sql)
     entries = Chunk.objects.within(facts).filter(pk__in=given).values_list("entry_id", flat=True)
     assert sorted(LongtermEntry.objects.filter(pk__in=entries).values_list("number", flat=True)) == [1, 3]
 
@@ -100,19 +89,19 @@ def test_what_was_rolled_back_is_not_kept(facts):
 def test_a_text_is_kept_for_its_own_space_alone(facts):
     other = spaces.create(HUB, "other")
     told(facts)
-    (shelf,) = texts.kept.shelves.values()
-    stranger = next(iter(shelf.known))
-    assert texts.of(other.pk, 0, [stranger]) == (0, {})
+    (_, stranger), _ = texts.texts.items()[0]
+    mark = Space.objects.get(pk=other.pk).longterm_mark
+    assert texts.load(other.pk, mark, [stranger]) == {}
 
 
-def test_a_space_that_never_rests_is_told_what_stands_there_now(facts, one_by_one, monkeypatch):
+def test_a_space_that_never_rests_is_told_what_stands_there_now(facts, monkeypatch):
     told(facts)
-    rows, changes = hot.rows, []
+    rows, changes = statements.rows, []
 
     def restless(sql, *args, **more):
-        if sql in (cache.MARK, texts.sql_of(facts.pk)):
+        if "memoryhub_longtermentry" in sql or sql == postings.MARK:
             changes.append(f"s-{len(changes) + 2}")
-            rows(spaces.LONGTERM, [facts.pk])
+            spaces.touch_longterm(facts)
             LongtermEntry.objects.within(facts).filter(number=1).update(session_id=changes[-1])
         return rows(sql, *args, **more)
 
@@ -122,30 +111,9 @@ def test_a_space_that_never_rests_is_told_what_stands_there_now(facts, one_by_on
 
 
 def test_the_kept_texts_are_bounded(facts, monkeypatch):
-    def counted():
-        assert texts.kept.size == sum(len(one.known) for one in texts.kept.shelves.values())
-        return texts.kept.size
-
-    monkeypatch.setattr(texts.kept, "most", 1)
+    bound(texts, "texts", 1, monkeypatch)
     every = []
     for query in (QUERY, "Anna teal", "the bank", QUERY):
-        every.append(retrieve(facts, query, hot=0, cold=1))
-        assert 1 <= counted() <= 2
+        every.append(cold(facts, query, cold=1))
+        assert texts.texts.size == 1
     assert every[0] == every[3]
-    monkeypatch.setattr(texts.kept, "most", 10_000)
-    told(facts)
-    assert counted() == 3
-    longterm.store(facts, HUB, "Refunds need a receipt.")
-    told(facts)
-    assert counted() == 4
-
-
-def test_what_is_kept_may_be_weighed():
-    kept = cache.Kept(most=10, weighs=len)
-    kept.put("a", 1, {1: "12345", 2: "123"})
-    kept.put("a", 1, {1: "12345"})
-    assert kept.size == 8
-    assert kept.under("a", 2) == {} and kept.size == 0
-    kept.put("a", 2, {1: "12345678901"})
-    kept.put("b", 1, {1: "1"})
-    assert kept.size == 1 and list(kept.shelves) == ["b"]
