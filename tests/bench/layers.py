@@ -151,6 +151,7 @@ def retrieval_against_raw(name: str, space: object) -> None:
     from memoryhub.domain import retrieval
     from memoryhub.domain.retrieval import vector_index
     from memoryhub.domain.retrieval.in_memory import texts
+    from memoryhub.domain.retrieval.in_memory import vectors as hub_vectors
     from memoryhub.models import ChunkCount
 
     embedder = retrieval.serving_embedder(space)
@@ -173,8 +174,9 @@ def retrieval_against_raw(name: str, space: object) -> None:
     }
 
     def for_the_first_time() -> object:
-        """Nothing is kept of the texts that it brings up."""
+        """Nothing is kept of the texts and vectors that its words bring up."""
         texts.texts.clear()
+        hub_vectors.some_vectors.clear()
         return acts["rare words"]()
 
     try:

@@ -11,7 +11,6 @@ from memoryhub.domain import jobs, longterm, retrieval, spaces
 from memoryhub.domain.jobs import queue
 from memoryhub.domain.longterm import reembed
 from memoryhub.domain.retrieval import vector_index
-from memoryhub.domain.retrieval.retrieve import retrieve
 from memoryhub.errors import Conflict, Forbidden, Invalid, NotFound
 from memoryhub.models import HUB, ActivityLine, Embedding, Space
 from tests.domain.layers import counter, forge, rk, space, viewer  # noqa: F401
@@ -28,7 +27,7 @@ def facts(space):
 
 
 def numbers(space, query):
-    return [item.number for item in retrieve(space, query, hot=0)]
+    return [item.number for item in retrieval.retrieve(space, query, hot=0).cold]
 
 
 def by(space):

@@ -1,12 +1,10 @@
 """Long-term memory's index that this process keeps: postings of words, vectors of spaces that are not large, and texts.
 
 Nothing that is kept is taken on trust. Whatever changes what is found gives the space another `longterm_mark` in the same
-transaction; a query first asks the database for the mark, and everything in its answer is of that one.
+transaction; each query asks the database for the mark, and everything in its answer is of that one.
 """
 
 from __future__ import annotations
-
-from contextlib import suppress
 
 from memoryhub.domain.retrieval import vector_index
 from memoryhub.domain.retrieval.in_memory import postings, texts, vectors
@@ -19,8 +17,10 @@ NO_WORDS = (0.0, 0.0)
 
 def best(space: int, query: Query, readers: Readers, wanted: Wanted) -> Hits:
     for _ in range(TRIES):
-        with suppress(Changed):
+        try:
             return _best_at_one_mark(space, query, readers, wanted)
+        except Changed:
+            postings.forget(space)
     raise Changed
 
 
@@ -37,10 +37,16 @@ def _best_at_one_mark(space: int, query: Query, readers: Readers, wanted: Wanted
 def _cosines(
     space: int, query: Query, readers: Readers, wanted: int, counts: postings.Counts, others: list[int]
 ) -> dict[int, float]:
-    """How near the nearest chunks are, and what words brought up: the database says it of a space that is too large to keep."""
+    """How near the nearest chunks are and what words brought up, after making sure that the counts are of now.
+
+    Of a space that is too large to keep the database says what is nearest, and which mark it has.
+    """
     if query.vector is None:
+        postings.check(space, counts)
         return {}
     key = vectors.Key(space, query.embedded_by, query.dimensions)
     if fits_in_memory(counts.chunks, key.dimensions) and (kept := vectors.load(key, counts.mark, counts.chunks)):
+        postings.check(space, counts)
         return kept.cosines(query.vector, readers, wanted, others)
-    return vector_index.cosines(space, counts.mark, counts.chunks, query, readers, wanted, others)
+    nearest = vector_index.nearest(space, counts.mark, counts.chunks, query, readers, wanted)
+    return vectors.cosines_of_some(key, counts.mark, others, query.vector) | nearest

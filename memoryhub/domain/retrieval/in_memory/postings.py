@@ -65,6 +65,7 @@ class Counts:
     chunks: int
     lexemes: int
     held: Mapping[str, Held]
+    is_kept: bool = False  # the space may have another mark by now
 
     @property
     def mean_length(self) -> float:
@@ -113,12 +114,20 @@ postings: Cache[Postings] = Cache(
 
 
 def count(space: int, readers: Readers, query: str) -> Counts:
-    """The counts under the mark that the space has now; one statement, whatever is kept."""
+    """The counts as this process has them, which `check` makes sure of; else those of now."""
     lexemes = query_words.lexemes_of(query)[:MAX_LEXEMES]
-    kept = _kept_counts(space, lexemes)
-    if kept and mark_in(statements.rows(MARK, [space])) == kept.mark:
-        return kept
-    return _read_counts(space, readers, lexemes)
+    return _kept_counts(space, lexemes) or _read_counts(space, readers, lexemes)
+
+
+def check(space: int, counts: Counts) -> None:
+    """Raises `Changed` unless these are the counts of now."""
+    if counts.is_kept and mark_in(statements.rows(MARK, [space])) != counts.mark:
+        raise Changed
+
+
+def forget(space: int) -> None:
+    """The space has another mark now; postings are compared by their own marks."""
+    space_counts.drop(space)
 
 
 def _kept_counts(space: int, lexemes: list[str]) -> Counts | None:
@@ -127,7 +136,7 @@ def _kept_counts(space: int, lexemes: list[str]) -> Counts | None:
     if numbers is None:
         return None
     held = {lexeme: lexeme_counts.get((space, lexeme), numbers[0]) for lexeme in lexemes}
-    return None if None in held.values() else Counts(*numbers, held)  # type: ignore[arg-type]  # none is None
+    return None if None in held.values() else Counts(*numbers, held, is_kept=True)  # type: ignore[arg-type]  # none is None
 
 
 def _read_counts(space: int, readers: Readers, lexemes: list[str]) -> Counts:
