@@ -26,9 +26,10 @@ test: .venv/test.stamp ## run every test, browser tests included; PYTEST_ADDOPTS
 lint: .venv/test.stamp ## check format, lint and types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/djangofmt --quiet --check templates
 	$(BIN)/mypy
 
-bench: .venv/test.stamp ## print the performance figures of the README, measured on this machine
+bench: .venv/test.stamp ## print the figures of docs/develop/performance.md, measured here
 	$(BIN)/python -m tests.bench
 
 lock: .venv/test.stamp ## pin the newest allowed versions of everything, with hashes

@@ -1,4 +1,4 @@
-"""What belongs to the request being served: its id, its peer, and that no log line gives its secrets away."""
+"""The request being served: its id and its peer; and a filter that keeps tokens out of the log."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from contextvars import ContextVar
 
 _request_id: ContextVar[str] = ContextVar("request_id", default="")
 TOKEN = re.compile(r"(mh_[A-Za-z0-9-]+_[A-Za-z0-9]{4})[A-Za-z0-9]+")
-ONCE = re.compile(r"(/login/once/)[A-Za-z0-9_-]{8,}")
+ONE_TIME_LINK = re.compile(r"(/login/once/)[A-Za-z0-9_-]{8,}")
 # Ids are hexadecimal, or of one case; keys mix both with digits.
-KEY = re.compile(r"(?=.*[a-z])(?=.*[A-Z])(?=.*\d).{25,}")
-GIVEN = re.compile(r"^[A-Za-z0-9._-]{8,64}$")
+LIKE_A_KEY = re.compile(r"(?=.*[a-z])(?=.*[A-Z])(?=.*\d).{25,}")
+WELL_FORMED = re.compile(r"^[A-Za-z0-9._-]{8,64}$")
 
 
 def current_request_id() -> str:
@@ -20,8 +20,8 @@ def current_request_id() -> str:
 
 
 def begin(given: str | None) -> str:
-    """Takes a well-formed id that a proxy gave, else makes one; what could be a key is none, for ids are kept."""
-    request_id = given if given and GIVEN.match(given) and not KEY.match(given) else secrets.token_hex(8)
+    """Sets the id of the request: a well-formed one that a proxy gave, unless it is like a key (ids are stored), else a new one."""
+    request_id = given if given and WELL_FORMED.match(given) and not LIKE_A_KEY.match(given) else secrets.token_hex(8)
     _request_id.set(request_id)
     return request_id
 
@@ -33,12 +33,12 @@ def client_address(meta: dict[str, str], trust_proxy: bool) -> str | None:
 
 
 def hide_secrets(text: str) -> str:
-    """A token or a one-time link is only ever shown as its beginning."""
-    return ONCE.sub(r"\1…", TOKEN.sub(r"\1…", text))
+    """The text with every token and one-time link cut to its beginning."""
+    return ONE_TIME_LINK.sub(r"\1…", TOKEN.sub(r"\1…", text))
 
 
 class HideTokens(logging.Filter):
-    """For every line of the log, its traceback included: an exception may quote what it was given."""
+    """Hides secrets in every line of the log and in its traceback, as an exception may quote its arguments."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.msg, record.args = hide_secrets(record.getMessage()), ()

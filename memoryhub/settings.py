@@ -1,4 +1,4 @@
-"""Environment in, Django out. Every variable the hub reads is read here, through `env`, and stands in the README's table."""
+"""Environment in, Django out. Every variable is read here, through `env`, and stands in docs/operate/settings.md."""
 
 from __future__ import annotations
 
@@ -218,12 +218,13 @@ def packaged(name: str) -> Path:
     return BASE_DIR / name if (BASE_DIR / "manage.py").exists() else PACKAGE / f"_{name}"
 
 
+LOADERS = ["memoryhub.loaders.WithoutIndentation", "django.template.loaders.app_directories.Loader"]
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [packaged("templates")],
-        "APP_DIRS": True,
         "OPTIONS": {
+            "loaders": [("django.template.loaders.cached.Loader", LOADERS)],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",

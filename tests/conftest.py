@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
+from psycopg._cursor_base import BaseCursor
 
 from memoryhub.server import postgres
 from tests.running import cluster_once, data_dir, hub, made_in_this_run, place, started_once  # noqa: F401  fixtures
@@ -81,6 +85,29 @@ def uncounted(db: None) -> None:
         cursor.execute(
             "TRUNCATE memoryhub_file, memoryhub_revision, memoryhub_workingentry, memoryhub_proposal CASCADE"
         )
+
+
+@pytest.fixture
+def statements() -> Callable[[], AbstractContextManager[list[str]]]:
+    """`with statements() as sent:` lists the SQL of every statement that is sent meanwhile, through Django's cursor or past it,
+    prepared or not. How a transaction begins and ends is left out; savepoints are in it."""
+    return _statements_sent
+
+
+@contextlib.contextmanager
+def _statements_sent() -> Iterator[list[str]]:
+    sent: list[str] = []
+    begin = BaseCursor._start_query  # what every way to send something with psycopg comes down to
+
+    def listening(cursor: Any, query: Any = None) -> Any:
+        sent.append(
+            query if isinstance(query, str) else query.decode() if isinstance(query, bytes) else query.as_string(cursor)
+        )
+        return begin(cursor, query)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(BaseCursor, "_start_query", listening)
+        yield sent
 
 
 def empty_database() -> None:

@@ -123,7 +123,7 @@ def read(given: Mapping[str, Any]) -> tuple[PromptRequest, str]:
         if not isinstance(given.get(name), str | None):
             raise Invalid(f"{name} is text.", field=name)
     words = {name: given.get(name) or "" for name in ("dialect", "query", "task", "thread")}
-    at = prompts.moment_of(given.get("at") or "")
+    at = prompts.parse_time(given.get("at") or "")
     return PromptRequest(**words, at=at, system_prompt=given.get("system_prompt")).check(), given.get("agent") or ""
 
 
@@ -172,7 +172,7 @@ def as_json(found: Prompt, space_id: int, *, looks_back: bool) -> bytes:
     """The JSON answer; what waits for a decision is asked anew each time, no revision of the space counts it."""
     waiting = () if looks_back else prompts.pending_numbers(space_id, [one["path"] for one in found.sources])
     return json.dumps(
-        prompts.as_json(prompts.with_pending(prompts.looked_over(found), waiting)), ensure_ascii=False
+        prompts.as_json(prompts.with_pending(prompts.with_findings(found), waiting)), ensure_ascii=False
     ).encode()
 
 

@@ -27,7 +27,7 @@ from memoryhub.api.lean import Answer, address_in, bearer, served
 from memoryhub.db import statements
 from memoryhub.domain import files, prompts, retrieval
 from memoryhub.domain.files import Pending, Published
-from memoryhub.domain.prompts import OnDisk
+from memoryhub.domain.prompts import DiskFile
 from memoryhub.errors import HubError
 from memoryhub.models import Actor, Policy, Scope
 from memoryhub.stores import paths
@@ -73,7 +73,7 @@ class Kept:
     """A whole answer as it was at one revision of a space, and how its files lay on disk."""
 
     document: files_api.Document
-    disk: tuple[OnDisk, ...]
+    disk: tuple[DiskFile, ...]
 
     @property
     def bytes(self) -> int:
@@ -159,7 +159,7 @@ def _made(rows: list[files.PublishedRow], build: Build) -> Kept:
     if len(plain) < len(found) or any(row.store == "thread" for row in rows) or not files.are_fresh(rows):
         raise _LongWay
     disk = tuple(
-        OnDisk(row.directory, row.relative, tuple(json.loads(row.stat or "[]")))
+        DiskFile(row.directory, row.relative, tuple(json.loads(row.stat or "[]")))
         for row in rows if row.store == "filesystem"
     )  # fmt: skip
     return Kept(build(plain), disk)

@@ -1,11 +1,10 @@
-"""The hub from an agent's side: needs httpx and nothing else of the hub.
+"""The client that agents install: needs httpx and nothing else of the hub.
 
 from memoryhub.client import MemoryHub
 hub = MemoryHub("http://127.0.0.1:8000", "mh_…")
 hub.edit("/memories/AGENTS.md", "old words", "new words", reason="the user asked for it")
 """
 
-from .aio import AsyncMemoryHub
 from .errors import (
     Conflict,
     Forbidden,
@@ -17,7 +16,7 @@ from .errors import (
     RateLimited,
     Unauthenticated,
 )
-from .hub import MemoryHub
+from .hub import AsyncMemoryHub, MemoryHub
 
 __all__ = [
     "AsyncMemoryHub",

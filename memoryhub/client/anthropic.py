@@ -14,10 +14,8 @@ from typing import Any
 from anthropic.lib.tools import ToolError
 from anthropic.tools.memory import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool
 
-from . import calls
-from .aio import AsyncMemoryHub
 from .errors import HubError
-from .hub import MemoryHub
+from .hub import AsyncMemoryHub, MemoryHub
 from .records import Record
 
 __all__ = ["AsyncMemoryHubTool", "MemoryHubTool"]
@@ -32,31 +30,15 @@ class MemoryHubTool(BetaAbstractMemoryTool):
 
     def _run(self, command: Any) -> str:
         try:
-            return result_text(self.hub.send(calls.memory_tool(as_input(command, self.thread_id))))
+            return result_text(self.hub.memory_tool(as_input(command, self.thread_id)))
         except HubError as problem:
             raise ToolError(problem.message) from problem
 
-    def view(self, command: Any) -> str:
-        return self._run(command)
-
-    def create(self, command: Any) -> str:
-        return self._run(command)
-
-    def str_replace(self, command: Any) -> str:
-        return self._run(command)
-
-    def insert(self, command: Any) -> str:
-        return self._run(command)
-
-    def delete(self, command: Any) -> str:
-        return self._run(command)
-
-    def rename(self, command: Any) -> str:
-        return self._run(command)
+    view = create = str_replace = insert = delete = rename = _run
 
 
 class AsyncMemoryHubTool(BetaAsyncAbstractMemoryTool):
-    """The same for the asynchronous SDK."""
+    """`MemoryHubTool` for the asynchronous SDK."""
 
     def __init__(self, hub: AsyncMemoryHub, *, thread_id: str | None = None, **options: Any):
         super().__init__(**options)
@@ -64,27 +46,11 @@ class AsyncMemoryHubTool(BetaAsyncAbstractMemoryTool):
 
     async def _run(self, command: Any) -> str:
         try:
-            return result_text(await self.hub.send(calls.memory_tool(as_input(command, self.thread_id))))
+            return result_text(await self.hub.memory_tool(as_input(command, self.thread_id)))
         except HubError as problem:
             raise ToolError(problem.message) from problem
 
-    async def view(self, command: Any) -> str:
-        return await self._run(command)
-
-    async def create(self, command: Any) -> str:
-        return await self._run(command)
-
-    async def str_replace(self, command: Any) -> str:
-        return await self._run(command)
-
-    async def insert(self, command: Any) -> str:
-        return await self._run(command)
-
-    async def delete(self, command: Any) -> str:
-        return await self._run(command)
-
-    async def rename(self, command: Any) -> str:
-        return await self._run(command)
+    view = create = str_replace = insert = delete = rename = _run
 
 
 def as_input(command: Any, thread_id: str | None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the sync and the async client share: settings, copies of files, waiting."""
+"""What both clients are made of: settings, one call with its tries, copies of files on disk, waiting."""
 
 from __future__ import annotations
 
@@ -7,18 +7,21 @@ import logging
 import os
 import random
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
+
+import httpx
 
 from . import wire
 from .cache import Cache
 from .calls import Call, read_key, virtual
 from .errors import HubUnavailable
-from .records import Record
+from .records import Record, sha256_of
+from .steps import Steps
 
 AWAY_FOR = 5.0  # seconds
-SHORTEST_PAUSE, LONGEST_PAUSE = 0.1, 20.0  # between two questions whether a person has decided
+MIN_PAUSE, MAX_PAUSE = 0.1, 20.0  # between two questions whether a person has decided
 log = logging.getLogger("memoryhub.client")
 
 
@@ -35,39 +38,59 @@ def paused_waits(seconds: float) -> Iterator[float]:
     start = time.monotonic()
     while True:
         waited = time.monotonic() - start
-        pause = min(max(SHORTEST_PAUSE, waited / 4), LONGEST_PAUSE) * random.uniform(0.8, 1.2)  # noqa: S311  no secret
+        pause = min(max(MIN_PAUSE, waited / 4), MAX_PAUSE) * random.uniform(0.8, 1.2)  # noqa: S311  no secret
         yield max(0.0, min(pause, seconds - waited))
         if waited >= seconds:
             return
 
 
-def chunks_within(chunk: bytes, so_far: int, deadline: float) -> bytes:
-    if time.monotonic() > deadline:
-        raise wire.TooSlow("the answer took too long")
-    if so_far + len(chunk) > wire.MAX_ANSWER:
-        raise wire.TooMuch("the answer is too large")
-    return chunk
-
-
 def file_key(path: str, thread_id: str | None) -> str:
+    """The name of the copy of a file that a batch brought."""
     return json.dumps(["file", virtual(path), thread_id])
 
 
 class HubBase:
-    def __init__(self, settings: wire.Settings, cache_dir: Path | str | None):
-        self.settings = settings
-        self.cache = Cache(settings.url, settings.token, cache_dir)
-        self._known: dict[str, str] = {}  # sha256 of the copies already on disk, to write each only once
+    _transport: Callable[..., Any]
+
+    def __init__(
+        self,
+        url: str,
+        token: str,
+        *,
+        timeout: float = 10.0,
+        patience: float = 30.0,
+        retries: int = 3,
+        cache_dir: Path | str | None = None,
+    ):
+        self.settings = wire.Settings(url, token, timeout, patience, retries)
+        self.cache = Cache(url, token, cache_dir)
+        self._http = self._transport(proxy=self.settings.proxy)
+        self._written: dict[str, str] = {}  # sha256 of the copies that this process wrote, to write each only once
         self._away_until = 0.0
 
-    def exchange(self, call: Call) -> wire.Exchange:
-        """A call; one try only while the hub was away a moment ago, so that an agent does not wait at every step."""
-        return wire.Exchange(self.settings, self.cache, call, hasty=time.monotonic() < self._away_until)
+    @classmethod
+    def from_env(cls, **options: Any) -> Self:
+        """The hub that `MEMORYHUB_URL` and `MEMORYHUB_TOKEN` name."""
+        return cls(*from_environment(), **options)
 
-    def finish(self, exchange: wire.Exchange) -> Any:
-        away = isinstance(exchange.problem, HubUnavailable) and exchange.answer is None
-        self._away_until = time.monotonic() + AWAY_FOR if away else 0.0
+    def _send(self, call: Call) -> Steps[Any]:
+        """One call through its tries to its result; one try only while the hub was away a moment ago, so that an agent does
+        not wait at every step."""
+        is_away = time.monotonic() < self._away_until
+        exchange = wire.Exchange(self.settings, self.cache, call, retries=0 if is_away else self.settings.retries)
+        while True:
+            received = yield exchange.request()
+            pause = exchange.failed(received) if isinstance(received, httpx.HTTPError) else exchange.received(*received)
+            if pause is None:
+                break
+            yield pause
+        is_away = isinstance(exchange.problem, HubUnavailable) and exchange.answer is None
+        self._away_until = time.monotonic() + AWAY_FOR if is_away else 0.0
         return exchange.result()
+
+    def _run(self, steps: Steps[Any]) -> Any:
+        """Carries steps out: sends the requests and waits the pauses."""
+        raise NotImplementedError
 
     @property
     def url(self) -> str:
@@ -78,41 +101,42 @@ class HubBase:
 
     # Last good copies of files
 
-    def keep_files(self, files: list[Record], thread_id: str | None) -> list[Record]:
+    def _cache_files(self, files: list[Record], thread_id: str | None) -> list[Record]:
+        """Writes copies of files that a batch brought, and drops those of files that it did not find."""
         for file in files:
             if not file.get("error"):
-                self._keep(file, thread_id)
+                self._cache_file(file, thread_id)
             elif file["error"] == "file_not_found":
-                self.forget_file(file["path"], thread_id)
+                self._drop_copies(file["path"], thread_id)
         return files
 
-    def forget_file(self, path: str, thread_id: str | None) -> None:
+    def _drop_copies(self, path: str, thread_id: str | None) -> None:
         """What is gone on the hub leaves no copy here."""
-        self._known.pop(key := file_key(path, thread_id), None)
+        self._written.pop(key := file_key(path, thread_id), None)
         self.cache.drop(key)
         self.cache.drop(read_key(path, thread_id))
 
-    def _keep(self, file: Record, thread_id: str | None) -> None:
+    def _cache_file(self, file: Record, thread_id: str | None) -> None:
         key = file_key(file["path"], thread_id)
         body = json.dumps({name: file.get(name) for name in ("path", "content", "encoding")}).encode()
-        if self._known.get(key) != (known := wire.digest(body)):
+        if self._written.get(key) != (digest := sha256_of(body)):
             self.cache.put(key, body)
-            self._known[key] = known
+            self._written[key] = digest
 
-    def kept_file(self, path: str, thread_id: str | None) -> Record | None:
+    def _cached_file(self, path: str, thread_id: str | None) -> Record | None:
         """The newer of what the last batch and the last single read brought."""
         copies = [self.cache.get(file_key(path, thread_id)), self.cache.get(read_key(path, thread_id))]
-        kept = max(filter(None, copies), key=lambda copy: copy.at, default=None)
-        if kept is None:
+        newest = max(filter(None, copies), key=lambda copy: copy.at, default=None)
+        if newest is None:
             return None
         log.warning("The hub is away; %s is the last good copy.", path)
-        return Record(json.loads(kept.body))
+        return Record(json.loads(newest.body))
 
-    def kept_files(self, paths: Sequence[str], thread_id: str | None) -> list[Record]:
+    def _cached_files(self, paths: Sequence[str], thread_id: str | None) -> list[Record]:
         """The last good copies while the hub is away; a file without one counts as not found."""
         found = []
         for path in paths:
-            kept = self.kept_file(path, thread_id)
+            copy = self._cached_file(path, thread_id)
             missing = {"path": path, "content": None, "encoding": None, "error": "file_not_found"}
-            found.append(Record({**kept, "path": path, "error": None} if kept else missing, stale=True))
+            found.append(Record({**copy, "path": path, "error": None} if copy else missing, stale=True))
         return found

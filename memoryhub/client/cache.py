@@ -1,13 +1,12 @@
 """Last good copies on disk: private to this user, written atomically, bounded, checked when read.
 
 Every token has a folder of its own, so that one agent never gets what another was allowed to read. Nothing here
-ever raises: without a usable directory the client simply keeps no copies.
+ever raises: without a usable directory the client has no copies.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import logging
 import os
@@ -18,6 +17,8 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from .records import sha256_of
+
 log = logging.getLogger("memoryhub.client")
 
 MAX_BYTES = 64 * 1024 * 1024
@@ -25,7 +26,9 @@ PRUNE_EVERY = 50  # writes
 
 
 @dataclass(frozen=True)
-class Kept:
+class CachedAnswer:
+    """A copy that is whole; `at` is when it was written."""
+
     body: bytes
     headers: dict[str, str] = field(default_factory=dict)
     at: float = 0.0
@@ -49,17 +52,31 @@ def default_directory() -> Path | None:
         return None
 
 
+def replace_file(path: Path, data: bytes, mode: int = 0o600) -> None:
+    """Puts a whole file in place in one step, so that a reader sees the old bytes or the new ones."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".memoryhub-")  # made with mode 0600
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.chmod(temporary, mode)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
 class Cache:
     def __init__(self, url: str, token: str, directory: Path | str | None = None, max_bytes: int = MAX_BYTES):
         base = Path(directory) if directory else default_directory()
         self.folder: Path | None = None
         if base is not None:
-            self.folder = base / hashlib.sha256(f"{url}\n{token}".encode()).hexdigest()[:32]
+            self.folder = base / sha256_of(f"{url}\n{token}".encode())[:32]
         self.max_bytes = max_bytes
         self._writes = 0
         self._ready = False
 
-    def get(self, key: str) -> Kept | None:
+    def get(self, key: str) -> CachedAnswer | None:
         if self.folder is None:
             return None
         try:
@@ -67,16 +84,16 @@ class Cache:
             entry = json.loads(head)
         except (OSError, ValueError):
             return None
-        whole = entry.get("key") == key and entry.get("sha256") == hashlib.sha256(body).hexdigest()
-        return Kept(body, entry.get("headers", {}), entry.get("at", 0.0)) if whole else None
+        is_whole = entry.get("key") == key and entry.get("sha256") == sha256_of(body)
+        return CachedAnswer(body, entry.get("headers", {}), entry.get("at", 0.0)) if is_whole else None
 
     def put(self, key: str, body: bytes, headers: dict[str, str] | None = None) -> None:
         if self.folder is None or len(body) > self.max_bytes // 4:
             return
-        head = {"key": key, "sha256": hashlib.sha256(body).hexdigest(), "headers": headers or {}, "at": time.time()}
+        head = {"key": key, "sha256": sha256_of(body), "headers": headers or {}, "at": time.time()}
         try:
             self._make_private_folder()
-            self._replace(self._file(key), json.dumps(head).encode() + b"\n" + body)
+            replace_file(self._file(key), json.dumps(head).encode() + b"\n" + body)
         except OSError as problem:
             log.warning("No copies are kept on disk: %s", problem)
             self.folder = None
@@ -98,7 +115,7 @@ class Cache:
 
     def _file(self, key: str) -> Path:
         assert self.folder is not None
-        return self.folder / hashlib.sha256(key.encode()).hexdigest()
+        return self.folder / sha256_of(key.encode())
 
     def _make_private_folder(self) -> None:
         if self._ready or self.folder is None:
@@ -111,17 +128,6 @@ class Cache:
         if info.st_mode & 0o077:
             self.folder.chmod(0o700)
         self._ready = True
-
-    def _replace(self, target: Path, data: bytes) -> None:
-        handle, name = tempfile.mkstemp(dir=self.folder, prefix=".new-")  # made with mode 0600
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            os.replace(name, target)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(name)
-            raise
 
     def _prune(self) -> None:
         """Drops the oldest copies until the folder holds at most three quarters of its bound."""

@@ -36,7 +36,8 @@ from deepagents.backends.protocol import (
 )
 from deepagents.backends.utils import perform_string_replacement, slice_read_response, validate_path
 
-from . import calls, parts
+from . import parts
+from .calls import encoded
 from .errors import Conflict, Forbidden, HubError, Invalid, NotFound, Unauthenticated
 from .hub import MemoryHub
 from .records import PENDING_START, FileText, Outcome, Record, file_bytes
@@ -46,13 +47,13 @@ __all__ = ["MemoryHubBackend", "MemoryHubMiddleware"]
 
 log = logging.getLogger("memoryhub.client")
 
-NOT_A_LINE_FILE = {
+BINARY_ENDINGS = {
     *(".png", ".jpeg", ".jpg", ".webp", ".gif", ".heic", ".heif"),
     *(".mp4", ".mpeg", ".mov", ".avi", ".flv", ".mpg", ".webm", ".wmv", ".3gpp", ".mkv"),
     *(".wav", ".mp3", ".aiff", ".aac", ".ogg", ".flac", ".pdf", ".ppt", ".pptx"),
 }
-PREVIEW_LIMIT = 512_000  # bytes of a binary file that fit into an answer to a model
-MANY = 200  # files in one request
+MAX_PREVIEW = 512_000  # bytes of a binary file that fit into an answer to a model
+MAX_BATCH = 200  # files in one request
 
 tool_call: ContextVar[str | None] = ContextVar("memoryhub_tool_call", default=None)
 reason: ContextVar[str | None] = ContextVar("memoryhub_reason", default=None)
@@ -128,11 +129,11 @@ class MemoryHubBackend(BackendProtocol):
         except NotFound:
             return ReadResult(error=f"File '{file_path}' not found")
         dates = {name: file.info[name] for name in ("created_at", "modified_at") if file.info.get(name)}
-        binary = any(file_path.lower().endswith(ending) for ending in NOT_A_LINE_FILE)
+        binary = any(file_path.lower().endswith(ending) for ending in BINARY_ENDINGS)
         if binary or file.info.get("encoding") == "base64":
-            if len(file.data) > PREVIEW_LIMIT:
+            if len(file.data) > MAX_PREVIEW:
                 return ReadResult(
-                    error=f"File '{file_path}': Binary file exceeds maximum preview size of {PREVIEW_LIMIT} bytes"
+                    error=f"File '{file_path}': Binary file exceeds maximum preview size of {MAX_PREVIEW} bytes"
                 )
             content = base64.b64encode(file.data).decode("ascii")
             return ReadResult(file_data={"content": content, "encoding": "base64", **dates})
@@ -142,7 +143,7 @@ class MemoryHubBackend(BackendProtocol):
         data = parts.whole(file.data, self._batch)
         if data is file.data:
             return file
-        return FileText.of({**file.info, **calls.encoded(data), "encoding": calls.encoded(data).get("encoding")})
+        return FileText.from_json({**file.info, "encoding": None, **encoded(data)})
 
     @never_raises(lambda error: GrepResult(matches=[]))
     def grep(
@@ -174,12 +175,12 @@ class MemoryHubBackend(BackendProtocol):
 
     @never_raises(lambda error: WriteResult(error=error))
     def write(self, file_path: str, content: str) -> WriteResult:
-        data: str | bytes = content if len(content) <= parts.PIECE // 4 else content.encode()
+        data: str | bytes = content if len(content) <= parts.PART_SIZE // 4 else content.encode()
         outcome = self._write(self._there(file_path), data)
         return WriteResult(error=outcome.message) if outcome.pending else WriteResult(path=file_path)
 
     def _write(self, there: str, content: str | bytes) -> Outcome:
-        if isinstance(content, bytes) and len(content) > parts.PIECE:
+        if isinstance(content, bytes) and len(content) > parts.PART_SIZE:
             return parts.write(self.hub, there, content, **self._notes())
         return self.hub.write(there, content, **self._notes())
 
@@ -209,9 +210,9 @@ class MemoryHubBackend(BackendProtocol):
             return f"Error: {refused.message}"
         if old.endswith("\n"):  # the library explains a missing final newline; let it
             text = self.hub.read(self._there(file_path), thread_id=current_thread())
-            said = perform_string_replacement(str(text), old, "", False)
-            if isinstance(said, str):
-                return said
+            refusal = perform_string_replacement(str(text), old, "", False)
+            if isinstance(refusal, str):
+                return refusal
         return f"Error: String not found in file: '{old}'"
 
     @never_raises(lambda error: DeleteResult(error=error))
@@ -270,8 +271,8 @@ class MemoryHubBackend(BackendProtocol):
                 wanted[index] = self._there(path)
             except HubError:
                 answers[index].error = "invalid_path"
-        for start in range(0, len(wanted), MANY):
-            part = dict(list(wanted.items())[start : start + MANY])
+        for start in range(0, len(wanted), MAX_BATCH):
+            part = dict(list(wanted.items())[start : start + MAX_BATCH])
             for index, file in zip(part, self._batch(list(part.values())), strict=True):
                 self._fill(answers[index], file)
         return answers

@@ -22,7 +22,7 @@ log = logging.getLogger("memoryhub.client")
 
 FRAGMENT = ""  # the key, no path, under which a text stands that the hub assembled
 FILE_TOOLS = ("edit_file", "write_file", "delete")
-LONGEST_REASON = 500  # characters
+MAX_REASON = 500  # characters
 
 
 class MemoryHubMiddleware(MemoryMiddleware):
@@ -112,18 +112,18 @@ class MemoryHubMiddleware(MemoryMiddleware):
     # A change that waits for a person is an expected outcome, not a failed tool call
 
     def wrap_tool_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
-        with noted(request):
+        with call_noted(request):
             return as_success(request, handler(request))
 
     async def awrap_tool_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
-        with noted(request):
+        with call_noted(request):
             return as_success(request, await handler(request))
 
 
 @contextlib.contextmanager
-def noted(request: Any) -> Iterator[None]:
+def call_noted(request: Any) -> Iterator[None]:
     """What a reviewer wants to know of a change that is made meanwhile: which tool call it was, and why."""
-    call, why = tool_call.set(request.tool_call.get("id")), reason.set(said_beside(request))
+    call, why = tool_call.set(request.tool_call.get("id")), reason.set(text_of_call(request))
     try:
         yield
     finally:
@@ -131,13 +131,13 @@ def noted(request: Any) -> Iterator[None]:
         reason.reset(why)
 
 
-def said_beside(request: Any) -> str | None:
+def text_of_call(request: Any) -> str | None:
     """The library's file tools take no reason: what the model said in the message of the call stands for it."""
     messages = request.state.get("messages") if isinstance(request.state, dict) else None
     for message in reversed(messages or []):
         calls = getattr(message, "tool_calls", None) or []
         if any(one.get("id") == request.tool_call.get("id") for one in calls):
-            return " ".join(message.text.split())[:LONGEST_REASON] or None
+            return " ".join(message.text.split())[:MAX_REASON] or None
     return None
 
 

@@ -22,8 +22,8 @@ from .records import Record
 
 log = logging.getLogger("memoryhub.client")
 
-LONGEST = 200_000  # characters of one output; the hub takes 1 MiB
-QUEUE = 10_000  # outputs that wait while the hub is away
+MAX_CONTENT = 200_000  # characters of one output; the hub takes 1 MiB
+MAX_QUEUE = 10_000  # outputs that wait while the hub is away
 NOT_NODES = ("__start__", "__end__")
 
 
@@ -47,7 +47,7 @@ class MemoryHubRecorder(BaseCallbackHandler):
         scope: str = "group",
         only: Collection[str] | None = None,
         skip: Collection[str] = ("tools",),
-        size: int = QUEUE,
+        size: int = MAX_QUEUE,
     ):
         super().__init__()
         self.hub, self.session, self.scope = hub, session, scope
@@ -95,7 +95,7 @@ class MemoryHubRecorder(BaseCallbackHandler):
     def record(self, content: str, *, node: str, session: str, metadata: dict[str, Any] | None = None) -> None:
         """Puts one output into the queue; also for programs without LangGraph."""
         entry = {
-            "content": content[:LONGEST],
+            "content": content[:MAX_CONTENT],
             "session_id": session,
             "node_id": node,
             "node_kind": self.kinds.get(node, "agent"),
@@ -156,7 +156,7 @@ class MemoryHubRecorder(BaseCallbackHandler):
 
         def retrieve(state: Any) -> dict[str, str]:
             try:
-                return {into: self.hub.retrieve_text(asked(state, query), **options)}
+                return {into: self.hub.retrieve_text(query_of(state, query), **options)}
             except HubError as problem:
                 log.warning("Nothing was retrieved: %s", problem)
                 return {into: ""}
@@ -177,7 +177,7 @@ def _flush_at_exit(recorder: weakref.ref[MemoryHubRecorder]) -> None:
         log.error("%d outputs were not recorded: the hub is away.", found._queue.unfinished_tasks)
 
 
-def asked(state: Any, query: str | Callable[[Any], str]) -> str:
+def query_of(state: Any, query: str | Callable[[Any], str]) -> str:
     """The query of a state: what a function says, a key holds, or the last message."""
     if callable(query):
         return query(state)

@@ -32,8 +32,8 @@ from .records import Outcome, Record, file_bytes
 from .threads import current_thread
 
 LONG_TERM = ("long_term",)
-MANY = 200
-NAME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_@+:"
+MAX_BATCH = 200
+SAFE_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_@+:"
 
 
 class MemoryHubStore(BaseStore):
@@ -43,7 +43,9 @@ class MemoryHubStore(BaseStore):
         self.hub = hub
         self.root = "/" + root.strip("/") + "/"
         self.pending: list[Proposal] = []
-        self._asked: dict[str, tuple[Any, bytes]] = {}  # by path, what waits: the value, and the text it was sent as
+        self._pending_writes: dict[
+            str, tuple[Any, bytes]
+        ] = {}  # by path, what waits: the value, and the text it was sent as
 
     # The two methods that all others come down to; reads see the state before the puts of the same batch
 
@@ -93,16 +95,16 @@ class MemoryHubStore(BaseStore):
 
     def _items(self, paths: list[str]) -> dict[str, Item]:
         wanted, items = list(dict.fromkeys(paths)), {}
-        for start in range(0, len(wanted), MANY):
-            for file in self.hub.batch(wanted[start : start + MANY]):
+        for start in range(0, len(wanted), MAX_BATCH):
+            for file in self.hub.batch(wanted[start : start + MAX_BATCH]):
                 if not file.get("error") and (item := self._item(file)) is not None:
                     items[file["path"]] = item
         return items
 
     def _item(self, file: Record) -> Item | None:
         try:
-            kept = json.loads(file_bytes(file))
-            value, created, updated = kept["value"], kept["created_at"], kept["updated_at"]
+            stored = json.loads(file_bytes(file))
+            value, created, updated = stored["value"], stored["created_at"], stored["updated_at"]
         except (ValueError, KeyError, TypeError):
             return None  # a file that someone else put there
         namespace, key = self._name(file["path"])
@@ -159,21 +161,21 @@ class MemoryHubStore(BaseStore):
         now = datetime.now(UTC).isoformat()
         before = self._items([path]).get(path)
         created = before.created_at.isoformat() if before else now
-        kept = {"value": op.value, "created_at": created, "updated_at": now}
+        stored = {"value": op.value, "created_at": created, "updated_at": now}
         if before is not None and before.value == op.value:
             return  # the same again would only be a proposal about a date
-        text = (json.dumps(kept, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "surrogatepass")
-        value = json.loads(text)["value"]  # as it is kept: without order, and its names are texts
-        asked, sent = self._asked.pop(path, (None, b""))
-        if asked == value:
+        text = (json.dumps(stored, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "surrogatepass")
+        value = json.loads(text)["value"]  # as it is stored: without order, and its names are texts
+        waiting, sent = self._pending_writes.pop(path, (None, b""))
+        if waiting == value:
             text = sent  # with the date of then it is the same proposal
         outcome = self.hub.write(path, text, reason=f"store: put {op.key}", thread_id=current_thread())
         if outcome.pending:
-            self._asked[path] = (value, text)
+            self._pending_writes[path] = (value, text)
         self._note(outcome)
 
     def _delete(self, path: str) -> None:
-        self._asked.pop(path, None)
+        self._pending_writes.pop(path, None)
         try:
             self._note(self.hub.delete(path, thread_id=current_thread()))
         except NotFound:
@@ -195,7 +197,7 @@ class MemoryHubStore(BaseStore):
 
 
 def escaped(part: str) -> str:
-    return "".join(char if char in NAME else quoted(char) for char in part)
+    return "".join(char if char in SAFE_CHARACTERS else quoted(char) for char in part)
 
 
 def quoted(char: str) -> str:
@@ -215,29 +217,29 @@ def fits(condition: MatchCondition, name: tuple[str, ...]) -> bool:
     if len(name) < len(path):
         return False
     part = name[: len(path)] if condition.match_type == "prefix" else name[len(name) - len(path) :]
-    return all(wanted in ("*", has) for wanted, has in zip(path, part, strict=True))
+    return all(wanted in ("*", actual) for wanted, actual in zip(path, part, strict=True))
 
 
 def matches(item: Item, wanted: dict[str, Any] | None) -> bool:
     return all(compares(item.value.get(key), value) for key, value in (wanted or {}).items())
 
 
-def compares(has: Any, wanted: Any) -> bool:
+def compares(actual: Any, wanted: Any) -> bool:
     """A filter as LangGraph's stores read it: equal values, nested, or `$eq $ne $gt $gte $lt $lte`."""
     if isinstance(wanted, dict):
         if any(key.startswith("$") for key in wanted):
-            return all(operator(has, name, value) for name, value in wanted.items())
-        return isinstance(has, dict) and all(compares(has.get(key), value) for key, value in wanted.items())
+            return all(operator(actual, name, value) for name, value in wanted.items())
+        return isinstance(actual, dict) and all(compares(actual.get(key), value) for key, value in wanted.items())
     if isinstance(wanted, list | tuple):
-        same = isinstance(has, list | tuple) and len(has) == len(wanted)
-        return same and all(compares(mine, theirs) for mine, theirs in zip(has, wanted, strict=True))
-    return has == wanted
+        same = isinstance(actual, list | tuple) and len(actual) == len(wanted)
+        return same and all(compares(mine, theirs) for mine, theirs in zip(actual, wanted, strict=True))
+    return actual == wanted
 
 
-def operator(has: Any, name: str, wanted: Any) -> bool:
+def operator(actual: Any, name: str, wanted: Any) -> bool:
     if name in ("$eq", "$ne"):
-        return (has == wanted) is (name == "$eq")
+        return (actual == wanted) is (name == "$eq")
     if name not in ("$gt", "$gte", "$lt", "$lte"):
         raise ValueError(f"Unsupported operator: {name}")
-    mine, theirs = float(has), float(wanted)
+    mine, theirs = float(actual), float(wanted)
     return {"$gt": mine > theirs, "$gte": mine >= theirs, "$lt": mine < theirs, "$lte": mine <= theirs}[name]

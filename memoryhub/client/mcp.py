@@ -14,8 +14,8 @@ from mcp_types import INTERNAL_ERROR, Resource, ToolAnnotations
 
 from memoryhub import __version__
 
-from .aio import AsyncMemoryHub
 from .errors import HubError, NotFound
+from .hub import AsyncMemoryHub
 from .records import FileText, Outcome
 
 READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
@@ -23,11 +23,11 @@ EDITS = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_
 WRITES = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)
 ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
 FILES = "memory://files"
-MOST_RESOURCES = 1000
-MOST_BINARY = 64 * 1024  # bytes
+MAX_RESOURCES = 1000
+MAX_BINARY = 64 * 1024  # bytes
 SESSION = f"mcp-{uuid.uuid4().hex[:8]}"  # the protocol names no thread: this says which changes came of one process
 tool_call: ContextVar[str | None] = ContextVar("memoryhub_tool_call", default=None)
-SECOND_NAMES = {"memory_list": {"path": "prefix"}, "memory_search": {"query": "q"}}  # what models call them as well
+OTHER_NAMES = {"memory_list": {"path": "prefix"}, "memory_search": {"query": "q"}}  # what models call them as well
 INSTRUCTIONS = (
     "The team's memory. Read it before you start. Changes may wait for a person: then the answer names a proposal, "
     "which is expected; do not retry and do not write the same elsewhere."
@@ -49,7 +49,7 @@ class HubServer(MCPServer):
         """Known arguments alone: one that is dropped in silence would make the model believe it was heeded."""
         tool = next((tool for tool in await self.list_tools() if tool.name == name), None)
         if tool is not None:
-            arguments = named(name, arguments, list(tool.input_schema.get("properties", {})))
+            arguments = with_known_names(name, arguments, list(tool.input_schema.get("properties", {})))
         mark = tool_call.set(call_id(context))
         try:
             return await super().call_tool(name, arguments, context)
@@ -63,7 +63,7 @@ class HubServer(MCPServer):
             raise MCPError(INTERNAL_ERROR, problem.message) from problem
         return [
             Resource(uri=FILES + file["path"], name=file["path"], mime_type=mime_type(file["path"]))
-            for file in files[:MOST_RESOURCES]
+            for file in files[:MAX_RESOURCES]
         ]
 
 
@@ -71,29 +71,29 @@ def add_reading(server: MCPServer, hub: AsyncMemoryHub) -> None:
     @server.tool(title="List memory files", annotations=READS)
     async def memory_list(prefix: str = "/") -> dict[str, Any]:
         """List files and folders directly below a prefix such as /memories/."""
-        return {"entries": await answered(hub.list(prefix))}
+        return {"entries": await or_tool_error(hub.list(prefix))}
 
     @server.tool(title="Read a memory file", annotations=READS, structured_output=False)
     async def memory_read(path: str) -> str:
         """Read the published text of one file, such as /memories/AGENTS.md."""
-        return read_aloud(path, await answered(hub.read(path)))
+        return as_text(path, await or_tool_error(hub.read(path)))
 
     @server.tool(title="Search memory", annotations=READS)
     async def memory_search(q: str, layers: str | None = None, limit: int = 20) -> dict[str, Any]:
         """Search words in files, working memory, long-term memory and proposals; layers is a comma-separated list."""
-        return {"items": await answered(hub.search(q, layers=layers, limit=limit))}
+        return {"items": await or_tool_error(hub.search(q, layers=layers, limit=limit))}
 
     @server.tool(title="Retrieve memories", annotations=READS, structured_output=False)
     async def memory_retrieve(
         query: str, hot: int = 10, cold: int = 5, threshold: float | None = None, scope: str | None = None
     ) -> str:
         """Get a summary of what is remembered about a query: recent work first, then long-term knowledge."""
-        return await answered(hub.retrieve_text(query, hot=hot, cold=cold, threshold=threshold, scope=scope))
+        return await or_tool_error(hub.retrieve_text(query, hot=hot, cold=cold, threshold=threshold, scope=scope))
 
     @server.tool(title="See a proposal", annotations=READS)
     async def memory_proposal(number: int) -> dict[str, Any]:
         """See what became of a change you proposed: its state, and the reviewer's note."""
-        return dict(await answered(hub.proposal(number)))
+        return dict(await or_tool_error(hub.proposal(number)))
 
 
 def add_writing(server: MCPServer, hub: AsyncMemoryHub) -> None:
@@ -104,13 +104,13 @@ def add_writing(server: MCPServer, hub: AsyncMemoryHub) -> None:
         """Replace old_string, which must stand in the file exactly once, by new_string; say why in reason."""
         notes = {"reason": reason, "tool_call_id": tool_call.get()}
         call = hub.edit(path, old_string, new_string, replace_all=replace_all, **notes)
-        return said(await answered(call), f"Edited {path}.")
+        return outcome_text(await or_tool_error(call), f"Edited {path}.")
 
     @server.tool(title="Write a memory file", annotations=WRITES, structured_output=False)
     async def memory_write(path: str, content: str, reason: str | None = None) -> str:
         """Write a whole file, new or in place of the old text; say why in reason."""
         call = hub.write(path, content, reason=reason, tool_call_id=tool_call.get())
-        return said(await answered(call), f"Wrote {path}.")
+        return outcome_text(await or_tool_error(call), f"Wrote {path}.")
 
     @server.tool(title="Log output", annotations=ADDS, structured_output=False)
     async def memory_log(
@@ -123,7 +123,7 @@ def add_writing(server: MCPServer, hub: AsyncMemoryHub) -> None:
     ) -> str:
         """Log what was found out or done, for the team's working memory; it is checked before it counts."""
         facts = {"session_id": session_id, "node_id": node_id, "node_kind": node_kind, "scope": scope}
-        record = await answered(hub.log(content, **facts, metadata=metadata))
+        record = await or_tool_error(hub.log(content, **facts, metadata=metadata))
         return f"Logged as record {record['id']}, {record['state']}."
 
 
@@ -157,9 +157,9 @@ def call_id(context: Any) -> str | None:
     return f"{f'mcp-{session[:32]}' if session else SESSION}/{context.request_id}"
 
 
-def named(tool: str, arguments: dict[str, Any], known: list[str]) -> dict[str, Any]:
+def with_known_names(tool: str, arguments: dict[str, Any], known: list[str]) -> dict[str, Any]:
     """The arguments by the names the tool has for them; refused in one sentence when it has none."""
-    second = SECOND_NAMES.get(tool, {})
+    second = OTHER_NAMES.get(tool, {})
     given: dict[str, Any] = {}
     for name, value in (arguments or {}).items():
         key = second.get(name, name)
@@ -169,17 +169,17 @@ def named(tool: str, arguments: dict[str, Any], known: list[str]) -> dict[str, A
     return given
 
 
-def read_aloud(path: str, file: FileText) -> str:
+def as_text(path: str, file: FileText) -> str:
     """A file for a model: text as it is; of anything else, what it is, and small ones as base64."""
     if file.info.get("encoding") != "base64":
         return str(file)
     size = f"{path} is a binary file of {len(file.data):,} bytes, not text"
-    if len(file.data) > MOST_BINARY:
+    if len(file.data) > MAX_BINARY:
         return f"{size}; it is too large to be shown here."
     return f"{size}. Its bytes as base64:\n{base64.b64encode(file.data).decode('ascii')}"
 
 
-async def answered(call: Any) -> Any:
+async def or_tool_error(call: Any) -> Any:
     """The result of a call; what goes wrong is a sentence that the model reads."""
     try:
         return await call
@@ -187,7 +187,7 @@ async def answered(call: Any) -> Any:
         raise ToolError(problem.message) from problem
 
 
-def said(outcome: Outcome, done: str) -> str:
+def outcome_text(outcome: Outcome, done: str) -> str:
     return outcome.message if outcome.pending else done
 
 

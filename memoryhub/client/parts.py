@@ -1,24 +1,23 @@
 """Files larger than the hub keeps in one piece (1 MiB), as a note at their path and parts in a hidden folder beside it.
 
-The parts pass the same gate. Where the note would wait for a person, nothing is kept: nobody reviews megabytes.
+The parts pass the same gate. Where the note would wait for a person, nothing is stored: nobody reviews megabytes.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable
 
 from .errors import Invalid
 from .hub import MemoryHub
-from .records import Outcome, Record, file_bytes
+from .records import Outcome, Record, file_bytes, sha256_of
 
-PIECE = 1024 * 1024
-MOST = 64
+PART_SIZE = 1024 * 1024
+MAX_PARTS = 64
 NOTE = re.compile(
     rb"Kept in (\d+) parts in (/[^\n]+/): (\d+) bytes, sha256 ([0-9a-f]{64}), as it is too large for one file\.\n"
 )
-LONGEST_NOTE = 4096
+MAX_NOTE = 4096
 
 
 def folder_of(path: str) -> str:
@@ -28,12 +27,12 @@ def folder_of(path: str) -> str:
 
 def write(hub: MemoryHub, path: str, data: bytes, **notes: str | None) -> Outcome:
     """Writes a file of any size up to 64 MiB; larger ones and those that would wait for a person are refused."""
-    if len(data) <= PIECE:
+    if len(data) <= PART_SIZE:
         return hub.write(path, data, **notes)
     pieces = cut(data)
-    if len(pieces) > MOST:
-        raise Invalid(f"The file is larger than {MOST} MiB, which is more than the hub keeps.", code="too_large")
-    folder, sha = folder_of(path), hashlib.sha256(data).hexdigest()
+    if len(pieces) > MAX_PARTS:
+        raise Invalid(f"The file is larger than {MAX_PARTS} MiB, which is more than the hub keeps.", code="too_large")
+    folder, sha = folder_of(path), sha256_of(data)
     note = (
         f"Kept in {len(pieces)} parts in {folder}: {len(data)} bytes, sha256 {sha}, as it is too large for one file.\n"
     )
@@ -52,7 +51,7 @@ def cut(data: bytes) -> list[bytes]:
     """Pieces of at most 1 MiB that do not end inside a UTF-8 character."""
     pieces, start = [], 0
     while start < len(data):
-        end = min(start + PIECE, len(data))
+        end = min(start + PART_SIZE, len(data))
         back = end
         while back < len(data) and back > end - 4 and data[back] & 0xC0 == 0x80:
             back -= 1
@@ -63,12 +62,12 @@ def cut(data: bytes) -> list[bytes]:
 
 def whole(data: bytes, batch: Callable[[list[str]], list[Record]]) -> bytes:
     """The file that a note stands for; anything else as it is."""
-    found = NOTE.fullmatch(data) if len(data) <= LONGEST_NOTE else None
-    if not found or not 0 < int(found[1]) <= MOST:
+    found = NOTE.fullmatch(data) if len(data) <= MAX_NOTE else None
+    if not found or not 0 < int(found[1]) <= MAX_PARTS:
         return data
     paths = [f"{found[2].decode()}{number:02}" for number in range(int(found[1]))]
     pieces = [file for start in range(0, len(paths), 16) for file in batch(paths[start : start + 16])]
     if any(piece.get("error") for piece in pieces):
         return data
     joined = b"".join(map(file_bytes, pieces))
-    return joined if hashlib.sha256(joined).hexdigest() == found[4].decode() else data
+    return joined if sha256_of(joined) == found[4].decode() else data

@@ -1,4 +1,4 @@
-"""What calls give back: plain data that also reads as attributes, and texts that know where they come from."""
+"""What calls return: JSON objects that also read as attributes, and texts with their metadata."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Record(dict):
             raise AttributeError(f"{type(self).__name__} has no {name!r}; it has {sorted(self)}") from None
 
 
-Records = list[Record]  # a name for it where a method is called `list`
+Records = list[Record]  # for classes with a method `list`
 
 
 class FileText(str):
@@ -32,7 +32,7 @@ class FileText(str):
         return str(self)
 
     @classmethod
-    def of(cls, info: dict[str, Any], *, stale: bool = False) -> FileText:
+    def from_json(cls, info: dict[str, Any], *, stale: bool = False) -> FileText:
         data = file_bytes(info)
         text = cls(data.decode("utf-8", "replace") if info.get("encoding") == "base64" else info["content"])
         text.info, text.data, text.stale = Record(info), data, stale
@@ -61,9 +61,9 @@ class Prompt(str):
         return getattr(self, key) if isinstance(key, str) else super().__getitem__(key)
 
     @classmethod
-    def of(cls, text: str, *, stale: bool = False) -> Prompt:
+    def from_text(cls, text: str, *, stale: bool = False) -> Prompt:
         prompt = cls(text)
-        prompt.sha256 = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        prompt.sha256 = sha256_of(text.encode("utf-8", "surrogatepass"))
         prompt.stale = stale
         return prompt
 
@@ -100,6 +100,10 @@ def pending_text(number: int, path: str, stacked_on: int | None = None) -> str:
         f"then {still}. This is expected and not a failure: do not retry, do not write it elsewhere, carry on with "
         f"the task. Sending the same change again leads to the same proposal {number}.{stacked}"
     )
+
+
+def sha256_of(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 def file_bytes(info: dict[str, Any]) -> bytes:

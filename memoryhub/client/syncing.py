@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from .cache import replace_file
 from .errors import HubError, HubRefused
 from .hub import MemoryHub
-from .records import Record, file_bytes
+from .records import Record, file_bytes, sha256_of
 
 STATE = ".memoryhub-sync.json"
-MANY = 200
-LARGEST = 1024 * 1024
+MAX_BATCH = 200
+MAX_FILE = 1024 * 1024
 
 
 @dataclass
@@ -34,12 +33,13 @@ class Report:
     unchanged: int = 0
 
     def lines(self) -> list[str]:
-        told = [f"updated {path}" for path in self.updated] + [f"removed {path}" for path in self.removed]
-        told += [f"proposed {item['path']} as proposal {item['number']}" for item in self.proposed]
-        told += [f"saved {path}" for path in self.applied]
-        told += [f"changed here, kept: {path} (add --propose to propose it)" for path in self.kept]
-        told += [f"changed here and in the hub, kept yours: {path}" for path in self.conflicts]
-        return told + self.problems
+        """The report as sentences."""
+        lines = [f"updated {path}" for path in self.updated] + [f"removed {path}" for path in self.removed]
+        lines += [f"proposed {item['path']} as proposal {item['number']}" for item in self.proposed]
+        lines += [f"saved {path}" for path in self.applied]
+        lines += [f"changed here, kept: {path} (add --propose to propose it)" for path in self.kept]
+        lines += [f"changed here and in the hub, kept yours: {path}" for path in self.conflicts]
+        return lines + self.problems
 
 
 class LocalCopy:
@@ -50,7 +50,7 @@ class LocalCopy:
     ):
         self.hub, self.directory, self.propose, self.new = hub, directory, propose, new
         self.prefix = "/" + prefix.strip("/") + "/" if prefix.strip("/") else "/"
-        self.known: dict[str, str] = {}  # name -> sha256 of the text both sides had
+        self.synced: dict[str, str] = {}  # name -> sha256 of the text both sides had
         self.offered: dict[str, str] = {}  # name -> sha256 of the text that was proposed
 
     def run(self) -> Report:
@@ -60,15 +60,15 @@ class LocalCopy:
         report = Report()
         published = self._published()
         for name, data in published.items():
-            with noted(report, self.prefix + name):
+            with problems_noted(report, self.prefix + name):
                 self._settle(report, name, data)
-        for name in [name for name in self.known if name not in published]:
-            with noted(report, self.prefix + name):
+        for name in [name for name in self.synced if name not in published]:
+            with problems_noted(report, self.prefix + name):
                 self._settle_removed(report, name)
         if self.propose and self.new:
             for name in self._local_names():
-                if name not in published and name not in self.known:
-                    with noted(report, self.prefix + name):
+                if name not in published and name not in self.synced:
+                    with problems_noted(report, self.prefix + name):
                         self._offer(report, name, self._local(name))
         self._save()
         return report
@@ -78,8 +78,8 @@ class LocalCopy:
         if not paths:
             self.hub.list(self.prefix)  # refuses when there is no such place, rather than emptying the copy
         found: dict[str, bytes] = {}
-        for start in range(0, len(paths), MANY):
-            for file in self.hub.batch(paths[start : start + MANY]):
+        for start in range(0, len(paths), MAX_BATCH):
+            for file in self.hub.batch(paths[start : start + MAX_BATCH]):
                 if file.get("stale"):
                     raise HubError("The hub is away; the local copy stays as it is.", code="unreachable")
                 if not file.get("error"):
@@ -87,14 +87,14 @@ class LocalCopy:
         return found
 
     def _settle(self, report: Report, name: str, theirs: bytes) -> None:
-        mine, base, new = self._local(name), self.known.get(name), digest(theirs)
-        if mine is not None and digest(mine) == new:
+        mine, base, new = self._local(name), self.synced.get(name), sha256_of(theirs)
+        if mine is not None and sha256_of(mine) == new:
             report.unchanged += 1
-            self.known[name] = new
+            self.synced[name] = new
             self.offered.pop(name, None)
-        elif mine is None or digest(mine) == base:
+        elif mine is None or sha256_of(mine) == base:
             self._write(name, theirs)
-            self.known[name] = new
+            self.synced[name] = new
             report.updated.append(self.prefix + name)
         elif self.propose and base == new:
             self._offer(report, name, mine)
@@ -103,23 +103,23 @@ class LocalCopy:
 
     def _settle_removed(self, report: Report, name: str) -> None:
         mine = self._local(name)
-        if mine is not None and digest(mine) != self.known[name]:
+        if mine is not None and sha256_of(mine) != self.synced[name]:
             report.conflicts.append(self.prefix + name)
             return
         if mine is not None:
             self._place(name).unlink()
-        del self.known[name]
+        del self.synced[name]
         report.removed.append(self.prefix + name)
 
     def _offer(self, report: Report, name: str, mine: bytes | None) -> None:
-        if mine is None or len(mine) > LARGEST or self.offered.get(name) == digest(mine):
+        if mine is None or len(mine) > MAX_FILE or self.offered.get(name) == sha256_of(mine):
             return
         outcome = self.hub.write(self.prefix + name, mine, reason="edited in a local copy")
-        self.offered[name] = digest(mine)
+        self.offered[name] = sha256_of(mine)
         if outcome.pending:
             report.proposed.append({"path": self.prefix + name, "number": outcome["proposal"]["number"]})
         else:
-            self.known[name] = digest(mine)
+            self.synced[name] = sha256_of(mine)
             report.applied.append(self.prefix + name)
 
     # The directory is a wall: plain names only, and no link is followed
@@ -152,16 +152,7 @@ class LocalCopy:
     def _write(self, name: str, data: bytes) -> None:
         place = self._place(name)
         place.parent.mkdir(parents=True, exist_ok=True)
-        handle, fresh = tempfile.mkstemp(dir=place.parent, prefix=".memoryhub-")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            os.chmod(fresh, 0o644)
-            os.replace(fresh, place)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(fresh)
-            raise
+        replace_file(place, data, 0o644)
 
     # What both sides last agreed on
 
@@ -170,20 +161,18 @@ class LocalCopy:
             state = json.loads((self.directory / STATE).read_text("utf-8"))
         except (OSError, ValueError):
             state = {}
-        same = state.get("prefix") == self.prefix
-        self.known = dict(state.get("files", {})) if same else {}
-        self.offered = dict(state.get("offered", {})) if same else {}
+        is_ours = state.get("prefix") == self.prefix
+        self.synced = dict(state.get("files", {})) if is_ours else {}
+        self.offered = dict(state.get("offered", {})) if is_ours else {}
 
     def _save(self) -> None:
-        state = {"prefix": self.prefix, "files": self.known, "offered": self.offered}
+        state = {"prefix": self.prefix, "files": self.synced, "offered": self.offered}
         text = json.dumps(state, indent=1, sort_keys=True) + "\n"
-        fresh = self.directory / f"{STATE}.new"
-        fresh.write_text(text, "utf-8")
-        os.replace(fresh, self.directory / STATE)
+        replace_file(self.directory / STATE, text.encode(), 0o644)
 
 
 @contextlib.contextmanager
-def noted(report: Report, path: str) -> Any:
+def problems_noted(report: Report, path: str) -> Any:
     """One file's refusal or disk error does not stop the others."""
     try:
         yield
@@ -191,7 +180,3 @@ def noted(report: Report, path: str) -> Any:
         report.problems.append(f"{path}: {problem.message}")
     except OSError as problem:
         report.problems.append(f"{path}: {problem.strerror or problem}")
-
-
-def digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()

@@ -1,9 +1,8 @@
-"""How one call is carried through: headers, retries, bad days. No input or output happens here."""
+"""What one call sends, and what its answers mean: headers, retries, failures. No input or output happens here."""
 
 from __future__ import annotations
 
 import email.utils
-import hashlib
 import json
 import random
 import time
@@ -23,7 +22,7 @@ from .errors import BY_STATUS, HubError, HubRefused, HubUnavailable, RateLimited
 
 MAX_ANSWER = 64 * 1024 * 1024
 NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
-PASSING = (502, 503, 504)
+TEMPORARY = (502, 503, 504)  # statuses that may pass
 
 
 class TooSlow(httpx.ReadTimeout):
@@ -32,6 +31,21 @@ class TooSlow(httpx.ReadTimeout):
 
 class TooMuch(httpx.TransportError):
     """The answer is larger than any the hub gives."""
+
+
+class Body(bytearray):
+    """The body of an answer as it comes in; refused when it takes too long or grows too large."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self._deadline = time.monotonic() + seconds
+
+    def add(self, chunk: bytes) -> None:
+        if time.monotonic() > self._deadline:
+            raise TooSlow("the answer took too long")
+        if len(self) + len(chunk) > MAX_ANSWER:
+            raise TooMuch("the answer is too large")
+        self += chunk
 
 
 @dataclass(frozen=True)
@@ -89,12 +103,12 @@ class Settings:
 
 
 class Exchange:
-    """One call from its first try to its result; `heard` and `failed` say how long to wait before the next try."""
+    """One call from its first try to its result; `received` and `failed` say how long to wait before the next try, if there is one."""
 
-    def __init__(self, settings: Settings, cache: Cache, call: Call, *, hasty: bool = False):
+    def __init__(self, settings: Settings, cache: Cache, call: Call, *, retries: int):
         self.settings, self.cache, self.call = settings, cache, call
-        self.retries = 0 if hasty else settings.retries
-        self.kept = cache.get(call.keep) if call.keep else None
+        self.retries = retries
+        self.copy = cache.get(call.cache_key) if call.cache_key else None
         self.tries = 0
         self.started = time.monotonic()
         self.answer: Answer | None = None
@@ -107,8 +121,8 @@ class Exchange:
         """
         headers = [*self.settings.headers, (b"Accept", self.call.accept.encode())]
         headers += [(name.encode(), value.encode()) for name, value in self.call.headers.items()]
-        if self.kept and self.kept.etag:
-            headers.append((b"If-None-Match", self.kept.etag.encode()))
+        if self.copy and self.copy.etag:
+            headers.append((b"If-None-Match", self.copy.etag.encode()))
         content = b""
         if self.call.body is not None:
             content = body_bytes(self.call.body)
@@ -118,19 +132,19 @@ class Exchange:
         stream = httpx.ByteStream(content)
         return httpx.Request(self.call.method, url, headers=headers, stream=stream, extensions=self.settings.extensions)
 
-    def heard(self, status: int, headers: dict[str, str], body: bytes) -> float | None:
-        if status == 304 and self.kept:
-            self.answer = Answer(200, self.kept.body, self.kept.headers)
+    def received(self, status: int, headers: dict[str, str], body: bytes) -> float | None:
+        if status == 304 and self.copy:
+            self.answer = Answer(200, self.copy.body, self.copy.headers)
             return None
         answer = Answer(status, body, headers)
         self.problem = self._problem_with(answer)
         if self.problem is None:
             self.answer = answer
-            self._keep(answer)
+            self._cache(answer)
             return None
         if isinstance(self.problem, RateLimited):
             return self._pause(self.problem.retry_after)
-        if status in PASSING and (self.call.repeatable or "retry-after" in headers):
+        if status in TEMPORARY and (self.call.repeatable or "retry-after" in headers):
             return self._pause(retry_after(headers))
         if isinstance(self.problem, HubUnavailable) and status < 300 and self.call.repeatable:
             return self._pause(None)  # half an answer
@@ -142,14 +156,14 @@ class Exchange:
         return self._pause(None) if again and not isinstance(problem, TooMuch) else None
 
     def result(self) -> Any:
-        if self.answer is None and self.kept and self.call.stale_ok and isinstance(self.problem, HubUnavailable):
-            self.answer = Answer(200, self.kept.body, self.kept.headers, stale=True)
+        if self.answer is None and self.copy and self.call.stale_ok and isinstance(self.problem, HubUnavailable):
+            self.answer = Answer(200, self.copy.body, self.copy.headers, stale=True)
         if self.answer is not None:
             return self.call.parse(self.answer)
         if isinstance(self.problem, Unauthenticated):
             self.cache.clear()
-        elif self.call.keep and isinstance(self.problem, HubRefused):
-            self.cache.drop(self.call.keep)  # what this token may not read (any more) is not kept either
+        elif self.call.cache_key and isinstance(self.problem, HubRefused):
+            self.cache.drop(self.call.cache_key)  # what this token may not read (any more) leaves no copy
         raise self.problem or HubError("No answer.")
 
     def _pause(self, wanted: float | None) -> float | None:
@@ -158,12 +172,10 @@ class Exchange:
         left = self.settings.patience - (time.monotonic() - self.started)
         return pause if self.tries <= self.retries and pause < left else None
 
-    def _keep(self, answer: Answer) -> None:
-        if self.call.keep and answer.status == 200:
-            kept: dict[str, str] = {
-                name: answer.headers[name] for name in ("etag", "content-type") if name in answer.headers
-            }
-            self.cache.put(self.call.keep, answer.body, kept)
+    def _cache(self, answer: Answer) -> None:
+        if self.call.cache_key and answer.status == 200:
+            headers = {name: value for name, value in answer.headers.items() if name in ("etag", "content-type")}
+            self.cache.put(self.call.cache_key, answer.body, headers)
 
     def _problem_with(self, answer: Answer) -> HubError | None:
         status, headers = answer.status, answer.headers
@@ -194,16 +206,16 @@ class Exchange:
             )
         return None
 
-    def _refusal(self, status: int, headers: dict[str, str], said: dict[str, Any]) -> HubError:
-        details = {name: value for name, value in said.items() if name not in ("code", "message")}
-        facts: dict[str, Any] = {"code": said.get("code", "error"), "status": status, "details": details}
-        message = said.get("message") or f"{self.settings.place} answered with status {status}."
+    def _refusal(self, status: int, headers: dict[str, str], error: dict[str, Any]) -> HubError:
+        details = {name: value for name, value in error.items() if name not in ("code", "message")}
+        facts: dict[str, Any] = {"code": error.get("code", "error"), "status": status, "details": details}
+        message = error.get("message") or f"{self.settings.place} answered with status {status}."
         if status == 401:
             message = (
                 f"{self.settings.place} does not accept this token: it may be mistyped, revoked or expired. Make a "
                 "new one on the agent's Connect page and set MEMORYHUB_TOKEN."
             )
-            facts["code"] = said.get("code", "unauthenticated")
+            facts["code"] = error.get("code", "unauthenticated")
         if status == 429:
             seconds = retry_after(headers)
             wait = f"in {seconds:g} seconds" if seconds is not None else "a little later"
@@ -238,7 +250,7 @@ def body_bytes(body: dict[str, Any]) -> bytes:
 
 def is_json(answer: Answer) -> bool:
     try:
-        answer.json()
+        answer.json  # noqa: B018 (parsed and cached)
     except ValueError:
         return False
     return True
@@ -246,10 +258,10 @@ def is_json(answer: Answer) -> bool:
 
 def error_of(answer: Answer) -> dict[str, Any]:
     try:
-        said = answer.json()["error"]
+        error = answer.json["error"]
     except (ValueError, KeyError, TypeError):
         return {}
-    return said if isinstance(said, dict) else {}
+    return error if isinstance(error, dict) else {}
 
 
 def retry_after(headers: dict[str, str]) -> float | None:
@@ -267,10 +279,6 @@ def retry_after(headers: dict[str, str]) -> float | None:
 def target(headers: dict[str, str]) -> str:
     """Where a redirect leads, without a query that may hold secrets."""
     return headers.get("location", "nowhere").partition("?")[0]
-
-
-def digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
 
 
 def headers_of(response: httpx.Response) -> dict[str, str]:

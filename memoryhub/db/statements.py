@@ -11,19 +11,20 @@ import select
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import psycopg
 from django.core.serializers.json import DjangoJSONEncoder
-from django.db import DEFAULT_DB_ALIAS, InterfaceError, OperationalError, connections, models
+from django.db import DEFAULT_DB_ALIAS, InterfaceError, OperationalError, connections
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
 from psycopg.types.json import Jsonb
 
 from memoryhub.errors import Unavailable
+
+Json = Jsonb  # a value of a jsonb column
 
 
 class Half(bytes):
@@ -160,7 +161,7 @@ def together(*changes: Change, answer: str = "", held: Change | None = None) -> 
 def _joined(answer: str, held: str, *changes: tuple[str, str, bool]) -> str:
     """As short as it goes: psycopg takes a statement of more than 4,096 characters apart anew each time."""
     parts = [(name or f"change_{n}", sql) for n, (name, sql, _) in enumerate(changes)]
-    answer = answer or f"SELECT * FROM {parts[0][0]}"  # noqa: S608 (a name of ours)
+    answer = answer or f"SELECT * FROM {parts[0][0]}"
     if held:
         if not all(follows or ONLY in sql for _, sql, follows in changes):
             raise ValueError("one of these changes would happen in any case")
@@ -170,53 +171,34 @@ def _joined(answer: str, held: str, *changes: tuple[str, str, bool]) -> str:
     return " ".join(whole.replace(f"WHERE true {ONLY}", "").split())
 
 
-def inserting(one: models.Model, name: str = "", **made: Any) -> Change:
-    """A new row as a change; what else there is to say of it as with `inserting_rows`.
+def inserting_rows(
+    model: Any, *rows: Mapping[str, Any], name: str = "", over: str = "", of: str = "", params: Sequence[Any] = ()
+) -> Change:
+    """Inserts rows given by column, as one parameter; a column that none of them names gets its default.
 
-    The row is one parameter: psycopg keeps what it knows of a statement only up to fifty of them.
+    Answers the number that the database gives the row. `of` names the change of whose row it is made; `over` is SQL for a
+    JSON object whose values take the place of the row's, with its parameters in `params`.
     """
-    fields = [field for field in one._meta.concrete_fields if not (field.primary_key and one.pk is None)]
-    values = {field.column: _as_written(getattr(one, field.attname)) for field in fields}
-    return _inserting(type(one), values, name, is_numbered=one.pk is not None, **made)
-
-
-def inserting_rows(model: Any, *rows: Mapping[str, Any], name: str = "", **made: Any) -> Change:
-    """The same for rows that are given by column, several as one parameter; the database gives their numbers.
-
-    `of` names the change of whose row they are made; `over` is SQL for a JSON object whose values take the place of theirs.
-    """
-    return _inserting(model, rows[0] if len(rows) == 1 else rows, name, many=len(rows) > 1, **made)
-
-
-def _inserting(
-    model: Any, given: Any, name: str, *, is_numbered: bool = False, many: bool = False, over: str = "", of: str = "",
-    params: Sequence[Any] = (),
-) -> Change:  # fmt: skip
+    given: Any = rows[0] if len(rows) == 1 else rows
     return Change(
-        _insert(model, is_numbered, many, over, of), [Jsonb(given, dumps=_as_json), *params], name, follows=bool(of)
-    )
+        _insert(model, tuple(rows[0]), len(rows) > 1, over, of), [Jsonb(given, dumps=_as_json), *params], name,
+        follows=bool(of),
+    )  # fmt: skip
 
 
 @lru_cache(maxsize=256)
-def _insert(model: Any, is_numbered: bool, many: bool, over: str, of: str) -> str:
-    """Without a column's name in it, which a row of the table's own type needs not; a number is the database's unless it is given.
-
-    A column that a later version adds gets NULL from processes of this one, not its default: for as long as they may run beside
-    that version's tables, it has to take it.
-    """
+def _insert(model: Any, columns: tuple[str, ...], many: bool, over: str, of: str) -> str:
+    """psycopg keeps what it knows of a statement only up to fifty parameters, so all rows are one of them."""
     table = connections[DEFAULT_DB_ALIAS].ops.quote_name(model._meta.db_table)
-    row = f"jsonb_populate_record{'set' if many else ''}(NULL::{table}, %s{f' || {over}' if over else ''})"
-    its_number = "" if is_numbered else "OVERRIDING USER VALUE "
+    populate = f"jsonb_populate_record{'set' if many else ''}(NULL::{table}, %s{f' || {over}' if over else ''})"
     where = "" if of else f" WHERE true {ONLY}"
     return (
-        f"INSERT INTO {table} {its_number}SELECT row.* FROM {of + ', ' if of else ''}{row} row{where} "  # noqa: S608
-        f'RETURNING "{model._meta.pk.column}"'
+        f"INSERT INTO {table} ({', '.join(columns)}) SELECT {', '.join(columns)} "
+        f"FROM {populate} row{where} RETURNING {model._meta.pk.column}"
+        if not of
+        else f"INSERT INTO {table} ({', '.join(columns)}) SELECT {', '.join(f'row.{one}' for one in columns)} "
+        f"FROM {of}, {populate} row RETURNING {model._meta.pk.column}"
     )
-
-
-def _as_written(value: Any) -> Any:
-    """Moments whole: Django's JSON knows no microseconds."""
-    return value.isoformat() if isinstance(value, datetime) else value
 
 
 def _as_json(values: Any) -> str:

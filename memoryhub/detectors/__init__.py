@@ -1,8 +1,8 @@
-"""The gate's eyes: pure functions from text to findings, one file per thing looked for.
+"""Detectors: pure functions from a text to findings, one module or package per thing that is looked for.
 
-A detector is a module of this package with `CODE` and `find(text, lines, known)`; being there registers it. `known` (the
-`context` of `find`) are the texts that memory already holds; only `duplicate` reads them. Nothing here knows a database, and no message of a
-finding ever repeats a secret.
+A detector is a module or package here with `CODE` and `find(text, lines, known)`; being there registers it. `known` (the `context`
+of `find` below) are the texts that memory already holds; only `duplicate` reads them. Nothing here knows a database, and no
+message of a finding ever repeats a secret.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from functools import cache
 from types import ModuleType
 
 from .finding import RANK, Finding, Lines
-from .known import Known
+from .known_texts import KnownText
 
-__all__ = ["PROPOSAL", "QUARANTINE", "RANK", "Finding", "Known", "Lines", "codes", "detectors", "find", "worst"]
+__all__ = ["PROPOSAL", "QUARANTINE", "RANK", "Finding", "KnownText", "Lines", "codes", "detectors", "find", "worst"]
 
 PROPOSAL = ("secrets", "hidden", "injection", "duplicate", "transient", "vague")
 QUARANTINE = ("coherence", "secrets", "hidden", "injection", "duplicate")
-MOST = 200
-"""Findings kept per detector: a text of nothing but zero-width spaces must not become a megabyte of JSON."""
+MAX_FINDINGS = 200
+"""Of one detector: a text of nothing but zero-width spaces must not become a megabyte of JSON."""
 
 
 @cache
 def detectors() -> dict[str, ModuleType]:
-    """Every detector of this folder by its code."""
+    """Every detector of this package by its code."""
     modules = (importlib.import_module(f"{__name__}.{item.name}") for item in pkgutil.iter_modules(__path__))
     return {module.CODE: module for module in modules if hasattr(module, "CODE")}
 
@@ -35,10 +35,10 @@ def codes() -> list[str]:
     return sorted(detectors())
 
 
-def find(text: str, *, only: Iterable[str] | None = None, context: Sequence[Known] = ()) -> list[Finding]:
-    """What the named detectors (by default those of a proposal) see in a text, in the order of the text."""
+def find(text: str, *, only: Iterable[str] | None = None, context: Sequence[KnownText] = ()) -> list[Finding]:
+    """The findings of the named detectors (by default those of a proposal), in the order of the text."""
     lines = Lines(text)
-    found = [one for code in only or PROPOSAL for one in detectors()[code].find(text, lines, context)[:MOST]]
+    found = [one for code in only or PROPOSAL for one in detectors()[code].find(text, lines, context)[:MAX_FINDINGS]]
     return sorted(found, key=lambda one: (one.start, one.end, one.code))
 
 

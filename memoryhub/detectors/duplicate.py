@@ -5,58 +5,58 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .finding import Finding, Lines
-from .known import Known, mask, tells, words
+from .known_texts import KnownText, is_comparable, word_mask, words
 
 CODE = "duplicate"
-NEAR = 0.8
+MIN_ALIKE = 0.8
 """Shared words over all words from which two lines say the same."""
+MAX_COMPARED = 50  # lines with one word
+
+Hit = tuple[KnownText, int, float]  # the text, its line, how much alike
 
 
-def find(text: str, lines: Lines, known: Sequence[Known] = ()) -> list[Finding]:
+def find(text: str, lines: Lines, known: Sequence[KnownText] = ()) -> list[Finding]:
     """Lines of the text that one of the known texts has already."""
     if not known:
         return []
     found = []
     for number, line in enumerate(text.split("\n"), 1):
         key = words(line)
-        if tells(key) and (able := _able(key, known)) and (hit := _same(key, able) or _near(key, able)):
+        if is_comparable(key) and (able := _able(key, known)) and (hit := _equal(key, able) or _most_alike(key, able)):
             found.append(_finding(lines, number, *hit))
     return found
 
 
-def _able(key: tuple[str, ...], known: Sequence[Known]) -> list[Known]:
-    """The texts that can have such a line: what lacks more than a fifth of its words has none that is alike (`NEAR`)."""
+def _able(key: tuple[str, ...], known: Sequence[KnownText]) -> list[KnownText]:
+    """The texts that can have such a line: one that lacks more than a fifth of its words has none that is alike."""
     mine = set(key)
-    bits, most = mask(mine), len(mine) // 5
-    return [one for one in known if (bits & one.lacks).bit_count() <= most]
+    mask, most = word_mask(mine), len(mine) // 5
+    return [one for one in known if (mask & one.missing_words).bit_count() <= most]
 
 
-Hit = tuple[Known, int, float]
-
-
-def _same(key: tuple[str, ...], known: Sequence[Known]) -> Hit | None:
+def _equal(key: tuple[str, ...], known: Sequence[KnownText]) -> Hit | None:
     return next(((one, one.lines[key], 1.0) for one in known if key in one.lines), None)
 
 
-def _near(key: tuple[str, ...], known: Sequence[Known]) -> Hit | None:
+def _most_alike(key: tuple[str, ...], known: Sequence[KnownText]) -> Hit | None:
     """The most alike known line among those that share one of the two rarest words."""
     mine = set(key)
     best: Hit | None = None
     for one in known:
-        for other, number in _candidates(mine, one):
+        for other, number in _lines_with_rare_words(mine, one):
             theirs = set(other)
             alike = len(mine & theirs) / len(mine | theirs)
-            if alike >= NEAR and (best is None or alike > best[2]):
+            if alike >= MIN_ALIKE and (best is None or alike > best[2]):
                 best = (one, number, alike)
     return best
 
 
-def _candidates(mine: set[str], one: Known) -> list[tuple[tuple[str, ...], int]]:
+def _lines_with_rare_words(mine: set[str], one: KnownText) -> list[tuple[tuple[str, ...], int]]:
     rare = sorted(mine & one.index.keys(), key=lambda word: len(one.index[word]))[:2]
-    return [entry for word in rare for entry in one.index[word][:50]]
+    return [entry for word in rare for entry in one.index[word][:MAX_COMPARED]]
 
 
-def _finding(lines: Lines, number: int, source: Known, at: int, alike: float) -> Finding:
+def _finding(lines: Lines, number: int, source: KnownText, at: int, alike: float) -> Finding:
     start, end = lines.span(number)
     how = "Already" if alike == 1.0 else f"{alike:.0%} alike: already"
     message = f"{how} in {source.label}, line {at}."

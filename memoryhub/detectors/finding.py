@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Callable
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeVar, cast
 
-from .folding import fold
-from .scanning import Rows, lowered, once
+from .normalise import normalise
+from .scanning import Rows, distinct_words, lowered
 
 T = TypeVar("T")
+_NEWLINE = re.compile("\n")
 Severity = Literal["low", "mid", "high"]
+Problem = tuple[str, int, int, str]  # kind, start, end, sentence: what becomes a finding
 RANK: dict[str, int] = {"low": 0, "mid": 1, "high": 2}
 
 
@@ -34,55 +37,59 @@ class Finding:
 
 
 class Lines:
-    """Turns character offsets into 1-based line numbers; the newlines are found at the first question."""
+    """A text that is searched: line numbers of its offsets, and what several detectors need of it, each made when first needed."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._starts: list[int] | None = None
-        self._made: dict[str, Any] = {}
-
-    @property
-    def starts(self) -> list[int]:
-        if self._starts is None:
-            self._starts = [0]
-            at = self.text.find("\n")
-            while at >= 0:
-                self._starts.append(at + 1)
-                at = self.text.find("\n", at + 1)
-        return self._starts
+        self._cache: dict[str, Any] = {}
 
     @cached_property
-    def folded(self) -> tuple[str, list[int] | None]:
+    def starts(self) -> list[int]:
+        """Where each line begins."""
+        return [0, *(match.end() for match in _NEWLINE.finditer(self.text))]
+
+    @cached_property
+    def _normal(self) -> tuple[str, list[int] | None]:
+        return normalise(self.text)
+
+    @property
+    def normalised(self) -> str:
         """The text without disguises, shared by the detectors that read words."""
-        return fold(self.text)
+        return self._normal[0]
+
+    @property
+    def original_offsets(self) -> list[int] | None:
+        """For each character of the normalised text, where it stands in the text; None if no offset moved."""
+        return self._normal[1]
 
     @cached_property
     def words(self) -> str:
-        """Each word of the text once."""
-        return once(self.text)
+        """The distinct words of the text."""
+        return distinct_words(self.text)
 
     @cached_property
-    def folded_words(self) -> str:
-        """Each word of the folded text once: no blank comes or goes by folding."""
-        return fold(self.words)[0]
+    def normalised_words(self) -> str:
+        """The distinct words of the normalised text: normalising adds and removes no blank."""
+        return normalise(self.words)[0]
 
     @cached_property
     def rows(self) -> Rows:
-        """The words of the folded text and where they stand."""
-        return Rows(self.folded[0])
+        """The words of the normalised text and where they stand."""
+        return Rows(self.normalised)
 
     @cached_property
     def plain_rows(self) -> Rows:
-        """The same where offsets are those of the text: folded if that moved none, else just in lower case."""
-        return self.rows if self.folded[1] is None else Rows(lowered(self.text))
+        """Rows with the offsets of the text: of the normalised text if no offset moved, else of the text in lower case."""
+        return self.rows if self.original_offsets is None else Rows(lowered(self.text))
 
     def cached(self, name: str, make: Callable[[str], T]) -> T:
-        """What a detector makes of the folded text once, at the first question."""
-        if name not in self._made:
-            self._made[name] = make(self.folded[0])
-        return cast(T, self._made[name])
+        """What a detector makes of the normalised text, made at the first call."""
+        if name not in self._cache:
+            self._cache[name] = make(self.normalised)
+        return cast(T, self._cache[name])
 
     def number(self, offset: int) -> int:
+        """The 1-based number of the line that an offset stands in."""
         return bisect_right(self.starts, offset)
 
     def span(self, number: int) -> tuple[int, int]:
@@ -95,3 +102,16 @@ class Lines:
         """The line that an offset stands in, without building the table of all lines."""
         end = self.text.find("\n", offset)
         return self.text.rfind("\n", 0, offset) + 1, len(self.text) if end < 0 else end
+
+
+def without_overlaps(found: Iterable[T], span: Callable[[T], tuple[int, int]]) -> list[T]:
+    """What overlaps with nothing that came before it, in the order of the text; quick for a text that is full of findings."""
+    free: list[T] = []
+    starts: list[int] = []
+    for one in found:
+        start, end = span(one)
+        at = bisect_left(starts, start)
+        if (at == 0 or span(free[at - 1])[1] <= start) and (at == len(free) or end <= starts[at]):
+            free.insert(at, one)
+            starts.insert(at, start)
+    return free

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 
 from .finding import Finding, Lines, Severity
-from .known import Known
+from .known_texts import KnownText
 from .lookalikes import CYRILLIC, LOOKALIKES
 
 CODE = "hidden"
@@ -40,16 +40,16 @@ _STYLED = re.compile("[\U0001d400-\U0001d7ff][\U0001d400-\U0001d7ff ]{2,}")
 _LATIN = re.compile(r"[A-Za-z]")
 
 
-def find(text: str, lines: Lines, known: Sequence[Known] = ()) -> list[Finding]:
+def find(text: str, lines: Lines, known: Sequence[KnownText] = ()) -> list[Finding]:
     """Invisible characters, characters that reorder text, and words mixed from look-alike letters."""
     if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
-        return []  # what most texts are, seen without looking at each sign
+        return []  # most texts, without a look at each character
     used = "".join(set(text))
     found: list[Finding] = []
     if _RUN.search(used):
-        found += [_invisible(text, lines, match) for match in _RUN.finditer(text) if not _harmless(text, match)]
+        found += [_invisible(text, lines, match) for match in _RUN.finditer(text) if not _is_harmless(text, match)]
     if _FOREIGN.search(used):
-        found += [_mixed(lines, match) for match in _words_with_foreign(text) if _deceives(used, match.group())]
+        found += [_mixed(lines, match) for match in _words_with_foreign(text) if _is_lookalike(used, match.group())]
     if _STYLED_LETTER.search(used):
         found += [_styled(lines, match) for match in _STYLED.finditer(text)]
     return found
@@ -70,25 +70,25 @@ def _words_with_foreign(text: str) -> Iterator[re.Match[str]]:
             yield match
 
 
-def _harmless(text: str, match: re.Match[str]) -> bool:
+def _is_harmless(text: str, match: re.Match[str]) -> bool:
     """What scripts and emoji need: joiners in them, a variation selector after a sign, a mark at the file's start."""
     run, before, after = match.group(), text[match.start() - 1 : match.start()], text[match.end() : match.end() + 1]
     if run == "\ufeff":
         return match.start() == 0
     if run in ("\u200c", "\u200d"):
-        return bool(_JOINING.match(before)) or (run == "\u200d" and _sign(before) and _sign(after))
+        return bool(_JOINING.match(before)) or (run == "\u200d" and _is_sign(before) and _is_sign(after))
     if run in ("\ufe0f", "\ufe0e"):
-        return _sign(before) or before in "0123456789#*"
+        return _is_sign(before) or before in "0123456789#*"
     if run == "\ufe0f\u200d":
-        return _sign(before)
+        return _is_sign(before)
     if len(run) == 1 and 0xE0100 <= ord(run) <= 0xE01EF:
         return unicodedata.category(before or " ") == "Lo"
     if run[0] == "\u200e" or run[0] == "\u200f" or run == "\u061c":
         return bool(_RTL.search(text, max(0, match.start() - 40), match.end() + 40))
-    return _flag(text, match)
+    return _is_flag(text, match)
 
 
-def _sign(char: str) -> bool:
+def _is_sign(char: str) -> bool:
     return bool(char) and (
         char in "ℹ〰"
         or unicodedata.category(char) in ("So", "Sm", "Sk", "Po", "Mn")
@@ -99,17 +99,17 @@ def _sign(char: str) -> bool:
 _FLAGS = {"gbeng", "gbsct", "gbwls"}
 
 
-def _flag(text: str, match: re.Match[str]) -> bool:
+def _is_flag(text: str, match: re.Match[str]) -> bool:
     """The flags of England, Scotland and Wales are the only tag sequences in use."""
-    return text[match.start() - 1 : match.start()] == "\U0001f3f4" and _unhide(match.group()) in _FLAGS
+    return text[match.start() - 1 : match.start()] == "\U0001f3f4" and _hidden_message(match.group()) in _FLAGS
 
 
-def _unhide(run: str) -> str:
+def _hidden_message(run: str) -> str:
     """The plain letters that tag characters or variation selectors carry."""
-    return "".join(filter(None, map(_carried, run)))
+    return "".join(filter(None, map(_hidden_letter, run)))
 
 
-def _carried(char: str) -> str:
+def _hidden_letter(char: str) -> str:
     code = ord(char)
     if 0xE0020 <= code <= 0xE007E:
         return chr(code - 0xE0000)
@@ -121,18 +121,18 @@ def _invisible(text: str, lines: Lines, match: re.Match[str]) -> Finding:
     run = match.group()
     kind, _, severity, many = next(row for row, which in zip(_KINDS, _WHICH, strict=True) if which.search(run))
     what = f"{len(run)} {many}" if len(run) > 1 else _NAMES.get(ord(run), f"1 of the {many} (U+{ord(run):04X})")
-    where = " inside a word" if _inside_word(text, match.start(), match.end()) else ""
-    said = _unhide(run) if kind in ("tag", "variation") else ""
-    carried = f" They spell: “{said[:120]}”." if len(said) > 1 else ""
-    message = f"Hidden: {what}{where}. Readers do not see this, models do.{carried}"
+    where = " inside a word" if _is_inside_word(text, match.start(), match.end()) else ""
+    spelled = _hidden_message(run) if kind in ("tag", "variation") else ""
+    message_inside = f" They spell: “{spelled[:120]}”." if len(spelled) > 1 else ""
+    message = f"Hidden: {what}{where}. Readers do not see this, models do.{message_inside}"
     return Finding(CODE, severity, match.start(), match.end(), lines.number(match.start()), message, kind)
 
 
-def _inside_word(text: str, start: int, end: int) -> bool:
+def _is_inside_word(text: str, start: int, end: int) -> bool:
     return text[start - 1 : start].isalnum() and text[end : end + 1].isalnum()
 
 
-def _deceives(used: str, word: str) -> bool:
+def _is_lookalike(used: str, word: str) -> bool:
     """Mixed with Latin letters, or all of it look-alikes in a text that has no other word of that script."""
     foreign = [char for char in word if "\u0370" <= char <= "\u052f"]
     if len(word) < 3 or not all(char in LOOKALIKES for char in foreign):

@@ -1,4 +1,4 @@
-"""Looking closely only where a telling word stands: the difference between 150 ms and 15 ms for 100 kB."""
+"""Search for words first, so that patterns are tried only near them: the difference between 150 ms and 15 ms for 100 kB."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 REACH = 500
-"""Characters looked at on each side of a needle in a line without end."""
+"""Characters searched on each side of a needle in a line without end."""
 
 
 def lowered(text: str) -> str:
@@ -22,18 +22,18 @@ def lowered(text: str) -> str:
     return "".join(low if len(low := char.lower()) == 1 else char for char in text)
 
 
-def once(text: str) -> str:
-    """Each word of a text once: what stands in none of them stands nowhere in the text, and that is sooner seen."""
+def distinct_words(text: str) -> str:
+    """Each word of a text once, one a line: shorter than the text, and what stands in none of them does not stand in it."""
     return "\n".join(set(text.split()))
 
 
-def may_stand(needle: str, words: str) -> bool:
-    """Whether each part of a needle between blanks stands in one of the words."""
+def may_contain(needle: str, words: str) -> bool:
+    """Whether a text of these words can contain a needle: each part of it between blanks stands in one of the words."""
     return all(part in words for part in needle.split()) if " " in needle else needle in words
 
 
-def places(text: str, needles: Iterable[str], words: str) -> Iterator[int]:
-    """Every offset at which one of the needles begins, needle by needle; `words` are those of the text, each once."""
+def offsets_of(text: str, needles: Iterable[str], words: str) -> Iterator[int]:
+    """Every offset at which one of the needles begins, needle by needle; `words` are its distinct words."""
     for needle, parts in _in_parts(tuple(needles), words.isascii()):
         for part in parts:
             if part not in words:
@@ -47,14 +47,14 @@ def places(text: str, needles: Iterable[str], words: str) -> Iterator[int]:
 
 @lru_cache(maxsize=512)
 def _in_parts(needles: tuple[str, ...], is_ascii: bool) -> tuple[tuple[str, list[str]], ...]:
-    """The needles that can stand in such a text, each with its parts between blanks (`may_stand`)."""
+    """The needles that can stand in such a text, each with its parts between blanks (`may_contain`)."""
     return tuple((one, one.split() or [one]) for one in needles if one.isascii() or not is_ascii)
 
 
-def stretches(text: str, needles: Iterable[str], words: str, following: int = 0) -> list[tuple[int, int]]:
-    """The lines (and some that follow) in which a needle stands, in order, merged where they touch."""
+def lines_around(text: str, needles: Iterable[str], words: str, following: int = 0) -> list[tuple[int, int]]:
+    """Start and end of the lines (and of some that follow) in which a needle stands, in order, merged where they touch."""
     found: list[tuple[int, int]] = []
-    for at in sorted(places(text, needles, words)):
+    for at in sorted(offsets_of(text, needles, words)):
         if found and at < found[-1][1] - REACH:
             continue
         start = max(text.rfind("\n", max(0, at - REACH), at), at - REACH, 0)
@@ -75,8 +75,8 @@ def _line_end(text: str, at: int, following: int) -> int:
 
 _ROW = re.compile(r"[^\n]{0,800}(?:\n+|[^\s]{0,100}\s?)|[^\n]+")
 
-# A stem is the first four letters of a word: what `ignore`, `ignores` and `ignoring` share. Those that rules name are numbered,
-# and a table of all there can be tells each its number, so that a text is looked through once for all rules.
+# A stem is the first four letters of a word: what `ignore`, `ignores` and `ignoring` share. Those that rules name are numbered, and
+# a table of all possible stems holds the numbers, so that one pass over a text serves all rules.
 Group = frozenset[int]
 _NUMBERS: dict[str, int] = {}
 _LETTERS = np.zeros(256, np.int32)
@@ -103,7 +103,7 @@ def _place(first: Any, second: Any, third: Any, fourth: Any) -> Any:
 
 
 def _bits(mask: int) -> list[int]:
-    """The places of the bits that are set."""
+    """The positions of the bits that are set."""
     digits = bin(mask)[:1:-1]
     found, at = [], digits.find("1")
     while at >= 0:
@@ -138,16 +138,16 @@ class Rows:
         self._where: dict[Group, int] = {}
 
     def have(self, groups: Sequence[Group]) -> bool:
-        """Whether each of these groups has a word somewhere: sooner seen than where, and mostly it is not so."""
+        """Whether each of these groups has a word somewhere: quicker than asking where, and mostly false."""
         return not any(map(self.stems.isdisjoint, groups))
 
     def words(self, group: Group, start: int, end: int) -> list[int]:
         """Where in a stretch a word of the group begins, in order; many rules ask for the same group."""
-        all_of_them = self._begins.get(group)
-        if all_of_them is None:
-            all_of_them = sorted(at for stem in group & self._places.keys() for at in self._places[stem])
-            self._begins[group] = all_of_them
-        return all_of_them[bisect_left(all_of_them, start) : bisect_left(all_of_them, end)]
+        begins = self._begins.get(group)
+        if begins is None:
+            begins = sorted(at for stem in group & self._places.keys() for at in self._places[stem])
+            self._begins[group] = begins
+        return begins[bisect_left(begins, start) : bisect_left(begins, end)]
 
     def near(self, groups: Sequence[Group]) -> Iterator[tuple[int, int]]:
         """Stretches of two rows in which every group has a word, merged where they touch."""

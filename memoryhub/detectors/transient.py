@@ -1,4 +1,4 @@
-"""Lines that are true for now only: advice for the reviewer, since memory stays until somebody changes it."""
+"""Lines that are true for now only; a hint for the reviewer, since memory stays until somebody changes it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from .finding import Finding, Lines
-from .known import Known
+from .known_texts import KnownText
 from .scanning import groups
 
 CODE = "transient"
@@ -50,7 +50,7 @@ _HABIT = re.compile(
 )
 
 
-def find(text: str, lines: Lines, known: Sequence[Known] = ()) -> list[Finding]:
+def find(text: str, lines: Lines, known: Sequence[KnownText] = ()) -> list[Finding]:
     """The stretch of each line that speaks of a moment rather than of a rule."""
     lower = lines.plain_rows.text
     found = []
@@ -70,6 +70,6 @@ def _one_a_line(found: list[Finding]) -> list[Finding]:
     return list({one.line: one for one in reversed(found)}.values())
 
 
-def _finding(lines: Lines, start: int, end: int, said: str) -> Finding:
-    message = f"Transient: “{said}” will pass, memory stays. Working memory forgets by itself after 24 hours."
+def _finding(lines: Lines, start: int, end: int, quote: str) -> Finding:
+    message = f"Transient: “{quote}” will pass, memory stays. Working memory forgets by itself after 24 hours."
     return Finding(CODE, "low", start, end, lines.number(start), message)

@@ -1,4 +1,4 @@
-"""Lines that give a reader nothing to act on: advice for the reviewer."""
+"""Lines that give a reader nothing to act on; a hint for the reviewer."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator, Sequence
 
 from .finding import Finding, Lines
-from .known import Known
+from .known_texts import KnownText
 from .scanning import groups
 
 CODE = "vague"
-LONGEST = 160
-"""A longer line has said something somewhere."""
+MAX_LINE = 160
+"""Characters; a longer line says something somewhere."""
 
 _EMPTY = re.compile(
     r"\b(?:best\s+practices?|be\s+(?:careful|smart|good|nice|thorough|consistent)|do\s+(?:it|things?|this|that)\s+(?:right|properly|correctly|well|better)|"
@@ -34,10 +34,10 @@ _WORDS = groups(
 )
 
 
-def find(text: str, lines: Lines, known: Sequence[Known] = ()) -> list[Finding]:
+def find(text: str, lines: Lines, known: Sequence[KnownText] = ()) -> list[Finding]:
     """Advice without an object, in lines that name no file, command, number or name."""
     seen = {at for stretch in lines.plain_rows.near(_WORDS) for at in _line_starts(lines, *stretch)}
-    return [one for start in sorted(seen) if (one := _look(text, lines, start))]
+    return [one for start in sorted(seen) if (one := _finding_in(text, lines, start))]
 
 
 def _line_starts(lines: Lines, start: int, end: int) -> Iterator[int]:
@@ -47,13 +47,13 @@ def _line_starts(lines: Lines, start: int, end: int) -> Iterator[int]:
         start = last + 1
 
 
-def _look(text: str, lines: Lines, start: int) -> Finding | None:
+def _finding_in(text: str, lines: Lines, start: int) -> Finding | None:
     line = text[start : lines.around(start)[1]]
-    if len(line) > LONGEST or line.lstrip().startswith("#") or _CONCRETE.search(line):
+    if len(line) > MAX_LINE or line.lstrip().startswith("#") or _CONCRETE.search(line):
         return None
     hit = _EMPTY.search(line.lower())
     if not hit and not _POINTS_AT_NOTHING.match(line):
         return None
-    said = f"“{hit.group()}”" if hit else "this line"
-    message = f"Vague: {said} does not say what to do. Name the file, command, person or value."
+    quote = f"“{hit.group()}”" if hit else "this line"
+    message = f"Vague: {quote} does not say what to do. Name the file, command, person or value."
     return Finding(CODE, "low", start, start + len(line), lines.number(start), message)

@@ -1,7 +1,7 @@
 """How a framework, at a version, wraps memory into a prompt: `resolve` a name, `render` ingredients.
 
-One file per family. A file here that defines `FAMILY` is a dialect: it is listed, documented on the help page and
-covered by the contract tests by being there. Everything is plain data in and out.
+One file per family. A file here that defines `FAMILY` is a dialect: being there lists it and puts it under the tests of all dialects.
+Everything is plain data in and out.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ from functools import cache, lru_cache
 from memoryhub.errors import Invalid
 
 from . import _budget
+from ._rules import without_comments
 from ._shapes import (
     CUT_ORDER,
     MISSING,
     UNUSED,
+    Block,
     Dialect,
     Entry,
     Family,
@@ -28,10 +30,11 @@ from ._shapes import (
     Rendered,
     Source,
     Warn,
-    Weave,
 )
+from .size import BYTES_PER_TOKEN, tokens_of_bytes, tokens_of_text
 
 __all__ = [
+    "BYTES_PER_TOKEN",
     "CUT_ORDER",
     "MISSING",
     "Dialect",
@@ -44,15 +47,20 @@ __all__ = [
     "Source",
     "Warn",
     "families",
-    "family",
     "names",
     "render",
     "resolve",
+    "tokens_of_bytes",
+    "tokens_of_text",
+    "without_comments",
 ]
 
 VERSION = re.compile(
     r"v?([0-9]{1,9}(?:\.[0-9]{1,9}){0,3})((?:a|b|rc|\.?dev)[0-9]*)?(?:\.?post[0-9]+)?(?:\+[\w.]+)?", re.IGNORECASE
 )
+
+
+MEMORY_OFF = Warn("memory_off", None, "Memory is switched off for this agent: the text is the base prompt alone.")
 
 
 @cache
@@ -68,25 +76,20 @@ def names() -> list[str]:
     return [form.name for one in families().values() for form in reversed(one.forms)]
 
 
-def family(name: str) -> Family:
-    """The family of a dialect name."""
-    return families()[resolve(name).family]
-
-
 @lru_cache(maxsize=512)
 def resolve(name: str) -> Dialect:
     """The form that serves this name: the newest that is not above the version asked for."""
     head, slash, tail = name.strip().partition("/")
-    one = families().get(head)
+    family = families().get(head)
     version = read_version(tail) if slash else None
-    if one is None or (slash and (version is None or not one.newest)):
+    if family is None or (slash and (version is None or not family.newest)):
         raise unknown(name)
     if version is None:
-        return Dialect(one.name, one.forms[-1])
-    fitting = [form for form in one.forms if form.since <= version]
+        return Dialect(family.name, family.forms[-1])
+    fitting = [form for form in family.forms if form.since <= version]
     if not fitting:
         raise unknown(name)
-    return Dialect(one.name, fitting[-1], version, verified=version <= one.newest)
+    return Dialect(family.name, fitting[-1], version, verified=version <= family.newest)
 
 
 def read_version(text: str) -> tuple[int, ...] | None:
@@ -110,70 +113,66 @@ def before(numbers: list[int]) -> list[int]:
 
 
 def unknown(name: str) -> Invalid:
-    """The refusal of a dialect that the hub does not know, with the list of those it does."""
-    said = (
+    """The refusal of a name that is no dialect, with the list of those there are."""
+    message = (
         f"There is no dialect {name[:80]!r}. Known are {', '.join(names())}; "
         "deepagents takes any version from 0.3.4 on."
     )
-    return Invalid(said, code="unknown_dialect", dialects=names())
+    return Invalid(message, code="unknown_dialect", dialects=names())
 
 
 def render(dialect: Dialect | str, memory: Ingredients) -> Rendered:
-    """The exact prompt of this dialect, with the origin of each stretch, the state of each source and what to know."""
+    """The exact prompt of this dialect, with the origin of each stretch, the state of each source and warnings."""
     chosen = resolve(dialect) if isinstance(dialect, str) else dialect
-    one = families()[chosen.family]
+    family = families()[chosen.family]
     if memory.off:
-        return place(chosen, memory, Weave([], [UNUSED] * len(memory.sources), lambda: [switched_off()]), [])
-    gone: list[_budget.Drop] = []
-    if one.cuts and memory.budget is not None:
-        gone = _budget.fit(memory, lambda less: extent(memory.base, one.weave(chosen, less)))
-    woven = one.weave(chosen, _budget.without(memory, gone) if gone else memory)
-    return place(chosen, memory, woven, gone)
+        return finished(chosen, memory, Block([], [UNUSED] * len(memory.sources), lambda: [MEMORY_OFF]), [])
+    dropped: list[_budget.Drop] = []
+    if family.cuts and memory.budget is not None:
+        dropped = _budget.fit(memory, lambda less: byte_size(memory.base, family.build(chosen, less)))
+    block = family.build(chosen, _budget.without(memory, dropped) if dropped else memory)
+    return finished(chosen, memory, block, dropped)
 
 
-def switched_off() -> Warn:
-    return Warn("memory_off", None, "Memory is switched off for this agent: the text is the base prompt alone.")
-
-
-def extent(base: str, woven: Weave) -> int:
+def byte_size(base: str, block: Block) -> int:
     """How many bytes the prompt will have."""
-    return sum(len(piece.text.encode()) for piece in around(base, woven))
+    return sum(len(piece.text.encode()) for piece in with_base(base, block))
 
 
-def around(base: str, woven: Weave) -> list[Piece]:
+def with_base(base: str, block: Block) -> list[Piece]:
     """The pieces with the base prompt in its place; the glue between them belongs to whichever comes first."""
-    pieces = [piece for piece in woven.pieces if piece.text]
+    pieces = [piece for piece in block.pieces if piece.text]
     if not base:
         return pieces
     own = Piece("base", "system prompt", base)
     if not pieces:
         return [own]
-    if woven.placement == "prepend":
-        last = pieces[-1].with_text(pieces[-1].text + woven.glue)
+    if block.placement == "prepend":
+        last = pieces[-1].with_text(pieces[-1].text + block.glue)
         return [*pieces[:-1], last, own]
-    return [own.with_text(base + woven.glue), *pieces]
+    return [own.with_text(base + block.glue), *pieces]
 
 
-def place(dialect: Dialect, memory: Ingredients, woven: Weave, gone: list[_budget.Drop]) -> Rendered:
-    """The finished prompt out of what a family wove."""
+def finished(dialect: Dialect, memory: Ingredients, block: Block, dropped: list[_budget.Drop]) -> Rendered:
+    """The prompt out of the block that a dialect built."""
 
-    def told(size: int) -> list[Warn]:
-        over = _budget.over(memory, size, cuts=families()[dialect.family].cuts)
-        unproven = [] if dialect.verified else [unverified(dialect)]
-        # A source that is listed twice has the same to be said of it twice.
-        return list(dict.fromkeys(woven.warnings())) + _budget.tell(memory, gone) + over + unproven
+    def find_warnings(size: int) -> list[Warn]:
+        cuts = families()[dialect.family].cuts
+        # A source that is listed twice gets each of its warnings once.
+        found = [*dict.fromkeys(block.find_warnings()), *_budget.warn_of_cuts(memory, dropped)]
+        found += _budget.warn_of_excess(memory, size, cuts=cuts)
+        return found if dialect.verified else [*found, unverified(dialect)]
 
-    cut_sources = {drop.index for drop in gone if drop.kind == "source"}
-    statuses = [UNUSED if index in cut_sources else status for index, status in enumerate(woven.statuses)]
-    return Rendered(
-        dialect, woven.placement, tuple(around(memory.base, woven)), tuple(statuses), tuple(woven.pieces), told
-    )
+    cut_sources = {drop.index for drop in dropped if drop.kind == "source"}
+    statuses = [UNUSED if index in cut_sources else status for index, status in enumerate(block.statuses)]
+    pieces = tuple(with_base(memory.base, block))
+    return Rendered(dialect, block.placement, pieces, tuple(statuses), tuple(block.pieces), find_warnings)
 
 
 def unverified(dialect: Dialect) -> Warn:
     newest = ".".join(map(str, families()[dialect.family].newest))
-    said = (
+    message = (
         f"This version of {dialect.family} is newer than {newest}, the newest the hub was compared with; "
         f"the rule of {dialect.name} is used."
     )
-    return Warn("dialect_unverified", None, said)
+    return Warn("dialect_unverified", None, message)

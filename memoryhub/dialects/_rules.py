@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 
 from ._shapes import ABSENT, BROKEN, EMPTY, INCLUDED, MISSING, Piece, Source, Warn
 
@@ -22,16 +22,7 @@ REASONS = {
 
 def without_comments(text: str) -> str:
     """The text as deepagents injects it from 0.6.3 on: a plain pattern, with no knowledge of Markdown."""
-    return lately_stripped(text) if len(text) <= SHORT else stripped(text)
-
-
-def stripped(text: str) -> str:
     return COMMENT.sub("", text).rstrip()
-
-
-# The same files stand in prompt after prompt; 128 of this length are eight million characters at most.
-SHORT = 64 * 1024
-lately_stripped = lru_cache(maxsize=128)(stripped)
 
 
 def status_of(source: Source, shown: str) -> str:
@@ -46,32 +37,32 @@ def status_of(source: Source, shown: str) -> str:
 def warn_of_source(source: Source, *, stops: str = "") -> Warn | None:
     """Why a source could not be read; `stops` adds what a stock agent would do about it."""
     if source.error == MISSING or (not source.error and source.text is None):
-        said = (
+        message = (
             f"{source.path} does not exist and is skipped in silence, as agents do. It appears once somebody writes it."
         )
-        return Warn("source_missing", source.path, said)
+        return Warn("source_missing", source.path, message)
     if not source.error:
         return None
     link = "is a link or a device, and the hub follows no link"
     other = link if source.error == "not_a_file" else f"could not be read ({source.error})"
     reason = REASONS.get(source.error, other)
     code = source.error if source.error in REASONS else "source_error"
-    said = f"{source.path} {reason}; it is left out." + (f" {stops}" if stops else "")
-    return Warn(code, source.path, said)
+    message = f"{source.path} {reason}; it is left out." + (f" {stops}" if stops else "")
+    return Warn(code, source.path, message)
 
 
 def warn_of_text(source: Source, shown: str, *, strips: bool, wraps: bool) -> list[Warn]:
     """What a person should know about the text that is injected for a source."""
     found = []
     if not strips and COMMENT.search(shown):
-        said = f"An HTML comment in {source.path} reaches the model: this dialect does not strip comments."
-        found.append(Warn("comment_reaches_model", source.path, said, needle="<!--"))
+        message = f"An HTML comment in {source.path} reaches the model: this dialect does not strip comments."
+        found.append(Warn("comment_reaches_model", source.path, message, needle="<!--"))
     rest = shown if strips else COMMENT.sub("", shown)
     if "<!--" in rest:
-        said = (
+        message = (
             f"A comment in {source.path} is opened with <!-- and never closed, so the model reads it and all after it."
         )
-        found.append(Warn("unclosed_comment", source.path, said, needle=rest[rest.index("<!--") :][:40]))
+        found.append(Warn("unclosed_comment", source.path, message, needle=rest[rest.index("<!--") :][:40]))
     if match := CLOSING_TAG.search(shown):
         tag = match[0]
         harm = (
@@ -85,16 +76,41 @@ def warn_of_text(source: Source, shown: str, *, strips: bool, wraps: bool) -> li
 
 def warn_of_duplicates(sources: Iterable[Source]) -> list[Warn]:
     """One warning for each path that is listed more than once."""
-    seen: dict[str, int] = {}
-    for source in sources:
-        seen[source.path] = seen.get(source.path, 0) + 1
     return [
         Warn("duplicate_source", path, f"{path} is listed {times} times and printed as often.")
-        for path, times in seen.items()
+        for path, times in Counter(source.path for source in sources).items()
         if times > 1
     ]
 
 
+def warn_of_sources(
+    sources: Sequence[Source],
+    texts: Sequence[str],
+    *,
+    strips: bool,
+    wraps: bool,
+    stops: str = "",
+    others: Sequence[Warn] = (),
+) -> list[Warn]:
+    """What to know about all sources; `texts` are theirs as injected, `others` stand behind those of paths listed twice."""
+    found = [*warn_of_duplicates(sources), *others]
+    for source, text in zip(sources, texts, strict=True):
+        if problem := warn_of_source(source, stops=stops):
+            found.append(problem)
+        else:
+            found += warn_of_text(source, text, strips=strips, wraps=wraps)
+    return found
+
+
+def source_pieces(sources: Sequence[Source], sections: Sequence[str]) -> list[Piece]:
+    """A piece for every source with a section; an empty one is left out."""
+    return [
+        Piece("source", source.path, text, source=index)
+        for index, (source, text) in enumerate(zip(sources, sections, strict=True))
+        if text
+    ]
+
+
 def joined(pieces: Sequence[Piece], glue: str = "\n\n") -> list[Piece]:
-    """The pieces with glue between them; it belongs to the piece before it, so that nothing is without an owner."""
+    """The pieces with glue between them; it belongs to the piece before it, so that every byte has an owner."""
     return [piece.with_text(piece.text + glue) for piece in pieces[:-1]] + list(pieces[-1:])

@@ -1,4 +1,4 @@
-"""The plain data that goes into a dialect and comes out of it: text in, text out, no models, no request."""
+"""The plain data that goes into a dialect and comes out of it: no models, no request."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MISSING, INVALID_UTF8 = "file_not_found", "invalid_utf8"
 
 INCLUDED, EMPTY, ABSENT, BROKEN, UNUSED = "included", "empty", "missing", "error", "unused"
 
-# What can give way to a budget, in the order that holds unless people set another.
+# What may be left out to keep a budget, in the order that holds unless people set another.
 CUT_ORDER = ("working", "longterm", "source")
 
 
@@ -29,7 +29,7 @@ class Source:
 
     @property
     def has_bytes(self) -> bool:
-        """Whether the sha256 is of what this says: of its text, or of bytes that are none."""
+        """Whether the sha256 is that of the text, or of bytes that are no text."""
         return bool(self.sha256) and self.error in ("", INVALID_UTF8)
 
 
@@ -37,7 +37,7 @@ class Source:
 class Entry:
     """One remembered thing that retrieval found: a working entry (hot) or a long-term chunk (cold).
 
-    Whoever keeps an entry keeps how it is printed.
+    How it is printed is cached with it, as callers keep entries from one prompt to the next.
     """
 
     id: int
@@ -84,7 +84,7 @@ class Piece(NamedTuple):  # several for each prompt, and a tuple is made three t
     entries: tuple[int, ...] = ()
 
     def with_text(self, text: str) -> Piece:
-        """The same with another text."""
+        """This stretch with another text."""
         return Piece(self.kind, self.label, text, self.source, self.entries)
 
 
@@ -113,12 +113,12 @@ class Warn:
 
 
 @dataclass(slots=True)
-class Weave:
-    """What a family makes of the ingredients, before the base prompt takes its place beside it."""
+class Block:
+    """What a dialect makes of the ingredients, before the base prompt takes its place beside it."""
 
     pieces: list[Piece]
     statuses: list[str]
-    warnings: Callable[[], list[Warn]]  # asked for when somebody wants to know; most calls want the bytes alone
+    find_warnings: Callable[[], list[Warn]]  # a function, as most calls need the bytes alone
     placement: str = "append"
     glue: str = "\n\n"
 
@@ -129,12 +129,11 @@ class Form:
 
     name: str
     since: tuple[int, ...] = ()
-    says: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """A resolved wish: the form that serves it, the version that was named, and whether we have proof."""
+    """A resolved name: the form that serves it, the version that was named, and whether its bytes were compared with the library's."""
 
     family: str
     form: Form
@@ -148,30 +147,28 @@ class Dialect:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """All forms of one framework; `weave` is its assembly rule."""
+    """All forms of one framework; `build` is its assembly rule."""
 
     name: str
-    title: str
-    says: str
     forms: tuple[Form, ...]  # oldest first
-    weave: Callable[[Dialect, Ingredients], Weave]
+    build: Callable[[Dialect, Ingredients], Block]
     newest: tuple[int, ...] = ()  # the newest version whose bytes are proven; () for families without versions
     one_file: bool = False
     templated: bool = False
     retrieves: bool = False  # has a place for working and long-term memory
-    cuts: bool = False  # ours to shorten; a framework of others takes everything
+    cuts: bool = False  # whether the hub may leave things out; other frameworks take everything
 
 
 @dataclass(frozen=True)
 class Rendered:
-    """The exact prompt, and where every byte of it came from; what a call for the bytes alone does not need is made on demand."""
+    """The exact prompt, and where every byte of it came from; what a call for the bytes does not need is made on demand."""
 
     dialect: Dialect
     placement: str
     pieces: tuple[Piece, ...]  # of the whole text, in order
     statuses: tuple[str, ...]
     block: tuple[Piece, ...]  # what memory adds to the base prompt
-    told: Callable[[int], list[Warn]]  # what to know about a prompt of so many bytes
+    find_warnings: Callable[[int], list[Warn]]  # of a prompt of so many bytes
 
     @cached_property
     def data(self) -> bytes:
@@ -200,8 +197,8 @@ class Rendered:
 
     @cached_property
     def warnings(self) -> tuple[Warn, ...]:
-        """What to know, each with the bytes that it speaks of, for those that have a place in the text."""
-        return tuple(self.with_place(one) if one.needle else one for one in self.told(self.size))
+        """All warnings; those that speak of a stretch of the text know its bytes."""
+        return tuple(self.with_place(one) if one.needle else one for one in self.find_warnings(self.size))
 
     def with_place(self, warning: Warn) -> Warn:
         """The warning with the bytes that it speaks of, in the first stretch of its source."""

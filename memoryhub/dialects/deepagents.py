@@ -10,17 +10,17 @@ from string import Formatter
 
 from memoryhub.errors import Invalid
 
-from ._rules import joined, status_of, warn_of_duplicates, warn_of_source, warn_of_text, without_comments
-from ._shapes import INCLUDED, Dialect, Family, Form, Ingredients, Piece, Source, Warn, Weave
+from ._rules import joined, source_pieces, status_of, warn_of_sources, without_comments
+from ._shapes import Block, Dialect, Family, Form, Ingredients, Piece, Source, Warn
 
 NOTHING = "(No memory loaded)"
 SLOT = "agent_memory"
 
 FORMS = (
-    Form("deepagents/0.3.4", (0, 3, 4), "deepagents 0.3.4 to 0.4.1: path and raw text"),
-    Form("deepagents/0.4.3", (0, 4, 3), "deepagents 0.4.3 to 0.6.1: path and raw text, appended"),
-    Form("deepagents/0.6.2", (0, 6, 2), "deepagents 0.6.2: path, empty line, text without trailing blanks"),
-    Form("deepagents/0.6.3", (0, 6, 3), "deepagents 0.6.3 and newer: the same with comments stripped"),
+    Form("deepagents/0.3.4", (0, 3, 4)),  # 0.3.4 to 0.4.1: path and raw text
+    Form("deepagents/0.4.3", (0, 4, 3)),  # 0.4.3 to 0.6.1: path and raw text, appended
+    Form("deepagents/0.6.2", (0, 6, 2)),  # path, empty line, text without trailing blanks
+    Form("deepagents/0.6.3", (0, 6, 3)),  # 0.6.3 and newer: comments are stripped as well
 )
 STRIPS, TRIMS = (0, 6, 3), (0, 6, 2)
 PREPENDS = ((0, 3, 4), (0, 3, 6))
@@ -36,7 +36,7 @@ KNOWN_TEMPLATES = {
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """How a template text compares with what is known of a form: the same, another, or nothing known."""
+    """A template text, and whether it is the one that the library is known to ship for a form."""
 
     size: int
     sha256: str
@@ -47,21 +47,15 @@ def shown(form: Form, text: str) -> str:
     """The text of one source as this form injects it."""
     if form.since >= STRIPS:
         return without_comments(text)
-    # A text of blanks alone is truthy before it is trimmed: 0.6.2 prints its path with nothing below.
     return text.rstrip() if form.since >= TRIMS else text
 
 
-def counts(form: Form, source: Source) -> bool:
-    """Whether this form prints a section for the source at all."""
-    if source.error or not source.text:
-        return False
-    return form.since < STRIPS or bool(shown(form, source.text))
-
-
-def section(form: Form, source: Source) -> str:
-    """One source as it stands in the prompt: the path as configured, then its text."""
-    gap = "\n\n" if form.since >= TRIMS else "\n"
-    return f"{source.path}{gap}{shown(form, source.text or '')}"
+def section(form: Form, source: Source, text: str) -> str:
+    """One source as it stands in the prompt, the path as configured and then its text; nothing where it is left out."""
+    # A text of blanks alone is truthy before it is trimmed: 0.6.2 prints its path with nothing below.
+    if not (text if form.since >= STRIPS else source.text and not source.error):
+        return ""
+    return source.path + ("\n\n" if form.since >= TRIMS else "\n") + text
 
 
 def prepends(dialect: Dialect) -> bool:
@@ -69,21 +63,16 @@ def prepends(dialect: Dialect) -> bool:
     return dialect.version is not None and PREPENDS[0] <= dialect.version[:3] <= PREPENDS[1]
 
 
-def weave(dialect: Dialect, memory: Ingredients) -> Weave:
+def build(dialect: Dialect, memory: Ingredients) -> Block:
     """The memory block in its template, and what became of each source."""
-    form = dialect.form
-    found = [
-        Piece("source", source.path, section(form, source), source=index)
-        for index, source in enumerate(memory.sources)
-        if counts(form, source)
-    ]
-    body = joined(found) or [Piece("template", "nothing to show", NOTHING)]
-    included = {piece.source for piece in found}
-    statuses = [INCLUDED if index in included else status_of(source, "") for index, source in enumerate(memory.sources)]
-    return Weave(
+    form, sources = dialect.form, memory.sources
+    texts = ["" if source.error else shown(form, source.text or "") for source in sources]
+    sections = [section(form, source, text) for source, text in zip(sources, texts, strict=True)]
+    body = joined(source_pieces(sources, sections)) or [Piece("template", "nothing to show", NOTHING)]
+    return Block(
         pieces=in_template(memory.template, body),
-        statuses=statuses,
-        warnings=lambda: warnings(form, memory, included),
+        statuses=[status_of(source, printed) for source, printed in zip(sources, sections, strict=True)],
+        find_warnings=lambda: warnings(form, memory, texts),
         placement="prepend" if prepends(dialect) else "append",
     )
 
@@ -96,22 +85,22 @@ def in_template(template: str | None, body: list[Piece]) -> list[Piece]:
     return [Piece("template", "template", before), *body, Piece("template", "template", after)]
 
 
-def warnings(form: Form, memory: Ingredients, included: set[int | None]) -> list[Warn]:
+def warnings(form: Form, memory: Ingredients, texts: list[str]) -> list[Warn]:
     """Everything to know about this prompt that its text does not show by itself."""
-    found = warn_of_duplicates(memory.sources)
-    if memory.template is None:
-        said = (
-            f"The template text of {form.name} is not known yet, so this is the memory block alone. "
-            "Take it from the installed library or a wheel: memoryhub template import deepagents [--wheel FILE]."
-        )
-        found.append(Warn("template_unknown", None, said))
-    for index, source in enumerate(memory.sources):
-        if problem := warn_of_source(source, stops="Stock deepagents would end the agent's run at this file."):
-            found.append(problem)
-        elif index in included:
-            text = shown(form, source.text or "")
-            found += warn_of_text(source, text, strips=form.since >= STRIPS, wraps=True)
-    return found
+    unknown = Warn(
+        "template_unknown",
+        None,
+        f"The template text of {form.name} is not known yet, so this is the memory block alone. "
+        "Take it from the installed library or a wheel: memoryhub template import deepagents [--wheel FILE].",
+    )
+    return warn_of_sources(
+        memory.sources,
+        texts,
+        strips=form.since >= STRIPS,
+        wraps=True,
+        stops="Stock deepagents would end the agent's run at this file.",
+        others=[unknown] if memory.template is None else [],
+    )
 
 
 @lru_cache(maxsize=32)
@@ -164,12 +153,4 @@ def read_template(module_source: str) -> str:
     raise Invalid("This version of deepagents has no memory template that the hub can read.", code="invalid_template")
 
 
-FAMILY = Family(
-    name="deepagents",
-    title="deepagents",
-    says="Every source with its path, in the library's own template, beside the system prompt.",
-    forms=FORMS,
-    weave=weave,
-    newest=(0, 7, 32),
-    templated=True,
-)
+FAMILY = Family(name="deepagents", forms=FORMS, build=build, newest=(0, 7, 32), templated=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ._rules import joined, status_of, warn_of_duplicates, warn_of_source, warn_of_text, without_comments
-from ._shapes import Dialect, Entry, Family, Form, Ingredients, Piece, Source, Warn, Weave
+from ._rules import joined, source_pieces, status_of, warn_of_sources, without_comments
+from ._shapes import Block, Dialect, Entry, Family, Form, Ingredients, Piece
 
 GUIDELINES = """\
 # What the team knows
@@ -33,11 +33,6 @@ PERSONA, LATELY, LONGER, OWN, TASK = (
 )
 
 
-def shown(source: Source) -> str:
-    """The text of a source without the comments that are for people."""
-    return without_comments(source.text) if source.text and not source.error else ""
-
-
 def line(entry: Entry, *, hot: bool) -> str:
     """One remembered thing as a list item."""
     return f"- {entry.clock} {entry.item}" if hot else f"- ({entry.score:.2f}) {entry.item}"
@@ -52,15 +47,12 @@ def listed(kind: str, label: str, head: str, entries: list[Entry], *, hot: bool)
 
 
 def layers(memory: Ingredients, texts: list[str]) -> list[Piece]:
-    """The layers below the positioning, in their order; what is empty is left out. `texts` are the sources as shown."""
+    """The layers below the positioning, in their order; what is empty is left out. `texts` are those of the sources."""
     guidelines = GUIDELINES if memory.guidelines is None else without_comments(memory.guidelines)
     pieces = [Piece("persona", "persona", PERSONA + memory.persona)] if memory.persona else []
     pieces += [Piece("guidelines", "guidelines", guidelines)] if guidelines else []
-    pieces += [
-        Piece("source", source.path, f"## {source.path}\n{text}", source=index)
-        for index, (source, text) in enumerate(zip(memory.sources, texts, strict=True))
-        if text
-    ]
+    sections = [text and f"## {source.path}\n{text}" for source, text in zip(memory.sources, texts, strict=True)]
+    pieces += source_pieces(memory.sources, sections)
     for own in (False, True):
         hot = [entry for entry in memory.working if entry.own is own]
         cold = [entry for entry in memory.longterm if entry.own is own]
@@ -71,30 +63,15 @@ def layers(memory: Ingredients, texts: list[str]) -> list[Piece]:
     return pieces + ([Piece("task", "task", TASK + memory.task)] if memory.task else [])
 
 
-def weave(dialect: Dialect, memory: Ingredients) -> Weave:
-    """All layers in their order, an empty line between them."""
-    texts = [shown(source) for source in memory.sources]
-    statuses = [status_of(source, text) for source, text in zip(memory.sources, texts, strict=True)]
-    return Weave(joined(layers(memory, texts)), statuses, lambda: warnings(memory))
+def build(dialect: Dialect, memory: Ingredients) -> Block:
+    """All layers in their order, an empty line between them; comments in sources are for people and left out."""
+    texts = ["" if source.error else without_comments(source.text or "") for source in memory.sources]
+    return Block(
+        pieces=joined(layers(memory, texts)),
+        statuses=[status_of(source, text) for source, text in zip(memory.sources, texts, strict=True)],
+        # No tags wrap memory here, so a closing tag in a source does no harm.
+        find_warnings=lambda: warn_of_sources(memory.sources, texts, strips=True, wraps=False),
+    )
 
 
-def warnings(memory: Ingredients) -> list[Warn]:
-    """What to know about the sources; tags wrap nothing here, so a closing tag does no harm."""
-    found = warn_of_duplicates(memory.sources)
-    for source in memory.sources:
-        if problem := warn_of_source(source):
-            found.append(problem)
-        else:
-            found += warn_of_text(source, shown(source), strips=True, wraps=False)
-    return found
-
-
-FAMILY = Family(
-    name="hub",
-    title="hub (its own)",
-    says="Five layers: positioning, persona, group memory, the agent's own experience, the task.",
-    forms=(Form("hub", (), "five layers, most important first"),),
-    weave=weave,
-    retrieves=True,
-    cuts=True,
-)
+FAMILY = Family(name="hub", forms=(Form("hub"),), build=build, retrieves=True, cuts=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ._rules import status_of, warn_of_source, warn_of_text
-from ._shapes import UNUSED, Dialect, Family, Form, Ingredients, Piece, Source, Warn, Weave
+from ._shapes import UNUSED, Block, Dialect, Family, Form, Ingredients, Piece, Source, Warn
 
 MAX_LINES = 10_000
 OPEN, CLOSE = "\n<agent_memory>\n", "\n</agent_memory>\n"
@@ -21,10 +21,10 @@ def shown(source: Source) -> str:
     return "\n".join(lines(source.text or "")[:MAX_LINES]) if not source.error else ""
 
 
-def weave(dialect: Dialect, memory: Ingredients) -> Weave:
+def build(dialect: Dialect, memory: Ingredients) -> Block:
     """The first source in its tag, or nothing at all when it is missing, unreadable or empty."""
     if not memory.sources:
-        return Weave([], [], list, glue="")
+        return Block([], [], list, glue="")
     first, *others = memory.sources
     text = shown(first)
     pieces = [
@@ -33,7 +33,7 @@ def weave(dialect: Dialect, memory: Ingredients) -> Weave:
         Piece("template", "closing tag", CLOSE),
     ]
     statuses = [status_of(first, text)] + [UNUSED for _ in others]
-    return Weave(pieces if text else [], statuses, lambda: warnings(first, text, others), glue="")
+    return Block(pieces if text else [], statuses, lambda: warnings(first, text, others), glue="")
 
 
 def warnings(first: Source, text: str, others: list[Source]) -> list[Warn]:
@@ -42,21 +42,19 @@ def warnings(first: Source, text: str, others: list[Source]) -> list[Warn]:
     found = [problem] if problem else warn_of_text(first, text, strips=False, wraps=True)
     count = len(lines(first.text or ""))
     if count > MAX_LINES:
-        said = f"{first.path} has {count:,} lines; only the first {MAX_LINES:,} reach the model."
-        found.append(Warn("lines_dropped", first.path, said))
+        message = f"{first.path} has {count:,} lines; only the first {MAX_LINES:,} reach the model."
+        found.append(Warn("lines_dropped", first.path, message))
     if others:
         more = "1 more source is" if len(others) == 1 else f"{len(others)} more sources are"
-        said = f"This dialect reads one file, {first.path}; {more} not used."
-        found.append(Warn("sources_unused", others[0].path, said))
+        message = f"This dialect reads one file, {first.path}; {more} not used."
+        found.append(Warn("sources_unused", others[0].path, message))
     return found
 
 
 FAMILY = Family(
     name="synaptic",
-    title="Synaptic",
-    says="One file in a tag, pushed onto the system prompt.",
-    forms=(Form("synaptic/0.2", (0, 2), "Synaptic 0.2: one file in <agent_memory>"),),
-    weave=weave,
+    forms=(Form("synaptic/0.2", (0, 2)),),
+    build=build,
     newest=(0, 2, 0),
     one_file=True,
 )

@@ -20,7 +20,7 @@ from memoryhub.errors import Invalid, Unavailable
 
 DEFAULT = "wordllama"
 EMBEDDED_BY = re.compile(r"[a-z0-9][a-z0-9._/@:-]{0,99}")
-MOST_DIMENSIONS = 4000  # what pgvector can index as halfvec
+MAX_DIMENSIONS = 4000  # what pgvector can index as halfvec
 
 
 class Embedder(Protocol):
@@ -45,8 +45,8 @@ class EmbedderUnavailable(Unavailable):
     code = "embedder_unavailable"
 
 
-class EmbedderSilent(EmbedderUnavailable):
-    """It did not answer as long as somebody was ready to wait: who asks again at once would wait again."""
+class EmbedderTimeout(EmbedderUnavailable):
+    """It did not answer within the time that the caller gave it; asking again at once would wait as long."""
 
 
 def names() -> list[str]:

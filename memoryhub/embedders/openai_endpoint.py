@@ -10,13 +10,13 @@ from typing import Any
 import httpx
 import numpy as np
 
-from memoryhub.embedders import MOST_DIMENSIONS, EmbedderSilent, EmbedderUnavailable, unit
+from memoryhub.embedders import MAX_DIMENSIONS, EmbedderTimeout, EmbedderUnavailable, unit
 from memoryhub.errors import Invalid
 
 BATCH = 64
-TRIES = 3
+MAX_TRIES = 3
 PAUSE = 0.25  # before the second try; doubled before the third
-PASSING = {408, 409, 425, 429, 500, 502, 503, 504}
+RETRY_STATUSES = {408, 409, 425, 429, 500, 502, 503, 504}
 DEFAULT_MODEL = "text-embedding-3-small"
 
 
@@ -49,7 +49,7 @@ class OpenAIEndpoint:
 
     def _batch(self, texts: Sequence[str], until: float) -> np.ndarray:
         body = {"model": self.model, "input": [text or " " for text in texts], "encoding_format": "float"}
-        for attempt in range(TRIES):
+        for attempt in range(MAX_TRIES):
             left = until - time.monotonic()
             if left <= 0:
                 break
@@ -57,53 +57,53 @@ class OpenAIEndpoint:
             if answer is not None:
                 return self._vectors(answer, len(texts))
             time.sleep(max(0.0, min(PAUSE * 2**attempt, until - time.monotonic())))
-        raise EmbedderSilent(f"The embedder at {self.url} does not answer; nothing was changed, try again later.")
+        raise EmbedderTimeout(f"The embedder at {self.url} does not answer; nothing was changed, try again later.")
 
     def _post(self, body: dict[str, Any], seconds: float) -> Any:
         """The parsed answer, or None for a failure that may pass."""
         until = time.monotonic() + seconds
         try:
             with self._client.stream("POST", self.url, json=body, timeout=seconds) as answer:
-                said = self._whole(answer, until)
+                content = self._read_body(answer, until)
         except httpx.HTTPError:
             return None
-        if answer.status_code in PASSING:
+        if answer.status_code in RETRY_STATUSES:
             return None
         if answer.status_code != 200:
             raise EmbedderUnavailable(
                 f"The embedder at {self.url} answers {answer.status_code}; check its address, model and key."
             )
         try:
-            return json.loads(said)
+            return json.loads(content)
         except ValueError:
-            raise self._strange("is not JSON") from None
+            raise self._malformed("is not JSON") from None
 
-    def _whole(self, answer: httpx.Response, until: float) -> bytes:
+    def _read_body(self, answer: httpx.Response, until: float) -> bytes:
         """The body, if it comes in time: httpx limits each read alone, and a byte a second fits into that for ever."""
-        said = []
+        parts = []
         for part in answer.iter_bytes():
-            said.append(part)
+            parts.append(part)
             if time.monotonic() > until:
                 raise httpx.ReadTimeout(f"{self.url} answers too slowly")
-        return b"".join(said)
+        return b"".join(parts)
 
     def _vectors(self, answer: Any, expected: int) -> np.ndarray:
         try:
             rows = sorted(answer["data"], key=lambda row: row["index"])
             vectors = np.array([row["embedding"] for row in rows], dtype=np.float32)
         except (KeyError, TypeError, ValueError):
-            raise self._strange("is not a list of embeddings") from None
+            raise self._malformed("is not a list of embeddings") from None
         if vectors.ndim != 2 or vectors.shape[0] != expected or not np.isfinite(vectors).all():
-            raise self._strange(f"does not hold {expected} vectors of one length")
+            raise self._malformed(f"does not hold {expected} vectors of one length")
         self._check_dimensions(vectors.shape[1])
         return vectors
 
     def _check_dimensions(self, found: int) -> None:
-        if not 0 < found <= MOST_DIMENSIONS:
-            raise self._strange(f"has {found} dimensions; 1 to {MOST_DIMENSIONS} can be stored")
-        self._dimensions = found  # whether they go with what is stored, the space knows (`domain.meaning`)
+        if not 0 < found <= MAX_DIMENSIONS:
+            raise self._malformed(f"has {found} dimensions; 1 to {MAX_DIMENSIONS} can be stored")
+        self._dimensions = found  # `domain.meaning` compares them with what is stored
 
-    def _strange(self, what: str) -> EmbedderUnavailable:
+    def _malformed(self, what: str) -> EmbedderUnavailable:
         return EmbedderUnavailable(f"The answer of the embedder at {self.url} {what}.")
 
 

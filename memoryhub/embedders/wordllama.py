@@ -1,20 +1,25 @@
-"""WordLlama: small word vectors whose weights lie inside the wheel, so nothing is ever downloaded.
+"""WordLlama: small word vectors whose weights lie inside the wheel of `wordllama`, so nothing is downloaded.
 
+The weights are read as data and mapped into memory: processes share them, and of 16 MB only the rows in use are loaded.
 Good for English and the large European languages; weak for Arabic, Chinese, Japanese and Korean, where the words of a
-text carry the ranking instead.
+text decide the ranking instead.
 """
 
 from __future__ import annotations
 
+import importlib.util
+import json
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from tokenizers import Tokenizer
 
 from memoryhub.embedders import unit
 from memoryhub.errors import Invalid
+
+BATCH = 64  # texts that are padded to one length
 
 
 class WordLlama:
@@ -25,16 +30,48 @@ class WordLlama:
     threshold = 0.3  # measured: texts on one subject lie at .37 to .65, on different ones below .1
 
     @cached_property
-    def _model(self) -> Any:
-        import wordllama
+    def _weights(self) -> np.ndarray:
+        return read_tensor(_files() / "weights/l2_supercat_256.safetensors", "embedding.weight")
 
-        # Without these two arguments the library looks for a tokenizer on the network.
-        return wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True)
+    @cached_property
+    def _tokenizer(self) -> Tokenizer:
+        tokenizer = Tokenizer.from_file(str(_files() / "tokenizers/l2_supercat_tokenizer_config.json"))
+        tokenizer.enable_padding()
+        tokenizer.no_truncation()
+        return tokenizer
 
     def embed(self, texts: Sequence[str], *, seconds: float = 30.0) -> np.ndarray:
         if not texts:
             return np.zeros((0, self.dimensions), dtype=np.float32)
-        return unit(self._model.embed(list(texts), norm=False))
+        batches = [self._means(list(texts[start : start + BATCH])) for start in range(0, len(texts), BATCH)]
+        return unit(np.concatenate(batches))
+
+    def _means(self, texts: list[str]) -> np.ndarray:
+        """For each text the mean of the vectors of its tokens; of a text without tokens, zeros."""
+        encoded = self._tokenizer.encode_batch(texts, add_special_tokens=False)
+        ids = np.clip([one.ids for one in encoded], 0, len(self._weights) - 1)
+        mask = np.array([one.attention_mask for one in encoded], dtype=np.float32)
+        vectors = self._weights[ids].astype(np.float32) * mask[..., np.newaxis]
+        return vectors.sum(axis=1, dtype=np.float32) / np.maximum(mask.sum(axis=1, keepdims=True), 1.0)
+
+
+def _files() -> Path:
+    """The folder of the installed package; importing it would load far more than its data."""
+    found = importlib.util.find_spec("wordllama")
+    if found is None or found.origin is None:
+        raise Invalid("The package wordllama is not installed.", code="unknown_embedder")
+    return Path(found.origin).parent
+
+
+def read_tensor(file: Path, name: str) -> np.ndarray:
+    """A tensor of 16-bit floats in a safetensors file, mapped into memory: a length, a JSON header, then the numbers."""
+    with file.open("rb") as opened:
+        length = int.from_bytes(opened.read(8), "little")
+        about = json.loads(opened.read(length))[name]
+    if about["dtype"] != "F16":
+        raise Invalid(f"{file.name} holds {about['dtype']}, not 16-bit floats.", code="unknown_embedder")
+    start = 8 + length + about["data_offsets"][0]
+    return np.memmap(file, dtype="<f2", mode="r", offset=start, shape=tuple(about["shape"]))
 
 
 def make(model: str, environ: Mapping[str, str]) -> WordLlama:

@@ -9,7 +9,7 @@ COPY = "COPY memoryhub_telltale (space_id, chunk_id, agent_id, code, size, mask)
 
 def tell(apps, schema_editor):
     """Makes them of every chunk, as the domain makes them of a new one."""
-    from memoryhub.detectors import telltales
+    from memoryhub.detectors import fingerprints
 
     with schema_editor.connection.cursor() as cursor:
         last = 0
@@ -20,7 +20,7 @@ def tell(apps, schema_editor):
                 break
             with cursor.copy(COPY) as copy:
                 for pk, space, agent, text in chunks:
-                    for one in telltales.kept(text):
+                    for one in fingerprints.to_store(text):
                         copy.write_row((space, pk, agent, *one))
             last = chunks[-1][0]
 

@@ -270,7 +270,7 @@ class LexemeCount(models.Model):
 
 
 class Telltale(models.Model):
-    """By which words a line of a chunk is known again when it comes back (`detectors.telltales`)."""
+    """By which words a line of a chunk is known again when it comes back (`detectors.fingerprints`)."""
 
     space_id = models.BigIntegerField()
     code = models.IntegerField()  # of two of its words

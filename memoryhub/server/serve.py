@@ -73,7 +73,7 @@ def run(host: str, port: int, workers: int, data_dir: Path) -> None:
         multiprocessing.set_start_method("fork", force=True)
     os.environ[PARENT] = f"{os.getpid()}:{data_dir}"  # by environment: elsewhere workers are no copies
     server = Granian(
-        "memoryhub.serve:worker",
+        "memoryhub.server.serve:worker",
         factory=True,
         address=host,
         port=port,

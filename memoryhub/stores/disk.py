@@ -1,4 +1,4 @@
-"""What lies on a disk and what it says when it cannot: plain shapes and sentences."""
+"""What lies at a path on disk, what a write did there, and refusals in place of errors of the operating system."""
 
 from __future__ import annotations
 
@@ -27,19 +27,21 @@ class Stat:
 
     @property
     def mark(self) -> list[int] | None:
-        """What must stay the same for the content to be the same; nothing while the file was touched just now."""
+        """If this stays equal, so does the content; None while the file was touched within the last 10 ms."""
         return [self.mtime_ns, self.ctime_ns, self.size, self.inode] if self.settled else None
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FileContent:
+    """The bytes of a file, and its stat from before they were read."""
+
     content: bytes
     stat: Stat
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
-    """What a write or a removal did: the new stat, what stood there before, and where that is kept for a moment."""
+class WriteResult:
+    """What a write or a removal did: the new stat, the bytes that stood there before, and the temporary name that still holds them."""
 
     stat: Stat | None
     displaced: bytes | None
@@ -54,12 +56,9 @@ def stat_of(found: os.stat_result) -> Stat:
 
 
 def check_kind(stat: Stat, path: str) -> None:
-    if stat.kind == "folder":
-        raise Invalid(f"“{path}” is a folder, not a file.", code="is_directory", path=path)
+    """Refuses what is no file."""
     if stat.kind != "file":
-        raise Invalid(
-            f"“{path}” is neither a file nor a folder; the hub does not open it.", code="not_a_file", path=path
-        )
+        raise _invalid(errno.EISDIR if stat.kind == "folder" else errno.ENXIO, path)
 
 
 def too_large(path: str, size: int, limit: int) -> TooLarge:
@@ -68,9 +67,16 @@ def too_large(path: str, size: int, limit: int) -> TooLarge:
     )
 
 
-# ---- what the disk says, in a sentence
-
-_SENTENCES = {
+_INVALID = {
+    errno.EISDIR: ("“{path}” is a folder, not a file.", "is_directory"),
+    errno.ENXIO: ("“{path}” is neither a file nor a folder; the hub does not open it.", "not_a_file"),
+    errno.ELOOP: ("“{path}” is or leads through a link; the hub does not follow links.", "invalid_path"),
+    errno.ENOTDIR: (
+        "A part of “{path}” is a link or a file where a folder is needed; the hub does not follow links.",
+        "invalid_path",
+    ),
+}
+_UNAVAILABLE = {
     errno.ENOSPC: "the disk is full: free some space",
     errno.EDQUOT: "the disk quota is used up: free some space",
     errno.EROFS: "the disk is read-only: check how it is mounted",
@@ -83,8 +89,13 @@ _SENTENCES = {
 }
 
 
+def _invalid(number: int, path: str) -> Invalid:
+    message, code = _INVALID[number]
+    return Invalid(message.format(path=path), code=code, path=path)
+
+
 def problem(error: OSError, path: str, *, root: bool = False) -> HubError:
-    """The refusal for what the operating system said."""
+    """The refusal for an error of the operating system; `root`: the directory of a mount itself was opened."""
     number = error.errno or 0
     if root and number in (errno.ENOENT, errno.ENOTDIR):
         return Unavailable(
@@ -92,21 +103,7 @@ def problem(error: OSError, path: str, *, root: bool = False) -> HubError:
         )
     if number == errno.ENOENT:
         return NotFound(f"File '{path}' not found", code="file_not_found", path=path)
-    if number == errno.ELOOP:
-        return Invalid(
-            f"“{path}” is or leads through a link; the hub does not follow links.", code="invalid_path", path=path
-        )
-    if number == errno.ENOTDIR:
-        return Invalid(
-            f"A part of “{path}” is a link or a file where a folder is needed; the hub does not follow links.",
-            code="invalid_path",
-            path=path,
-        )
-    if number == errno.EISDIR:
-        return Invalid(f"“{path}” is a folder, not a file.", code="is_directory", path=path)
-    if number == errno.ENXIO:
-        return Invalid(
-            f"“{path}” is neither a file nor a folder; the hub does not open it.", code="not_a_file", path=path
-        )
-    why = _SENTENCES.get(number, f"the system says “{os.strerror(number) if number else error}”")
+    if number in _INVALID:
+        return _invalid(number, path)
+    why = _UNAVAILABLE.get(number, f"the system says “{os.strerror(number) if number else error}”")
     return Unavailable(f"“{path}”: {why}, then try again.", code="disk_error", path=path)

@@ -1,7 +1,7 @@
 """Files in a directory, behind a wall: names are opened one by one below a directory descriptor, links never followed.
 
-A write is put beside its target, synced, and exchanged with it in one step, so that readers see the old or the new
-text and what stood there at that very moment is in our hands afterwards, even if it slipped in after the last look.
+A write is put beside its target, synced, and exchanged with it in one step: readers see the old or the new text, and the writer
+gets what stood there at that very moment, even if it came after the last look.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from memoryhub.errors import Conflict, HubError, Invalid, NotFound
-from memoryhub.stores import paths, placing
-from memoryhub.stores.disk import MAX_BYTES, Found, Placed, Stat, problem, stat_of
-from memoryhub.stores.placing import NEW, SWAP
+from memoryhub.stores import atomic, paths
+from memoryhub.stores.atomic import NEW, SWAP
+from memoryhub.stores.disk import MAX_BYTES, FileContent, Stat, WriteResult, problem, stat_of
 
 _DIR = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _IN_ROOT = _DIR | os.O_NOFOLLOW
@@ -32,6 +32,11 @@ class Entry:
     stat: Stat
     target: str = ""
     odd: str = ""
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether it is a folder that virtual paths can lead into."""
+        return self.stat.kind == "folder" and not self.odd
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +67,7 @@ class FilesystemStore:
         return self.stats([path])[0]
 
     def stats(self, many: list[str]) -> list[Stat | None]:
-        """The same for many paths, opening each folder once."""
+        """What lies at each of many paths; each folder is opened once."""
         folders: dict[str, int | None] = {}
         try:
             with self._root() as root:
@@ -89,7 +94,7 @@ class FilesystemStore:
             raise problem(error, self.shown(path)) from error
 
     def spelled(self, path: str) -> str:
-        """The same path as the disk spells it, for a plain look; as it is where nothing lies."""
+        """A path as the disk spells it (NFC or NFD); unchanged where nothing lies."""
         if path.isascii():
             return path
         names: list[str] = []
@@ -102,11 +107,11 @@ class FilesystemStore:
                     names.append(_spelling(fd, name, path))
         return "/" + "/".join([*names, *path.strip("/").split("/")[len(names) :]])
 
-    def read(self, path: str, limit: int = MAX_BYTES) -> Found:
+    def read(self, path: str, limit: int = MAX_BYTES) -> FileContent:
         """The bytes of a file with their stat, or a refusal that says what lies there instead."""
         with self._folder_of(path) as (fd, name):
             shown = self.shown(path)
-            return placing.read(fd, _spelling(fd, name, shown), shown, limit)
+            return atomic.read(fd, _spelling(fd, name, shown), shown, limit)
 
     def entries(self, path: str = "/") -> list[Entry]:
         """What a folder holds, by name; temporary files of the hub are not shown."""
@@ -119,34 +124,38 @@ class FilesystemStore:
 
     def walk(self, path: str = "/") -> Iterator[tuple[str, Entry]]:
         """Every file, link and oddity below a folder, with its path; links are shown, not followed."""
+        for folder, entries in self._folders(path):
+            yield from ((folder + entry.name, entry) for entry in entries if not entry.is_folder)
+
+    def folders(self) -> Iterator[str]:
+        """Every folder of this store."""
+        return (folder for folder, _ in self._folders("/"))
+
+    def _folders(self, path: str) -> Iterator[tuple[str, list[Entry]]]:
+        """A folder and all below it, each with its entries; one that cannot be read has none."""
         todo = [path if path.endswith("/") else path + "/"]
         while todo:
-            folder = todo.pop()
-            try:
+            folder, entries = todo.pop(), []
+            with contextlib.suppress(HubError):
                 entries = self.entries(folder)
-            except HubError:
-                continue
-            for entry in entries:
-                if entry.stat.kind == "folder" and not entry.odd:
-                    todo.append(f"{folder}{entry.name}/")
-                else:
-                    yield folder + entry.name, entry
+            todo += [f"{folder}{entry.name}/" for entry in entries if entry.is_folder]
+            yield folder, entries
 
     # ---- changing
 
-    def put(self, path: str, content: bytes) -> Placed:
+    def put(self, path: str, content: bytes) -> WriteResult:
         """Put a text in place in one step and answer what it displaced."""
         try:
             with self._folder_of(path, create=True) as (fd, name):
-                return placing.put(fd, _spelling(fd, name, self.shown(path)), self.shown(path), content)
+                return atomic.put(fd, _spelling(fd, name, self.shown(path)), self.shown(path), content)
         except OSError as error:
             raise problem(error, self.shown(path)) from error
 
-    def remove(self, path: str) -> Placed:
+    def remove(self, path: str) -> WriteResult:
         """Take a file away in one step and answer what it was."""
         try:
             with self._folder_of(path) as (fd, name):
-                return placing.remove(fd, _spelling(fd, name, self.shown(path)), self.shown(path))
+                return atomic.remove(fd, _spelling(fd, name, self.shown(path)), self.shown(path))
         except OSError as error:
             raise problem(error, self.shown(path)) from error
 
@@ -159,23 +168,14 @@ class FilesystemStore:
             names = os.listdir(fd)
             for name in names:
                 if name.startswith(paths.TEMPORARY):
-                    target = placing.target_of(name, lambda: [*names, *known()])
+                    target = atomic.target_of(name, lambda: [*names, *known()])
                     if target is not None:
                         yield _leftover(fd, folder, name, target)
 
-    def folders(self) -> Iterator[str]:
-        """Every folder of this store."""
-        todo = ["/"]
-        while todo:
-            folder = todo.pop()
-            yield folder
-            with contextlib.suppress(HubError):
-                todo += [f"{folder}{e.name}/" for e in self.entries(folder) if e.stat.kind == "folder" and not e.odd]
-
     def read_again(self, path: str, name: str) -> bytes | None:
-        """A kept text once more: who still had the file open may have written into it."""
+        """A displaced text once more: who still had the file open may have written into it."""
         with self._folder_of(path) as (fd, _), contextlib.suppress(FileNotFoundError, HubError):
-            return placing.read(fd, name, self.shown(path), MAX_BYTES).content
+            return atomic.read(fd, name, self.shown(path), MAX_BYTES).content
         return None
 
     def forget(self, path: str, name: str) -> None:
@@ -192,9 +192,9 @@ class FilesystemStore:
         try:
             fd = os.open(self.root, _DIR)
         except OSError as error:
-            told = problem(error, self.root, root=True)
-            told.details["path"] = self.prefix
-            raise told from error
+            refusal = problem(error, self.root, root=True)
+            refusal.details["path"] = self.prefix
+            raise refusal from error
         with _closing(fd):
             yield fd
 
@@ -296,10 +296,10 @@ def _entry(fd: int, name: str, spelled: str, is_twice: bool) -> Entry | None:
 
 def _leftover(fd: int, folder: str, name: str, target: str) -> Leftover:
     kind = SWAP if name.startswith(SWAP) else NEW
-    found = placing.lstat(fd, name)
+    found = atomic.lstat(fd, name)
     age = time.time() - found.st_ctime if found else 0.0
     content = None
     if kind == SWAP:
         with contextlib.suppress(HubError, OSError):
-            content = placing.read(fd, name, folder + name, MAX_BYTES).content
+            content = atomic.read(fd, name, folder + name, MAX_BYTES).content
     return Leftover(folder + _one_spelling(target), name, age, content)

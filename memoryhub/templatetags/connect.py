@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django import template
+from django.template.defaultfilters import truncatechars
 from django.template.loader import render_to_string
 
 register = template.Library()
@@ -31,3 +32,10 @@ def snippets(context: dict[str, Any], secret: str = "") -> list[dict[str, str]]:
         {"key": key, "label": label, "text": render_to_string(f"connect/snippets/{key}.txt", values).strip("\n")}
         for key, label in FRAMEWORKS
     ]
+
+
+@register.filter
+def delivery_words(delivered: Any) -> str:
+    """Which prompt an agent got: on which thread, wrapped how."""
+    thread = f" on thread {truncatechars(delivered.thread_id, 40)}" if delivered.thread_id else ""
+    return f"It got this prompt{thread}, wrapped as {delivered.dialect}"

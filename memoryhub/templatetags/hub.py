@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import date, datetime, timedelta
 from typing import Any
 
 from django import template
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
+
+from memoryhub.server import static_files
 
 register = template.Library()
 WORDS = {"person": "person", "agent": "agent", "disk": "disk", "hub": "hub", "import": "import"}
 ACTOR_GLYPHS = {"person": "person", "agent": "agent", "disk": "disk", "hub": "overview", "import": "down"}
+
+
+register.simple_tag(static_files.part_styles)
 
 
 @register.simple_tag
@@ -105,10 +111,54 @@ def thousands(number: Any) -> str:
     return f"{int(number or 0):,}"
 
 
+@register.filter
+def up_to(number: int, limit: int) -> str:
+    """A number that is counted up to a limit only; there it gets a plus."""
+    return at_least(number, number == limit)
+
+
 @register.simple_tag
 def plural(number: int, one: str, many: str = "") -> str:
     """1 file, 2 files, 1,204 files."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def in_a_row(parts: Iterable[str]) -> str:
+    """Joins words as one says them: a, b and c."""
+    *first, last = list(parts) or [""]
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def listed(parts: Iterable[Any]) -> SafeString:
+    """Joins pieces of HTML as one says them; what is not marked as safe is escaped."""
+    return mark_safe(in_a_row(conditional_escape(part) for part in parts))  # noqa: S308  escaped piece by piece
+
+
+@register.filter
+def names(things: Iterable[Any], most: int = 0) -> str:
+    """The names of agents, people or spaces: a, b and c; of more than `most`, how many more there are."""
+    said = [str(thing) for thing in things]
+    if not most or len(said) <= most:
+        return in_a_row(said)
+    return f"{', '.join(said[:most])} and {len(said) - most} more"
+
+
+MESSAGE_KINDS = {
+    "error": {"css": "bad", "role": "alert", "glyph": "warn"},
+    "warning": {"css": "warn", "role": "status", "glyph": "warn"},
+}
+
+
+@register.simple_tag
+def message_kind(level: str) -> dict[str, str]:
+    """How a notice of a level is drawn: its class, its role for screen readers, its glyph."""
+    return MESSAGE_KINDS.get(level, {"css": "ok", "role": "status", "glyph": "check"})
+
+
+@register.simple_tag
+def at_least(number: int, is_cut: bool) -> str:
+    """A number in columns, with a plus where counting stopped there."""
+    return f"{thousands(number)}{'+' if is_cut else ''}"
 
 
 @register.filter

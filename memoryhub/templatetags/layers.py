@@ -8,16 +8,18 @@ from itertools import pairwise
 from typing import Any
 
 from django import template
+from django.template.defaultfilters import date
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import escape
+from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from memoryhub.detectors import titles
 from memoryhub.domain import longterm, retrieval
 from memoryhub.models import Proposal, Space
-from memoryhub.templatetags.drawn import signs
-from memoryhub.templatetags.hub import in_words
+from memoryhub.templatetags.hidden_characters import drawn as drawn_text
+from memoryhub.templatetags.hidden_characters import signs
+from memoryhub.templatetags.hub import ago, g, in_words, plural
 
 register = template.Library()
 MOST_DRAWN = 200
@@ -126,13 +128,13 @@ def time_left(expires_at: datetime, created_at: datetime) -> dict[str, Any]:
 
 
 @register.simple_tag
-def chunk_parts(pieces: list[Any], at: int) -> list[tuple[str, bool]]:
-    """A chunk's text in up to three stretches: what it shares with the one before, its own, what it shares with the next."""
+def chunk_text(pieces: list[Any], at: int) -> SafeString:
+    """A chunk's text, with what it shares with the one before and the one after marked."""
     piece = pieces[at]
     tail = pieces[at + 1].shared if at + 1 < len(pieces) else 0
     cuts = [0, piece.shared, max(piece.shared, len(piece.text) - tail), len(piece.text)]
-    flags = (True, False, True)
-    return [(piece.text[a:b], flag) for (a, b), flag in zip(pairwise(cuts), flags, strict=True) if a < b]
+    drawn = ((drawn_text(piece.text[a:b]), shared) for (a, b), shared in zip(pairwise(cuts), (1, 0, 1), strict=True))
+    return mark_safe("".join(f'<span class="lap">{text}</span>' if shared else text for text, shared in drawn if text))  # noqa: S308
 
 
 @register.simple_tag
@@ -145,3 +147,110 @@ def promotion_preview(space: Space, proposal: Proposal) -> longterm.PromotionPre
 def promotion_map(space: Space, preview: longterm.PromotionPreview) -> longterm.Map | None:
     """Where on the map it would enter."""
     return longterm.draw_map(space, newcomers=preview.newcomers) if preview.newcomers else None
+
+
+@register.simple_tag
+def map_scope(chart: longterm.Map, only_due: bool, due: int) -> str:
+    """Which of the entries the map shows; `due` is how many of all are due for a check."""
+    if only_due:
+        here = " here" if chart.part else ""
+        return f"{len(chart.due)} of {due} due" if chart.due else f"nothing{here} is due"
+    if chart.part:
+        return f"{len(chart.points)} of {chart.whole} entries"
+    return f"near means alike{f', the newest {len(chart.points)}' if chart.is_partial else ''}"
+
+
+@register.filter
+def map_label(chart: longterm.Map) -> str:
+    """What the map says of itself to who cannot see it."""
+    said = [f"Map of {plural(len(chart.points), 'long-term entry', 'long-term entries')}"]
+    if chart.twins:
+        said.append(f"{plural(len(chart.twins), 'group says', 'groups say')} nearly the same")
+    if chart.entering:
+        said.append(f"{len(chart.entering)} about to enter")
+    return "; ".join(said)
+
+
+@register.simple_tag
+def promotion_words(origin: longterm.PromotionOrigin, slug: str) -> dict[str, str]:
+    """What the page of a promotion says, and where it leads back to, by what it started from."""
+    entries = reverse("longterm.page", args=[slug])
+    if origin.pair:
+        pair = f"L-{origin.pair.older.number} and L-{origin.pair.newer.number}"
+        return {
+            "heading": f"Merge {pair}", "question": "Merge them?", "button": "Merge",
+            "started_from": "pairs", "back": f"{entries}?show=pairs",
+        }  # fmt: skip
+    promote = {"heading": "Promote", "question": "Promote?", "button": "Promote"}
+    if origin.record:
+        back = reverse("quarantine.record", args=[slug, origin.record.pk])
+        return {**promote, "started_from": f"record {origin.record.pk}", "back": back}
+    if origin.entry:
+        return {**promote, "started_from": "working memory", "back": reverse("working.page", args=[slug])}
+    return {
+        "heading": "Add to long-term memory", "question": "Keep it?", "button": "Keep for good",
+        "started_from": "", "back": entries,
+    }  # fmt: skip
+
+
+@register.filter
+def neighbour_words(one: Any) -> str:
+    """Who keeps an entry that is alike, since when, and whether it was checked."""
+    entry = one.entry
+    said = [f"L-{entry.number}", entry.actor_name, date(timezone.localtime(entry.created_at), "j F")]
+    if entry.scope == longterm.AGENT:
+        said.append("one agent's own")
+    if entry.checked_at:
+        said.append(f"checked {date(timezone.localtime(entry.checked_at), 'j F')}")
+    return ", ".join(said)
+
+
+@register.simple_tag
+def promotion_lead(origin: longterm.PromotionOrigin) -> SafeString | str:
+    """Who said what is promoted, or what a merge does; nothing for a text of one's own."""
+    if origin.record:
+        said = origin.record
+        return format_html("{} said it {} in {}.", said.agent_name, ago(said.created_at), said.session_id)
+    return "Write what both should say; the new entry takes their place." if origin.pair else ""
+
+
+@register.simple_tag
+def layer_tag(layer: str) -> SafeString:
+    """The tag of a hit in the search: the layer's hue, glyph and name."""
+    glyph = {"files": "source", "proposals": "proposal"}.get(layer, layer)
+    hue = {"files": "source", "proposals": "plain", "activity": "plain"}.get(layer, layer)
+    return format_html('<span class="tag is-{}">{}{}</span>', hue, g(glyph), layer)
+
+
+@register.simple_tag
+def kept_words(entry: Any) -> SafeString:
+    """Who keeps an entry, since when, and when it was checked."""
+    checked = f", checked {date(timezone.localtime(entry.checked_at), 'j M Y')}" if entry.checked_at else ""
+    return format_html("{}, {}{}", entry.actor_name, ago(entry.created_at), checked)
+
+
+@register.filter
+def entering_words(one: Any) -> str:
+    """What a point that is about to enter the map says of itself."""
+    return f"About to enter{f', {one.name}' if one.url else ''}: {one.title}"
+
+
+@register.simple_tag
+def chunk_words(piece: Any, before: int) -> str:
+    """How long a chunk is, and how much of it the one before it ends with."""
+    shared = f", the first {piece.shared} shared with {before}" if piece.shared else ""
+    return f"{plural(len(piece.text), 'character')}{shared}"
+
+
+@register.filter
+def state_words(state: Any) -> str:
+    """Who brought a record into a state, and why."""
+    by_hub = state.actor_kind == "hub"
+    reason = code_name(state.reason) if by_hub else state.reason
+    return f"by {'the gate' if by_hub else state.actor_name}{f': {reason}' if reason else ''}"
+
+
+@register.filter
+def held_words(state: Any) -> str:
+    """The state of a record, and of a held one what holds it."""
+    return f"{state.state}: {code_name(state.reason)}" if state.state == "held" and state.reason else state.state

@@ -1,4 +1,7 @@
-"""Draws the diffs of the review page: words that changed, findings under their line, hunks to tick, the cache break."""
+"""Draws the diffs of the review page: words that changed, findings under their line, hunks to tick, the cache break.
+
+Lines are built here, since a diff has thousands of them; what stands between them comes from templates.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from itertools import islice, pairwise
 from typing import Any
 
 from django import template
+from django.template.loader import render_to_string
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
@@ -15,7 +19,7 @@ from memoryhub.detectors import Finding
 from memoryhub.dialects import Part
 from memoryhub.domain.prompts import PromptChange
 from memoryhub.domain.proposals import Review
-from memoryhub.templatetags.drawn import RUN, SIGNS, line, marked, signs, signs_in_html
+from memoryhub.templatetags.hidden_characters import RUN, SIGNS, line, marked, signs, signs_in_html
 from memoryhub.templatetags.hub import g
 from memoryhub.text.diff import Fold, Row
 
@@ -128,28 +132,29 @@ def finding_rows(findings: Sequence[Finding], columns: int = 4) -> str:
 
 
 def box(code: str, same: Sequence[Finding]) -> str:
-    high = " high" if any(one.severity == "high" for one in same) else ""
     name = NAMES.get(code, code.capitalize())
     message = same[0].message.removeprefix(f"{name}: ").removeprefix(f"{name} ")
-    times = f" · {len(same)} times in this line" if len(same) > 1 else ""
-    advice = "" if high else " Advice, does not hold the proposal."
-    if code == "hidden" and same[0].kind not in ("lookalike", "styled"):
-        advice = ' <a href="?edit=1&amp;clean=1">Take the text without them</a>'
-    return (
-        f'<div class="finding-box{high}">{g("warn")}<div><b class="strong">{escape(name)}{times}</b>'
-        f"<p>{escape(message[:1].upper() + message[1:])}{advice}</p></div></div>"
-    )
+    found = {
+        "is_high": any(one.severity == "high" for one in same),
+        "can_be_cleaned": code == "hidden" and same[0].kind not in ("lookalike", "styled"),
+        "name": name,
+        "message": message[:1].upper() + message[1:],
+        "times": len(same),
+    }
+    return render_to_string("proposals/_finding.html", found)
 
 
 def hunk_row(review: Review, number: int) -> str:
     hunk = review.diff.hunks[number - 1]
-    of = len(review.diff.hunks)
-    heading = f" · {escape(review.headings[number])}" if number in review.headings else ""
-    title = f'<span><b class="strong">Change {number} of {of}</b>{heading}</span>'
-    if review.can_take_hunks:
-        title = f'<label class="check"><input type="checkbox" form="decide-form" name="hunk" value="{number}" checked>{title}</label>'
-    plus, minus = hunk.new_end - hunk.new_start, hunk.old_end - hunk.old_start
-    return f'<tr class="hunk"><td colspan="4"><div class="line">{title}<span class="dim push">+{plus} −{minus}</span></div></td></tr>'
+    change = {
+        "number": number,
+        "of": len(review.diff.hunks),
+        "heading": review.headings.get(number, ""),
+        "can_take": review.can_take_hunks,
+        "added": hunk.new_end - hunk.new_start,
+        "removed": hunk.old_end - hunk.old_start,
+    }
+    return render_to_string("proposals/_hunk_row.html", change)
 
 
 @register.simple_tag
@@ -294,11 +299,7 @@ def prompt_row(row: Row, layer: tuple[str, str, str]) -> str:
 
 
 def cut_row(change: PromptChange) -> str:
-    return (
-        '<tr class="cut"><td colspan="4"><div class="line"><span><b class="strong">Prompt cache breaks here</b>, at byte '
-        f"{change.breaks_at or 0:,}</span><span>{change.cached_tokens:,} tokens above stay cached · {change.read_anew:,} below are "
-        "read anew, once per thread</span></div></td></tr>"
-    )
+    return render_to_string("proposals/_cut_row.html", {"change": change})
 
 
 class Margin:
@@ -327,33 +328,9 @@ def _line_starts(data: bytes) -> Iterator[int]:
         at = data.find(b"\n", at + 1)
 
 
-@register.filter
-def signed(number: int) -> str:
-    """+49, −12 or 0, with a true minus."""
-    return f"+{number:,}" if number > 0 else f"−{-number:,}" if number < 0 else "0"
-
-
-@register.filter
-def finding_name(code: str) -> str:
-    return NAMES.get(code, code.capitalize())
-
-
 @register.simple_tag
 def rendered(text: str) -> SafeString:
     """The text as people read Markdown, nothing in it that a browser would run or fetch, and what hides in it drawn."""
     from memoryhub.text import markdown
 
     return mark_safe(signs_in_html(markdown.render(text).html))  # noqa: S308  cleaned by bleach
-
-
-NOUNS = {
-    "secrets": "secret", "hidden": "hidden character", "injection": "injection", "duplicate": "duplicate",
-    "transient": "passing moment", "vague": "vague line", "coherence": "incoherent stretch",
-}  # fmt: skip
-
-
-@register.simple_tag
-def findings_in_words(code: str, count: int) -> str:
-    """2 hidden characters, 1 injection."""
-    noun = NOUNS.get(code, code)
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -12,7 +12,7 @@ from memoryhub.domain import accounts, spaces
 from memoryhub.errors import HubError, NotFound, TooMany, Unauthenticated
 from memoryhub.forms import EmailForm, PasswordForm, TokenForm
 from memoryhub.models import Actor, Person, Token
-from memoryhub.web.doors import signed_in
+from memoryhub.web.access import signed_in
 from memoryhub.web.login import safe_next
 from memoryhub.web.notices import done
 

@@ -12,7 +12,7 @@ from django.shortcuts import render
 
 from memoryhub.domain import activity
 from memoryhub.models import ActivityLine
-from memoryhub.web.doors import space_page
+from memoryhub.web.access import space_page
 
 PAGE = 100
 WHO = [("", "Everyone", ""), ("person", "People", "person"), ("agent", "Agents", "agent"), ("disk", "Disk", "disk")]

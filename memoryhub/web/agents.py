@@ -9,7 +9,7 @@ from memoryhub.domain import accounts, prompts
 from memoryhub.errors import HubError
 from memoryhub.forms import AgentForm, TokenForm
 from memoryhub.models import Agent
-from memoryhub.web.doors import post_only, space_page
+from memoryhub.web.access import post_only, space_page
 from memoryhub.web.notices import done
 
 PAGE = 100

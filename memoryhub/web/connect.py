@@ -8,7 +8,7 @@ from django.shortcuts import render
 from memoryhub.domain import accounts, prompts
 from memoryhub.forms import TokenForm
 from memoryhub.models import Agent, Delivery, PromptText, Token
-from memoryhub.web.doors import space_page
+from memoryhub.web.access import space_page
 
 GET = ("GET", "HEAD")
 LONGEST = 4000  # characters of the first prompt that are shown

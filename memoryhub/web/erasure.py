@@ -7,9 +7,9 @@ from django.shortcuts import redirect, render
 
 from memoryhub.domain import erasure
 from memoryhub.errors import Invalid
-from memoryhub.web.doors import post_only, space_page
+from memoryhub.web.access import post_only, space_page
+from memoryhub.web.helpers import plain
 from memoryhub.web.notices import done
-from memoryhub.web.parts import plain
 
 
 @space_page("manage", methods=("GET", "HEAD"))

@@ -14,10 +14,10 @@ from memoryhub.domain.accounts import require
 from memoryhub.domain.files import Published
 from memoryhub.errors import Conflict, HubError, Invalid, NotFound
 from memoryhub.stores import disk, paths
+from memoryhub.templatetags.files import address
 from memoryhub.text.lines import for_editor, keep_ends, text_of
-from memoryhub.web import fileviews
-from memoryhub.web.doors import post_only, space_page
-from memoryhub.web.fileviews import address
+from memoryhub.web import file_views
+from memoryhub.web.access import post_only, space_page
 from memoryhub.web.notices import done, refused
 
 VIEWS = ("rendered", "source", "edit", "history", "blame", "diff")
@@ -70,16 +70,16 @@ def search(request: HttpRequest) -> HttpResponse:
 def show_folder(request: HttpRequest, where: str, *, status: int = 200, **more: object) -> HttpResponse:
     if request.GET.get("part") == "branch" and request.htmx:
         rows = files.tree(request.space, where)
-        return render(request, "files/_branches.html", {"tree": fileviews.branch_of(rows, where)})
+        return render(request, "files/_branches.html", {"tree": file_views.branch_of(rows, where)})
     seen: files.SeenFolders = {}
     rows = files.folder_entries(request.space, where, seen)
     mount = files.mount_of(request.space, where)
     if not rows and mount is None and where != "/":
         raise NotFound("There is no such folder.")
-    shown, next_page = fileviews.page_of(rows, request.GET.get("page", "1"), files.FOLDER_PAGE)
+    shown, next_page = file_views.page_of(rows, request.GET.get("page", "1"), files.FOLDER_PAGE)
     context = {
-        "where": where, "name": fileviews.crumbs(where)[-1].name if where != "/" else "Files",
-        "crumbs": fileviews.crumbs(where), "rows": files.with_details(request.space, shown), "total": len(rows), "next_page": next_page,
+        "where": where, "name": file_views.crumbs(where)[-1].name if where != "/" else "Files",
+        "crumbs": file_views.crumbs(where), "rows": files.with_details(request.space, shown), "total": len(rows), "next_page": next_page,
         "mount": mount, "tree": files.tree(request.space, where, seen), "gone": files.deleted_in(request.space, where) if mount else [],
         "applying": files.applying(request.space, where) if mount else [], **more,
     }  # fmt: skip
@@ -91,19 +91,19 @@ def show_file(request: HttpRequest, where: str, found: Published | HubError, vie
         file = files.row_of(request.space, where)
     except NotFound:
         return show_missing(request, where, found)
-    context = fileviews.head(request.space, where, file, found, view)
+    context = file_views.head(request.space, where, file, found, view)
     if view == "history":
-        context |= fileviews.history(file, request.GET.get("before", ""))
+        context |= file_views.history(file, request.GET.get("before", ""))
     elif view == "blame":
-        context |= fileviews.blame(file, request.GET.get("at", ""), request.GET.get("line", ""))
+        context |= file_views.blame(file, request.GET.get("at", ""), request.GET.get("line", ""))
         if request.htmx and not request.htmx.boosted:  # the page that waits for a long history asks how far it is
             if context.get("is_running"):
                 return render(request, "files/_blaming.html", context)
             return HttpResponse(headers={"HX-Refresh": "true"})
     elif view == "diff":
-        context |= fileviews.compare(file, request.GET)
+        context |= file_views.compare(file, request.GET)
     elif isinstance(found, Published):
-        context |= fileviews.text(found, view, request.GET.get("line", ""))
+        context |= file_views.text(found, view, request.GET.get("line", ""))
     status = found.status if isinstance(found, HubError) and view not in ("history", "blame", "diff") else 200
     return render(
         request, f"files/{view if view in ('history', 'blame', 'diff') else 'page'}.html", context, status=status
@@ -117,7 +117,7 @@ def show_missing(request: HttpRequest, where: str, found: Published | HubError) 
     if mount is None and not is_source:
         raise NotFound(f"There is no file at {where}, and nothing is mounted there.")
     context = {
-        "where": where, "crumbs": fileviews.crumbs(where), "mount": mount, "readers": files.agents_reading(request.space, where),
+        "where": where, "crumbs": file_views.crumbs(where), "mount": mount, "readers": files.agents_reading(request.space, where),
         "problem": found.message if isinstance(found, HubError) and not isinstance(found, NotFound) else "",
         "tree": files.tree(request.space, where), "name": where.rpartition("/")[2],
     }  # fmt: skip
@@ -130,7 +130,7 @@ def raw(request: HttpRequest, path: str) -> HttpResponse:
     """The bytes of a file, or of an earlier revision of it, as a download."""
     where = path_of(request, path)
     if number := request.GET.get("revision", ""):
-        content = bytes(files.get_revision(files.row_of(request.space, where), fileviews.number(number)).content)
+        content = bytes(files.get_revision(files.row_of(request.space, where), file_views.number(number)).content)
     else:
         content = files.read(request.space, where).content
     return download(content, where.rpartition("/")[2], "application/octet-stream")
@@ -141,7 +141,7 @@ def folder_zip(request: HttpRequest, path: str = "") -> HttpResponse:
     """A folder as one zip file."""
     where = path_of(request, path if path.endswith("/") or not path else path + "/")
     if not files.is_small_folder(request.space, where):
-        return render(request, "files/pack.html", {"where": where, "crumbs": fileviews.crumbs(where)})
+        return render(request, "files/pack.html", {"where": where, "crumbs": file_views.crumbs(where)})
     return download(files.zip_bytes(request.space, where).content, files.zip_name(where), "application/zip")
 
 
@@ -160,7 +160,7 @@ def packed(request: HttpRequest, pk: int) -> HttpResponse:
         found = files.fetch_zip(request.space, job)
         return download(bytes(found.content), found.name, "application/zip")
     where = job.payload["path"]
-    context = {"job": job, "share": job.done * 100 // job.total if job.total else 0, "where": where, "crumbs": fileviews.crumbs(where),
+    context = {"job": job, "share": job.done * 100 // job.total if job.total else 0, "where": where, "crumbs": file_views.crumbs(where),
                "is_running": job.state in (job.WAITING, job.RUNNING)}  # fmt: skip
     part = request.htmx and not request.htmx.boosted
     return render(request, "files/_packed.html" if part else "files/packed.html", context)
@@ -195,9 +195,9 @@ def show_editor(
             f"“{where}” is not text (UTF-8), so it is not edited here. Download it, or upload another.", code="not_text"
         )
     text = for_editor(found.content.decode()) if isinstance(found, Published) else ""
-    context = fileviews.editor(request.space, where, found if isinstance(found, Published) else None)
+    context = file_views.editor(request.space, where, found if isinstance(found, Published) else None)
     shown = text if content is None else content
-    context |= fileviews.preview(where, shown, text, show)
+    context |= file_views.preview(where, shown, text, show)
     context |= {"text": shown, "others": files.note_editing(request.space, request.user, where), "reason": "", **more}
     return render(request, "files/edit.html", context, status=status)
 
@@ -207,7 +207,7 @@ def write(request: HttpRequest, path: str) -> HttpResponse:
     """Save what the editor sent: line ends and BOM stay as the file has them."""
     where = path_of(request, path)
     sent = request.POST.get("content", "")
-    base = fileviews.number(request.POST.get("base_revision", "0") or "0")
+    base = file_views.number(request.POST.get("base_revision", "0") or "0")
     reason = request.POST.get("reason", "").strip()
     try:
         content = files.text_as_bytes(keep_ends(_text_at(request, where, base), sent))
@@ -245,7 +245,7 @@ def show_conflict(
     """Both versions and what touches, with a text that holds all of it: nothing is lost."""
     if conflict.code not in ("edit_conflict",):
         raise conflict
-    context = fileviews.conflict(request.space, where, for_editor(sent), base, request.user.username)
+    context = file_views.conflict(request.space, where, for_editor(sent), base, request.user.username)
     context |= {"reason": reason, "error": conflict}
     return render(request, "files/conflict.html", context, status=409)
 
@@ -261,7 +261,7 @@ def preview(request: HttpRequest, path: str) -> HttpResponse:
     show = request.POST.get("show", "people")
     if not request.htmx:
         return show_editor(request, where, content=sent, show=show, reason=request.POST.get("reason", ""))
-    context = fileviews.preview(where, sent, before, show)
+    context = file_views.preview(where, sent, before, show)
     return render(request, "files/_preview.html", context)
 
 
@@ -283,7 +283,7 @@ def manage(request: HttpRequest, path: str) -> HttpResponse:
     found = files.read(request.space, where)
     context = {
         "where": where,
-        "crumbs": fileviews.crumbs(where),
+        "crumbs": file_views.crumbs(where),
         "found": found,
         "readers": files.agents_reading(request.space, where),
     }
@@ -300,7 +300,7 @@ def new(request: HttpRequest) -> HttpResponse:
             return HttpResponseRedirect(address(request.space.slug, where, "view=edit"))
         except Invalid as error:
             return render(request, "files/new.html", {"typed": typed, "error": error}, status=422)
-    return render(request, "files/new.html", {"typed": typed or fileviews.first_prefix(request.space)})
+    return render(request, "files/new.html", {"typed": typed or file_views.first_prefix(request.space)})
 
 
 @post_only("edit")
@@ -331,7 +331,7 @@ def delete(request: HttpRequest, path: str) -> HttpResponse:
 @post_only("edit")
 def restore(request: HttpRequest, path: str) -> HttpResponse:
     where = path_of(request, path)
-    number = fileviews.number(request.POST.get("revision") or request.GET.get("revision", ""))
+    number = file_views.number(request.POST.get("revision") or request.GET.get("revision", ""))
     revision = files.restore(request.space, request.actor, where, number)
     saved(request, where, f"Revision {number} is restored as revision {revision.number}.")
     return HttpResponseRedirect(address(request.space.slug, where))

@@ -14,7 +14,7 @@ from memoryhub.domain import accounts, activity
 from memoryhub.errors import Forbidden, HubError, Unauthenticated
 from memoryhub.middleware import address_of
 from memoryhub.server.migrate import pending
-from memoryhub.web.doors import View, public
+from memoryhub.web.access import View, public
 
 # What proxies add; any X-Forwarded-… counts as well.
 FORWARDED = {

@@ -14,7 +14,7 @@ from django.shortcuts import redirect, render
 from memoryhub.domain import exchange
 from memoryhub.domain.exchange import IMPORT_FORMATS, Folder
 from memoryhub.errors import HubError, Invalid
-from memoryhub.web.doors import post_only, space_page
+from memoryhub.web.access import post_only, space_page
 
 GET = ("GET", "HEAD")
 MOST_FILES = 5000

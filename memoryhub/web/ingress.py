@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from memoryhub.domain import jobs, quarantine
-from memoryhub.web.doors import post_only, space_page
+from memoryhub.web.access import post_only, space_page
 from memoryhub.web.notices import done
 
 

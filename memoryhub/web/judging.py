@@ -8,9 +8,9 @@ from django.shortcuts import redirect
 from memoryhub.domain import quarantine
 from memoryhub.errors import Forbidden, Invalid
 from memoryhub.web import ingress
-from memoryhub.web.doors import post_only
+from memoryhub.web.access import post_only
+from memoryhub.web.helpers import number
 from memoryhub.web.notices import done
-from memoryhub.web.parts import number
 
 
 @post_only("manage")

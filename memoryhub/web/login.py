@@ -14,7 +14,7 @@ from memoryhub.domain import accounts
 from memoryhub.errors import HubError
 from memoryhub.middleware import address_of
 from memoryhub.models import Person
-from memoryhub.web.doors import public
+from memoryhub.web.access import public
 
 
 def sign_in(request: HttpRequest, person: Person) -> None:

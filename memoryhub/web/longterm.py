@@ -14,9 +14,9 @@ from memoryhub.domain import longterm, retrieval
 from memoryhub.errors import Conflict, HubError, Invalid
 from memoryhub.models import EntryPair, Job, LongtermEntry
 from memoryhub.text import split
-from memoryhub.web.doors import post_only, space_page
+from memoryhub.web.access import post_only, space_page
+from memoryhub.web.helpers import REVIEW_AFTER, a_day, number, page_or_part, plain, typed
 from memoryhub.web.notices import done
-from memoryhub.web.parts import REVIEW_AFTER, a_day, number, page_or_part, plain, typed
 
 PAGE = 40
 LARGEST_SENT = 8 * 1024 * 1024

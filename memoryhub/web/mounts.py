@@ -9,7 +9,7 @@ from memoryhub.domain import files, prompts
 from memoryhub.errors import HubError
 from memoryhub.forms import MountForm
 from memoryhub.models import Policy
-from memoryhub.web.doors import post_only, space_page
+from memoryhub.web.access import post_only, space_page
 from memoryhub.web.notices import done
 
 

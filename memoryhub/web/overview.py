@@ -9,7 +9,7 @@ from django.shortcuts import render
 
 from memoryhub.domain import accounts, activity, demo, prompts, spaces
 from memoryhub.domain.activity import counts_of_space
-from memoryhub.web.doors import space_page
+from memoryhub.web.access import space_page
 
 AGENTS_SHOWN = 5
 

@@ -7,10 +7,10 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from memoryhub.domain import accounts, spaces
-from memoryhub.errors import HubError
+from memoryhub.errors import Conflict, HubError
 from memoryhub.forms import PersonForm, RoleForm
 from memoryhub.models import Person
-from memoryhub.web.doors import post_only, space_page
+from memoryhub.web.access import post_only, space_page
 from memoryhub.web.notices import done, refused
 
 
@@ -93,3 +93,24 @@ def remove(request: HttpRequest, pk: int) -> HttpResponse:
         return show(request, status=error.status)
     done(request, f"{person.username} is out, and their tokens here are revoked. What they did stays.")
     return redirect("people.page", request.space.slug) if person != request.user else redirect("spaces.front")
+
+
+@post_only("manage")
+def deactivate(request: HttpRequest, pk: int) -> HttpResponse:
+    person = member_of(request, pk)
+    try:
+        spaces.deactivate_person(request.actor, person)
+    except Conflict as refusal:
+        refused(request, refusal.message)
+        return show(request, status=refusal.status)
+    undo = reverse("people.reactivate", args=[request.space.slug, pk])
+    done(request, f"{person.username} is deactivated: signed out everywhere, and their tokens are refused.", undo=undo)
+    return redirect("people.page", request.space.slug)
+
+
+@post_only("manage")
+def reactivate(request: HttpRequest, pk: int) -> HttpResponse:
+    person = member_of(request, pk)
+    spaces.reactivate_person(request.actor, person)
+    done(request, f"{person.username} can sign in again.")
+    return redirect("people.page", request.space.slug)

@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from memoryhub.domain import files, prompts
 from memoryhub.errors import HubError
 from memoryhub.forms import RuleForm
-from memoryhub.web.doors import post_only, space_page
+from memoryhub.web.access import post_only, space_page
 from memoryhub.web.notices import done
 
 

@@ -13,9 +13,9 @@ from memoryhub.domain import longterm
 from memoryhub.errors import Conflict, Invalid
 from memoryhub.models import Agent, LongtermEntry, Record
 from memoryhub.text import split
-from memoryhub.web.doors import post_only, space_page
+from memoryhub.web.access import post_only, space_page
+from memoryhub.web.helpers import REVIEW_AFTER, a_day, near_entries, number, plain, typed
 from memoryhub.web.notices import done
-from memoryhub.web.parts import REVIEW_AFTER, a_day, near_entries, number, plain, typed
 
 
 @space_page("promote")

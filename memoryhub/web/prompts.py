@@ -19,9 +19,9 @@ from memoryhub.domain.prompts import PromptRequest
 from memoryhub.errors import HubError, NotFound
 from memoryhub.forms import PromptSettingsForm
 from memoryhub.models import Agent, Proposal
-from memoryhub.web.doors import post_only, space_page
+from memoryhub.web.access import post_only, space_page
 from memoryhub.web.notices import done
-from memoryhub.web.stretches import View
+from memoryhub.web.prompt_view import View
 
 PLAIN = "text/plain; charset=utf-8"
 PAGE = 100
@@ -106,7 +106,7 @@ def asked_words(request: HttpRequest) -> dict[str, str]:
 def asked_for(request: HttpRequest) -> PromptRequest:
     get = asked_words(request)
     words = {name: get[name] for name in ("dialect", "query", "task", "thread")}
-    return PromptRequest(**words, at=prompts.moment_of(get["at"]))
+    return PromptRequest(**words, at=prompts.parse_time(get["at"]))
 
 
 def made(request: HttpRequest, agent: Agent) -> prompts.Prompt:
@@ -123,7 +123,7 @@ def made(request: HttpRequest, agent: Agent) -> prompts.Prompt:
 
 
 def shown(request: HttpRequest, agent: Agent) -> dict[str, Any]:
-    prompt = prompts.looked_over(made(request, agent))
+    prompt = prompts.with_findings(made(request, agent))
     view = View(request.space, prompt)
     paths = Counter(
         Proposal.objects.within(request.space).filter(number__in=prompt.pending).values_list("path", flat=True)
@@ -152,7 +152,8 @@ def line(request: HttpRequest, agent: str) -> HttpResponse:
     found = origin(request, one, made(request, one))
     if found is None:
         raise NotFound("This prompt has no such line.")
-    return render(request, "prompts/_origin.html", {"agent": one, "origin": found})
+    drawn = render_to_string("prompts/_origin.html", {"agent": one, "origin": found}, request)
+    return HttpResponse(drawn.strip())  # it goes between lines of a <pre>, where a line end would be seen
 
 
 def template_of(agent: Agent, prompt: prompts.Prompt) -> Any:
@@ -234,8 +235,8 @@ def compare(request: HttpRequest, agent: str) -> HttpResponse:
     context: dict[str, Any] = {"agent": one, "get": get, "dialects": choices(one, get["dialect"])}
     status = 200
     try:
-        start = prompts.moment_of(get["from"]) or timezone.now() - timedelta(days=1)
-        end = prompts.moment_of(get["to"])
+        start = prompts.parse_time(get["from"]) or timezone.now() - timedelta(days=1)
+        end = prompts.parse_time(get["to"])
         words = {"dialect": get["dialect"], "query": get["ask"], "task": get["ask"]}
         context |= {"from_field": in_field(start), "to_field": in_field(end)}
         compared = prompts.compare_moments(request.space, one, start, end, **words)

@@ -16,9 +16,9 @@ from memoryhub.domain.accounts import may
 from memoryhub.errors import Conflict, HubError, Invalid
 from memoryhub.models import Proposal, Record
 from memoryhub.text.lines import bytes_of
-from memoryhub.web.doors import post_only, space_page
+from memoryhub.web.access import post_only, space_page
+from memoryhub.web.helpers import a_day, near_entries
 from memoryhub.web.notices import done, refused
-from memoryhub.web.parts import a_day, near_entries
 
 VIEWS = ("unified", "split", "rendered")
 

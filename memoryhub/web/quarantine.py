@@ -11,9 +11,9 @@ from django.urls import reverse
 
 from memoryhub.domain import longterm, quarantine
 from memoryhub.models import Agent, Record
-from memoryhub.web.doors import post_only, space_page
+from memoryhub.web.access import post_only, space_page
+from memoryhub.web.helpers import number, numbers, page_or_part, plain
 from memoryhub.web.notices import done, refused
-from memoryhub.web.parts import number, numbers, page_or_part, plain
 
 PAGE = 30
 STATES = [("", "All"), ("held", "Held"), ("admitted", "Admitted"), ("promoted", "Promoted"), ("discarded", "Discarded")]

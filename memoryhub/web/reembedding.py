@@ -7,9 +7,9 @@ from django.shortcuts import redirect
 
 from memoryhub import embedders
 from memoryhub.domain import longterm
-from memoryhub.web.doors import post_only, space_page
+from memoryhub.web.access import post_only, space_page
+from memoryhub.web.helpers import page_or_part, plain
 from memoryhub.web.notices import done
-from memoryhub.web.parts import page_or_part, plain
 
 WITH_MODEL = "openai_endpoint"  # whose server may have several models
 GOOD_FOR = {

@@ -12,8 +12,8 @@ from memoryhub.domain import jobs, longterm, retrieval
 from memoryhub.embedders import EmbedderUnavailable
 from memoryhub.errors import Invalid
 from memoryhub.models import Agent, Space
-from memoryhub.web.doors import space_page
-from memoryhub.web.parts import number, page_or_part, plain
+from memoryhub.web.access import space_page
+from memoryhub.web.helpers import number, page_or_part, plain
 
 CUT_LOOKED_AT = 45  # so many beside those that come in, so that what is cut off is among them
 

@@ -8,9 +8,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from memoryhub.domain import retrieval
-from memoryhub.web.doors import post_only
+from memoryhub.web.access import post_only
+from memoryhub.web.helpers import plain
 from memoryhub.web.notices import done, refused
-from memoryhub.web.parts import plain
 
 
 @post_only("edit")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse
 
 from memoryhub.domain import retrieval
-from memoryhub.web.doors import space_page
-from memoryhub.web.parts import page_or_part, plain
+from memoryhub.web.access import space_page
+from memoryhub.web.helpers import page_or_part, plain
 
 MOST = 60
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from memoryhub.web.doors import signed_in
+from memoryhub.web.access import signed_in
 
 KEYS = [
     ("Everywhere", [("?", "this list"), ("/ or Ctrl K", "search"), ("u", "undo what was just done"), ("Esc", "close what is open")]),

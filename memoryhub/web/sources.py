@@ -9,7 +9,7 @@ from django.urls import reverse
 from memoryhub.domain import prompts
 from memoryhub.errors import HubError, Invalid
 from memoryhub.models import Agent
-from memoryhub.web.doors import post_only, space_page
+from memoryhub.web.access import post_only, space_page
 from memoryhub.web.notices import done
 
 

@@ -11,7 +11,7 @@ from memoryhub.domain import demo, spaces
 from memoryhub.domain.accounts import require_hub_owner
 from memoryhub.errors import HubError
 from memoryhub.forms import RenameForm, SettingsForm, SpaceForm
-from memoryhub.web.doors import post_only, signed_in, space_page
+from memoryhub.web.access import post_only, signed_in, space_page
 from memoryhub.web.notices import done
 
 

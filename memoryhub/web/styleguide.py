@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from memoryhub.web.doors import public
+from memoryhub.web.access import public
 
 
 @public

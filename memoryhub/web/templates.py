@@ -8,7 +8,7 @@ from django.shortcuts import redirect
 from memoryhub.domain import prompts
 from memoryhub.errors import HubError
 from memoryhub.models import DialectTemplate
-from memoryhub.web.doors import post_only
+from memoryhub.web.access import post_only
 from memoryhub.web.notices import done, refused
 
 

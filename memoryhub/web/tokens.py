@@ -9,7 +9,7 @@ from memoryhub.domain import accounts, prompts
 from memoryhub.errors import HubError
 from memoryhub.forms import TokenForm
 from memoryhub.models import Token
-from memoryhub.web.doors import post_only
+from memoryhub.web.access import post_only
 from memoryhub.web.notices import done
 
 

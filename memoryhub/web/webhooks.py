@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from memoryhub.domain import notify, spaces
 from memoryhub.errors import HubError
 from memoryhub.forms import WebhookForm
-from memoryhub.web.doors import post_only, space_page
+from memoryhub.web.access import post_only, space_page
 from memoryhub.web.notices import done
 
 LOG = 20

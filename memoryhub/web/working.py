@@ -12,9 +12,9 @@ from django.utils import timezone
 from memoryhub.domain import spaces, working
 from memoryhub.errors import Invalid, NotFound, TooLarge
 from memoryhub.models import Record, Space, WorkingEntry
-from memoryhub.web.doors import post_only, space_page
+from memoryhub.web.access import post_only, space_page
+from memoryhub.web.helpers import page_or_part, typed
 from memoryhub.web.notices import done
-from memoryhub.web.parts import page_or_part, typed
 
 FIRST = 60
 REFUSALS = (Invalid, NotFound, TooLarge)  # of a text that somebody wrote: the page gives it back

@@ -15,7 +15,8 @@ from memoryhub.domain import exchange, files, longterm, spaces
 from memoryhub.domain.jobs import queue
 from memoryhub.domain.longterm import bulk_import
 from memoryhub.errors import Invalid
-from memoryhub.models import HUB, Job, PromptText
+from memoryhub.models import HUB, ActivityLine, Job, PromptText, Proposal
+from tests.api.calling import as_person
 
 pytestmark = pytest.mark.django_db
 DOORS = {
@@ -24,6 +25,7 @@ DOORS = {
     "asked path": lambda key: ("PUT", f"files/m/a-{key}.md", {"content": "fine"}),
     "move": lambda key: ("POST", "moves", {"from": "/open/old.md", "to": f"/open/b-{key}.md"}),
     "reason": lambda key: ("PUT", "files/m/a.md", {"content": "fine", "reason": f"for {key}"}),
+    "reason of what is applied": lambda key: ("PUT", "files/open/a.md", {"content": "fine", "reason": f"for {key}"}),
     "tool call": lambda key: ("PUT", "files/m/b.md", {"content": "fine", "tool_call_id": key}),
     "thread": lambda key: ("PUT", "files/m/c.md", {"content": "fine", "thread_id": key}),
     "thread of a file": lambda key: ("PUT", "files/threads/c.md", {"content": "fine", "thread_id": key}),
@@ -73,6 +75,35 @@ def test_a_key_is_kept_nowhere(space, forge, door: str) -> None:
     answer = forge(method, path, body, X_Request_Id=f"call-{key}"[:64])
     assert answer.status_code < 500
     assert holding(key) == []
+
+
+OLD, NEW, TOOL = "/memories/old.md", "/memories/new.md", "memory-tool"
+# Every way to write a text; KEY is to stand in it.
+TEXT_DOORS = {
+    "write": ("PUT", f"files{NEW}", {"content": "It is KEY there."}),
+    "overwrite": ("PUT", f"files{OLD}", {"content": "It is KEY there."}),
+    "edit": ("POST", "edits", {"path": OLD, "old_string": "old", "new_string": "KEY"}),
+    "create": ("POST", TOOL, {"command": "create", "path": NEW, "file_text": "It is KEY there."}),
+    "replace": ("POST", TOOL, {"command": "str_replace", "path": OLD, "old_str": "old", "new_str": "KEY"}),
+    "insert": ("POST", TOOL, {"command": "insert", "path": OLD, "insert_line": 0, "insert_text": "It is KEY there."}),
+}
+
+
+@pytest.mark.parametrize(("who", "policy"), [("forge", "trusted"), ("forge", "review"), ("rk", "review")])
+@pytest.mark.parametrize("door", TEXT_DOORS)
+def test_a_text_with_a_key_is_refused_and_told_of(client, space, forge, door: str, who: str, policy: str) -> None:
+    key = fresh(f"{door} {who} {policy}")
+    files.add_mount(space, HUB, "/memories/", policy=policy)
+    files.write(space, HUB, OLD, b"old")
+    call = forge if who == "forge" else as_person(client, space, who, "editor")
+    method, path, body = TEXT_DOORS[door]
+    said = call(method, path, json.dumps(body).replace("KEY", key)).content.decode()
+    assert "secret" in said and key not in said
+    assert holding(key) == []
+    assert files.read(space, OLD).content == b"old"
+    assert not files.exists(space, NEW) and not Proposal.objects.exists()
+    told = ActivityLine.objects.get(verb="files.refuse_secret")
+    assert (told.actor_name, told.path) == (who, NEW if NEW in f"{path} {body}" else OLD)
 
 
 LINES = {

@@ -113,11 +113,11 @@ def test_what_one_has_is_not_sent_again(ask):
 def test_a_comment_keeps_the_etag_of_the_text(ask, space):
     first = ask()
     put(space, AGENTS, "one <!-- said otherwise -->\n")
-    spaces.touch(space)
+    spaces.mark_setup(space)
     assert ask(etag=first["ETag"]).status_code == 304
     assert told(ask("application/json"))["sources"][0]["revision"] == 2
     put(space, AGENTS, "two\n")
-    spaces.touch(space)
+    spaces.mark_setup(space)
     assert ask(etag=first["ETag"]).status_code == 200
 
 
@@ -161,7 +161,7 @@ def test_what_does_not_validate_is_422(ask, query):
 def test_back_then(ask, space):
     then = timezone.now()
     put(space, AGENTS, "later")
-    spaces.touch(space)
+    spaces.mark_setup(space)
     for spelled in (then.isoformat(), then.isoformat().replace("+00:00", "Z"), then.isoformat().replace("+", " ")):
         assert ask(dialect="plain", at=spelled).content == b"Base.\n\none <!-- for people -->\n"
     assert ask(dialect="plain").content == b"Base.\n\nlater"
@@ -269,7 +269,7 @@ def test_every_distinct_delivery_is_kept_once_per_thread(ask, space, counter):
     ]
     assert [bytes(one.text) for one in PromptText.objects.all()] == [b"Base.\n\none <!-- for people -->\n"]
     put(space, AGENTS, "two")
-    spaces.touch(space)
+    spaces.mark_setup(space)
     ask(thread="t-1", dialect="plain")
     assert Delivery.objects.filter(thread_id="t-1").count() == 2
     threads = {one.thread_id: one.behind for one in prompts.threads_of(space, counter)}
@@ -288,7 +288,7 @@ def test_a_key_given_as_a_thread_is_not_kept(ask, counter):
 def test_repeats_count_once_a_minute_and_304s_as_well(ask, monkeypatch):
     first = ask(thread="t-1")
     Delivery.objects.update(last_at=timezone.now() - timedelta(minutes=2))
-    monkeypatch.setattr(deliveries.noted, "when", type(deliveries.noted.when)())
+    monkeypatch.setattr(deliveries.recent_deliveries, "when", type(deliveries.recent_deliveries.when)())
     assert ask(thread="t-1", etag=first["ETag"]).status_code == 304
     ask(thread="t-1")
     delivery = Delivery.objects.get()
@@ -373,12 +373,13 @@ def test_a_client_reports_its_template(client, ask, secret, counter):
     assert report("{agent_memory}", version="0.1").status_code == 422
 
 
-def test_a_prompt_is_taken_from_the_shelf_until_something_changes(ask, space, counter, django_assert_num_queries):
+def test_a_prompt_is_taken_from_the_shelf_until_something_changes(ask, space, counter, statements):
     put(space, TONE, "two")
     ask(dialect="plain")
     ask(dialect="plain")
-    with django_assert_num_queries(0):
+    with statements() as sent:
         assert ask(dialect="plain").content == b"Base.\n\none <!-- for people -->\n"
+    assert len(sent) == 1, "who asks, and whether anything changed"
     lists(space, TONE)
-    spaces.touch(space)
+    spaces.mark_setup(space)
     assert ask(dialect="plain").content == b"Base.\n\none <!-- for people -->\n\n\ntwo"

@@ -9,12 +9,9 @@ from types import SimpleNamespace
 from urllib.parse import urlencode
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from memoryhub.api import quick
 from memoryhub.db import statements
-from memoryhub.db import statements as hot
 from memoryhub.domain import accounts, files, prompts, proposals, retrieval, spaces
 from memoryhub.domain.files.read import GATHER
 from memoryhub.domain.prompts import serve
@@ -238,32 +235,26 @@ def test_a_search_is_answered_as_the_long_way_does(space, secret, client):
         assert ask(secret, "/api/v1/search", QUERY_STRING=odd) is None
 
 
-def test_ten_files_are_one_statement_and_unchanged_ones_none_but_the_token(space, secret, monkeypatch):
+def test_ten_files_are_one_statement_and_unchanged_ones_none_but_the_token(space, secret, client, statements):
     wanted = [f"/hub/{number}.md" for number in range(10)]
     for path in wanted:
         files.write(space, HUB, path, b"text")
-    asked = statements(monkeypatch)
+    client.get("/api/v1/me", headers={"Authorization": f"Bearer {secret}"})  # the use of the token is noted
     body = json.dumps({"paths": wanted}).encode()
-    with CaptureQueriesContext(connection) as by_orm:
+    with statements() as sent:
         status, fields, _ = ask(secret, "/api/v1/batch", "POST", body)
-        assert (status, asked) == (200, [serve.DOOR, GATHER])  # who asks, for the first time; then all ten
+    assert (status, sent) == (200, [serve.DOOR, GATHER])  # who asks, for the first time; then all ten
+    with statements() as sent:
         status, _, empty = ask(secret, "/api/v1/batch", "POST", body, HTTP_IF_NONE_MATCH=fields["ETag"])
-        assert (status, empty, asked[2:]) == (304, b"", [serve.DOOR])
+    assert (status, empty, sent) == (304, b"", [serve.DOOR])
+    with statements() as sent:
         status, _, others = ask(secret, "/api/v1/batch", "POST", json.dumps({"paths": wanted[:9]}).encode())
-        assert (status, asked[3:]) == (200, [serve.with_door(GATHER)])  # who asks and the files, in one
-    assert [one["sql"] for one in by_orm if "memoryhub_token" not in one["sql"] and "seen_at" not in one["sql"]] == []
+    assert (status, sent) == (200, [serve.with_door(GATHER)])  # who asks and the files, in one
     assert [one["content"] for one in json.loads(others)["files"]] == ["text"] * 9
     files.write(space, HUB, wanted[0], b"another text")
-    asked.clear()
-    assert b"another text" in ask(secret, "/api/v1/batch", "POST", body)[2]
-    assert asked == [serve.DOOR, GATHER]  # it looked as if nothing had to be made
-
-
-def statements(monkeypatch):
-    """The prepared statements that are asked from now on."""
-    asked, rows = [], hot.rows
-    monkeypatch.setattr(statements, "rows", lambda sql, *rest, **more: (asked.append(sql), rows(sql, *rest, **more))[1])
-    return asked
+    with statements() as sent:
+        assert b"another text" in ask(secret, "/api/v1/batch", "POST", body)[2]
+    assert sent == [serve.DOOR, GATHER]  # it looked as if nothing had to be made
 
 
 def test_what_comes_with_the_look_at_the_door_comes_to_whom_it_opens_alone(space, secret):
@@ -290,7 +281,7 @@ def test_what_comes_with_the_look_at_the_door_comes_to_whom_it_opens_alone(space
     assert text(secret, 4) == "ours"
 
 
-def test_a_search_of_files_whose_words_are_listed_is_one_trip(space, secret, client, monkeypatch):
+def test_a_search_of_files_whose_words_are_listed_is_one_trip(space, secret, client, monkeypatch, statements):
     for number in range(3):
         files.write(space, HUB, f"/hub/note-{number}.md", f"Refunds of customer {number} wait.\n".encode())
     search_module.listed_revisions.clear()
@@ -307,9 +298,9 @@ def test_a_search_of_files_whose_words_are_listed_is_one_trip(space, secret, cli
 
     for _ in range(2):  # the first lists the words, the second sees that all are
         assert len(found("customer refunds")) == 3
-    asked = statements(monkeypatch)
-    ask(secret, "/api/v1/search", QUERY_STRING="q=customer+refunds&layers=files")
-    assert asked == [serve.with_door(retrieval.IN_FILES)]
+    with statements() as sent:
+        ask(secret, "/api/v1/search", QUERY_STRING="q=customer+refunds&layers=files")
+    assert sent == [serve.with_door(retrieval.IN_FILES)]
     assert found("customer 2")[0] == "/hub/note-2.md"
     assert found("!") == []
     files.write(space, HUB, "/hub/new.md", b"Customer refunds are quick now.\n")
@@ -323,7 +314,7 @@ def test_files_are_looked_up_one_by_one_before_the_database_has_counted_them(spa
         files.write(space, HUB, f"/hub/{number}.md", b"text")
     asked = {"paths": ["/hub/7.md"], "space": space.pk, "thread": "", "digest": "x", "hot": False, "scopes": "{}"}
     for sql in (GATHER, serve.with_door(GATHER)):
-        plan = "\n".join(row[0] for row in hot.rows(f"EXPLAIN {sql}", asked))
+        plan = "\n".join(row[0] for row in statements.rows(f"EXPLAIN {sql}", asked))
         looking = plan.partition("unnest")[2]
         assert looking and "Join Filter" not in looking and "Hash" not in looking and "Merge Join" not in looking, plan
         # Not all files of the space, nor the whole history of one.

@@ -56,7 +56,7 @@ class Moved:
 
     @classmethod
     def apply(cls) -> None:
-        known, now, rows = serve.known, inputs.now, statements.rows
+        known, now, rows = serve.known, inputs.current_inputs, statements.rows
 
         def changed_known(found: list[tuple[Any, ...]], digest: str, address: str | None) -> prompts.AtTheDoor | None:
             door = known(found, digest, address)
@@ -68,7 +68,7 @@ class Moved:
             serve.restless.add(digest)
             return door
 
-        def changed_now(*args: Any, **more: Any) -> inputs.Gathered:
+        def changed_now(*args: Any, **more: Any) -> inputs.PromptInputs:
             found = now(*args, **more)
             return replace(found, mark=next(cls.numbers)) if cls.what == "longterm" else found
 
@@ -86,7 +86,7 @@ class Moved:
             found[at] = (*found[at][:start], *changed)
             return found
 
-        serve.known, inputs.now, statements.rows = changed_known, changed_now, changed_rows
+        serve.known, inputs.current_inputs, statements.rows = changed_known, changed_now, changed_rows
 
 
 Moved.apply()

@@ -100,7 +100,7 @@ FILL = (
 def fill_space(space: Any, size: int, seed: int) -> None:
     from django.db import connection, transaction
 
-    from memoryhub.detectors import telltales
+    from memoryhub.detectors import fingerprints
     from memoryhub.domain import retrieval
 
     space.settings["embedder"] = retrieval.embedder_choice(space)
@@ -121,7 +121,7 @@ def fill_space(space: Any, size: int, seed: int) -> None:
         chunks = cursor.fetchall()
         with cursor.copy("COPY memoryhub_telltale (space_id, chunk_id, code, size, mask) FROM STDIN") as copy:
             for chunk, text in chunks:
-                for one in telltales.kept(text):
+                for one in fingerprints.to_store(text):
                     copy.write_row((space.pk, chunk, *one))
 
 

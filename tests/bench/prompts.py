@@ -32,7 +32,7 @@ QUERY = "how long does a refund of a card payment take"
 
 @dataclass
 class Figure:
-    """One line of the table in the README."""
+    """One line of the table in docs/develop/performance.md."""
 
     what: str
     at_least: str
@@ -291,7 +291,7 @@ def in_process(scene: Scene) -> list[Figure]:
     raw = vector_query(scene)
 
     def anew() -> None:
-        inputs._known.clear()  # as if long-term memory had just changed
+        inputs._longterm_cache.clear()  # as if long-term memory had just changed
         prompts.assemble(scene.space, scene.hub, query=QUERY, task="Answer.")
 
     calls = {

@@ -22,7 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from memoryhub.client.base import LONGEST_PAUSE
+from memoryhub.client.base import MAX_PAUSE
 from tests.bench import load
 from tests.bench.prompts import Figure, database, etag_of, processor_time, serving
 
@@ -248,7 +248,7 @@ def wait(address: tuple[str, int], poll: bytes, on: Any, asked: Any) -> None:
     epoll, under_way = select.epoll(), dict[int, load.Line]()
     while True:
         on.wait()
-        due = [time.monotonic() + rng.random() * LONGEST_PAUSE for _ in range(WAITERS)]
+        due = [time.monotonic() + rng.random() * MAX_PAUSE for _ in range(WAITERS)]
         heapq.heapify(due)
         while on.is_set() or under_way:
             now = time.monotonic()
@@ -263,7 +263,7 @@ def wait(address: tuple[str, int], poll: bytes, on: Any, asked: Any) -> None:
                 if line.is_whole():
                     assert not line.is_wrong(), line.got
                     asked.value += 1
-                    heapq.heappush(due, time.monotonic() + LONGEST_PAUSE)
+                    heapq.heappush(due, time.monotonic() + MAX_PAUSE)
                     del under_way[number]
                     line.socket.close()
 

@@ -12,10 +12,8 @@ import pytest
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from memoryhub.db import statements
 from memoryhub.domain import accounts, files, prompts, proposals, spaces
 from memoryhub.domain.proposals import snapshot
 from memoryhub.models import HUB, Actor, Proposal
@@ -94,7 +92,7 @@ def test_the_review_of_a_large_file(house):
 
 
 @pytest.mark.parametrize("shown_here", [True, False])
-def test_a_decision_asks_once_or_twice(house, monkeypatch, shown_here):
+def test_a_decision_asks_once_or_twice(house, statements, shown_here):
     """Once to write all that follows; where another process showed it, once more before, to take what it needs.
     `python -m tests.bench proposals` says how long that takes."""
     space, forge, rk, _ = house
@@ -103,18 +101,12 @@ def test_a_decision_asks_once_or_twice(house, monkeypatch, shown_here):
     seen = proposals.looked(asked).seen
     if not shown_here:
         snapshot.recall(space, asked.number)
-    sent: list[str] = []
-    real = statements.fetched
-    monkeypatch.setattr(
-        statements, "fetched", lambda wrapper, sql, *rest: (sent.append(sql), real(wrapper, sql, *rest))[1]
-    )
-    with CaptureQueriesContext(connection) as queries:
+    with statements() as sent:
         proposals.approve(space, rk, asked.number, seen=seen)
     assert len(sent) == (1 if shown_here else 2)
-    assert {one["sql"] for one in queries} <= {"BEGIN", "COMMIT"}
 
 
-def test_waiting_is_cheap(house, client):
+def test_waiting_is_cheap(house, client, statements):
     space, forge, _, _ = house
     files.write(space, HUB, PATH, b"- one of many lines\n" * 3000)
     asked = proposals.propose(space, forge, kind="write", path=PATH, content=b"- two of many lines\n" * 3000)
@@ -125,6 +117,6 @@ def test_waiting_is_cheap(house, client):
     whole = median(lambda: client.get(url, headers=headers), 30)
     waiting = median(lambda: client.get(url, headers={**headers, "If-None-Match": etag}), 30)
     print(f"\na poll with the whole answer {whole * 1000:.1f} ms, with 304 {waiting * 1000:.1f} ms")
-    with CaptureQueriesContext(connection) as queries:
+    with statements() as sent:
         client.get(url, headers={**headers, "If-None-Match": etag})
-    assert len(queries) <= 4
+    assert len(sent) <= 4

@@ -309,3 +309,19 @@ def test_the_async_client_has_the_same_bad_days(server, cache_dir):
                 await hub.edit("/a.md", "a", "b")
 
     asyncio.run(story())
+
+
+def test_the_async_client_gives_last_good_copies_too(server, cache_dir):
+    server.json(FILE, ETag='"ab"').json({"files": [{**FILE, "path": "/memories/b.md", "error": None}]})
+
+    async def story():
+        async with AsyncMemoryHub(server.url, "mh_x", cache_dir=cache_dir, retries=0) as hub:
+            await hub.read(FILE["path"])
+            await hub.batch(["/memories/b.md"])
+            server.close()
+            text = await hub.read(FILE["path"])
+            return text, await hub.batch(["/memories/b.md", "/memories/c.md"])
+
+    text, files = asyncio.run(story())
+    assert (text, text.stale) == ("Be brief.\n", True)
+    assert [(file.error, file.stale) for file in files] == [(None, True), ("file_not_found", True)]

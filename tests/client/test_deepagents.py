@@ -370,7 +370,7 @@ def test_even_our_own_mistakes_do_not_reach_the_agent(review, monkeypatch, broke
     def fails(*args, **kwargs):
         raise broken
 
-    monkeypatch.setattr(review.hub, "send", fails)
+    monkeypatch.setattr(review.hub, "_send", fails)
     assert backend.read("/a.md").error
     assert backend.write("/a.md", "x").error
     assert backend.edit("/a.md", "a", "b").error

@@ -57,6 +57,24 @@ def test_what_is_deleted_there_goes_here(review, copy):
     assert on_disk(local) == {"AGENTS.md": b"one\n"}
 
 
+def test_what_is_deleted_there_and_edited_here_is_kept_and_told(review, copy):
+    from memoryhub.domain import files
+
+    review.put(AGENTS, "one\n")
+    review.put("/memories/b.md", "b\n")
+    local = copy()
+    local.run()
+    files.delete(review.space, review.rk, "/memories/b.md")
+    (local.directory / "b.md").write_text("mine\n")
+    for _ in range(2):
+        report = copy().run()
+        assert (report.removed, report.conflicts) == ([], ["/memories/b.md"])
+        assert on_disk(local) == {"AGENTS.md": b"one\n", "b.md": b"mine\n"}
+    (local.directory / "b.md").write_text("b\n")  # as it was published: nothing of anybody's is lost now
+    assert copy().run().removed == ["/memories/b.md"]
+    assert on_disk(local) == {"AGENTS.md": b"one\n"}
+
+
 def test_an_edit_here_is_kept_and_told(review, copy):
     review.put(AGENTS, "one\n")
     local = copy()

@@ -52,6 +52,15 @@ def test_a_password_from_standard_input(monkeypatch):
     assert accounts.check_password("rk", "sieben rote Zwerge", None).username == "rk"
 
 
+def test_a_person_is_kept_out_and_let_in_again(client):
+    told("space", "add", "books")
+    token = told("user", "add", "rk", "--role", "viewer", "--space", "books")["token"]
+    assert told("user", "deactivate", "rk") == {"user": "rk", "is_active": False}
+    assert me(client, token)["error"]["code"] == "unauthenticated"
+    assert told("user", "reactivate", "RK") == {"user": "rk", "is_active": True}
+    assert me(client, token)["role"] == "viewer"
+
+
 def test_whoever_owns_the_hub_can_open_a_new_space():
     told("space", "add", "books")
     assert Membership.objects.get(space=Space.objects.get(), person=accounts.hub_owner()).role == "owner"
@@ -78,6 +87,7 @@ def test_wrong_arguments_exit_with_2(args, status):
         (["user", "add", "rk", "--role", "owner", "--space", "nowhere"], "There is no space 'nowhere'"),
         (["agent", "add", "x", "--dialect", "nothing/1"], "no space"),
         (["space", "add", "Big Letters"], "small letters"),
+        (["user", "deactivate", "nobody"], "no person 'nobody'"),
     ],
 )
 def test_refusals_are_one_sentence(args, said):

@@ -13,7 +13,7 @@ from functools import cache
 import pytest
 
 from memoryhub import detectors
-from memoryhub.detectors import telltales
+from memoryhub.detectors import fingerprints
 
 SMALL, LARGE = 40_000, 160_000
 GROWTH = 9  # times as long for four times as much; what grows with the square takes sixteen
@@ -79,7 +79,7 @@ def test_what_is_wrapped_takes_no_longer(wrapped: str) -> None:
 
 
 def test_many_lines_or_one_without_end_tell_no_longer_than_few() -> None:
-    few = seconds(telltales.asked, "\n".join(f"this is line {n} of many lines" for n in range(400)))
-    many = seconds(telltales.asked, "\n".join(f"this is line {n} of many lines" for n in range(20_000)))
-    endless = seconds(telltales.asked, " ".join(f"word{n}" for n in range(100_000)))
+    few = seconds(fingerprints.to_look_up, "\n".join(f"this is line {n} of many lines" for n in range(400)))
+    many = seconds(fingerprints.to_look_up, "\n".join(f"this is line {n} of many lines" for n in range(20_000)))
+    endless = seconds(fingerprints.to_look_up, " ".join(f"word{n}" for n in range(100_000)))
     assert max(many, endless) <= 250 * few

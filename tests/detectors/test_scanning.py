@@ -10,8 +10,8 @@ import pytest
 
 from memoryhub.detectors.finding import Lines
 from memoryhub.detectors.injection import RULES
-from memoryhub.detectors.injection_parts import Rule
-from memoryhub.detectors.scanning import groups, may_stand, once, places
+from memoryhub.detectors.injection.rule import Rule
+from memoryhub.detectors.scanning import distinct_words, groups, may_contain, offsets_of
 
 parser: Any = importlib.import_module("re._parser")
 named: Any = importlib.import_module("re._constants")
@@ -53,16 +53,16 @@ def test_words_are_found_where_they_begin() -> None:
 def test_a_needle_is_found_wherever_it_stands(needle: str) -> None:
     for before in ("", "x", "a b\n"):
         text = f"some words {before}{needle}rest of it"
-        words = once(text)
-        assert may_stand(needle, words)
-        assert list(places(text, [needle], words)) == [text.index(needle)]
-    assert list(places("nothing of it here", [needle], once("nothing of it here"))) == []
+        words = distinct_words(text)
+        assert may_contain(needle, words)
+        assert list(offsets_of(text, [needle], words)) == [text.index(needle)]
+    assert list(offsets_of("nothing of it here", [needle], distinct_words("nothing of it here"))) == []
 
 
 def test_words_are_folded_like_the_text() -> None:
     text = "Bаnk \u200bof\u00a0ＩＧＮＯＲＥ Straße İstanbul ΣΑΣ\u2028x"
     lines = Lines(text)
-    assert set(lines.folded_words.split()) == set(lines.folded[0].split())
+    assert set(lines.normalised_words.split()) == set(lines.normalised.split())
 
 
 # ---- with which stems a pattern can begin

@@ -46,16 +46,6 @@ def viewer(space):
     return person(space, "vi", "viewer")
 
 
-@pytest.fixture
-def hot_statements(monkeypatch):
-    """The SQL of every hot statement from now on."""
-    whole, said = statements.fetched, []
-    monkeypatch.setattr(
-        statements, "fetched", lambda wrapper, sql, *more: said.append(sql) or whole(wrapper, sql, *more)
-    )
-    return said
-
-
 def fill_with_noise(space, count, seed=1):
     """Chunks with random vectors, as an entry of that size would have them."""
     rng = np.random.default_rng(seed)

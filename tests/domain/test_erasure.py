@@ -6,10 +6,11 @@ import pytest
 from django.db import Error, connection, transaction
 
 from memoryhub.domain import erasure, longterm, quarantine, spaces, working
+from memoryhub.domain.jobs import queue
 from memoryhub.domain.longterm import bulk_import
 from memoryhub.domain.retrieval import retrieve
 from memoryhub.errors import Forbidden, Invalid, NotFound
-from memoryhub.models import HUB, ActivityLine, Chunk, EntryRevision, Made, Posting, Record, RecordState
+from memoryhub.models import HUB, ActivityLine, Chunk, EntryPair, EntryRevision, Made, Posting, Record, RecordState
 
 from .layers import counter, forge, person, rk, space, viewer  # noqa: F401
 
@@ -55,6 +56,18 @@ def test_the_words_themselves_are_nowhere_any_more(space, forge, rk):
     assert {"record", "line", "memoryhub_longtermentry"} <= set(anywhere("Marlowe"))
     erasure.erase(space, HUB, "c-1", confirm="c-1")
     assert anywhere("Marlowe") == []
+
+
+def test_no_conflict_names_an_entry_that_is_gone(space, rk):
+    for session in ("c-1", "c-2", "c-3"):
+        longterm.store(space, rk, f"Card refunds take {session[-1]} days at the bank.", session_id=session)
+    queue.run_waiting()
+    before = {(one.older_id, one.newer_id) for one in EntryPair.objects.within(space)}
+    assert len(before) > 1
+    gone = longterm.get(space, 1).pk
+    erasure.erase(space, HUB, "c-1", confirm="c-1")
+    after = {(one.older_id, one.newer_id) for one in EntryPair.objects.within(space)}
+    assert after == {pair for pair in before if gone not in pair} != before
 
 
 def test_the_door_closes_again_and_never_opens_for_another_space(space, forge):

@@ -19,7 +19,7 @@ from memoryhub.domain.files.watch import recover, scan
 from memoryhub.domain.jobs import queue
 from memoryhub.errors import Conflict
 from memoryhub.models import HUB, Actor, File, Job, Revision
-from memoryhub.stores import placing
+from memoryhub.stores import atomic
 
 watch_module = importlib.import_module("memoryhub.domain.files.watch")
 
@@ -86,11 +86,11 @@ STEPS = [
     (revisions, "record_revision", "after", False),  # nothing is committed yet
     (disk, "push", "before", True),
     (disk, "take_in", "after", True),
-    (placing, "_write_beside", "before", True),
-    (placing, "_write_beside", "after", True),
-    (placing, "_into_place", "before", True),
-    (placing, "exchange", "after", True),
-    (placing, "put", "after", True),
+    (atomic, "_write_beside", "before", True),
+    (atomic, "_write_beside", "after", True),
+    (atomic, "_into_place", "before", True),
+    (atomic, "exchange", "after", True),
+    (atomic, "put", "after", True),
     (disk, "_after_write", "before", True),
     (disk, "_after_write", "after", True),
     (disk, "settle", "after", True),
@@ -129,7 +129,7 @@ def test_kill_9_right_after_displacing_a_text_nobody_knew_keeps_that_text(space,
     files.write(space, HUB, PATH, b"one\n")
 
     def save():
-        real = placing.exchange
+        real = atomic.exchange
 
         def slip_in_and_die(fd, swap, name):
             (root / "beside").write_bytes(b"unseen\n")
@@ -137,7 +137,7 @@ def test_kill_9_right_after_displacing_a_text_nobody_knew_keeps_that_text(space,
             real(fd, swap, name)
             die()
 
-        placing.exchange = slip_in_and_die
+        atomic.exchange = slip_in_and_die
         files.write(space, HUB, PATH, b"two\n")
 
     assert in_a_process(save) == signal.SIGKILL
@@ -151,7 +151,7 @@ def test_kill_9_while_deleting(space, root, monkeypatch):
     files.write(space, HUB, PATH, b"one\n")
 
     def delete():
-        killing(placing, "remove", "after")
+        killing(atomic, "remove", "after")
         files.delete(space, HUB, PATH)
 
     assert in_a_process(delete) == signal.SIGKILL
@@ -213,7 +213,7 @@ def test_a_competing_writer_for_30_seconds_loses_nothing_to_the_hub(space, root)
             number += 1
             beside.write_bytes(b"theirs %d" % number)
             try:
-                placing.exchange(fd, "beside", "AGENTS.md")
+                atomic.exchange(fd, "beside", "AGENTS.md")
             except FileNotFoundError:
                 continue
             if beside.read_bytes() != last:
@@ -312,11 +312,11 @@ def test_displaced_texts_are_forgotten_by_the_background_process(space, root):
 def test_the_watcher_notices_what_nobody_reads(space, root):
     stop = threading.Event()
 
-    def watch():
-        watch(stop)
+    def run():
+        watch_module.watch(stop)
         connection.close()
 
-    thread = threading.Thread(target=watch)
+    thread = threading.Thread(target=run)
     thread.start()
     try:
         time.sleep(1)

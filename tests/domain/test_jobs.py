@@ -151,6 +151,30 @@ class TestLost:
         asked.refresh_from_db()
         assert asked.state == Job.DONE
 
+    def test_progress_keeps_the_lease(self):
+        def run(job, progress):
+            Job.objects.update(run_after=timezone.now() - timedelta(seconds=1))
+            progress(1, 2)
+            lost.append(jobs.release_lost())
+
+        lost = []
+        enqueue_with(run)
+        queue.run_waiting()
+        assert lost == [0]
+
+    def test_what_is_tried_again_by_hand_has_all_its_tries(self):
+        asked = enqueue_with(lambda job, progress: 1 / 0)
+        for _ in range(jobs.MOST_TRIES):
+            Job.objects.update(run_after=timezone.now())
+            queue.run_waiting()
+        asked.refresh_from_db()
+        assert asked.state == Job.FAILED
+        jobs.try_again(asked)
+        assert (asked.state, asked.last_error, asked.ended_at) == (Job.WAITING, "", None)
+        assert queue.run_waiting() == 1
+        asked.refresh_from_db()
+        assert (asked.state, asked.tries) == (Job.WAITING, 1)
+
     def test_a_kept_lease_is_not_lost(self):
         enqueue_with(lambda job, progress: None)
         claimed = jobs.claim()
@@ -195,6 +219,13 @@ class TestPeriodic:
         queue.periods.clear()
         jobs.plan_periodic()
         assert not Job.objects.exists()
+
+    def test_it_is_never_forgotten(self):
+        jobs.periodic("tidy", every=timedelta(hours=1))(lambda: None)
+        jobs.plan_periodic()
+        Job.objects.update(state=Job.DONE, ended_at=timezone.now() - timedelta(days=365))
+        queue.forget_old()
+        assert Job.objects.count() == 1
 
     def test_finished_jobs_are_forgotten_after_a_month(self):
         for days in (29, 31):

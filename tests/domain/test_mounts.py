@@ -7,7 +7,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from memoryhub.domain import accounts, demo, files, spaces
 from memoryhub.errors import HubError
-from memoryhub.models import HUB, Actor, Mount
+from memoryhub.models import HUB, ActivityLine, Actor, Mount
 
 pytestmark = pytest.mark.django_db
 
@@ -82,6 +82,19 @@ def test_roots_do_not_bind_who_runs_the_hub(space, tmp_path, settings):
     settings.MOUNT_ROOTS = [str(tmp_path / "allowed")]
     (tmp_path / "elsewhere").mkdir()
     assert mount(space, HUB, tmp_path / "elsewhere").directory == str(tmp_path / "elsewhere")
+
+
+def test_whoever_changes_mounts_and_exceptions_is_told_of(space, owner, tmp_path):
+    made = files.add_mount(space, owner, "/a/")
+    files.change_mount(space, owner, made, policy="trusted")
+    rule = files.add_rule(space, owner, "/a/**", "read_only")
+    files.remove_rule(space, owner, rule.pk)
+    files.remove_mount(space, owner, made)
+    told = ActivityLine.objects.within(space).filter(actor_name="ann").order_by("id")
+    assert [(one.verb, one.thing) for one in told] == [
+        ("mounts.add", "/a/"), ("mounts.change", "/a/"), ("policies.add", "/a/**"), ("policies.remove", "/a/**"),
+        ("mounts.remove", "/a/"),
+    ]  # fmt: skip
 
 
 def test_roots_are_absolute():

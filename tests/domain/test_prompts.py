@@ -54,11 +54,12 @@ def test_it_is_made_of_base_prompt_and_sources_in_their_order(space, counter):
     assert prompt.revisions == {TONE: 1, AGENTS: 1}
 
 
-def test_it_is_gathered_by_one_prepared_statement(space, counter, django_assert_num_queries):
+def test_it_is_gathered_by_one_prepared_statement(space, counter, statements):
     put(space, AGENTS, "one")
     lists(space, AGENTS)
-    with django_assert_num_queries(0):  # all of it goes past Django's cursors, prepared
+    with statements() as sent:
         plain(space, counter)
+    assert len(sent) == 1
     for _ in range(6):
         plain(space, counter)
     with connection.cursor() as cursor:
@@ -73,7 +74,7 @@ def test_sources_are_looked_up_one_by_one_before_the_database_has_counted_its_ta
         put(space, f"/memories/{number}.md", "text")
     lists(space, "/memories/7.md", "/memories/8.md")
     given = {"space": space.pk, "agent": counter.pk, "thread": "", "guidelines": None}
-    plan = "\n".join(row[0] for row in statements.rows(f"EXPLAIN {inputs.statement(False, lately, lately)}", given))
+    plan = "\n".join(row[0] for row in statements.rows(f"EXPLAIN {inputs.inputs_sql(False, lately, lately)}", given))
     assert "Join Filter" not in plan and "Hash" not in plan and "Merge Join" not in plan, plan
     assert "using one_file_per_path" in plan and "using one_revision_number" in plan, plan
     assert plan.count("using working_newest") == (2 if lately else 0), plan
@@ -231,7 +232,7 @@ def test_time_travel_equals_a_replay_of_200_random_edits(space, counter):
         put(space, path, text, at=now)
         texts[path] = text
         history.append((now, "\n\n".join(texts[one] for one in paths if texts.get(one))))
-    spaces.touch(space)
+    spaces.mark_setup(space)
     AgentChange.objects.update(created_at=MONDAY)
     for moment, expected in history:
         assert plain(space, counter, at=moment, system_prompt="").text == expected
@@ -370,7 +371,7 @@ def test_a_query_adds_working_and_long_term_memory_where_the_dialect_has_a_place
 def test_secrets_and_hidden_characters_are_pointed_at(space, counter):
     put(space, AGENTS, "ä\nkey: ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8\nwi\u200bll do\n")
     lists(space, AGENTS)
-    prompt = prompts.looked_over(plain(space, counter))
+    prompt = prompts.with_findings(plain(space, counter))
     found = {one.code: one for one in prompt.warnings}
     assert set(found) == {"secret_like", "hidden_characters"}
     assert "ghp_a1B2" not in found["secret_like"].message

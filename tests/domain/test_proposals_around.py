@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hmac
 import json
 import smtplib
 import socket
 import threading
+import time
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from io import StringIO
@@ -17,7 +19,7 @@ from django.utils import timezone
 
 from memoryhub.domain import accounts, files, jobs, notify, prompts, proposals, spaces
 from memoryhub.domain.jobs import queue
-from memoryhub.domain.notify import daily_mail, http, webhooks
+from memoryhub.domain.notify import daily_mail, http
 from memoryhub.errors import Forbidden, HubError, Invalid
 from memoryhub.models import HUB, Actor, Job, Proposal, WebhookNotice
 
@@ -85,6 +87,23 @@ def due_now():
     return queue.run_waiting()
 
 
+def signed(secret, stamp, body):
+    """What a receiver computes who knows the README alone: HMAC-SHA256 of the time stamp, a dot and the body."""
+    return "sha256=" + hmac.new(secret.encode(), stamp.encode() + b"." + body, "sha256").hexdigest()
+
+
+def test_every_notice_has_a_signature_of_its_own(space, forge, receiver):
+    hook, other = notify.add_webhook(space, HUB, receiver.url), notify.add_webhook(space, HUB, receiver.url)
+    ask(space, forge)
+    due_now()
+    signatures = [headers["X-Memoryhub-Signature"] for headers, _ in receiver.got]
+    assert sorted(signatures) == sorted(
+        signed(secret, headers["X-Memoryhub-Timestamp"], body)
+        for secret, (headers, body) in zip((hook.secret, other.secret), receiver.got, strict=True)
+    )
+    assert len(set(signatures)) == 2, "each address has a secret of its own"
+
+
 def test_a_notice_is_signed_sent_by_a_job_and_logged(space, forge, receiver):
     hook = notify.add_webhook(space, HUB, receiver.url)
     ask(space, forge, reason="because")
@@ -92,7 +111,8 @@ def test_a_notice_is_signed_sent_by_a_job_and_logged(space, forge, receiver):
     due_now()
     headers, body = receiver.got[0]
     assert headers["X-Memoryhub-Event"] == "proposal.created"
-    assert headers["X-Memoryhub-Signature"] == webhooks.signature(hook.secret, headers["X-Memoryhub-Timestamp"], body)
+    assert headers["X-Memoryhub-Signature"] == signed(hook.secret, headers["X-Memoryhub-Timestamp"], body)
+    assert abs(time.time() - int(headers["X-Memoryhub-Timestamp"])) < 60
     told = json.loads(body)
     assert (told["number"], told["agent"], told["path"], told["reason"]) == (1, "forge", PATH, "because")
     notice = WebhookNotice.objects.get()

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 from django.db import OperationalError, connection, connections
-from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from memoryhub.db import statements
@@ -207,18 +206,12 @@ def test_a_decision_whose_answer_is_lost_is_not_sent_again(space, asked, monkeyp
     assert files.read(space, PATH).content == b"- uno\n"
 
 
-def test_a_decision_looks_once_and_writes_once(space, asked, monkeypatch):
-    actor, real, sent = reviewer(space, "rk"), statements.fetched, []
-
-    def fetched(wrapper: Any, sql: str, *rest: Any, **more: Any) -> Any:
-        sent.append(sql)
-        return real(wrapper, sql, *rest, **more)
-
+def test_a_decision_looks_once_and_writes_once(space, asked, monkeypatch, statements):
+    actor = reviewer(space, "rk")
     monkeypatch.setattr(disk, "push", lambda *_: None)
-    monkeypatch.setattr(statements, "fetched", fetched)
-    with CaptureQueriesContext(connection) as by_django:
+    with statements() as sent:
         proposals.approve(space, actor, 1, seen=asked)
-    assert (len(sent), len(by_django)) == (2, 0)
+    assert len(sent) == 2
     told = ActivityLine.objects.order_by("id").values_list("actor_name", "verb", "thing", "adds", "path")
     assert list(told)[-2:] == [
         ("forge", "files.edit", PATH, "", PATH),
@@ -226,18 +219,11 @@ def test_a_decision_looks_once_and_writes_once(space, asked, monkeypatch):
     ]
 
 
-def test_a_decision_on_a_disk_asks_twice_more(space, asked, monkeypatch, tmp_path):
-    actor, real, sent = reviewer(space, "rk"), statements.fetched, []
-
-    def fetched(wrapper: Any, sql: str, *rest: Any, **more: Any) -> Any:
-        sent.append(sql)
-        return real(wrapper, sql, *rest, **more)
-
-    monkeypatch.setattr(statements, "fetched", fetched)
-    with CaptureQueriesContext(connection) as by_django:
+def test_a_decision_on_a_disk_asks_twice_more(space, asked, statements, tmp_path):
+    actor = reviewer(space, "rk")
+    with statements() as sent:
         proposals.approve(space, actor, 1, seen=asked)
     assert sent[2] == disk.PUSHED and disk.WRITTEN in sent[3] and len(sent) == 4
-    assert {one["sql"] for one in by_django} <= {"BEGIN", "COMMIT"}
     assert (tmp_path / "AGENTS.md").read_bytes() == b"- uno\n"
     assert Job.objects.get(kind="files.forget").payload["name"] in os.listdir(tmp_path)
     file = File.objects.get()

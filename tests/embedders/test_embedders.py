@@ -1,11 +1,13 @@
 """Every embedder in the folder keeps one contract; each one's own habits follow."""
 
 import contextlib
+import importlib
 import json
 import socket
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -117,6 +119,21 @@ def test_the_threshold_parts_kin_from_strangers(name):
         ]
     )
     assert question @ kin >= embedder.threshold > question @ stranger
+
+
+def test_wordllama_gives_what_its_library_gives():
+    library = importlib.import_module("wordllama")
+    model = library.WordLlama.load(cache_dir=Path(library.__file__).parent, disable_download=True)
+    texts = [
+        "",
+        " ",
+        "Refunds leave by card.",
+        "中文 🎉",
+        "a" * 5000,
+        *(f"Invoice {n}: " + "paid late " * n for n in range(150)),
+    ]
+    theirs = embedders.unit(model.embed(texts, norm=False))
+    assert np.array_equal(embedders.load("wordllama", {}).embed(texts), theirs)
 
 
 def test_wordllama_never_opens_a_socket(monkeypatch):

@@ -13,7 +13,7 @@ import time
 import pytest
 
 from memoryhub.errors import Conflict, HubError, Invalid, NotFound, TooLarge, Unavailable
-from memoryhub.stores import placing
+from memoryhub.stores import atomic
 from memoryhub.stores.filesystem import FilesystemStore
 
 
@@ -252,7 +252,7 @@ def test_a_read_only_directory_is_said_to_be_so(store, tmp_path):
 @pytest.mark.parametrize("can_exchange", [True, False])
 def test_no_text_is_overwritten_unseen(store, tmp_path, monkeypatch, can_exchange):
     if not can_exchange:
-        monkeypatch.setattr(placing, "_renameat2", lambda: None)
+        monkeypatch.setattr(atomic, "_renameat2", lambda: None)
     target, beside = tmp_path / "root" / "a.md", tmp_path / "root" / "beside"
     target.write_bytes(b"first")
     stop, theirs = threading.Event(), [b"first"]
@@ -292,7 +292,7 @@ def test_the_place_of_a_vanished_file_is_taken_only_if_empty(store, tmp_path):
     (tmp_path / "root" / "a").write_text("theirs")
     (tmp_path / "root" / "b").write_text("ours")
     with pytest.raises(FileExistsError):
-        placing.rename_new(fd, "b", "a")
+        atomic.rename_new(fd, "b", "a")
     os.close(fd)
     assert (tmp_path / "root" / "a").read_text() == "theirs"
 

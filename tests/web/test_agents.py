@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from memoryhub.domain import accounts, files, prompts
 from memoryhub.models import HUB, ActivityLine, Agent, AgentChange, Delivery, File, PromptText, Token
+from tests.one_line import one_line
 
 NEW = {
     "name": "Forge two",
@@ -72,7 +73,7 @@ def test_each_agent_shows_its_token_and_whether_its_version_is_known(as_role, ho
 def test_sources_are_numbered_as_each_prompt_has_them(as_role, house, forge):
     for path, owner in (("/a.md", None), ("/b.md", None), ("/own.md", forge)):
         prompts.add_source(house.space, HUB, path, agent=owner)
-    page = as_role("viewer").get("/s/books/agents/").content.decode()
+    page = one_line(as_role("viewer").get("/s/books/agents/"))
     assert re.findall(r'num small">(\d+)<.*?files(/\w+\.md)".*?dim">([\w ]+)</span></li>', page) == [
         ("1", "/a.md", "every other agent"), ("2", "/b.md", "every other agent"), ("1", "/own.md", "forge"),
     ]  # fmt: skip
@@ -87,7 +88,7 @@ def test_a_source_that_cannot_be_read_is_not_called_missing(as_role, house, forg
         prompts.add_source(house.space, HUB, f"/d/{name}")
     viewer = as_role("viewer")
     for page in ("/s/books/agents/", "/s/books/agents/forge/"):
-        found = re.findall(r"files/d/([\w.]+)(.*?)</li>", viewer.get(page).content.decode())
+        found = re.findall(r"files/d/([\w.]+)(.*?)</li>", one_line(viewer.get(page)))
         said = {name: re.findall(r'class="tag \w+"[^>]*>([\w ]+)<', rest) for name, rest in found}
         assert said == {
             "plain.md": [], "link.md": ["not readable"], "folder": ["not readable"], "none.md": ["missing"],
@@ -179,13 +180,14 @@ def test_an_agent_that_is_not_there_is_404(as_role, house):
 
 
 @pytest.mark.parametrize("rows", [1, 3])
-def test_any_number_of_agents_costs_the_same_queries(as_role, house, rows, django_assert_max_num_queries):
+def test_any_number_of_agents_costs_the_same_queries(as_role, house, rows, statements):
     for number in range(rows):
         agent = prompts.create_agent(house.space, HUB, f"agent {number}")
         Delivery.objects.create(space_id=house.space.pk, agent_id=agent.pk, thread_id="t", sha256=str(number))
     client = as_role("owner")
-    with django_assert_max_num_queries(14):
+    with statements() as sent:
         client.get("/s/books/agents/")
+    assert len(sent) <= 14
 
 
 def test_a_switch_can_be_undone(as_role, forge):

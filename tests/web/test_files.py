@@ -12,7 +12,8 @@ from memoryhub.domain import accounts, files, prompts, proposals, spaces
 from memoryhub.domain.files import revisions
 from memoryhub.domain.jobs import queue
 from memoryhub.models import HUB, Job, Mount, Revision, Source
-from memoryhub.web import fileviews
+from memoryhub.web import file_views
+from tests.one_line import one_line
 
 pytestmark = pytest.mark.django_db
 PATH = "/memories/AGENTS.md"
@@ -249,7 +250,7 @@ def test_owners_mount_explain_and_order_sources(space, client, sign_in, tmp_path
     assert not Mount.objects.filter(prefix="/project/").exists()
 
 
-def test_a_long_history_opens_page_by_page(space, client, sign_in, django_assert_max_num_queries):
+def test_a_long_history_opens_page_by_page(space, client, sign_in, statements):
     sign_in("viewer")
     first = files.write(space, HUB, PATH, b"0")
     Revision.objects.bulk_create(
@@ -267,8 +268,9 @@ def test_a_long_history_opens_page_by_page(space, client, sign_in, django_assert
     file = files.row_of(space, PATH)
     file.revision = file.written_revision = 299
     file.save()
-    with django_assert_max_num_queries(40):
+    with statements() as sent:
         shown = text_of(client.get(f"{HERE}?view=history"))
+    assert len(sent) <= 40
     assert "r299" in shown and "r250" in shown and 'id="r249"' not in shown and "before=250" in shown
     assert 'id="r249"' in text_of(client.get(f"{HERE}?view=history&before=250"))
 
@@ -285,7 +287,7 @@ def test_no_secret_is_saved_by_hand_either(space, client, sign_in):
 
 @pytest.fixture
 def pieces_of_three(monkeypatch):
-    monkeypatch.setattr(fileviews, "SHOWN_LINES", 3)
+    monkeypatch.setattr(file_views, "SHOWN_LINES", 3)
 
 
 @pytest.mark.parametrize("view", ["source", "blame"])
@@ -303,7 +305,7 @@ def test_a_text_of_very_many_lines_comes_in_pieces(space, client, sign_in, piece
 
 
 def test_more_lines_than_can_be_rendered_are_shown_as_source(space, client, sign_in, monkeypatch):
-    monkeypatch.setattr(fileviews, "MOST_RENDERED", 3)
+    monkeypatch.setattr(file_views, "MOST_RENDERED", 3)
     sign_in("viewer")
     files.write(space, HUB, PATH, b"# a\nb\nc\nd\n")
     shown = text_of(client.get(HERE))
@@ -325,20 +327,20 @@ def authors(shown: str) -> list[str]:
 def test_the_blame_of_a_long_history_is_made_in_the_background_once(space, client, sign_in, long_history):
     sign_in("viewer")
     waits = client.get(f"{HERE}?view=blame")
-    assert "5 revisions are gone through once" in text_of(waits) and authors(text_of(waits)) == []
+    assert "5 revisions are gone through once" in one_line(waits) and authors(one_line(waits)) == []
     client.get(f"{HERE}?view=blame")
     assert Job.objects.filter(kind=revisions.BLAME).count() == 1
     asks = {"HTTP_HX_REQUEST": "true"}
-    assert text_of(client.get(f"{HERE}?view=blame", **asks)).startswith('<div id="progress"')
+    assert one_line(client.get(f"{HERE}?view=blame", **asks)).startswith('<div id="progress"')
     queue.run_waiting()
     revisions._cache.clear()
     assert client.get(f"{HERE}?view=blame", **asks).headers["HX-Refresh"] == "true"
-    assert authors(text_of(client.get(f"{HERE}?view=blame"))) == ["1", "2", "3", "4", "5"]
+    assert authors(one_line(client.get(f"{HERE}?view=blame"))) == ["1", "2", "3", "4", "5"]
     files.write(space, HUB, PATH, b"".join(b"line %d\n" % line for line in range(6))[7:], reason="made line 6")
     revisions._cache.clear()
     client.get(f"{HERE}?view=blame")
     queue.run_waiting()
-    assert authors(text_of(client.get(f"{HERE}?view=blame"))) == ["2", "3", "4", "5", "6"]
+    assert authors(one_line(client.get(f"{HERE}?view=blame"))) == ["2", "3", "4", "5", "6"]
 
 
 def test_what_is_kept_of_a_blame_serves_later_revisions_but_no_return(space, long_history, monkeypatch):
@@ -394,7 +396,7 @@ def test_who_waits_for_a_decision_stands_above_the_file(space, client, sign_in):
         proposals.propose(
             space, agent, kind="write", path=PATH, change={}, content=name.encode(), reason=f"{name} learnt it"
         )
-        shown = text_of(client.get(HERE))
+        shown = one_line(client.get(HERE))
         if name == "forge":
             assert "forge waits for a decision on this file.</b> forge learnt it" in shown
             assert '<a href="/s/ledger/proposals/1/">Review 1</a>' in shown

@@ -9,6 +9,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from memoryhub.domain import files
 from memoryhub.domain.jobs import queue
 from memoryhub.models import HUB
+from tests.one_line import one_line
 
 PAGE = "/s/books/settings/import/"
 
@@ -56,7 +57,7 @@ def test_look_then_import(as_role, books):
 def test_the_part_is_given_to_htmx(as_role, books):
     editor = as_role("editor")
     place = send(editor, SimpleUploadedFile("a.md", b"text"))["Location"]
-    part = editor.get(place, headers={"HX-Request": "true"}).content.decode()
+    part = one_line(editor.get(place, headers={"HX-Request": "true"}))
     assert part.lstrip().startswith('<div id="progress"')
 
 

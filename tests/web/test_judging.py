@@ -9,12 +9,13 @@ from memoryhub.domain import prompts, quarantine
 from memoryhub.domain.jobs import queue
 from memoryhub.domain.quarantine import judge
 from memoryhub.models import HUB, Job
+from tests.one_line import one_line
 
 pytestmark = pytest.mark.django_db
 
 
 def read(client):
-    return html.unescape(client.get("/s/books/settings/gate/").content.decode())
+    return html.unescape(one_line(client.get("/s/books/settings/gate/")))
 
 
 def test_the_page_says_that_the_judge_is_away_and_when_its_budget_is_spent(house, as_role):

@@ -93,8 +93,8 @@ def test_it_never_leads_to_another_host(client, rk, elsewhere):
 
 
 def test_somebody_switched_off_does_not_get_in(client, rk):
+    link = accounts.make_sign_in_link(HUB, rk)
     rk.is_active = False
     rk.save()
     assert sign_in(client).status_code == 422
-    link = accounts.make_sign_in_link(HUB, rk)
     assert client.get(f"/login/once/{link}/").status_code == 404

@@ -11,6 +11,7 @@ from memoryhub.domain import files, jobs, spaces
 from memoryhub.domain.files import zip
 from memoryhub.domain.jobs import queue, results
 from memoryhub.models import HUB, File, Job, Made
+from tests.one_line import one_line
 
 ZIP, PACK = "/s/books/file/zip/memories/", "/s/books/file/pack/memories/"
 
@@ -48,12 +49,12 @@ def test_a_small_folder_comes_at_once(folder, as_role):
 def test_a_large_folder_is_made_in_the_background(folder, as_role, monkeypatch, limit, value):
     monkeypatch.setattr(zip, limit, value)
     viewer = as_role("viewer")
-    assert f'action="{PACK}"' in viewer.get(ZIP).content.decode()
+    assert f'action="{PACK}"' in one_line(viewer.get(ZIP))
     page = viewer.post(PACK).headers["Location"]
-    assert "It begins in a moment" in viewer.get(page).content.decode()
+    assert "It begins in a moment" in one_line(viewer.get(page))
     assert viewer.get(page + "?get").status_code == 404
     queue.run_waiting()
-    shown = viewer.get(page).content.decode()
+    shown = one_line(viewer.get(page))
     assert "3 files" in shown and f'href="{page}?get"' in shown
     assert inside(viewer.get(page + "?get")) == EVERYTHING
 

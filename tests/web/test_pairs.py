@@ -9,6 +9,7 @@ import pytest
 from memoryhub.domain import longterm
 from memoryhub.domain.jobs import queue
 from memoryhub.models import HUB, EntryPair
+from tests.one_line import one_line
 
 promote_module = importlib.import_module("memoryhub.domain.longterm.promote")
 
@@ -31,8 +32,8 @@ def reviewer(as_role):
 
 def post(client, path, **data):
     answer = client.post(path if path.startswith("/") else f"/s/books/longterm/{path}", data, follow=True)
-    assert answer.status_code == 200, answer.content.decode()[:400]
-    return html.unescape(answer.content.decode())
+    assert answer.status_code == 200, one_line(answer)[:400]
+    return html.unescape(one_line(answer))
 
 
 def undo_in(page):
@@ -61,7 +62,7 @@ def test_each_verdict_can_be_taken_back(house, reviewer, pair, verdict, says, le
 
 
 def test_a_pair_is_merged_and_parted_again(house, reviewer, pair):
-    page = html.unescape(reviewer.get(f"/s/books/longterm/promote/?pair={pair}").content.decode())
+    page = html.unescape(one_line(reviewer.get(f"/s/books/longterm/promote/?pair={pair}")))
     assert f">{OLD}\n\n{NEW}</textarea>" in page and "Merge L-1 and L-2" in page
     for number in (1, 2):
         assert re.search(rf'name="near-{number}" value="replace"[^>]* checked', page)
@@ -78,7 +79,7 @@ def test_a_pair_is_merged_and_parted_again(house, reviewer, pair):
 def test_a_pair_can_be_merged_while_the_embedder_is_away(house, reviewer, pair, monkeypatch):
 
     monkeypatch.setattr(promote_module, "near", lambda space, content: ([], 0, 0.0, "It is away.", None))
-    page = reviewer.get(f"/s/books/longterm/promote/?pair={pair}").content.decode()
+    page = one_line(reviewer.get(f"/s/books/longterm/promote/?pair={pair}"))
     assert "It is away." in page and all(f'name="near-{one}" value="replace"' in page for one in (1, 2))
 
 

@@ -1,12 +1,15 @@
 """People of a space, their roles and links; one's own account."""
 
 import re
+from datetime import timedelta
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from memoryhub.domain import accounts, spaces
-from memoryhub.models import HUB, Actor, Membership, Person, Token
+from memoryhub.errors import Conflict
+from memoryhub.models import HUB, ActivityLine, Actor, Membership, Person, Token
 
 
 def role_of(name):
@@ -72,6 +75,99 @@ def test_only_owners_manage_people(as_role, house, role):
         assert one.post(f"/s/books/settings/people/{path}", {"username": "x", "role": "owner"}).status_code == 403
 
 
+# ---- keeping a person out of the hub ----
+
+
+def deactivate(client, who, undo=False):
+    verb = "reactivate" if undo else "deactivate"
+    return client.post(f"/s/books/settings/people/{who.id}/{verb}/", follow=True)
+
+
+def test_a_deactivated_person_is_signed_out_and_gets_in_nowhere(as_role, house, client):
+    accounts.change_password(house.reviewer.person, "sieben rote Zwerge")
+    link = accounts.make_sign_in_link(HUB, house.reviewer.person)
+    there = Client()
+    entry = {"username": "a-reviewer", "password": "sieben rote Zwerge"}
+    assert there.post("/login/", entry).status_code == 303
+    page = deactivate(as_role("owner"), house.reviewer).content.decode()
+    assert "a-reviewer is deactivated" in page and "/reactivate/" in page
+    assert there.get("/s/books/").status_code == 302
+    assert there.post("/login/", entry).status_code == 422
+    assert client.get(f"/login/once/{link}/").status_code == 404
+    assert not house.reviewer.person.sign_ins.exists()
+
+
+@pytest.mark.parametrize("path", ["me", "files", "proposals", "working", "prompt", "search?q=x"])
+def test_the_token_of_a_deactivated_person_works_at_no_door(as_role, house, client, path):
+    secret = accounts.create_token(house.space, house.reviewer, person=house.reviewer.person)[1]
+    headers = {"Authorization": f"Bearer {secret}"}
+    assert client.get(f"/api/v1/{path}", headers=headers).status_code != 401
+    deactivate(as_role("owner"), house.reviewer)
+    refused = client.get(f"/api/v1/{path}", headers=headers)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (401, "unauthenticated")
+    assert "deactivated" in refused.json()["error"]["message"]
+    deactivate(as_role("owner"), house.reviewer, undo=True)
+    assert client.get(f"/api/v1/{path}", headers=headers).status_code != 401
+
+
+def test_somebody_who_is_reactivated_has_their_role_and_signs_in_anew(as_role, house):
+    accounts.change_password(house.editor.person, "sieben rote Zwerge")
+    there = Client()
+    entry = {"username": "a-editor", "password": "sieben rote Zwerge"}
+    there.post("/login/", entry)
+    deactivate(as_role("owner"), house.editor)
+    deactivate(as_role("owner"), house.editor, undo=True)
+    assert there.get("/s/books/").status_code == 302
+    assert there.post("/login/", entry).status_code == 303
+    assert there.get("/s/books/").status_code == 200
+    assert role_of("a-editor") == "editor"
+
+
+def test_who_was_kept_out_stands_in_the_activity_of_their_spaces(as_role, house):
+    deactivate(as_role("owner"), house.editor)
+    deactivate(as_role("owner"), house.editor)  # it is done already
+    deactivate(as_role("owner"), house.editor, undo=True)
+    told = ActivityLine.objects.filter(space_id=house.space.pk, actor_name="a-owner").order_by("id")
+    assert [(one.verb, one.thing) for one in told] == [
+        ("people.deactivate", "a-editor"), ("people.reactivate", "a-editor")
+    ]  # fmt: skip
+
+
+def test_only_the_owner_of_the_hub_keeps_people_out(house):
+    lead = accounts.create_person(HUB, "lead")
+    spaces.add_member(house.space, HUB, lead, "owner")
+    client = Client()
+    client.force_login(lead)
+    assert "/deactivate/" not in client.get("/s/books/settings/people/").content.decode()
+    for undo in (False, True):
+        assert deactivate(client, house.editor, undo).status_code == 403
+    assert Person.objects.get(pk=house.editor.id).is_active
+
+
+def test_hub_and_spaces_keep_an_owner_who_can_sign_in(as_role, house):
+    owner = as_role("owner")
+    assert deactivate(owner, house.owner).status_code == 409
+    spaces.add_member(house.space, HUB, house.reviewer.person, "owner")
+    with pytest.raises(Conflict, match="hub needs an owner"):
+        spaces.deactivate_person(HUB, house.owner.person)
+    lead = accounts.create_person(HUB, "lead")
+    other = spaces.create(HUB, "other", "Other")
+    spaces.add_member(other, HUB, lead, "owner")
+    with pytest.raises(Conflict, match="Other needs an owner"):
+        spaces.deactivate_person(HUB, lead)
+    spaces.add_member(other, HUB, house.editor.person, "owner")
+    spaces.deactivate_person(HUB, lead)
+    with pytest.raises(Conflict, match="Other needs an owner"):  # the one who is kept out does not count
+        spaces.remove_member(other, HUB, house.editor.person)
+
+
+def test_nobody_makes_a_link_for_somebody_who_is_kept_out(as_role, house):
+    deactivate(as_role("owner"), house.editor)
+    page = as_role("owner").get("/s/books/settings/people/").content.decode()
+    assert f"/{house.editor.id}/link/" not in page and f"/{house.viewer.id}/link/" in page
+    assert as_role("owner").post(f"/s/books/settings/people/{house.editor.id}/link/").status_code == 409
+
+
 # ---- one's own account ----
 
 
@@ -115,6 +211,21 @@ def test_sessions_are_ended_one_by_one(house):
     here.post(f"/account/sessions/{other.pk}/end/")
     assert there.get("/account/").status_code == 302
     assert here.get("/account/").status_code == 200
+
+
+def test_a_session_says_when_and_from_where_it_was_last_used(as_role, house):
+    there = Client()
+    there.get(f"/login/once/{accounts.make_sign_in_link(HUB, house.viewer.person)}/")
+    mine = house.viewer.person.sign_ins
+    long_ago = timezone.now() - timedelta(hours=1)
+    mine.update(seen_at=long_ago, address="10.0.0.1")
+    there.get("/s/books/", headers={"HX-Request": "true"})  # what a page fetches by itself is no use of it
+    assert (mine.get().seen_at, mine.get().address) == (long_ago, "10.0.0.1")
+    there.get("/s/books/", REMOTE_ADDR="10.9.8.7")
+    seen = mine.get().seen_at
+    assert seen > long_ago and mine.get().address == "10.9.8.7"
+    there.get("/s/books/", REMOTE_ADDR="10.0.0.2")  # within the minute nothing is written
+    assert (mine.get().seen_at, mine.get().address) == (seen, "10.9.8.7")
 
 
 def test_nobody_ends_the_session_of_another(as_role, house):

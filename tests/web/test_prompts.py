@@ -14,7 +14,8 @@ from memoryhub import dialects
 from memoryhub.domain import files, longterm, prompts, spaces
 from memoryhub.domain.working import entries
 from memoryhub.models import HUB, DialectTemplate, EntryRevision, LongtermEntry, WorkingEntry
-from memoryhub.web.stretches import View
+from memoryhub.web.prompt_view import View
+from tests.one_line import one_line
 from tests.prompting import AGENTS, lists
 
 TEXT = b"# Team\n- one <!-- note -->\n- zero\xe2\x80\x8bwidth\n"
@@ -45,7 +46,7 @@ def text_of(answer):
 
 def test_the_page_shows_the_exact_text_with_its_origin(see, house, counter):
     answer = see(dialect="plain")
-    html = answer.content.decode()
+    html = one_line(answer)
     assert answer.status_code == 200
     prompt = prompts.assemble(house.space, counter, dialect="plain")
     assert text_of(answer) == [escape(line).replace("\u200b", "") for line in prompt.text.splitlines()]
@@ -57,7 +58,7 @@ def test_the_page_shows_the_exact_text_with_its_origin(see, house, counter):
 
 
 def test_warnings_lead_to_their_line(see):
-    html = see(dialect="plain").content.decode()
+    html = one_line(see(dialect="plain"))
     path = '<span class="mono">/memories/AGENTS.md</span>'
     assert f'<a href="#L4">Line 4</a>: An HTML comment in {path} reaches the model' in html
     assert f'<a href="#L5">Line 5</a>: {path}: ' in html
@@ -68,17 +69,17 @@ def test_a_secret_is_underlined_where_it_stands_and_its_line_is_the_prompts(see,
     key = "sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc"
     # As it would be after a change on disk, where no gate stands.
     prompt = prompts.assemble(house.space, counter, dialect="plain", changes={AGENTS: f"# Team\n- é {key}\n".encode()})
-    (warn,) = [one for one in prompts.looked_over(prompt).warnings if one.code == "secret_like"]
+    (warn,) = [one for one in prompts.with_findings(prompt).warnings if one.code == "secret_like"]
     assert warn.message.startswith(f"{AGENTS}: A secret (Stripe key). Secrets do not belong in memory")
     assert [prompt.data[start:end].decode() for start, end in warn.places] == [key]
-    assert View(house.space, prompts.looked_over(prompt)).marks == {4: [(4, 4 + len(key), "found")]}
+    assert View(house.space, prompts.with_findings(prompt)).marks == {4: [(4, 4 + len(key), "found")]}
 
 
 def test_each_warning_leads_to_where_it_is_mended(see, house):
     lists(house.space, AGENTS, AGENTS, "/memories/never.md")
-    owner = see("owner", dialect="deepagents/0.6.2").content.decode()
+    owner = one_line(see("owner", dialect="deepagents/0.6.2"))
     assert owner.count("reaches the model") == 1
-    listed = [line for line in owner.splitlines() if '<li class="note' in line]
+    listed = re.findall(r'<li class="note.*?</li>', owner)
     leads = {re.sub("<[^>]+>", "", line).strip()[:22]: re.findall(r'href="([^"#]+)', line)[-1] for line in listed}
     assert leads == {
         "The template text of d": "/s/books/prompt/counter/settings/",
@@ -130,11 +131,11 @@ def test_what_changed_since_a_delivery_starts_at_its_very_moment(as_role, house,
     client = as_role("viewer")
     client.cookies["memoryhub_zone"] = "Asia%2FKolkata"
     prompts.record_delivery(house.space.pk, counter.pk, "t-42", prompts.assemble(house.space, counter))
-    ledger = client.get("/s/books/prompt/counter/deliveries/").content.decode()
+    ledger = one_line(client.get("/s/books/prompt/counter/deliveries/"))
     since = re.search(r'href="([^"]+)">what changed since', ledger)[1]
     answer = client.get(since)
     assert answer.status_code == 200
-    assert "Not a byte differs." in answer.content.decode()
+    assert "Not a byte differs." in one_line(answer)
 
 
 @pytest.mark.parametrize("query", [{"dialect": "nonsense"}, {"at": "yesterday"}, {"ask": "a\x00"}])
@@ -215,17 +216,17 @@ def test_memory_that_is_off_and_a_source_that_is_missing_are_said(see, counter, 
 def test_deliveries_and_threads_on_older_memory(see, house, counter):
     prompt = prompts.assemble(house.space, counter, dialect="plain")
     prompts.record_delivery(house.space.pk, counter.pk, "t-42", prompt)
-    assert "same as delivered" in see(dialect="plain").content.decode()
+    assert "same as delivered" in one_line(see(dialect="plain"))
     files.write(house.space, house.editor, AGENTS, b"new\n")
-    html = see(dialect="plain").content.decode()
+    html = one_line(see(dialect="plain"))
     assert "has revision 1, now 2" in html
-    assert "not what it got last" in see().content.decode()
+    assert "not what it got last" in one_line(see())
     assert see(tail=f"delivered/{prompt.sha256}/").content == prompt.data
     assert see(tail="delivered/none/").status_code == 404
-    ledger = see(tail="deliveries/").content.decode()
+    ledger = one_line(see(tail="deliveries/"))
     assert prompt.sha256[:12] in ledger
     assert f"{AGENTS} revision 1" in ledger
-    assert "Nothing was handed out yet" in see(tail="deliveries/", thread="other").content.decode()
+    assert "Nothing was handed out yet" in one_line(see(tail="deliveries/", thread="other"))
 
 
 def test_two_moments_with_the_cause_of_each_change(see, house, counter):
@@ -277,7 +278,7 @@ def test_the_causes_of_a_change_of_the_guidelines_are_named(see, house):
 
 
 def test_an_empty_space_says_how_prompts_come(as_role, house):
-    assert "as soon as there is an agent" in as_role("viewer").get("/s/books/prompt/").content.decode()
+    assert "as soon as there is an agent" in one_line(as_role("viewer").get("/s/books/prompt/"))
 
 
 def test_the_navigation_leads_to_the_first_agent(as_role, counter):

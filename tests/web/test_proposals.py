@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from memoryhub.domain import files, prompts, proposals, spaces
 from memoryhub.models import HUB, Proposal
+from tests.one_line import one_line
 
 PATH = "/memories/AGENTS.md"
 TEXT = """# Rules
@@ -246,7 +247,7 @@ def test_many_at_once_after_a_summary(house, forge, as_role):
         house.space, forge, kind="edit", path=PATH, change={"old_string": "from main", "new_string": "from a tag"}
     )
     client = as_role("reviewer")
-    page = client.get(at(house, "bulk"), {"n": ["1", "2", "3"], "do": "approve"}).content.decode()
+    page = one_line(client.get(at(house, "bulk"), {"n": ["1", "2", "3"], "do": "approve"}))
 
     seen = dict(re.findall(r'name="(seen-\d+)" value="(\w+)"', page))
     assert set(seen) == {"seen-1", "seen-2", "seen-3"}
@@ -274,15 +275,15 @@ def test_many_are_undone_at_once_and_the_list_stays_filtered(house, forge, as_ro
     edit_of(house, forge, "pytest -q", "make test")
     edit_of(house, forge, "make test", "make all")  # stands on the first
     client, filtered = as_role("reviewer"), f"{at(house, 'page')}?agent=forge"
-    page = client.get(at(house, "bulk"), {"n": ["1", "2"], "do": verb, "next": filtered}).content.decode()
+    page = one_line(client.get(at(house, "bulk"), {"n": ["1", "2"], "do": verb, "next": filtered}))
     seen = dict(re.findall(r'name="(seen-\d+)" value="([\w-]+)"', page))
     assert page.count(f'href="{filtered}"') == 2 and f"{verb.capitalize()} these 2" in page
     answer = client.post(at(house, "decide_many"), {**seen, "do": verb, "why": "wrong", "next": filtered})
     assert answer["Location"] == filtered
-    way_back = html.unescape(re.search(r'action="([^"]*several/undo/[^"]*)"', client.get(filtered).content.decode())[1])
+    way_back = html.unescape(re.search(r'action="([^"]*several/undo/[^"]*)"', one_line(client.get(filtered)))[1])
     answer = client.post(way_back)
     assert answer["Location"] == filtered
-    assert "Undid 2: 1, 2. They wait again." in client.get(filtered).content.decode()
+    assert "Undid 2: 1, 2. They wait again." in one_line(client.get(filtered))
     assert set(Proposal.objects.values_list("state", flat=True)) == {"pending"}
     assert files.read(house.space, PATH).content.decode() == TEXT
 
@@ -364,7 +365,7 @@ def test_what_was_rejected_before_is_said_when_it_is_asked_again(house, forge, a
     edit_of(house, forge, "pytest -q", "make test")
     edit_of(house, forge, "pytest -q", "make all")
     client = as_role("viewer")
-    again, other = (client.get(at(house, "detail", n)).content.decode() for n in (2, 3))
+    again, other = (one_line(client.get(at(house, "detail", n))) for n in (2, 3))
     assert "asked for the very same in" in again and "a-reviewer rejected it: “We keep pytest.”" in again
     assert "asked for the very same" not in other
 

@@ -43,7 +43,7 @@ def require(actor: Actor, action: str) -> None:
         raise refusal(actor.role, action)
 
 
-def require_hub_owner(actor: Actor) -> None:
-    """Some things belong to no space: making one, loading the demo."""
-    if not (actor.person and actor.person.is_hub_owner):
-        raise Forbidden("Only the owner of the hub makes spaces. Ask whoever started it.")
+def require_hub_owner(actor: Actor, does: str = "makes spaces") -> None:
+    """Some things belong to no space: making one, loading the demo, keeping a person out."""
+    if actor.kind != "hub" and not (actor.person and actor.person.is_hub_owner):
+        raise Forbidden(f"Only the owner of the hub {does}. Ask whoever started it.")

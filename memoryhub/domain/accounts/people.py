@@ -102,6 +102,8 @@ def change_email(person: Person, email: str) -> None:
 @transaction.atomic
 def make_sign_in_link(actor: Actor, person: Person, *, leads_to: str = "") -> str:
     """A secret that signs this person in once, within 15 minutes. Older unused links of the person end."""
+    if not person.is_active:
+        raise Conflict(f"{person.username} is deactivated: no link signs them in.", code="deactivated")
     SignInLink.objects.filter(person=person, used_at=None).delete()
     secret = secrets.token_urlsafe(24)
     SignInLink.objects.create(

@@ -140,7 +140,9 @@ def authenticate(secret: str, address: str | None = None) -> Caller:
 def person_caller(token: Token) -> Caller:
     assert token.person is not None
     role = Membership.objects.within(token.space_id).filter(person=token.person).values_list("role", flat=True).first()
-    if role is None or not token.person.is_active:
+    if not token.person.is_active:
+        raise Unauthenticated(f"The token {token} belongs to somebody whose account is deactivated.")
+    if role is None:
         raise Unauthenticated(f"The token {token} belongs to somebody who is no member here any more.")
     return Caller(token, token.space, Actor.of_person(token.person, role), person=token.person)
 

@@ -60,7 +60,7 @@ def erase(space: Space, actor: Actor, session_id: str, *, confirm: str) -> dict[
     quoted = {"longterm.": erase_entries(space, session_id), "working.": erase_working(space, session_id)}
     erase_records(space, session_id, quoted)
     longterm.forget_imports(space, session_id)
-    spaces.touch_longterm(space)
+    spaces.mark_longterm(space)
     note(space, actor, gone)
     return gone
 

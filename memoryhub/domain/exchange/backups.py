@@ -41,6 +41,6 @@ def _give_back(space: Space, path: str, number: int, sha256: str, made_at: str) 
 def note_restore(made_at: str) -> None:
     """Every prompt is assembled anew, and the hub's activity says why."""
     for space in Space.objects.all():
-        spaces.touch_longterm(space)
-        spaces.touch(space)
+        spaces.mark_longterm(space)
+        spaces.mark_setup(space)
     activity.record(None, HUB, "hub.restore", "restored the backup of", made_at)

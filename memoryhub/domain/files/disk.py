@@ -15,9 +15,8 @@ from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, transaction
 from django.utils import timezone
-from psycopg.types.json import Jsonb
 
-from memoryhub.db import statements
+from memoryhub.db import fragments, statements
 from memoryhub.domain import activity, jobs
 from memoryhub.domain.files import revisions
 from memoryhub.domain.files.mounts import MOUNT_LEADS, Place, leading, place_in
@@ -25,7 +24,7 @@ from memoryhub.domain.files.revisions import sha_of
 from memoryhub.errors import HubError, NotFound, Unavailable
 from memoryhub.models import DISK, HUB, Actor, File, Job, Revision, Space
 from memoryhub.stores import FilesystemStore
-from memoryhub.stores.disk import Found, Placed
+from memoryhub.stores.disk import FileContent, WriteResult
 from memoryhub.text.lines import bytes_of, text_of
 from memoryhub.text.merge import merge3
 
@@ -115,7 +114,7 @@ def take_in(space: Space, file: File, place: Place) -> None:
             _mark_written(file, found)
 
 
-def look(file: File, place: Place) -> Found | None:
+def look(file: File, place: Place) -> FileContent | None:
     """What lies on disk. What cannot be read for what it is becomes the file's problem; a sick disk is raised."""
     assert isinstance(place.store, FilesystemStore)
     try:
@@ -144,7 +143,7 @@ def _clear_problem(file: File) -> None:
         file.save(update_fields=["problem"])
 
 
-def _note_stat(file: File, found: Found | None) -> None:
+def _note_stat(file: File, found: FileContent | None) -> None:
     """The bytes are known; the stat may be new (touched, or settled since). Where a write waits it brings its own."""
     mark = found.stat.mark if found else None
     if file.stat != mark:
@@ -153,7 +152,7 @@ def _note_stat(file: File, found: Found | None) -> None:
             file.save(update_fields=["stat"])
 
 
-def _mark_written(file: File, found: Found | None) -> None:
+def _mark_written(file: File, found: FileContent | None) -> None:
     file.written_revision, file.written_sha256 = file.revision, file.sha256
     file.stat = found.stat.mark if found else None
     file.problem = ""
@@ -267,13 +266,13 @@ def _unwritten(file: File, error: HubError) -> str:
     return f"Revision {file.revision} is not on disk yet. {error.message}"
 
 
-def _put(file: File, place: Place, known: tuple[int, bytes] | None) -> Placed:
+def _put(file: File, place: Place, known: tuple[int, bytes] | None) -> WriteResult:
     assert isinstance(place.store, FilesystemStore)
     if file.is_deleted:
         try:
             return place.store.remove(place.relative)
         except NotFound:
-            return Placed(None, None)
+            return WriteResult(None, None)
     text = known[1] if known and known[0] == file.revision else revisions.current(file)
     return place.store.put(place.relative, text)
 
@@ -281,13 +280,13 @@ def _put(file: File, place: Place, known: tuple[int, bytes] | None) -> Placed:
 WRITTEN = "UPDATE memoryhub_file SET written_revision = %s, written_sha256 = %s, stat = %s WHERE id = %s RETURNING id"
 
 
-def _after_write(space: Space, file: File, place: Place, placed: Placed) -> None:
+def _after_write(space: Space, file: File, place: Place, placed: WriteResult) -> None:
     expected, written_before = file.written_sha256, file.written_revision
     number = file.revision
     displaced = placed.displaced
     file.written_revision, file.written_sha256 = file.revision, file.sha256
     file.stat = placed.stat.mark if placed.stat else None
-    mark = None if file.stat is None else Jsonb(file.stat)
+    mark = None if file.stat is None else statements.Json(file.stat)
     written = statements.Change(WRITTEN, [file.written_revision, file.written_sha256, mark, file.pk])
     statements.together(written, *([_kept_for_late_writers(space, file, placed.leftover)] if placed.leftover else []))
     if displaced is None or sha_of(displaced) in (expected, file.sha256):
@@ -327,9 +326,7 @@ def forget_displaced(job: Job, progress: jobs.Progress) -> None:
 PUSHED = f"""
 SELECT {", ".join("f.stat::text" if name == "stat" else f"f.{name}" for name in COLUMNS)},
   {", ".join(f"m.{name}" for name in MOUNT_LEADS)}
-FROM memoryhub_file f LEFT JOIN LATERAL (
-  SELECT * FROM memoryhub_mount WHERE space_id = f.space_id AND starts_with(f.path, prefix)
-  ORDER BY length(prefix) DESC LIMIT 1) m ON true
+FROM memoryhub_file f LEFT JOIN LATERAL ({fragments.mount_of("f.path", "f.space_id")}) m ON true
 WHERE f.id = %s FOR UPDATE OF f
 """  # noqa: S608 (only names of columns are put in)
 

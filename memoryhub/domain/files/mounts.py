@@ -209,7 +209,7 @@ def add_mount(
     except IntegrityError:
         raise Conflict(f"There is a mount at {prefix} already. Change that one.", field="prefix") from None
     adopt_files(space, mount)
-    spaces.touch(space)
+    spaces.mark_setup(space)
     where = directory or {"thread": "per thread"}.get(store, "in the hub")
     activity.record(space, actor, "mounts.add", "mounted", prefix, url="mounts/", adds=f"{where}, policy {policy}")
     return mount
@@ -243,7 +243,7 @@ def change_mount(
     mount.save()
     if (was[0], was[2]) != (now[0], now[2]):
         adopt_files(space, mount, was_on_disk=was[0] == Mount.Store.FILESYSTEM)
-    spaces.touch(space)
+    spaces.mark_setup(space)
     labels = zip((now[0], f"policy {now[1]}", now[2]), (was[0], f"policy {was[1]}", was[2]), strict=True)
     adds = ", ".join(new for new, old in labels if new and new != old)
     activity.record(space, actor, "mounts.change", "changed the mount", mount.prefix, url="mounts/", adds=adds)
@@ -256,7 +256,7 @@ def remove_mount(space: Space, actor: Actor, mount: Mount) -> None:
     require(actor, "manage")
     prefix = mount.prefix
     mount.delete()
-    spaces.touch(space)
+    spaces.mark_setup(space)
     activity.record(space, actor, "mounts.remove", "took away the mount", prefix, url="mounts/")
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from memoryhub.db import statements
+from memoryhub.db import fragments, statements
 from memoryhub.errors import HubError, NotFound
 from memoryhub.models import Space
 from memoryhub.stores import FilesystemStore, paths
@@ -101,28 +101,18 @@ def missing(path: str) -> NotFound:
     return NotFound(f"File '{path}' not found", code="file_not_found", path=path)
 
 
-# One look-up for each path. A plain join would be planned badly as long as the database has never counted the tables:
-# every file of the space against every revision. A range of one, in order, is what the unique index alone gives (that
-# of paths in the order of patterns); for an equality the planner may take another and walk all files of the space, or the
-# whole history of one.
-GATHER = """
+THREAD = "CASE WHEN store = 'thread' THEN %(thread)s::text ELSE '' END AS thread"
+GATHER = f"""
 SELECT p.path, m.prefix, coalesce(m.store, ''), coalesce(m.directory, ''), coalesce(m.policy, ''), f.id,
   coalesce(f.revision, 0), coalesce(f.is_deleted, false), coalesce(f.sha256, ''), f.stat::text, f.written_revision,
   coalesce(f.problem, ''), f.created_at, f.modified_at, f.used_at, coalesce(f.author_kind, ''),
   coalesce(f.author_name, ''), r.content
 FROM unnest(%(paths)s::text[]) WITH ORDINALITY AS p(path, n)
-LEFT JOIN LATERAL (
-  SELECT *, CASE WHEN m.store = 'thread' THEN %(thread)s::text ELSE '' END AS thread
-  FROM memoryhub_mount m WHERE m.space_id = %(space)s AND starts_with(p.path, m.prefix)
-  ORDER BY length(m.prefix) DESC LIMIT 1) m ON true
-LEFT JOIN LATERAL (
-  SELECT * FROM memoryhub_file f WHERE f.space_id = %(space)s AND f.path ~>=~ p.path AND f.path ~<=~ p.path
-  AND f.thread_id = coalesce(m.thread, '') ORDER BY f.path USING ~<~ LIMIT 1) f ON true
-LEFT JOIN LATERAL (
-  SELECT r.content FROM memoryhub_revision r WHERE r.space_id = %(space)s AND r.file_id = f.id
-  AND r.number BETWEEN f.revision AND f.revision AND NOT f.is_deleted ORDER BY r.number LIMIT 1) r ON true
+LEFT JOIN LATERAL ({fragments.mount_of("p.path", "%(space)s", f"*, {THREAD}")}) m ON true
+LEFT JOIN LATERAL ({fragments.file_at("p.path", "%(space)s", "coalesce(m.thread, '')")}) f ON true
+LEFT JOIN LATERAL ({fragments.newest_text_of("f", "%(space)s", only="NOT f.is_deleted")}) r ON true
 ORDER BY p.n
-"""
+"""  # noqa: S608 (pieces of ours)
 AT = """
 SELECT p.path, f.created_at, r.number, r.sha256, r.is_deleted, r.content, r.created_at, r.actor_kind, r.actor_name
 FROM unnest(%s::text[]) WITH ORDINALITY AS p(path, n)

@@ -68,7 +68,7 @@ def record_revision(
     changes = (
         statements.Change(_ADD, tuple(written.values())),
         _newest(file),
-        spaces.touching_text(space),
+        spaces.text_mark(space),
         *along(revision),
     )
     (revision.pk,) = statements.together(*changes, held=held)

@@ -25,7 +25,7 @@ from memoryhub.domain.files.revisions import sha_of
 from memoryhub.errors import Conflict, HubError, NotFound
 from memoryhub.models import DISK, File, Mount, Revision, Space
 from memoryhub.stores import FilesystemStore, ThreadStore, paths
-from memoryhub.stores.disk import Found, problem
+from memoryhub.stores.disk import FileContent, problem
 
 log = logging.getLogger("memoryhub.files")
 LOOK_AGAIN = 30.0  # seconds after which mounts are asked for anew, and directories looked through
@@ -88,7 +88,7 @@ def bring(space: Space, mount: Mount, new: list[str]) -> int:
 
 def _bring_batch(space: Space, mount: Mount, batch: list[str]) -> int:
     taken = set(File.objects.within(space).filter(path__in=batch, thread_id="").values_list("path", flat=True))
-    found: dict[str, Found] = {}
+    found: dict[str, FileContent] = {}
     for path in batch:
         place = place_in(mount, path)
         assert isinstance(place.store, FilesystemStore)
@@ -99,7 +99,7 @@ def _bring_batch(space: Space, mount: Mount, batch: list[str]) -> int:
     made = File.objects.bulk_create([_as_file(space, path, one) for path, one in found.items()])
     Revision.objects.bulk_create([_as_first_revision(file, found[file.path].content) for file in made])
     if made:
-        spaces.touch(space)
+        spaces.mark_setup(space)
         adds = f"{len(made):,} files below {mount.prefix}" if len(made) > 1 else made[0].path
         activity.record(
             space, DISK, "files.create", "brought", adds, url="files" + quote(mount.prefix), path=mount.prefix
@@ -107,7 +107,7 @@ def _bring_batch(space: Space, mount: Mount, batch: list[str]) -> int:
     return len(made)
 
 
-def _as_file(space: Space, path: str, found: Found) -> File:
+def _as_file(space: Space, path: str, found: FileContent) -> File:
     sha = sha_of(found.content)
     return File(
         space=space, path=path, revision=1, size=len(found.content), sha256=sha, author_kind=DISK.kind, author_name=DISK.name,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from memoryhub.db import statements
-from memoryhub.detectors import telltales
+from memoryhub.detectors import fingerprints
 from memoryhub.domain import retrieval, spaces
 from memoryhub.embedders import Embedder, EmbedderUnavailable
 from memoryhub.models import Chunk, LongtermEntry, Space
@@ -132,7 +132,9 @@ def as_row(position: int, piece: split.Piece) -> dict[str, object]:
 
 def telltales_of(pieces: list[split.Piece]) -> str:
     """What the pieces are known again by, as JSON."""
-    each = (telltales.as_json(telltales.kept(piece.text), f'"position": {n}, ') for n, piece in enumerate(pieces))
+    each = (
+        fingerprints.as_json(fingerprints.to_store(piece.text), f'"position": {n}, ') for n, piece in enumerate(pieces)
+    )
     return f"[{', '.join(filter(None, each))}]"
 
 
@@ -149,7 +151,7 @@ def add_chunks(entry: LongtermEntry, made: Cut) -> None:
 def remove_chunks(entry: LongtermEntry) -> None:
     """Takes an entry out of everything that finds (in the caller's transaction)."""
     gone = statements.Change(DELETE_CHUNKS, [entry.space_id, entry.pk], "chunk")
-    codes = {one.code for chunk in chunks(entry) for one in telltales.kept(chunk.text)}
+    codes = {one.code for chunk in chunks(entry) for one in fingerprints.to_store(chunk.text)}
     told = statements.Change(DELETE_TELLTALES, [entry.space_id, list(codes)])
     others = [statements.Change(DELETE_POSTINGS, []), statements.Change(DELETE_VECTORS, []), told, *counting(entry, -1)]
     statements.together(gone, *others, answer="SELECT count(*) FROM chunk")

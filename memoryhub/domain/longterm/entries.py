@@ -11,7 +11,6 @@ from typing import Any
 from django.db import DEFAULT_DB_ALIAS, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
-from psycopg.types.json import Jsonb
 
 from memoryhub.db import statements
 from memoryhub.detectors import secrets
@@ -40,7 +39,7 @@ WHERE e.space_id = %s AND e.number < %s AND e.state <> 'retired' ORDER BY e.numb
 
 # The lock of all that changes what finds, and the number of a new entry; where the embedder is still the one that was asked.
 NUMBER = f"""
-UPDATE memoryhub_space SET last_entry = last_entry + 1, revision = revision + 1, longterm_mark = {spaces.NEW_MARK},
+UPDATE memoryhub_space SET last_entry = last_entry + 1, {spaces.LONGTERM_MARKS},
     settings = settings || %s
 WHERE id = %s AND coalesce(settings ->> 'embedder', '') = %s RETURNING last_entry
 """  # noqa: S608 (a word of ours is put in)
@@ -116,7 +115,7 @@ def stored(space: Space, actor: Actor, text: str, cut: chunks.Cut, its: dict[str
     entry.number, entry.pk = statements.together(
         statements.inserting_rows(
             LongtermEntry,
-            {**row, "created_at": now.isoformat(), "modified_at": now.isoformat()},
+            {**row, "number": 0, "created_at": now.isoformat(), "modified_at": now.isoformat()},
             name="entry",
             of="held",
             over=ITS_NUMBER,
@@ -127,7 +126,7 @@ def stored(space: Space, actor: Actor, text: str, cut: chunks.Cut, its: dict[str
             line_of(space, actor, "longterm.store", "promoted", entry),
             of="held",
             over=ITS_LINE,
-            params=[Jsonb(came_from)],
+            params=[statements.Json(came_from)],
         ),
         held=numbering(space),
         answer=STORED,
@@ -141,7 +140,7 @@ def numbering(space: Space) -> statements.Change:
     chosen = space.settings.get("embedder") or ""
     writes = {} if chosen else {"embedder": retrieval.embedder_choice(space)}
     space.settings |= writes
-    return statements.Change(NUMBER, [Jsonb(writes), space.pk, chosen])
+    return statements.Change(NUMBER, [statements.Json(writes), space.pk, chosen])
 
 
 def refresh_choices(space: Space) -> None:
@@ -195,7 +194,7 @@ def index(space: Space, entry: LongtermEntry, cut: chunks.Cut | None = None) -> 
     cut = cut or chunks.cut_chunks(space, entry.content)
     if entry.state != found_as(cut):
         set_state(entry, found_as(cut))
-    statements.together(spaces.touching_longterm(space), *finding(space, entry, cut))
+    statements.together(spaces.longterm_mark(space), *finding(space, entry, cut))
 
 
 def lock_as_cut(space: Space, seen: LongtermEntry) -> LongtermEntry:
@@ -250,7 +249,7 @@ def embed_one(space: Space, number: int, seconds: float) -> bool:
                 chunks.place(embedder, vectors)
                 set_state(entry, ACTIVE)
                 conflicts.look_for(space, entry)
-                spaces.touch_longterm(space)
+                spaces.mark_longterm(space)
                 return True
     return False
 
@@ -357,7 +356,7 @@ def verify(space: Space, actor: Actor, number: int, review_by: date | None = Non
     if review_by or (entry.review_by and entry.review_by <= timezone.localdate()):
         entry.review_by = review_by
     entry.save(update_fields=["checked_at", "checked_by", "review_by"])
-    spaces.touch_longterm(space)  # answers say when
+    spaces.mark_longterm(space)  # answers say when
     note(space, actor, "longterm.verify", "checked", entry)
     return entry
 
@@ -386,7 +385,7 @@ def retire(space: Space, actor: Actor, number: int, reason: str = "") -> Longter
     conflicts.forget_conflicts(entry)
     entry.state, entry.retired_at = RETIRED, timezone.now()
     advance(entry, actor, reason)
-    spaces.touch_longterm(space)
+    spaces.mark_longterm(space)
     note(space, actor, "longterm.retire", "retired", entry, adds=f": “{reason[:200]}”" if reason else "")
     return entry
 

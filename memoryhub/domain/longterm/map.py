@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from memoryhub.db import statements
-from memoryhub.detectors.unspaced import IS_UNSPACED
+from memoryhub.detectors.cjk import CJK
 from memoryhub.domain import retrieval
 from memoryhub.domain.longterm import entries, projection
 from memoryhub.embedders import EmbedderUnavailable
@@ -182,7 +182,7 @@ def surveyed(space_id: int, revision: int, embedded_by: str, same_from: float) -
 
 def telling_words(text: str) -> list[str]:
     """The words of an entry's beginning that may name a part of the map."""
-    least = 2 if IS_UNSPACED.search(text) else 4
+    least = 2 if CJK.search(text) else 4
     return [word for word in retrieval.split_words(text) if len(word) >= least and not word.isdigit()]
 
 

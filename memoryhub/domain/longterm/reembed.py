@@ -166,7 +166,7 @@ def drop_of_another_model(space: Space, embedder: Embedder) -> None:
     with connection.cursor() as cursor:
         cursor.execute(OF_ANOTHER_MODEL, [space.pk, embedder.embedded_by, length])
         if cursor.rowcount:
-            spaces.touch_longterm(space)
+            spaces.mark_longterm(space)
 
 
 def checked(space: Space) -> dict[str, Any]:
@@ -211,7 +211,7 @@ def switch_embedder(space: Space, choice: str, embedder: Embedder, by: Actor = H
         locked.settings |= {"embedder": choice, "embedder_before": before}
         locked.save(update_fields=["settings"])
         note(locked, by, "went back to the embedder" if goes_back else "changed the embedder to", choice)
-    spaces.touch_longterm(locked)
+    spaces.mark_longterm(locked)
     return made
 
 
@@ -320,5 +320,5 @@ def drop_some(space: Space, embedded_by: str) -> int:
     with connection.cursor() as cursor:
         cursor.execute(DROP_SOME, [locked.pk, embedded_by, DROPPED_AT_ONCE])
         if cursor.rowcount:
-            spaces.touch_longterm(locked)
+            spaces.mark_longterm(locked)
         return cursor.rowcount

@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 
 from django.core.mail import EmailMessage
 from django.utils import timezone
-from psycopg.types.json import Jsonb
 
 from memoryhub.db import statements
 from memoryhub.domain import jobs, spaces
@@ -68,7 +67,7 @@ def send_daily_mails(job: Job, progress: jobs.Progress) -> dict[str, int]:
             refused += 1
             continue
         told.add(person.pk)
-        statements.rows(TOLD, [Jsonb(sorted(told)), job.pk])
+        statements.rows(TOLD, [statements.Json(sorted(told)), job.pk])
     return {"sent": len(told), "refused": refused}
 
 

@@ -21,9 +21,9 @@ from memoryhub.domain.prompts.assemble import (
     as_json,
     assemble,
     change_settings,
-    looked_over,
-    moment_of,
+    parse_time,
     pending_numbers,
+    with_findings,
     with_pending,
 )
 from memoryhub.domain.prompts.compare import (
@@ -35,7 +35,7 @@ from memoryhub.domain.prompts.compare import (
     line_origin,
 )
 from memoryhub.domain.prompts.deliveries import delivered_at, delivered_text, deliveries_of, record_delivery, threads_of
-from memoryhub.domain.prompts.disk import OnDisk
+from memoryhub.domain.prompts.disk import DiskFile
 from memoryhub.domain.prompts.framework_templates import (
     chosen_template,
     import_installed_template,
@@ -67,9 +67,9 @@ from memoryhub.domain.prompts.sources import (
 
 __all__ = [
     "AtTheDoor",
+    "DiskFile",
     "LineOrigin",
     "MomentComparison",
-    "OnDisk",
     "Prompt",
     "PromptChange",
     "PromptRequest",
@@ -102,8 +102,7 @@ __all__ = [
     "is_source",
     "line_origin",
     "listed_sources",
-    "looked_over",
-    "moment_of",
+    "parse_time",
     "pending_numbers",
     "prompt_for",
     "record_delivery",
@@ -119,5 +118,6 @@ __all__ = [
     "templates_for",
     "threads_behind",
     "threads_of",
+    "with_findings",
     "with_pending",
 ]

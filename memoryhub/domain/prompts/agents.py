@@ -18,7 +18,7 @@ from memoryhub.models import HUB, Actor, Agent, AgentChange, Space
 # What of an agent stands in its prompt; a change of it is kept, so that a prompt of the past can be told exactly.
 IN_PROMPT = ("dialect", "system_prompt", "persona", "memory_is_on", "template", "budget", "gives_way")
 CHANGEABLE = ("name", "description", "is_on", *IN_PROMPT)
-LONGEST = {"name": 100, "description": 500, "system_prompt": 200_000, "persona": 50_000, "template": 200_000}
+MAX_LENGTHS = {"name": 100, "description": 500, "system_prompt": 200_000, "persona": 50_000, "template": 200_000}
 
 
 @transaction.atomic
@@ -29,14 +29,14 @@ def create_agent(space: Space, actor: Actor, name: str, *, slug: str = "", **val
     if not slug:
         raise Invalid("Give the agent a name with letters or digits.", field="name")
     agent = Agent(space=space, slug=slug, name=name.strip())
-    assign(agent, values)
+    assign_values(agent, values)
     try:
         with transaction.atomic():
             agent.save()
     except IntegrityError:
         raise Conflict(f"There is an agent {slug!r} in this space already.", field="name") from None
-    remember(agent, actor)
-    spaces.touch(space)
+    record_change(agent, actor)
+    spaces.mark_setup(space)
     activity.record(space, actor, "agents.create", "made the agent", agent.name, url=f"agents/{slug}/")
     return agent
 
@@ -47,14 +47,14 @@ def change_agent(agent: Agent, actor: Actor, **values: Any) -> Agent:
     require(actor, "manage")
     agent = Agent.objects.select_for_update().get(pk=agent.pk)
     before = {key: getattr(agent, key) for key in CHANGEABLE}
-    assign(agent, values)
+    assign_values(agent, values)
     changed = [key for key in CHANGEABLE if getattr(agent, key) != before[key]]
     if not changed:
         return agent
     agent.save(update_fields=changed)
     if set(changed) & set(IN_PROMPT):
-        remember(agent, actor)
-    spaces.touch(agent.space_id)
+        record_change(agent, actor)
+    spaces.mark_setup(agent.space_id)
     named = ", ".join(key.replace("_", " ").removeprefix("is ") for key in changed)
     says, adds = "changed the agent", named
     if changed in (["is_on"], ["memory_is_on"]):
@@ -64,7 +64,7 @@ def change_agent(agent: Agent, actor: Actor, **values: Any) -> Agent:
     return agent
 
 
-def assign(agent: Agent, values: dict[str, Any]) -> None:
+def assign_values(agent: Agent, values: dict[str, Any]) -> None:
     for key, value in values.items():
         if key not in CHANGEABLE:
             raise Invalid(f"An agent has no {key!r}.", field=key)
@@ -72,9 +72,10 @@ def assign(agent: Agent, values: dict[str, Any]) -> None:
             value = value if key in ("system_prompt", "persona", "template") else value.strip()
             if "\x00" in value:
                 raise Invalid("Text cannot hold a NUL character.", field=key)
-            if len(value) > LONGEST.get(key, 64):
+            if len(value) > MAX_LENGTHS.get(key, 64):
                 raise Invalid(
-                    f"{key.replace('_', ' ').capitalize()} is too long ({LONGEST.get(key, 64):,} at most).", field=key
+                    f"{key.replace('_', ' ').capitalize()} is too long ({MAX_LENGTHS.get(key, 64):,} at most).",
+                    field=key,
                 )
         setattr(agent, key, value)
     if not agent.name:
@@ -84,20 +85,20 @@ def assign(agent: Agent, values: dict[str, Any]) -> None:
         deepagents.check_template(agent.template)
 
 
-def remember(agent: Agent, actor: Actor) -> None:
-    """Keeps what of the agent stands in its prompt from now on."""
+def record_change(agent: Agent, actor: Actor) -> None:
+    """Records the agent's values that appear in its prompt, for prompts of past moments."""
     values = {key: getattr(agent, key) for key in IN_PROMPT}
     AgentChange.objects.create(space_id=agent.space_id, agent_id=agent.pk, values=values, **actor.as_fields())
 
 
 @transaction.atomic
 def delete_agent(agent: Agent, actor: Actor) -> None:
-    """Takes an agent and its tokens away; what it proposed and said stays under its name."""
+    """Deletes an agent and its tokens; its proposals and records stay under its name."""
     require(actor, "manage")
     space = agent.space
     activity.record(space, actor, "agents.delete", "deleted the agent", agent.name)
     agent.delete()
-    spaces.touch(space)
+    spaces.mark_setup(space)
 
 
 def agents_of_space(space: Space) -> QuerySet[Agent]:
@@ -123,12 +124,12 @@ def agent_by_name(space: Space, name: str) -> Agent:
 
 @transaction.atomic
 def report_agent(agent: Agent, values: dict[str, Any]) -> Agent:
-    """What the agent's client says of itself: framework and version."""
+    """Stores what the agent's client reports: framework and version."""
     agent = Agent.objects.select_for_update().get(pk=agent.pk)
     if agent.reported != values:
         agent.reported = values
         agent.save(update_fields=["reported"])
-        spaces.touch(agent.space_id)
+        spaces.mark_setup(agent.space_id)
         named = " ".join(str(v) for v in list(values.values())[:2])
         actor = Actor.of_agent(agent) if agent else HUB
         activity.record(agent.space, actor, "agents.report", "reported its library", named)

@@ -1,4 +1,4 @@
-"""How a space's agents stand: the prompt each got last, and which threads still run on an older text."""
+"""The last prompt of each agent of a space, and the threads that still run on an older text."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from memoryhub.domain.prompts import sources
 from memoryhub.domain.prompts.assemble import dialect_of
 from memoryhub.models import Agent, Delivery, PromptText, Source, Space, Token
 
-# A thread that has not asked for this long is over, as far as anybody can tell.
-THREAD_LIVES = timedelta(days=7)
-LAYER_OF = {"source": "source", "working": "working", "longterm": "longterm"}
+# A thread that has not asked for its prompt for this long counts as ended.
+THREAD_LIFETIME = timedelta(days=7)
+LAYER_OF_PART = {"source": "source", "working": "working", "longterm": "longterm"}
 
 
 @dataclass
 class Segment:
-    """A stretch of a bar: which layer, how many tokens, where it begins and how wide it is in hundredths."""
+    """One segment of a bar: its layer and tokens, where it begins and how wide it is in per cent."""
 
     layer: str
     tokens: int
@@ -32,8 +32,8 @@ class Segment:
 
 
 @dataclass
-class Row:
-    """One agent as its line shows it."""
+class AgentRow:
+    """One agent as a row of the list of agents."""
 
     agent: Agent
     delivery: Delivery | None = None
@@ -44,7 +44,7 @@ class Row:
 
     @property
     def dialect(self) -> dialects.Dialect:
-        """As its prompt is wrapped: the version its client reported, where it named none."""
+        """The dialect of its prompt, in the version that its client reported."""
         return dialect_of("", self.agent)
 
     @property
@@ -54,21 +54,21 @@ class Row:
         return f"{self.agent.name}: {self.tokens:,}{budget} tokens; {parts}"
 
 
-def agent_rows(space: Space, *, words: str = "", after: str = "", limit: int = 100) -> list[Row]:
+def agent_rows(space: Space, *, words: str = "", after: str = "", limit: int = 100) -> list[AgentRow]:
     """Agents in the order of their address, each with its last prompt: five statements for any number of them."""
     found = Agent.objects.within(space).order_by("slug")
     if words:
         found = found.filter(name__icontains=words) | found.filter(description__icontains=words)
     if after:
         found = found.filter(slug__gt=after)
-    return with_last_prompt(space, list(found[:limit]))
+    return rows_for(space, list(found[:limit]))
 
 
-def agent_row(space: Space, agent: Agent) -> Row:
-    return with_last_prompt(space, [agent])[0]
+def agent_row(space: Space, agent: Agent) -> AgentRow:
+    return rows_for(space, [agent])[0]
 
 
-def with_last_prompt(space: Space, agents: list[Agent]) -> list[Row]:
+def rows_for(space: Space, agents: list[Agent]) -> list[AgentRow]:
     last = last_deliveries(space, [agent.pk for agent in agents])
     texts = PromptText.objects.within(space).filter(sha256__in={d.sha256 for d in last.values()}).defer("text")
     by_sha = {text.sha256: text for text in texts}
@@ -81,12 +81,12 @@ def with_last_prompt(space: Space, agents: list[Agent]) -> list[Row]:
         text = by_sha.get(delivery.sha256) if delivery else None
         tokens = text.tokens if text else 0
         segments = segments_of(text.parts, tokens, agent.budget) if text else ()
-        out.append(Row(agent, delivery, tokens, segments, behind.get(agent.pk, 0)))
+        out.append(AgentRow(agent, delivery, tokens, segments, behind.get(agent.pk, 0)))
     return out
 
 
-def rows_with_tokens(space: Space, rows: list[Row]) -> list[Row]:
-    """The same rows with the good token that each agent used last, else its newest."""
+def rows_with_tokens(space: Space, rows: list[AgentRow]) -> list[AgentRow]:
+    """The rows with the valid token that each agent used last, else its newest."""
     good = Q(revoked_at=None) & (Q(expires_at=None) | Q(expires_at__gt=timezone.now()))
     found = Token.objects.within(space).filter(good, agent_id__in=[row.agent.pk for row in rows])
     latest = found.order_by("agent_id", F("used_at").desc(nulls_last=True), "-pk").distinct("agent_id")
@@ -100,10 +100,10 @@ def last_deliveries(space: Space, agent_ids: list[int]) -> dict[int, Delivery]:
 
 
 def segments_of(parts: list[dict[str, Any]], tokens: int, budget: int | None) -> list[Segment]:
-    """The parts of a prompt gathered by layer, as stretches of a bar as long as the budget."""
+    """The parts of a prompt by layer, as segments of a bar that is as long as the budget."""
     size: dict[str, int] = {}
     for part in parts:
-        layer = LAYER_OF.get(part["kind"], "plain")
+        layer = LAYER_OF_PART.get(part["kind"], "plain")
         size[layer] = size.get(layer, 0) + part["end"] - part["start"]
     all_bytes, whole = sum(size.values()) or 1, max(budget or tokens, tokens, 1)
     segments, x = [], 0.0
@@ -126,7 +126,7 @@ class BehindThread:
     last_at: datetime
 
 
-BEHIND_SQL = """
+THREADS_BEHIND = """
 SELECT DISTINCT ON (d.agent_id, d.thread_id) d.agent_id, a.slug, d.thread_id, f.path, r.value::bigint, f.revision, d.last_at
 FROM (SELECT DISTINCT ON (agent_id, thread_id) agent_id, thread_id, revisions, last_at FROM memoryhub_delivery
       WHERE space_id = %(space)s AND thread_id <> '' AND last_at > %(since)s
@@ -142,8 +142,8 @@ ORDER BY d.agent_id, d.thread_id, f.revision - r.value::bigint DESC
 def threads_behind(space: Space, agent: Agent | None = None) -> list[BehindThread]:
     """Live threads whose newest prompt shows an older revision of a file than the newest, newest threads first."""
     with connection.cursor() as cursor:
-        since = timezone.now() - THREAD_LIVES
-        cursor.execute(BEHIND_SQL, {"space": space.pk, "since": since, "agent": agent.pk if agent else None})
+        since = timezone.now() - THREAD_LIFETIME
+        cursor.execute(THREADS_BEHIND, {"space": space.pk, "since": since, "agent": agent.pk if agent else None})
         found = [BehindThread(*row) for row in cursor.fetchall()]
     return sorted(found, key=lambda thread: thread.last_at, reverse=True)
 
@@ -153,12 +153,12 @@ class SourceRow:
     path: str
     is_on: bool
     whose: str
-    status: str  # as `sources.Listed` has it
+    status: str  # as in `sources.SourceStatus`
     problem: str
-    number: int  # its place in the prompts that show it
+    number: int  # its position in prompts
 
 
-SHOWN = 50
+MAX_SOURCES = 50
 
 
 def listed_sources(space: Space, agent: Agent | None = None) -> tuple[list[SourceRow], int]:
@@ -169,13 +169,13 @@ def listed_sources(space: Space, agent: Agent | None = None) -> tuple[list[Sourc
     if agent:
         found = every.filter(agent=agent) if every.filter(agent=agent).exists() else every.filter(agent=None)
     ordered = found.select_related("agent").order_by(F("agent__slug").asc(nulls_first=True), "position", "pk")
-    first = list(ordered[: SHOWN + 1])  # the space's own stand before those of agents
-    more = found.count() - SHOWN if len(first) > SHOWN else 0
+    first = list(ordered[: MAX_SOURCES + 1])  # the space's own stand before those of agents
+    more = found.count() - MAX_SOURCES if len(first) > MAX_SOURCES else 0
     has_own = any(one.agent_id for one in first) or bool(more and found.exclude(agent=None).exists())
     everyone = "every other agent" if has_own else "every agent"
     place: dict[int | None, int] = {}
     rows = []
-    for one in sources.check_sources(space, first[:SHOWN]):
+    for one in sources.check_sources(space, first[:MAX_SOURCES]):
         source = one.source
         place[source.agent_id] = number = place.get(source.agent_id, 0) + 1
         whose = source.agent.name if source.agent else everyone

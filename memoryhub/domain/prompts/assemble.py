@@ -15,18 +15,18 @@ from django.utils import timezone
 
 from memoryhub import detectors, dialects
 from memoryhub.db import statements
-from memoryhub.dialects import Dialect, Entry, Part, Rendered, Source, Warn, tokens
+from memoryhub.dialects import Dialect, Entry, Part, Rendered, Source, Warn, tokens_of_bytes
 from memoryhub.domain.prompts import agents, inputs, inputs_then, memory_then
-from memoryhub.domain.prompts.disk import OnDisk
-from memoryhub.domain.prompts.inputs import Gathered
+from memoryhub.domain.prompts.disk import DiskFile
+from memoryhub.domain.prompts.inputs import PromptInputs
 from memoryhub.errors import Invalid, TooLarge
 from memoryhub.models import Actor, Agent, Space
 from memoryhub.stores import paths
 
-LONGEST_WORDS = 20_000
-SEEN = {"secrets": "secret_like", "hidden": "hidden_characters"}
-LONGEST_BASE = 1024 * 1024
-MOST_PLACES = 200  # of one kind in one file; more are counted, not marked
+MAX_TEXT = 20_000
+WARNING_CODES = {"secrets": "secret_like", "hidden": "hidden_characters"}
+MAX_SYSTEM_PROMPT = 1024 * 1024
+MAX_PLACES = 200  # of one kind in one file; more are counted, not marked
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class PromptRequest:
     system_prompt: str | None = None
 
     def check(self) -> PromptRequest:
-        """The same, or a refusal that names the field."""
+        """Returns itself, or refuses with the name of the field."""
         for name in ("dialect", "query", "task", "thread", "system_prompt"):
             check_text(name, getattr(self, name) or "")
         if self.at and self.at > timezone.now() + timedelta(minutes=1):
@@ -49,8 +49,8 @@ class PromptRequest:
         return self
 
 
-def moment_of(text: str) -> datetime | None:
-    """The time that an `at` names; without a zone it is UTC. A `+` that a query string turned into a blank is mended."""
+def parse_time(text: str) -> datetime | None:
+    """The time in an `at` parameter; UTC without a zone. A `+` that a query string turned into a blank is accepted."""
     if not text:
         return None
     for spelled in (text, text.replace(" ", "+")):
@@ -63,19 +63,19 @@ def moment_of(text: str) -> datetime | None:
 
 
 def check_text(name: str, value: str) -> None:
-    """Refuses what no prompt and no table can hold."""
-    size = length_of(value)
+    """Refuses NUL, lone surrogates and texts that are too long."""
+    size = byte_length(value)
     if size is None or "\x00" in value:
         raise Invalid(f"{name} holds a NUL or half a character.", field=name)
     if name == "system_prompt":
-        if size > LONGEST_BASE:
+        if size > MAX_SYSTEM_PROMPT:
             raise TooLarge("system_prompt is larger than 1 MiB.", field=name)
-    elif len(value) > (200 if name in ("thread", "dialect") else LONGEST_WORDS):
+    elif len(value) > (200 if name in ("thread", "dialect") else MAX_TEXT):
         raise Invalid(f"{name} is too long.", field=name)
 
 
-def length_of(text: str) -> int | None:
-    """In bytes; none for what is no text."""
+def byte_length(text: str) -> int | None:
+    """Length in UTF-8 bytes; None where it cannot be encoded."""
     try:
         return len(text.encode())
     except UnicodeEncodeError:
@@ -91,20 +91,20 @@ class Prompt:
     sha256: str
     sources: tuple[dict[str, Any], ...]
     revisions: dict[str, int]  # of each included file
-    ledger: str  # the same as the ledger keeps it
+    ledger: str  # the revisions as JSON, as deliveries store them
     gathered_warnings: tuple[Warn, ...] = ()
-    seen: tuple[Warn, ...] = ()  # by the gate's eyes, for those who ask for them
+    seen: tuple[Warn, ...] = ()  # findings of detectors, for callers that ask for them
     pending: tuple[int, ...] = ()
-    disk: tuple[OnDisk, ...] = ()
+    disk: tuple[DiskFile, ...] = ()
     per_thread: bool = False
-    hot: str | None = None  # the working memory it was made of, as `gathering.Gathered` has it
+    hot: str | None = None  # the ids of its working entries, as in `PromptInputs`
     budget: int | None = None
     cut_order: tuple[str, ...] = dialects.CUT_ORDER
-    entries: tuple[Entry, ...] = ()  # what retrieval found, before any of it gave way
+    entries: tuple[Entry, ...] = ()  # what retrieval found, before the budget cut
 
     @property
     def lasts(self) -> bool:
-        """Whether it is the same until something changes: what words alone found is not, for the embedder comes back unseen."""
+        """Whether it may be cached. Not while the embedder is away: nothing tells when it is back."""
         return all(one.code != memory_then.EMBEDDER_AWAY for one in self.gathered_warnings)
 
     @property
@@ -141,7 +141,7 @@ class Prompt:
 
     @property
     def tokens(self) -> int:
-        return tokens.of_bytes(len(self.data))
+        return tokens_of_bytes(len(self.data))
 
     @property
     def etag(self) -> str:
@@ -163,15 +163,15 @@ def assemble(
     """The exact prompt of this agent; `at` looks back, `changes` are files as if approved (None: gone)."""
     asked = PromptRequest(dialect or "", query, task, thread, at, system_prompt).check()
     chosen = dialect_of(asked.dialect, agent)
-    gathered = gather(space, agent, chosen, asked, waiting=True)
+    gathered = gather_inputs(space, agent, chosen, asked, waiting=True)
     if changes:
-        gathered = inputs.supposed(gathered, changes)
-    prompt = build(chosen, gathered, asked)
+        gathered = inputs.with_changes(gathered, changes)
+    prompt = build_prompt(chosen, gathered, asked)
     return with_pending(prompt, gathered.waiting)
 
 
-class Speaks(Protocol):
-    """Whoever has a dialect: an agent, or one at the door of the hot path."""
+class HasDialect(Protocol):
+    """An agent, or the caller of a request, with its dialect."""
 
     @property
     def dialect(self) -> str: ...
@@ -179,34 +179,38 @@ class Speaks(Protocol):
     def reported(self) -> dict[str, Any]: ...
 
 
-def dialect_of(asked: str, agent: Speaks) -> Dialect:
+def dialect_of(asked: str, agent: HasDialect) -> Dialect:
     """The dialect that was asked for, else the agent's own; a version nobody named is the one its client reported."""
     name = asked or agent.dialect
     reported = agent.reported or {}
     if "/" not in name and name == reported.get("library") and reported.get("version"):
-        with suppress(Invalid):  # a client can say anything; then the newest form serves it
+        with suppress(Invalid):  # a client can report anything; the newest form is used then
             return dialects.resolve(f"{name}/{reported['version']}")
     return dialects.resolve(name)
 
 
-def gather(space: Space, agent: Agent, dialect: Dialect, asked: PromptRequest, *, waiting: bool = False) -> Gathered:
-    """Everything the prompt is made of, with what retrieval finds where the dialect has a place for it."""
+def gather_inputs(
+    space: Space, agent: Agent, dialect: Dialect, asked: PromptRequest, *, waiting: bool = False
+) -> PromptInputs:
+    """The inputs of the prompt, with what retrieval finds where the dialect shows it."""
     retrieves = bool(asked.query) and dialects.families()[dialect.family].retrieves
     if asked.at:
-        found = inputs_then.gathered(space.pk, agent, dialect, asked.at, thread=asked.thread)
+        found = inputs_then.inputs_at(space.pk, agent, dialect, asked.at, thread=asked.thread)
     else:
         thread = asked.thread
-        found = inputs.now(space.pk, agent.pk, agent.slug, dialect, thread=thread, lately=retrieves, waiting=waiting)
+        found = inputs.current_inputs(
+            space.pk, agent.pk, agent.slug, dialect, thread=thread, lately=retrieves, waiting=waiting
+        )
     if not retrieves or found.ingredients.off:
         return found
     if asked.at:
-        return inputs_then.with_memory(found, space, agent, asked.query, asked.at)
+        return inputs_then.with_memory_at(found, space, agent, asked.query, asked.at)
     return inputs.with_memory(found, space, agent, asked.query)
 
 
-def build(dialect: Dialect, gathered: Gathered, asked: PromptRequest) -> Prompt:
-    """The prompt out of what was gathered; pure, so that a look back and an agent's call cannot differ."""
-    ingredients = inputs.asked_for(gathered.ingredients, asked.system_prompt, asked.task)
+def build_prompt(dialect: Dialect, gathered: PromptInputs, asked: PromptRequest) -> Prompt:
+    """The prompt made of these inputs. Pure: the same for a past moment, a preview and an agent's request."""
+    ingredients = inputs.for_request(gathered.ingredients, asked.system_prompt, asked.task)
     rendered = dialects.render(dialect, ingredients)
     data = rendered.data
     states = zip(ingredients.sources, rendered.statuses, strict=True)
@@ -222,7 +226,7 @@ def build(dialect: Dialect, gathered: Gathered, asked: PromptRequest) -> Prompt:
         sha256=hashlib.sha256(data).hexdigest(),
         sources=sources,
         revisions=revisions,
-        ledger=as_ledger(revisions),
+        ledger=revisions_json(revisions),
         gathered_warnings=gathered.warnings,
         disk=gathered.disk,
         per_thread=gathered.per_thread,
@@ -233,7 +237,7 @@ def build(dialect: Dialect, gathered: Gathered, asked: PromptRequest) -> Prompt:
     )
 
 
-as_ledger = json.JSONEncoder(sort_keys=True).encode  # made once; `json.dumps` would make one for each call
+revisions_json = json.JSONEncoder(sort_keys=True).encode  # one encoder; `json.dumps` makes one a call
 
 
 def source_state(source: Source, status: str) -> dict[str, Any]:
@@ -254,7 +258,7 @@ PENDING = inputs.PENDING.format(paths="%(paths)s::text[]")
 
 
 def pending_numbers(space_id: int, listed: list[str]) -> tuple[int, ...]:
-    """The numbers of the proposals that wait for any of these sources."""
+    """The numbers of the pending proposals for any of these sources."""
     return tuple(
         number
         for (number,) in statements.rows(
@@ -266,52 +270,52 @@ def pending_numbers(space_id: int, listed: list[str]) -> tuple[int, ...]:
 def change_settings(
     agent: Agent, actor: Actor, *, budget: int | None, gives_way: list[str], memory_is_on: bool, template: str
 ) -> Agent:
-    """Changes what of an agent's settings touches its prompt: budget, what gives way to it, memory, a template."""
+    """Changes the settings of an agent that affect its prompt: budget, cut order, memory, template."""
     if unknown := set(gives_way) - set(dialects.CUT_ORDER):
         raise Invalid(f"Nothing called {', '.join(sorted(unknown))} can give way.", field="gives_way")
     values = {"budget": budget, "gives_way": gives_way, "memory_is_on": memory_is_on}
     return agents.change_agent(agent, actor, **values, template=template if template.strip() else "")
 
 
-def looked_over(prompt: Prompt) -> Prompt:
-    """The same with what the gate's eyes see in it: text like a secret, and characters that a reader does not see."""
-    more = tuple(warn for part in prompt.parts if part.kind == "source" for warn in seen_in(prompt, part))
+def with_findings(prompt: Prompt) -> Prompt:
+    """The prompt with findings in its sources as warnings: text like a secret, hidden characters."""
+    more = tuple(warn for part in prompt.parts if part.kind == "source" for warn in findings_in_part(prompt, part))
     return replace(prompt, seen=more)
 
 
-def seen_in(prompt: Prompt, part: Part) -> list[Warn]:
-    """One warning per detector for this stretch, with the places of what it speaks of."""
+def findings_in_part(prompt: Prompt, part: Part) -> list[Warn]:
+    """One warning per detector for a part, with the byte spans of its findings."""
     text = prompt.data[part.start : part.end].decode()
     return [
         Warn(code, part.label, f"{part.label}: {message}", at=part.start + spans[0][0],
              places=tuple((part.start + start, part.start + end) for start, end in spans))
-        for code, message, spans in eyes(text)
+        for code, message, spans in findings_in_text(text)
     ]  # fmt: skip
 
 
 @lru_cache(maxsize=32)
-def eyes(text: str) -> tuple[tuple[str, str, tuple[tuple[int, int], ...]], ...]:
-    """For secrets and hidden characters: the warning's code, what is said, and the bytes that it is said of."""
-    found = detectors.find(text, only=SEEN)
+def findings_in_text(text: str) -> tuple[tuple[str, str, tuple[tuple[int, int], ...]], ...]:
+    """For secrets and hidden characters: the warning's code, its message, and the byte spans of the findings."""
+    found = detectors.find(text, only=WARNING_CODES)
     told = []
-    for name, code in SEEN.items():
+    for name, code in WARNING_CODES.items():
         mine = [one for one in found if one.code == name]
         if mine:
-            # The line that a detector counts is one of this stretch, neither of the prompt nor of the file.
+            # A detector counts lines of this part, which are neither those of the prompt nor of the file.
             message = mine[0].message.replace(f" in line {mine[0].line}.", ".", 1)
             others = f" ({len(mine)} places in this file)" if len(mine) > 1 else ""
-            spans = tuple(in_bytes(text, one.start, one.end) for one in mine[:MOST_PLACES])
+            spans = tuple(byte_span(text, one.start, one.end) for one in mine[:MAX_PLACES])
             told.append((code, message + others, spans))
     return tuple(told)
 
 
-def in_bytes(text: str, start: int, end: int) -> tuple[int, int]:
+def byte_span(text: str, start: int, end: int) -> tuple[int, int]:
     first = len(text[:start].encode())
     return first, first + len(text[start:end].encode())
 
 
 def first_change(before: bytes, after: bytes) -> int | None:
-    """The first byte that differs, where a provider's prompt cache breaks; None when nothing does."""
+    """The offset of the first byte that differs, where a provider's prompt cache ends; None when none does."""
     if before == after:
         return None
     low, high = 0, min(len(before), len(after))
@@ -324,13 +328,13 @@ def first_change(before: bytes, after: bytes) -> int | None:
     return low
 
 
-def parts_of(prompt: Prompt) -> list[dict[str, Any]]:
-    """The parts as the API tells them and the ledger keeps them."""
+def parts_json(prompt: Prompt) -> list[dict[str, Any]]:
+    """The parts as the API answers them and deliveries store them."""
     return [{"kind": part.kind, "label": part.label, "start": part.start, "end": part.end} for part in prompt.parts]
 
 
 def as_json(prompt: Prompt) -> dict[str, Any]:
-    """The prompt as the API tells it."""
+    """The prompt as the API answers it."""
     return {
         "dialect": prompt.dialect,
         "verified": prompt.verified,
@@ -341,7 +345,7 @@ def as_json(prompt: Prompt) -> dict[str, Any]:
         "bytes": prompt.bytes,
         "tokens_estimate": prompt.tokens,
         "sources": list(prompt.sources),
-        "parts": parts_of(prompt),
+        "parts": parts_json(prompt),
         "warnings": [{"code": one.code, "path": one.path, "message": one.message} for one in prompt.warnings],
         "pending": list(prompt.pending),
     }

@@ -30,7 +30,7 @@ from memoryhub.stores import paths
 from memoryhub.text import diff
 from memoryhub.text.diff import Diff
 
-MOST = 200
+MAX_CAUSES = 200
 SETTINGS = {
     "dialect": "the dialect", "system_prompt": "the base prompt", "persona": "the persona", "budget": "the budget",
     "memory_is_on": "whether memory is on", "template": "the template", "gives_way": "what gives way",
@@ -101,18 +101,20 @@ class MomentComparison(PromptChange):
     def unsure(self) -> list[str]:
         """What cannot be known of these moments any more."""
         return list(
-            dict.fromkeys(one.message for one in (*self.before.warnings, *self.after.warnings) if one.code in UNSURE)
+            dict.fromkeys(
+                one.message for one in (*self.before.warnings, *self.after.warnings) if one.code in UNCERTAIN_CODES
+            )
         )
 
     def causes_of(self, part: Part) -> list[Cause]:
-        """The causes that can have changed this part of the prompt, those that speak of it alone first."""
+        """The causes that can have changed this part of the prompt, the most specific first."""
         where = paths.of_source(part.label) if part.kind == "source" else files.GUIDELINES_PATH
-        mine = [one for one in self.causes if one.kind in TOUCHES.get(part.kind, ()) and one.path in ("", where)]
+        mine = [one for one in self.causes if one.kind in CAUSES_OF_PART.get(part.kind, ()) and one.path in ("", where)]
         return sorted(mine, key=lambda one: one.kind != part.kind)
 
 
-UNSURE = {"before_agent", "working_memory_gone", "longterm_memory_gone", "embedder_away"}
-TOUCHES = {
+UNCERTAIN_CODES = {"before_agent", "working_memory_gone", "longterm_memory_gone", "embedder_away"}
+CAUSES_OF_PART = {
     "base": ("settings",), "persona": ("settings",), "guidelines": ("source", "settings"),
     "template": ("template", "settings"), "source": ("source", "sources", "settings"),
     "working": ("working", "settings"), "longterm": ("longterm", "settings"),
@@ -137,28 +139,30 @@ def causes(
     if "hub" in (before.dialect, after.dialect):
         touched.add(files.GUIDELINES_PATH)
     found = [
-        *revised(space, touched, between),
-        *settings_changed(agent, between),
-        *lists_changed(space, agent, between),
-        *templates_taken(space, before, after, between),
-        *remembered(space, before, after, start, end),
+        *revision_causes(space, touched, between),
+        *settings_causes(agent, between),
+        *source_list_causes(space, agent, between),
+        *template_causes(space, before, after, between),
+        *memory_causes(space, before, after, start, end),
     ]
-    return sorted(found, key=lambda cause: cause.at, reverse=True)[:MOST]
+    return sorted(found, key=lambda cause: cause.at, reverse=True)[:MAX_CAUSES]
 
 
-def revised(space: Space, touched: set[str], between: dict[str, Any]) -> list[Cause]:
-    rows = Revision.objects.within(space).filter(path__in=touched, **between).defer("content").order_by("-pk")[:MOST]
+def revision_causes(space: Space, touched: set[str], between: dict[str, Any]) -> list[Cause]:
+    rows = (
+        Revision.objects.within(space).filter(path__in=touched, **between).defer("content").order_by("-pk")[:MAX_CAUSES]
+    )
     deciders = approvers_of(space, {row.proposal for row in rows if row.proposal})
     return [
         Cause(
-            row.created_at, "source", says_of(row, deciders), row.actor_kind, row.actor_name, row.path, row.number,
+            row.created_at, "source", describe_revision(row, deciders), row.actor_kind, row.actor_name, row.path, row.number,
             row.proposal, row.reason,
         )
         for row in rows
     ]  # fmt: skip
 
 
-def says_of(row: Revision, deciders: dict[int, str]) -> str:
+def describe_revision(row: Revision, deciders: dict[int, str]) -> str:
     if row.proposal:
         return f"proposal {row.proposal} was approved" + (f" by {who}" if (who := deciders.get(row.proposal)) else "")
     return {"delete": "deleted it", "restore": "restored it", "move": "moved it", "create": "made it"}.get(
@@ -172,12 +176,12 @@ def approvers_of(space: Space, numbers: set[int]) -> dict[int, str]:
     return dict(rows)
 
 
-def settings_changed(agent: Agent, between: dict[str, Any]) -> list[Cause]:
+def settings_causes(agent: Agent, between: dict[str, Any]) -> list[Cause]:
     """Each change of the agent's own settings, with what exactly was changed."""
     mine = AgentChange.objects.within(agent.space_id).filter(agent_id=agent.pk)
     earlier = mine.filter(created_at__lte=between["created_at__gt"]).order_by("-pk").first()
     values, found = (earlier.values if earlier else None), []
-    for row in mine.filter(**between).order_by("pk")[:MOST]:
+    for row in mine.filter(**between).order_by("pk")[:MAX_CAUSES]:
         changed = [word for key, word in SETTINGS.items() if values and values.get(key) != row.values.get(key)]
         says = "changed " + ", ".join(changed) if changed else "made the agent"
         found.append(Cause(row.created_at, "settings", says, row.actor_kind, row.actor_name))
@@ -185,8 +189,10 @@ def settings_changed(agent: Agent, between: dict[str, Any]) -> list[Cause]:
     return found
 
 
-def lists_changed(space: Space, agent: Agent, between: dict[str, Any]) -> list[Cause]:
-    rows = SourceChange.objects.within(space).filter(agent_key__in=(0, agent.pk), **between).order_by("-pk")[:MOST]
+def source_list_causes(space: Space, agent: Agent, between: dict[str, Any]) -> list[Cause]:
+    rows = (
+        SourceChange.objects.within(space).filter(agent_key__in=(0, agent.pk), **between).order_by("-pk")[:MAX_CAUSES]
+    )
     return [
         Cause(
             row.created_at, "sources",
@@ -197,16 +203,16 @@ def lists_changed(space: Space, agent: Agent, between: dict[str, Any]) -> list[C
     ]  # fmt: skip
 
 
-def templates_taken(space: Space, before: Prompt, after: Prompt, between: dict[str, Any]) -> list[Cause]:
+def template_causes(space: Space, before: Prompt, after: Prompt, between: dict[str, Any]) -> list[Cause]:
     forms = {before.dialect, after.dialect}
     rows = DialectTemplate.objects.filter(space_id__in=(0, space.pk), form__in=forms, **between)
     return [
         Cause(row.created_at, "template", f"took the template of {row.family} {row.version} from the {row.came_from}", "hub", "hub")
-        for row in rows[:MOST]
+        for row in rows[:MAX_CAUSES]
     ]  # fmt: skip
 
 
-def remembered(space: Space, before: Prompt, after: Prompt, start: datetime, end: datetime | None) -> list[Cause]:
+def memory_causes(space: Space, before: Prompt, after: Prompt, start: datetime, end: datetime | None) -> list[Cause]:
     """Entries of working and long-term memory that came, and those that left, each with what became of it when."""
     had = {(entry.score == 1.0, entry.id): entry for entry in before.entries}
     has = {(entry.score == 1.0, entry.id): entry for entry in after.entries}
@@ -217,7 +223,7 @@ def remembered(space: Space, before: Prompt, after: Prompt, start: datetime, end
     entries = LongtermEntry.objects.within(space).in_bulk([piece.entry_id for piece in pieces.values()])
 
     def entry_of(one: Entry) -> LongtermEntry | None:
-        return entries.get(pieces[one.id].entry_id) if one.id in pieces else entry_that_said(space, one, start)
+        return entries.get(pieces[one.id].entry_id) if one.id in pieces else entry_with_text(space, one, start)
 
     return [
         *(Cause(one.created_at, "working", "was admitted", reason=one.content[:200]) for one in came if one.score == 1.0),
@@ -227,7 +233,7 @@ def remembered(space: Space, before: Prompt, after: Prompt, start: datetime, end
     ]  # fmt: skip
 
 
-def entry_that_said(space: Space, one: Entry, start: datetime) -> LongtermEntry | None:
+def entry_with_text(space: Space, one: Entry, start: datetime) -> LongtermEntry | None:
     """The entry whose text of that time held this piece, which is no piece of today's any more."""
     said = EntryRevision.objects.within(space).filter(content__contains=one.content, created_at__lte=start)
     newest = said.order_by("-pk").first()
@@ -295,20 +301,20 @@ def line_origin(space: Space, agent: Agent, prompt: Prompt, number: int) -> Line
     origin = LineOrigin(number, text, part.label, part.kind)
     if part.kind in ("source", "guidelines"):
         path = part.label if part.kind == "source" else files.GUIDELINES_PATH
-        return in_file(space, prompt, path, origin, above.count(lines[number - 1]))
+        return file_origin(space, prompt, path, origin, above.count(lines[number - 1]))
     if part.kind in ("working", "longterm"):
-        return in_layer(space, part, origin, sum(line.startswith(b"- ") for line in [*above, lines[number - 1]]))
-    if part.kind in SETTING_OF:
-        return replace(origin, change=setting_made(agent, SETTING_OF[part.kind]))
+        return entry_origin(space, part, origin, sum(line.startswith(b"- ") for line in [*above, lines[number - 1]]))
+    if part.kind in SETTING_OF_PART:
+        return replace(origin, change=setting_change(agent, SETTING_OF_PART[part.kind]))
     return origin
 
 
-SETTING_OF = {"base": "system_prompt", "persona": "persona"}
+SETTING_OF_PART = {"base": "system_prompt", "persona": "persona"}
 
 
-def setting_made(agent: Agent, key: str) -> AgentChange | None:
+def setting_change(agent: Agent, key: str) -> AgentChange | None:
     """The change of the agent's settings that brought the value it has now."""
-    rows = AgentChange.objects.within(agent.space_id).filter(agent_id=agent.pk).order_by("-pk")[:MOST]
+    rows = AgentChange.objects.within(agent.space_id).filter(agent_id=agent.pk).order_by("-pk")[:MAX_CAUSES]
     found = None
     for row in rows:
         if row.values.get(key) != getattr(agent, key):
@@ -317,7 +323,7 @@ def setting_made(agent: Agent, key: str) -> AgentChange | None:
     return found
 
 
-def in_layer(space: Space, part: Part, origin: LineOrigin, nth: int) -> LineOrigin:
+def entry_origin(space: Space, part: Part, origin: LineOrigin, nth: int) -> LineOrigin:
     """The entry behind a line of working or long-term memory; its heading has none."""
     if not 1 <= nth <= len(part.entries):
         return origin
@@ -329,7 +335,7 @@ def in_layer(space: Space, part: Part, origin: LineOrigin, nth: int) -> LineOrig
     return replace(origin, cold=entry)
 
 
-def in_file(space: Space, prompt: Prompt, path: str, origin: LineOrigin, nth: int) -> LineOrigin:
+def file_origin(space: Space, prompt: Prompt, path: str, origin: LineOrigin, nth: int) -> LineOrigin:
     """The line in its file, and the revision that brought it; of equal lines the one at the same place among them."""
     file = File.objects.within(space).filter(path=paths.of_source(path), thread_id="", is_deleted=False).first()
     if origin.kind == "guidelines" and file is None:

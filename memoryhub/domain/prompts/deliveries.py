@@ -1,4 +1,4 @@
-"""The ledger: which agent, on which thread, got which prompt, and when. Each distinct text is kept once."""
+"""Deliveries: which agent, on which thread, got which prompt, and when. Each distinct text is stored once."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from memoryhub.detectors import secrets
 from memoryhub.domain import jobs
 from memoryhub.domain.prompts import agents_behind
 from memoryhub.domain.prompts.agents_behind import BehindThread
-from memoryhub.domain.prompts.assemble import Prompt, parts_of
+from memoryhub.domain.prompts.assemble import Prompt, parts_json
 from memoryhub.domain.spaces import get_setting
 from memoryhub.models import Agent, Delivery, PromptText, Space
 from memoryhub.models.prompts import pack
 
-LONGEST_THREAD = 200
+MAX_THREAD_ID = 200
 REPEAT_AFTER = 60.0  # seconds between two notes of the same bytes for the same agent and thread
 
-# The commit does not wait for the disk: an agent's call should not, and a crash can lose half a second of the ledger.
-FIRST = """
+# The commit does not wait for the disk, so that an agent does not: a crash can lose half a second of deliveries.
+RECORD_DELIVERY = """
 WITH quick AS (SELECT set_config('synchronous_commit', 'off', true)),
 kept AS (
   INSERT INTO memoryhub_prompttext (space_id, sha256, text, tokens, parts, created_at)
@@ -43,7 +43,7 @@ ON CONFLICT (space_id, agent_id, thread_id, sha256) DO UPDATE
    SET last_at = excluded.last_at, count = d.count + 1, revisions = excluded.revisions, dialect = excluded.dialect
  WHERE d.last_at < clock_timestamp() - interval '1 minute' OR d.revisions <> excluded.revisions
 """
-AGAIN = """
+COUNT_DELIVERY = """
 UPDATE memoryhub_delivery SET last_at = clock_timestamp(), count = count + 1
   FROM (SELECT set_config('synchronous_commit', 'off', true)) quick
  WHERE space_id = %(space)s AND agent_id = %(agent)s AND thread_id = %(thread)s AND sha256 = %(sha256)s
@@ -52,8 +52,8 @@ UPDATE memoryhub_delivery SET last_at = clock_timestamp(), count = count + 1
 
 
 @dataclass(slots=True)
-class Noted:
-    """What this process has written lately, so that a repeat within the minute costs nothing; the table is the truth."""
+class RecentDeliveries:
+    """When this process last recorded a delivery, so that a repeat within the minute needs no statement."""
 
     most: int = 20_000
     when: OrderedDict[tuple[Any, ...], float] = field(default_factory=OrderedDict)
@@ -71,13 +71,13 @@ class Noted:
                 self.when.popitem(last=False)
 
 
-noted = Noted()
+recent_deliveries = RecentDeliveries()
 
 
 @lru_cache(maxsize=4096)
-def name_of(thread: str) -> str:
-    """A thread as the ledger names it: what looks like a key in it is a mark."""
-    return secrets.redact(thread)[0][:LONGEST_THREAD] if thread else ""
+def redacted_thread(thread: str) -> str:
+    """A thread id as deliveries store it, with secrets redacted."""
+    return secrets.redact(thread)[0][:MAX_THREAD_ID] if thread else ""
 
 
 @lru_cache(maxsize=256)
@@ -85,32 +85,32 @@ def secrets_in(given: str) -> tuple[bytes, ...]:
     return tuple(given[start:end].encode("utf-8", "replace") for start, end, _ in secrets.hits(given))
 
 
-def masked(data: bytes, given: tuple[str, ...]) -> bytes:
-    """The bytes as they are kept: secrets that came with the call are stars, as many as they had bytes, so that the parts
-    keep their places. The sha256 stays that of what was handed out."""
+def without_secrets(data: bytes, given: tuple[str, ...]) -> bytes:
+    """The bytes as they are stored: secrets that came with the request are replaced by as many stars, so that offsets of parts
+    still hold. The sha256 stays that of the delivered bytes."""
     for secret in (secret for text in given if text for secret in secrets_in(text)):
         data = data.replace(secret, b"*" * len(secret))
     return data
 
 
 def record_delivery(space_id: int, agent_id: int, thread: str, prompt: Prompt, given: tuple[str, ...] = ()) -> None:
-    """Notes that this agent and thread get these bytes now: new ones at once, repeats once a minute at most."""
-    thread = name_of(thread)
+    """Records that this agent and thread get these bytes: new bytes at once, repeats at most once a minute."""
+    thread = redacted_thread(thread)
     key = (space_id, agent_id, thread, prompt.sha256, prompt.ledger)
-    age = noted.age(key)
+    age = recent_deliveries.age(key)
     if age is not None and age < REPEAT_AFTER:
         return
     values = {"space": space_id, "agent": agent_id, "thread": thread, "sha256": prompt.sha256}
     if age is None:
         values |= {
-            "text": pack(masked(prompt.data, given)),
+            "text": pack(without_secrets(prompt.data, given)),
             "tokens": prompt.tokens,
             "dialect": prompt.dialect,
             "revisions": prompt.ledger,
         }
-        values["parts"] = json.dumps(parts_of(prompt))
-    statements.rows(FIRST if age is None else AGAIN, values)
-    noted.note(key)
+        values["parts"] = json.dumps(parts_json(prompt))
+    statements.rows(RECORD_DELIVERY if age is None else COUNT_DELIVERY, values)
+    recent_deliveries.note(key)
 
 
 def deliveries_of(agent: Agent) -> QuerySet[Delivery]:
@@ -119,7 +119,7 @@ def deliveries_of(agent: Agent) -> QuerySet[Delivery]:
 
 
 def delivered_text(space: Space, sha256: str) -> PromptText | None:
-    """The very bytes that were handed out, but for secrets that the call itself brought along."""
+    """The bytes that were delivered, without secrets that the request itself brought."""
     return PromptText.objects.within(space).filter(sha256=sha256).first()
 
 
@@ -129,25 +129,27 @@ def delivered_at(agent: Agent, sha256: str) -> Delivery | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Thread:
-    """What one thread of an agent runs on; `behind` names the file whose newest revision it has not got."""
+class AgentThread:
+    """The last prompt of one thread; `behind` names a file whose newest revision it does not have."""
 
     thread_id: str
     delivery: Delivery
     behind: BehindThread | None
 
 
-def threads_of(space: Space, agent: Agent, *, limit: int = 50) -> list[Thread]:
+def threads_of(space: Space, agent: Agent, *, limit: int = 50) -> list[AgentThread]:
     """The threads of the last days, latest first, each with what it got last."""
     newest: dict[str, Delivery] = {}
-    for delivery in deliveries_of(agent).filter(last_at__gte=timezone.now() - agents_behind.THREAD_LIVES)[: limit * 10]:
+    for delivery in deliveries_of(agent).filter(last_at__gte=timezone.now() - agents_behind.THREAD_LIFETIME)[
+        : limit * 10
+    ]:
         newest.setdefault(delivery.thread_id, delivery)
     behind = {one.thread_id: one for one in agents_behind.threads_behind(space, agent)}
-    return [Thread(thread, one, behind.get(thread)) for thread, one in list(newest.items())[:limit]]
+    return [AgentThread(thread, one, behind.get(thread)) for thread, one in list(newest.items())[:limit]]
 
 
 def expire_deliveries(space: Space) -> int:
-    """Forgets deliveries that are older than the space keeps them, and texts that no delivery names any more."""
+    """Deletes deliveries older than the space's limit, and texts that no delivery names any more."""
     before = timezone.now() - timedelta(days=get_setting(space, "delivery_days"))
     gone, _ = Delivery.objects.within(space).filter(last_at__lt=before).delete()
     if gone:
@@ -158,6 +160,6 @@ def expire_deliveries(space: Space) -> int:
 
 @jobs.periodic("deliveries.expire", every=timedelta(hours=6))
 def expire_everywhere() -> None:
-    """Each space by its own number of days."""
+    """Every space by its own limit."""
     for space in Space.objects.order_by("pk").iterator():
         expire_deliveries(space)

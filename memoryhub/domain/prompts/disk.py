@@ -1,4 +1,4 @@
-"""Where the sources of a prompt lead, and whether those that lie on disk still are what was read there."""
+"""Where the sources of a prompt lie, and whether those on disk are unchanged since they were read."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from memoryhub.stores.filesystem import FilesystemStore
 State = tuple[Any, ...]  # the mark on disk, whether it is deleted, number and sha256 of the newest revision, its bytes
 
 
-# The mark of a file as SQL. What was written there and was too young for a mark has an empty one, which no file has: so it
-# differs from one that is gone. What still waits to be written has none.
+# The mark of a file as SQL. A file that was too young for a mark when it was written has an empty one, which equals no file:
+# so it differs from a file that is gone. A text that waits to be written has none.
 MARK = "coalesce(stat::text, CASE WHEN written_revision = revision THEN '[]' END) AS mark"
 
 
-class OnDisk(NamedTuple):
-    """Where a source lies on disk, and the mark that its text was taken at; None: it was not there."""
+class DiskFile(NamedTuple):
+    """Where a source lies on disk, and the file's mark when its text was read; None: there was no file."""
 
     directory: str
     relative: str
@@ -31,7 +31,7 @@ class OnDisk(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a source leads: its path as it is configured and as it is printed, and the mount that answers it."""
+    """A source's path as it is configured and as it is printed, and the mount that it lies in."""
 
     path: str | None
     printed: str
@@ -45,13 +45,13 @@ class Place(NamedTuple):
         return self.store == "filesystem"
 
 
-def spots(places: Sequence[Place], states: Sequence[State]) -> tuple[OnDisk, ...]:
-    """Where these lie, with the marks that belong to the texts that were read."""
+def disk_files(places: Sequence[Place], states: Sequence[State]) -> tuple[DiskFile, ...]:
+    """Those of the places that lie on disk, with their marks."""
     return tuple(
-        OnDisk(
+        DiskFile(
             place.directory,
-            on_this_disk(place.directory, place.prefix, place.path or ""),
-            as_mark(mark) if mark and not is_deleted else None,
+            relative_path(place.directory, place.prefix, place.path or ""),
+            parse_mark(mark) if mark and not is_deleted else None,
         )
         for place, (mark, is_deleted, *_) in zip(places, states, strict=True)
         if place.is_on_disk
@@ -59,20 +59,19 @@ def spots(places: Sequence[Place], states: Sequence[State]) -> tuple[OnDisk, ...
 
 
 @lru_cache(maxsize=4096)
-def as_mark(told: str) -> tuple[int, ...]:
+def parse_mark(told: str) -> tuple[int, ...]:
     return tuple(json.loads(told))
 
 
-def on_this_disk(directory: str, prefix: str, path: str) -> str:
+def relative_path(directory: str, prefix: str, path: str) -> str:
     relative = paths.strip(prefix, path)
     return relative if relative.isascii() else FilesystemStore(directory).spelled(relative)
 
 
-def is_still(disk: Iterable[OnDisk]) -> bool:
-    """Whether every place on disk is as it was when its text was taken.
+def are_unchanged(disk: Iterable[DiskFile]) -> bool:
+    """Whether every file on disk has the mark that it had when its text was read.
 
-    A plain look is enough here: what has the same times, size and inode is the same file, whichever way led to it. The
-    way that follows no links is taken when a text is read.
+    `lstat` by path is enough here: a file of the same times, size and inode is the same one. Reading a text follows no links.
     """
     for spot in disk:
         try:
@@ -86,8 +85,8 @@ def is_still(disk: Iterable[OnDisk]) -> bool:
     return True
 
 
-def why_unreadable(directory: str, prefix: str, path: str) -> str:
-    """The error code that a stock agent would meet at this place of the disk, or nothing."""
+def read_error(directory: str, prefix: str, path: str) -> str:
+    """The error code that a stock agent would get when it reads this file, or an empty string."""
     relative = paths.strip(prefix, path)
     try:
         stat = FilesystemStore(directory).stat(relative)
@@ -97,9 +96,9 @@ def why_unreadable(directory: str, prefix: str, path: str) -> str:
         return ""
     if stat.kind != "file":
         return "is_directory" if stat.kind == "folder" else "not_a_file"
-    return "" if os.access(directory + on_this_disk(directory, prefix, path), os.R_OK) else "permission_denied"
+    return "" if os.access(directory + relative_path(directory, prefix, path), os.R_OK) else "permission_denied"
 
 
-def take_in(space_id: int, listed: list[str], thread: str) -> None:
-    """Brings changes on disk in as revisions, so that nothing a prompt shows is without one."""
+def sync_sources(space_id: int, listed: list[str], thread: str) -> None:
+    """Takes changes on disk in as revisions, so that every text in a prompt has one."""
     files.published_many(Space.objects.get(pk=space_id), listed, thread_id=thread)

@@ -11,12 +11,12 @@ from memoryhub.db import statements
 from memoryhub.dialects import Dialect, Source
 from memoryhub.domain.files import GUIDELINES_PATH
 from memoryhub.domain.prompts import framework_templates, memory_then
-from memoryhub.domain.prompts.inputs import Gathered, as_source, of_agent
+from memoryhub.domain.prompts.inputs import PromptInputs, ingredients_of, source_of
 from memoryhub.models import Agent, AgentChange, SourceChange, Space
 from memoryhub.models import Source as SourceRow
 from memoryhub.stores import paths
 
-THEN = """
+TEXTS_AT = """
 SELECT DISTINCT ON (r.file_id) r.path, r.is_deleted, r.number, r.sha256, r.content
   FROM memoryhub_revision r JOIN memoryhub_file f ON f.space_id = r.space_id AND f.id = r.file_id
  WHERE r.space_id = %(space)s AND r.created_at <= %(at)s AND f.thread_id IN ('', %(thread)s)
@@ -25,32 +25,32 @@ SELECT DISTINCT ON (r.file_id) r.path, r.is_deleted, r.number, r.sha256, r.conte
 """
 
 
-def gathered(space_id: int, agent: Agent, dialect: Dialect, at: datetime, *, thread: str = "") -> Gathered:
-    """What stood in this agent's prompt at a past moment, from the revisions of everything that stands in it."""
-    listed = listed_then(space_id, agent.pk, at)
+def inputs_at(space_id: int, agent: Agent, dialect: Dialect, at: datetime, *, thread: str = "") -> PromptInputs:
+    """The inputs of this agent's prompt at a past moment, from revisions."""
+    listed = source_paths_at(space_id, agent.pk, at)
     wanted = [paths.of_source(path) for path in listed] + ([GUIDELINES_PATH] if dialect.family == "hub" else [])
-    texts = texts_then(space_id, wanted, at, thread)
+    texts = texts_at(space_id, wanted, at, thread)
     there = ((path, texts.get(paths.of_source(path))) for path in listed)
     sources = tuple(replace(one, path=path) if one else Source(path, None, dialects.MISSING) for path, one in there)
-    values, warnings = values_then(space_id, agent, at)
+    values, warnings = agent_values_at(space_id, agent, at)
     if not values.get("template"):
         kept = framework_templates.chosen_template(space_id, dialect.name, agent_slug=agent.slug, at=at)
         values["template"] = kept.text if kept else None
     guidelines = texts[GUIDELINES_PATH].text if GUIDELINES_PATH in texts and GUIDELINES_PATH in wanted else None
-    return Gathered(of_agent(values, sources, guidelines), warnings=tuple(warnings))
+    return PromptInputs(ingredients_of(values, sources, guidelines), warnings=tuple(warnings))
 
 
-def texts_then(space_id: int, paths: list[str], at: datetime, thread: str) -> dict[str, Source]:
-    """The newest revision of each path as of that moment; deleted and moved-away files are not among them."""
-    rows = statements.rows(THEN, {"space": space_id, "at": at, "paths": paths, "thread": thread})
+def texts_at(space_id: int, paths: list[str], at: datetime, thread: str) -> dict[str, Source]:
+    """The text of each path at that moment, without deleted and moved files."""
+    rows = statements.rows(TEXTS_AT, {"space": space_id, "at": at, "paths": paths, "thread": thread})
     return {
-        path: as_source(path, content, number, sha256)
+        path: source_of(path, content, number, sha256)
         for path, is_deleted, number, sha256, content in rows
         if path in paths and not is_deleted
     }
 
 
-def listed_then(space_id: int, agent_id: int, at: datetime) -> list[str]:
+def source_paths_at(space_id: int, agent_id: int, at: datetime) -> list[str]:
     """The ordered source list as of that moment: the agent's own where it had one, else the space's."""
     changes = SourceChange.objects.within(space_id)
     for key in (agent_id, 0):
@@ -64,8 +64,8 @@ def listed_then(space_id: int, agent_id: int, at: datetime) -> list[str]:
     return own or [row.shown for row in rows if row.agent_id is None]
 
 
-def values_then(space_id: int, agent: Agent, at: datetime) -> tuple[dict[str, Any], list[dialects.Warn]]:
-    """What the agent's own settings were; before it was made, those it was made with, and a warning."""
+def agent_values_at(space_id: int, agent: Agent, at: datetime) -> tuple[dict[str, Any], list[dialects.Warn]]:
+    """The agent's own settings at that moment; before it was made, its first ones and a warning."""
     changes = AgentChange.objects.within(space_id).filter(agent_id=agent.pk).order_by("-created_at", "-pk")
     change = changes.filter(created_at__lte=at).first()
     if change:
@@ -75,9 +75,9 @@ def values_then(space_id: int, agent: Agent, at: datetime) -> tuple[dict[str, An
     return dict(first.values) if first else {}, [dialects.Warn("before_agent", None, said)]
 
 
-def with_memory(found: Gathered, space: Space, agent: Agent, query: str, at: datetime) -> Gathered:
-    """The same for a past moment: what lived then, in the words of that time."""
-    lived, gone = memory_then.working_then(space, agent, at)
-    cold, told = memory_then.longterm_then(space, agent, query, at)
+def with_memory_at(found: PromptInputs, space: Space, agent: Agent, query: str, at: datetime) -> PromptInputs:
+    """The inputs with working and long-term memory as they were at a past moment."""
+    lived, gone = memory_then.working_at(space, agent, at)
+    cold, told = memory_then.longterm_at(space, agent, query, at)
     ingredients = replace(found.ingredients, working=lived, longterm=cold)
     return replace(found, ingredients=ingredients, warnings=(*found.warnings, *gone, *told))

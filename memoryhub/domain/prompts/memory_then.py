@@ -1,4 +1,4 @@
-"""What working and long-term memory gave to a question at a past moment, as far as what is kept tells."""
+"""What working and long-term memory gave to a query at a past moment, as far as stored rows still tell."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from memoryhub.domain.retrieval import Candidate, readers_for
 from memoryhub.models import Agent, EntryRevision, LongtermEntry, Space, WorkingEntry
 from memoryhub.text import split
 
-HOT, COLD, MAX_CHARS = 10, 5, 500  # as an agent's own call has them
+HOT_LIMIT, COLD_LIMIT, MAX_CHARS = 10, 5, 500  # the defaults of an agent's request
 EMBEDDER_AWAY = "embedder_away"
-MOST_CHANGED = 200  # entries whose text of that time is weighed anew
+MAX_CHANGED = 200  # entries whose text of that time is weighed anew
 SWEPT_AFTER = timedelta(hours=1)
 WORKING_GONE = "Working memory lasts a day at most and holds the newest 50: what has left it since then is not shown."
 LONGTERM_GONE = (
@@ -26,30 +26,30 @@ LONGTERM_GONE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Then:
-    """A piece of an entry's text as it was."""
+class PastPiece:
+    """A piece of an entry's text at a past moment."""
 
-    id: int  # below zero: it is no chunk of today
+    id: int  # negative: it is no current chunk
     text: str
     entry: LongtermEntry
 
 
-def working_then(space: Space, agent: Agent, at: datetime) -> tuple[tuple[Entry, ...], list[Warn]]:
-    """The newest entries that lived at that moment and are still kept; a warning where some may be gone."""
+def working_at(space: Space, agent: Agent, at: datetime) -> tuple[tuple[Entry, ...], list[Warn]]:
+    """The newest entries of that moment that are still stored, and a warning where some may be gone."""
     found = WorkingEntry.objects.within(space).filter(
         Q(expires_at__gt=at) | Q(is_pinned=True), Q(removed_at=None) | Q(removed_at__gt=at),
         agent_key__in=[0, agent.pk], created_at__lte=at,
     )  # fmt: skip
     entries = tuple(
         Entry(one.pk, one.content[:MAX_CHARS], one.created_at, own=one.scope == working.AGENT)
-        for one in found.order_by("-id")[:HOT]
+        for one in found.order_by("-id")[:HOT_LIMIT]
     )
-    is_whole = at > timezone.now() - SWEPT_AFTER and not pushed_out_since(space, agent, at)
+    is_whole = at > timezone.now() - SWEPT_AFTER and not may_have_lost_entries(space, agent, at)
     return entries, [] if is_whole else [Warn("working_memory_gone", None, WORKING_GONE)]
 
 
-def pushed_out_since(space: Space, agent: Agent, at: datetime) -> bool:
-    """Whether newer entries may have pushed older ones out: where a place is full and something came."""
+def may_have_lost_entries(space: Space, agent: Agent, at: datetime) -> bool:
+    """Whether newer entries may have displaced some since: the limit is reached and an entry was added."""
     full = spaces.get_setting(space, "working_limit")
     for key in (0, agent.pk):
         held = WorkingEntry.objects.within(space).filter(agent_key=key, is_pinned=False, removed_at=None)
@@ -58,48 +58,50 @@ def pushed_out_since(space: Space, agent: Agent, at: datetime) -> bool:
     return False
 
 
-def longterm_then(space: Space, agent: Agent, query: str, at: datetime) -> tuple[tuple[Entry, ...], list[Warn]]:
-    """The pieces that fit the query best among what long-term memory held at that moment, in the words of that time."""
+def longterm_at(space: Space, agent: Agent, query: str, at: datetime) -> tuple[tuple[Entry, ...], list[Warn]]:
+    """The pieces that fit the query best in long-term memory at that moment, with the texts of that time."""
     changed = changed_since(space, agent, at)
-    wanted = retrieval.Wanted(candidates_for(changed), candidates=True)
-    mine = readers_for(agent, None, False)
-    hits = retrieval.rank(space, query, mine, wanted)
-    old = {piece.id: piece for piece in pieces_then(space, changed[:MOST_CHANGED], at)}
+    wanted = retrieval.Wanted(candidate_count(changed), candidates=True)
+    readers = readers_for(agent, None, False)
+    hits = retrieval.rank(space, query, readers, wanted)
+    old = {piece.id: piece for piece in pieces_at(space, changed[:MAX_CHANGED], at)}
     moved = {entry.number for entry in changed}
-    today = [one for one in hits.candidates if is_of_then(hits.texts[one.id], moved, at)]
-    then = retrieval.rank_texts(space, query, mine, {number: piece.text for number, piece in old.items()})
-    kept, _ = retrieval.split_at_threshold([*today, *then], hits.threshold, COLD)
-    told = away(hits.warnings)
-    if len(changed) > MOST_CHANGED:
-        told.append(Warn("longterm_memory_gone", None, LONGTERM_GONE.format(most=MOST_CHANGED)))
-    entries = (as_entry(one, old[one.id]) if one.id in old else as_today(one, hits.texts[one.id]) for one in kept)
+    today = [one for one in hits.candidates if is_unchanged_since(hits.texts[one.id], moved, at)]
+    past = retrieval.rank_texts(space, query, readers, {number: piece.text for number, piece in old.items()})
+    kept, _ = retrieval.split_at_threshold([*today, *past], hits.threshold, COLD_LIMIT)
+    told = as_warnings(hits.warnings)
+    if len(changed) > MAX_CHANGED:
+        told.append(Warn("longterm_memory_gone", None, LONGTERM_GONE.format(most=MAX_CHANGED)))
+    entries = (
+        past_entry(one, old[one.id]) if one.id in old else current_entry(one, hits.texts[one.id]) for one in kept
+    )
     return tuple(entries), told
 
 
-def away(warnings: list[str]) -> list[Warn]:
-    """What retrieval says while the embedder is away, as a prompt says it."""
+def as_warnings(warnings: list[str]) -> list[Warn]:
+    """Warnings of retrieval as warnings of a prompt."""
     return [Warn(EMBEDDER_AWAY, None, says) for says in warnings]
 
 
 def changed_since(space: Space, agent: Agent, at: datetime) -> list[LongtermEntry]:
-    """Entries of that time whose text or state has changed since; what this agent may read."""
+    """Entries of that time that this agent may read and whose text or state has changed since."""
     found = LongtermEntry.objects.within(space).filter(created_at__lte=at, modified_at__gt=at)
     mine = found.filter(Q(scope=longterm.GROUP) | Q(agent_id=agent.pk))
-    return list(mine.order_by("-modified_at")[: MOST_CHANGED + 1])
+    return list(mine.order_by("-modified_at")[: MAX_CHANGED + 1])
 
 
-def candidates_for(changed: list[LongtermEntry]) -> int:
-    """What has come or changed since may stand before what was there: so many more are looked at."""
-    return min(200, COLD + 40 + len(changed))
+def candidate_count(changed: list[LongtermEntry]) -> int:
+    """How many candidates to rank today: entries added or changed since may come before those of that time."""
+    return min(200, COLD_LIMIT + 40 + len(changed))
 
 
-def is_of_then(text: Sequence[object], moved: set[int], at: datetime) -> bool:
+def is_unchanged_since(text: Sequence[object], moved: set[int], at: datetime) -> bool:
     _, number, created_at, *_ = text
     return number not in moved and created_at <= at  # type: ignore[operator]
 
 
-def pieces_then(space: Space, changed: list[LongtermEntry], at: datetime) -> Iterator[Then]:
-    """The texts of that time, cut as they were."""
+def pieces_at(space: Space, changed: list[LongtermEntry], at: datetime) -> Iterator[PastPiece]:
+    """The texts of that time, split into pieces."""
     entries = {entry.pk: entry for entry in changed}
     revisions = EntryRevision.objects.within(space).filter(entry_id__in=entries, created_at__lte=at)
     newest = revisions.order_by("entry_id", "-number").distinct("entry_id")
@@ -109,20 +111,20 @@ def pieces_then(space: Space, changed: list[LongtermEntry], at: datetime) -> Ite
             continue
         for piece in split.split(revision.content):
             number -= 1
-            yield Then(number, piece.text, entries[revision.entry_id])
+            yield PastPiece(number, piece.text, entries[revision.entry_id])
 
 
-def as_entry(one: Candidate, piece: Then) -> Entry:
+def past_entry(one: Candidate, piece: PastPiece) -> Entry:
     entry = piece.entry
     own = entry.scope == longterm.AGENT
-    return Entry(one.id, piece.text[:MAX_CHARS], entry.created_at, score_of(one), own=own)
+    return Entry(one.id, piece.text[:MAX_CHARS], entry.created_at, rounded_score(one), own=own)
 
 
-def as_today(one: Candidate, text: Sequence[object]) -> Entry:
+def current_entry(one: Candidate, text: Sequence[object]) -> Entry:
     content, _, created_at, scope, *_ = text
     own = scope == longterm.AGENT
-    return Entry(one.id, str(content)[:MAX_CHARS], created_at, score_of(one), own=own)  # type: ignore[arg-type]
+    return Entry(one.id, str(content)[:MAX_CHARS], created_at, rounded_score(one), own=own)  # type: ignore[arg-type]
 
 
-def score_of(one: Candidate) -> float:
+def rounded_score(one: Candidate) -> float:
     return 0.0 if one.cosine is None else round(one.cosine, 4)

@@ -19,9 +19,9 @@ from memoryhub.db import statements
 from memoryhub.dialects import Dialect
 from memoryhub.domain import accounts, working
 from memoryhub.domain.prompts import deliveries, inputs, memory_then
-from memoryhub.domain.prompts.assemble import Prompt, PromptRequest, build, dialect_of, gather
-from memoryhub.domain.prompts.disk import OnDisk, is_still
-from memoryhub.domain.prompts.inputs import Gathered
+from memoryhub.domain.prompts.assemble import Prompt, PromptRequest, build_prompt, dialect_of, gather_inputs
+from memoryhub.domain.prompts.disk import DiskFile, are_unchanged
+from memoryhub.domain.prompts.inputs import PromptInputs
 from memoryhub.errors import Invalid
 from memoryhub.models import Agent, Scope, Space, Token
 
@@ -30,7 +30,7 @@ from memoryhub.models import Agent, Scope, Space, Token
 DOOR = f"""
 SELECT t.id, t.digest, t.used_at > now() - interval '1 minute', host(t.used_from), s.id, s.revision, s.setup_mark,
        a.id, a.slug, a.dialect, a.reported::text, s.settings::text, s.slug,
-       CASE WHEN %(hot)s::boolean THEN ARRAY({working.newest_of_both("id", "s.id", "a.id", str(memory_then.HOT))})::text END
+       CASE WHEN %(hot)s::boolean THEN ARRAY({working.newest_of_both("id", "s.id", "a.id", str(memory_then.HOT_LIMIT))})::text END
   FROM memoryhub_token t
   JOIN memoryhub_agent a ON a.id = t.agent_id
   JOIN memoryhub_space s ON s.id = t.space_id
@@ -86,7 +86,7 @@ class Keepable(Protocol):
     @property
     def bytes(self) -> int: ...
     @property
-    def disk(self) -> tuple[OnDisk, ...]: ...
+    def disk(self) -> tuple[DiskFile, ...]: ...
 
 
 Thing = TypeVar("Thing", bound=Keepable)
@@ -104,7 +104,7 @@ class Shelf(Generic[Thing]):
 
     def get(self, key: tuple[Any, ...]) -> Thing | None:
         thing = self.find(key)
-        return thing if thing is not None and is_still(thing.disk) else None
+        return thing if thing is not None and are_unchanged(thing.disk) else None
 
     def find(self, key: tuple[Any, ...]) -> Thing | None:
         """The same without a look at the disk."""
@@ -126,8 +126,8 @@ class Shelf(Generic[Thing]):
 
 
 shelf: Shelf[Prompt] = Shelf()
-basis: Shelf[Gathered] = Shelf()  # what prompts are made of: another question or task needs nothing of it anew
-Of = TypeVar("Of", Prompt, Gathered)
+basis: Shelf[PromptInputs] = Shelf()  # what prompts are made of: another question or task needs nothing of it anew
+Of = TypeVar("Of", Prompt, PromptInputs)
 
 
 def keep(where: Shelf[Of], key: tuple[Any, ...], thread: str, made: Of, door: AtTheDoor) -> None:
@@ -207,7 +207,7 @@ def as_array(scopes: tuple[str, ...]) -> str:
 class Told:
     """How the texts of something kept stand, as the database said in the same moment as who is at the door."""
 
-    of: Gathered
+    of: PromptInputs
     rows: list[tuple[Any, ...]]
 
 
@@ -220,12 +220,12 @@ def enter_for_prompt(secret: str, address: str | None, asked: PromptRequest) -> 
         return enter(secret, address, hot=hot), None
     space_id, found = kept
     door, rows = enter_and_ask(
-        secret, address, inputs.TEXTS, inputs.about_texts(space_id, found), scopes=(Scope.PROMPT,), hot=hot
+        secret, address, inputs.TEXTS, inputs.text_params(space_id, found), scopes=(Scope.PROMPT,), hot=hot
     )
     return door, Told(found, rows) if rows else None
 
 
-def kept_of(last: AtTheDoor | None, asked: PromptRequest) -> tuple[int, Gathered] | None:
+def kept_of(last: AtTheDoor | None, asked: PromptRequest) -> tuple[int, PromptInputs] | None:
     """The space of a prompt that was asked for like this, and what it was made of when this process made it."""
     if last is None or asked.at:
         return None
@@ -266,19 +266,19 @@ def assembled(door: AtTheDoor, asked: PromptRequest, dialect: Dialect, told: Tol
     """The prompt made anew; the ORM is asked only where a past moment needs it."""
     if asked.at:
         agent = Agent.objects.select_related("space").get(pk=door.agent_id)
-        return build(dialect, gather(agent.space, agent, dialect, asked), asked)
+        return build_prompt(dialect, gather_inputs(agent.space, agent, dialect, asked), asked)
     gathered = gathered_for(door, asked, dialect, told)
     if asked.query and not gathered.ingredients.off:
         reader = door.reader()
         gathered = inputs.with_memory(gathered, reader.space, reader, asked.query)
-    return build(dialect, gathered, asked)
+    return build_prompt(dialect, gathered, asked)
 
 
 def basis_key(door: AtTheDoor, asked: PromptRequest, dialect: Dialect) -> tuple[Any, ...]:
     return door.space_id, door.agent_id, door.setup, door.hot if asked.query else None, dialect.name
 
 
-def gathered_for(door: AtTheDoor, asked: PromptRequest, dialect: Dialect, told: Told | None) -> Gathered:
+def gathered_for(door: AtTheDoor, asked: PromptRequest, dialect: Dialect, told: Told | None) -> PromptInputs:
     """What the prompt is made of, but for what long-term memory knows about the query.
 
     What was gathered under the mark of the setup holds but for its texts: those are looked at again for each revision.
@@ -286,12 +286,12 @@ def gathered_for(door: AtTheDoor, asked: PromptRequest, dialect: Dialect, told: 
     key = basis_key(door, asked, dialect)
     found = basis.find(key) or basis.find((*key, asked.thread))
     if found is not None:
-        if found.revision == door.revision and is_still(found.disk):
+        if found.revision == door.revision and are_unchanged(found.disk):
             return found
         rows = told.rows if told and told.of is found else None
-        found = inputs.again(found, door.space_id, door.revision, rows)
+        found = inputs.with_current_texts(found, door.space_id, door.revision, rows)
     if found is None:
-        found = inputs.now(
+        found = inputs.current_inputs(
             door.space_id, door.agent_id, door.slug, dialect, thread=asked.thread, lately=bool(asked.query),
             revision=door.revision,
         )  # fmt: skip

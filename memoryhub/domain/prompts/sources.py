@@ -1,4 +1,4 @@
-"""Sources: the ordered list of virtual paths that are injected into prompts, for a space or for one agent instead."""
+"""Sources: the ordered list of virtual paths that are injected into prompts, for a space or for one agent instead of it."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from memoryhub.errors import HubError, Invalid, NotFound
 from memoryhub.models import Actor, Agent, Mount, Source, SourceChange, Space
 from memoryhub.stores import paths
 
-MOST = 200
+MAX_SOURCES = 200
 
 
 def is_source(space: Space, path: str) -> bool:
-    """Whether a path stands in any list of sources of the space."""
+    """Whether a path is a source of the space or of any of its agents."""
     return Source.objects.within(space).filter(path=path).exists()
 
 
 @dataclass(frozen=True)
-class Listed:
-    """A source as a page shows it: what it holds now, and what to know about it."""
+class SourceStatus:
+    """A source with the status of its file."""
 
     source: Source
     status: str  # included, empty, missing, error
@@ -42,12 +42,12 @@ def sources_of(space: Space, agent: Agent | None = None) -> list[Source]:
 
 
 def effective_sources(space: Space, agent: Agent) -> list[Source]:
-    """What counts for an agent: its own sources if it has any, else the space's."""
+    """The agent's own sources if it has any, else the space's."""
     return sources_of(space, agent) or sources_of(space)
 
 
-def check_sources(space: Space, listed: Sequence[Source]) -> list[Listed]:
-    """Each source with what lies there: a missing one is harmless and shown as such."""
+def check_sources(space: Space, listed: Sequence[Source]) -> list[SourceStatus]:
+    """Each source with the status of its file. A missing file is no error: prompts leave it out."""
     mounted = files.mounts_of_space(space)
     found = files.published_many(space, [source.path for source in listed])
     seen: set[str] = set()
@@ -55,7 +55,7 @@ def check_sources(space: Space, listed: Sequence[Source]) -> list[Listed]:
     for source in listed:
         what = found[source.path]
         mount = files.find_mount(mounted, source.path)
-        rows.append(Listed(source, *_status(what), source.path in seen, mount, _problem(what)))
+        rows.append(SourceStatus(source, *_status(what), source.path in seen, mount, _problem(what)))
         seen.add(source.path)
     return rows
 
@@ -82,7 +82,7 @@ def is_text(content: bytes) -> bool:
 
 
 def checked_path(path: str) -> dict[str, str]:
-    """A source is printed in prompts as it is written; it must still be a path that a mount can answer."""
+    """The columns for a path: prompts print it as it was written, mounts resolve it as it is clean."""
     path = path.strip()
     if len(path.encode("utf-8", "replace")) > paths.MAX_PATH:
         raise Invalid(f"A path has {paths.MAX_PATH} bytes at most.", code="invalid_path")
@@ -92,12 +92,12 @@ def checked_path(path: str) -> dict[str, str]:
 
 @transaction.atomic
 def add_source(space: Space, actor: Actor, path: str, *, agent: Agent | None = None) -> Source:
-    """Appends a path to the list; it may be missing still, and it may stand there twice."""
+    """Appends a path to the list. The file may be missing, and the path may be listed already."""
     require(actor, "manage")
     where = checked_path(path)
     listed = _locked(space, agent)
-    if len(listed) >= MOST:
-        raise Invalid(f"A list of sources has {MOST} paths at most.", code="too_many_sources")
+    if len(listed) >= MAX_SOURCES:
+        raise Invalid(f"A list of sources has {MAX_SOURCES} paths at most.", code="too_many_sources")
     position = max((source.position for source in listed), default=0) + 1
     source = Source.objects.create(space=space, agent=agent, **where, position=position)
     _changed(space, actor, agent, "sources.add", "added the source", source.path)
@@ -106,7 +106,7 @@ def add_source(space: Space, actor: Actor, path: str, *, agent: Agent | None = N
 
 @transaction.atomic
 def remove_source(space: Space, actor: Actor, pk: int) -> None:
-    """Takes a path off the list; the file stays."""
+    """Removes a path from the list; the file stays."""
     require(actor, "manage")
     source = get_source(space, pk)
     _locked(space, source.agent)
@@ -116,7 +116,7 @@ def remove_source(space: Space, actor: Actor, pk: int) -> None:
 
 @transaction.atomic
 def switch_source(space: Space, actor: Actor, pk: int, is_on: bool) -> Source:
-    """Switches a source on or off without losing its place."""
+    """Switches a source on or off; it keeps its position."""
     require(actor, "manage")
     source = get_source(space, pk)
     _locked(space, source.agent)
@@ -129,7 +129,7 @@ def switch_source(space: Space, actor: Actor, pk: int, is_on: bool) -> Source:
 
 @transaction.atomic
 def reorder_source(space: Space, actor: Actor, pk: int, to: int) -> Source:
-    """Puts a source at another place of its list, counted from 1."""
+    """Moves a source to another position of its list, counted from 1."""
     require(actor, "manage")
     source = get_source(space, pk)
     listed = _locked(space, source.agent)
@@ -169,8 +169,8 @@ def _memory_files(config: str) -> list[str]:
     listed = document.get("memory_files") if isinstance(document, dict) else None
     if not isinstance(listed, list) or not all(isinstance(path, str) and path for path in listed):
         raise Invalid('The configuration needs {"memory_files": ["/memories/AGENTS.md", …]}.', code="invalid_config")
-    if len(listed) > MOST:
-        raise Invalid(f"A list of sources has {MOST} paths at most.", code="too_many_sources")
+    if len(listed) > MAX_SOURCES:
+        raise Invalid(f"A list of sources has {MAX_SOURCES} paths at most.", code="too_many_sources")
     return listed
 
 
@@ -182,7 +182,7 @@ def get_source(space: Space, pk: int) -> Source:
 
 
 def _locked(space: Space, agent: Agent | None) -> list[Source]:
-    """The list, in step with whoever else changes it: the space's row is the lock."""
+    """The list, locked by the space's row until the transaction ends."""
     Space.objects.select_for_update().get(pk=space.pk)
     return sources_of(space, agent)
 
@@ -190,10 +190,10 @@ def _locked(space: Space, agent: Agent | None) -> list[Source]:
 def _changed(
     space: Space, actor: Actor, agent: Agent | None, verb: str, says: str, path: str = "", adds: str = ""
 ) -> None:
-    """What every change of a list leaves behind: the whole list for looks back, stale prompts, a line of activity."""
+    """Records a change of a list: the whole list for past moments, the change mark, activity."""
     listed = [{"path": source.shown, "is_on": source.is_on} for source in sources_of(space, agent)]
     SourceChange.objects.create(space=space, agent_key=agent.pk if agent else 0, sources=listed, **actor.as_fields())
-    spaces.touch(space)
+    spaces.mark_setup(space)
     whose = f"for {agent.slug}" if agent else "for every agent"
     url = "sources/" + (f"?agent={agent.slug}" if agent else "")
     activity.record(space, actor, verb, says, path, url=url, adds=f"{adds} {whose}".strip(), path=path)

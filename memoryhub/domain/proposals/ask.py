@@ -13,7 +13,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from memoryhub.db import statements
-from memoryhub.detectors import Finding, Known, secrets
+from memoryhub.detectors import Finding, KnownText, secrets
 from memoryhub.domain import activity, files, spaces
 from memoryhub.domain.proposals import findings, notices, results
 from memoryhub.errors import Conflict, HubError, Invalid, NotFound
@@ -185,7 +185,7 @@ def _findings(space: Space, proposal: Proposal, before: bytes | None, after: byt
     return findings.findings_in(text_of(before or b""), text_of(after or b""), unchanged_only(known, before, after))
 
 
-def unchanged_only(known: Sequence[Known], before: bytes | None, after: bytes | None) -> list[Known]:
+def unchanged_only(known: Sequence[KnownText], before: bytes | None, after: bytes | None) -> list[KnownText]:
     """The file's own text counts as known only where the change keeps it: a moved line is no duplicate."""
     if not known or before is None or known[0].text != text_of(before):
         return list(known)

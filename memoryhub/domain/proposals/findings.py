@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from memoryhub import detectors
-from memoryhub.detectors import Finding, Known
+from memoryhub.detectors import Finding, KnownText
 from memoryhub.domain import spaces
 from memoryhub.models import File, LongtermEntry, Revision, Source, Space
 from memoryhub.text import diff
@@ -25,7 +25,7 @@ def check_text(space: Space, text: str, *, before: str = "") -> list[Finding]:
     return [one for one in found if one.code != "secrets"]
 
 
-def findings_in(before: str, after: str, known: Sequence[Known] = ()) -> list[Finding]:
+def findings_in(before: str, after: str, known: Sequence[KnownText] = ()) -> list[Finding]:
     """Findings in the lines that a change adds, at their places in the text it makes."""
     if not before:
         return detectors.find(after, context=known)
@@ -50,7 +50,7 @@ def _line_starts(lines: list[str]) -> list[int]:
     return starts
 
 
-def known_texts(space: Space, path: str, before: bytes | None) -> list[Known]:
+def known_texts(space: Space, path: str, before: bytes | None) -> list[KnownText]:
     """What memory says already: the file itself, the sources of prompts, and long-term memory."""
     paths = set(Source.objects.within(space).filter(is_on=True).values_list("path", flat=True)) - {path}
     rows = File.objects.within(space).filter(path__in=paths, is_deleted=False, thread_id="", size__lt=200_000)
@@ -59,13 +59,13 @@ def known_texts(space: Space, path: str, before: bytes | None) -> list[Known]:
         file_id__in=[pk for pk, _ in newest], number__in={n for _, n in newest}
     )
     known = [
-        Known(newest[row.file_id, row.number], text_of(bytes(row.content)))
+        KnownText(newest[row.file_id, row.number], text_of(bytes(row.content)))
         for row in texts
         if (row.file_id, row.number) in newest
     ]
     entries = LongtermEntry.objects.within(space).filter(state="active").order_by("-id")[:MOST_KNOWN]
-    known += [Known(f"long-term memory L-{entry.number}", entry.content) for entry in entries]
-    return [Known(path, text_of(before)), *known] if before and path else known
+    known += [KnownText(f"long-term memory L-{entry.number}", entry.content) for entry in entries]
+    return [KnownText(path, text_of(before)), *known] if before and path else known
 
 
 def risk_of(found: Iterable[Finding], before: bytes | None, after: bytes | None, kind: str) -> int:

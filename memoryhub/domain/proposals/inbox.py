@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 
 from django.db.models import Count, Q, QuerySet
 
-from memoryhub.dialects import tokens
+from memoryhub.dialects import tokens_of_bytes
 from memoryhub.domain import files
 from memoryhub.domain.proposals.expiry import ends_soon, expire_late
 from memoryhub.domain.proposals.results import Result, result
@@ -154,7 +154,7 @@ def _row(space: Space, proposal: Proposal, standing: dict[str, files.Published |
     if found.applies and proposal.kind != Kind.MOVE and len(found.before or b"") + len(found.after or b"") < LARGE:
         changes = diff.compare(found.before_text, found.after_text, context=0)
         row.added, row.removed = changes.added, changes.removed
-        row.more_tokens = tokens.of_bytes(len(found.after or b"")) - tokens.of_bytes(len(found.before or b""))
+        row.more_tokens = tokens_of_bytes(len(found.after or b"")) - tokens_of_bytes(len(found.before or b""))
     row.expires_soon = ends_soon(proposal)
     return row
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memoryhub import detectors
-from memoryhub.detectors import Finding, Known, secrets
+from memoryhub.detectors import Finding, KnownText, secrets
 from memoryhub.domain import jobs, spaces
 from memoryhub.domain.accounts import require
 from memoryhub.domain.quarantine import known_texts
@@ -123,7 +123,7 @@ def look_alone(content: str, node_kind: str, looking: list[str]) -> Iterator[Fin
         yield Finding(READS_ONLY, "low", 0, len(content), 1, says)
 
 
-def fed_back(content: str, given_out: list[Known]) -> Iterator[Finding]:
+def fed_back(content: str, given_out: list[KnownText]) -> Iterator[Finding]:
     """Lines that long-term memory gave out before: remembered again, they would grow with every turn."""
     for one in detectors.find(content, only=["duplicate"], context=given_out):
         label = one.details.get("label", "long-term memory")

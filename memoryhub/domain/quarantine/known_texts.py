@@ -1,7 +1,7 @@
 """What an output may repeat: a source, recent working memory, or what long-term memory gave out before.
 
 One statement brings all of it. Of sources it brings their marks alone, for their texts seldom change; of long-term memory
-the few chunks with a line that may be alike, found by telltales: no embedder is asked, and what is said again is known
+the few chunks with a line that may be alike, found by fingerprints: no embedder is asked, and what is said again is known
 wherever it stands, not only where retrieval would look first.
 """
 
@@ -11,16 +11,16 @@ from functools import lru_cache
 
 from memoryhub.db import statements
 from memoryhub.db.meanwhile import Asking
-from memoryhub.detectors import Known, telltales
+from memoryhub.detectors import KnownText, fingerprints
 from memoryhub.domain import working
 from memoryhub.models import Agent, Space
 
 SHORT = 4000  # characters of a working entry that stays prepared for comparing
 SMALL = 64 * 1024  # bytes of a source that does
-MOST_ALIKE = 20  # chunks, the oldest first, and as many for each telltale
+MOST_ALIKE = 20  # chunks, the oldest first, and as many for each fingerprint
 NO_AGENT = -1
 
-# Masks that differ in more bits than a quarter of the words are of lines that differ in more words (`telltales`).
+# Masks that differ in more bits than a quarter of the words are of lines that differ in more words (`fingerprints`).
 NEAR = f"""
 SELECT DISTINCT t.chunk_id FROM json_to_recordset(%(asked)s::json) AS q(code int, size int, mask bigint)
 CROSS JOIN LATERAL (
@@ -49,11 +49,11 @@ SOURCE = "SELECT content FROM memoryhub_revision WHERE space_id = %s AND file_id
 
 def asking(space: Space, agent: Agent | None, content: str) -> Asking:
     """The database, for what this agent's output may repeat; other detectors look meanwhile."""
-    asked = f"[{telltales.as_json(telltales.asked(content))}]"
+    asked = f"[{fingerprints.as_json(fingerprints.to_look_up(content))}]"
     return Asking(WHAT_IS_KNOWN, {"space": space.pk, "agent": agent.pk if agent else NO_AGENT, "asked": asked})
 
 
-def known(space: Space, asked: Asking) -> tuple[list[Known], list[Known]]:
+def known(space: Space, asked: Asking) -> tuple[list[KnownText], list[KnownText]]:
     """Its answer: sources and working memory, newest first; and chunks of long-term memory."""
     sources, recent, given_out = [], [], []
     for kind, pk, number, size, label, text in asked.rows():
@@ -63,23 +63,23 @@ def known(space: Space, asked: Asking) -> tuple[list[Known], list[Known]]:
         elif kind == "working":
             recent.append((pk, prepared(f"working memory ({label or 'a person'})", text)))
         else:
-            given_out.append((pk, Known(f"L-{number}", text)))
+            given_out.append((pk, KnownText(f"L-{number}", text)))
     newest_first = sorted(recent, key=lambda pair: -pair[0])
     return sources + [one for _, one in newest_first], [one for _, one in sorted(given_out, key=lambda pair: pair[0])]
 
 
-def source(path: str, sha256: str, space: int, file: int, revision: int) -> Known:
+def source(path: str, sha256: str, space: int, file: int, revision: int) -> KnownText:
     """A source as it is published; the sum of its bytes among what it is kept by leaves no doubt which text it is."""
     rows = statements.rows(SOURCE, [space, file, revision], binary=True)
-    return Known(path, bytes(rows[0][0]).decode("utf-8", "replace") if rows else "")
+    return KnownText(path, bytes(rows[0][0]).decode("utf-8", "replace") if rows else "")
 
 
 kept_source = lru_cache(maxsize=64)(source)
 
 
-def prepared(label: str, text: str) -> Known:
+def prepared(label: str, text: str) -> KnownText:
     """A text ready to be compared; short ones are kept so, for the next output is compared with the same."""
-    return kept(label, text) if len(text) <= SHORT else Known(label, text)
+    return kept(label, text) if len(text) <= SHORT else KnownText(label, text)
 
 
-kept = lru_cache(maxsize=1024)(Known)
+kept = lru_cache(maxsize=1024)(KnownText)

@@ -15,7 +15,6 @@ from typing import Any
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
-from psycopg.types.json import Jsonb
 
 from memoryhub.db import statements
 from memoryhub.detectors import secrets
@@ -127,7 +126,7 @@ def recording(record: Record) -> statements.Change:
     record.codes = sorted({one["code"] for one in record.findings})
     return statements.Change(INSERT, [
         record.space_id, record.agent_id, record.agent_name, record.session_id, record.node_id, record.node_kind,
-        record.scope, record.content, record.sha256, Jsonb(record.metadata), Jsonb(record.findings), record.codes,
+        record.scope, record.content, record.sha256, statements.Json(record.metadata), statements.Json(record.findings), record.codes,
         record.created_at, *retrieval.words_by_configuration(record.content[: input_checks.INDEXED]),
     ], "record")  # fmt: skip
 

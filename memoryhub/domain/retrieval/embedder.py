@@ -13,7 +13,7 @@ from django.conf import settings
 from memoryhub import embedders
 from memoryhub.db import statements
 from memoryhub.db.cache import Cache
-from memoryhub.embedders import Embedder, EmbedderSilent, EmbedderUnavailable
+from memoryhub.embedders import Embedder, EmbedderTimeout, EmbedderUnavailable
 from memoryhub.errors import Invalid
 from memoryhub.models import Space
 
@@ -104,11 +104,11 @@ def _embed_unless_silent(embedder: Embedder, texts: Sequence[str], seconds: floa
     silence, now = _silent.get(embedder), time.monotonic()
     if silence and seconds <= EMBEDDER_SECONDS:
         if now < silence.until:
-            raise EmbedderSilent(silence.message)
+            raise EmbedderTimeout(silence.message)
         silence.until = now + EMBEDDER_SECONDS + silence.pause  # whoever comes while this one waits
     try:
         vectors = embedder.embed(texts, seconds=seconds)
-    except EmbedderSilent as away:
+    except EmbedderTimeout as away:
         _silent[embedder] = Silence.after(silence, away.message)
         raise
     _silent.pop(embedder, None)

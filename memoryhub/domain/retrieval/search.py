@@ -15,7 +15,7 @@ from typing import Any
 from django.db import connection
 from django.db.models import QuerySet
 
-from memoryhub.db import statements
+from memoryhub.db import fragments, statements
 from memoryhub.db.cache import Cache
 from memoryhub.domain import activity, working
 from memoryhub.domain.retrieval import query_words, word_rank
@@ -178,25 +178,21 @@ def file_hits(rows: list[tuple[Any, ...]]) -> list[Hit]:
 
 
 # The texts are fetched for what is shown alone, one look-up each.
-IN_FILES = """
+IN_FILES = f"""
 SELECT f.path, f.modified_at, f.author_name, r.content FROM (
   SELECT * FROM memoryhub_file f WHERE f.space_id = %(space)s AND NOT f.is_deleted AND f.thread_id = '' AND (
     upper(f.path) LIKE upper(%(like)s::text)
     OR f.id IN (SELECT file_id FROM memoryhub_filewords WHERE space_id = %(space)s AND words @@ (%(words)s::text)::tsquery))
   ORDER BY f.modified_at DESC LIMIT %(most)s) f
-LEFT JOIN LATERAL (
-  SELECT r.content FROM memoryhub_revision r WHERE r.space_id = %(space)s AND r.file_id = f.id AND r.number = f.revision
-  LIMIT 1) r ON true
-"""
-STALE = """
+LEFT JOIN LATERAL ({fragments.newest_text_of("f", "%(space)s")}) r ON true
+"""  # noqa: S608 (pieces of ours)
+STALE = f"""
 SELECT f.id, f.revision, f.path, r.content FROM (
   SELECT * FROM memoryhub_file f WHERE f.space_id = %(space)s AND f.thread_id = '' AND NOT f.is_deleted AND NOT EXISTS (
     SELECT 1 FROM memoryhub_filewords w WHERE w.file_id = f.id AND w.revision = f.revision)
   LIMIT 500) f
-JOIN LATERAL (
-  SELECT r.content FROM memoryhub_revision r WHERE r.space_id = %(space)s AND r.file_id = f.id AND r.number = f.revision
-  LIMIT 1) r ON true
-"""
+JOIN LATERAL ({fragments.newest_text_of("f", "%(space)s")}) r ON true
+"""  # noqa: S608 (pieces of ours)
 INDEX = f"""
 INSERT INTO memoryhub_filewords (space_id, file_id, revision, words) VALUES (%s, %s, %s, {word_rank.TSVECTOR})
 ON CONFLICT (file_id) DO UPDATE SET revision = excluded.revision, words = excluded.words

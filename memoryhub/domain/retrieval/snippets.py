@@ -6,7 +6,7 @@ from collections import Counter
 from functools import lru_cache
 from itertools import pairwise
 
-from memoryhub.detectors.unspaced import IS_UNSPACED
+from memoryhub.detectors.cjk import CJK
 from memoryhub.domain.retrieval import word_rank
 
 MAX_WEIGHED = 4000  # characters of a text that are looked at
@@ -76,7 +76,7 @@ def _places_in_word(word: str, wanted: tuple[str, ...]) -> list[tuple[int, int]]
     folded = word.casefold()
     if any(folded == one or (len(one) >= 3 and _are_forms(one, folded)) for one in wanted):
         return [(0, len(word))]
-    if not IS_UNSPACED.search(folded):
+    if not CJK.search(folded):
         return []
     return [(at, at + len(one)) for one in wanted for at in _find_all(folded, one)]
 

@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from memoryhub.detectors import unspaced
+from memoryhub.detectors import cjk
 
 K1 = 1.2
 B = 0.75
@@ -43,7 +43,7 @@ def split_words(text: str) -> list[str]:
         return WORD.findall(text.lower())
     found: list[str] = []
     for word in WORD.findall(unicodedata.normalize("NFKC", text).casefold()):
-        found.extend(unspaced.pieces(word))
+        found.extend(cjk.bigrams(word))
     return found
 
 
@@ -65,7 +65,7 @@ def with_configuration(text: str) -> list[tuple[str, str]]:
 def _configuration(word: str) -> str:
     if word.isascii():
         return "english"
-    if unspaced.IS_UNSPACED.match(word):
+    if cjk.CJK.match(word):
         return "simple"
     return next((name for name, script in _SCRIPTS.items() if script.match(word)), "english")
 

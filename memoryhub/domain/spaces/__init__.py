@@ -1,31 +1,22 @@
 """Spaces: making them, their members and settings, and the marks that caches are checked by."""
 
 from memoryhub.domain.spaces.events import ask_event, on_event, send_event
-from memoryhub.domain.spaces.secrets import check_secrets, refuse_secrets, secret_suspects
-from memoryhub.domain.spaces.spaces import (
-    NEW_MARK,
+from memoryhub.domain.spaces.marks import LONGTERM_MARKS, NEW_MARK, longterm_mark, mark_longterm, mark_setup, text_mark
+from memoryhub.domain.spaces.members import (
     add_member,
-    by_slug,
     change_role,
-    change_settings,
-    create,
-    enter,
-    erase,
-    get_setting,
+    deactivate_person,
     member_by_person,
     members,
-    next_number,
-    of_person,
+    reactivate_person,
     remove_member,
-    rename,
-    touch,
-    touch_longterm,
-    touching_longterm,
-    touching_text,
-    with_roles,
 )
+from memoryhub.domain.spaces.secrets import check_secrets, refuse_secrets, secret_suspects
+from memoryhub.domain.spaces.settings import change_settings, get_setting
+from memoryhub.domain.spaces.space import by_slug, create, enter, erase, next_number, of_person, rename, with_roles
 
 __all__ = [
+    "LONGTERM_MARKS",
     "NEW_MARK",
     "add_member",
     "ask_event",
@@ -34,22 +25,24 @@ __all__ = [
     "change_settings",
     "check_secrets",
     "create",
+    "deactivate_person",
     "enter",
     "erase",
     "get_setting",
+    "longterm_mark",
+    "mark_longterm",
+    "mark_setup",
     "member_by_person",
     "members",
     "next_number",
     "of_person",
     "on_event",
+    "reactivate_person",
     "refuse_secrets",
     "remove_member",
     "rename",
     "secret_suspects",
     "send_event",
-    "touch",
-    "touch_longterm",
-    "touching_longterm",
-    "touching_text",
+    "text_mark",
     "with_roles",
 ]

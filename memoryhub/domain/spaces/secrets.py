@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from memoryhub import detectors
 from memoryhub.detectors import Finding, secrets
-from memoryhub.domain.spaces import spaces
+from memoryhub.domain.spaces.settings import get_setting
 from memoryhub.errors import Invalid
 from memoryhub.models import Space
 
@@ -21,7 +21,7 @@ def check_secrets(space: Space, text: str, *, before: str = "") -> str:
 
 def refuse_secrets(space: Space, found: Iterable[Finding]) -> None:
     """Refuses a text with a secret among its findings, unless the space chose otherwise."""
-    chosen = spaces.get_setting(space, "detectors").get("secrets", "refuse")
+    chosen = get_setting(space, "detectors").get("secrets", "refuse")
     secret = next((one for one in found if one.code == "secrets"), None)
     if secret and chosen == "refuse":
         raise Invalid(

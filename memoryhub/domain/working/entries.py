@@ -311,7 +311,7 @@ def note(
     space: Space, actor: Actor, verb: str, says: str, entry: WorkingEntry, *, url: str = "",
     details: dict[str, Any] | None = None,
 ) -> None:  # fmt: skip
-    spaces.touch(space)  # what agents add is seen by its id; what people change is seen by this alone
+    spaces.mark_setup(space)  # what agents add is seen by its id; what people change is seen by this alone
     thing = activity.shorten(" ".join(entry.content.split()), 80)
     activity.record(
         space, actor, verb, says, thing, url=url or f"working/#w{entry.pk}", details={"id": entry.pk, **(details or {})}

@@ -33,9 +33,9 @@ class Command(HubCommand):
         space = spaces.by_slug(options["space"])
         agent = prompts.agent_by_name(space, options["agent"])
         words = {name: options[name] for name in ("dialect", "query", "task", "thread")}
-        prompt = prompts.assemble(space, agent, **words, at=prompts.moment_of(options["at"]))
+        prompt = prompts.assemble(space, agent, **words, at=prompts.parse_time(options["at"]))
         if options["json"]:
-            return prompts.as_json(prompts.looked_over(prompt))
+            return prompts.as_json(prompts.with_findings(prompt))
         write_bytes(self, prompt.data)
         return None
 

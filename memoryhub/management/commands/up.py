@@ -16,6 +16,7 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 from django.db import OperationalError, connection, connections
 
+from memoryhub import embedders
 from memoryhub.errors import HubError, Invalid, Unavailable
 from memoryhub.management.base import HubCommand
 from memoryhub.server import datadir, postgres, processes, serve, static_files, supervise, work
@@ -112,10 +113,14 @@ class Command(HubCommand):
         settings.ALLOWED_HOSTS.append(f"[{host}]" if ":" in host else host)
 
     def load(self) -> None:
-        """Load all that the children need, so that they are copies; connections cannot be copied and are closed."""
+        """Load all that the children need: they are copies of this process and share its memory."""
         serve.load()
         work.discover()
-        connections.close_all()
+        embedder = embedders.load(settings.EMBEDDER, {"MEMORYHUB_EMBEDDER_URL": settings.EMBEDDER_URL})
+        if embedder.is_local:
+            embedder.embed(["anything"])  # it loads its weights at the first call
+        connections.close_all()  # a copy must not use them
+        processes.share_memory()
 
     def serve(
         self, data_dir: Path, host: str, number: int, count: int, link: str, held: list[datadir.Lock], kept: Any

@@ -1,4 +1,4 @@
-"""Let a person in: memoryhub user add NAME --role editor."""
+"""Let a person in or keep one out: memoryhub user add NAME --role editor, memoryhub user deactivate NAME."""
 
 from __future__ import annotations
 
@@ -15,19 +15,30 @@ from memoryhub.models import HUB, Person, Role, Space
 
 
 class Command(HubCommand):
-    help = "Make a person, or let one into another space, and print a personal API token for it."
+    help = "Make a person, or let one into another space, and print a personal API token for it; deactivate or reactivate one."
     offers_json = True
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("verb", choices=["add"])
+        self.parser = parser
+        parser.add_argument("verb", choices=["add", "deactivate", "reactivate"])
         parser.add_argument("name")
-        parser.add_argument("--role", required=True, choices=Role.values)
+        parser.add_argument("--role", choices=Role.values, help="needed to add a person")
         parser.add_argument("--space", default="main")
         parser.add_argument("--email", default="")
         parser.add_argument("--password-stdin", action="store_true", help="read the password from standard input")
 
     def run(self, **options: Any) -> dict[str, Any]:
+        if options["verb"] == "add":
+            return self.add(options)
+        person = accounts.person_by_name(options["name"])
+        change = spaces.deactivate_person if options["verb"] == "deactivate" else spaces.reactivate_person
+        change(HUB, person)
+        return {"user": person.username, "is_active": options["verb"] == "reactivate"}
+
+    def add(self, options: dict[str, Any]) -> dict[str, Any]:
+        if not options["role"]:
+            self.parser.error("the following arguments are required: --role")
         password = sys.stdin.readline().rstrip("\r\n") if options["password_stdin"] else ""
         if options["password_stdin"] and not password:
             raise Invalid("--password-stdin was given, but standard input was empty.")
@@ -53,6 +64,8 @@ class Command(HubCommand):
         return {"user": person.username, "space": space.slug, "role": role, "token": secret}
 
     def say(self, answer: dict[str, Any]) -> str:
+        if "is_active" in answer:
+            return f"{answer['user']} {'can sign in again' if answer['is_active'] else 'is deactivated'}."
         lines = [
             f"{answer['user']} is {answer['role']} in {answer['space']}.",
             f"Personal API token, shown this once: {answer['token']}",

@@ -5,9 +5,7 @@ from datetime import date, timedelta
 
 import pytest
 from django.db import connection, transaction
-from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
-from psycopg._queries import MAX_CACHED_STATEMENT_LENGTH
 
 from memoryhub.db import statements
 from memoryhub.domain import erasure, jobs, longterm, prompts, quarantine, retrieval, spaces, working
@@ -27,7 +25,7 @@ from memoryhub.models import (
     Space,
     Telltale,
 )
-from tests.domain.layers import counter, forge, hot_statements, person, rk, space, viewer  # noqa: F401
+from tests.domain.layers import counter, forge, person, rk, space, viewer  # noqa: F401
 
 REFUNDS = "Card refunds take 5 to 10 days to show at the bank; bank transfers take 2."
 
@@ -262,11 +260,11 @@ def test_what_is_retired_or_erased_before_the_look_has_no_pairs(space, rk):
     assert not EntryPair.objects.exists()
 
 
-def test_a_promotion_is_one_statement_and_needs_no_transaction(space, rk, hot_statements):
-    with CaptureQueriesContext(connection) as others:
+def test_a_promotion_is_one_statement_and_needs_no_transaction(space, rk, statements):
+    with statements() as sent:
         for text in (REFUNDS, REFUNDS * 20):
             longterm.store(space, rk, text)
-    assert len(hot_statements) == 2 and not others.captured_queries
+    assert len(sent) == 2
 
 
 def test_the_first_promotion_of_a_space_writes_down_its_embedder(space, rk, settings):
@@ -311,11 +309,6 @@ def test_a_promotion_into_a_space_that_is_gone_is_refused(space, rk):
     spaces.erase(space, HUB)
     with pytest.raises(NotFound, match="no such space"):
         longterm.store(gone, rk, REFUNDS)
-
-
-def test_psycopg_keeps_what_it_knows_of_the_statement_for_a_short_text(space, rk, hot_statements):
-    longterm.store(space, rk, REFUNDS)
-    assert 3000 < max(map(len, hot_statements)) <= MAX_CACHED_STATEMENT_LENGTH
 
 
 def test_counts_of_words_change_in_place(space, rk):

@@ -85,7 +85,7 @@ def test_while_one_asks_again_the_others_do_not_wait(served, endpoint):
     told = []
 
     def ask():
-        with pytest.raises(embedders.EmbedderSilent):
+        with pytest.raises(embedders.EmbedderTimeout):
             _embed_unless_silent(embedder, ["x"], WAITS)
         told.append(time.monotonic())
 

@@ -125,7 +125,7 @@ def test_all_that_new_words_need_comes_in_one_statement(facts, asked):
 def test_what_stands_in_many_texts_is_read_apart(facts, asked):
     LexemeCount.objects.within(facts).filter(lexeme="teal").update(chunks=postings.MAX_POSTINGS + 1)
     ChunkCount.objects.within(facts).update(chunks=10 * postings.MAX_POSTINGS)
-    spaces.touch_longterm(facts)
+    spaces.mark_longterm(facts)
     found = retrieval.retrieve(facts, "teal", hot=0, threshold=-1).cold
     assert found[0].content == "Anna loves teal." and found[0].why["words"] > 0
     assert [sql for sql, *_ in asked if "LIMIT 1000" in sql]
@@ -232,8 +232,8 @@ def test_the_door_knows_the_newest_that_an_agent_may_read(facts, counter, forge)
 def test_another_task_or_question_gathers_nothing_anew(facts, counter, monkeypatch):
     secret = accounts.create_token(facts, HUB, agent=counter)[1]
     gathered = []
-    now = inputs.now
-    monkeypatch.setattr(inputs, "now", lambda *args, **more: gathered.append(more) or now(*args, **more))
+    now = inputs.current_inputs
+    monkeypatch.setattr(inputs, "current_inputs", lambda *args, **more: gathered.append(more) or now(*args, **more))
 
     def told(**asked):
         door = prompts.enter(secret, None, hot=bool(asked.get("query")))
@@ -275,14 +275,14 @@ def test_what_came_after_the_look_at_the_door_and_went_again_is_not_kept(facts, 
 def test_without_the_embedder_nothing_is_kept_for_later(facts, ask, settings):
     spaces.change_settings(facts, HUB, {"embedder": "openai_endpoint"})
     settings.EMBEDDER_URL = ""
-    inputs._known.clear()
+    inputs._longterm_cache.clear()
     assert "takes ten days" in ask()
-    assert not inputs._known
+    assert not inputs._longterm_cache
 
 
 def test_a_prompt_says_that_the_embedder_is_away_and_is_made_anew_when_it_is_back(facts, counter, monkeypatch):
     secret = accounts.create_token(facts, HUB, agent=counter)[1]
-    inputs._known.clear()
+    inputs._longterm_cache.clear()
 
     def answer():
         prompt = prompts.prompt_for(

@@ -101,7 +101,7 @@ def test_a_space_that_never_rests_is_told_what_stands_there_now(facts, monkeypat
     def restless(sql, *args, **more):
         if "memoryhub_longtermentry" in sql or sql == postings.MARK:
             changes.append(f"s-{len(changes) + 2}")
-            spaces.touch_longterm(facts)
+            spaces.mark_longterm(facts)
             LongtermEntry.objects.within(facts).filter(number=1).update(session_id=changes[-1])
         return rows(sql, *args, **more)
 

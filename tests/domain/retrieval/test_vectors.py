@@ -122,7 +122,7 @@ CHANGES = {
     "retire": lambda space: longterm.retire(space, HUB, 2),
     "retire the newest": lambda space: longterm.retire(space, HUB, 6),
     "another embedder and back": reembed,
-    "nothing but the mark": spaces.touch_longterm,
+    "nothing but the mark": spaces.mark_longterm,
 }
 
 
@@ -142,7 +142,7 @@ def test_an_old_text_that_is_embedded_later(facts, monkeypatch):
     entry = longterm.get(facts, 2)
     Embedding.objects.within(facts).filter(chunk_id=chunks.chunks(entry)[0].pk).delete()
     entries.set_state(entry, longterm.WAITING)
-    spaces.touch_longterm(facts)
+    spaces.mark_longterm(facts)
     by_words = retrieval.retrieve(facts, "teal", hot=0).cold
     assert [(item.number, item.why["by"], item.why["cosine"]) for item in by_words] == [(2, "words", None)]
     assert len(kept_of(facts).ids) == len(FACTS) + 1
@@ -159,10 +159,10 @@ def test_an_old_text_that_is_embedded_later(facts, monkeypatch):
 def test_what_a_slower_transaction_adds_with_a_lower_number_is_seen(facts):
     row = Embedding.objects.within(facts).order_by("id")[1]
     Embedding.objects.within(facts).filter(pk=row.pk).delete()
-    spaces.touch_longterm(facts)
+    spaces.mark_longterm(facts)
     told(facts, "teal")
     row.save(force_insert=True)
-    spaces.touch_longterm(facts)
+    spaces.mark_longterm(facts)
     told(facts, "teal")
     assert is_like_new(facts)
 
@@ -176,7 +176,7 @@ def test_only_what_is_new_is_read_after_a_change(facts, monkeypatch):
     longterm.retire(facts, HUB, 1)
     told(facts, "teal")
     chunks.embed_chunks(chunks.chunks(longterm.get(facts, 2)), retrieval.serving_embedder(facts))
-    spaces.touch_longterm(facts)
+    spaces.mark_longterm(facts)
     told(facts, "teal")  # the oldest has the highest number now
     longterm.retire(facts, HUB, 3)
     told(facts, "teal")
@@ -188,7 +188,7 @@ def test_after_a_restore_an_id_may_mean_another_chunk(facts):
     old = kept_of(facts)
     turned = vectors.Vectors(old.mark, old.file - 1, old.row_ids, old.ids, old.owners, old.vectors[::-1])
     vectors.vectors.put(key_of(facts), turned)
-    spaces.touch_longterm(facts)
+    spaces.mark_longterm(facts)
     told(facts, "teal")
     assert is_like_new(facts)
 
@@ -199,7 +199,7 @@ def test_another_model_of_the_same_name_and_length_is_not_taken_for_the_one_befo
     embedder = retrieval.load_embedder("wordllama")
     with transaction.atomic():
         Embedding.objects.within(facts).delete()
-        spaces.touch_longterm(facts)
+        spaces.mark_longterm(facts)
     made = type(embedder).embed
     monkeypatch.setattr(type(embedder), "embed", lambda self, texts, **more: -made(self, texts, **more))
     longterm.run_reembedding(facts, "wordllama")
@@ -212,7 +212,7 @@ def test_a_vector_that_is_made_again_is_another(facts, monkeypatch):
     embedder, made = retrieval.load_embedder("wordllama"), type(retrieval.load_embedder("wordllama")).embed
     monkeypatch.setattr(type(embedder), "embed", lambda self, texts, **more: -made(self, texts, **more))
     chunks.embed_chunks(chunks.chunks(longterm.get(facts, 2)), embedder)
-    spaces.touch_longterm(facts)
+    spaces.mark_longterm(facts)
     told(facts, "teal")
     assert is_like_new(facts)
 
@@ -235,12 +235,12 @@ def test_what_changes_between_two_statements_of_a_query_is_seen(facts, statement
     """Somebody else retires an answer just before this statement runs, if it does."""
     LexemeCount.objects.within(facts).filter(lexeme="card").update(chunks=postings.MAX_POSTINGS + 1)
     ChunkCount.objects.within(facts).update(chunks=10 * postings.MAX_POSTINGS)
-    spaces.touch_longterm(facts)
+    spaces.mark_longterm(facts)
     answer_from(index, monkeypatch)
     if known != "nothing":
         told(facts, "card refund", threshold=-1)
     if known == "all but the mark":
-        spaces.touch_longterm(facts)
+        spaces.mark_longterm(facts)
     if known == "all but the words":
         postings.postings.clear(), postings.space_counts.clear(), postings.lexeme_counts.clear()
     if known == "words":
@@ -266,7 +266,7 @@ def test_a_space_that_never_rests_is_still_answered(facts, monkeypatch):
 
     def restless(sql, *args, **more):
         if "f.chunk_id" in sql:
-            spaces.touch_longterm(facts)
+            spaces.mark_longterm(facts)
         return rows(sql, *args, **more)
 
     monkeypatch.setattr(statements, "rows", restless)

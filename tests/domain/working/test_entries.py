@@ -32,6 +32,18 @@ def test_the_fifty_first_pushes_out_the_oldest_of_its_own_group(space, forge):
     assert everything == ["mine", *[f"fact {n}" for n in range(1, 51)]]
 
 
+def test_what_is_pinned_outlives_its_time_and_every_sweep(space, rk):
+    kept, gone = entries.admit(space, "keep me"), entries.admit(space, "let me go")
+    working.pin(space, rk, kept)
+    WorkingEntry.objects.update(expires_at=timezone.now() - timedelta(days=30))
+    assert entries.sweep() == 1
+    assert [(one.id, one.content) for one in working.newest(space)] == [(kept, "keep me")]
+    assert [one.pk for one in working.live(space)] == [kept]
+    assert not WorkingEntry.objects.filter(pk=gone).exists()
+    working.pin(space, rk, kept, False)
+    assert contents(space) == ["keep me"], "it has a whole time to live again"
+
+
 def test_a_pinned_entry_is_not_pushed_out_and_does_not_expire(space, rk):
     first = entries.admit(space, "keep me")
     working.pin(space, rk, first)

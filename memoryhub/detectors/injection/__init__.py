@@ -1,0 +1,130 @@
+"""Text that speaks to the model with an authority it does not have: overrides, fake roles, secrecy, theft, poison.
+
+The text is normalised first (lower case, look-alike letters to Latin, invisible characters out), so that disguises do not help,
+and offsets are mapped back. A rule is tried only where its words stand. Sentences that forbid the act or quote it
+as an example of an attack are left alone.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+
+from ..finding import Finding, Lines, without_overlaps
+from ..known_texts import KnownText
+from ..scanning import REACH, lines_around
+from . import poison_rules, rules
+from .foreign_orders import orders_to_ignore, orders_to_reveal
+from .jailbreak_style import jailbreak_spans
+from .mention_or_order import QUOTES, describes_option, is_forbidden_or_described, is_mention, opens_quote
+from .rule import Rule
+from .rules import FOREIGN_LEAK, FOREIGN_OVERRIDE, JAILBREAK_STYLE
+
+CODE = "injection"
+RULES = (*rules.RULES, *poison_rules.RULES)
+
+_TAG = re.compile(
+    r"<(?P<close>/?)(?P<name>instructions?|memory|memories|context|assistant|user(?:_?(?:query|input|data))?|untrusted\w*|document|data|tool|human|query|system(?:[-_](?:reminder|prompt|message|instructions?))?)(?=[\s>])"
+)
+"""Tags that honest prompts open and close themselves. Those of a system have no business in memory but in code."""
+
+
+def find(text: str, lines: Lines, known: Sequence[KnownText] = ()) -> list[Finding]:
+    """One finding per place and kind; of findings that overlap the most severe."""
+    found: list[Finding] = []
+    for rule in RULES:
+        if rule.needles or lines.rows.have(rule.groups):
+            found += [_finding(rule, lines, *span) for span in _spans(rule, lines)]
+    for rule, spans in _spans_without_rules(lines):
+        found += [_finding(rule, lines, *_in_original(lines, *span)) for span in spans]
+    found.sort(key=lambda one: (one.severity != "high", one.start))
+    return without_overlaps(found, lambda one: (one.start, one.end))
+
+
+def _spans(rule: Rule, lines: Lines) -> Iterator[tuple[int, int]]:
+    text = lines.normalised
+    for match in _matches(rule, lines):
+        if rule.kind == "poison" and describes_option(text, match.start(), _is_in_code(lines, match.start())):
+            continue
+        if not (_is_own_markup(lines, match) if rule.kind == "markup" else is_mention(text, *match.span())):
+            yield _in_original(lines, *match.span())
+
+
+def _spans_without_rules(lines: Lines) -> Iterator[tuple[Rule, list[tuple[int, int]]]]:
+    """What no pattern of a rule finds: the style of jailbreaks, and orders in other languages."""
+    text = lines.normalised
+    yield JAILBREAK_STYLE, [span for span in jailbreak_spans(lines) if not is_forbidden_or_described(text, span[0])]
+    yield FOREIGN_OVERRIDE, [span for span in orders_to_ignore(lines) if not is_mention(text, *span)]
+    yield FOREIGN_LEAK, [span for span in orders_to_reveal(lines) if not is_mention(text, *span)]
+
+
+def _in_original(lines: Lines, start: int, end: int) -> tuple[int, int]:
+    """Where a stretch of the normalised text stands in the text as it was given."""
+    offsets = lines.original_offsets
+    return (start, end) if offsets is None else (offsets[start], offsets[end - 1] + 1)
+
+
+def _matches(rule: Rule, lines: Lines) -> Iterator[re.Match[str]]:
+    rows = lines.rows
+    for start, end in _where(rule, lines):
+        if rule.opens is None:
+            yield from rule.pattern.finditer(rows.text, start, end)
+            continue
+        for at in rows.words(rule.opens, start, end):
+            if at >= start and (match := rule.pattern.match(rows.text, at, end)):
+                yield match
+                start = match.end()
+
+
+def _where(rule: Rule, lines: Lines) -> Iterable[tuple[int, int]]:
+    if rule.needles:
+        return lines_around(lines.normalised, rule.needles, lines.normalised_words, following=1)
+    return lines.rows.near(rule.groups)
+
+
+def _is_own_markup(lines: Lines, match: re.Match[str]) -> bool:
+    """A tag that the text itself opened and closes, or a mark in quotes: neither ends what stands around the text."""
+    text = lines.normalised
+    at = text.find("<", match.start(), match.end())
+    is_paired = at >= 0 and at in lines.cached("paired tags", _paired)
+    if is_paired and ("system" not in match.group() or _is_in_code(lines, at)):
+        return True
+    before, after = text[match.start() - 1 : match.start()], text[match.end() : match.end() + 1]
+    return (before in QUOTES and after in QUOTES and bool(before and after)) or _is_template(text, match)
+
+
+_OPENED = re.compile(r"<system\b|\[inst\]")
+
+
+def _is_template(text: str, match: re.Match[str]) -> bool:
+    """A mark that quotes or code on its line open and close again."""
+    start, end = text.rfind("\n", 0, match.start()) + 1, text.find("\n", match.end())
+    before = text[max(start, match.start() - REACH) : match.start()]
+    after = text[match.end() : end if 0 <= end < match.end() + REACH else match.end() + REACH]
+    has_pair = "/inst]" in after if "[inst]" in match.group() else bool(_OPENED.search(before))
+    return has_pair and opens_quote(before)
+
+
+def _is_in_code(lines: Lines, at: int) -> bool:
+    return bisect_left(lines.cached("fences", _fences), at) % 2 == 1
+
+
+def _fences(text: str) -> list[int]:
+    return [match.start() for match in re.finditer("```", text)]
+
+
+def _paired(text: str) -> set[int]:
+    """Where the tags stand that open and close each other."""
+    opened: dict[str, list[int]] = {}
+    paired: set[int] = set()
+    for match in _TAG.finditer(text):
+        if not match["close"]:
+            opened.setdefault(match["name"], []).append(match.start())
+        elif opened.get(match["name"]):
+            paired |= {opened[match["name"]].pop(), match.start()}
+    return paired
+
+
+def _finding(rule: Rule, lines: Lines, start: int, end: int) -> Finding:
+    return Finding(CODE, rule.severity, start, end, lines.number(start), f"Injection: {rule.says}", rule.kind)

@@ -1,0 +1,134 @@
+"""Orders to a model in languages other than English: by the words of each for ignoring, for what came before, and for orders.
+
+Languages differ in the order of these words, so each is looked for within one sentence around the first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ..finding import Lines
+from ..normalise import normalise
+from ..scanning import offsets_of
+
+_AROUND = 70
+_SENTENCE_ENDS = re.compile(r"[.!?\n;。！？।؟]")
+# Before the order: forbidden by a word right before it, or by a never anywhere.
+_NOT = re.compile(
+    r"(?:"
+    + normalise(
+        r"\b(?:nicht|ne|no|não|nao|non|niet|inte|ikke|nie|đừng|không|не|لا|לא|אל|нельзя)\s+(?:\w+\s+)?|मत |ห้าม|อย่า|不要|切勿|不得|勿|别|別|不可|不能|防止|避免|拒绝"
+    )[0]
+    + r")$|(?:"
+    + normalise("禁止|严禁|嚴禁|対策|防御|防护|防范")[0]
+    + r")|\b(?:"
+    + normalise(
+        r"niemals|jamais|nunca|jamás|mai|nooit|aldrig|aldri|nigdy|nikdy|soha|asla|jangan|никогда|ніколи|darf|dürfen"
+    )[0]
+    + r")\b"
+)
+_NOT_AFTER = re.compile(r"^\S{0,6}?(?:ない|ません|지\s?마|지\s?않|मत\b|ma(?:yın|yin|malı))")
+
+# Of each language: how a sentence says to ignore, what it says came before, and what it calls orders.
+_IGNORING: tuple[tuple[str, str, str], ...] = (
+    ("ignorier vergiss vergesse missacht vernachlässig", "vorherig|vorig|bisherig|obig|vorangegangen|vorstehend|alle|zuvor|deine|ihre|früher|ursprünglich", "anweisung|instruktion|befehl|vorgabe|regel|aufgabe|richtlinie|aufforderung|prompt|kontext"),
+    ("höre nicht hör nicht abweichend zu", "zuvor|vorher|bisher|oben", "gesagt|instruktion|anweisung|befehl"),
+    ("ignorez ignorer oubliez oublie ne tenez faites abstraction négligez", "précédent|antérieur|ci-dessus|toutes|tout|vos|tes|initial|avant|votre|précède", "instruction|consigne|directive|règle|ordre|prompt|ce qui"),
+    ("ignora olvid haz caso omiso descart no hagas caso pasa por alto", "anterior|previ|todas|todo|tus|sus|arriba|inicial", "instrucci|indicaci|directri|directiv|orden|órden|regla|prompt|norma|mensaje del sistema"),
+    ("ignora esqueç desconsider descart", "anterior|prévi|todas|todo|suas|acima|inicia", "instruç|instruc|orientaç|diretri|ordens|regras|comandos|prompt"),
+    ("ignore ignoren ignorem", "anterior|précédent|previa|previo|prévi|todas|toutes|ci-dessus", "instrucci|consigne|règle|instruç|indicaci|órden|orientaç|diretri|les instructions|vos instructions|tes instructions"),
+    ("ignora dimentic trascura scorda non considerare", "precedent|tutte|tutto|tue|sopra|inizial|anterior", "istruzion|direttiv|ordini|regole|comandi|prompt"),
+    ("negeer vergeet vergeten negeren", "vorige|eerdere|bovenstaande|alle|voorgaande|jouw|je ", "instructies|opdracht|regels|richtlijn|aanwijzing|prompt"),
+    ("ignorera glöm ignorer glem bortse", "tidigare|föregående|alla|ovan|tidligere|foregående|alle|ovenstående|forrige", "instruktion|instruks|regler|order|riktlinj|retningslinj|anvisning"),
+    ("zignoruj ignoruj zapomnij pomiń", "poprzedni|wcześniejsz|wszystk|powyższ|swoje|dotychczas", "instrukc|polece|zasad|wytyczn|regu|prompt"),
+    ("ignoruj zapomeň zapomeňte zabudni", "předchozí|predchádzajúc|všechn|všetk|dřívější", "instrukc|pokyn|pravid|příkaz"),
+    ("ignoriši ignorisi zanemari zaboravi ignoriraj", "prethodn|sve|prijašnj", "instrukcij|uputstv|uput|naredb|pravil"),
+    ("ignoră ignora uită", "anterioar|precedent|toate", "instrucțiun|instructiun|regul|comenzi"),
+    ("figyelmen kívül felejtsd", "korábbi|előző|összes|eddigi", "utasítás|szabály|instrukció"),
+    ("unohda ohita jätä huomiotta", "aiem|edelli|kaikki", "ohje|käsky|säännö"),
+    ("yoksay yok say görmezden gel unut göz ardı", "önceki|tüm|bütün|yukarıdaki|daha önce", "talimat|yönerge|kural|komut|istem"),
+    ("abaikan lupakan", "sebelumnya|semua|di atas|sebelum", "instruksi|perintah|arahan|aturan|petunjuk"),
+    ("bỏ qua quên phớt lờ", "trước|tất cả|ở trên|mọi", "hướng dẫn|chỉ dẫn|chỉ thị|lệnh|quy tắc"),
+    ("игнорир забудь не обращай отбрось пренебрег", "предыдущ|прежн|все|всё|выше|ранее|прошл|сво", "инструкц|указан|приказ|правил|команд|промпт|сообщен"),
+    ("ігнор забудь", "попередн|усі|всі|вище", "інструкц|вказівк|правил|наказ"),
+    ("αγνόησε αγνοήστε ξέχασε ξεχάστε", "προηγούμεν|όλες|παραπάνω", "οδηγί|εντολ|κανόν"),
+    ("تجاهل انس تجاوز", "السابقة|السابق|جميع|كل|أعلاه", "التعليمات|الأوامر|تعليمات|القواعد|التوجيهات|أوامر"),
+    ("התעלם התעלמי התעלמו שכח", "הקודמות|קודמות|כל|לעיל", "ההוראות|הוראות|ההנחיות|הנחיות|הכללים"),
+    ("نادیده فراموش", "قبلی|تمام|همه|بالا|پیشین", "دستور|راهنما|قوانین"),
+    ("अनदेखा नज़रअंदाज़ नजरअंदाज भूल", "पिछल|सभी|ऊपर|पहले", "निर्देश|आदेश|नियम"),
+    ("উপেক্ষা ভুলে", "আগের|পূর্ববর্তী|সমস্ত|সব", "নির্দেশ|আদেশ"),
+    ("เพิกเฉย ละเว้น ลืม ไม่ต้องสนใจ", "ก่อนหน้า|ทั้งหมด|ข้างต้น", "คำสั่ง|คำแนะนำ|กฎ"),
+    ("忽略 无视 忘记 忘掉 無視 忽視 忘記 不要理会 不用管", "之前|以上|上面|前面|先前|所有|全部|上述|此前|你的", "指令|指示|说明|規則|规则|提示|命令|要求|设定|說明"),
+    ("無視 忘れ", "以前|これまで|上記|前の|すべて|全て|今まで|先ほど|あなたの|全部", "指示|命令|指令|ルール|プロンプト|規則|設定"),
+    ("무시 잊어 잊으", "이전|앞의|위의|모든|지금까지|기존", "지시|명령|지침|규칙|프롬프트|설정"),
+)  # fmt: skip
+
+# How a sentence says to show, and what it calls the orders that were given to the model.
+_SHOWING = (
+    "zeig verrat ausgeb gib mir gib den gib deine nenn wiederhol offenbar montre révél affich répèt donne muestra muéstra revel dime imprim repit mostre exib mostra rivel stampa mostrami dimmi toon onthul visa avslöja vis mig pokaż ujawnij wyświetl "
+    "покажи раскрой выведи повтори напиши göster açıkla yazdır tampilkan ungkap tunjukkan hiển thị tiết lộ cho tôi اكشف أظهر اعرض הצג חשוף दिखा बता 显示 输出 透露 告诉 展示 打印 顯示 輸出 表示し 教えて 出力 見せて 보여 알려 출력 공개"
+)
+_GIVEN = (
+    "system-?\\s?prompt|systemanweisung|systemnachricht|prompt\\s+(?:de\\s+|du\\s+|del\\s+|di\\s+|do\\s+|inicial|initial)?(?:syst|sist)[eè]m|(?:instruction|instruccion|instruç|istruzion|directive)\\S*\\s+(?:de\\s+|du\\s+|del\\s+|di\\s+|do\\s+)?(?:syst|sist)[eè]m|"
+    "(?:instructions|consignes)\\s+(?:initiales|secrètes|cachées)|instrucciones\\s+(?:iniciales|secretas|ocultas)|instruções\\s+(?:iniciais|secretas|ocultas)|(?:geheim|ursprünglich|versteckt)\\S*\\s+(?:anweisung|instruktion)|systeemprompt|systemowy\\s+prompt|prompt\\S*\\s+systemow|"
+    "системн\\S+\\s+(?:промпт|инструкц|сообщен|подсказ)|промпт|sistem\\s+(?:istemi|promptu|talimat)|prompt\\s+sistem|instruksi\\s+sistem|lời\\s+nhắc\\s+hệ\\s+thống|النظام|הנחיות\\s+המערכת|सिस्टम\\s+प्रॉम्प्ट|系统提示|系統提示|系统指令|初始指令|初始提示|システムプロンプト|システム指示|初期指示|시스템\\s*프롬프트|시스템\\s*메시지|초기\\s*지시"
+)
+
+
+def _normalised(words: str) -> str:
+    return normalise(words)[0]
+
+
+_MULTI = {"ne tenez", "faites abstraction", "haz caso omiso", "no hagas caso", "pasa por alto", "non considerare", "höre nicht", "hör nicht", "abweichend zu", "figyelmen kívül", "jätä huomiotta", "yok say", "görmezden gel", "göz ardı", "bỏ qua", "phớt lờ", "не обращай",
+          "gib mir", "gib den", "gib deine", "vis mig", "hiển thị", "tiết lộ", "cho tôi"}  # fmt: skip
+
+
+def _needles(words: str) -> tuple[str, ...]:
+    """The words of a list, where some belong together."""
+    found = [one for one in _MULTI if one in words]
+    for one in found:
+        words = words.replace(one, "")
+    return tuple(_normalised(one) for one in [*found, *words.split()])
+
+
+_LANGUAGES = tuple(
+    (_needles(ignoring), re.compile(_normalised(before)), re.compile(_normalised(orders)))
+    for ignoring, before, orders in _IGNORING
+)
+_REVEALING_WORDS = _needles(_SHOWING)
+_GIVEN_ORDERS = re.compile(_normalised(_GIVEN))
+
+
+def orders_to_ignore(lines: Lines) -> Iterator[tuple[int, int]]:
+    """Where a sentence tells to ignore what came before."""
+    for ignoring, before, orders in _LANGUAGES:
+        for start, at, end in _sentences(lines, ignoring):
+            text = lines.normalised
+            if before.search(text, start, end) and orders.search(text, start, end):
+                yield at, end
+
+
+def orders_to_reveal(lines: Lines) -> Iterator[tuple[int, int]]:
+    """Where a sentence tells to show the orders that were given."""
+    for start, at, end in _sentences(lines, _REVEALING_WORDS):
+        if _GIVEN_ORDERS.search(lines.normalised, start, end):
+            yield min(start, at), end
+
+
+def _sentences(lines: Lines, needles: tuple[str, ...]) -> Iterator[tuple[int, int, int]]:
+    """Start of the sentence, place of the needle, end of the sentence; each stretch once, so that no text is long at it."""
+    text = lines.normalised
+    done = -1
+    for at in offsets_of(text, needles, lines.normalised_words):
+        before = text[at - 1 : at]
+        is_inside = before.isalpha() and before < "\u0e00"
+        if is_inside or (done <= at < done + _AROUND // 2 and done >= 0):
+            continue
+        done = at
+        start, end = max(0, at - _AROUND), min(len(text), at + _AROUND + 20)
+        start = max([start, *(match.end() for match in _SENTENCE_ENDS.finditer(text, start, at))])
+        if _NOT.search(text, start, at) or _NOT_AFTER.match(text[at + 2 : at + 16]):
+            continue
+        after = _SENTENCE_ENDS.search(text, at, end)
+        yield start, at, after.start() if after else end

@@ -1,0 +1,118 @@
+"""Keys, tokens, passwords and connection strings: what must not become memory, nor be stored anywhere on the way.
+
+From sure to careful: keys with a provider's prefix (`provider_keys`), credentials in links, headers and commands (`credentials`),
+values given to a name such as `password`, and random strings on a line that speaks of a secret (`named_values`). What stands
+in the place of a secret (`<token>`, `${TOKEN}`, `your-key-here`, `xxxx`) is none.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import chain
+
+from ..finding import Finding, Lines, without_overlaps
+from ..known_texts import KnownText
+from ..scanning import distinct_words
+from .credentials import credentials
+from .named_values import RANDOM, named_values, random_keys
+from .provider_keys import Hit, provider_keys
+
+CODE = "secrets"
+MARK = "[secret removed: {kind}]"
+
+_ENDING = re.compile(r"\.[A-Za-z]\w{0,4}$")
+_UNSEEN = re.compile(
+    r"(?<=[\w+/=.-])[\u00ad\u034f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]+(?=[\w+/=.-])"
+)
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{28,8000}={0,2}")
+
+
+def find(text: str, lines: Lines, known: Sequence[KnownText] = ()) -> list[Finding]:
+    """Every secret with its kind and line; the message never holds the secret."""
+    return [_finding(lines, *hit) for hit in hits(text, lines.words)]
+
+
+def redact(text: str) -> tuple[str, list[Finding]]:
+    """The text with every secret replaced by a mark that names its kind, and what was found where in the text as sent."""
+    found = find(text, Lines(text))
+    parts, at = [], 0
+    for one in found:
+        parts += [text[at : one.start], MARK.format(kind=one.kind)]
+        at = one.end
+    return "".join([*parts, text[at:]]), found
+
+
+def in_name(name: str) -> str:
+    """The kind of a secret in a name (of a file, a thread, a call), or nothing; names are often random themselves."""
+    bare = "\n".join(_ENDING.sub("", part) for part in name.split("/"))
+    return next((kind for _, _, kind in [*hits(name), *hits(bare)] if kind != RANDOM), "")
+
+
+def hits(text: str, words: str = "") -> list[Hit]:
+    """Start, end and kind of each secret, without overlaps: where two ways find one, the surer way names it."""
+    if not text:
+        return []
+    if not text.isascii() and _UNSEEN.search(text):
+        return _hits_without_unseen(text)
+    words = words or distinct_words(text)
+    found = chain(_formats(text, words), named_values(text, words), random_keys(text, words), _in_base64(text, words))
+    return without_overlaps(found, lambda hit: hit[:2])
+
+
+def _formats(text: str, words: str) -> Iterator[Hit]:
+    yield from provider_keys(text, words)
+    yield from credentials(text, words)
+
+
+def _hits_without_unseen(text: str) -> list[Hit]:
+    """The hits of a text with invisible characters inside of words, found as if those were not there."""
+    places: list[int] = []
+    at = 0
+    for match in _UNSEEN.finditer(text):
+        places += range(at, match.start())
+        at = match.end()
+    places += range(at, len(text))
+    return [(places[start], places[end - 1] + 1, kind) for start, end, kind in hits(_UNSEEN.sub("", text))]
+
+
+def _in_base64(text: str, words: str) -> Iterator[Hit]:
+    """Base64 of something that holds a secret; all that decodes to text is searched at once."""
+    runs = [run for word in words.split("\n") if len(word) >= 28 for run in _BASE64.findall(word)]
+    decoded = [(run, plain) for run in dict.fromkeys(runs) if (plain := _decode(run))]
+    starts, at = [], 0
+    for _, plain in decoded:
+        starts.append(at)
+        at += len(plain) + 1
+    whole = "\n".join(plain for _, plain in decoded)
+    if not whole:
+        return
+    inside = distinct_words(whole)
+    found = {
+        decoded[bisect_right(starts, start) - 1][0]: kind
+        for start, _, kind in sorted({*_formats(whole, inside), *named_values(whole, inside)}, reverse=True)
+    }
+    for run, kind in found.items():
+        at = text.find(run)
+        while at >= 0:
+            yield at, at + len(run), f"{kind} in base64"
+            at = text.find(run, at + len(run))
+
+
+def _decode(run: str) -> str:
+    """The text in base64, or nothing where it is none that can be read."""
+    bare = run.rstrip("=")
+    altchars = b"-_" if "-" in run or "_" in run else None
+    try:
+        plain = base64.b64decode(bare + "=" * (-len(bare) % 4), altchars=altchars).decode("ascii")
+    except ValueError:
+        return ""
+    return plain if plain.replace("\n", "").replace("\t", "").isprintable() else ""
+
+
+def _finding(lines: Lines, start: int, end: int, kind: str) -> Finding:
+    number = lines.number(start)
+    message = f"A secret ({kind}) in line {number}. Secrets do not belong in memory: keep it in a vault and write its name here."
+    return Finding(CODE, "high", start, end, number, message, kind)

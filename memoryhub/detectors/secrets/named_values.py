@@ -1,0 +1,198 @@
+"""Values that are given to a telling name, such as `password` or `api_key`, and random strings on a line with such a name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ..finding import Lines
+from ..scanning import lowered, offsets_of
+from .provider_keys import Hit
+from .values import (
+    HYPHENED,
+    KEY_OF_DIGITS,
+    SELF_DESCRIBING,
+    SLUG,
+    TEST_VALUE,
+    WORDS,
+    is_key,
+    is_password,
+    is_random_in_list,
+    looks_random,
+    mixes_signs,
+)
+
+RANDOM = "random string beside a name for secrets"
+
+_STRONG = r"pass(?:word|wd|phrase|code)s?|pwd|pass(?!through|ed\b|es\b|ing\b|age|eng|iv|port|ion)|secret|api[ _-]?token|token|api[ _-]?key|apikey|credential|private[ _-]?key"
+_NAMES = re.compile(
+    rf"(?<!by)(?<!com)(?<!sur)(?:{_STRONG})|(?:access|auth|secret|signing|encryption|license|master|account|session|webhook|service|storage|deploy|admin|"
+    r"client|shared|app|hmac|root|db|database)[ _-]?key|bearer|creds|cookie|\bpin\b|connection string|\bdsn\b|\blogin\b|\bsalt\b|\bpw\b|\blog\s?in\b|\bwifi\b"
+)
+_ROOTS = (
+    "pass", "pwd", "secret", "token", "key", "cred", "bearer", "cookie", "pin", "connection string", "dsn", "login", "salt",
+)  # fmt: skip
+"""In each name one of these stands: only there are names looked for."""
+_NO_SECRETS = frozenset([
+    "public", "primary", "foreign", "cache", "partition", "sort", "object", "idempotency", "unique", "composite", "natural",
+    "surrogate", "index", "lookup", "hash", "row", "column", "map", "dict", "json", "query", "file", "message", "event",
+    "entity", "group", "react", "list", "item", "config", "registry", "redis", "i18n", "locale", "translation", "prop",
+])  # fmt: skip
+"""What stands before `key` in keys that open nothing."""
+_NAME_BEFORE = re.compile(r"(?:([a-z0-9]+)[_-]?)?$")
+_PASSWORDS = ("pass", "pwd", "pw", "pin", "cred", "login", "log in", "wifi")
+_GIVEN = re.compile(
+    r"[\w-]{0,24}[\"'`*\])]{0,4}(?:[ \t]+(?:for|of|to|on|in|at)[ \t]+(?:the[ \t]+)?[\w./@-]{2,30}(?:[ \t]+[\w./@-]{2,20}){0,2})?"
+    r"[ \t]{0,3}(?P<sep>=>|:=|==?|:|->|→|\||\bis(?:[ \t]+(?:now|set[ \t]+to|changed[ \t]+to|currently))?:?|\bwas(?:[ \t]+(?:changed|set|reset)[ \t]+to)?\b|,)[ \t]{0,8}(?:\n[ \t]{0,8}(?=\S+[ \t]*(?:\n|$)))?"
+    r"(?P<open>\*\*|[\"'`]{1,3}|)(?P<value>[^\s\"'`|]{4,512})"
+)
+_SPACE = re.compile(r"\s")
+_MAX_NAMES_IN_WORD = 40  # `password=password=password=…` without end: each value reaches over the next sixty names
+_MAX_KEYS_IN_VALUE = 4  # `key:key:key:…`: the same
+_BARE = re.compile(r"[ \t]+(?P<open>[\"'`]|)(?P<value>[^\s\"'`|]{6,200})")
+_IMAGE = re.compile(
+    r"[a-z][a-z0-9./-]+:\d[\w.-]*$"
+)  # `neo4j:5-community` after a password is the next word of a command
+_TOKEN = re.compile(r"[A-Za-z0-9+/_\-=.~]{16,256}")
+_HASHES = re.compile(
+    r"\b(?:sha\d*|md5|hash(?:es)?|commit|digest|checksum|revision|integrity|etag|fingerprint|blob|uuid)\b|sha\d{3}-|data:",
+    re.I,
+)
+
+
+_GOES_ON = re.compile(r"[\"'`]?(?:\.\.\.|…)")
+_OTHER_NAME = re.compile(
+    r"\b(?:id|uuid|guid|serial|device|commit|sha\d*|version|model|address|contract|name|file|path|url|image|colou?r|network|chain)[\"'`*]{0,3}\s?[:=]\s?[\"'`*]{0,3}$",
+    re.I,
+)
+"""Names that say of a random string that it is no secret, even on a line that speaks of one."""
+
+
+def named_values(text: str, words: str) -> Iterator[Hit]:
+    """Values given to a telling name, then random strings elsewhere on such a line."""
+    lower = lowered(text)
+    lines = Lines(text)
+    word_end = line_end = in_word = 0
+    for match in _names(lower, lowered(words)):
+        in_word += 1
+        if match.start() >= word_end:
+            space = _SPACE.search(text, match.start())
+            word_end, in_word = space.start() if space else len(text), 0
+        if in_word < _MAX_NAMES_IN_WORD:
+            yield from _given(text, match.end(), match.group())
+        if match.start() >= line_end:
+            start, line_end = lines.around(match.start())
+            yield from _random_on_line(text, start, min(line_end, start + 4000))
+
+
+def random_keys(text: str, words: str) -> Iterator[Hit]:
+    """Random values of anything called a key: `SHOP_KEY=`, `"mapKey":`, `?key=`."""
+    lower = lowered(text)
+    done = reach = in_value = 0
+    for at in offsets_of(lower, ["key"], lowered(words)):
+        in_value = in_value + 1 if at < reach else 0
+        if in_value > _MAX_KEYS_IN_VALUE:
+            continue
+        before = _NAME_BEFORE.search(lower, max(0, at - 24), at)
+        match = _GIVEN.match(text, at + 3) if at >= done and lower[at + 3 : at + 5] != "bo" else None
+        if not match or not before or before[1] in _NO_SECRETS or match["sep"] not in (":", "=", "=>", ":="):
+            continue
+        value = match["value"].rstrip(".,;:)]}*\\").partition("&")[0]
+        reach = max(reach, match.start("value") + len(value)) if not in_value else reach
+        line = text.rfind("\n", max(0, at - 200), at) + 1
+        if (before[1] or len(value) >= 24) and looks_random(value) and not _HASHES.search(text, max(line, at - 60), at):
+            done = match.end()
+            yield match.start("value"), match.start("value") + len(value), "key"
+
+
+def _names(lower: str, words: str) -> list[re.Match[str]]:
+    """The telling names in order; each is looked for only where its rarest part stands."""
+    found = {}
+    for at in offsets_of(lower, _ROOTS, words):
+        match = _NAMES.search(lower, max(0, at - 14), at + 20)
+        while match:
+            found[match.start()] = match
+            match = _NAMES.search(lower, match.end(), at + 20) if match.end() < at else None
+    return [found[at] for at in sorted(found)]
+
+
+def _given(text: str, at: int, name: str) -> Iterator[Hit]:
+    """The value that stands behind a name which ends at this place."""
+    match = _GIVEN.match(text, at)
+    if match is None:
+        yield from _given_without_sign(text, at, name)
+        return
+    value = match["value"].rstrip(".,;:)]*\\")
+    if match["sep"] == "|" and "|" not in text[max(text.rfind("\n", max(0, at - 400), at), 0) : at]:
+        return  # no table, but one command that feeds another
+    if not _is_ordinary(name, value) and _is_secret(name, value, match) and not _is_example(text, match, value):
+        yield match.start("value"), match.start("value") + len(value), _kind(name)
+
+
+def _given_without_sign(text: str, at: int, name: str) -> Iterator[Hit]:
+    """`password hunter2!`: nothing but a blank between a name and its value."""
+    if not name.startswith(("pass", "pwd", "bearer", "pin")) or not (match := _BARE.match(text, at)):
+        return
+    value = match["value"].rstrip(".,;:)]*\\!?")
+    may_be_password = name != "pass" and not name.startswith(("bearer", "pin"))
+    is_password_like = may_be_password and mixes_signs(value) and not HYPHENED.match(value)
+    if not _IMAGE.match(value) and (looks_random(value) or is_password_like):
+        yield match.start("value"), match.start("value") + len(value), _kind(name)
+
+
+def _is_ordinary(name: str, value: str) -> bool:
+    """What commonly follows some names and is no secret: `PASS: spec-1`, `login: user-name`, a pin that is no number."""
+    if name == "pin":
+        return not value.isdigit()
+    if name not in ("pass", "login"):
+        return False
+    is_other = "/" in value if name == "pass" else "=" in value or "@" in value
+    return is_other or bool(SLUG.match(value) or WORDS.match(value))
+
+
+def _is_secret(name: str, value: str, match: re.Match[str]) -> bool:
+    quoted = bool(match["open"])
+    if quoted and name.startswith(("api", "secret")) and KEY_OF_DIGITS.match(value):
+        return True
+    if match["sep"] == ",":
+        return is_random_in_list(value, quoted)
+    return (is_password if name.startswith(_PASSWORDS) else is_key)(value, quoted)
+
+
+def _is_example(text: str, match: re.Match[str], value: str) -> bool:
+    """`password: "SecurePass123!"` in code shows how to call something; it is no secret itself."""
+    if match["value"].endswith(("...", "…")) or _GOES_ON.match(text, match.end("value")):
+        return True
+    if not SELF_DESCRIBING.match(value):
+        return bool(TEST_VALUE.search(value))
+    if match["open"] in ("'", '"') and text[match.end("value") : match.end("value") + 1] == match["open"]:
+        return True
+    before = text[max(0, match.start() - 2000) : match.start()]
+    return before.count("```") % 2 == 1
+
+
+def _kind(name: str) -> str:
+    if name.startswith(("pass", "pwd", "cred", "login", "pin")):
+        return "password"
+    return {"bearer": "token", "cookie": "session cookie", "dsn": "connection string"}.get(
+        name, name.replace("_", " ").replace("-", " ")
+    )
+
+
+def _random_on_line(text: str, start: int, end: int) -> Iterator[Hit]:
+    for match in _TOKEN.finditer(text, start, end):
+        value = match.group().rstrip("=.-/").rpartition("=")[2].strip("=.-/")
+        if (
+            looks_random(value)
+            and not _in_link(text, match.start())
+            and not _OTHER_NAME.search(text, max(start, match.start() - 40), match.start())
+        ):
+            if _HASHES.search(text, start, end):  # asked last: few lines hold anything random
+                return
+            at = match.start() + match.group().rindex(value)
+            yield at, at + len(value), RANDOM
+
+
+def _in_link(text: str, at: int) -> bool:
+    word = max(text.rfind(space, 0, at) for space in " \t\n(<\"'`")
+    return "://" in text[word + 1 : at + 12]

@@ -1,0 +1,187 @@
+"""Whether a value is a key, a password or a random string, or only stands in the place of one.
+
+Words and names of things can be pronounced; random strings cannot, and change between letters, digits and cases at every step.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from itertools import pairwise
+
+_PLACEHOLDER = re.compile(
+    r"^[<{\[$%(«‹⟨【]|^HTTP/|^CVE-|\$\{|\{\{|\$\(|<[a-z]|\(\)|^\w+\(|\.\.\.|…|\*\*\*|xxx|your|example|placeholder|change.?me|dummy|redacted|removed|replace|"
+    r"insert|foobar|^test|^fake|^sample|^mock|env[.\[(]|environ|getenv|process\.|config[.\[]|settings\.|secrets?[.\[]|vault:|op://|"
+    r"^(?:\w+\.)+\w+$|^(?:https?|file)://|^--?[a-z]|[\w)]\(|\]\?|\bsys\.|\w\[\d|^\d{1,4}-[a-z]+$|^[./~]+[\w/.-]*$|^@|^[a-z]+://\w+$|->|=>|::|\\[wdsbn]|^\^|[{}<>]|"
+    r"^[\w./-]{1,80}\.[a-z]{1,5}:\d+(?:-\d+)?$|^[a-z]{2}-[a-z]+-\d:",
+    re.I,
+)
+PLACEHOLDER_IN_KEY = re.compile(
+    r"^[a-z_]{2,20}=\w|(?i:^(?:in)?valid-|^fake-|^dummy-)|^(?:[a-z]{2,12}-){1,5}\d{1,6}$|^[a-z]+\d?(?:_[a-z]+)+$|^[A-Z]+(?:_[A-Z]+)+$|(?i:^[a-z_-]{0,40}(?:password|passwd|secret|token|key)$)|^\[|^env\.|\^|^[a-z]+(?:-[a-z]+)+$|^(?:v\d-)?[a-z]+\d?(?:-[a-z]+\d?)+$|^[xX*.•0_-]+$|x{6,}|X{6,}|\*{3,}|(?<![A-Za-z0-9])your|YOUR|abc_?123|example|placeholder|<|\.\.\.|\$\{|^\$|^%|\{"
+)
+"""What stands for a key in its own place: `sk-your-key-here`, `ghp_xxxx`."""
+_ALGORITHMS = re.compile(
+    r"^(?:sha|md|cl|aes|hs|rs|es|ps|ed|p|x|argon|bcrypt|scrypt|oauth|base|utf|uuid|pbkdf|rfc|int|uint|float|pkcs|ipv|http|v|s|k|ec|node|py(?:thon)?|"
+    r"part|step|phase|level|type|item|user|option|min|max|len|length|size|line|page|bearer|basic)[-_]?\d[\w.-]{0,16}$",
+    re.I,
+)
+_COMMON = frozenset([
+    "password", "passwords", "passwd", "secret", "secrets", "token", "tokens", "string", "str", "null", "none", "true",
+    "false", "undefined", "required", "optional", "bearer", "basic", "hidden", "value", "key", "keys", "text", "bytes", "bool",
+    "any", "unknown", "empty", "invalid", "expired", "missing", "admin", "root", "user", "username", "postgres", "redis",
+    "mysql",
+])  # fmt: skip
+SELF_DESCRIBING = re.compile(
+    r"^[\W_]*(?:my|a|the|new|old|some|test|demo|user|admin|app|very|super|secure|strong|safe|good|bad|weak|wrong|your|db|root|dummy|sample|local|dev|jwt|auth|review|not|[\W_])*"
+    r"(?:pass(?:word|wd|phrase|code)?|pwd|p[a@][s$]{2}w[o0]rd|secret|token|key)(?:[\W_]|pass|word|secret|key|token|here|confirm|hash|value)*\d{0,6}[\W_]*$",
+    re.I,
+)
+"""A value that says what it is, with a number at its end."""
+TEST_VALUE = re.compile(
+    r"abc_?123|123_?abc|^(?:test|demo|foo|bar|session|example)[\w.=-]*$|^[A-Z]{2,8}_?123$",
+    re.I,
+)
+HYPHENED = re.compile(r"^[A-Za-z][A-Za-z0-9]*(?:[-+.][A-Za-z0-9]+)+$")
+WORDS = re.compile(r"^[A-Za-z]+(?:[-_./][A-Za-z]+)*$")
+_FIELD_WORDS = ("pass", "secret", "token", "key", "cred", "field", "input", "reset", "login")
+_CAMEL_CASE = re.compile(r"^(?:[A-Za-z]?[a-z]+|[A-Z]{1,6}[a-z]{2,})(?:[A-Z][a-z]+)+$")
+_IDENTIFIER = re.compile(r"^[A-Za-z]{2,}(?:[-_.]?[A-Za-z]{2,})*[-_.]?\d{1,2}$")
+KEY_OF_DIGITS = re.compile(r"(?!(\d)\1+$)\d{14,40}$")
+_WORDS_AND_NUMBER = re.compile(r"[a-z]{2,12}(?:[-_][a-z]{2,12}){0,8}[-_]?\d{0,5}$")
+_SECRET_WORD = re.compile(r"(?:^|[-_])(?:pass(?:word|wd)?|secret|token|key)(?:[-_]|\d|$)")
+"""Words and a number, one of them what it is: `valid-token-123`."""
+_PART = re.compile(r"(?:[A-Z]?[a-z]+(?:[A-Z][a-z]+)*|[A-Z]+)\d{0,2}$|\d{1,3}$")
+_SERIES = re.compile(r"abc_?123|123_?abc|abcdef|1a2b3c|a1b2c3|def_?456|xyz_?789|12345678|deadbeef", re.I)
+"""Series that stand in the keys of examples; a long key may hold one by chance."""
+_HEX = re.compile(r"^[0-9a-fA-F]{24,128}$")
+UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_UUID = re.compile(f"^{UUID}$", re.I)
+_PATH = re.compile(r"^[A-Za-z][\w.-]{1,40}(?:/[A-Za-z][\w.-]{1,40})+$|^[\w.-]+(?:/[\w.-]+)+\.[a-z]\w{0,4}$")
+"""`vendor/model-7b-v2`, `o200k_base/cl100k_base`: parts that begin with a letter, none of them long."""
+_NUMBER = re.compile(r"^[\d_.,-]+$")
+_UNSPELLABLE = re.compile(r"[bcdfghjklmnpqrstvwxz]{5,}|q(?!u)|[jqvxz][bcdfgjkmpqvwxz]|[bcdfgkmpqvw]x[bcdfg]", re.I)
+_SYLLABLES = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{2,}(?![a-z])")
+_NUMBERED = re.compile(r"(?:[a-z]+\d{0,4}|[A-Z]+\d{0,2}|\d+[a-z]?)$")
+SLUG = re.compile(r"^[A-Za-z0-9]+(?:[-_.+][A-Za-z0-9]+)+$")
+
+
+def is_random_in_list(value: str, quoted: bool) -> bool:
+    """After a comma stands the next of a list more often than what the name is given."""
+    return quoted and (
+        looks_random(value) or (mixes_signs(value) and not _is_word_like(value) and not HYPHENED.match(value))
+    )
+
+
+def _entropy(value: str) -> float:
+    return -sum(n / len(value) * math.log2(n / len(value)) for n in Counter(value).values())
+
+
+def _is_placeholder(value: str) -> bool:
+    """A placeholder, a variable, a call, a type: something that names a secret and is none."""
+    low = value.lower()
+    if _WORDS_AND_NUMBER.match(low) and _SECRET_WORD.search(low):
+        return True
+    return low in _COMMON or bool(_PLACEHOLDER.search(value)) or len(set(low)) <= 2 or bool(_ALGORITHMS.match(value))
+
+
+def mixes_signs(value: str) -> bool:
+    """Letters with digits or signs in a way that names of things do not have."""
+    has_digits = any(map(str.isdigit, value))
+    has_signs = any(char in "!@#$%^&*+?~" for char in value)
+    if _is_placeholder(value) or not any(map(str.isalpha, value)):
+        return False
+    return (has_signs and (has_digits or len(value) >= 8)) or (has_digits and len(value) >= 6)
+
+
+def is_password(value: str, quoted: bool) -> bool:
+    if len(value) < 5 or _is_placeholder(value) or value.endswith("("):
+        return False
+    if WORDS.match(value):
+        return _is_password_of_letters(value, quoted)
+    if value.isdigit():
+        return len(value) >= 6
+    return mixes_signs(value)
+
+
+def _is_password_of_letters(value: str, quoted: bool) -> bool:
+    if any(word in value.lower() for word in _FIELD_WORDS) or _CAMEL_CASE.match(value):
+        return False
+    if quoted and len(value) >= 12 and "." not in value and "/" not in value:
+        return True
+    if len(value) < 8 or not value.isalpha() or value.isupper() or value.islower():
+        return False
+    return _pronounceable(value) < 0.5 * len(value) or (len(value) >= 10 and _switch_rate(value) >= 0.33)
+
+
+def _is_name(value: str) -> bool:
+    """Words with versions: `MiniMax-M2.7`."""
+    return bool(SLUG.match(value)) and _pronounceable(value) >= 4 and all(map(_PART.match, re.split("[-_.+]", value)))
+
+
+def _is_series(value: str) -> bool:
+    return len(value) < 24 and bool(_SERIES.search(value))
+
+
+def is_key(value: str, quoted: bool) -> bool:
+    if len(value) < 8 or _is_placeholder(value) or (WORDS.match(value) and not value.isalpha()):
+        return False
+    digits, letters = sum(map(str.isdigit, value)), sum(map(str.isalpha, value))
+    if not letters or _is_name(value):
+        return False
+    if _is_random_letters(value, digits):
+        return True
+    if not digits or _IDENTIFIER.match(value):
+        return False
+    if looks_random(value):
+        return True
+    is_random = len(value) >= 16 and value.isalnum() and _pronounceable(value) < 0.5 * len(value)
+    if is_random and digits and len(value) >= 20:
+        return True
+    return digits >= 2 and len(value) >= 10 and _entropy(value) >= 2.9 and (_switch_rate(value) >= 0.2 or is_random)
+
+
+def _is_random_letters(value: str, digits: int) -> bool:
+    """Random letters with few digits or none: large and small in turns, and nothing that one could pronounce."""
+    is_mixed = not value.isupper() and not value.islower()
+    if len(value) < 12 or not value.isalnum() or _is_series(value) or not (is_mixed or digits):
+        return False
+    return _pronounceable(value) < 0.4 * len(value) and _switch_rate(value) >= (0.33 if is_mixed else 0.12)
+
+
+def _switch_rate(value: str) -> float:
+    """How often the kind of sign changes: words and numbers seldom, random strings often."""
+    kinds = ["d" if char.isdigit() else "u" if char.isupper() else "l" if char.islower() else "s" for char in value]
+    changes = sum(one != other for one, other in pairwise(kinds))
+    return changes / max(1, len(value) - 1)
+
+
+def _is_word_like(value: str) -> bool:
+    """Names of things: mostly words, in CamelCase or between hyphens, with a number here and there."""
+    if _pronounceable(value) > 0.6 * len(value):
+        return True
+    return bool(SLUG.match(value)) and all(
+        len(part) <= 4 or _NUMBERED.match(part) for part in re.split("[-_.+]", value)
+    )
+
+
+def _pronounceable(value: str) -> int:
+    """How many letters stand in something that one could pronounce."""
+    parts = _SYLLABLES.findall(value)
+    return sum(len(one) for one in parts if any(c in "aeiouyAEIOUY" for c in one) and not _UNSPELLABLE.search(one))
+
+
+def looks_random(value: str) -> bool:
+    if len(value) < 16 or _is_placeholder(value) or WORDS.match(value):
+        return False
+    if _is_word_like(value) or _is_series(value) or (value.startswith("eyJhbGciOi") and "." not in value):
+        return False
+    digits = sum(map(str.isdigit, value))
+    if _HEX.match(value):
+        return digits >= 4 and digits < len(value) and _entropy(value) >= 2.8
+    if _UUID.match(value) or value.startswith("0x") or _PATH.match(value) or _NUMBER.match(value):
+        return False
+    if any(word in value for word in ("--", "__", "/-", "./")) or value.count("/") > 3:
+        return False
+    longest = max(map(len, re.findall(r"[a-z]+|[A-Z]+|\d+", value)), default=0)
+    return digits >= 2 and _entropy(value) >= 3.3 and _switch_rate(value) >= 0.28 and longest <= 8

@@ -1,0 +1,49 @@
+"""Change marks: the counter and the random marks by which caches know that what they hold is out of date.
+
+This module alone raises them, in the transaction of the change. Whoever changes something that a prompt is made of calls
+the function for its kind:
+
+- `mark_setup`: agents, sources, mounts, rules, templates, settings
+- `mark_longterm`: whatever alters what retrieval finds in long-term memory
+- `text_mark`: nothing but the text of a file
+
+What agents add to working memory needs none: a prompt compares the ids of its newest entries.
+tests/domain/spaces/test_marks.py changes every column that a prompt reads and looks whether the prompt is a new one.
+"""
+
+from __future__ import annotations
+
+from memoryhub.db import statements
+from memoryhub.models import Space
+
+NEW_MARK = "(SELECT (random() * 9007199254740991)::bigint)"
+# Columns of a space to set where one of its counters is raised in the same statement.
+SETUP_MARKS = f"revision = revision + 1, setup_mark = {NEW_MARK}"
+LONGTERM_MARKS = f"revision = revision + 1, longterm_mark = {NEW_MARK}"
+
+SETUP = f"UPDATE memoryhub_space SET {SETUP_MARKS} WHERE id = %s RETURNING revision"  # noqa: S608 (constants of ours)
+LONGTERM = f"UPDATE memoryhub_space SET {LONGTERM_MARKS} WHERE id = %s RETURNING revision"  # noqa: S608
+TEXT = f"UPDATE memoryhub_space SET revision = revision + 1 WHERE id = %s {statements.ONLY} RETURNING revision"  # noqa: S608
+
+
+def mark_setup(space: Space | int) -> int:
+    """What the space's prompts are set up with changed: from the commit on none that was assembled before is served.
+
+    Answers the new revision of the space.
+    """
+    return statements.row(SETUP, [getattr(space, "pk", space)])[0]
+
+
+def mark_longterm(space: Space) -> int:
+    """What retrieval finds in long-term memory changed. Answers the new revision of the space."""
+    return statements.row(LONGTERM, [space.pk])[0]
+
+
+def longterm_mark(space: Space) -> statements.Change:
+    """`mark_longterm` as a change that travels with others in one statement."""
+    return statements.Change(LONGTERM, [space.pk])
+
+
+def text_mark(space: Space) -> statements.Change:
+    """The text of a file changed and nothing else; it travels with the revision."""
+    return statements.Change(TEXT, [space.pk])

@@ -1,0 +1,69 @@
+"""What a space chose, each setting with its default and bounds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import transaction
+
+from memoryhub.domain import activity
+from memoryhub.domain.accounts import require
+from memoryhub.domain.spaces import events, marks
+from memoryhub.errors import Invalid
+from memoryhub.models import Actor, Space
+
+# Everything a space may choose, with what it gets when it chooses nothing: (default, least, most) for numbers.
+SETTINGS: dict[str, tuple[Any, ...]] = {
+    "proposal_days": (30, 1, 365),
+    "warn_days": (3, 0, 60),
+    "working_limit": (50, 1, 50),
+    "working_hours": (24, 1, 24 * 30),
+    "delivery_days": (90, 1, 3650),
+    "reviewers": (1, 1, 2),
+    "who_decides": ("any",),  # "others": whoever made a key of an agent does not decide on what it asks
+    "ingress": ({},),
+    "detectors": ({},),
+    "judge": ({},),
+    "embedder": ("",),
+    "embedder_before": ("",),
+    "digest": ("",),
+}
+
+
+def get_setting(space: Space, key: str) -> Any:
+    return space.settings.get(key, SETTINGS[key][0])
+
+
+@transaction.atomic
+def change_settings(space: Space, actor: Actor, values: dict[str, Any]) -> Space:
+    """Changes what the space chose; each number within its bounds."""
+    require(actor, "manage")
+    space = Space.objects.select_for_update().get(pk=space.pk)
+    before = dict(space.settings)
+    for key, value in values.items():
+        space.settings[key] = checked(key, value)
+    if space.settings == before:
+        return space
+    space.save(update_fields=["settings"])
+    if get_setting(space, "working_limit") < before.get("working_limit", SETTINGS["working_limit"][0]):
+        events.send_event("working_limit_lowered", space)
+    marks.mark_setup(space)
+    changed = [key for key in values if before.get(key, SETTINGS[key][0]) != space.settings[key]]
+    named = ", ".join(f"{key.replace('_', ' ')}: {shown(space.settings[key])}" for key in changed)
+    activity.record(space, actor, "spaces.change_settings", "changed", "the settings", url="settings/", adds=named)
+    return space
+
+
+def shown(value: Any) -> str:
+    return str(value) if isinstance(value, str | int) and value != "" else "set"
+
+
+def checked(key: str, value: Any) -> Any:
+    if key not in SETTINGS:
+        raise Invalid(f"There is no setting {key!r}.", code="unknown_setting")
+    default, *bounds = SETTINGS[key]
+    if bounds and (not isinstance(value, int) or isinstance(value, bool) or not bounds[0] <= value <= bounds[1]):
+        raise Invalid(f"{key.replace('_', ' ').capitalize()} is a number from {bounds[0]} to {bounds[1]}.", field=key)
+    if not isinstance(value, type(default)):
+        raise Invalid(f"{key.replace('_', ' ').capitalize()} has another form.", field=key)
+    return value

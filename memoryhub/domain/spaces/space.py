@@ -1,0 +1,137 @@
+"""Spaces: making, naming, finding and erasing them, and the numbers of their proposals and entries."""
+
+from __future__ import annotations
+
+from django.apps import apps
+from django.db import IntegrityError, connection, transaction
+from django.db.models import QuerySet
+from django.utils.text import slugify
+
+from memoryhub.db import statements
+from memoryhub.domain import activity
+from memoryhub.domain.accounts import require
+from memoryhub.domain.spaces import marks
+from memoryhub.errors import Conflict, Invalid, NotFound
+from memoryhub.models import Actor, Agent, File, Membership, Mount, Person, Proposal, RecordState, Role, Space, Token
+
+NEXT = {
+    "last_proposal": "UPDATE memoryhub_space SET last_proposal = last_proposal + %s WHERE id = %s RETURNING last_proposal",
+    "last_entry": "UPDATE memoryhub_space SET last_entry = last_entry + %s WHERE id = %s RETURNING last_entry",
+}
+
+
+def next_number(space: Space, counter: str, many: int = 1) -> int:
+    """The first of the next proposals (`last_proposal`) or entries (`last_entry`) of the space; the row lock keeps them gapless."""
+    return statements.row(NEXT[counter], [many, space.pk])[0] - many + 1
+
+
+@transaction.atomic
+def create(actor: Actor, slug: str, name: str = "", *, is_demo: bool = False) -> Space:
+    """Makes an empty space: no mounts, no sources. The person who makes it owns it."""
+    slug = slug.strip().lower()
+    if slugify(slug) != slug or not slug or len(slug) > 64:
+        raise Invalid("The address of a space has small letters, digits and hyphens only.", field="slug")
+    try:
+        with transaction.atomic():
+            space = Space.objects.create(slug=slug, name=(name.strip() or slug)[:100], is_demo=is_demo)
+    except IntegrityError:
+        raise Conflict(f"There is a space {slug!r} already. Choose another address.", field="slug") from None
+    if actor.person:
+        Membership.objects.create(space=space, person=actor.person, role=Role.OWNER)
+    activity.record(space, actor, "spaces.create", "made", f"the space {space.name}")
+    return space
+
+
+@transaction.atomic
+def rename(space: Space, actor: Actor, name: str, description: str = "") -> Space:
+    """Changes the name and the description; the address stays."""
+    require(actor, "manage")
+    if not name.strip():
+        raise Invalid("A space needs a name.", field="name")
+    space.name, space.description = name.strip()[:100], description.strip()[:500]
+    space.save(update_fields=["name", "description"])
+    marks.mark_setup(space)
+    activity.record(space, actor, "spaces.rename", "named this space", space.name, url="")
+    return space
+
+
+def of_person(person: Person) -> QuerySet[Space]:
+    return Space.objects.filter(memberships__person=person).order_by("name")
+
+
+def with_roles(person: Person) -> QuerySet[Membership]:
+    return Membership.objects.filter(person=person).select_related("space").order_by("space__name")
+
+
+def enter(person: Person, slug: str) -> tuple[Space, str]:
+    """The space and the person's role in it; for anybody else it does not exist."""
+    try:
+        membership = Membership.objects.select_related("space").get(space__slug=slug, person=person)
+    except Membership.DoesNotExist:
+        raise NotFound("The address may be old, or belong to a space you are not in.") from None
+    return membership.space, membership.role
+
+
+def by_slug(slug: str) -> Space:
+    """For commands, whose user has the data directory anyway."""
+    space = Space.objects.filter(slug=slug).first()
+    if space is None:
+        have = ", ".join(Space.objects.values_list("slug", flat=True)[:10]) or "none yet"
+        raise NotFound(f"There is no space {slug!r}. There is: {have}.")
+    return space
+
+
+def tables_with_plain_ids() -> list[str]:
+    """Tables that carry `space_id` without a foreign key; everything else goes with the space's own row."""
+    found = apps.get_app_config("memoryhub").get_models()
+    return [
+        m._meta.db_table
+        for m in found
+        if any(f.attname == "space_id" and not f.is_relation for f in m._meta.concrete_fields)
+    ]
+
+
+# What is locked before the space's own row, in this order: what people decide on, then what raises the space's revision.
+# After it comes what its long-term memory holds. Whoever takes more than one of these keeps to that, or waits crosswise.
+BEFORE_THE_SPACE = (RecordState, Proposal, File, Agent, Mount, Token)
+HOLD = "SELECT count(*) FROM (SELECT FROM {table} WHERE space_id = %s ORDER BY id FOR UPDATE) held"
+
+
+def hold_whole(space: Space) -> Space:
+    """Waits for decisions and changes under way in a space, and keeps new ones out until the transaction ends."""
+    with connection.cursor() as cursor:
+        for model in BEFORE_THE_SPACE:
+            cursor.execute(HOLD.format(table=connection.ops.quote_name(model._meta.db_table)), [space.pk])
+    return Space.objects.select_for_update().get(pk=space.pk)
+
+
+@transaction.atomic
+def erase(space: Space, actor: Actor) -> dict[str, int]:
+    """Deletes a space with everything in it, also what is kept for good: the one door of promise 6. A tombstone stays."""
+    require(actor, "manage")
+    space = hold_whole(space)
+    gone: dict[str, int] = {}
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('memoryhub.erasing', %s, true)", [str(space.pk)])
+        for table in tables_with_plain_ids():
+            # Names with a schema come quoted already: quote_name leaves those as they are.
+            cursor.execute(f"DELETE FROM {connection.ops.quote_name(table)} WHERE space_id = %s", [space.pk])  # noqa: S608
+            gone[table.replace('"', "").removeprefix("memoryhub_")] = cursor.rowcount
+        cursor.execute("SELECT set_config('memoryhub.erasing', '', true)")
+    _, by_model = space.delete()
+    gone |= {name.removeprefix("memoryhub.").lower(): count for name, count in by_model.items()}
+    if space.is_demo:  # its people came with it and go with it
+        Person.objects.filter(preferences__demo="yes", memberships=None).delete()
+    gone = {name: count for name, count in gone.items() if count}
+    rows = f"{sum(gone.values()):,} rows"
+    activity.record(
+        None,
+        actor,
+        "spaces.erase",
+        "erased the demo" if space.is_demo else "erased the space",
+        space.name,
+        adds=f"({space.slug})",
+        aside=rows,
+        details=gone,
+    )
+    return gone

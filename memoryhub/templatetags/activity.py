@@ -1,0 +1,35 @@
+"""The lines of the log."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import template
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
+
+from memoryhub.templatetags.hub import actor_glyph, clock
+
+register = template.Library()
+
+
+@register.simple_tag(takes_context=True)
+def log_line(context: dict[str, Any], line: Any) -> SafeString:
+    """One line of the log: when, who, what was done to which thing."""
+    # A function, since pages draw a hundred of them: an include each was 7 % of the processor time of the page.
+    adds = f" {escape(line.adds)}" if line.adds else ""
+    thing = f" {_thing(context, line)}" if line.thing else ""
+    return mark_safe(  # noqa: S308  every piece is escaped
+        f"<li>{clock(line.at)}{actor_glyph(line.actor_kind)}"
+        f'<span class="strong clip">{escape(line.actor_name)}</span><span>{escape(line.says)}{thing}{adds}</span>'
+        f'<span class="small dim nowrap">{escape(line.aside)}</span></li>'
+    )
+
+
+def _thing(context: dict[str, Any], line: Any) -> str:
+    """What a line speaks of, with a link for whom it leads somewhere."""
+    css = ' class="mono"' if line.path else ""
+    thing = escape(line.thing)
+    if line.url and (line.url != "settings/people/" or context["role"] == "owner"):
+        return f'<a{css} href="/s/{context["space"].slug}/{escape(line.url)}">{thing}</a>'
+    return f"<span{css}>{thing}</span>" if line.path else thing

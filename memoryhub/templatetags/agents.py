@@ -1,0 +1,38 @@
+"""What the lists of agents say about prompts and deliveries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import template
+from django.template.defaultfilters import truncatechars
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from memoryhub.templatetags.hub import ago
+
+register = template.Library()
+
+
+@register.simple_tag
+def of_budget(tokens: int, budget: int | None) -> str:
+    """1,204 of 4,000, or the number alone where no budget is set."""
+    return f"{tokens:,} of {budget:,}" if budget else f"{tokens:,}"
+
+
+@register.simple_tag
+def last_fetched(delivery: Any) -> SafeString | str:
+    """When an agent fetched its prompt last, and for which thread."""
+    return _fetched(delivery, delivery.thread_id) if delivery else "never"
+
+
+@register.simple_tag
+def fetched_words(delivery: Any) -> SafeString | str:
+    """The last delivery in a list: short, and what it means that there is none."""
+    if not delivery:
+        return "not connected yet"
+    return format_html("fetched {}", _fetched(delivery, truncatechars(delivery.thread_id, 24)))
+
+
+def _fetched(delivery: Any, thread: str) -> SafeString:
+    return format_html("{}{}", ago(delivery.last_at), f", {thread}" if thread else "")

@@ -1,0 +1,194 @@
+"""What the pages of files draw: numbered source, comparisons side by side, addresses of paths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import quote
+
+from django import template
+from django.template.defaultfilters import date
+from django.urls import reverse
+from django.utils.html import escape, format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.timezone import localtime
+
+from memoryhub.stores import paths
+from memoryhub.templatetags.hidden_characters import diff_row, line, marked
+from memoryhub.templatetags.hub import actor_glyph, ago, plural, size
+
+register = template.Library()
+SOURCE_STATES = {"missing": "no file yet; nothing is injected, no error", "empty": "empty; nothing is injected"}
+
+
+def address(slug: str, path: str, query: str = "") -> str:
+    """The page of a path; `./…` would be eaten by the browser, so it goes into the query."""
+    if path.startswith("./"):
+        query = f"path={quote(path)}" + (f"&{query}" if query else "")
+    tail = "" if path.startswith("./") else path.lstrip("/")
+    return reverse("files.page", args=[slug, tail] if tail else [slug]) + (f"?{query}" if query else "")
+
+
+@register.simple_tag(takes_context=True)
+def file_url(context: dict[str, Any], path: str, query: str = "") -> str:
+    """The page of a virtual path in this space."""
+    return address(context["space"].slug, path, query)
+
+
+@register.filter
+def leads_to(printed: str) -> str:
+    """The path of a source as it goes into an address, however it was configured."""
+    path = paths.of_source(printed)
+    return quote(path if path.startswith("/") else "/" + path)
+
+
+@register.simple_tag(takes_context=True)
+def act_url(context: dict[str, Any], name: str, path: str) -> str:
+    """The address of what changes a path."""
+    slug = context["space"].slug
+    if path.startswith("./"):
+        return reverse(name, args=[slug, "."]) + f"?path={quote(path)}"
+    return reverse(name, args=[slug, path.lstrip("/")])
+
+
+# Tables of lines are built here: a template takes half a second for the ten thousand lines of a page.
+@register.simple_tag
+def source_table(lines: Iterable[str], caption: str, anchors: bool = True, first: int = 1) -> SafeString:
+    """A text with its line numbers, what is hidden drawn."""
+    rows = "".join(
+        f'<tr{f" id=L{number}" if anchors else ""}><td class="no">{number}</td><td class="code">{line(text)}</td></tr>'
+        for number, text in enumerate(lines, first)
+    )
+    return mark_safe(  # noqa: S308  every line is escaped where it is drawn
+        f'<table class="source"><caption class="sr">{escape(caption)}</caption><tbody>{rows}</tbody></table>'
+    )
+
+
+@register.simple_tag(takes_context=True)
+def blame_table(context: dict[str, Any], lines: Iterable[Any], caption: str) -> SafeString:
+    """Each line with who wrote it."""
+    slug = context["space"].slug
+    rows = "".join(_blamed(slug, one, is_first=at == 0) for at, one in enumerate(lines))
+    return mark_safe(  # noqa: S308  every piece is escaped where it is drawn
+        f'<table class="source"><caption class="sr">{escape(caption)}</caption><tbody>{rows}</tbody></table>'
+    )
+
+
+def _blamed(slug: str, one: Any, *, is_first: bool) -> str:
+    turn = "turn" if one.turns and not is_first else ""
+    css = f"{turn} machine".strip() if one.revision.actor_kind == "agent" else turn
+    by = _author(slug, one.revision) if one.turns or is_first else ""
+    return (
+        f'<tr class="{css}"><td class="by">{by}</td>'
+        f'<td class="no">{one.number}</td><td class="code">{line(one.text)}</td></tr>'
+    )
+
+
+def _author(slug: str, revision: Any) -> str:
+    """Who brought a line: the proposal that did, else the change."""
+    if revision.proposal:
+        where = f"/s/{slug}/proposals/{revision.proposal}/"
+        words = f"#{revision.proposal} {revision.reason or 'proposal'}"
+    else:
+        where, words = address(slug, revision.path, f"view=diff&to={revision.number}"), revision.reason or revision.kind
+    return (
+        f'{actor_glyph(revision.actor_kind)} <b class="strong">{escape(revision.actor_name)}</b> '
+        f'<a href="{escape(where)}">{escape(words)}</a> '
+        f'<span class="dim">r{revision.number}, {date(localtime(revision.created_at), "M j")}</span>'
+    )
+
+
+@register.simple_tag
+def diff_table(change: Any, caption: str, more: str = "") -> SafeString:
+    """A comparison one below the other; folded lines open where there is an address for it."""
+    body = "".join(
+        _fold(row, more, 4) if row.kind == "fold" and more else diff_row(row) + _moved(row) for row in change.rows
+    )
+    return _table(body, caption, '<col class="c-no"><col class="c-no"><col class="c-sign"><col>')
+
+
+def _fold(row: Any, more: str, columns: int) -> str:
+    words = f"{row.count:,} unchanged line{'s' if row.count != 1 else ''}"
+    said = f'<a href="{escape(more)}">{words}</a>' if more else words
+    return f'<tr class="fold"><td colspan="{columns}">{said}</td></tr>'
+
+
+def _moved(row: Any) -> str:
+    """A line that was taken out there and put in here, unchanged, says where it came from or went."""
+    if getattr(row, "moved", None) is None or row.kind == "ctx":
+        return ""
+    word = f"moved to line {row.moved}" if row.kind == "del" else f"moved from line {row.moved}"
+    return f'<tr class="fold"><td colspan="4"><span class="small dim">{word}</span></td></tr>'
+
+
+def _table(body: str, caption: str, columns: str) -> SafeString:
+    return mark_safe(  # noqa: S308  every piece is escaped before
+        f'<table class="diff"><caption class="sr">{escape(caption)}</caption>'
+        f"<colgroup>{columns}</colgroup><tbody>{body}</tbody></table>"
+    )
+
+
+@register.simple_tag
+def split_table(change: Any, caption: str, more: str = "") -> SafeString:
+    """The same side by side."""
+    rows = []
+    for pair in change.pairs:
+        if not isinstance(pair, tuple):
+            rows.append(_fold(pair, more, 4))
+        else:
+            rows.append(f"<tr>{_cell(pair[0], 'old')}{_cell(pair[1], 'new')}</tr>")
+    return _table(
+        "".join(rows), caption, '<col class="c-no"><col class="split-col"><col class="c-no"><col class="split-col">'
+    )
+
+
+def _cell(row: Any, side: str) -> str:
+    if row is None:
+        return '<td class="no"></td><td class="code"></td>'
+    number = row.old if side == "old" else row.new
+    if row.kind == "ctx":
+        return f'<td class="no">{number}</td><td class="code">{line(row.text)}</td>'
+    css, word, tag = ("del-cell", "removed ", "del") if row.kind == "del" else ("add-cell", "added ", "ins")
+    moved = f' <span class="small dim">moved, line {row.moved}</span>' if row.moved else ""
+    text = marked(row.text, row.marks, tag)
+    return f'<td class="no {css}">{number}</td><td class="code {css}"><span class="sr">{word}</span>{text}{moved}</td>'
+
+
+@register.filter
+def policy_words(policy: str) -> str:
+    """What a policy means, in a few words."""
+    return {
+        "review": "agents ask, people decide", "trusted": "agents write at once", "read_only": "agents only read",
+    }.get(policy, "")  # fmt: skip
+
+
+@register.filter
+def source_state(row: Any) -> str:
+    """How large the text of a source is, or why nothing of it is injected."""
+    said = size(row.size) if row.status == "included" else SOURCE_STATES.get(row.status, row.problem)
+    return said if row.mount else f"{said}; nothing is mounted there"
+
+
+@register.filter
+def seen_words(facts: Any) -> str:
+    """How much of a file stands in prompts, and how many comments do not."""
+    comments = plural(facts.comments, "comment stays", "comments stay")
+    kept = f"; {comments} with people" if facts.comments else ""
+    return f"{facts.seen_bytes:,} of {plural(facts.bytes, 'byte')}{kept}"
+
+
+@register.simple_tag(takes_context=True)
+def revision_words(context: dict[str, Any], revision: Any) -> SafeString:
+    """Why a revision was made, when, and by which proposal."""
+    proposal: SafeString | str = ""
+    if revision.proposal:
+        where = f"/s/{context['space'].slug}/proposals/{revision.proposal}/"
+        proposal = format_html(', <a href="{}">proposal {}</a>', where, revision.proposal)
+    reason = f"{revision.reason}, " if revision.reason else ""
+    return format_html("{}{}{}", reason, ago(revision.created_at), proposal)
+
+
+@register.simple_tag
+def paths_in_a_row(found: Iterable[str]) -> SafeString:
+    """Directories of the hub's machine, as code."""
+    return format_html_join(", ", "<code>{}</code>", ((path,) for path in found))

@@ -1,0 +1,35 @@
+"""What the overview says about what waits and about the layers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from memoryhub.templatetags.hub import plural
+
+register = template.Library()
+
+
+@register.simple_tag
+def wait_words(wait: Any) -> SafeString:
+    """The line below what waits: its detail and its path."""
+    if not wait.mono:
+        return format_html("{}", wait.detail)
+    return format_html('{}{}<span class="mono">{}</span>', wait.detail, ", " if wait.detail else "", wait.mono)
+
+
+@register.filter
+def leaving_words(count: int) -> str:
+    """How many entries leave working memory soon."""
+    return f"{plural(count, 'leaves', 'leave')} within the hour" if count else "none leaves this hour"
+
+
+@register.filter
+def files_words(now: Any) -> str:
+    """What is wrong with the files just now; nothing where all is well."""
+    if now.unwritten:
+        return f"{now.unwritten:,} not on disk yet"
+    return f"{plural(now.missing, 'source is', 'sources are')} missing" if now.missing else ""

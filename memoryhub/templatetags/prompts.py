@@ -1,0 +1,185 @@
+"""Draws the lines of a prompt and says where they come from and what changed them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from django import template
+from django.template.defaultfilters import truncatechars
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+
+from memoryhub.templatetags.files import leads_to
+from memoryhub.templatetags.hidden_characters import line
+from memoryhub.templatetags.hub import ago, may, until, who
+from memoryhub.templatetags.reviewing import words
+
+register = template.Library()
+Marks = Mapping[int, Sequence[tuple[int, int, str]]]
+
+
+@register.simple_tag(takes_context=True)
+def numbered(context: Any, lines: Iterable[str], first: int, marks: Marks) -> SafeString:
+    """One block per line with its number, what is hidden drawn; the number is no part of what is copied.
+
+    The line that somebody asks about has its origin below it.
+    """
+    # Built here, since a prompt has thousands of lines.
+    asked = context["origin"].number if context.get("origin") else 0
+    drawn = []
+    for number, text in enumerate(lines, first):
+        found = marks.get(number)
+        drawn.append(f'<span id="L{number}" data-n="{number}">')
+        drawn.append(words(text, (), "", found, whole=True) if found else line(text))
+        drawn.append("</span>")
+        if number == asked:
+            drawn.append(render_to_string("prompts/_origin.html", context.flatten()).strip())
+    return mark_safe("".join(drawn))  # noqa: S308  every line is escaped where it is drawn
+
+
+# ---- where a line comes from
+
+
+@register.simple_tag
+def origin_words(slug: str, agent: Any, origin: Any) -> SafeString:
+    """Where a line of a prompt comes from and who wrote it, with links."""
+    if origin.path:
+        return _from_file(slug, origin)
+    if origin.hot:
+        return _from_working(slug, origin.hot)
+    if origin.cold:
+        return _from_longterm(slug, origin.cold)
+    if origin.change:
+        return _from_settings(slug, agent, origin)
+    plain = {"guidelines": mark_safe("the hub's own guidelines"), "task": "the request: it is not stored"}
+    return format_html("{}.", plain.get(origin.kind, origin.label))
+
+
+def _from_file(slug: str, origin: Any) -> SafeString:
+    file = f"/s/{slug}/files{leads_to(origin.path)}"
+    return format_html(
+        '<a class="mono" href="{0}">{1}</a>{2}. <a href="{0}?view=history">Everything that touched the file</a>, '
+        '<a href="{0}?view=blame">its blame</a>.',
+        file, origin.path, _written(slug, file, origin) if origin.revision else "",
+    )  # fmt: skip
+
+
+def _written(slug: str, file: str, origin: Any) -> SafeString:
+    revision = origin.revision
+    return format_html(
+        ', line {}. {} wrote it in <a href="{}?view=diff&amp;to={}">revision {}</a>, {}{}{}',
+        origin.file_line, revision.actor_name, file, revision.number, revision.number, ago(revision.created_at),
+        _by_proposal(slug, revision.proposal), f": {revision.reason}" if revision.reason else "",
+    )  # fmt: skip
+
+
+def _from_working(slug: str, entry: Any) -> SafeString:
+    record = ""
+    if entry.record_id:
+        where = reverse("quarantine.record", args=[slug, entry.record_id])
+        record = format_html(', <a href="{}">record {}</a>', where, entry.record_id)
+    return format_html(
+        '<a href="{}#w{}">working memory</a>: {} said it {}{}; it leaves {}.',
+        reverse("working.page", args=[slug]), entry.pk, entry.agent_name or "a person", ago(entry.created_at),
+        record, until(entry.expires_at),
+    )  # fmt: skip
+
+
+def _from_longterm(slug: str, entry: Any) -> SafeString:
+    return format_html(
+        '<a href="{}">long-term entry L-{}</a>: {} promoted it {}{}{}.',
+        reverse("longterm.entry", args=[slug, entry.number]), entry.number, entry.actor_name, ago(entry.created_at),
+        _by_proposal(slug, entry.proposal), f": {entry.reason}" if entry.reason else "",
+    )  # fmt: skip
+
+
+def _from_settings(slug: str, agent: Any, origin: Any) -> SafeString:
+    return format_html(
+        'the <a href="{}">{} of {}</a>: {} set it {}.',
+        reverse("agents.detail", args=[slug, agent.slug]), "base prompt" if origin.kind == "base" else "persona",
+        agent.name, origin.change.actor_name, ago(origin.change.created_at),
+    )  # fmt: skip
+
+
+def _by_proposal(slug: str, number: int | None) -> SafeString | str:
+    return format_html(', by <a href="/s/{0}/proposals/{1}/">proposal {1}</a>', slug, number) if number else ""
+
+
+@register.simple_tag
+def delivered_words(delivery: Any) -> SafeString:
+    """When a prompt was handed out last, how often, and in which dialect."""
+    times = f", {delivery.count:,} times" if delivery.count > 1 else ""
+    return format_html("{}{}, as {}", ago(delivery.last_at), times, delivery.dialect)
+
+
+# ---- what changed a prompt
+
+
+@register.simple_tag
+def cause_words(slug: str, cause: Any) -> SafeString:
+    """One thing that changed a prompt, with a link to it and its reason."""
+    revision: SafeString | str = ""
+    if cause.path:
+        revision = format_html(
+            '<a class="mono" href="/s/{}/files{}?view=diff&amp;to={}">{}</a> revision {}: ',
+            slug, leads_to(cause.path), cause.revision, cause.path, cause.revision,
+        )  # fmt: skip
+    return format_html("{}{}{}", revision, _done(slug, cause), _reason(cause))
+
+
+def _done(slug: str, cause: Any) -> SafeString:
+    if cause.proposal:
+        return format_html('<a href="/s/{}/proposals/{}/">{}</a>', slug, cause.proposal, cause.says)
+    if cause.who:
+        return format_html("{} {}", who(cause.who_kind, cause.who), cause.says)
+    if cause.entry:
+        where = reverse("longterm.entry", args=[slug, cause.entry])
+        return format_html('<a href="{}">L-{}</a> {}', where, cause.entry, cause.says)
+    return format_html("An entry {}", cause.says)
+
+
+def _reason(cause: Any) -> SafeString | str:
+    if not cause.reason:
+        return ""
+    reason = truncatechars(cause.reason, 90)
+    is_quoted = cause.kind in ("working", "longterm")  # there the reason is the entry's own text
+    return format_html('<span class="dim">{}</span>', f" “{reason}”" if is_quoted else f": {reason}")
+
+
+# ---- the margin of a stretch
+
+
+@register.simple_tag
+def stretch_note(one: Any, agent: Any, template: Any) -> str:
+    """What the margin says of a stretch that is not a file; nothing where its title says it all."""
+    notes = {
+        "base": f"base prompt of {agent.name}",
+        "persona": f"persona of {agent.name}",
+        "guidelines": "editable, like any file",
+        "working": f"newest {one.count}, of the last 24 hours",
+        "longterm": f"{one.count} by the query",
+    }
+    if one.kind == "template" and template:
+        return f"of deepagents {template.version}, from the {template.came_from}"
+    return "set for this agent" if one.kind == "template" and agent.template else notes.get(one.kind, "")
+
+
+@register.simple_tag(takes_context=True)
+def stretch_url(context: Any, slug: str, agent: Any, one: Any, guidelines_path: str) -> str:
+    """Where the text of a stretch is kept; nothing for what came with the request."""
+    if one.path:
+        return f"/s/{slug}/files{leads_to(one.path)}"
+    if one.kind in ("working", "longterm"):
+        return f"/s/{slug}/{one.kind}/"
+    if one.kind == "guidelines":
+        return f"/s/{slug}/files{guidelines_path}{'?view=edit' if may(context['role'], 'edit') else ''}"
+    return "" if one.kind == "task" else reverse("agents.detail", args=[slug, agent.slug])
+
+
+@register.filter
+def written_by(one: Any) -> str:
+    """Who let the revision of a stretch in, or wrote it."""
+    return f"approved by {one.approved_by}" if one.approved_by else f"written by {one.revision.actor_name}"

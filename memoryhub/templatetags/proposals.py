@@ -1,0 +1,249 @@
+"""What the pages of proposals say: what a change does, whom it reaches, what a decision means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import groupby
+from operator import attrgetter
+from typing import Any
+from urllib.parse import quote
+
+from django import template
+from django.urls import reverse
+from django.utils.html import conditional_escape, format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from memoryhub.templatetags.files import leads_to
+from memoryhub.templatetags.hub import ago, in_a_row, listed, plural
+
+register = template.Library()
+VERBS = {"edit": "edits", "insert": "adds to", "delete": "deletes", "move": "moves", "promotion": "promotes to"}
+STATE_GLYPHS = {"pending": "clock", "approved": "check", "outdated": "clock", "expired": "clock"}
+NOUNS = {
+    "secrets": "secret", "hidden": "hidden character", "injection": "injection", "duplicate": "duplicate",
+    "transient": "passing moment", "vague": "vague line", "coherence": "incoherent stretch",
+}  # fmt: skip
+WHERE_NO_PROMPT = {
+    "promotion": "Recalled by agents whose question it fits.",
+    "delete": "In no agent's prompt; agents no longer find the file.",
+    "move": "In no agent's prompt; agents find the file under its new name alone.",
+}
+
+
+@register.filter
+def signed(number: int) -> str:
+    """+49, −12 or 0, with a true minus."""
+    return f"+{number:,}" if number > 0 else f"−{-number:,}" if number < 0 else "0"
+
+
+@register.filter
+def state_glyph(state: str) -> str:
+    """The name of the glyph for a proposal's state."""
+    return STATE_GLYPHS.get(state, "x")
+
+
+@register.filter
+def verb(proposal: Any) -> str:
+    """What a proposal does to its path, in the third person."""
+    if proposal.kind == "write":
+        return "rewrites" if proposal.base_revision else "makes"
+    return VERBS[proposal.kind]
+
+
+@register.simple_tag
+def findings_in_words(code: str, count: int) -> str:
+    """2 hidden characters, 1 injection."""
+    return plural(count, NOUNS.get(code, code))
+
+
+@register.simple_tag
+def to_look_at(findings: Iterable[Any]) -> SafeString:
+    """The grave findings that a reviewer confirms, by kind, each kind with its first line."""
+    by_code = groupby(sorted(findings, key=attrgetter("code")), key=attrgetter("code"))
+    kinds = [(code, list(found)) for code, found in by_code]
+    return format_html_join(
+        " and ", 'the <b class="strong">{}</b> in line {}',
+        ((findings_in_words(code, len(found)), found[0].line) for code, found in kinds),
+    )  # fmt: skip
+
+
+@register.filter
+def wants_to(proposal: Any) -> str:
+    """What the agent wants to do to the path."""
+    return "add to" if proposal.kind == "insert" else proposal.kind
+
+
+@register.filter
+def shrinking(found: Any) -> str:
+    """How large the text was and would be."""
+    return f"{len(found.before or b''):,} bytes by {len(found.after or b''):,}"
+
+
+@register.filter
+def outdated_words(row: Any) -> str:
+    """On which revision an outdated proposal was made, and which is the newest."""
+    now = f", now {row.found.revision}" if row.found.revision else ""
+    return f"made on revision {row.proposal.base_revision}{now}"
+
+
+@register.simple_tag(takes_context=True)
+def thread_url(context: dict[str, Any], proposal: Any, is_open: bool) -> str:
+    """The list of what a thread asked for, in the view where this proposal stands."""
+    view = "&view=outdated" if proposal.state == "outdated" else "" if is_open else "&view=decided"
+    page = reverse("proposals.page", args=[context["space"].slug])
+    return conditional_escape(f"{page}?thread={quote(proposal.thread_id, safe='')}{view}")
+
+
+@register.simple_tag(takes_context=True)
+def asked_words(context: dict[str, Any], proposal: Any, found: Any, is_open: bool) -> SafeString:
+    """How long ago it was asked for, on which revision, and whether that is still the newest."""
+    asked = ago(proposal.created_at)
+    if not proposal.path:
+        return asked
+    number = proposal.base_revision
+    if not number:
+        return format_html("{}, as a new file", asked)
+    where = f"/s/{context['space'].slug}/files{leads_to(proposal.path)}?view=diff&to={number}"
+    then = ", which is still the newest" if is_open else ""
+    if found.moved_on:
+        then = f", now {found.revision}" if found.revision else ""
+    return format_html('{}, on <a href="{}">revision {}</a>{}', asked, where, number, then)
+
+
+# ---- the decision
+
+
+@register.simple_tag
+def effect(review: Any) -> SafeString:
+    """Which agents get the change and from when on; where no prompt has it, who finds it."""
+    kind = review.proposal.kind
+    if not review.agents:
+        return format_html(WHERE_NO_PROMPT.get(kind, "In no agent's prompt; agents see it when they read the file."))
+    begins = "Gone from the prompt of" if kind == "delete" or review.losing else "Seen by"
+    who = listed(format_html("<b>{}</b>", agent.slug) for agent in review.agents)
+    behind = ""
+    if review.threads_behind:
+        behind = f" {plural(review.threads_behind, 'thread runs', 'threads run')} on the old text."
+    return format_html("{} {} from their <b>next thread</b> on.{}", begins, who, behind)
+
+
+@register.simple_tag
+def what_is_approved(found: Any, kind: str) -> SafeString:
+    """That the approval counts for this very text."""
+    text = "" if kind == "delete" else format_html(", <code>{}</code>", found.sha256[:8])
+    then = "" if kind == "promotion" else " If the file changes, you are asked again."
+    return format_html("You approve what you see{}.{}", text, then)
+
+
+@register.filter
+def approve_label(review: Any) -> str:
+    """What stands on the button that approves."""
+    if review.can_take_hunks:
+        return f"Approve all {len(review.diff.hunks)} changes"
+    return {"delete": "Approve the deletion", "promotion": "Promote"}.get(review.proposal.kind, "Approve")
+
+
+@register.filter
+def jump_words(review: Any) -> str:
+    """What a decision is about, in the bar that leads to it on a phone."""
+    hunks = len(review.diff.hunks) if review.found.applies and review.diff.hunks else 0
+    said = plural(hunks, "change") if hunks else f"Proposal {review.proposal.number}"
+    count = len(review.to_look_at)
+    return f"{said}, {plural(count, 'finding')} to look at" if count else said
+
+
+@register.simple_tag
+def approved_words(proposal: Any) -> SafeString:
+    """Who approved it, what it became, and with which note."""
+    revision = f", revision {proposal.applied_revision}" if proposal.applied_revision else ""
+    edits = ", with edits" if proposal.with_edits else ""
+    note = f" “{proposal.note}”" if proposal.note else ""
+    return format_html('Approved by <b class="strong">{}</b>{}{}.{}', proposal.decided_by_name, revision, edits, note)
+
+
+@register.simple_tag
+def approvers(proposal: Any) -> SafeString:
+    """Who said yes so far."""
+    names = ((one["name"],) for one in proposal.approvals)
+    return format_html_join(", ", '<b class="strong">{}</b>', names)
+
+
+@register.filter
+def slugs(agents: Iterable[Any]) -> str:
+    """The short names of agents: a, b and c."""
+    return in_a_row(agent.slug for agent in agents)
+
+
+@register.filter
+def reach(review: Any) -> str:
+    """Whose prompts a change reaches, and when."""
+    proposal = review.proposal
+    if proposal.kind == "promotion":
+        only = f"; this one only by {proposal.agent_name}" if proposal.change.get("scope") == "agent" else ""
+        return (
+            f"No prompt changes at once. It can be recalled by every agent of this space whose question it fits{only}."
+        )
+    if not review.changes:
+        return (
+            "No agent has this file among its sources, so no prompt changes. Agents can read it when they ask for it."
+        )
+    more = f", {review.more_readers} more not drawn" if review.more_readers else ""
+    return f"{plural(len(review.changes), 'agent reads', 'agents read')} this file{more}"
+
+
+# ---- several at once
+
+
+@register.simple_tag
+def plan_sum(plan: Any) -> str:
+    """What approving the chosen ones would do, for the bar below the list."""
+    files = plural(plan.files, "file") if plan.files else "no file"
+    entries = f", keep {plan.entries} in long-term memory" if plan.entries else ""
+    left_out = f"; {plan.left_out} cannot be approved among others" if plan.left_out else ""
+    return f"would change {files}{entries}{_prompts_moved(plan.moved)}{left_out}"
+
+
+def _prompts_moved(changes: list[Any]) -> str:
+    if not changes:
+        return ", no prompt"
+    said = [
+        f"{one.agent.slug} ({signed(one.more_tokens)} tokens, cache breaks at byte {int(one.breaks_at or 0):,})"
+        for one in changes
+    ]
+    return f" and the prompt{'s' if len(said) > 1 else ''} of {in_a_row(said)}"
+
+
+@register.simple_tag
+def bulk_words(plan: Any, decision: str) -> dict[str, Any]:
+    """What the page of several says for one decision: heading, lead and button, and which of them can be decided."""
+    approves = decision == "approve"
+    chosen = plan.fit if approves else plan.open_to_me
+    word, count = "Approve" if approves else "Reject", len(chosen)
+    lead = "Each agent reads your reason. Nothing is changed by a rejection."
+    if approves:
+        does = "they would do together, each on top of those before it" if count != 1 else "it would do"
+        lead = f"This is what {does}. Nothing has been done yet."
+    button = f"{word} {'this one' if count == 1 else f'these {count}'}"
+    return {"heading": f"{word} {plural(count, 'proposal')}", "lead": lead, "button": button, "chosen": chosen}
+
+
+@register.simple_tag
+def left_out(result: Any, plan: Any, decision: str) -> str:
+    """Why one of several cannot be decided here; nothing where it can."""
+    proposal = result.proposal
+    if proposal.agent_id in plan.own:
+        return f"left out: you made a key of {proposal.agent_name}, so somebody else decides"
+    if decision != "approve":
+        return ""
+    if result.needs_a_look:
+        return "left out: has a grave finding: decide on it by itself"
+    if result.problem:
+        return f"left out: {result.problem}"
+    return f"left out: it builds on {result.waits_for}, which is not selected" if result.waits_for else ""
+
+
+@register.filter
+def prompts_words(plan: Any) -> str:
+    """What approving the chosen ones changes outside of the prompts that are drawn."""
+    entries = f", {plan.entries} would be kept in long-term memory" if plan.entries else ""
+    return f"{plural(plan.files, 'file')} would change{entries}{'' if plan.changes else ', no prompt changes'}"

@@ -1,0 +1,90 @@
+"""Access to pages: who asks, which space, and whether they may. A view behind it has `request.space`, `request.role`, `request.actor`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+
+from memoryhub.domain import accounts, spaces
+from memoryhub.errors import NotAllowed
+from memoryhub.models import Actor
+from memoryhub.web.errors import refuse
+
+View = Callable[..., HttpResponse]
+
+
+def to_login(request: HttpRequest) -> HttpResponse:
+    """Redirects to the sign-in page, which leads back to the page that was asked for."""
+    url = "/login/?" + urlencode(
+        {"next": request.get_full_path() if request.method == "GET" else referring_path(request)}
+    )
+    if request.htmx:
+        response = HttpResponse(status=204)
+        response["HX-Redirect"] = url
+        return response
+    return redirect(url)
+
+
+def referring_path(request: HttpRequest) -> str:
+    """The path of the page whose form was sent; `/` where the browser names none, or another host."""
+    page = urlsplit(request.headers.get("Referer", ""))
+    same = page.netloc == request.get_host() and page.path.startswith("/") and not page.path.startswith("//")
+    return page._replace(scheme="", netloc="", fragment="").geturl() if same else "/"
+
+
+def signed_in(view: View) -> View:
+    """For pages outside any space: the account, the list of spaces."""
+
+    @wraps(view)
+    def guarded(request: HttpRequest, **kwargs: Any) -> HttpResponse:
+        if not request.user.is_authenticated:
+            return to_login(request)
+        request.actor = Actor.of_person(request.user)
+        return view(request, **kwargs)
+
+    guarded.needs = "signed in"  # type: ignore[attr-defined]
+    return guarded
+
+
+def space_page(action: str, *, methods: tuple[str, ...] = ("GET", "HEAD", "POST")) -> Callable[[View], View]:
+    """For pages of a space: 302 to sign in, 404 for people who are no members, 403 for members without the role."""
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def guarded(request: HttpRequest, space: str, **kwargs: Any) -> HttpResponse:
+            if not request.user.is_authenticated:
+                return to_login(request)
+            request.space, request.role = spaces.enter(request.user, space)
+            request.actor = Actor.of_person(request.user, request.role)
+            accounts.require(request.actor, action)
+            if request.method not in methods:
+                return wrong_method(request, methods)
+            return view(request, **kwargs)
+
+        guarded.needs = action  # type: ignore[attr-defined]
+        return guarded
+
+    return decorate
+
+
+def wrong_method(request: HttpRequest, methods: tuple[str, ...]) -> HttpResponse:
+    """405 for an address that takes forms alone, opened in the address bar."""
+    refusal = NotAllowed("This address only takes what a form sends. Go back to the page with the form.")
+    response = refuse(request, refusal)
+    response["Allow"] = ", ".join(methods)
+    return response
+
+
+def public(view: View) -> View:
+    """Open to everybody: sign-in, health. The test that walks all addresses wants this mark."""
+    view.needs = "nothing"  # type: ignore[attr-defined]
+    return view
+
+
+def post_only(action: str) -> Callable[[View], View]:
+    return space_page(action, methods=("POST",))

@@ -1,0 +1,231 @@
+"""What the pages of a file show, gathered: heads, texts, histories, comparisons, conflicts. No templates here."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memoryhub.dialects import tokens_of_text, without_comments
+from memoryhub.domain import files
+from memoryhub.domain.files import Published
+from memoryhub.errors import HubError, Invalid
+from memoryhub.models import File, Revision, Space
+from memoryhub.stores import paths
+from memoryhub.text import diff, lines, markdown, merge
+from memoryhub.text.lines import describe_ends, for_editor, text_of
+
+MARKDOWN = (".md", ".markdown", ".mdx", ".mdc")
+HISTORY_PAGE = 50
+SHOWS = (("people", "People"), ("model", "Model"), ("change", "Change"))
+SHOWN_LINES = 10_000  # a page of more lines weighs megabytes
+MOST_RENDERED = 20_000  # lines that are rendered as Markdown; of more, the source is shown
+
+
+@dataclass(frozen=True)
+class Crumb:
+    name: str
+    path: str
+
+
+def number(text: str) -> int:
+    """A revision as the query names it."""
+    if not text.isdigit() or len(text) > 15:
+        raise Invalid("A revision is a number.", code="invalid")
+    return int(text)
+
+
+def crumbs(path: str) -> list[Crumb]:
+    """The folders on the way to a path, each with its own."""
+    head, rest = paths.split_head(path)
+    parts = [part for part in rest.split("/") if part]
+    found = [Crumb(part, head + "/".join(parts[: n + 1]) + "/") for n, part in enumerate(parts)]
+    if head != "/":
+        found.insert(0, Crumb(head.rstrip("/"), head))
+    return found
+
+
+def page_of(rows: Sequence[Any], page: str, size: int) -> tuple[Sequence[Any], int | None]:
+    at = max(1, int(page)) if page.isdigit() and len(page) < 6 else 1
+    return rows[(at - 1) * size : at * size], at + 1 if at * size < len(rows) else None
+
+
+def branch_of(rows: list[files.FolderEntry], where: str) -> list[files.FolderEntry]:
+    """The children of one folder of the tree."""
+    for row in rows:
+        if row.children is not None:
+            if row.path == where:
+                return row.children
+            if where.startswith(row.path):
+                return branch_of(row.children, where)
+    return []
+
+
+def first_prefix(space: Space) -> str:
+    listed = files.mounts_of_space(space)
+    return listed[0].prefix if listed else "/memories/"
+
+
+# ---- one file
+
+
+def head(space: Space, where: str, file: File, found: Published | HubError, view: str) -> dict[str, Any]:
+    """What stands above every view of a file."""
+    place = files.resolve(space, where) if files.mount_of(space, where) else None
+    waiting = files.waiting_on(space, where)
+    return {
+        "where": where, "name": where.rpartition("/")[2], "crumbs": crumbs(where), "file": file, "view": view, "place": place,
+        "found": found if isinstance(found, Published) else None, "problem": found.message if isinstance(found, HubError) else "",
+        "readers": files.agents_reading(space, where), "waiting": waiting, "tree": files.tree(space, where),
+        "unwritten": file.problem if file.problem.startswith("Revision ") else "", "newest": files.get_revision(file, file.revision),
+    }  # fmt: skip
+
+
+def text(found: Published, view: str, start: str = "") -> dict[str, Any]:
+    """The text of a file, rendered or as source, with what the model sees of it."""
+    if not found.is_text:
+        return {"is_binary": True, "size": len(found.content)}
+    shown = found.content.decode()
+    seen = without_comments(shown).rstrip()
+    is_markdown = found.path.lower().endswith(MARKDOWN)
+    facts = {
+        "tokens": tokens_of_text(shown), "bytes": len(found.content), "chars": len(shown), "lines": len(lines.split(shown)),
+        "ends": describe_ends(shown), "seen_bytes": len(seen.encode()), "comments": shown.count("<!--"),
+    }  # fmt: skip
+    is_rendered = is_markdown and view == "rendered" and facts["lines"] <= MOST_RENDERED
+    return {
+        "facts": facts,
+        "rendered": markdown.render(shown) if is_rendered else None,
+        "piece": piece_of(_lines(shown), start),
+        "seen": piece_of(_lines(seen), start),
+        "is_markdown": is_markdown,
+    }
+
+
+@dataclass(frozen=True)
+class Piece:
+    """So many lines of a text as one page shows, and where the next and the last begin."""
+
+    lines: Sequence[Any]
+    first: int
+    total: int
+
+    @property
+    def last(self) -> int:
+        return self.first + len(self.lines) - 1
+
+    @property
+    def next(self) -> int | None:
+        return self.last + 1 if self.last < self.total else None
+
+    @property
+    def previous(self) -> int | None:
+        return max(1, self.first - SHOWN_LINES) if self.first > 1 else None
+
+
+def piece_of(lines: Sequence[Any], start: str) -> Piece:
+    """The piece that begins with a line, as the query names it."""
+    first = min(number(start or "1"), max(1, len(lines))) or 1
+    return Piece(lines[first - 1 : first - 1 + SHOWN_LINES], first, len(lines))
+
+
+def _lines(shown: str) -> list[str]:
+    return [line.removesuffix("\n") for line in lines.split(shown)]
+
+
+def history(file: File, before: str) -> dict[str, Any]:
+    rows = files.revisions_of(file, number(before) if before else None, HISTORY_PAGE + 1)
+    more = rows[HISTORY_PAGE - 1].number if len(rows) > HISTORY_PAGE else None
+    return {"rows": rows[:HISTORY_PAGE], "before": more}
+
+
+def blame(file: File, at: str, start: str = "") -> dict[str, Any]:
+    chosen = files.get_revision(file, number(at) if at else file.revision)
+    if b"\x00" in bytes(chosen.content):
+        return {"is_binary": True, "at": chosen}
+    if job := files.blame_job(file, chosen.number):
+        share = job.done * 100 // job.total if job.total else 0
+        return {"job": job, "is_running": job.state != job.FAILED, "share": share, "at": chosen}
+    lines = files.blame(file, chosen.number)
+    by = Counter(line.revision.actor_kind for line in lines)
+    return {"piece": piece_of(lines, start), "at": chosen, "by": by}
+
+
+def compare(file: File, get: Mapping[str, str]) -> dict[str, Any]:
+    """Any two revisions, side by side or one below the other."""
+    to = number(get.get("to") or str(file.revision))
+    start = number(get.get("from") or str(max(0, to - 1)))
+    new = files.get_revision(file, to)
+    old = files.get_revision(file, start) if start else None
+    before, after = _content(old), _content(new)
+    context = {"old": old, "new": new, "split": get.get("style") == "split", "blanks": get.get("blanks") == "ignore",
+               "whole": get.get("whole") == "1", "choices": _choices(file, old, new)}  # fmt: skip
+    if b"\x00" in before or b"\x00" in after:
+        return context | {"is_binary": True}
+    change = diff.compare(
+        text_of(before), text_of(after), context=None if context["whole"] else 3, ignore_blanks=bool(context["blanks"])
+    )
+    return context | {"change": change}
+
+
+def _choices(file: File, *chosen: Revision | None) -> list[Revision]:
+    """What can be compared: the newest revisions, and the two that are shown, however old."""
+    newest = files.revisions_of(file, limit=200)
+    listed = {one.number for one in newest}
+    older = [one for one in chosen if one and one.number not in listed]
+    return newest + sorted(older, key=lambda one: -one.number)
+
+
+def _content(revision: Revision | None) -> bytes:
+    return bytes(revision.content) if revision and not revision.is_deleted else b""
+
+
+# ---- the editor
+
+
+def editor(space: Space, where: str, found: Published | None) -> dict[str, Any]:
+    place = files.resolve(space, where)
+    return {
+        "where": where, "name": where.rpartition("/")[2], "crumbs": crumbs(where), "place": place, "found": found,
+        "base_revision": found.revision if found else _last_number(space, where),
+        "next_revision": (found.revision if found else _last_number(space, where)) + 1,
+        "readers": files.agents_reading(space, where),
+    }  # fmt: skip
+
+
+def _last_number(space: Space, where: str) -> int:
+    """A deleted file goes on counting."""
+    file = File.objects.within(space).filter(path=where, thread_id="").first()
+    return file.revision if file else 0
+
+
+def preview(where: str, sent: str, before: str, show: str = "people") -> dict[str, Any]:
+    """What people see, what the model sees, and what changes, with the cost of it."""
+    seen = without_comments(sent).rstrip()
+    context: dict[str, Any] = {
+        "where": where, "shows": SHOWS, "show": show if show in dict(SHOWS) else "people", "tokens": tokens_of_text(sent),
+        "tokens_more": tokens_of_text(sent) - tokens_of_text(before), "bytes": len(sent.encode("utf-8", "replace")),
+    }  # fmt: skip
+    if context["show"] == "change":
+        context["change"] = diff.compare(before, sent)
+    elif context["show"] == "people" and where.lower().endswith(MARKDOWN) and sent.count("\n") <= MOST_RENDERED:
+        context["rendered"] = markdown.render(sent)
+    else:
+        context["piece"] = piece_of(_lines(seen if context["show"] == "model" else sent), "")
+    return context
+
+
+def conflict(space: Space, where: str, mine: str, base: int, me: str) -> dict[str, Any]:
+    """The three texts of a conflict: what both started from, mine, and what stands there now."""
+    file = files.row_of(space, where)
+    now = files.get_revision(file, file.revision)
+    theirs = for_editor(text_of(_content(now)))
+    started = for_editor(text_of(_content(files.get_revision(file, base)))) if base else ""
+    merged = merge.merge3(started, mine, theirs)
+    return {
+        "where": where, "name": where.rpartition("/")[2], "crumbs": crumbs(where), "file": file, "now": now, "base": base,
+        "merged": merged, "conflicts": [part for part in merged.parts if part.conflict], "mine": mine, "theirs": theirs,
+        "text": merged.marked(f"yours ({me})", f"revision {now.number} ({now.actor_name})"),
+        "my_change": diff.compare(started, mine), "their_change": diff.compare(started, theirs),
+    }  # fmt: skip

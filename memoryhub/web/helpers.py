@@ -1,0 +1,59 @@
+"""What views of several nouns share: page or part, and values of forms and addresses."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import render
+
+from memoryhub.errors import Invalid
+
+REVIEW_AFTER = timedelta(days=182)  # long-term entries are due for review after half a year
+
+
+def page_or_part(
+    request: HttpRequest, page: str, part: str, context: dict[str, Any], *, status: int = 200
+) -> HttpResponse:
+    """The part for htmx, the whole page for everything else."""
+    wanted = part if request.htmx and not request.htmx.boosted else page
+    return render(request, wanted, context, status=status)
+
+
+def number(text: str | None, default: int | None = None) -> int | None:
+    """A whole number from an address or form; the default for anything else."""
+    return int(text) if text and text.isdecimal() and len(text) < 19 else default
+
+
+def numbers(texts: list[str]) -> list[int]:
+    return [value for text in texts if (value := number(text)) is not None]
+
+
+def plain(text: str) -> str:
+    """The words of a filter, without what PostgreSQL cannot store."""
+    return text.replace("\x00", "").encode("utf-8", "ignore").decode()[:1000]
+
+
+def typed(request: HttpRequest, name: str = "content") -> str:
+    """The text of a text area, with LF: browsers send CRLF."""
+    return request.POST.get(name, "").replace("\r\n", "\n")
+
+
+def near_entries(post: QueryDict) -> dict[str, list[int]]:
+    """The numbers of the entries that a new one replaces, and of those that it merges in."""
+    chosen = {key.removeprefix("near-"): value for key, value in post.items() if key.startswith("near-")}
+    verbs = {"replaces": "replace", "merges": "merge"}
+    return {
+        name: [int(key) for key, value in chosen.items() if value == verb and key.isdecimal() and len(key) < 19]
+        for name, verb in verbs.items()
+    }
+
+
+def a_day(text: str) -> date | None:
+    if not text:
+        return None
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise Invalid("That is no date. Choose one like 2027-05-18.", field="review_by") from None

@@ -1,0 +1,272 @@
+"""A prompt as the preview shows it: stretches with their origin in the margin, a bar of tokens, warnings with their line."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+
+from memoryhub import dialects
+from memoryhub.dialects import BYTES_PER_TOKEN, Entry, Part, Warn, tokens_of_bytes
+from memoryhub.domain import prompts
+from memoryhub.domain.prompts import Prompt
+from memoryhub.models import Revision, Space
+from memoryhub.stores import paths
+
+FOLD_AT = 16  # longer stretches that nobody wrote as memory are folded after their first lines
+SHOWN = 3
+GLYPHS = {
+    "base": "settings", "persona": "agent", "guidelines": "info", "template": "info", "source": "source",
+    "working": "working", "longterm": "longterm", "task": "comment",
+}  # fmt: skip
+TITLES = {"base": "Positioning", "working": "Working memory", "longterm": "Long-term memory"}
+LAYERS = ("plain", "source", "working", "longterm")
+LAYER_NAMES = {"plain": "what frames memory", "source": "files", "working": "working", "longterm": "long-term"}
+GRAVE = {
+    "invalid_utf8", "is_directory", "permission_denied", "source_error", "secret_like", "hidden_characters", "closing_tag",
+    "unclosed_comment", "over_budget", "cut", "lines_dropped", "template_unknown", "dialect_unverified", "memory_off",
+    "root_missing", "invalid_path", "not_a_file", "comment_reaches_model", "disk_error",
+}  # fmt: skip
+
+# What is wrong with the list, or lies where no text can be written, is mended in the list of sources.
+LISTED = {"duplicate_source", "sources_unused", "is_directory", "invalid_path", "source_error"}
+
+
+def layer_of(kind: str) -> str:
+    return kind if kind in LAYERS else "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A part of the prompt with what its margin says."""
+
+    part: Part
+    first: int
+    lines: tuple[str, ...]
+    starts_line: bool
+    revision: Revision | None = None
+    approved_by: str = ""
+
+    @property
+    def kind(self) -> str:
+        return self.part.kind
+
+    @property
+    def layer(self) -> str:
+        return layer_of(self.part.kind)
+
+    @property
+    def glyph(self) -> str:
+        return GLYPHS.get(self.part.kind, "dot")
+
+    @property
+    def title(self) -> str:
+        return TITLES.get(self.part.kind) or self.part.label.capitalize()
+
+    @property
+    def path(self) -> str:
+        return self.part.label if self.part.kind == "source" else ""
+
+    @property
+    def where(self) -> str:
+        """The path that a source leads to, however it was configured."""
+        return paths.of_source(self.path)
+
+    @property
+    def tokens(self) -> int:
+        return tokens_of_bytes(self.part.end - self.part.start)
+
+    @property
+    def count(self) -> int:
+        return len(self.part.entries)
+
+    @property
+    def is_folded(self) -> bool:
+        return self.part.kind in ("template", "guidelines", "base", "persona") and len(self.lines) > FOLD_AT
+
+    @property
+    def hidden_lines(self) -> int:
+        return len(self.lines) - SHOWN if self.is_folded else 0
+
+    @property
+    def head(self) -> tuple[str, ...]:
+        return self.lines[:SHOWN] if self.is_folded else self.lines
+
+    @property
+    def rest(self) -> tuple[str, ...]:
+        return self.lines[SHOWN:]
+
+    @property
+    def rest_first(self) -> int:
+        return self.first + SHOWN
+
+    @property
+    def last(self) -> int:
+        return self.first + len(self.lines) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """What a layer takes of the prompt, in tokens."""
+
+    layer: str
+    name: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """What a part takes of the bar, in bytes."""
+
+    layer: str
+    name: str
+    x: int
+    width: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """An entry that gave way to the budget."""
+
+    layer: str
+    entry: Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    warn: Warn
+    line: int | None
+
+    @property
+    def is_grave(self) -> bool:
+        return self.warn.code in GRAVE
+
+    @property
+    def leads_to(self) -> str:
+        """Where it is mended: the template, the list of sources, or the file."""
+        if self.warn.code == "template_unknown":
+            return "template"
+        if self.warn.code in LISTED:
+            return "sources"
+        return "file" if self.warn.path else ""
+
+
+@dataclass(frozen=True)
+class View:
+    """Everything the preview page reads of a prompt."""
+
+    space: Space
+    prompt: Prompt
+
+    @cached_property
+    def line_starts(self) -> list[int]:
+        starts, at = [0], self.prompt.data.find(b"\n")
+        while at >= 0:
+            starts.append(at + 1)
+            at = self.prompt.data.find(b"\n", at + 1)
+        return starts
+
+    @property
+    def line_count(self) -> int:
+        return len(self.line_starts) if self.prompt.data else 0
+
+    def line_at(self, offset: int) -> int:
+        return bisect_right(self.line_starts, offset)
+
+    @cached_property
+    def stretches(self) -> list[Stretch]:
+        revisions = self.revisions()
+        deciders = prompts.approvers_of(self.space, {one.proposal for one in revisions.values() if one.proposal})
+        return [self.stretch(part, revisions, deciders) for part in self.prompt.parts if part.end > part.start]
+
+    def stretch(self, part: Part, revisions: dict[tuple[str, int], Revision], deciders: dict[int, str]) -> Stretch:
+        first = self.line_at(part.start)
+        starts_line = self.line_starts[first - 1] == part.start
+        lines = self.prompt.data[part.start : part.end].decode().split("\n")
+        if lines[-1] == "":
+            lines.pop()  # the next stretch begins there
+        if not starts_line and lines and lines[0] == "":
+            lines, first = lines[1:], first + 1  # only the end of the line above
+        where = paths.of_source(part.label if part.kind == "source" else "")
+        number = self.prompt.revisions.get(where)
+        revision = revisions.get((where, number)) if number else None
+        approved = deciders.get(revision.proposal, "") if revision and revision.proposal else ""
+        return Stretch(part, first, tuple(lines), starts_line, revision, approved)
+
+    def revisions(self) -> dict[tuple[str, int], Revision]:
+        wanted = self.prompt.revisions
+        found = Revision.objects.within(self.space).filter(path__in=wanted, number__in=wanted.values())
+        return {(one.path, one.number): one for one in found.defer("content") if wanted.get(one.path) == one.number}
+
+    @property
+    def folded(self) -> int:
+        return sum(stretch.is_folded for stretch in self.stretches)
+
+    @cached_property
+    def segments(self) -> list[Segment]:
+        sizes = dict.fromkeys(LAYERS, 0)
+        for part in self.prompt.parts:
+            sizes[layer_of(part.kind)] += part.end - part.start
+        return [Segment(layer, LAYER_NAMES[layer], tokens_of_bytes(size)) for layer, size in sizes.items() if size]
+
+    @property
+    def blocks(self) -> list[Block]:
+        """The parts in their order, as long as they are."""
+        return [
+            Block(one.layer, f"{one.path or one.title}, {one.tokens:,} tokens", one.part.start, one.part.end - one.part.start)
+            for one in self.stretches
+        ]  # fmt: skip
+
+    @property
+    def width(self) -> int:
+        """Of the bar, in bytes: the budget, or the prompt where there is none or it is over."""
+        return max((self.prompt.budget or 0) * BYTES_PER_TOKEN, self.prompt.bytes, 1)
+
+    @property
+    def gone(self) -> list[Gone]:
+        """The remembered entries that gave way to the budget."""
+        kept = {(part.kind, pk) for part in self.prompt.parts for pk in part.entries}
+        found = [Gone("working" if one.score == 1.0 else "longterm", one) for one in self.prompt.entries]
+        return [one for one in found if (one.layer, one.entry.id) not in kept]
+
+    @property
+    def free(self) -> int:
+        return max((self.prompt.budget or 0) - self.prompt.tokens, 0)
+
+    @property
+    def spoken(self) -> str:
+        parts = ", ".join(f"{one.name} {one.tokens:,}" for one in self.segments)
+        return f"Tokens per part: {parts}" + (f", free {self.free:,}" if self.prompt.budget else "")
+
+    @property
+    def one_file(self) -> bool:
+        return dialects.families()[self.prompt.rendered.dialect.family].one_file
+
+    @property
+    def gives_way(self) -> str:
+        if not dialects.families()[self.prompt.rendered.dialect.family].cuts:
+            return "this framework takes memory whole, the budget only warns"
+        names = {"working": "working memory", "longterm": "long-term memory", "source": "the last file"}
+        first, *rest = [names[kind] for kind in self.prompt.cut_order if kind in names]
+        return f"{first} gives way first" + "".join(f", then {name}" for name in rest)
+
+    @cached_property
+    def marks(self) -> dict[int, list[tuple[int, int, str]]]:
+        """For each line of the prompt, the stretches of it that a warning speaks of, in characters."""
+        found: dict[int, list[tuple[int, int, str]]] = {}
+        for warn in self.prompt.warnings:
+            css = "found" if warn.code == "secret_like" else "found mild"
+            for start, end in warn.places:
+                number = self.line_at(start)
+                first = self.line_starts[number - 1]
+                last = self.line_starts[number] - 1 if number < len(self.line_starts) else len(self.prompt.data)
+                before = len(self.prompt.data[first:start].decode())
+                within = len(self.prompt.data[start : min(end, last)].decode())
+                found.setdefault(number, []).append((before, before + within, css))
+        return found
+
+    @cached_property
+    def notices(self) -> list[Notice]:
+        """What to know, grave things first; without those that say nothing new."""
+        found = [Notice(one, self.line_at(one.at) if one.at is not None else None) for one in self.prompt.warnings]
+        return sorted(found, key=lambda one: not one.is_grave)
