@@ -194,7 +194,7 @@ def made_at_once(*acts, mode="SHARE UPDATE EXCLUSIVE"):
 def embedder(space):
     one = retrieval.serving_embedder(space)
     longterm.store(space, HUB, "Refunds take ten days.")
-    vector_index.let_some_in(space, one)
+    vector_index._let_some_in(space, one)
     yield one
     with connection.cursor() as cursor:
         cursor.execute(f'DROP INDEX IF EXISTS "{vector_index.index_name(one.embedded_by)}"')
@@ -253,7 +253,7 @@ def test_an_index_in_the_making_is_not_dropped_by_another_lane(embedder):
 WHO_WAITS = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 
 
-def while_it_waits(space, rows, act, then=spaces.touch):
+def while_it_waits(space, rows, act, then=spaces.mark_setup):
     """Holds what a change holds before it comes to the space, lets another begin, then comes to the space (or what is next)."""
     results = []
     other = threading.Thread(target=lambda: results.extend(at_once(act)))

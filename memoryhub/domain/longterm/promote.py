@@ -157,7 +157,7 @@ def promote_record(
     """A person makes a record long-term knowledge, perhaps as a digest of their own; nothing else can."""
     require(actor, "promote")
     record = quarantine.get(space, record_id)
-    before = quarantine.locked_state(space, actor, record)
+    before = quarantine.locked_state(space, record)
     if before.state == quarantine.PROMOTED:
         raise Conflict("This record was promoted already.", code="already_decided")
     entry = entries.store(

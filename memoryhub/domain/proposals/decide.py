@@ -304,7 +304,7 @@ def _promote(proposal: Proposal, actor: Actor, content: str) -> None:
 
     change = proposal.change
     if change.get("record_id"):
-        quarantine.hold(proposal.space, actor, change["record_id"])
+        quarantine.lock_record(proposal.space, actor, change["record_id"])
     entry = longterm.store(
         proposal.space, actor, content, scope=change.get("scope", "group"),
         agent=proposal.agent if change.get("scope") == "agent" else None, record_id=change.get("record_id"),
