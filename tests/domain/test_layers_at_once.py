@@ -216,7 +216,7 @@ def test_of_two_lanes_one_makes_the_index_anew_that_a_process_left_half_made(emb
         with pytest.raises(OperationalError):
             cursor.execute(f'CREATE INDEX CONCURRENTLY "{named}" ON memoryhub_embedding (space_id)')
     connection.close()
-    assert statements.rows(vector_index.STANDS, [named]) == [(False, False)]
+    assert statements.rows(vector_index.STATE, [named]) == [(False, False)]
     raised, said = made_at_once(*[lambda: vector_index.make_vector_index(embedder)] * 2)
     assert raised == [] and vector_index.has_vector_index(embedder)
     assert sum(one.startswith("CREATE") for one in said) == 1
