@@ -14,7 +14,6 @@ from django.db import connection, models
 from django.utils import timezone
 
 from memoryhub.domain import retrieval
-from memoryhub.domain.retrieval.embedder import as_sql
 from memoryhub.models import Person, Space
 
 WORD, CANARY, PK = "zebrafink", "kanarienvogel", 900_001
@@ -91,7 +90,7 @@ def plant(space: Space, person: Person, pk: int = PK) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE memoryhub_embedding SET embedded_by = %s, vector = %s WHERE id = %s",
-            [embedder.embedded_by, as_sql(embedder.embed([TEXT])[0]), pk],
+            [embedder.embedded_by, str(embedder.embed([TEXT])[0].tolist()), pk],
         )
 
 

@@ -126,7 +126,7 @@ def retrieve(
     scope: str | None = None,
 ) -> Any:
     caller: Caller = request.auth
-    found = retrieval.explore(
+    found = retrieval.retrieve(
         caller.space, input_checks.clean(query, "query"), agent=caller.agent, hot=hot, cold=cold,
         threshold=None if threshold == "" else threshold,
         max_chars=max_chars, scope=scope or None,

@@ -1,74 +1,75 @@
-"""What a process keeps of the rows that questions brought up lately: the same chunks answer many questions.
-
-Nothing kept here is ever taken on trust. It is of one `longterm_mark` of its space, which whatever may change what an answer
-shows changes in the same transaction; and with every answer the database says which mark the space has now.
-"""
+"""What a process keeps of what it read or worked out. Every such cache is a `Cache`, and `caches` lists all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+import threading
+from collections.abc import Callable, Hashable
+from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
-NO_SPACE = 0  # in place of a mark: the space is gone
-MARK = "SELECT longterm_mark FROM memoryhub_space WHERE id = %s"
+import cachetools
 
-T = TypeVar("T")
+V = TypeVar("V")
 
-
-def mark_in(rows: Sequence[tuple[Any, ...]]) -> int:
-    """The mark that comes first in the rows of a statement about a space."""
-    return rows[0][0] if rows else NO_SPACE
+caches: dict[str, Cache[Any]] = {}
 
 
-@dataclass(slots=True)
-class Shelf(Generic[T]):
-    """What is known of one space, by chunk, all of it under one mark."""
+class Cache(Generic[V]):
+    """Values by their keys, the least recently used out first. Whether a value still holds is for the caller to say:
 
-    mark: int
-    known: dict[int, T] = field(default_factory=dict)
+    a value that is put with a mark (the revision of a space, for example) is only given out under the same mark. `key`,
+    `invalidated_by` and `saves` describe the cache where all caches are listed.
+    """
 
+    def __init__(
+        self, name: str, *, key: str, invalidated_by: str, saves: str, max_items: int = 0, max_bytes: int = 0,
+        size_of: Callable[[V], int] | None = None,
+    ) -> None:  # fmt: skip
+        """The bound is a number of values, or of bytes, of which `size_of` says how many a value has."""
+        self.name, self.key, self.invalidated_by, self.saves = name, key, invalidated_by, saves
+        self.max_items, self.max_bytes, self.size_of = max_items, max_bytes, size_of
+        sizes = {"getsizeof": lambda entry: size_of(entry[1])} if size_of else {}
+        self._entries: cachetools.LRUCache[Hashable, tuple[Hashable, V]] = cachetools.LRUCache(
+            max_items or max_bytes, **sizes
+        )
+        self._lock = threading.Lock()  # jobs run in threads
+        caches[name] = self
 
-@dataclass(slots=True)
-class Kept(Generic[T]):
-    """What this process has read; with more than so many, or so much where they are weighed, it begins anew."""
+    @property
+    def bound(self) -> str:
+        return f"{self.max_bytes / (1 << 20):g} MiB" if self.max_bytes else f"{self.max_items:,}"
 
-    most: int
-    weighs: Callable[[T], int] = lambda one: 1
-    shelves: dict[Hashable, Shelf[T]] = field(default_factory=dict)
-    size: int = 0
+    @property
+    def size(self) -> int:
+        """How many values there are, or how many bytes."""
+        return int(self._entries.currsize)
 
-    def under(self, key: Hashable, mark: int) -> dict[int, T]:
-        """What is known under this mark; what is of another one is dropped."""
-        shelf = self.shelves.get(key)
-        if shelf is None or shelf.mark != mark:
-            self.size -= sum(map(self.weighs, shelf.known.values())) if shelf else 0
-            shelf = self.shelves[key] = Shelf(mark)
-        return shelf.known
+    def get(self, key: Hashable, mark: Hashable = None) -> V | None:
+        """The value under this key, if it was put with this mark; without a mark whatever stands there."""
+        with self._lock:
+            try:
+                found = self._entries[key]
+            except KeyError:
+                return None
+        return found[1] if mark is None or found[0] == mark else None
 
-    def put(self, key: Hashable, mark: int, found: dict[int, T]) -> None:
-        if self.size > self.most:
-            self.clear()
-        known = self.under(key, mark)
-        self.size += sum(self.weighs(one) for chunk, one in found.items() if chunk not in known)
-        known.update(found)
+    def put(self, key: Hashable, value: V, mark: Hashable = None) -> None:
+        """Keeps a value; one that is larger than the whole cache is not kept."""
+        with self._lock:
+            self._entries.pop(key, None)
+            with suppress(ValueError):  # it is larger than the bound
+                self._entries[key] = mark, value
 
-    def of(
-        self, key: Hashable, mark: int, chunks: Iterable[int], read: Callable[[list[int]], tuple[int, dict[int, T]]]
-    ) -> tuple[int, dict[int, T]]:
-        """What is known of these chunks, and the mark that it holds under.
+    def drop(self, key: Hashable) -> None:
+        with self._lock:
+            self._entries.pop(key, None)
 
-        What is missing is read, and may bring another mark: then all of it is worth nothing.
-        """
-        known = self.under(key, mark)
-        found = {chunk: known[chunk] for chunk in chunks if chunk in known}
-        missing = [chunk for chunk in chunks if chunk not in found]
-        if not missing:
-            return mark, found
-        now, new = read(missing)
-        self.put(key, now, new)
-        return now, found | new
+    def items(self) -> list[tuple[Hashable, V]]:
+        """All keys and values as they are now."""
+        with self._lock:
+            # The cache's own `items` would count as a use of each.
+            return [(key, cachetools.Cache.__getitem__(self._entries, key)[1]) for key in self._entries]
 
     def clear(self) -> None:
-        self.shelves.clear()
-        self.size = 0
+        with self._lock:
+            self._entries.clear()

@@ -97,17 +97,11 @@ def has_hung_up(wrapper: Any) -> bool:
 def fetched(
     wrapper: Any, sql: str, params: Sequence[Any] | Mapping[str, Any], binary: bool = False
 ) -> list[tuple[Any, ...]]:
-    if on_its_way := getattr(wrapper, "on_its_way", None):  # `meanwhile`
-        on_its_way.finish()
     wrapper.ensure_connection()
     with wrapper.wrap_database_errors, psycopg.Cursor(wrapper.connection) as cursor:
         cursor.execute(sql, params, binary=binary)
-        return all_of(cursor)
-
-
-def all_of(cursor: psycopg.Cursor[Any]) -> list[tuple[Any, ...]]:
-    # `description` would tell the same and builds an object for every column.
-    return [] if cursor.rownumber is None else cursor.fetchall()
+        # `description` would tell the same and builds an object for every column.
+        return [] if cursor.rownumber is None else cursor.fetchall()
 
 
 def row(sql: str, params: Sequence[Any] | Mapping[str, Any] = ()) -> tuple[Any, ...]:

@@ -60,7 +60,7 @@ def column(request: HttpRequest, query: str, agent: Agent | None, name: str, oth
         made, lacks = longterm.vector_counts(request.space, embedder) if embedder else (1, 0)
         if lacks and not made:
             return {"name": name, "problem": "It has no vectors of this space yet.", "lacks": lacks}
-        found = retrieval.explore(
+        found = retrieval.retrieve(
             request.space, query, agent=agent, hot=number(request.GET.get("hot"), 3) or 0,
             cold=number(request.GET.get("cold"), 5) or 0, threshold=threshold(request.GET.get("threshold", "")),
             embedder=embedder, everyone=agent is None, show_cut=CUT_LOOKED_AT,

@@ -284,7 +284,7 @@ def test_what_comes_with_the_look_at_the_door_comes_to_whom_it_opens_alone(space
 def test_a_search_of_files_whose_words_are_listed_is_one_trip(space, secret, client, monkeypatch, statements):
     for number in range(3):
         files.write(space, HUB, f"/hub/note-{number}.md", f"Refunds of customer {number} wait.\n".encode())
-    monkeypatch.setattr(search_module, "_listed", {})
+    search_module.listed_revisions.clear()
     monkeypatch.setattr(
         search_module, "connection", SimpleNamespace(in_atomic_block=False)
     )  # nothing is taken back here

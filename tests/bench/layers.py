@@ -8,6 +8,7 @@ environment of their own; with `--records` whole pages over so many quarantine r
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import os
 import shutil
@@ -151,13 +152,12 @@ def retrieval_against_raw(name: str, space: object) -> None:
     from memoryhub.domain.retrieval import vector_index
     from memoryhub.domain.retrieval.in_memory import texts
     from memoryhub.domain.retrieval.in_memory import vectors as hub_vectors
-    from memoryhub.domain.retrieval.retrieve import retrieve
     from memoryhub.models import ChunkCount
 
     embedder = retrieval.serving_embedder(space)
     vectors = queries(space)
     names = {"d": embedder.dimensions, "by": embedder.embedded_by, "space": space.pk}
-    is_exact = ChunkCount.objects.get(space_id=space.pk).chunks <= vector_index.EXACT_UP_TO
+    is_exact = ChunkCount.objects.get(space_id=space.pk).chunks <= vector_index.MAX_EXACT
     sql = (EXACTLY if is_exact else RAW).format(**names)
     at = iter(range(10**9))
 
@@ -165,22 +165,25 @@ def retrieval_against_raw(name: str, space: object) -> None:
         vector = vectors[next(at) % len(vectors)]
         return statements.rows(sql, [vector] if is_exact else [vector, vector], binary=True)
 
-    whole = retrieval.query_vector
-    retrieval.query_vector = lambda embedder, text: vectors[next(at) % len(vectors)]
+    rank = importlib.import_module("memoryhub.domain.retrieval.rank")
+    whole = rank.query_vector
+    rank.query_vector = lambda embedder, text: vectors[next(at) % len(vectors)]
     asked = {"no words": "zzqq", "rare words": "w90x w700x w2500x", "common words": "w3x w40x w900x"}
-    acts = {label: (lambda text=text: retrieve(space, text, hot=0, threshold=-1)) for label, text in asked.items()}
+    acts = {
+        label: (lambda text=text: retrieval.retrieve(space, text, hot=0, threshold=-1)) for label, text in asked.items()
+    }
 
     def for_the_first_time() -> object:
         """Nothing is kept of the texts and vectors that its words bring up."""
-        texts.kept.clear()
-        hub_vectors.some_kept.clear()
+        texts.texts.clear()
+        hub_vectors.some_vectors.clear()
         return acts["rare words"]()
 
     try:
         base, service = beside(raw, acts)
         again, new = beside(raw, {"rare words, their texts given out for the first time": for_the_first_time})
     finally:
-        retrieval.query_vector = whole
+        rank.query_vector = whole
     shown = ", ".join(f"{label} {ms:.2f} ms ({ms / base:.2f}x)" for label, ms in service.items())
     shown += "".join(f"; {label} {ms:.2f} ms ({ms / again:.2f}x)" for label, ms in new.items())
     print(f"  {name:>6} of the rows: raw {base:.2f} ms; service {shown}", flush=True)
@@ -189,20 +192,20 @@ def retrieval_against_raw(name: str, space: object) -> None:
 def recall(name: str, space: object) -> None:
     from memoryhub.db import statements
     from memoryhub.domain import retrieval
-    from memoryhub.domain.retrieval.retrieve import retrieve
 
     embedder = retrieval.serving_embedder(space)
     names = {"d": embedder.dimensions, "by": embedder.embedded_by, "space": space.pk}
-    vectors, whole, hits, came = queries(space), retrieval.query_vector, 0, []
+    rank = importlib.import_module("memoryhub.domain.retrieval.rank")
+    vectors, whole, hits, came = queries(space), rank.query_vector, 0, []
     try:
         for vector in vectors:
-            retrieval.query_vector = lambda embedder, text, vector=vector: vector
-            found = retrieve(space, "zzqq", hot=0, cold=5, threshold=-1)
+            rank.query_vector = lambda embedder, text, vector=vector: vector
+            found = retrieval.retrieve(space, "zzqq", hot=0, cold=5, threshold=-1).cold
             truth = {row[0] for row in statements.rows(EXACTLY.format(**names), [vector])}
             hits += len(truth & {item.id for item in found})
             came.append(len(found))
     finally:
-        retrieval.query_vector = whole
+        rank.query_vector = whole
     print(f"  {name:>6}: recall {hits / (5 * len(vectors)):.3f}, rows {min(came)} to {max(came)}", flush=True)
 
 
@@ -267,7 +270,6 @@ def against_mem0(space: Any, place: Path) -> None:
     """The same texts in both, the same embedder that knows nothing, in turns of ten calls."""
     from memoryhub import embedders
     from memoryhub.domain import longterm, quarantine, retrieval, working
-    from memoryhub.domain.retrieval.retrieve import retrieve
     from memoryhub.domain.working import entries
     from memoryhub.models import HUB
     from tests.bench import beside as others
@@ -279,8 +281,9 @@ def against_mem0(space: Any, place: Path) -> None:
         def embed(self, texts: list[str], *, seconds: float = 0) -> np.ndarray:
             return embedders.unit(np.stack([stub.vector(text) for text in texts]))
 
-    whole, one = retrieval.load_embedder, Stub()
-    retrieval.load_embedder = lambda named: one
+    embedder = importlib.import_module("memoryhub.domain.retrieval.embedder")
+    whole, one = embedder.load_embedder, Stub()
+    embedder.load_embedder = lambda named: one
     texts = [row[1] for row in chunks_of(space)]
     questions = [" ".join(text.split()[:6]) for text in texts[:300]]
     asked_before = [" ".join(text.split()[:6]) for text in texts[1000:2500]]
@@ -289,10 +292,10 @@ def against_mem0(space: Any, place: Path) -> None:
         with others.mem0(texts, place) as mem0:
             say(f"beside mem0 with pgvector, infer=False, {len(texts):,} memories, p50")
             for text in asked_before:  # a process that has served for a while; the questions measured are new to it
-                retrieve(space, text, hot=0, threshold=0.1)
+                retrieval.retrieve(space, text, hot=0, threshold=0.1)
             mem0.ask("search", asked_before[:100])
             for act, ours, given in (
-                ("search", {"retrieve": lambda text: retrieve(space, text, hot=0, threshold=0.1)}, questions),
+                ("search", {"retrieve": lambda text: retrieval.retrieve(space, text, hot=0, threshold=0.1)}, questions),
                 ("list", {
                     "working memory": lambda text: working.newest(space, limit=20),
                     "long-term memory": lambda text: longterm.newest(space, 20),
@@ -309,7 +312,7 @@ def against_mem0(space: Any, place: Path) -> None:
                 for name, ms in mine.items():
                     print(f"  {act}: mem0 {theirs:.2f} ms, {name} {ms:.2f} ms: {theirs / ms:.1f}x faster", flush=True)
     finally:
-        retrieval.load_embedder = whole
+        embedder.load_embedder = whole
 
 
 def chunks_of(space: Any) -> list[tuple[int, str]]:

@@ -102,9 +102,9 @@ def fill_space(space: Any, size: int, seed: int) -> None:
 
     from memoryhub.detectors import fingerprints
     from memoryhub.domain import retrieval
-    from memoryhub.domain.retrieval.embedder import keep
 
-    keep(space)
+    space.settings["embedder"] = retrieval.embedder_choice(space)
+    space.save(update_fields=["settings"])
     names = {
         "space": space.pk, "size": size, "each": CHUNKS_OF_ENTRY, "words": WORDS,
         "by": retrieval.serving_embedder(space).embedded_by,

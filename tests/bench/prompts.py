@@ -286,7 +286,7 @@ def etag_of(address: tuple[str, int], ask: bytes) -> str:
 def in_process(scene: Scene) -> list[Figure]:
     from memoryhub.domain import prompts
     from memoryhub.domain.prompts import inputs
-    from memoryhub.domain.retrieval.retrieve import retrieve
+    from memoryhub.domain.retrieval import retrieve
 
     raw = vector_query(scene)
 

@@ -1,15 +1,18 @@
 """What the tests of the layers share: a space with two agents, and people in it."""
 
+import copy
 import importlib
 
 import numpy as np
 import pytest
 
-from memoryhub.db import statements
+from memoryhub.db import cache, statements
 from memoryhub.domain import accounts, longterm, prompts, retrieval, spaces
+from memoryhub.domain.retrieval import in_database, in_memory
 from memoryhub.models import HUB, Actor, Chunk, ChunkCount, Embedding
 
-rank_module = importlib.import_module("memoryhub.domain.retrieval.rank")
+rank_module = importlib.import_module("memoryhub.domain.retrieval.rank")  # beside it stands the function of this name
+INDEXES = ["memory", "vector index", "database"]
 
 
 @pytest.fixture
@@ -66,19 +69,48 @@ def fill_with_noise(space, count, seed=1):
     return chunks, vectors
 
 
-class AskingAtOnce:
-    """In the place of `meanwhile.Asking`, so that each statement goes through `hot.rows`, where a test stands in between."""
+def cold(space, query, **more):
+    """The long-term items that retrieval gives for a query."""
+    return retrieval.retrieve(space, query, hot=0, **more).items
 
-    def __init__(self, sql, params=()):
-        self.rows = lambda found=statements.rows(sql, params, binary=True): found
 
-    def __enter__(self):
-        return self
+def caches_of_this_process():
+    """What each cache holds now; given to `take_caches` later, this process is one that was not asked in between."""
+    return {name: copy.deepcopy(one._entries) for name, one in cache.caches.items()}
 
-    def __exit__(self, *_):
-        pass
+
+def take_caches(held):
+    for name, entries in held.items():
+        cache.caches[name]._entries = entries
+
+
+def clear_caches():
+    for one in cache.caches.values():
+        one.clear()
+
+
+def bound(module, name, most, monkeypatch):
+    """Puts an empty cache with another bound in the place of one of a module."""
+    old = getattr(module, name)
+    monkeypatch.setitem(cache.caches, old.name, old)
+    limit = {"max_bytes": most, "size_of": old.size_of} if old.max_bytes else {"max_items": most}
+    named = {"key": old.key, "invalidated_by": old.invalidated_by, "saves": old.saves}
+    monkeypatch.setattr(module, name, cache.Cache(old.name, **named, **limit))
+
+
+def answer_from(index, monkeypatch):
+    """Lets this index answer: in memory, in memory without room for vectors, or the plain statement."""
+    if index == "vector index":
+        monkeypatch.setattr(in_memory, "fits_in_memory", lambda chunks, dimensions: False)
+    elif index == "database":
+        monkeypatch.setattr(rank_module, "in_memory", in_database)
 
 
 @pytest.fixture
-def one_by_one(monkeypatch):
-    monkeypatch.setattr(rank_module, "Asking", AskingAtOnce)
+def asked(monkeypatch):
+    """The statements that are read from now on: SQL and parameters."""
+    rows, asked = statements.rows, []
+    monkeypatch.setattr(
+        statements, "rows", lambda sql, *args, **more: asked.append((sql, *args)) or rows(sql, *args, **more)
+    )
+    return asked

@@ -8,7 +8,7 @@ from django.db import Error, connection, transaction
 from memoryhub.domain import erasure, longterm, quarantine, spaces, working
 from memoryhub.domain.jobs import queue
 from memoryhub.domain.longterm import bulk_import
-from memoryhub.domain.retrieval.retrieve import retrieve
+from memoryhub.domain.retrieval import retrieve
 from memoryhub.errors import Forbidden, Invalid, NotFound
 from memoryhub.models import HUB, ActivityLine, Chunk, EntryPair, EntryRevision, Made, Posting, Record, RecordState
 
@@ -44,7 +44,7 @@ def test_everything_of_the_session_goes_and_nothing_else(space, forge, rk):
     assert list(gone.values()) == [1, 1, 0, 1, 0]
     assert [one.pk for one in Record.objects.all()] == [other.id]
     assert not RecordState.objects.filter(record_id=mine.id).exists()
-    assert retrieve(space, "Mrs Marlowe refund", hot=0, threshold=-1)[0].content == "The desk closes at five."
+    assert retrieve(space, "Mrs Marlowe refund", hot=0, threshold=-1).items[0].content == "The desk closes at five."
     assert Chunk.objects.count() == 1 and EntryRevision.objects.count() == 1
     assert not Posting.objects.filter(lexeme__contains="marlow").exists()
     assert ActivityLine.objects.filter(space_id=0, verb="erasure.erase").exists()

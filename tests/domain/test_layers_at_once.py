@@ -194,7 +194,7 @@ def made_at_once(*acts, mode="SHARE UPDATE EXCLUSIVE"):
 def embedder(space):
     one = retrieval.serving_embedder(space)
     longterm.store(space, HUB, "Refunds take ten days.")
-    vector_index.let_some_in(space, one)
+    vector_index._let_some_in(space, one)
     yield one
     with connection.cursor() as cursor:
         cursor.execute(f'DROP INDEX IF EXISTS "{vector_index.index_name(one.embedded_by)}"')
@@ -216,7 +216,7 @@ def test_of_two_lanes_one_makes_the_index_anew_that_a_process_left_half_made(emb
         with pytest.raises(OperationalError):
             cursor.execute(f'CREATE INDEX CONCURRENTLY "{named}" ON memoryhub_embedding (space_id)')
     connection.close()
-    assert statements.rows(vector_index.STANDS, [named]) == [(False, False)]
+    assert statements.rows(vector_index.STATE, [named]) == [(False, False)]
     raised, said = made_at_once(*[lambda: vector_index.make_vector_index(embedder)] * 2)
     assert raised == [] and vector_index.has_vector_index(embedder)
     assert sum(one.startswith("CREATE") for one in said) == 1
@@ -254,7 +254,7 @@ def test_an_index_in_the_making_is_not_dropped_by_another_lane(embedder):
 WHO_WAITS_FOR_US = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))"
 
 
-def while_it_waits(space, rows, act, then=spaces.touch):
+def while_it_waits(space, rows, act, then=spaces.mark_setup):
     """Holds what a change holds before it comes to the space, lets another begin, then comes to the space (or what is next)."""
     results = []
     other = threading.Thread(target=lambda: results.extend(at_once(act)))

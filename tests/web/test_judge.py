@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from memoryhub.domain import prompts, quarantine
 from memoryhub.domain.jobs import queue
-from memoryhub.domain.quarantine import judge
+from memoryhub.domain.quarantine import gate
 from memoryhub.models import HUB, Job
 from tests.one_line import one_line
 
@@ -45,4 +45,4 @@ def test_a_refused_change_of_the_judge_says_why_and_gives_back_what_was_typed(ho
     assert answer.status_code == 422
     assert "The time limit is 1 to 120 seconds" in page and 'value="900"' in page and 'value="70"' in page
     assert 'value="small"' in page and '<span class="small dim">off</span>' in page
-    assert quarantine.judge_settings(house.space) == judge.OFF
+    assert quarantine.judge_settings(house.space) == gate.JUDGE_OFF

@@ -112,7 +112,7 @@ def test_a_long_log_is_searched_further_back(as_role, house, monkeypatch):
 
     viewer = as_role("viewer")
     monkeypatch.setattr(log, "LOOKED_THROUGH", 5)
-    monkeypatch.setattr(search_module, "MOST_LINES", 5)
+    monkeypatch.setattr(search_module, "MAX_LINES", 5)
     with transaction.atomic():
         for n in range(20):
             activity.record(house.space, house.owner, "files.sync", "changed", f"needle {n}" if n == 2 else "hay")

@@ -42,14 +42,14 @@ FROM (
 WHERE d.distance <= 1 - %(least)s AND c.entry_id <> %(entry)s
 GROUP BY c.entry_id ORDER BY cosine DESC LIMIT %(limit)s
 """
-# The same by the embedder's index: the nearest chunks of the space, of which those that are near enough count.
-NEAREST = f"""
+# By the vector index: the nearest chunks of the space, of which those that are near enough count.
+NEAREST = """
 SELECT entry_id, max(cosine) AS cosine FROM (
-    SELECT c.entry_id, n.cosine FROM ({retrieval.BY_INDEX}) n
-    CROSS JOIN LATERAL (SELECT entry_id FROM memoryhub_chunk WHERE id = n.chunk_id AND space_id = {{space}} LIMIT 1) c
+    SELECT c.entry_id, n.cosine FROM ({nearest}) n
+    CROSS JOIN LATERAL (SELECT entry_id FROM memoryhub_chunk WHERE id = n.chunk_id AND space_id = %(space)s LIMIT 1) c
 ) found WHERE cosine >= %(least)s AND entry_id <> %(entry)s
 GROUP BY entry_id ORDER BY cosine DESC LIMIT %(limit)s
-"""  # noqa: S608 (SQL of ours is put in)
+"""
 _NOT = re.compile(
     r"\b(?:not|never|no|none|without|cannot|can't|don't|doesn't|isn't|aren't|won't|wasn't|nicht|nie|kein\w*|jamais|pas|nunca|не|нет|ليس|لا|لم|لن)\b"
     r"|不|没|無|ない|않",
@@ -63,9 +63,10 @@ def neighbours(
     space: Space, embedder: Embedder, vector: statements.Half, *, least: float, limit: int = 5, but: int = 0
 ) -> list[tuple[int, float]]:
     """The ids of the entries most alike to what has this vector, with their cosine."""
-    names = {"d": int(embedder.dimensions), "by": embedder.embedded_by, "space": int(space.pk)}
-    by_index = retrieval.is_index_used(retrieval.chunk_count(space), embedder.dimensions, embedder)
-    sql = NEAREST.format(wanted=4 * limit, mine="true", **names) if by_index else NEIGHBOURS.format(**names)
+    if by_index := retrieval.nearest_by_index(space, embedder, 4 * limit):
+        sql = NEAREST.format(nearest=by_index)
+    else:
+        sql = NEIGHBOURS.format(d=int(embedder.dimensions), by=embedder.embedded_by)
     values = {"vector": vector, "space": space.pk, "least": least, "entry": but, "limit": limit}
     return [(entry_id, float(cosine)) for entry_id, cosine in statements.rows(sql, values)]
 
@@ -93,11 +94,11 @@ def look_for(space: Space, entry: LongtermEntry) -> int:
     found: dict[int, float] = {}
     for (vector,) in statements.rows(VECTORS, [space.pk, entry.pk, embedder.embedded_by, MOST_CHUNKS], binary=True):
         for other, cosine in neighbours(
-            space, embedder, statements.Half(vector), least=retrieval.near_from(embedder), but=entry.pk
+            space, embedder, statements.Half(vector), least=retrieval.related_threshold(embedder), but=entry.pk
         ):
             found[other] = max(cosine, found.get(other, 0.0))
     others = LongtermEntry.objects.within(space).in_bulk(list(found))
-    same_from, pairs = retrieval.same_from(embedder), []
+    same_from, pairs = retrieval.duplicate_threshold(embedder), []
     for other_id, cosine in found.items():
         if kind := kind_of(entry, others[other_id], cosine, same_from):
             low, high = sorted((entry.pk, other_id))

@@ -150,7 +150,7 @@ def draw_map(space: Space, part: str = "", newcomers: Sequence[Newcomer] = ()) -
         embedder = retrieval.serving_embedder(space)
     except EmbedderUnavailable:
         return None
-    ground = surveyed(space.pk, space.revision, embedder.embedded_by, retrieval.same_from(embedder))
+    ground = surveyed(space.pk, space.revision, embedder.embedded_by, retrieval.duplicate_threshold(embedder))
     due = set(entries.due(space).values_list("number", flat=True)[:MOST])
     return cut_out(ground, part, due, newcomers) if ground.entries else None
 

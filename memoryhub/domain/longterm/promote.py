@@ -78,13 +78,13 @@ def merging(seen: PromotionPreview, pair: EntryPair) -> PromotionPreview:
 def near(space: Space, content: str) -> tuple[list[Neighbour], int, float, str, statements.Half | None]:
     try:
         embedder = retrieval.serving_embedder(space)
-        least = retrieval.near_from(embedder)
+        least = retrieval.related_threshold(embedder)
         vector = retrieval.query_vector(embedder, content[:BEGINNING])
         alike = conflicts.neighbours(space, embedder, vector, least=embedder.threshold, limit=20)
     except EmbedderUnavailable as away:
         return [], 0, 0.0, f"{away.message} Neighbours cannot be shown, and the entry will wait for its vectors.", None
     found = LongtermEntry.objects.within(space).in_bulk([pk for pk, _ in alike])
-    same = retrieval.same_from(embedder)
+    same = retrieval.duplicate_threshold(embedder)
     shown = [
         Neighbour(found[pk], cosine, advised(cosine, same), entries.title_of_entry(found[pk].content, 90))
         for pk, cosine in alike
@@ -157,7 +157,7 @@ def promote_record(
     """A person makes a record long-term knowledge, perhaps as a digest of their own; nothing else can."""
     require(actor, "promote")
     record = quarantine.get(space, record_id)
-    before = quarantine.locked_state(space, actor, record)
+    before = quarantine.locked_state(space, record)
     if before.state == quarantine.PROMOTED:
         raise Conflict("This record was promoted already.", code="already_decided")
     entry = entries.store(

@@ -300,7 +300,7 @@ def longterm_entries(
     key = (space.pk, mark, retrieval.embedder_choice(space), agent.pk, query)
     if (found := _longterm_cache.get(key)) is not None:
         return found, []
-    sought = retrieval.explore(space, query, agent=agent, hot=0)
+    sought = retrieval.retrieve(space, query, agent=agent, hot=0)
     found = tuple(entry_of(item) for item in sought.cold)
     if not sought.warnings:  # by words alone, while the embedder is away
         if len(_longterm_cache) >= MAX_CACHED_QUERIES:

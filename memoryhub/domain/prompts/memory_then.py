@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -12,8 +11,7 @@ from django.utils import timezone
 
 from memoryhub.dialects import Entry, Warn
 from memoryhub.domain import longterm, retrieval, spaces, working
-from memoryhub.domain.retrieval import Candidate, Readers, readers_for
-from memoryhub.embedders import EmbedderUnavailable
+from memoryhub.domain.retrieval import Candidate, readers_for
 from memoryhub.models import Agent, EntryRevision, LongtermEntry, Space, WorkingEntry
 from memoryhub.text import split
 
@@ -63,20 +61,19 @@ def may_have_lost_entries(space: Space, agent: Agent, at: datetime) -> bool:
 def longterm_at(space: Space, agent: Agent, query: str, at: datetime) -> tuple[tuple[Entry, ...], list[Warn]]:
     """The pieces that fit the query best in long-term memory at that moment, with the texts of that time."""
     changed = changed_since(space, agent, at)
-    choice = retrieval.RankOptions(candidate_count(changed), whole=True)
-    mine = readers_for(agent, None, False)
-    sought = retrieval.rank(space, query, mine, choice)
+    wanted = retrieval.Wanted(candidate_count(changed), candidates=True)
+    readers = readers_for(agent, None, False)
+    hits = retrieval.rank(space, query, readers, wanted)
     old = {piece.id: piece for piece in pieces_at(space, changed[:MAX_CHANGED], at)}
     moved = {entry.number for entry in changed}
-    today = [one for one in sought.found if is_unchanged_since(sought.texts[one.id], moved, at)]
-    kept, _ = retrieval.text_configurations(
-        [*today, *past_candidates(space, mine, query, list(old.values()))], sought.threshold, COLD_LIMIT
-    )
-    told = as_warnings(sought.warnings)
+    today = [one for one in hits.candidates if is_unchanged_since(hits.texts[one.id], moved, at)]
+    past = retrieval.rank_texts(space, query, readers, {number: piece.text for number, piece in old.items()})
+    kept, _ = retrieval.split_at_threshold([*today, *past], hits.threshold, COLD_LIMIT)
+    told = as_warnings(hits.warnings)
     if len(changed) > MAX_CHANGED:
         told.append(Warn("longterm_memory_gone", None, LONGTERM_GONE.format(most=MAX_CHANGED)))
     entries = (
-        past_entry(one, old[one.id]) if one.id in old else current_entry(one, sought.texts[one.id]) for one in kept
+        past_entry(one, old[one.id]) if one.id in old else current_entry(one, hits.texts[one.id]) for one in kept
     )
     return tuple(entries), told
 
@@ -115,32 +112,6 @@ def pieces_at(space: Space, changed: list[LongtermEntry], at: datetime) -> Itera
         for piece in split.split(revision.content):
             number -= 1
             yield PastPiece(number, piece.text, entries[revision.entry_id])
-
-
-def past_candidates(space: Space, mine: Readers, query: str, pieces: list[PastPiece]) -> list[Candidate]:
-    """Past pieces as ranking candidates, measured like current chunks: cosine, BM25 and share of the query's words."""
-    if not pieces:
-        return []
-    now = retrieval.look_up(space.pk, mine.sql, query[: retrieval.MAX_QUERY_LENGTH])
-    asked, corpus = list(now.held), now.corpus
-    cosines = cosines_of(space, query, [piece.text for piece in pieces])
-    found = []
-    for piece, cosine in zip(pieces, cosines, strict=True):
-        counts = Counter(
-            one for word in retrieval.split_words(piece.text) for one in retrieval.query_words_cached(word)
-        )
-        words = retrieval.bm25(counts, counts.total(), asked, corpus)
-        if words or cosine is not None:
-            found.append(Candidate(piece.id, cosine, words, retrieval.coverage(counts, asked, corpus)))
-    return found
-
-
-def cosines_of(space: Space, query: str, texts: list[str]) -> list[float | None]:
-    try:
-        vector, *others = retrieval.serving_embedder(space).embed([query, *texts], seconds=retrieval.EMBEDDER_SECONDS)
-    except EmbedderUnavailable:
-        return [None] * len(texts)
-    return [float(vector @ other) for other in others]
 
 
 def past_entry(one: Candidate, piece: PastPiece) -> Entry:

@@ -122,7 +122,7 @@ WHERE space_id = %s AND number = %s AND change ->> 'record_id' IS NOT NULL
 def _lock(space: Space, actor: Actor, number: int) -> Proposal:
     """The proposal and what it changes, locked in the order that everybody keeps to (`spaces.BEFORE_THE_SPACE`)."""
     for (record_id,) in statements.rows(RECORD, [space.pk, number]):
-        quarantine.hold(space, actor, record_id)
+        quarantine.lock_record(space, actor, record_id)
     proposal = locked(space, number)
     files.lock_files(space, kind_of(proposal).files_after(proposal, None), proposal.thread_id)
     return proposal

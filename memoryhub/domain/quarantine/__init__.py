@@ -1,6 +1,15 @@
 """Raw output of agents, and the gate that it passes on its way to working memory."""
 
 from memoryhub.domain.quarantine.checks import without_secrets
+from memoryhub.domain.quarantine.decide import (
+    PROMOTED,
+    admit,
+    discard,
+    in_bulk,
+    lock_record,
+    undo,
+    was_promoted,
+)
 from memoryhub.domain.quarantine.gate import (
     DEFAULT_STEPS,
     GATE_ACTIONS,
@@ -8,28 +17,11 @@ from memoryhub.domain.quarantine.gate import (
     change_gate,
     dry_run_gate,
     gate_steps,
+    judge_settings,
 )
-from memoryhub.domain.quarantine.judge import configure_judge, judge_settings, judge_status
-from memoryhub.domain.quarantine.records import (
-    HELD,
-    PROMOTED,
-    admit,
-    discard,
-    find,
-    get,
-    history,
-    hold,
-    in_bulk,
-    locked_state,
-    log,
-    session,
-    today,
-    undo,
-    waiting,
-    was_promoted,
-    with_states,
-    write_state,
-)
+from memoryhub.domain.quarantine.judge import configure_judge, judge_status
+from memoryhub.domain.quarantine.queries import find, session, today, waiting, with_states
+from memoryhub.domain.quarantine.records import HELD, get, history, locked_state, log, write_state
 
 __all__ = [
     "DEFAULT_STEPS",
@@ -46,10 +38,10 @@ __all__ = [
     "gate_steps",
     "get",
     "history",
-    "hold",
     "in_bulk",
     "judge_settings",
     "judge_status",
+    "lock_record",
     "locked_state",
     "log",
     "session",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from memoryhub.db.cache import Cache
 from memoryhub.detectors import secrets
 from memoryhub.domain import working
 from memoryhub.domain.quarantine import gate
@@ -12,8 +13,10 @@ from memoryhub.models import Agent, Record, Space
 from memoryhub.text import input_checks
 
 SCOPES = (working.GROUP, working.AGENT)
-MOST_NAMES = 4096
-clean_names: set[str] = set()
+clean_names: Cache[bool] = Cache(
+    "names without secrets", key="session or node", max_items=4096, invalidated_by="nothing: detectors do not change",
+    saves="looking for secrets in names that come with each output",
+)  # fmt: skip
 
 
 def checked(
@@ -40,8 +43,8 @@ def checked(
     return Record(
         space_id=space.pk,
         agent_id=agent.pk if agent else None,
-        session_id=named(session_id, "session_id"),
-        node_id=named(node_id, "node_id"),
+        session_id=_name(session_id, "session_id"),
+        node_id=_name(node_id, "node_id"),
         node_kind=node_kind,
         scope=scope,
         content=input_checks.checked(content),
@@ -49,18 +52,22 @@ def checked(
     )
 
 
-def named(value: Any, field: str) -> str:
+def _name(value: Any, field: str) -> str:
     text = input_checks.clean(value, field, most=200)
     if not text.strip():
         raise Invalid(f"{field} is missing.", code="invalid", field=field)
     return text
 
 
-def keep_no_secret(record: Record, verdict: gate.Verdict) -> None:
+def take_out_secrets(record: Record, verdict: gate.Verdict) -> None:
     """Puts what the gate left over into the record: nothing that is stored has a secret in it."""
     record.content, record.findings = verdict.content, list(verdict.findings)
-    for field, look in (("metadata", without_secrets), ("session_id", named_without), ("node_id", named_without)):
-        clean = look(getattr(record, field))
+    for field, clean_of in (
+        ("metadata", without_secrets),
+        ("session_id", _name_without_secrets),
+        ("node_id", _name_without_secrets),
+    ):
+        clean = clean_of(getattr(record, field))
         if clean != getattr(record, field):
             setattr(record, field, clean if field == "metadata" else clean[:200])
             says = f"A secret in {field}. It was removed before anything was stored."
@@ -69,35 +76,34 @@ def keep_no_secret(record: Record, verdict: gate.Verdict) -> None:
             )
 
 
-def named_without(name: str) -> str:
-    """The same for what names a session or a node; most come again and again, so those without a secret are remembered."""
-    if name in clean_names:
+def _name_without_secrets(name: str) -> str:
+    """The name of a session or a node without secrets; most come again and again."""
+    if clean_names.get(name):
         return name
     clean = secrets.redact(name)[0]
     if clean == name:
-        if len(clean_names) >= MOST_NAMES:
-            clean_names.clear()
-        clean_names.add(name)
+        clean_names.put(name, True)
     return clean
 
 
 def without_secrets(value: Any) -> Any:
+    """A JSON value with a mark in the place of each secret, in keys as well."""
     if isinstance(value, str):
         return secrets.redact(value)[0]
     if isinstance(value, list):
         return [without_secrets(inner) for inner in value]
     if isinstance(value, dict):
-        return {without_secrets(key): without_secret_of(key, inner) for key, inner in value.items()}
+        return {without_secrets(key): _value_without_secrets(key, inner) for key, inner in value.items()}
     return value
 
 
-def without_secret_of(key: str, value: Any) -> Any:
+def _value_without_secrets(key: str, value: Any) -> Any:
     """A value whose key says that it is secret (`{"password": "…"}`) is one, though alone it would not look like it."""
     if not isinstance(value, str):
         return without_secrets(value)
     lead = f"{key}: "
-    said = secrets.redact(lead + value)[0]
-    return said[len(lead) :] if said.startswith(lead) else secrets.redact(value)[0]
+    clean = secrets.redact(lead + value)[0]
+    return clean[len(lead) :] if clean.startswith(lead) else secrets.redact(value)[0]
 
 
 def has_secret_beside(record: Record) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +17,8 @@ from memoryhub.models import Actor, Agent, Job, Record, RecordState, Space
 ADMIT, MARK, HOLD = "admit", "mark", "hold"
 GATE_ACTIONS = {ADMIT: "lets through", MARK: "lets through with a mark", HOLD: "holds"}
 JUDGE = "judge"  # the reason of what the gate let through and a judge has not read yet
+JUDGE_JOB = "judging.judge"
+JUDGE_OFF: dict[str, Any] = {"is_on": False, "url": "", "model": "", "seconds": 15, "daily": 500}
 FEEDBACK, READS_ONLY = "feedback", "reads_only"
 # In the order in which they look; the first that holds gives the reason.
 DEFAULT_STEPS = {
@@ -74,6 +75,11 @@ def gate_steps(space: Space, values: dict[str, Any] | None = None) -> list[Step]
     ]
 
 
+def judge_settings(space: Space) -> dict[str, Any]:
+    """Whether a judge reads what the gate admits, where it is, its time limit and its budget."""
+    return JUDGE_OFF | spaces.get_setting(space, "judge")
+
+
 def checked_steps(chosen: Iterable[tuple[str, str]]) -> dict[str, Any]:
     """A new gate as it may be saved, or a refusal that names what is allowed."""
     pairs = list(chosen)
@@ -92,27 +98,24 @@ def examine(space: Space, agent: Agent | None, content: str, node_kind: str, gat
     """Lets every detector of the space's gate look at an output, before anything of it is stored."""
     gate = gate_steps(space) if gate is None else gate
     looking = [step.code for step in gate if step.action != ADMIT]
-    found = [*look(space, agent, content, node_kind, looking)]
+    found = [*_detect(content, node_kind, looking), *_compare(space, agent, content, looking)]
     if "secrets" not in looking:
         found += detectors.find(content, only=["secrets"])
-    return judge(gate, content, found)
+    return _verdict(gate, content, found)
 
 
-def look(space: Space, agent: Agent | None, content: str, node_kind: str, looking: list[str]) -> Iterator[Finding]:
-    compares = "duplicate" in looking or FEEDBACK in looking
-    with known_texts.asking(space, agent, content) if compares else nullcontext() as asked:
-        found = list(look_alone(content, node_kind, looking))
-    yield from found
-    if asked is None:
+def _compare(space: Space, agent: Agent | None, content: str, looking: list[str]) -> Iterator[Finding]:
+    """What an output repeats of what is known already."""
+    if "duplicate" not in looking and FEEDBACK not in looking:
         return
-    known, given_out = known_texts.known(space, asked)
+    known, given_out = known_texts.read(space, agent, content)
     if "duplicate" in looking:
         yield from detectors.find(content, only=["duplicate"], context=known)
     if FEEDBACK in looking:
-        yield from fed_back(content, given_out)
+        yield from _feedback(content, given_out)
 
 
-def look_alone(content: str, node_kind: str, looking: list[str]) -> Iterator[Finding]:
+def _detect(content: str, node_kind: str, looking: list[str]) -> Iterator[Finding]:
     """What is seen in an output without comparing it with anything."""
     there = detectors.detectors()
     plain = [code for code in looking if code in there and code != "duplicate"]
@@ -123,7 +126,7 @@ def look_alone(content: str, node_kind: str, looking: list[str]) -> Iterator[Fin
         yield Finding(READS_ONLY, "low", 0, len(content), 1, says)
 
 
-def fed_back(content: str, given_out: list[KnownText]) -> Iterator[Finding]:
+def _feedback(content: str, given_out: list[KnownText]) -> Iterator[Finding]:
     """Lines that long-term memory gave out before: remembered again, they would grow with every turn."""
     for one in detectors.find(content, only=["duplicate"], context=given_out):
         label = one.details.get("label", "long-term memory")
@@ -131,16 +134,16 @@ def fed_back(content: str, given_out: list[KnownText]) -> Iterator[Finding]:
         yield Finding(FEEDBACK, "low", one.start, one.end, one.line, says, one.kind, one.details)
 
 
-def judge(gate: list[Step], content: str, found: list[Finding]) -> Verdict:
+def _verdict(gate: list[Step], content: str, found: list[Finding]) -> Verdict:
     """From findings to a state: the first step that holds, in the gate's order, gives the reason (pure)."""
     found = sorted(found, key=lambda one: (one.start, one.end, one.code))
     codes = {one.code for one in found}
     holding = next((step.code for step in gate if step.action == HOLD and step.code in codes), "")
-    moved = Moved(content, has_secrets="secrets" in codes)
-    return Verdict(moved.content, "held" if holding else "admitted", [moved.as_json(one) for one in found], holding)
+    stored = StoredText(content, has_secrets="secrets" in codes)
+    return Verdict(stored.content, "held" if holding else "admitted", [stored.as_json(one) for one in found], holding)
 
 
-class Moved:
+class StoredText:
     """A text without its secrets, and where in it a stretch of the text as it was sent now stands."""
 
     def __init__(self, content: str, *, has_secrets: bool) -> None:
@@ -178,8 +181,8 @@ class Moved:
 # ---- changing the gate, and trying a change first ----
 
 GATE_DRY_RUN = "ingress.dry_run"
-LOOKS_BACK = 1000
-SHOWN = 20
+TRIED = 1000
+SHOWN_CHANGES = 20
 OF_ITS_TIME = ("duplicate", FEEDBACK)  # they depend on what memory held then: what was found then is taken over
 
 
@@ -197,17 +200,17 @@ def dry_run_gate(space: Space, actor: Actor, chosen: Iterable[tuple[str, str]]) 
 @jobs.job(GATE_DRY_RUN)
 def dry_run_job(job: Job, progress: jobs.Progress) -> dict[str, Any]:
     space = Space.objects.get(pk=job.space_id)
-    return tried(space, gate_steps(space, job.payload), progress)
+    return try_gate(space, gate_steps(space, job.payload), progress)
 
 
-def tried(space: Space, gate: list[Step], progress: jobs.Progress = lambda done, total: None) -> dict[str, Any]:
+def try_gate(space: Space, gate: list[Step], progress: jobs.Progress = lambda done, total: None) -> dict[str, Any]:
     """What a gate makes of the newest records, beside what was made of them."""
-    records = list(Record.objects.within(space).defer("words").order_by("-id")[:LOOKS_BACK])
-    then = first_states(space, [one.pk for one in records])
+    records = list(Record.objects.within(space).defer("words").order_by("-id")[:TRIED])
+    then = _first_states(space, [one.pk for one in records])
     counts = {"held": 0, "admitted": 0, "newly_held": 0, "newly_admitted": 0}
     changed = []
     for at, record in enumerate(records, 1):
-        state, reason = again(gate, record)
+        state, reason = _state_under(gate, record)
         counts[state] += 1
         was = then.get(record.pk, state)
         if was != state:
@@ -219,19 +222,19 @@ def tried(space: Space, gate: list[Step], progress: jobs.Progress = lambda done,
     return {
         "records": len(records),
         **counts,
-        "changed": changed[:SHOWN],
+        "changed": changed[:SHOWN_CHANGES],
         "steps": [[one.code, one.action] for one in gate],
     }
 
 
-def first_states(space: Space, ids: list[int]) -> dict[int, str]:
+def _first_states(space: Space, ids: list[int]) -> dict[int, str]:
     """What the gate itself made of records, before any person or judge: what waited for the judge had passed it."""
     rows = RecordState.objects.within(space).filter(record_id__in=ids, actor_kind="hub").order_by("-id")
-    told = rows.values_list("record_id", "state", "reason")
-    return {pk: RecordState.ADMITTED if reason == JUDGE else state for pk, state, reason in told}
+    found = rows.values_list("record_id", "state", "reason")
+    return {pk: RecordState.ADMITTED if reason == JUDGE else state for pk, state, reason in found}
 
 
-def again(gate: list[Step], record: Record) -> tuple[str, str]:
+def _state_under(gate: list[Step], record: Record) -> tuple[str, str]:
     """What a gate would make of a record that is stored already: its secrets are gone, so they count as found."""
     looking = [step.code for step in gate if step.action != ADMIT]
     plain = [code for code in looking if code in detectors.codes() and code not in (*OF_ITS_TIME, "secrets")]

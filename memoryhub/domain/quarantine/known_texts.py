@@ -7,17 +7,15 @@ wherever it stands, not only where retrieval would look first.
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from memoryhub.db import statements
-from memoryhub.db.meanwhile import Asking
+from memoryhub.db.cache import Cache
 from memoryhub.detectors import KnownText, fingerprints
 from memoryhub.domain import working
 from memoryhub.models import Agent, Space
 
-SHORT = 4000  # characters of a working entry that stays prepared for comparing
-SMALL = 64 * 1024  # bytes of a source that does
-MOST_ALIKE = 20  # chunks, the oldest first, and as many for each fingerprint
+MAX_KEPT_ENTRY = 4000  # characters of a working entry that stays prepared for comparing
+MAX_KEPT_SOURCE = 64 * 1024  # bytes of a source that does
+MAX_ALIKE = 20  # chunks, the oldest first, and as many for each fingerprint
 NO_AGENT = -1
 
 # Masks that differ in more bits than a quarter of the words are of lines that differ in more words (`fingerprints`).
@@ -27,10 +25,10 @@ CROSS JOIN LATERAL (
     SELECT chunk_id FROM memoryhub_telltale
     WHERE space_id = %(space)s AND code = q.code AND size BETWEEN (4 * q.size + 4) / 5 AND 5 * q.size / 4
         AND bit_count((mask # q.mask)::bit(64)) <= q.size / 4 AND (agent_id IS NULL OR agent_id = %(agent)s)
-    LIMIT {MOST_ALIKE}
-) t ORDER BY 1 LIMIT {MOST_ALIKE}
+    LIMIT {MAX_ALIKE}
+) t ORDER BY 1 LIMIT {MAX_ALIKE}
 """  # noqa: S608 (a number of ours is put in)
-WHAT_IS_KNOWN = f"""
+KNOWN = f"""
 SELECT 'source', f.id, f.revision, f.size, s.path, f.sha256
 FROM (SELECT DISTINCT path FROM memoryhub_source WHERE space_id = %(space)s AND is_on) s CROSS JOIN LATERAL (
     SELECT id, revision, size, sha256 FROM memoryhub_file
@@ -47,39 +45,49 @@ CROSS JOIN LATERAL (SELECT number FROM memoryhub_longtermentry WHERE id = c.entr
 SOURCE = "SELECT content FROM memoryhub_revision WHERE space_id = %s AND file_id = %s AND number = %s"
 
 
-def asking(space: Space, agent: Agent | None, content: str) -> Asking:
-    """The database, for what this agent's output may repeat; other detectors look meanwhile."""
+sources: Cache[KnownText] = Cache(
+    "sources to compare with", key="path, sha256, space, file, revision", max_items=64,
+    invalidated_by="nothing: a revision does not change", saves="reading and preparing a source for each output",
+)  # fmt: skip
+working_texts: Cache[KnownText] = Cache(
+    "working entries to compare with", key="label, text", max_items=1024, invalidated_by="nothing: it is made of its key",
+    saves="preparing fifty texts for each output",
+)  # fmt: skip
+
+
+def read(space: Space, agent: Agent | None, content: str) -> tuple[list[KnownText], list[KnownText]]:
+    """What this agent's output may repeat: sources and working memory, newest first; and chunks of long-term memory."""
     asked = f"[{fingerprints.as_json(fingerprints.to_look_up(content))}]"
-    return Asking(WHAT_IS_KNOWN, {"space": space.pk, "agent": agent.pk if agent else NO_AGENT, "asked": asked})
-
-
-def known(space: Space, asked: Asking) -> tuple[list[KnownText], list[KnownText]]:
-    """Its answer: sources and working memory, newest first; and chunks of long-term memory."""
-    sources, recent, given_out = [], [], []
-    for kind, pk, number, size, label, text in asked.rows():
+    values = {"space": space.pk, "agent": agent.pk if agent else NO_AGENT, "asked": asked}
+    known, recent, given_out = [], [], []
+    for kind, pk, number, size, label, text in statements.rows(KNOWN, values, binary=True):
         if kind == "source":
-            load = kept_source if size <= SMALL else source
-            sources.append(load(label, text, space.pk, pk, number))
+            known.append(_source(label, text, space.pk, pk, number, size))
         elif kind == "working":
-            recent.append((pk, prepared(f"working memory ({label or 'a person'})", text)))
+            recent.append((pk, _working_text(f"working memory ({label or 'a person'})", text)))
         else:
             given_out.append((pk, KnownText(f"L-{number}", text)))
     newest_first = sorted(recent, key=lambda pair: -pair[0])
-    return sources + [one for _, one in newest_first], [one for _, one in sorted(given_out, key=lambda pair: pair[0])]
+    return known + [one for _, one in newest_first], [one for _, one in sorted(given_out, key=lambda pair: pair[0])]
 
 
-def source(path: str, sha256: str, space: int, file: int, revision: int) -> KnownText:
-    """A source as it is published; the sum of its bytes among what it is kept by leaves no doubt which text it is."""
+def _source(path: str, sha256: str, space: int, file: int, revision: int, size: int) -> KnownText:
+    """A source as it is published; the sum of its bytes in the key leaves no doubt which text it is."""
+    key = path, sha256, space, file, revision
+    if found := sources.get(key):
+        return found
     rows = statements.rows(SOURCE, [space, file, revision], binary=True)
-    return KnownText(path, bytes(rows[0][0]).decode("utf-8", "replace") if rows else "")
+    found = KnownText(path, bytes(rows[0][0]).decode("utf-8", "replace") if rows else "")
+    if size <= MAX_KEPT_SOURCE:
+        sources.put(key, found)
+    return found
 
 
-kept_source = lru_cache(maxsize=64)(source)
-
-
-def prepared(label: str, text: str) -> KnownText:
-    """A text ready to be compared; short ones are kept so, for the next output is compared with the same."""
-    return kept(label, text) if len(text) <= SHORT else KnownText(label, text)
-
-
-kept = lru_cache(maxsize=1024)(KnownText)
+def _working_text(label: str, text: str) -> KnownText:
+    """A text ready to be compared; short ones are kept so, for the next output is compared with them again."""
+    found = working_texts.get((label, text))
+    if found is None:
+        found = KnownText(label, text)
+        if len(text) <= MAX_KEPT_ENTRY:
+            working_texts.put((label, text), found)
+    return found

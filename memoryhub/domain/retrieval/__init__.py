@@ -3,19 +3,18 @@
 from memoryhub.domain.retrieval.checks import checks_of, forget_check, run_checks, save_check
 from memoryhub.domain.retrieval.embedder import (
     EMBEDDER_SECONDS,
+    duplicate_threshold,
     embedder_choice,
     embedder_of,
     load_embedder,
-    near_from,
     query_vector,
-    same_from,
+    related_threshold,
     serving_embedder,
 )
-from memoryhub.domain.retrieval.in_memory.postings import look_up
-from memoryhub.domain.retrieval.query_words import in_record, query_words_cached, words_matching
-from memoryhub.domain.retrieval.rank import MAX_QUERY_LENGTH, RankOptions, rank
-from memoryhub.domain.retrieval.readers import Readers, readers_for
-from memoryhub.domain.retrieval.retrieve import Item, as_text, explore
+from memoryhub.domain.retrieval.index import Readers, Wanted, readers_for
+from memoryhub.domain.retrieval.query_words import records_with
+from memoryhub.domain.retrieval.rank import rank, rank_texts
+from memoryhub.domain.retrieval.retrieve import Found, Item, as_text, retrieve
 from memoryhub.domain.retrieval.search import (
     IN_FILES,
     LAYERS,
@@ -26,76 +25,62 @@ from memoryhub.domain.retrieval.search import (
     file_search_params,
     has_more_activity,
     is_file_search_listed,
-    marked_pieces,
     search,
     typed_query,
 )
-from memoryhub.domain.retrieval.vector_index import (
-    BY_INDEX,
-    add_to_vector_index,
-    chunk_count,
-    drop_vector_index,
-    is_index_used,
-)
+from memoryhub.domain.retrieval.snippets import marked_pieces
+from memoryhub.domain.retrieval.vector_index import add_to_vector_index, drop_vector_index, nearest_by_index
 from memoryhub.domain.retrieval.word_rank import (
     CONFIGURATIONS,
     TSVECTOR,
     Candidate,
-    bm25,
-    coverage,
+    split_at_threshold,
     split_words,
-    text_configurations,
     words_by_configuration,
 )
 
 __all__ = [
-    "BY_INDEX",
     "CONFIGURATIONS",
     "EMBEDDER_SECONDS",
     "IN_FILES",
     "LAYERS",
     "MAX_HITS",
-    "MAX_QUERY_LENGTH",
     "TITLES",
     "TSVECTOR",
     "Candidate",
+    "Found",
     "Hit",
     "Item",
-    "RankOptions",
     "Readers",
+    "Wanted",
     "add_to_vector_index",
     "as_text",
-    "bm25",
     "checks_of",
-    "chunk_count",
-    "coverage",
     "drop_vector_index",
+    "duplicate_threshold",
     "embedder_choice",
     "embedder_of",
-    "explore",
     "file_hits",
     "file_search_params",
     "forget_check",
     "has_more_activity",
-    "in_record",
     "is_file_search_listed",
-    "is_index_used",
     "load_embedder",
-    "look_up",
     "marked_pieces",
-    "near_from",
+    "nearest_by_index",
     "query_vector",
-    "query_words_cached",
     "rank",
+    "rank_texts",
     "readers_for",
+    "records_with",
+    "related_threshold",
+    "retrieve",
     "run_checks",
-    "same_from",
     "save_check",
     "search",
     "serving_embedder",
+    "split_at_threshold",
     "split_words",
-    "text_configurations",
     "typed_query",
     "words_by_configuration",
-    "words_matching",
 ]

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from memoryhub.domain.accounts import require
-from memoryhub.domain.retrieval.retrieve import explore
+from memoryhub.domain.retrieval.retrieve import retrieve
 from memoryhub.errors import Invalid, NotFound
 from memoryhub.models import Actor, LongtermEntry, SavedQuery, Space
 from memoryhub.text import input_checks
@@ -29,13 +29,13 @@ def save_check(space: Space, actor: Actor, query: str, expects: list[int]) -> Sa
     found, _ = SavedQuery.objects.update_or_create(
         space=space,
         query=text,
-        defaults={"expects": existing(space, expects)},
+        defaults={"expects": _existing(space, expects)},
     )
-    look(space, found)
+    _run(space, found)
     return found
 
 
-def existing(space: Space, numbers: list[int]) -> list[int]:
+def _existing(space: Space, numbers: list[int]) -> list[int]:
     """The numbers of these entries in order; refused when one of them does not exist."""
     found = LongtermEntry.objects.within(space).filter(number__in=numbers).values_list("number", flat=True)
     if missing := sorted(set(numbers) - set(found)):
@@ -53,13 +53,13 @@ def forget_check(space: Space, actor: Actor, pk: int) -> None:
 
 def run_checks(space: Space) -> dict[str, Any]:
     """Runs every check of a space: how many there are, and which fail."""
-    results = [look(space, one) for one in checks_of(space)]
+    results = [_run(space, one) for one in checks_of(space)]
     return {"checks": len(results), "failed": results.count(False)}
 
 
-def look(space: Space, check: SavedQuery) -> bool:
+def _run(space: Space, check: SavedQuery) -> bool:
     """Whether a check finds all it expects, written down beside it."""
-    found = explore(space, check.query, hot=0, everyone=True)
+    found = retrieve(space, check.query, hot=0, everyone=True)
     numbers = list(dict.fromkeys(item.number for item in found.cold))
     missing = [number for number in check.expects if number not in numbers]
     check.last_result = {

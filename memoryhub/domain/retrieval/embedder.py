@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -13,16 +12,15 @@ from django.conf import settings
 
 from memoryhub import embedders
 from memoryhub.db import statements
+from memoryhub.db.cache import Cache
 from memoryhub.embedders import Embedder, EmbedderTimeout, EmbedderUnavailable
 from memoryhub.errors import Invalid
 from memoryhub.models import Space
 
-STORED = "SELECT vector_dims(vector) FROM memoryhub_embedding WHERE space_id = %s AND embedded_by = %s LIMIT 1"
+DIMENSIONS = "SELECT vector_dims(vector) FROM memoryhub_embedding WHERE space_id = %s AND embedded_by = %s LIMIT 1"
 EMBEDDER_SECONDS = 2.0  # what a request waits for an embedder at most; a job has its own patience
-FIRST_PAUSE, LONGEST_PAUSE = (
-    4.0,
-    32.0,
-)  # seconds in which no request waits for an embedder that was silent; doubled each time
+# Seconds in which no request waits for an embedder that was silent; doubled each time.
+FIRST_PAUSE, LONGEST_PAUSE = 4.0, 32.0
 
 
 def embedder_choice(space: Space) -> str:
@@ -46,11 +44,11 @@ def serving_embedder(space: Space) -> Embedder:
 def embedder_of(space: Space, named: str) -> Embedder:
     """An embedder as one space may use it: a server can change its model under the same name."""
     embedder = load_embedder(named)
-    return embedder if embedder.is_local else OfSpace(embedder, space.pk)
+    return embedder if embedder.is_local else RemoteEmbedder(embedder, space.pk)
 
 
 @dataclass(frozen=True)
-class OfSpace:
+class RemoteEmbedder:
     """A remote embedder beside the vectors that a space has of it: what cannot be compared with those counts as no answer."""
 
     embedder: Embedder
@@ -63,17 +61,17 @@ class OfSpace:
 
     @property
     def dimensions(self) -> int:
-        return self.stored or self.embedder.dimensions
+        return self.stored_dimensions or self.embedder.dimensions
 
     @property
-    def stored(self) -> int:
+    def stored_dimensions(self) -> int:
         """How long the vectors are that the space has; asked each time, for any process may have made the first."""
-        found = statements.rows(STORED, [self.space_id, self.embedded_by])
+        found = statements.rows(DIMENSIONS, [self.space_id, self.embedded_by])
         return int(found[0][0]) if found else 0
 
     def embed(self, texts: Sequence[str], *, seconds: float = 30.0) -> np.ndarray:
-        vectors = patiently(self.embedder, texts, seconds)
-        if len(vectors) and (stored := self.stored) and stored != vectors.shape[1]:
+        vectors = _embed_unless_silent(self.embedder, texts, seconds)
+        if len(vectors) and (stored := self.stored_dimensions) and stored != vectors.shape[1]:
             raise EmbedderUnavailable(
                 f"The embedder gives vectors of {vectors.shape[1]} dimensions where this space has {stored}: it is another "
                 "model now. Change to it on the page Embedder, or with `memoryhub reembed`, to make all vectors anew."
@@ -98,7 +96,7 @@ class Silence:
 _silent: WeakKeyDictionary[Embedder, Silence] = WeakKeyDictionary()
 
 
-def patiently(embedder: Embedder, texts: Sequence[str], seconds: float) -> np.ndarray:
+def _embed_unless_silent(embedder: Embedder, texts: Sequence[str], seconds: float) -> np.ndarray:
     """The vectors of texts; while an embedder is silent, one request in each pause waits for it and the others do not.
 
     A job asks always: it has its own pauses, and what it hears counts for the requests of its process as well.
@@ -117,36 +115,28 @@ def patiently(embedder: Embedder, texts: Sequence[str], seconds: float) -> np.nd
     return vectors
 
 
-def keep(space: Space) -> None:
-    """Writes down which embedder a space began with (in the caller's transaction), so that a new setting switches nothing."""
-    if not space.settings.get("embedder"):
-        space.settings["embedder"] = settings.EMBEDDER
-        space.save(update_fields=["settings"])
+query_vectors: Cache[statements.Half] = Cache(
+    "query vectors", key="embedder, text", max_items=1024, invalidated_by="nothing: an embedder of this machine is a function",
+    saves="embedding a query again",
+)  # fmt: skip
 
 
 def query_vector(embedder: Embedder, text: str) -> statements.Half:
     """A query as the database reads it; what an embedder of this machine made of a text is remembered."""
-    if not embedder.is_local:
-        return embedded(embedder, text)
-    return remembered(embedder, text)  # type: ignore[arg-type]  # embedders are plain objects, which hash by identity
+    key = embedder.embedded_by, text
+    found = query_vectors.get(key) if embedder.is_local else None
+    if found is None:
+        found = statements.Half.of(embedder.embed([text], seconds=EMBEDDER_SECONDS)[0])
+        if embedder.is_local:
+            query_vectors.put(key, found)
+    return found
 
 
-def embedded(embedder: Embedder, text: str) -> statements.Half:
-    return statements.Half.of(embedder.embed([text], seconds=EMBEDDER_SECONDS)[0])
-
-
-remembered = lru_cache(maxsize=1024)(embedded)
-
-
-def as_sql(vector: object) -> str:
-    return "[" + ",".join(f"{number:.6g}" for number in vector) + "]"  # type: ignore[attr-defined]
-
-
-def near_from(embedder: Embedder) -> float:
+def related_threshold(embedder: Embedder) -> float:
     """From which cosine two entries may be about one thing, in this embedder's own measure."""
     return embedder.threshold + 0.3 * (1 - embedder.threshold)
 
 
-def same_from(embedder: Embedder) -> float:
+def duplicate_threshold(embedder: Embedder) -> float:
     """From which cosine two entries probably say the same."""
     return embedder.threshold + 0.7 * (1 - embedder.threshold)

@@ -6,20 +6,19 @@ Quarantine is never read here. Words and meaning are ranked together; the score 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from memoryhub.domain import working
-from memoryhub.domain.retrieval.rank import RankOptions, rank
-from memoryhub.domain.retrieval.readers import readers_for
+from memoryhub.domain.retrieval.index import Text, Wanted, readers_for
+from memoryhub.domain.retrieval.rank import rank
 from memoryhub.domain.retrieval.word_rank import Candidate
 from memoryhub.embedders import Embedder
 from memoryhub.errors import Invalid
 from memoryhub.models import Agent, Space
 
-MOST = 50
+MAX_ITEMS = 50
 SCOPES = ("group", "agent")
 BY_WORDS = "\n(Long-term memory was searched by words alone: the embedder is away.)\n"
 
@@ -68,43 +67,28 @@ def retrieve(
     threshold: float | None = None,
     max_chars: int = 500,
     scope: str | None = None,
-) -> list[Item]:
-    """The newest working entries, then the long-term chunks that fit the query best, as this agent may read them."""
-    return explore(
-        space, query, agent=agent, hot=hot, cold=cold, threshold=threshold, max_chars=max_chars, scope=scope
-    ).items
-
-
-def explore(
-    space: Space,
-    query: str,
-    *,
-    agent: Agent | None = None,
-    hot: int = 10,
-    cold: int = 5,
-    threshold: float | None = None,
-    max_chars: int = 500,
-    scope: str | None = None,
     embedder: Embedder | None = None,
     everyone: bool = False,
     show_cut: int = 0,
 ) -> Found:
-    """Retrieval with its reasons. `everyone` reads every agent's own memory too, for people; `embedder` asks another one."""
-    check(hot, cold, threshold, max_chars, scope)
-    first = [as_hot(one, max_chars) for one in working.newest(space, agent=agent, limit=hot, scope=scope)]
+    """The newest working entries (`hot`), then the long-term chunks that fit the query best (`cold`), as this agent may read them.
+
+    `everyone` reads every agent's own memory too, for people; `embedder` asks another one than the one that serves; `show_cut` is
+    how many of those that the threshold cut off are told.
+    """
+    _check(hot, cold, threshold, max_chars, scope)
+    first = [_hot(one, max_chars) for one in working.newest(space, agent=agent, limit=hot, scope=scope)]
     if not query.strip() or (cold == 0 and not show_cut) or (scope == "agent" and agent is None):
         return Found(first, [], threshold or 0.0, "", [])
-    choice = RankOptions(cold, show_cut, threshold)
-    sought = rank(space, query, readers_for(agent, scope, everyone), choice, embedder)
-    give = [as_cold(one, sought.texts[one.id], max_chars) for one in sought.kept]
-    left = [as_cold(one, sought.texts[one.id], max_chars) for one in sought.cut]
-    return Found(first + give, left, sought.threshold, sought.embedded_by, sought.warnings)
+    hits = rank(space, query, readers_for(agent, scope, everyone), Wanted(cold, show_cut, threshold), embedder)
+    best, cut_off = ([_cold(one, hits.texts[one.id], max_chars) for one in some] for some in (hits.best, hits.cut_off))
+    return Found(first + best, cut_off, hits.threshold, hits.embedded_by, hits.warnings)
 
 
-def check(hot: int, cold: int, threshold: float | None, max_chars: int, scope: str | None) -> None:
+def _check(hot: int, cold: int, threshold: float | None, max_chars: int, scope: str | None) -> None:
     for name, value in (("hot", hot), ("cold", cold)):
-        if not 0 <= value <= MOST:
-            raise Invalid(f"{name} is a number from 0 to {MOST}.", code="invalid", field=name)
+        if not 0 <= value <= MAX_ITEMS:
+            raise Invalid(f"{name} is a number from 0 to {MAX_ITEMS}.", code="invalid", field=name)
     if threshold is not None and not -1 <= threshold <= 1:
         raise Invalid("threshold is a number from -1 to 1.", code="invalid", field="threshold")
     if not 1 <= max_chars <= 1 << 20:
@@ -113,7 +97,7 @@ def check(hot: int, cold: int, threshold: float | None, max_chars: int, scope: s
         raise Invalid(f"scope is one of {', '.join(SCOPES)}.", code="unknown_scope", field="scope")
 
 
-def as_hot(one: working.Fresh, max_chars: int) -> Item:
+def _hot(one: working.Fresh, max_chars: int) -> Item:
     why = {"by": "newest", "agent": one.agent}
     return Item(
         one.content[:max_chars], "hot", 1.0, one.id, one.created_at, one.scope,
@@ -121,8 +105,8 @@ def as_hot(one: working.Fresh, max_chars: int) -> Item:
     )  # fmt: skip
 
 
-def as_cold(one: Candidate, found: Sequence[Any], max_chars: int) -> Item:
-    text, number, created_at, scope, promoted_by, session_id, checked_at = found
+def _cold(one: Candidate, text: Text, max_chars: int) -> Item:
+    content, number, created_at, scope, promoted_by, session_id, checked_at = text
     has_words, cosine = one.words > 0, None if one.cosine is None else round(one.cosine, 4)
     why = {
         "by": "words" if cosine is None else "words and meaning" if has_words else "meaning",
@@ -130,22 +114,23 @@ def as_cold(one: Candidate, found: Sequence[Any], max_chars: int) -> Item:
         "coverage": round(one.coverage, 4), "promoted_by": promoted_by, "session_id": session_id,
         "checked_at": checked_at.isoformat() if checked_at else None,
     }  # fmt: skip
-    return Item(text[:max_chars], "cold", cosine or 0.0, one.id, created_at, scope, number, len(text) > max_chars, why)
+    is_truncated = len(content) > max_chars
+    return Item(content[:max_chars], "cold", cosine or 0.0, one.id, created_at, scope, number, is_truncated, why)
 
 
 def as_text(items: list[Item], *, by_words: bool = False) -> str:
     """The items as a summary that can stand in a prompt; it says so where words alone found them."""
     parts = []
-    hot = [f"- {flat(item.content)}" for item in items if item.source == "hot"]
-    cold = [f"- {flat(item.content)} [L-{item.number}]" for item in items if item.source == "cold"]
+    hot = [f"- {_as_bullet(item.content)}" for item in items if item.source == "hot"]
+    cold = [f"- {_as_bullet(item.content)} [L-{item.number}]" for item in items if item.source == "cold"]
     if hot:
         parts.append("Recent (working memory, newest first):\n" + "\n".join(hot))
     if cold:
         parts.append("Known (long-term memory, best match first):\n" + "\n".join(cold))
-    told = "\n\n".join(parts) + "\n" if parts else "Nothing in memory fits.\n"
-    return told + BY_WORDS if by_words else told
+    text = "\n\n".join(parts) + "\n" if parts else "Nothing in memory fits.\n"
+    return text + BY_WORDS if by_words else text
 
 
-def flat(text: str) -> str:
+def _as_bullet(text: str) -> str:
     """One item is one bullet: its own lines are indented below it."""
     return text.strip().replace("\n", "\n  ")

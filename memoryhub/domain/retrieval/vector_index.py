@@ -1,4 +1,4 @@
-"""The index by which vectors of large spaces are found: each embedder's own, over those alone that have been let in.
+"""The vector index of large spaces: each embedder's own, over those vectors alone that have been let in.
 
 To enter it costs more than all the rest of keeping a text, and spaces that are not large are searched without it. So nothing
 enters as it is stored: the background process lets in what large spaces have. A search looks through the index and, one by
@@ -15,49 +15,92 @@ from contextlib import suppress
 from datetime import timedelta
 from functools import lru_cache
 from hashlib import sha256
+from typing import Any
 
 from django.db import connection
 
 from memoryhub.db import locks, statements
+from memoryhub.db.cache import Cache
 from memoryhub.domain import jobs
 from memoryhub.domain.retrieval.embedder import serving_embedder
-from memoryhub.domain.retrieval.in_memory import vectors
+from memoryhub.domain.retrieval.index import Changed, Query, Readers, fits_in_memory, mark_in
 from memoryhub.embedders import Embedder, EmbedderUnavailable
 from memoryhub.models import ChunkCount, Embedding, Space
 
-EXACT_UP_TO = 2000  # vectors of one space, whatever their length; above, the index is quicker and right enough
-KNOWN_FOR = 30.0  # seconds
+MAX_EXACT = 2000  # vectors of one space, whatever their length; above, the index is quicker and right enough
 BATCH = 200  # rows that are let in at once, so that nobody waits for them long
 
-FAR = "vector::halfvec({d}) <=> %(vector)s::halfvec({d})"
-OF_SPACE = "FROM memoryhub_embedding WHERE space_id = {space} AND embedded_by = '{by}' AND {mine}"
-ONE_BY_ONE = f"SELECT chunk_id, {FAR} AS far {OF_SPACE}"
-EXACTLY = f"SELECT chunk_id, 1 - far AS cosine FROM ({ONE_BY_ONE} OFFSET 0) all_of_them ORDER BY far LIMIT {{wanted}}"  # noqa: S608
+DISTANCE = "vector::halfvec({d}) <=> %(vector)s::halfvec({d})"
+OF_SPACE = "FROM memoryhub_embedding WHERE space_id = {space} AND embedded_by = '{by}' AND {readable}"
+ONE_BY_ONE = f"SELECT chunk_id, {DISTANCE} AS distance {OF_SPACE}"
+EXACT = (
+    f"SELECT chunk_id, 1 - distance AS cosine FROM ({ONE_BY_ONE} OFFSET 0) each_one ORDER BY distance LIMIT {{limit}}"  # noqa: S608
+)
 BY_INDEX = f"""
-SELECT chunk_id, 1 - far AS cosine FROM (
-    (SELECT chunk_id, {FAR} AS far {OF_SPACE} AND in_index ORDER BY {FAR} LIMIT {{wanted}})
+SELECT chunk_id, 1 - distance AS cosine FROM (
+    (SELECT chunk_id, {DISTANCE} AS distance {OF_SPACE} AND in_index ORDER BY {DISTANCE} LIMIT {{limit}})
     UNION ALL
-    (SELECT * FROM ({ONE_BY_ONE} AND NOT in_index OFFSET 0) outside ORDER BY far LIMIT {{wanted}})
-) nearest ORDER BY far LIMIT {{wanted}}
+    (SELECT * FROM ({ONE_BY_ONE} AND NOT in_index OFFSET 0) outside ORDER BY distance LIMIT {{limit}})
+) nearest ORDER BY distance LIMIT {{limit}}
 """  # noqa: S608 (parts of our own)
+NEAREST = """
+WITH nearest AS MATERIALIZED ({nearest})
+SELECT s.longterm_mark, nearest.chunk_id, nearest.cosine FROM memoryhub_space s LEFT JOIN nearest ON true WHERE s.id = {space}
+"""
 LET_IN = f"""
 UPDATE memoryhub_embedding SET in_index = true WHERE id IN (
     SELECT id FROM memoryhub_embedding WHERE space_id = %s AND embedded_by = %s AND NOT in_index
     LIMIT {BATCH} FOR UPDATE SKIP LOCKED
 )
 """  # noqa: S608 (a number of ours is put in)
-# Whether it can be used; if not, whether somebody is making it at this moment.
-STANDS = """
+# Whether the index can be used; if not, whether somebody is making it at this moment.
+STATE = """
 SELECT i.indisvalid, EXISTS (SELECT FROM pg_stat_progress_create_index p WHERE p.index_relid = i.indexrelid)
 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE c.relname = %s
 """
 WORK = "memoryhub.vector_index"  # of two on this table, whatever the embedder, PostgreSQL would end one as a deadlock
-_known: dict[str, tuple[float, bool]] = {}
+CHECKED_EACH = 30  # seconds
+has_index: Cache[bool] = Cache(
+    "vector indexes", key="index name", max_items=100, invalidated_by="half a minute; `forget_vector_index` in this process",
+    saves="a look into PostgreSQL's catalogue for each query",
+)  # fmt: skip
+
+
+def nearest(space: int, mark: int, chunks: int, query: Query, readers: Readers, limit: int) -> dict[int, float]:
+    """So many of the nearest chunks with their cosines, under the mark of the space; else `Changed`."""
+    by_index = query.embedder is not None and is_index_used(chunks, query.dimensions, query.embedder)
+    rows = _read_nearest(space, query, readers, limit, by_index=by_index)
+    if by_index and len(rows) < limit:
+        # The index gives up where next to none of those that it comes upon are meant.
+        rows = _read_nearest(space, query, readers, limit, by_index=False)
+    if mark_in(rows) != mark:
+        raise Changed
+    # The cosine with a text that says nothing is no number: nothing is like nothing.
+    return {chunk: 0.0 if cosine != cosine else cosine for _, chunk, cosine in rows if cosine is not None}
+
+
+def _read_nearest(space: int, query: Query, readers: Readers, limit: int, *, by_index: bool) -> list[tuple[Any, ...]]:
+    sql = _nearest_sql(space, query.embedded_by, query.dimensions, readers.condition, limit, by_index)
+    return statements.rows(sql, {"vector": query.vector}, binary=True)
+
+
+def nearest_by_index(space: Space, embedder: Embedder, limit: int) -> str:
+    """A query for the ids and cosines of the chunks nearest to `%(vector)s`; empty where the index is not used."""
+    if not is_index_used(chunk_count(space), embedder.dimensions, embedder):
+        return ""
+    names = {"space": int(space.pk), "by": embedder.embedded_by, "d": int(embedder.dimensions)}
+    return BY_INDEX.format(readable="true", limit=int(limit), **names)
+
+
+@lru_cache(maxsize=1024)
+def _nearest_sql(space: int, by: str, dimensions: int, readable: str, limit: int, by_index: bool) -> str:
+    names = {"space": int(space), "by": by, "d": int(dimensions), "readable": readable, "limit": int(limit)}
+    return NEAREST.format(nearest=(BY_INDEX if by_index else EXACT).format(**names), space=int(space))
 
 
 def is_large(chunks: int, dimensions: int) -> bool:
     """Whether the index is quicker than looking at every vector of a space with so many."""
-    return chunks > EXACT_UP_TO and not vectors.are_few(chunks, dimensions)
+    return chunks > MAX_EXACT and not fits_in_memory(chunks, dimensions)
 
 
 def is_index_used(chunks: int, dimensions: int, embedder: Embedder) -> bool:
@@ -67,15 +110,16 @@ def is_index_used(chunks: int, dimensions: int, embedder: Embedder) -> bool:
 
 def has_vector_index(embedder: Embedder) -> bool:
     """Whether the embedder's index is there; each process asks again after half a minute."""
-    named, now = index_name(embedder.embedded_by), time.monotonic()
-    known = _known.get(named)
-    if known is None or now - known[0] > KNOWN_FOR:
-        known = _known[named] = (now, (True, False) in statements.rows(STANDS, [named]))
-    return known[1]
+    name, half_minute = index_name(embedder.embedded_by), int(time.monotonic() // CHECKED_EACH)
+    found = has_index.get(name, half_minute)
+    if found is None:
+        found = (True, False) in statements.rows(STATE, [name])
+        has_index.put(name, found, half_minute)
+    return found
 
 
 def forget_vector_index() -> None:
-    _known.clear()
+    has_index.clear()
 
 
 @lru_cache(maxsize=32)
@@ -85,9 +129,9 @@ def index_name(embedded_by: str) -> str:
 
 
 @jobs.periodic("vector_index.let_in", every=timedelta(minutes=1))
-def let_all_in() -> int:
+def let_in_all() -> int:
     """Lets in what large spaces have stored since the last time."""
-    counted = ChunkCount.objects.filter(chunks__gt=EXACT_UP_TO).values("space_id")
+    counted = ChunkCount.objects.filter(chunks__gt=MAX_EXACT).values("space_id")
     asked = []
     for space in Space.objects.filter(pk__in=counted):
         with suppress(EmbedderUnavailable):
@@ -101,14 +145,14 @@ def add_to_vector_index(*asked: tuple[Space, Embedder]) -> int:
     large = [(space, one) for space, one in asked if is_large(chunk_count(space), one.dimensions)]
     entered = 0
     for space, embedder in large:
-        while batch := let_some_in(space, embedder):
+        while batch := _let_some_in(space, embedder):
             entered += batch
     for embedder in {one.embedded_by: one for _, one in large}.values():
         make_vector_index(embedder)
     return entered
 
 
-def let_some_in(space: Space, embedder: Embedder) -> int:
+def _let_some_in(space: Space, embedder: Embedder) -> int:
     with connection.cursor() as cursor:
         cursor.execute(LET_IN, [space.pk, embedder.embedded_by])
         return cursor.rowcount
@@ -136,7 +180,7 @@ def make_vector_index(embedder: Embedder) -> None:
 
 
 def _is_wanted(named: str) -> bool:
-    return not any(any(row) for row in statements.rows(STANDS, [named]))
+    return not any(any(row) for row in statements.rows(STATE, [named]))
 
 
 def drop_vector_index(embedded_by: str) -> None:

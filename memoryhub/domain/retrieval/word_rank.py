@@ -130,11 +130,11 @@ def fuse(candidates: Sequence[Candidate]) -> list[Candidate]:
     return ranked
 
 
-def text_configurations(
+def split_at_threshold(
     candidates: Sequence[Candidate], threshold: float, limit: int, *, strict: bool = False
 ) -> tuple[list[Candidate], list[Candidate]]:
-    """Who comes in and whom the threshold cut off; only a strict threshold cuts off what the words speak for."""
+    """The best candidates in order, and all that the threshold cut off; only a strict one cuts off what the words speak for."""
     ranked = fuse(candidates)
-    kept = [one for one in ranked if one.reaches(threshold) or (not strict and one.has_enough_words)]
-    chosen = {one.id for one in kept}
-    return kept[:limit], [one for one in ranked if one.id not in chosen]
+    passing = [one for one in ranked if one.reaches(threshold) or (not strict and one.has_enough_words)]
+    chosen = {one.id for one in passing}
+    return passing[:limit], [one for one in ranked if one.id not in chosen]

@@ -1,8 +1,8 @@
-"""BM25 over the postings of a query's lexemes, kept in this process: what the database would add up anew for every query.
+"""BM25 over the postings of a query's lexemes, which this process keeps: the database would add them up anew for every query.
 
-Nothing kept here is ever taken on trust. Whatever changes the chunks of a space gives it another `longterm_mark` in the same
-transaction; the database is asked for the mark with every question, and what was reckoned under another one is reckoned
-again. Each lexeme carries a mark of its own as well, so that its postings outlast changes of other texts.
+Whatever changes the chunks of a space gives it another `longterm_mark` in the same transaction, and each lexeme of a changed
+text another mark of its own. The database is asked for the mark of the space with every query, and what is kept counts under
+these marks alone; so the postings of a lexeme outlast changes of texts without it.
 """
 
 from __future__ import annotations
@@ -14,44 +14,40 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from memoryhub.db import statements
+from memoryhub.db.cache import Cache
 from memoryhub.domain.retrieval import query_words
+from memoryhub.domain.retrieval.index import MAX_LEXEMES, MIN_WEIGHT, NO_SPACE, Changed, Readers, mark_in
 from memoryhub.domain.retrieval.word_rank import K1, B, Corpus
 
-MOST_POSTINGS = 1000  # of one lexeme, those that say most: a word that more chunks hold says next to nothing
-LEAST_WEIGHT = 0.1  # of the heaviest lexeme's: lighter ones change no order, and stand in most chunks
-MOST_KEPT = 1_000_000  # postings in one process, sixteen bytes each
-MOST_LEXEMES = 50_000
-MOST_ASKED = 64  # lexemes of one query
+MAX_POSTINGS = 1000  # of one lexeme, those that say most: a word that more chunks hold says next to nothing
 
+MARK = "SELECT longterm_mark FROM memoryhub_space WHERE id = %s"
 PACKED = """
 SELECT string_agg(int8send(chunk_id), '') AS ids, string_agg(int4send(count), '') AS counts,
     string_agg(int4send(length), '') AS lengths
 """
-# How a space stands, as far as a query asks: its mark, its chunks and their lexemes; the lexemes of words that are new here;
-# of each lexeme asked for how many chunks hold it; and the postings of rare ones that are not kept here.
-LOOK_UP = f"""
-WITH new AS MATERIALIZED ({query_words.EACH}), asked AS (
-    SELECT unnest(%(asked)s::text[]) AS lexeme UNION SELECT unnest(lexemes) FROM new
-), held AS MATERIALIZED (
-    SELECT l.* FROM asked CROSS JOIN LATERAL (
-        SELECT lexeme, chunks, mark FROM memoryhub_lexemecount WHERE space_id = {{space}} AND lexeme = asked.lexeme LIMIT 1
+# The mark of a space, its chunks and their lexemes; of each lexeme asked for how many chunks hold it and its mark; and the
+# postings of rare ones that are not kept here.
+COUNT = f"""
+WITH held AS MATERIALIZED (
+    SELECT l.* FROM unnest(%(lexemes)s::text[]) AS asked CROSS JOIN LATERAL (
+        SELECT lexeme, chunks, mark FROM memoryhub_lexemecount WHERE space_id = {{space}} AND lexeme = asked LIMIT 1
     ) l
 )
 SELECT s.longterm_mark, coalesce(c.chunks, 0), coalesce(c.lexemes, 0),
-    (SELECT json_agg(json_build_array(name, word, lexemes))::text FROM new),
     (SELECT json_object_agg(lexeme, json_build_array(chunks, mark))::text FROM held), p.*
 FROM memoryhub_space s LEFT JOIN memoryhub_chunkcount c ON c.space_id = s.id LEFT JOIN LATERAL (
     SELECT held.lexeme, held.mark, packed.* FROM held CROSS JOIN LATERAL (
-        {PACKED} FROM memoryhub_posting WHERE space_id = {{space}} AND lexeme = held.lexeme AND {{mine}}
-    ) packed WHERE held.chunks <= {MOST_POSTINGS} AND held.lexeme <> ALL(%(kept)s::text[])
+        {PACKED} FROM memoryhub_posting WHERE space_id = {{space}} AND lexeme = held.lexeme AND {{readable}}
+    ) packed WHERE held.chunks <= {MAX_POSTINGS} AND held.lexeme <> ALL(%(kept)s::text[])
 ) p ON true WHERE s.id = {{space}}
 """  # noqa: S608 (parts of our own)
 LOAD = f"""
 SELECT l.lexeme, l.mark, p.*
 FROM memoryhub_lexemecount l CROSS JOIN LATERAL (
     {PACKED} FROM (
-        SELECT chunk_id, count, length FROM memoryhub_posting WHERE space_id = {{space}} AND lexeme = l.lexeme AND {{mine}}
-        ORDER BY count / (1 - {B} + {B} * length / %s::float8) DESC, chunk_id LIMIT {MOST_POSTINGS}
+        SELECT chunk_id, count, length FROM memoryhub_posting WHERE space_id = {{space}} AND lexeme = l.lexeme AND {{readable}}
+        ORDER BY count / (1 - {B} + {B} * length / %s::float8) DESC, chunk_id LIMIT {MAX_POSTINGS}
     ) best
 ) p WHERE l.space_id = {{space}} AND l.lexeme = ANY(%s)
 """  # noqa: S608 (parts of our own)
@@ -62,30 +58,30 @@ FIRST = np.ones(1, bool)
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """What a query's words are weighed against, and the mark of the space that it holds under."""
+class Counts:
+    """What a query's words are weighed by: how many chunks a space has, and how many hold each lexeme of the query."""
 
-    mark: int = 0
-    chunks: int = 0
-    lexemes: int = 0
-    held: Mapping[str, Held] = field(default_factory=dict)
-    is_fresh: bool = False  # the database has just said so
+    mark: int
+    chunks: int
+    lexemes: int
+    held: Mapping[str, Held]
+    is_kept: bool = False  # the space may have another mark by now
+
+    @property
+    def mean_length(self) -> float:
+        return self.lexemes / max(self.chunks, 1) or 1.0
 
     @property
     def corpus(self) -> Corpus:
-        frequencies = {lexeme: count for lexeme, (count, _) in self.held.items()}
-        return Corpus(max(self.chunks, 0), self.mean, frequencies)
-
-    @property
-    def mean(self) -> float:
-        return self.lexemes / max(self.chunks, 1) or 1.0
+        return Corpus(
+            max(self.chunks, 0), self.mean_length, {lexeme: count for lexeme, (count, _) in self.held.items()}
+        )
 
 
 @dataclass(slots=True)
 class Postings:
-    """The chunks of one lexeme, as somebody may read them, and what it says for each, in a space of a mean length of texts."""
+    """The chunks of one lexeme that somebody may read: how often each has it, and how long each is."""
 
-    mark: int
     ids: np.ndarray
     counts: np.ndarray
     lengths: np.ndarray
@@ -93,113 +89,88 @@ class Postings:
     mean: float = 0.0
 
     def gains_at(self, mean: float) -> np.ndarray:
-        """BM25 for a lexeme that weighs one; the mean moves only when the space does."""
+        """BM25 for a lexeme that weighs one; it is worked out again when the mean length of the space's chunks has changed."""
         if self.mean != mean:
             self.gains = (K1 + 1) * self.counts / (self.counts + K1 * (1 - B + B / mean * self.lengths))
             self.mean = mean
         return self.gains
 
-
-Weighed = tuple[float, Postings]
-
-
-@dataclass(slots=True)
-class Kept:
-    """What this process has read: how spaces stood under a mark, and the postings of lexemes under theirs."""
-
-    standing: dict[int, tuple[int, int, int]] = field(default_factory=dict)
-    held: dict[tuple[int, str], tuple[int, Held]] = field(default_factory=dict)  # with the mark of the space
-    postings: dict[tuple[int, str, str], Postings] = field(default_factory=dict)
-    size: int = 0
-
-    def assumed(self, space: int, asked: list[str]) -> Standing | None:
-        """How the space stood when it was last read, if every lexeme was asked for under the mark it had then."""
-        numbers = self.standing.get(space)
-        if numbers is None:
-            return None
-        found: dict[str, Held] = {}
-        for lexeme in asked:
-            mark, held = self.held.get((space, lexeme), (None, NOWHERE))
-            if mark != numbers[0]:
-                return None
-            found[lexeme] = held
-        return Standing(*numbers, found)
-
-    def note(self, space: int, now: Standing) -> None:
-        if len(self.held) > MOST_LEXEMES:
-            self.clear()
-        self.standing[space] = now.mark, now.chunks, now.lexemes
-        self.held.update({(space, lexeme): (now.mark, held) for lexeme, held in now.held.items()})
-
-    def forget(self, space: int) -> None:
-        """The space stands otherwise now; postings are looked at by their own marks."""
-        self.standing.pop(space, None)
-
-    def put(self, key: tuple[int, str, str], postings: Postings) -> None:
-        if self.size > MOST_KEPT:
-            self.clear()
-        replaced = self.postings.get(key)
-        self.size += len(postings.ids) - (len(replaced.ids) if replaced else 0)
-        self.postings[key] = postings
-
-    def clear(self) -> None:
-        self.standing.clear()
-        self.held.clear()
-        self.postings.clear()
-        self.size = 0
+    @property
+    def bytes(self) -> int:
+        return 3 * self.ids.nbytes + 200  # the sums that are made later count as well
 
 
-kept = Kept()
+space_counts: Cache[tuple[int, int, int]] = Cache(
+    "chunk counts", key="space", max_items=1000, invalidated_by="the space's longterm_mark", saves="a join for each query",
+)  # fmt: skip
+lexeme_counts: Cache[Held] = Cache(
+    "lexeme counts", key="space, lexeme", max_items=50_000, invalidated_by="the space's longterm_mark",
+    saves="a look-up for each word of a query",
+)  # fmt: skip
+postings: Cache[Postings] = Cache(
+    "postings", key="space, readers, lexeme", max_bytes=24 << 20, size_of=lambda one: one.bytes,
+    invalidated_by="the lexeme's mark", saves="reading and adding up to 1,000 rows for each word of a query",
+)  # fmt: skip
 
 
-def standing(space: int, mine: str, query: str) -> Standing:
-    """How the space stands, as this process knows it: its mark is to be compared with the one that the space has now."""
-    asked = query_words.all_known(query)
-    now = None if asked is None else kept.assumed(space, asked[:MOST_ASKED])
-    return now or look_up(space, mine, query)
+def count(space: int, readers: Readers, query: str) -> Counts:
+    """The counts as this process has them, which `check` makes sure of; else those of now."""
+    lexemes = query_words.lexemes_of(query)[:MAX_LEXEMES]
+    return _kept_counts(space, lexemes) or _read_counts(space, readers, lexemes)
 
 
-def asked_by(query: str) -> list[str]:
-    return query_words.known_words(query)[:MOST_ASKED]
+def check(space: int, counts: Counts) -> None:
+    """Raises `Changed` unless these are the counts of now."""
+    if counts.is_kept and mark_in(statements.rows(MARK, [space])) != counts.mark:
+        raise Changed
 
 
-def look_up(space: int, mine: str, query: str) -> Standing:
-    """How the space stands now; what else the words of the query need comes along."""
-    known = asked_by(query)
-    given = {"asked": known, "kept": [one for one in known if (space, mine, one) in kept.postings]}
-    given |= query_words.as_given(query_words.unknown(query))
-    rows = statements.rows(LOOK_UP.format(space=space, mine=mine), given, binary=True)
-    mark, chunks, total, new, told, *_ = rows[0] if rows else (0, 0, 0, None, None)  # nothing: the space is gone
-    query_words.learn(json.loads(new or "[]"))
+def forget(space: int) -> None:
+    """The space has another mark now; postings are compared by their own marks."""
+    space_counts.drop(space)
+
+
+def _kept_counts(space: int, lexemes: list[str]) -> Counts | None:
+    """The counts as they were when the space was last read, if this process has all of them."""
+    numbers = space_counts.get(space)
+    if numbers is None:
+        return None
+    held = {lexeme: lexeme_counts.get((space, lexeme), numbers[0]) for lexeme in lexemes}
+    return None if None in held.values() else Counts(*numbers, held, is_kept=True)  # type: ignore[arg-type]  # none is None
+
+
+def _read_counts(space: int, readers: Readers, lexemes: list[str]) -> Counts:
+    """The counts of now; the postings of rare lexemes come along."""
+    kept = [one for one in lexemes if postings.get((space, readers.condition, one))]
+    sql = COUNT.format(space=int(space), readable=readers.condition)
+    rows = statements.rows(sql, {"lexemes": lexemes, "kept": kept}, binary=True)
+    mark, chunks, total, told, *_ = rows[0] if rows else (NO_SPACE, 0, 0, None)
     for *_, lexeme, own, ids, counts, lengths in rows:
         if lexeme is not None:
-            kept.put((space, mine, lexeme), unpacked(own, ids, counts, lengths))
-    held = {lexeme: (max(count, 0), own) for lexeme, (count, own) in json.loads(told or "{}").items()}
-    now = Standing(mark, chunks, total, {one: held.get(one, NOWHERE) for one in asked_by(query)}, is_fresh=True)
-    if rows:
-        kept.note(space, now)
+            _put(space, readers, lexeme, own, _unpacked(ids, counts, lengths))
+    found = {lexeme: (max(held, 0), own) for lexeme, (held, own) in json.loads(told or "{}").items()}
+    now = Counts(mark, chunks, total, {one: found.get(one, NOWHERE) for one in lexemes})
+    space_counts.put(space, (mark, chunks, total))
+    for lexeme, held in now.held.items():
+        lexeme_counts.put((space, lexeme), held, mark)
     return now
 
 
-def weighed(space: int, mine: str, now: Standing) -> tuple[bool, list[Weighed]]:
-    """The postings of a query's words and what each word weighs; and whether they are those of now, not of a later moment."""
-    corpus = now.corpus
-    known = {lexeme: corpus.weight(lexeme) for lexeme, (chunks, _) in now.held.items() if chunks > 0}
-    heavy = [lexeme for lexeme, weight in known.items() if weight >= LEAST_WEIGHT * max(known.values())]
-    found = of(space, mine, heavy, now)
-    are_of_now = all(lexeme in found and found[lexeme].mark == now.held[lexeme][1] for lexeme in heavy)
-    return are_of_now, [(known[lexeme], one) for lexeme, one in found.items() if len(one.ids)]
+def best(space: int, readers: Readers, counts: Counts, limit: int) -> dict[int, tuple[float, float]]:
+    """The chunks that the words speak for, best first, each with its BM25 and the share of the query's weight that it holds."""
+    corpus = counts.corpus
+    weights = {lexeme: corpus.weight(lexeme) for lexeme, (chunks, _) in counts.held.items() if chunks > 0}
+    heavy = [lexeme for lexeme, weight in weights.items() if weight >= MIN_WEIGHT * max(weights.values())]
+    found = [(weights[lexeme], one) for lexeme, one in _load(space, readers, heavy, counts).items() if len(one.ids)]
+    return _added_up(found, counts.mean_length, sum(map(corpus.weight, counts.held)), limit) if found else {}
 
 
-def best(found: list[Weighed], now: Standing, limit: int) -> dict[int, tuple[float, float]]:
-    """The chunks that the words speak for, each with its BM25 and the share of the query's weight that it holds."""
-    return added_up(found, now.mean, sum(map(now.corpus.weight, now.held)), limit) if found else {}
+def _added_up(
+    found: list[tuple[float, Postings]], mean: float, whole: float, limit: int
+) -> dict[int, tuple[float, float]]:
+    """`word_rank.bm25` and `word_rank.coverage`, for all chunks of these postings at once.
 
-
-def added_up(found: list[Weighed], mean: float, whole: float, limit: int) -> dict[int, tuple[float, float]]:
-    """`ranking.bm25` and `ranking.coverage`, for all chunks of these postings at once; a test holds both to one result.
-
-    The best first. Sorted and added up by hand: `np.unique` and its like cost more to enter than this to run.
+    Sorted and added up by hand: `np.unique` and its like cost more to enter than this to run.
     """
     ids = np.concatenate([one.ids for _, one in found])
     weights = np.repeat([weight for weight, _ in found], [len(one.ids) for _, one in found])
@@ -214,21 +185,28 @@ def added_up(found: list[Weighed], mean: float, whole: float, limit: int) -> dic
     return dict(zip(ids[starts[top]].tolist(), zip(words[top].tolist(), held.tolist(), strict=True), strict=True))
 
 
-def of(space: int, mine: str, wanted: list[str], now: Standing) -> dict[str, Postings]:
-    """The postings of these lexemes; those of another mark than the space's now are read anew."""
-    found = {lexeme: kept.postings.get((space, mine, lexeme)) for lexeme in wanted}
-    missing = [lexeme for lexeme, one in found.items() if one is None or one.mark != now.held[lexeme][1]]
-    if missing:
-        sql = LOAD.format(space=space, mine=mine)
-        for lexeme, mark, *packed in statements.rows(sql, [now.mean, missing], binary=True):
-            found[lexeme] = one = unpacked(mark, *packed)
-            kept.put((space, mine, lexeme), one)
+def _load(space: int, readers: Readers, lexemes: list[str], counts: Counts) -> dict[str, Postings]:
+    """The postings of these lexemes; those that are not kept under the lexeme's mark of now are read.
+
+    Raises `Changed` where somebody changed a text with one of them since it was counted.
+    """
+    found = {one: postings.get((space, readers.condition, one), counts.held[one][1]) for one in lexemes}
+    if missing := [lexeme for lexeme, one in found.items() if one is None]:
+        sql = LOAD.format(space=int(space), readable=readers.condition)
+        for lexeme, mark, *packed in statements.rows(sql, [counts.mean_length, missing], binary=True):
+            found[lexeme] = new = _unpacked(*packed)
+            _put(space, readers, lexeme, mark, new)
+            if mark != counts.held[lexeme][1]:
+                raise Changed
     return {lexeme: one for lexeme, one in found.items() if one is not None}
 
 
-def unpacked(mark: int, ids: bytes | None, counts: bytes | None, lengths: bytes | None) -> Postings:
+def _put(space: int, readers: Readers, lexeme: str, mark: int, found: Postings) -> None:
+    postings.put((space, readers.condition, lexeme), found, mark)
+
+
+def _unpacked(ids: bytes | None, counts: bytes | None, lengths: bytes | None) -> Postings:
     return Postings(
-        mark,
         np.frombuffer(ids or b"", ">i8").astype(np.int64),
         np.frombuffer(counts or b"", ">i4").astype(np.float32),
         np.frombuffer(lengths or b"", ">i4").astype(np.float32),

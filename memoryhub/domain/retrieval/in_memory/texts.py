@@ -2,40 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
 
-from memoryhub.db import cache, statements
-
-# What stands in the chunk, then number, moment, scope, promoter, session and check of its entry.
-Text = Sequence[Any]
+from memoryhub.db import statements
+from memoryhub.db.cache import Cache
+from memoryhub.domain.retrieval.index import TEXT_COLUMNS, Changed, Text, mark_in
 
 # The space's number stands in the SQL text: as a parameter, the planner would not know it. What is looked up by key is
 # lateral, or the planner walks whole tables.
-READ = """
+READ = f"""
 SELECT s.longterm_mark, f.chunk_id, t.* FROM memoryhub_space s
 LEFT JOIN unnest(%(chunks)s::bigint[]) AS f(chunk_id) ON true LEFT JOIN LATERAL (
-    SELECT c.text, e.number, e.created_at, c.scope, e.actor_name, e.session_id, e.checked_at
-    FROM (SELECT * FROM memoryhub_chunk WHERE id = f.chunk_id AND space_id = {space} LIMIT 1) c
+    SELECT {TEXT_COLUMNS}
+    FROM (SELECT * FROM memoryhub_chunk WHERE id = f.chunk_id AND space_id = {{space}} LIMIT 1) c
     CROSS JOIN LATERAL (SELECT * FROM memoryhub_longtermentry WHERE id = c.entry_id LIMIT 1) e
-) t ON true WHERE s.id = {space}
-"""
+) t ON true WHERE s.id = {{space}}
+"""  # noqa: S608 (columns of our own)
 
-kept: cache.Kept[Text] = cache.Kept(most=10_000)  # of 500 characters at most
-
-
-def of(space: int, mark: int, chunks: Iterable[int]) -> tuple[int, dict[int, Text]]:
-    """The texts of these chunks under the mark that the space has now, and the mark that it has when they are read."""
-    return kept.of(space, mark, chunks, lambda missing: read(space, missing))
+texts: Cache[Text] = Cache(
+    "chunk texts", key="space, chunk", max_items=10_000,  # of 500 characters at most
+    invalidated_by="the space's longterm_mark", saves="a statement for each query",
+)  # fmt: skip
 
 
-def read(space: int, chunks: list[int]) -> tuple[int, dict[int, Text]]:
-    """The texts of these chunks as they stand now, as far as they are there, and the mark of the space."""
-    rows = statements.rows(sql_of(space), {"chunks": chunks}, binary=True)
-    return cache.mark_in(rows), {chunk: text for _, chunk, *text in rows if text[0] is not None}
+def load(space: int, mark: int, chunks: Sequence[int]) -> dict[int, Text]:
+    """The texts of these chunks under the mark of the space; `Changed` where those that are read are of another one."""
+    found = {chunk: text for chunk in chunks if (text := texts.get((space, chunk), mark))}
+    if missing := [chunk for chunk in chunks if chunk not in found]:
+        rows = statements.rows(sql(space), {"chunks": missing}, binary=True)
+        new = {chunk: tuple(text) for _, chunk, *text in rows if text[0] is not None}
+        now = mark_in(rows)
+        for chunk, text in new.items():
+            texts.put((space, chunk), text, now)
+        if now != mark:
+            raise Changed
+        found |= new
+    return found
 
 
 @lru_cache(maxsize=256)
-def sql_of(space: int) -> str:
+def sql(space: int) -> str:
     return READ.format(space=int(space))

@@ -12,12 +12,11 @@ from memoryhub import embedders
 from memoryhub.domain import longterm, retrieval
 from memoryhub.domain.longterm import chunks, entries
 from memoryhub.domain.longterm import chunks as indexing
-from memoryhub.domain.retrieval.embedder import _silent, patiently
+from memoryhub.domain.retrieval.embedder import _embed_unless_silent, _silent
 from memoryhub.embedders import EmbedderUnavailable
 from memoryhub.models import HUB, Embedding, Space
+from tests.domain.layers import space  # noqa: F401
 from tests.embedders.test_embedders import endpoint  # noqa: F401
-
-from .layers import space  # noqa: F401
 
 embedder_module = importlib.import_module("memoryhub.domain.retrieval.embedder")
 
@@ -42,7 +41,7 @@ def served(space, endpoint, settings, monkeypatch):
 def asked(space):
     """How long an answer took, and whether it was by words alone, as it then says."""
     start = time.monotonic()
-    found = retrieval.explore(space, "card refunds", hot=0)
+    found = retrieval.retrieve(space, "card refunds", hot=0)
     assert [item.number for item in found.cold] == [1]
     if found.warnings:
         assert "does not answer" in found.warnings[0] and "by words alone" in found.warnings[0]
@@ -87,7 +86,7 @@ def test_while_one_asks_again_the_others_do_not_wait(served, endpoint):
 
     def ask():
         with pytest.raises(embedders.EmbedderTimeout):
-            patiently(embedder, ["x"], WAITS)
+            _embed_unless_silent(embedder, ["x"], WAITS)
         told.append(time.monotonic())
 
     start = time.monotonic()
@@ -110,7 +109,7 @@ def test_a_job_asks_also_in_a_pause_and_what_it_hears_counts_for_all(served, end
 def test_an_answer_that_refuses_is_no_silence(served, endpoint):
     endpoint.awake.set()
     endpoint.failures = [401]
-    assert "answers 401" in retrieval.explore(served, "card refunds", hot=0).warnings[0]
+    assert "answers 401" in retrieval.retrieve(served, "card refunds", hot=0).warnings[0]
     assert not asked(served)[1]
 
 

@@ -1,4 +1,4 @@
-"""What is found in the quick way is what plain sums over every chunk give: in any script, with ties and with words that all share."""
+"""What each index finds is what plain sums over every chunk give: in any script, with ties and with words that all share."""
 
 import json
 import math
@@ -10,14 +10,12 @@ import pytest
 
 from memoryhub.db import statements
 from memoryhub.domain import longterm, retrieval
-from memoryhub.domain.retrieval import Candidate, query_words, word_rank
-from memoryhub.domain.retrieval.in_memory import postings, vectors
-from memoryhub.domain.retrieval.rank import LEAST
+from memoryhub.domain.retrieval import Candidate, Wanted, query_words, word_rank
+from memoryhub.domain.retrieval.index import MIN_WEIGHT
 from memoryhub.domain.retrieval.word_rank import Corpus
 from memoryhub.embedders import EmbedderUnavailable
 from memoryhub.models import HUB
-
-from .layers import space  # noqa: F401
+from tests.domain.layers import INDEXES, answer_from, rank_module, space  # noqa: F401
 
 VOCABULARIES = {
     "latin": "refund card bank teal order ship parcel invoice desk noon receipt ledger ten days Größe über naïve 2024 v1.2",
@@ -61,16 +59,16 @@ class Plain:
         self.vectors = {chunk: np.array(json.loads(vector)) for chunk, vector in statements.rows(stored, [space.pk])}
 
     def by_words(self, query):
-        asked = query_words.of(query)
+        asked = query_words.lexemes_of(query)
         weights = {one: self.corpus.weight(one) for one in asked}
         known = [one for one in asked if self.corpus.frequencies.get(one)]
         heaviest = max((weights[one] for one in known), default=0)
-        counted = [one for one in known if weights[one] >= postings.LEAST_WEIGHT * heaviest]
+        counted = [one for one in known if weights[one] >= MIN_WEIGHT * heaviest]
         whole = sum(weights.values())
         found = {}
         for chunk, counts in self.counts.items():
             if mine := [one for one in counted if one in counts]:
-                words = retrieval.bm25(counts, self.lengths[chunk], mine, self.corpus)
+                words = word_rank.bm25(counts, self.lengths[chunk], mine, self.corpus)
                 found[chunk] = words, sum(weights[one] for one in mine) / whole
         return found
 
@@ -84,7 +82,7 @@ class Plain:
         words = self.by_words(query)
         cosines = self.by_meaning(query, embedder) if embedder else {}
         scores = {chunk: found[0] for chunk, found in words.items()}
-        (may, sure), (near, nearest) = best(scores, max(LEAST, 4 * wanted)), best(cosines, wanted)
+        (may, sure), (near, nearest) = best(scores, Wanted(wanted).by_words), best(cosines, wanted)
         found = [Candidate(chunk, cosines.get(chunk), *words.get(chunk, (0.0, 0.0))) for chunk in may | near]
         return {one.id: one for one in word_rank.fuse(found)}, sure | nearest
 
@@ -97,7 +95,7 @@ def best(scores, wanted):
 
 def check(space, plain, query, embedder, limit):
     """The items have the values that plain sums give, and nothing that is better was left out."""
-    found = retrieval.explore(space, query, hot=0, cold=limit, threshold=-1).items
+    found = retrieval.retrieve(space, query, hot=0, cold=limit, threshold=-1).items
     may, sure = plain.candidates(query, embedder, limit)
     for item in found:
         one = may[item.id]
@@ -125,12 +123,11 @@ def embedder(request, space):
     return retrieval.load_embedder(request.param)
 
 
-@pytest.mark.parametrize("where", ["kept here", "in the database"])
+@pytest.mark.parametrize("index", INDEXES)
 @pytest.mark.parametrize("script", VOCABULARIES)
-def test_the_quick_way_finds_what_plain_sums_find(space, embedder, script, where, monkeypatch):
-    if where == "in the database":
-        monkeypatch.setattr(vectors, "are_few", lambda chunks, dimensions: False)
-    rng = random.Random(script + where)
+def test_an_index_finds_what_plain_sums_find(space, embedder, script, index, monkeypatch):
+    answer_from(index, monkeypatch)
+    rng = random.Random(script + index)
     for text in corpus_of(script, rng):
         longterm.store(space, HUB, text)
     for gone in (3, 4):  # nothing is kept at first, and much later on
@@ -143,7 +140,9 @@ def test_the_quick_way_finds_what_plain_sums_find(space, embedder, script, where
 
 
 @pytest.mark.parametrize("script", VOCABULARIES)
-def test_by_words_alone_too(space, script, monkeypatch):
+@pytest.mark.parametrize("index", ["memory", "database"])
+def test_by_words_alone_too(space, script, index, monkeypatch):
+    answer_from(index, monkeypatch)
     rng = random.Random(script)
     for text in corpus_of(script, rng):
         longterm.store(space, HUB, text)
@@ -151,7 +150,7 @@ def test_by_words_alone_too(space, script, monkeypatch):
     def away(space):
         raise EmbedderUnavailable("The embedder does not answer.")
 
-    monkeypatch.setattr(embedder, "serving", away)
+    monkeypatch.setattr(rank_module, "serving_embedder", away)
     plain = Plain(space)
     for query in questions(script, rng):
         for limit in (1, 5, 20):

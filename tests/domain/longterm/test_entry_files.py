@@ -11,8 +11,7 @@ from memoryhub.domain.jobs import queue
 from memoryhub.domain.longterm import bulk_import, conflicts, entries, entry_files
 from memoryhub.errors import Forbidden, Invalid
 from memoryhub.models import HUB, ActivityLine, EntryPair, Job, LongtermEntry, Made
-
-from .layers import counter, forge, person, rk, space, viewer  # noqa: F401
+from tests.domain.layers import counter, forge, person, rk, space, viewer  # noqa: F401
 
 OLD, NEW = "The refund desk closes at 5 pm on Fridays.", "The refund desk closes at 6 pm on Fridays."
 SECRET = "ghp_" + "aZ3kQ9xW7vB2nM5tR8yL1pC4sD6fG0hJ3kL9"

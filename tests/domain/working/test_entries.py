@@ -9,8 +9,7 @@ from memoryhub.domain import erasure, quarantine, spaces, working
 from memoryhub.domain.working import entries
 from memoryhub.errors import Forbidden, NotFound
 from memoryhub.models import HUB, ActivityLine, WorkingEntry, WorkingRevision
-
-from .layers import counter, forge, rk, space, viewer  # noqa: F401
+from tests.domain.layers import counter, forge, rk, space, viewer  # noqa: F401
 
 
 def contents(space, **more):

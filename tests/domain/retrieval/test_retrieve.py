@@ -4,12 +4,10 @@ import pytest
 
 from memoryhub.domain import longterm, retrieval, spaces
 from memoryhub.domain.retrieval import word_rank
-from memoryhub.domain.retrieval.retrieve import retrieve
 from memoryhub.domain.working import entries
 from memoryhub.errors import Invalid
 from memoryhub.models import HUB
-
-from .layers import counter, forge, rk, space  # noqa: F401
+from tests.domain.layers import counter, forge, rk, space  # noqa: F401
 
 FACTS = [
     "Card refunds take 5 to 10 days to show at the bank; bank transfers take 2.",
@@ -25,6 +23,10 @@ FACTS = [
 @pytest.fixture
 def facts(space):
     return [longterm.store(space, HUB, text) for text in FACTS]
+
+
+def retrieve(space, query, **more):
+    return retrieval.retrieve(space, query, **more).items
 
 
 def cold(space, query, **more):
@@ -45,8 +47,6 @@ def test_hot_first_with_score_one_then_cold_by_likeness(space, facts):
 
 
 def test_the_score_is_the_cosine(space, facts):
-    from memoryhub.domain import retrieval
-
     query, text = retrieval.serving_embedder(space).embed(["card refunds", FACTS[0]])
     best = retrieve(space, "card refunds", hot=0)[0]
     assert best.score == pytest.approx(float(query @ text), abs=2e-3)  # half precision
@@ -76,7 +76,7 @@ def test_a_given_threshold_is_kept_strictly(space, facts):
     assert all(item.score >= 0.3 for item in items)
     assert cold(space, "refunds", threshold=0.99) == []
     assert len(cold(space, "refunds", threshold=-1, cold=50)) == len(FACTS)
-    found = retrieval.explore(space, "refunds", hot=0, threshold=0.99, show_cut=3)
+    found = retrieval.retrieve(space, "refunds", hot=0, threshold=0.99, show_cut=3)
     assert found.cut_off[0].number in (1, 6)
 
 
@@ -131,14 +131,14 @@ def test_the_database_reckons_as_the_formula_does(space, facts):
     corpus = word_rank.Corpus(counted.chunks, counted.lexemes / counted.chunks, held)
     chunk = Chunk.objects.within(space).get(entry_id=facts[0].pk)
     counts = {one.lexeme: one.count for one in postings.filter(chunk_id=chunk.pk)}
-    assert found[0].why["words"] == pytest.approx(retrieval.bm25(counts, chunk.length, counts, corpus), abs=1e-3)
+    assert found[0].why["words"] == pytest.approx(word_rank.bm25(counts, chunk.length, counts, corpus), abs=1e-3)
     assert found[0].why["coverage"] == pytest.approx(1.0)
 
 
 def test_without_the_embedder_words_still_find_and_say_so(space, facts, settings):
     space.settings["embedder"] = "openai_endpoint"
     settings.EMBEDDER_URL = ""
-    found = retrieval.explore(space, "card refunds", hot=0)
+    found = retrieval.retrieve(space, "card refunds", hot=0)
     assert [item.number for item in found.cold] == [1]
     assert found.cold[0].why["by"] == "words"
     assert "by words alone" in found.warnings[0]

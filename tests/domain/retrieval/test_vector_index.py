@@ -1,7 +1,5 @@
 """Large spaces are searched by an index that vectors enter later: nothing is missed before, nothing is slower to store."""
 
-import importlib
-
 import numpy as np
 import pytest
 from django.db import connection
@@ -11,31 +9,25 @@ from memoryhub.domain import longterm, retrieval, spaces
 from memoryhub.domain.jobs import queue
 from memoryhub.domain.longterm import chunks as indexing
 from memoryhub.domain.longterm import conflicts
-from memoryhub.domain.retrieval import vector_index
-from memoryhub.domain.retrieval.in_memory import vectors
-from memoryhub.domain.retrieval.retrieve import retrieve
+from memoryhub.domain.retrieval import index, vector_index
 from memoryhub.models import HUB, Embedding
-
-from .layers import fill_with_noise, forge, space  # noqa: F401
-
-embedder_module = importlib.import_module("memoryhub.domain.retrieval.embedder")
+from tests.domain.layers import clear_caches, cold, fill_with_noise, forge, rank_module, space  # noqa: F401
 
 FACT = "The refund of a card takes ten days."
 
 
 @pytest.fixture(autouse=True)
 def _large_from_500_on(monkeypatch):
-    monkeypatch.setattr(vector_index, "EXACT_UP_TO", 500)
-    monkeypatch.setattr(vectors, "MOST_OF_ONE", 500 * 1024)
-    vector_index.forget_vector_index()
-    vectors.kept.clear()
+    monkeypatch.setattr(vector_index, "MAX_EXACT", 500)
+    monkeypatch.setattr(index, "MAX_KEPT_BYTES", 500 * 1024)
+    clear_caches()
 
 
 def nearest(space, monkeypatch, vector, **more):
     """The ids of the chunks that retrieval gives for a query with this vector."""
     with monkeypatch.context() as patched:
-        patched.setattr(embedder_module, "query_vector", lambda embedder, text: statements.Half.of(vector))
-        return [item.id for item in retrieve(space, "zzqq", hot=0, cold=5, threshold=-1, **more)]
+        patched.setattr(rank_module, "query_vector", lambda embedder, text: statements.Half.of(vector))
+        return [item.id for item in cold(space, "zzqq", cold=5, threshold=-1, **more)]
 
 
 def inside(space):
@@ -53,12 +45,12 @@ def test_a_large_space_is_searched_by_the_index_and_loses_next_to_nothing(space,
     hits = 0
     for at in rng.integers(0, 1500, 20):
         query = noise[at] + rng.normal(scale=0.05, size=256)
-        monkeypatch.setattr(embedder_module, "query_vector", lambda e, t, q=query: statements.Half.of(q))
-        found = retrieval.explore(space, "zzz", hot=0, cold=5, threshold=-1).cold
+        monkeypatch.setattr(rank_module, "query_vector", lambda e, t, q=query: statements.Half.of(q))
+        found = retrieval.retrieve(space, "zzz", hot=0, cold=5, threshold=-1).cold
         truth = {chunks[n].pk for n in np.argsort(-(noise @ query))[:5]}
         assert len(found) == 5
         hits += len(truth & {item.id for item in found})
-        assert len(retrieval.explore(small, "zzz", hot=0, cold=5, threshold=-1).cold) == 5
+        assert len(retrieval.retrieve(small, "zzz", hot=0, cold=5, threshold=-1).cold) == 5
     assert hits >= 97
     with connection.cursor() as cursor:
         cursor.execute("SHOW hnsw.iterative_scan")
@@ -67,14 +59,14 @@ def test_a_large_space_is_searched_by_the_index_and_loses_next_to_nothing(space,
 
 def test_what_is_promoted_into_a_large_space_is_found_at_once_and_enters_later(space, monkeypatch):
     fill_with_noise(space, 600)
-    vector_index.let_all_in()
+    vector_index.let_in_all()
     assert inside(space) == 601 and vector_index.has_vector_index(retrieval.serving_embedder(space))
     entry = longterm.store(space, HUB, FACT)
 
     (chunk,) = indexing.chunks(entry)
     (vector,) = retrieval.serving_embedder(space).embed([FACT])
     assert nearest(space, monkeypatch, vector)[0] == chunk.pk and inside(space) == 601
-    assert vector_index.let_all_in() == 1
+    assert vector_index.let_in_all() == 1
     assert nearest(space, monkeypatch, vector)[0] == chunk.pk and inside(space) == 602
     longterm.retire(space, HUB, entry.number)
     assert chunk.pk not in nearest(space, monkeypatch, vector) and inside(space) == 601
@@ -82,7 +74,7 @@ def test_what_is_promoted_into_a_large_space_is_found_at_once_and_enters_later(s
 
 def test_both_parts_together_give_what_one_look_at_all_would(space, monkeypatch):
     chunks, noise = fill_with_noise(space, 600)
-    vector_index.let_all_in()
+    vector_index.let_in_all()
     ids = [chunk.pk for chunk in chunks]
     Embedding.objects.within(space).filter(chunk_id__in=ids[::2]).update(in_index=False)
     for query in noise[:20] + np.random.default_rng(5).normal(scale=0.02, size=(20, 256)):
@@ -92,7 +84,7 @@ def test_both_parts_together_give_what_one_look_at_all_would(space, monkeypatch)
 
 def test_the_few_that_one_agent_has_among_many_are_all_found(space, forge, monkeypatch):
     chunks, noise = fill_with_noise(space, 600)
-    vector_index.let_all_in()
+    vector_index.let_in_all()
     query = noise[0]
     farthest = [chunks[n].pk for n in np.argsort(noise @ query)[:3]]
     Embedding.objects.within(space).filter(chunk_id__in=farthest).update(agent_id=forge.pk)
@@ -107,22 +99,22 @@ def test_no_other_space_is_found_by_the_same_index(space, monkeypatch):
     other = spaces.create(HUB, "other")
     chunks, noise = fill_with_noise(space, 600)
     theirs, _ = fill_with_noise(other, 600)  # the same vectors
-    assert vector_index.let_all_in() == 1202
+    assert vector_index.let_in_all() == 1202
     for one, own in ((space, chunks), (other, theirs)):
         found = nearest(one, monkeypatch, noise[7])
         assert found[0] == own[7].pk and set(found) < {chunk.pk for chunk in own} and len(found) == 5
 
 
 def test_what_a_process_can_keep_stays_outside(space, monkeypatch):
-    monkeypatch.setattr(vectors, "MOST_OF_ONE", 12 << 20)
+    monkeypatch.setattr(index, "MAX_KEPT_BYTES", 12 << 20)
     fill_with_noise(space, 600)
-    assert vector_index.let_all_in() == 0
+    assert vector_index.let_in_all() == 0
     assert inside(space) == 0 and not vector_index.has_vector_index(retrieval.serving_embedder(space))
 
 
 def test_another_vector_in_the_place_of_one_that_entered_stands_outside(space):
     chunks, _ = fill_with_noise(space, 600)
-    vector_index.let_all_in()
+    vector_index.let_in_all()
     indexing.embed_chunks(chunks[:1], retrieval.serving_embedder(space))
     assert inside(space) == 600
 
@@ -130,7 +122,7 @@ def test_another_vector_in_the_place_of_one_that_entered_stands_outside(space):
 def test_pairs_are_found_by_the_index_and_among_what_stands_outside(space):
     fill_with_noise(space, 600)
     first = longterm.store(space, HUB, FACT)
-    vector_index.let_all_in()
+    vector_index.let_in_all()
     embedder = retrieval.serving_embedder(space)
     second = longterm.store(space, HUB, FACT + " Always.")
     (vector,) = embedder.embed([FACT])

@@ -11,12 +11,10 @@ from memoryhub.domain import jobs, longterm, retrieval, spaces
 from memoryhub.domain.jobs import queue
 from memoryhub.domain.longterm import reembed
 from memoryhub.domain.retrieval import vector_index
-from memoryhub.domain.retrieval.retrieve import retrieve
 from memoryhub.errors import Conflict, Forbidden, Invalid, NotFound
 from memoryhub.models import HUB, ActivityLine, Embedding, Space
+from tests.domain.layers import counter, forge, rk, space, viewer  # noqa: F401
 from tests.embedders.test_embedders import endpoint  # noqa: F401
-
-from .layers import counter, forge, rk, space, viewer  # noqa: F401
 
 FACTS = ["Card refunds take ten days.", "Anna loves teal.", "Migrations are announced in #ship."]
 
@@ -29,7 +27,7 @@ def facts(space):
 
 
 def numbers(space, query):
-    return [item.number for item in retrieve(space, query, hot=0)]
+    return [item.number for item in retrieval.retrieve(space, query, hot=0).cold]
 
 
 def by(space):
@@ -93,15 +91,15 @@ def test_a_server_with_another_model_under_the_same_name_counts_as_away(space, f
     longterm.run_reembedding(space, "openai_endpoint:m")
     space.refresh_from_db()
     endpoint.dimensions = 9
-    found = retrieval.explore(space, "card refunds", hot=0)
+    found = retrieval.retrieve(space, "card refunds", hot=0)
     assert "9 dimensions where this space has 8" in found.warnings[0] and [one.number for one in found.cold] == [1]
     assert longterm.store(space, HUB, "The desk closes at five.").state == "waiting"
     assert "9 dimensions" in longterm.preview_promotion(space, "The desk closes at six.").warning
     endpoint.dimensions = 8
-    assert retrieval.explore(space, "card refunds", hot=0).warnings == []
+    assert retrieval.retrieve(space, "card refunds", hot=0).warnings == []
     endpoint.dimensions = 9
     assert longterm.run_reembedding(space, "openai_endpoint:m")["made"] == 4
-    assert retrieval.explore(space, "card refunds", hot=0).embedded_by == "openai_endpoint/m"
+    assert retrieval.retrieve(space, "card refunds", hot=0).embedded_by == "openai_endpoint/m"
 
 
 def test_a_server_that_hangs_is_not_asked_for_its_dimensions_while_somebody_waits(space, facts, endpoint, settings):

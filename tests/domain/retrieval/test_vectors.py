@@ -1,7 +1,5 @@
 """The vectors that a process keeps of a space: the same answers as the database gives, never of yesterday, never too many."""
 
-import copy
-import dataclasses
 import os
 import subprocess
 import sys
@@ -11,26 +9,36 @@ import numpy as np
 import pytest
 from django.db import transaction
 
+import memoryhub
 from memoryhub.db import statements
 from memoryhub.domain import longterm, prompts, retrieval, spaces
 from memoryhub.domain.longterm import chunks, entries
 from memoryhub.domain.longterm import reembed as reembedding
-from memoryhub.domain.retrieval import readers
+from memoryhub.domain.retrieval import index
 from memoryhub.domain.retrieval.in_memory import postings, texts, vectors
-from memoryhub.domain.retrieval.retrieve import retrieve
-from memoryhub.domain.spaces import spaces
 from memoryhub.models import HUB, ChunkCount, Embedding, LexemeCount, Space
+from tests.domain.layers import (  # noqa: F401
+    INDEXES,
+    answer_from,
+    asked,
+    bound,
+    caches_of_this_process,
+    clear_caches,
+    cold,
+    counter,
+    forge,
+    space,
+    take_caches,
+)
 
-from .layers import counter, forge, one_by_one, space  # noqa: F401
-
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(memoryhub.__file__).parents[1]
 FACTS = ["A card refund takes ten days.", "Anna loves teal.", "The bank closes at noon.", "Refunds need a receipt."]
 QUERIES = ["how long does a card refund take", "money given back", "teal", "the opening hours of the bank", "zzqq"]
 
 
 @pytest.fixture(autouse=True)
 def _nothing_kept():
-    vectors.kept.clear()
+    clear_caches()
 
 
 @pytest.fixture
@@ -44,7 +52,7 @@ def facts(space, forge, counter):
 
 def told(space, query, **more):
     """What retrieval says, cosines included, and what it cuts off."""
-    found = retrieval.explore(space, query, hot=0, show_cut=5, **more)
+    found = retrieval.retrieve(space, query, hot=0, show_cut=5, **more)
     items = [(item.number, item.content, round(item.score, 3), item.why["rank"]) for item in found.items]
     return items, [(item.number, round(item.score, 3)) for item in found.cut_off]
 
@@ -53,28 +61,30 @@ def key_of(space):
     return vectors.Key(space.pk, "wordllama/l2_supercat_256", 256)
 
 
-def of(space):
-    return vectors.kept.held.get(key_of(space))
+def kept_of(space):
+    return vectors.vectors.get(key_of(space))
 
 
 def is_like_new(space):
     """What is kept is what a process that knows nothing would read."""
-    kept, new = of(space), vectors.read(key_of(space), None)
+    kept, new = kept_of(space), vectors.read(key_of(space), None)
     return kept.mark == new.mark and all(map(np.array_equal, kept.columns(), new.columns()))
 
 
 @pytest.mark.parametrize("query", QUERIES)
 @pytest.mark.parametrize("threshold", [None, -1, 0.3])
-def test_the_database_and_this_process_say_the_same(facts, forge, query, threshold, monkeypatch):
+def test_all_indexes_say_the_same(facts, forge, query, threshold, monkeypatch):
     readers = [
         {"agent": who, "scope": scope, "everyone": everyone}
         for who, everyone in ((None, False), (None, True), (forge, False))
         for scope in (None, "group", "agent")
     ]
     here = [told(facts, query, threshold=threshold, **one) for one in readers]
-    assert of(facts) is not None
-    monkeypatch.setattr(vectors, "are_few", lambda chunks, dimensions: False)
-    assert [told(facts, query, threshold=threshold, **one) for one in readers] == here
+    assert kept_of(facts) is not None
+    for other in INDEXES[1:]:
+        with monkeypatch.context() as patched:
+            answer_from(other, patched)
+            assert [told(facts, query, threshold=threshold, **one) for one in readers] == here
 
 
 def test_an_agents_own_vectors_are_near_to_nobody_else(facts, forge):
@@ -93,7 +103,7 @@ def test_what_an_agent_left_behind_is_nobodys(facts, forge, counter):
     prompts.delete_agent(forge, HUB)
     longterm.edit(facts, HUB, 5, "Forge alone knew the refund code.")
     told(facts, "zzqq")
-    assert of(facts).owners.tolist() == [readers.GROUP] * 4 + [counter.pk, chunks.NOBODY]
+    assert kept_of(facts).owners.tolist() == [index.GROUP] * 4 + [counter.pk, chunks.NOBODY]
     for who in (None, counter):
         assert 5 not in {number for number, *_ in told(facts, "zzqq", agent=who, threshold=-1, cold=50)[0]}
 
@@ -117,13 +127,13 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_what_another_process_changed_is_seen_at_once(facts, change, monkeypatch):
+def test_what_another_process_changed_is_seen_at_once(facts, change):
     told(facts, QUERIES[0])
-    kept_elsewhere = copy.deepcopy(vectors.kept)
+    elsewhere = caches_of_this_process()
     CHANGES[change](facts)
-    monkeypatch.setattr(vectors, "kept", vectors.Kept())
+    clear_caches()
     now = [told(facts, query, threshold=-1) for query in QUERIES]
-    monkeypatch.setattr(vectors, "kept", kept_elsewhere)  # as a process that was not asked meanwhile has it
+    take_caches(elsewhere)
     assert [told(facts, query, threshold=-1) for query in QUERIES] == now
     assert is_like_new(facts)
 
@@ -133,16 +143,16 @@ def test_an_old_text_that_is_embedded_later(facts, monkeypatch):
     Embedding.objects.within(facts).filter(chunk_id=chunks.chunks(entry)[0].pk).delete()
     entries.set_state(entry, longterm.WAITING)
     spaces.mark_longterm(facts)
-    by_words = retrieval.explore(facts, "teal", hot=0).cold
+    by_words = retrieval.retrieve(facts, "teal", hot=0).cold
     assert [(item.number, item.why["by"], item.why["cosine"]) for item in by_words] == [(2, "words", None)]
-    assert len(of(facts).ids) == len(FACTS) + 1
+    assert len(kept_of(facts).ids) == len(FACTS) + 1
     entries.embed_waiting(facts)
     here = told(facts, "teal", threshold=-1)
     assert here[0][0][0] == 2 and is_like_new(facts)
     longterm.retire(facts, HUB, 1)
     here = told(facts, "teal", threshold=-1)
     assert is_like_new(facts)
-    monkeypatch.setattr(vectors, "are_few", lambda chunks, dimensions: False)
+    answer_from("vector index", monkeypatch)
     assert told(facts, "teal", threshold=-1) == here
 
 
@@ -175,8 +185,9 @@ def test_only_what_is_new_is_read_after_a_change(facts, monkeypatch):
 
 def test_after_a_restore_an_id_may_mean_another_chunk(facts):
     told(facts, "teal")
-    old = of(facts)
-    vectors.kept.put(key_of(facts), dataclasses.replace(old, lies_in=old.lies_in - 1, rows=old.rows[::-1]))
+    old = kept_of(facts)
+    turned = vectors.Vectors(old.mark, old.file - 1, old.row_ids, old.ids, old.owners, old.vectors[::-1])
+    vectors.vectors.put(key_of(facts), turned)
     spaces.mark_longterm(facts)
     told(facts, "teal")
     assert is_like_new(facts)
@@ -207,64 +218,59 @@ def test_a_vector_that_is_made_again_is_another(facts, monkeypatch):
 
 
 STATEMENTS = {
-    "the mark": "SELECT longterm_mark FROM",
+    "the mark": postings.MARK,
     "the words": "memoryhub_lexemecount",
     "frequent words": "AND l.lexeme = ANY",
     "all vectors": "string_agg(halfvec_send",
-    "the nearest": "WITH near AS",
+    "the nearest": "WITH nearest AS",
     "some vectors": "SELECT s.longterm_mark, f.chunk_id, f.vector",
     "texts": "memoryhub_longtermentry",
 }
 
 
 @pytest.mark.parametrize("statement", STATEMENTS)
-@pytest.mark.parametrize("known", ["nothing", "all but the mark", "all but the words", "texts", "all"])
-@pytest.mark.parametrize("where", ["kept here", "in the database"])
-def test_what_changes_between_two_statements_of_a_query_is_seen(
-    facts, one_by_one, statement, known, where, monkeypatch
-):
+@pytest.mark.parametrize("known", ["nothing", "all but the mark", "all but the words", "words", "all"])
+@pytest.mark.parametrize("index", INDEXES)
+def test_what_changes_between_two_statements_of_a_query_is_seen(facts, statement, known, index, monkeypatch):
     """Somebody else retires an answer just before this statement runs, if it does."""
-    LexemeCount.objects.within(facts).filter(lexeme="card").update(chunks=postings.MOST_POSTINGS + 1)
-    ChunkCount.objects.within(facts).update(chunks=10 * postings.MOST_POSTINGS)
+    LexemeCount.objects.within(facts).filter(lexeme="card").update(chunks=postings.MAX_POSTINGS + 1)
+    ChunkCount.objects.within(facts).update(chunks=10 * postings.MAX_POSTINGS)
     spaces.mark_longterm(facts)
-    for kept in (postings.kept, texts.kept, vectors.some_kept):
-        kept.clear()
-    if where == "in the database":
-        monkeypatch.setattr(vectors, "are_few", lambda chunks, dimensions: False)
+    answer_from(index, monkeypatch)
     if known != "nothing":
         told(facts, "card refund", threshold=-1)
     if known == "all but the mark":
         spaces.mark_longterm(facts)
-    if known in ("all but the words", "texts"):
-        postings.kept.clear()
-    if known == "texts":
-        vectors.kept.clear(), vectors.some_kept.clear()
+    if known == "all but the words":
+        postings.postings.clear(), postings.space_counts.clear(), postings.lexeme_counts.clear()
+    if known == "words":
+        vectors.vectors.clear(), vectors.some_vectors.clear(), texts.texts.clear()
     rows, done = statements.rows, []
 
-    def meanwhile(sql, *args, **more):
+    def between(sql, *args, **more):
         if STATEMENTS[statement] in sql and not done:
             done.append(sql)
             longterm.retire(facts, HUB, 1)
         return rows(sql, *args, **more)
 
     with monkeypatch.context() as patched:
-        patched.setattr(statements, "rows", meanwhile)
+        patched.setattr(statements, "rows", between)
         found = told(facts, "card refund", threshold=-1)
     assert (1 in {number for number, *_ in found[0]}) == (not done)
-    for kept in (postings.kept, texts.kept, vectors.kept, vectors.some_kept):
-        kept.clear()
+    clear_caches()
     assert told(facts, "card refund", threshold=-1) == found
 
 
-def test_a_space_that_never_rests_is_still_answered(facts, one_by_one, monkeypatch):
+def test_a_space_that_never_rests_is_still_answered(facts, monkeypatch):
     rows = statements.rows
 
     def restless(sql, *args, **more):
         if "f.chunk_id" in sql:
-            rows(spaces.LONGTERM, [facts.pk])
+            spaces.mark_longterm(facts)
         return rows(sql, *args, **more)
 
     monkeypatch.setattr(statements, "rows", restless)
+    clear_caches()
     assert told(facts, "card refund")[0][0][0] == 1
 
 
@@ -273,7 +279,7 @@ def test_vectors_of_another_embedder_that_are_on_their_way_are_seen(facts):
     batch = reembedding.missing(facts, other)
     for number, chunk in enumerate(batch, start=1):
         chunks.embed_chunks([chunk], other)
-        found = retrieval.explore(facts, "zzqq", hot=0, cold=50, threshold=-1, embedder=other, everyone=True)
+        found = retrieval.retrieve(facts, "zzqq", hot=0, cold=50, threshold=-1, embedder=other, everyone=True)
         assert len(found.cold) == number
 
 
@@ -284,39 +290,41 @@ def test_a_text_that_says_nothing_is_like_nothing(space, monkeypatch):
     longterm.store(space, HUB, "Anna loves teal.")
     here = told(space, "teal", threshold=-1)
     assert {number: score for number, _, score, _ in here[0]}[1] == 0
-    monkeypatch.setattr(vectors, "are_few", lambda chunks, dimensions: False)
+    answer_from("vector index", monkeypatch)
     assert told(space, "teal", threshold=-1) == here
-    assert [item.number for item in retrieve(space, "tea", hot=0, cold=1, threshold=-1)] == [2]
+    assert [item.number for item in cold(space, "tea", cold=1, threshold=-1)] == [2]
 
 
 def test_large_spaces_are_not_kept(facts, monkeypatch):
-    monkeypatch.setattr(vectors, "MOST_OF_ONE", 3000)
+    monkeypatch.setattr(index, "MAX_KEPT_BYTES", 3000)
     assert told(facts, "teal")[0][0][0] == 2
-    assert of(facts) is None
+    assert kept_of(facts) is None
 
 
 def test_a_process_keeps_so_many_bytes_and_no_more(facts, monkeypatch):
     other = spaces.create(HUB, "other")
     longterm.store(other, HUB, "Otters love teal.")
     here = told(facts, "teal")
-    monkeypatch.setattr(vectors, "MOST", of(facts).bytes + 100)
-    assert told(other, "teal")[0][0][0] == 1  # by the database: the first space was asked for just now
-    assert of(other) is None
-    monkeypatch.setattr(vectors, "KEEPS_ITS_PLACE", 0.0)
-    assert told(other, "teal")[0][0][0] == 1
-    assert of(facts) is None and of(other) is not None
+    bound(vectors, "vectors", kept_of(facts).bytes + 100, monkeypatch)
     assert told(facts, "teal") == here
-    assert of(facts) is not None and of(other) is None
+    assert told(other, "teal")[0][0][0] == 1  # by the database: the first space was asked for just now
+    assert kept_of(other) is None
+    monkeypatch.setattr(vectors, "STAYS", 0.0)
+    assert told(other, "teal")[0][0][0] == 1
+    assert kept_of(facts) is None and kept_of(other) is not None
+    assert told(facts, "teal") == here
+    assert kept_of(facts) is not None and kept_of(other) is None
     longterm.store(facts, HUB, "Olga hates teal.")  # it has outgrown what fits
     assert len(told(facts, "teal", threshold=-1)[0]) == 5
-    assert vectors.kept.held == {} == vectors.kept.asked_at
+    assert vectors.vectors.items() == []
 
 
-def test_one_statement_answers_what_is_kept(facts, one_by_one, statements):
+def test_one_statement_answers_what_is_kept(facts, asked, django_assert_num_queries):
     told(facts, "card refund")
-    with statements() as sent:
+    asked.clear()
+    with django_assert_num_queries(0):
         told(facts, "card refund")
-    assert len(sent) == 1
+    assert len(asked) == 1
 
 
 def test_a_space_erased_meanwhile_has_nothing(facts):

@@ -19,8 +19,7 @@ from memoryhub.domain.notify import http
 from memoryhub.domain.quarantine import gate, judge
 from memoryhub.errors import Forbidden, Invalid, Unavailable
 from memoryhub.models import HUB, Actor, Job
-
-from .layers import counter, forge, rk, space, viewer  # noqa: F401
+from tests.domain.layers import counter, forge, rk, space, viewer  # noqa: F401
 
 FACT = "The card gateway answers slowly today."
 
@@ -76,7 +75,7 @@ def reasons(space, logged):
 
 def test_it_is_off_by_default(space, forge):
     assert log(space, forge).state == "admitted"
-    assert not Job.objects.filter(kind=judge.JUDGE_JOB).exists()
+    assert not Job.objects.filter(kind=gate.JUDGE_JOB).exists()
 
 
 def test_what_it_likes_comes_in(judged, forge, model):
@@ -102,7 +101,7 @@ def test_while_it_is_away_output_is_held_not_lost(judged, forge, model):
     logged = log(judged, forge)
     queue.run_waiting()
     assert reasons(judged, logged) == [("held", "judge")]
-    waiting = Job.objects.get(kind=judge.JUDGE_JOB)
+    waiting = Job.objects.get(kind=gate.JUDGE_JOB)
     assert waiting.state == "waiting" and "stays held" in waiting.last_error
     model.status = 200
     Job.objects.update(run_after=timezone.now())
@@ -118,7 +117,7 @@ def test_its_budget_ends(judged, forge, model):
 
 
 def try_again():
-    Job.objects.filter(kind=judge.JUDGE_JOB).update(run_after=timezone.now())
+    Job.objects.filter(kind=gate.JUDGE_JOB).update(run_after=timezone.now())
     queue.run_waiting()
 
 
@@ -189,9 +188,9 @@ def test_what_was_meant_for_an_agent_that_is_gone_does_not_become_the_groups(jud
 
 def test_a_trial_of_the_gate_leaves_the_judge_out(judged, forge, model):
     log(judged, forge)
-    assert gate.tried(judged, quarantine.gate_steps(judged))["newly_admitted"] == 0
+    assert gate.try_gate(judged, quarantine.gate_steps(judged))["newly_admitted"] == 0
     queue.run_waiting()
-    assert gate.tried(judged, quarantine.gate_steps(judged))["newly_admitted"] == 0
+    assert gate.try_gate(judged, quarantine.gate_steps(judged))["newly_admitted"] == 0
 
 
 def test_what_a_detector_holds_is_not_asked(judged, forge, model):

@@ -25,14 +25,13 @@ from memoryhub.models import (
     Space,
     Telltale,
 )
-
-from .layers import counter, forge, person, rk, space, viewer  # noqa: F401
+from tests.domain.layers import counter, forge, person, rk, space, viewer  # noqa: F401
 
 REFUNDS = "Card refunds take 5 to 10 days to show at the bank; bank transfers take 2."
 
 
 def found(space, query, **more):
-    return [item.number for item in retrieval.explore(space, query, hot=0, **more).items]
+    return [item.number for item in retrieval.retrieve(space, query, hot=0, **more).items]
 
 
 def everything_that_finds(space):

@@ -7,13 +7,11 @@ from hypothesis import strategies as st
 from memoryhub.domain.retrieval import (
     CONFIGURATIONS,
     Candidate,
-    bm25,
-    coverage,
+    split_at_threshold,
     split_words,
-    text_configurations,
     words_by_configuration,
 )
-from memoryhub.domain.retrieval.word_rank import Corpus, fuse
+from memoryhub.domain.retrieval.word_rank import Corpus, bm25, coverage, fuse
 
 CORPUS = Corpus(documents=100, mean_length=10.0, frequencies={"refund": 4, "card": 40, "the": 99})
 
@@ -89,8 +87,8 @@ def test_without_vectors_the_words_alone_decide():
 
 def test_the_threshold_cuts_unless_the_words_speak_for_a_text():
     kin, spoken_for, stranger = Candidate(1, 0.5), Candidate(2, 0.1, 4.0, 0.9), Candidate(3, 0.1, 0.2, 0.05)
-    kept, cut = text_configurations([kin, spoken_for, stranger], 0.3, 5)
+    kept, cut = split_at_threshold([kin, spoken_for, stranger], 0.3, 5)
     assert ({one.id for one in kept}, {one.id for one in cut}) == ({1, 2}, {3})
-    kept, cut = text_configurations([kin, spoken_for, stranger], 0.3, 5, strict=True)
+    kept, cut = split_at_threshold([kin, spoken_for, stranger], 0.3, 5, strict=True)
     assert [one.id for one in kept] == [1]
-    assert text_configurations([kin, spoken_for], 0.3, 1)[0] == text_configurations([kin, spoken_for], 0.3, 5)[0][:1]
+    assert split_at_threshold([kin, spoken_for], 0.3, 1)[0] == split_at_threshold([kin, spoken_for], 0.3, 5)[0][:1]

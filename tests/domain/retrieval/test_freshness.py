@@ -1,7 +1,5 @@
 """What processes keep of long-term and working memory is never served once it changed, whoever changed it."""
 
-import copy
-import importlib
 from datetime import timedelta
 
 import pytest
@@ -9,17 +7,25 @@ from django.db import transaction
 from django.utils import timezone
 
 from memoryhub.domain import accounts, erasure, exchange, longterm, prompts, quarantine, retrieval, spaces, working
-from memoryhub.domain.longterm import entries
+from memoryhub.domain.longterm import entries as longterm_entries
 from memoryhub.domain.prompts import PromptRequest, inputs
+from memoryhub.domain.retrieval import query_words
 from memoryhub.domain.retrieval.in_memory import postings
-from memoryhub.domain.retrieval.retrieve import retrieve
 from memoryhub.domain.working import entries
 from memoryhub.embedders import EmbedderUnavailable
 from memoryhub.models import HUB, ChunkCount, LexemeCount, Space, WorkingEntry
-
-from .layers import counter, forge, one_by_one, rk, space  # noqa: F401
-
-embedder_module = importlib.import_module("memoryhub.domain.retrieval.embedder")
+from tests.domain.layers import (  # noqa: F401
+    asked,
+    bound,
+    caches_of_this_process,
+    clear_caches,
+    counter,
+    forge,
+    rank_module,
+    rk,
+    space,
+    take_caches,
+)
 
 QUERY = "how long does a card refund take"
 
@@ -32,7 +38,7 @@ def facts(space):
 
 
 def cold(space, query=QUERY):
-    return [item.content for item in retrieve(space, query, hot=0)]
+    return [item.content for item in retrieval.retrieve(space, query, hot=0).cold]
 
 
 def mark(space):
@@ -41,8 +47,8 @@ def mark(space):
 
 def embed_waiting(space):
     entry = longterm.get(space, 1)
-    entries.set_state(entry, longterm.WAITING)
-    assert entries.embed_waiting(space) == 1
+    longterm_entries.set_state(entry, longterm.WAITING)
+    assert longterm_entries.embed_waiting(space) == 1
 
 
 def switch_back(space):
@@ -83,46 +89,46 @@ def test_whatever_changes_long_term_memory_moves_its_mark_and_the_revision(facts
 
 
 @pytest.mark.parametrize("change", ["store", "store in place of another", "edit", "retire", "erase a session"])
-def test_what_another_process_changed_is_seen(facts, change, monkeypatch):
+def test_what_another_process_changed_is_seen(facts, change):
     cold(facts)
-    kept_elsewhere = copy.deepcopy(postings.kept)
+    elsewhere = caches_of_this_process()
     CHANGES[change](facts)
     told = cold(facts)
-    monkeypatch.setattr(postings, "kept", kept_elsewhere)  # as a process that was not asked meanwhile has it
+    take_caches(elsewhere)
     assert cold(facts) == told == cold(facts)
-    postings.kept.clear()
+    clear_caches()
     assert cold(facts) == told
 
 
-def test_a_word_asked_for_before_a_change_is_weighed_anew_after_it(facts, monkeypatch):
+def test_a_word_asked_for_before_a_change_is_weighed_anew_after_it(facts):
     cold(facts), cold(facts, "teal")
-    kept_elsewhere = copy.deepcopy(postings.kept)
+    elsewhere = caches_of_this_process()
     longterm.store(facts, HUB, "Teal, teal and teal again.")
-    monkeypatch.setattr(postings, "kept", kept_elsewhere)
+    take_caches(elsewhere)
     cold(facts)  # brings the space's mark of now
     assert cold(facts, "teal") == ["Teal, teal and teal again.", "Anna loves teal."]
-    found = retrieval.explore(facts, "teal", hot=0).cold
+    found = retrieval.retrieve(facts, "teal", hot=0).cold
     assert all(item.why["words"] > 0 for item in found)
 
 
-def test_all_that_new_words_need_comes_in_one_statement(facts, one_by_one, statements):
+def test_all_that_new_words_need_comes_in_one_statement(facts, asked):
     cold(facts)
-    with statements() as sent:
-        assert cold(facts, "Anna at noon") == ["Anna loves teal.", "The bank closes at noon."]
-    assert len(sent) == 2
-    with statements() as sent:
-        cold(facts, "noon, Anna")
-    assert len(sent) == 1
+    query_words.lexemes_of("Anna at noon")  # which another query had
+    asked.clear()
+    assert cold(facts, "Anna at noon") == ["Anna loves teal.", "The bank closes at noon."]
+    assert len(asked) == 2
+    asked.clear()
+    cold(facts, "noon, Anna")
+    assert [sql for sql, *_ in asked] == [postings.MARK]
 
 
-def test_what_stands_in_many_texts_is_read_apart(facts, one_by_one, statements):
-    LexemeCount.objects.within(facts).filter(lexeme="teal").update(chunks=postings.MOST_POSTINGS + 1)
-    ChunkCount.objects.within(facts).update(chunks=10 * postings.MOST_POSTINGS)
+def test_what_stands_in_many_texts_is_read_apart(facts, asked):
+    LexemeCount.objects.within(facts).filter(lexeme="teal").update(chunks=postings.MAX_POSTINGS + 1)
+    ChunkCount.objects.within(facts).update(chunks=10 * postings.MAX_POSTINGS)
     spaces.mark_longterm(facts)
-    with statements() as sent:
-        found = retrieval.explore(facts, "teal", hot=0, threshold=-1).cold
+    found = retrieval.retrieve(facts, "teal", hot=0, threshold=-1).cold
     assert found[0].content == "Anna loves teal." and found[0].why["words"] > 0
-    assert [sql for sql in sent if "LIMIT 1000" in sql]
+    assert [sql for sql, *_ in asked if "LIMIT 1000" in sql]
 
 
 def test_what_was_rolled_back_is_not_remembered(facts):
@@ -148,10 +154,10 @@ def test_each_lexeme_of_a_changed_text_gets_another_mark(facts):
 
 
 def test_the_kept_postings_are_bounded(facts, monkeypatch):
-    monkeypatch.setattr(postings, "MOST_KEPT", 3)
+    bound(postings, "postings", 700, monkeypatch)
     told = [cold(facts, query) for query in (QUERY, "anna teal", "the bank at noon", QUERY)]
     assert told[0] == told[3] != []
-    assert postings.kept.size <= 3 + 4
+    assert 0 < postings.postings.size <= 700
 
 
 # In prompts
@@ -172,8 +178,8 @@ def ask(facts, counter):
 
 def test_a_file_that_changed_does_not_ask_long_term_memory_again(facts, counter, ask, monkeypatch):
     asked = []
-    explore = retrieval.explore
-    monkeypatch.setattr(retrieve, "explore", lambda *args, **more: asked.append(more) or explore(*args, **more))
+    retrieve = retrieval.retrieve
+    monkeypatch.setattr(retrieval, "retrieve", lambda *args, **more: asked.append(more) or retrieve(*args, **more))
     assert "takes ten days" in ask()
     before = [one for one in asked if one.get("hot") == 0]
     prompts.change_agent(counter, HUB, persona="Calm.")
@@ -288,7 +294,7 @@ def test_a_prompt_says_that_the_embedder_is_away_and_is_made_anew_when_it_is_bac
         raise EmbedderUnavailable("The embedder does not answer.")
 
     with monkeypatch.context() as patched:
-        patched.setattr(embedder_module, "serving_embedder", away)
+        patched.setattr(rank_module, "serving_embedder", away)
         codes, by_words = answer()
         assert codes == ["embedder_away"] and answer() == (codes, by_words)
     assert answer()[0] == [] and "card refund" in answer()[1] and "card refund" not in by_words

@@ -1,0 +1,93 @@
+"""Lists of quarantine records for people, with what became of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from memoryhub.db import statements
+from memoryhub.domain import retrieval
+from memoryhub.domain.quarantine.records import ADMITTED, HELD
+from memoryhub.models import Record, RecordState, Space
+
+MAX_COUNTED = 50_000
+# The gate's own word on each record of a day: from the day's first record on, by the index of the states.
+TODAY = """
+SELECT state, reason, count(*) FROM (
+    SELECT s.state, s.reason FROM "quarantine"."state" s, (
+        SELECT id FROM "quarantine"."record" WHERE space_id = %s AND created_at >= %s ORDER BY created_at LIMIT 1
+    ) first WHERE s.space_id = %s AND s.record_id >= first.id AND s.actor_kind = 'hub' ORDER BY s.record_id DESC LIMIT %s
+) newest GROUP BY state, reason
+"""
+
+
+def find(
+    space: Space,
+    *,
+    words: str = "",
+    state: str = "",
+    agent: str = "",
+    session: str = "",
+    node_kind: str = "",
+    finding: str = "",
+    before: int | None = None,
+) -> QuerySet[Record]:
+    """The records that fit, newest first; discarded ones only when asked for."""
+    found = Record.objects.within(space).defer("words").order_by("-id")
+    if before:
+        found = found.filter(pk__lt=before)
+    exact = {"agent_name": agent, "session_id": session, "node_kind": node_kind}
+    found = found.filter(**{name: value for name, value in exact.items() if value})
+    if finding:
+        found = found.filter(codes__contains=[finding])
+    if words.strip():
+        found = found.filter(retrieval.records_with(words))
+    return found.in_state(space, state) if state else found.not_in_state(space, RecordState.DISCARDED)
+
+
+def with_states(records: Iterable[Record]) -> list[Record]:
+    """The records, each with `.state` (its newest row of history)."""
+    records = list(records)
+    rows = RecordState.objects.filter(record_id__in=[one.pk for one in records], is_newest=True)
+    states = {row.record_id: row for row in rows.filter(space_id__in={one.space_id for one in records})}
+    for one in records:
+        one.state = states.get(one.pk)
+    return records
+
+
+@dataclass(frozen=True)
+class SessionPart:
+    """Part of a session, oldest first, and whether it began before this and goes on after it."""
+
+    records: list[Record]
+    has_earlier: bool
+    has_later: bool
+
+
+def session(space: Space, session_id: str, limit: int = 200, around: Record | None = None) -> SessionPart:
+    """A session as it went; of a long one the part around a record."""
+    found = Record.objects.within(space).filter(session_id=session_id).defer("words")
+    first = around.pk if around else 0
+    earlier = list(found.filter(pk__lt=first).order_by("-id")[: limit + 1])[::-1]
+    later = list(found.filter(pk__gte=first).order_by("id")[: limit + 1])
+    before = min(len(earlier), max(limit // 2, limit - len(later)))
+    shown = earlier[len(earlier) - before :] + later[: limit - before]
+    return SessionPart(with_states(shown), before < len(earlier), limit - before < len(later))
+
+
+def today(space: Space) -> dict[str, Any]:
+    """What the gate did in the last 24 hours: how many came in, each finding that held; of a flood its newest part."""
+    rows = statements.rows(TODAY, [space.pk, timezone.now() - timedelta(hours=24), space.pk, MAX_COUNTED])
+    held = {reason or "held": n for state, reason, n in rows if state == HELD}
+    admitted = sum(n for state, _, n in rows if state == ADMITTED)
+    return {"admitted": admitted, "held": held, "all": admitted + sum(held.values())}
+
+
+def waiting(space: Space) -> int:
+    """How many records the gate holds for a person."""
+    return RecordState.objects.within(space).filter(state=HELD, is_newest=True).count()
