@@ -7,6 +7,7 @@ from memoryhub.domain.longterm.bulk_import import (
     take_in_import,
     unfinished_import,
 )
+from memoryhub.domain.longterm.changes import edit, restore, retire, set_review_by, take_back, verify
 from memoryhub.domain.longterm.chunks import remove_chunks
 from memoryhub.domain.longterm.conflicts import (
     BOTH_STAND,
@@ -24,23 +25,13 @@ from memoryhub.domain.longterm.entries import (
     RETIRED,
     WAITING,
     Listed,
-    absorb,
     by_label,
     due,
-    edit,
     entries_of,
     get,
     history,
     newest,
-    restore,
-    retire,
-    set_review_by,
-    settle,
-    store,
-    take_back,
     title_of_entry,
-    unsettle,
-    verify,
 )
 from memoryhub.domain.longterm.entry_files import checked_import, export_entries
 from memoryhub.domain.longterm.map import Map, Point, draw_map
@@ -68,6 +59,8 @@ from memoryhub.domain.longterm.reembed import (
     switch_embedder_back,
     vector_counts,
 )
+from memoryhub.domain.longterm.store import absorb, store
+from memoryhub.domain.longterm.verdicts import settle, unsettle
 
 __all__ = [
     "AGENT",

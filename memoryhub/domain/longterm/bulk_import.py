@@ -16,6 +16,7 @@ from django.db import transaction
 from memoryhub.domain import activity, jobs, spaces
 from memoryhub.domain.accounts import require
 from memoryhub.domain.longterm import entries, entry_files
+from memoryhub.domain.longterm.entry_lines import parse_json
 from memoryhub.errors import Invalid
 from memoryhub.models import Actor, Job, Made, Space
 from memoryhub.text.lines import text_of
@@ -37,7 +38,7 @@ def take_in_import(space: Space, actor: Actor, data: bytes) -> Job | int:
     """Brings exported entries in under new numbers: at once, or as a job where there are many; says how many, or which job."""
     require(actor, "promote")
     is_checked = data.count(b"\n") <= CHECKED
-    look = entry_files.checked_import if is_checked else entry_files.without_secrets
+    look = entry_files.checked_import if is_checked else entry_files.import_without_secrets
     lines = look(space, actor, data)
     entries.lock_space(space)
     if len(lines) <= AT_ONCE and len(data) <= AT_ONCE_BYTES:
@@ -90,13 +91,13 @@ def take_in_job(job: Job, progress: jobs.Progress) -> dict[str, Any]:
 
 def lines_in(kept: Made) -> list[dict[str, Any]]:
     """Its lines; of a file that an earlier version kept as it came, too."""
-    return [entry_files.parsed(line) for line in text_of(bytes(kept.content)).split("\n") if line.strip()]
+    return [parse_json(line) for line in text_of(bytes(kept.content)).split("\n") if line.strip()]
 
 
 def check(job: Job, space: Space, lines: list[dict[str, Any]], progress: jobs.Progress) -> None:
     """The look at each line, where it would have kept the person waiting; a file with a wrong one is kept no longer."""
     try:
-        entry_files.check(space, Actor(*job.payload["actor"]), lines, progress)
+        entry_files.check_lines(space, Actor(*job.payload["actor"]), lines, progress)
     except Invalid:
         Made.objects.within(space).filter(kind=TAKE_IN, key=job.payload["file"]).delete()
         raise

@@ -8,15 +8,13 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
-from django.utils import timezone
 
 from memoryhub.db import statements
-from memoryhub.domain import activity, jobs, retrieval
-from memoryhub.domain.accounts import require
-from memoryhub.domain.longterm import entries
+from memoryhub.domain import jobs, retrieval
+from memoryhub.domain.longterm.entries import lock_space
 from memoryhub.embedders import Embedder
-from memoryhub.errors import Conflict, Invalid, NotFound
-from memoryhub.models import Actor, EntryPair, Job, LongtermEntry, Space
+from memoryhub.errors import NotFound
+from memoryhub.models import EntryPair, Job, LongtermEntry, Space
 
 KINDS = DUPLICATE, CONTRADICTION = "duplicate", "contradiction"
 MOST_SENTENCES = 30
@@ -26,7 +24,6 @@ MOST_CHUNKS = 20  # of a very long entry only so many chunks look for neighbours
 LOOK = "pairs.look_for"
 ITS_KEY = "jsonb_build_object('payload', jsonb_build_object('entry', entry.id))"
 BOTH_STAND = "keep_both"
-VERDICTS = (BOTH_STAND, "retire_older", "retire_newer")
 
 VECTORS = """
 SELECT e.vector FROM memoryhub_chunk c
@@ -83,7 +80,7 @@ def looking_later(space: Space, entry: LongtermEntry) -> statements.Change:
 def look_job(job: Job, progress: jobs.Progress) -> dict[str, Any]:
     space = Space.objects.get(pk=job.space_id)
     with transaction.atomic():
-        entries.lock_space(space)
+        lock_space(space)
         entry = LongtermEntry.objects.within(space).filter(pk=job.payload["entry"]).first()
         return {"pairs": look_for(space, entry) if entry else 0}
 
@@ -187,52 +184,6 @@ def bring(pair: EntryPair, entry: LongtermEntry, other: LongtermEntry | None) ->
     if other is not None:
         pair.older_id, pair.newer_id = sorted((entry.pk, other.pk))
         EntryPair.objects.bulk_create([pair], ignore_conflicts=True)
-
-
-@transaction.atomic
-def settle_conflict(space: Space, actor: Actor, pair_id: int, verdict: str) -> EntryPair:
-    """A person says what of a pair stands: both, or one of them, and the other is retired."""
-    require(actor, "promote")
-    if verdict not in VERDICTS:
-        raise Invalid(f"The verdict is one of {', '.join(VERDICTS)}.", code="unknown_verdict")
-    entries.lock_space(space)  # before the pair, as whoever changes one of its entries does
-    pair = EntryPair.objects.within(space).select_for_update().filter(pk=pair_id).first()
-    if pair is None:
-        raise NotFound("This pair is gone: one of its entries was changed or retired.")
-    if pair.settled_at:
-        raise Conflict(f"{pair.settled_by} settled this pair already.", code="already_decided")
-    older, newer = (LongtermEntry.objects.within(space).get(pk=pk) for pk in (pair.older_id, pair.newer_id))
-    pair.older, pair.newer = older, newer
-    pair.settled_at, pair.settled_by, pair.verdict = timezone.now(), actor.name, verdict
-    pair.save()
-    names = f"L-{older.number} and L-{newer.number}"
-    says = {
-        "keep_both": "both stand",
-        "retire_older": f"L-{newer.number} stands",
-        "retire_newer": f"L-{older.number} stands",
-    }
-    activity.record(
-        space, actor, "longterm.settle", "settled", names, url="longterm/?show=pairs", adds=f": {says[verdict]}"
-    )
-    if verdict != BOTH_STAND:
-        gone, stays = (older, newer) if verdict == "retire_older" else (newer, older)
-        entries.retire(space, actor, gone.number, reason=f"L-{stays.number} says it")
-    return pair
-
-
-@transaction.atomic
-def unsettle_conflict(space: Space, actor: Actor, pair_id: int) -> EntryPair:
-    """Takes back that both of a pair stand: it waits for a person again."""
-    require(actor, "promote")
-    pair = EntryPair.objects.within(space).select_for_update().filter(pk=pair_id).first()
-    if pair is None or pair.verdict != BOTH_STAND:
-        raise NotFound("There is no such verdict any more: one of its entries was changed or retired.")
-    (pair,) = conflicts_with_entries(space, EntryPair.objects.within(space).filter(pk=pair.pk))
-    pair.settled_at, pair.settled_by, pair.verdict = None, "", ""
-    pair.save()
-    names = f"L-{pair.older.number} and L-{pair.newer.number}"
-    activity.record(space, actor, "longterm.unsettle", "opened again", names, url="longterm/?show=pairs")
-    return pair
 
 
 def get_conflict(space: Space, pair_id: int) -> EntryPair:

@@ -12,6 +12,7 @@ from memoryhub.db import statements
 from memoryhub.domain import quarantine, retrieval, working
 from memoryhub.domain.accounts import require
 from memoryhub.domain.longterm import conflicts, entries, map
+from memoryhub.domain.longterm.store import store
 from memoryhub.embedders import EmbedderUnavailable
 from memoryhub.errors import Conflict, NotFound
 from memoryhub.models import Actor, Agent, EntryPair, LongtermEntry, Proposal, Record, Space, WorkingEntry
@@ -160,7 +161,7 @@ def promote_record(
     before = quarantine.locked_state(space, record)
     if before.state == quarantine.PROMOTED:
         raise Conflict("This record was promoted already.", code="already_decided")
-    entry = entries.store(
+    entry = store(
         space, actor, record.content if content is None else content, record_id=record.pk,
         session_id=record.session_id, reason=reason, **choices,
     )  # fmt: skip
@@ -180,4 +181,4 @@ def promote(
     record_id = source.record.pk if source.record else source.entry.record_id if source.entry else None
     if record_id and Record.objects.within(space).filter(pk=record_id).exists():
         return promote_record(space, actor, record_id, content=content, **choices)
-    return entries.store(space, actor, content, session_id=source.session_id, **choices)
+    return store(space, actor, content, session_id=source.session_id, **choices)

@@ -171,8 +171,6 @@ def drop_of_another_model(space: Space, embedder: Embedder) -> None:
 
 def checked(space: Space) -> dict[str, Any]:
     """What the saved queries find under the embedder that serves now."""
-    from memoryhub.domain import retrieval
-
     return retrieval.run_checks(Space.objects.get(pk=space.pk))
 
 

@@ -1,0 +1,170 @@
+"""What people change of an entry: its text, when it is to be checked, whether it is found at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import date
+
+from django.db import transaction
+from django.utils import timezone
+
+from memoryhub.db import statements
+from memoryhub.detectors import secrets
+from memoryhub.domain import spaces
+from memoryhub.domain.accounts import require
+from memoryhub.domain.longterm import chunks, conflicts
+from memoryhub.domain.longterm.entries import (
+    ACTIVE,
+    CHANGES_TOO_FAST,
+    LIVE,
+    RETIRED,
+    TRIES,
+    advance,
+    by_label,
+    entries_of,
+    get,
+    lock_space,
+    locked,
+    note,
+)
+from memoryhub.domain.longterm.indexing import index, lock_as_cut
+from memoryhub.errors import Conflict
+from memoryhub.models import Actor, EntryRevision, LongtermEntry, Space
+from memoryhub.text import input_checks
+
+
+def edit(
+    space: Space, actor: Actor, number: int, content: str, *, reason: str = "", seen_revision: int | None = None
+) -> LongtermEntry:
+    """Corrects an entry: cut and embedded anew in the same breath, what it said before stays in its history."""
+    require(actor, "promote")
+    for _ in range(TRIES):
+        seen = get(space, number)
+        if seen_revision is not None and seen_revision != seen.revision:
+            raise Conflict(f"L-{number} was changed while you wrote. Look at it again.", code="changed_since_seen")
+        text = spaces.check_secrets(space, input_checks.checked(content), before=seen.content)
+        if text == seen.content:
+            return seen
+        cut = chunks.cut_chunks(space, text) if seen.state in LIVE else None
+        with suppress(statements.NotHeld), transaction.atomic():
+            return corrected(space, actor, lock_as_cut(space, seen), text, cut, reason)
+    raise Conflict(CHANGES_TOO_FAST)
+
+
+def corrected(
+    space: Space, actor: Actor, entry: LongtermEntry, text: str, cut: chunks.Cut | None, reason: str
+) -> LongtermEntry:
+    """The entry with another text, which is cut if it is to be found (in the caller's transaction)."""
+    entry.content = text
+    if cut:
+        chunks.remove_chunks(entry)
+        conflicts.forget_conflicts(entry)
+    advance(entry, actor, reason)
+    if cut:
+        index(space, entry, cut)
+    note(space, actor, "longterm.edit", "corrected", entry, aside=f"revision {entry.revision}")
+    return entry
+
+
+@transaction.atomic
+def verify(space: Space, actor: Actor, number: int, review_by: date | None = None) -> LongtermEntry:
+    """Says that a person checked an entry today and found it true; a new date for the next check may come with it."""
+    require(actor, "promote")
+    entry = locked(space, number)
+    entry.checked_at, entry.checked_by = timezone.now(), actor.name
+    if review_by or (entry.review_by and entry.review_by <= timezone.localdate()):
+        entry.review_by = review_by
+    entry.save(update_fields=["checked_at", "checked_by", "review_by"])
+    spaces.mark_longterm(space)  # answers say when
+    note(space, actor, "longterm.verify", "checked", entry)
+    return entry
+
+
+@transaction.atomic
+def set_review_by(space: Space, actor: Actor, number: int, review_by: date | None) -> LongtermEntry:
+    """Sets the day by which somebody should check the entry again, or none."""
+    require(actor, "promote")
+    entry = locked(space, number)
+    entry.review_by = review_by
+    entry.save(update_fields=["review_by"])
+    adds = f"to be checked by {review_by.isoformat()}" if review_by else "without a date to be checked by"
+    note(space, actor, "longterm.set_review_by", "marked", entry, adds=adds)
+    return entry
+
+
+@transaction.atomic
+def retire(space: Space, actor: Actor, number: int, reason: str = "") -> LongtermEntry:
+    """Takes an entry out of all answers; its text and history stay, and it can come back."""
+    require(actor, "promote")
+    lock_space(space)
+    entry, reason = locked(space, number), secrets.redact(reason)[0]
+    if entry.state == RETIRED:
+        raise Conflict(f"L-{number} is retired already.", code="already_decided")
+    chunks.remove_chunks(entry)
+    conflicts.forget_conflicts(entry)
+    entry.state, entry.retired_at = RETIRED, timezone.now()
+    advance(entry, actor, reason)
+    spaces.mark_longterm(space)
+    note(space, actor, "longterm.retire", "retired", entry, adds=f": “{reason[:200]}”" if reason else "")
+    return entry
+
+
+def restore(space: Space, actor: Actor, number: int) -> LongtermEntry:
+    """Brings a retired entry back into answers."""
+    require(actor, "promote")
+    for _ in range(TRIES):
+        seen = get(space, number)
+        if seen.state != RETIRED:
+            raise Conflict(f"L-{number} is not retired.", code="already_decided")
+        cut = chunks.cut_chunks(space, seen.content)
+        with suppress(statements.NotHeld), transaction.atomic():
+            return brought_back(space, actor, lock_as_cut(space, seen), cut)
+    raise Conflict(CHANGES_TOO_FAST)
+
+
+def brought_back(space: Space, actor: Actor, entry: LongtermEntry, cut: chunks.Cut) -> LongtermEntry:
+    """The entry, found again as it was cut (in the caller's transaction)."""
+    entry.state, entry.retired_at = ACTIVE, None
+    advance(entry, actor, "restored")
+    index(space, entry, cut)
+    note(space, actor, "longterm.restore", "restored", entry)
+    return entry
+
+
+def replaced_by(entry: LongtermEntry) -> str:
+    return f"replaced by L-{entry.number}"
+
+
+def retire_all(space: Space, actor: Actor, entry: LongtermEntry, gone: Iterable[LongtermEntry]) -> None:
+    """Retires what an entry took the place of (in the caller's transaction)."""
+    for one in gone:
+        if one.state != RETIRED and one.pk != entry.pk:
+            retire(space, actor, one.number, reason=replaced_by(entry))
+
+
+@transaction.atomic
+def take_back(space: Space, actor: Actor, number: int, reason: str = "the promotion was undone") -> LongtermEntry:
+    """Undoes a promotion: the entry is retired, and what it replaced or took in is found again."""
+    require(actor, "promote")
+    lock_space(space)
+    entry = locked(space, number)
+    if entry.state != RETIRED:
+        entry = retire(space, actor, number, reason)
+    told = EntryRevision.objects.within(space).filter(reason=replaced_by(entry), state=RETIRED)
+    for one in entries_of(space).filter(state=RETIRED, pk__in=told.values("entry_id")).order_by("number"):
+        if told.filter(entry_id=one.pk, number=one.revision).exists():  # nobody decided about it since
+            restore(space, actor, one.number)
+    return entry
+
+
+@spaces.on_event("promotion_undone")
+def take_back_promoted(space: Space, actor: Actor, label: str) -> None:
+    """The entry that a record was promoted to goes, because a person undid the promotion."""
+    take_back(space, actor, by_label(space, label).number)
+
+
+@spaces.on_event("promotion_redone")
+def restore_promoted(space: Space, actor: Actor, label: str) -> None:
+    """The entry that a record was promoted to comes back, because a person undid what followed on the promotion."""
+    restore(space, actor, by_label(space, label).number)
