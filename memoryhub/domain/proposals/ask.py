@@ -120,7 +120,7 @@ def same_as(proposal: Proposal) -> str:
 
 
 def _pending_twin(proposal: Proposal) -> Proposal | None:
-    """The same request of the same agent, if it waits; one past its date expires here."""
+    """An equal request of this agent that waits already; one past its date expires here."""
     rows = Proposal.objects.within(proposal.space_id).filter(state=State.PENDING, same_as=proposal.same_as)
     found = rows.select_related("space", "agent").first()
     if found is None or not is_late(found):

@@ -14,7 +14,8 @@ ADD_JOB = "proposals.tell"
 
 def add(proposal: Proposal, event: str, **more: Any) -> None:
     """Notes the event for every webhook that wants it; nothing is sent here, so a slow address delays no decision."""
-    notify.notify(proposal.space, event, body_of(proposal, **more), says=sentence(proposal, event))
+    if notify.webhooks_for(proposal.space, event):
+        notify.notify(proposal.space, event, body_of(proposal, **more), says=sentence(proposal, event))
 
 
 def add_later(space: Space, numbers: list[int], event: str) -> None:

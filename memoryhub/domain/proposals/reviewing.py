@@ -125,7 +125,7 @@ class Review:
         return compare(self.found.before_text, text, context=3), text
 
 
-def review(proposal: Proposal, *, context: int | None = 3, with_prompts: bool = True) -> Review:
+def review(proposal: Proposal, *, context: int | None = 3) -> Review:
     """Gathers what the page shows; while it waits, as things stand now."""
     found = result_to_show(proposal)
     made = Review(
@@ -135,7 +135,7 @@ def review(proposal: Proposal, *, context: int | None = 3, with_prompts: bool = 
         made.findings = findings.findings_of(proposal.space, proposal.path, found.before, found.after)
     if made.is_open:
         made.rejected_before = _rejected_before(proposal)
-    if with_prompts and found.applies and made.is_open and proposal.path:
+    if found.applies and made.is_open and proposal.path:
         made.changes, made.more_readers = prompt_changes(
             proposal.space, made.kind.files_after(proposal, found.after), first=proposal.agent_id
         )
