@@ -39,7 +39,7 @@ def page(request: HttpRequest) -> HttpResponse:
     is_counted, tally = show in COUNTED, counted(request)
     context = {
         "today": timezone.localdate(),
-        "odds": longterm.at_odds(request.space, [one.number for one in rows])
+        "odds": longterm.contradictions_of(request.space, [one.number for one in rows])
         if tally["contradiction"] and rows
         else {},
         "show": show,
@@ -59,7 +59,7 @@ def page(request: HttpRequest) -> HttpResponse:
 
 
 def drawn(request: HttpRequest) -> longterm.Map | None:
-    newcomers = longterm.asked_for_promotion(request.space)
+    newcomers = longterm.requested_promotions(request.space)
     return longterm.draw_map(request.space, request.GET.get("part", ""), newcomers)
 
 
@@ -205,7 +205,7 @@ def restore(request: HttpRequest, number: int) -> HttpResponse:
 def settle(request: HttpRequest, pk: int) -> HttpResponse:
     pair = longterm.settle(request.space, request.actor, pk, request.POST.get("verdict", ""))
     slug = request.space.slug
-    if pair.verdict == longterm.BOTH_STAND:
+    if pair.verdict == longterm.KEEP_BOTH:
         says = f"Both stand, L-{pair.older.number} and L-{pair.newer.number}."
         done(request, says, undo=reverse("longterm.unsettle", args=[slug, pk]))
     else:
@@ -239,7 +239,7 @@ def take_in(request: HttpRequest) -> HttpResponse:
     context: dict[str, Any] = {"unfinished": longterm.unfinished_import(request.space)}
     if request.method == "POST":
         try:
-            taken = longterm.take_in_import(request.space, request.actor, sent_file(request))
+            taken = longterm.import_entries(request.space, request.actor, sent_file(request))
         except HubError as refusal:
             context |= {"error": refusal.message, **refusal.details}
         else:

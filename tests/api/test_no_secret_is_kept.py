@@ -131,7 +131,7 @@ def test_a_key_in_a_file_of_long_term_memory_is_kept_nowhere(space, monkeypatch,
     line = LINES[place](key)
     lines[30] = line if isinstance(line, str) else json.dumps({"content": "Tills close at nine.", **line})
     with contextlib.suppress(Invalid):  # some it takes in without the key, some it refuses
-        longterm.take_in_import(space, HUB, "\n".join(lines).encode())
+        longterm.import_entries(space, HUB, "\n".join(lines).encode())
     assert holding(key) == []
     queue.run_waiting()
     assert holding(key) == []

@@ -152,7 +152,7 @@ def remember(space: Any, rng: random.Random, chunks: int) -> None:
     from django.db import connection, transaction
 
     from memoryhub.domain import retrieval
-    from memoryhub.domain.longterm import chunks as indexing
+    from memoryhub.domain.longterm import chunks
     from memoryhub.domain.retrieval import vector_index
     from memoryhub.models import Chunk, Embedding, LongtermEntry
 
@@ -165,7 +165,7 @@ def remember(space: Any, rng: random.Random, chunks: int) -> None:
             entry = LongtermEntry.objects.create(
                 space=space, number=number, content=text, actor_kind="hub", actor_name="hub"
             )
-            indexing.add_chunks(entry, indexing.cut_chunks(space, text, seconds=60))
+            chunks.add_chunks(entry, chunks.cut_chunks(space, text, seconds=60))
     Embedding.objects.update(in_index=True)  # the hub needs no index at this size; the query beside it has one
     vector_index.make_vector_index(embedder)
     with connection.cursor() as cursor:

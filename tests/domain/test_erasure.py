@@ -97,12 +97,12 @@ def test_only_owners_with_the_name_typed(space, forge, rk):
 
 def test_a_file_on_its_way_in_brings_nothing_of_the_session_back(space, rk):
     lines = [{"content": f"Fact {n} of shelf {n * 7}.", "session_id": "c-1" if n > 30 else "c-2"} for n in range(60)]
-    job = longterm.take_in_import(space, rk, "\n".join(map(json.dumps, lines)).encode())
-    bulk_import.bring_few(space, job, lines)
+    job = longterm.import_entries(space, rk, "\n".join(map(json.dumps, lines)).encode())
+    bulk_import._import_batch(space, job, lines)
     assert erasure.erase(space, HUB, "c-1", confirm="c-1")["files on their way into long-term memory"] == 1
     assert not Made.objects.exists()
     with pytest.raises(Invalid, match="until a session in it is erased"):
-        bulk_import.bring_few(space, job, lines)
+        bulk_import._import_batch(space, job, lines)
     assert {one.session_id for one in longterm.entries_of(space)} == {"c-2"} and longterm.entries_of(
         space
-    ).count() == bulk_import.FEW
+    ).count() == bulk_import.BATCH

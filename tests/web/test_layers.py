@@ -380,7 +380,7 @@ def test_an_import_that_its_job_refuses_whole_says_what_to_mend(space, reviewer,
     monkeypatch.setattr(bulk_import, "CHECKED", 10)
     lines = [json.dumps({"content": f"Fact {n}."}) for n in range(60)]
     lines[7] = json.dumps({"content": "Mine.", "scope": "agent", "agent": "nobody"})
-    job = longterm.take_in_import(space, house.reviewer, "\n".join(lines).encode())
+    job = longterm.import_entries(space, house.reviewer, "\n".join(lines).encode())
     queue.run_waiting()
     page = html.unescape(read(reviewer, f"longterm/import/{job.pk}/"))
     assert "Line 8: it is the own memory of the agent nobody" in page and "Nothing was brought in. Mend that" in page
@@ -389,7 +389,7 @@ def test_an_import_that_its_job_refuses_whole_says_what_to_mend(space, reviewer,
 
 def test_an_import_that_stopped_says_how_to_go_on(space, reviewer, house, forge):
     lines = [json.dumps({"content": f"Fact {n}.", "scope": "agent", "agent": "forge"}) for n in range(60)]
-    job = longterm.take_in_import(space, house.reviewer, "\n".join(lines).encode())
+    job = longterm.import_entries(space, house.reviewer, "\n".join(lines).encode())
     prompts.delete_agent(forge, HUB)
     queue.run_waiting()
     page = read(reviewer, f"longterm/import/{job.pk}/")
@@ -405,7 +405,7 @@ def test_an_entry_keeps_its_record_where_the_space_has_it_and_else_says_which_it
     )
     longterm.promote_record(space, house.reviewer, logged.id)
     (line,) = longterm.export_entries(space)
-    longterm.take_in_import(
+    longterm.import_entries(
         space, house.reviewer, (line + line.replace(f'"record": {logged.id}', '"record": 987654')).encode()
     )
     assert longterm.get(space, 2).record_id == logged.id
@@ -424,10 +424,10 @@ def test_an_export_comes_back_to_the_byte_also_by_way_of_another_space(space, fo
     exported = "".join(longterm.export_entries(space))
     other = spaces.create(HUB, "elsewhere")
     with pytest.raises(Invalid, match="Line 2: it is the own memory of the agent forge"):
-        longterm.take_in_import(other, HUB, exported.encode())
+        longterm.import_entries(other, HUB, exported.encode())
     assert not longterm.entries_of(other).exists()
     prompts.create_agent(other, HUB, "forge")
-    longterm.take_in_import(other, HUB, exported.encode())
+    longterm.import_entries(other, HUB, exported.encode())
     assert "".join(longterm.export_entries(other)) == exported
     assert (longterm.get(other, 1).record_id, longterm.get(other, 2).scope) == (None, "agent")
 
@@ -445,7 +445,7 @@ def test_a_line_that_export_would_not_write_is_named(space, wrong, says):
 
     line = json.dumps({"content": "A fact."})
     with pytest.raises(Invalid, match=f"Line 2: .*{says}.*(?<![.])[.] Nothing was brought in[.]"):
-        longterm.take_in_import(space, HUB, f"{line}\n{json.dumps({'content': 'B.', **wrong})}".encode())
+        longterm.import_entries(space, HUB, f"{line}\n{json.dumps({'content': 'B.', **wrong})}".encode())
     assert not longterm.entries_of(space).exists()
 
 

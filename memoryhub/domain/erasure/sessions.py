@@ -39,7 +39,7 @@ def erasure_extent(space: Space, session_id: str) -> dict[str, int]:
         "working entries": WorkingEntry.objects.within(space).filter(session_id=session_id).count(),
         "corrected texts": WorkingRevision.objects.within(space).filter(session_id=session_id).count(),
         "long-term entries": LongtermEntry.objects.within(space).filter(session_id=session_id).count(),
-        "files on their way into long-term memory": len(longterm.import_names(space, session_id)),
+        "files on their way into long-term memory": len(longterm.imports_with_session(space, session_id)),
     }
 
 
@@ -59,7 +59,7 @@ def erase(space: Space, actor: Actor, session_id: str, *, confirm: str) -> dict[
         raise NotFound("This session left nothing here.")
     quoted = {"longterm.": erase_entries(space, session_id), "working.": erase_working(space, session_id)}
     erase_records(space, session_id, quoted)
-    longterm.forget_imports(space, session_id)
+    longterm.drop_imports_with_session(space, session_id)
     spaces.mark_longterm(space)
     note(space, actor, gone)
     return gone

@@ -1,20 +1,20 @@
 """Long-term memory: entries, their chunks and vectors, promotion, conflicts, import and export."""
 
 from memoryhub.domain.longterm.bulk_import import (
-    forget_imports,
+    drop_imports_with_session,
     get_import,
-    import_names,
-    take_in_import,
+    import_entries,
+    imports_with_session,
     unfinished_import,
 )
 from memoryhub.domain.longterm.changes import edit, restore, retire, set_review_by, take_back, verify
 from memoryhub.domain.longterm.chunks import remove_chunks
 from memoryhub.domain.longterm.conflicts import (
-    BOTH_STAND,
     CONTRADICTION,
     DUPLICATE,
-    at_odds,
+    KEEP_BOTH,
     conflicts_with_entries,
+    contradictions_of,
     forget_conflicts,
     open_conflicts,
 )
@@ -33,16 +33,16 @@ from memoryhub.domain.longterm.entries import (
     newest,
     title_of_entry,
 )
-from memoryhub.domain.longterm.entry_files import checked_import, export_entries
+from memoryhub.domain.longterm.entry_files import check_import, export_entries
 from memoryhub.domain.longterm.map import Map, Point, draw_map
 from memoryhub.domain.longterm.promote import (
     PromotionOrigin,
     PromotionPreview,
-    asked_for_promotion,
     preview_promotion,
     promote,
     promote_record,
     promotion_origin,
+    requested_promotions,
 )
 from memoryhub.domain.longterm.reembed import (
     REEMBEDDING_JOB,
@@ -64,10 +64,10 @@ from memoryhub.domain.longterm.verdicts import settle, unsettle
 
 __all__ = [
     "AGENT",
-    "BOTH_STAND",
     "CONTRADICTION",
     "DUPLICATE",
     "GROUP",
+    "KEEP_BOTH",
     "LIVE",
     "REEMBEDDING_JOB",
     "RETIRED",
@@ -78,13 +78,13 @@ __all__ = [
     "PromotionOrigin",
     "PromotionPreview",
     "absorb",
-    "asked_for_promotion",
-    "at_odds",
     "by_label",
-    "checked_import",
+    "check_import",
     "conflicts_with_entries",
+    "contradictions_of",
     "draw_map",
     "drop_all_vectors",
+    "drop_imports_with_session",
     "drop_vectors",
     "drop_vectors_of",
     "due",
@@ -95,11 +95,11 @@ __all__ = [
     "export_entries",
     "fill_vectors",
     "forget_conflicts",
-    "forget_imports",
     "get",
     "get_import",
     "history",
-    "import_names",
+    "import_entries",
+    "imports_with_session",
     "newest",
     "open_conflicts",
     "prepare_reembedding",
@@ -109,6 +109,7 @@ __all__ = [
     "promotion_origin",
     "reembedding_state",
     "remove_chunks",
+    "requested_promotions",
     "restore",
     "retire",
     "run_reembedding",
@@ -118,7 +119,6 @@ __all__ = [
     "store",
     "switch_embedder_back",
     "take_back",
-    "take_in_import",
     "title_of_entry",
     "unfinished_import",
     "unsettle",

@@ -16,19 +16,19 @@ from memoryhub.domain.accounts import require
 from memoryhub.domain.longterm import chunks, conflicts
 from memoryhub.domain.longterm.entries import (
     ACTIVE,
-    CHANGES_TOO_FAST,
+    CHANGED_TOO_OFTEN,
     LIVE,
     RETIRED,
     TRIES,
-    advance,
     by_label,
     entries_of,
     get,
+    lock_entry,
     lock_space,
-    locked,
-    note,
+    record_activity,
+    save_revision,
 )
-from memoryhub.domain.longterm.indexing import index, lock_as_cut
+from memoryhub.domain.longterm.indexing import index, lock_unchanged
 from memoryhub.errors import Conflict
 from memoryhub.models import Actor, EntryRevision, LongtermEntry, Space
 from memoryhub.text import input_checks
@@ -48,11 +48,11 @@ def edit(
             return seen
         cut = chunks.cut_chunks(space, text) if seen.state in LIVE else None
         with suppress(statements.NotHeld), transaction.atomic():
-            return corrected(space, actor, lock_as_cut(space, seen), text, cut, reason)
-    raise Conflict(CHANGES_TOO_FAST)
+            return _correct(space, actor, lock_unchanged(space, seen), text, cut, reason)
+    raise Conflict(CHANGED_TOO_OFTEN)
 
 
-def corrected(
+def _correct(
     space: Space, actor: Actor, entry: LongtermEntry, text: str, cut: chunks.Cut | None, reason: str
 ) -> LongtermEntry:
     """The entry with another text, which is cut if it is to be found (in the caller's transaction)."""
@@ -60,10 +60,10 @@ def corrected(
     if cut:
         chunks.remove_chunks(entry)
         conflicts.forget_conflicts(entry)
-    advance(entry, actor, reason)
+    save_revision(entry, actor, reason)
     if cut:
         index(space, entry, cut)
-    note(space, actor, "longterm.edit", "corrected", entry, aside=f"revision {entry.revision}")
+    record_activity(space, actor, "longterm.edit", "corrected", entry, aside=f"revision {entry.revision}")
     return entry
 
 
@@ -71,13 +71,13 @@ def corrected(
 def verify(space: Space, actor: Actor, number: int, review_by: date | None = None) -> LongtermEntry:
     """Says that a person checked an entry today and found it true; a new date for the next check may come with it."""
     require(actor, "promote")
-    entry = locked(space, number)
+    entry = lock_entry(space, number)
     entry.checked_at, entry.checked_by = timezone.now(), actor.name
     if review_by or (entry.review_by and entry.review_by <= timezone.localdate()):
         entry.review_by = review_by
     entry.save(update_fields=["checked_at", "checked_by", "review_by"])
     spaces.mark_longterm(space)  # answers say when
-    note(space, actor, "longterm.verify", "checked", entry)
+    record_activity(space, actor, "longterm.verify", "checked", entry)
     return entry
 
 
@@ -85,11 +85,11 @@ def verify(space: Space, actor: Actor, number: int, review_by: date | None = Non
 def set_review_by(space: Space, actor: Actor, number: int, review_by: date | None) -> LongtermEntry:
     """Sets the day by which somebody should check the entry again, or none."""
     require(actor, "promote")
-    entry = locked(space, number)
+    entry = lock_entry(space, number)
     entry.review_by = review_by
     entry.save(update_fields=["review_by"])
     adds = f"to be checked by {review_by.isoformat()}" if review_by else "without a date to be checked by"
-    note(space, actor, "longterm.set_review_by", "marked", entry, adds=adds)
+    record_activity(space, actor, "longterm.set_review_by", "marked", entry, adds=adds)
     return entry
 
 
@@ -98,15 +98,15 @@ def retire(space: Space, actor: Actor, number: int, reason: str = "") -> Longter
     """Takes an entry out of all answers; its text and history stay, and it can come back."""
     require(actor, "promote")
     lock_space(space)
-    entry, reason = locked(space, number), secrets.redact(reason)[0]
+    entry, reason = lock_entry(space, number), secrets.redact(reason)[0]
     if entry.state == RETIRED:
         raise Conflict(f"L-{number} is retired already.", code="already_decided")
     chunks.remove_chunks(entry)
     conflicts.forget_conflicts(entry)
     entry.state, entry.retired_at = RETIRED, timezone.now()
-    advance(entry, actor, reason)
+    save_revision(entry, actor, reason)
     spaces.mark_longterm(space)
-    note(space, actor, "longterm.retire", "retired", entry, adds=f": “{reason[:200]}”" if reason else "")
+    record_activity(space, actor, "longterm.retire", "retired", entry, adds=f": “{reason[:200]}”" if reason else "")
     return entry
 
 
@@ -119,16 +119,16 @@ def restore(space: Space, actor: Actor, number: int) -> LongtermEntry:
             raise Conflict(f"L-{number} is not retired.", code="already_decided")
         cut = chunks.cut_chunks(space, seen.content)
         with suppress(statements.NotHeld), transaction.atomic():
-            return brought_back(space, actor, lock_as_cut(space, seen), cut)
-    raise Conflict(CHANGES_TOO_FAST)
+            return _bring_back(space, actor, lock_unchanged(space, seen), cut)
+    raise Conflict(CHANGED_TOO_OFTEN)
 
 
-def brought_back(space: Space, actor: Actor, entry: LongtermEntry, cut: chunks.Cut) -> LongtermEntry:
+def _bring_back(space: Space, actor: Actor, entry: LongtermEntry, cut: chunks.Cut) -> LongtermEntry:
     """The entry, found again as it was cut (in the caller's transaction)."""
     entry.state, entry.retired_at = ACTIVE, None
-    advance(entry, actor, "restored")
+    save_revision(entry, actor, "restored")
     index(space, entry, cut)
-    note(space, actor, "longterm.restore", "restored", entry)
+    record_activity(space, actor, "longterm.restore", "restored", entry)
     return entry
 
 
@@ -148,12 +148,12 @@ def take_back(space: Space, actor: Actor, number: int, reason: str = "the promot
     """Undoes a promotion: the entry is retired, and what it replaced or took in is found again."""
     require(actor, "promote")
     lock_space(space)
-    entry = locked(space, number)
+    entry = lock_entry(space, number)
     if entry.state != RETIRED:
         entry = retire(space, actor, number, reason)
-    told = EntryRevision.objects.within(space).filter(reason=replaced_by(entry), state=RETIRED)
-    for one in entries_of(space).filter(state=RETIRED, pk__in=told.values("entry_id")).order_by("number"):
-        if told.filter(entry_id=one.pk, number=one.revision).exists():  # nobody decided about it since
+    replaced = EntryRevision.objects.within(space).filter(reason=replaced_by(entry), state=RETIRED)
+    for one in entries_of(space).filter(state=RETIRED, pk__in=replaced.values("entry_id")).order_by("number"):
+        if replaced.filter(entry_id=one.pk, number=one.revision).exists():  # nobody decided about it since
             restore(space, actor, one.number)
     return entry
 

@@ -13,7 +13,7 @@ from memoryhub.embedders import Embedder, EmbedderUnavailable
 from memoryhub.models import Chunk, LongtermEntry, Space
 from memoryhub.text import split
 
-NOBODY = 0  # whose own an entry is after its agent was deleted; without a number it would be the whole group's
+NO_AGENT = 0  # whose own an entry is after its agent was deleted; without a number it would be the whole group's
 # The chunks come as one document, whatever their number; words are made once (OFFSET 0) and read by what follows.
 INSERT_CHUNKS = f"""
 INSERT INTO memoryhub_chunk (space_id, entry_id, scope, agent_id, position, start, "end", text, words, length)
@@ -27,7 +27,7 @@ FROM entry, (
 ) g ORDER BY g.position
 RETURNING id, space_id, agent_id, position, words, length
 """  # noqa: S608 (only names of text search configurations are put in)
-STANDS = "SELECT %s::bigint AS id"  # in the place of what stores a new entry
+GIVEN_ENTRY = "SELECT %s::bigint AS id"  # in the place of what stores a new entry
 INSERT_POSTINGS = """
 INSERT INTO memoryhub_posting (space_id, lexeme, chunk_id, agent_id, count, length)
 SELECT c.space_id, u.lexeme, c.id, c.agent_id, cardinality(u.positions), c.length FROM chunk c, unnest(c.words) u
@@ -50,11 +50,11 @@ SELECT c.space_id, c.id, %s, c.agent_id, v.vector FROM {chunks} c JOIN (VALUES {
 """
 # A vector that takes another one's place takes a number of its own: by it, processes know those that they keep (`vectors`).
 # Those of chunks that are new take nobody's, and need not look.
-IN_THE_PLACE_OF_OTHERS = """
+REPLACE_VECTORS = """
 ON CONFLICT (space_id, embedded_by, chunk_id) DO UPDATE
     SET id = excluded.id, vector = excluded.vector, agent_id = excluded.agent_id, in_index = false
 """
-INSERT_TELLTALES = """
+INSERT_FINGERPRINTS = """
 INSERT INTO memoryhub_telltale (space_id, code, size, chunk_id, agent_id, mask)
 SELECT c.space_id, g.code, g.size, c.id, c.agent_id, g.mask
 FROM chunk c JOIN json_to_recordset(%s::json) AS g(position int, code int, size int, mask bigint) USING (position)
@@ -71,7 +71,7 @@ DELETE FROM memoryhub_posting WHERE ctid = ANY (ARRAY(
     ) p
 ))
 """
-DELETE_TELLTALES = (
+DELETE_FINGERPRINTS = (
     "DELETE FROM memoryhub_telltale t USING chunk c WHERE t.space_id = %s AND t.code = ANY(%s) AND t.chunk_id = c.id"
 )
 DELETE_VECTORS = "DELETE FROM memoryhub_embedding e USING chunk c WHERE e.space_id = c.space_id AND e.chunk_id = c.id"
@@ -101,21 +101,21 @@ def cut_chunks(space: Space, content: str, *, seconds: float = retrieval.EMBEDDE
     return Cut(pieces, embedder.embedded_by, [statements.Half.of(vector) for vector in vectors])
 
 
-def adding(entry: LongtermEntry, made: Cut) -> list[statements.Change]:
+def insert_changes(entry: LongtermEntry, made: Cut) -> list[statements.Change]:
     """The changes that make an entry findable as it was cut; they travel together, and with `entry`, which stores it, if it is
     new and has no key yet."""
-    agent_id = (entry.agent_id or NOBODY) if entry.scope == "agent" else None
-    given = json.dumps([as_row(position, piece) for position, piece in enumerate(made.pieces)])
+    agent_id = (entry.agent_id or NO_AGENT) if entry.scope == "agent" else None
+    given = json.dumps([_row(position, piece) for position, piece in enumerate(made.pieces)])
     chunk = statements.Change(INSERT_CHUNKS, [entry.space_id, entry.scope, agent_id, given], "chunk", follows=True)
-    told = statements.Change(INSERT_TELLTALES, [telltales_of(made.pieces)], follows=True)
-    changes = [] if entry.pk is None else [statements.Change(STANDS, [entry.pk], "entry")]
-    changes += [chunk, statements.Change(INSERT_POSTINGS, [], follows=True), told, *counting(entry, 1)]
+    prints = statements.Change(INSERT_FINGERPRINTS, [_fingerprints(made.pieces)], follows=True)
+    changes = [] if entry.pk is None else [statements.Change(GIVEN_ENTRY, [entry.pk], "entry")]
+    changes += [chunk, statements.Change(INSERT_POSTINGS, [], follows=True), prints, *_count_changes(entry, 1)]
     if made.vectors:
-        changes.append(placing("chunk", "position", made.embedded_by, dict(enumerate(made.vectors))))
+        changes.append(_vector_change("chunk", "position", made.embedded_by, dict(enumerate(made.vectors))))
     return changes
 
 
-def placing(
+def _vector_change(
     chunks: str, key: str, embedded_by: str, vectors: dict[int, statements.Half], otherwise: str = ""
 ) -> statements.Change:
     """The vectors of chunks, each by its key, as a change."""
@@ -125,12 +125,12 @@ def placing(
     return statements.Change(sql, [embedded_by, *given], follows=True)
 
 
-def as_row(position: int, piece: split.Piece) -> dict[str, object]:
+def _row(position: int, piece: split.Piece) -> dict[str, object]:
     words = dict(zip(retrieval.CONFIGURATIONS, retrieval.words_by_configuration(piece.text), strict=True))
     return {"position": position, "start": piece.start, "end": piece.end, "text": piece.text, **words}
 
 
-def telltales_of(pieces: list[split.Piece]) -> str:
+def _fingerprints(pieces: list[split.Piece]) -> str:
     """What the pieces are known again by, as JSON."""
     each = (
         fingerprints.as_json(fingerprints.to_store(piece.text), f'"position": {n}, ') for n, piece in enumerate(pieces)
@@ -138,35 +138,40 @@ def telltales_of(pieces: list[split.Piece]) -> str:
     return f"[{', '.join(filter(None, each))}]"
 
 
-def counting(entry: LongtermEntry, sign: int) -> list[statements.Change]:
+def _count_changes(entry: LongtermEntry, sign: int) -> list[statements.Change]:
     numbers = [entry.space_id, sign, sign]
     return [statements.Change(COUNT, numbers, follows=True), statements.Change(COUNT_LEXEMES, [sign], follows=True)]
 
 
 def add_chunks(entry: LongtermEntry, made: Cut) -> None:
     """Makes an entry findable (in the caller's transaction)."""
-    statements.together(*adding(entry, made), answer="SELECT count(*) FROM chunk")
+    statements.together(*insert_changes(entry, made), answer="SELECT count(*) FROM chunk")
 
 
 def remove_chunks(entry: LongtermEntry) -> None:
     """Takes an entry out of everything that finds (in the caller's transaction)."""
     gone = statements.Change(DELETE_CHUNKS, [entry.space_id, entry.pk], "chunk")
-    codes = {one.code for chunk in chunks(entry) for one in fingerprints.to_store(chunk.text)}
-    told = statements.Change(DELETE_TELLTALES, [entry.space_id, list(codes)])
-    others = [statements.Change(DELETE_POSTINGS, []), statements.Change(DELETE_VECTORS, []), told, *counting(entry, -1)]
+    codes = {one.code for chunk in chunks_of(entry) for one in fingerprints.to_store(chunk.text)}
+    prints = statements.Change(DELETE_FINGERPRINTS, [entry.space_id, list(codes)])
+    others = [
+        statements.Change(DELETE_POSTINGS, []),
+        statements.Change(DELETE_VECTORS, []),
+        prints,
+        *_count_changes(entry, -1),
+    ]
     statements.together(gone, *others, answer="SELECT count(*) FROM chunk")
 
 
-def chunks(entry: LongtermEntry) -> list[Chunk]:
+def chunks_of(entry: LongtermEntry) -> list[Chunk]:
     return list(Chunk.objects.within(entry.space_id).filter(entry_id=entry.pk).defer("words").order_by("position"))
 
 
 def embed_chunks(found: Sequence[Chunk], embedder: Embedder, *, seconds: float = retrieval.EMBEDDER_SECONDS) -> None:
     """Stores the vectors of chunks; raises before anything is stored when the embedder is away."""
-    place(embedder, made_of(found, embedder, seconds=seconds))
+    store_vectors(embedder, vectors_of(found, embedder, seconds=seconds))
 
 
-def made_of(found: Sequence[Chunk], embedder: Embedder, *, seconds: float) -> dict[int, statements.Half]:
+def vectors_of(found: Sequence[Chunk], embedder: Embedder, *, seconds: float) -> dict[int, statements.Half]:
     """The vectors of chunks by the chunks' ids; nothing is stored."""
     if not found:
         return {}
@@ -174,6 +179,6 @@ def made_of(found: Sequence[Chunk], embedder: Embedder, *, seconds: float) -> di
     return {chunk.pk: statements.Half.of(vector) for chunk, vector in zip(found, vectors, strict=True)}
 
 
-def place(embedder: Embedder, by_id: dict[int, statements.Half]) -> None:
+def store_vectors(embedder: Embedder, by_id: dict[int, statements.Half]) -> None:
     if by_id:
-        statements.run(placing("memoryhub_chunk", "id", embedder.embedded_by, by_id, IN_THE_PLACE_OF_OTHERS))
+        statements.run(_vector_change("memoryhub_chunk", "id", embedder.embedded_by, by_id, REPLACE_VECTORS))

@@ -17,13 +17,13 @@ from memoryhub.errors import NotFound
 from memoryhub.models import EntryPair, Job, LongtermEntry, Space
 
 KINDS = DUPLICATE, CONTRADICTION = "duplicate", "contradiction"
-MOST_SENTENCES = 30
-SHARED = 0.6  # of the shorter sentence's words, from which two sentences are about one thing
-MOST_TOLD = 100  # contradictions that a list tells beside its entries
-MOST_CHUNKS = 20  # of a very long entry only so many chunks look for neighbours
-LOOK = "pairs.look_for"
+MAX_SENTENCES = 30
+MIN_SHARED = 0.6  # of the shorter sentence's words, from which two sentences are about one thing
+MAX_CONTRADICTIONS = 100  # contradictions that a list tells beside its entries
+MAX_CHUNKS = 20  # of a very long entry only so many chunks look for neighbours
+DETECT = "pairs.look_for"
 ITS_KEY = "jsonb_build_object('payload', jsonb_build_object('entry', entry.id))"
-BOTH_STAND = "keep_both"
+KEEP_BOTH = "keep_both"
 
 VECTORS = """
 SELECT e.vector FROM memoryhub_chunk c
@@ -68,28 +68,28 @@ def neighbours(
     return [(entry_id, float(cosine)) for entry_id, cosine in statements.rows(sql, values)]
 
 
-def looking_later(space: Space, entry: LongtermEntry) -> statements.Change:
+def detect_later(space: Space, entry: LongtermEntry) -> statements.Change:
     """Lets the background process look whom an entry resembles; asked for in the transaction that lets it be found, and for a
     new one in the statement that stores it as `entry`."""
     if entry.pk is None:
-        return jobs.asking(LOOK, space=space, of="entry", over=ITS_KEY)
-    return jobs.asking(LOOK, {"entry": entry.pk}, space=space)
+        return jobs.asking(DETECT, space=space, of="entry", over=ITS_KEY)
+    return jobs.asking(DETECT, {"entry": entry.pk}, space=space)
 
 
-@jobs.job(LOOK)
-def look_job(job: Job, progress: jobs.Progress) -> dict[str, Any]:
+@jobs.job(DETECT)
+def detect_job(job: Job, progress: jobs.Progress) -> dict[str, Any]:
     space = Space.objects.get(pk=job.space_id)
     with transaction.atomic():
         lock_space(space)
         entry = LongtermEntry.objects.within(space).filter(pk=job.payload["entry"]).first()
-        return {"pairs": look_for(space, entry) if entry else 0}
+        return {"pairs": detect(space, entry) if entry else 0}
 
 
-def look_for(space: Space, entry: LongtermEntry) -> int:
+def detect(space: Space, entry: LongtermEntry) -> int:
     """Writes down whom an entry resembles, under the space's lock; what stands there already, and may be settled, stays."""
     embedder = retrieval.serving_embedder(space)
     found: dict[int, float] = {}
-    for (vector,) in statements.rows(VECTORS, [space.pk, entry.pk, embedder.embedded_by, MOST_CHUNKS], binary=True):
+    for (vector,) in statements.rows(VECTORS, [space.pk, entry.pk, embedder.embedded_by, MAX_CHUNKS], binary=True):
         for other, cosine in neighbours(
             space, embedder, statements.Half(vector), least=retrieval.related_threshold(embedder), but=entry.pk
         ):
@@ -97,35 +97,35 @@ def look_for(space: Space, entry: LongtermEntry) -> int:
     others = LongtermEntry.objects.within(space).in_bulk(list(found))
     same_from, pairs = retrieval.duplicate_threshold(embedder), []
     for other_id, cosine in found.items():
-        if kind := kind_of(entry, others[other_id], cosine, same_from):
+        if kind := _kind(entry, others[other_id], cosine, same_from):
             low, high = sorted((entry.pk, other_id))
             pairs.append(EntryPair(space_id=space.pk, older_id=low, newer_id=high, kind=kind, cosine=cosine))
     EntryPair.objects.bulk_create(pairs, ignore_conflicts=True)
     return len(pairs)
 
 
-def kind_of(one: LongtermEntry, other: LongtermEntry, cosine: float, same_from: float) -> str:
+def _kind(one: LongtermEntry, other: LongtermEntry, cosine: float, same_from: float) -> str:
     if one.scope != other.scope or one.agent_id != other.agent_id:
         return ""
-    if disagree(one.content, other.content):
+    if contradict(one.content, other.content):
         return CONTRADICTION
     return DUPLICATE if cosine >= same_from else ""
 
 
-def disagree(one: str, other: str) -> bool:
+def contradict(one: str, other: str) -> bool:
     """Whether two texts about one thing name different numbers for it, or one of them denies what the other says (pure)."""
     pairs = ((mine, theirs) for mine in _sentences(one) for theirs in _sentences(other))
     return any(_on_one_thing(mine, theirs) and _differ(mine, theirs) for mine, theirs in pairs)
 
 
 def _sentences(text: str) -> list[str]:
-    return [part for part in _SENTENCE.split(text) if part.strip()][:MOST_SENTENCES]
+    return [part for part in _SENTENCE.split(text) if part.strip()][:MAX_SENTENCES]
 
 
 def _on_one_thing(one: str, other: str) -> bool:
     mine, theirs = (set(retrieval.split_words(_NUMBER.sub(" ", text))) for text in (one, other))
     shared = len(mine & theirs)
-    return shared >= 3 and shared >= SHARED * min(len(mine), len(theirs))
+    return shared >= 3 and shared >= MIN_SHARED * min(len(mine), len(theirs))
 
 
 def _differ(one: str, other: str) -> bool:
@@ -135,26 +135,26 @@ def _differ(one: str, other: str) -> bool:
 
 def forget_conflicts(entry: LongtermEntry) -> None:
     """Drops an entry's pairs: it changed or went, so old verdicts say nothing any more."""
-    EntryPair.objects.within(entry.space_id).filter(has(entry)).delete()
+    EntryPair.objects.within(entry.space_id).filter(_with(entry)).delete()
 
 
-def has(entry: LongtermEntry) -> Q:
+def _with(entry: LongtermEntry) -> Q:
     return Q(older_id=entry.pk) | Q(newer_id=entry.pk)
 
 
 def open_conflicts(space: Space, kind: str = "", of: LongtermEntry | None = None) -> QuerySet[EntryPair]:
     """What nobody settled yet, the most alike first; all of it, or that of one entry."""
     found = EntryPair.objects.within(space).filter(settled_at=None).order_by("-cosine", "id")
-    found = found.filter(has(of)) if of else found
+    found = found.filter(_with(of)) if of else found
     return found.filter(kind=kind) if kind else found
 
 
-def at_odds(space: Space, numbers: Iterable[int]) -> dict[int, list[int]]:
+def contradictions_of(space: Space, numbers: Iterable[int]) -> dict[int, list[int]]:
     """Which of these entries may say the opposite of others, and of which: open contradictions, by number."""
     pks = LongtermEntry.objects.within(space).filter(number__in=list(numbers)).values_list("pk", flat=True)
     found = open_conflicts(space, CONTRADICTION).filter(Q(older_id__in=list(pks)) | Q(newer_id__in=list(pks)))
     odds: dict[int, list[int]] = {}
-    for pair in conflicts_with_entries(space, found[:MOST_TOLD]):
+    for pair in conflicts_with_entries(space, found[:MAX_CONTRADICTIONS]):
         odds.setdefault(pair.older.number, []).append(pair.newer.number)
         odds.setdefault(pair.newer.number, []).append(pair.older.number)
     return odds
@@ -169,17 +169,17 @@ def conflicts_with_entries(space: Space, found: QuerySet[EntryPair]) -> list[Ent
     return pairs
 
 
-def both_stand(space: Space) -> dict[int, list[EntryPair]]:
+def settled_pairs(space: Space) -> dict[int, list[EntryPair]]:
     """The verdicts that hold: pairs of which both stand, by the number of the later entry, which here is `.newer`."""
     found: dict[int, list[EntryPair]] = {}
-    settled = EntryPair.objects.within(space).filter(verdict=BOTH_STAND).order_by("id")
+    settled = EntryPair.objects.within(space).filter(verdict=KEEP_BOTH).order_by("id")
     for one in conflicts_with_entries(space, settled):
         one.older, one.newer = sorted((one.older, one.newer), key=lambda entry: entry.number)
         found.setdefault(one.newer.number, []).append(one)
     return {number: sorted(those, key=lambda one: one.older.number) for number, those in found.items()}
 
 
-def bring(pair: EntryPair, entry: LongtermEntry, other: LongtermEntry | None) -> None:
+def import_pair(pair: EntryPair, entry: LongtermEntry, other: LongtermEntry | None) -> None:
     """A verdict from elsewhere, so that nobody is asked again; without its other entry it says nothing."""
     if other is not None:
         pair.older_id, pair.newer_id = sorted((entry.pk, other.pk))

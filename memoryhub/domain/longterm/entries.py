@@ -29,7 +29,7 @@ SELECT e.review_by::text, date_part('epoch', e.created_at), date_part('epoch', e
 FROM memoryhub_longtermentry e
 WHERE e.space_id = %s AND e.number < %s AND e.state <> 'retired' ORDER BY e.number DESC LIMIT %s
 """  # noqa: S608 (only a number of ours is put in)
-CHANGES_TOO_FAST = "What this was worked out from changed again and again meanwhile. Try once more."
+CHANGED_TOO_OFTEN = "What this was worked out from changed again and again meanwhile. Try once more."
 TRIES = 5  # what was worked out from what is another meanwhile is worked out again, but not for ever
 
 
@@ -57,7 +57,7 @@ def lock_space(space: Space) -> None:
     Space.objects.select_for_update().only("pk").get(pk=space.pk)
 
 
-def locked(space: Space, number: int) -> LongtermEntry:
+def lock_entry(space: Space, number: int) -> LongtermEntry:
     entry = entries_of(space).select_for_update().filter(number=number).first()
     return entry or get(space, number)
 
@@ -80,7 +80,7 @@ def write_revision(entry: LongtermEntry, actor: Actor, reason: str) -> None:
     statements.together(statements.inserting_rows(EntryRevision, revision_of(entry, actor, reason)))
 
 
-def advance(entry: LongtermEntry, actor: Actor, reason: str) -> None:
+def save_revision(entry: LongtermEntry, actor: Actor, reason: str) -> None:
     """One revision further: the entry as it is now goes into its history."""
     entry.revision += 1
     entry.modified_at = timezone.now()
@@ -116,10 +116,10 @@ class Listed:
 
 def newest(space: Space, limit: int, *, before: int | None = None) -> list[Listed]:
     """The entries that agents may find, newest first."""
-    return [as_listed(found) for found in statements.rows(LISTED, [space.pk, before or 2**62, limit])]
+    return [_listed(found) for found in statements.rows(LISTED, [space.pk, before or 2**62, limit])]
 
 
-def as_listed(found: tuple[Any, ...]) -> Listed:
+def _listed(found: tuple[Any, ...]) -> Listed:
     review_by, created_at, checked_at, *rest = found
     moments: list[Any] = [
         date.fromisoformat(review_by) if review_by else None,
@@ -135,11 +135,11 @@ def title_of_entry(content: str, length: int = 100) -> str:
     return activity.shorten(" ".join(first.split()), length)
 
 
-def note(space: Space, actor: Actor, verb: str, says: str, entry: LongtermEntry, **more: Any) -> None:
-    activity.put(line_of(space, actor, verb, says, entry, **more))
+def record_activity(space: Space, actor: Actor, verb: str, says: str, entry: LongtermEntry, **more: Any) -> None:
+    activity.put(activity_line(space, actor, verb, says, entry, **more))
 
 
-def line_of(
+def activity_line(
     space: Space, actor: Actor, verb: str, says: str, entry: LongtermEntry, *, adds: str = "", aside: str = "",
     details: dict[str, Any] | None = None,
 ) -> activity.Line:  # fmt: skip

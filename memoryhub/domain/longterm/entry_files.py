@@ -8,7 +8,7 @@ from typing import Any
 
 from memoryhub.domain import spaces
 from memoryhub.domain.longterm import conflicts, entries
-from memoryhub.domain.longterm.entry_lines import NAMES, as_line, clean_line, parse_entry, parse_json, store
+from memoryhub.domain.longterm.entry_lines import NAMES, as_line, clean_line, insert_entry, parse_entry, parse_json
 from memoryhub.errors import Invalid, TooLarge
 from memoryhub.models import Actor, Space
 
@@ -21,12 +21,12 @@ FAULTS = (*REFUSALS, AttributeError, KeyError, TypeError, ValueError)  # what a 
 
 def export_entries(space: Space) -> Iterator[str]:
     """Every entry with its history, one JSON object a line, oldest first."""
-    settled = conflicts.both_stand(space)
+    settled = conflicts.settled_pairs(space)
     for entry in entries.entries_of(space).select_related("agent").order_by("number").iterator(200):
         yield json.dumps(as_line(entry, settled.get(entry.number, [])), ensure_ascii=False) + "\n"
 
 
-def checked_import(space: Space, actor: Actor, data: bytes) -> list[dict[str, Any]]:
+def check_import(space: Space, actor: Actor, data: bytes) -> list[dict[str, Any]]:
     """The lines of a file without secrets, each looked at; nothing is stored, and a refusal names each line that is wrong."""
     return _check_lines(space, actor, _lines(data), set(range(1, MAX_ENTRIES + 1)))
 
@@ -106,10 +106,10 @@ def _decode(data: bytes) -> str:
 
 
 def _refusal(wrong: dict[int, str], so: str = "Nothing was brought in.") -> Invalid:
-    told = [f"Line {at}: {says}" for at, says in list(wrong.items())[:MAX_NAMED]]
+    named = [f"Line {at}: {says}" for at, says in list(wrong.items())[:MAX_NAMED]]
     more = [f"and {len(wrong) - MAX_NAMED:,} more lines"] if len(wrong) > MAX_NAMED else []
     return Invalid(
-        f"{'; '.join(told + more)}. {so}", code="invalid_content", line=next(iter(wrong)), lines=told + more, so=so
+        f"{'; '.join(named + more)}. {so}", code="invalid_content", line=next(iter(wrong)), lines=named + more, so=so
     )
 
 
@@ -120,11 +120,11 @@ def _explain(wrong: Exception) -> str:
     return f"it lacks {wrong}" if isinstance(wrong, KeyError) else "a value in it has another form than Export gives it"
 
 
-def bring(space: Space, actor: Actor, lines: list[dict[str, Any]], first: int, some: range) -> None:
+def import_lines(space: Space, actor: Actor, lines: list[dict[str, Any]], first: int, some: range) -> None:
     """Stores some lines of a file, its first one under this number (in the caller's transaction, under the space's lock)."""
     numbers = {one["number"]: number for number, one in enumerate(lines, first) if one.get("number")}
     for at in some:
         try:
-            store(actor, parse_entry(space, actor, lines[at]), first + at, numbers)
+            insert_entry(actor, parse_entry(space, actor, lines[at]), first + at, numbers)
         except FAULTS as refusal:
             raise _refusal({at + 1: _explain(refusal)}, f"{some.start:,} entries are in.") from None

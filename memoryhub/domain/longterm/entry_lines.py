@@ -39,7 +39,7 @@ NAMES_ENTRIES = re.compile(r"(?:replaced by|merged with) L-\d+(?:, L-\d+)*|L-\d+
 def as_line(entry: LongtermEntry, settled: list[EntryPair]) -> dict[str, Any]:
     moments = {name: getattr(entry, name).isoformat() if getattr(entry, name) else None for name in MOMENTS}
     history = entries.history(entry).order_by("number")
-    elsewhere = came_from(entry)
+    elsewhere = _origin(entry)
     return {
         "number": entry.number,
         **{name: getattr(entry, name) for name in FIELDS},
@@ -66,7 +66,7 @@ def as_line(entry: LongtermEntry, settled: list[EntryPair]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def came_from(entry: LongtermEntry) -> dict[str, int]:
+def _origin(entry: LongtermEntry) -> dict[str, int]:
     """The record and proposal of another hub, where `find_origin` wrote them down; others may use that word too."""
     found = entry.metadata.get(CAME_FROM)
     return found if isinstance(found, dict) and found.keys() <= {"record", "proposal"} else {}
@@ -85,31 +85,31 @@ class ParsedEntry:
 def parse_entry(space: Space, actor: Actor, line: dict[str, Any]) -> ParsedEntry:
     """One entry as it was; the line of activity says who brought it in."""
     if line.get("number") is not None:
-        line["number"] = number_of(line["number"])
+        line["number"] = _number(line["number"])
     scope = line.get("scope", entries.GROUP)
     entry = LongtermEntry(
-        space=space, content=checked_text(space, line["content"]),
-        scope=scope, agent=owner(space, scope, line.get("agent")), revision=number_of(line.get("revision") or 1),
+        space=space, content=_checked_text(space, line["content"]),
+        scope=scope, agent=_owner(space, scope, line.get("agent")), revision=_number(line.get("revision") or 1),
         state=entries.RETIRED if line.get("state") == entries.RETIRED else entries.ACTIVE,
         session_id=input_checks.clean(line.get("session_id") or "", "session_id", 200),
-        reason=reason_of(line, 2000), metadata=input_checks.metadata(line.get("metadata")),
+        reason=_reason(line, 2000), metadata=input_checks.metadata(line.get("metadata")),
         review_by=date.fromisoformat(line["review_by"]) if line.get("review_by") else None,
         checked_by=input_checks.clean(line.get("checked_by") or "", "checked_by", 150),
-        actor_kind=kind_of(line), actor_name=input_checks.clean(line.get("actor_name") or actor.name, "actor_name", 150),
+        actor_kind=_actor_kind(line), actor_name=input_checks.clean(line.get("actor_name") or actor.name, "actor_name", 150),
     )  # fmt: skip
     for name in MOMENTS:
         if line.get(name):
-            setattr(entry, name, parse_moment(line[name]))
+            setattr(entry, name, _moment(line[name]))
     for name in ("record", "proposal"):
         line[name] = int(line[name]) if line.get(name) else None
-    return ParsedEntry(line, entry, history_of(entry, line), settled_of(space, line))
+    return ParsedEntry(line, entry, _history(entry, line), _settled(space, line))
 
 
-def store(actor: Actor, arrival: ParsedEntry, number: int, numbers: Mapping[int, int]) -> None:
+def insert_entry(actor: Actor, arrival: ParsedEntry, number: int, numbers: Mapping[int, int]) -> None:
     """One entry under its new number; `numbers` says those of the others of its file."""
     entry, space = arrival.entry, arrival.entry.space
     entry.number = number
-    find_origin(space, arrival)
+    _set_origin(space, arrival)
     entry.reason = _renumber(entry.reason, numbers)
     entry.save(force_insert=True)
     for one in arrival.history:
@@ -120,7 +120,7 @@ def store(actor: Actor, arrival: ParsedEntry, number: int, numbers: Mapping[int,
     if entry.state != entries.RETIRED:
         index(space, entry)
     for there, pair in arrival.settled.items():
-        conflicts.bring(
+        conflicts.import_pair(
             pair, entry, entries.entries_of(space).filter(number=numbers.get(there), number__lt=number).first()
         )
 
@@ -136,7 +136,7 @@ def _local_label(number: int, numbers: Mapping[int, int]) -> str:
     return f"L-{numbers[number]}" if number in numbers else f"L-{number} elsewhere"
 
 
-def owner(space: Space, scope: Any, slug: Any) -> Agent | None:
+def _owner(space: Space, scope: Any, slug: Any) -> Agent | None:
     """Whose own an entry is. Without that agent it stays out: nobody else may find it. (Of a deleted agent it is nobody's.)"""
     if scope not in (entries.GROUP, entries.AGENT) or not isinstance(slug, str | None):
         raise Invalid("the scope is group or agent, and agent the name of one", code="invalid_content")
@@ -150,80 +150,80 @@ def owner(space: Space, scope: Any, slug: Any) -> Agent | None:
     return agent
 
 
-def number_of(value: Any) -> int:
+def _number(value: Any) -> int:
     number = int(value)
     if not 0 < number < 2**31:
         raise Invalid(f"{number} is no number of a revision", code="invalid_content")
     return number
 
 
-def checked_text(space: Space, content: Any) -> str:
+def _checked_text(space: Space, content: Any) -> str:
     return spaces.check_secrets(space, input_checks.checked(content))
 
 
-def reason_of(line: dict[str, Any], most: int) -> str:
+def _reason(line: dict[str, Any], most: int) -> str:
     """Reasons lose their secrets, as everywhere."""
     return secrets.redact(input_checks.clean(line.get("reason") or "", "reason", most))[0][:most]
 
 
-def find_origin(space: Space, arrival: ParsedEntry) -> None:
+def _set_origin(space: Space, arrival: ParsedEntry) -> None:
     """The record and the proposal it came from, where this space has these very ones; else their numbers are kept beside."""
     entry, record, proposal = arrival.entry, arrival.line["record"], arrival.line["proposal"]
     if record and Record.objects.within(space).filter(pk=record, session_id=entry.session_id).exists():
         entry.record_id, record = record, None
     said_first = arrival.history[0].content if arrival.history else entry.content
-    if proposal and promoted_text(space, proposal) == said_first:
+    if proposal and _promoted_text(space, proposal) == said_first:
         entry.proposal, proposal = proposal, None
     elsewhere = {name: value for name, value in (("record", record), ("proposal", proposal)) if value}
     if elsewhere:
         entry.metadata = {**entry.metadata, CAME_FROM: elsewhere}
 
 
-def promoted_text(space: Space, number: int) -> str | None:
+def _promoted_text(space: Space, number: int) -> str | None:
     """What a promotion of this number asks to keep; numbers of another hub may be other proposals here."""
     found = Proposal.objects.within(space).filter(number=number, kind=Proposal.Kind.PROMOTION).first()
     return bytes(found.content or b"").decode("utf-8", "replace") if found else None
 
 
-def history_of(entry: LongtermEntry, line: dict[str, Any]) -> list[EntryRevision]:
+def _history(entry: LongtermEntry, line: dict[str, Any]) -> list[EntryRevision]:
     space, now = entry.space, entry.content
     history = line.get("history") or []
-    if len({number_of(one["number"]) for one in history}) != len(history):
+    if len({_number(one["number"]) for one in history}) != len(history):
         raise Invalid("its history has a revision twice", code="invalid_content")
     return [
         EntryRevision(
-            space_id=space.pk, number=number_of(one["number"]),
-            content=now if one["content"] == now else checked_text(space, one["content"]),
-            state=str(one.get("state") or "active")[:8], reason=reason_of(one, 500),
-            created_at=parse_moment(one["created_at"]), actor_kind=kind_of(one),
+            space_id=space.pk, number=_number(one["number"]),
+            content=now if one["content"] == now else _checked_text(space, one["content"]),
+            state=str(one.get("state") or "active")[:8], reason=_reason(one, 500),
+            created_at=_moment(one["created_at"]), actor_kind=_actor_kind(one),
             actor_name=input_checks.clean(one.get("actor_name") or "", "actor_name", 150),
         )
         for one in history
     ]  # fmt: skip
 
 
-def settled_of(space: Space, line: dict[str, Any]) -> dict[int, EntryPair]:
+def _settled(space: Space, line: dict[str, Any]) -> dict[int, EntryPair]:
     """The pairs of which a person said that both stand; exports of before had none."""
-    return {number_of(one["with"]): verdict_of(space, one) for one in line.get("settled") or []}
+    return {_number(one["with"]): _pair(space, one) for one in line.get("settled") or []}
 
 
-def verdict_of(space: Space, one: dict[str, Any]) -> EntryPair:
+def _pair(space: Space, one: dict[str, Any]) -> EntryPair:
     cosine = float(one["cosine"])
-    if one["verdict"] != conflicts.BOTH_STAND or one["kind"] not in conflicts.KINDS or not math.isfinite(cosine):
+    if one["verdict"] != conflicts.KEEP_BOTH or one["kind"] not in conflicts.KINDS or not math.isfinite(cosine):
         raise Invalid("a settled pair in it has another form than Export gives it", code="invalid_content")
     return EntryPair(
-        space_id=space.pk, kind=one["kind"], cosine=cosine, verdict=conflicts.BOTH_STAND,
-        settled_by=input_checks.clean(one["settled_by"], "settled_by", 150), settled_at=parse_moment(one["settled_at"]),
-        created_at=parse_moment(one["created_at"]),
+        space_id=space.pk, kind=one["kind"], cosine=cosine, verdict=conflicts.KEEP_BOTH,
+        settled_by=input_checks.clean(one["settled_by"], "settled_by", 150), settled_at=_moment(one["settled_at"]),
+        created_at=_moment(one["created_at"]),
     )  # fmt: skip
 
 
-def kind_of(line: dict[str, Any]) -> str:
+def _actor_kind(line: dict[str, Any]) -> str:
     kind = line.get("actor_kind")
     return kind if kind in dict(LongtermEntry.ACTOR_KINDS) else LongtermEntry.IMPORT
 
 
-def parse_moment(text: str) -> datetime:
+def _moment(text: str) -> datetime:
     found = parse_datetime(text)
     if found is None or found.tzinfo is None:
         raise Invalid(f"{text!r} is no moment with a time zone", code="invalid_content")
@@ -233,7 +233,7 @@ def parse_moment(text: str) -> datetime:
 def clean_line(line: dict[str, Any]) -> dict[str, Any]:
     """What Export writes into a line, and no secret beside the texts; those are refused for theirs (`checked_text`)."""
     clean = {
-        key: clean_value(line[key])
+        key: _clean_value(line[key])
         for key in ("number", *FIELDS, *BESIDE, *MOMENTS)
         if key in line and key not in WHOLE
     }
@@ -243,12 +243,12 @@ def clean_line(line: dict[str, Any]) -> dict[str, Any]:
     }
     for name in ("history", "settled"):
         clean[name] = [
-            {key: clean_value(one[key], key) for key in OF_PART if key in one} for one in line.get(name) or []
+            {key: _clean_value(one[key], key) for key in OF_PART if key in one} for one in line.get(name) or []
         ]
     return clean
 
 
-def clean_value(value: Any, key: str = "") -> Any:
+def _clean_value(value: Any, key: str = "") -> Any:
     if value is not None and not isinstance(value, str | int | float):
         raise TypeError
     return secrets.redact(value)[0] if isinstance(value, str) and key != "content" else value

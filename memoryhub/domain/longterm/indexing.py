@@ -9,7 +9,7 @@ from django.db import transaction
 from memoryhub.db import statements
 from memoryhub.domain import jobs, retrieval, spaces
 from memoryhub.domain.longterm import chunks, conflicts
-from memoryhub.domain.longterm.entries import ACTIVE, WAITING, entries_of, lock_space, locked
+from memoryhub.domain.longterm.entries import ACTIVE, WAITING, entries_of, lock_entry, lock_space
 from memoryhub.errors import NotFound
 from memoryhub.models import Job, LongtermEntry, Space
 
@@ -20,18 +20,18 @@ def index(space: Space, entry: LongtermEntry, cut: chunks.Cut | None = None) -> 
     """Makes an entry findable; while the embedder is away it is found by words alone and waits for its vectors. It may be cut
     already."""
     cut = cut or chunks.cut_chunks(space, entry.content)
-    if entry.state != found_as(cut):
-        set_state(entry, found_as(cut))
-    statements.together(spaces.longterm_mark(space), *finding(space, entry, cut))
+    if entry.state != state_of_cut(cut):
+        set_state(entry, state_of_cut(cut))
+    statements.together(spaces.longterm_mark(space), *index_changes(space, entry, cut))
 
 
-def finding(space: Space, entry: LongtermEntry, cut: chunks.Cut) -> list[statements.Change]:
+def index_changes(space: Space, entry: LongtermEntry, cut: chunks.Cut) -> list[statements.Change]:
     """The changes that let an entry be found, and what is done about it in the background."""
-    later = jobs.asking(EMBED_WAITING, space=space) if cut.waits else conflicts.looking_later(space, entry)
-    return [*chunks.adding(entry, cut), later]
+    later = jobs.asking(EMBED_WAITING, space=space) if cut.waits else conflicts.detect_later(space, entry)
+    return [*chunks.insert_changes(entry, cut), later]
 
 
-def found_as(cut: chunks.Cut) -> str:
+def state_of_cut(cut: chunks.Cut) -> str:
     return WAITING if cut.waits else ACTIVE
 
 
@@ -40,18 +40,18 @@ def set_state(entry: LongtermEntry, state: str) -> None:
     entry.save(update_fields=["state"])
 
 
-def lock_as_cut(space: Space, seen: LongtermEntry) -> LongtermEntry:
+def lock_unchanged(space: Space, seen: LongtermEntry) -> LongtermEntry:
     """The entry under its lock and the space's, where both are as they were when the embedder was asked; else `NotHeld`."""
     chosen = retrieval.embedder_choice(space)
     lock_space(space)
-    refresh_choices(space)
-    entry = locked(space, seen.number)
+    reload_settings(space)
+    entry = lock_entry(space, seen.number)
     if (entry.revision, entry.state, retrieval.embedder_choice(space)) != (seen.revision, seen.state, chosen):
         raise statements.NotHeld
     return entry
 
 
-def refresh_choices(space: Space) -> None:
+def reload_settings(space: Space) -> None:
     """What the space has chosen by now."""
     try:
         space.refresh_from_db(fields=["settings"])
@@ -71,25 +71,25 @@ def embed_job(job: Job, progress: jobs.Progress) -> dict[str, Any]:
 def embed_waiting(space: Space, seconds: float = 30.0) -> int:
     """Gives the entries that wait their vectors; raises while the embedder is still away."""
     waiting = list(entries_of(space).filter(state=WAITING).values_list("number", flat=True))
-    return sum(embed_one(space, number, seconds) for number in waiting)
+    return sum(_embed_entry(space, number, seconds) for number in waiting)
 
 
-def embed_one(space: Space, number: int, seconds: float) -> bool:
+def _embed_entry(space: Space, number: int, seconds: float) -> bool:
     """Makes the vectors of an entry that waits, then locks the space to store them: while an embedder is silent, nobody waits
     for that lock."""
     while entry := entries_of(space).filter(number=number, state=WAITING).first():
         space.refresh_from_db(fields=["settings"])
-        embedder, found = retrieval.serving_embedder(space), chunks.chunks(entry)
-        vectors = chunks.made_of(found, embedder, seconds=seconds)
+        embedder, found = retrieval.serving_embedder(space), chunks.chunks_of(entry)
+        vectors = chunks.vectors_of(found, embedder, seconds=seconds)
         with transaction.atomic():
             lock_space(space)
             space.refresh_from_db(fields=["settings"])
-            entry = locked(space, number)
+            entry = lock_entry(space, number)
             still = retrieval.serving_embedder(space).embedded_by == embedder.embedded_by
-            if entry.state == WAITING and still and chunks.chunks(entry) == found:
-                chunks.place(embedder, vectors)
+            if entry.state == WAITING and still and chunks.chunks_of(entry) == found:
+                chunks.store_vectors(embedder, vectors)
                 set_state(entry, ACTIVE)
-                conflicts.look_for(space, entry)
+                conflicts.detect(space, entry)
                 spaces.mark_longterm(space)
                 return True
     return False

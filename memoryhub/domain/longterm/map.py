@@ -9,22 +9,23 @@ from functools import lru_cache
 import numpy as np
 
 from memoryhub.db import statements
+from memoryhub.db.cache import Cache
 from memoryhub.detectors.cjk import CJK
 from memoryhub.domain import retrieval
 from memoryhub.domain.longterm import entries, projection
-from memoryhub.embedders import EmbedderUnavailable
+from memoryhub.embedders import Embedder, EmbedderUnavailable
 from memoryhub.models import Space
 
-MOST = 800
+MAX_ENTRIES = 800
 WIDTH, HEIGHT = 560, 384
-TWINS_TOLD = 30  # groups of entries that nearly say the same, at most
+MAX_TWINS = 30  # groups of entries that nearly say the same, at most
 
 # The planner would join whole tables; the newest entries are few, so each is looked up by its key.
 ENTRIES = f"""
 SELECT e.id, e.number, left(e.content, {entries.BEGINNING}), e.scope, v.vector
 FROM (
     SELECT id, number, content, scope FROM memoryhub_longtermentry
-    WHERE space_id = %(space)s AND state = 'active' ORDER BY number DESC LIMIT {MOST}
+    WHERE space_id = %(space)s AND state = 'active' ORDER BY number DESC LIMIT {MAX_ENTRIES}
 ) e CROSS JOIN LATERAL (
     SELECT id FROM memoryhub_chunk WHERE space_id = %(space)s AND entry_id = e.id ORDER BY position LIMIT 4
 ) c CROSS JOIN LATERAL (
@@ -85,7 +86,7 @@ class Newcomer:
 
 
 @dataclass(frozen=True, slots=True)
-class Entering:
+class PlacedNewcomer:
     """A newcomer at its place, with the points that it is like."""
 
     x: float
@@ -115,7 +116,7 @@ class Map:
     whole: int
     is_partial: bool
     part: str = ""
-    entering: list[Entering] = field(default_factory=list)
+    entering: list[PlacedNewcomer] = field(default_factory=list)
     width: int = WIDTH
     height: int = HEIGHT
 
@@ -133,9 +134,9 @@ class Shown:
     is_own: bool
 
 
-@dataclass(frozen=True, eq=False)  # each survey is one of its own: what is reckoned from it later is kept by it
-class Ground:
-    """What every part of the map is cut out of, and what costs most to reckon."""
+@dataclass(frozen=True, eq=False)  # compared by identity: `_regions` is cached by it
+class Survey:
+    """What every part of the map is cut out of, and what costs most to compute."""
 
     entries: list[Shown]
     places: np.ndarray
@@ -150,14 +151,28 @@ def draw_map(space: Space, part: str = "", newcomers: Sequence[Newcomer] = ()) -
         embedder = retrieval.serving_embedder(space)
     except EmbedderUnavailable:
         return None
-    ground = surveyed(space.pk, space.revision, embedder.embedded_by, retrieval.duplicate_threshold(embedder))
-    due = set(entries.due(space).values_list("number", flat=True)[:MOST])
-    return cut_out(ground, part, due, newcomers) if ground.entries else None
+    ground = survey(space, embedder)
+    due = set(entries.due(space).values_list("number", flat=True)[:MAX_ENTRIES])
+    return _draw_part(ground, part, due, newcomers) if ground.entries else None
 
 
-@lru_cache(maxsize=16)
-def surveyed(space_id: int, revision: int, embedded_by: str, same_from: float) -> Ground:
-    """The entries of a space at one revision of it, with their places."""
+surveys: Cache[Survey] = Cache(
+    "maps of long-term memory", key="space, embedder", max_items=16, invalidated_by="the space's revision",
+    saves="placing 800 vectors each time somebody opens the map",
+)  # fmt: skip
+
+
+def survey(space: Space, embedder: Embedder) -> Survey:
+    """The entries of a space at its revision of now, with their places."""
+    key = space.pk, embedder.embedded_by
+    found = surveys.get(key, space.revision)
+    if found is None:
+        found = _survey(space.pk, embedder.embedded_by, retrieval.duplicate_threshold(embedder))
+        surveys.put(key, found, space.revision)
+    return found
+
+
+def _survey(space_id: int, embedded_by: str, same_from: float) -> Survey:
     found: dict[int, Shown] = {}
     vectors: dict[int, np.ndarray] = {}
     for pk, number, content, scope, raw in statements.rows(
@@ -169,32 +184,32 @@ def surveyed(space_id: int, revision: int, embedded_by: str, same_from: float) -
         )  # after its dimensions and two spare bytes
         vectors[pk] = vectors[pk] + vector if pk in vectors else vector
     if not found:
-        return Ground([], np.zeros((0, 2)), [], [])
+        return Survey([], np.zeros((0, 2)), [], [])
     together = np.stack([vectors[pk] for pk in found])
     lengths = np.linalg.norm(together, axis=1, keepdims=True)
     together /= np.where(lengths > 0, lengths, 1)
-    words = [telling_words(one.content) for one in found.values()]
+    words = [_naming_words(one.content) for one in found.values()]
     picture = projection.picture(together)
-    return Ground(
+    return Survey(
         list(found.values()), picture.places(together), projection.groups(together, same_from), words, picture
     )
 
 
-def telling_words(text: str) -> list[str]:
+def _naming_words(text: str) -> list[str]:
     """The words of an entry's beginning that may name a part of the map."""
     least = 2 if CJK.search(text) else 4
     return [word for word in retrieval.split_words(text) if len(word) >= least and not word.isdigit()]
 
 
-def cut_out(ground: Ground, part: str, due: set[int], newcomers: Sequence[Newcomer] = ()) -> Map:
+def _draw_part(ground: Survey, part: str, due: set[int], newcomers: Sequence[Newcomer] = ()) -> Map:
     """The part of the ground that an address names, filling the frame (pure)."""
-    box = box_of(part)
+    box = _box(part)
     inside = [int(at) for at in np.flatnonzero(projection.within(ground.places, box))]
     places = ground.places[inside]
     xy = projection.drawn(places, box, WIDTH, HEIGHT)
     position = {at: n for n, at in enumerate(inside)}
     twins = [[position[at] for at in group if at in position] for group in ground.twins]
-    twins = [group for group in twins if len(group) > 1][:TWINS_TOLD]
+    twins = [group for group in twins if len(group) > 1][:MAX_TWINS]
     twin = {at for group in twins for at in group}
     shown = [ground.entries[at] for at in inside]
     points = [
@@ -205,24 +220,26 @@ def cut_out(ground: Ground, part: str, due: set[int], newcomers: Sequence[Newcom
         for at, one in enumerate(shown)
     ]  # fmt: skip
     rings = projection.rings(xy, twins)
-    told = [
+    twin_groups = [
         Twins(ring, tuple(shown[at].number for at in ring.members), points[ring.members[0]].title) for ring in rings
     ]
     whole = len(ground.entries)
     return Map(
-        points, labels(regions(ground, box), box), told, whole, whole >= MOST, part if box != projection.WHOLE else "",
-        placed(ground, box, newcomers, points),
+        points, _labels(_regions(ground, box), box), twin_groups, whole, whole >= MAX_ENTRIES, part if box != projection.WHOLE else "",
+        _place_newcomers(ground, box, newcomers, points),
     )  # fmt: skip
 
 
 @lru_cache(maxsize=16)
-def regions(ground: Ground, box: projection.Box) -> tuple[projection.Region, ...]:
+def _regions(ground: Survey, box: projection.Box) -> tuple[projection.Region, ...]:
     """What the parts of a part are called, which costs as much as all else that is drawn of it; stale with the survey alone."""
     inside = [int(at) for at in np.flatnonzero(projection.within(ground.places, box))]
     return tuple(projection.regions(ground.places[inside], [ground.words[at] for at in inside]))
 
 
-def placed(ground: Ground, box: projection.Box, newcomers: Sequence[Newcomer], points: list[Point]) -> list[Entering]:
+def _place_newcomers(
+    ground: Survey, box: projection.Box, newcomers: Sequence[Newcomer], points: list[Point]
+) -> list[PlacedNewcomer]:
     """Those newcomers that lie in this part (pure); vectors of another length are of an embedder that serves no more."""
     by_number, found = {point.number: point for point in points}, []
     for one in newcomers:
@@ -231,12 +248,12 @@ def placed(ground: Ground, box: projection.Box, newcomers: Sequence[Newcomer], p
             if projection.within(places, box).all():
                 ((x, y),) = projection.drawn(places, box, WIDTH, HEIGHT)
                 near = [(by_number[number], cosine) for number, cosine in one.near.items() if number in by_number]
-                found.append(Entering(x, y, one, near))
+                found.append(PlacedNewcomer(x, y, one, near))
     return found
 
 
-def labels(named: Sequence[projection.Region], box: projection.Box) -> list[Label]:
-    """The names that can be read: one that would stand on another is told below the map alone (`x` is 0)."""
+def _labels(named: Sequence[projection.Region], box: projection.Box) -> list[Label]:
+    """The names that can be read: one that would stand on another is twin_groups below the map alone (`x` is 0)."""
     found: list[Label] = []
     for one in named:
         (x, top), (_, bottom) = projection.drawn(np.array([[one.x, one.top], [one.x, one.bottom]]), box, WIDTH, HEIGHT)
@@ -252,7 +269,7 @@ def labels(named: Sequence[projection.Region], box: projection.Box) -> list[Labe
     return found
 
 
-def box_of(part: str) -> projection.Box:
+def _box(part: str) -> projection.Box:
     """The part that an address names; anything else is the whole."""
     try:
         left, top, right, bottom = (float(value) for value in part.split("-"))

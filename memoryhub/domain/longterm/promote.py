@@ -18,10 +18,10 @@ from memoryhub.errors import Conflict, NotFound
 from memoryhub.models import Actor, Agent, EntryPair, LongtermEntry, Proposal, Record, Space, WorkingEntry
 from memoryhub.text import split
 
-SHOWN = 3
-BEGINNING = 2000  # characters of a text by which its neighbours and its place on the map are found
-ON_THE_MAP = 12  # promotions that wait, the newest of them
-LOOKED_AT = 500  # of all that waits, so that a full inbox costs the page nothing
+MAX_NEIGHBOURS = 3
+MAX_QUERY = 2000  # characters of a text by which its neighbours and its place on the map are found
+MAX_ON_MAP = 12  # promotions that wait, the newest of them
+MAX_PENDING = 500  # of all that waits, so that a full inbox costs the page nothing
 
 
 @dataclass(frozen=True)
@@ -58,14 +58,14 @@ class PromotionPreview:
 
 def preview_promotion(space: Space, content: str, pair: EntryPair | None = None) -> PromotionPreview:
     """The chunks that a text would become, and its nearest neighbours in long-term memory; those it merges come first."""
-    found = near(space, content) if content.strip() else ([], 0, 0.0, "", None)
+    found = _neighbours(space, content) if content.strip() else ([], 0, 0.0, "", None)
     digest = sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
     seen = PromotionPreview(content, digest, split.split(content), *found)
-    return merging(seen, pair) if pair else seen
+    return _with_pair(seen, pair) if pair else seen
 
 
-def merging(seen: PromotionPreview, pair: EntryPair) -> PromotionPreview:
-    """The same, where the new text takes the place of a pair, also while no neighbours can be looked for."""
+def _with_pair(seen: PromotionPreview, pair: EntryPair) -> PromotionPreview:
+    """A preview of a text that takes the place of a pair: both come first, also while no neighbours can be looked for."""
     found = {one.entry.pk: one.cosine for one in seen.neighbours}
     two = [
         Neighbour(one, found.pop(one.pk, pair.cosine), "replace", entries.title_of_entry(one.content, 90))
@@ -76,41 +76,41 @@ def merging(seen: PromotionPreview, pair: EntryPair) -> PromotionPreview:
     return replace(seen, neighbours=[*two, *others], hidden_below=max(0, seen.hidden_below - added))
 
 
-def near(space: Space, content: str) -> tuple[list[Neighbour], int, float, str, statements.Half | None]:
+def _neighbours(space: Space, content: str) -> tuple[list[Neighbour], int, float, str, statements.Half | None]:
     try:
         embedder = retrieval.serving_embedder(space)
         least = retrieval.related_threshold(embedder)
-        vector = retrieval.query_vector(embedder, content[:BEGINNING])
+        vector = retrieval.query_vector(embedder, content[:MAX_QUERY])
         alike = conflicts.neighbours(space, embedder, vector, least=embedder.threshold, limit=20)
     except EmbedderUnavailable as away:
         return [], 0, 0.0, f"{away.message} Neighbours cannot be shown, and the entry will wait for its vectors.", None
     found = LongtermEntry.objects.within(space).in_bulk([pk for pk, _ in alike])
     same = retrieval.duplicate_threshold(embedder)
     shown = [
-        Neighbour(found[pk], cosine, advised(cosine, same), entries.title_of_entry(found[pk].content, 90))
+        Neighbour(found[pk], cosine, advice_for(cosine, same), entries.title_of_entry(found[pk].content, 90))
         for pk, cosine in alike
         if cosine >= least
     ]
-    return shown[:SHOWN], len(alike) - len(shown[:SHOWN]), least, "", vector
+    return shown[:MAX_NEIGHBOURS], len(alike) - len(shown[:MAX_NEIGHBOURS]), least, "", vector
 
 
-def asked_for_promotion(space: Space) -> list[map.Newcomer]:
+def requested_promotions(space: Space) -> list[map.Newcomer]:
     """The newest promotions that agents wait for, for the map. A server is asked for no vectors while somebody opens a page."""
     try:
         embedder = retrieval.serving_embedder(space)
     except EmbedderUnavailable:
         return []
     pending = Proposal.objects.within(space).filter(state=Proposal.State.PENDING).order_by("-number")
-    newest = pending.filter(pk__in=pending.values("pk")[:LOOKED_AT], kind=Proposal.Kind.PROMOTION)
+    newest = pending.filter(pk__in=pending.values("pk")[:MAX_PENDING], kind=Proposal.Kind.PROMOTION)
     found = []
-    for one in newest[:ON_THE_MAP] if embedder.is_local else ():
+    for one in newest[:MAX_ON_MAP] if embedder.is_local else ():
         text = bytes(one.content or b"").decode("utf-8", "replace")
-        vector = retrieval.query_vector(embedder, text[:BEGINNING])
+        vector = retrieval.query_vector(embedder, text[:MAX_QUERY])
         found.append(map.Newcomer(vector, f"#{one.number}", entries.title_of_entry(text), f"proposals/{one.number}/"))
     return found
 
 
-def advised(cosine: float, same_from: float) -> str:
+def advice_for(cosine: float, same_from: float) -> str:
     """Replace what says the same, or the opposite of the same; keep what is only near (pure)."""
     return "replace" if cosine >= same_from else "keep"
 
@@ -146,8 +146,8 @@ def promotion_origin(
         found = quarantine.get(space, record)
         return PromotionOrigin(found.content, record=found)
     if working_entry:
-        kept = working.get(space, working_entry)
-        return PromotionOrigin(kept.content, entry=kept)
+        entry = working.get(space, working_entry)
+        return PromotionOrigin(entry.content, entry=entry)
     return PromotionOrigin()
 
 

@@ -20,8 +20,8 @@ from memoryhub.models import HUB, Actor, Chunk, Embedding, Job, Space
 
 REEMBEDDING_JOB, DROP = "reembedding.start", "reembedding.drop"
 BATCH = 200
-LAST_SECONDS = 10.0  # what others wait at most for an embedder that falls silent just before the switch
-DROPPED_AT_ONCE = 2000  # vectors: so long others wait for the space
+SWITCH_SECONDS = 10.0  # what others wait at most for an embedder that falls silent just before the switch
+DROP_SIZE = 2000  # vectors: so long others wait for the space
 SERVES, WAY_BACK, IN_THE_MAKING = "serves", "the way back", "being made"
 
 MISSING = """
@@ -37,7 +37,7 @@ OF_ANOTHER_MODEL = (
 
 
 # What a vector takes is asked of one of them: the others of its embedder are as long.
-KEPT = """
+COUNTS = """
 SELECT found.embedded_by, found.many, found.many * (one.size + 64) FROM (
     SELECT embedded_by, count(*) AS many FROM memoryhub_embedding WHERE space_id = %(space)s GROUP BY embedded_by
 ) found CROSS JOIN LATERAL (
@@ -45,7 +45,7 @@ SELECT found.embedded_by, found.many, found.many * (one.size + 64) FROM (
     WHERE e.space_id = %(space)s AND e.embedded_by = found.embedded_by LIMIT 1
 ) one ORDER BY found.embedded_by
 """
-DROP_SOME = """
+DROP_BATCH = """
 DELETE FROM memoryhub_embedding WHERE id IN (
     SELECT id FROM memoryhub_embedding WHERE space_id = %s AND embedded_by = %s LIMIT %s
 )
@@ -53,7 +53,7 @@ DELETE FROM memoryhub_embedding WHERE id IN (
 
 
 @dataclass(frozen=True)
-class Kept:
+class EmbedderVectors:
     """The vectors that a space has of one embedder: how many, about how many bytes, and what for (nothing: nobody needs them)."""
 
     embedded_by: str
@@ -63,7 +63,7 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class State:
+class ReembeddingState:
     """How a space stands: who serves, whom one could go back to, and a change under way."""
 
     serving: str
@@ -87,13 +87,13 @@ def is_under_way(job: Job | None) -> bool:
     return job is not None and job.state in (Job.WAITING, Job.RUNNING)
 
 
-def reembedding_state(space: Space) -> State:
+def reembedding_state(space: Space) -> ReembeddingState:
     choice = retrieval.embedder_choice(space)
     try:
         embedded_by = retrieval.load_embedder(choice).embedded_by
     except embedders.Invalid:
         embedded_by = ""
-    return State(
+    return ReembeddingState(
         choice,
         settings.EMBEDDER,
         space.settings.get("embedder_before", ""),
@@ -107,20 +107,20 @@ def reembedding_state(space: Space) -> State:
 @transaction.atomic
 def start_reembedding(space: Space, actor: Actor, choice: str) -> Job:
     """Asks for the change to another embedder; it happens in the background, the old one serves meanwhile."""
-    job = begin(space, actor, choice, switches=True)
-    note(space, actor, "began to change the embedder to", choice)
+    job = _enqueue(space, actor, choice, switches=True)
+    _record_activity(space, actor, "began to change the embedder to", choice)
     return job
 
 
 @transaction.atomic
 def prepare_reembedding(space: Space, actor: Actor, choice: str) -> Job:
     """Asks for another embedder's vectors without the change to it, so that both can be compared first."""
-    job = begin(space, actor, choice, switches=False)
-    note(space, actor, "asked for vectors of the embedder", choice)
+    job = _enqueue(space, actor, choice, switches=False)
+    _record_activity(space, actor, "asked for vectors of the embedder", choice)
     return job
 
 
-def begin(space: Space, actor: Actor, choice: str, *, switches: bool) -> Job:
+def _enqueue(space: Space, actor: Actor, choice: str, *, switches: bool) -> Job:
     require(actor, "manage")
     retrieval.load_embedder(choice)  # refuses what is no embedder
     last = jobs.latest(space, REEMBEDDING_JOB)
@@ -129,12 +129,12 @@ def begin(space: Space, actor: Actor, choice: str, *, switches: bool) -> Job:
     return jobs.enqueue(REEMBEDDING_JOB, {"choice": choice, "switches": switches}, space=space, asked_by=actor.name)
 
 
-def note(space: Space, actor: Actor, says: str, choice: str) -> None:
+def _record_activity(space: Space, actor: Actor, says: str, choice: str) -> None:
     activity.record(space, actor, "retrieval.reembed", says, choice, url="retrieval/embedder/")
 
 
 @jobs.job(REEMBEDDING_JOB)
-def run_job(job: Job, progress: jobs.Progress) -> dict[str, Any]:
+def reembedding_job(job: Job, progress: jobs.Progress) -> dict[str, Any]:
     space = Space.objects.get(pk=job.space_id)
     return run_reembedding(space, job.payload["choice"], progress, switches=job.payload.get("switches", True))
 
@@ -154,7 +154,7 @@ def run_reembedding(
     if not switches:
         return {"made": made, "choice": choice, "switches": False}
     made += switch_embedder(space, choice, embedder)
-    return {"made": made, "choice": choice, **checked(space)}
+    return {"made": made, "choice": choice, **_run_checks(space)}
 
 
 @transaction.atomic
@@ -169,7 +169,7 @@ def drop_of_another_model(space: Space, embedder: Embedder) -> None:
             spaces.mark_longterm(space)
 
 
-def checked(space: Space) -> dict[str, Any]:
+def _run_checks(space: Space) -> dict[str, Any]:
     """What the saved queries find under the embedder that serves now."""
     return retrieval.run_checks(Space.objects.get(pk=space.pk))
 
@@ -177,7 +177,7 @@ def checked(space: Space) -> dict[str, Any]:
 def fill_vectors(space: Space, embedder: Embedder, progress: Callable[[int, int], None], seconds: float = 120.0) -> int:
     total, made = Chunk.objects.within(space).count(), 0
     done = Embedding.objects.within(space).filter(embedded_by=embedder.embedded_by).count()
-    while batch := missing(space, embedder):
+    while batch := chunks_without_vectors(space, embedder):
         chunks.embed_chunks(batch, embedder, seconds=seconds)
         made += len(batch)
         progress(min(done + made, total), total)
@@ -190,7 +190,7 @@ def vector_counts(space: Space, embedder: Embedder) -> tuple[int, int]:
     return made, max(0, Chunk.objects.within(space).count() - made)
 
 
-def missing(space: Space, embedder: Embedder) -> list[Chunk]:
+def chunks_without_vectors(space: Space, embedder: Embedder) -> list[Chunk]:
     """The next chunks that this embedder has no vectors of."""
     with connection.cursor() as cursor:
         cursor.execute(MISSING, [embedder.embedded_by, space.pk, BATCH])
@@ -202,13 +202,13 @@ def missing(space: Space, embedder: Embedder) -> list[Chunk]:
 def switch_embedder(space: Space, choice: str, embedder: Embedder, by: Actor = HUB) -> int:
     """Makes the last missing vectors while nothing can be stored, and lets the new embedder serve from this commit on."""
     locked = Space.objects.select_for_update().get(pk=space.pk)
-    made = fill_vectors(locked, embedder, lambda done, total: None, LAST_SECONDS)
+    made = fill_vectors(locked, embedder, lambda done, total: None, SWITCH_SECONDS)
     before = retrieval.embedder_choice(locked)
     if before != choice:
         goes_back = locked.settings.get("embedder_before") == choice
         locked.settings |= {"embedder": choice, "embedder_before": before}
         locked.save(update_fields=["settings"])
-        note(locked, by, "went back to the embedder" if goes_back else "changed the embedder to", choice)
+        _record_activity(locked, by, "went back to the embedder" if goes_back else "changed the embedder to", choice)
     spaces.mark_longterm(locked)
     return made
 
@@ -218,12 +218,12 @@ def switch_embedder_back(space: Space, actor: Actor) -> Space:
     require(actor, "manage")
     choice = embedder_before(space)
     embedder = retrieval.embedder_of(space, choice)
-    lacks = len(missing(space, embedder))
+    lacks = len(chunks_without_vectors(space, embedder))
     if lacks == BATCH or (lacks and not embedder.is_local):
         start_reembedding(space, actor, choice)
     else:
         switch_embedder(space, choice, embedder, actor)
-        checked(space)
+        _run_checks(space)
     space.refresh_from_db()
     return space
 
@@ -238,15 +238,16 @@ def embedder_before(space: Space) -> str:
 # ---- what nobody needs any more
 
 
-def embedders_with_vectors(space: Space) -> list[Kept]:
+def embedders_with_vectors(space: Space) -> list[EmbedderVectors]:
     """Whose vectors a space has, what they take, and what each is kept for."""
-    used = uses(space)
+    used = _uses(space)
     return [
-        Kept(by, many, int(size), use_of(used, by)) for by, many, size in statements.rows(KEPT, {"space": space.pk})
+        EmbedderVectors(by, many, int(size), _use_of(used, by))
+        for by, many, size in statements.rows(COUNTS, {"space": space.pk})
     ]
 
 
-def uses(space: Space) -> dict[str, str]:
+def _uses(space: Space) -> dict[str, str]:
     """What for each embedder's vectors are needed: it serves, it is the one to go back to, or its vectors are being made."""
     job = jobs.latest(space, REEMBEDDING_JOB)
     making = job.payload["choice"] if job and is_under_way(job) else ""
@@ -255,10 +256,10 @@ def uses(space: Space) -> dict[str, str]:
         space.settings.get("embedder_before"): WAY_BACK,
         retrieval.embedder_choice(space): SERVES,
     }
-    return {made_by(choice): use for choice, use in choices.items() if choice}
+    return {_embedded_by(choice): use for choice, use in choices.items() if choice}
 
 
-def made_by(choice: str) -> str:
+def _embedded_by(choice: str) -> str:
     """The name under which a choice's vectors stand; of an embedder that is not configured any more all that begins so."""
     try:
         return retrieval.load_embedder(choice).embedded_by
@@ -266,7 +267,7 @@ def made_by(choice: str) -> str:
         return choice.partition(":")[0] + "/"
 
 
-def use_of(used: dict[str, str], embedded_by: str) -> str:
+def _use_of(used: dict[str, str], embedded_by: str) -> str:
     return used.get(embedded_by) or used.get(embedded_by.partition("/")[0] + "/", "")
 
 
@@ -283,12 +284,12 @@ def drop_vectors_of(space: Space, actor: Actor, embedded_by: str) -> None:
     require(actor, "manage")
     if not Embedding.objects.within(space).filter(embedded_by=embedded_by).exists():
         raise NotFound(f"This space has no vectors of {embedded_by[:100]!r}.")
-    refuse_used(space, embedded_by)
-    note(space, actor, "deleted the vectors of", embedded_by)
+    _refuse_used(space, embedded_by)
+    _record_activity(space, actor, "deleted the vectors of", embedded_by)
 
 
-def refuse_used(space: Space, embedded_by: str) -> None:
-    if use := use_of(uses(space), embedded_by):
+def _refuse_used(space: Space, embedded_by: str) -> None:
+    if use := _use_of(_uses(space), embedded_by):
         why = {SERVES: "They serve", WAY_BACK: "They are the way back", IN_THE_MAKING: "They are being made"}[use]
         raise Conflict(f"{why}: the vectors of {embedded_by} stay.", code="still_used")
 
@@ -303,7 +304,7 @@ def drop_all_vectors(
 ) -> int:  # fmt: skip
     """Deletes them a few at a time; begun again after a crash, it goes on with what is left."""
     total, gone = Embedding.objects.within(space).filter(embedded_by=embedded_by).count(), 0
-    while some := drop_some(space, embedded_by):
+    while some := _drop_batch(space, embedded_by):
         gone += some
         progress(min(gone, total), total)
     retrieval.drop_vector_index(embedded_by)
@@ -311,12 +312,12 @@ def drop_all_vectors(
 
 
 @transaction.atomic
-def drop_some(space: Space, embedded_by: str) -> int:
+def _drop_batch(space: Space, embedded_by: str) -> int:
     """Under the lock that a switch takes too, so that nothing begins to serve while it goes; what processes keep is stale."""
     locked = Space.objects.select_for_update().get(pk=space.pk)
-    refuse_used(locked, embedded_by)
+    _refuse_used(locked, embedded_by)
     with connection.cursor() as cursor:
-        cursor.execute(DROP_SOME, [locked.pk, embedded_by, DROPPED_AT_ONCE])
+        cursor.execute(DROP_BATCH, [locked.pk, embedded_by, DROP_SIZE])
         if cursor.rowcount:
             spaces.mark_longterm(locked)
         return cursor.rowcount

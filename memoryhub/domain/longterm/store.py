@@ -18,15 +18,15 @@ from memoryhub.domain.longterm import chunks
 from memoryhub.domain.longterm.changes import edit, retire_all
 from memoryhub.domain.longterm.entries import (
     AGENT,
-    CHANGES_TOO_FAST,
+    CHANGED_TOO_OFTEN,
     GROUP,
     TRIES,
+    activity_line,
     get,
-    line_of,
     lock_space,
     revision_of,
 )
-from memoryhub.domain.longterm.indexing import finding, found_as, refresh_choices
+from memoryhub.domain.longterm.indexing import index_changes, reload_settings, state_of_cut
 from memoryhub.errors import Conflict, Invalid
 from memoryhub.models import Actor, Agent, EntryRevision, LongtermEntry, Space
 from memoryhub.text import input_checks
@@ -66,7 +66,7 @@ def store(
     """Keeps a text for good: cut, listed by its words, embedded; entries that it replaces or takes in are retired."""
     require(actor, "promote")
     content, reason = spaces.check_secrets(space, content), secrets.redact(reason)[0]
-    agent = checked_scope(space, scope, agent)
+    agent = _checked_scope(space, scope, agent)
     its = {
         "scope": scope, "agent_id": agent.pk if agent else None, "record_id": record_id, "session_id": session_id,
         "proposal": proposal, "reason": reason[:2000], "review_by": review_by, "metadata": metadata or {},
@@ -74,31 +74,31 @@ def store(
     merges = list(dict.fromkeys(merges))
     gone = list(dict.fromkeys([*merges, *replaces]))
     for _ in range(TRIES):
-        text = input_checks.checked(joined(content, space, merges))
+        text = input_checks.checked(_merged_text(content, space, merges))
         cut = chunks.cut_chunks(space, text)  # the embedder may be far away: nobody waits for it behind a lock
         with suppress(statements.NotHeld), transaction.atomic() if gone else nullcontext():
             if gone:
                 lock_space(space)
-            if merges and text != joined(content, space, merges):
+            if merges and text != _merged_text(content, space, merges):
                 continue
             taken = [get(space, number) for number in gone]
-            entry = stored(space, actor, text, cut, its)
+            entry = _insert(space, actor, text, cut, its)
             retire_all(space, actor, entry, taken)
             return entry
-        refresh_choices(space)
-    raise Conflict(CHANGES_TOO_FAST)
+        reload_settings(space)
+    raise Conflict(CHANGED_TOO_OFTEN)
 
 
-def joined(content: str, space: Space, merges: list[int]) -> str:
+def _merged_text(content: str, space: Space, merges: list[int]) -> str:
     """A text with those of the entries that it takes in below it."""
     return "\n\n".join([content, *(get(space, number).content for number in merges)])
 
 
-def stored(space: Space, actor: Actor, text: str, cut: chunks.Cut, its: dict[str, Any]) -> LongtermEntry:
+def _insert(space: Space, actor: Actor, text: str, cut: chunks.Cut, its: dict[str, Any]) -> LongtermEntry:
     """A new entry with all that finds it, in one statement; not where another embedder serves than the one that was asked."""
     now, by = timezone.now(), actor.as_fields()
     row = {
-        "space_id": space.pk, "content": text, "revision": 1, "state": found_as(cut), "checked_by": "", **its, **by,
+        "space_id": space.pk, "content": text, "revision": 1, "state": state_of_cut(cut), "checked_by": "", **its, **by,
         "created_at": now, "modified_at": now,
     }  # fmt: skip
     entry = LongtermEntry.from_db(DEFAULT_DB_ALIAS, COLUMNS, [row.get(name) for name in COLUMNS])
@@ -113,20 +113,20 @@ def stored(space: Space, actor: Actor, text: str, cut: chunks.Cut, its: dict[str
             over=ITS_NUMBER,
         ),
         statements.inserting_rows(EntryRevision, revision_of(entry, actor, its["reason"]), of="entry", over=ITS_KEY),
-        *finding(space, entry, cut),
+        *index_changes(space, entry, cut),
         activity.adding(
-            line_of(space, actor, "longterm.store", "promoted", entry),
+            activity_line(space, actor, "longterm.store", "promoted", entry),
             of="held",
             over=ITS_LINE,
             params=[statements.Json(came_from)],
         ),
-        held=numbering(space),
+        held=_next_number(space),
         answer=STORED,
     )
     return entry
 
 
-def numbering(space: Space) -> statements.Change:
+def _next_number(space: Space) -> statements.Change:
     """Locks and raises a space for a new entry, which with the first one writes down the embedder that it began with: a new
     setting switches nothing."""
     chosen = space.settings.get("embedder") or ""
@@ -153,7 +153,7 @@ def absorb(
     return entry
 
 
-def checked_scope(space: Space, scope: str, agent: Agent | None) -> Agent | None:
+def _checked_scope(space: Space, scope: str, agent: Agent | None) -> Agent | None:
     if scope not in (GROUP, AGENT):
         raise Invalid("The scope is group or agent.", code="unknown_scope", field="scope")
     if scope == AGENT and (agent is None or agent.space_id != space.pk):

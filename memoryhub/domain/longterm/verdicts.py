@@ -8,12 +8,12 @@ from django.utils import timezone
 from memoryhub.domain import activity
 from memoryhub.domain.accounts import require
 from memoryhub.domain.longterm.changes import retire
-from memoryhub.domain.longterm.conflicts import BOTH_STAND, conflicts_with_entries
+from memoryhub.domain.longterm.conflicts import KEEP_BOTH, conflicts_with_entries
 from memoryhub.domain.longterm.entries import lock_space
 from memoryhub.errors import Conflict, Invalid, NotFound
 from memoryhub.models import Actor, EntryPair, LongtermEntry, Space
 
-VERDICTS = (BOTH_STAND, "retire_older", "retire_newer")
+VERDICTS = (KEEP_BOTH, "retire_older", "retire_newer")
 
 
 @transaction.atomic
@@ -41,7 +41,7 @@ def settle(space: Space, actor: Actor, pair_id: int, verdict: str) -> EntryPair:
     activity.record(
         space, actor, "longterm.settle", "settled", names, url="longterm/?show=pairs", adds=f": {says[verdict]}"
     )
-    if verdict != BOTH_STAND:
+    if verdict != KEEP_BOTH:
         gone, stays = (older, newer) if verdict == "retire_older" else (newer, older)
         retire(space, actor, gone.number, reason=f"L-{stays.number} says it")
     return pair
@@ -52,7 +52,7 @@ def unsettle(space: Space, actor: Actor, pair_id: int) -> EntryPair:
     """Takes back that both of a pair stand: it waits for a person again."""
     require(actor, "promote")
     pair = EntryPair.objects.within(space).select_for_update().filter(pk=pair_id).first()
-    if pair is None or pair.verdict != BOTH_STAND:
+    if pair is None or pair.verdict != KEEP_BOTH:
         raise NotFound("There is no such verdict any more: one of its entries was changed or retired.")
     (pair,) = conflicts_with_entries(space, EntryPair.objects.within(space).filter(pk=pair.pk))
     pair.settled_at, pair.settled_by, pair.verdict = None, "", ""

@@ -120,9 +120,8 @@ class Hits:
         return self
 
 
-MAX_KEPT_BYTES = (
-    12 << 20
-)  # the vectors of a space that a process keeps, 12,000 of 256 dimensions; above, the vector index is quicker
+# The vectors of a space that a process keeps, 12,000 of 256 dimensions; above, the vector index is quicker.
+MAX_KEPT_BYTES = 12 << 20
 
 
 def vector_bytes(chunks: int, dimensions: int) -> int:
@@ -135,9 +134,8 @@ def fits_in_memory(chunks: int, dimensions: int) -> bool:
     return vector_bytes(chunks, dimensions) <= MAX_KEPT_BYTES
 
 
-GROUP = (
-    -1
-)  # in place of an agent's id, for what is the group's; 0 is of a deleted agent and nobody's (`longterm.chunks`)
+# In place of an agent's id, for what is the group's; 0 is of a deleted agent and nobody's (`longterm.chunks`).
+GROUP = -1
 CONDITIONS = {
     "group": "agent_id IS NULL",
     "agent": "agent_id = {agent}",

@@ -59,9 +59,9 @@ def rank_texts(space: Space, query: str, readers: Readers, texts: Mapping[int, s
 
 def _measured(number: int, text: str, counts: postings.Counts, cosine: float | None) -> Candidate:
     asked, corpus = list(counts.held), counts.corpus
-    said = Counter(one for word in word_rank.split_words(text) for one in query_words.lexemes_of(word))
-    words = word_rank.bm25(said, said.total(), asked, corpus)
-    return Candidate(number, cosine, words, word_rank.coverage(said, asked, corpus))
+    counted = Counter(one for word in word_rank.split_words(text) for one in query_words.lexemes_of(word))
+    words = word_rank.bm25(counted, counted.total(), asked, corpus)
+    return Candidate(number, cosine, words, word_rank.coverage(counted, asked, corpus))
 
 
 def _cosines(space: Space, query: str, texts: list[str]) -> list[float | None]:

@@ -115,13 +115,13 @@ def admit(
 def entering(
     space: Space, agent: Agent | None, one: Output, record: str = ""
 ) -> tuple[statements.Change, statements.Change]:
-    """The same as changes that travel together; `record` names the one whose record the entry is made from."""
+    """A new entry and what it pushes out, as changes; `record` names the change whose record the entry is made from."""
     key = agent.pk if agent and one.scope == AGENT else 0
     sql = ENTER.format(record=f"(SELECT id FROM {record})" if record else "%s")  # noqa: S608
     values = [
-        space.pk, key, agent.pk if agent else None, agent.slug if agent else "", one.scope, one.content, as_json(one.metadata),
-        as_json(one.findings), *([] if record else [one.record_id]), one.session_id, one.created_at,
-        one.created_at + lifetime(space),
+        space.pk, key, agent.pk if agent else None, agent.slug if agent else "", one.scope, one.content, _as_json(one.metadata),
+        _as_json(one.findings), *([] if record else [one.record_id]), one.session_id, one.created_at,
+        one.created_at + _lifetime(space),
     ]  # fmt: skip
     keep = spaces.get_setting(space, "working_limit") - 1
     return statements.Change(sql, values, "entered" if record else ""), statements.Change(
@@ -129,7 +129,7 @@ def entering(
     )
 
 
-def as_json(value: dict[str, Any] | list[Any]) -> str:
+def _as_json(value: dict[str, Any] | list[Any]) -> str:
     """Mostly there is nothing in it."""
     return json.dumps(value) if value else "{}" if isinstance(value, dict) else "[]"
 
@@ -137,32 +137,32 @@ def as_json(value: dict[str, Any] | list[Any]) -> str:
 def newest(space: Space, *, agent: Agent | None = None, limit: int = 10, scope: str | None = None) -> list[Fresh]:
     """The newest live entries that an agent (or, without one, the group) may read."""
     limit = min(limit, MAX_ENTRIES)
-    keys = keys_for(agent, scope)
+    keys = _agent_keys(agent, scope)
     if not keys or not limit:
         return []
     if len(keys) == 1:
         rows = statements.rows(OF_ONE, [space.pk, keys[0], limit])
     else:
         rows = statements.rows(OF_BOTH, {"space": space.pk, "agent": keys[1], "most": limit})
-    return [as_fresh(found) for found in rows]
+    return [_fresh(found) for found in rows]
 
 
 def older(space: Space, before: int, *, agent: Agent | None = None, limit: int = 10) -> list[Fresh]:
-    """The same list from below an entry on."""
-    found = [row for key in keys_for(agent, None) for row in statements.rows(OLDER, [space.pk, key, before, limit])]
-    return [as_fresh(row) for row in sorted(found, reverse=True, key=lambda row: row[0])[:limit]]
+    """The newest live entries below this one, that an agent (or, without one, the group) may read."""
+    found = [row for key in _agent_keys(agent, None) for row in statements.rows(OLDER, [space.pk, key, before, limit])]
+    return [_fresh(row) for row in sorted(found, reverse=True, key=lambda row: row[0])[:limit]]
 
 
-def as_fresh(found: tuple[Any, ...]) -> Fresh:
+def _fresh(found: tuple[Any, ...]) -> Fresh:
     """A row as agents get it; a moment as a number costs a tenth of reading its text, and Django leaves JSON to its fields."""
     pk, content, metadata, created_at, expires_at, *rest = found
-    told = {} if metadata == "{}" else json.loads(metadata)
+    parsed = {} if metadata == "{}" else json.loads(metadata)
     return Fresh(
-        pk, content, told, datetime.fromtimestamp(created_at, UTC), datetime.fromtimestamp(expires_at, UTC), *rest
+        pk, content, parsed, datetime.fromtimestamp(created_at, UTC), datetime.fromtimestamp(expires_at, UTC), *rest
     )
 
 
-def keys_for(agent: Agent | None, scope: str | None) -> list[int]:
+def _agent_keys(agent: Agent | None, scope: str | None) -> list[int]:
     """Whose entries are meant: 0 is the group, an agent's own carry its id."""
     own = [agent.pk] if agent else []
     return {GROUP: [0], AGENT: own}.get(scope or "", [0, *own])
@@ -181,15 +181,15 @@ def get(space: Space, entry_id: int) -> WorkingEntry:
     return entry
 
 
-def locked(space: Space, actor: Actor, entry_id: int) -> WorkingEntry:
+def _lock(space: Space, actor: Actor, entry_id: int) -> WorkingEntry:
     require(actor, "edit")
     entry = WorkingEntry.objects.within(space).select_for_update().filter(pk=entry_id).first()
     return entry or get(space, entry_id)
 
 
-def standing(space: Space, actor: Actor, entry_id: int) -> WorkingEntry:
+def _lock_present(space: Space, actor: Actor, entry_id: int) -> WorkingEntry:
     """The entry under its lock, unless somebody deleted it meanwhile: a change of it would reach nobody."""
-    entry = locked(space, actor, entry_id)
+    entry = _lock(space, actor, entry_id)
     if entry.removed_at:
         raise NotFound(GONE)
     return entry
@@ -203,14 +203,14 @@ def add(space: Space, actor: Actor, content: str) -> WorkingEntry:
         space,
         admit(space, spaces.check_secrets(space, input_checks.checked(content)), metadata={"added_by": actor.name}),
     )
-    note(space, actor, "working.add", "added to working memory", entry)
+    _record_activity(space, actor, "working.add", "added to working memory", entry)
     return entry
 
 
 @transaction.atomic
 def edit(space: Space, actor: Actor, entry_id: int, content: str) -> WorkingEntry:
     """Corrects what an entry says; its time goes on, and what it said before is kept whole."""
-    entry = standing(space, actor, entry_id)
+    entry = _lock_present(space, actor, entry_id)
     if entry.expires_at <= timezone.now() and not entry.is_pinned:
         raise NotFound(GONE)  # its row stays for an hour, but nobody is given what it says
     before, entry.content = (
@@ -223,7 +223,7 @@ def edit(space: Space, actor: Actor, entry_id: int, content: str) -> WorkingEntr
     WorkingRevision.objects.create(
         space_id=space.pk, entry_id=entry.pk, session_id=entry.session_id, content=before, **actor.as_fields()
     )
-    note(space, actor, "working.edit", "corrected in working memory", entry, url=f"working/{entry.pk}/")
+    _record_activity(space, actor, "working.edit", "corrected in working memory", entry, url=f"working/{entry.pk}/")
     return entry
 
 
@@ -242,7 +242,7 @@ def corrections(space: Space, entries: Iterable[WorkingEntry]) -> dict[int, Work
 @transaction.atomic
 def pin(space: Space, actor: Actor, entry_id: int, pinned: bool = True) -> WorkingEntry:
     """Keeps an entry until it is unpinned; then it has a whole time to live again if its own is over."""
-    entry = standing(space, actor, entry_id)
+    entry = _lock_present(space, actor, entry_id)
     if (
         pinned
         and WorkingEntry.objects.within(space).filter(is_pinned=True, removed_at=None).count() >= MAX_ENTRIES // 2
@@ -252,50 +252,50 @@ def pin(space: Space, actor: Actor, entry_id: int, pinned: bool = True) -> Worki
         )
     entry.is_pinned = pinned
     if not pinned and entry.expires_at <= timezone.now():
-        entry.expires_at = timezone.now() + lifetime(space)
+        entry.expires_at = timezone.now() + _lifetime(space)
     entry.save(update_fields=["is_pinned", "expires_at"])
-    note(space, actor, "working.pin", "pinned" if pinned else "unpinned", entry, details={"by": actor.name})
+    _record_activity(space, actor, "working.pin", "pinned" if pinned else "unpinned", entry, details={"by": actor.name})
     return entry
 
 
 @transaction.atomic
 def extend(space: Space, actor: Actor, entry_id: int) -> WorkingEntry:
     """Gives an entry its whole time again from now."""
-    entry = standing(space, actor, entry_id)
-    entry.expires_at = timezone.now() + lifetime(space)
+    entry = _lock_present(space, actor, entry_id)
+    entry.expires_at = timezone.now() + _lifetime(space)
     entry.save(update_fields=["expires_at"])
-    note(space, actor, "working.extend", "extended", entry)
+    _record_activity(space, actor, "working.extend", "extended", entry)
     return entry
 
 
 @transaction.atomic
 def remove(space: Space, actor: Actor, entry_id: int) -> WorkingEntry:
     """Takes an entry out of working memory at once; it can be put back until its time is over."""
-    entry = locked(space, actor, entry_id)
+    entry = _lock(space, actor, entry_id)
     entry.removed_at = timezone.now()
     entry.save(update_fields=["removed_at"])
-    note(space, actor, "working.remove", "deleted from working memory", entry)
+    _record_activity(space, actor, "working.remove", "deleted from working memory", entry)
     return entry
 
 
 @transaction.atomic
 def put_back(space: Space, actor: Actor, entry_id: int) -> WorkingEntry:
     """Undoes a deletion."""
-    entry = locked(space, actor, entry_id)
+    entry = _lock(space, actor, entry_id)
     if entry.removed_at is None:
         return entry
     entry.removed_at = None
     entry.save(update_fields=["removed_at"])
-    note(space, actor, "working.put_back", "put back into working memory", entry)
+    _record_activity(space, actor, "working.put_back", "put back into working memory", entry)
     return entry
 
 
-def lifetime(space: Space) -> timedelta:
+def _lifetime(space: Space) -> timedelta:
     return timedelta(hours=spaces.get_setting(space, "working_hours"))
 
 
 @spaces.on_event("working_limit_lowered")
-def trim(space: Space) -> None:
+def trim_to_limit(space: Space) -> None:
     """Lets go what a lower limit has no place for (in the caller's transaction)."""
     statements.rows(TRIM_ALL, [space.pk, spaces.get_setting(space, "working_limit")])
 
@@ -307,7 +307,7 @@ def sweep() -> int:
     return WorkingEntry.objects.filter(over).delete()[0]
 
 
-def note(
+def _record_activity(
     space: Space, actor: Actor, verb: str, says: str, entry: WorkingEntry, *, url: str = "",
     details: dict[str, Any] | None = None,
 ) -> None:  # fmt: skip

@@ -65,8 +65,8 @@ def bring_longterm(space: Space, actor: Actor, path: Path, dry_run: bool) -> dic
         raise NotFound(f"There is no file {path}.")
     (data,) = folder_at(path).values()
     if dry_run:
-        return {"dry_run": True, "entries": len(longterm.checked_import(space, actor, data))}
-    taken = longterm.take_in_import(space, actor, data)
+        return {"dry_run": True, "entries": len(longterm.check_import(space, actor, data))}
+    taken = longterm.import_entries(space, actor, data)
     return {"dry_run": False, "entries": done(taken).result["done"] if isinstance(taken, Job) else taken}
 
 

@@ -161,7 +161,7 @@ def test_nobody_brings_a_secret_into_memory(space, rk, door):
     doors = {
         "store": lambda: longterm.store(space, rk, text),
         "edit": lambda: longterm.edit(space, rk, 1, text),
-        "take_in": lambda: longterm.take_in_import(space, rk, json.dumps({"content": text}).encode()),
+        "take_in": lambda: longterm.import_entries(space, rk, json.dumps({"content": text}).encode()),
         "add": lambda: working.add(space, rk, text),
         "correct": lambda: working.edit(space, rk, entry.pk, text),
     }
@@ -241,7 +241,7 @@ def test_pairs_are_looked_for_in_the_background_and_what_was_settled_stays_so(sp
     assert not longterm.open_conflicts(space)
     queue.run_waiting()
     conflicts.settle_conflict(space, rk, EntryPair.objects.get().pk, "keep_both")
-    jobs.enqueue(conflicts.LOOK, {"entry": longterm.get(space, 2).pk}, space=space)  # as after a crash
+    jobs.enqueue(conflicts.DETECT, {"entry": longterm.get(space, 2).pk}, space=space)  # as after a crash
     queue.run_waiting()
     assert EntryPair.objects.get().verdict == "keep_both"
     longterm.edit(space, rk, 2, "Card refunds take 22 days to show at the bank.")
@@ -256,7 +256,7 @@ def test_what_is_retired_or_erased_before_the_look_has_no_pairs(space, rk):
     longterm.retire(space, rk, 2)
     erasure.erase(space, HUB, "s-2", confirm="s-2")
     queue.run_waiting()
-    assert set(Job.objects.values_list("kind", "state")) == {(conflicts.LOOK, "done")}
+    assert set(Job.objects.values_list("kind", "state")) == {(conflicts.DETECT, "done")}
     assert not EntryPair.objects.exists()
 
 
@@ -286,7 +286,7 @@ def test_an_entry_is_never_stored_with_vectors_of_an_embedder_that_no_longer_ser
 
 
 def vectors_of(entry):
-    return Embedding.objects.filter(chunk_id__in=[one.pk for one in chunks.chunks(entry)])
+    return Embedding.objects.filter(chunk_id__in=[one.pk for one in chunks.chunks_of(entry)])
 
 
 def test_what_an_entry_takes_in_is_taken_as_it_stands_at_last(space, rk, monkeypatch):
@@ -335,7 +335,7 @@ def counts_changed():
     ],
 )
 def test_disagree(one, other, expected):
-    assert conflicts.disagree(one, other) is expected
+    assert conflicts.contradict(one, other) is expected
 
 
 def test_while_the_embedder_is_away_an_entry_waits_and_is_found_by_words(space, rk, settings):
@@ -360,7 +360,7 @@ def test_a_name_on_the_map_has_room_beside_the_edge_for_the_letters_of_a_phone()
     from memoryhub.domain.longterm import map, projection
 
     named = [projection.Region("days, bank", [1], 0.99, 0.5, 0.6, (0.0, 0.0, 1.0, 1.0))]
-    (label,) = map.labels(named, projection.WHOLE)
+    (label,) = map._labels(named, projection.WHOLE)
     assert label.x + 19 * 0.29 * len("days, bank") <= map.WIDTH
 
 

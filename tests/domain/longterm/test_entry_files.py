@@ -30,7 +30,7 @@ def owner(space):
 def settled(space, rk):
     """Two entries at odds of which a person said that both stand."""
     older, newer = longterm.store(space, rk, OLD), longterm.store(space, rk, NEW)
-    assert conflicts.look_for(space, newer) == 1
+    assert conflicts.detect(space, newer) == 1
     conflicts.settle_conflict(space, rk, EntryPair.objects.get(space_id=space.pk).pk, "keep_both")
     return older, newer
 
@@ -50,7 +50,7 @@ def test_everything_comes_back_under_other_numbers(space, rk, owner, forge, coun
     erasure.erase(space, owner, "gone", confirm="gone")
     there = spaces.create(HUB, "there")
     prompts.create_agent(there, HUB, "forge")
-    assert longterm.take_in_import(there, rk, exported(space).encode()) == 7
+    assert longterm.import_entries(there, rk, exported(space).encode()) == 7
     ours = [json.loads(line) for line in exported(space).splitlines()]
     numbers = {one["number"]: number for number, one in enumerate(ours, 1)}
     for one in ours:
@@ -66,9 +66,9 @@ def test_everything_comes_back_under_other_numbers(space, rk, owner, forge, coun
 
 def test_nobody_is_asked_again_about_a_pair_that_both_stand(space, rk, settled):
     there = spaces.create(HUB, "there")
-    longterm.take_in_import(there, rk, exported(space).encode())
+    longterm.import_entries(there, rk, exported(space).encode())
     entry = longterm.get(there, 2)
-    assert conflicts.look_for(there, entry) == 1  # found again
+    assert conflicts.detect(there, entry) == 1  # found again
     assert not longterm.open_conflicts(there).exists()
     longterm.edit(there, rk, 2, NEW + " It opens at 9.")
     assert not EntryPair.objects.within(there).exists()  # the verdict was about another text
@@ -76,7 +76,7 @@ def test_nobody_is_asked_again_about_a_pair_that_both_stand(space, rk, settled):
 
 def test_an_export_of_before_still_comes_in(space, rk):
     old = {"number": 7, "content": OLD, "history": [], "state": "active"}
-    assert longterm.take_in_import(space, rk, json.dumps(old).encode()) == 1
+    assert longterm.import_entries(space, rk, json.dumps(old).encode()) == 1
     assert longterm.get(space, 1).content == OLD
 
 
@@ -86,8 +86,8 @@ def test_undoing_a_promotion_brings_nothing_back_that_another_one_replaced(space
     there = spaces.create(HUB, "there")
     longterm.store(there, rk, "Before."), longterm.store(there, rk, "After.", replaces=[1])
     lines = exported(there).splitlines()
-    longterm.take_in_import(space, rk, "\n".join(lines).encode())
-    longterm.take_in_import(space, rk, lines[0].encode())  # without the entry that took its place
+    longterm.import_entries(space, rk, "\n".join(lines).encode())
+    longterm.import_entries(space, rk, lines[0].encode())  # without the entry that took its place
     longterm.take_back(space, rk, 2)
     states = list(LongtermEntry.objects.within(space).order_by("number").values_list("state", flat=True))
     assert states == ["active", "retired", "retired", "active", "retired"]
@@ -98,32 +98,32 @@ def test_undoing_a_promotion_brings_nothing_back_that_another_one_replaced(space
 def test_a_verdict_without_its_other_entry_says_nothing(space, rk, settled):
     line = exported(space).splitlines()[1]
     there = spaces.create(HUB, "there")
-    longterm.take_in_import(there, rk, line.encode())
+    longterm.import_entries(there, rk, line.encode())
     assert not EntryPair.objects.within(there).exists()
 
 
 def test_every_wrong_line_is_named(space, rk):
     good = json.dumps({"content": OLD})
     with pytest.raises(Invalid, match=r"Line 2: it is not JSON; Line 3: it lacks .content.[.] Nothing") as refusal:
-        longterm.take_in_import(space, rk, f"{good}\n{{\n{{}}\n{good}".encode())
+        longterm.import_entries(space, rk, f"{good}\n{{\n{{}}\n{good}".encode())
     assert refusal.value.details["line"] == 2
 
 
 def test_a_line_that_is_too_large_is_named_like_any_other(space, rk):
     large = json.dumps({"content": "word " * 250_000})
     with pytest.raises(Invalid, match=r"Line 2: The content is over 1 MiB"):
-        longterm.take_in_import(space, rk, f"{json.dumps({'content': OLD})}\n{large}".encode())
+        longterm.import_entries(space, rk, f"{json.dumps({'content': OLD})}\n{large}".encode())
 
 
 def test_a_reason_that_is_brought_in_loses_its_secret(space, rk):
     said = {"number": 1, "content": OLD, "reason": f"by {SECRET}", "created_at": "2026-01-01T00:00:00Z"}
-    longterm.take_in_import(space, rk, json.dumps({"content": OLD, "reason": SECRET, "history": [said]}).encode())
+    longterm.import_entries(space, rk, json.dumps({"content": OLD, "reason": SECRET, "history": [said]}).encode())
     assert SECRET not in exported(space)
 
 
 def test_metadata_of_any_kind_leaves_again(space, rk):
     lines = [json.dumps({"content": OLD, "metadata": {"came_from": value}}) for value in ("a fair", {"town": "Ulm"})]
-    longterm.take_in_import(space, rk, "\n".join(lines).encode())
+    longterm.import_entries(space, rk, "\n".join(lines).encode())
     left = [json.loads(line)["metadata"]["came_from"] for line in exported(space).splitlines()]
     assert left == ["a fair", {"town": "Ulm"}]
 
@@ -143,7 +143,7 @@ def test_a_large_file_comes_in_in_the_background_with_its_verdicts(space, rk, se
     lines = exported(space).splitlines()
     there = spaces.create(HUB, "there")
     between = [json.dumps({"number": n, "content": f"Fact {n} of many."}) for n in range(3, 60)]
-    job = longterm.take_in_import(there, rk, "\n".join([lines[0], *between, lines[1]]).encode())
+    job = longterm.import_entries(there, rk, "\n".join([lines[0], *between, lines[1]]).encode())
     assert (job.state, longterm.entries_of(there).count()) == (Job.WAITING, 0)
     queue.run_waiting()
     job.refresh_from_db()
@@ -172,9 +172,9 @@ def test_a_process_that_ends_in_the_middle_brings_nothing_twice(space, rk, monke
 
         return step
 
-    job = longterm.take_in_import(space, rk, many(50).encode())
+    job = longterm.import_entries(space, rk, many(50).encode())
     with monkeypatch.context() as patched:
-        patched.setattr(entry_files, "bring", killing(entry_files.bring))
+        patched.setattr(entry_files, "bring", killing(entry_files.import_lines))
         patched.setattr(queue.Reporter, "__call__", killing(queue.Reporter.__call__))
         with pytest.raises(Killed):
             jobs.run(jobs.claim([job.kind]))
@@ -189,7 +189,7 @@ def test_a_process_that_ends_in_the_middle_brings_nothing_twice(space, rk, monke
 
 
 def test_a_job_that_ended_before_it_was_written_down_is_done(space, rk):
-    job = longterm.take_in_import(space, rk, many(50).encode())
+    job = longterm.import_entries(space, rk, many(50).encode())
     queue.run_waiting()
     Job.objects.filter(pk=job.pk).update(state=Job.WAITING, run_after=timezone.now())
     queue.run_waiting()
@@ -200,45 +200,45 @@ def test_a_job_that_ended_before_it_was_written_down_is_done(space, rk):
 def test_what_stops_in_the_middle_goes_on_with_the_same_file(space, rk, owner, forge):
     last = json.dumps({"content": "Mine.", "scope": "agent", "agent": "forge"})
     data = f"{many(50)}\n{last}".encode()
-    job = longterm.take_in_import(space, rk, data)
-    assert longterm.take_in_import(space, rk, data).pk == job.pk  # a second click
+    job = longterm.import_entries(space, rk, data)
+    assert longterm.import_entries(space, rk, data).pk == job.pk  # a second click
     prompts.delete_agent(forge, owner)
     queue.run_waiting()
     job.refresh_from_db()
     assert job.state == Job.FAILED and "Line 51: it is the own memory of the agent forge" in job.last_error
     assert "40 entries are in." in job.last_error and len(contents(space)) == 40
     with pytest.raises(Invalid, match="Nothing was brought in"):
-        longterm.take_in_import(space, rk, data)
+        longterm.import_entries(space, rk, data)
     prompts.create_agent(space, HUB, "forge")
-    assert longterm.take_in_import(space, rk, data).pk == job.pk
+    assert longterm.import_entries(space, rk, data).pk == job.pk
     queue.run_waiting()
     assert [number for number, _ in contents(space)] == list(range(1, 52))
 
 
 def test_a_large_file_with_a_wrong_line_is_kept_nowhere(space, rk):
     with pytest.raises(Invalid, match=r"Line 50: .*secret"):
-        longterm.take_in_import(space, rk, f"{many(49)}\n{json.dumps({'content': SECRET})}".encode())
-    assert not Made.objects.exists() and not Job.objects.filter(kind=bulk_import.TAKE_IN).exists()
+        longterm.import_entries(space, rk, f"{many(49)}\n{json.dumps({'content': SECRET})}".encode())
+    assert not Made.objects.exists() and not Job.objects.filter(kind=bulk_import.IMPORT_JOB).exists()
 
 
 def test_of_a_very_large_file_a_wrong_line_is_found_before_anything_comes_in(space, rk, monkeypatch):
     monkeypatch.setattr(bulk_import, "CHECKED", 10)
     wrong = json.dumps({"content": "Mine.", "scope": "agent", "agent": "nobody"})
-    job = longterm.take_in_import(space, rk, f"{many(50)}\n{wrong}".encode())
+    job = longterm.import_entries(space, rk, f"{many(50)}\n{wrong}".encode())
     queue.run_waiting()
     job.refresh_from_db()
     assert job.state == Job.FAILED and "Line 51: it is the own memory of the agent nobody" in job.last_error
     assert "Nothing was brought in." in job.last_error and contents(space) == []
     assert not Made.objects.exists()
-    job = longterm.take_in_import(space, rk, many(50).encode())
+    job = longterm.import_entries(space, rk, many(50).encode())
     queue.run_waiting()
     assert len(contents(space)) == 50
 
 
 def test_a_file_that_an_earlier_version_kept_as_it_came_comes_in_and_keeps_nobody_from_erasing(space, rk):
-    job = longterm.take_in_import(space, rk, many(50).encode())
+    job = longterm.import_entries(space, rk, many(50).encode())
     Made.objects.update(content=f"{many(50)}\n\n".encode())
-    assert longterm.import_names(space, "c-1") == []
+    assert longterm.imports_with_session(space, "c-1") == []
     queue.run_waiting()
     job.refresh_from_db()
     assert job.state == Job.DONE and len(contents(space)) == 50
@@ -246,16 +246,16 @@ def test_a_file_that_an_earlier_version_kept_as_it_came_comes_in_and_keeps_nobod
 
 def test_a_file_that_is_kept_no_more_is_asked_for_again(space, rk):
     data = many(50).encode()
-    job = longterm.take_in_import(space, rk, data)
+    job = longterm.import_entries(space, rk, data)
     Made.objects.all().delete()
     queue.run_waiting()
     job.refresh_from_db()
     assert (job.state, "Bring it in again" in job.last_error) == (Job.FAILED, True)
-    longterm.take_in_import(space, rk, data)
+    longterm.import_entries(space, rk, data)
     queue.run_waiting()
     assert len(contents(space)) == 50
 
 
 def test_only_who_may_promote_brings_entries_in(space, viewer):
     with pytest.raises(Forbidden):
-        longterm.take_in_import(space, viewer, many(50).encode())
+        longterm.import_entries(space, viewer, many(50).encode())

@@ -10,8 +10,7 @@ from django.db import connection
 
 from memoryhub import embedders
 from memoryhub.domain import longterm, retrieval
-from memoryhub.domain.longterm import chunks, entries
-from memoryhub.domain.longterm import chunks as indexing
+from memoryhub.domain.longterm import chunks, entries, indexing
 from memoryhub.domain.retrieval.embedder import _embed_unless_silent, _silent
 from memoryhub.embedders import EmbedderUnavailable
 from memoryhub.models import HUB, Embedding, Space
@@ -117,7 +116,7 @@ def test_an_answer_that_refuses_is_no_silence(served, endpoint):
 def test_a_job_that_waits_for_a_silent_embedder_keeps_no_promotion_waiting(served, endpoint):
     def job():
         with suppress(EmbedderUnavailable):
-            entries.embed_waiting(Space.objects.get(pk=served.pk), seconds=20)
+            indexing.embed_waiting(Space.objects.get(pk=served.pk), seconds=20)
         connection.close()
 
     entry = longterm.store(served, HUB, "The desk closes at five.")
@@ -136,7 +135,7 @@ def test_a_job_that_waits_for_a_silent_embedder_keeps_no_promotion_waiting(serve
     waiting.join()
     found = {one.number: one.state for one in longterm.entries_of(served)}
     assert (found[entry.number], found[other.number]) == (entries.ACTIVE, longterm.WAITING)
-    assert Embedding.objects.filter(chunk_id__in=[one.pk for one in indexing.chunks(entry)]).count() == 1
+    assert Embedding.objects.filter(chunk_id__in=[one.pk for one in chunks.chunks_of(entry)]).count() == 1
 
 
 def promotion(space):
@@ -178,13 +177,13 @@ def test_who_waits_for_a_silent_embedder_keeps_nobody_else_waiting(served, endpo
 
 
 def vectors_of(entry):
-    chunks = [one.pk for one in indexing.chunks(entry)]
-    return list(Embedding.objects.filter(chunk_id__in=chunks).values_list("embedded_by", flat=True))
+    found = [one.pk for one in chunks.chunks_of(entry)]
+    return list(Embedding.objects.filter(chunk_id__in=found).values_list("embedded_by", flat=True))
 
 
 def test_what_was_retired_while_the_embedder_was_asked_is_corrected_and_not_found(space, monkeypatch):
     longterm.store(space, HUB, "Card refunds take ten days.")
-    whole, meanwhile = indexing.cut_chunks, iter([lambda: longterm.retire(space, HUB, 1)])
+    whole, meanwhile = chunks.cut_chunks, iter([lambda: longterm.retire(space, HUB, 1)])
 
     def cut(*given, **how):
         made = whole(*given, **how)
@@ -194,7 +193,7 @@ def test_what_was_retired_while_the_embedder_was_asked_is_corrected_and_not_foun
 
     monkeypatch.setattr(chunks, "cut_chunks", cut)
     entry = longterm.edit(space, HUB, 1, "Card refunds take five days.")
-    assert (entry.state, entry.revision) == (longterm.RETIRED, 3) and not indexing.chunks(entry)
+    assert (entry.state, entry.revision) == (longterm.RETIRED, 3) and not chunks.chunks_of(entry)
 
 
 def test_an_entry_is_never_corrected_with_vectors_of_an_embedder_that_no_longer_serves(space):

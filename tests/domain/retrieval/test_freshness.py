@@ -7,7 +7,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from memoryhub.domain import accounts, erasure, exchange, longterm, prompts, quarantine, retrieval, spaces, working
-from memoryhub.domain.longterm import entries as longterm_entries
+from memoryhub.domain.longterm import indexing
 from memoryhub.domain.prompts import PromptRequest, inputs
 from memoryhub.domain.retrieval import query_words
 from memoryhub.domain.retrieval.in_memory import postings
@@ -47,8 +47,8 @@ def mark(space):
 
 def embed_waiting(space):
     entry = longterm.get(space, 1)
-    longterm_entries.set_state(entry, longterm.WAITING)
-    assert longterm_entries.embed_waiting(space) == 1
+    indexing.set_state(entry, longterm.WAITING)
+    assert indexing.embed_waiting(space) == 1
 
 
 def switch_back(space):

@@ -7,8 +7,7 @@ from django.db import connection
 from memoryhub.db import statements
 from memoryhub.domain import longterm, retrieval, spaces
 from memoryhub.domain.jobs import queue
-from memoryhub.domain.longterm import chunks as indexing
-from memoryhub.domain.longterm import conflicts
+from memoryhub.domain.longterm import chunks, conflicts
 from memoryhub.domain.retrieval import index, vector_index
 from memoryhub.models import HUB, Embedding
 from tests.domain.layers import clear_caches, cold, fill_with_noise, forge, rank_module, space  # noqa: F401
@@ -63,7 +62,7 @@ def test_what_is_promoted_into_a_large_space_is_found_at_once_and_enters_later(s
     assert inside(space) == 601 and vector_index.has_vector_index(retrieval.serving_embedder(space))
     entry = longterm.store(space, HUB, FACT)
 
-    (chunk,) = indexing.chunks(entry)
+    (chunk,) = chunks.chunks_of(entry)
     (vector,) = retrieval.serving_embedder(space).embed([FACT])
     assert nearest(space, monkeypatch, vector)[0] == chunk.pk and inside(space) == 601
     assert vector_index.let_in_all() == 1
@@ -115,7 +114,7 @@ def test_what_a_process_can_keep_stays_outside(space, monkeypatch):
 def test_another_vector_in_the_place_of_one_that_entered_stands_outside(space):
     chunks, _ = fill_with_noise(space, 600)
     vector_index.let_in_all()
-    indexing.embed_chunks(chunks[:1], retrieval.serving_embedder(space))
+    chunks.embed_chunks(chunks[:1], retrieval.serving_embedder(space))
     assert inside(space) == 600
 
 

@@ -12,7 +12,7 @@ from django.db import transaction
 import memoryhub
 from memoryhub.db import statements
 from memoryhub.domain import longterm, prompts, retrieval, spaces
-from memoryhub.domain.longterm import chunks, entries
+from memoryhub.domain.longterm import chunks, indexing
 from memoryhub.domain.longterm import reembed as reembedding
 from memoryhub.domain.retrieval import index
 from memoryhub.domain.retrieval.in_memory import postings, texts, vectors
@@ -103,7 +103,7 @@ def test_what_an_agent_left_behind_is_nobodys(facts, forge, counter):
     prompts.delete_agent(forge, HUB)
     longterm.edit(facts, HUB, 5, "Forge alone knew the refund code.")
     told(facts, "zzqq")
-    assert kept_of(facts).owners.tolist() == [index.GROUP] * 4 + [counter.pk, chunks.NOBODY]
+    assert kept_of(facts).owners.tolist() == [index.GROUP] * 4 + [counter.pk, chunks.NO_AGENT]
     for who in (None, counter):
         assert 5 not in {number for number, *_ in told(facts, "zzqq", agent=who, threshold=-1, cold=50)[0]}
 
@@ -140,13 +140,13 @@ def test_what_another_process_changed_is_seen_at_once(facts, change):
 
 def test_an_old_text_that_is_embedded_later(facts, monkeypatch):
     entry = longterm.get(facts, 2)
-    Embedding.objects.within(facts).filter(chunk_id=chunks.chunks(entry)[0].pk).delete()
-    entries.set_state(entry, longterm.WAITING)
+    Embedding.objects.within(facts).filter(chunk_id=chunks.chunks_of(entry)[0].pk).delete()
+    indexing.set_state(entry, longterm.WAITING)
     spaces.mark_longterm(facts)
     by_words = retrieval.retrieve(facts, "teal", hot=0).cold
     assert [(item.number, item.why["by"], item.why["cosine"]) for item in by_words] == [(2, "words", None)]
     assert len(kept_of(facts).ids) == len(FACTS) + 1
-    entries.embed_waiting(facts)
+    indexing.embed_waiting(facts)
     here = told(facts, "teal", threshold=-1)
     assert here[0][0][0] == 2 and is_like_new(facts)
     longterm.retire(facts, HUB, 1)
@@ -175,7 +175,7 @@ def test_only_what_is_new_is_read_after_a_change(facts, monkeypatch):
     told(facts, "teal")
     longterm.retire(facts, HUB, 1)
     told(facts, "teal")
-    chunks.embed_chunks(chunks.chunks(longterm.get(facts, 2)), retrieval.serving_embedder(facts))
+    chunks.embed_chunks(chunks.chunks_of(longterm.get(facts, 2)), retrieval.serving_embedder(facts))
     spaces.mark_longterm(facts)
     told(facts, "teal")  # the oldest has the highest number now
     longterm.retire(facts, HUB, 3)
@@ -211,7 +211,7 @@ def test_a_vector_that_is_made_again_is_another(facts, monkeypatch):
     told(facts, "teal")
     embedder, made = retrieval.load_embedder("wordllama"), type(retrieval.load_embedder("wordllama")).embed
     monkeypatch.setattr(type(embedder), "embed", lambda self, texts, **more: -made(self, texts, **more))
-    chunks.embed_chunks(chunks.chunks(longterm.get(facts, 2)), embedder)
+    chunks.embed_chunks(chunks.chunks_of(longterm.get(facts, 2)), embedder)
     spaces.mark_longterm(facts)
     told(facts, "teal")
     assert is_like_new(facts)
@@ -276,7 +276,7 @@ def test_a_space_that_never_rests_is_still_answered(facts, monkeypatch):
 
 def test_vectors_of_another_embedder_that_are_on_their_way_are_seen(facts):
     other = retrieval.load_embedder("hashing")
-    batch = reembedding.missing(facts, other)
+    batch = reembedding.chunks_without_vectors(facts, other)
     for number, chunk in enumerate(batch, start=1):
         chunks.embed_chunks([chunk], other)
         found = retrieval.retrieve(facts, "zzqq", hot=0, cold=50, threshold=-1, embedder=other, everyone=True)
