@@ -135,7 +135,7 @@ class Batch(Schema):
 @needs("files")
 def batch(request: HttpRequest, body: BatchIn) -> HttpResponse:
     caller: Caller = request.auth
-    found = files.published_many(caller.space, body.paths, thread_id=_thread(body.thread_id))
+    found = files.read_many(caller.space, body.paths, thread_id=_thread(body.thread_id))
     if sum(len(f.content) for f in found.values() if isinstance(f, Published)) > MOST_BYTES:
         raise Invalid("These files are larger than 32 MiB together. Ask for fewer at once.", code="too_many_bytes")
     for path, one in found.items():
@@ -189,7 +189,7 @@ def read(request: HttpRequest, path: str, thread_id: str = "") -> HttpResponse:
         found = files.read(caller.space, paths.from_url(path), thread_id=_thread(thread_id))
     except NotFound as error:
         if path.startswith("~/"):
-            files.resolve(caller.space, path)  # no mount of that prefix: a home directory, which is outside
+            files.resolve_path(caller.space, path)  # no mount of that prefix: a home directory, which is outside
         raise _what_is_there(caller, paths.from_url(path), error) from None
     return answer_file(request, found)
 

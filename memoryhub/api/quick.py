@@ -92,14 +92,14 @@ def _answer(environ: Environ, wanted: tuple[str, ...], name: str, build: Build) 
     kept = shelf.get(_key(last, name, wanted)) if last else None
     if last and not kept:  # most likely it has to be made, so what it is made of comes with the look at the door
         ask = _AskAtTheDoor(environ, Scope.FILES)
-        kept = _made(files.gather(last.space_id, list(wanted), ask=ask), build)
+        kept = _made(files.published_rows(last.space_id, list(wanted), ask=ask), build)
         shelf.put(_key(ask.door, name, wanted), kept)
         return files_api.lean_conditional(environ, *kept.document)
     door = _enter(environ, Scope.FILES)
     if door != last:
         kept = shelf.get(_key(door, name, wanted))
     if not kept:
-        kept = _made(files.gather(door.space_id, list(wanted)), build)
+        kept = _made(files.published_rows(door.space_id, list(wanted)), build)
         shelf.put(_key(door, name, wanted), kept)
     return files_api.lean_conditional(environ, *kept.document)
 
@@ -156,7 +156,7 @@ def _made(rows: list[files.PublishedRow], build: Build) -> Kept:
     plain = {path: one for path, one in found.items() if isinstance(one, Published)}
     if sum(len(one.content) for one in plain.values()) > files_api.MOST_BYTES:
         raise _LongWay
-    if len(plain) < len(found) or any(row.store == "thread" for row in rows) or not files.are_fresh(rows):
+    if len(plain) < len(found) or any(row.store == "thread" for row in rows) or not files.unchanged_on_disk(rows):
         raise _LongWay
     disk = tuple(
         DiskFile(row.directory, row.relative, tuple(json.loads(row.stat or "[]")))
@@ -196,7 +196,7 @@ def _write(environ: Environ) -> Answer:
     path = paths.from_url(_path(environ)[len(FILE) :])
     body = files_api.WriteIn.model_validate(json.loads(_body(environ)))
     agent = _enter(environ, Scope.PROPOSE).agent()
-    place = files.resolve(agent.space, path, agent=agent)
+    place = files.resolve_path(agent.space, path, agent=agent)
     if place.policy != Policy.TRUSTED or place.rule:  # a rule may have conditions, and then a person is asked
         raise _LongWay
     wish = files_api.wish_to_write(WSGIRequest(environ.copy()), path, body)

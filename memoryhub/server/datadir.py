@@ -46,18 +46,18 @@ def prepare(data_dir: Path) -> Path:
     """Make the directory and see that this process can write in it; refuse in one sentence otherwise."""
     try:
         data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-        _open_to_traversal(data_dir)
+        _allow_traversal(data_dir)
         probe = data_dir / f".probe-{os.getpid()}"
         try:
             probe.write_bytes(b"x" * 4096)
         finally:
             probe.unlink(missing_ok=True)
     except OSError as error:
-        raise DataDirError(_why_not(data_dir, error)) from error
+        raise DataDirError(_unusable_reason(data_dir, error)) from error
     return data_dir
 
 
-def _open_to_traversal(data_dir: Path) -> None:
+def _allow_traversal(data_dir: Path) -> None:
     # The database of a hub run by root belongs to another user, who has to pass through here (but not to list it).
     if os.geteuid() == 0:
         mode = stat.S_IMODE(data_dir.stat().st_mode)
@@ -65,7 +65,7 @@ def _open_to_traversal(data_dir: Path) -> None:
             data_dir.chmod(mode | 0o011)
 
 
-def _why_not(data_dir: Path, error: OSError) -> str:
+def _unusable_reason(data_dir: Path, error: OSError) -> str:
     advice = "choose another with --data-dir or MEMORYHUB_DATA_DIR."
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return f"No space is left on the disk of the data directory {data_dir}: free some, or {advice}"

@@ -23,16 +23,22 @@ from django.db import connection
 
 from memoryhub.errors import Invalid, Unavailable
 from memoryhub.server import postgres_programs
-from memoryhub.server.migrate import applied, understood
+from memoryhub.server.migrate import applied_migrations, replaceable_migrations
 
 FORMAT = 1
 SCHEMAS = ("public", "quarantine", "activity")
 MANIFEST, DUMP, KEY = "manifest.json", "database.dump", "secret_key"
 # Made by the server or by a superuser, and there already: a dump must not try to make them again.
-NOT_OURS = (" SCHEMA - public ", " COMMENT - SCHEMA public ", " EXTENSION - ", " COMMENT - EXTENSION ", " ACL - ")
+SKIPPED_ENTRIES = (
+    " SCHEMA - public ",
+    " COMMENT - SCHEMA public ",
+    " EXTENSION - ",
+    " COMMENT - EXTENSION ",
+    " ACL - ",
+)
 
 # Everything of ours, and nothing that belongs to an extension.
-CLEAR = """
+CLEAR_DATABASE = """
 DROP SCHEMA IF EXISTS quarantine CASCADE;
 DROP SCHEMA IF EXISTS activity CASCADE;
 DO $clear$ DECLARE found record; BEGIN
@@ -73,7 +79,7 @@ def manifest() -> dict[str, Any]:
     return {
         "format": FORMAT,
         "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "migrations": sorted(applied()),
+        "migrations": sorted(applied_migrations()),
     }
 
 
@@ -91,7 +97,7 @@ def read(source: Path) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="memoryhub-restore-") as folder:
         about, key = _unpack(source, Path(folder))
         _load(Path(folder, DUMP))
-    _keep_key(key)
+    _write_key(key)
     return about
 
 
@@ -107,7 +113,7 @@ def _unpack(source: Path, folder: Path) -> tuple[dict[str, Any], str]:
         raise Invalid(f"There is no file {source}.") from None
     except (tarfile.TarError, KeyError, ValueError, IsADirectoryError) as error:
         raise Invalid(f"{source} is no backup of memoryhub, or it is damaged.") from error
-    newer = set(about.get("migrations", [])) - understood()
+    newer = set(about.get("migrations", [])) - replaceable_migrations()
     if about.get("format") != FORMAT or newer:
         raise Invalid(f"{source} was made by a newer memoryhub: install that version first, then restore.")
     return about, key
@@ -123,18 +129,18 @@ def _content(tar: tarfile.TarFile, name: str) -> IO[bytes]:
 def _load(dump: Path) -> None:
     listed = _tool("pg_restore", "--list", str(dump)).splitlines(keepends=True)
     wanted = dump.with_name("wanted")
-    wanted.write_text("".join(line for line in listed if not any(part in line for part in NOT_OURS)))
+    wanted.write_text("".join(line for line in listed if not any(part in line for part in SKIPPED_ENTRIES)))
     script = dump.with_name("script.sql")
     options = ["--no-owner", "--no-privileges", f"--use-list={wanted}"]
     _tool("pg_restore", *options, f"--file={script}", str(dump))
     connection.close()  # its locks would make us wait for ourselves
     with open(script, "rb") as lines:
-        _run_script(_understood(lines))
+        _run_script(_script_for_server(lines))
 
 
-def _understood(lines: IO[bytes]) -> Iterator[bytes]:
+def _script_for_server(lines: IO[bytes]) -> Iterator[bytes]:
     """The script without settings that servers older than the tools do not know; data is passed on as it is."""
-    yield CLEAR.encode()
+    yield CLEAR_DATABASE.encode()
     in_head = True
     for line in lines:
         in_head = in_head and not line.startswith((b"COPY ", b"CREATE "))
@@ -156,11 +162,11 @@ def _run_script(lines: Iterator[bytes]) -> None:
             psql.stdin.close()
         if psql.wait():
             told.seek(0)
-            reason = _telling(told.read().decode(errors="replace"))
+            reason = _error_line(told.read().decode(errors="replace"))
             raise Unavailable(f"The backup could not be loaded, everything is as it was: {reason}")
 
 
-def _keep_key(key: str) -> None:
+def _write_key(key: str) -> None:
     if os.environ.get("SECRET_KEY"):
         return  # given by whoever runs the hub; theirs counts
     kept = settings.DATA_DIR / "secret_key"
@@ -188,10 +194,10 @@ def _tool(tool: str, *arguments: str) -> str:
         [str(postgres_programs.binaries() / tool), *arguments], env=_environment(), capture_output=True, text=True
     )
     if done.returncode:
-        raise Unavailable(f"{tool} failed: {_telling(done.stderr)}")
+        raise Unavailable(f"{tool} failed: {_error_line(done.stderr)}")
     return done.stdout
 
 
-def _telling(errors: str) -> str:
+def _error_line(errors: str) -> str:
     lines = [line.strip() for line in errors.splitlines() if "rror:" in line or "ERROR:" in line]
     return (lines or errors.strip().splitlines() or ["no reason given"])[0]

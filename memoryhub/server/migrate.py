@@ -20,12 +20,12 @@ from memoryhub.errors import Unavailable
 from memoryhub.migrations import _older
 
 
-def pending() -> list[str]:
+def pending_migrations() -> list[str]:
     """The migrations of this version that the database has not seen, as `app.name`."""
-    return sorted(known() - applied())
+    return sorted(known_migrations() - applied_migrations())
 
 
-def known() -> set[str]:
+def known_migrations() -> set[str]:
     found = set()
     for config in apps.get_app_configs():
         spec = importlib.util.find_spec(f"{config.name}.migrations")
@@ -34,13 +34,13 @@ def known() -> set[str]:
     return found
 
 
-def understood() -> set[str]:
+def replaceable_migrations() -> set[str]:
     """Every migration that this version has or stands for: a database or a backup that knows another one is newer."""
     disk = MigrationLoader(None).disk_migrations
     return {".".join(name) for key, migration in disk.items() for name in (key, *migration.replaces)}
 
 
-def applied() -> set[str]:
+def applied_migrations() -> set[str]:
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SELECT app || '.' || name FROM django_migrations")
@@ -51,10 +51,10 @@ def applied() -> set[str]:
 
 def migrate_if_needed() -> bool:
     """Migrate unless everything is there; say whether something was done. Several may call it at once."""
-    if not pending():
+    if not pending_migrations():
         return False
     with locks.alone("memoryhub.migrate"):
-        if pending():
+        if pending_migrations():
             require_vector()
             call_command("migrate", interactive=False, verbosity=0)
     return True
@@ -65,11 +65,11 @@ def finish_older() -> None:
     _older.finish()
 
 
-DEFAULTS = {"hnsw.iterative_scan": "relaxed_order", "hnsw.ef_search": "60"}
-OLDEST_VECTOR = (0, 8)
+ROLE_DEFAULTS = {"hnsw.iterative_scan": "relaxed_order", "hnsw.ef_search": "60"}
+MIN_VECTOR = (0, 8)
 
 
-def keep_defaults() -> None:
+def set_role_defaults() -> None:
     """What every connection of this role starts with: behind PgBouncer no connection keeps a setting of its own."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT '[0]'::vector")  # loads pgvector: only then may an ordinary role name its settings
@@ -79,7 +79,7 @@ def keep_defaults() -> None:
         )
         row = cursor.fetchone()
         kept = set(row[0] if row else [])
-        for name, value in DEFAULTS.items():
+        for name, value in ROLE_DEFAULTS.items():
             if f"{name}={value}" not in kept:
                 database = connection.ops.quote_name(connection.settings_dict["NAME"])
                 cursor.execute(f"ALTER ROLE CURRENT_USER IN DATABASE {database} SET {name} = '{value}'")
@@ -99,7 +99,7 @@ def require_vector() -> None:
                 "The PostgreSQL server has no pgvector: install it there (Debian: postgresql-NN-pgvector), then run "
                 f"CREATE EXTENSION vector in the database {name}."
             )
-        if tuple(int(part) for part in found.split(".")[:2]) < OLDEST_VECTOR:
+        if tuple(int(part) for part in found.split(".")[:2]) < MIN_VECTOR:
             raise Unavailable(f"The PostgreSQL server has pgvector {found}; memoryhub needs 0.8 or newer.")
         if is_made:
             return

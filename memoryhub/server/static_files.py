@@ -22,7 +22,7 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage
 STAMP = ".collected"
 # Source maps and libraries that no page of ours loads.
 UNUSED = ["*.map", "redoc*", "htmax*"]
-LARGE = 100_000  # bytes; from here on brotli's best takes seconds and saves a tenth
+LARGE_FILE = 100_000  # bytes; from here on brotli's best takes seconds and saves a tenth
 # Only ours: css/ and js/ at the top. A line of a script is a comment as a whole, or none.
 COMMENTS = {"css": re.compile(rb"\s*/\*.*?\*/", re.DOTALL), "js": re.compile(rb"^\s*//.*\n", re.MULTILINE)}
 
@@ -43,10 +43,10 @@ class QuickCompressor(Compressor):
 
     @staticmethod
     def compress_brotli(data: bytes) -> bytes:
-        return brotli.compress(data, quality=11 if len(data) < LARGE else 6)
+        return brotli.compress(data, quality=11 if len(data) < LARGE_FILE else 6)
 
 
-class Collected(CompressedManifestStaticFilesStorage):
+class HashedStorage(CompressedManifestStaticFilesStorage):
     """Names with the content's hash, so that browsers may keep them for ever; a compressed twin of each."""
 
     # Addresses in stylesheets get their hash too; references to source maps, which are not collected, stay as they are.

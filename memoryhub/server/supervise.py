@@ -20,7 +20,7 @@ log = logging.getLogger("memoryhub")
 
 SECONDS_TO_STOP = 12
 SHORT_LIFE = 5.0  # seconds; a child that lives shorter than this is waited for before it is started again
-MOST_SHORT_LIVES = 5
+MAX_SHORT_LIVES = 5
 
 
 class Stop(Exception):
@@ -44,7 +44,7 @@ class Child:
         return self.process is not None and self.process.is_alive()
 
     def start(self, before: Callable[[], None]) -> None:
-        self.process = fork.Process(target=_child, args=(self.target, before, os.getpid()), name=self.name)
+        self.process = fork.Process(target=_run_child, args=(self.target, before, os.getpid()), name=self.name)
         self.started = time.monotonic()
         self.process.start()
 
@@ -54,19 +54,19 @@ class Child:
         young = time.monotonic() - self.started < SHORT_LIFE
         self.short_lives = self.short_lives + 1 if young else 0
         self.not_before = time.monotonic() + (min(0.5 * 2**self.short_lives, 30) if self.short_lives > 1 else 0)
-        log.warning("the %s process ended (%s); it is started again", self.name, _how(self.process.exitcode))
+        log.warning("the %s process ended (%s); it is started again", self.name, _exit_reason(self.process.exitcode))
         self.process = None
-        if self.vital and self.short_lives >= MOST_SHORT_LIVES:
+        if self.vital and self.short_lives >= MAX_SHORT_LIVES:
             raise Unavailable(f"The {self.name} process ends as soon as it starts; the lines above say why.")
 
 
-def _how(exitcode: int | None) -> str:
+def _exit_reason(exitcode: int | None) -> str:
     if exitcode is not None and exitcode < 0:
         return f"by {signal.Signals(-exitcode).name}"
     return f"with status {exitcode}"
 
 
-def _child(target: Callable[[], None], before: Callable[[], None], parent: int) -> None:
+def _run_child(target: Callable[[], None], before: Callable[[], None], parent: int) -> None:
     # A process group of its own: Ctrl-C reaches the hub alone, which then stops its children in order.
     os.setpgid(0, 0)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -124,17 +124,17 @@ class Supervisor:
                 child.process.join()
 
 
-def apart(act: Callable[[], None]) -> None:
+def run_in_child(act: Callable[[], None]) -> None:
     """Do something in a copy of this process: the memory and the threads that it takes end with it."""
     receive, send = fork.Pipe(duplex=False)
-    process = fork.Process(target=_apart, args=(act, send, os.getpid()))
+    process = fork.Process(target=_run_and_report, args=(act, send, os.getpid()))
     process.start()
     send.close()
     try:
         error = receive.recv()
     except EOFError:
         process.join()
-        error = f"A process that was needed to start ended {_how(process.exitcode)}; the lines above say why."
+        error = f"A process that was needed to start ended {_exit_reason(process.exitcode)}; the lines above say why."
     finally:
         process.kill()  # it is done, or we were told to stop
         process.join()
@@ -142,7 +142,7 @@ def apart(act: Callable[[], None]) -> None:
         raise Unavailable(error)
 
 
-def _apart(act: Callable[[], None], send: Connection, parent: int) -> None:
+def _run_and_report(act: Callable[[], None], send: Connection, parent: int) -> None:
     processes.die_with_parent(parent)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # the hub hears them too, and ends this process

@@ -14,14 +14,14 @@ from django.db import DatabaseError, InterfaceError, close_old_connections, conn
 from memoryhub.domain import jobs
 
 LANES = 2  # so that one long job does not hold up everything else
-SENDING = 4  # lanes for what is sent to addresses of others: one that hangs holds up nothing but what is sent
-PAUSE = 1.0  # seconds between two looks at the table
-PATIENCE = 10.0  # seconds that running jobs get to finish when the process is told to stop
+OUTGOING_LANES = 4  # lanes for what is sent to addresses of others: one that hangs holds up nothing but what is sent
+POLL_SECONDS = 1.0  # seconds between two looks at the table
+STOP_SECONDS = 10.0  # seconds that running jobs get to finish when the process is told to stop
 
 log = logging.getLogger("memoryhub.work")
 
 
-def discover() -> None:
+def import_domain() -> None:
     """Import every module of `domain`, so that all have registered what they can do."""
     import memoryhub.domain
 
@@ -39,14 +39,14 @@ class Work:
 
     def run(self) -> None:
         """Work until `stop` is set, then let running jobs finish for a while."""
-        discover()
+        import_domain()
         self._until_done(lambda: (jobs.plan_periodic(), jobs.release_lost(all_of_them=self.alone)))
         threads = [self._thread(f"lane-{n}", self._lane) for n in range(1, LANES + 1)]
-        threads += [self._thread(f"sending-{n}", self._lane) for n in range(1, SENDING + 1)]
-        threads += [self._thread(name, self._watch) for name in jobs.watchers]
+        threads += [self._thread(f"sending-{n}", self._lane) for n in range(1, OUTGOING_LANES + 1)]
+        threads += [self._thread(name, self._watch) for name in jobs.background_threads]
         while not self.stop.wait(15):
             self._guard(self._keep_order)
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + STOP_SECONDS
         for thread in threads:
             thread.join(max(0.0, deadline - time.monotonic()))
 
@@ -56,7 +56,7 @@ class Work:
         return thread
 
     def _until_done(self, act) -> None:
-        while not self._guard(act) and not self.stop.wait(PAUSE):
+        while not self._guard(act) and not self.stop.wait(POLL_SECONDS):
             pass
 
     def _guard(self, act) -> bool:
@@ -71,7 +71,7 @@ class Work:
         return True
 
     def _keep_order(self) -> None:
-        jobs.keep_leases(list(self.running.values()))
+        jobs.extend_leases(list(self.running.values()))
         jobs.release_lost()
 
     def _lane(self, name: str) -> None:
@@ -80,9 +80,9 @@ class Work:
             found: list[bool] = []
             if before and before not in self.running:  # not needed yet: it holds no connection and asks nothing
                 connections.close_all()
-                self.stop.wait(PAUSE)
+                self.stop.wait(POLL_SECONDS)
             elif not self._guard(lambda found=found: found.append(self._one(name))) or not any(found):
-                self.stop.wait(PAUSE)
+                self.stop.wait(POLL_SECONDS)
         connections.close_all()
 
     @staticmethod
@@ -92,7 +92,9 @@ class Work:
         return f"{kind}-{int(number) - 1}" if kind == "sending" and number != "1" else ""
 
     def _one(self, name: str) -> bool:
-        claimed = jobs.claim(jobs.sent if name.startswith("sending-") else jobs.kinds.keys() - jobs.sent)
+        claimed = jobs.claim(
+            jobs.outgoing_kinds if name.startswith("sending-") else jobs.kinds.keys() - jobs.outgoing_kinds
+        )
         if claimed is None:
             return False
         self.running[name] = claimed.pk
@@ -104,11 +106,11 @@ class Work:
 
     def _watch(self, name: str) -> None:
         """Run a watcher; one that fails is started again, later each time."""
-        pause = PAUSE
+        pause = POLL_SECONDS
         while not self.stop.is_set():
             began = time.monotonic()
             try:
-                jobs.watchers[name](self.stop)
+                jobs.background_threads[name](self.stop)
             except (
                 DatabaseError,
                 InterfaceError,
@@ -118,7 +120,7 @@ class Work:
             except Exception:
                 log.exception("the watcher %s failed; it is started again in %.0f s", name, pause)
             connections.close_all()
-            pause = PAUSE if time.monotonic() - began > 60 else min(pause * 2, 60)
+            pause = POLL_SECONDS if time.monotonic() - began > 60 else min(pause * 2, 60)
             self.stop.wait(pause)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 
-from memoryhub.text.match import agreement, changes
+from memoryhub.text.match import changes, common_length
 
 
 @dataclass
@@ -54,10 +54,10 @@ class Blame:
 def _middle(old: bytes, new: bytes) -> tuple[list[bytes], list[bytes], int, int]:
     """The lines between the common head and tail of two texts, and how many lines head and tail have."""
     limit = min(len(old), len(new))
-    head = agreement(limit, lambda at, n: old[at : at + n] == new[at : at + n])
+    head = common_length(limit, lambda at, n: old[at : at + n] == new[at : at + n])
     head = old.rfind(b"\n", 0, head) + 1
     a, b = len(old), len(new)
-    tail = agreement(limit - head, lambda at, n: old[a - at - n : a - at] == new[b - at - n : b - at])
+    tail = common_length(limit - head, lambda at, n: old[a - at - n : a - at] == new[b - at - n : b - at])
     # The tail begins at the start of a line, in both texts.
     cut = old.find(b"\n", a - tail) + 1 if tail else 0
     tail = a - cut if cut else 0

@@ -14,9 +14,9 @@ from typing import Any, Literal
 
 from memoryhub.text.blame import Blame, blame
 from memoryhub.text.lines import bytes_of, split, text_of
-from memoryhub.text.match import Span, agreement, changes
+from memoryhub.text.match import Span, changes, common_length
 from memoryhub.text.merge import Merge, Part, merge3
-from memoryhub.text.word_diff import pair_up, word_marks
+from memoryhub.text.word_diff import pair_lines, word_marks
 
 Marks = tuple[tuple[int, int], ...]
 
@@ -144,7 +144,7 @@ def _marks(before: list[str], after: list[str]) -> tuple[dict[int, Marks], dict[
     old, new = [_cut_end(line)[0] for line in before], [_cut_end(line)[0] for line in after]
     old_marks: dict[int, Marks] = {}
     new_marks: dict[int, Marks] = {}
-    for i, j in pair_up(old, new) if old and new else ():
+    for i, j in pair_lines(old, new) if old and new else ():
         old_marks[i], new_marks[j] = word_marks(old[i], new[j])
     return old_marks, new_marks
 
@@ -164,9 +164,9 @@ def compare(old: str, new: str, *, context: int | None = 3, ignore_blanks: bool 
 def counts(old: str, new: str) -> tuple[int, int]:
     """Lines added and removed."""
     # Whole lines at both ends are compared as text first: most changes are small.
-    head = old.rfind("\n", 0, _same_head(old, new)) + 1
+    head = old.rfind("\n", 0, _common_head(old, new)) + 1
     old, new = old[head:], new[head:]
-    tail = _same_tail(old, new)
+    tail = _common_tail(old, new)
     put, taken = new[: len(new) - tail], old[: len(old) - tail]
     if not (put and taken) and (put + taken).endswith("\n"):  # whole lines, only added or only taken out
         return put.count("\n"), taken.count("\n")
@@ -176,18 +176,18 @@ def counts(old: str, new: str) -> tuple[int, int]:
     return sum(j2 - j1 for _, _, j1, j2 in spans), sum(i2 - i1 for i1, i2, _, _ in spans)
 
 
-def _same_head(old: str, new: str) -> int:
-    return agreement(min(len(old), len(new)), lambda at, n: old[at : at + n] == new[at : at + n])
+def _common_head(old: str, new: str) -> int:
+    return common_length(min(len(old), len(new)), lambda at, n: old[at : at + n] == new[at : at + n])
 
 
-def _same_tail(old: str, new: str) -> int:
+def _common_tail(old: str, new: str) -> int:
     ends = len(old), len(new)
-    return agreement(
+    return common_length(
         min(ends), lambda at, n: old[ends[0] - at - n : ends[0] - at] == new[ends[1] - at - n : ends[1] - at]
     )
 
 
-def signs(old: str, new: str) -> tuple[int, int]:
+def changed_characters(old: str, new: str) -> tuple[int, int]:
     """Characters put in and taken out, within the lines that change."""
     put = taken = 0
     diff = compare(old, new, context=0)
@@ -196,8 +196,8 @@ def signs(old: str, new: str) -> tuple[int, int]:
             "".join(diff.old_lines[hunk.old_start : hunk.old_end]),
             "".join(diff.new_lines[hunk.new_start : hunk.new_end]),
         )
-        head = _same_head(was, now)
-        same = head + _same_tail(was[head:], now[head:])
+        head = _common_head(was, now)
+        same = head + _common_tail(was[head:], now[head:])
         put, taken = put + len(now) - same, taken + len(was) - same
     return put, taken
 
@@ -241,7 +241,7 @@ def _side_by_side(rows: Sequence[Row | Fold]) -> Iterator[tuple[Row | None, Row 
 def _paired(left: list[Row], right: list[Row]) -> Iterator[tuple[Row | None, Row | None]]:
     """Lines that belong together stand beside each other; what lies between them gets rows of its own."""
     at_left = at_right = 0
-    for i, j in [*pair_up([r.text for r in left], [r.text for r in right]), (len(left), len(right))]:
+    for i, j in [*pair_lines([r.text for r in left], [r.text for r in right]), (len(left), len(right))]:
         while at_left < i and at_right < j:
             yield left[at_left], right[at_right]
             at_left, at_right = at_left + 1, at_right + 1
@@ -255,7 +255,7 @@ def _paired(left: list[Row], right: list[Row]) -> Iterator[tuple[Row | None, Row
 
 
 # A short line such as `}` stands in many places; only what is long enough to be recognised counts as moved.
-_RECOGNISABLE = 12
+_MIN_MOVED_LENGTH = 12
 
 
 def _find_moves(old: list[str], new: list[str], hunks: list[Hunk]) -> dict[tuple[str, int], int]:
@@ -263,7 +263,7 @@ def _find_moves(old: list[str], new: list[str], hunks: list[Hunk]) -> dict[tuple
     gone: dict[str, list[int]] = {}
     for hunk in hunks:
         for line in range(hunk.old_start, hunk.old_end):
-            if len(old[line].strip()) >= _RECOGNISABLE:
+            if len(old[line].strip()) >= _MIN_MOVED_LENGTH:
                 gone.setdefault(old[line].strip(), []).append(line)
     moves: dict[tuple[str, int], int] = {}
     for hunk in hunks:
@@ -279,7 +279,7 @@ def _find_moves(old: list[str], new: list[str], hunks: list[Hunk]) -> dict[tuple
 # ---- a diff as text
 
 
-def told(old: bytes | None, new: bytes | None, path: str) -> str:
+def unified_bytes(old: bytes | None, new: bytes | None, path: str) -> str:
     """The diff of two contents; of what is no text, that it is none, and the sizes."""
     if is_text(old or b"") and is_text(new or b""):
         return unified(None if old is None else text_of(old), None if new is None else text_of(new), path)

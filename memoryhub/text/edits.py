@@ -18,9 +18,9 @@ def apply_edit(text: str, old: str, new: str, replace_all: bool = False) -> str:
         raise Invalid(EMPTY_OLD, code="string_not_found")
     found = text.count(old)
     if not found:
-        raise not_found_in(text, old)
+        raise string_not_found(text, old)
     if found > 1 and not replace_all:
-        raise not_unique(old, found)
+        raise string_not_unique(old, found)
     return text.replace(old, new)
 
 
@@ -39,11 +39,11 @@ def apply_insert(text: str, line: int, new: str) -> str:
     return head + (new if new.endswith("\n") or not tail else new + "\n") + tail
 
 
-def missing(path: str) -> HubError:
+def file_not_found(path: str) -> HubError:
     return NotFound(f"Error: File '{path}' not found", code="file_not_found", path=path)
 
 
-def not_found_in(text: str, old: str) -> HubError:
+def string_not_found(text: str, old: str) -> HubError:
     """The string is not there; says so when only line ends or blanks around it stand in the way."""
     bare = old.removesuffix("\n")
     if bare and bare != old and text.endswith(bare):
@@ -65,7 +65,7 @@ def _near_miss(text: str, old: str) -> dict[str, str]:
     return {}
 
 
-def not_unique(old: str, found: int) -> HubError:
+def string_not_unique(old: str, found: int) -> HubError:
     return Invalid(
         f"Error: String '{old}' appears {found} times in file. Use replace_all=True to replace all instances, "
         "or provide a more specific string with surrounding context.",

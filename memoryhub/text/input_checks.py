@@ -7,22 +7,22 @@ from typing import Any
 
 from memoryhub.errors import Invalid, TooLarge
 
-MOST_BYTES = 1 << 20
-DEEPEST = 20
-INDEXED = 200_000  # characters of a text whose words are indexed: a tsvector holds 1 MiB at most
+MAX_BYTES = 1 << 20
+MAX_DEPTH = 20
+MAX_INDEXED = 200_000  # characters of a text whose words are indexed: a tsvector holds 1 MiB at most
 
 
-def checked(content: Any) -> str:
+def check_content(content: Any) -> str:
     """The text as it may be stored: not empty, no NUL, no lone surrogate, at most 1 MiB."""
-    text = clean(content, "content")
+    text = check_text(content, "content")
     if not text.strip():
         raise Invalid("The content is empty; there is nothing to remember.", code="invalid_content", field="content")
-    if len(text.encode()) > MOST_BYTES:
-        raise TooLarge("The content is over 1 MiB; send the part worth remembering.", limit=MOST_BYTES)
+    if len(text.encode()) > MAX_BYTES:
+        raise TooLarge("The content is over 1 MiB; send the part worth remembering.", limit=MAX_BYTES)
     return text
 
 
-def clean(text: Any, field: str, most: int | None = None) -> str:
+def check_text(text: Any, field: str, most: int | None = None) -> str:
     """A string that PostgreSQL can hold."""
     if not isinstance(text, str):
         raise Invalid(f"{field} is a text.", code="invalid_content", field=field)
@@ -37,7 +37,7 @@ def clean(text: Any, field: str, most: int | None = None) -> str:
     return text
 
 
-def metadata(value: Any) -> dict[str, Any]:
+def check_metadata(value: Any) -> dict[str, Any]:
     """An object of plain JSON: no NUL, lone surrogate, NaN or Infinity, 20 deep at most."""
     if value is None:
         return {}
@@ -48,8 +48,8 @@ def metadata(value: Any) -> dict[str, Any]:
 
 
 def _check(value: Any, depth: int) -> None:
-    if depth > DEEPEST:
-        raise Invalid(f"metadata is nested deeper than {DEEPEST}.", code="invalid_metadata", field="metadata")
+    if depth > MAX_DEPTH:
+        raise Invalid(f"metadata is nested deeper than {MAX_DEPTH}.", code="invalid_metadata", field="metadata")
     if isinstance(value, dict):
         for key, inner in value.items():
             _check(key, depth)

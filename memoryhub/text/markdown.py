@@ -26,9 +26,9 @@ from memoryhub.text import gfm
 
 ANCHOR = "h-"
 # Inline rules turn slow beyond this, in one paragraph: signs, brackets that are not closed, brackets. It is shown as it stands.
-_LONGEST, _UNCLOSED, _BRACKETS = 30_000, 40, 1_500
+_MAX_PARAGRAPH, _MAX_UNCLOSED, _MAX_BRACKETS = 30_000, 40, 1_500
 # Cleaning takes a step for each mark, and longer steps the longer their text: beyond this, the text is shown as it stands.
-_MOST_MARKS = 60_000
+_MAX_MARKS = 60_000
 _RAW = "x-raw"  # holds a piece of raw HTML until the end
 
 
@@ -56,7 +56,7 @@ def render(text: str) -> Rendered:
     md.reset()
     md.headings = []
     raw = md.convert(body) if body.strip() else ""
-    if raw.count("<") + raw.count("&") > _MOST_MARKS:
+    if raw.count("<") + raw.count("&") > _MAX_MARKS:
         return Rendered(f"<pre><code>{html.escape(text)}</code></pre>")
     return Rendered(_cleaner().clean(front + raw), md.headings)
 
@@ -153,7 +153,7 @@ class _Blocks(BlockParser):
 def _inline(lines: list[str]) -> str:
     text = "\n".join(lines).rstrip()
     opened, closed = text.count("["), text.count("]")
-    is_slow = len(text) > _LONGEST or opened - closed > _UNCLOSED or opened > _BRACKETS
+    is_slow = len(text) > _MAX_PARAGRAPH or opened - closed > _MAX_UNCLOSED or opened > _MAX_BRACKETS
     return AtomicString(text) if is_slow else text
 
 
@@ -280,7 +280,7 @@ class _Unwrap(Postprocessor):
         return text.replace(f"<{_RAW}>", "").replace(f"</{_RAW}>", "")
 
 
-class _House(markdown.Extension):
+class _Extension(markdown.Extension):
     def extendMarkdown(self, md: markdown.Markdown) -> None:  # noqa: N802
         md.parser = _Blocks(md)
         for name in ("html_block", "normalize_whitespace"):
@@ -301,7 +301,7 @@ class _House(markdown.Extension):
 @lru_cache(maxsize=1)
 def _markdown() -> markdown.Markdown:
     # Python-Markdown's tab length is only for its own blocks; ours reads columns of four.
-    return markdown.Markdown(extensions=[_House()], output_format="html")
+    return markdown.Markdown(extensions=[_Extension()], output_format="html")
 
 
 # ---- the last word

@@ -14,9 +14,9 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 
 Span = tuple[int, int, int, int]
-_LONG = 600  # from so many items on, small changes are looked for one after the other first
-_REACH, _WINDOW = 6, 12
-_SMALL = 160  # below so many items on both sides difflib is quick and its result is nicest
+_MIN_FOR_WALK = 600  # from so many items on, small changes are looked for one after the other first
+_MAX_JUMP, _WINDOW = 6, 12
+_MAX_FOR_DIFFLIB = 160  # below so many items on both sides difflib is quick and its result is nicest
 
 
 def changes(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Span]:
@@ -60,22 +60,22 @@ def _pairs(a: Sequence[Hashable], b: Sequence[Hashable]) -> Iterator[tuple[int, 
     todo: list[Span] = [(0, len(a), 0, len(b))]
     while todo:
         i1, i2, j1, j2 = todo.pop()
-        head = _head(a, b, i1, i2, j1, j2)
+        head = _common_head(a, b, i1, i2, j1, j2)
         if head:
             yield i1, j1, head
             i1, j1 = i1 + head, j1 + head
-        tail = _tail(a, b, i1, i2, j1, j2)
+        tail = _common_tail(a, b, i1, i2, j1, j2)
         if tail:
             yield i2 - tail, j2 - tail, tail
             i2, j2 = i2 - tail, j2 - tail
         if i1 == i2 or j1 == j2:
             continue
-        if min(i2 - i1, j2 - j1) > _LONG and (runs := _small_changes(a, b, i1, i2, j1, j2)):
+        if min(i2 - i1, j2 - j1) > _MIN_FOR_WALK and (runs := _small_changes(a, b, i1, i2, j1, j2)):
             yield from runs
             i, j, size = runs[-1]
             todo.append((i + size, i2, j + size, j2))
             continue
-        if i2 - i1 <= _SMALL and j2 - j1 <= _SMALL:
+        if i2 - i1 <= _MAX_FOR_DIFFLIB and j2 - j1 <= _MAX_FOR_DIFFLIB:
             yield from _by_difflib(a, b, i1, i2, j1, j2)
             continue
         anchors = _anchors(a[i1:i2], b[j1:j2])
@@ -89,15 +89,15 @@ def _pairs(a: Sequence[Hashable], b: Sequence[Hashable]) -> Iterator[tuple[int, 
                 todo.append((i1 + p + 1, i1 + r, j1 + q + 1, j1 + s))
 
 
-def _head(a: Sequence[Hashable], b: Sequence[Hashable], i1: int, i2: int, j1: int, j2: int) -> int:
-    return agreement(min(i2 - i1, j2 - j1), lambda at, n: a[i1 + at : i1 + at + n] == b[j1 + at : j1 + at + n])
+def _common_head(a: Sequence[Hashable], b: Sequence[Hashable], i1: int, i2: int, j1: int, j2: int) -> int:
+    return common_length(min(i2 - i1, j2 - j1), lambda at, n: a[i1 + at : i1 + at + n] == b[j1 + at : j1 + at + n])
 
 
-def _tail(a: Sequence[Hashable], b: Sequence[Hashable], i1: int, i2: int, j1: int, j2: int) -> int:
-    return agreement(min(i2 - i1, j2 - j1), lambda at, n: a[i2 - at - n : i2 - at] == b[j2 - at - n : j2 - at])
+def _common_tail(a: Sequence[Hashable], b: Sequence[Hashable], i1: int, i2: int, j1: int, j2: int) -> int:
+    return common_length(min(i2 - i1, j2 - j1), lambda at, n: a[i2 - at - n : i2 - at] == b[j2 - at - n : j2 - at])
 
 
-def agreement(limit: int, same: Callable[[int, int], bool], first: int = 64) -> int:
+def common_length(limit: int, same: Callable[[int, int], bool], first: int = 64) -> int:
     """How far two sequences agree: ever larger pieces are compared at C speed, then ever smaller ones."""
     at, size = 0, first
     while at < limit:
@@ -117,22 +117,24 @@ def _small_changes(
     """Walk long texts from one small change to the next: after each, a window of equal lines must follow."""
     runs = []
     while i1 < i2 and j1 < j2:
-        jump = _next_agreement(a, b, i1, i2, j1, j2)
+        jump = _next_common_window(a, b, i1, i2, j1, j2)
         if jump is None:
             break
         i1, j1 = i1 + jump[0], j1 + jump[1]
-        size = _head(a, b, i1, i2, j1, j2)
+        size = _common_head(a, b, i1, i2, j1, j2)
         runs.append((i1, j1, size))
         i1, j1 = i1 + size, j1 + size
     return runs
 
 
-def _next_agreement(
+def _next_common_window(
     a: Sequence[Hashable], b: Sequence[Hashable], i1: int, i2: int, j1: int, j2: int
 ) -> tuple[int, int] | None:
-    for total in range(1, 2 * _REACH):
+    for total in range(1, 2 * _MAX_JUMP):
         # The middle first: a line that changed is likelier than one that came or went.
-        for down in sorted(range(max(0, total - _REACH), min(total, _REACH) + 1), key=lambda d: abs(2 * d - total)):
+        for down in sorted(
+            range(max(0, total - _MAX_JUMP), min(total, _MAX_JUMP) + 1), key=lambda d: abs(2 * d - total)
+        ):
             i, j = i1 + down, j1 + total - down
             if i + _WINDOW <= i2 and j + _WINDOW <= j2 and a[i : i + _WINDOW] == b[j : j + _WINDOW]:
                 return down, total - down

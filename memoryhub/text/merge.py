@@ -55,16 +55,16 @@ def merge3(base: str, ours: str, theirs: str) -> Merge:
 
 def _merge_parts(base: list[str], ours: list[str], theirs: list[str]) -> Iterator[Part]:
     at = 0
-    for (b1, b2), (o1, o2), (t1, t2) in _touching(changes(base, ours), changes(base, theirs)):
+    for (b1, b2), (o1, o2), (t1, t2) in _overlapping(changes(base, ours), changes(base, theirs)):
         if b1 > at:
-            yield _settle(*["".join(base[at:b1])] * 3)
-        yield _settle("".join(base[b1:b2]), "".join(ours[o1:o2]), "".join(theirs[t1:t2]))
+            yield _merge_part(*["".join(base[at:b1])] * 3)
+        yield _merge_part("".join(base[b1:b2]), "".join(ours[o1:o2]), "".join(theirs[t1:t2]))
         at = b2
     if at < len(base):
-        yield _settle(*["".join(base[at:])] * 3)
+        yield _merge_part(*["".join(base[at:])] * 3)
 
 
-def _settle(base: str, ours: str, theirs: str) -> Part:
+def _merge_part(base: str, ours: str, theirs: str) -> Part:
     if ours == theirs or theirs == base:
         return Part(base, ours, theirs, ours)
     return Part(base, ours, theirs, theirs if ours == base else None)
@@ -73,7 +73,7 @@ def _settle(base: str, ours: str, theirs: str) -> Part:
 Pair = tuple[int, int]
 
 
-def _touching(ours: list[Span], theirs: list[Span]) -> Iterator[tuple[Pair, Pair, Pair]]:
+def _overlapping(ours: list[Span], theirs: list[Span]) -> Iterator[tuple[Pair, Pair, Pair]]:
     """Groups of changes of both sides that touch, as ranges of base, ours and theirs."""
     queue = sorted([(c[0], c[1], 0, c) for c in ours] + [(c[0], c[1], 1, c) for c in theirs])
     shift = [0, 0]  # how far each side is ahead of the base so far

@@ -9,26 +9,26 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-MOST_SIGNS = 20_000  # of a pattern with all its braces chosen from; further braces are taken as they stand
+MAX_CHARACTERS = 20_000  # of a pattern with all its braces chosen from; further braces are taken as they stand
 
 
 def matches(pattern: str, path: str) -> bool:
     """Whether a path fits, hidden names included; a pattern without a slash is about the name alone."""
     if "/" not in pattern:
-        return _fits(pattern, path.rstrip("/").rpartition("/")[2], False)
-    return _fits(pattern.lstrip("/"), path.lstrip("/"), False)
+        return _matches_any(pattern, path.rstrip("/").rpartition("/")[2], False)
+    return _matches_any(pattern.lstrip("/"), path.lstrip("/"), False)
 
 
-def finds(pattern: str, relative: str) -> bool:
+def glob_matches(pattern: str, relative: str) -> bool:
     """Whether a search for files finds this path, relative to where it began: as agents' glob tools do. A pattern without
     a slash finds names at any depth; names that begin with a dot are found only when the pattern has that dot."""
     anywhere = "" if "/" in pattern else "**/"
-    return _fits(anywhere + pattern.lstrip("/"), relative.lstrip("/"), True)
+    return _matches_any(anywhere + pattern.lstrip("/"), relative.lstrip("/"), True)
 
 
-def _fits(pattern: str, path: str, hides: bool) -> bool:
+def _matches_any(pattern: str, path: str, hides: bool) -> bool:
     names = path.split("/")
-    return any(_goes(steps, names, hides) for steps in _compiled(pattern))
+    return any(_walk(steps, names, hides) for steps in _compiled(pattern))
 
 
 # One step for each name; None stands for `**`, any number of names.
@@ -47,7 +47,7 @@ def _choices(pattern: str) -> list[str]:
     while todo:
         text = todo.pop()
         found = re.search(r"\{([^{}]*)\}", text)
-        if found is None or (len(done) + len(todo) + found[1].count(",")) * len(pattern) > MOST_SIGNS:
+        if found is None or (len(done) + len(todo) + found[1].count(",")) * len(pattern) > MAX_CHARACTERS:
             done.append(text)
         else:
             todo += [text[: found.start()] + one + text[found.end() :] for one in found[1].split(",")]
@@ -84,14 +84,14 @@ def _expression(segment: str) -> str:
             runs.append("")
             stars += 1
         else:
-            runs[-1] += _sign(match[0])
+            runs[-1] += _one_character(match[0])
     if not stars:
         return runs[0]
     between = "".join(f"(?>.*?{run})" for run in runs[1:-1] if run)
     return f"{runs[0]}{between}.*{runs[-1]}"
 
 
-def _sign(sign: str) -> str:
+def _one_character(sign: str) -> str:
     if sign == "?":
         return "."
     if len(sign) > 2 and sign[0] == "[":
@@ -100,9 +100,9 @@ def _sign(sign: str) -> str:
     return re.escape(sign)
 
 
-def _goes(steps: Steps, names: list[str], hides: bool) -> bool:
+def _walk(steps: Steps, names: list[str], hides: bool) -> bool:
     """Walks the names with every place in the pattern that the ones before could have led to."""
-    at = _past(steps, {0})
+    at = _skip_stars(steps, {0})
     for name in names:
         hidden = hides and name.startswith(".")
         after = set()
@@ -114,12 +114,12 @@ def _goes(steps: Steps, names: list[str], hides: bool) -> bool:
                 after.add(place)
             elif step.fullmatch(name):
                 after.add(place + 1)
-        at = _past(steps, after)
+        at = _skip_stars(steps, after)
         if not at:
             return False
     return len(steps) in at
 
 
-def _past(steps: Steps, places: set[int]) -> set[int]:
+def _skip_stars(steps: Steps, places: set[int]) -> set[int]:
     """`**` may also stand for no name at all."""
     return places | {place + 1 for place in places if place < len(steps) and steps[place] is None}

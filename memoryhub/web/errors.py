@@ -106,7 +106,7 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
     user = getattr(request, "user", None)
     if first == "s" and user and user.is_authenticated:
         with suppress(NotFound):
-            request.space, request.role = spaces.enter(user, slug.replace("\x00", ""))  # type: ignore[attr-defined]
+            request.space, request.role = spaces.get_for_person(user, slug.replace("\x00", ""))  # type: ignore[attr-defined]
             return refuse(request, NotFound(f"{request.space.name} has no such page; the address may be old."))  # type: ignore[attr-defined]
     return refuse(request, NotFound("The address may be old, or belong to a space you are not in."))
 

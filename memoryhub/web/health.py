@@ -13,7 +13,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from memoryhub.domain import accounts, activity
 from memoryhub.errors import Forbidden, HubError, Unauthenticated
 from memoryhub.middleware import address_of
-from memoryhub.server.migrate import pending
+from memoryhub.server.migrate import pending_migrations
 from memoryhub.web.access import View, public
 
 # What proxies add; any X-Forwarded-… counts as well.
@@ -38,7 +38,7 @@ def readyz(request: HttpRequest) -> HttpResponse:
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
-        missing = pending()
+        missing = pending_migrations()
     except OperationalError:
         return JsonResponse({"status": "database away"}, status=503)
     if missing:
@@ -52,7 +52,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
         only = "" if from_loopback(request) else space_of_owner(request)
     except HubError as error:
         return JsonResponse(error.as_json(), status=error.status)
-    return HttpResponse(activity.exposition(only), content_type=CONTENT_TYPE_LATEST)
+    return HttpResponse(activity.prometheus_text(only), content_type=CONTENT_TYPE_LATEST)
 
 
 def from_loopback(request: HttpRequest) -> bool:

@@ -77,7 +77,7 @@ def test_half_a_character_in_a_batch_is_one_bad_path(forge):
 
 
 def test_a_folder_is_no_file(forge, ed):
-    files.write(spaces.by_slug("ledger"), HUB, "/open/sub/a.md", b"a")
+    files.write(spaces.get_by_slug("ledger"), HUB, "/open/sub/a.md", b"a")
     for folder in ("memories", "open", "open/sub", "disk"):
         assert code(forge("GET", f"files/{folder}")) == (422, "is_directory"), folder
         for who in (forge, ed):
@@ -137,7 +137,7 @@ def test_a_search_may_name_one_file(forge):
 
 
 def test_what_an_edit_looks_for_is_text_too(forge):
-    files.write(spaces.by_slug("ledger"), HUB, "/memories/x.bin", b"a\xffb")
+    files.write(spaces.get_by_slug("ledger"), HUB, "/memories/x.bin", b"a\xffb")
     for wrong in ("\udcff", "\x00"):
         edit = {"path": "/memories/x.bin", "old_string": wrong, "new_string": "x"}
         assert code(forge("POST", "edits", edit)) == (422, "invalid_content")

@@ -13,7 +13,7 @@ import pytest
 from memoryhub.api import quick
 from memoryhub.db import statements
 from memoryhub.domain import accounts, files, prompts, proposals, retrieval, spaces
-from memoryhub.domain.files.read import GATHER
+from memoryhub.domain.files.read import READ_ROWS
 from memoryhub.domain.prompts import serve
 from memoryhub.models import HUB, Actor, Proposal, Token
 
@@ -181,7 +181,7 @@ def test_a_trusted_write_is_answered_as_the_long_way_does(space, secret, client)
         )
         assert without_path(json.loads(told[2])) == without_path(long.json())
     assert files.read(space, "/own/a.md").content == b"# Two\n"
-    assert files.row_of(space, "/own/a.md").author_name == "forge"
+    assert files.file_row(space, "/own/a.md").author_name == "forge"
 
 
 @pytest.mark.parametrize(
@@ -243,18 +243,18 @@ def test_ten_files_are_one_statement_and_unchanged_ones_none_but_the_token(space
     body = json.dumps({"paths": wanted}).encode()
     with statements() as sent:
         status, fields, _ = ask(secret, "/api/v1/batch", "POST", body)
-    assert (status, sent) == (200, [serve.DOOR, GATHER])  # who asks, for the first time; then all ten
+    assert (status, sent) == (200, [serve.DOOR, READ_ROWS])  # who asks, for the first time; then all ten
     with statements() as sent:
         status, _, empty = ask(secret, "/api/v1/batch", "POST", body, HTTP_IF_NONE_MATCH=fields["ETag"])
     assert (status, empty, sent) == (304, b"", [serve.DOOR])
     with statements() as sent:
         status, _, others = ask(secret, "/api/v1/batch", "POST", json.dumps({"paths": wanted[:9]}).encode())
-    assert (status, sent) == (200, [serve.with_door(GATHER)])  # who asks and the files, in one
+    assert (status, sent) == (200, [serve.with_door(READ_ROWS)])  # who asks and the files, in one
     assert [one["content"] for one in json.loads(others)["files"]] == ["text"] * 9
     files.write(space, HUB, wanted[0], b"another text")
     with statements() as sent:
         assert b"another text" in ask(secret, "/api/v1/batch", "POST", body)[2]
-    assert sent == [serve.DOOR, GATHER]  # it looked as if nothing had to be made
+    assert sent == [serve.DOOR, READ_ROWS]  # it looked as if nothing had to be made
 
 
 def test_what_comes_with_the_look_at_the_door_comes_to_whom_it_opens_alone(space, secret):
@@ -313,7 +313,7 @@ def test_files_are_looked_up_one_by_one_before_the_database_has_counted_them(spa
     for number in range(40):
         files.write(space, HUB, f"/hub/{number}.md", b"text")
     asked = {"paths": ["/hub/7.md"], "space": space.pk, "thread": "", "digest": "x", "hot": False, "scopes": "{}"}
-    for sql in (GATHER, serve.with_door(GATHER)):
+    for sql in (READ_ROWS, serve.with_door(READ_ROWS)):
         plan = "\n".join(row[0] for row in statements.rows(f"EXPLAIN {sql}", asked))
         looking = plan.partition("unnest")[2]
         assert looking and "Join Filter" not in looking and "Hash" not in looking and "Merge Join" not in looking, plan

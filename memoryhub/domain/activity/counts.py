@@ -9,7 +9,7 @@ from django.db import connection
 from memoryhub.models import Space
 
 # Exact counting of a large table costs too much for a number beside a word: past this the sign says "and more".
-AT_MOST = 10_000
+MAX_COUNTED = 10_000
 
 SQL = """
 SELECT
@@ -42,5 +42,5 @@ class Counts:
 def counts_of_space(space: Space) -> Counts:
     """The counts of a space; quarantine is counted up to a limit."""
     with connection.cursor() as cursor:
-        cursor.execute(SQL, {"space": space.pk, "most": AT_MOST})
+        cursor.execute(SQL, {"space": space.pk, "most": MAX_COUNTED})
         return Counts(*cursor.fetchone())

@@ -31,8 +31,8 @@ KINDS = {
 
 
 Line = dict[str, Any]  # what is not written yet, by column; no model, because every decision and write makes one or two
-LOOKED_THROUGH = 150_000  # lines that one look reads for words and names
-OUT_OF_ORDER = 10_000  # so many lines may have been numbered after one that says a later time
+MAX_SEARCHED = 150_000  # lines that one look reads for words and names
+MAX_OUT_OF_ORDER = 10_000  # so many lines may have been numbered after one that says a later time
 
 
 class Echo:
@@ -44,17 +44,17 @@ class Echo:
 
 def record(space: Space | None, actor: Actor, verb: str, says: str, thing: str = "", **more: Any) -> None:
     """Writes one line in the transaction of what it records."""
-    put(line(space, actor, verb, says, thing, **more))
+    record_line(make_line(space, actor, verb, says, thing, **more))
 
 
-def put(one: Line) -> None:
+def record_line(one: Line) -> None:
     """The same for a line that is made already; without a transaction it could outlive what it records: that is refused."""
     if not connection.in_atomic_block:
         raise RuntimeError(f"activity line {one['verb']!r} outside a transaction")
-    statements.run(adding(one))
+    statements.run(lines_as_change(one))
 
 
-def line(
+def make_line(
     space: Space | None,
     actor: Actor,
     verb: str,
@@ -85,18 +85,18 @@ def line(
 
 
 # What a line is about may come into being in the same statement: its id ends the address, and stands in the details.
-ABOUT = "jsonb_build_object('url', %s::text || {name}.id || '/', 'details', jsonb_build_object('id', {name}.id))"
+ABOUT_ROW = "jsonb_build_object('url', %s::text || {name}.id || '/', 'details', jsonb_build_object('id', {name}.id))"
 
 
-def adding(one: Line, *more: Line, **made: Any) -> statements.Change:
+def lines_as_change(one: Line, *more: Line, **made: Any) -> statements.Change:
     """Lines as a change that travels with what they record; how they are made of another change's row as `hot.inserting_rows`
     has it."""
     return statements.inserting_rows(ActivityLine, one, *more, **made)
 
 
-def adding_about(name: str, one: Line) -> statements.Change:
+def line_about_as_change(name: str, one: Line) -> statements.Change:
     """The same for a line about the row of the change of this name."""
-    return adding(one, of=name, over=ABOUT.format(name=name), params=[one["url"]])
+    return lines_as_change(one, of=name, over=ABOUT_ROW.format(name=name), params=[one["url"]])
 
 
 def shorten(text: str, limit: int) -> str:
@@ -104,7 +104,7 @@ def shorten(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def lines(
+def find_lines(
     space: Space | None,
     *,
     words: str = "",
@@ -118,9 +118,9 @@ def lines(
     """The lines of a space that fit the filters, newest first; `newest` looks among so many of these days alone."""
     found = ActivityLine.objects.within(space.pk if space else 0).order_by("-id")
     if since:
-        found = found.filter(at__gte=midnight(since))
+        found = found.filter(at__gte=start_of_day(since))
     if until and until < date.max:  # no day follows the last one
-        found = found.filter(at__lt=midnight(until + timedelta(days=1)))
+        found = found.filter(at__lt=start_of_day(until + timedelta(days=1)))
     if before:
         found = found.filter(pk__lt=before)
     if newest:
@@ -143,13 +143,13 @@ def lines(
     return found
 
 
-def midnight(day: date) -> datetime:
+def start_of_day(day: date) -> datetime:
     """When a day begins where the person is who asks."""
     return timezone.make_aware(datetime.combine(day, time.min))
 
 
 @dataclass(frozen=True)
-class Stretch:
+class LinePage:
     """A page of lines; `further` is where to go on where the look ended before it was full, and `back_to` the day it came to."""
 
     lines: list[ActivityLine]
@@ -158,26 +158,26 @@ class Stretch:
     back_to: datetime | None = None
 
 
-def stretch(space: Space, page: int, *, before: int | None = None, **filters: Any) -> Stretch:
+def page_of_lines(space: Space, page: int, *, before: int | None = None, **filters: Any) -> LinePage:
     """The next page of lines that fit. No index holds their words, so one look goes through a bounded number of them."""
-    before = begun(space, before, filters.get("until"))
-    rows = list(lines(space, before=before, newest=LOOKED_THROUGH, **filters)[: page + 1])
+    before = search_start(space, before, filters.get("until"))
+    rows = list(find_lines(space, before=before, newest=MAX_SEARCHED, **filters)[: page + 1])
     if len(rows) > page:
-        return Stretch(rows[:page], older=rows[page - 1].pk)
-    passed = lines(space, before=before, since=filters.get("since"), until=filters.get("until"))
-    ends = passed.values_list("pk", "at")[LOOKED_THROUGH - 1 : LOOKED_THROUGH + 1]
+        return LinePage(rows[:page], older=rows[page - 1].pk)
+    passed = find_lines(space, before=before, since=filters.get("since"), until=filters.get("until"))
+    ends = passed.values_list("pk", "at")[MAX_SEARCHED - 1 : MAX_SEARCHED + 1]
     if len(ends) < 2:  # nothing lies behind
-        return Stretch(rows)
+        return LinePage(rows)
     last, at = ends[0]
-    return Stretch(rows, further=last, back_to=at)
+    return LinePage(rows, further=last, back_to=at)
 
 
-def begun(space: Space, before: int | None, until: date | None) -> int | None:
+def search_start(space: Space, before: int | None, until: date | None) -> int | None:
     """Where a look begins that ends on a day: beside its last line, so that nobody reads all that came later."""
     if until is None:
         return before
-    last = lines(space, until=until).order_by("-at").values_list("pk", flat=True).first() or 0
-    return min(before or last + OUT_OF_ORDER, last + OUT_OF_ORDER)
+    last = find_lines(space, until=until).order_by("-at").values_list("pk", flat=True).first() or 0
+    return min(before or last + MAX_OUT_OF_ORDER, last + MAX_OUT_OF_ORDER)
 
 
 def as_dict(line: ActivityLine) -> dict[str, Any]:
@@ -207,10 +207,10 @@ def as_csv(found: Iterable[ActivityLine]) -> Iterator[str]:
     yield writer.writerow(columns)
     for line in found:
         row = as_dict(line)
-        yield writer.writerow([harmless(row[column]) for column in columns])
+        yield writer.writerow([without_formula(row[column]) for column in columns])
 
 
-def harmless(cell: Any) -> Any:
+def without_formula(cell: Any) -> Any:
     return "'" + cell if isinstance(cell, str) and cell.startswith(tuple("=+-@\t\r")) else cell
 
 

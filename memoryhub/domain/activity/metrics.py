@@ -56,7 +56,7 @@ GAUGES = {
 }
 
 
-class FromDatabase:
+class DatabaseCollector:
     def __init__(self, only: str = "") -> None:
         self.only = only
 
@@ -72,8 +72,8 @@ class FromDatabase:
                 yield gauge
 
 
-def exposition(only: str = "") -> bytes:
+def prometheus_text(only: str = "") -> bytes:
     """The text that Prometheus fetches; for an owner, of their own space only."""
     registry = CollectorRegistry()
-    registry.register(FromDatabase(only))
+    registry.register(DatabaseCollector(only))
     return generate_latest(registry)

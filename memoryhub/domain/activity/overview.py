@@ -43,12 +43,12 @@ SELECT
 """
 
 
-HELD_FOR = """
+HELD_REASONS = """
 SELECT reason, count(*) FROM (
     SELECT reason FROM "quarantine"."state" WHERE space_id = %s AND is_newest AND state = 'held' ORDER BY record_id DESC LIMIT %s
 ) held GROUP BY reason ORDER BY count(*) DESC, reason
 """
-MOST_COUNTED = 10_000  # records of a day that the drawing counts; more are more
+MAX_COUNTED = 10_000  # records of a day that the drawing counts; more are more
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Figures:
     @property
     def is_cut(self) -> bool:
         """Whether more was logged today than is counted."""
-        return self.logged >= MOST_COUNTED
+        return self.logged >= MAX_COUNTED
 
 
 def midnight() -> datetime:
@@ -90,20 +90,20 @@ def figures(space: Space) -> Figures:
         "now": now,
         "soon": now + timedelta(hours=1),
         "day": timezone.localdate(),
-        "most": MOST_COUNTED,
+        "most": MAX_COUNTED,
     }
     with connection.cursor() as cursor:
         cursor.execute(FIGURES, values)
         return Figures(*(int(figure) for figure in cursor.fetchone()))
 
 
-def pipe(flowed: int) -> float:
+def pipe_width(flowed: int) -> float:
     """How wide a pipe is drawn for what went through: never nothing, growing ever more slowly, at most 20."""
     return round(min(20.0, 2 + 3 * math.log2(1 + flowed) / 1.5), 1)
 
 
 @dataclass
-class Wait:
+class WaitingItem:
     """One thing that waits for somebody who may act on it."""
 
     glyph: str
@@ -119,13 +119,13 @@ class Wait:
 
 @dataclass
 class Waits:
-    items: list[Wait] = field(default_factory=list)
+    items: list[WaitingItem] = field(default_factory=list)
 
     def add(self, *args: object, **kwargs: object) -> None:
-        self.items.append(Wait(*args, **kwargs))  # type: ignore[arg-type]
+        self.items.append(WaitingItem(*args, **kwargs))  # type: ignore[arg-type]
 
 
-TOLD = {
+KIND_VERBS = {
     "edit": "edits",
     "write": "writes",
     "insert": "adds to",
@@ -135,7 +135,7 @@ TOLD = {
 }
 
 
-def waiting_sentence(space: Space, now: Figures) -> list[Wait]:
+def waiting_items(space: Space, now: Figures) -> list[WaitingItem]:
     """What waits, the riskiest first: proposals, held records, entries due, files that need a hand."""
     out = Waits()
     pending = Proposal.objects.within(space).filter(state__in=("pending", "outdated")).defer("content", "change")
@@ -146,7 +146,7 @@ def waiting_sentence(space: Space, now: Figures) -> list[Wait]:
         out.add("proposal", title, "proposals/", "by age and risk in the inbox")
     if now.held:
         title = f"{now.held:,} record{'s' if now.held != 1 else ''} held in quarantine"
-        out.add("quarantine", title, "quarantine/?state=held", held_for(space), "quarantine")
+        out.add("quarantine", title, "quarantine/?state=held", held_reasons(space), "quarantine")
     if now.due:
         said = ("entry is", "entries are")[now.due != 1]
         out.add(
@@ -171,21 +171,21 @@ def waiting_sentence(space: Space, now: Figures) -> list[Wait]:
     return out.items
 
 
-def held_for(space: Space) -> str:
+def held_reasons(space: Space) -> str:
     """Why records are held, the commonest reason first: 28 incoherent, 9 injection."""
     with connection.cursor() as cursor:
-        cursor.execute(HELD_FOR, [space.pk, MOST_COUNTED])
+        cursor.execute(HELD_REASONS, [space.pk, MAX_COUNTED])
         counted = [(reason.partition(":")[0], count) for reason, count in cursor.fetchall()]
     told = [f"{count:,} {titles.TITLES.get(reason, reason or 'to look at')}" for reason, count in counted]
     return ", ".join(told[:4])
 
 
-def waiting_proposal(proposal: Proposal) -> Wait:
+def waiting_proposal(proposal: Proposal) -> WaitingItem:
     high = [f for f in proposal.findings if f.get("severity") == "high"]
     name = proposal.path.rsplit("/", 1)[-1] or "an answer"
-    return Wait(
+    return WaitingItem(
         glyph="warn" if proposal.risk > 1 else "proposal",
-        title=f"{proposal.agent_name} {TOLD.get(proposal.kind, 'changes')} {name}",
+        title=f"{proposal.agent_name} {KIND_VERBS.get(proposal.kind, 'changes')} {name}",
         url=f"proposals/{proposal.number}/",
         detail=proposal.reason[:90],
         mono=f"#{proposal.number}",
@@ -195,7 +195,7 @@ def waiting_proposal(proposal: Proposal) -> Wait:
     )
 
 
-def leaving_soon(space: Space, limit: int = 4) -> QuerySet[WorkingEntry]:
+def expiring_entries(space: Space, limit: int = 4) -> QuerySet[WorkingEntry]:
     """Working entries that go within the hour, soonest first."""
     now = timezone.now()
     mine = WorkingEntry.objects.within(space).filter(
@@ -204,6 +204,6 @@ def leaving_soon(space: Space, limit: int = 4) -> QuerySet[WorkingEntry]:
     return mine.order_by("expires_at")[:limit]
 
 
-def hub_version(space: Space, *parts: object) -> str:
+def page_version(space: Space, *parts: object) -> str:
     """A mark of what the page shows now: a renewal that would show the same is answered with nothing."""
     return hashlib.sha256(json.dumps([space.revision, *parts], default=str).encode()).hexdigest()[:16]

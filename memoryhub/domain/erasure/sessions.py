@@ -47,7 +47,7 @@ def erasure_extent(space: Space, session_id: str) -> dict[str, int]:
 def erase(space: Space, actor: Actor, session_id: str, *, confirm: str) -> dict[str, int]:
     """Deletes everything a session left in the three layers, with its history; this cannot be undone."""
     require(actor, "manage")
-    session_id = input_checks.clean(session_id, "session_id", 200)
+    session_id = input_checks.check_text(session_id, "session_id", 200)
     if confirm != session_id:
         raise Invalid(
             "Type the session's name to confirm; this cannot be undone.", code="not_confirmed", field="confirm"

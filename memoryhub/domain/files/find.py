@@ -11,17 +11,17 @@ from django.db.models import F
 
 from memoryhub.domain.files.mounts import find_mount, mounts_of_space
 from memoryhub.domain.files.read import Published
-from memoryhub.domain.files.write import published_many
+from memoryhub.domain.files.write import read_many
 from memoryhub.errors import HubError, Invalid
 from memoryhub.models import File, Mount, Space
 from memoryhub.stores import FilesystemStore, paths
 from memoryhub.stores.filesystem import Entry as DiskEntry
 from memoryhub.text.lines import text_of
-from memoryhub.text.path_patterns import finds
+from memoryhub.text.path_patterns import glob_matches
 
-MOST_MATCHES = 1000
-LONGEST_LINE = 4000
-_AT_ONCE = 200
+MAX_MATCHES = 1000
+MAX_LINE_LENGTH = 4000
+_BATCH = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +44,9 @@ def list_entries(space: Space, prefix: str = "/", *, thread_id: str = "", with_o
     prefix = paths.clean(prefix or "/", directory=True)
     mounts = mounts_of_space(space)
     mount = find_mount(mounts, prefix)
-    found = {entry.path: entry for entry in _known(space, mounts, mount, prefix, thread_id)} if mount else {}
+    found = {entry.path: entry for entry in _entries_in_hub(space, mounts, mount, prefix, thread_id)} if mount else {}
     if mount and mount.store == Mount.Store.FILESYSTEM:
-        found = _as_on_disk(mount, prefix, found, with_odd=with_odd)
+        found = _entries_on_disk(mount, prefix, found, with_odd=with_odd)
     for other in mounts:
         if other.prefix != prefix and other.prefix.startswith(prefix):
             name = other.prefix[len(prefix) :].partition("/")[0]
@@ -63,7 +63,7 @@ GROUP BY 1, 2
 """
 
 
-def _known(space: Space, mounts: list[Mount], mount: Mount, prefix: str, thread_id: str) -> Iterator[Entry]:
+def _entries_in_hub(space: Space, mounts: list[Mount], mount: Mount, prefix: str, thread_id: str) -> Iterator[Entry]:
     """The children that the hub knows, unless they belong to another mount."""
     thread = thread_id if mount.store == Mount.Store.THREAD else ""
     values = {"cut": len(prefix) + 1, "space": space.pk, "thread": thread, "prefix": prefix}
@@ -76,7 +76,7 @@ def _known(space: Space, mounts: list[Mount], mount: Mount, prefix: str, thread_
             yield Entry(path, is_dir, 0 if is_dir else size, modified_at, "not on disk yet" if waits else "")
 
 
-def _as_on_disk(mount: Mount, prefix: str, known: dict[str, Entry], *, with_odd: bool) -> dict[str, Entry]:
+def _entries_on_disk(mount: Mount, prefix: str, known: dict[str, Entry], *, with_odd: bool) -> dict[str, Entry]:
     """The disk is what is shown; of what only the hub knows, what still waits to be written there."""
     store = FilesystemStore(mount.directory, mount.prefix)
     try:
@@ -87,7 +87,7 @@ def _as_on_disk(mount: Mount, prefix: str, known: dict[str, Entry], *, with_odd:
         here = []
     shown = {}
     for entry in here:
-        made = _from_disk(prefix, entry)
+        made = _entry_from_disk(prefix, entry)
         if made.note and not with_odd:
             continue
         shown[made.path] = made
@@ -95,7 +95,7 @@ def _as_on_disk(mount: Mount, prefix: str, known: dict[str, Entry], *, with_odd:
     return shown | waiting
 
 
-def _moment(entry: DiskEntry) -> datetime | None:
+def _modified_at(entry: DiskEntry) -> datetime | None:
     """When it changed last; a disk may say years that no calendar has."""
     try:
         return datetime.fromtimestamp(entry.stat.mtime_ns / 1e9, UTC)
@@ -103,8 +103,8 @@ def _moment(entry: DiskEntry) -> datetime | None:
         return None
 
 
-def _from_disk(prefix: str, entry: DiskEntry) -> Entry:
-    modified = _moment(entry)
+def _entry_from_disk(prefix: str, entry: DiskEntry) -> Entry:
+    modified = _modified_at(entry)
     note = f"its name {entry.odd}" if entry.odd else ""
     if entry.stat.kind == "link":
         note = f"a link to {entry.target}; links are not followed"
@@ -138,7 +138,7 @@ def _walk_mount(space: Space, mounts: list[Mount], mount: Mount, prefix: str, th
             path = mount.prefix + relative[1:]
             if entry.stat.kind == "file" and not entry.odd and find_mount(mounts, path) == mount:
                 seen.add(path)
-                yield Entry(path, False, entry.stat.size, _moment(entry))
+                yield Entry(path, False, entry.stat.size, _modified_at(entry))
         rows = rows.exclude(written_revision=F("revision"))
     for path, size, modified_at in rows.values_list("path", "size", "modified_at").iterator():
         if path not in seen and find_mount(mounts, path) == mount:
@@ -147,12 +147,12 @@ def _walk_mount(space: Space, mounts: list[Mount], mount: Mount, prefix: str, th
 
 def glob(space: Space, pattern: str, prefix: str = "/", *, thread_id: str = "") -> tuple[list[Entry], bool]:
     """Files whose path below the prefix fits a pattern, and whether there are more than are shown."""
-    _check(pattern)
+    _check_pattern(pattern)
     prefix = paths.clean(prefix or "/", directory=True)
     found: list[Entry] = []
     for entry in walk(space, prefix, thread_id=thread_id):
-        if finds(pattern, entry.path[len(prefix) :]):
-            if len(found) == MOST_MATCHES:
+        if glob_matches(pattern, entry.path[len(prefix) :]):
+            if len(found) == MAX_MATCHES:
                 return found, True
             found.append(entry)
     return sorted(found, key=lambda entry: entry.path), False
@@ -169,42 +169,42 @@ def grep(
     space: Space, pattern: str, prefix: str = "/", *, glob: str = "", thread_id: str = ""
 ) -> tuple[list[Match], bool]:
     """Lines that hold a text, literally, in files below the prefix, and whether there are more than are shown."""
-    _check(pattern)
+    _check_pattern(pattern)
     prefix = paths.clean(prefix or "/", directory=True)
     chosen = [
         entry.path
         for entry in walk(space, prefix, thread_id=thread_id)
-        if not glob or finds(glob, entry.path[len(prefix) :])
-    ] or _the_file(prefix, glob)
+        if not glob or glob_matches(glob, entry.path[len(prefix) :])
+    ] or _single_file(prefix, glob)
     found: list[Match] = []
-    for start in range(0, len(chosen), _AT_ONCE):
-        texts = published_many(space, sorted(chosen)[start : start + _AT_ONCE], thread_id=thread_id)
+    for start in range(0, len(chosen), _BATCH):
+        texts = read_many(space, sorted(chosen)[start : start + _BATCH], thread_id=thread_id)
         for path, published in texts.items():
             if not isinstance(published, Published) or b"\x00" in published.content:
                 continue
-            for match in _lines_with(path, published.content, pattern):
-                if len(found) == MOST_MATCHES:
+            for match in _matching_lines(path, published.content, pattern):
+                if len(found) == MAX_MATCHES:
                     return found, True
                 found.append(match)
     return found, False
 
 
-def _the_file(prefix: str, glob: str) -> list[str]:
+def _single_file(prefix: str, glob: str) -> list[str]:
     """A search may also name one file to look into."""
     path = prefix.removesuffix("/")
-    return [path] if path and (not glob or finds(glob, path.rpartition("/")[2])) else []
+    return [path] if path and (not glob or glob_matches(glob, path.rpartition("/")[2])) else []
 
 
-def _lines_with(path: str, content: bytes, pattern: str) -> Iterator[Match]:
+def _matching_lines(path: str, content: bytes, pattern: str) -> Iterator[Match]:
     if pattern.encode("utf-8", "surrogateescape") not in content:
         return
     for number, line in enumerate(text_of(content).split("\n"), 1):
         if pattern in line:
             shown = line.encode("utf-8", "replace").decode()
-            yield Match(path, number, shown[:LONGEST_LINE])
+            yield Match(path, number, shown[:MAX_LINE_LENGTH])
 
 
-def _check(pattern: str) -> None:
+def _check_pattern(pattern: str) -> None:
     if not pattern or len(pattern) > 1024 or "\x00" in pattern:
         raise Invalid("Write what to look for: one sign at least, 1,024 at most.", code="invalid", field="pattern")
 

@@ -49,49 +49,49 @@ def find_mount(mounts: Iterable[Mount], path: str) -> Mount | None:
 
 
 # Of a mount only what leads to a text.
-MOUNT_LEADS = ("prefix", "store", "directory", "policy")
+MOUNT_COLUMNS = ("prefix", "store", "directory", "policy")
 
 
 @lru_cache(maxsize=256)
-def leading(space_id: int, prefix: str, store: str, directory: str, policy: str) -> Mount:
+def cached_mount(space_id: int, prefix: str, store: str, directory: str, policy: str) -> Mount:
     """A mount that says this; nobody changes it, so it serves all who find the same."""
     return Mount(space_id=space_id, prefix=prefix, store=store, directory=directory, policy=policy)
 
 
-def place_in(mount: Mount, path: str) -> Place:
+def place_in_mount(mount: Mount, path: str) -> Place:
     return Place(
         mount, open_store(mount.store, mount.directory, mount.prefix), paths.strip(mount.prefix, path), mount.policy
     )
 
 
-def resolve(space: Space, path: str, *, agent: Agent | None = None) -> Place:
+def resolve_path(space: Space, path: str, *, agent: Agent | None = None) -> Place:
     """The place of a virtual path, with the policy that holds there; refused with the prefixes there are."""
     path = paths.clean(path)
-    mounts, has_rules = _known(space)
+    mounts, has_rules = _mounts_and_rules(space)
     mount = find_mount(mounts, path)
     if mount is None:
-        raise no_mount(path, mounts)
-    policy, rule = _policy(space, mount, path, agent) if has_rules else (mount.policy, None)
-    place = place_in(mount, path)
+        raise no_mount_error(path, mounts)
+    policy, rule = _policy_and_rule(space, mount, path, agent) if has_rules else (mount.policy, None)
+    place = place_in_mount(mount, path)
     return Place(mount, place.store, place.relative, policy, rule)
 
 
-MOUNTS = """
+MOUNTS_AND_RULES = """
 SELECT id, prefix, store, directory, policy, problem, created_at,
   EXISTS (SELECT 1 FROM memoryhub_policyrule r WHERE r.space_id = %(space)s AND r.is_on)
 FROM memoryhub_mount WHERE space_id = %(space)s ORDER BY prefix
 """
-COLUMNS = ("id", "prefix", "store", "directory", "policy", "problem", "created_at")
+READ_COLUMNS = ("id", "prefix", "store", "directory", "policy", "problem", "created_at")
 
 
-def _known(space: Space) -> tuple[list[Mount], bool]:
+def _mounts_and_rules(space: Space) -> tuple[list[Mount], bool]:
     """The mounts of a space, and whether there are exceptions to look at."""
-    rows = statements.rows(MOUNTS, {"space": space.pk})
-    mounts = [Mount(space_id=space.pk, **dict(zip(COLUMNS, row[:-1], strict=True))) for row in rows]
+    rows = statements.rows(MOUNTS_AND_RULES, {"space": space.pk})
+    mounts = [Mount(space_id=space.pk, **dict(zip(READ_COLUMNS, row[:-1], strict=True))) for row in rows]
     return mounts, bool(rows) and rows[0][-1]
 
 
-def no_mount(path: str, mounts: Iterable[Mount]) -> HubError:
+def no_mount_error(path: str, mounts: Iterable[Mount]) -> HubError:
     prefixes = [mount.prefix for mount in mounts]
     if path.startswith("~"):
         return paths.refused(path, "begins with “~”, and no mount of this space has that prefix")
@@ -101,18 +101,18 @@ def no_mount(path: str, mounts: Iterable[Mount]) -> HubError:
 
 def policy_for(space: Space, path: str, agent: Agent | None = None) -> tuple[str, PolicyRule | None]:
     """What happens to a write by this agent at this path, and the exception that says so, if one does."""
-    place = resolve(space, path, agent=agent)
+    place = resolve_path(space, path, agent=agent)
     return place.policy, place.rule
 
 
-def _policy(space: Space, mount: Mount, path: str, agent: Agent | None) -> tuple[str, PolicyRule | None]:
+def _policy_and_rule(space: Space, mount: Mount, path: str, agent: Agent | None) -> tuple[str, PolicyRule | None]:
     for rule in PolicyRule.objects.within(space).filter(is_on=True):
-        if mount_fits(rule, path, agent):
+        if rule_applies(rule, path, agent):
             return rule.policy, rule
     return mount.policy, None
 
 
-def mount_fits(rule: PolicyRule, path: str, agent: Agent | None) -> bool:
+def rule_applies(rule: PolicyRule, path: str, agent: Agent | None) -> bool:
     return (rule.agent_id is None or (agent is not None and rule.agent_id == agent.pk)) and matches(rule.pattern, path)
 
 
@@ -126,12 +126,12 @@ def get_mount(space: Space, pk: int) -> Mount:
 # ---- changing
 
 
-def checked_prefix(prefix: str) -> str:
+def clean_prefix(prefix: str) -> str:
     prefix = prefix.strip()
     return paths.clean(prefix if prefix.startswith(("/", *paths.HEADS)) else "/" + prefix, directory=True)
 
 
-def checked_directory(directory: str) -> str:
+def clean_directory(directory: str) -> str:
     """A real directory, by its true place, so that a later change of the working directory changes nothing."""
     if not directory.strip() or "\x00" in directory:
         raise Invalid("Name the directory that holds the files.", code="no_directory", field="directory")
@@ -143,54 +143,61 @@ def checked_directory(directory: str) -> str:
     return path
 
 
-SYSTEM = ("/proc", "/sys", "/dev", "/etc", "/boot", "/run")  # what machines say of themselves is nobody's memory
+SYSTEM_FOLDERS = (
+    "/proc",
+    "/sys",
+    "/dev",
+    "/etc",
+    "/boot",
+    "/run",
+)  # what machines say of themselves is nobody's memory
 
 
 # What the hub itself keeps in its data directory; beside it there may be the demo's project, or a folder of the user's.
-OWN_FOLDERS = ("postgres", "processes", "run", "static")
+HUB_FOLDERS = ("postgres", "processes", "run", "static")
 
 
-def runs_the_hub(actor: Actor) -> bool:
+def is_hub_operator(actor: Actor) -> bool:
     """Who runs the hub has its disk anyway."""
     return actor.kind == "hub" or bool(actor.person and actor.person.is_hub_owner)
 
 
-def roots_for(actor: Actor) -> list[str]:
+def allowed_roots(actor: Actor) -> list[str]:
     """The directories below which this person's mounts have to lie; nothing if that is not said."""
-    return [] if runs_the_hub(actor) else settings.MOUNT_ROOTS
+    return [] if is_hub_operator(actor) else settings.MOUNT_ROOTS
 
 
-def refuse_out_of_reach(space: Space, actor: Actor, path: str) -> None:
+def require_allowed_directory(space: Space, actor: Actor, path: str) -> None:
     """A directory is read and written with the hub's own rights, so a space's owner may not reach past the space with
     it: not to the keys of the hub, not to what another space mounts, nor out of the roots that the hub allows."""
     data = os.path.realpath(settings.DATA_DIR)
-    if path == data or any(lies_in(path, f"{data}/{own}") for own in OWN_FOLDERS):
+    if path == data or any(is_inside(path, f"{data}/{own}") for own in HUB_FOLDERS):
         raise Invalid("The hub's own data cannot be mounted. Name another directory.", code="no_directory")
-    if runs_the_hub(actor):
+    if is_hub_operator(actor):
         return
-    roots = [os.path.realpath(root) for root in roots_for(actor)]
-    if roots and not any(lies_in(path, root) for root in roots):
+    roots = [os.path.realpath(root) for root in allowed_roots(actor)]
+    if roots and not any(is_inside(path, root) for root in roots):
         raise Forbidden(
             f"This hub lets owners mount directories below {', '.join(settings.MOUNT_ROOTS)} alone. Name one of those, "
             "or ask who runs the hub."
         )
     theirs = Membership.objects.filter(person=actor.person, role="owner").values("space_id")
     others = Mount.objects.exclude(space=space).exclude(space_id__in=theirs).exclude(directory="")
-    walled = [data, *SYSTEM, *others.values_list("directory", flat=True)]
-    if any(lies_in(path, one) or lies_in(one, path) for one in walled):
+    walled = [data, *SYSTEM_FOLDERS, *others.values_list("directory", flat=True)]
+    if any(is_inside(path, one) or is_inside(one, path) for one in walled):
         raise Forbidden("Only the owner of the hub mounts this directory: it is not this space's alone.")
 
 
-def lies_in(path: str, folder: str) -> bool:
+def is_inside(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
-def _checked(store: str, policy: str, directory: str) -> tuple[str, str, str]:
+def _checked_choices(store: str, policy: str, directory: str) -> tuple[str, str, str]:
     if store not in Mount.Store.values:
         raise Invalid(f"A store is one of: {', '.join(Mount.Store.values)}.", field="store")
     if policy not in Policy.values:
         raise Invalid(f"A policy is one of: {', '.join(Policy.values)}.", field="policy")
-    return store, policy, checked_directory(directory) if store == Mount.Store.FILESYSTEM else ""
+    return store, policy, clean_directory(directory) if store == Mount.Store.FILESYSTEM else ""
 
 
 @transaction.atomic
@@ -199,16 +206,16 @@ def add_mount(
 ) -> Mount:
     """Puts a store at a prefix of virtual paths."""
     require(actor, "manage")
-    prefix = checked_prefix(prefix)
-    store, policy, directory = _checked(store, policy, directory)
+    prefix = clean_prefix(prefix)
+    store, policy, directory = _checked_choices(store, policy, directory)
     if directory:
-        refuse_out_of_reach(space, actor, directory)
+        require_allowed_directory(space, actor, directory)
     try:
         with transaction.atomic():
             mount = Mount.objects.create(space=space, prefix=prefix, store=store, directory=directory, policy=policy)
     except IntegrityError:
         raise Conflict(f"There is a mount at {prefix} already. Change that one.", field="prefix") from None
-    adopt_files(space, mount)
+    reset_written(space, mount)
     spaces.mark_setup(space)
     where = directory or {"thread": "per thread"}.get(store, "in the hub")
     activity.record(space, actor, "mounts.add", "mounted", prefix, url="mounts/", adds=f"{where}, policy {policy}")
@@ -229,7 +236,7 @@ def change_mount(
     require(actor, "manage")
     mount = Mount.objects.select_for_update().get(pk=mount.pk, space_id=space.pk)
     was = (mount.store, mount.policy, mount.directory)
-    now = _checked(
+    now = _checked_choices(
         store or mount.store,
         policy or mount.policy,
         mount.directory if directory is None else directory,
@@ -237,12 +244,12 @@ def change_mount(
     if now == was:
         return mount
     if now[2] and now[2] != was[2]:
-        refuse_out_of_reach(space, actor, now[2])
+        require_allowed_directory(space, actor, now[2])
     mount.store, mount.policy, mount.directory = now
     mount.problem = ""
     mount.save()
     if (was[0], was[2]) != (now[0], now[2]):
-        adopt_files(space, mount, was_on_disk=was[0] == Mount.Store.FILESYSTEM)
+        reset_written(space, mount, was_on_disk=was[0] == Mount.Store.FILESYSTEM)
     spaces.mark_setup(space)
     labels = zip((now[0], f"policy {now[1]}", now[2]), (was[0], f"policy {was[1]}", was[2]), strict=True)
     adds = ", ".join(new for new, old in labels if new and new != old)
@@ -260,7 +267,7 @@ def remove_mount(space: Space, actor: Actor, mount: Mount) -> None:
     activity.record(space, actor, "mounts.remove", "took away the mount", prefix, url="mounts/")
 
 
-def adopt_files(space: Space, mount: Mount, *, was_on_disk: bool = False) -> None:
+def reset_written(space: Space, mount: Mount, *, was_on_disk: bool = False) -> None:
     """Files that the hub knows below this prefix meet another place. From directory to directory, what lies there
     counts; coming from the hub, they are written there unless something lies there already."""
     files = File.objects.within(space).filter(path__startswith=mount.prefix)
@@ -327,14 +334,14 @@ def explain_path(space: Space, path: str, *, agent: Agent | None = None) -> Expl
     mounts = sorted(mounts_of_space(space), key=lambda mount: -len(mount.prefix))
     try:
         path = paths.clean(path.strip())
-        place = resolve(space, path, agent=agent)
+        place = resolve_path(space, path, agent=agent)
     except HubError as error:
-        return Explanation(path, None, [(m, _why(m, path, None)) for m in mounts], [], error.message)
-    rules = [(rule, mount_fits(rule, path, agent)) for rule in PolicyRule.objects.within(space).filter(is_on=True)]
-    return Explanation(path, place, [(m, _why(m, path, place.mount)) for m in mounts], rules)
+        return Explanation(path, None, [(m, _mount_verdict(m, path, None)) for m in mounts], [], error.message)
+    rules = [(rule, rule_applies(rule, path, agent)) for rule in PolicyRule.objects.within(space).filter(is_on=True)]
+    return Explanation(path, place, [(m, _mount_verdict(m, path, place.mount)) for m in mounts], rules)
 
 
-def _why(mount: Mount, path: str, chosen: Mount | None) -> str:
+def _mount_verdict(mount: Mount, path: str, chosen: Mount | None) -> str:
     if mount == chosen:
         return "answers: the longest prefix that fits"
     if paths.under(mount.prefix, path):

@@ -84,7 +84,7 @@ class PublishedRow:
         if self.refusal is not None:
             return self.refusal
         if self.file_id is None or not self.revision or self.is_deleted or self.content is None:
-            return missing(self.path)
+            return not_found(self.path)
         return self.published()
 
     def published(self) -> Published:
@@ -97,23 +97,23 @@ class PublishedRow:
         )  # fmt: skip
 
 
-def missing(path: str) -> NotFound:
+def not_found(path: str) -> NotFound:
     return NotFound(f"File '{path}' not found", code="file_not_found", path=path)
 
 
-THREAD = "CASE WHEN store = 'thread' THEN %(thread)s::text ELSE '' END AS thread"
-GATHER = f"""
+THREAD_OF_STORE = "CASE WHEN store = 'thread' THEN %(thread)s::text ELSE '' END AS thread"
+READ_ROWS = f"""
 SELECT p.path, m.prefix, coalesce(m.store, ''), coalesce(m.directory, ''), coalesce(m.policy, ''), f.id,
   coalesce(f.revision, 0), coalesce(f.is_deleted, false), coalesce(f.sha256, ''), f.stat::text, f.written_revision,
   coalesce(f.problem, ''), f.created_at, f.modified_at, f.used_at, coalesce(f.author_kind, ''),
   coalesce(f.author_name, ''), r.content
 FROM unnest(%(paths)s::text[]) WITH ORDINALITY AS p(path, n)
-LEFT JOIN LATERAL ({fragments.mount_of("p.path", "%(space)s", f"*, {THREAD}")}) m ON true
+LEFT JOIN LATERAL ({fragments.mount_of("p.path", "%(space)s", f"*, {THREAD_OF_STORE}")}) m ON true
 LEFT JOIN LATERAL ({fragments.file_at("p.path", "%(space)s", "coalesce(m.thread, '')")}) f ON true
 LEFT JOIN LATERAL ({fragments.newest_text_of("f", "%(space)s", only="NOT f.is_deleted")}) r ON true
 ORDER BY p.n
 """  # noqa: S608 (pieces of ours)
-AT = """
+READ_AT = """
 SELECT p.path, f.created_at, r.number, r.sha256, r.is_deleted, r.content, r.created_at, r.actor_kind, r.actor_name
 FROM unnest(%s::text[]) WITH ORDINALITY AS p(path, n)
 LEFT JOIN memoryhub_file f ON f.space_id = %s AND f.path = p.path AND f.thread_id = ''
@@ -124,14 +124,16 @@ ORDER BY p.n
 """
 
 
-Ask = Callable[[str, dict[str, Any]], list[tuple[Any, ...]]]
+RunQuery = Callable[[str, dict[str, Any]], list[tuple[Any, ...]]]
 
 
-def ask(sql: str, asked: dict[str, Any]) -> list[tuple[Any, ...]]:
+def run_query(sql: str, asked: dict[str, Any]) -> list[tuple[Any, ...]]:
     return statements.rows(sql, asked, binary=True)
 
 
-def gather(space: Space | int, many: list[str], thread_id: str = "", *, ask: Ask = ask) -> list[PublishedRow]:
+def published_rows(
+    space: Space | int, many: list[str], thread_id: str = "", *, ask: RunQuery = run_query
+) -> list[PublishedRow]:
     """One row for each path that is one; the others carry their refusal."""
     refused: dict[str, HubError] = {}
     good: dict[str, str] = {}
@@ -142,37 +144,37 @@ def gather(space: Space | int, many: list[str], thread_id: str = "", *, ask: Ask
             refused[path] = error
     rows = {}
     asked = {"paths": list(good.values()), "space": getattr(space, "pk", space), "thread": thread_id}
-    for values in ask(GATHER, asked) if good else []:
+    for values in ask(READ_ROWS, asked) if good else []:
         rows[values[0]] = PublishedRow(*values)
     answers = []
     for path in many:
         # Two spellings of one path have a row each.
-        row = _nowhere(path, refused[path]) if path in refused else replace(rows[good[path]], path=path)
+        row = _refused_row(path, refused[path]) if path in refused else replace(rows[good[path]], path=path)
         if row.refusal is None and row.prefix is None:
-            row.refusal = missing(path)
+            row.refusal = not_found(path)
         answers.append(row)
     return answers
 
 
-def _nowhere(path: str, refusal: HubError) -> PublishedRow:
+def _refused_row(path: str, refusal: HubError) -> PublishedRow:
     nothing = (None, "", "", "", None, 0, False, "", None, None, "", None, None, None, "", "", None)
     return PublishedRow(path, *nothing, refusal)
 
 
-def gather_at(space: Space, many: list[str], at: datetime) -> dict[str, Published | HubError]:
+def published_at(space: Space, many: list[str], at: datetime) -> dict[str, Published | HubError]:
     """What was published at a moment of the past; files of threads are not kept that long."""
     answers: dict[str, Published | HubError] = {}
     for path, made, number, sha, is_deleted, content, when, kind, name in statements.rows(
-        AT, [many, space.pk, space.pk, at]
+        READ_AT, [many, space.pk, space.pk, at]
     ):
         if number is None or is_deleted:
-            answers[path] = missing(path)
+            answers[path] = not_found(path)
         else:
             answers[path] = Published(path, content, number, sha, made, when, author_kind=kind, author_name=name)
     return answers
 
 
-def are_fresh(rows: list[PublishedRow]) -> bool:
+def unchanged_on_disk(rows: list[PublishedRow]) -> bool:
     """Whether nothing changed on disk since these texts were read or written: a stat each, no reading."""
     return not changed_on_disk(rows)
 

@@ -47,8 +47,8 @@ def record_revision(
 
     `in_place`: this text lies nowhere else, so nothing is left to write; `along`: what is written in the same statement.
     """
-    before = current(file) if before is None else before
-    added, removed = _counts(before, content)
+    before = newest_text(file) if before is None else before
+    added, removed = _line_counts(before, content)
     now = timezone.now()
     written = {  # in the order of _ADD
         "space_id": space.pk, "file_id": file.pk, "number": file.revision + 1, "kind": kind, "path": file.path,
@@ -64,8 +64,8 @@ def record_revision(
     file.modified_at = file.used_at = now
     file.written_revision = revision.number if in_place else file.written_revision
     changes = (
-        statements.Change(_ADD, tuple(written.values())),
-        _newest(file),
+        statements.Change(_INSERT_REVISION, tuple(written.values())),
+        _file_update(file),
         spaces.text_mark(space),
         *along(revision),
     )
@@ -73,34 +73,34 @@ def record_revision(
     return revision
 
 
-_ADD = f"""
+_INSERT_REVISION = f"""
 INSERT INTO memoryhub_revision (space_id, file_id, number, kind, path, content, size, sha256, is_deleted, added, removed,
   reason, proposal, restored_from, moved_from, created_at, actor_kind, actor_id, actor_name)
 SELECT %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s WHERE true {statements.ONLY} RETURNING id
 """
-_NEWEST = f"""
+_UPDATE_FILE = f"""
 UPDATE memoryhub_file SET revision = %s, size = %s, is_deleted = %s, sha256 = %s, author_kind = %s, author_name = %s,
   modified_at = %s, used_at = %s, written_revision = %s, written_sha256 = %s
 WHERE id = %s {statements.ONLY}
 """  # noqa: S608 (a word of ours)
 
 
-def _newest(file: File) -> statements.Change:
+def _file_update(file: File) -> statements.Change:
     values = (
         file.revision, file.size, file.is_deleted, file.sha256, file.author_kind, file.author_name, file.modified_at,
         file.used_at, file.written_revision, file.written_sha256, file.pk,
     )  # fmt: skip
-    return statements.Change(_NEWEST, values)
+    return statements.Change(_UPDATE_FILE, values)
 
 
-def _counts(before: bytes, after: bytes) -> tuple[int, int]:
+def _line_counts(before: bytes, after: bytes) -> tuple[int, int]:
     """Lines added and removed; of what is no text, nothing is counted."""
     if b"\x00" in before or b"\x00" in after:
         return 0, 0
     return diff.counts(text_of(before), text_of(after))
 
 
-def current(file: File) -> bytes:
+def newest_text(file: File) -> bytes:
     """The published bytes of a file; of a deleted or new one, none."""
     if not file.revision or file.is_deleted:
         return b""
@@ -132,7 +132,7 @@ def _no_revision(file: File, number: int) -> NotFound:
     return NotFound(f"“{file.path}” has no revision {number}.", code="revision_not_found")
 
 
-def knows(file: File, sha: str) -> bool:
+def has_text(file: File, sha: str) -> bool:
     """Whether a text stands in the history of this file."""
     return Revision.objects.within(file.space_id).filter(file=file, sha256=sha, is_deleted=False).exists()
 
@@ -155,69 +155,69 @@ class BlameLine:
 
 
 # The newest blames of this process; every entry can be made again from the database.
-_cache: dict[tuple[int, int], list[int]] = {}
-_CACHED = 32
-BLAME = "files.blame"
-BLAME_AT_ONCE = 32 * 1024 * 1024  # bytes of history that are read in some 150 ms
-jobs.result_lives[BLAME] = timedelta(days=30)
+_blame_cache: dict[tuple[int, int], list[int]] = {}
+_MAX_CACHED = 32
+BLAME_JOB = "files.blame"
+MAX_BLAME_BYTES = 32 * 1024 * 1024  # bytes of history that are read in some 150 ms
+jobs.result_lifetimes[BLAME_JOB] = timedelta(days=30)
 
 
 def blame(file: File, number: int | None = None) -> list[BlameLine]:
     """Each line of a revision with the revision that brought it, through moves and restores."""
     revision = get_revision(file, number or file.revision)
-    keys = _keys(file, revision.number)
+    keys = _blame_keys(file, revision.number)
     known = Revision.objects.within(file.space_id).defer("content").in_bulk(set(keys))
     texts = lines.split(text_of(bytes(revision.content)))
     turns = [at == 0 or keys[at] != keys[at - 1] for at in range(len(keys))]
     return [BlameLine(at + 1, line.removesuffix("\n"), known[keys[at]], turns[at]) for at, line in enumerate(texts)]
 
 
-def _keys(file: File, number: int) -> list[int]:
+def _blame_keys(file: File, number: int) -> list[int]:
     key = file.pk, number
-    if key not in _cache:
-        lines = _blamed(file, number).lines
-        while len(_cache) >= _CACHED:
-            _cache.pop(next(iter(_cache)), None)
-        _cache[key] = lines
-    return _cache[key]
+    if key not in _blame_cache:
+        lines = _compute_blame(file, number).lines
+        while len(_blame_cache) >= _MAX_CACHED:
+            _blame_cache.pop(next(iter(_blame_cache)), None)
+        _blame_cache[key] = lines
+    return _blame_cache[key]
 
 
 def blame_job(file: File, number: int) -> Job | None:
     """The job that goes through a long history for the first time; nothing when it is quick, or known already."""
-    if (file.pk, number) in _cache or _bytes_to_read(file, number) <= BLAME_AT_ONCE:
+    if (file.pk, number) in _blame_cache or _bytes_to_read(file, number) <= MAX_BLAME_BYTES:
         return None
     asked = {"file": file.pk, "revision": number}
     lately = Q(state=Job.FAILED, ended_at__gt=timezone.now() - timedelta(minutes=1))
-    there = Job.objects.within(file.space_id).filter(kind=BLAME, payload=asked)
+    there = Job.objects.within(file.space_id).filter(kind=BLAME_JOB, payload=asked)
     job = there.filter(Q(state__in=[Job.WAITING, Job.RUNNING]) | lately).order_by("-pk").first()
-    return job or jobs.enqueue(BLAME, asked, space=file.space)
+    return job or jobs.enqueue(BLAME_JOB, asked, space=file.space)
 
 
-@jobs.job(BLAME)
-def blame_long(job: Job, progress: jobs.Progress) -> dict[str, int]:
+@jobs.job(BLAME_JOB)
+def run_blame_job(job: Job, progress: jobs.Progress) -> dict[str, int]:
     """Goes through a long history once and keeps what it found, so that the next revisions cost only themselves."""
     file = File.objects.within(job.space_id).get(pk=job.payload["file"])
     number = job.payload["revision"]
-    state = _blamed(file, number, progress)
-    jobs.keep_result(job.space_id, BLAME, _blame_key(file, number), array("q", [number, *state.keys]).tobytes())
+    state = _compute_blame(file, number, progress)
+    jobs.keep_result(job.space_id, BLAME_JOB, _blame_key(file, number), array("q", [number, *state.keys]).tobytes())
     return {"lines": len(state.lines)}
 
 
-def _blamed(file: File, number: int, progress: jobs.Progress = lambda done, total: None) -> Blame:
+def _compute_blame(file: File, number: int, progress: jobs.Progress = lambda done, total: None) -> Blame:
     """The keys of every line, from what is kept of this file's past, or from the beginning."""
-    state = Blame(again=_stood_twice(file))
+    state = Blame(again=_repeated_shas(file))
     start = 1
-    if kept := _kept(file, number):
+    if kept := _stored_blame(file, number):
         state.text, state.keys, start = bytes(kept[0].content), kept[1], kept[0].number + 1
-    for done, (key, content, sha) in enumerate(_chain(file, number, start), start):
+    for done, (key, content, sha) in enumerate(_text_chain(file, number, start), start):
         state.feed(key, content, sha)
         progress(min(done, number - 1), number)
     return state
 
 
-def _kept(file: File, number: int) -> tuple[Revision, list[int]] | None:
+def _stored_blame(file: File, number: int) -> tuple[Revision, list[int]] | None:
     """What is kept of a file's blame, if what came after needs nothing older: no move, no text that stood before."""
-    found = jobs.newest_result(file.space_id, BLAME, _blame_key(file, 0), _blame_key(file, number))
+    found = jobs.newest_result(file.space_id, BLAME_JOB, _blame_key(file, 0), _blame_key(file, number))
     if found is None:
         return None
     held = array("q", bytes(found.content))
@@ -235,20 +235,20 @@ def _blame_key(file: File, number: int) -> str:
 
 
 def _bytes_to_read(file: File, number: int) -> int:
-    kept = _kept(file, number)
+    kept = _stored_blame(file, number)
     rows = Revision.objects.within(file.space_id).filter(file=file, number__lte=number)
     if kept:
         rows = rows.filter(number__gt=kept[0].number)
     return rows.aggregate(all=models.Sum("size"))["all"] or 0
 
 
-def _chain(file: File, number: int, start: int = 1) -> Iterator[tuple[int, bytes, str]]:
+def _text_chain(file: File, number: int, start: int = 1) -> Iterator[tuple[int, bytes, str]]:
     """The texts that led to this revision, oldest first; a moved file's past lies under its old path."""
     first = _last_move(file, number) if start == 1 else None
-    if first is not None and (origin := _origin(first)):
-        yield from _chain(origin, first.restored_from or origin.revision)
+    if first is not None and (origin := _moved_file(first)):
+        yield from _text_chain(origin, first.restored_from or origin.revision)
         start = first.number
-    while rows := statements.rows(_TEXTS, [file.space_id, file.pk, start, number, _AT_ONCE], binary=True):
+    while rows := statements.rows(_TEXTS, [file.space_id, file.pk, start, number, _BATCH], binary=True):
         for pk, _, content, sha, is_deleted in rows:
             yield (pk, b"", "") if is_deleted else (pk, content, sha)
         start = rows[-1][1] + 1
@@ -259,7 +259,7 @@ _TEXTS = """
 SELECT id, number, content, sha256, is_deleted FROM memoryhub_revision
 WHERE space_id = %s AND file_id = %s AND number BETWEEN %s AND %s ORDER BY number LIMIT %s
 """
-_AT_ONCE = 50
+_BATCH = 50
 
 
 def _last_move(file: File, number: int) -> Revision | None:
@@ -267,13 +267,13 @@ def _last_move(file: File, number: int) -> Revision | None:
     return moved.exclude(moved_from="").defer("content").order_by("-number").first()
 
 
-def _origin(revision: Revision) -> File | None:
+def _moved_file(revision: Revision) -> File | None:
     found = File.objects.within(revision.space_id).filter(path=revision.moved_from, thread_id="").first()
     # Each step goes back in time, so a file that was moved in a circle is told to its end as well.
     return found if found and (revision.restored_from or 0) <= found.revision else None
 
 
-def _stood_twice(file: File) -> frozenset[str]:
+def _repeated_shas(file: File) -> frozenset[str]:
     rows = Revision.objects.within(file.space_id).filter(file=file, is_deleted=False).values("sha256")
     return frozenset(row["sha256"] for row in rows.annotate(n=models.Count("pk")).filter(n__gt=1).order_by())
 

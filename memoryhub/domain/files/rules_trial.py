@@ -13,7 +13,7 @@ from memoryhub.text import diff
 from memoryhub.text.lines import text_of
 
 State = Proposal.State
-LOOKS_BACK = 1000
+MAX_TRIED = 1000
 
 
 @dataclass(frozen=True)
@@ -50,11 +50,11 @@ def dry_run_rule(
         unless_findings=unless_findings,
     )  # fmt: skip
     past = Proposal.objects.within(space).exclude(path="").select_related("agent").order_by("-number")
-    fitting = [one for one in past[:LOOKS_BACK] if mounts.mount_fits(rule, one.path, one.agent)]
-    return DryRun(len(fitting), [one for one in fitting if lets_through(rule, one)])
+    fitting = [one for one in past[:MAX_TRIED] if mounts.rule_applies(rule, one.path, one.agent)]
+    return DryRun(len(fitting), [one for one in fitting if conditions_hold(rule, one)])
 
 
-def lets_through(rule: PolicyRule, proposal: Proposal) -> bool:
+def conditions_hold(rule: PolicyRule, proposal: Proposal) -> bool:
     """Whether the rule's conditions hold for a change that was asked for."""
     if rule.unless_findings and proposal.findings:
         return False
@@ -68,7 +68,7 @@ def is_small(most: int, before: str, after: str | None) -> bool:
     throw a text away. Nothing as `after` is a deletion or a move, which are never small."""
     if after is None:
         return False
-    added, removed = diff.signs(before, after)
+    added, removed = diff.changed_characters(before, after)
     return added <= most and removed <= most
 
 

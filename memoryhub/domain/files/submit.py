@@ -15,8 +15,8 @@ from memoryhub.domain import activity, spaces
 from memoryhub.domain.accounts import require
 from memoryhub.domain.files import change, mounts, revisions, rules_trial
 from memoryhub.domain.files.read import Published
-from memoryhub.domain.files.requests import Applied, Before, ChangeRequest, Pending, text_as_bytes, texts_of
-from memoryhub.domain.files.write import delete, edit, insert, move, published_many, read, row_of, write
+from memoryhub.domain.files.requests import Applied, ChangeRequest, Pending, text_as_bytes, texts_of
+from memoryhub.domain.files.write import delete, edit, file_row, insert, move, read, read_many, write
 from memoryhub.errors import Conflict, Forbidden, HubError, Invalid, NotFound
 from memoryhub.models import Actor, Mount, Policy, PolicyRule, Revision, Space
 from memoryhub.stores import paths
@@ -26,21 +26,21 @@ from memoryhub.text.lines import text_of
 
 def submit(space: Space, actor: Actor, wish: ChangeRequest, place: mounts.Place | None = None) -> Applied | Pending:
     """Apply at once, propose, or refuse; a secret that was kept out is told in the activity, by its kind alone."""
-    with _telling_of_secrets(space, actor, [wish]) as (ready,):
+    with _noting_secrets(space, actor, [wish]) as (ready,):
         return _submit(space, actor, ready, place)
 
 
 def submit_all(space: Space, actor: Actor, wishes: list[ChangeRequest]) -> list[Applied | Pending]:
     """Several changes that belong together: all of them, or none. What lies on a disk is written after the commit; what a
     crash leaves unwritten there is written at the next touch, as with any save."""
-    with _telling_of_secrets(space, actor, wishes) as ready, transaction.atomic():
+    with _noting_secrets(space, actor, wishes) as ready, transaction.atomic():
         names = {name for wish in ready for name in (wish.path, wish.to) if name}
         change.lock_files(space, names, *(wish.thread_id for wish in ready))
         return [_submit(space, actor, wish, None) for wish in ready]
 
 
 @contextmanager
-def _telling_of_secrets(space: Space, actor: Actor, wishes: list[ChangeRequest]) -> Iterator[list[ChangeRequest]]:
+def _noting_secrets(space: Space, actor: Actor, wishes: list[ChangeRequest]) -> Iterator[list[ChangeRequest]]:
     """The wishes without a secret in their reasons. A refused one is told after all of it was taken back."""
     at = wishes[0].path
     try:
@@ -50,7 +50,7 @@ def _telling_of_secrets(space: Space, actor: Actor, wishes: list[ChangeRequest])
         yield [replace(wish, reason=secrets.redact(wish.reason)[0]) for wish in wishes]
     except Invalid as refusal:
         if refusal.code == "secret_found":
-            _note_secret(space, actor, _name_of(at), refusal)
+            _note_secret(space, actor, _without_secret(at), refusal)
         raise
 
 
@@ -69,7 +69,7 @@ def _check_thread(places: list[mounts.Place], wish: ChangeRequest) -> None:
         raise Invalid(says, code="secret_found", kind=kind, line=1)
 
 
-def _name_of(path: str) -> str:
+def _without_secret(path: str) -> str:
     """A path as the activity may name it: from a secret on, only the folder above."""
     path = secrets.redact(path)[0]
     while secrets.in_name(path):
@@ -88,10 +88,10 @@ def _note_secret(space: Space, actor: Actor, path: str, refusal: Invalid) -> Non
 
 def _submit(space: Space, actor: Actor, wish: ChangeRequest, place: mounts.Place | None) -> Applied | Pending:
     path = paths.clean(wish.path)
-    before = cache(lambda: _before(space, wish))  # asked for where it matters, and once
-    places = [place or mounts.resolve(space, path, agent=actor.agent)]
+    before = cache(lambda: _text_before(space, wish))  # asked for where it matters, and once
+    places = [place or mounts.resolve_path(space, path, agent=actor.agent)]
     if wish.kind == "move":
-        places.append(mounts.resolve(space, paths.clean(wish.to), agent=actor.agent))
+        places.append(mounts.resolve_path(space, paths.clean(wish.to), agent=actor.agent))
     _check_thread(places, wish)
     if wish.content is not None and len(wish.content) > MAX_BYTES:
         raise too_large(path, len(wish.content), MAX_BYTES)
@@ -109,7 +109,7 @@ def _submit(space: Space, actor: Actor, wish: ChangeRequest, place: mounts.Place
             path=path,
         )
     findings = _check_text(space, wish, before)
-    if policies == {Policy.TRUSTED} and all(_is_within(place, wish, findings, before) for place in places):
+    if policies == {Policy.TRUSTED} and all(_conditions_hold(place, wish, findings, before) for place in places):
         applied = _apply(space, actor, wish, places[0])
         _note_rules(space, actor, wish, places)
         return applied
@@ -137,7 +137,7 @@ def _thread_of(place: mounts.Place, wish: ChangeRequest) -> str:
     return wish.thread_id if place.mount.store == Mount.Store.THREAD else ""
 
 
-def _is_within(place: mounts.Place, wish: ChangeRequest, findings: list[Any], before: Before) -> bool:
+def _conditions_hold(place: mounts.Place, wish: ChangeRequest, findings: list[Any], before: TextBefore) -> bool:
     """Whether the conditions of the exception that trusts this path hold for this change."""
     rule = place.rule
     if rule is None:
@@ -147,7 +147,7 @@ def _is_within(place: mounts.Place, wish: ChangeRequest, findings: list[Any], be
     return rule.max_added is None or rules_trial.is_small(rule.max_added, *texts_of(wish, before))
 
 
-def _check_text(space: Space, wish: ChangeRequest, before: Before) -> list[Any]:
+def _check_text(space: Space, wish: ChangeRequest, before: TextBefore) -> list[Any]:
     """Refuse secrets in what is written, and answer the other findings."""
     if wish.kind in ("delete", "move"):
         return []
@@ -161,12 +161,12 @@ def _check_text(space: Space, wish: ChangeRequest, before: Before) -> list[Any]:
 def check_content(space: Space, path: str, content: bytes) -> None:
     """What a person saves in the browser passes the same look for secrets; what stood there before may stay."""
     wish = ChangeRequest("write", path, content=content)
-    _check_text(space, wish, lambda: _before(space, wish))
+    _check_text(space, wish, lambda: _text_before(space, wish))
 
 
-def _before(space: Space, wish: ChangeRequest) -> str:
+def _text_before(space: Space, wish: ChangeRequest) -> str:
     """What stands there now: only what a change adds is looked at."""
-    found = published_many(space, [wish.path], thread_id=wish.thread_id)[wish.path]
+    found = read_many(space, [wish.path], thread_id=wish.thread_id)[wish.path]
     return text_of(found.content) if isinstance(found, Published) else ""
 
 
@@ -213,7 +213,7 @@ def _occurrences(revision: Revision, wish: ChangeRequest) -> int:
 
 def _propose(space: Space, actor: Actor, wish: ChangeRequest) -> Applied | Pending:
     assert actor.agent is not None
-    _check_before_asking(space, wish)
+    _check_preconditions(space, wish)
     changes: dict[str, dict[str, Any]] = {
         "edit": {"old_string": wish.old, "new_string": wish.new, "replace_all": wish.replace_all},
         "insert": {"line": wish.line, "text": wish.text},
@@ -227,15 +227,15 @@ def _propose(space: Space, actor: Actor, wish: ChangeRequest) -> Applied | Pendi
     except Invalid as refusal:
         if refusal.code != "no_change":
             raise
-        return _as_it_is(space, wish, refusal)
+        return _already_so(space, wish, refusal)
     return Pending(proposal)
 
 
-def _as_it_is(space: Space, wish: ChangeRequest, refusal: Invalid) -> Applied:
+def _already_so(space: Space, wish: ChangeRequest, refusal: Invalid) -> Applied:
     """To ask for what the file says already is done as soon as it is asked; nothing is written."""
     path = paths.clean(wish.path)
     try:
-        file = row_of(space, path, _thread_of(mounts.resolve(space, path), wish))
+        file = file_row(space, path, _thread_of(mounts.resolve_path(space, path), wish))
     except NotFound:
         raise refusal from None  # it stands in a proposal alone
     if file.is_deleted:
@@ -245,7 +245,7 @@ def _as_it_is(space: Space, wish: ChangeRequest, refusal: Invalid) -> Applied:
     return Applied(revision, created=False, occurrences=occurrences if wish.kind == "edit" else None)
 
 
-def _check_before_asking(space: Space, wish: ChangeRequest) -> None:
+def _check_preconditions(space: Space, wish: ChangeRequest) -> None:
     """What can be refused now need not wait for a person."""
     if wish.if_match is None and not wish.must_be_new:
         return
@@ -256,5 +256,5 @@ def _check_before_asking(space: Space, wish: ChangeRequest) -> None:
     if wish.must_be_new and found is not None:
         raise Conflict(f"File {wish.path} already exists", code="file_exists", path=wish.path)
     sha = found.sha256 if found else None
-    if wish.if_match is not None and not change.holds(wish.if_match, sha):
-        raise change.stale(wish.path, sha, found.revision if found else 0)
+    if wish.if_match is not None and not change.etag_matches(wish.if_match, sha):
+        raise change.stale_error(wish.path, sha, found.revision if found else 0)

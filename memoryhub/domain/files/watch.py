@@ -19,8 +19,15 @@ from watchfiles import watch as watch_disk
 
 from memoryhub.domain import activity, jobs, spaces
 from memoryhub.domain.files import revisions
-from memoryhub.domain.files.disk import KEEP_SECONDS, is_settled, lock_file, record_again, record_disk, sync_file
-from memoryhub.domain.files.mounts import find_mount, mounts_of_space, place_in
+from memoryhub.domain.files.disk import (
+    KEEP_DISPLACED_SECONDS,
+    is_written,
+    lock_file,
+    record_again,
+    record_disk_text,
+    sync_file,
+)
+from memoryhub.domain.files.mounts import find_mount, mounts_of_space, place_in_mount
 from memoryhub.domain.files.revisions import sha_of
 from memoryhub.errors import Conflict, HubError, NotFound
 from memoryhub.models import DISK, File, Mount, Revision, Space
@@ -28,7 +35,7 @@ from memoryhub.stores import FilesystemStore, ThreadStore, paths
 from memoryhub.stores.disk import FileContent, problem
 
 log = logging.getLogger("memoryhub.files")
-LOOK_AGAIN = 30.0  # seconds after which mounts are asked for anew, and directories looked through
+RESCAN_SECONDS = 30.0  # seconds after which mounts are asked for anew, and directories looked through
 
 
 def sync_path(space: Space, path: str) -> File | None:
@@ -36,12 +43,12 @@ def sync_path(space: Space, path: str) -> File | None:
     mount = find_mount(mounts_of_space(space), path)
     if mount is None or mount.store != Mount.Store.FILESYSTEM:
         return None
-    return sync_file(space, path, place_in(mount, path))
+    return sync_file(space, path, place_in_mount(mount, path))
 
 
 def scan(space: Space, mount: Mount) -> int:
     """Bring a whole mounted directory in step and answer how many files changed; odd names are passed over."""
-    store = place_in(mount, mount.prefix).store
+    store = place_in_mount(mount, mount.prefix).store
     if not isinstance(store, FilesystemStore):
         return 0
     try:
@@ -54,43 +61,43 @@ def scan(space: Space, mount: Mount) -> int:
         return 0
     mounts = mounts_of_space(space)
     prefix = mount.prefix
-    known = _known(space, mount, mounts)
+    known = _known_files(space, mount, mounts)
     new = [prefix + relative[1:] for relative in sorted(on_disk) if prefix + relative[1:] not in known]
-    changed = bring(space, mount, [path for path in new if find_mount(mounts, path) == mount])
-    known = _known(space, mount, mounts)
+    changed = record_new_files(space, mount, [path for path in new if find_mount(mounts, path) == mount])
+    known = _known_files(space, mount, mounts)
     for path in sorted({prefix + relative[1:] for relative in on_disk} | set(known)):
         file, stat = known.get(path), on_disk.get("/" + path[len(prefix) :])
         if (
-            _needs_look(file, stat.mark if stat else None, exists=stat is not None)
+            _needs_sync(file, stat.mark if stat else None, exists=stat is not None)
             and find_mount(mounts, path) == mount
         ):
             changed += _sync_quietly(space, path, mount)
     return changed
 
 
-def _known(space: Space, mount: Mount, mounts: list[Mount]) -> dict[str, File]:
+def _known_files(space: Space, mount: Mount, mounts: list[Mount]) -> dict[str, File]:
     rows = File.objects.within(space).filter(path__startswith=mount.prefix, thread_id="")
     return {file.path: file for file in rows if find_mount(mounts, file.path) == mount}
 
 
-_AT_ONCE = 200
+_BATCH = 200
 
 
-def bring(space: Space, mount: Mount, new: list[str]) -> int:
+def record_new_files(space: Space, mount: Mount, new: list[str]) -> int:
     """Take in many files that the hub has never seen, a batch at a time; what is odd about one is left to the one by one."""
     count = 0
-    for start in range(0, len(new), _AT_ONCE):
-        batch = new[start : start + _AT_ONCE]
+    for start in range(0, len(new), _BATCH):
+        batch = new[start : start + _BATCH]
         with contextlib.suppress(IntegrityError), transaction.atomic():
-            count += _bring_batch(space, mount, batch)
+            count += _record_batch(space, mount, batch)
     return count
 
 
-def _bring_batch(space: Space, mount: Mount, batch: list[str]) -> int:
+def _record_batch(space: Space, mount: Mount, batch: list[str]) -> int:
     taken = set(File.objects.within(space).filter(path__in=batch, thread_id="").values_list("path", flat=True))
     found: dict[str, FileContent] = {}
     for path in batch:
-        place = place_in(mount, path)
+        place = place_in_mount(mount, path)
         assert isinstance(place.store, FilesystemStore)
         if path not in taken:
             with contextlib.suppress(HubError):
@@ -122,10 +129,10 @@ def _as_first_revision(file: File, content: bytes) -> Revision:
     )  # fmt: skip
 
 
-def _needs_look(file: File | None, mark: list[int] | None, *, exists: bool) -> bool:
+def _needs_sync(file: File | None, mark: list[int] | None, *, exists: bool) -> bool:
     if file is None:
         return exists
-    if not is_settled(file):
+    if not is_written(file):
         return True
     return (mark is None or file.stat != mark) if exists else not file.is_deleted
 
@@ -133,7 +140,7 @@ def _needs_look(file: File | None, mark: list[int] | None, *, exists: bool) -> b
 def _sync_quietly(space: Space, path: str, mount: Mount) -> int:
     try:
         paths.clean(path)
-        sync_file(space, path, place_in(mount, path))
+        sync_file(space, path, place_in_mount(mount, path))
     except HubError as error:
         log.warning("%s: %s", path, error.message)
         return 0
@@ -154,7 +161,7 @@ def _mount_problem(mount: Mount, sentence: str) -> None:
         mount.save(update_fields=["problem"])
 
 
-def unsettled(space: Space) -> Iterable[File]:
+def unwritten_files(space: Space) -> Iterable[File]:
     """Files whose newest revision is not on disk, or that cannot be read there."""
     behind = Q(written_revision__lt=F("revision")) | Q(written_revision=None, revision__gt=0) | ~Q(problem="")
     return File.objects.within(space).filter(behind)
@@ -165,7 +172,7 @@ def retry_disk(space: Space, path: str) -> File:
     mount = find_mount(mounts_of_space(space), path)
     if mount is None:
         raise NotFound(f"Nothing is mounted at “{path}”.", code="no_mount")
-    file = sync_file(space, path, place_in(mount, path))
+    file = sync_file(space, path, place_in_mount(mount, path))
     if file is None:
         raise NotFound(f"File '{path}' not found", code="file_not_found")
     if file.problem:
@@ -176,26 +183,26 @@ def retry_disk(space: Space, path: str) -> File:
 # ---- what earlier writes left behind
 
 
-def forget(file: File, name: str) -> bool:
+def delete_displaced(file: File, name: str) -> bool:
     """Read a displaced text once more, keep what is not known, then remove it."""
     mount = find_mount(mounts_of_space(file.space), file.path)
-    place = place_in(mount, file.path) if mount else None
+    place = place_in_mount(mount, file.path) if mount else None
     if place is None or not isinstance(place.store, FilesystemStore):
         return False
     with transaction.atomic():
         file = File.objects.select_for_update(of=("self",)).select_related("space").get(pk=file.pk)
         content = place.store.read_again(place.relative, name)
-        if content is not None and not revisions.knows(file, sha_of(content)):
-            _keep_late(file.space, file, content)
+        if content is not None and not revisions.has_text(file, sha_of(content)):
+            _record_late_text(file.space, file, content)
     place.store.forget(place.relative, name)
     return True
 
 
-def _keep_late(space: Space, file: File, content: bytes) -> None:
+def _record_late_text(space: Space, file: File, content: bytes) -> None:
     """A text that stood on disk and that nobody recorded: kept below the newest, which stays what it is."""
-    newest, number, deleted = revisions.current(file), file.revision, file.is_deleted
+    newest, number, deleted = revisions.newest_text(file), file.revision, file.is_deleted
     written = file.written_revision == file.revision
-    seen = record_disk(space, file, content)
+    seen = record_disk_text(space, file, content)
     if number:
         reason = f"Revision {number} stays; revision {seen.number} stood on disk when it was written"
         record_again(space, file, newest, number, reason, deleted=deleted)
@@ -204,9 +211,9 @@ def _keep_late(space: Space, file: File, content: bytes) -> None:
         file.save(update_fields=["written_revision"])
 
 
-def recover(space: Space, mount: Mount) -> int:
+def recover_leftovers(space: Space, mount: Mount) -> int:
     """At the start: read and remove what writes that were cut off left behind. Answer how many there were."""
-    place = place_in(mount, mount.prefix)
+    place = place_in_mount(mount, mount.prefix)
     if not isinstance(place.store, FilesystemStore):
         return 0
     return sum(_recover_folder(mount, place.store, folder) for folder in place.store.folders())
@@ -222,7 +229,7 @@ def _names_in(mount: Mount, folder: str) -> list[str]:
 def _recover_folder(mount: Mount, store: FilesystemStore, folder: str) -> int:
     try:
         found = store.leftovers(folder, lambda: _names_in(mount, folder))
-        old = [left for left in found if left.age >= KEEP_SECONDS]
+        old = [left for left in found if left.age >= KEEP_DISPLACED_SECONDS]
     except HubError as error:
         if error.code == "root_missing":
             raise
@@ -234,8 +241,8 @@ def _recover_folder(mount: Mount, store: FilesystemStore, folder: str) -> int:
         if left.content is not None:
             with transaction.atomic():
                 file = lock_file(mount.space, mount.prefix + left.path[1:])
-                if not revisions.knows(file, sha_of(left.content)):
-                    _keep_late(mount.space, file, left.content)
+                if not revisions.has_text(file, sha_of(left.content)):
+                    _record_late_text(mount.space, file, left.content)
         store.forget(left.path, left.name)
     return len(old)
 
@@ -243,54 +250,56 @@ def _recover_folder(mount: Mount, store: FilesystemStore, folder: str) -> int:
 # ---- the background process
 
 
-@jobs.watcher("files.watch")
+@jobs.background_thread("files.watch")
 def watch(stop: threading.Event) -> None:
     """Notice what changes below mounted directories while the hub runs; at the start, take in what changed before."""
     recovered: set[int] = set()
     while not stop.is_set():
-        mounts = _mounted()
-        here = {mount.pk: _identity(mount) for mount in mounts}
+        mounts = _disk_mounts()
+        here = {mount.pk: _directory_identity(mount) for mount in mounts}
         for mount in mounts:
-            _tend(mount, recovered)
+            _scan_mount(mount, recovered)
         if any(here.values()):
             _watch_roots(stop, mounts, here)
         else:
-            stop.wait(LOOK_AGAIN)
+            stop.wait(RESCAN_SECONDS)
 
 
-def _mounted() -> list[Mount]:
+def _disk_mounts() -> list[Mount]:
     return list(Mount.objects.filter(store=Mount.Store.FILESYSTEM).select_related("space"))
 
 
-_told: dict[int, str] = {}  # mount -> what was last said of it, so that a folder that stays away is named once
+_logged_problems: dict[
+    int, str
+] = {}  # mount -> what was last said of it, so that a folder that stays away is named once
 
 
-def _tend(mount: Mount, recovered: set[int]) -> None:
+def _scan_mount(mount: Mount, recovered: set[int]) -> None:
     """Bring one mount in step, the first time with what cut off writes left; a sick one is named and passed over."""
     try:
         if mount.pk not in recovered:
-            recover(mount.space, mount)
+            recover_leftovers(mount.space, mount)
             recovered.add(mount.pk)
         scan(mount.space, mount)
     except HubError as error:
         _mount_problem(mount, error.message)
     except OSError as error:
         _mount_problem(mount, problem(error, mount.directory, root=True).message)
-    _tell(mount)
+    _log_problem(mount)
 
 
-def _tell(mount: Mount) -> None:
+def _log_problem(mount: Mount) -> None:
     name = f"mount {mount.prefix} of {mount.space.slug}"
-    if mount.problem and _told.get(mount.pk) != mount.problem:
+    if mount.problem and _logged_problems.get(mount.pk) != mount.problem:
         log.warning("%s is passed over for now: %s", name, mount.problem)
-    elif not mount.problem and mount.pk in _told:
+    elif not mount.problem and mount.pk in _logged_problems:
         log.info("%s is there again", name)
-    _told[mount.pk] = mount.problem
+    _logged_problems[mount.pk] = mount.problem
     if not mount.problem:
-        del _told[mount.pk]
+        del _logged_problems[mount.pk]
 
 
-def _identity(mount: Mount) -> tuple[int, int] | None:
+def _directory_identity(mount: Mount) -> tuple[int, int] | None:
     """Which directory it is; nothing while it is away. One that is made anew has to be watched anew."""
     try:
         found = os.stat(mount.directory)
@@ -304,19 +313,19 @@ def _watch_roots(stop: threading.Event, mounts: list[Mount], here: dict[int, tup
     roots = {os.path.realpath(mount.directory) for mount in mounts if here[mount.pk]}
     told = watch_disk(
         *roots, watch_filter=None, stop_event=stop, recursive=True, ignore_permission_denied=True,
-        rust_timeout=int(LOOK_AGAIN * 1000), yield_on_timeout=True, debounce=200, step=50, raise_interrupt=False,
+        rust_timeout=int(RESCAN_SECONDS * 1000), yield_on_timeout=True, debounce=200, step=50, raise_interrupt=False,
     )  # fmt: skip
     known = {(m.pk, m.directory, m.prefix, here[m.pk]) for m in mounts}
     with contextlib.suppress(FileNotFoundError):  # it went away just now: the next round sees it
         for changes in told:
-            for mount, path in _affected(mounts, {path for _, path in changes}):
+            for mount, path in _affected_paths(mounts, {path for _, path in changes}):
                 _sync_quietly(mount.space, path, mount)
             gone = roots & {path for what, path in changes if what == Change.deleted}
-            if gone or {(m.pk, m.directory, m.prefix, _identity(m)) for m in _mounted()} != known:
+            if gone or {(m.pk, m.directory, m.prefix, _directory_identity(m)) for m in _disk_mounts()} != known:
                 return
 
 
-def _affected(mounts: list[Mount], changed: set[str]) -> Iterator[tuple[Mount, str]]:
+def _affected_paths(mounts: list[Mount], changed: set[str]) -> Iterator[tuple[Mount, str]]:
     """The virtual paths of changed places on disk; temporary names of the hub are its own business."""
     for place in sorted(changed):
         if os.path.basename(place).startswith(paths.TEMPORARY) or os.path.isdir(place):
@@ -340,5 +349,5 @@ def expire_threads(now: datetime | None = None) -> int:
 @jobs.periodic("files.scan", every=timedelta(minutes=5))
 def scan_all() -> None:
     """What a watcher cannot see (network disks, a mount that was away) is found by looking."""
-    for mount in _mounted():
-        _tend(mount, set())
+    for mount in _disk_mounts():
+        _scan_mount(mount, set())

@@ -13,17 +13,17 @@ from django.utils import timezone
 
 from memoryhub.domain.files import disk, mounts, revisions
 from memoryhub.domain.files.change import (
-    begin,
-    check_alive,
-    check_match,
-    keep_protected,
-    locked,
-    put,
-    put_text,
-    record_text,
+    check_if_match,
+    check_protected,
+    locked_change,
+    record_change,
+    require_existing,
+    save_if_changed,
+    save_text,
+    start_change,
 )
 from memoryhub.domain.files.mounts import Place
-from memoryhub.domain.files.read import Published, PublishedRow, changed_on_disk, gather, gather_at
+from memoryhub.domain.files.read import Published, PublishedRow, changed_on_disk, published_at, published_rows
 from memoryhub.errors import Conflict, HubError
 from memoryhub.models import Actor, File, Mount, Revision, Space
 from memoryhub.stores import paths
@@ -38,24 +38,24 @@ from memoryhub.text.merge import merge3
 def read(space: Space, path: str, *, thread_id: str = "") -> Published:
     """The published text of a file, after taking in what changed on disk."""
     path = paths.clean(path)
-    found = published_many(space, [path], thread_id=thread_id)[path]
+    found = read_many(space, [path], thread_id=thread_id)[path]
     if isinstance(found, HubError):
         raise found
     return found
 
 
-def published_many(
+def read_many(
     space: Space, many: Iterable[str], *, thread_id: str = "", at: datetime | None = None
 ) -> dict[str, Published | HubError]:
     """The published texts of several paths, or why there is none; one statement when nothing changed on disk."""
     wanted = list(dict.fromkeys(many))
     if at is not None:
-        return gather_at(space, wanted, at)
-    rows = gather(space, wanted, thread_id)
+        return published_at(space, wanted, at)
+    rows = published_rows(space, wanted, thread_id)
     if stale := changed_on_disk(rows):
         problems = {row.path: problem for row in stale if (problem := _sync_row(space, row, thread_id))}
         again = {row.path for row in stale}
-        rows = [row for row in rows if row.path not in again] + gather(space, list(again), thread_id)
+        rows = [row for row in rows if row.path not in again] + published_rows(space, list(again), thread_id)
     else:
         problems = {}
     _note_use(rows)
@@ -66,12 +66,12 @@ def published_many(
 def _sync_row(space: Space, row: PublishedRow, thread_id: str) -> HubError | None:
     """Bring one path in step; a disk that cannot be asked is a refusal of its own, never an old text as if it were new."""
     mount = Mount(space=space, prefix=row.prefix, store=row.store, directory=row.directory, policy=row.policy)
-    place = mounts.place_in(mount, row.path)
+    place = mounts.place_in_mount(mount, row.path)
     try:
         file = disk.sync_file(space, paths.clean(row.path), place)
     except HubError as error:
         return error
-    return disk.blocked(file, place) if file and disk.is_unreadable(file) else None
+    return disk.disk_error(file, place) if file and disk.is_unreadable(file) else None
 
 
 def _note_use(rows: list[PublishedRow]) -> None:
@@ -90,11 +90,11 @@ def exists(space: Space, path: str, *, thread_id: str = "") -> bool:
     return True
 
 
-def row_of(space: Space, path: str, thread_id: str = "") -> File:
+def file_row(space: Space, path: str, thread_id: str = "") -> File:
     """The row of a path that the hub knows, deleted or not."""
     file = File.objects.within(space).filter(path=path, thread_id=thread_id, revision__gt=0).first()
     if file is None:
-        raise edits.missing(path)
+        raise edits.file_not_found(path)
     return file
 
 
@@ -121,36 +121,36 @@ def write(
     path = paths.clean(path)
     if len(content) > MAX_BYTES:
         raise too_large(path, len(content), MAX_BYTES)
-    with locked(space, actor, path, thread_id, place, if_match, may_be_new=True) as change:
+    with locked_change(space, actor, path, thread_id, place, if_match, may_be_new=True) as change:
         file = change.file
         if must_be_new and change.is_alive:
             raise Conflict(f"File {path} already exists", code="file_exists", path=path)
         if base_revision is not None and base_revision != file.revision:
-            content, reason = _merge_in(file, content, base_revision, reason)
+            content, reason = _merge_edit(file, content, base_revision, reason)
         if change.is_alive and content == change.before:
-            disk.settle(space, file, change.place)
+            disk.write_to_disk(space, file, change.place)
             return revisions.get_revision(file, file.revision)
-        return put_text(change, content, kind=kind, reason=reason, proposal=proposal, restored_from=restored_from)
+        return save_text(change, content, kind=kind, reason=reason, proposal=proposal, restored_from=restored_from)
 
 
-def _merge_in(file: File, content: bytes, base_revision: int, reason: str) -> tuple[bytes, str]:
+def _merge_edit(file: File, content: bytes, base_revision: int, reason: str) -> tuple[bytes, str]:
     """Three ways: what both started from, what is saved now, what stands there meanwhile."""
     if base_revision == 0 and not file.is_deleted:
-        raise _both(file, base_revision, "Somebody else made this file meanwhile.")
+        raise _edit_conflict(file, base_revision, "Somebody else made this file meanwhile.")
     if file.is_deleted:
-        raise _both(file, base_revision, "The file was deleted meanwhile.")
+        raise _edit_conflict(file, base_revision, "The file was deleted meanwhile.")
     base = revisions.content_of(file, base_revision)
-    theirs = revisions.current(file)
+    theirs = revisions.newest_text(file)
     if any(b"\x00" in text for text in (base, content, theirs)):
-        raise _both(file, base_revision, "It is not text, so the two versions cannot be merged.")
+        raise _edit_conflict(file, base_revision, "It is not text, so the two versions cannot be merged.")
     merge = merge3(text_of(base), text_of(content), text_of(theirs))
     if merge.conflicts:
         count = "1 place" if merge.conflicts == 1 else f"{merge.conflicts} places"
-        raise _both(file, base_revision, f"Both of you changed {count}.")
+        raise _edit_conflict(file, base_revision, f"Both of you changed {count}.")
     return bytes_of(merge.text), reason or f"Merged with revision {file.revision}"
 
 
-def _both(file: File, base_revision: int, why: str) -> Conflict:
+def _edit_conflict(file: File, base_revision: int, why: str) -> Conflict:
     return Conflict(
         f"“{file.path}” changed since you opened it (revision {base_revision}, now {file.revision}). {why} "
         "Nothing is lost: both versions are shown.",
@@ -176,9 +176,9 @@ def edit(
     place: Place | None = None,
 ) -> Revision:
     """Replace one string in a file by another, as agents' edit tools do."""
-    with locked(space, actor, path, thread_id, place, if_match) as change:
+    with locked_change(space, actor, path, thread_id, place, if_match) as change:
         content = bytes_of(edits.apply_edit(text_of(change.before), old, new, replace_all))
-        return record_text(change, content, "edit", "edited", reason, proposal)
+        return save_if_changed(change, content, "edit", "edited", reason, proposal)
 
 
 def insert(
@@ -186,9 +186,9 @@ def insert(
     thread_id: str = "", place: Place | None = None,
 ) -> Revision:  # fmt: skip
     """Put text after a line of a file; 0 is the beginning."""
-    with locked(space, actor, path, thread_id, place) as change:
+    with locked_change(space, actor, path, thread_id, place) as change:
         content = bytes_of(edits.apply_insert(text_of(change.before), line, text))
-        return record_text(change, content, "edit", "edited", reason, proposal)
+        return save_if_changed(change, content, "edit", "edited", reason, proposal)
 
 
 def delete(
@@ -196,8 +196,8 @@ def delete(
     thread_id: str = "", place: Place | None = None,
 ) -> Revision:  # fmt: skip
     """Take a file away; its history stays, and it can be restored."""
-    with locked(space, actor, path, thread_id, place, if_match) as change:
-        return put(
+    with locked_change(space, actor, path, thread_id, place, if_match) as change:
+        return record_change(
             change, b"", "files.delete", "deleted", kind="delete", reason=reason, proposal=proposal, is_deleted=True
         )
 
@@ -231,25 +231,25 @@ def _transfer(
     path, to = paths.clean(path), paths.clean(to)
     if path == to:
         raise Conflict(f"The destination {to} is the file itself.", code="file_exists", path=to)
-    places = {one: mounts.resolve(space, one, agent=actor.agent) for one in (path, to)}
+    places = {one: mounts.resolve_path(space, one, agent=actor.agent) for one in (path, to)}
     with transaction.atomic():
         # Always in one order, so that two moves in opposite directions cannot wait for each other.
-        changes = {one: begin(space, actor, one, places[one], thread_id) for one in sorted((path, to))}
+        changes = {one: start_change(space, actor, one, places[one], thread_id) for one in sorted((path, to))}
         source, target = changes[path], changes[to]
-        check_alive(source)
-        check_match(source.file, if_match)
+        require_existing(source)
+        check_if_match(source.file, if_match)
         if target.is_alive:
             raise Conflict(f"The destination {to} already exists.", code="file_exists", path=to)
         number = source.file.revision
         moved = {} if keep else {"moved_from": path, "restored_from": number}
         why = reason or (f"Copied from {path}" if keep else f"Moved from {path}")
         verb, says = ("files.copy", "made") if keep else ("files.move", "moved")
-        revision = put(
+        revision = record_change(
             target, source.before, verb, says, adds=f"from {path}", kind="create" if keep else "move", reason=why,
             proposal=proposal, **moved,
         )  # fmt: skip
         if not keep:
-            keep_protected(source, b"", proposal)
+            check_protected(source, b"", proposal)
             why = reason or f"Moved to {to}"
             revisions.record_revision(
                 space, source.file, actor, b"", kind="move", reason=why, proposal=proposal, is_deleted=True,
@@ -263,7 +263,7 @@ def _transfer(
 def restore(space: Space, actor: Actor, path: str, number: int, *, reason: str = "") -> Revision:
     """Make an earlier text the newest again, as a new revision."""
     path = paths.clean(path)
-    earlier = revisions.get_revision(row_of(space, path), number)
+    earlier = revisions.get_revision(file_row(space, path), number)
     if earlier.is_deleted:
         raise Conflict(f"Revision {number} is a deletion: there is no text to restore.", code="nothing_to_restore")
     why = reason or f"Restored revision {number}"

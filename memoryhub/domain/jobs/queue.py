@@ -33,32 +33,32 @@ from memoryhub.errors import HubError, NotFound, Unavailable
 from memoryhub.models import Job, Space
 
 Progress = Callable[[int, int], None]
-Run = Callable[[Job, Progress], dict[str, Any] | None]
+JobFunction = Callable[[Job, Progress], dict[str, Any] | None]
 
-MOST_TRIES = 5
-FIRST_WAIT, LONGEST_WAIT = timedelta(seconds=10), timedelta(minutes=30)
+MAX_TRIES = 5
+MIN_WAIT, MAX_WAIT = timedelta(seconds=10), timedelta(minutes=30)
 LEASE = timedelta(seconds=60)  # a running job whose lease ran out has lost its process
-KEEP = timedelta(days=30)
+KEEP_FINISHED = timedelta(days=30)
 PERIODIC = "every."
 
 log = logging.getLogger("memoryhub.jobs")
-kinds: dict[str, Run] = {}
-sent: set[str] = set()  # kinds that wait for an address of somebody else, which may hang
+kinds: dict[str, JobFunction] = {}
+outgoing_kinds: set[str] = set()  # kinds that wait for an address of somebody else, which may hang
 periods: dict[str, timedelta] = {}
-watchers: dict[str, Callable[[threading.Event], None]] = {}
+background_threads: dict[str, Callable[[threading.Event], None]] = {}
 
 
 # ---- what can be done ----
 
 
-def job(kind: str, *, sends: bool = False) -> Callable[[Run], Run]:
+def job(kind: str, *, sends: bool = False) -> Callable[[JobFunction], JobFunction]:
     """Registers the function that does jobs of this kind; what `sends` has lanes of its own, so that an address which hangs
     holds up no other work."""
 
-    def register(run: Run) -> Run:
+    def register(run: JobFunction) -> JobFunction:
         kinds[kind] = run
         if sends:
-            sent.add(kind)
+            outgoing_kinds.add(kind)
         return run
 
     return register
@@ -75,11 +75,11 @@ def periodic(name: str, *, every: timedelta) -> Callable[[Callable[[], Any]], Ca
     return register
 
 
-def watcher(name: str) -> Callable[[Callable[[threading.Event], None]], Callable[[threading.Event], None]]:
+def background_thread(name: str) -> Callable[[Callable[[threading.Event], None]], Callable[[threading.Event], None]]:
     """Registers a function that runs in a thread of its own until its event is set."""
 
     def register(run: Callable[[threading.Event], None]) -> Callable[[threading.Event], None]:
-        watchers[name] = run
+        background_threads[name] = run
         return run
 
     return register
@@ -88,7 +88,7 @@ def watcher(name: str) -> Callable[[Callable[[threading.Event], None]], Callable
 # ---- asking for it, looking at it ----
 
 
-class How(TypedDict, total=False):
+class JobOptions(TypedDict, total=False):
     """For whom, and when; without it for the hub itself, now."""
 
     space: Space
@@ -96,32 +96,32 @@ class How(TypedDict, total=False):
     run_after: datetime
 
 
-def enqueue(kind: str, payload: dict[str, Any] | None = None, **how: Unpack[How]) -> Job:
+def enqueue(kind: str, payload: dict[str, Any] | None = None, **how: Unpack[JobOptions]) -> Job:
     """Asks for a piece of work; in a transaction it starts only if that commits."""
-    asked = Job(**_wanted(kind, payload, how))
+    asked = Job(**_job_fields(kind, payload, how))
     asked.save(force_insert=True)
     return asked
 
 
-def enqueue_all(kind: str, payloads: Iterable[dict[str, Any]], **how: Unpack[How]) -> None:
+def enqueue_all(kind: str, payloads: Iterable[dict[str, Any]], **how: Unpack[JobOptions]) -> None:
     """The same for many pieces of one kind."""
-    Job.objects.bulk_create(Job(**_wanted(kind, payload, how)) for payload in payloads)
+    Job.objects.bulk_create(Job(**_job_fields(kind, payload, how)) for payload in payloads)
 
 
-def asking(
-    kind: str, payload: dict[str, Any] | None = None, *, of: str = "", over: str = "", **how: Unpack[How]
+def enqueue_as_change(
+    kind: str, payload: dict[str, Any] | None = None, *, of: str = "", over: str = "", **how: Unpack[JobOptions]
 ) -> statements.Change:
     """The same as a change that travels with what the work is about; with that one's row in it as `hot.inserting_rows` has it."""
-    asked = _wanted(kind, payload, how)
+    asked = _job_fields(kind, payload, how)
     now, after = timezone.now().isoformat(), asked.pop("run_after").isoformat()
-    return statements.inserting_rows(Job, {**ASKED, **asked, "run_after": after, "created_at": now}, of=of, over=over)
+    return statements.inserting_rows(Job, {**NEW_JOB, **asked, "run_after": after, "created_at": now}, of=of, over=over)
 
 
 # What a row says of work that nobody began; written by hand, because a model's row costs as much again.
-ASKED = {"state": Job.WAITING, "done": 0, "total": 0, "result": {}, "tries": 0, "last_error": ""}
+NEW_JOB = {"state": Job.WAITING, "done": 0, "total": 0, "result": {}, "tries": 0, "last_error": ""}
 
 
-def _wanted(kind: str, payload: dict[str, Any] | None, how: How) -> dict[str, Any]:
+def _job_fields(kind: str, payload: dict[str, Any] | None, how: JobOptions) -> dict[str, Any]:
     if kind not in kinds:
         raise ValueError(f"no job of kind {kind!r} is registered")
     space = how.get("space")
@@ -139,17 +139,17 @@ def get(space: Space, pk: int, *of: str) -> Job:
     return found
 
 
-def hold_back(kind: str, waiting: Q, until: datetime) -> None:
+def postpone(kind: str, waiting: Q, until: datetime) -> None:
     """Lets jobs of a kind rest until then: what they need is away, and one try at a time is enough to find it back."""
     Job.objects.filter(waiting, kind=kind, state=Job.WAITING, run_after__lt=until).update(run_after=until)
 
 
-def wait_after(tries: int) -> timedelta:
+def retry_delay(tries: int) -> timedelta:
     """How long a job rests after so many tries."""
-    return min(FIRST_WAIT * 2 ** (tries - 1), LONGEST_WAIT)
+    return min(MIN_WAIT * 2 ** (tries - 1), MAX_WAIT)
 
 
-def try_again(failed: Job) -> None:
+def retry(failed: Job) -> None:
     """Lets a job that failed for good go on where its result says that it stopped."""
     changes = {"state": Job.WAITING, "tries": 0, "run_after": timezone.now(), "ended_at": None, "last_error": ""}
     Job.objects.filter(pk=failed.pk, state=Job.FAILED).update(**changes)
@@ -182,12 +182,12 @@ def run(claimed: Job) -> None:
     try:
         result = kinds[claimed.kind](claimed, Reporter(claimed.pk))
     except HubError as error:
-        _failed(claimed, error.message, for_good=not isinstance(error, Unavailable))
+        _note_failure(claimed, error.message, for_good=not isinstance(error, Unavailable))
     except Exception as error:
         log.exception("job %s (%s) failed", claimed.pk, claimed.kind)
-        _failed(claimed, f"{type(error).__name__}: {error}", for_good=False)
+        _note_failure(claimed, f"{type(error).__name__}: {error}", for_good=False)
     else:
-        _succeeded(claimed, result or {})
+        _note_success(claimed, result or {})
 
 
 class Reporter:
@@ -204,25 +204,25 @@ class Reporter:
         Job.objects.filter(pk=self.pk).update(done=done, total=total, run_after=timezone.now() + LEASE)
 
 
-def _succeeded(finished: Job, result: dict[str, Any]) -> None:
+def _note_success(finished: Job, result: dict[str, Any]) -> None:
     if every := periods.get(finished.kind):
-        _again(finished, every, last_error="", tries=0, result=result)
+        _reschedule(finished, every, last_error="", tries=0, result=result)
         return
     changes = {"state": Job.DONE, "ended_at": timezone.now(), "result": result, "last_error": ""}
     Job.objects.filter(pk=finished.pk).update(done=F("total"), **changes)
 
 
-def _failed(failed: Job, error: str, *, for_good: bool) -> None:
+def _note_failure(failed: Job, error: str, *, for_good: bool) -> None:
     error = error.replace("\x00", "")[:2000]
     if every := periods.get(failed.kind):
-        _again(failed, min(every, LONGEST_WAIT), last_error=error)
-    elif for_good or failed.tries >= MOST_TRIES:
+        _reschedule(failed, min(every, MAX_WAIT), last_error=error)
+    elif for_good or failed.tries >= MAX_TRIES:
         Job.objects.filter(pk=failed.pk).update(state=Job.FAILED, ended_at=timezone.now(), last_error=error)
     else:
-        _again(failed, wait_after(failed.tries), last_error=error)
+        _reschedule(failed, retry_delay(failed.tries), last_error=error)
 
 
-def _again(finished: Job, wait: timedelta, **changes: Any) -> None:
+def _reschedule(finished: Job, wait: timedelta, **changes: Any) -> None:
     now = timezone.now()
     Job.objects.filter(pk=finished.pk).update(state=Job.WAITING, run_after=now + wait, ended_at=now, **changes)
 
@@ -239,7 +239,7 @@ def run_waiting() -> int:
 # ---- keeping the table in order ----
 
 
-def keep_leases(running: Iterable[int]) -> None:
+def extend_leases(running: Iterable[int]) -> None:
     """Says that these are still being worked on."""
     Job.objects.filter(pk__in=list(running), state=Job.RUNNING).update(run_after=timezone.now() + LEASE)
 
@@ -251,7 +251,7 @@ def release_lost(*, all_of_them: bool = False) -> int:
         lost = lost.filter(run_after__lt=timezone.now())
     told = "The process that worked on it ended."
     # What takes its process down each time must not be tried for ever.
-    ended = ~Q(kind__startswith=PERIODIC) & Q(tries__gte=MOST_TRIES)
+    ended = ~Q(kind__startswith=PERIODIC) & Q(tries__gte=MAX_TRIES)
     count = lost.filter(ended).update(state=Job.FAILED, ended_at=timezone.now(), last_error=told)
     return count + lost.update(state=Job.WAITING, run_after=timezone.now(), last_error=told)
 
@@ -267,7 +267,7 @@ def plan_periodic() -> None:
 
 
 @periodic("jobs.forget", every=timedelta(hours=6))
-def forget_old() -> None:
+def delete_old_jobs() -> None:
     """Finished jobs go after 30 days."""
-    ended = Job.objects.filter(state__in=[Job.DONE, Job.FAILED], ended_at__lt=timezone.now() - KEEP)
+    ended = Job.objects.filter(state__in=[Job.DONE, Job.FAILED], ended_at__lt=timezone.now() - KEEP_FINISHED)
     ended.exclude(kind__startswith=PERIODIC).delete()

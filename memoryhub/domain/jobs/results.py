@@ -9,7 +9,7 @@ from django.utils import timezone
 from memoryhub.domain.jobs import queue
 from memoryhub.models import Made, Space
 
-result_lives: dict[str, timedelta] = {}  # by kind; whoever makes something says how long it is kept
+result_lifetimes: dict[str, timedelta] = {}  # by kind; whoever makes something says how long it is kept
 
 
 def keep_result(space: Space | int, kind: str, key: str, content: bytes, name: str = "") -> Made:
@@ -20,19 +20,19 @@ def keep_result(space: Space | int, kind: str, key: str, content: bytes, name: s
 
 def find_result(space: Space | int, kind: str, key: str) -> Made | None:
     """What was made under that key, while it is kept."""
-    young = timezone.now() - result_lives[kind]
+    young = timezone.now() - result_lifetimes[kind]
     return Made.objects.within(space).filter(kind=kind, key=key, made_at__gt=young).first()
 
 
 def newest_result(space: Space | int, kind: str, first: str, last: str) -> Made | None:
     """What was made under the highest key of a range, while it is kept."""
-    young = timezone.now() - result_lives[kind]
+    young = timezone.now() - result_lifetimes[kind]
     kept = Made.objects.within(space).filter(kind=kind, key__range=(first, last), made_at__gt=young)
     return kept.order_by("-key").first()
 
 
 @queue.periodic("made.forget", every=timedelta(hours=1))
-def forget_old_results() -> None:
+def delete_old_results() -> None:
     """What has been kept long enough goes."""
-    for kind, life in result_lives.items():
+    for kind, life in result_lifetimes.items():
         Made.objects.filter(kind=kind, made_at__lte=timezone.now() - life).delete()

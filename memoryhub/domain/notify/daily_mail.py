@@ -15,15 +15,15 @@ from memoryhub.domain.accounts import may
 from memoryhub.domain.notify import http
 from memoryhub.models import Job, Proposal, Space
 
-MOST_TOLD = 20
+MAX_LISTED = 20
 DAILY_MAIL_JOB = "digests.send"
 # A whole value, so it may be sent again: the connection may have gone away while the mail server was asked.
-TOLD = "UPDATE memoryhub_job SET payload = payload || jsonb_build_object('told', %s::jsonb) WHERE id = %s"
+NOTE_SENT = "UPDATE memoryhub_job SET payload = payload || jsonb_build_object('told', %s::jsonb) WHERE id = %s"
 log = logging.getLogger("memoryhub.digests")
 
 
 @jobs.periodic("digests.plan", every=timedelta(hours=1))
-def plan() -> dict[str, int]:
+def plan_daily_mails() -> dict[str, int]:
     """Asks for a digest of each space that wants one, once a day, at the hour it chose."""
     hour = timezone.localtime().hour
     asked = 0
@@ -48,7 +48,7 @@ def send_daily_mails(job: Job, progress: jobs.Progress) -> dict[str, int]:
     """Sends the digest of one space to each of its reviewers and owners that has an address. An address that the server
     refuses keeps it from nobody, and whoever has it does not get it again when the job is tried again."""
     space = Space.objects.get(pk=job.space_id)
-    waiting = list(_waiting(space))
+    waiting = list(_open_proposals(space))
     if not waiting:
         return {"sent": 0}
     readers = [
@@ -61,49 +61,51 @@ def send_daily_mails(job: Job, progress: jobs.Progress) -> dict[str, int]:
         if person.pk in told:
             continue
         try:
-            EmailMessage(subject_of(space, waiting), text_of(space, waiting), to=[person.email]).send()
+            EmailMessage(mail_subject(space, waiting), mail_text(space, waiting), to=[person.email]).send()
         except smtplib.SMTPRecipientsRefused:
             log.warning("The mail server refuses the address of %s; the others get the digest.", person.username)
             refused += 1
             continue
         told.add(person.pk)
-        statements.rows(TOLD, [statements.Json(sorted(told)), job.pk])
+        statements.rows(NOTE_SENT, [statements.Json(sorted(told)), job.pk])
     return {"sent": len(told), "refused": refused}
 
 
-def _waiting(space: Space) -> list[Proposal]:
+def _open_proposals(space: Space) -> list[Proposal]:
     found = Proposal.objects.within(space).filter(state__in=[Proposal.State.PENDING, Proposal.State.OUTDATED])
     return list(found.select_related("space").order_by("-risk", "created_at"))
 
 
-DOES = {
+KIND_VERBS = {
     "edit": "edits", "write": "writes", "insert": "adds to", "delete": "deletes", "move": "moves",
     "promotion": "promotes to",
 }  # fmt: skip
 
 
-def subject_of(space: Space, waiting: list[Proposal]) -> str:
+def mail_subject(space: Space, waiting: list[Proposal]) -> str:
     many = f"{len(waiting)} proposals wait" if len(waiting) != 1 else "1 proposal waits"
     return f"{space.name}: {many} for a decision"
 
 
-def text_of(space: Space, waiting: list[Proposal]) -> str:
+def mail_text(space: Space, waiting: list[Proposal]) -> str:
     """Plain text: what waits, first what ends soon, then the riskiest, with what each does and what the gate found."""
     soon = timezone.now() + timedelta(days=spaces.get_setting(space, "warn_days"))
-    lines = [subject_of(space, waiting) + ".", ""]
-    for one in sorted(waiting, key=lambda one: not _ends_by(one, soon))[:MOST_TOLD]:
+    lines = [mail_subject(space, waiting) + ".", ""]
+    for one in sorted(waiting, key=lambda one: not _expires_by(one, soon))[:MAX_LISTED]:
         codes = ", ".join(sorted({finding["code"] for finding in one.findings}))
         lines.append(f"{one.number:>5}  {one.agent_name}: {one.title}")
-        lines.append(f"       {DOES[one.kind]} {one.path or 'long-term memory'}{', found: ' if codes else ''}{codes}")
-        if _ends_by(one, soon):
+        lines.append(
+            f"       {KIND_VERBS[one.kind]} {one.path or 'long-term memory'}{', found: ' if codes else ''}{codes}"
+        )
+        if _expires_by(one, soon):
             lines.append(f"       ends {timezone.localtime(one.expires_at):%-d %b %H:%M}, unapplied")
-    if len(waiting) > MOST_TOLD:
-        lines.append(f"       and {len(waiting) - MOST_TOLD} more")
-    inbox = http.public_url(f"/s/{space.slug}/proposals/")
+    if len(waiting) > MAX_LISTED:
+        lines.append(f"       and {len(waiting) - MAX_LISTED} more")
+    inbox = http.absolute_url(f"/s/{space.slug}/proposals/")
     place = inbox if inbox.startswith("http") else f"{inbox} of your hub"
     lines += ["", f"Decide on them at {place}", "Silence never approves."]
     return "\n".join(lines)
 
 
-def _ends_by(proposal: Proposal, moment: datetime) -> bool:
+def _expires_by(proposal: Proposal, moment: datetime) -> bool:
     return proposal.expires_at is not None and proposal.expires_at <= moment

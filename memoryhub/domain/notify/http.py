@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-_IN_IPV6 = ipaddress.ip_network("64:ff9b::/96")  # an IPv4 address as networks without IPv4 write it
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")  # an IPv4 address as networks without IPv4 write it
 # Clouds also answer for their machines' credentials here, outside the range meant for it.
 _METADATA = {ipaddress.ip_address(one) for one in ("fd00:ec2::254", "fd20:ce::254", "100.100.100.200", "168.63.129.16")}
 
 
-def public_url(path: str) -> str:
+def absolute_url(path: str) -> str:
     """A page of the hub as what is sent names it: whole where the hub knows where people open it."""
     return settings.PUBLIC_URL + path
 
@@ -108,6 +108,6 @@ def as_ipv4(address: Address) -> Address:
     """The IPv4 address that an IPv6 one stands for, if it does."""
     if isinstance(address, ipaddress.IPv4Address):
         return address
-    if address in _IN_IPV6:
+    if address in _NAT64:
         return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
     return address.ipv4_mapped or address.sixtofour or address

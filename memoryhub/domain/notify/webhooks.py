@@ -28,17 +28,17 @@ EVENTS = (
     "proposal.created", "proposal.approved", "proposal.rejected", "proposal.withdrawn", "proposal.outdated",
     "proposal.expiring", "proposal.expired", "proposal.commented", "proposal.undone", "proposal.reopened",
 )  # fmt: skip
-SECONDS = 10
-SEND = "webhooks.send"
-KEEP = timedelta(days=30)
-MOST_HELD = 1000
+TIMEOUT_SECONDS = 10
+SEND_JOB = "webhooks.send"
+KEEP_NOTICES = timedelta(days=30)
+MAX_POSTPONED = 1000
 
 
 def webhooks_of_space(space: Space) -> QuerySet[Webhook]:
     return Webhook.objects.within(space).order_by("pk")
 
 
-def get(space: Space, pk: int) -> Webhook:
+def get_webhook(space: Space, pk: int) -> Webhook:
     found = Webhook.objects.within(space).filter(pk=pk).first()
     if found is None:
         raise NotFound("There is no such webhook in this space.")
@@ -70,7 +70,7 @@ def add_webhook(
 def remove_webhook(space: Space, actor: Actor, pk: int) -> None:
     """Stops telling an address, and forgets its log."""
     require(actor, "manage")
-    hook = get(space, pk)
+    hook = get_webhook(space, pk)
     host = urlsplit(hook.url).hostname or ""
     activity.record(space, actor, "webhooks.remove", "took away the webhook to", host, url="settings/webhooks/")
     hook.delete()
@@ -80,7 +80,7 @@ def remove_webhook(space: Space, actor: Actor, pk: int) -> None:
 def switch_webhook(space: Space, actor: Actor, pk: int, on: bool) -> Webhook:
     """Pauses a webhook or lets it go on."""
     require(actor, "manage")
-    hook = get(space, pk)
+    hook = get_webhook(space, pk)
     hook.is_on = on
     hook.save(update_fields=["is_on"])
     activity.record(
@@ -93,8 +93,10 @@ def switch_webhook(space: Space, actor: Actor, pk: int, on: bool) -> Webhook:
 def ping_webhook(space: Space, actor: Actor, pk: int) -> WebhookNotice:
     """Sends a trial notice to one webhook."""
     require(actor, "manage")
-    hook = get(space, pk)
-    (made,) = _enqueue(hook, "ping", [({"space": space.slug, "by": actor.name}, f"A trial notice of {space.name}")])
+    hook = get_webhook(space, pk)
+    (made,) = _make_notices(
+        hook, "ping", [({"space": space.slug, "by": actor.name}, f"A trial notice of {space.name}")]
+    )
     return made
 
 
@@ -105,60 +107,60 @@ def send_notice_again(space: Space, actor: Actor, notice_pk: int) -> WebhookNoti
     notice = WebhookNotice.objects.within(space).select_related("webhook").filter(pk=notice_pk).first()
     if notice is None:
         raise NotFound("There is no such notice in this space.")
-    jobs.enqueue(SEND, {"notice": notice.pk}, space=space, asked_by=actor.name)
+    jobs.enqueue(SEND_JOB, {"notice": notice.pk}, space=space, asked_by=actor.name)
     return notice
 
 
-def notify(space: Space, event: str, body: dict[str, Any], *, says: str) -> None:
+def enqueue_notice(space: Space, event: str, body: dict[str, Any], *, says: str) -> None:
     """Puts the event on the list of every webhook that wants it, in the caller's transaction."""
-    notify_all(space, event, [(body, says)])
+    enqueue_notices(space, event, [(body, says)])
 
 
-def notify_all(space: Space, event: str, told: list[tuple[dict[str, Any], str]]) -> None:
+def enqueue_notices(space: Space, event: str, told: list[tuple[dict[str, Any], str]]) -> None:
     """The same for an event that happened to several."""
-    for hook in webhooks_for(space, event):
-        _enqueue(hook, event, told)
+    for hook in webhooks_for_event(space, event):
+        _make_notices(hook, event, told)
 
 
 HAS_ANY = "SELECT id FROM memoryhub_webhook WHERE space_id = %s AND is_on LIMIT 1"
 
 
-def webhooks_for(space: Space, event: str) -> list[Webhook]:
+def webhooks_for_event(space: Space, event: str) -> list[Webhook]:
     """The webhooks that want this event. Most spaces have none, which every change of a proposal asks."""
     if not statements.rows(HAS_ANY, [space.pk]):
         return []
     return [hook for hook in Webhook.objects.within(space).filter(is_on=True) if event in hook.events]
 
 
-def _enqueue(hook: Webhook, event: str, told: list[tuple[dict[str, Any], str]]) -> list[WebhookNotice]:
+def _make_notices(hook: Webhook, event: str, told: list[tuple[dict[str, Any], str]]) -> list[WebhookNotice]:
     made = [
-        WebhookNotice(space_id=hook.space_id, webhook=hook, event=event, body=_shaped(hook, event, body, says))
+        WebhookNotice(space_id=hook.space_id, webhook=hook, event=event, body=_notice_body(hook, event, body, says))
         for body, says in told
     ]
     WebhookNotice.objects.bulk_create(made)
-    jobs.enqueue_all(SEND, [{"notice": one.pk} for one in made], space=hook.space)
+    jobs.enqueue_all(SEND_JOB, [{"notice": one.pk} for one in made], space=hook.space)
     return made
 
 
-def _shaped(hook: Webhook, event: str, body: dict[str, Any], says: str) -> dict[str, Any]:
+def _notice_body(hook: Webhook, event: str, body: dict[str, Any], says: str) -> dict[str, Any]:
     if hook.shape == "slack":
-        return {"text": _plain(says, 300), "blocks": _slack(says, body)}
+        return {"text": _escaped(says, 300), "blocks": _slack_blocks(says, body)}
     return {"event": event, "at": timezone.now().isoformat(), "says": says, **body}
 
 
-def _slack(says: str, body: dict[str, Any]) -> list[dict[str, Any]]:
+def _slack_blocks(says: str, body: dict[str, Any]) -> list[dict[str, Any]]:
     """Blocks as chat programs of that family draw them. What agents and reviewers wrote stands in quotes, every line of it,
     and calls nobody and links nowhere."""
-    told = [f"*{_plain(says, 300)}*"]
+    told = [f"*{_escaped(says, 300)}*"]
     for key in ("reason", "note"):
-        told += [f"> {line}" for line in _plain(str(body.get(key) or ""), 1000).splitlines()[:5]]
+        told += [f"> {line}" for line in _escaped(str(body.get(key) or ""), 1000).splitlines()[:5]]
     if str(body.get("url", "")).startswith("http"):
         told.append(f"<{body['url']}|Look at it>")
     # Verbatim: else the program itself makes links of addresses, and calls of names, in what they wrote.
     return [{"type": "section", "text": {"type": "mrkdwn", "text": "\n".join(told), "verbatim": True}}]
 
 
-def _plain(text: str, most: int) -> str:
+def _escaped(text: str, most: int) -> str:
     """A text in which such a program sees no command (`<!channel>`, `<http://…|here>`); too long a block is refused whole."""
     escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return escaped if len(escaped) <= most else re.sub(r"&[a-z]*$", "", escaped[: most - 1]) + "…"
@@ -169,8 +171,8 @@ def signature(secret: str, stamp: str, body: bytes) -> str:
     return "sha256=" + hmac.new(secret.encode(), stamp.encode() + b"." + body, hashlib.sha256).hexdigest()
 
 
-@jobs.job(SEND, sends=True)
-def send(job: Job, progress: jobs.Progress) -> dict[str, Any]:
+@jobs.job(SEND_JOB, sends=True)
+def send_notice(job: Job, progress: jobs.Progress) -> dict[str, Any]:
     """Sends one notice; an address that does not answer is tried again by the job's own back-off."""
     notice = WebhookNotice.objects.select_related("webhook").filter(pk=job.payload["notice"]).first()
     if notice is None or not notice.webhook.is_on or notice.delivered_at:
@@ -180,20 +182,20 @@ def send(job: Job, progress: jobs.Progress) -> dict[str, Any]:
     try:
         status = _post(notice)
     except (httpx.HTTPError, OSError, HubError) as error:
-        _log(notice, None, f"{type(error).__name__}: {error}")
-        _hold_back(notice.webhook, job)
+        _note_try(notice, None, f"{type(error).__name__}: {error}")
+        _postpone_others(notice.webhook, job)
         raise Unavailable(f"{urlsplit(notice.webhook.url).hostname} did not answer") from error
-    _log(notice, status, "" if 200 <= status < 300 else f"answered {status}")
+    _note_try(notice, status, "" if 200 <= status < 300 else f"answered {status}")
     if not 200 <= status < 300:
         raise Unavailable(f"{urlsplit(notice.webhook.url).hostname} answered {status}")
     return {"status": status}
 
 
-def _hold_back(hook: Webhook, job: Job) -> None:
+def _postpone_others(hook: Webhook, job: Job) -> None:
     """While an address does not answer, its other notices wait as long as this one: it is asked once, not once for each."""
     mine = WebhookNotice.objects.filter(webhook=hook, delivered_at=None).values_list("pk", flat=True)
-    until = timezone.now() + jobs.wait_after(job.tries)
-    jobs.hold_back(SEND, Q(payload__notice__in=list(mine[:MOST_HELD])), until)
+    until = timezone.now() + jobs.retry_delay(job.tries)
+    jobs.postpone(SEND_JOB, Q(payload__notice__in=list(mine[:MAX_POSTPONED])), until)
 
 
 def _post(notice: WebhookNotice) -> int:
@@ -205,17 +207,17 @@ def _post(notice: WebhookNotice) -> int:
         "X-Memoryhub-Notice": str(notice.pk), "X-Memoryhub-Timestamp": stamp,
         "X-Memoryhub-Signature": signature(hook.secret, stamp, body),
     }  # fmt: skip
-    return http.post_json(hook.url, content=body, headers=headers, seconds=SECONDS).status_code
+    return http.post_json(hook.url, content=body, headers=headers, seconds=TIMEOUT_SECONDS).status_code
 
 
 # Whole values, so it may be sent again: the connection may have gone away while the address was asked, and what is not
 # written down would be sent, and counted there, once more.
-LOG = "UPDATE memoryhub_webhooknotice SET tries = %s, status = %s, error = %s, delivered_at = %s WHERE id = %s"
+NOTE_TRY = "UPDATE memoryhub_webhooknotice SET tries = %s, status = %s, error = %s, delivered_at = %s WHERE id = %s"
 
 
-def _log(notice: WebhookNotice, status: int | None, error: str) -> None:
+def _note_try(notice: WebhookNotice, status: int | None, error: str) -> None:
     delivered_at = timezone.now() if not error else None
-    statements.rows(LOG, [notice.tries + 1, status, error[:300], delivered_at, notice.pk])
+    statements.rows(NOTE_TRY, [notice.tries + 1, status, error[:300], delivered_at, notice.pk])
 
 
 def newest_notices(space: Space, limit: int) -> dict[int, list[WebhookNotice]]:
@@ -228,6 +230,6 @@ def newest_notices(space: Space, limit: int) -> dict[int, list[WebhookNotice]]:
 
 
 @jobs.periodic("webhooks.forget", every=timedelta(hours=12))
-def forget_old() -> None:
+def delete_old_notices() -> None:
     """The log goes back thirty days."""
-    WebhookNotice.objects.filter(created_at__lt=timezone.now() - KEEP).delete()
+    WebhookNotice.objects.filter(created_at__lt=timezone.now() - KEEP_NOTICES).delete()

@@ -101,4 +101,4 @@ def read_error(directory: str, prefix: str, path: str) -> str:
 
 def sync_sources(space_id: int, listed: list[str], thread: str) -> None:
     """Takes changes on disk in as revisions, so that every text in a prompt has one."""
-    files.published_many(Space.objects.get(pk=space_id), listed, thread_id=thread)
+    files.read_many(Space.objects.get(pk=space_id), listed, thread_id=thread)

@@ -74,7 +74,7 @@ class ChangeKind:
         return {proposal.path: after}
 
     def diff(self, proposal: Proposal, before: bytes | None, after: bytes | None) -> str:
-        return diff.told(before, after, proposal.path or "long-term")
+        return diff.unified_bytes(before, after, proposal.path or "long-term")
 
     def applied_texts(self, proposal: Proposal) -> tuple[bytes | None, bytes | None]:
         """The texts before and after the revision that an approved proposal became."""
@@ -319,7 +319,7 @@ class Promotion(ChangeKind):
 
 def _existing(proposal: Proposal, before: bytes | None) -> str:
     if before is None:
-        raise edits.missing(proposal.path)
+        raise edits.file_not_found(proposal.path)
     return text_of(before)
 
 

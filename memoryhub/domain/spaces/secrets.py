@@ -33,9 +33,9 @@ def refuse_secrets(space: Space, found: Iterable[Finding]) -> None:
         )
 
 
-APART = "\n.\n"  # no value, word or line reads on over it
-AT_ONCE = 200_000  # characters looked through together
-REACHES_FAR = ("```", "-----BEGIN")  # what may change how a later text is read
+SEPARATOR = "\n.\n"  # no value, word or line reads on over it
+BATCH_CHARACTERS = 200_000  # characters looked through together
+SPANNING_SIGNS = ("```", "-----BEGIN")  # what may change how a later text is read
 
 
 def secret_suspects(texts: Iterable[str]) -> set[int]:
@@ -45,20 +45,20 @@ def secret_suspects(texts: Iterable[str]) -> set[int]:
     together: list[str] = []
     start = length = 0
     for at, text in enumerate(texts):
-        if any(one in text for one in REACHES_FAR):
+        if any(one in text for one in SPANNING_SIGNS):
             found.add(at)
             text = ""
         together.append(text)
         length += len(text)
-        if length >= AT_ONCE:
-            found |= {start + place for place in _with_hits(together)}
+        if length >= BATCH_CHARACTERS:
+            found |= {start + place for place in _texts_with_hits(together)}
             together, start, length = [], at + 1, 0
-    return found | {start + place for place in _with_hits(together)}
+    return found | {start + place for place in _texts_with_hits(together)}
 
 
-def _with_hits(texts: Sequence[str]) -> set[int]:
+def _texts_with_hits(texts: Sequence[str]) -> set[int]:
     begins, at = [], 0
     for text in texts:
         begins.append(at)
-        at += len(text) + len(APART)
-    return {bisect_right(begins, start) - 1 for start, _, _ in secrets.hits(APART.join(texts))}
+        at += len(text) + len(SEPARATOR)
+    return {bisect_right(begins, start) - 1 for start, _, _ in secrets.hits(SEPARATOR.join(texts))}

@@ -41,7 +41,7 @@ def change_settings(space: Space, actor: Actor, values: dict[str, Any]) -> Space
     space = Space.objects.select_for_update().get(pk=space.pk)
     before = dict(space.settings)
     for key, value in values.items():
-        space.settings[key] = checked(key, value)
+        space.settings[key] = checked_value(key, value)
     if space.settings == before:
         return space
     space.save(update_fields=["settings"])
@@ -49,16 +49,16 @@ def change_settings(space: Space, actor: Actor, values: dict[str, Any]) -> Space
         events.send_event("working_limit_lowered", space)
     marks.mark_setup(space)
     changed = [key for key in values if before.get(key, SETTINGS[key][0]) != space.settings[key]]
-    named = ", ".join(f"{key.replace('_', ' ')}: {shown(space.settings[key])}" for key in changed)
+    named = ", ".join(f"{key.replace('_', ' ')}: {shown_value(space.settings[key])}" for key in changed)
     activity.record(space, actor, "spaces.change_settings", "changed", "the settings", url="settings/", adds=named)
     return space
 
 
-def shown(value: Any) -> str:
+def shown_value(value: Any) -> str:
     return str(value) if isinstance(value, str | int) and value != "" else "set"
 
 
-def checked(key: str, value: Any) -> Any:
+def checked_value(key: str, value: Any) -> Any:
     if key not in SETTINGS:
         raise Invalid(f"There is no setting {key!r}.", code="unknown_setting")
     default, *bounds = SETTINGS[key]

@@ -14,7 +14,7 @@ from memoryhub.domain.spaces import marks
 from memoryhub.errors import Conflict, Invalid, NotFound
 from memoryhub.models import Actor, Agent, File, Membership, Mount, Person, Proposal, RecordState, Role, Space, Token
 
-NEXT = {
+NEXT_NUMBER = {
     "last_proposal": "UPDATE memoryhub_space SET last_proposal = last_proposal + %s WHERE id = %s RETURNING last_proposal",
     "last_entry": "UPDATE memoryhub_space SET last_entry = last_entry + %s WHERE id = %s RETURNING last_entry",
 }
@@ -22,7 +22,7 @@ NEXT = {
 
 def next_number(space: Space, counter: str, many: int = 1) -> int:
     """The first of the next proposals (`last_proposal`) or entries (`last_entry`) of the space; the row lock keeps them gapless."""
-    return statements.row(NEXT[counter], [many, space.pk])[0] - many + 1
+    return statements.row(NEXT_NUMBER[counter], [many, space.pk])[0] - many + 1
 
 
 @transaction.atomic
@@ -55,15 +55,15 @@ def rename(space: Space, actor: Actor, name: str, description: str = "") -> Spac
     return space
 
 
-def of_person(person: Person) -> QuerySet[Space]:
+def spaces_of_person(person: Person) -> QuerySet[Space]:
     return Space.objects.filter(memberships__person=person).order_by("name")
 
 
-def with_roles(person: Person) -> QuerySet[Membership]:
+def memberships_of(person: Person) -> QuerySet[Membership]:
     return Membership.objects.filter(person=person).select_related("space").order_by("space__name")
 
 
-def enter(person: Person, slug: str) -> tuple[Space, str]:
+def get_for_person(person: Person, slug: str) -> tuple[Space, str]:
     """The space and the person's role in it; for anybody else it does not exist."""
     try:
         membership = Membership.objects.select_related("space").get(space__slug=slug, person=person)
@@ -72,7 +72,7 @@ def enter(person: Person, slug: str) -> tuple[Space, str]:
     return membership.space, membership.role
 
 
-def by_slug(slug: str) -> Space:
+def get_by_slug(slug: str) -> Space:
     """For commands, whose user has the data directory anyway."""
     space = Space.objects.filter(slug=slug).first()
     if space is None:
@@ -93,15 +93,15 @@ def tables_with_plain_ids() -> list[str]:
 
 # What is locked before the space's own row, in this order: what people decide on, then what raises the space's revision.
 # After it comes what its long-term memory holds. Whoever takes more than one of these keeps to that, or waits crosswise.
-BEFORE_THE_SPACE = (RecordState, Proposal, File, Agent, Mount, Token)
-HOLD = "SELECT count(*) FROM (SELECT FROM {table} WHERE space_id = %s ORDER BY id FOR UPDATE) held"
+LOCKED_BEFORE_SPACE = (RecordState, Proposal, File, Agent, Mount, Token)
+LOCK_ROWS = "SELECT count(*) FROM (SELECT FROM {table} WHERE space_id = %s ORDER BY id FOR UPDATE) held"
 
 
-def hold_whole(space: Space) -> Space:
+def lock_space(space: Space) -> Space:
     """Waits for decisions and changes under way in a space, and keeps new ones out until the transaction ends."""
     with connection.cursor() as cursor:
-        for model in BEFORE_THE_SPACE:
-            cursor.execute(HOLD.format(table=connection.ops.quote_name(model._meta.db_table)), [space.pk])
+        for model in LOCKED_BEFORE_SPACE:
+            cursor.execute(LOCK_ROWS.format(table=connection.ops.quote_name(model._meta.db_table)), [space.pk])
     return Space.objects.select_for_update().get(pk=space.pk)
 
 
@@ -109,7 +109,7 @@ def hold_whole(space: Space) -> Space:
 def erase(space: Space, actor: Actor) -> dict[str, int]:
     """Deletes a space with everything in it, also what is kept for good: the one door of promise 6. A tombstone stays."""
     require(actor, "manage")
-    space = hold_whole(space)
+    space = lock_space(space)
     gone: dict[str, int] = {}
     with connection.cursor() as cursor:
         cursor.execute("SELECT set_config('memoryhub.erasing', %s, true)", [str(space.pk)])
