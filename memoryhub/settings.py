@@ -260,7 +260,7 @@ STATIC_ROOT = DATA_DIR / "static"
 COLLECTED = env_bool("MEMORYHUB_COLLECTED")
 PLAIN_FILES, COLLECTED_FILES = (
     "django.contrib.staticfiles.storage.StaticFilesStorage",
-    "memoryhub.server.static_files.Collected",
+    "memoryhub.server.static_files.HashedStorage",
 )
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},

@@ -1,8 +1,8 @@
 """Which lines of two texts belong together (pure).
 
-Like a patience diff: lines that stand once in both texts are sure anchors; between them the same is tried again, then
-lines that stand equally often are paired in order. It stays near n log n where `difflib` alone turns quadratic
-on many equal lines.
+Like a patience diff: lines that are unique in both texts are anchors, and between two anchors this is done again; where
+there are none, lines that both texts have equally often are paired in order. It stays near n log n where `difflib` alone
+turns quadratic on many equal lines.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 
 Span = tuple[int, int, int, int]
-_MIN_FOR_WALK = 600  # from so many items on, small changes are looked for one after the other first
-_MAX_JUMP, _WINDOW = 6, 12
-_MAX_FOR_DIFFLIB = 160  # below so many items on both sides difflib is quick and its result is nicest
+_MIN_FOR_WALK = 600  # items on both sides from which on `_small_changes` is tried first
+_MAX_JUMP, _WINDOW = 6, 12  # items: how long a small change may be, and how much must agree after it
+_MAX_FOR_DIFFLIB = 160  # items on both sides up to which difflib is quick, and its result reads best
 
 
 def changes(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Span]:
-    """What differs, as (start, end) in `a` and (start, end) in `b`."""
+    """What differs between `a` and `b`, in order, as (start in a, end in a, start in b, end in b)."""
     result: list[Span] = []
     i = j = 0
     for at_a, at_b, size in [*matching_spans(a, b), (len(a), len(b), 0)]:
@@ -31,7 +31,7 @@ def changes(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Span]:
 
 
 def _slide(span: Span, a: Sequence[Hashable], b: Sequence[Hashable]) -> Span:
-    """Let a pure insertion or deletion end at an empty line where it can: that is where people see the border."""
+    """Let a pure insertion or deletion end at an empty line where it can: that is where people expect its end."""
     i1, i2, j1, j2 = span
     if (i1 == i2) == (j1 == j2):
         return span
@@ -98,7 +98,10 @@ def _common_tail(a: Sequence[Hashable], b: Sequence[Hashable], i1: int, i2: int,
 
 
 def common_length(limit: int, same: Callable[[int, int], bool], first: int = 64) -> int:
-    """How far two sequences agree: ever larger pieces are compared at C speed, then ever smaller ones."""
+    """How far two sequences agree, at most `limit`; `same(at, n)` compares the next n items from `at` on.
+
+    Pieces grow while they agree and shrink at the difference, so most of the comparing runs at C speed.
+    """
     at, size = 0, first
     while at < limit:
         step = min(size, limit - at)
@@ -114,7 +117,7 @@ def common_length(limit: int, same: Callable[[int, int], bool], first: int = 64)
 def _small_changes(
     a: Sequence[Hashable], b: Sequence[Hashable], i1: int, i2: int, j1: int, j2: int
 ) -> list[tuple[int, int, int]]:
-    """Walk long texts from one small change to the next: after each, a window of equal lines must follow."""
+    """The runs of equal items between small changes, up to the first change that no window of equal items follows."""
     runs = []
     while i1 < i2 and j1 < j2:
         jump = _next_common_window(a, b, i1, i2, j1, j2)
@@ -151,16 +154,16 @@ def _by_difflib(
 
 
 def _anchors(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[int, int]]:
-    """Pairs that may be trusted: unique items first, then items that stand equally often, then any."""
+    """Pairs of equal items in order: of unique items, else of items that both sides have equally often, else of any."""
     in_a, in_b = Counter(a), Counter(b)
-    for trusted in (
+    for is_anchor in (
         lambda item: in_a[item] == 1 == in_b[item],
         lambda item: in_a[item] == in_b[item],
         lambda item: item in in_a and item in in_b,
     ):
         places: defaultdict[Hashable, list[int]] = defaultdict(list)
         for j, item in enumerate(b):
-            if trusted(item):
+            if is_anchor(item):
                 places[item].append(j)
         if places:
             left = {item: iter(at) for item, at in places.items()}
@@ -171,7 +174,7 @@ def _anchors(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[int, in
 
 
 def _longest_increasing(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The most pairs that are in order on both sides."""
+    """The longest choice of pairs that is in order on both sides."""
     ends: list[int] = []
     tops: list[int] = []
     before: list[int] = []

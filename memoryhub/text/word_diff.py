@@ -1,4 +1,4 @@
-"""Which words changed inside a pair of lines, and which lines make a pair (pure)."""
+"""Which words changed inside a pair of lines, and which removed line became which added line (pure)."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from difflib import SequenceMatcher
 Marks = tuple[tuple[int, int], ...]
 
 _TOKEN = re.compile(r"\w+|\s+|.", re.DOTALL)
-_MAX_GAP = 2  # a gap of so many signs or fewer between two changes belongs to the change
-_MIN_SIMILARITY = 0.4  # lines less alike than this are two lines, not one that changed
-_MAX_LINE_LENGTH = 4000  # signs; marking words in longer lines costs more than it shows
+_MAX_GAP = 2  # characters; a gap no longer than this between two changes is marked with them
+_MIN_SIMILARITY = 0.4  # two lines less alike than this are no pair
+_MAX_LINE_LENGTH = 4000  # characters; in longer lines no words are marked
 _MAX_COMPARISONS = 40 * 40
 
 
 def word_marks(old: str, new: str) -> tuple[Marks, Marks]:
-    """The stretches of both lines to highlight, as (start, end) in signs."""
+    """The parts of both lines to highlight, as (start, end) in characters."""
     if max(len(old), len(new)) > _MAX_LINE_LENGTH:
         return (), ()
     before, after = _TOKEN.findall(old), _TOKEN.findall(new)
@@ -38,7 +38,7 @@ def _starts(tokens: list[str]) -> list[int]:
 
 
 def _join(old: list[tuple[int, int]], new: list[tuple[int, int]]) -> tuple[Marks, Marks]:
-    """Close gaps that are too small to read, on both sides together."""
+    """Close gaps that are too small to see, on both sides together."""
     joined_old: list[tuple[int, int]] = []
     joined_new: list[tuple[int, int]] = []
     for (i1, i2), (j1, j2) in zip(old, new, strict=True):
@@ -52,7 +52,7 @@ def _join(old: list[tuple[int, int]], new: list[tuple[int, int]]) -> tuple[Marks
 
 
 def similarity(old: str, new: str) -> float:
-    """How much of two lines is the same words, from 0 to 1."""
+    """The share of two lines that is equal words, from 0 to 1."""
     before, after = Counter(_TOKEN.findall(old.strip())), Counter(_TOKEN.findall(new.strip()))
     size = sum(len(t) * n for t, n in (before + after).items())
     if not size:
@@ -61,7 +61,7 @@ def similarity(old: str, new: str) -> float:
 
 
 def pair_lines(old: list[str], new: list[str]) -> list[tuple[int, int]]:
-    """Which removed line became which added line: the pairs in order that are most alike."""
+    """Which removed line became which added line, as places in `old` and `new`: the pairs in order that are most alike."""
     if not old or not new:
         return []
     if len(old) * len(new) > _MAX_COMPARISONS:
@@ -72,6 +72,7 @@ def pair_lines(old: list[str], new: list[str]) -> list[tuple[int, int]]:
 
 
 def _best_pairs(alike: list[list[float]]) -> list[tuple[int, int]]:
+    """The pairs in order with the highest sum of similarities."""
     height, width = len(alike), len(alike[0])
     best = [[0.0] * (width + 1) for _ in range(height + 1)]
     for i in range(height - 1, -1, -1):

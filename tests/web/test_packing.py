@@ -45,7 +45,7 @@ def test_a_small_folder_comes_at_once(folder, as_role):
     assert inside(as_role("viewer").get(ZIP + "deep/")) == {"b.md": b"deep/b.md\x00", "c.bin": b"deep/c.bin\x00"}
 
 
-@pytest.mark.parametrize(("limit", "value"), [("FEW_FILES", 2), ("FEW_BYTES", 10)])
+@pytest.mark.parametrize(("limit", "value"), [("MAX_SMALL_FILES", 2), ("MAX_SMALL_BYTES", 10)])
 def test_a_large_folder_is_made_in_the_background(folder, as_role, monkeypatch, limit, value):
     monkeypatch.setattr(zip, limit, value)
     viewer = as_role("viewer")

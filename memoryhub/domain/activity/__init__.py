@@ -1,4 +1,4 @@
-"""The append-only record of who did what, and the figures drawn from it."""
+"""The append-only record of who did what, and the figures of the overview and the metrics."""
 
 from memoryhub.domain.activity.counts import counts_of_space
 from memoryhub.domain.activity.log import (

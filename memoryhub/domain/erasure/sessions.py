@@ -66,7 +66,7 @@ def erase(space: Space, actor: Actor, session_id: str, *, confirm: str) -> dict[
 
 
 def hold_states(space: Space, session_id: str) -> None:
-    """Waits for decisions on the session's records: they lock the record, then the space (`spaces.BEFORE_THE_SPACE`)."""
+    """Waits for decisions on the session's records: they lock the record, then the space (`spaces.space.LOCKED_BEFORE_SPACE`)."""
     mine = Record.objects.within(space).filter(session_id=session_id)
     held = RecordState.objects.within(space).select_for_update().filter(record_id__in=mine.values("pk"), is_newest=True)
     list(held.order_by("pk").values_list("pk"))

@@ -1,11 +1,10 @@
-"""Files behind virtual paths: mounts and rules, reading, changing, revisions, and the disk."""
+"""Files at virtual paths: mounts and rules, reading, changing, revisions, and the disk."""
 
 from memoryhub.domain.files.change import lock_files
 from memoryhub.domain.files.disk import lock_file, sync_file
 from memoryhub.domain.files.find import glob, grep, is_folder, list_entries, walk
 from memoryhub.domain.files.mounts import (
     add_mount,
-    add_rule,
     allowed_roots,
     change_mount,
     explain_path,
@@ -15,11 +14,9 @@ from memoryhub.domain.files.mounts import (
     mounts_of_space,
     policy_for,
     remove_mount,
-    remove_rule,
     reset_written,
     resolve_path,
 )
-from memoryhub.domain.files.prompt_readers import GUIDELINES_PATH, agents_reading
 from memoryhub.domain.files.read import Published, PublishedRow, published_rows, unchanged_on_disk
 from memoryhub.domain.files.requests import Applied, ChangeRequest, Pending, decode_content, text_as_bytes
 from memoryhub.domain.files.revisions import (
@@ -31,14 +28,16 @@ from memoryhub.domain.files.revisions import (
     record_revision,
     revisions_of,
 )
-from memoryhub.domain.files.rules_trial import dry_run_rule, rules_of_space
+from memoryhub.domain.files.rules import add_rule, dry_run_rule, remove_rule, rules_of_space
 from memoryhub.domain.files.submit import check_content, submit, submit_all
 from memoryhub.domain.files.tree import (
     FOLDER_PAGE_SIZE,
+    GUIDELINES_PATH,
     FolderCache,
     FolderEntry,
     add_details,
     agents_md_files,
+    agents_reading,
     deleted_files,
     folder_entries,
     mount_at,

@@ -1,4 +1,4 @@
-"""Looking around: what a folder holds, which paths fit a pattern, where a text stands."""
+"""Listing folders, finding files by pattern (glob) and lines by text (grep)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _BATCH = 200
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A name in a folder; `note` says what is odd about it (a link, a name that cannot be a path)."""
+    """A name in a folder; `note` says what is unusual about it (a link, a name that cannot be a path)."""
 
     path: str
     is_dir: bool
@@ -40,7 +40,7 @@ class Entry:
 
 
 def list_entries(space: Space, prefix: str = "/", *, thread_id: str = "", with_odd: bool = False) -> list[Entry]:
-    """What a folder holds: folders, files, and mounts that lie below it."""
+    """The entries of a folder: folders, files, and mounts below it. `with_odd` also lists what no virtual path can name."""
     prefix = paths.clean(prefix or "/", directory=True)
     mounts = mounts_of_space(space)
     mount = find_mount(mounts, prefix)
@@ -64,39 +64,38 @@ GROUP BY 1, 2
 
 
 def _entries_in_hub(space: Space, mounts: list[Mount], mount: Mount, prefix: str, thread_id: str) -> Iterator[Entry]:
-    """The children that the hub knows, unless they belong to another mount."""
+    """The entries that the hub knows, without those of other mounts."""
     thread = thread_id if mount.store == Mount.Store.THREAD else ""
     values = {"cut": len(prefix) + 1, "space": space.pk, "thread": thread, "prefix": prefix}
     with connection.cursor() as cursor:
         cursor.execute(_CHILDREN, values)
         rows = cursor.fetchall()
-    for name, is_dir, size, modified_at, waits in rows:
+    for name, is_dir, size, modified_at, is_unwritten in rows:
         path = prefix + name + ("/" if is_dir else "")
         if find_mount(mounts, path) == mount:
-            yield Entry(path, is_dir, 0 if is_dir else size, modified_at, "not on disk yet" if waits else "")
+            yield Entry(path, is_dir, 0 if is_dir else size, modified_at, "not on disk yet" if is_unwritten else "")
 
 
-def _entries_on_disk(mount: Mount, prefix: str, known: dict[str, Entry], *, with_odd: bool) -> dict[str, Entry]:
-    """The disk is what is shown; of what only the hub knows, what still waits to be written there."""
+def _entries_on_disk(mount: Mount, prefix: str, in_hub: dict[str, Entry], *, with_odd: bool) -> dict[str, Entry]:
+    """The entries of the folder on disk, and those that the hub has not written there yet."""
     store = FilesystemStore(mount.directory, mount.prefix)
     try:
-        here = store.entries(paths.strip(mount.prefix, prefix))
+        on_disk = store.entries(paths.strip(mount.prefix, prefix))
     except HubError as error:
         if error.status == 503:
             raise
-        here = []
+        on_disk = []
     shown = {}
-    for entry in here:
-        made = _entry_from_disk(prefix, entry)
-        if made.note and not with_odd:
-            continue
-        shown[made.path] = made
-    waiting = {path: entry for path, entry in known.items() if entry.note and path not in shown}
-    return shown | waiting
+    for disk_entry in on_disk:
+        entry = _entry_from_disk(prefix, disk_entry)
+        if with_odd or not entry.note:
+            shown[entry.path] = entry
+    unwritten = {path: entry for path, entry in in_hub.items() if entry.note and path not in shown}
+    return shown | unwritten
 
 
 def _modified_at(entry: DiskEntry) -> datetime | None:
-    """When it changed last; a disk may say years that no calendar has."""
+    """When a file on disk changed last; None where the disk names a year that Python does not know."""
     try:
         return datetime.fromtimestamp(entry.stat.mtime_ns / 1e9, UTC)
     except (ValueError, OverflowError, OSError):
@@ -117,7 +116,7 @@ def _entry_from_disk(prefix: str, entry: DiskEntry) -> Entry:
 
 
 def walk(space: Space, prefix: str = "/", *, thread_id: str = "") -> Iterator[Entry]:
-    """Every file at or below a folder, mounts below it included."""
+    """Every file at or below a folder, mounts below it included; deleted files are left out."""
     prefix = paths.clean(prefix or "/", directory=True)
     mounts = mounts_of_space(space)
     for mount in mounts:
@@ -129,24 +128,24 @@ def walk(space: Space, prefix: str = "/", *, thread_id: str = "") -> Iterator[En
 
 def _walk_mount(space: Space, mounts: list[Mount], mount: Mount, prefix: str, thread_id: str) -> Iterator[Entry]:
     thread = thread_id if mount.store == Mount.Store.THREAD else ""
-    known = File.objects.within(space).filter(thread_id=thread, is_deleted=False, revision__gt=0)
-    rows = known.filter(path__startswith=prefix).order_by("path")
-    seen = set()
+    in_hub = File.objects.within(space).filter(thread_id=thread, is_deleted=False, revision__gt=0)
+    rows = in_hub.filter(path__startswith=prefix).order_by("path")
+    on_disk = set()
     if mount.store == Mount.Store.FILESYSTEM:
         store = FilesystemStore(mount.directory, mount.prefix)
         for relative, entry in store.walk(paths.strip(mount.prefix, prefix)):
             path = mount.prefix + relative[1:]
             if entry.stat.kind == "file" and not entry.odd and find_mount(mounts, path) == mount:
-                seen.add(path)
+                on_disk.add(path)
                 yield Entry(path, False, entry.stat.size, _modified_at(entry))
         rows = rows.exclude(written_revision=F("revision"))
     for path, size, modified_at in rows.values_list("path", "size", "modified_at").iterator():
-        if path not in seen and find_mount(mounts, path) == mount:
+        if path not in on_disk and find_mount(mounts, path) == mount:
             yield Entry(path, False, size, modified_at)
 
 
 def glob(space: Space, pattern: str, prefix: str = "/", *, thread_id: str = "") -> tuple[list[Entry], bool]:
-    """Files whose path below the prefix fits a pattern, and whether there are more than are shown."""
+    """The files whose path below the prefix matches a pattern, at most MAX_MATCHES, and whether there are more."""
     _check_pattern(pattern)
     prefix = paths.clean(prefix or "/", directory=True)
     found: list[Entry] = []
@@ -160,6 +159,8 @@ def glob(space: Space, pattern: str, prefix: str = "/", *, thread_id: str = "") 
 
 @dataclass(frozen=True, slots=True)
 class Match:
+    """A line that has the text searched for."""
+
     path: str
     line: int
     text: str
@@ -168,7 +169,10 @@ class Match:
 def grep(
     space: Space, pattern: str, prefix: str = "/", *, glob: str = "", thread_id: str = ""
 ) -> tuple[list[Match], bool]:
-    """Lines that hold a text, literally, in files below the prefix, and whether there are more than are shown."""
+    """The lines with a literal text in files below the prefix, at most MAX_MATCHES, and whether there are more.
+
+    `glob` limits the search to paths below the prefix that match it.
+    """
     _check_pattern(pattern)
     prefix = paths.clean(prefix or "/", directory=True)
     chosen = [
@@ -190,7 +194,7 @@ def grep(
 
 
 def _single_file(prefix: str, glob: str) -> list[str]:
-    """A search may also name one file to look into."""
+    """The prefix as the path of one file, which a search may name too; empty if `glob` leaves it out."""
     path = prefix.removesuffix("/")
     return [path] if path and (not glob or glob_matches(glob, path.rpartition("/")[2])) else []
 
@@ -210,5 +214,5 @@ def _check_pattern(pattern: str) -> None:
 
 
 def is_folder(space: Space, path: str) -> bool:
-    """Whether something lies below this path."""
+    """Whether a file or a mount lies below this path."""
     return next(walk(space, path), None) is not None or any(m.prefix == path + "/" for m in mounts_of_space(space))

@@ -1,4 +1,4 @@
-"""What is published at many paths, gathered in one prepared statement: the way every read and every prompt takes."""
+"""Reading the published texts of many paths in one prepared statement; every read and every prompt uses it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from memoryhub.errors import HubError, NotFound
 from memoryhub.models import Space
 from memoryhub.stores import FilesystemStore, paths
 from memoryhub.stores.disk import Stat
+from memoryhub.text.lines import is_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,19 +33,13 @@ class Published:
 
     @property
     def is_text(self) -> bool:
-        """Whether it can travel as text: valid UTF-8 without NUL."""
-        if b"\x00" in self.content:
-            return False
-        try:
-            self.content.decode()
-        except UnicodeDecodeError:
-            return False
-        return True
+        """Whether the content is valid UTF-8 without NUL."""
+        return is_text(self.content)
 
 
 @dataclass(slots=True)
 class PublishedRow:
-    """A path with its mount, its file and its newest text, as far as they exist."""
+    """A path with its mount, its file and its newest text, as far as they exist, or the error of a bad path."""
 
     path: str
     prefix: str | None
@@ -70,8 +65,8 @@ class PublishedRow:
     def relative(self) -> str:
         return paths.strip(self.prefix or "/", self.path)
 
-    def agrees_with(self, stat: Stat | None) -> bool:
-        """Whether the disk is as it was when its text was last read or written."""
+    def matches_disk(self, stat: Stat | None) -> bool:
+        """Whether this stat of the file on disk (None: no file) is that of the last read or write."""
         if self.file_id is None:
             return stat is None
         if self.written_revision != self.revision or self.problem:
@@ -81,6 +76,7 @@ class PublishedRow:
         return stat.mark is not None and self.stat is not None and stat.mark == json.loads(self.stat)
 
     def answer(self) -> Published | HubError:
+        """The published file, or the error that says why there is none."""
         if self.refusal is not None:
             return self.refusal
         if self.file_id is None or not self.revision or self.is_deleted or self.content is None:
@@ -88,7 +84,7 @@ class PublishedRow:
         return self.published()
 
     def published(self) -> Published:
-        """The file of a row that has one."""
+        """The published file of a row that has one."""
         assert self.content is not None
         assert self.created_at is not None and self.modified_at is not None
         return Published(
@@ -98,6 +94,7 @@ class PublishedRow:
 
 
 def not_found(path: str) -> NotFound:
+    """The error for a path without a file."""
     return NotFound(f"File '{path}' not found", code="file_not_found", path=path)
 
 
@@ -127,29 +124,32 @@ ORDER BY p.n
 RunQuery = Callable[[str, dict[str, Any]], list[tuple[Any, ...]]]
 
 
-def run_query(sql: str, asked: dict[str, Any]) -> list[tuple[Any, ...]]:
-    return statements.rows(sql, asked, binary=True)
+def run_query(sql: str, values: dict[str, Any]) -> list[tuple[Any, ...]]:
+    return statements.rows(sql, values, binary=True)
 
 
 def published_rows(
-    space: Space | int, many: list[str], thread_id: str = "", *, ask: RunQuery = run_query
+    space: Space | int, asked_paths: list[str], thread_id: str = "", *, ask: RunQuery = run_query
 ) -> list[PublishedRow]:
-    """One row for each path that is one; the others carry their refusal."""
+    """One row for each of these paths, in their order; a bad path and one without a mount have a row with its error.
+
+    Files on disk are not looked at: see `changed_on_disk`.
+    """
     refused: dict[str, HubError] = {}
-    good: dict[str, str] = {}
-    for path in many:
+    cleaned: dict[str, str] = {}
+    for path in asked_paths:
         try:
-            good[path] = paths.clean(path)
+            cleaned[path] = paths.clean(path)
         except HubError as error:
             refused[path] = error
     rows = {}
-    asked = {"paths": list(good.values()), "space": getattr(space, "pk", space), "thread": thread_id}
-    for values in ask(READ_ROWS, asked) if good else []:
-        rows[values[0]] = PublishedRow(*values)
+    values = {"paths": list(cleaned.values()), "space": getattr(space, "pk", space), "thread": thread_id}
+    for columns in ask(READ_ROWS, values) if cleaned else []:
+        rows[columns[0]] = PublishedRow(*columns)
     answers = []
-    for path in many:
-        # Two spellings of one path have a row each.
-        row = _refused_row(path, refused[path]) if path in refused else replace(rows[good[path]], path=path)
+    for path in asked_paths:
+        # Two spellings of one path get a row each.
+        row = _refused_row(path, refused[path]) if path in refused else replace(rows[cleaned[path]], path=path)
         if row.refusal is None and row.prefix is None:
             row.refusal = not_found(path)
         answers.append(row)
@@ -161,36 +161,38 @@ def _refused_row(path: str, refusal: HubError) -> PublishedRow:
     return PublishedRow(path, *nothing, refusal)
 
 
-def published_at(space: Space, many: list[str], at: datetime) -> dict[str, Published | HubError]:
-    """What was published at a moment of the past; files of threads are not kept that long."""
+def published_at(space: Space, asked_paths: list[str], at: datetime) -> dict[str, Published | HubError]:
+    """What was published at a moment of the past, by path. Files of threads are left out: they are deleted after a day."""
     answers: dict[str, Published | HubError] = {}
-    for path, made, number, sha, is_deleted, content, when, kind, name in statements.rows(
-        READ_AT, [many, space.pk, space.pk, at]
+    for path, created_at, number, sha, is_deleted, content, modified_at, kind, name in statements.rows(
+        READ_AT, [asked_paths, space.pk, space.pk, at]
     ):
         if number is None or is_deleted:
             answers[path] = not_found(path)
         else:
-            answers[path] = Published(path, content, number, sha, made, when, author_kind=kind, author_name=name)
+            answers[path] = Published(
+                path, content, number, sha, created_at, modified_at, author_kind=kind, author_name=name
+            )  # fmt: skip
     return answers
 
 
 def unchanged_on_disk(rows: list[PublishedRow]) -> bool:
-    """Whether nothing changed on disk since these texts were read or written: a stat each, no reading."""
+    """Whether no file changed on disk since its text was last read or written; takes a stat for each, and reads none."""
     return not changed_on_disk(rows)
 
 
 def changed_on_disk(rows: list[PublishedRow]) -> list[PublishedRow]:
-    """The rows whose disk is not what it was when last looked at."""
+    """The rows whose file on disk changed since it was last read or written, or cannot be looked at."""
     by_root: dict[str, list[PublishedRow]] = {}
     for row in rows:
         if row.store == "filesystem" and row.refusal is None:
             by_root.setdefault(row.directory, []).append(row)
-    stale = []
+    changed = []
     for root, group in by_root.items():
         try:
             stats = FilesystemStore(root).stats([row.relative for row in group])
         except HubError:
-            stale += group
+            changed += group
             continue
-        stale += [row for row, stat in zip(group, stats, strict=True) if not row.agrees_with(stat)]
-    return stale
+        changed += [row for row, stat in zip(group, stats, strict=True) if not row.matches_disk(stat)]
+    return changed

@@ -1,6 +1,7 @@
-"""Files: reading what is published, and changing it so that nothing is lost.
+"""Reading and changing files so that no text is lost.
 
-Every change has five beats: lock the row, take in what the disk has, check, record and note, and after the commit write.
+Every change locks the file's row, records what its disk has, checks, records the revision with a line of activity, and writes
+to the disk after the commit.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from memoryhub.text.merge import merge3
 
 
 def read(space: Space, path: str, *, thread_id: str = "") -> Published:
-    """The published text of a file, after taking in what changed on disk."""
+    """The published text of a file; what changed on disk is recorded first."""
     path = paths.clean(path)
     found = read_many(space, [path], thread_id=thread_id)[path]
     if isinstance(found, HubError):
@@ -45,17 +46,20 @@ def read(space: Space, path: str, *, thread_id: str = "") -> Published:
 
 
 def read_many(
-    space: Space, many: Iterable[str], *, thread_id: str = "", at: datetime | None = None
+    space: Space, asked_paths: Iterable[str], *, thread_id: str = "", at: datetime | None = None
 ) -> dict[str, Published | HubError]:
-    """The published texts of several paths, or why there is none; one statement when nothing changed on disk."""
-    wanted = list(dict.fromkeys(many))
+    """The published text of each path, or the error why there is none; at a past moment with `at`.
+
+    One statement when nothing changed on disk. The answers are by path, in the order of the paths.
+    """
+    wanted = list(dict.fromkeys(asked_paths))
     if at is not None:
         return published_at(space, wanted, at)
     rows = published_rows(space, wanted, thread_id)
-    if stale := changed_on_disk(rows):
-        problems = {row.path: problem for row in stale if (problem := _sync_row(space, row, thread_id))}
-        again = {row.path for row in stale}
-        rows = [row for row in rows if row.path not in again] + published_rows(space, list(again), thread_id)
+    if outdated := changed_on_disk(rows):
+        problems = {row.path: problem for row in outdated if (problem := _sync_row(space, row))}
+        synced = {row.path for row in outdated}
+        rows = [row for row in rows if row.path not in synced] + published_rows(space, list(synced), thread_id)
     else:
         problems = {}
     _note_use(rows)
@@ -63,8 +67,8 @@ def read_many(
     return {path: answers[path] for path in wanted}
 
 
-def _sync_row(space: Space, row: PublishedRow, thread_id: str) -> HubError | None:
-    """Bring one path in step; a disk that cannot be asked is a refusal of its own, never an old text as if it were new."""
+def _sync_row(space: Space, row: PublishedRow) -> HubError | None:
+    """Bring one path in step with its disk; answers the error of a disk that cannot be read, so that no old text is served."""
     mount = Mount(space=space, prefix=row.prefix, store=row.store, directory=row.directory, policy=row.policy)
     place = mounts.place_in_mount(mount, row.path)
     try:
@@ -75,14 +79,15 @@ def _sync_row(space: Space, row: PublishedRow, thread_id: str) -> HubError | Non
 
 
 def _note_use(rows: list[PublishedRow]) -> None:
-    """Thread files live a day after their last use; noted once an hour."""
-    old = timezone.now() - timedelta(hours=1)
-    used = [row.file_id for row in rows if row.store == Mount.Store.THREAD and row.file_id and row.used_at < old]
+    """Note that thread files were used, at most once an hour: they are deleted a day after their last use."""
+    hour_ago = timezone.now() - timedelta(hours=1)
+    used = [row.file_id for row in rows if row.store == Mount.Store.THREAD and row.file_id and row.used_at < hour_ago]
     if used:
         File.objects.filter(pk__in=used).update(used_at=timezone.now())
 
 
 def exists(space: Space, path: str, *, thread_id: str = "") -> bool:
+    """Whether a file can be read at this path."""
     try:
         read(space, path, thread_id=thread_id)
     except HubError:
@@ -91,7 +96,7 @@ def exists(space: Space, path: str, *, thread_id: str = "") -> bool:
 
 
 def file_row(space: Space, path: str, thread_id: str = "") -> File:
-    """The row of a path that the hub knows, deleted or not."""
+    """The row of a file that the hub knows, deleted or not."""
     file = File.objects.within(space).filter(path=path, thread_id=thread_id, revision__gt=0).first()
     if file is None:
         raise edits.file_not_found(path)
@@ -117,24 +122,27 @@ def write(
     restored_from: int | None = None,
     place: Place | None = None,
 ) -> Revision:
-    """Make this the text of a file. On an older base, changes that do not touch are merged, others refused with both."""
+    """Make this the text of a file.
+
+    With an older `base_revision`, changes since then are merged where they do not touch; else `edit_conflict` is raised.
+    """
     path = paths.clean(path)
     if len(content) > MAX_BYTES:
         raise too_large(path, len(content), MAX_BYTES)
     with locked_change(space, actor, path, thread_id, place, if_match, may_be_new=True) as change:
         file = change.file
-        if must_be_new and change.is_alive:
+        if must_be_new and change.exists:
             raise Conflict(f"File {path} already exists", code="file_exists", path=path)
         if base_revision is not None and base_revision != file.revision:
             content, reason = _merge_edit(file, content, base_revision, reason)
-        if change.is_alive and content == change.before:
+        if change.exists and content == change.before:
             disk.write_to_disk(space, file, change.place)
             return revisions.get_revision(file, file.revision)
         return save_text(change, content, kind=kind, reason=reason, proposal=proposal, restored_from=restored_from)
 
 
 def _merge_edit(file: File, content: bytes, base_revision: int, reason: str) -> tuple[bytes, str]:
-    """Three ways: what both started from, what is saved now, what stands there meanwhile."""
+    """The content merged with the changes since its base revision, and the reason; refused where they touch."""
     if base_revision == 0 and not file.is_deleted:
         raise _edit_conflict(file, base_revision, "Somebody else made this file meanwhile.")
     if file.is_deleted:
@@ -150,9 +158,9 @@ def _merge_edit(file: File, content: bytes, base_revision: int, reason: str) -> 
     return bytes_of(merge.text), reason or f"Merged with revision {file.revision}"
 
 
-def _edit_conflict(file: File, base_revision: int, why: str) -> Conflict:
+def _edit_conflict(file: File, base_revision: int, explanation: str) -> Conflict:
     return Conflict(
-        f"“{file.path}” changed since you opened it (revision {base_revision}, now {file.revision}). {why} "
+        f"“{file.path}” changed since you opened it (revision {base_revision}, now {file.revision}). {explanation} "
         "Nothing is lost: both versions are shown.",
         code="edit_conflict",
         path=file.path,
@@ -175,7 +183,7 @@ def edit(
     thread_id: str = "",
     place: Place | None = None,
 ) -> Revision:
-    """Replace one string in a file by another, as agents' edit tools do."""
+    """Replace a string in a file by another, with the rules of agents' edit tools."""
     with locked_change(space, actor, path, thread_id, place, if_match) as change:
         content = bytes_of(edits.apply_edit(text_of(change.before), old, new, replace_all))
         return save_if_changed(change, content, "edit", "edited", reason, proposal)
@@ -185,7 +193,7 @@ def insert(
     space: Space, actor: Actor, path: str, line: int, text: str, *, reason: str = "", proposal: int | None = None,
     thread_id: str = "", place: Place | None = None,
 ) -> Revision:  # fmt: skip
-    """Put text after a line of a file; 0 is the beginning."""
+    """Insert text after a line of a file; 0 is the beginning."""
     with locked_change(space, actor, path, thread_id, place) as change:
         content = bytes_of(edits.apply_insert(text_of(change.before), line, text))
         return save_if_changed(change, content, "edit", "edited", reason, proposal)
@@ -195,7 +203,7 @@ def delete(
     space: Space, actor: Actor, path: str, *, reason: str = "", if_match: str | None = None, proposal: int | None = None,
     thread_id: str = "", place: Place | None = None,
 ) -> Revision:  # fmt: skip
-    """Take a file away; its history stays, and it can be restored."""
+    """Delete a file; its revisions stay, and it can be restored."""
     with locked_change(space, actor, path, thread_id, place, if_match) as change:
         return record_change(
             change, b"", "files.delete", "deleted", kind="delete", reason=reason, proposal=proposal, is_deleted=True
@@ -215,47 +223,55 @@ def move(
 ) -> Revision:
     """Give a file another path; its history can be followed back through the move."""
     return _transfer(
-        space, actor, path, to, reason=reason, if_match=if_match, proposal=proposal, thread_id=thread_id, keep=False
+        space,
+        actor,
+        path,
+        to,
+        reason=reason,
+        if_match=if_match,
+        proposal=proposal,
+        thread_id=thread_id,
+        keep_source=False,
     )
 
 
 def copy(space: Space, actor: Actor, path: str, to: str, *, reason: str = "", thread_id: str = "") -> Revision:
     """Make a second file with the same text."""
-    return _transfer(space, actor, path, to, reason=reason, thread_id=thread_id, keep=True)
+    return _transfer(space, actor, path, to, reason=reason, thread_id=thread_id, keep_source=True)
 
 
 def _transfer(
-    space: Space, actor: Actor, path: str, to: str, *, reason: str, keep: bool, if_match: str | None = None,
+    space: Space, actor: Actor, path: str, to: str, *, reason: str, keep_source: bool, if_match: str | None = None,
     proposal: int | None = None, thread_id: str = "",
 ) -> Revision:  # fmt: skip
     path, to = paths.clean(path), paths.clean(to)
     if path == to:
         raise Conflict(f"The destination {to} is the file itself.", code="file_exists", path=to)
-    places = {one: mounts.resolve_path(space, one, agent=actor.agent) for one in (path, to)}
+    places = {name: mounts.resolve_path(space, name, agent=actor.agent) for name in (path, to)}
     with transaction.atomic():
-        # Always in one order, so that two moves in opposite directions cannot wait for each other.
-        changes = {one: start_change(space, actor, one, places[one], thread_id) for one in sorted((path, to))}
+        # In the order of the paths, so that two moves in opposite directions cannot wait for each other.
+        changes = {name: start_change(space, actor, name, places[name], thread_id) for name in sorted((path, to))}
         source, target = changes[path], changes[to]
         require_existing(source)
         check_if_match(source.file, if_match)
-        if target.is_alive:
+        if target.exists:
             raise Conflict(f"The destination {to} already exists.", code="file_exists", path=to)
         number = source.file.revision
-        moved = {} if keep else {"moved_from": path, "restored_from": number}
-        why = reason or (f"Copied from {path}" if keep else f"Moved from {path}")
-        verb, says = ("files.copy", "made") if keep else ("files.move", "moved")
+        moved = {} if keep_source else {"moved_from": path, "restored_from": number}
+        why = reason or (f"Copied from {path}" if keep_source else f"Moved from {path}")
+        verb, says = ("files.copy", "made") if keep_source else ("files.move", "moved")
         revision = record_change(
-            target, source.before, verb, says, adds=f"from {path}", kind="create" if keep else "move", reason=why,
+            target, source.before, verb, says, adds=f"from {path}", kind="create" if keep_source else "move", reason=why,
             proposal=proposal, **moved,
         )  # fmt: skip
-        if not keep:
+        if not keep_source:
             check_protected(source, b"", proposal)
             why = reason or f"Moved to {to}"
             revisions.record_revision(
                 space, source.file, actor, b"", kind="move", reason=why, proposal=proposal, is_deleted=True,
                 before=source.before, in_place=not source.place.store.on_disk,
             )  # fmt: skip
-            if source.place.store.on_disk:  # the other half of a move needs no line of activity of its own
+            if source.place.store.on_disk:  # the deleted half of a move gets no line of activity
                 disk.push_after_commit(space, source.file, b"")
         return revision
 

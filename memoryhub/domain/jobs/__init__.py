@@ -1,4 +1,4 @@
-"""Slow and periodic work: the queue, and results kept for a page that asks again."""
+"""Slow and periodic work: the queue, and the results that pages fetch later."""
 
 from memoryhub.domain.jobs.queue import (
     MAX_TRIES,

@@ -1,4 +1,4 @@
-"""Telling people and programs outside: webhooks, mail, and the HTTP client for both."""
+"""Notices to people and programs outside: webhooks, the daily mail, and outgoing HTTP."""
 
 from memoryhub.domain.notify.http import absolute_url, post_json
 from memoryhub.domain.notify.webhooks import (

@@ -53,7 +53,7 @@ def checked(
 
 
 def _name(value: Any, field: str) -> str:
-    text = input_checks.check_text(value, field, most=200)
+    text = input_checks.check_text(value, field, max_length=200)
     if not text.strip():
         raise Invalid(f"{field} is missing.", code="invalid", field=field)
     return text

@@ -1,4 +1,4 @@
-"""Spaces: making them, their members and settings, and the marks that caches are checked by."""
+"""Spaces, their members and settings, change marks for caches, and events between packages."""
 
 from memoryhub.domain.spaces.events import ask_event, on_event, send_event
 from memoryhub.domain.spaces.marks import LONGTERM_MARKS, NEW_MARK, longterm_mark, mark_longterm, mark_setup, text_mark

@@ -1,4 +1,4 @@
-"""Who is in a space, and in which role."""
+"""The members of a space and their roles."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from memoryhub.models import Actor, Membership, Person, Role, Space
 
 
 def members(space: Space) -> QuerySet[Membership]:
+    """The memberships of a space with their people, by name."""
     return Membership.objects.within(space).select_related("person").order_by("person__username")
 
 
 @transaction.atomic
 def add_member(space: Space, actor: Actor, person: Person, role: str) -> Membership:
-    """Lets a person into the space; somebody who is in it already gets the role."""
+    """Makes a person a member; one who is a member already gets the role."""
     require(actor, "manage")
     lock_members(space)
     existing = Membership.objects.within(space).filter(person=person).first()
@@ -40,16 +41,16 @@ def change_role(space: Space, actor: Actor, person: Person, role: str) -> Member
         return membership
     if membership.role == Role.OWNER:
         require_another_owner(space, person)
-    was, membership.role = membership.role, role
+    old_role, membership.role = membership.role, role
     membership.save(update_fields=["role"])
-    says = ("made", person.username)
-    activity.record(space, actor, "people.change_role", *says, url="settings/people/", adds=f"{role}, was {was}")
+    adds = f"{role}, was {old_role}"
+    activity.record(space, actor, "people.change_role", "made", person.username, url="settings/people/", adds=adds)
     return membership
 
 
 @transaction.atomic
 def remove_member(space: Space, actor: Actor, person: Person) -> None:
-    """Takes a person out of the space and ends their tokens here; what they did stays."""
+    """Removes a member and revokes their tokens for this space; what they did stays."""
     require(actor, "manage")
     lock_members(space)
     membership = membership_of(space, person)
@@ -61,11 +62,12 @@ def remove_member(space: Space, actor: Actor, person: Person) -> None:
 
 
 def lock_members(space: Space) -> None:
-    """Two owners who demote each other at one moment must not both succeed."""
+    """Lets one change of the members at a time through: else two owners who demote each other could both succeed."""
     Space.objects.select_for_update().get(pk=space.pk)
 
 
 def membership_of(space: Space, person: Person) -> Membership:
+    """The membership of a person; NotFound names the person."""
     membership = Membership.objects.within(space).filter(person=person).first()
     if membership is None:
         raise NotFound(f"{person.username} is not a member of this space.")
@@ -73,6 +75,7 @@ def membership_of(space: Space, person: Person) -> Membership:
 
 
 def get_member(space: Space, person_id: int) -> Membership:
+    """The membership of the person with this id."""
     membership = members(space).filter(person_id=person_id).first()
     if membership is None:
         raise NotFound("There is no such member in this space.")

@@ -104,7 +104,7 @@ def test_kill_9_at_each_step_loses_nothing(space, root, monkeypatch, module, nam
     calls = []
 
     def save():
-        if name == "take_in":  # the first one belongs to the first transaction
+        if name == "pull_from_disk":  # the first one belongs to the first transaction
             real = disk.pull_from_disk
 
             def second(*args, **more):

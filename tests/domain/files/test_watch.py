@@ -20,7 +20,7 @@ from memoryhub.models import HUB, File, Mount
 @pytest.fixture
 def roots(transactional_db, tmp_path, monkeypatch):
     """Two spaces, each with a mount; the folder of the first goes away."""
-    monkeypatch.setattr(watch, "LOOK_AGAIN", 1.0)
+    monkeypatch.setattr("memoryhub.domain.files.watch.RESCAN_SECONDS", 1.0)
     _logged_problems.clear()
     for name in ("away", "here"):
         (tmp_path / name).mkdir()
