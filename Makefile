@@ -1,4 +1,5 @@
-# Two commands: `make run` and `make test`. Everything lives in .venv; nothing is installed system-wide.
+# Two commands: `make run` and `make test`. Everything lives in .venv. What pip cannot bring (python3-venv, and for tests a
+# browser and PgBouncer) is installed with apt-get where it is missing and nobody has to be asked, and that is said.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .PHONY: help run test lint lock bench clean
@@ -7,6 +8,7 @@ PORT ?= 8000
 DIR ?=
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+VENV_PACKAGE = $(shell $(PYTHON) -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])')
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --no-input
 # The project's own files are used in place (editable); its build tools are in the lock file like everything else.
@@ -20,7 +22,8 @@ run: .venv/run.stamp ## start the hub with a demo space; DIR=path/with/AGENTS.md
 
 test: .venv/test.stamp ## run every test, browser tests included; PYTEST_ADDOPTS is honoured
 	@$(BIN)/python -m tests.chromium
-	@PYTEST_ADDOPTS="-n $$($(BIN)/python -c 'import os; print(os.cpu_count() + 1)') --dist loadfile --no-loadscope-reorder $$PYTEST_ADDOPTS" \
+	@$(BIN)/python -m tests.pgbouncer
+	@PYTHONDONTWRITEBYTECODE= PYTEST_ADDOPTS="-n $$($(BIN)/python -c 'import os; print(os.cpu_count() + 1)') --dist loadfile --no-loadscope-reorder -rfEs $$PYTEST_ADDOPTS" \
 		$(BIN)/python -m pytest
 
 lint: .venv/test.stamp ## check format, lint and types
@@ -45,8 +48,9 @@ clean: ## remove the environment and caches (never the hub's data)
 
 .venv/bin/python:
 	@[ -n "$(PYTHON)" ] || { echo "memoryhub needs Python 3.11 or newer: install it, or say PYTHON=/path/to/python." >&2; exit 1; }
-	@$(PYTHON) -m venv .venv || { rm -rf .venv; \
-		echo "$(PYTHON) cannot make virtual environments (Debian, Ubuntu: apt install python3-venv)." >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || $(PYTHON) -m tests.apt $(VENV_PACKAGE) "for .venv" || { \
+		echo "$(PYTHON) cannot make virtual environments (Debian, Ubuntu: apt install $(VENV_PACKAGE))." >&2; exit 1; }
+	@$(PYTHON) -m venv .venv || { rm -rf .venv; exit 1; }
 
 .venv/run.stamp: requirements.lock pyproject.toml | .venv/bin/python
 	@echo "Installing memoryhub and what it needs into .venv …"

@@ -1,11 +1,17 @@
-"""Where a Chromium is for the browser tests, or how to get one."""
+"""Where a Chromium is for the browser tests; `python -m tests.chromium` gets one where there is none."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import signal
+import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+
+from tests import apt
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 APPLICATIONS = (
@@ -28,24 +34,88 @@ ARGUMENTS = [
     "LensOverlay,MediaRouter,PaintHolding,ThirdPartyStoragePartitioning,AvoidCorsURLLoaderRestartOnRedirect,"
     "OptimizationHints,NetworkTimeServiceQuerying,AimEnabled,PreconnectToSearch",
 ]
-ADVICE = "No Chromium found for the browser tests: `apt install chromium` (or set CHROMIUM=/path/to/it)."
+ADVICE = (
+    "No Chromium for the browser tests: there is none, Playwright's build could not be downloaded, and apt-get could not "
+    "be used. Install one (Debian: `apt install chromium`) or set CHROMIUM=/path/to/it."
+)
+PLAYWRIGHT = [sys.executable, "-m", "playwright"]
+LONGEST_SILENCE = {"PLAYWRIGHT_DOWNLOAD_CONNECTION_TIMEOUT": "10000"}  # milliseconds; it tries five times
+LONGEST_DOWNLOAD = 600  # seconds
+
+
+def candidates() -> Iterator[str]:
+    """What the system has, then what Playwright downloaded, the newest first."""
+    yield from filter(None, map(shutil.which, NAMES))
+    yield from APPLICATIONS
+    for folder in sorted(downloads().glob("chromium-*"), reverse=True):
+        yield from map(str, [*folder.glob("chrome-linux*/chrome"), *folder.glob("chrome-mac*/*.app/Contents/MacOS/*")])
+
+
+def downloads() -> Path:
+    cache = Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache")
+    return Path(os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or cache / "ms-playwright")
+
+
+def starts(program: str) -> bool:
+    """Ubuntu's `chromium-browser` may be a mere hint at a snap, and what was downloaded may lack libraries."""
+    try:
+        return subprocess.run([program, "--version"], capture_output=True, timeout=60).returncode == 0
+    except (OSError, subprocess.TimeoutExpired):
+        return False
 
 
 def find() -> str | None:
-    """CHROMIUM, else one that the system has, else one that Playwright downloaded."""
-    if chosen := os.environ.get("CHROMIUM"):
-        return chosen if Path(chosen).is_file() else None
-    downloaded = sorted(Path.home().glob(".cache/ms-playwright/chromium-*/chrome-linux*/chrome"))
-    candidates = [*filter(None, map(shutil.which, NAMES)), *APPLICATIONS, *map(str, downloaded)]
-    return next((path for path in candidates if Path(path).is_file()), None)
+    """CHROMIUM, else the first candidate that starts."""
+    chosen = os.environ.get("CHROMIUM")
+    return next(filter(starts, [chosen] if chosen else candidates()), None)
 
 
 def path() -> str:
     """The browser's path; without one the test run ends here, in one line."""
-    if found := find():
-        return found
-    sys.exit(ADVICE)
+    chosen = os.environ.get("CHROMIUM")
+    return find() or sys.exit(f"CHROMIUM={chosen} does not start." if chosen else ADVICE)
+
+
+def download() -> None:
+    print("No Chromium found for the browser tests: downloading Playwright's build into the user's cache …", flush=True)
+    _playwright("install", "--no-shell", "chromium")
+
+
+def add_libraries() -> None:
+    """A new machine lacks some that the downloaded browser is linked with."""
+    if any(downloads().glob("chromium-*")) and apt.as_root(os.geteuid()) is not None:
+        print("Installing the libraries of Playwright's Chromium with apt-get …", flush=True)
+        _playwright("install-deps", "chromium")
+
+
+def install() -> None:
+    apt.install("chromium", "for the browser tests")
+
+
+def _playwright(*arguments: str) -> None:
+    """Runs it quietly, with its children, for a bounded time; whether it worked is what `find` says then."""
+    with (
+        contextlib.suppress(subprocess.TimeoutExpired),
+        subprocess.Popen(
+            [*PLAYWRIGHT, *arguments], env={**os.environ, **LONGEST_SILENCE}, start_new_session=True,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        ) as running,
+    ):  # fmt: skip
+        try:
+            running.wait(LONGEST_DOWNLOAD)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(running.pid, signal.SIGKILL)
+
+
+def ensure() -> str:
+    """Gets a browser where none starts, from the nearest place that has one."""
+    for get in () if os.environ.get("CHROMIUM") else (download, add_libraries, install):
+        if found := find():
+            return found
+        get()
+    return path()
 
 
 if __name__ == "__main__":
-    path()
+    ensure()

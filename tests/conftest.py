@@ -15,13 +15,17 @@ from typing import Any
 
 import psutil
 import pytest
+from django.test import TransactionTestCase
 from psycopg._cursor_base import BaseCursor
 
 from memoryhub.server import postgres
-from tests.running import cluster_once, data_dir, hub, made_in_this_run, place, started_once  # noqa: F401  fixtures
+from tests.emptying import empty_database
+from tests.running import cluster_once, data_dir, hub, made_in_this_run, place, started_once, wheel  # noqa: F401  fixtures
 
-# Data that a test run loses costs nothing; waiting for the disk does.
-FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "100"}
+# Data that a test run loses costs nothing; waiting for the disk does. What is counted in passing changes plans at random.
+FAST = {
+    "fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "100", "autovacuum": "off",
+}  # fmt: skip
 RUN = re.compile(r"memoryhub-test-(\d+)-\w+(-made)?")
 
 
@@ -62,18 +66,12 @@ def django_db_modify_db_settings(database_server: Path, django_db_modify_db_sett
     """Every database test needs the server first."""
 
 
-@pytest.fixture(autouse=True)
-def _own_schemas_are_emptied(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Django's flush after a transactional test does not see the schemas quarantine and activity."""
-    marker = request.node.get_closest_marker("django_db")
-    asked = bool(marker) and bool(marker.kwargs.get("transaction") or (marker.args and marker.args[0]))
-    if not (asked or {"transactional_db", "live_server"} & set(request.fixturenames)):
+@pytest.fixture(scope="session", autouse=True)
+def _emptied_quickly() -> Iterator[None]:
+    """After each test that commits; Django's own way also does not see the schemas quarantine and activity."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", lambda _: empty_database())
         yield
-        return
-    blocker = request.getfixturevalue("django_db_blocker")
-    yield
-    with blocker.unblock():
-        _truncate("quarantine", "activity")
 
 
 @pytest.fixture
@@ -108,27 +106,6 @@ def _statements_sent() -> Iterator[list[str]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(BaseCursor, "_start_query", listening)
         yield sent
-
-
-def empty_database() -> None:
-    """For a fixture that commits and lives longer than one test: what it made must not meet the next one."""
-    from django.core.management import call_command
-
-    call_command("flush", verbosity=0, interactive=False)
-    _truncate("quarantine", "activity")
-
-
-def _truncate(*schemas: str) -> None:
-    from django.db import connection
-
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT schemaname, tablename FROM pg_tables WHERE schemaname = ANY(%s)", [list(schemas)])
-        tables = [f'"{schema}"."{table}"' for schema, table in cursor.fetchall()]
-        if tables:  # they refuse it: only their owner may switch that off, and for one transaction
-            off, on = (
-                "; ".join(f"ALTER TABLE {one} {does} TRIGGER USER" for one in tables) for does in ("DISABLE", "ENABLE")
-            )
-            cursor.execute(f"BEGIN; {off}; TRUNCATE {', '.join(tables)} RESTART IDENTITY CASCADE; {on}; COMMIT")
 
 
 # What takes longest begins first, so that no worker sits alone with it at the end (seconds on two cores: 130 to 25).

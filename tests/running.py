@@ -106,14 +106,6 @@ def command(*arguments: str, **environment: str) -> subprocess.CompletedProcess[
     )  # fmt: skip
 
 
-def build_wheel(folder: Path) -> Path:
-    """The wheel of this tree, put into the folder."""
-    options = ["build", "--target", "wheel", "--directory", str(folder)]
-    subprocess.run([sys.executable, "-m", "hatchling", *options], cwd=TREE, check=True, capture_output=True)
-    (found,) = folder.glob("memoryhub-*.whl")
-    return found
-
-
 def refused(*arguments: str, **environment: str) -> str:
     """The one sentence with which a command ends that could not do its work."""
     done = command(*arguments, **environment)
@@ -192,6 +184,18 @@ def cluster_once() -> Path:
             pass
 
     return made_once("cluster", start)
+
+
+@pytest.fixture(scope="session")
+def wheel() -> Path:
+    """The wheel of this tree."""
+
+    def build(folder: Path) -> None:
+        options = ["build", "--target", "wheel", "--directory", str(folder)]
+        subprocess.run([sys.executable, "-m", "hatchling", *options], cwd=TREE, check=True, capture_output=True)
+
+    (found,) = made_once("wheel", build).glob("memoryhub-*.whl")
+    return found
 
 
 def copy(made: Path, to: Path) -> Path:

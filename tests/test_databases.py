@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import socket
 import subprocess
 import time
@@ -18,6 +17,7 @@ import psycopg
 import pytest
 
 from memoryhub.server import postgres
+from tests import pgbouncer
 from tests.running import Hub, command, copy, refused
 
 
@@ -91,7 +91,7 @@ def test_it_runs_on_a_server_of_the_users_own(server, place):
 
 
 def test_behind_pgbouncer_in_transaction_mode(server, place):
-    program = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
+    program = pgbouncer.find()
     if not program:
         pytest.skip("PgBouncer is not installed (apt install pgbouncer)")
     with bouncer(program, server, place) as port:

@@ -16,12 +16,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.running import READY, TREE, Hub, build_wheel, clean
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory) -> Path:
-    return build_wheel(tmp_path_factory.mktemp("wheel"))
+from tests.running import READY, TREE, Hub, clean, copy
 
 
 def install(wheel: Path, into: Path) -> Path:
@@ -44,7 +39,8 @@ def test_the_wheel_holds_templates_static_files_and_nothing_else_of_the_tree(whe
     assert {top for top in tops if not top.endswith(".dist-info")} == {"memoryhub"}
 
 
-def test_it_runs_from_a_fresh_environment_outside_the_tree(wheel, place):
+def test_it_runs_from_a_fresh_environment_outside_the_tree(wheel, place, cluster_once):
+    copy(cluster_once, place / "data")
     install(wheel, place / "env")
     told = subprocess.run(
         [place / "env/bin/python", "-c", "import memoryhub; print(memoryhub.__file__)"],

@@ -50,7 +50,7 @@ def hold_open(data_dir: Path) -> subprocess.Popen[str]:
     """Another process that uses the server until it is told to stop."""
     code = """
 import sys, pathlib
-from memoryhub import postgres
+from memoryhub.server import postgres
 with postgres.ensure_running(pathlib.Path(sys.argv[1]), {'fsync': 'off'}):
     print('in', flush=True)
     sys.stdin.read()

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from memoryhub.server import postgres
-from tests.running import COMMAND, TREE, Hub, clean, command, refused
+from tests.running import COMMAND, TREE, Hub, clean, command, copy, refused
 
 
 def gone(processes: list[psutil.Process]) -> bool:
@@ -74,7 +74,8 @@ class TestStart:
         assert command("doctor", "--data-dir", str(hub.data_dir)).returncode == 0
         assert httpx.get(f"{hub.url}/readyz").status_code == 200
 
-    def test_a_folder_is_mounted_and_another_one_later_moves_the_mount(self, place):
+    def test_a_folder_is_mounted_and_another_one_later_moves_the_mount(self, place, cluster_once):
+        copy(cluster_once, place / "data")
         for name in ("one", "two"):
             (place / name).mkdir()
         hub = Hub(place / "data", str(place / "one")).wait_ready()
@@ -296,12 +297,20 @@ class TestCommandLine:
         done = subprocess.run([sys.executable, "manage.py", "--help"], capture_output=True, text=True, cwd=TREE)
         assert done.stdout == command("--help").stdout
 
-    def test_djangos_own_commands_find_the_database_started(self, place):
-        done = command("migrate", "--data-dir", str(place / "data"))
+    def test_djangos_own_commands_find_the_database_started(self, data_dir):
+        done = command("showmigrations", "memoryhub", "--data-dir", str(data_dir))
         assert done.returncode == 2, "--data-dir is ours alone"
-        done = command("migrate", MEMORYHUB_DATA_DIR=str(place / "data"))
+        done = command("showmigrations", "memoryhub", MEMORYHUB_DATA_DIR=str(data_dir))
         assert done.returncode == 0, done.stderr
-        assert postgres.postmaster_pid(place / "data") is None
+        assert " [X] 0001_initial" in done.stdout
+        assert postgres.postmaster_pid(data_dir) is None
+
+    def test_migrate_finds_the_database_started(self, place, cluster_once):
+        data_dir = copy(cluster_once, place / "data")
+        done = command("migrate", "--data-dir", str(data_dir))
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "Applying memoryhub.0001_initial... OK" in done.stdout
+        assert postgres.postmaster_pid(data_dir) is None
 
 
 def test_on_every_address_it_answers_to_the_one_it_prints_and_says_who_is_refused(data_dir):

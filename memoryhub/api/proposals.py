@@ -103,7 +103,7 @@ def unchanged(tag: str) -> HttpResponse:
 def shown(caller: Caller, proposal: Proposal) -> dict[str, Any]:
     """As this caller may see it: the diff quotes the file around the change, so only who may read files gets it."""
     found = as_json(proposal)
-    if Scope.FILES not in caller.token.scopes and proposal.kind != Proposal.Kind.PROMOTION:
+    if Scope.FILES not in caller.token.scopes and proposal.path:
         found["diff"] = None
     return found
 
@@ -145,7 +145,7 @@ def read(request: HttpRequest, response: HttpResponse, number: int) -> Any:
     tag = etag_of(proposal)
     if is_known(request.headers.get("If-None-Match", ""), tag) and not proposals.is_late(proposal):
         return unchanged(tag)
-    proposal = proposals.looked_at(proposal)
+    proposal = proposals.refresh_state(proposal)
     response["ETag"] = etag_of(proposal)
     response["Cache-Control"] = "private, no-cache"
     return shown(request.auth, proposal)

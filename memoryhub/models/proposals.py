@@ -87,15 +87,15 @@ class Proposal(models.Model):
 
     @property
     def title(self) -> str:
-        """The agent's own words, as far as they fit a line; else what it does."""
-        if said := " ".join(self.reason.split()):
-            return _shortened(said.split(". ")[0].rstrip("."), at_word=True)
-        name = self.path.rsplit("/", 1)[-1]
-        if self.kind == self.Kind.PROMOTION:
-            text = text_of(bytes(self.content or b"")).strip()
-            return _shortened(text.split("\n")[0].lstrip("#-* "))
-        verb = {self.Kind.DELETE: "Delete", self.Kind.MOVE: "Move", self.Kind.WRITE: "Write"}.get(self.kind, "Change")
-        return f"{verb} {name}"
+        """The agent's own words, as far as they fit a line; else what it does, or the text that it promotes."""
+        if reason := " ".join(self.reason.split()):
+            return _shortened(reason.split(". ")[0].rstrip("."), at_word=True)
+        if self.path:
+            return f"{TITLES[self.kind]} {self.path.rsplit('/', 1)[-1]}"
+        return _shortened(text_of(bytes(self.content or b"")).strip().split("\n")[0].lstrip("#-* "))
+
+
+TITLES = {"edit": "Change", "insert": "Change", "write": "Write", "delete": "Delete", "move": "Move"}
 
 
 def _shortened(line: str, *, at_word: bool = False) -> str:

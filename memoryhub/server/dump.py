@@ -23,7 +23,7 @@ from django.db import connection
 
 from memoryhub.errors import Invalid, Unavailable
 from memoryhub.server import postgres_programs
-from memoryhub.server.migrate import applied, known
+from memoryhub.server.migrate import applied, understood
 
 FORMAT = 1
 SCHEMAS = ("public", "quarantine", "activity")
@@ -107,7 +107,7 @@ def _unpack(source: Path, folder: Path) -> tuple[dict[str, Any], str]:
         raise Invalid(f"There is no file {source}.") from None
     except (tarfile.TarError, KeyError, ValueError, IsADirectoryError) as error:
         raise Invalid(f"{source} is no backup of memoryhub, or it is damaged.") from error
-    newer = set(about.get("migrations", [])) - known()
+    newer = set(about.get("migrations", [])) - understood()
     if about.get("format") != FORMAT or newer:
         raise Invalid(f"{source} was made by a newer memoryhub: install that version first, then restore.")
     return about, key

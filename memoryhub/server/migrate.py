@@ -1,4 +1,5 @@
-"""Bring the database's tables to this version, when they are not there yet.
+"""Bring the database's tables to this version, when they are not there yet. Early hubs had other migrations than those of
+today: `migrations/_older` says how their databases come along.
 
 Looking costs one query and a listing of file names; Django's own way imports every migration first (a fifth of a
 second at each start of a command).
@@ -12,9 +13,11 @@ from pathlib import Path
 from django.apps import apps
 from django.core.management import call_command
 from django.db import ProgrammingError, connection, transaction
+from django.db.migrations.loader import MigrationLoader
 
 from memoryhub.db import locks
 from memoryhub.errors import Unavailable
+from memoryhub.migrations import _older
 
 
 def pending() -> list[str]:
@@ -29,6 +32,12 @@ def known() -> set[str]:
         for place in (spec.submodule_search_locations or []) if spec else []:
             found |= {f"{config.label}.{file.stem}" for file in Path(place).glob("[0-9]*.py")}
     return found
+
+
+def understood() -> set[str]:
+    """Every migration that this version has or stands for: a database or a backup that knows another one is newer."""
+    disk = MigrationLoader(None).disk_migrations
+    return {".".join(name) for key, migration in disk.items() for name in (key, *migration.replaces)}
 
 
 def applied() -> set[str]:
@@ -49,6 +58,11 @@ def migrate_if_needed() -> bool:
             require_vector()
             call_command("migrate", interactive=False, verbosity=0)
     return True
+
+
+def finish_older() -> None:
+    """Takes the steps that the database of an early hub lacks, before Django looks for `0001_initial` in it."""
+    _older.finish()
 
 
 DEFAULTS = {"hnsw.iterative_scan": "relaxed_order", "hnsw.ef_search": "60"}

@@ -11,23 +11,18 @@ from urllib.parse import quote
 from django import template
 from django.urls import reverse
 from django.utils.html import conditional_escape, format_html, format_html_join
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 
+from memoryhub.domain.proposals import kind_of
 from memoryhub.templatetags.files import leads_to
 from memoryhub.templatetags.hub import ago, in_a_row, listed, plural
 
 register = template.Library()
-VERBS = {"edit": "edits", "insert": "adds to", "delete": "deletes", "move": "moves", "promotion": "promotes to"}
 STATE_GLYPHS = {"pending": "clock", "approved": "check", "outdated": "clock", "expired": "clock"}
 NOUNS = {
     "secrets": "secret", "hidden": "hidden character", "injection": "injection", "duplicate": "duplicate",
     "transient": "passing moment", "vague": "vague line", "coherence": "incoherent stretch",
 }  # fmt: skip
-WHERE_NO_PROMPT = {
-    "promotion": "Recalled by agents whose question it fits.",
-    "delete": "In no agent's prompt; agents no longer find the file.",
-    "move": "In no agent's prompt; agents find the file under its new name alone.",
-}
 
 
 @register.filter
@@ -45,9 +40,7 @@ def state_glyph(state: str) -> str:
 @register.filter
 def verb(proposal: Any) -> str:
     """What a proposal does to its path, in the third person."""
-    if proposal.kind == "write":
-        return "rewrites" if proposal.base_revision else "makes"
-    return VERBS[proposal.kind]
+    return kind_of(proposal).does(proposal)
 
 
 @register.simple_tag
@@ -57,7 +50,7 @@ def findings_in_words(code: str, count: int) -> str:
 
 
 @register.simple_tag
-def to_look_at(findings: Iterable[Any]) -> SafeString:
+def grave_words(findings: Iterable[Any]) -> SafeString:
     """The grave findings that a reviewer confirms, by kind, each kind with its first line."""
     by_code = groupby(sorted(findings, key=attrgetter("code")), key=attrgetter("code"))
     kinds = [(code, list(found)) for code, found in by_code]
@@ -65,12 +58,6 @@ def to_look_at(findings: Iterable[Any]) -> SafeString:
         " and ", 'the <b class="strong">{}</b> in line {}',
         ((findings_in_words(code, len(found)), found[0].line) for code, found in kinds),
     )  # fmt: skip
-
-
-@register.filter
-def wants_to(proposal: Any) -> str:
-    """What the agent wants to do to the path."""
-    return "add to" if proposal.kind == "insert" else proposal.kind
 
 
 @register.filter
@@ -116,10 +103,9 @@ def asked_words(context: dict[str, Any], proposal: Any, found: Any, is_open: boo
 @register.simple_tag
 def effect(review: Any) -> SafeString:
     """Which agents get the change and from when on; where no prompt has it, who finds it."""
-    kind = review.proposal.kind
     if not review.agents:
-        return format_html(WHERE_NO_PROMPT.get(kind, "In no agent's prompt; agents see it when they read the file."))
-    begins = "Gone from the prompt of" if kind == "delete" or review.losing else "Seen by"
+        return mark_safe(review.kind.without_prompts)  # noqa: S308  our own words
+    begins = "Gone from the prompt of" if review.kind.removes_file or review.losing_agents else "Seen by"
     who = listed(format_html("<b>{}</b>", agent.slug) for agent in review.agents)
     behind = ""
     if review.threads_behind:
@@ -128,10 +114,10 @@ def effect(review: Any) -> SafeString:
 
 
 @register.simple_tag
-def what_is_approved(found: Any, kind: str) -> SafeString:
+def what_is_approved(found: Any) -> SafeString:
     """That the approval counts for this very text."""
-    text = "" if kind == "delete" else format_html(", <code>{}</code>", found.sha256[:8])
-    then = "" if kind == "promotion" else " If the file changes, you are asked again."
+    text = "" if found.kind.removes_file else format_html(", <code>{}</code>", found.sha256[:8])
+    then = " If the file changes, you are asked again." if found.kind.has_file else ""
     return format_html("You approve what you see{}.{}", text, then)
 
 
@@ -140,7 +126,7 @@ def approve_label(review: Any) -> str:
     """What stands on the button that approves."""
     if review.can_take_hunks:
         return f"Approve all {len(review.diff.hunks)} changes"
-    return {"delete": "Approve the deletion", "promotion": "Promote"}.get(review.proposal.kind, "Approve")
+    return str(review.kind.approve_label)
 
 
 @register.filter
@@ -148,7 +134,7 @@ def jump_words(review: Any) -> str:
     """What a decision is about, in the bar that leads to it on a phone."""
     hunks = len(review.diff.hunks) if review.found.applies and review.diff.hunks else 0
     said = plural(hunks, "change") if hunks else f"Proposal {review.proposal.number}"
-    count = len(review.to_look_at)
+    count = len(review.grave_findings)
     return f"{said}, {plural(count, 'finding')} to look at" if count else said
 
 
@@ -178,7 +164,7 @@ def slugs(agents: Iterable[Any]) -> str:
 def reach(review: Any) -> str:
     """Whose prompts a change reaches, and when."""
     proposal = review.proposal
-    if proposal.kind == "promotion":
+    if not review.kind.has_file:
         only = f"; this one only by {proposal.agent_name}" if proposal.change.get("scope") == "agent" else ""
         return (
             f"No prompt changes at once. It can be recalled by every agent of this space whose question it fits{only}."
@@ -235,7 +221,7 @@ def left_out(result: Any, plan: Any, decision: str) -> str:
         return f"left out: you made a key of {proposal.agent_name}, so somebody else decides"
     if decision != "approve":
         return ""
-    if result.needs_a_look:
+    if result.is_grave:
         return "left out: has a grave finding: decide on it by itself"
     if result.problem:
         return f"left out: {result.problem}"

@@ -18,7 +18,7 @@ SETTINGS_TABS = [
     ("mounts", "Mounts", "mounts.page"),
     ("sources", "Sources", "sources.page"),
     ("policies", "Rules", "policies.page"),
-    ("ingress", "Ingress filter", "ingress.page"),
+    ("gate", "Gate", "gate.page"),
     ("webhooks", "Notices", "webhooks.page"),
     ("imports", "Import", "imports.page"),
 ]

@@ -60,7 +60,7 @@ def inbox_context(request: HttpRequest) -> dict[str, Any]:
 @space_page("read", methods=("GET", "HEAD"))
 def detail(request: HttpRequest, number: int) -> HttpResponse:
     """The review page."""
-    return show(request, proposals.looked_at(proposals.get(request.space, number)))
+    return show(request, proposals.refresh_state(proposals.get(request.space, number)))
 
 
 def show(
@@ -141,15 +141,11 @@ def approve(request: HttpRequest, number: int) -> HttpResponse:
     proposal = proposals.get(request.space, number)
     try:
         check_looked(proposal, post)
-        given: dict[str, Any] = {
-            "seen": post.get("seen", ""), "note": typed["note"], "content": edited(proposal, post), "hunks": ticked(post),
-            "base": post.get("base") or None,
-        }  # fmt: skip
-        if proposal.kind == Proposal.Kind.PROMOTION:
-            given |= {"review_by": a_day(post.get("review_by", "")), **near_entries(post)}
-            decided = proposals.approve_promotion(request.space, request.actor, number, **given)
-        else:
-            decided = proposals.approve(request.space, request.actor, number, **given)
+        decided = proposals.approve(
+            request.space, request.actor, number, seen=post.get("seen", ""), note=typed["note"],
+            content=edited(proposal, post), hunks=ticked(post), base=post.get("base") or None,
+            review_by=a_day(post.get("review_by", "")), **near_entries(post),
+        )  # fmt: skip
     except HubError as error:
         return stay(request, number, error, typed)
     if decided.state == Proposal.State.PENDING:
@@ -171,7 +167,7 @@ def edited(proposal: Proposal, post: Any) -> bytes | None:
     if post.get("do") != "edited" or "content" not in post:
         return None
     text = post["content"].replace("\r\n", "\n")
-    before = proposals.looked(proposal).before_text
+    before = proposals.result(proposal).before_text
     if before.count("\r\n") * 2 > before.count("\n") > 0:
         text = text.replace("\n", "\r\n")
     return bytes_of(text)

@@ -97,7 +97,7 @@ def test_the_agents_own_new_file_can_be_edited_while_it_waits(call, reviewed):
     assert stacked == [None, 1, 2]
     ops = Actor.of_person(accounts.create_person(HUB, "ops"), "owner")
     for number in (1, 2, 3):
-        seen = proposals.looked(proposals.get(reviewed, number)).sha256
+        seen = proposals.result(proposals.get(reviewed, number)).sha256
         proposals.approve(reviewed, ops, number, seen=seen)
     assert files.read(reviewed, "/memories/a.md").content == b"better text\nmore\n"
 
@@ -107,8 +107,8 @@ def test_an_insert_into_a_new_file_that_was_approved_with_edits_is_merged(call, 
     call({"command": "insert", "path": "/memories/a.md", "insert_line": 4, "insert_text": "five"})
     ops = Actor.of_person(accounts.create_person(HUB, "ops"), "owner")
     changed = b"ONE\ntwo\nthree\nfour\n"
-    proposals.approve(reviewed, ops, 1, seen=proposals.looked(proposals.get(reviewed, 1)).sha256, content=changed)
-    assert proposals.looked(proposals.get(reviewed, 2)).after == changed + b"five\n"
+    proposals.approve(reviewed, ops, 1, seen=proposals.result(proposals.get(reviewed, 1)).sha256, content=changed)
+    assert proposals.result(proposals.get(reviewed, 2)).after == changed + b"five\n"
 
 
 def test_a_file_that_somebody_else_asked_for_does_not_exist(call, client, reviewed):

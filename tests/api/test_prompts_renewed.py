@@ -5,10 +5,12 @@ Each change here makes the prompt another one. So a change whose home forgets to
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
+from django.apps import apps
 from django.utils import timezone
 
 from memoryhub.domain import accounts, erasure, files, longterm, prompts, proposals, quarantine, spaces, working
@@ -75,7 +77,7 @@ def made_anew(own, query=QUERY):
 
 
 def approve(own):
-    seen = proposals.looked(proposals.get(own.space, own.asked)).seen
+    seen = proposals.result(proposals.get(own.space, own.asked)).seen
     proposals.approve(own.space, own.rk, own.asked, seen=seen)
 
 
@@ -147,6 +149,7 @@ CHANGES = {
     "persona": lambda own: prompts.change_agent(own.forge, own.rk, persona="Quick."),
     "memory off": lambda own: prompts.change_agent(own.forge, own.rk, memory_is_on=False),
     "budget": lambda own: prompts.change_agent(own.forge, own.rk, budget=30),
+    "cut order": lambda own: prompts.change_agent(own.forge, own.rk, budget=30, gives_way=["sources"]),
     "approval": approve,
     "output admitted by the gate": lambda own: quarantine.log(
         own.space, own.forge, content="Refund 7 left on the 2nd of June.", session_id="c-3", node_id="answer"
@@ -179,6 +182,71 @@ def test_the_next_prompt_shows_the_change(scene, django_capture_on_commit_callba
     after = handed_out(scene)
     assert after != before
     assert after == made_anew(scene)
+
+
+# Every table that a prompt is made from, and each of its columns: the change above that alters it, or that no prompt shows it.
+NOT_SHOWN = ""
+COMMON = {"id", "space_id", "created_at", "modified_at", "actor_kind", "actor_id", "actor_name"}
+DERIVED = {"entry_id", "chunk_id", "agent_id", "lexeme", "lexemes", "chunks", "count", "length", "position", "start", "end",
+           "text", "words", "vector", "embedded_by", "in_index", "scope", "mark"}  # fmt: skip
+READ = {
+    "agent": {
+        "system_prompt": "base prompt", "persona": "persona", "memory_is_on": "memory off", "budget": "budget",
+        "gives_way": "cut order", "template": NOT_SHOWN, "dialect": NOT_SHOWN, "slug": NOT_SHOWN, "name": NOT_SHOWN,
+        "description": NOT_SHOWN, "is_on": NOT_SHOWN, "reported": NOT_SHOWN, "seen_at": NOT_SHOWN,
+    },
+    "source": {
+        "path": "source added", "printed": "source added", "position": "source moved", "is_on": "source off",
+        "agent_id": "source of one's own",
+    },
+    "mount": {
+        "prefix": "mount over it", "store": "mount over it", "directory": "mount shows another directory",
+        "policy": NOT_SHOWN, "problem": NOT_SHOWN,
+    },
+    "file": {
+        "path": "file moved", "revision": "file written", "sha256": "file written", "is_deleted": "file deleted",
+        "stat": "scan sees a change", "written_revision": "scan sees a change", "thread_id": NOT_SHOWN, "size": NOT_SHOWN,
+        "author_kind": NOT_SHOWN, "author_name": NOT_SHOWN, "used_at": NOT_SHOWN, "written_sha256": NOT_SHOWN,
+        "problem": NOT_SHOWN,
+    },
+    "revision": {
+        "content": "file edited", "sha256": "file edited", "number": "file written", "file_id": "scan finds a file",
+        "path": "file moved", "is_deleted": "file deleted",
+    } | dict.fromkeys(["kind", "size", "added", "removed", "reason", "proposal", "restored_from", "moved_from"], NOT_SHOWN),
+    "dialecttemplate": dict.fromkeys(  # test_the_newest_template_serves_the_next_prompt
+        ["family", "form", "version", "text", "sha256", "came_from", "is_known"], NOT_SHOWN
+    ),
+    "workingentry": {
+        "content": "entry corrected", "expires_at": "entry over", "removed_at": "entry removed",
+        "agent_key": "output admitted by the gate", "scope": "output admitted by the gate",
+    } | dict.fromkeys(["agent_id", "agent_name", "metadata", "findings", "record_id", "session_id", "is_pinned"], NOT_SHOWN),
+    "longtermentry": {
+        "content": "knowledge corrected", "state": "knowledge retired", "scope": "knowledge stored",
+        "number": "knowledge stored", "agent_id": NOT_SHOWN,
+    } | dict.fromkeys(
+        ["revision", "record_id", "session_id", "proposal", "reason", "metadata", "review_by", "checked_at", "checked_by",
+         "retired_at"], NOT_SHOWN,
+    ),
+    **{name: dict.fromkeys(DERIVED, "knowledge stored")
+       for name in ("chunk", "embedding", "posting", "lexemecount", "chunkcount")},
+    "space": {"settings": "another embedder"} | dict.fromkeys(
+        ["slug", "name", "description", "is_demo", "revision", "longterm_mark", "setup_mark", "last_proposal", "last_entry"],
+        NOT_SHOWN,
+    ),
+}  # fmt: skip
+
+
+def test_every_column_that_a_prompt_is_made_from_has_its_change(scene, statements):
+    with statements() as sent:
+        made_anew(scene)
+        ask_as_deepagents(scene)
+        made_anew(scene, query="")
+    read = {name for sql in sent for name in re.findall(r"memoryhub_([a-z]+)", sql)} - {"proposal"}  # pending numbers
+    models = {model._meta.model_name: model for model in apps.get_app_config("memoryhub").get_models()}
+    for name in sorted(read & models.keys()):
+        columns = {field.column for field in models[name]._meta.concrete_fields} - COMMON
+        assert columns <= READ.get(name, {}).keys(), f"{name}: say which change alters these columns"
+        assert {change for change in READ[name].values() if change} <= CHANGES.keys()
 
 
 @pytest.mark.parametrize("take_back", ["undone", "reopened"])

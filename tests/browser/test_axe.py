@@ -7,15 +7,13 @@ dark, on a wide window and a phone.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import axe_playwright_python
-import httpx
-import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests import walking
+from tests.browser import crawl
 from tests.browser import hub as hubs
 from tests.browser.conftest import PHONE, WIDE
 
@@ -41,30 +39,6 @@ SHIFT = """() => new Promise((done) => {
     .observe({type: 'layout-shift', buffered: true});
   setTimeout(() => done(sum), 50);
 })"""
-# No pages for people to look at: machines read them.
-NOT_PAGES = ("/api/", "/metrics", "/healthz", "/readyz")
-EXTRA = ("/styleguide/", "/account/", "/shortcuts/", "/?all", "/s/demo/no-such-page/", "/s/no-such-space/")
-
-
-def fetch(client: httpx.Client, path: str) -> walking.Answer:
-    answer = client.get(path)
-    kind = answer.headers.get("content-type", "").partition(";")[0]
-    return walking.Answer(
-        answer.status_code, kind, answer.text if kind == "text/html" else "", answer.headers.get("location", "")
-    )
-
-
-@pytest.fixture(scope="module")
-def pages(hub: hubs.Hub) -> list[str]:
-    """What the owner reaches from the overview, and what no link leads to."""
-    cookie = hub.cookie("owner")
-    with httpx.Client(base_url=hub.url, timeout=30, cookies={cookie["name"]: cookie["value"]}) as client:
-        found = walking.walk(cache(lambda path: fetch(client, path)), [f"/s/{hub.space}/", *EXTRA], each=1)
-    # Dead links are the matter of tests/web/test_links.py.
-    shown = [page for page in found if page.answer.kind == "text/html" and not page.answer.leads_to]
-    paths = [page.path for page in shown if page.answer.status == 200 or page.path in EXTRA]
-    return walking.telling(path for path in paths if not path.startswith(NOT_PAGES))
-
 
 # A kind of page is looked at in all four ways, in the order with the fewest turns; another choice on it in the two
 # that differ most: it has the same frame, and the same colours at both widths.
@@ -98,7 +72,8 @@ def look_at(context: BrowserContext, hub: hubs.Hub, paths: list[str]) -> Iterato
         heard.clear()
 
 
-def test_no_page_has_a_fault_that_a_machine_can_find(browser: Browser, hub: hubs.Hub, pages: list[str]):
+def test_no_page_has_a_fault_that_a_machine_can_find(browser: Browser, hub: hubs.Hub):
+    pages = crawl.pages(hub)
     assert len(pages) >= 10, pages
     context = browser.new_context(reduced_motion="reduce")
     context.add_cookies([hub.cookie("owner")])

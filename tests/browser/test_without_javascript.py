@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests import walking
+from tests.browser import crawl
 from tests.browser import hub as hubs
 from tests.browser.conftest import PATIENCE, PHONE, WIDE
-from tests.browser.test_axe import NOT_PAGES, fetch
 
 # Things that only a script makes work must not be there, or must say so by `hidden`, until a script shows them.
 USELESS = """() => {
@@ -46,17 +44,11 @@ def plain(browser: Browser, hub: hubs.Hub) -> Iterator[Page]:
     context.close()
 
 
-def paths_of(hub: hubs.Hub) -> list[str]:
-    cookie = hub.cookie("owner")
-    with httpx.Client(base_url=hub.url, timeout=30, cookies={cookie["name"]: cookie["value"]}) as client:
-        found = walking.walk(lambda path: fetch(client, path), [f"/s/{hub.space}/", "/account/", "/?all"], each=1)
-    shown = [page.path for page in found if page.answer.kind == "text/html" and page.answer.status == 200]
-    return walking.telling(path for path in shown if not path.startswith(NOT_PAGES))
-
-
 def test_nothing_on_any_page_needs_a_script(hub, plain):
     faults = []
-    for path in paths_of(hub):
+    for path in crawl.pages(hub):
+        if path == "/styleguide/":  # shows parts by themselves, which do nothing
+            continue
         plain.goto(path)
         faults += [f"{path}: {one}" for one in plain.evaluate(USELESS)]
     assert not faults, "\n".join(faults)

@@ -16,7 +16,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from memoryhub.client.deepagents import MemoryHubBackend
 from tests.client.conftest import Real
-from tests.conftest import empty_database
+from tests.emptying import empty_database
 
 ONLY_STOCK = {  # what the stock backend fails and the hub's does not
     "test_aread_binary_file_1_mib_returns_error",

@@ -43,14 +43,13 @@ FILL = """
 import django
 django.setup()
 from django.contrib.sessions.backends.db import SessionStore
-from memoryhub.domain import people, spaces
-from memoryhub.domain.access import HUB
+from memoryhub.domain import accounts, spaces
 from memoryhub.management.base import database
-from memoryhub.models import FailedTry
+from memoryhub.models import HUB, FailedTry
 from tests.planting import plant
 
 with database():
-    plant(spaces.create(HUB, "planted"), people.create(HUB, "rk"))
+    plant(spaces.create(HUB, "planted"), accounts.create_person(HUB, "rk"))
     FailedTry.objects.create(key="name:rk")
     session = SessionStore()
     session["kept"] = "yes"

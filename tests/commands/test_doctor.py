@@ -77,7 +77,7 @@ def test_a_revision_that_is_not_on_disk(space, tmp_path):
 
 def test_a_missing_migration():
     with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM django_migrations WHERE app = 'memoryhub' AND name = '0001_schemas'")
+        cursor.execute("DELETE FROM django_migrations WHERE app = 'memoryhub' AND name = '0001_initial'")
     assert doctor(fails=True)["migrations"]["says"] == "1 are missing."
 
 

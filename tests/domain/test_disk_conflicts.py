@@ -50,7 +50,7 @@ def write_by_a_person(space, rk):
 def write_by_an_agent(space, rk):
     forge = prompts.create_agent(space, HUB, "forge")
     asked = proposals.propose(space, forge, kind="write", path=PATH, content=b"ours\n")
-    proposals.approve(space, rk, asked.number, seen=proposals.looked(asked).seen)
+    proposals.approve(space, rk, asked.number, seen=proposals.result(asked).seen)
     return "agent", "forge"
 
 

@@ -24,6 +24,7 @@ from memoryhub.stores import atomic
 watch_module = importlib.import_module("memoryhub.domain.files.watch")
 
 PATH = "/memories/AGENTS.md"
+MEETINGS = 200  # of the hub and a competing writer: what is lost once in fifty times shows
 
 
 @pytest.fixture
@@ -199,7 +200,7 @@ def test_a_tiny_disk_that_is_really_full(space, tmp_path):
         os.system(f"umount {tiny}")
 
 
-def test_a_competing_writer_for_30_seconds_loses_nothing_to_the_hub(space, root):
+def test_a_competing_writer_loses_nothing_to_the_hub(space, root):
     """The writer replaces the file by exchange and looks at what it displaced: what was its own, it overwrote itself;
     what was not, the hub had replaced before, and that text must be in the history."""
     target, beside = root / "AGENTS.md", root / "beside"
@@ -227,7 +228,7 @@ def test_a_competing_writer_for_30_seconds_loses_nothing_to_the_hub(space, root)
     saved = 0
     try:
         until = time.monotonic() + 30
-        while time.monotonic() < until:
+        while time.monotonic() < until and len(replaced_by_hub) < MEETINGS:
             files.write(space, HUB, PATH, b"ours %d" % saved)
             saved += 1
     finally:

@@ -67,7 +67,7 @@ def ask(own, path, old, new):
 
 
 def approve(own, number):
-    seen = proposals.looked(proposals.get(own.space, number)).seen
+    seen = proposals.result(proposals.get(own.space, number)).seen
     return proposals.approve(own.space, own.rk, number, seen=seen)
 
 
@@ -130,7 +130,7 @@ CHANGES = {
     "reject": lambda own: proposals.reject(own.space, own.rk, 1, note="no"),
     "reopen": reopen,
     "withdraw": lambda own: proposals.withdraw(own.space, own.forge, 1),
-    "expire one": lambda own: proposals.looked_at(proposals.get(own.space, 1)),
+    "expire one": lambda own: proposals.refresh_state(proposals.get(own.space, 1)),
     "expire all": lambda own: proposals.expire_late(own.space),
     "expire the ledger": lambda own: deliveries.expire_deliveries(own.space),
     "enter working memory": lambda own: entries.admit(own.space, "One more than the space keeps."),

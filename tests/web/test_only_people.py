@@ -158,7 +158,7 @@ def bodies() -> list[dict[str, Any]]:
 
 
 def proposals_seen() -> str:
-    return proposals.looked(Proposal.objects.get(number=1)).seen
+    return proposals.result(Proposal.objects.get(number=1)).seen
 
 
 def operations() -> list[tuple[str, str]]:
@@ -286,7 +286,7 @@ def test_a_bulk_decision_leaves_it_out(space, olga, client, verb) -> None:
     page = client.get(at("bulk"), {"n": [1, 2], "do": verb}).content.decode()
     assert f"{verb.capitalize()} 1 proposal?" in page and "left out: you made a key of forge" in page
     assert 'name="seen-1"' not in page and 'name="seen-2"' in page
-    seen = {f"seen-{n}": proposals.looked(proposals.get(space, n)).seen for n in (1, 2)}
+    seen = {f"seen-{n}": proposals.result(proposals.get(space, n)).seen for n in (1, 2)}
     client.post(at("decide_many"), {**seen, "do": verb, "note": "as told"})
     assert [proposals.get(space, n).state for n in (1, 2)] == [
         "pending",

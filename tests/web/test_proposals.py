@@ -226,7 +226,7 @@ def test_rejecting_with_a_quick_reason(house, forge, as_role):
 def test_undo_and_comment(house, forge, as_role):
     asked = ask(house, forge)
     client = as_role("reviewer")
-    proposals.approve(house.space, house.reviewer, 1, seen=proposals.looked(asked).seen)
+    proposals.approve(house.space, house.reviewer, 1, seen=proposals.result(asked).seen)
     assert client.post(at(house, "undo", 1)).status_code == 303
     assert files.read(house.space, PATH).content.decode() == TEXT
     assert client.post(at(house, "comment", 1), {"text": "Leave <b> out"}).status_code == 303
@@ -290,7 +290,7 @@ def test_many_are_undone_at_once_and_the_list_stays_filtered(house, forge, as_ro
 
 def test_what_cannot_be_undone_among_many_is_said(house, forge, as_role):
     asked = edit_of(house, forge, "pytest -q", "make test")
-    proposals.approve(house.space, house.reviewer, 1, seen=proposals.looked(asked).seen)
+    proposals.approve(house.space, house.reviewer, 1, seen=proposals.result(asked).seen)
     files.write(house.space, HUB, PATH, b"# Other\n")
     client = as_role("reviewer")
     assert client.post(at(house, "undo_many") + "?n=1&n=77").status_code == 303
@@ -429,7 +429,7 @@ def test_grave_findings_are_left_out_of_many(house, forge, as_role):
     page = client.get(at(house, "bulk"), {"n": "1"}).content.decode()
     assert "decide on it by itself" in page and "seen-1" not in page
     assert "None of them can be decided here." in page and "Approve these" not in page
-    client.post(at(house, "decide_many"), {"seen-1": proposals.looked(asked).seen, "do": "approve"})
+    client.post(at(house, "decide_many"), {"seen-1": proposals.result(asked).seen, "do": "approve"})
     assert Proposal.objects.get().state == "pending"
 
 

@@ -64,7 +64,7 @@ def edit(old: str, new: str) -> dict[str, object]:
 
 def approve(cast: Cast, by: Actor, asked: Proposal | None, note: str = "") -> None:
     if asked:
-        seen = proposals.looked(proposals.get(cast.space, asked.number)).seen
+        seen = proposals.result(proposals.get(cast.space, asked.number)).seen
         proposals.approve(cast.space, by, asked.number, seen=seen, note=note)
 
 
@@ -147,7 +147,7 @@ def outdated(cast: Cast, day: int) -> None:
             "- Sign with first name and team.",
             reason="Asked by support",
         )
-        proposals.mark_those_that_no_longer_apply(cast.space, TONE)
+        proposals.outdate_waiting(cast.space, TONE)
 
 
 def chain(cast: Cast, day: int) -> None:

@@ -1,10 +1,9 @@
 """Files behind virtual paths: mounts and rules, reading, changing, revisions, and the disk."""
 
-from memoryhub.domain.files.change import Change, put_text
+from memoryhub.domain.files.change import lock_files
 from memoryhub.domain.files.disk import lock_file, sync_file
 from memoryhub.domain.files.find import glob, grep, is_folder, list_entries, walk
 from memoryhub.domain.files.mounts import (
-    MOUNT_LEADS,
     add_mount,
     add_rule,
     adopt_files,
@@ -12,10 +11,8 @@ from memoryhub.domain.files.mounts import (
     explain_path,
     find_mount,
     get_mount,
-    leading,
     lies_in,
     mounts_of_space,
-    place_in,
     policy_for,
     remove_mount,
     remove_rule,
@@ -69,9 +66,7 @@ from memoryhub.domain.files.zip import fetch_zip, is_small_folder, pack_folder, 
 __all__ = [
     "FOLDER_PAGE",
     "GUIDELINES_PATH",
-    "MOUNT_LEADS",
     "Applied",
-    "Change",
     "ChangeRequest",
     "FolderEntry",
     "Pending",
@@ -108,19 +103,17 @@ __all__ = [
     "grep",
     "is_folder",
     "is_small_folder",
-    "leading",
     "lies_in",
     "list_entries",
     "lock_file",
+    "lock_files",
     "mount_of",
     "mounts_of_space",
     "move",
     "note_editing",
     "pack_folder",
-    "place_in",
     "policy_for",
     "published_many",
-    "put_text",
     "read",
     "record_revision",
     "remove_mount",

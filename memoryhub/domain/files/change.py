@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -52,6 +52,17 @@ def locked(
         yield change
 
 
+LOCK_FILES = """
+SELECT FROM memoryhub_file WHERE space_id = %s AND path = ANY(%s) AND thread_id = ANY(%s) ORDER BY path, id FOR UPDATE
+"""
+
+
+def lock_files(space: Space, names: Iterable[str], *threads: str) -> None:
+    """Locks the rows of these paths, as far as they exist, before a change of one of them comes to the space's own row. All who
+    take several take them in this order."""
+    statements.rows(LOCK_FILES, [space.pk, sorted({paths.clean(name) for name in names}), ["", *threads]])
+
+
 def begin(space: Space, actor: Actor, path: str, place: Place, thread_id: str) -> Change:
     """Lock and take in what the disk has, so that checks meet the true state."""
     thread_id = thread_id if place.mount.store == Mount.Store.THREAD else ""
@@ -90,10 +101,7 @@ LIMIT 1
 """  # noqa: S608 (texts of our own)
 
 
-def put(
-    change: Change, content: bytes, verb: str, says: str, *, adds: str = "", along: Sequence[statements.Change] = (),
-    told: Sequence[activity.Line] = (), **facts: Any,
-) -> Revision:  # fmt: skip
+def put(change: Change, content: bytes, verb: str, says: str, *, adds: str = "", **facts: Any) -> Revision:
     """Record and note in one statement; what lies on a disk is written after the commit. Nothing too large gets in here."""
     if len(content) > MAX_BYTES:
         raise too_large(change.path, len(content), MAX_BYTES)
@@ -102,7 +110,7 @@ def put(
 
     def notes(revision: Revision) -> list[statements.Change]:
         line = disk.line_of(change.space, change.actor, verb, says, revision, adds)
-        return [activity.adding(line, *told), *along]
+        return [activity.adding(line)]
 
     facts.setdefault("before", change.before)
     revision = revisions.record_revision(
@@ -142,17 +150,12 @@ def check_match(file: File, if_match: str | None) -> None:
         raise stale(file.path, sha, file.revision)
 
 
-def put_text(
-    change: Change, content: bytes, *, kind: str = "write", along: Sequence[statements.Change] = (), **facts: Any
-) -> Revision:
-    """Make this the newest text of a file whose row is locked (or `held` by the statement itself) and in step; `along` and the
-    lines `told` beside its own are written in the same statement."""
+def put_text(change: Change, content: bytes, *, kind: str = "write", **facts: Any) -> Revision:
+    """Make this the newest text of a file whose row is locked and in step."""
     alive = change.is_alive
     says = {"restore": "restored", "edit": "edited"}.get(kind, "changed" if alive else "made")
     recorded = kind if alive or kind != "write" else "create"
-    return put(
-        change, content, f"files.{'write' if kind == 'create' else kind}", says, kind=recorded, along=along, **facts
-    )
+    return put(change, content, f"files.{'write' if kind == 'create' else kind}", says, kind=recorded, **facts)
 
 
 def record_text(change: Change, content: bytes, kind: str, says: str, reason: str, proposal: int | None) -> Revision:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from memoryhub.errors import Invalid
-from memoryhub.models import Revision
+from memoryhub.models import Proposal, Revision
+from memoryhub.text.lines import text_of
+
+Before = Callable[[], str]  # asked for the text that stands there, where it matters
 
 
 def decode_content(content: str, encoding: str = "utf-8") -> bytes:
@@ -52,6 +56,31 @@ class ChangeRequest:
     tool_call_id: str = ""
     if_match: str | None = None
     must_be_new: bool = False
+
+
+def request_of(proposal: Proposal) -> ChangeRequest:
+    """The change that a proposal of a file asks for, as it came in."""
+    change, content = proposal.change, proposal.content
+    return ChangeRequest(
+        proposal.kind, proposal.path, None if content is None else bytes(content), change.get("old_string", ""),
+        change.get("new_string", ""), change.get("replace_all", False), change.get("line", 0), change.get("text", ""),
+        change.get("to", ""),
+    )  # fmt: skip
+
+
+def texts_of(request: ChangeRequest, before: Before) -> tuple[str, str | None]:
+    """The text that stands there and what the change makes of it, or as much of both as it touches; none for a deletion or a
+    move."""
+    match request.kind:
+        case "edit" if request.replace_all and request.old:
+            return before(), before().replace(request.old, request.new)
+        case "edit":
+            return request.old, request.new
+        case "insert":
+            return "", request.text
+        case "write":
+            return before(), text_of(request.content or b"")
+    return "", None
 
 
 @dataclass(frozen=True)

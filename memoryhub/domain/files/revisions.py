@@ -42,12 +42,10 @@ def record_revision(
     before: bytes | None = None,
     in_place: bool = False,
     along: Callable[[Revision], Iterable[statements.Change]] = lambda revision: (),
-    held: statements.Change | None = None,
 ) -> Revision:
     """Adds the newest text of a file whose row the caller has locked, and makes cached prompts of the space stale.
 
-    `in_place`: this text lies nowhere else, so nothing is left to write; `along`: what is written in the same statement;
-    `held`: where nothing is locked yet, what this statement has to lock and find unchanged.
+    `in_place`: this text lies nowhere else, so nothing is left to write; `along`: what is written in the same statement.
     """
     before = current(file) if before is None else before
     added, removed = _counts(before, content)
@@ -71,7 +69,7 @@ def record_revision(
         spaces.text_mark(space),
         *along(revision),
     )
-    (revision.pk,) = statements.together(*changes, held=held)
+    (revision.pk,) = statements.together(*changes)
     return revision
 
 

@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from memoryhub.domain.files import mounts
+from memoryhub.domain.files.requests import request_of, texts_of
 from memoryhub.domain.files.revisions import base_content
 from memoryhub.models import Agent, Policy, PolicyRule, Proposal, Space
 from memoryhub.text import diff
 from memoryhub.text.lines import text_of
 
-State, Kind = Proposal.State, Proposal.Kind
+State = Proposal.State
 LOOKS_BACK = 1000
-WRITES = (Kind.EDIT, Kind.WRITE, Kind.INSERT)
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def dry_run_rule(
         space=space, pattern=pattern.strip(), agent=agent, policy=Policy.TRUSTED, max_added=max_added,
         unless_findings=unless_findings,
     )  # fmt: skip
-    past = Proposal.objects.within(space).exclude(kind=Kind.PROMOTION).select_related("agent").order_by("-number")
+    past = Proposal.objects.within(space).exclude(path="").select_related("agent").order_by("-number")
     fitting = [one for one in past[:LOOKS_BACK] if mounts.mount_fits(rule, one.path, one.agent)]
     return DryRun(len(fitting), [one for one in fitting if lets_through(rule, one)])
 
@@ -58,21 +58,9 @@ def lets_through(rule: PolicyRule, proposal: Proposal) -> bool:
     """Whether the rule's conditions hold for a change that was asked for."""
     if rule.unless_findings and proposal.findings:
         return False
-    return rule.max_added is None or is_small(rule.max_added, *_texts_of(proposal))
-
-
-def _texts_of(proposal: Proposal) -> tuple[str, str | None]:
-    change = proposal.change
-    if proposal.kind == Kind.EDIT and not change.get("replace_all"):
-        return change["old_string"], change["new_string"]
-    if proposal.kind == Kind.INSERT:
-        return "", change["text"]
-    if proposal.kind not in WRITES:
-        return "", None
-    before = text_of(base_content(proposal))
-    if proposal.kind == Kind.EDIT:
-        return before, before.replace(change["old_string"], change["new_string"])
-    return before, text_of(bytes(proposal.content or b""))
+    if rule.max_added is None:
+        return True
+    return is_small(rule.max_added, *texts_of(request_of(proposal), lambda: text_of(base_content(proposal))))
 
 
 def is_small(most: int, before: str, after: str | None) -> bool:

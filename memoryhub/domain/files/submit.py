@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
@@ -15,15 +15,13 @@ from memoryhub.domain import activity, spaces
 from memoryhub.domain.accounts import require
 from memoryhub.domain.files import change, mounts, revisions, rules_trial
 from memoryhub.domain.files.read import Published
-from memoryhub.domain.files.requests import Applied, ChangeRequest, Pending, text_as_bytes
+from memoryhub.domain.files.requests import Applied, Before, ChangeRequest, Pending, text_as_bytes, texts_of
 from memoryhub.domain.files.write import delete, edit, insert, move, published_many, read, row_of, write
 from memoryhub.errors import Conflict, Forbidden, HubError, Invalid, NotFound
-from memoryhub.models import Actor, File, Mount, Policy, PolicyRule, Revision, Space
+from memoryhub.models import Actor, Mount, Policy, PolicyRule, Revision, Space
 from memoryhub.stores import paths
 from memoryhub.stores.disk import MAX_BYTES, too_large
 from memoryhub.text.lines import text_of
-
-Before = Callable[[], str]  # what stands there now, as text
 
 
 def submit(space: Space, actor: Actor, wish: ChangeRequest, place: mounts.Place | None = None) -> Applied | Pending:
@@ -36,16 +34,9 @@ def submit_all(space: Space, actor: Actor, wishes: list[ChangeRequest]) -> list[
     """Several changes that belong together: all of them, or none. What lies on a disk is written after the commit; what a
     crash leaves unwritten there is written at the next touch, as with any save."""
     with _telling_of_secrets(space, actor, wishes) as ready, transaction.atomic():
-        _hold(space, ready)
+        names = {name for wish in ready for name in (wish.path, wish.to) if name}
+        change.lock_files(space, names, *(wish.thread_id for wish in ready))
         return [_submit(space, actor, wish, None) for wish in ready]
-
-
-def _hold(space: Space, wishes: list[ChangeRequest]) -> None:
-    """All their files, before the first change comes to the space's own row: a save of one of them takes them in this order."""
-    named = {paths.clean(name) for wish in wishes for name in (wish.path, wish.to) if name}
-    threads = {"", *(wish.thread_id for wish in wishes)}
-    held = File.objects.within(space).select_for_update().filter(path__in=named, thread_id__in=threads)
-    list(held.order_by("path", "pk").values_list("pk"))
 
 
 @contextmanager
@@ -153,23 +144,7 @@ def _is_within(place: mounts.Place, wish: ChangeRequest, findings: list[Any], be
         return True
     if rule.unless_findings and findings:
         return False
-    return rule.max_added is None or rules_trial.is_small(rule.max_added, *_texts_of(wish, before))
-
-
-def _texts_of(wish: ChangeRequest, before: Before) -> tuple[str, str | None]:
-    """What stands there and what the change makes of it, or as much of both as it touches."""
-    match wish.kind:
-        case "edit":
-            return (
-                (before(), before().replace(wish.old, wish.new))
-                if wish.replace_all and wish.old
-                else (wish.old, wish.new)
-            )
-        case "insert":
-            return "", wish.text
-        case "write":
-            return before(), text_of(wish.content or b"")
-    return "", None
+    return rule.max_added is None or rules_trial.is_small(rule.max_added, *texts_of(wish, before))
 
 
 def _check_text(space: Space, wish: ChangeRequest, before: Before) -> list[Any]:

@@ -8,17 +8,19 @@ from dataclasses import dataclass, replace
 from memoryhub.domain import files
 from memoryhub.domain.accounts import require
 from memoryhub.domain.prompts import PromptChange
-from memoryhub.domain.proposals.ask import get
-from memoryhub.domain.proposals.decide import approve, own_agents, reject
+from memoryhub.domain.proposals.decide import agents_barred, approve, reject
 from memoryhub.domain.proposals.expiry import expire_late
-from memoryhub.domain.proposals.results import Result, published, result, sha_of
+from memoryhub.domain.proposals.kinds import sha_of
+from memoryhub.domain.proposals.results import Result, published, result_on
 from memoryhub.domain.proposals.reviewing import prompt_changes
+from memoryhub.domain.proposals.state import Parents, get, parents_of
 from memoryhub.domain.proposals.undo import reopen, undo
 from memoryhub.errors import Conflict, HubError
 from memoryhub.models import Actor, Proposal, Space
 
-State, Kind = Proposal.State, Proposal.Kind
-MOST = 200
+State = Proposal.State
+AT_ONCE = 200
+Texts = dict[str, files.Published | None]
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Plan:
     results: list[Result]
     changes: list[PromptChange]
     more_readers: int
-    own: set[int | None]  # the agents on whose proposals somebody else has to decide
+    own: set[int | None]  # agents on whose proposals somebody else has to decide
 
     @property
     def fit(self) -> list[Result]:
@@ -54,71 +56,57 @@ class Plan:
     @property
     def entries(self) -> int:
         """How many of them go into long-term memory instead of a file."""
-        return sum(one.proposal.kind == Kind.PROMOTION for one in self.fit)
+        return sum(not one.kind.has_file for one in self.fit)
 
 
-def _fits(one: Result, own: set[int | None]) -> bool:
+def _fits(one: Result, barred: set[int | None]) -> bool:
     """Whether it can be approved among many."""
-    return one.applies and not one.waits_for and not one.needs_a_look and one.proposal.agent_id not in own
+    return one.applies and not one.waits_for and not one.is_grave and one.proposal.agent_id not in barred
 
 
 def plan(space: Space, numbers: Iterable[int], actor: Actor) -> Plan:
     """What approving these would do, one after the other, to the files and to the prompts."""
     expire_late(space)
-    chosen = Proposal.objects.within(space).filter(number__in=list(numbers)[:MOST], state=State.PENDING)
-    standing: dict[tuple[str, str], files.Published | None] = {}
-    done: set[int] = set()
-    found: list[Result] = []
-    asked = list(chosen.select_related("space", "agent").order_by("number"))
-    own = own_agents(space, actor, [one.agent_id for one in asked])
-    for proposal in asked:
-        found.append(_on_top(proposal, standing, done, own))
-    changes = {path: now.content if now else None for (path, thread), now in standing.items() if not thread}
+    chosen = Proposal.objects.within(space).filter(number__in=list(numbers)[:AT_ONCE], state=State.PENDING)
+    waiting = list(chosen.select_related("space", "agent").order_by("number"))
+    barred = agents_barred(space, actor, [one.agent_id for one in waiting])
+    texts: Texts = {}
+    applied: set[int] = set()
+    parents = parents_of(space, waiting)
+    found = [_on_top(proposal, texts, applied, barred, parents) for proposal in waiting]
+    changes = {path: now.content if now else None for path, now in texts.items()}
     shown, more = prompt_changes(space, changes) if changes else ([], 0)
-    return Plan(found, shown, more, own)
+    return Plan(found, shown, more, barred)
 
 
-def _on_top(
-    proposal: Proposal, standing: dict[tuple[str, str], files.Published | None], done: set[int], own: set[int | None]
-) -> Result:  # fmt: skip
-    """The result on the text as those before would have left it."""
-    if proposal.kind == Kind.PROMOTION:
-        return result(proposal)
-    key = (proposal.path, "")
+def _on_top(proposal: Proposal, texts: Texts, applied: set[int], barred: set[int | None], parents: Parents) -> Result:
+    """The result on the texts as those before would leave them; notes in `texts` and `applied` what it does itself."""
     try:
-        below = standing[key] if key in standing else published(proposal)
-        made = result(proposal, below, done)
+        below = texts[proposal.path] if proposal.path in texts else published(proposal)
     except HubError as error:
         return Result(proposal, None, None, None, error.message)
-    if _fits(made, own):
-        done.add(proposal.number)
-        _leave(made, below, standing)
+    made = result_on(proposal, below, applied=applied, parents=parents)
+    if _fits(made, barred):
+        applied.add(proposal.number)
+        for path, text in made.kind.files_after(proposal, made.after).items():
+            texts[path] = None if text is None else _published_next(proposal, path, below, text)
     return made
 
 
-def _leave(
-    made: Result, below: files.Published | None, standing: dict[tuple[str, str], files.Published | None]
-) -> None:
-    proposal = made.proposal
-    if proposal.kind == Kind.MOVE:
-        standing[proposal.path, ""], standing[proposal.change["to"], ""] = None, below
-    elif made.after is None:
-        standing[proposal.path, ""] = None
-    else:
-        now = below or files.Published(proposal.path, b"", 0, "", proposal.created_at, proposal.created_at)
-        standing[proposal.path, ""] = replace(
-            now, content=made.after, revision=now.revision + 1, sha256=sha_of(made.after)
-        )
+def _published_next(proposal: Proposal, path: str, below: files.Published | None, text: bytes) -> files.Published:
+    """What would be published at this path."""
+    now = below or files.Published(path, b"", 0, "", proposal.created_at, proposal.created_at)
+    return replace(now, path=path, content=text, revision=now.revision + 1, sha256=sha_of(text))
 
 
 def decide_many(
     space: Space, actor: Actor, seen: Mapping[int, str], verb: str, *, note: str = ""
 ) -> tuple[list[int], dict[int, str]]:
-    """The same decision on many; each approval carries what was seen of it. What cannot be done is said, the rest is done."""
+    """Decides on many in one way; each approval carries what was seen of it. Answers what was done, and why the rest was not."""
     require(actor, "decide")
     done: list[int] = []
     refused: dict[int, str] = {}
-    for number in sorted(seen)[:MOST]:
+    for number in sorted(seen)[:AT_ONCE]:
         try:
             if verb == "approve":
                 _check_plain(space, number)
@@ -136,7 +124,7 @@ def undo_many(space: Space, actor: Actor, numbers: Iterable[int]) -> tuple[list[
     require(actor, "decide")
     done: list[int] = []
     refused: dict[int, str] = {}
-    for number in sorted(set(numbers), reverse=True)[:MOST]:
+    for number in sorted(set(numbers), reverse=True)[:AT_ONCE]:
         try:
             approved = get(space, number).state == State.APPROVED
             (undo if approved else reopen)(space, actor, number)

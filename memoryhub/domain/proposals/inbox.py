@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
 from django.db.models import Count, Q, QuerySet
 
 from memoryhub.dialects import tokens_of_bytes
-from memoryhub.domain import files
 from memoryhub.domain.proposals.expiry import ends_soon, expire_late
-from memoryhub.domain.proposals.results import Result, result
-from memoryhub.errors import HubError
+from memoryhub.domain.proposals.results import Result, results_of
+from memoryhub.domain.proposals.state import OPEN
 from memoryhub.models import Proposal, Space
 from memoryhub.text import diff
 from memoryhub.text.lines import text_of
 
-State, Kind = Proposal.State, Proposal.Kind
+State = Proposal.State
 PAGE = 50
-OPEN, DECIDED = (State.PENDING,), (State.APPROVED, State.REJECTED, State.WITHDRAWN, State.EXPIRED)
+DECIDED = (State.APPROVED, State.REJECTED, State.WITHDRAWN, State.EXPIRED)
 VIEWS = {"pending": (State.PENDING,), "outdated": (State.OUTDATED,), "decided": DECIDED}
 ORDERS = {
     "risk": ("-risk", "created_at", "pk"),
     "newest": ("-created_at", "-pk"),
     "oldest": ("created_at", "pk"),
 }
-LARGE = 300_000
+LARGE = 300_000  # of texts with so many bytes, no changes are counted
 
 
 @dataclass
@@ -84,7 +82,7 @@ def filtered(
     """The proposals of a space that fit: by state, agent, thread, kind, path (of a folder, all below it), and words in path,
     reason or finding. What is past its date waits no more."""
     expire_late(space)
-    found = Proposal.objects.within(space).filter(state__in=VIEWS.get(view, OPEN))
+    found = Proposal.objects.within(space).filter(state__in=VIEWS.get(view, VIEWS["pending"]))
     if agent:
         found = found.filter(agent_name=agent)
     if kind:
@@ -119,7 +117,7 @@ def inbox(
     page: int = 1,
     total: int | None = None,
 ) -> Inbox:
-    """One page of it, in groups; chains stand together, near-duplicates are told. `total`, where it is known already."""
+    """One page of it, in groups; chains stand together, near-duplicates say so. `total`, where the caller has counted already."""
     total = found.count() if total is None else total
     pages = max(1, -(-total // PAGE))
     page = min(max(1, page), pages)
@@ -130,41 +128,32 @@ def inbox(
 
 
 def rows_of(space: Space, chosen: list[Proposal]) -> list[Row]:
-    """What each line tells; every file is read once, in one statement."""
-    standing = _standing(space, chosen)
-    rows = [_row(space, proposal, standing) for proposal in chosen]
+    """What each line says; of what is decided, no texts are read."""
+    open_ones = {one.proposal.pk: one for one in results_of(space, [one for one in chosen if one.state in OPEN])}
+    rows = [
+        _row(open_ones[one.pk]) if one.pk in open_ones else Row(one, Result(one, None, None, None, "decided"))
+        for one in chosen
+    ]
     _mark_alike(rows)
     return rows
 
 
-def _standing(space: Space, chosen: Iterable[Proposal]) -> dict[str, files.Published | None]:
-    paths = {one.path for one in chosen if one.path}
-    found = files.published_many(space, sorted(paths)) if paths else {}
-    return {path: None if isinstance(one, HubError) else one for path, one in found.items()}
-
-
-def _row(space: Space, proposal: Proposal, standing: dict[str, files.Published | None]) -> Row:
-    if proposal.state not in (State.PENDING, State.OUTDATED):
-        return Row(proposal, Result(proposal, None, None, None, "decided"))
-    try:
-        found = result(proposal, standing.get(proposal.path))
-    except HubError as error:
-        found = Result(proposal, None, None, None, error.message)
-    row = Row(proposal, found)
-    if found.applies and proposal.kind != Kind.MOVE and len(found.before or b"") + len(found.after or b"") < LARGE:
+def _row(found: Result) -> Row:
+    row = Row(found.proposal, found, expires_soon=ends_soon(found.proposal))
+    before, after = len(found.before or b""), len(found.after or b"")
+    if found.applies and found.kind.has_text and before + after < LARGE:
         changes = diff.compare(found.before_text, found.after_text, context=0)
         row.added, row.removed = changes.added, changes.removed
-        row.more_tokens = tokens_of_bytes(len(found.after or b"")) - tokens_of_bytes(len(found.before or b""))
-    row.expires_soon = ends_soon(proposal)
+        row.more_tokens = tokens_of_bytes(after) - tokens_of_bytes(before)
     return row
 
 
 def _mark_alike(rows: list[Row]) -> None:
     """Of two that say nearly the same on one path, the later names the earlier."""
-    said: dict[tuple[str, str], list[tuple[int, str]]] = {}
+    texts: dict[tuple[str, str], list[tuple[int, str]]] = {}
     for row in sorted(rows, key=lambda row: row.proposal.number):
         new = _new_text(row.proposal)
-        earlier = said.setdefault((row.proposal.path, row.proposal.kind), [])
+        earlier = texts.setdefault((row.proposal.path, row.proposal.kind), [])
         row.like = next((number for number, text in earlier[-8:] if _alike(text, new)), None)
         earlier.append((row.proposal.number, new))
 

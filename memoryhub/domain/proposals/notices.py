@@ -1,4 +1,4 @@
-"""Telling others: what happened to a proposal is put on the webhooks' list in the same transaction, sent by a job after it."""
+"""Notices to webhooks: what happened to a proposal is put on their list in the same transaction, and sent by a job after it."""
 
 from __future__ import annotations
 
@@ -9,28 +9,29 @@ from django.db import transaction
 from memoryhub.domain import jobs, notify
 from memoryhub.models import Job, Proposal, Space
 
-TELL = "proposals.tell"
+ADD_JOB = "proposals.tell"
 
 
-def tell(proposal: Proposal, event: str, **more: Any) -> None:
+def add(proposal: Proposal, event: str, **more: Any) -> None:
     """Notes the event for every webhook that wants it; nothing is sent here, so a slow address delays no decision."""
-    notify.notify(proposal.space, event, body_of(proposal, **more), says=sentence(proposal, event))
+    if notify.webhooks_for(proposal.space, event):
+        notify.notify(proposal.space, event, body_of(proposal, **more), says=sentence(proposal, event))
 
 
-def tell_later(space: Space, numbers: list[int], event: str) -> None:
-    """The same for many, by a job: nobody who looks at a list waits until each is told."""
+def add_later(space: Space, numbers: list[int], event: str) -> None:
+    """Notes the event for several proposals, by a job: nobody who looks at a list waits for that."""
     if notify.webhooks_for(space, event):
-        jobs.enqueue(TELL, {"numbers": numbers, "event": event}, space=space)
+        jobs.enqueue(ADD_JOB, {"numbers": numbers, "event": event}, space=space)
 
 
-@jobs.job(TELL)
+@jobs.job(ADD_JOB)
 @transaction.atomic
-def tell_many(job: Job, progress: jobs.Progress) -> None:
-    """Begun again after a crash, it tells nothing twice: what was told is taken off the job with it."""
+def add_many(job: Job, progress: jobs.Progress) -> None:
+    """Notes an event for several proposals. Begun again after a crash it notes nothing twice: the job forgets them with it."""
     space, event = Space.objects.get(pk=job.space_id), job.payload["event"]
     found = Proposal.objects.within(space).filter(number__in=job.payload["numbers"]).defer("content")
-    told = [(body_of(one), sentence(one, event)) for one in found.select_related("space").order_by("number")]
-    notify.notify_all(space, event, told)
+    noted = [(body_of(one), sentence(one, event)) for one in found.select_related("space").order_by("number")]
+    notify.notify_all(space, event, noted)
     Job.objects.filter(pk=job.pk).update(payload={"numbers": [], "event": event})
 
 
@@ -54,7 +55,7 @@ def body_of(proposal: Proposal, **more: Any) -> dict[str, Any]:
 
 
 def sentence(proposal: Proposal, event: str) -> str:
-    """The same for a chat."""
+    """The event in a sentence, for a chat."""
     what = event.removeprefix("proposal.")
     where = proposal.path or "long-term memory"
     if what == "created":

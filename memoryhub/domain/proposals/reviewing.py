@@ -13,23 +13,24 @@ from memoryhub.detectors import Finding
 from memoryhub.domain import files, prompts
 from memoryhub.domain.prompts import PromptChange
 from memoryhub.domain.proposals import findings
-from memoryhub.domain.proposals.ask import unchanged_only
 from memoryhub.domain.proposals.expiry import ends_soon
-from memoryhub.domain.proposals.results import Result, texts_around, wanted
-from memoryhub.domain.proposals.snapshot import looked
+from memoryhub.domain.proposals.kinds import ChangeKind, kind_of
+from memoryhub.domain.proposals.results import Result, result
+from memoryhub.domain.proposals.state import OPEN
 from memoryhub.errors import HubError
 from memoryhub.models import Agent, Proposal, ProposalComment, Space
 from memoryhub.text.diff import Diff, compare
 from memoryhub.text.lines import text_of
 
-State, Kind = Proposal.State, Proposal.Kind
-MOST_AGENTS = 8
+State = Proposal.State
+AGENTS_SHOWN = 8
+HUNKS_TO_TICK = 200
 HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*\s*$")
 COMMENT = re.compile(r"<!--.*?-->", re.S)
 
 
 @dataclass(frozen=True)
-class Record:
+class AgentHistory:
     """How an agent's earlier proposals went."""
 
     approved: int
@@ -45,13 +46,13 @@ class Review:
 
     proposal: Proposal
     found: Result
-    record: Record
+    history: AgentHistory
     comments: list[ProposalComment]
     changes: list[PromptChange] = field(default_factory=list)
     more_readers: int = 0
     threads_behind: int = 0
-    said_no: Proposal | None = None  # the same wish of the same agent, rejected before
-    losing: list[Agent] = field(default_factory=list)  # whose prompt a move takes the file out of
+    rejected_before: Proposal | None = None  # the same request of the same agent, rejected before
+    losing_agents: list[Agent] = field(default_factory=list)  # whose prompt a move takes the file out of
     context: int | None = 3
     findings: list[Finding] = field(default_factory=list)
 
@@ -74,34 +75,34 @@ class Review:
         return found
 
     @property
+    def kind(self) -> ChangeKind:
+        return kind_of(self.proposal)
+
+    @property
     def is_open(self) -> bool:
-        return self.proposal.state in (State.PENDING, State.OUTDATED)
+        return self.proposal.state in OPEN
 
     @property
     def ends_soon(self) -> bool:
         return ends_soon(self.proposal)
 
     @property
-    def has_text(self) -> bool:
-        return self.proposal.kind not in (Kind.MOVE,)
-
-    @property
     def can_take_hunks(self) -> bool:
-        editable = self.proposal.kind in (Kind.EDIT, Kind.WRITE, Kind.INSERT)
-        return self.is_open and self.found.applies and editable and 1 < len(self.diff.hunks) <= 200
+        can_choose = self.is_open and self.found.applies and self.kind.edits_file
+        return can_choose and 1 < len(self.diff.hunks) <= HUNKS_TO_TICK
 
     @property
     def can_edit(self) -> bool:
-        return self.is_open and self.proposal.kind not in (Kind.DELETE, Kind.MOVE)
+        return self.is_open and self.kind.is_editable
 
     @property
-    def to_look_at(self) -> list[Finding]:
+    def grave_findings(self) -> list[Finding]:
         """Grave findings: they ask for a tick before approving."""
         return [one for one in self.findings if one.severity == "high"]
 
     @property
     def shrinks(self) -> bool:
-        return self.found.applies and self.has_text and findings.shrinks(self.found.before, self.found.after)
+        return self.found.applies and self.kind.has_text and findings.shrinks(self.found.before, self.found.after)
 
     @property
     def agents(self) -> list[Agent]:
@@ -120,27 +121,25 @@ class Review:
     @cached_property
     def both_sides(self) -> tuple[Diff, str]:
         """Of a conflict: how the text that stands and the text the agent wanted differ."""
-        ours = wanted(self.proposal)
-        text = text_of(ours or b"")
+        text = text_of(self.kind.wanted(self.proposal) or b"")
         return compare(self.found.before_text, text, context=3), text
 
 
-def review(proposal: Proposal, *, context: int | None = 3, with_prompts: bool = True) -> Review:
+def review(proposal: Proposal, *, context: int | None = 3) -> Review:
     """Gathers what the page shows; while it waits, as things stand now."""
     found = result_to_show(proposal)
     made = Review(
-        proposal, found, record_of(proposal), list(ProposalComment.objects.filter(proposal=proposal)), context=context
+        proposal, found, history_of(proposal), list(ProposalComment.objects.filter(proposal=proposal)), context=context
     )
-    if made.has_text and proposal.kind != Kind.DELETE and found.applies:
-        known = unchanged_only(
-            findings.known_texts(proposal.space, proposal.path, found.before), found.before, found.after
-        )
-        made.findings = findings.findings_in(found.before_text, found.after_text, known)
+    if made.kind.is_editable and found.applies:
+        made.findings = findings.findings_of(proposal.space, proposal.path, found.before, found.after)
     if made.is_open:
-        made.said_no = _rejected_before(proposal)
-    if with_prompts and found.applies and made.is_open and proposal.path:
-        made.changes, made.more_readers = prompt_changes(proposal.space, changes_of(found), first=proposal.agent_id)
-        made.losing = _losing(proposal, made.agents)
+        made.rejected_before = _rejected_before(proposal)
+    if found.applies and made.is_open and proposal.path:
+        made.changes, made.more_readers = prompt_changes(
+            proposal.space, made.kind.files_after(proposal, found.after), first=proposal.agent_id
+        )
+        made.losing_agents = _losing_agents(proposal, made.agents)
         made.threads_behind = sum(len(prompts.threads_of(proposal.space, one.agent, limit=20)) for one in made.changes)
     return made
 
@@ -152,32 +151,25 @@ def _rejected_before(proposal: Proposal) -> Proposal | None:
     return same.defer("content").order_by("-decided_at").first()
 
 
-def _losing(proposal: Proposal, readers: list[Agent]) -> list[Agent]:
-    if proposal.kind != Kind.MOVE:
+def _losing_agents(proposal: Proposal, readers: list[Agent]) -> list[Agent]:
+    """The readers who find the file no longer, because it goes to a path that is none of their sources."""
+    paths = [path for path, text in kind_of(proposal).files_after(proposal, b"").items() if text is not None]
+    if proposal.path in paths or not paths or not readers:
         return []
-    there = {agent.pk for agent in files.agents_reading(proposal.space, proposal.change.get("to", ""))}
+    there = {agent.pk for path in paths for agent in files.agents_reading(proposal.space, path)}
     return [agent for agent in readers if agent.pk not in there]
 
 
 def result_to_show(proposal: Proposal) -> Result:
-    """What it would make now; of what was approved, what it made."""
-    if proposal.state == State.APPROVED and proposal.kind not in (Kind.PROMOTION, Kind.MOVE):
-        before, after = texts_around(proposal)
-        return Result(proposal, before, after, proposal.base_revision)
+    """What it would make now; of a text that was approved, what it made."""
+    kind = kind_of(proposal)
+    if proposal.state == State.APPROVED and kind.has_file and kind.has_text:
+        before, after = kind.applied_texts(proposal)
+        return Result(proposal, before or b"", after or b"", proposal.base_revision)
     try:
-        return looked(proposal)
+        return result(proposal)
     except HubError as error:
         return Result(proposal, None, None, None, error.message)
-
-
-def changes_of(found: Result) -> dict[str, bytes | None]:
-    """The files as they would be: for the prompts."""
-    proposal = found.proposal
-    if proposal.kind == Kind.PROMOTION or not found.applies:
-        return {}
-    if proposal.kind == Kind.MOVE:
-        return {proposal.path: None, proposal.change.get("to", ""): found.after}
-    return {proposal.path: found.after}
 
 
 def prompt_changes(
@@ -185,15 +177,15 @@ def prompt_changes(
 ) -> tuple[list[PromptChange], int]:
     """Before and after for each agent that reads one of the paths, who asked first; and how many more there are."""
     readers = {agent.pk: agent for path in changes for agent in files.agents_reading(space, path)}
-    chosen = sorted(readers.values(), key=lambda agent: agent.pk != first)[:MOST_AGENTS]
-    told = [
+    chosen = sorted(readers.values(), key=lambda agent: agent.pk != first)[:AGENTS_SHOWN]
+    shown = [
         PromptChange(agent, prompts.assemble(space, agent), prompts.assemble(space, agent, changes=changes))
         for agent in chosen
     ]
-    return told, len(readers) - len(chosen)
+    return shown, len(readers) - len(chosen)
 
 
-def record_of(proposal: Proposal) -> Record:
+def history_of(proposal: Proposal) -> AgentHistory:
     """How this agent's earlier proposals went, with the reason it heard most."""
     mine = Proposal.objects.within(proposal.space_id).filter(agent_name=proposal.agent_name).exclude(pk=proposal.pk)
     counts = mine.aggregate(
@@ -203,7 +195,7 @@ def record_of(proposal: Proposal) -> Record:
     )
     reasons = mine.filter(state=State.REJECTED).values_list("note").annotate(times=Count("pk")).order_by("-times")
     reason, times = next(iter(reasons[:1]), ("", 0))
-    return Record(**counts, common_reason=reason if len(reason) < 40 else "", common_count=times)
+    return AgentHistory(**counts, common_reason=reason if len(reason) < 40 else "", common_count=times)
 
 
 def neighbours(proposal: Proposal) -> tuple[int | None, int | None]:

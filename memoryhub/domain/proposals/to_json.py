@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from memoryhub.domain.proposals.results import applied_diff
-from memoryhub.domain.proposals.snapshot import looked
+from memoryhub.domain.proposals.results import applied_diff, result
 from memoryhub.errors import HubError
 from memoryhub.models import Proposal
 
 
 def as_json(proposal: Proposal) -> dict[str, Any]:
     """A proposal as the contract tells it; while it waits, with what it would make of the text as it is now."""
-    diff, sha = told(proposal)
+    diff, sha = diff_and_sha(proposal)
     return {
         "number": proposal.number,
         "state": proposal.state,
@@ -42,12 +41,12 @@ def as_json(proposal: Proposal) -> dict[str, Any]:
     }
 
 
-def told(proposal: Proposal) -> tuple[str, str | None]:
+def diff_and_sha(proposal: Proposal) -> tuple[str, str | None]:
     """Diff and result: as they would be now, or, of what was approved, as they became."""
     if proposal.state == Proposal.State.APPROVED:
         return applied_diff(proposal)
     try:
-        found = looked(proposal)
+        found = result(proposal)
     except HubError:  # the path leads nowhere any more: no mount, no disk
         return "", None
     return found.diff, found.sha256

@@ -8,7 +8,7 @@ the function for its kind:
 - `text_mark`: nothing but the text of a file
 
 What agents add to working memory needs none: a prompt compares the ids of its newest entries.
-tests/domain/spaces/test_marks.py changes every column that a prompt reads and looks whether the prompt is a new one.
+tests/api/test_prompts_renewed.py makes every change of a column that a prompt reads, and looks whether the next prompt has it.
 """
 
 from __future__ import annotations

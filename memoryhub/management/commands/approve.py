@@ -29,7 +29,7 @@ class Command(HubCommand):
         proposal = proposals.get(space, options["number"])
         if not options["seen"]:
             check_not_grave(proposal)
-        seen = options["seen"] or proposals.looked(proposal).seen
+        seen = options["seen"] or proposals.result(proposal).seen
         done = proposals.approve(space, actor, proposal.number, seen=seen, note=options["note"])
         return {"proposal": proposals.as_json(done), "revision": done.applied_revision}
 
@@ -46,7 +46,7 @@ def check_not_grave(proposal: Proposal) -> None:
     grave = sorted({one["code"] for one in proposal.findings if one["severity"] == "high"})
     waits = proposal.state in (Proposal.State.PENDING, Proposal.State.OUTDATED)
     if grave and waits:
-        seen = proposals.looked(proposal).seen
+        seen = proposals.result(proposal).seen
         raise Conflict(
             f"The gate found something grave in it ({', '.join(grave)}). Look at it with `memoryhub proposals "
             f"{proposal.number} --space {proposal.space.slug}`, then approve what you saw with --seen {seen}",

@@ -34,7 +34,7 @@ class Command(HubCommand):
     def run(self, **options: Any) -> dict[str, Any]:
         space = spaces.by_slug(options["space"])
         if options["number"] is not None:
-            one = proposals.looked_at(proposals.get(space, options["number"]))
+            one = proposals.refresh_state(proposals.get(space, options["number"]))
             self.says = lambda items: whole(items[0])
             return {"space": space.slug, "items": [proposals.as_json(one)]}
         found = proposals.filtered(space, view=options["state"]).select_related("space", "agent")

@@ -1,13 +1,12 @@
 """What an output may repeat: sources as they are now, working memory, and any line of long-term memory."""
 
 import importlib
-from types import SimpleNamespace
 
 import pytest
-from django.db import connection
 
 from memoryhub.domain import files, longterm, quarantine
 from memoryhub.domain.quarantine import known_texts
+from memoryhub.migrations import _older
 from memoryhub.models import HUB, Source, Telltale
 from tests.domain.layers import counter, forge, rk, space, viewer  # noqa: F401
 
@@ -76,12 +75,11 @@ def test_a_source_is_compared_as_it_is_now(space, forge, around):
     assert PATH not in [one.label for one in known_texts.read(space, forge, "x")[0]]
 
 
-def test_the_migration_makes_what_the_domain_makes(space, rk, forge):
+def test_an_upgrade_makes_what_the_domain_makes(space, rk, forge):
     longterm.store(space, rk, SAID + "\n" + "退款需要五到十天才能到账。" * 80)
     longterm.store(space, rk, SAID + " Forge says so.", scope="agent", agent=forge)
     columns = ("space_id", "chunk_id", "agent_id", "code", "size", "mask")
     made = sorted(Telltale.objects.values_list(*columns), key=str)
     Telltale.objects.all().delete()
-    migration = importlib.import_module("memoryhub.migrations.0013_layers_telltales")
-    migration.tell(None, SimpleNamespace(connection=connection))
+    _older.fill_fingerprints()
     assert sorted(Telltale.objects.values_list(*columns), key=str) == made != []

@@ -130,7 +130,7 @@ def test_a_notice_that_fails_is_tried_again_and_delays_no_decision(space, forge,
     receiver.status = 200
     due_now()
     assert WebhookNotice.objects.get().delivered_at
-    proposals.approve(space, rk, 1, seen=proposals.looked(asked).seen)
+    proposals.approve(space, rk, 1, seen=proposals.result(asked).seen)
     assert WebhookNotice.objects.filter(event="proposal.approved").count() == 1
 
 

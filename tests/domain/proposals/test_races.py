@@ -20,9 +20,8 @@ from memoryhub.db import statements
 from memoryhub.domain import accounts, files, jobs, notify, prompts, proposals, spaces
 from memoryhub.domain.files import disk, revisions
 from memoryhub.domain.notify import daily_mail, http
-from memoryhub.domain.proposals import ask as deciding
-from memoryhub.domain.proposals import decide, expiry, snapshot
-from memoryhub.errors import HubError, Unavailable
+from memoryhub.domain.proposals import decide, expiry, kinds
+from memoryhub.errors import HubError
 from memoryhub.models import HUB, ActivityLine, Actor, File, Job, Mount, Proposal, Revision, Webhook, WebhookNotice
 from memoryhub.stores.filesystem import FilesystemStore
 
@@ -32,17 +31,12 @@ pytestmark = pytest.mark.django_db(transaction=True)
 PATH = "/memories/AGENTS.md"
 
 
-# In the database one statement decides at once, after a look of its own where another process showed the proposal; on a disk
-# that was written just now all is locked first, step by step.
-ALL_WAYS = pytest.mark.parametrize("space", ["filesystem", "database", "shown elsewhere"], indirect=True)
+EVERY_STORE = pytest.mark.parametrize("space", ["filesystem", "database"], indirect=True)
 
 
 @pytest.fixture
-def space(request, tmp_path, monkeypatch):
+def space(request, tmp_path):
     space, store = spaces.create(HUB, "books"), getattr(request, "param", "filesystem")
-    if store == "shown elsewhere":
-        monkeypatch.setattr(snapshot, "LARGEST", -1)  # so nothing is kept
-        store = "database"
     where = {"directory": str(tmp_path)} if store == "filesystem" else {}
     files.add_mount(space, HUB, "/memories/", store=store, policy="review", **where)
     return space
@@ -83,10 +77,10 @@ def at_once(acts: list[Callable[[], Any]]) -> list[Any]:
     return answers
 
 
-@ALL_WAYS
+@EVERY_STORE
 def test_of_sixteen_reviewers_one_succeeds(space, forge):
     files.write(space, HUB, PATH, b"- one\n")
-    seen = proposals.looked(ask(space, forge, "one", "uno")).seen
+    seen = proposals.result(ask(space, forge, "one", "uno")).seen
     actors = [reviewer(space, f"r{n}") for n in range(16)]
     answers = at_once([lambda actor=actor: proposals.approve(space, actor, 1, seen=seen) for actor in actors])
     assert sum(isinstance(one, Proposal) for one in answers) == 1
@@ -96,10 +90,10 @@ def test_of_sixteen_reviewers_one_succeeds(space, forge):
     assert files.read(space, PATH).content == b"- uno\n"
 
 
-@ALL_WAYS
+@EVERY_STORE
 def test_half_approve_and_half_reject_and_one_wins(space, forge):
     files.write(space, HUB, PATH, b"- one\n")
-    seen = proposals.looked(ask(space, forge, "one", "uno")).seen
+    seen = proposals.result(ask(space, forge, "one", "uno")).seen
     actor = reviewer(space, "rk")
     acts = [
         lambda: proposals.approve(space, actor, 1, seen=seen),
@@ -111,33 +105,28 @@ def test_half_approve_and_half_reject_and_one_wins(space, forge):
     assert (files.read(space, PATH).content == b"- uno\n") is applied
 
 
-def between(monkeypatch, act: Callable[[], Any]) -> None:
-    """Lets something happen after a decision looked at proposal and file, and before it writes."""
-    real = snapshot.look
+def before_the_lock(monkeypatch, act: Callable[[], Any]) -> None:
+    """Lets somebody else do something after a decision began, and before it locks the proposal."""
+    real = decide._lock
 
-    def look(*args: Any) -> Any:
-        found = real(*args)
-        assert found is not None, "this was to be the plain case"
-        monkeypatch.setattr(decide, "look", real)
-        act()
-        return found
+    def lock(*args: Any) -> Proposal:
+        monkeypatch.setattr(decide, "_lock", real)
+        (answer,) = at_once([act])
+        assert not isinstance(answer, Exception), answer
+        return real(*args)
 
-    monkeypatch.setattr(decide, "look", look)
+    monkeypatch.setattr(decide, "_lock", lock)
 
 
 @pytest.fixture
-def asked(space, forge, tmp_path):
-    """A proposal whose file lies on disk as it was written, so that one statement decides."""
+def asked(space, forge):
     files.write(space, HUB, PATH, b"- one\n")
-    seen = proposals.looked(ask(space, forge, "one", "uno")).seen
-    os.utime(tmp_path / "AGENTS.md", (1, 1))
-    files.read(space, PATH)
-    return seen
+    return proposals.result(ask(space, forge, "one", "uno")).seen
 
 
 def test_who_was_quicker_is_told_to_the_second(space, asked, monkeypatch):
     one, other = reviewer(space, "rk"), reviewer(space, "mk")
-    between(monkeypatch, lambda: proposals.approve(space, other, 1, seen=asked))
+    before_the_lock(monkeypatch, lambda: proposals.approve(space, other, 1, seen=asked))
     with pytest.raises(HubError) as refusal:
         proposals.approve(space, one, 1, seen=asked)
     assert (refusal.value.code, refusal.value.details["decided_by"]) == ("already_decided", "mk")
@@ -146,7 +135,7 @@ def test_who_was_quicker_is_told_to_the_second(space, asked, monkeypatch):
 
 
 def test_what_was_rejected_in_between_is_not_applied(space, asked, monkeypatch):
-    between(monkeypatch, lambda: proposals.reject(space, reviewer(space, "mk"), 1, note="no"))
+    before_the_lock(monkeypatch, lambda: proposals.reject(space, reviewer(space, "mk"), 1, note="no"))
     with pytest.raises(HubError) as refusal:
         proposals.approve(space, reviewer(space, "rk"), 1, seen=asked)
     assert refusal.value.code == "already_decided"
@@ -155,7 +144,7 @@ def test_what_was_rejected_in_between_is_not_applied(space, asked, monkeypatch):
 
 
 def test_a_file_that_moves_on_in_between_is_looked_at_again(space, asked, monkeypatch):
-    between(monkeypatch, lambda: files.write(space, HUB, PATH, b"- one\n- two\n"))
+    before_the_lock(monkeypatch, lambda: files.write(space, HUB, PATH, b"- one\n- two\n"))
     with pytest.raises(HubError) as refusal:
         proposals.approve(space, reviewer(space, "rk"), 1, seen=asked)
     assert refusal.value.code == "changed_since_seen"
@@ -164,7 +153,7 @@ def test_a_file_that_moves_on_in_between_is_looked_at_again(space, asked, monkey
 
 
 def test_a_row_that_only_was_touched_in_between_stops_nobody(space, asked, monkeypatch):
-    between(monkeypatch, lambda: File.objects.update(used_at=timezone.now()))
+    before_the_lock(monkeypatch, lambda: File.objects.update(used_at=timezone.now()))
     assert proposals.approve(space, reviewer(space, "rk"), 1, seen=asked).state == "approved"
     assert files.read(space, PATH).content == b"- uno\n"
     assert Revision.objects.count() == 2
@@ -172,7 +161,7 @@ def test_a_row_that_only_was_touched_in_between_stops_nobody(space, asked, monke
 
 def test_webhooks_are_told_of_a_decision_with_it_or_not_at_all(space, asked, monkeypatch):
     notify.add_webhook(space, HUB, "http://127.0.0.1:9/", events=["proposal.approved"])
-    monkeypatch.setattr(decide.notices, "tell", lambda *_: 1 / 0)
+    monkeypatch.setattr(decide.notices, "add", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         proposals.approve(space, reviewer(space, "rk"), 1, seen=asked)
     assert (Proposal.objects.get().state, Revision.objects.count()) == ("pending", 1)
@@ -187,52 +176,87 @@ def test_a_file_that_no_mount_leads_to_is_gone_for_a_decision(space, asked):
     assert Revision.objects.count() == 1
 
 
-def test_a_decision_whose_answer_is_lost_is_not_sent_again(space, asked, monkeypatch):
-    real = statements.fetched
+def test_a_decision_whose_connection_breaks_is_not_done_and_not_sent_again(space, asked, monkeypatch):
+    real, sent = statements.fetched, []
 
     def cut(wrapper: Any, sql: str, *rest: Any, **more: Any) -> Any:
         found = real(wrapper, sql, *rest, **more)
         if "INSERT INTO memoryhub_revision" in sql:
-            monkeypatch.undo()
+            sent.append(sql)
             wrapper.connection.close()
             raise OperationalError("the server closed the connection unexpectedly")
         return found
 
-    monkeypatch.setattr(statements, "fetched", cut)
-    with pytest.raises(Unavailable):
-        proposals.approve(space, reviewer(space, "rk"), 1, seen=asked)
-    connections.close_all()
-    assert (Proposal.objects.get().state, Revision.objects.count()) == ("approved", 2)
-    assert files.read(space, PATH).content == b"- uno\n"
-
-
-def test_a_decision_looks_once_and_writes_once(space, asked, monkeypatch, statements):
     actor = reviewer(space, "rk")
-    monkeypatch.setattr(disk, "push", lambda *_: None)
-    with statements() as sent:
+    monkeypatch.setattr(statements, "fetched", cut)
+    with pytest.raises(OperationalError):
         proposals.approve(space, actor, 1, seen=asked)
-    assert len(sent) == 2
+    connections.close_all()
+    assert (Proposal.objects.get().state, Revision.objects.count(), len(sent)) == ("pending", 1, 1)
+    assert files.read(space, PATH).content == b"- one\n"
+
+
+@EVERY_STORE
+def test_what_a_decision_leaves_behind(space, asked, tmp_path):
+    proposals.approve(space, reviewer(space, "rk"), 1, seen=asked)
     told = ActivityLine.objects.order_by("id").values_list("actor_name", "verb", "thing", "adds", "path")
     assert list(told)[-2:] == [
         ("forge", "files.edit", PATH, "", PATH),
         ("rk", "proposals.approve", "proposal 1", f"to {PATH} by forge", PATH),
     ]
-
-
-def test_a_decision_on_a_disk_asks_twice_more(space, asked, statements, tmp_path):
-    actor = reviewer(space, "rk")
-    with statements() as sent:
-        proposals.approve(space, actor, 1, seen=asked)
-    assert sent[2] == disk.PUSHED and disk.WRITTEN in sent[3] and len(sent) == 4
-    assert (tmp_path / "AGENTS.md").read_bytes() == b"- uno\n"
-    assert Job.objects.get(kind="files.forget").payload["name"] in os.listdir(tmp_path)
     file = File.objects.get()
-    assert (file.written_revision, file.written_sha256) == (2, file.sha256)
+    assert (file.revision, file.written_revision) == (2, 2)
+    if Mount.objects.get().store == "filesystem":
+        assert (tmp_path / "AGENTS.md").read_bytes() == b"- uno\n"
+        assert file.written_sha256 == file.sha256
+        assert Job.objects.get(kind="files.forget").payload["name"] in os.listdir(tmp_path)
+
+
+def test_a_save_beside_a_decision_waits_for_it_and_meets_what_it_made(space, asked, monkeypatch):
+    """The decision has locked the file before it looks at it, so what it compared with `seen` is what it changes."""
+    real, saved = decide.result, []
+
+    def save() -> None:
+        try:
+            files.write(space, HUB, PATH, b"- two\n", if_match=File.objects.get().sha256)
+        except HubError as refusal:
+            saved.append(refusal.code)
+        finally:
+            connections.close_all()
+
+    thread = threading.Thread(target=save)
+
+    def result(proposal: Proposal) -> Any:
+        thread.start()
+        thread.join(0.3)
+        assert thread.is_alive(), "it did not wait"
+        return real(proposal)
+
+    actor = reviewer(space, "rk")
+    monkeypatch.setattr(decide, "result", result)
+    assert proposals.approve(space, actor, 1, seen=asked).state == "approved"
+    thread.join()
+    assert saved == ["precondition_failed"] and files.read(space, PATH).content == b"- uno\n"
+
+
+def test_moves_that_cross_wait_for_each_other_in_turn(space, forge, tmp_path):
+    """Each holds a file that the other is to be named; a change on disk lets both come to the space's row while they look."""
+    for name in ("a", "b"):
+        files.write(space, HUB, f"/memories/{name}.md", name.encode())
+    seen = {}
+    for number, (name, to) in enumerate([("a", "b2"), ("b", "a2")], 1):
+        path, change = f"/memories/{name}.md", {"to": f"/memories/{to}.md"}
+        asked = proposals.propose(space, forge, kind="move", path=path, change=change)
+        seen[number] = proposals.result(asked).seen
+    actor = reviewer(space, "rk")
+    acts = [lambda n=n: proposals.approve(space, actor, n, seen=seen[n]).state for n in seen]
+    assert at_once(acts) == ["approved", "approved"]
+    assert sorted(os.listdir(tmp_path))[-2:] == ["a2.md", "b2.md"]
 
 
 def test_past_the_date_everybody_finds_it_expired_and_one_writes_it_down(space, forge, tmp_path):
     files.write(space, HUB, PATH, b"- one\n")
-    seen = proposals.looked(ask(space, forge, "one", "uno")).seen
+    seen = proposals.result(ask(space, forge, "one", "uno")).seen
     Proposal.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     actor = reviewer(space, "rk")
     acts = [lambda: proposals.approve(space, actor, 1, seen=seen), expiry.expire,
@@ -245,7 +269,7 @@ def test_past_the_date_everybody_finds_it_expired_and_one_writes_it_down(space, 
     assert (tmp_path / "AGENTS.md").read_bytes() == b"- one\n"
 
 
-@ALL_WAYS
+@EVERY_STORE
 def test_thirty_pending_edits_from_four_browsers(space, forge):
     files.write(space, HUB, PATH, "".join(f"- item {n:02} is old\n\n" for n in range(30)).encode())
     for n in range(30):
@@ -260,7 +284,7 @@ def test_thirty_pending_edits_from_four_browsers(space, forge):
                 if found.state != "pending":
                     break
                 try:
-                    proposals.approve(space, actor, number, seen=proposals.looked(found).seen)
+                    proposals.approve(space, actor, number, seen=proposals.result(found).seen)
                     mine += 1
                     break
                 except HubError as refusal:
@@ -277,7 +301,7 @@ def test_thirty_pending_edits_from_four_browsers(space, forge):
     assert sorted(Revision.objects.exclude(proposal=None).values_list("proposal", flat=True)) == list(range(1, 31))
 
 
-def test_the_same_wish_from_many_threads_is_one_proposal(space, forge):
+def test_the_same_request_from_many_threads_is_one_proposal(space, forge):
     files.write(space, HUB, PATH, b"- one\n")
     answers = at_once([lambda: ask(space, forge, "one", "uno").number for _ in range(12)])
     assert set(answers) == {1}
@@ -293,17 +317,21 @@ def test_numbers_have_no_gaps(space, forge):
 # ---- killed in the middle
 
 STEPS = {
-    "before it is looked at": (decide, "look", "before"),
-    "after it was looked at": (decide, "look", "after"),
-    "after the result was made": (decide, "_looked_through", "after"),
+    "before anything is locked": (decide, "_lock", "before"),
+    "after all was locked": (decide, "_lock", "after"),
+    "after the result was made": (decide, "result", "after"),
+    "before the change": (kinds.ChangeKind, "apply", "before"),
     "before the revision": (write_module, "put_text", "before"),
     "after the revision": (revisions, "record_revision", "after"),
     "after the text was put": (write_module, "put_text", "after"),
+    "before the proposal is closed": (decide, "close", "before"),
+    "after the proposal was closed": (decide, "close", "after"),
+    "after all was recorded": (decide, "_approve", "after"),
     "after the commit": (disk, "push", "before"),
     "before the file is put in place": (FilesystemStore, "put", "before"),
     "after the file was put in place": (FilesystemStore, "put", "after"),
     "after the write was marked": (disk, "push", "after"),
-    "at the very end": (decide, "mark_those_that_no_longer_apply", "before"),
+    "at the very end": (decide, "outdate_waiting", "before"),
 }
 
 
@@ -326,10 +354,10 @@ def dying(real: Callable[..., Any], when: str) -> Callable[..., Any]:
 @pytest.mark.parametrize("step", STEPS)
 def test_killed_while_approving_the_change_is_there_once_or_not_at_all(space, forge, tmp_path, step, disk):
     files.write(space, HUB, PATH, b"- one\n")
-    if disk == "as it was written":  # then one statement does it all, else the disk is asked first
+    if disk == "as it was written":  # else the disk is looked at again
         os.utime(tmp_path / "AGENTS.md", (1, 1))
         files.read(space, PATH)
-    seen = proposals.looked(ask(space, forge, "one", "uno")).seen
+    seen = proposals.result(ask(space, forge, "one", "uno")).seen
     ask(space, forge, "one", "due")  # another one, to be looked at after the decision
     actor = reviewer(space, "rk")
     connections.close_all()
@@ -348,7 +376,7 @@ def test_killed_while_approving_the_change_is_there_once_or_not_at_all(space, fo
     assert text == (b"- uno\n" if approved else b"- one\n")
     assert Revision.objects.filter(proposal=1).count() == int(approved)
     if not approved:
-        proposals.approve(space, actor, 1, seen=proposals.looked(proposals.get(space, 1)).seen)
+        proposals.approve(space, actor, 1, seen=proposals.result(proposals.get(space, 1)).seen)
     assert files.read(space, PATH).content == b"- uno\n"
     assert (tmp_path / "AGENTS.md").read_bytes() == b"- uno\n"
     assert Revision.objects.filter(proposal=1).count() == 1
@@ -366,19 +394,16 @@ def the_connection_breaks() -> None:
 
 def test_the_database_going_away_in_the_middle_changes_nothing(space, forge, tmp_path, monkeypatch):
     files.write(space, HUB, PATH, b"- one\n")
-    seen = proposals.looked(ask(space, forge, "one", "uno")).seen
+    seen = proposals.result(ask(space, forge, "one", "uno")).seen
     actor = reviewer(space, "rk")
-    real = deciding.closing
+    real = decide.close
 
     def cut(*args: Any, **kwargs: Any) -> Any:
         the_connection_breaks()
         return real(*args, **kwargs)
 
-    monkeypatch.setattr(decide, "closing", cut)
-    monkeypatch.setattr(statements, "has_hung_up", lambda wrapper: False)  # it goes just after that look
-    os.utime(tmp_path / "AGENTS.md", (1, 1))
-    files.read(space, PATH)
-    with pytest.raises(Unavailable):
+    monkeypatch.setattr(decide, "close", cut)
+    with pytest.raises(OperationalError):
         proposals.approve(space, actor, 1, seen=seen)
     connections.close_all()
     assert Proposal.objects.get().state == "pending"

@@ -6,15 +6,13 @@ import hashlib
 import importlib
 import time
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.db.models.signals import post_init, pre_init
 from django.utils import timezone
 
-from memoryhub.db import statements
 from memoryhub.domain import accounts, files, jobs, notify, prompts, proposals, spaces
-from memoryhub.domain.proposals import expiry, snapshot
+from memoryhub.domain.proposals import expiry
 from memoryhub.errors import Conflict, Forbidden, Invalid, NotFound, TooLarge
 from memoryhub.models import HUB, ActivityLine, Actor, Agent, Job, Mount, Proposal, Revision, Space, WebhookNotice
 from memoryhub.text import protected
@@ -71,7 +69,7 @@ def text_at(space: Space, path: str = PATH) -> str:
 
 
 def approve(space: Space, actor: Actor, proposal: Proposal, **more: object) -> Proposal:
-    seen = proposals.looked(proposals.get(space, proposal.number)).seen
+    seen = proposals.result(proposals.get(space, proposal.number)).seen
     return proposals.approve(space, actor, proposal.number, seen=seen, **more)  # type: ignore[arg-type]
 
 
@@ -83,7 +81,7 @@ def test_an_edit_waits_and_changes_nothing_until_a_person_approves(space, forge,
     assert (asked.number, asked.state, asked.base_revision) == (1, "pending", 1)
     assert text_at(space) == TEXT
     after = TEXT.replace("pytest -q", "make test-fast")
-    assert proposals.looked(asked).sha256 == sha(after)
+    assert proposals.result(asked).sha256 == sha(after)
     done = proposals.approve(space, rk, 1, seen=sha(after), note="fine")
     assert (done.state, done.applied_revision, done.decided_by_name, done.note) == ("approved", 2, "rk", "fine")
     assert text_at(space) == after
@@ -194,7 +192,7 @@ def test_deciding_twice_is_refused(space, forge, rk, file) -> None:
 
 def test_what_was_not_seen_is_not_approved(space, forge, rk, file) -> None:
     asked = edit(space, forge, "pytest -q", "make test-fast")
-    seen = proposals.looked(asked).seen
+    seen = proposals.result(asked).seen
     files.write(space, rk, PATH, (TEXT + "- More.\n").encode())
     with pytest.raises(Conflict) as refusal:
         proposals.approve(space, rk, asked.number, seen=seen)
@@ -208,7 +206,7 @@ def test_what_was_not_seen_is_not_approved(space, forge, rk, file) -> None:
 def test_a_whole_write_on_an_older_text_is_merged(space, forge, rk, file) -> None:
     asked = write(space, forge, TEXT.replace("pytest -q", "make test-fast"))
     files.write(space, rk, PATH, TEXT.replace("from main", "from a tag").encode())
-    found = proposals.looked(asked)
+    found = proposals.result(asked)
     assert found.moved_on
     approve(space, rk, asked)
     assert text_at(space) == TEXT.replace("pytest -q", "make test-fast").replace("from main", "from a tag")
@@ -245,33 +243,15 @@ def test_the_words_of_an_approved_proposal_are_the_agents(space, forge, rk, file
     assert (found.author_kind, found.author_name) == ("agent", "forge")
 
 
-def test_a_decision_finds_its_rows_one_by_one_before_the_database_has_counted_them(space, forge, uncounted) -> None:
-    for number in range(30):
-        files.write(space, HUB, f"/memories/{number}.md", b"- one\n")
-        change = {"old_string": "one", "new_string": "two"}
-        proposals.propose(space, forge, kind="edit", path=f"/memories/{number}.md", change=change)
-    asked = {"space": space.pk, "number": 7}
-    plan = "\n".join(row[0] for row in statements.rows(f"EXPLAIN {snapshot.LOOK}", asked))
-    for index in ("one_proposal_number", "one_file_per_path", "one_revision_number", "proposal_path"):
-        assert f"using {index} " in plan, plan
-    plan = "\n".join(row[0] for row in statements.rows(f"EXPLAIN {snapshot.STILL_HELD}", [1, "1", 1, "1", 1, "1"]))
-    for index in ("memoryhub_proposal_pkey", "memoryhub_file_pkey", "one_prefix", "proposal_path"):
-        assert f"using {index} " in plan, plan
-
-
-def test_objects_made_past_django_are_those_that_django_makes(space, forge, file) -> None:
-    found = snapshot.look(space, edit(space, forge, "pytest -q", "make test-fast").number)
-    assert found is not None
+def test_revisions_made_past_django_are_those_that_django_makes(space) -> None:
     wrote = files.write(space, HUB, "/memories/new.md", b"- one\n", reason="Because")
-    for one in (found.proposal, found.change.file, wrote):
-        model: Any = type(one)
-        read = model.objects.get(pk=one.pk)
-        assert {**vars(one), "_state": None, "is_new": None} == {**vars(read), "_state": None, "is_new": None}
-        assert (one._state.adding, one._state.db) == (read._state.adding, read._state.db)
-        assert one.space is space, "it is asked for again"
-        assert not any(signal.has_listeners(model) for signal in (pre_init, post_init)), (
-            "somebody listens who is not told"
-        )
+    read = Revision.objects.get(pk=wrote.pk)
+    assert {**vars(wrote), "_state": None, "is_new": None} == {**vars(read), "_state": None, "is_new": None}
+    assert (wrote._state.adding, wrote._state.db) == (read._state.adding, read._state.db)
+    assert wrote.space is space, "it is asked for again"
+    assert not any(signal.has_listeners(Revision) for signal in (pre_init, post_init)), (
+        "somebody listens who is not told"
+    )
 
 
 def test_some_hunks_only(space, forge, rk, file) -> None:
@@ -287,11 +267,11 @@ def test_some_hunks_only(space, forge, rk, file) -> None:
 
 def test_delete_and_move(space, forge, rk, file) -> None:
     moved = proposals.propose(space, forge, kind="move", path=PATH, change={"to": "/memories/B.md"})
-    assert "rename to /memories/B.md" in proposals.looked(moved).diff
+    assert "rename to /memories/B.md" in proposals.result(moved).diff
     approve(space, rk, moved)
     assert text_at(space, "/memories/B.md") == TEXT
     gone = proposals.propose(space, forge, kind="delete", path="/memories/B.md")
-    assert (gone.risk, proposals.looked(gone).sha256) == (2, hashlib.sha256(b"").hexdigest())
+    assert (gone.risk, proposals.result(gone).sha256) == (2, hashlib.sha256(b"").hexdigest())
     files.write(space, rk, "/memories/B.md", b"changed meanwhile\n")
     with pytest.raises(Conflict):
         approve(space, rk, gone)
@@ -334,7 +314,7 @@ def test_a_rejection_needs_a_reason_and_the_agent_reads_it(space, forge, rk, fil
 
 def test_promotion_becomes_long_term_memory(space, forge, rk) -> None:
     asked = proposals.propose_promotion(space, forge, content="Card refunds take 5 to 10 days.", reason="asked often")
-    assert proposals.looked(asked).sha256 == sha("Card refunds take 5 to 10 days.")
+    assert proposals.result(asked).sha256 == sha("Card refunds take 5 to 10 days.")
     done = approve(space, rk, asked)
     assert done.entry_number == 1
     undone = proposals.undo(space, rk, done.number)
@@ -443,7 +423,7 @@ def copied(one: Proposal, number: int) -> Proposal:
 
 def test_nobody_decides_past_the_date_though_no_job_has_run(space, forge, rk, file) -> None:
     asked = edit(space, forge, "pytest -q", "make test-fast")
-    seen = proposals.looked(asked).seen
+    seen = proposals.result(asked).seen
     for decide in (
         lambda: proposals.approve(space, rk, 1, seen=seen),
         lambda: proposals.approve(space, rk, 1, seen=seen, content=b"mine"),
@@ -466,17 +446,17 @@ def test_what_is_past_its_date_is_shown_as_expired_everywhere(space, forge, rk, 
     late(edit(space, forge, "from main", "from a tag"))
     assert proposals.plan(space, [2], rk).results == []
     late(edit(space, forge, "Deploying", "Shipping"))
-    assert proposals.looked_at(proposals.get(space, 3)).state == "expired"
+    assert proposals.refresh_state(proposals.get(space, 3)).state == "expired"
     assert list(Proposal.objects.values_list("state", flat=True)) == ["expired"] * 3
 
 
 def test_what_no_longer_applies_ends_as_well(space, forge, rk, file) -> None:
     asked = edit(space, forge, "pytest -q", "make test-fast")
     files.write(space, rk, PATH, b"all new\n")
-    assert proposals.looked_at(asked).state == "outdated"
+    assert proposals.refresh_state(asked).state == "outdated"
     late(asked)
     with pytest.raises(Conflict):
-        proposals.approve(space, rk, 1, seen=proposals.looked(asked).seen, content=b"mine")
+        proposals.approve(space, rk, 1, seen=proposals.result(asked).seen, content=b"mine")
     assert (proposals.get(space, 1).state, text_at(space)) == ("expired", "all new\n")
 
 
@@ -619,10 +599,10 @@ def test_what_people_protect_while_a_proposal_waits_is_theirs(space, forge, rk) 
     files.write(space, rk, PATH, b"a\n- rule\nb\n")
     submit(space, forge, kind="edit", path=PATH, old="- rule", new="- none")
     files.write(space, rk, PATH, PROTECTED.encode())
-    found = proposals.looked_at(proposals.get(space, 1))
+    found = proposals.refresh_state(proposals.get(space, 1))
     assert (found.state, found.note) == ("outdated", "It would change a region that people have protected since.")
     mine = PROTECTED.replace("- rule", "- none").encode()
-    seen = proposals.looked(found).seen
+    seen = proposals.result(found).seen
     assert proposals.approve(space, rk, 1, seen=seen, content=mine).state == "approved"  # a person may
 
 
@@ -663,7 +643,7 @@ def test_whoever_made_a_key_of_an_agent_leaves_its_proposals_to_others_where_the
         with pytest.raises(Forbidden) as refusal:
             decide()
         assert refusal.value.code == "own_proposal"
-    assert proposals.decide_many(space, owner, {1: proposals.looked(asked).seen}, "approve")[0] == []
+    assert proposals.decide_many(space, owner, {1: proposals.result(asked).seen}, "approve")[0] == []
     assert proposals.plan(space, [1], owner).fit == proposals.plan(space, [1], owner).open_to_me == []
     assert len(proposals.plan(space, [1], rk).fit) == 1
     assert (proposals.get(space, 1).state, text_at(space)) == ("pending", TEXT)
@@ -712,7 +692,31 @@ def test_no_secret_slips_in_by_a_name_or_a_reason(space, forge, policy) -> None:
 
 def test_an_edit_of_the_reviewer_that_is_too_large_is_refused(space, forge, rk, file) -> None:
     asked = proposals.propose(space, forge, kind="write", path=PATH, content=b"- short\n")
-    seen = proposals.looked(asked).seen
+    seen = proposals.result(asked).seen
     with pytest.raises(TooLarge):
         proposals.approve(space, rk, asked.number, seen=seen, content=b"- long\n" * 200_000)
     assert proposals.get(space, asked.number).state == "pending"
+
+
+def test_the_inbox_asks_once_for_all_that_others_build_on(space, forge, file, statements) -> None:
+    """Of each stack the lowest stands on another page: it is asked for with those of the others."""
+
+    def stack(number: int) -> list[Proposal]:
+        path = f"/memories/{number}.md"
+        files.write(space, HUB, path, b"- zero\n")
+        steps = [("zero", "one"), ("one", "two"), ("two", "three")]
+        return [
+            proposals.propose(space, forge, kind="edit", path=path, change={"old_string": old, "new_string": new})
+            for old, new in steps
+        ]
+
+    def queries(stacks: int) -> tuple[int, list[str]]:
+        tops = Proposal.objects.within(space).filter(number__in=[one[2].number for one in made[:stacks]])
+        with statements() as sent:
+            rows = proposals.inbox(space, tops).rows
+        assert [row.found.waits_for for row in rows] == [one[1].number for one in made[:stacks]]
+        return len(sent), [row.found.after_text for row in rows]
+
+    made = [stack(number) for number in range(6)]
+    (few, _), (many, texts) = queries(2), queries(6)
+    assert few == many and texts == ["- three\n"] * 6

@@ -7,7 +7,7 @@ import unicodedata
 
 import pytest
 
-from memoryhub.domain import accounts, files, notify, prompts, proposals, quarantine, spaces
+from memoryhub.domain import accounts, files, longterm, notify, prompts, proposals, quarantine, spaces
 from memoryhub.domain.proposals import expiry
 from memoryhub.errors import Conflict, Invalid
 from memoryhub.models import HUB, ActivityLine, Actor, File, Proposal, WebhookNotice
@@ -54,7 +54,7 @@ def ask(space, agent, old="pytest -q", new="make test"):
 
 
 def approve(space, actor, number):
-    seen = proposals.looked(proposals.get(space, number)).seen
+    seen = proposals.result(proposals.get(space, number)).seen
     return proposals.approve(space, actor, number, seen=seen)
 
 
@@ -123,7 +123,7 @@ def test_who_agrees_to_another_text_is_the_first_of_two_again(space, forge, rk, 
     both_agree(space)
     number = ask(space, forge).number
     assert approve(space, rk, number).state == "pending"
-    seen = proposals.looked(proposals.get(space, number)).seen
+    seen = proposals.result(proposals.get(space, number)).seen
     other = TEXT.replace("pytest -q", "tox").encode()
     assert proposals.approve(space, ops, number, seen=seen, content=other).state == "pending"
     assert [one["name"] for one in proposals.get(space, number).approvals] == ["ops"]
@@ -135,7 +135,7 @@ def test_who_agrees_to_another_text_is_the_first_of_two_again(space, forge, rk, 
 
 def test_a_text_by_the_reviewers_own_hand_must_hold_no_secret(space, forge, rk):
     number = ask(space, forge).number
-    seen = proposals.looked(proposals.get(space, number)).seen
+    seen = proposals.result(proposals.get(space, number)).seen
     key = "gh" + "p_" + "aZ3kQ9xW7vB2nM5tR8yL1pC4sD6fG0hJ3kL9"
     with pytest.raises(Invalid) as refusal:
         proposals.approve(space, rk, number, seen=seen, content=f"- {key}\n".encode())
@@ -148,7 +148,7 @@ def test_a_decision_on_parts_is_about_the_text_they_were_parts_of(space, forge, 
     """The same text may come out of another one: what was ticked were changes of the one that was seen."""
     asked = ask(space, forge)
     before = sha_of(TEXT)
-    seen = proposals.looked(asked).seen
+    seen = proposals.result(asked).seen
     with pytest.raises(Conflict) as refusal:
         proposals.approve(space, rk, asked.number, seen=seen, hunks=[1], base=sha_of("another"))
     assert refusal.value.code == "changed_since_seen"
@@ -167,7 +167,7 @@ def test_a_record_whose_promotion_is_approved_is_promoted(space, forge, rk):
     states = [(one.state, one.reason) for one in quarantine.history(record)]
     assert states[-1] == ("promoted", f"L-{done.entry_number}")
     with pytest.raises(Conflict):
-        quarantine.promote(space, rk, record.pk)
+        longterm.promote_record(space, rk, record.pk)
 
 
 # ---- who is told

@@ -7,7 +7,7 @@ from django.shortcuts import redirect
 
 from memoryhub.domain import quarantine
 from memoryhub.errors import Forbidden, Invalid
-from memoryhub.web import ingress
+from memoryhub.web import gate
 from memoryhub.web.access import post_only
 from memoryhub.web.helpers import number
 from memoryhub.web.notices import done
@@ -23,6 +23,6 @@ def configure(request: HttpRequest) -> HttpResponse:
     try:
         quarantine.configure_judge(request.space, request.actor, **wanted)
     except (Forbidden, Invalid) as refusal:
-        return ingress.shown(request, status=refusal.status, wanted=wanted, refused=refusal.message)
+        return gate.shown(request, status=refusal.status, wanted=wanted, refused=refusal.message)
     done(request, "The judge is asked from now on." if wanted["is_on"] else "The judge is off.")
-    return redirect("ingress.page", request.space.slug)
+    return redirect("gate.page", request.space.slug)

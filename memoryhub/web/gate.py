@@ -41,19 +41,19 @@ def shown(request: HttpRequest, *, status: int = 200, **more: Any) -> HttpRespon
         **more,
     }
     part = request.htmx and not request.htmx.boosted
-    return render(request, "ingress/_trial.html" if part else "ingress/page.html", context, status=status)
+    return render(request, "gate/_trial.html" if part else "gate/page.html", context, status=status)
 
 
 @post_only("manage")
 def change(request: HttpRequest) -> HttpResponse:
     quarantine.change_gate(request.space, request.actor, chosen(request))
     done(request, "The gate works like this from now on; what it held or admitted before stays as it is.")
-    return redirect("ingress.page", request.space.slug)
+    return redirect("gate.page", request.space.slug)
 
 
 @post_only("manage")
 def dry_run(request: HttpRequest) -> HttpResponse:
     quarantine.dry_run_gate(request.space, request.actor, chosen(request))
-    response = redirect("ingress.page", request.space.slug)
+    response = redirect("gate.page", request.space.slug)
     response["Location"] += "?tried"
     return response

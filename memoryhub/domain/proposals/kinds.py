@@ -1,0 +1,342 @@
+"""The kinds of change that an agent can ask for: what each says and makes of a text, how it is carried out and undone.
+
+`kind_of(proposal)` answers the object of its kind. Whatever differs between kinds stands here; the rest of the hub asks these
+objects and tests no kind itself. A new kind is a value of `Proposal.Kind` and a class in this module.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from memoryhub.detectors import Finding
+from memoryhub.domain import files, longterm, quarantine
+from memoryhub.domain.proposals import findings
+from memoryhub.domain.proposals.state import Parents, parent_of
+from memoryhub.errors import Conflict, HubError, Stale
+from memoryhub.models import Actor, File, Proposal, Revision
+from memoryhub.text import diff, edits
+from memoryhub.text.lines import bytes_of, text_of
+from memoryhub.text.merge import merge3
+
+
+def sha_of(content: bytes | None) -> str:
+    return hashlib.sha256(content or b"").hexdigest()
+
+
+@dataclass(frozen=True)
+class Settlement:
+    """What approving a promotion does beside it: entries that it replaces or takes in, and when to check it again."""
+
+    replaces: tuple[int, ...] = ()
+    merges: tuple[int, ...] = ()
+    review_by: date | None = None
+
+
+class ChangeKind:
+    """What every kind of change answers, as a change of the text of one file does."""
+
+    wants = "edit"  # as an agent wants to do it: "forge wants to edit AGENTS.md"
+    heading = "The text"
+    approve_label = "Approve"
+    without_prompts = "In no agent's prompt; agents see it when they read the file."
+    revision_kind = "edit"
+    has_file = True  # it changes a file; without one it is about long-term memory
+    has_text = True  # there are texts to compare; a move changes none
+    is_editable = True  # a reviewer may approve other words instead
+    removes_file = False
+    can_stack = False  # it may build on what the same agent has waiting for the same file
+
+    @property
+    def edits_file(self) -> bool:
+        """Whether it makes a new text of a file, of which a reviewer may take single changes."""
+        return self.has_file and self.is_editable
+
+    def does(self, proposal: Proposal) -> str:
+        """What it does to its path, in the third person: edits, adds to."""
+        verb, _, rest = self.wants.partition(" ")
+        return f"{verb}s {rest}".rstrip()
+
+    # what it makes
+
+    def make(self, proposal: Proposal, before: bytes | None, parents: Parents = parent_of) -> bytes | None:
+        """The text that the change makes of this one, none for no file; refused when it no longer fits."""
+        raise NotImplementedError
+
+    def wanted(self, proposal: Proposal) -> bytes | None:
+        """The text that the agent had in mind, on the text it had in front of it."""
+        return None
+
+    def files_after(self, proposal: Proposal, after: bytes | None) -> dict[str, bytes | None]:
+        """The files as they are once it is applied, by path; none for a file that is gone."""
+        return {proposal.path: after}
+
+    def diff(self, proposal: Proposal, before: bytes | None, after: bytes | None) -> str:
+        return diff.told(before, after, proposal.path or "long-term")
+
+    def applied_texts(self, proposal: Proposal) -> tuple[bytes | None, bytes | None]:
+        """The texts before and after the revision that an approved proposal became."""
+        number = proposal.applied_revision or 0
+        rows = Revision.objects.within(proposal.space_id).filter(
+            file__path=proposal.path, file__thread_id__in=["", proposal.thread_id], number__in=[number - 1, number]
+        )
+        found = {row.number: None if row.is_deleted else bytes(row.content) for row in rows}
+        return found.get(number - 1), found.get(number)
+
+    def applied_sha(self, proposal: Proposal) -> str | None:
+        """The sha256 of what an approved proposal made."""
+        return sha_of(self.applied_texts(proposal)[1])
+
+    def risk(self, proposal: Proposal, found: list[Finding], before: bytes | None, after: bytes | None) -> int:
+        """0 plain, 1 some, 2 look closely."""
+        return findings.risk_of(found, before, after)
+
+    # what happens to it
+
+    def apply(
+        self, proposal: Proposal, actor: Actor, before: bytes | None, after: bytes | None, settlement: Settlement
+    ) -> None:
+        """Carries it out: `after` in place of `before`. `Stale` where that is not the text that stands there."""
+        # The words are the agent's, or the reviewer's where they changed them.
+        author = actor if proposal.with_edits else Actor("agent", proposal.agent_id, proposal.agent_name)
+        notes = {
+            "reason": proposal.reason[:1000], "proposal": proposal.number, "thread_id": proposal.thread_id,
+        }  # fmt: skip
+        proposal.applied_revision = self.change_file(proposal, author, before, after, notes).number
+
+    def change_file(
+        self, proposal: Proposal, author: Actor, before: bytes | None, after: bytes | None, notes: dict[str, Any]
+    ) -> Revision:
+        match: dict[str, Any] = {"must_be_new": True} if before is None else {"if_match": sha_of(before)}
+        try:
+            return files.write(
+                proposal.space, author, proposal.path, after or b"", kind=self.revision_kind, **match, **notes
+            )
+        except Conflict as refusal:
+            raise (Stale(refusal.message) if refusal.code == "file_exists" else refusal) from None
+
+    def undo(self, proposal: Proposal, actor: Actor, file: File | None, reason: str) -> int | None:
+        """Takes it back: the text before the decision becomes the newest of the file again. The number of that revision."""
+        assert file is not None and proposal.applied_revision is not None
+        space, common = proposal.space, {"reason": reason, "thread_id": file.thread_id}
+        earlier = Revision.objects.within(space).filter(file=file, number=proposal.applied_revision - 1).first()
+        if earlier is None or earlier.is_deleted:
+            return files.delete(space, actor, file.path, if_match=file.sha256, **common).number
+        return files.write(
+            space, actor, file.path, files.content_of(file, earlier.number), kind="restore",
+            restored_from=earlier.number, base_revision=file.revision, **common,
+        ).number  # fmt: skip
+
+
+class Edit(ChangeKind):
+    """One string in place of another; `change` has old_string, new_string and replace_all."""
+
+    can_stack = True
+
+    def make(self, proposal: Proposal, before: bytes | None, parents: Parents = parent_of) -> bytes | None:
+        change, text = proposal.change, _existing(proposal, before)
+        return bytes_of(
+            edits.apply_edit(text, change["old_string"], change["new_string"], change.get("replace_all", False))
+        )
+
+    def wanted(self, proposal: Proposal) -> bytes | None:
+        change = proposal.change
+        return bytes_of(text_of(files.base_content(proposal)).replace(change["old_string"], change["new_string"]))
+
+
+class Insert(ChangeKind):
+    """Lines after a line; `change` has line and text. Where the file moved on, the lines are merged in."""
+
+    wants = "add to"
+    can_stack = True
+
+    def make(self, proposal: Proposal, before: bytes | None, parents: Parents = parent_of) -> bytes | None:
+        text = _existing(proposal, before)
+        if sha_of(before) == proposal.base_sha256:  # as nearly always, and without another question to the database
+            return self.inserted(proposal, text)
+        base = text_of(self.text_asked_on(proposal, parents) or b"")
+        return self.inserted(proposal, text) if base == text else _merged(base, self.inserted(proposal, base), text)
+
+    def inserted(self, proposal: Proposal, text: str) -> bytes:
+        return bytes_of(edits.apply_insert(text, proposal.change["line"], proposal.change["text"]))
+
+    def text_asked_on(self, proposal: Proposal, parents: Parents) -> bytes | None:
+        """What the agent had in front of it: the file, or what the proposals made of it on which this one builds."""
+        parent = parents(proposal)
+        if parent is None:
+            return files.base_content(proposal) if proposal.base_sha256 else None
+        return kind_of(parent).make(parent, self.text_asked_on(parent, parents), parents)
+
+    def wanted(self, proposal: Proposal) -> bytes | None:
+        try:
+            return self.inserted(proposal, text_of(files.base_content(proposal)))
+        except HubError:
+            return bytes_of(proposal.change["text"])
+
+
+class Write(ChangeKind):
+    """A whole text, which is `content`. Where the file moved on, it is merged in three ways."""
+
+    wants = "write"
+    revision_kind = "write"
+
+    def does(self, proposal: Proposal) -> str:
+        return "rewrites" if proposal.base_revision else "makes"
+
+    def make(self, proposal: Proposal, before: bytes | None, parents: Parents = parent_of) -> bytes | None:
+        content = bytes(proposal.content or b"")
+        is_new = before is None and not proposal.base_sha256
+        if is_new or before == content or sha_of(before) == proposal.base_sha256:
+            return content
+        if before is None:
+            raise Conflict("The file was deleted since the agent wrote this.", code="outdated")
+        if not proposal.base_sha256:
+            raise Conflict("Somebody else made this file since the agent wrote this.", code="outdated")
+        base = files.base_content(proposal)
+        if any(b"\x00" in text for text in (base, content, before)):
+            raise Conflict("The file changed since, and it is no text that could be merged.", code="outdated")
+        return _merged(text_of(base), content, text_of(before))
+
+    def wanted(self, proposal: Proposal) -> bytes | None:
+        return bytes(proposal.content or b"")
+
+
+class Delete(ChangeKind):
+    """The file goes; not where it changed since the agent asked."""
+
+    wants = "delete"
+    approve_label = "Approve the deletion"
+    without_prompts = "In no agent's prompt; agents no longer find the file."
+    is_editable = False
+    removes_file = True
+
+    def make(self, proposal: Proposal, before: bytes | None, parents: Parents = parent_of) -> bytes | None:
+        _existing(proposal, before)
+        if sha_of(before) != proposal.base_sha256:
+            raise Conflict("The file changed since the agent asked to delete it.", code="outdated")
+        return None
+
+    def risk(self, proposal: Proposal, found: list[Finding], before: bytes | None, after: bytes | None) -> int:
+        return 2
+
+    def change_file(
+        self, proposal: Proposal, author: Actor, before: bytes | None, after: bytes | None, notes: dict[str, Any]
+    ) -> Revision:
+        return files.delete(proposal.space, author, proposal.path, if_match=sha_of(before), **notes)
+
+
+class Move(ChangeKind):
+    """Another path, which is `to` in `change`; the text stays."""
+
+    wants = "move"
+    heading = "The move"
+    without_prompts = "In no agent's prompt; agents find the file under its new name alone."
+    has_text = False
+    is_editable = False
+
+    def make(self, proposal: Proposal, before: bytes | None, parents: Parents = parent_of) -> bytes | None:
+        _existing(proposal, before)
+        to = proposal.change.get("to", "")
+        if files.exists(proposal.space, to, thread_id=proposal.thread_id):
+            raise Conflict(f"The destination {to} already exists.", code="file_exists", path=to)
+        return before
+
+    def files_after(self, proposal: Proposal, after: bytes | None) -> dict[str, bytes | None]:
+        return {proposal.path: None, proposal.change.get("to", ""): after}
+
+    def diff(self, proposal: Proposal, before: bytes | None, after: bytes | None) -> str:
+        return f"rename from {proposal.path}\nrename to {proposal.change.get('to', '')}\n"
+
+    def applied_texts(self, proposal: Proposal) -> tuple[bytes | None, bytes | None]:
+        return None, None
+
+    def applied_sha(self, proposal: Proposal) -> str | None:
+        moved = Revision.objects.within(proposal.space_id).filter(
+            file__path=proposal.change.get("to", ""), number=proposal.applied_revision
+        )
+        return moved.values_list("sha256", flat=True).first()
+
+    def risk(self, proposal: Proposal, found: list[Finding], before: bytes | None, after: bytes | None) -> int:
+        """A file that a prompt shows is taken out of it, as by a deletion."""
+        is_source = findings.is_source(proposal.space, proposal.path)
+        return 2 if is_source else super().risk(proposal, found, before, after)
+
+    def change_file(
+        self, proposal: Proposal, author: Actor, before: bytes | None, after: bytes | None, notes: dict[str, Any]
+    ) -> Revision:
+        return files.move(
+            proposal.space, author, proposal.path, proposal.change["to"], if_match=sha_of(before), **notes
+        )
+
+    def undo(self, proposal: Proposal, actor: Actor, file: File | None, reason: str) -> int | None:
+        assert file is not None
+        thread = file.thread_id
+        return files.move(proposal.space, actor, file.path, proposal.path, reason=reason, thread_id=thread).number
+
+
+class Promotion(ChangeKind):
+    """A text for long-term memory, which is `content`; `change` has scope, record_id and session_id."""
+
+    wants = "promote to"
+    heading = "What would be kept"
+    approve_label = "Promote"
+    without_prompts = "Recalled by agents whose question it fits."
+    has_file = False
+
+    def make(self, proposal: Proposal, before: bytes | None, parents: Parents = parent_of) -> bytes | None:
+        return bytes(proposal.content or b"")
+
+    def files_after(self, proposal: Proposal, after: bytes | None) -> dict[str, bytes | None]:
+        return {}
+
+    def applied_texts(self, proposal: Proposal) -> tuple[bytes | None, bytes | None]:
+        return None, bytes(proposal.content or b"")
+
+    def apply(
+        self, proposal: Proposal, actor: Actor, before: bytes | None, after: bytes | None, settlement: Settlement
+    ) -> None:
+        space, change = proposal.space, proposal.change
+        scope, record_id = change.get("scope", "group"), change.get("record_id")
+        entry = longterm.store(
+            space, actor, text_of(after or b""), scope=scope, agent=proposal.agent if scope == "agent" else None,
+            record_id=record_id, session_id=change.get("session_id", ""), proposal=proposal.number,
+            reason=proposal.reason,
+        )  # fmt: skip
+        proposal.entry_number = entry.number
+        if record_id:
+            quarantine.was_promoted(space, actor, record_id, entry)
+        if settlement.replaces or settlement.merges:
+            longterm.absorb(space, actor, entry.number, replaces=settlement.replaces, merges=settlement.merges)
+        if settlement.review_by:
+            longterm.set_review_by(space, actor, entry.number, settlement.review_by)
+
+    def undo(self, proposal: Proposal, actor: Actor, file: File | None, reason: str) -> int | None:
+        longterm.take_back(proposal.space, actor, proposal.entry_number, reason=reason)
+        return None
+
+
+def _existing(proposal: Proposal, before: bytes | None) -> str:
+    if before is None:
+        raise edits.missing(proposal.path)
+    return text_of(before)
+
+
+def _merged(base: str, ours: bytes, theirs: str) -> bytes:
+    merge = merge3(base, text_of(ours), theirs)
+    if merge.conflicts:
+        places = "1 place" if merge.conflicts == 1 else f"{merge.conflicts} places"
+        raise Conflict(f"The file changed since, in {places} that this proposal changes too.", code="outdated")
+    return bytes_of(merge.text)
+
+
+KINDS: dict[str, ChangeKind] = {
+    Proposal.Kind.EDIT: Edit(), Proposal.Kind.WRITE: Write(), Proposal.Kind.INSERT: Insert(),
+    Proposal.Kind.DELETE: Delete(), Proposal.Kind.MOVE: Move(), Proposal.Kind.PROMOTION: Promotion(),
+}  # fmt: skip
+FILE_EDITS = [name for name, kind in KINDS.items() if kind.edits_file]
+
+
+def kind_of(proposal: Proposal) -> ChangeKind:
+    return KINDS[proposal.kind]

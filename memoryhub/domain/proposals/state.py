@@ -1,0 +1,155 @@
+"""The row of a proposal: found, locked, what it builds on and what builds on it, and closed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
+
+from django.db.models import JSONField
+from django.utils import timezone
+
+from memoryhub.db import statements
+from memoryhub.detectors import secrets
+from memoryhub.domain import activity, spaces
+from memoryhub.errors import Conflict, NotFound
+from memoryhub.models import Actor, Proposal, Space, as_read
+
+State = Proposal.State
+OPEN = (State.PENDING, State.OUTDATED)
+Parents = Callable[[Proposal], "Proposal | None"]
+
+
+def get(space: Space, number: int) -> Proposal:
+    """One proposal of the space."""
+    return _found(Proposal.objects.within(space).select_related("space", "agent").filter(number=number).first(), number)
+
+
+FIELDS = [field.attname for field in Proposal._meta.concrete_fields]
+JSON_FIELDS = [field.attname for field in Proposal._meta.concrete_fields if isinstance(field, JSONField)]
+# Every decision asks this: prepared, because making such a query costs Django many times what the database needs for it.
+LOCK = f"""
+SELECT {", ".join(f"{name}::text" if name in JSON_FIELDS else name for name in FIELDS)}
+FROM memoryhub_proposal WHERE space_id = %s AND number = %s FOR UPDATE
+"""  # noqa: S608  only names of columns are put in
+
+
+def locked(space: Space, number: int) -> Proposal:
+    """One proposal, its row locked until the transaction ends: of two decisions the second sees the first."""
+    for row in statements.rows(LOCK, [space.pk, number]):
+        values = dict(zip(FIELDS, row, strict=True))
+        values |= {name: json.loads(values[name]) for name in JSON_FIELDS}
+        return as_read(Proposal, values.items(), space=space)
+    return _found(None, number)
+
+
+def _found(proposal: Proposal | None, number: int) -> Proposal:
+    if proposal is None:
+        raise NotFound(f"There is no proposal {number} in this space.")
+    return proposal
+
+
+def parent_of(proposal: Proposal) -> Proposal | None:
+    """The proposal that this one builds on."""
+    if proposal.stacked_on is None:
+        return None
+    return Proposal.objects.within(proposal.space_id).filter(number=proposal.stacked_on).first()
+
+
+def parents_of(space: Space, chosen: Iterable[Proposal]) -> Parents:
+    """`parent_of` for several proposals: one statement for each level of a stack that is not among them."""
+    known = {one.number: one for one in chosen}
+    missing = _parents_missing(known, known.values())
+    while missing:
+        rows = list(Proposal.objects.within(space).filter(number__in=missing))
+        known |= {one.number: one for one in rows}
+        missing = _parents_missing(known, rows)
+    return lambda one: known.get(one.stacked_on)
+
+
+def _parents_missing(known: dict[int, Proposal], rows: Iterable[Proposal]) -> set[int]:
+    return {one.stacked_on for one in rows if one.stacked_on is not None} - known.keys()
+
+
+def is_late(proposal: Proposal, now: datetime | None = None) -> bool:
+    """Whether it waits and its date is over: nobody decides on it any more."""
+    ends = proposal.expires_at if proposal.state in OPEN else None
+    return ends is not None and ends <= (now or timezone.now())
+
+
+def deadline(space: Space) -> datetime:
+    """When a proposal that begins to wait now expires."""
+    return timezone.now() + timedelta(days=spaces.get_setting(space, "proposal_days"))
+
+
+def already_decided(proposal: Proposal) -> Conflict:
+    who = f" by {proposal.decided_by_name}" if proposal.decided_by_name else ""
+    ended = "expired unapplied. Reopen it to decide on it" if proposal.state == State.EXPIRED else ""
+    return Conflict(
+        f"Proposal {proposal.number} {ended or f'was {proposal.state} already{who}'}.",
+        code="already_decided",
+        state=proposal.state,
+        decided_by=proposal.decided_by_name,
+    )
+
+
+CLOSE = """
+UPDATE memoryhub_proposal SET state = %s, note = %s, decided_at = %s, updated_at = %s, decided_by_id = %s,
+    decided_by_name = %s, with_edits = %s, applied_revision = %s, entry_number = %s
+WHERE id = %s RETURNING id
+"""
+
+
+def close(
+    proposal: Proposal, state: str, actor: Actor, verb: str, says: str, *, note: str = "", adds: str = ""
+) -> None:
+    """Writes down how it ended and what came of it, with the line of activity that says so; the row is locked."""
+    now = timezone.now()
+    proposal.state, proposal.note = state, clean(note, 2000)
+    proposal.decided_at, proposal.updated_at = now, now
+    proposal.decided_by_id, proposal.decided_by_name = actor.id, actor.name
+    values = (
+        proposal.state, proposal.note, now, now, proposal.decided_by_id, proposal.decided_by_name, proposal.with_edits,
+        proposal.applied_revision, proposal.entry_number, proposal.pk,
+    )  # fmt: skip
+    line = line_of(proposal, actor, verb, says, adds=adds, aside=proposal.note[:100])
+    statements.together(statements.Change(CLOSE, values), activity.adding(line))
+
+
+CHILDREN = """
+UPDATE memoryhub_proposal SET state = 'outdated', note = 'It built on proposal ' || stacked_on || ', ' || %s || '.',
+    decided_at = %s, updated_at = %s, decided_by_id = NULL, decided_by_name = ''
+WHERE id IN (
+    SELECT id FROM memoryhub_proposal WHERE space_id = %s AND state = 'pending' AND stacked_on = ANY(%s)
+    ORDER BY number FOR UPDATE
+) RETURNING number
+"""
+
+
+def outdate_children(space: Space, parents: Iterable[int], ended: str) -> None:
+    """What built on these has nothing to stand on any more, nor has what built on that."""
+    numbers = list(parents)
+    while numbers:
+        now = timezone.now()
+        numbers = [number for (number,) in statements.changed(CHILDREN, [ended, now, now, space.pk, numbers])]
+        ended = State.OUTDATED
+
+
+def record(proposal: Proposal, actor: Actor, verb: str, says: str, *, adds: str = "", aside: str = "") -> None:
+    """Writes the line of activity about something that happened to a proposal."""
+    activity.put(line_of(proposal, actor, verb, says, adds=adds, aside=aside))
+
+
+def line_of(proposal: Proposal, actor: Actor, verb: str, says: str, *, adds: str, aside: str) -> activity.Line:
+    return activity.line(
+        proposal.space, actor, verb, says, f"proposal {proposal.number}", url=f"proposals/{proposal.number}/",
+        adds=adds, aside=aside, path=proposal.path, details={"proposal": proposal.number},
+    )  # fmt: skip
+
+
+def clean(text: str, limit: int) -> str:
+    """A remark as it is stored: without secrets and characters that no column takes, and not longer than this."""
+    if not text:
+        return ""
+    text = text.replace("\x00", "").encode("utf-8", "replace").decode()
+    return secrets.redact(text[: limit * 2])[0][:limit]

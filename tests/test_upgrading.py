@@ -1,0 +1,145 @@
+"""Databases of hubs before the migrations were squashed: small ones, as the code of that time left them, go on here."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+from django.db.migrations.recorder import MigrationRecorder
+from psycopg import sql
+
+from memoryhub.migrations import _older
+from memoryhub.server import migrate as migrating
+from memoryhub.server import postgres
+from tests.running import command
+
+FIXTURES = Path(__file__).parent / "fixtures"
+INITIAL = importlib.import_module("memoryhub.migrations.0001_initial").Migration
+OURS = "relnamespace = ANY (ARRAY['public', 'quarantine', 'activity']::regnamespace[]) AND relkind = 'r'"
+
+# Everything but the order of columns, which tables that grew have by their age.
+CATALOG = f"""
+SELECT 'column', attrelid::regclass::text, concat_ws(' ', attname, format_type(atttypid, atttypmod), attnotnull, attidentity,
+    attstorage, pg_get_expr(adbin, adrelid))
+FROM pg_attribute JOIN pg_class c ON c.oid = attrelid LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
+WHERE {OURS} AND attnum > 0 AND NOT attisdropped
+UNION ALL SELECT 'options', oid::regclass::text, array_to_string(reloptions, ' ') FROM pg_class WHERE {OURS}
+UNION ALL SELECT 'constraint', conrelid::regclass::text, conname || ' ' || pg_get_constraintdef(c.oid)
+FROM pg_constraint c JOIN pg_class t ON t.oid = conrelid WHERE {OURS}
+UNION ALL SELECT 'index', indrelid::regclass::text, pg_get_indexdef(indexrelid)
+FROM pg_index JOIN pg_class t ON t.oid = indrelid WHERE {OURS}
+UNION ALL SELECT 'trigger', tgrelid::regclass::text, pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal
+UNION ALL SELECT 'function', proname, pg_get_functiondef(oid) FROM pg_proc WHERE proname LIKE 'memoryhub%'
+UNION ALL SELECT 'sequence', oid::regclass::text, '' FROM pg_class
+WHERE relnamespace = ANY (ARRAY['public', 'quarantine', 'activity']::regnamespace[]) AND relkind = 'S'
+"""
+
+
+def url(name: str) -> str:
+    embedded = f"postgresql://memoryhub@/memoryhub?host={postgres.socket_dir(Path(os.environ['MEMORYHUB_TEST_RUN']))}"
+    return urlsplit(os.environ.get("TEST_DATABASE_URL") or embedded)._replace(path=f"/{name}").geturl()
+
+
+@contextlib.contextmanager
+def new_database() -> Iterator[str]:
+    name = f"upgrade_{os.getpid()}"
+    with psycopg.connect(url("postgres"), autocommit=True) as server:
+        server.execute(f"CREATE DATABASE {name}")
+        try:
+            yield url(name)
+        finally:
+            server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def migrate(address: str, place: Path) -> str:
+    done = command("migrate", DATABASE_URL=address, MEMORYHUB_DATA_DIR=str(place))
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def catalog(connection: psycopg.Connection) -> set[tuple[str, ...]]:
+    return set(connection.execute(CATALOG).fetchall())
+
+
+def rows(connection: psycopg.Connection) -> dict[str, dict[Any, dict[str, Any]]]:
+    """Every row by its table and its primary key, as an object."""
+    tables = [name for (name,) in connection.execute(f"SELECT oid::regclass::text FROM pg_class WHERE {OURS}")]
+    found = {}
+    for table in tables:
+        query = sql.SQL("SELECT to_jsonb(t) FROM {} t").format(sql.SQL(table))
+        found[table] = {row.get("id", row.get("session_key")): row for (row,) in connection.execute(query)}
+    return found
+
+
+@pytest.fixture(scope="module")
+def fresh(database_server, tmp_path_factory) -> set[tuple[str, ...]]:
+    """What a new installation makes."""
+    with new_database() as address:
+        migrate(address, tmp_path_factory.mktemp("fresh"))
+        with psycopg.connect(address) as connection:
+            return catalog(connection)
+
+
+@pytest.mark.parametrize("left_at", ["0007", "0021"])
+def test_a_database_of_an_early_hub_becomes_like_a_new_one_and_loses_nothing(left_at, fresh, tmp_path):
+    with new_database() as address, psycopg.connect(address, autocommit=True) as connection:
+        connection.execute((FIXTURES / f"hub_at_{left_at}.sql").read_text())
+        before = rows(connection)
+        migrate(address, tmp_path)
+        after = rows(connection)
+        assert catalog(connection) == fresh
+    (text,) = [row.pop("text") for row in before["memoryhub_prompttext"].values()]
+    (packed,) = [row["text"] for row in after["memoryhub_prompttext"].values()]
+    assert plain(text) == plain(packed)
+    for table, kept in before.items():
+        for key, row in kept.items():
+            assert after[table][key].items() >= row.items()
+    assert {row["name"] for row in after["django_migrations"].values()} >= {
+        "0001_initial",
+        *map(name, INITIAL.replaces),
+    }
+    assert {row["chunk_id"] for row in after["memoryhub_telltale"].values()} == set(after["memoryhub_chunk"])
+
+
+def plain(hexadecimal: str) -> bytes:
+    content = bytes.fromhex(hexadecimal.removeprefix("\\x"))
+    return zlib.decompress(content) if content.startswith(b"\x78\x01") else content
+
+
+def name(replaced: tuple[str, str]) -> str:
+    return replaced[1]
+
+
+def test_every_migration_that_was_replaced_has_its_step():
+    assert [_older.SCHEMAS, _older.TABLES, *_older.steps()] == [name(one) for one in INITIAL.replaces]
+    assert set(_older.IN_PYTHON) <= set(_older.steps())
+
+
+def test_a_database_that_was_interrupted_before_it_had_a_table_begins_anew(db):
+    MigrationRecorder.Migration.objects.filter(app="memoryhub").delete()
+    MigrationRecorder.Migration.objects.create(app="memoryhub", name="0001_schemas")
+    _older.finish()
+    assert not MigrationRecorder.Migration.objects.filter(app="memoryhub").exists()
+
+
+def test_a_step_that_fails_leaves_the_database_where_it_was(db, monkeypatch):
+    """And the next start takes it again."""
+    last = _older.steps().popitem()[0]
+    MigrationRecorder.Migration.objects.filter(app="memoryhub", name=last).delete()
+    monkeypatch.setattr(_older, "steps", lambda: {last: "CREATE TABLE half_way (id int); SELECT 1 / 0"})
+    with pytest.raises(Exception, match="division by zero"):
+        _older.finish()
+    assert f"memoryhub.{last}" not in migrating.applied()
+
+
+def test_backups_of_early_hubs_are_not_taken_for_newer_ones():
+    assert {"memoryhub.0007_files_fewer_indexes", "memoryhub.0021_entries_fewer_indexes"} <= migrating.understood()
+    assert migrating.known() <= migrating.understood()
