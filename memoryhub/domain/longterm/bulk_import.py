@@ -23,7 +23,9 @@ from memoryhub.text.lines import text_of
 
 IMPORT_JOB = "longterm.take_in"
 MAX_AT_ONCE, MAX_BYTES_AT_ONCE = 40, 100_000  # so much comes in while the person waits
-MAX_CHECKED_AT_ONCE = 500  # so many lines are checked while the person waits; of more only what must not be stored, a secret
+MAX_CHECKED_AT_ONCE = (
+    500  # so many lines are checked while the person waits; of more only what must not be stored, a secret
+)
 BATCH = 20  # entries of one transaction: meanwhile others wait for the space
 jobs.result_lives[IMPORT_JOB] = timedelta(days=1)  # a file; whoever brings it again goes on with it
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from memoryhub.domain import erasure, jobs, longterm, prompts, quarantine, spaces
 from memoryhub.domain.jobs import queue
-from memoryhub.domain.longterm import bulk_import, conflicts, entries, entry_files
+from memoryhub.domain.longterm import bulk_import, conflicts, entry_files
 from memoryhub.errors import Forbidden, Invalid
 from memoryhub.models import HUB, ActivityLine, EntryPair, Job, LongtermEntry, Made
 from tests.domain.layers import counter, forge, person, rk, space, viewer  # noqa: F401
