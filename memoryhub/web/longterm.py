@@ -80,7 +80,7 @@ def open_pairs(request: HttpRequest, show: str, start: int) -> list[EntryPair]:
 
 def listed(
     request: HttpRequest, show: str, words: str, before: int | None, start: int
-) -> Sequence[LongtermEntry | longterm.Listed]:
+) -> Sequence[LongtermEntry | longterm.ListedEntry]:
     """The entries of the list: by meaning and words when something was typed, else newest first."""
     if is_pairs(show):
         return []

@@ -125,7 +125,7 @@ LINES = {
 @pytest.mark.parametrize("checked", [500, 10], ids=["checked at once", "checked later"])
 @pytest.mark.parametrize("place", LINES)
 def test_a_key_in_a_file_of_long_term_memory_is_kept_nowhere(space, monkeypatch, place: str, checked: int) -> None:
-    monkeypatch.setattr(bulk_import, "CHECKED", checked)
+    monkeypatch.setattr(bulk_import, "MAX_CHECKED_AT_ONCE", checked)
     key = fresh("pair in a path" if place.startswith("pair") else place)
     lines = [json.dumps({"content": f"Fact {n} of many."}) for n in range(60)]
     line = LINES[place](key)

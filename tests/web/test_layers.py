@@ -377,7 +377,7 @@ def test_a_large_file_comes_in_behind_a_page_that_says_how_far_it_is(space, revi
 
 
 def test_an_import_that_its_job_refuses_whole_says_what_to_mend(space, reviewer, house, monkeypatch):
-    monkeypatch.setattr(bulk_import, "CHECKED", 10)
+    monkeypatch.setattr(bulk_import, "MAX_CHECKED_AT_ONCE", 10)
     lines = [json.dumps({"content": f"Fact {n}."}) for n in range(60)]
     lines[7] = json.dumps({"content": "Mine.", "scope": "agent", "agent": "nobody"})
     job = longterm.import_entries(space, house.reviewer, "\n".join(lines).encode())

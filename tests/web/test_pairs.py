@@ -78,7 +78,7 @@ def test_a_pair_is_merged_and_parted_again(house, reviewer, pair):
 
 def test_a_pair_can_be_merged_while_the_embedder_is_away(house, reviewer, pair, monkeypatch):
 
-    monkeypatch.setattr(promote_module, "near", lambda space, content: ([], 0, 0.0, "It is away.", None))
+    monkeypatch.setattr(promote_module, "_neighbours", lambda space, content: ([], 0, 0.0, "It is away.", None))
     page = one_line(reviewer.get(f"/s/books/longterm/promote/?pair={pair}"))
     assert "It is away." in page and all(f'name="near-{one}" value="replace"' in page for one in (1, 2))
 

@@ -97,7 +97,7 @@ def _stored_lines(file: Made) -> list[dict[str, Any]]:
 
 
 def _check(job: Job, space: Space, lines: list[dict[str, Any]], progress: jobs.Progress) -> None:
-    """The look at each line, where it would have file the person waiting; a file with a wrong one is kept no longer."""
+    """The look at each line, where it would have kept the person waiting; a file with a wrong one is kept no longer."""
     try:
         entry_files.check_lines(space, Actor(*job.payload["actor"]), lines, progress)
     except Invalid:
@@ -123,8 +123,8 @@ def _import_batch(space: Space, job: Job, lines: list[dict[str, Any]]) -> dict[s
 
 def imports_with_session(space: Space, session_id: str) -> list[Made]:
     """The files on their way in that hold something of a session."""
-    file = Made.objects.within(space).filter(kind=IMPORT_JOB)
-    return [one for one in file if session_id in _sessions(one)]
+    files = Made.objects.within(space).filter(kind=IMPORT_JOB)
+    return [one for one in files if session_id in _sessions(one)]
 
 
 def _sessions(file: Made) -> set[str]:

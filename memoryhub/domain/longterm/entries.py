@@ -98,7 +98,7 @@ def due(space: Space, today: date | None = None) -> QuerySet[LongtermEntry]:
 
 
 @dataclass(slots=True)
-class Listed:
+class ListedEntry:
     """An entry as lists show it: of a long one its beginning alone."""
 
     number: int
@@ -114,19 +114,19 @@ class Listed:
     checked_at: datetime | None
 
 
-def newest(space: Space, limit: int, *, before: int | None = None) -> list[Listed]:
+def newest(space: Space, limit: int, *, before: int | None = None) -> list[ListedEntry]:
     """The entries that agents may find, newest first."""
     return [_listed(found) for found in statements.rows(LISTED, [space.pk, before or 2**62, limit])]
 
 
-def _listed(found: tuple[Any, ...]) -> Listed:
+def _listed(found: tuple[Any, ...]) -> ListedEntry:
     review_by, created_at, checked_at, *rest = found
     moments: list[Any] = [
         date.fromisoformat(review_by) if review_by else None,
         datetime.fromtimestamp(created_at, UTC),
         datetime.fromtimestamp(checked_at, UTC) if checked_at else None,
     ]
-    return Listed(*(rest + moments))
+    return ListedEntry(*(rest + moments))
 
 
 def title_of_entry(content: str, length: int = 100) -> str:

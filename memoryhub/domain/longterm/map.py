@@ -253,7 +253,7 @@ def _place_newcomers(
 
 
 def _labels(named: Sequence[projection.Region], box: projection.Box) -> list[Label]:
-    """The names that can be read: one that would stand on another is twin_groups below the map alone (`x` is 0)."""
+    """The names that can be read: one that would stand on another is named below the map alone (`x` is 0)."""
     found: list[Label] = []
     for one in named:
         (x, top), (_, bottom) = projection.drawn(np.array([[one.x, one.top], [one.x, one.bottom]]), box, WIDTH, HEIGHT)

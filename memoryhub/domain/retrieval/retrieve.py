@@ -97,7 +97,7 @@ def _check(hot: int, cold: int, threshold: float | None, max_chars: int, scope: 
         raise Invalid(f"scope is one of {', '.join(SCOPES)}.", code="unknown_scope", field="scope")
 
 
-def _hot(one: working.Fresh, max_chars: int) -> Item:
+def _hot(one: working.WorkingItem, max_chars: int) -> Item:
     why = {"by": "newest", "agent": one.agent}
     return Item(
         one.content[:max_chars], "hot", 1.0, one.id, one.created_at, one.scope,

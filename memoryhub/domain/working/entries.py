@@ -68,7 +68,7 @@ OF_BOTH = newest_of_both(COLUMNS, "%(space)s", "%(agent)s", "%(most)s")
 
 
 @dataclass(slots=True)
-class Fresh:
+class WorkingItem:
     """A live entry as agents get it."""
 
     id: int
@@ -134,7 +134,7 @@ def _as_json(value: dict[str, Any] | list[Any]) -> str:
     return json.dumps(value) if value else "{}" if isinstance(value, dict) else "[]"
 
 
-def newest(space: Space, *, agent: Agent | None = None, limit: int = 10, scope: str | None = None) -> list[Fresh]:
+def newest(space: Space, *, agent: Agent | None = None, limit: int = 10, scope: str | None = None) -> list[WorkingItem]:
     """The newest live entries that an agent (or, without one, the group) may read."""
     limit = min(limit, MAX_ENTRIES)
     keys = _agent_keys(agent, scope)
@@ -144,20 +144,20 @@ def newest(space: Space, *, agent: Agent | None = None, limit: int = 10, scope: 
         rows = statements.rows(OF_ONE, [space.pk, keys[0], limit])
     else:
         rows = statements.rows(OF_BOTH, {"space": space.pk, "agent": keys[1], "most": limit})
-    return [_fresh(found) for found in rows]
+    return [_item(found) for found in rows]
 
 
-def older(space: Space, before: int, *, agent: Agent | None = None, limit: int = 10) -> list[Fresh]:
+def older(space: Space, before: int, *, agent: Agent | None = None, limit: int = 10) -> list[WorkingItem]:
     """The newest live entries below this one, that an agent (or, without one, the group) may read."""
     found = [row for key in _agent_keys(agent, None) for row in statements.rows(OLDER, [space.pk, key, before, limit])]
-    return [_fresh(row) for row in sorted(found, reverse=True, key=lambda row: row[0])[:limit]]
+    return [_item(row) for row in sorted(found, reverse=True, key=lambda row: row[0])[:limit]]
 
 
-def _fresh(found: tuple[Any, ...]) -> Fresh:
+def _item(found: tuple[Any, ...]) -> WorkingItem:
     """A row as agents get it; a moment as a number costs a tenth of reading its text, and Django leaves JSON to its fields."""
     pk, content, metadata, created_at, expires_at, *rest = found
     parsed = {} if metadata == "{}" else json.loads(metadata)
-    return Fresh(
+    return WorkingItem(
         pk, content, parsed, datetime.fromtimestamp(created_at, UTC), datetime.fromtimestamp(expires_at, UTC), *rest
     )
 

@@ -137,7 +137,7 @@ def test_only_reviewers_and_owners(space, viewer, forge):
             lambda who: longterm.restore(space, who, 1),
             lambda who: longterm.verify(space, who, 1),
             lambda who: longterm.set_review_by(space, who, 1, None),
-            lambda who: conflicts.settle_conflict(space, who, 1, "keep_both"),
+            lambda who: longterm.settle(space, who, 1, "keep_both"),
         ):
             with pytest.raises(Forbidden):
                 act(actor)
@@ -225,13 +225,13 @@ def test_likeness_and_contradiction_are_shown_in_pairs_and_a_person_settles(spac
         for one in longterm.conflicts_with_entries(space, longterm.open_conflicts(space))
     }
     assert shown == {(1, 2): "duplicate", (1, 3): "contradiction", (2, 3): "contradiction"}
-    conflicts.settle_conflict(space, rk, EntryPair.objects.get(kind="duplicate").pk, "retire_older")
+    longterm.settle(space, rk, EntryPair.objects.get(kind="duplicate").pk, "retire_older")
     assert longterm.get(space, 1).state == "retired"
     last = longterm.open_conflicts(space).get()
-    conflicts.settle_conflict(space, rk, last.pk, "keep_both")
+    longterm.settle(space, rk, last.pk, "keep_both")
     assert not longterm.open_conflicts(space)
     with pytest.raises(Conflict):
-        conflicts.settle_conflict(space, rk, last.pk, "keep_both")
+        longterm.settle(space, rk, last.pk, "keep_both")
     assert {"longterm.settle", "longterm.retire"} <= set(ActivityLine.objects.values_list("verb", flat=True))
 
 
@@ -240,7 +240,7 @@ def test_pairs_are_looked_for_in_the_background_and_what_was_settled_stays_so(sp
         longterm.store(space, rk, f"Card refunds take {days} days to show at the bank.")
     assert not longterm.open_conflicts(space)
     queue.run_waiting()
-    conflicts.settle_conflict(space, rk, EntryPair.objects.get().pk, "keep_both")
+    longterm.settle(space, rk, EntryPair.objects.get().pk, "keep_both")
     jobs.enqueue(conflicts.DETECT, {"entry": longterm.get(space, 2).pk}, space=space)  # as after a crash
     queue.run_waiting()
     assert EntryPair.objects.get().verdict == "keep_both"

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from memoryhub.domain import erasure, jobs, longterm, prompts, quarantine, spaces
 from memoryhub.domain.jobs import queue
-from memoryhub.domain.longterm import bulk_import, conflicts, entries, entry_files
+from memoryhub.domain.longterm import bulk_import, conflicts, entry_files
 from memoryhub.errors import Forbidden, Invalid
 from memoryhub.models import HUB, ActivityLine, EntryPair, Job, LongtermEntry, Made
 from tests.domain.layers import counter, forge, person, rk, space, viewer  # noqa: F401
@@ -31,7 +31,7 @@ def settled(space, rk):
     """Two entries at odds of which a person said that both stand."""
     older, newer = longterm.store(space, rk, OLD), longterm.store(space, rk, NEW)
     assert conflicts.detect(space, newer) == 1
-    conflicts.settle_conflict(space, rk, EntryPair.objects.get(space_id=space.pk).pk, "keep_both")
+    longterm.settle(space, rk, EntryPair.objects.get(space_id=space.pk).pk, "keep_both")
     return older, newer
 
 
@@ -46,7 +46,7 @@ def test_everything_comes_back_under_other_numbers(space, rk, owner, forge, coun
     longterm.promote_record(space, rk, logged.id, reason="useful")
     longterm.edit(space, rk, 8, "It was said better.", reason="clearer")
     longterm.verify(space, rk, 8)
-    entries.absorb(space, rk, 8, merges=[6])
+    longterm.absorb(space, rk, 8, merges=[6])
     erasure.erase(space, owner, "gone", confirm="gone")
     there = spaces.create(HUB, "there")
     prompts.create_agent(there, HUB, "forge")
@@ -174,7 +174,7 @@ def test_a_process_that_ends_in_the_middle_brings_nothing_twice(space, rk, monke
 
     job = longterm.import_entries(space, rk, many(50).encode())
     with monkeypatch.context() as patched:
-        patched.setattr(entry_files, "bring", killing(entry_files.import_lines))
+        patched.setattr(entry_files, "import_lines", killing(entry_files.import_lines))
         patched.setattr(queue.Reporter, "__call__", killing(queue.Reporter.__call__))
         with pytest.raises(Killed):
             jobs.run(jobs.claim([job.kind]))
@@ -222,7 +222,7 @@ def test_a_large_file_with_a_wrong_line_is_kept_nowhere(space, rk):
 
 
 def test_of_a_very_large_file_a_wrong_line_is_found_before_anything_comes_in(space, rk, monkeypatch):
-    monkeypatch.setattr(bulk_import, "CHECKED", 10)
+    monkeypatch.setattr(bulk_import, "MAX_CHECKED_AT_ONCE", 10)
     wrong = json.dumps({"content": "Mine.", "scope": "agent", "agent": "nobody"})
     job = longterm.import_entries(space, rk, f"{many(50)}\n{wrong}".encode())
     queue.run_waiting()

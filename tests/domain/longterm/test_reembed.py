@@ -205,7 +205,7 @@ def test_what_vectors_take_and_what_they_are_kept_for(space, facts):
 
 
 def test_vectors_that_nobody_needs_are_deleted_and_no_others(space, facts, rk, monkeypatch):
-    monkeypatch.setattr(reembed, "DROPPED_AT_ONCE", 2)
+    monkeypatch.setattr(reembed, "DROP_SIZE", 2)
     other = spaces.create(HUB, "elsewhere")
     longterm.store(other, HUB, "Theirs.")
     longterm.run_reembedding(other, "hashing", switches=False)

@@ -112,9 +112,9 @@ def test_what_a_process_can_keep_stays_outside(space, monkeypatch):
 
 
 def test_another_vector_in_the_place_of_one_that_entered_stands_outside(space):
-    chunks, _ = fill_with_noise(space, 600)
+    noise, _ = fill_with_noise(space, 600)
     vector_index.let_in_all()
-    chunks.embed_chunks(chunks[:1], retrieval.serving_embedder(space))
+    chunks.embed_chunks(noise[:1], retrieval.serving_embedder(space))
     assert inside(space) == 600
 
 
