@@ -7,7 +7,7 @@ from typing import Any, Literal
 from django.http import HttpRequest, HttpResponse
 from ninja import Router, Schema, Status
 
-from memoryhub.api.ground import ERRORS, Cursor, Given, Next, encode_cursor, needs, number_in, page_limit, wants_text
+from memoryhub.api.base import ERRORS, Cursor, Given, Next, encode_cursor, needs, number_in, page_limit, wants_text
 from memoryhub.api.proposals import shown
 from memoryhub.domain import accounts, longterm, proposals, quarantine, retrieval, working
 from memoryhub.domain.accounts import Caller

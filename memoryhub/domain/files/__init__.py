@@ -17,7 +17,7 @@ from memoryhub.domain.files.mounts import (
     reset_written,
     resolve_path,
 )
-from memoryhub.domain.files.read import Published, PublishedRow, published_rows, unchanged_on_disk
+from memoryhub.domain.files.read import Published, PublishedRow, unchanged_on_disk
 from memoryhub.domain.files.requests import Applied, ChangeRequest, Pending, decode_content, text_as_bytes
 from memoryhub.domain.files.revisions import (
     base_content,
@@ -55,6 +55,7 @@ from memoryhub.domain.files.write import (
     exists,
     file_row,
     move,
+    published_now,
     read,
     read_many,
     restore,
@@ -113,7 +114,7 @@ __all__ = [
     "pack_folder",
     "pending_proposals",
     "policy_for",
-    "published_rows",
+    "published_now",
     "read",
     "read_many",
     "record_revision",

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
-from django.db import connection
-from django.db.models import F
-
+from memoryhub.db import statements
 from memoryhub.domain.files.mounts import find_mount, mounts_of_space
 from memoryhub.domain.files.read import Published
-from memoryhub.domain.files.write import read_many
+from memoryhub.domain.files.write import published_now, read_many
 from memoryhub.errors import HubError, Invalid
-from memoryhub.models import File, Mount, Space
+from memoryhub.models import Mount, Space
 from memoryhub.stores import FilesystemStore, paths
 from memoryhub.stores.filesystem import Entry as DiskEntry
 from memoryhub.text.lines import text_of
@@ -22,6 +21,7 @@ from memoryhub.text.path_patterns import glob_matches
 MAX_MATCHES = 1000
 MAX_LINE_LENGTH = 4000
 _BATCH = 200
+_ROWS_AT_ONCE = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,25 +54,37 @@ def list_entries(space: Space, prefix: str = "/", *, thread_id: str = "", with_o
     return sorted(found.values(), key=lambda entry: (not entry.is_dir, entry.path))
 
 
+# Below a prefix that ends with a slash lies what comes before the same prefix with the next sign, which is a zero: a range
+# that the index of paths gives.
 _CHILDREN = """
 SELECT split_part(substr(path, %(cut)s), '/', 1), strpos(substr(path, %(cut)s), '/') > 0, max(size), max(modified_at),
   bool_or(written_revision IS DISTINCT FROM revision)
 FROM memoryhub_file
-WHERE space_id = %(space)s AND thread_id = %(thread)s AND NOT is_deleted AND revision > 0 AND starts_with(path, %(prefix)s)
+WHERE space_id = %(space)s AND thread_id = %(thread)s AND NOT is_deleted AND revision > 0
+  AND path ~>=~ %(prefix)s AND path ~<~ %(end)s
 GROUP BY 1, 2
 """
+_FILES = """
+SELECT path, size, modified_at FROM memoryhub_file
+WHERE space_id = %(space)s AND thread_id = %(thread)s AND NOT is_deleted AND revision > 0
+  AND path ~>=~ %(prefix)s AND path ~<~ %(end)s AND path ~>~ %(after)s
+  AND (NOT %(unwritten)s::boolean OR written_revision IS DISTINCT FROM revision)
+ORDER BY path USING ~<~ LIMIT %(limit)s
+"""
+
+
+def _below(space: Space, mount: Mount, prefix: str, thread_id: str) -> dict[str, Any]:
+    """What both statements are asked with."""
+    thread = thread_id if mount.store == Mount.Store.THREAD else ""
+    return {"space": space.pk, "thread": thread, "prefix": prefix, "end": prefix[:-1] + "0"}
 
 
 def _entries_in_hub(space: Space, mounts: list[Mount], mount: Mount, prefix: str, thread_id: str) -> Iterator[Entry]:
     """The entries that the hub knows, without those of other mounts."""
-    thread = thread_id if mount.store == Mount.Store.THREAD else ""
-    values = {"cut": len(prefix) + 1, "space": space.pk, "thread": thread, "prefix": prefix}
-    with connection.cursor() as cursor:
-        cursor.execute(_CHILDREN, values)
-        rows = cursor.fetchall()
-    for name, is_dir, size, modified_at, is_unwritten in rows:
+    values = {"cut": len(prefix) + 1, **_below(space, mount, prefix, thread_id)}
+    for name, is_dir, size, modified_at, is_unwritten in statements.rows(_CHILDREN, values, binary=True):
         path = prefix + name + ("/" if is_dir else "")
-        if find_mount(mounts, path) == mount:
+        if find_mount(mounts, path) is mount:
             yield Entry(path, is_dir, 0 if is_dir else size, modified_at, "not on disk yet" if is_unwritten else "")
 
 
@@ -122,26 +134,34 @@ def walk(space: Space, prefix: str = "/", *, thread_id: str = "") -> Iterator[En
     for mount in mounts:
         if paths.under(prefix, mount.prefix):
             yield from _walk_mount(space, mounts, mount, mount.prefix, thread_id)
-        elif paths.under(mount.prefix, prefix) and find_mount(mounts, prefix) == mount:
+        elif paths.under(mount.prefix, prefix) and find_mount(mounts, prefix) is mount:
             yield from _walk_mount(space, mounts, mount, prefix, thread_id)
 
 
 def _walk_mount(space: Space, mounts: list[Mount], mount: Mount, prefix: str, thread_id: str) -> Iterator[Entry]:
-    thread = thread_id if mount.store == Mount.Store.THREAD else ""
-    in_hub = File.objects.within(space).filter(thread_id=thread, is_deleted=False, revision__gt=0)
-    rows = in_hub.filter(path__startswith=prefix).order_by("path")
-    on_disk = set()
-    if mount.store == Mount.Store.FILESYSTEM:
+    seen = set()
+    if on_disk := mount.store == Mount.Store.FILESYSTEM:
         store = FilesystemStore(mount.directory, mount.prefix)
         for relative, entry in store.walk(paths.strip(mount.prefix, prefix)):
             path = mount.prefix + relative[1:]
-            if entry.stat.kind == "file" and not entry.odd and find_mount(mounts, path) == mount:
-                on_disk.add(path)
+            if entry.stat.kind == "file" and not entry.odd and find_mount(mounts, path) is mount:
+                seen.add(path)
                 yield Entry(path, False, entry.stat.size, _modified_at(entry))
-        rows = rows.exclude(written_revision=F("revision"))
-    for path, size, modified_at in rows.values_list("path", "size", "modified_at").iterator():
-        if path not in on_disk and find_mount(mounts, path) == mount:
+    for path, size, modified_at in _files(_below(space, mount, prefix, thread_id), unwritten=on_disk):
+        if path not in seen and find_mount(mounts, path) is mount:
             yield Entry(path, False, size, modified_at)
+
+
+def _files(below: dict[str, Any], *, unwritten: bool) -> Iterator[tuple[str, int, datetime]]:
+    """Path, size and time of the files that the hub knows, in the order of their paths."""
+    rows: list[tuple[Any, ...]] = []
+    while not rows or len(rows) == _ROWS_AT_ONCE:
+        after = rows[-1][0] if rows else ""
+        values = {**below, "after": after, "unwritten": unwritten, "limit": _ROWS_AT_ONCE}
+        rows = statements.rows(_FILES, values, binary=True)
+        if not rows:
+            return
+        yield from rows
 
 
 def glob(space: Space, pattern: str, prefix: str = "/", *, thread_id: str = "") -> tuple[list[Entry], bool]:
@@ -171,18 +191,19 @@ def grep(
 ) -> tuple[list[Match], bool]:
     """The lines with a literal text in files below the prefix, at most MAX_MATCHES, and whether there are more.
 
-    `glob` limits the search to paths below the prefix that match it.
+    `glob` limits the search to paths below the prefix that match it. `space` must have been read for this request, because
+    texts come from the cache of its revision.
     """
     _check_pattern(pattern)
     prefix = paths.clean(prefix or "/", directory=True)
-    chosen = [
-        entry.path
-        for entry in walk(space, prefix, thread_id=thread_id)
-        if not glob or glob_matches(glob, entry.path[len(prefix) :])
-    ] or _single_file(prefix, glob)
+    entries = walk(space, prefix, thread_id=thread_id)
+    chosen = sorted(entry.path for entry in entries if not glob or glob_matches(glob, entry.path[len(prefix) :]))
+    chosen = chosen or _single_file(prefix, glob)
+    # More files than these would push out of the cache what others read.
+    texts_of = published_now if len(chosen) <= _BATCH else read_many
     found: list[Match] = []
     for start in range(0, len(chosen), _BATCH):
-        texts = read_many(space, sorted(chosen)[start : start + _BATCH], thread_id=thread_id)
+        texts = texts_of(space, chosen[start : start + _BATCH], thread_id=thread_id)
         for path, published in texts.items():
             if not isinstance(published, Published) or b"\x00" in published.content:
                 continue

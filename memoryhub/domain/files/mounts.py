@@ -16,7 +16,7 @@ from memoryhub.domain import activity, spaces
 from memoryhub.domain.accounts import require
 from memoryhub.domain.files.rules import rule_applies
 from memoryhub.errors import Conflict, Forbidden, HubError, Invalid, NotFound
-from memoryhub.models import Actor, Agent, File, Membership, Mount, Policy, PolicyRule, Space
+from memoryhub.models import Actor, Agent, File, Membership, Mount, Policy, PolicyRule, Space, as_read
 from memoryhub.stores import Store, open_store, paths
 
 
@@ -40,7 +40,7 @@ class Place:
 
 def mounts_of_space(space: Space) -> list[Mount]:
     """All mounts of a space."""
-    return list(Mount.objects.within(space))
+    return _mounts_and_rules(space)[0]
 
 
 def find_mount(mounts: Iterable[Mount], path: str) -> Mount | None:
@@ -79,17 +79,17 @@ def resolve_path(space: Space, path: str, *, agent: Agent | None = None) -> Plac
 
 
 MOUNTS_AND_RULES = """
-SELECT id, prefix, store, directory, policy, problem, created_at,
+SELECT id, space_id, prefix, store, directory, policy, problem, created_at,
   EXISTS (SELECT 1 FROM memoryhub_policyrule r WHERE r.space_id = %(space)s AND r.is_on)
 FROM memoryhub_mount WHERE space_id = %(space)s ORDER BY prefix
 """
-READ_COLUMNS = ("id", "prefix", "store", "directory", "policy", "problem", "created_at")
+READ_COLUMNS = ("id", "space_id", "prefix", "store", "directory", "policy", "problem", "created_at")
 
 
 def _mounts_and_rules(space: Space) -> tuple[list[Mount], bool]:
-    """The mounts of a space, and whether it has rules that are on."""
-    rows = statements.rows(MOUNTS_AND_RULES, {"space": space.pk})
-    mounts = [Mount(space_id=space.pk, **dict(zip(READ_COLUMNS, row[:-1], strict=True))) for row in rows]
+    """The mounts of a space by their prefixes, and whether it has rules that are on."""
+    rows = statements.rows(MOUNTS_AND_RULES, {"space": space.pk}, binary=True)
+    mounts = [as_read(Mount, zip(READ_COLUMNS, row[:-1], strict=True), space=space) for row in rows]
     return mounts, bool(rows) and rows[0][-1]
 
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
 from memoryhub.db import fragments, statements
 from memoryhub.errors import HubError, NotFound
 from memoryhub.models import Space
 from memoryhub.stores import FilesystemStore, paths
 from memoryhub.stores.disk import Stat
+from memoryhub.stores.file_cache import DiskFile, FileCache
 from memoryhub.text.lines import is_text
 
 
@@ -35,6 +34,18 @@ class Published:
     def is_text(self) -> bool:
         """Whether the content is valid UTF-8 without NUL."""
         return is_text(self.content)
+
+
+@dataclass(frozen=True, slots=True)
+class CachedFile:
+    """A file as it was published at one revision of its space, and where on disk it was taken from."""
+
+    published: Published
+    disk: tuple[DiskFile, ...]
+
+    @property
+    def bytes(self) -> int:
+        return len(self.published.content)
 
 
 @dataclass(slots=True)
@@ -83,6 +94,12 @@ class PublishedRow:
             return not_found(self.path)
         return self.published()
 
+    def on_disk(self) -> tuple[DiskFile, ...]:
+        """Where its text lies on disk, if it does."""
+        if self.store != "filesystem":
+            return ()
+        return (DiskFile(self.directory, self.relative, tuple(json.loads(self.stat or "[]"))),)
+
     def published(self) -> Published:
         """The published file of a row that has one."""
         assert self.content is not None
@@ -121,16 +138,7 @@ ORDER BY p.n
 """
 
 
-RunQuery = Callable[[str, dict[str, Any]], list[tuple[Any, ...]]]
-
-
-def run_query(sql: str, values: dict[str, Any]) -> list[tuple[Any, ...]]:
-    return statements.rows(sql, values, binary=True)
-
-
-def published_rows(
-    space: Space | int, asked_paths: list[str], thread_id: str = "", *, ask: RunQuery = run_query
-) -> list[PublishedRow]:
+def published_rows(space: Space | int, asked_paths: list[str], thread_id: str = "") -> list[PublishedRow]:
     """One row for each of these paths, in their order; a bad path and one without a mount have a row with its error.
 
     Files on disk are not looked at: see `changed_on_disk`.
@@ -144,12 +152,13 @@ def published_rows(
             refused[path] = error
     rows = {}
     values = {"paths": list(cleaned.values()), "space": getattr(space, "pk", space), "thread": thread_id}
-    for columns in ask(READ_ROWS, values) if cleaned else []:
+    for columns in statements.rows(READ_ROWS, values, binary=True) if cleaned else []:
         rows[columns[0]] = PublishedRow(*columns)
     answers = []
     for path in asked_paths:
-        # Two spellings of one path get a row each.
-        row = _refused_row(path, refused[path]) if path in refused else replace(rows[cleaned[path]], path=path)
+        row = _refused_row(path, refused[path]) if path in refused else rows[cleaned[path]]
+        if row.path != path:
+            row = replace(row, path=path)  # two spellings of one path have a row each
         if row.refusal is None and row.prefix is None:
             row.refusal = not_found(path)
         answers.append(row)
@@ -174,6 +183,22 @@ def published_at(space: Space, asked_paths: list[str], at: datetime) -> dict[str
                 path, content, number, sha, created_at, modified_at, author_kind=kind, author_name=name
             )  # fmt: skip
     return answers
+
+
+# A fleet of agents reads many small files; the bytes have a limit of their own.
+cache: FileCache[CachedFile] = FileCache(max_items=4096)
+
+
+def cached(space: Space, path: str) -> Published | None:
+    """The file at this path, if it was cached at the revision that `space` names and nobody touched it on disk since."""
+    found = cache.get((space.pk, space.revision, path))
+    return found.published if found else None
+
+
+def put_in_cache(space: Space, row: PublishedRow, answer: Published) -> None:
+    """Keeps a file for the next reader at this revision. Those of threads are noted as used whenever they are read."""
+    if row.store != "thread":
+        cache.put((space.pk, space.revision, row.path), CachedFile(answer, row.on_disk()))
 
 
 def unchanged_on_disk(rows: list[PublishedRow]) -> bool:

@@ -6,7 +6,7 @@ to the disk after the commit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -24,7 +24,15 @@ from memoryhub.domain.files.change import (
     start_change,
 )
 from memoryhub.domain.files.mounts import Place
-from memoryhub.domain.files.read import Published, PublishedRow, changed_on_disk, published_at, published_rows
+from memoryhub.domain.files.read import (
+    Published,
+    PublishedRow,
+    cached,
+    changed_on_disk,
+    published_at,
+    published_rows,
+    put_in_cache,
+)
 from memoryhub.errors import Conflict, HubError
 from memoryhub.models import Actor, File, Mount, Revision, Space
 from memoryhub.stores import paths
@@ -55,16 +63,35 @@ def read_many(
     wanted = list(dict.fromkeys(asked_paths))
     if at is not None:
         return published_at(space, wanted, at)
-    rows = published_rows(space, wanted, thread_id)
-    if outdated := changed_on_disk(rows):
-        problems = {row.path: problem for row in outdated if (problem := _sync_row(space, row))}
-        synced = {row.path for row in outdated}
-        rows = [row for row in rows if row.path not in synced] + published_rows(space, list(synced), thread_id)
-    else:
-        problems = {}
-    _note_use(rows)
-    answers = {row.path: problems.get(row.path) or row.answer() for row in rows}
+    answers = {row.path: answer for row, answer, _ in _answers(space, wanted, thread_id)}
     return {path: answers[path] for path in wanted}
+
+
+def published_now(space: Space, many: Iterable[str], *, thread_id: str = "") -> dict[str, Published | HubError]:
+    """What `read_many` answers, from the cache where it can be; `space` must have been read for this very call."""
+    wanted = list(dict.fromkeys(many))
+    found: dict[str, Published | HubError] = {path: one for path in wanted if (one := cached(space, path))}
+    for row, answer, agreed in _answers(space, [path for path in wanted if path not in found], thread_id):
+        found[row.path] = answer
+        if agreed and isinstance(answer, Published):
+            put_in_cache(space, row, answer)
+    return {path: found[path] for path in wanted}
+
+
+def _answers(
+    space: Space, wanted: list[str], thread_id: str
+) -> Iterator[tuple[PublishedRow, Published | HubError, bool]]:
+    """Each path's row with its answer, after taking in what changed on disk, and whether the disk agreed at once."""
+    rows = published_rows(space, wanted, thread_id) if wanted else []
+    problems: dict[str, HubError] = {}
+    again: set[str] = set()
+    if stale := changed_on_disk(rows):
+        problems = {row.path: problem for row in stale if (problem := _sync_row(space, row))}
+        again = {row.path for row in stale}
+        rows = [row for row in rows if row.path not in again] + published_rows(space, list(again), thread_id)
+    _note_use(rows)
+    for row in rows:
+        yield row, problems.get(row.path) or row.answer(), row.path not in again
 
 
 def _sync_row(space: Space, row: PublishedRow) -> HubError | None:
