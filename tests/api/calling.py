@@ -56,6 +56,7 @@ class WholeHandler(ClientHandler):
         finally:
             request_started.connect(close_old_connections)
         answer = HttpResponse(body, status=int(heard["status"].split()[0]))
+        del answer["Content-Type"]  # Django's default, which the answer may not have
         for name, value in heard["headers"]:
             answer[name] = value
         answer.wsgi_request = WSGIRequest(environ)

@@ -148,7 +148,7 @@ def test_what_an_edit_looks_for_is_text_too(forge):
 )
 def test_an_address_is_read_alike_with_and_without_django(forge, name, status):
     if status == 200:
-        files.write(spaces.by_slug("ledger"), HUB, f"/memories/{name}", b"one")
+        files.write(spaces.get_by_slug("ledger"), HUB, f"/memories/{name}", b"one")
     address = f"files/memories/{quote(name)}"
     answer = Caller(ServedClient(), forge.secret)("GET", address)
     usual = forge("GET", address)

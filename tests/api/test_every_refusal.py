@@ -72,7 +72,7 @@ REFUSALS: dict[str, tuple[Callable[[Tokens], str], int, str, str]] = {
     "expired, of an agent": (lambda make: make.ended(make.of_agent(), **LONG_AGO["expired"]), 401, "unauthenticated", "has expired"),
     "expired, of a person": (lambda make: make.ended(make.of_person(), **LONG_AGO["expired"]), 401, "unauthenticated", "has expired"),
     "agent switched off": (Tokens.of_agent_that_is_off, 403, "agent_off", "is switched off"),
-    "deactivated person": (Tokens.of_deactivated_person, 401, "unauthenticated", "no member here any more"),
+    "deactivated person": (Tokens.of_deactivated_person, 401, "unauthenticated", "account is deactivated"),
     "person who left": (Tokens.of_no_member, 401, "unauthenticated", "no member here any more"),
     "missing scope": (lambda make: make.of_agent(scopes=[]), 403, "scope_missing", "has no scope"),
 }  # fmt: skip

@@ -147,8 +147,9 @@ def against_bare(what: str, name: str, rates: Rates, throughput: Rates, least: f
 
 def in_process(space: Any) -> list[Figure]:
     from memoryhub.domain import files
+    from memoryhub.domain.files.read import published_rows
 
-    rows = files.published_rows(space, on_disk())
+    rows = published_rows(space, on_disk())
     assert files.unchanged_on_disk(rows)
     took = median_of(lambda: files.unchanged_on_disk(rows))
     return [

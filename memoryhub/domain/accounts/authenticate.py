@@ -135,7 +135,9 @@ def check_owner(caller: Caller) -> None:
     if caller.agent:
         if not caller.agent.is_on:
             raise Forbidden(f"The agent {caller.agent.name} is switched off.", code="agent_off")
-    elif not (caller.role and caller.person and caller.person.is_active):
+    elif caller.person and not caller.person.is_active:
+        raise Unauthenticated(f"The token {caller.token} belongs to somebody whose account is deactivated.")
+    elif not caller.role:
         raise Unauthenticated(f"The token {caller.token} belongs to somebody who is no member here any more.")
 
 
