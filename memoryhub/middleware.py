@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from urllib.parse import unquote
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.conf import settings
-from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
-from django.db import DataError, InterfaceError, OperationalError
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.middleware.gzip import GZipMiddleware
+from django.urls import resolve
 from django.utils import timezone
 
 from memoryhub import requests
 from memoryhub.domain import accounts
-from memoryhub.errors import Forbidden, HubError, Invalid, NotAllowed, NotFound, TooLarge, Unavailable
+from memoryhub.errors import HubError, Invalid, NotAllowed, TooLarge
+from memoryhub.refusals import json_refusal, refusal_of
+from memoryhub.web import errors as error_pages
 
 View = Callable[[HttpRequest], HttpResponse]
 BROKEN_PATH = "memoryhub.broken_path"  # set by wsgi.py, before Django repairs the address
-MOST_SENT = 40 * 1024 * 1024  # an import of 32 MiB, and what a form wraps around it
-log = logging.getLogger("memoryhub")
+MAX_REQUEST_BYTES = 40 * 1024 * 1024  # an import of 32 MiB, and what a form wraps around it
 
 CSP = "; ".join(
     [
@@ -66,8 +65,8 @@ class Compression(GZipMiddleware):
         return super().process_response(request, response)
 
 
-def seen(get_response: View) -> View:
-    """Keeps 'last seen' of the signed-in browser, at most once a minute and never on what a page fetches by itself."""
+def last_seen(get_response: View) -> View:
+    """Notes when a signed-in browser was seen last, at most once a minute and never on what a page fetches by itself."""
 
     def handle(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
@@ -75,14 +74,10 @@ def seen(get_response: View) -> View:
         if session is not None and session.accessed and session.session_key and not request.htmx:
             user = getattr(request, "user", None)
             if user is not None and user.is_authenticated:
-                accounts.note_seen(session.session_key, address_of(request))
+                accounts.note_seen(session.session_key, requests.client_address(request.META))
         return response
 
     return handle
-
-
-def address_of(request: HttpRequest) -> str | None:
-    return requests.client_address(request.META, trust_proxy=settings.BEHIND_TLS)
 
 
 def local_time(get_response: View) -> View:
@@ -99,57 +94,67 @@ def local_time(get_response: View) -> View:
     return handle
 
 
-def refusals(get_response: View) -> View:
-    """Innermost, so that a refusal raised by a view still gets the session, the messages and the headers."""
+def api_calls(get_response: View) -> View:
+    """Answers calls of the API: what comes after this is about sessions, forms and pages, which they know nothing of."""
 
     def handle(request: HttpRequest) -> HttpResponse:
-        if sent_bytes(request) > MOST_SENT:  # before anybody reads it: uploads would go to the disk, whoever sends them
-            return refused(request, TooLarge("The request is larger than 40 MiB. Send less at once."))
-        if BROKEN_PATH in request.META:
-            told = "The address holds bytes that are no UTF-8. Send the name as UTF-8."
-            return refused(request, Invalid(told, code="invalid_path"))
-        if request.path.startswith("/api/"):
-            return called(request, get_response)
-        # A key typed into a search or a filter is not drawn again by the page that answers.
-        if "mh_" in (query := request.META.get("QUERY_STRING", "")):
-            request.META["QUERY_STRING"] = requests.hide_secrets(query).replace("…", "%E2%80%A6")
-        return see_other(request, get_response(request))
+        if not request.path.startswith("/api/"):
+            return get_response(request)
+        request.get_host()  # refuses a name that is not among ALLOWED_HOSTS
+        refusal = unacceptable(request)
+        response = json_refusal(refusal) if refusal else api_answer(request)
+        if not response.streaming:
+            response.headers.setdefault("Content-Length", str(len(response.content)))
+        return response
 
-    handle.process_exception = raised  # type: ignore[attr-defined]
     return handle
 
 
-def refused(request: HttpRequest, error: HubError) -> HttpResponse:
-    """The refusal as whoever asks reads it: a page, a part of one, or JSON."""
-    from memoryhub.api.ground import answer
-    from memoryhub.web.errors import refuse, wants_json
-
-    return answer(error) if wants_json(request) else refuse(request, error)
-
-
-def raised(request: HttpRequest, exception: Exception) -> HttpResponse | None:
-    """What Django asks when a view of ours raised; django-ninja's handlers have the same errors for theirs."""
-    error = None if request.path.startswith("/api/") else as_refusal(exception)
-    return refused(request, error) if error else None
-
-
-def called(request: HttpRequest, get_response: View) -> HttpResponse:
-    """The answer to a call of the API, where HEAD is GET (the server leaves the body out)."""
+def api_answer(request: HttpRequest) -> HttpResponse:
+    """The answer of the view at this address; HEAD is answered as GET, and the server leaves the body out."""
     method = request.method
     request.method = "GET" if method == "HEAD" else method
-    response = get_response(request)
+    request.resolver_match = resolve(request.path_info)
+    view, args, kwargs = request.resolver_match
+    response = view(request, *args, **kwargs)
     request.method = method
     return not_allowed(response) if response.status_code == 405 else response
 
 
 def not_allowed(refusal: HttpResponse) -> HttpResponse:
     """django-ninja answers a wrong method with plain text; here it gets the one shape."""
-    from memoryhub.api.ground import answer
-
     allowed = refusal.headers.get("Allow", "")
-    response = answer(NotAllowed(f"This address takes {allowed or 'other methods'}."))
-    response.headers["Allow"] = allowed
-    return response
+    return json_refusal(NotAllowed(f"This address takes {allowed or 'other methods'}.", allow=allowed))
+
+
+def refusals(get_response: View) -> View:
+    """Innermost, so that a refusal raised by a page's view still gets the session, the messages and the headers."""
+
+    def handle(request: HttpRequest) -> HttpResponse:
+        if refusal := unacceptable(request):
+            return error_pages.refuse(request, refusal)
+        # A key typed into a search or a filter is not drawn again by the page that answers.
+        if "mh_" in (query := request.META.get("QUERY_STRING", "")):
+            request.META["QUERY_STRING"] = requests.hide_secrets(query).replace("…", "%E2%80%A6")
+        return see_other(request, get_response(request))
+
+    handle.process_exception = refusal_page  # type: ignore[attr-defined]
+    return handle
+
+
+def refusal_page(request: HttpRequest, exception: Exception) -> HttpResponse | None:
+    """What Django asks when a page's view raised: the page for a refusal, or None for a bug."""
+    error = refusal_of(exception)
+    return error_pages.refuse(request, error) if error else None
+
+
+def unacceptable(request: HttpRequest) -> HubError | None:
+    """Why a request is refused before anything is read of it."""
+    if sent_bytes(request) > MAX_REQUEST_BYTES:  # uploads would go to the disk, whoever sends them
+        return TooLarge("The request is larger than 40 MiB. Send less at once.")
+    if BROKEN_PATH in request.META:
+        return Invalid("The address holds bytes that are no UTF-8. Send the name as UTF-8.", code="invalid_path")
+    return None
 
 
 def see_other(request: HttpRequest, response: HttpResponse) -> HttpResponse:
@@ -162,29 +167,3 @@ def see_other(request: HttpRequest, response: HttpResponse) -> HttpResponse:
 def sent_bytes(request: HttpRequest) -> int:
     length = request.META.get("CONTENT_LENGTH") or "0"
     return int(length) if length.isdecimal() else 0
-
-
-def as_refusal(exception: BaseException) -> HubError | None:
-    """The one place where foreign exceptions become our own; None for what is a bug."""
-    match exception:
-        case HubError():
-            return exception
-        case Http404():
-            return NotFound("Nothing here, or not yours. The address may be old, or belong to a space you are not in.")
-        case PermissionDenied():
-            return Forbidden(str(exception) or "That is not for your role.")
-        case RequestDataTooBig():
-            return TooLarge("The request is larger than 8 MiB. Send less at once.")
-        case SuspiciousOperation():
-            return Invalid("The request is not well formed.", code="bad_request")
-        case DataError():
-            log.warning("a value that the database cannot hold: %s", str(exception).strip().splitlines()[0])
-            return Invalid(
-                "A value of the request cannot be kept: no NUL characters, no endless numbers.", code="bad_value"
-            )
-        case OperationalError() | InterfaceError():
-            log.warning("database: %s", str(exception).strip().splitlines()[0] if str(exception).strip() else exception)
-            return Unavailable(
-                "The database is away. Nothing was changed; try again in a moment.", code="database_away"
-            )
-    return None

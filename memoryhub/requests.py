@@ -1,4 +1,4 @@
-"""The request being served: its id and its peer; and a filter that keeps tokens out of the log."""
+"""The request being served: its id, its peer, its token; and a filter that keeps tokens out of the log."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import logging
 import re
 import secrets
 from contextvars import ContextVar
+from typing import Any
+
+from django.conf import settings
 
 _request_id: ContextVar[str] = ContextVar("request_id", default="")
 TOKEN = re.compile(r"(mh_[A-Za-z0-9-]+_[A-Za-z0-9]{4})[A-Za-z0-9]+")
@@ -26,10 +29,16 @@ def begin(given: str | None) -> str:
     return request_id
 
 
-def client_address(meta: dict[str, str], trust_proxy: bool) -> str | None:
+def client_address(meta: dict[str, Any]) -> str | None:
     """The peer's address; behind our own proxy the last one it wrote down. None over a unix socket."""
-    forwarded = meta.get("HTTP_X_FORWARDED_FOR", "") if trust_proxy else ""
+    forwarded = meta.get("HTTP_X_FORWARDED_FOR", "") if settings.BEHIND_TLS else ""
     return (forwarded.split(",")[-1].strip() if forwarded else meta.get("REMOTE_ADDR")) or None
+
+
+def bearer_token(meta: dict[str, Any]) -> str:
+    """The secret of `Authorization: Bearer …`; empty where there is none."""
+    kind, _, secret = meta.get("HTTP_AUTHORIZATION", "").partition(" ")
+    return secret.strip() if kind.lower() == "bearer" else ""
 
 
 def hide_secrets(text: str) -> str:

@@ -199,6 +199,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "memoryhub.middleware.Compression",
+    "memoryhub.middleware.api_calls",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -206,7 +207,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "memoryhub.middleware.local_time",
-    "memoryhub.middleware.seen",
+    "memoryhub.middleware.last_seen",
     "memoryhub.middleware.refusals",
 ]
 ROOT_URLCONF = "memoryhub.urls"
@@ -260,7 +261,7 @@ STATIC_ROOT = DATA_DIR / "static"
 COLLECTED = env_bool("MEMORYHUB_COLLECTED")
 PLAIN_FILES, COLLECTED_FILES = (
     "django.contrib.staticfiles.storage.StaticFilesStorage",
-    "memoryhub.server.static_files.Collected",
+    "memoryhub.server.static_files.HashedStorage",
 )
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},

@@ -4,7 +4,7 @@ from django.conf import settings
 from django.urls import include, path, re_path
 
 from memoryhub.api import prompts as prompts_api
-from memoryhub.api.ground import unknown_route
+from memoryhub.api.base import unknown_route
 from memoryhub.api.v1 import api
 from memoryhub.web import (
     account,
@@ -189,6 +189,10 @@ in_space = [
 ]
 
 urlpatterns = [
+    # Calls of agents first: each address before theirs would be tried in vain thousands of times a minute.
+    path("api/v1/prompt", prompts_api.prompt, name="api.prompt"),
+    path("api/v1/", api.urls),
+    re_path(r"^api/(?P<path>.*)$", unknown_route),
     path("", spaces.front, name="spaces.front"),
     path("spaces/new/", spaces.create, name="spaces.create"),
     path("spaces/demo/", spaces.load_demo, name="spaces.load_demo"),
@@ -204,9 +208,6 @@ urlpatterns = [
     path("account/tokens/<int:pk>/revoke/", account.revoke_token, name="account.revoke_token"),
     path("shortcuts/", shortcuts.page, name="shortcuts.page"),
     path("s/<slug:space>/", include(in_space)),
-    path("api/v1/prompt", prompts_api.prompt, name="api.prompt"),
-    path("api/v1/", api.urls),
-    re_path(r"^api/(?P<path>.*)$", unknown_route),
     path("healthz", health.healthz, name="health.healthz"),
     path("readyz", health.readyz, name="health.readyz"),
     path("metrics", health.metrics, name="health.metrics"),

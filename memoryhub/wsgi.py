@@ -1,4 +1,4 @@
-"""What granian serves: Django, and beside it a lean way to the calls that agents make all the time."""
+"""What granian serves: Django, and beside it the short way to the calls that agents make all the time."""
 
 from __future__ import annotations
 
@@ -13,37 +13,35 @@ from django.core.wsgi import get_wsgi_application
 from django.http.request import split_domain_port, validate_host
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryhub.settings")
-pages = get_wsgi_application()
+django_application = get_wsgi_application()
 
-from memoryhub.api import quick  # noqa: E402  needs the apps that the line above loads
-from memoryhub.api.ground import BODY_LIMIT  # noqa: E402
-from memoryhub.api.prompts import Handler  # noqa: E402  needs the apps that the line above loads
+from memoryhub.api import wsgi as api  # noqa: E402  needs the apps that the line above loads
+from memoryhub.api.base import BODY_LIMIT  # noqa: E402
 from memoryhub.middleware import BROKEN_PATH  # noqa: E402
 
-prompt = Handler()
-PIECE = 1 << 20
+CHUNK_BYTES = 1 << 20
 
 
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-    """Prompts and files go past the middleware that only pages need: measured, it doubles what an agent can ask."""
+    """Prompts and files go past Django's middleware: measured, it doubles what an agent can ask."""
     if "HTTP_TRANSFER_ENCODING" in environ and not environ.get("CONTENT_LENGTH"):
-        measure(environ)
-    if not is_allowed(environ.get("HTTP_HOST", "")) or is_broken(environ):
-        return pages(environ, start_response)  # which refuse it
-    if environ.get("PATH_INFO") == "/api/v1/prompt":
-        return prompt(environ, start_response)
-    quickly = quick.application(environ, start_response)
-    return pages(environ, start_response) if quickly is None else quickly
+        read_chunked_body(environ)
+    if not is_allowed(environ.get("HTTP_HOST", "")) or has_broken_path(environ):
+        return django_application(environ, start_response)  # which refuses it
+    answer = api.answer_for(environ)
+    if answer is None:
+        return django_application(environ, start_response)
+    return api.respond(answer, environ, start_response)
 
 
 @lru_cache(maxsize=256)
 def is_allowed(host: str) -> bool:
-    """Whether this hub answers to that name; the ways past the middleware ask it themselves."""
+    """Whether this hub answers to that name; the way past the middleware has to ask it itself."""
     domain, _ = split_domain_port(host)
     return bool(domain) and validate_host(domain, settings.ALLOWED_HOSTS)
 
 
-def is_broken(environ: dict[str, Any]) -> bool:
+def has_broken_path(environ: dict[str, Any]) -> bool:
     """Whether the address holds bytes that are no UTF-8. Django would repair them into another name, unseen."""
     path = environ.get("PATH_INFO", "")
     if path.isascii():
@@ -56,11 +54,11 @@ def is_broken(environ: dict[str, Any]) -> bool:
     return False
 
 
-def measure(environ: dict[str, Any]) -> None:
-    """A body sent in pieces names no length, and Django reads none then: read here, one byte past the limit at most."""
+def read_chunked_body(environ: dict[str, Any]) -> None:
+    """Reads a body without a length, one byte past the limit at most: Django would read nothing of it."""
     source = environ["wsgi.input"]
     body = source.read(BODY_LIMIT + 1)
-    for _ in range(BODY_LIMIT // PIECE if len(body) > BODY_LIMIT else 0):
-        if not source.read(PIECE):  # a client that still sends would miss the refusal
+    for _ in range(BODY_LIMIT // CHUNK_BYTES if len(body) > BODY_LIMIT else 0):
+        if not source.read(CHUNK_BYTES):  # a client that still sends would miss the refusal
             break
     environ["CONTENT_LENGTH"], environ["wsgi.input"] = str(len(body)), io.BytesIO(body)

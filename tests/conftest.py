@@ -109,15 +109,16 @@ def _statements_sent() -> Iterator[list[str]]:
 
 
 # What takes longest begins first, so that no worker sits alone with it at the end (seconds on two cores: 130 to 25).
-LONGEST = (
-    "browser/test_axe.py", "test_processes.py", "commands/test_backup.py", "client/test_whole_hub.py", "test_postgres.py",
+SLOWEST_FIRST = (
+    "browser/test_axe.py", "server/test_supervise.py", "commands/test_backup.py", "client/test_whole_hub.py",
+    "server/test_postgres.py",
     "browser/test_without_javascript.py", "bench/test_proposals_bench.py", "browser/test_proposals.py",
-    "domain/test_files_faults.py", "client/test_bad_days.py", "browser/test_house_flows.py", "browser/test_weight.py",
+    "domain/files/test_faults.py", "client/test_bad_days.py", "browser/test_house_flows.py", "browser/test_weight.py",
     "web/test_walls.py", "browser/test_files.py", "web/test_security.py", "test_databases.py",
 )  # fmt: skip
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     tests = Path(__file__).parent
-    rank = {name: number for number, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: rank.get(item.path.relative_to(tests).as_posix(), len(LONGEST)))
+    rank = {name: number for number, name in enumerate(SLOWEST_FIRST)}
+    items.sort(key=lambda item: rank.get(item.path.relative_to(tests).as_posix(), len(SLOWEST_FIRST)))

@@ -21,7 +21,7 @@ PACKAGE = ROOT / "memoryhub"
 # Inner rooms first. A room imports its own and inner ones, never outer ones, nor its neighbours on the same floor.
 FLOORS = [
     {"errors"},
-    {"requests", "text", "dialects", "detectors", "embedders", "stores"},
+    {"requests", "refusals", "text", "dialects", "detectors", "embedders", "stores"},
     {"db"},
     {"models"},
     {"domain"},

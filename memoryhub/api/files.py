@@ -1,9 +1,9 @@
-"""Files over REST: read, list, search, and ask for changes. What is answered to a write, the policy of its path decides."""
+"""Files over REST: read, list, search, and ask for changes. The policy of a path decides what is answered to a write."""
 
 import base64
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -12,8 +12,18 @@ from django.urls import register_converter
 from django.urls.converters import PathConverter
 from ninja import Field, Router, Schema, Status
 
-from memoryhub.api.ground import ERRORS, IF_MATCH, IF_NEW, IF_NONE_MATCH, Given, needs, wants_text
-from memoryhub.api.lean import ALWAYS, Answer
+from memoryhub.api.base import (
+    ERRORS,
+    IF_MATCH,
+    IF_NEW,
+    IF_NONE_MATCH,
+    Given,
+    conditional,
+    json_response,
+    needs,
+    wants_text,
+)
+from memoryhub.api.proposals import shown
 from memoryhub.domain import files
 from memoryhub.domain.accounts import Caller
 from memoryhub.domain.files import Applied, ChangeRequest, Pending, Published, decode_content
@@ -30,9 +40,9 @@ class VirtualPath(PathConverter):
 
 
 register_converter(VirtualPath, "virtual")
-MOST_PATHS = 200
-Document = tuple[bytes, str, str]  # body, sha256 for the ETag, kind
-MOST_BYTES = 32 * 1024 * 1024
+MAX_PATHS = 200
+MAX_BATCH_BYTES = 32 * 1024 * 1024
+JSON, TEXT, BINARY = "application/json", "text/plain; charset=utf-8", "application/octet-stream"
 
 
 # ---- reading
@@ -77,25 +87,32 @@ class Lines(Schema):
 
 @router.get("/files", response={200: Entries, **ERRORS}, summary="What a folder holds")
 @needs("files")
-def entries(request: HttpRequest, prefix: str = "/", thread_id: str = "") -> Any:
+def entries(request: HttpRequest, prefix: str = "/", thread_id: str = "") -> HttpResponse:
     caller: Caller = request.auth
-    return {"entries": files.list_entries(caller.space, _rooted(prefix), thread_id=_thread(thread_id))}
+    found = files.list_entries(caller.space, _rooted(prefix), thread_id=_thread(thread_id))
+    return json_response({"entries": _fields(Entry, found)})
 
 
 @router.get("/grep", response={200: Lines, **ERRORS}, summary="Lines that hold a text, literally")
 @needs("files")
-def grep(request: HttpRequest, pattern: str, prefix: str = "/", glob: str = "", thread_id: str = "") -> Any:
+def grep(request: HttpRequest, pattern: str, prefix: str = "/", glob: str = "", thread_id: str = "") -> HttpResponse:
     caller: Caller = request.auth
     found, truncated = files.grep(caller.space, pattern, _rooted(prefix), glob=glob, thread_id=_thread(thread_id))
-    return {"matches": found, "truncated": truncated}
+    return json_response({"matches": _fields(Line, found), "truncated": truncated})
 
 
 @router.get("/glob", response={200: Matches, **ERRORS}, summary="Files whose path fits a pattern")
 @needs("files")
-def glob(request: HttpRequest, pattern: str, prefix: str = "/", thread_id: str = "") -> Any:
+def glob(request: HttpRequest, pattern: str, prefix: str = "/", thread_id: str = "") -> HttpResponse:
     caller: Caller = request.auth
     found, truncated = files.glob(caller.space, pattern, _rooted(prefix), thread_id=_thread(thread_id))
-    return {"matches": found, "truncated": truncated}
+    return json_response({"matches": _fields(Entry, found), "truncated": truncated})
+
+
+def _fields(schema: type[Schema], found: Iterable[Any]) -> list[dict[str, Any]]:
+    """What the schema names of each of these."""
+    names = tuple(schema.model_fields)
+    return [{name: getattr(one, name) for name in names} for one in found]
 
 
 def _thread(thread_id: str) -> str:
@@ -109,7 +126,7 @@ def _rooted(prefix: str) -> str:
 
 
 class BatchIn(Given):
-    paths: list[str] = Field(max_length=MOST_PATHS)
+    paths: list[str] = Field(max_length=MAX_PATHS)
     thread_id: str = ""
 
 
@@ -135,23 +152,14 @@ class Batch(Schema):
 @needs("files")
 def batch(request: HttpRequest, body: BatchIn) -> HttpResponse:
     caller: Caller = request.auth
-    found = files.published_many(caller.space, body.paths, thread_id=_thread(body.thread_id))
-    if sum(len(f.content) for f in found.values() if isinstance(f, Published)) > MOST_BYTES:
+    found = files.published_now(caller.space, body.paths, thread_id=_thread(body.thread_id))
+    if sum(len(one.content) for one in found.values() if isinstance(one, Published)) > MAX_BATCH_BYTES:
         raise Invalid("These files are larger than 32 MiB together. Ask for fewer at once.", code="too_many_bytes")
     for path, one in found.items():
         if isinstance(one, NotFound):
-            found[path] = _what_is_there(caller, path, one)
-    return answer_batch(request, body.paths, found)
-
-
-def answer_batch(request: HttpRequest, wanted: list[str], found: Mapping[str, Published | HubError]) -> HttpResponse:
-    """The files in the order they were asked for, with an ETag over them all."""
-    return conditional(request, *batch_document(wanted, found))
-
-
-def batch_document(wanted: Sequence[str], found: Mapping[str, Published | HubError]) -> Document:
-    body = _as_json({"files": [_in_batch(path, found[path]) for path in wanted]})
-    return body, hashlib.sha256(body).hexdigest(), "application/json"
+            found[path] = _folder_or(caller, path, one)
+    answer = _as_json({"files": [_in_batch(path, found[path]) for path in body.paths]})
+    return conditional(request, f'"{hashlib.sha256(answer).hexdigest()}"', answer, JSON)
 
 
 def _in_batch(path: str, found: Published | HubError) -> dict[str, Any]:
@@ -166,7 +174,7 @@ def _content(found: Published) -> dict[str, str]:
     return {"content": base64.b64encode(found.content).decode(), "encoding": "base64"}
 
 
-TEXT: dict[str, Any] = {
+FILE_EXTRA: dict[str, Any] = {
     "parameters": [IF_NONE_MATCH],
     "responses": {
         200: {
@@ -180,35 +188,31 @@ TEXT: dict[str, Any] = {
 
 
 @router.get(
-    "/files/{virtual:path}", response={200: FileOut, 304: None, **ERRORS}, summary="One file", openapi_extra=TEXT
+    "/files/{virtual:path}", response={200: FileOut, 304: None, **ERRORS}, summary="One file", openapi_extra=FILE_EXTRA
 )
 @needs("files")
 def read(request: HttpRequest, path: str, thread_id: str = "") -> HttpResponse:
-    caller: Caller = request.auth
-    try:
-        found = files.read(caller.space, paths.from_url(path), thread_id=_thread(thread_id))
-    except NotFound as error:
-        if path.startswith("~/"):
-            files.resolve(caller.space, path)  # no mount of that prefix: a home directory, which is outside
-        raise _what_is_there(caller, paths.from_url(path), error) from None
-    return answer_file(request, found)
-
-
-def answer_file(request: HttpRequest, found: Published) -> HttpResponse:
     """JSON, or the bytes for who wants text."""
-    return conditional(request, *(text_document(found) if wants_text(request) else file_document(found)))
+    caller: Caller = request.auth
+    where = paths.clean(paths.from_url(path))
+    found = files.published_now(caller.space, [where], thread_id=_thread(thread_id))[where]
+    if isinstance(found, NotFound):
+        if path.startswith("~/"):
+            files.resolve_path(caller.space, path)  # no mount of that prefix: a home directory, which is outside
+        raise _folder_or(caller, paths.from_url(path), found)
+    if isinstance(found, HubError):
+        raise found
+    etag = f'"{found.sha256}"'
+    if wants_text(request):
+        return conditional(request, etag, found.content, TEXT if found.is_text else BINARY)
+    return conditional(request, etag, _file_document(found), JSON)
 
 
-def text_document(found: Published) -> Document:
-    return found.content, found.sha256, "text/plain; charset=utf-8" if found.is_text else "application/octet-stream"
-
-
-def file_document(found: Published) -> Document:
-    document = {
+def _file_document(found: Published) -> bytes:
+    return _as_json({
         "path": found.path, **_content(found), "sha256": found.sha256, "revision": found.revision,
         "created_at": as_text(found.created_at), "modified_at": as_text(found.modified_at),
-    }  # fmt: skip
-    return _as_json(document), found.sha256, "application/json"
+    })  # fmt: skip
 
 
 def as_text(moment: datetime) -> str:
@@ -216,7 +220,8 @@ def as_text(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _what_is_there(caller: Caller, path: str, error: HubError) -> HubError:
+def _folder_or(caller: Caller, path: str, error: HubError) -> HubError:
+    """The refusal of a path without a file: the one given, or that a folder stands there."""
     if files.is_folder(caller.space, path):
         return Invalid(
             f"“{path}” is a folder, not a file. List it with GET /api/v1/files?prefix={path.rstrip('/')}/",
@@ -229,49 +234,36 @@ def _what_is_there(caller: Caller, path: str, error: HubError) -> HubError:
 def _as_json(document: dict[str, Any]) -> bytes:
     try:
         return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
-    except UnicodeEncodeError:  # a path of the caller's with half a character, which goes back as it came
+    except UnicodeEncodeError:  # the caller's path holds half a character, and goes back as it came
         return json.dumps(document, separators=(",", ":")).encode()
-
-
-def conditional(request: HttpRequest, body: bytes, sha: str, kind: str) -> HttpResponse:
-    """The answer with its ETag, or 304 without a body when the caller has it."""
-    return lean_conditional(request.META, body, sha, kind).response()
-
-
-def lean_conditional(meta: dict[str, Any], body: bytes, sha: str, kind: str) -> Answer:
-    known = [tag.strip().removeprefix("W/").strip('"') for tag in meta.get("HTTP_IF_NONE_MATCH", "").split(",")]
-    status, body = (304, b"") if sha in known or "*" in known else (200, body)
-    headers = {"Content-Type": kind, "ETag": f'"{sha}"', **ALWAYS, "Content-Length": str(len(body))}
-    return Answer(status, headers, body)
 
 
 # ---- writing
 
 
-class WriteIn(Given):
-    content: str
-    encoding: str = "utf-8"
+class Notes(Given):
+    """What every change may say of itself."""
+
     reason: str = ""
     thread_id: str = ""
     tool_call_id: str = ""
 
 
-class EditIn(Given):
+class WriteIn(Notes):
+    content: str
+    encoding: str = "utf-8"
+
+
+class EditIn(Notes):
     path: str
     old_string: str
     new_string: str
     replace_all: bool = False
-    reason: str = ""
-    thread_id: str = ""
-    tool_call_id: str = ""
 
 
-class MoveIn(Given):
+class MoveIn(Notes):
     from_: str = Field(alias="from")
     to: str
-    reason: str = ""
-    thread_id: str = ""
-    tool_call_id: str = ""
 
 
 class AppliedOut(Schema):
@@ -299,28 +291,16 @@ WRITES: dict[int, Any] = {200: AppliedOut, 202: PendingOut, **ERRORS}
 )
 @needs("propose", "edit")
 def write(request: HttpRequest, path: str, body: WriteIn) -> Status:
-    return _answer(request, wish_to_write(request, paths.from_url(path), body))
-
-
-def wish_to_write(request: HttpRequest, path: str, body: WriteIn) -> ChangeRequest:
     only_new = request.headers.get("If-None-Match", "").strip() == "*"
     content = decode_content(body.content, body.encoding)
-    return _wish(request, "write", path, body, content=content, must_be_new=only_new)
+    return _submit(request, "write", paths.from_url(path), body, content=content, must_be_new=only_new)
 
 
 @router.post("/edits", response=WRITES, summary="Replace one string in a file by another", openapi_extra=CONDITION)
 @needs("propose", "edit")
 def edit(request: HttpRequest, body: EditIn) -> Status:
-    wish = _wish(
-        request,
-        "edit",
-        _rooted(body.path),
-        body,
-        old=body.old_string,
-        new=body.new_string,
-        replace_all=body.replace_all,
-    )
-    return _answer(request, wish)
+    change = {"old": body.old_string, "new": body.new_string, "replace_all": body.replace_all}
+    return _submit(request, "edit", _rooted(body.path), body, **change)
 
 
 @router.delete(
@@ -328,39 +308,27 @@ def edit(request: HttpRequest, body: EditIn) -> Status:
 )
 @needs("propose", "edit")
 def delete(request: HttpRequest, path: str, reason: str = "", thread_id: str = "", tool_call_id: str = "") -> Status:
-    notes = {"reason": reason, "thread_id": thread_id, "tool_call_id": tool_call_id}
-    for text in notes.values():
-        files.text_as_bytes(text)
-    return _answer(
-        request, ChangeRequest("delete", paths.from_url(path), if_match=request.headers.get("If-Match"), **notes)
-    )
+    notes = Notes(reason=reason, thread_id=thread_id, tool_call_id=tool_call_id)
+    return _submit(request, "delete", paths.from_url(path), notes)
 
 
 @router.post("/moves", response=WRITES, summary="Give a file another path", openapi_extra=CONDITION)
 @needs("propose", "edit")
 def move(request: HttpRequest, body: MoveIn) -> Status:
-    return _answer(request, _wish(request, "move", _rooted(body.from_), body, to=_rooted(body.to)))
+    return _submit(request, "move", _rooted(body.from_), body, to=_rooted(body.to))
 
 
-def _wish(request: HttpRequest, kind: str, path: str, body: Any, **more: Any) -> ChangeRequest:
-    notes = {"reason": body.reason, "thread_id": body.thread_id, "tool_call_id": body.tool_call_id}
-    for text in notes.values():
-        files.text_as_bytes(text)
-    return ChangeRequest(kind, path, if_match=request.headers.get("If-Match"), **notes, **more)
-
-
-def _answer(request: HttpRequest, wish: ChangeRequest) -> Status:
+def _submit(request: HttpRequest, kind: str, path: str, notes: Notes, **change: Any) -> Status:
+    """Asks for a change; 200 or 201 with the revision where it was made, 202 with the proposal where people decide."""
     caller: Caller = request.auth
-    done = files.submit(caller.space, caller.actor, wish)
+    said = {"reason": notes.reason, "thread_id": notes.thread_id, "tool_call_id": notes.tool_call_id}
+    for text in said.values():
+        files.text_as_bytes(text)
+    wanted = ChangeRequest(kind, path, if_match=request.headers.get("If-Match"), **said, **change)
+    done = files.submit(caller.space, caller.actor, wanted)
     if isinstance(done, Pending):
-        from memoryhub.api.proposals import shown
-
         return Status(202, {"status": "pending", "proposal": shown(caller, done.proposal)})
-    return Status(*applied(wish, done))
-
-
-def applied(wish: ChangeRequest, done: Applied) -> tuple[int, dict[str, Any]]:
-    return 201 if wish.kind == "write" and done.created else 200, _applied(done)
+    return Status(201 if kind == "write" and done.created else 200, _applied(done))
 
 
 def _applied(done: Applied) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from django.http import HttpRequest, HttpResponse
 from ninja import Router, Schema, Status
 
-from memoryhub.api.ground import ERRORS, Cursor, Given, Next, encode_cursor, needs, number_in, page_limit, wants_text
+from memoryhub.api.base import ERRORS, Cursor, Given, Next, encode_cursor, needs, number_in, page_limit, wants_text
 from memoryhub.api.proposals import shown
 from memoryhub.domain import accounts, longterm, proposals, quarantine, retrieval, working
 from memoryhub.domain.accounts import Caller
@@ -127,7 +127,7 @@ def retrieve(
 ) -> Any:
     caller: Caller = request.auth
     found = retrieval.retrieve(
-        caller.space, input_checks.clean(query, "query"), agent=caller.agent, hot=hot, cold=cold,
+        caller.space, input_checks.check_text(query, "query"), agent=caller.agent, hot=hot, cold=cold,
         threshold=None if threshold == "" else threshold,
         max_chars=max_chars, scope=scope or None,
     )  # fmt: skip
@@ -170,13 +170,13 @@ class Pending(Schema):
 @needs("propose", "promote")
 def promote(request: HttpRequest, body: PromotionIn) -> Any:
     caller: Caller = request.auth
-    record, reason = record_of(caller, body), input_checks.clean(body.reason, "reason", 2000)
+    record, reason = record_of(caller, body), input_checks.check_text(body.reason, "reason", 2000)
     # What was one agent's own stays its own, unless the caller says that it is for the group.
     scope = body.scope or (record.scope if record else longterm.GROUP)
     if caller.agent is None:
         choices = {"reason": reason, **whose(caller, record, scope)}
         return Status(200, {"status": "applied", "entry": promote_at_once(caller, body, record, choices)})
-    content = record.content if record and body.content is None else input_checks.checked(body.content)
+    content = record.content if record and body.content is None else input_checks.check_content(body.content)
     proposal = proposals.propose_promotion(
         caller.space, caller.agent, content=content, scope=scope, record=record, reason=reason,
         thread_id=body.thread_id, tool_call_id=body.tool_call_id,
@@ -202,7 +202,7 @@ def promote_at_once(caller: Caller, body: PromotionIn, record: Record | None, ch
     """A person's token is the person: what it promotes is promoted."""
     if record:
         return longterm.promote_record(caller.space, caller.actor, record.pk, content=body.content, **choices)
-    return longterm.store(caller.space, caller.actor, input_checks.checked(body.content), **choices)
+    return longterm.store(caller.space, caller.actor, input_checks.check_content(body.content), **choices)
 
 
 def whose(caller: Caller, record: Record | None, scope: str) -> dict[str, Any]:
@@ -268,7 +268,7 @@ def found(
     """A page of the one ranked list, which ends after `search.MOST`; the cursor counts places in it."""
     end = start + page_limit(limit)
     hits = retrieval.search(
-        space, input_checks.clean(q, "q"), layers=layers or None, agent=agent, limit=min(end + 1, retrieval.MAX_HITS),
+        space, input_checks.check_text(q, "q"), layers=layers or None, agent=agent, limit=min(end + 1, retrieval.MAX_HITS),
         per_layer=retrieval.MAX_HITS, known=known,
     )  # fmt: skip
     more = encode_cursor(end) if len(hits) > end else None

@@ -7,7 +7,7 @@ from datetime import datetime
 from django.http import HttpRequest
 from ninja import Router, Schema
 
-from memoryhub.api.ground import ERRORS
+from memoryhub.api.base import ERRORS
 from memoryhub.domain.accounts import Caller
 
 router = Router()

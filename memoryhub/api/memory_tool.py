@@ -5,7 +5,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from ninja import Field, Router, Schema
 
-from memoryhub.api.ground import ERRORS, Given, needs_by_body
+from memoryhub.api.base import ERRORS, Given, needs_by_body
 from memoryhub.domain import exchange
 from memoryhub.domain.accounts import Caller
 from memoryhub.models import Scope

@@ -1,111 +1,74 @@
-"""`/api/v1/prompt`: the exact bytes an agent gets. A plain view, because this call is the hot path of the hub.
+"""`/api/v1/prompt`: the exact bytes an agent gets. A plain view, because agents call it more than anything else.
 
-`wsgi.py` reaches it through `handler`, which carries only the request id and the refusals; the operations below it are
-there for the OpenAPI document and answer the same.
+`api.wsgi` calls it without Django's middleware; the operations below it are there for the OpenAPI document.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import logging
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from datetime import datetime
-from functools import lru_cache, wraps
+from functools import lru_cache
 from typing import Any
 
-from django.core.handlers.wsgi import WSGIRequest
-from django.db import close_old_connections
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.views.decorators.csrf import csrf_exempt
 from ninja import Router, Schema
 
-from memoryhub.api.ground import ERRORS, NO_JSON, answer, refusal_of, weighed
-from memoryhub.api.lean import ALWAYS, Answer, address_in, bearer, served
+from memoryhub.api.base import ERRORS, NO_JSON, authenticate, conditional, refusals_as_json, weighed
 from memoryhub.domain import accounts, prompts
+from memoryhub.domain.accounts import Caller
 from memoryhub.domain.prompts import Prompt, PromptRequest
-from memoryhub.errors import HubError, Invalid, NotAllowed, NotFound, Unauthenticated
-from memoryhub.middleware import request_ids
+from memoryhub.errors import Invalid, NotAllowed, NotFound
 
-View = Callable[[HttpRequest], HttpResponse]
-log = logging.getLogger("memoryhub")
 FIELDS = ("dialect", "query", "task", "thread", "at", "agent")
-NOTHING = PromptRequest()
+ALL_DEFAULTS = PromptRequest()
 JSON, TEXT = "application/json", "text/plain; charset=utf-8"
-
-
-def refusals_as_json(view: View) -> View:
-    """Every refusal in the one shape, whichever handler leads here."""
-
-    @wraps(view)
-    def guarded(request: HttpRequest) -> HttpResponse:
-        try:
-            return view(request)
-        except Exception as exception:
-            error = refusal_of(exception)
-            if error is None:
-                raise
-            response = answer(error)
-            if error.status == 405:
-                response["Allow"] = "GET, HEAD, POST"
-            return response
-
-    return guarded
+ALLOWED = ("GET", "HEAD", "POST")
 
 
 @csrf_exempt
 @refusals_as_json
 def prompt(request: HttpRequest) -> HttpResponse:
     """The prompt as text or JSON, with an ETag that changes only with its bytes."""
-    if request.method not in ("GET", "HEAD", "POST"):
-        raise NotAllowed("Ask with GET, or with POST and JSON.")
-    found = answered(request.META, lambda: posted(request) if request.method == "POST" else in_query(request.META))
-    return found.response()
+    if request.method not in ALLOWED:
+        raise NotAllowed("Ask with GET, or with POST and JSON.", allow=", ".join(ALLOWED))
+    try:
+        asked, agent_slug = parse(body_fields(request) if request.method == "POST" else query_fields(request))
+    except Exception:
+        authenticate(request)  # who has no valid token is told that, whatever else is wrong
+        raise
+    caller = authenticate(request, beside=prompts.working_column(asked))
+    caller.need("prompt")
+    found = prompt_of_agent(caller, asked, agent_slug) if caller.agent else prompt_for_person(caller, asked, agent_slug)
+    return prompt_response(request, caller, found, looks_back=asked.at is not None)
 
 
 prompt.needs = "token"  # type: ignore[attr-defined]
 
 
-def answered(meta: dict[str, Any], given: Callable[[], Mapping[str, Any]]) -> Answer:
-    """The answer to what was `given`; whose token is not known is told that, whatever else is wrong."""
-    secret, address = bearer(meta), address_in(meta)
-    try:
-        asked, slug = read(given())
-    except Exception:
-        accounts.authenticate(secret, address)
-        raise
-    door, told = (None, None) if slug else prompts.enter_for_prompt(secret, address, asked)
-    if door:
-        return respond(meta, prompts.prompt_for(door, asked, told), door.space_id, looks_back=asked.at is not None)
-    found, space_id = for_caller(secret, address, asked, slug)
-    return respond(meta, found, space_id, looks_back=asked.at is not None)
+def prompt_of_agent(caller: Caller, asked: PromptRequest, agent_slug: str) -> Prompt:
+    """The calling agent's own prompt; it may name itself, and nobody else."""
+    if agent_slug and caller.agent and agent_slug != caller.agent.slug:
+        raise agent_unknown(agent_slug)
+    return prompts.prompt_for(caller, asked)
 
 
-def for_caller(secret: str, address: str | None, asked: PromptRequest, slug: str) -> tuple[Prompt, int]:
-    """The same for whoever the quick door does not know: a refusal that says why, or a person who looks."""
-    caller = accounts.authenticate(secret, address)
-    caller.need("prompt")
-    if caller.agent:
-        if slug and slug != caller.agent.slug:
-            raise agent_unknown(slug)
-        door = prompts.enter(secret, None, hot=prompts.shows_working_memory(asked))
-        if door is None:
-            raise Unauthenticated(accounts.NO_VALID_TOKEN)
-        return prompts.prompt_for(door, asked), door.space_id
+def prompt_for_person(caller: Caller, asked: PromptRequest, agent_slug: str) -> Prompt:
+    """The prompt of the agent that a member names; looking at it is no delivery."""
     accounts.require(caller.actor, "read")
     everyone = list(prompts.agents_of_space(caller.space))
-    agent = next((one for one in everyone if one.slug == slug), None)
+    agent = next((one for one in everyone if one.slug == agent_slug), None)
     if agent is None:
-        if slug:
-            raise agent_unknown(slug)
+        if agent_slug:
+            raise agent_unknown(agent_slug)
         named = ", ".join(one.slug for one in everyone) or "none yet"
         raise Invalid(f"A person's token names the agent: ?agent=… (there is: {named}).", code="agent_required")
-    found = prompts.assemble(
+    return prompts.assemble(
         caller.space, agent, dialect=asked.dialect, query=asked.query, task=asked.task, thread=asked.thread,
         at=asked.at, system_prompt=asked.system_prompt,
     )  # fmt: skip
-    return found, caller.space.pk
 
 
 def agent_unknown(slug: str) -> NotFound:
@@ -115,10 +78,10 @@ def agent_unknown(slug: str) -> NotFound:
 # What was asked
 
 
-def read(given: Mapping[str, Any]) -> tuple[PromptRequest, str]:
+def parse(given: Mapping[str, Any]) -> tuple[PromptRequest, str]:
     """What the call asks for, and the agent a person names."""
     if not given:
-        return NOTHING, ""
+        return ALL_DEFAULTS, ""
     for name in (*FIELDS, "system_prompt"):
         if not isinstance(given.get(name), str | None):
             raise Invalid(f"{name} is text.", field=name)
@@ -127,14 +90,14 @@ def read(given: Mapping[str, Any]) -> tuple[PromptRequest, str]:
     return PromptRequest(**words, at=at, system_prompt=given.get("system_prompt")).check(), given.get("agent") or ""
 
 
-def in_query(environ: dict[str, Any]) -> Mapping[str, Any]:
+def query_fields(request: HttpRequest) -> Mapping[str, Any]:
     """What stands behind the question mark; a base prompt has no place there."""
-    words = environ.get("QUERY_STRING")
-    given = QueryDict(words.encode("latin-1")) if words else {}
+    query = request.META.get("QUERY_STRING")
+    given = QueryDict(query.encode("latin-1")) if query else {}
     return {name: given.get(name) for name in FIELDS} if given else {}
 
 
-def posted(request: HttpRequest) -> dict[str, Any]:
+def body_fields(request: HttpRequest) -> dict[str, Any]:
     try:
         given = json.loads(request.body or b"{}")
     except (ValueError, RecursionError):
@@ -146,26 +109,21 @@ def posted(request: HttpRequest) -> dict[str, Any]:
 
 @lru_cache(maxsize=256)
 def wants_json(accept: str) -> bool:
-    """Whether JSON is asked for by name and nothing else by name is liked better; everybody else gets the bytes."""
-    likes = dict(map(weighed, accept.split(",")))
-    wanted = likes.get(JSON, 0.0)
-    return wanted > 0 and wanted >= max(likes.get("text/plain", 0.0), likes.get("text/*", 0.0))
+    """Whether JSON is asked for by name and nothing else by name is preferred; everybody else gets the bytes."""
+    weights = dict(map(weighed, accept.split(",")))
+    wanted = weights.get(JSON, 0.0)
+    return wanted > 0 and wanted >= max(weights.get("text/plain", 0.0), weights.get("text/*", 0.0))
 
 
 # What is answered
 
 
-def respond(meta: dict[str, Any], found: Prompt, space_id: int, *, looks_back: bool) -> Answer:
-    """The body, or 304 when the caller has it already."""
-    if wants_json(meta.get("HTTP_ACCEPT", "")):
-        body, kind = as_json(found, space_id, looks_back=looks_back), JSON
-        etag = f'"sha256-{hashlib.sha256(body).hexdigest()}"'
-    else:
-        body, kind, etag = found.data, TEXT, found.etag
-    headers = {"ETag": etag, **ALWAYS}
-    if same(meta.get("HTTP_IF_NONE_MATCH"), etag):
-        return Answer(304, headers)
-    return Answer(200, {"Content-Type": kind, "Content-Length": str(len(body)), **headers}, body)
+def prompt_response(request: HttpRequest, caller: Caller, found: Prompt, *, looks_back: bool) -> HttpResponse:
+    """The bytes, or JSON about them, or 304 when the caller has them already."""
+    if not wants_json(request.META.get("HTTP_ACCEPT", "")):
+        return conditional(request, found.etag, found.data, TEXT)
+    body = as_json(found, caller.space.pk, looks_back=looks_back)
+    return conditional(request, f'"sha256-{hashlib.sha256(body).hexdigest()}"', body, JSON)
 
 
 def as_json(found: Prompt, space_id: int, *, looks_back: bool) -> bytes:
@@ -176,46 +134,10 @@ def as_json(found: Prompt, space_id: int, *, looks_back: bool) -> bytes:
     ).encode()
 
 
-def same(given: str | None, etag: str) -> bool:
-    if not given:
-        return False
-    return any(one.strip().removeprefix("W/") in (etag, "*") for one in given.split(","))
-
-
-# The way in without the middleware that only pages need
-
-
-class Handler:
-    """WSGI for this call alone. What is answered with a prompt needs nothing of Django's request and response.
-
-    A refusal goes the whole way again: the request id and the refusals, no other middleware, no signals. Django's signals
-    look after lost connections; the statements of this path do that themselves (`domain.hot`).
-    """
-
-    def __init__(self) -> None:
-        self.answer = request_ids(prompt)
-
-    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-        if environ["REQUEST_METHOD"] in ("GET", "HEAD"):
-            with suppress(Exception):
-                return served(lambda meta: answered(meta, lambda: in_query(meta)), environ, start_response)
-        return self.whole(environ, start_response)
-
-    def whole(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-        try:
-            response = self.answer(WSGIRequest(environ))
-        except Exception:
-            close_old_connections()
-            log.exception("%s /api/v1/prompt", environ["REQUEST_METHOD"])
-            response = answer(HubError("The hub made a mistake here. Its log says more.", code="internal"))
-        start_response(f"{response.status_code} {response.reason_phrase}", list(response.items()))
-        return [] if environ["REQUEST_METHOD"] == "HEAD" else [response.content]
-
-
 # For the document
 
 
-class ChangeRequest(Schema):
+class PromptIn(Schema):
     dialect: str | None = None
     query: str | None = None
     task: str | None = None
@@ -262,7 +184,7 @@ class PromptOut(Schema):
 
 
 router = Router()
-ALSO = {
+EXTRA = {
     "responses": {
         200: {"content": {"text/plain": {"schema": {"type": "string"}, "example": "You answer the support desk."}}},
         304: {"description": "The bytes are those of If-None-Match."},
@@ -271,7 +193,7 @@ ALSO = {
 ANSWERS: dict[int, Any] = {200: PromptOut, **{status: ERRORS[status] for status in (401, 403, 404, 413, 422, 503)}}
 
 
-@router.get("/prompt", response=ANSWERS, openapi_extra=ALSO, summary="The exact prompt of the agent")
+@router.get("/prompt", response=ANSWERS, openapi_extra=EXTRA, summary="The exact prompt of the agent")
 def get_prompt(
     request: HttpRequest,
     dialect: str = "",
@@ -286,7 +208,12 @@ def get_prompt(
     return prompt(request)
 
 
-@router.post("/prompt", response=ANSWERS, openapi_extra=ALSO, summary="The same with a base prompt of this call")
-def post_prompt(request: HttpRequest, wish: ChangeRequest) -> HttpResponse:
-    """The same fields as JSON, and `system_prompt` in place of the agent's own."""
+@router.post(
+    "/prompt",
+    response=ANSWERS,
+    openapi_extra=EXTRA,
+    summary="The exact prompt of the agent, with a base prompt of this call",
+)
+def post_prompt(request: HttpRequest, body: PromptIn) -> HttpResponse:
+    """The fields of GET as JSON, and `system_prompt` in place of the agent's own."""
     return prompt(request)

@@ -4,7 +4,7 @@
 from django.http import HttpRequest
 from ninja import Router, Schema
 
-from memoryhub.api.ground import ERRORS, Given, needs
+from memoryhub.api.base import ERRORS, Given, needs
 from memoryhub.domain import prompts
 from memoryhub.errors import Forbidden
 

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 from ninja import NinjaAPI
 
-from memoryhub.api.ground import TokenAuth, install_errors
+from memoryhub.api.base import TokenAuth, install_errors
 
 # In the order of the document. Each module holds `router`.
 NOUNS = ("me", "prompts", "templates", "files", "proposals", "layers", "memory_tool")

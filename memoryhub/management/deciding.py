@@ -33,10 +33,10 @@ def found_in(one: dict[str, Any]) -> list[str]:
 
 def space_and_actor(options: dict[str, Any]) -> tuple[Space, Actor]:
     """The space, and the person in whose name it is done, with their role there."""
-    space = spaces.by_slug(options["space"])
+    space = spaces.get_by_slug(options["space"])
     person = accounts.person_by_name(options["as_user"]) if options["as_user"] else accounts.hub_owner()
     try:
-        _, role = spaces.enter(person, space.slug)
+        _, role = spaces.get_for_person(person, space.slug)
     except NotFound:
         if options["as_user"]:
             raise NotFound(f"{person.username} is not in the space {space.slug!r}.") from None

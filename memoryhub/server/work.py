@@ -1,4 +1,4 @@
-"""The one background process: jobs from the table, watchers, periodic work. `memoryhub up` starts it beside the web."""
+"""The one background process: it runs jobs, periodic functions and background threads. `memoryhub up` starts it."""
 
 from __future__ import annotations
 
@@ -11,42 +11,43 @@ import time
 
 from django.db import DatabaseError, InterfaceError, close_old_connections, connections
 
+import memoryhub.domain
 from memoryhub.domain import jobs
 
-LANES = 2  # so that one long job does not hold up everything else
-SENDING = 4  # lanes for what is sent to addresses of others: one that hangs holds up nothing but what is sent
-PAUSE = 1.0  # seconds between two looks at the table
-PATIENCE = 10.0  # seconds that running jobs get to finish when the process is told to stop
+LANES = 2  # threads that run jobs: one long job does not hold up the others
+OUTGOING_LANES = 4  # threads for jobs that send something: an address that hangs holds up nothing else
+POLL_SECONDS = 1.0  # between two queries for waiting jobs
+STOP_SECONDS = 10.0  # that running jobs get to finish when the process is told to stop
 
 log = logging.getLogger("memoryhub.work")
 
 
-def discover() -> None:
-    """Import every module of `domain`, so that all have registered what they can do."""
-    import memoryhub.domain
-
+def import_domain() -> None:
+    """Import every module of `domain`, so that all jobs are registered."""
     for module in pkgutil.walk_packages(memoryhub.domain.__path__, "memoryhub.domain."):
         importlib.import_module(module.name)
 
 
-class Work:
-    """The lanes, the watchers and the leases of one background process."""
+class BackgroundWork:
+    """The threads and leases of one background process."""
 
     def __init__(self, *, alone: bool) -> None:
-        self.alone = alone  # no other background process uses this database: what is running is lost
+        self.alone = (
+            alone  # no other background process uses this database, so jobs that are marked as running are lost
+        )
         self.stop = threading.Event()
         self.running: dict[str, int] = {}  # lane -> job
 
     def run(self) -> None:
         """Work until `stop` is set, then let running jobs finish for a while."""
-        discover()
-        self._until_done(lambda: (jobs.plan_periodic(), jobs.release_lost(all_of_them=self.alone)))
+        import_domain()
+        self._retry_until_done(lambda: (jobs.plan_periodic(), jobs.release_lost(all_of_them=self.alone)))
         threads = [self._thread(f"lane-{n}", self._lane) for n in range(1, LANES + 1)]
-        threads += [self._thread(f"sending-{n}", self._lane) for n in range(1, SENDING + 1)]
-        threads += [self._thread(name, self._watch) for name in jobs.watchers]
+        threads += [self._thread(f"outgoing-{n}", self._lane) for n in range(1, OUTGOING_LANES + 1)]
+        threads += [self._thread(name, self._run_background_thread) for name in jobs.background_threads]
         while not self.stop.wait(15):
-            self._guard(self._keep_order)
-        deadline = time.monotonic() + PATIENCE
+            self._try(self._renew_leases)
+        deadline = time.monotonic() + STOP_SECONDS
         for thread in threads:
             thread.join(max(0.0, deadline - time.monotonic()))
 
@@ -55,12 +56,12 @@ class Work:
         thread.start()
         return thread
 
-    def _until_done(self, act) -> None:
-        while not self._guard(act) and not self.stop.wait(PAUSE):
+    def _retry_until_done(self, act) -> None:
+        while not self._try(act) and not self.stop.wait(POLL_SECONDS):
             pass
 
-    def _guard(self, act) -> bool:
-        """Run it; an unreachable database is a pause, not an end."""
+    def _try(self, act) -> bool:
+        """Call a function; answers False instead of failing where the database is away."""
         try:
             close_old_connections()
             act()
@@ -70,29 +71,31 @@ class Work:
             return False
         return True
 
-    def _keep_order(self) -> None:
-        jobs.keep_leases(list(self.running.values()))
+    def _renew_leases(self) -> None:
+        jobs.extend_leases(list(self.running.values()))
         jobs.release_lost()
 
     def _lane(self, name: str) -> None:
-        before = self._before(name)
+        previous = self._previous_lane(name)
         while not self.stop.is_set():
             found: list[bool] = []
-            if before and before not in self.running:  # not needed yet: it holds no connection and asks nothing
+            if previous and previous not in self.running:  # not needed yet, so it holds no connection
                 connections.close_all()
-                self.stop.wait(PAUSE)
-            elif not self._guard(lambda found=found: found.append(self._one(name))) or not any(found):
-                self.stop.wait(PAUSE)
+                self.stop.wait(POLL_SECONDS)
+            elif not self._try(lambda found=found: found.append(self._run_next_job(name))) or not any(found):
+                self.stop.wait(POLL_SECONDS)
         connections.close_all()
 
     @staticmethod
-    def _before(name: str) -> str:
-        """The lane that has to be busy before this one looks for work: those that send begin one after the other."""
+    def _previous_lane(name: str) -> str:
+        """The lane that has to be busy before this one looks for jobs: outgoing lanes start one after the other."""
         kind, number = name.rsplit("-", 1)
-        return f"{kind}-{int(number) - 1}" if kind == "sending" and number != "1" else ""
+        return f"{kind}-{int(number) - 1}" if kind == "outgoing" and number != "1" else ""
 
-    def _one(self, name: str) -> bool:
-        claimed = jobs.claim(jobs.sent if name.startswith("sending-") else jobs.kinds.keys() - jobs.sent)
+    def _run_next_job(self, name: str) -> bool:
+        claimed = jobs.claim(
+            jobs.outgoing_kinds if name.startswith("outgoing-") else jobs.kinds.keys() - jobs.outgoing_kinds
+        )
         if claimed is None:
             return False
         self.running[name] = claimed.pk
@@ -102,29 +105,27 @@ class Work:
             del self.running[name]
         return True
 
-    def _watch(self, name: str) -> None:
-        """Run a watcher; one that fails is started again, later each time."""
-        pause = PAUSE
+    def _run_background_thread(self, name: str) -> None:
+        """Run a registered function until the process stops; when it fails it is started again, later each time."""
+        pause = POLL_SECONDS
         while not self.stop.is_set():
-            began = time.monotonic()
+            started = time.monotonic()
             try:
-                jobs.watchers[name](self.stop)
-            except (
-                DatabaseError,
-                InterfaceError,
-            ) as error:  # mostly a server that went away and comes back: one line is enough
-                said = " ".join(str(error).split())
-                log.warning("the watcher %s lost the database and is started again in %.0f s: %s", name, pause, said)
+                jobs.background_threads[name](self.stop)
+            except (DatabaseError, InterfaceError) as error:
+                # Mostly a server that went away and comes back: one line is enough.
+                reason = " ".join(str(error).split())
+                log.warning("the watcher %s lost the database and is started again in %.0f s: %s", name, pause, reason)
             except Exception:
                 log.exception("the watcher %s failed; it is started again in %.0f s", name, pause)
             connections.close_all()
-            pause = PAUSE if time.monotonic() - began > 60 else min(pause * 2, 60)
+            pause = POLL_SECONDS if time.monotonic() - started > 60 else min(pause * 2, 60)
             self.stop.wait(pause)
 
 
 def main(*, alone: bool) -> None:
     """Run the background process until SIGTERM or Ctrl-C."""
-    work = Work(alone=alone)
+    work = BackgroundWork(alone=alone)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: work.stop.set())
     work.run()

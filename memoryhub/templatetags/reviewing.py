@@ -21,7 +21,7 @@ from memoryhub.domain.prompts import PromptChange
 from memoryhub.domain.proposals import Review
 from memoryhub.templatetags.hidden_characters import RUN, SIGNS, line, marked, signs, signs_in_html
 from memoryhub.templatetags.hub import g
-from memoryhub.text.diff import Fold, Row
+from memoryhub.text.diff_rows import Fold, Row
 
 register = template.Library()
 MOST_ROWS = 3000

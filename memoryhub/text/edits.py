@@ -13,19 +13,19 @@ EMPTY_OLD = "Error: old_string cannot be empty. Provide the exact text to replac
 
 
 def apply_edit(text: str, old: str, new: str, replace_all: bool = False) -> str:
-    """Answer the text after an edit, or refuse it with the reason."""
+    """The text after an edit; refused where `old` is not there, or is there several times without `replace_all`."""
     if not old:
         raise Invalid(EMPTY_OLD, code="string_not_found")
-    found = text.count(old)
-    if not found:
-        raise not_found_in(text, old)
-    if found > 1 and not replace_all:
-        raise not_unique(old, found)
+    count = text.count(old)
+    if not count:
+        raise string_not_found(text, old)
+    if count > 1 and not replace_all:
+        raise string_not_unique(old, count)
     return text.replace(old, new)
 
 
 def apply_insert(text: str, line: int, new: str) -> str:
-    """Answer the text with new lines after a line; 0 is the beginning."""
+    """The text with new lines after a line; 0 is the beginning."""
     lines = split(text)
     if not 0 <= line <= len(lines):
         raise Invalid(
@@ -39,12 +39,13 @@ def apply_insert(text: str, line: int, new: str) -> str:
     return head + (new if new.endswith("\n") or not tail else new + "\n") + tail
 
 
-def missing(path: str) -> HubError:
+def file_not_found(path: str) -> HubError:
+    """The error for a path without a file, in the words of agents' edit tools."""
     return NotFound(f"Error: File '{path}' not found", code="file_not_found", path=path)
 
 
-def not_found_in(text: str, old: str) -> HubError:
-    """The string is not there; says so when only line ends or blanks around it stand in the way."""
+def string_not_found(text: str, old: str) -> HubError:
+    """The error for a string that is not there; it says so when only line ends or blanks around it differ."""
     bare = old.removesuffix("\n")
     if bare and bare != old and text.endswith(bare):
         return Invalid(
@@ -65,10 +66,11 @@ def _near_miss(text: str, old: str) -> dict[str, str]:
     return {}
 
 
-def not_unique(old: str, found: int) -> HubError:
+def string_not_unique(old: str, count: int) -> HubError:
+    """The error for a string that occurs several times."""
     return Invalid(
-        f"Error: String '{old}' appears {found} times in file. Use replace_all=True to replace all instances, "
+        f"Error: String '{old}' appears {count} times in file. Use replace_all=True to replace all instances, "
         "or provide a more specific string with surrounding context.",
         code="string_not_unique",
-        occurrences=found,
+        occurrences=count,
     )

@@ -1,4 +1,4 @@
-"""What may come in as content, metadata or a name from outside: checked here, before anything is stored."""
+"""Checks of content, metadata and names that come from outside, before anything is stored (pure)."""
 
 from __future__ import annotations
 
@@ -7,38 +7,38 @@ from typing import Any
 
 from memoryhub.errors import Invalid, TooLarge
 
-MOST_BYTES = 1 << 20
-DEEPEST = 20
-INDEXED = 200_000  # characters of a text whose words are indexed: a tsvector holds 1 MiB at most
+MAX_BYTES = 1 << 20
+MAX_DEPTH = 20
+MAX_INDEXED = 200_000  # characters of a text whose words are indexed: a tsvector holds 1 MiB at most
 
 
-def checked(content: Any) -> str:
-    """The text as it may be stored: not empty, no NUL, no lone surrogate, at most 1 MiB."""
-    text = clean(content, "content")
+def check_content(content: Any) -> str:
+    """The content, if it is a text that is not empty, without NUL or lone surrogates, of at most 1 MiB; else refused."""
+    text = check_text(content, "content")
     if not text.strip():
         raise Invalid("The content is empty; there is nothing to remember.", code="invalid_content", field="content")
-    if len(text.encode()) > MOST_BYTES:
-        raise TooLarge("The content is over 1 MiB; send the part worth remembering.", limit=MOST_BYTES)
+    if len(text.encode()) > MAX_BYTES:
+        raise TooLarge("The content is over 1 MiB; send the part worth remembering.", limit=MAX_BYTES)
     return text
 
 
-def clean(text: Any, field: str, most: int | None = None) -> str:
-    """A string that PostgreSQL can hold."""
+def check_text(text: Any, field: str, max_length: int | None = None) -> str:
+    """The text, if it is a string that PostgreSQL can hold; `field` names it in the refusal."""
     if not isinstance(text, str):
         raise Invalid(f"{field} is a text.", code="invalid_content", field=field)
     if "\x00" in text:
         raise Invalid(
             f"{field} holds a NUL character, which cannot be stored; remove it.", code="invalid_content", field=field
         )
-    if any("\ud800" <= char <= "\udfff" for char in text) if not text.isascii() else False:
+    if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):
         raise Invalid(f"{field} holds half a character (a lone surrogate).", code="invalid_content", field=field)
-    if most is not None and len(text) > most:
-        raise Invalid(f"{field} has {len(text)} characters; {most} at most.", code="invalid", field=field)
+    if max_length is not None and len(text) > max_length:
+        raise Invalid(f"{field} has {len(text)} characters; {max_length} at most.", code="invalid", field=field)
     return text
 
 
-def metadata(value: Any) -> dict[str, Any]:
-    """An object of plain JSON: no NUL, lone surrogate, NaN or Infinity, 20 deep at most."""
+def check_metadata(value: Any) -> dict[str, Any]:
+    """The metadata, if it is an object of plain JSON without NUL, lone surrogates, NaN or Infinity, at most 20 deep."""
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -48,8 +48,8 @@ def metadata(value: Any) -> dict[str, Any]:
 
 
 def _check(value: Any, depth: int) -> None:
-    if depth > DEEPEST:
-        raise Invalid(f"metadata is nested deeper than {DEEPEST}.", code="invalid_metadata", field="metadata")
+    if depth > MAX_DEPTH:
+        raise Invalid(f"metadata is nested deeper than {MAX_DEPTH}.", code="invalid_metadata", field="metadata")
     if isinstance(value, dict):
         for key, inner in value.items():
             _check(key, depth)

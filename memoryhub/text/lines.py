@@ -8,12 +8,21 @@ from memoryhub.text.match import changes, matching_spans
 
 
 def text_of(content: bytes) -> str:
-    """Bytes as text, undecodable ones kept apart as lone surrogates."""
+    """Bytes as text; those that are no UTF-8 become lone surrogates."""
     return content.decode("utf-8", "surrogateescape")
 
 
 def bytes_of(text: str) -> bytes:
+    """The bytes that `text_of` read."""
     return text.encode("utf-8", "surrogateescape")
+
+
+def is_text(content: bytes) -> bool:
+    """Whether a content can travel as text: valid UTF-8 without NUL."""
+    try:
+        return "\x00" not in content.decode()
+    except UnicodeDecodeError:
+        return False
 
 
 def split(text: str) -> list[str]:
@@ -31,35 +40,35 @@ BOM = "\ufeff"
 
 
 def for_editor(text: str) -> str:
-    """A text as a text field shows it: no BOM, every line end one LF."""
+    """The text without BOM and with LF at every line end, as a text field shows it."""
     return _END.sub("\n", text.removeprefix(BOM))
 
 
 def keep_ends(before: str, edited: str) -> str:
-    """What was edited in a text field, with the BOM and the line ends that the text had: unchanged lines keep their own,
-    new lines get that of the line above. Browsers send every line end as CR LF, whatever the file had."""
-    rows, ends = _rows(before.removeprefix(BOM))
-    new_rows, _ = _rows(edited)
-    kept: dict[int, str] = {}
-    same = list(matching_spans(rows, new_rows))
+    """An edited text with the BOM and the line ends of the text before: unchanged lines keep their own, new lines get that of
+    the line above. Browsers send every line end as CR LF, whatever the file had."""
+    rows, ends = _lines_and_ends(before.removeprefix(BOM))
+    new_rows, _ = _lines_and_ends(edited)
+    old_ends: dict[int, str] = {}  # by the place of the line in the edited text
+    spans = list(matching_spans(rows, new_rows))
     # Lines that were rewritten one for one keep their place, and with it their end.
-    same += [(i, j, i2 - i) for i, i2, j, j2 in changes(rows, new_rows) if i2 - i == j2 - j]
-    for i, j, size in same:
-        kept.update({j + step: ends[i + step] for step in range(size) if i + step < len(ends)})
+    spans += [(i, j, i2 - i) for i, i2, j, j2 in changes(rows, new_rows) if i2 - i == j2 - j]
+    for i, j, size in spans:
+        old_ends.update({j + step: ends[i + step] for step in range(size) if i + step < len(ends)})
     new_ends, last = [], ends[0] if ends else "\n"
     for at in range(len(new_rows) - 1):
-        last = kept.get(at, last)
+        last = old_ends.get(at, last)
         new_ends.append(last)
     pieces = [row + end for row, end in zip(new_rows, [*new_ends, ""], strict=True)]
     return (BOM if before.startswith(BOM) else "") + "".join(pieces)
 
 
-def _rows(text: str) -> tuple[list[str], list[str]]:
+def _lines_and_ends(text: str) -> tuple[list[str], list[str]]:
     return _END.split(text), _END.findall(text)
 
 
 def describe_ends(text: str) -> str:
-    """Line ends, BOM and final newline in a few words."""
+    """Which line ends, BOM and final newline a text has, in a few words for people."""
     kinds = {"\n": "LF", "\r\n": "CR LF", "\r": "CR"}
     found = [kinds[end] for end in dict.fromkeys(_END.findall(text))]
     parts = [" and ".join(found) + (" mixed" if len(found) > 1 else "") if found else "one line"]

@@ -1,6 +1,6 @@
 """Markdown as people see it, in one function: read as on a code host, and nothing a browser would run or fetch.
 
-Blocks are read by `gfm`, inline text by Python-Markdown, and bleach runs last over everything.
+Blocks are read by `gfm`, inline text by Python-Markdown, and the result passes `markdown_clean`.
 """
 
 from __future__ import annotations
@@ -14,26 +14,27 @@ from typing import Any
 from xml.etree import ElementTree as etree  # noqa: N813
 
 import markdown
-from bleach.html5lib_shim import Filter
-from bleach.sanitizer import Cleaner
 from markdown.blockparser import BlockParser
 from markdown.inlinepatterns import InlineProcessor, SimpleTagInlineProcessor
 from markdown.postprocessors import Postprocessor
 from markdown.treeprocessors import Treeprocessor
 from markdown.util import AtomicString
 
-from memoryhub.text import gfm
+from memoryhub.text import gfm, gfm_syntax
+from memoryhub.text.gfm_syntax import Block
+from memoryhub.text.markdown_clean import ANCHOR, HEADING_TAGS, cleaner
 
-ANCHOR = "h-"
-# Inline rules turn slow beyond this, in one paragraph: signs, brackets that are not closed, brackets. It is shown as it stands.
-_LONGEST, _UNCLOSED, _BRACKETS = 30_000, 40, 1_500
-# Cleaning takes a step for each mark, and longer steps the longer their text: beyond this, the text is shown as it stands.
-_MOST_MARKS = 60_000
+# A paragraph with more characters, unclosed brackets or brackets than this is shown as it stands: inline rules turn slow on it.
+_MAX_PARAGRAPH, _MAX_UNCLOSED, _MAX_BRACKETS = 30_000, 40, 1_500
+# A text with more marks than this after rendering is shown as it stands: cleaning takes a step for each, and long ones.
+_MAX_MARKS = 60_000
 _RAW = "x-raw"  # holds a piece of raw HTML until the end
 
 
 @dataclass(frozen=True)
 class Heading:
+    """A heading for the outline, with the id of its element."""
+
     level: int
     anchor: str
     text: str
@@ -49,16 +50,16 @@ class Rendered:
 
 @lru_cache(maxsize=128)
 def render(text: str) -> Rendered:
-    """Render a file for people; the same text is rendered once."""
+    """The clean HTML of a Markdown text, and its headings; the newest 128 are cached."""
     front, body = _front_matter(text.replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff"))
     body = body.replace("\x00", "\ufffd").replace("\x02", "").replace("\x03", "")
     md = _markdown()
     md.reset()
     md.headings = []
     raw = md.convert(body) if body.strip() else ""
-    if raw.count("<") + raw.count("&") > _MOST_MARKS:
+    if raw.count("<") + raw.count("&") > _MAX_MARKS:
         return Rendered(f"<pre><code>{html.escape(text)}</code></pre>")
-    return Rendered(_cleaner().clean(front + raw), md.headings)
+    return Rendered(cleaner().clean(front + raw), md.headings)
 
 
 # ---- front matter
@@ -68,7 +69,7 @@ _KEY = re.compile(r"([A-Za-z_][\w .-]*):(?:[ \t]+(.*)|[ \t]*)$")
 
 
 def _front_matter(text: str) -> tuple[str, str]:
-    """The head of a file between two rules as a small table, and the rest."""
+    """The front matter of a file as a small table, and the rest; empty and the whole text where there is none."""
     match = _FRONT.match(text)
     if not match or not match[1]:
         return "", text
@@ -90,7 +91,7 @@ def _front_matter(text: str) -> tuple[str, str]:
 
 
 class _Blocks(BlockParser):
-    """Takes the place of Python-Markdown's own reading of blocks."""
+    """Replaces Python-Markdown's own parser of blocks by `gfm`."""
 
     def parseDocument(self, lines: Any) -> etree.ElementTree:  # noqa: N802
         reader = gfm.Reader()
@@ -100,60 +101,60 @@ class _Blocks(BlockParser):
         self._children(self.root, root.children, loose=True)
         return etree.ElementTree(self.root)
 
-    def _children(self, parent: etree.Element, blocks: list[gfm.Block], *, loose: bool) -> None:
+    def _children(self, parent: etree.Element, blocks: list[Block], *, loose: bool) -> None:
         for block in blocks:
             if block.kind == "para" and not loose:
                 _append_text(parent, _inline(block.lines))
             else:
                 getattr(self, f"_{block.kind}")(parent, block)
 
-    def _para(self, parent: etree.Element, block: gfm.Block) -> None:
+    def _para(self, parent: etree.Element, block: Block) -> None:
         etree.SubElement(parent, "p").text = _inline(block.lines)
 
-    def _heading(self, parent: etree.Element, block: gfm.Block) -> None:
-        etree.SubElement(parent, f"h{block.at['level']}").text = _inline(block.lines)
+    def _heading(self, parent: etree.Element, block: Block) -> None:
+        etree.SubElement(parent, f"h{block.attributes['level']}").text = _inline(block.lines)
 
-    def _rule(self, parent: etree.Element, block: gfm.Block) -> None:
+    def _rule(self, parent: etree.Element, block: Block) -> None:
         etree.SubElement(parent, "hr")
 
-    def _quote(self, parent: etree.Element, block: gfm.Block) -> None:
+    def _quote(self, parent: etree.Element, block: Block) -> None:
         self._children(etree.SubElement(parent, "blockquote"), block.children, loose=True)
 
-    def _list(self, parent: etree.Element, block: gfm.Block) -> None:
-        start = block.at["start"]
+    def _list(self, parent: etree.Element, block: Block) -> None:
+        start = block.attributes["start"]
         element = etree.SubElement(parent, "ul" if start is None else "ol")
         if start is not None and int(start) != 1:
             element.set("start", str(int(start)))
-        loose = gfm.is_loose(block)
+        loose = gfm_syntax.is_loose(block)
         for item in block.children:
             li = etree.SubElement(element, "li")
-            _take_box(li, item)
+            _draw_checkbox(li, item)
             self._children(li, item.children, loose=loose)
 
-    def _fence(self, parent: etree.Element, block: gfm.Block) -> None:
-        language = re.match(r"[\w+#.-]+", block.at["info"])
+    def _fence(self, parent: etree.Element, block: Block) -> None:
+        language = re.match(r"[\w+#.-]+", block.attributes["info"])
         _code(parent, "\n".join([*block.lines, ""]) if block.lines else "", language[0] if language else "")
 
-    def _code(self, parent: etree.Element, block: gfm.Block) -> None:
+    def _code(self, parent: etree.Element, block: Block) -> None:
         _code(parent, block.text.rstrip("\n ") + "\n")
 
-    def _html(self, parent: etree.Element, block: gfm.Block) -> None:
+    def _html(self, parent: etree.Element, block: Block) -> None:
         etree.SubElement(parent, _RAW).text = self.md.htmlStash.store(_with_comments(block.text))
 
-    def _table(self, parent: etree.Element, block: gfm.Block) -> None:
+    def _table(self, parent: etree.Element, block: Block) -> None:
         table = etree.SubElement(parent, "table")
-        sides = block.at["align"]
-        _row(etree.SubElement(etree.SubElement(table, "thead"), "tr"), "th", gfm.cells(block.lines[0]), sides)
+        sides = block.attributes["align"]
+        _row(etree.SubElement(etree.SubElement(table, "thead"), "tr"), "th", gfm_syntax.cells(block.lines[0]), sides)
         if len(block.lines) > 1:
             body = etree.SubElement(table, "tbody")
             for line in block.lines[1:]:
-                _row(etree.SubElement(body, "tr"), "td", gfm.cells(line), sides)
+                _row(etree.SubElement(body, "tr"), "td", gfm_syntax.cells(line), sides)
 
 
 def _inline(lines: list[str]) -> str:
     text = "\n".join(lines).rstrip()
     opened, closed = text.count("["), text.count("]")
-    is_slow = len(text) > _LONGEST or opened - closed > _UNCLOSED or opened > _BRACKETS
+    is_slow = len(text) > _MAX_PARAGRAPH or opened - closed > _MAX_UNCLOSED or opened > _MAX_BRACKETS
     return AtomicString(text) if is_slow else text
 
 
@@ -179,13 +180,13 @@ def _row(tr: etree.Element, tag: str, texts: list[str], sides: list[str]) -> Non
             cell.set("align", side)
 
 
-_BOX = re.compile(r"\[([ xX])\][ \t]+(?=\S)")
+_CHECKBOX = re.compile(r"\[([ xX])\][ \t]+(?=\S)")
 
 
-def _take_box(li: etree.Element, item: gfm.Block) -> None:
-    """`[ ]` and `[x]` at the start of an item are drawn; they are no form fields, for nothing could be sent."""
+def _draw_checkbox(li: etree.Element, item: Block) -> None:
+    """Draw `[ ]` and `[x]` at the start of an item. They are no form fields, for nothing could be sent."""
     first = item.children[0] if item.children else None
-    if first is None or first.kind != "para" or not (match := _BOX.match(first.lines[0])):
+    if first is None or first.kind != "para" or not (match := _CHECKBOX.match(first.lines[0])):
         return
     done = match[1] != " "
     first.lines[0] = first.lines[0][match.end() :]
@@ -201,7 +202,7 @@ _COMMENT = re.compile(r"<!--(.*?)(-->|\Z)", re.DOTALL)
 
 
 def _with_comments(raw: str) -> str:
-    """Comments are notes for people: drawn, not dropped. One that never ends is told apart, for the model sees it."""
+    """Raw HTML with its comments drawn as notes for people. One that never ends says so, for the model sees it."""
     return _COMMENT.sub(lambda m: _comment(m[1], ended=bool(m[2])), raw)
 
 
@@ -223,7 +224,7 @@ _TAIL = re.compile(r"(?:[?!.,:*_~'\"]|&[a-z]+;)+$")
 
 class _BareLink(InlineProcessor):
     def handleMatch(self, m: re.Match[str], data: str) -> tuple[Any, int | None, int | None]:  # noqa: N802
-        url = _trimmed(m[0])
+        url = _without_punctuation(m[0])
         if "\x02" in url or len(url) < 8:
             return None, None, None
         a = etree.Element("a", {"href": url if "://" in url else "https://" + url})
@@ -231,8 +232,8 @@ class _BareLink(InlineProcessor):
         return a, m.start(0), m.start(0) + len(url)
 
 
-def _trimmed(url: str) -> str:
-    """Punctuation that ends the sentence, and a bracket that was opened before the link, stay outside."""
+def _without_punctuation(url: str) -> str:
+    """A bare link without the punctuation that ends the sentence and without a bracket that was opened before the link."""
     while True:
         shorter = _TAIL.sub("", url)
         if shorter.endswith(")") and shorter.count(")") > shorter.count("("):
@@ -243,7 +244,7 @@ def _trimmed(url: str) -> str:
 
 
 class _Image(Treeprocessor):
-    """A picture would be fetched from wherever it lies, and tell who reads: its place is a link instead."""
+    """Turns images into links: a browser would fetch them from wherever they lie, and so tell who reads."""
 
     def run(self, root: etree.Element) -> None:
         for img in list(root.iter("img")):
@@ -255,15 +256,12 @@ class _Image(Treeprocessor):
             img.text = AtomicString(f"🖼 {label}")
 
 
-_HEADING_TAGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
-
-
 class _Headings(Treeprocessor):
-    """Names for headings, apart from every other name on the page, and the outline."""
+    """Gives headings ids that no other element of the page has, and collects the outline."""
 
     def run(self, root: etree.Element) -> None:
         used: dict[str, int] = {}
-        for element in (e for e in root.iter() if e.tag in _HEADING_TAGS):
+        for element in (e for e in root.iter() if e.tag in HEADING_TAGS):
             text = re.sub(r"\x02.*?\x03", "", "".join(element.itertext())).strip()
             slug = re.sub(r"[\s]+", "-", re.sub(r"[^\w\s-]", "", text.lower())) or "part"
             used[slug] = used.get(slug, -1) + 1
@@ -280,7 +278,7 @@ class _Unwrap(Postprocessor):
         return text.replace(f"<{_RAW}>", "").replace(f"</{_RAW}>", "")
 
 
-class _House(markdown.Extension):
+class _Extension(markdown.Extension):
     def extendMarkdown(self, md: markdown.Markdown) -> None:  # noqa: N802
         md.parser = _Blocks(md)
         for name in ("html_block", "normalize_whitespace"):
@@ -292,64 +290,13 @@ class _House(markdown.Extension):
         strike = SimpleTagInlineProcessor(r"(?<!~)(~{1,2})(?=[^\s~])(.+?)(?<=[^\s~])\1(?!~)", "del")
         md.inlinePatterns.register(strike, "strike", 65)
         md.inlinePatterns.register(_BareLink(r"(?<![\w/])(?:https?://|www\.)[^\s<>\x02\x03]+", md), "bare", 85)
-        md.treeprocessors.register(_Image(md), "house_images", -4)
-        md.treeprocessors.register(_Headings(md), "house_headings", -5)
+        md.treeprocessors.register(_Image(md), "hub_images", -4)
+        md.treeprocessors.register(_Headings(md), "hub_headings", -5)
         md.treeprocessors.deregister("prettify")
-        md.postprocessors.register(_Unwrap(md), "house_unwrap", 31)
+        md.postprocessors.register(_Unwrap(md), "hub_unwrap", 31)
 
 
 @lru_cache(maxsize=1)
 def _markdown() -> markdown.Markdown:
     # Python-Markdown's tab length is only for its own blocks; ours reads columns of four.
-    return markdown.Markdown(extensions=[_House()], output_format="html")
-
-
-# ---- the last word
-
-_TAGS = {
-    "a", "abbr", "b", "blockquote", "br", "caption", "center", "cite", "code", "dd", "del", "details", "dfn", "div", "dl",
-    "dt", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "ins", "kbd", "li", "mark", "ol", "p", "pre", "q", "s",
-    "samp", "small", "span", "strong", "sub", "summary", "sup", "table", "tbody", "td", "tfoot", "th", "thead", "tr",
-    "tt", "u", "ul", "var",
-}  # fmt: skip
-_CLASSES = re.compile(r"(?:comment|sr|task|box|box done|front-matter|language-[\w+#.-]+)\Z")
-_NAMES = re.compile(rf"{ANCHOR}[\w-]+\Z")
-
-
-def _may_stay(tag: str, name: str, value: str) -> bool:
-    """Bleach lets `class` and `title` wherever they are named; here each has to look like one of ours."""
-    if name == "href":
-        return tag == "a"
-    if name == "id":
-        return tag in _HEADING_TAGS and bool(_NAMES.match(value))
-    if name == "class":
-        return bool(_CLASSES.match(value))
-    if name == "start":
-        return tag == "ol" and value.isdigit() and len(value) < 10
-    if name == "align":
-        return tag in ("td", "th", "p", "div") and value in ("left", "center", "right")
-    if name in ("colspan", "rowspan"):
-        return tag in ("td", "th") and value.isdigit() and 0 < int(value[:4]) <= 100
-    return name == "title" or (name == "open" and tag == "details")
-
-
-class _Placed(Filter):
-    """Every link says that it vouches for nothing, and opens with no hold on this page; every heading that it stands
-    below the page's own, which is the one of level 1."""
-
-    def __iter__(self) -> Any:
-        for token in super().__iter__():
-            name = token["name"] if token["type"] in ("StartTag", "EmptyTag") else ""
-            if name == "a":
-                token["data"][(None, "rel")] = "noopener nofollow"
-            elif name in _HEADING_TAGS:
-                token["data"][(None, "aria-level")] = str(min(int(name[1]) + 1, 6))
-            yield token
-
-
-@lru_cache(maxsize=1)
-def _cleaner() -> Cleaner:
-    return Cleaner(
-        tags=_TAGS, attributes=_may_stay, protocols={"http", "https", "mailto"}, strip=False, strip_comments=True,
-        filters=[_Placed],
-    )  # fmt: skip
+    return markdown.Markdown(extensions=[_Extension()], output_format="html")

@@ -1,8 +1,8 @@
 """Which lines of two texts belong together (pure).
 
-Like a patience diff: lines that stand once in both texts are sure anchors; between them the same is tried again, then
-lines that stand equally often are paired in order. It stays near n log n where `difflib` alone turns quadratic
-on many equal lines.
+Like a patience diff: lines that are unique in both texts are anchors, and between two anchors this is done again; where
+there are none, lines that both texts have equally often are paired in order. It stays near n log n where `difflib` alone
+turns quadratic on many equal lines.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 
 Span = tuple[int, int, int, int]
-_LONG = 600  # from so many items on, small changes are looked for one after the other first
-_REACH, _WINDOW = 6, 12
-_SMALL = 160  # below so many items on both sides difflib is quick and its result is nicest
+_MIN_FOR_WALK = 600  # items on both sides from which on `_small_changes` is tried first
+_MAX_JUMP, _WINDOW = 6, 12  # items: how long a small change may be, and how much must agree after it
+_MAX_FOR_DIFFLIB = 160  # items on both sides up to which difflib is quick, and its result reads best
 
 
 def changes(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Span]:
-    """What differs, as (start, end) in `a` and (start, end) in `b`."""
+    """What differs between `a` and `b`, in order, as (start in a, end in a, start in b, end in b)."""
     result: list[Span] = []
     i = j = 0
     for at_a, at_b, size in [*matching_spans(a, b), (len(a), len(b), 0)]:
@@ -31,7 +31,7 @@ def changes(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Span]:
 
 
 def _slide(span: Span, a: Sequence[Hashable], b: Sequence[Hashable]) -> Span:
-    """Let a pure insertion or deletion end at an empty line where it can: that is where people see the border."""
+    """Let a pure insertion or deletion end at an empty line where it can: that is where people expect its end."""
     i1, i2, j1, j2 = span
     if (i1 == i2) == (j1 == j2):
         return span
@@ -60,22 +60,22 @@ def _pairs(a: Sequence[Hashable], b: Sequence[Hashable]) -> Iterator[tuple[int, 
     todo: list[Span] = [(0, len(a), 0, len(b))]
     while todo:
         i1, i2, j1, j2 = todo.pop()
-        head = _head(a, b, i1, i2, j1, j2)
+        head = _common_head(a, b, i1, i2, j1, j2)
         if head:
             yield i1, j1, head
             i1, j1 = i1 + head, j1 + head
-        tail = _tail(a, b, i1, i2, j1, j2)
+        tail = _common_tail(a, b, i1, i2, j1, j2)
         if tail:
             yield i2 - tail, j2 - tail, tail
             i2, j2 = i2 - tail, j2 - tail
         if i1 == i2 or j1 == j2:
             continue
-        if min(i2 - i1, j2 - j1) > _LONG and (runs := _small_changes(a, b, i1, i2, j1, j2)):
+        if min(i2 - i1, j2 - j1) > _MIN_FOR_WALK and (runs := _small_changes(a, b, i1, i2, j1, j2)):
             yield from runs
             i, j, size = runs[-1]
             todo.append((i + size, i2, j + size, j2))
             continue
-        if i2 - i1 <= _SMALL and j2 - j1 <= _SMALL:
+        if i2 - i1 <= _MAX_FOR_DIFFLIB and j2 - j1 <= _MAX_FOR_DIFFLIB:
             yield from _by_difflib(a, b, i1, i2, j1, j2)
             continue
         anchors = _anchors(a[i1:i2], b[j1:j2])
@@ -89,16 +89,19 @@ def _pairs(a: Sequence[Hashable], b: Sequence[Hashable]) -> Iterator[tuple[int, 
                 todo.append((i1 + p + 1, i1 + r, j1 + q + 1, j1 + s))
 
 
-def _head(a: Sequence[Hashable], b: Sequence[Hashable], i1: int, i2: int, j1: int, j2: int) -> int:
-    return agreement(min(i2 - i1, j2 - j1), lambda at, n: a[i1 + at : i1 + at + n] == b[j1 + at : j1 + at + n])
+def _common_head(a: Sequence[Hashable], b: Sequence[Hashable], i1: int, i2: int, j1: int, j2: int) -> int:
+    return common_length(min(i2 - i1, j2 - j1), lambda at, n: a[i1 + at : i1 + at + n] == b[j1 + at : j1 + at + n])
 
 
-def _tail(a: Sequence[Hashable], b: Sequence[Hashable], i1: int, i2: int, j1: int, j2: int) -> int:
-    return agreement(min(i2 - i1, j2 - j1), lambda at, n: a[i2 - at - n : i2 - at] == b[j2 - at - n : j2 - at])
+def _common_tail(a: Sequence[Hashable], b: Sequence[Hashable], i1: int, i2: int, j1: int, j2: int) -> int:
+    return common_length(min(i2 - i1, j2 - j1), lambda at, n: a[i2 - at - n : i2 - at] == b[j2 - at - n : j2 - at])
 
 
-def agreement(limit: int, same: Callable[[int, int], bool], first: int = 64) -> int:
-    """How far two sequences agree: ever larger pieces are compared at C speed, then ever smaller ones."""
+def common_length(limit: int, same: Callable[[int, int], bool], first: int = 64) -> int:
+    """How far two sequences agree, at most `limit`; `same(at, n)` compares the next n items from `at` on.
+
+    Pieces grow while they agree and shrink at the difference, so most of the comparing runs at C speed.
+    """
     at, size = 0, first
     while at < limit:
         step = min(size, limit - at)
@@ -114,25 +117,27 @@ def agreement(limit: int, same: Callable[[int, int], bool], first: int = 64) -> 
 def _small_changes(
     a: Sequence[Hashable], b: Sequence[Hashable], i1: int, i2: int, j1: int, j2: int
 ) -> list[tuple[int, int, int]]:
-    """Walk long texts from one small change to the next: after each, a window of equal lines must follow."""
+    """The runs of equal items between small changes, up to the first change that no window of equal items follows."""
     runs = []
     while i1 < i2 and j1 < j2:
-        jump = _next_agreement(a, b, i1, i2, j1, j2)
+        jump = _next_common_window(a, b, i1, i2, j1, j2)
         if jump is None:
             break
         i1, j1 = i1 + jump[0], j1 + jump[1]
-        size = _head(a, b, i1, i2, j1, j2)
+        size = _common_head(a, b, i1, i2, j1, j2)
         runs.append((i1, j1, size))
         i1, j1 = i1 + size, j1 + size
     return runs
 
 
-def _next_agreement(
+def _next_common_window(
     a: Sequence[Hashable], b: Sequence[Hashable], i1: int, i2: int, j1: int, j2: int
 ) -> tuple[int, int] | None:
-    for total in range(1, 2 * _REACH):
+    for total in range(1, 2 * _MAX_JUMP):
         # The middle first: a line that changed is likelier than one that came or went.
-        for down in sorted(range(max(0, total - _REACH), min(total, _REACH) + 1), key=lambda d: abs(2 * d - total)):
+        for down in sorted(
+            range(max(0, total - _MAX_JUMP), min(total, _MAX_JUMP) + 1), key=lambda d: abs(2 * d - total)
+        ):
             i, j = i1 + down, j1 + total - down
             if i + _WINDOW <= i2 and j + _WINDOW <= j2 and a[i : i + _WINDOW] == b[j : j + _WINDOW]:
                 return down, total - down
@@ -149,16 +154,16 @@ def _by_difflib(
 
 
 def _anchors(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[int, int]]:
-    """Pairs that may be trusted: unique items first, then items that stand equally often, then any."""
+    """Pairs of equal items in order: of unique items, else of items that both sides have equally often, else of any."""
     in_a, in_b = Counter(a), Counter(b)
-    for trusted in (
+    for is_anchor in (
         lambda item: in_a[item] == 1 == in_b[item],
         lambda item: in_a[item] == in_b[item],
         lambda item: item in in_a and item in in_b,
     ):
         places: defaultdict[Hashable, list[int]] = defaultdict(list)
         for j, item in enumerate(b):
-            if trusted(item):
+            if is_anchor(item):
                 places[item].append(j)
         if places:
             left = {item: iter(at) for item, at in places.items()}
@@ -169,7 +174,7 @@ def _anchors(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[int, in
 
 
 def _longest_increasing(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The most pairs that are in order on both sides."""
+    """The longest choice of pairs that is in order on both sides."""
     ends: list[int] = []
     tops: list[int] = []
     before: list[int] = []

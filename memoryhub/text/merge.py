@@ -1,4 +1,4 @@
-"""Bringing two changes of one text together (pure)."""
+"""Three-way merge of texts: two changes of one base (pure)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from memoryhub.text.match import Span, changes
 
 @dataclass(frozen=True)
 class Part:
-    """A piece of a merge: what each of the three texts has there, and the settled `text` if there is one."""
+    """A piece of a merge: what each of the three texts has there, and the merged `text`; None where both changed it differently."""
 
     base: str
     ours: str
@@ -25,6 +25,8 @@ class Part:
 
 @dataclass(frozen=True)
 class Merge:
+    """The parts of a merge, in order; all three texts can be put together from them again."""
+
     parts: list[Part]
 
     @property
@@ -33,11 +35,11 @@ class Merge:
 
     @property
     def text(self) -> str:
-        """The merged text; where both changed, our version stands (ask `conflicts` first)."""
+        """The merged text; at a conflict it has our version, so look at `conflicts` first."""
         return "".join(part.ours if part.text is None else part.text for part in self.parts)
 
     def marked(self, ours: str, theirs: str) -> str:
-        """The merged text with the usual marks around each conflict."""
+        """The merged text with git's marks around each conflict; `ours` and `theirs` are the labels."""
         return "".join(_mark(part, ours, theirs) if part.text is None else part.text for part in self.parts)
 
 
@@ -55,16 +57,16 @@ def merge3(base: str, ours: str, theirs: str) -> Merge:
 
 def _merge_parts(base: list[str], ours: list[str], theirs: list[str]) -> Iterator[Part]:
     at = 0
-    for (b1, b2), (o1, o2), (t1, t2) in _touching(changes(base, ours), changes(base, theirs)):
+    for (b1, b2), (o1, o2), (t1, t2) in _overlapping(changes(base, ours), changes(base, theirs)):
         if b1 > at:
-            yield _settle(*["".join(base[at:b1])] * 3)
-        yield _settle("".join(base[b1:b2]), "".join(ours[o1:o2]), "".join(theirs[t1:t2]))
+            yield _merge_part(*["".join(base[at:b1])] * 3)
+        yield _merge_part("".join(base[b1:b2]), "".join(ours[o1:o2]), "".join(theirs[t1:t2]))
         at = b2
     if at < len(base):
-        yield _settle(*["".join(base[at:])] * 3)
+        yield _merge_part(*["".join(base[at:])] * 3)
 
 
-def _settle(base: str, ours: str, theirs: str) -> Part:
+def _merge_part(base: str, ours: str, theirs: str) -> Part:
     if ours == theirs or theirs == base:
         return Part(base, ours, theirs, ours)
     return Part(base, ours, theirs, theirs if ours == base else None)
@@ -73,17 +75,17 @@ def _settle(base: str, ours: str, theirs: str) -> Part:
 Pair = tuple[int, int]
 
 
-def _touching(ours: list[Span], theirs: list[Span]) -> Iterator[tuple[Pair, Pair, Pair]]:
-    """Groups of changes of both sides that touch, as ranges of base, ours and theirs."""
+def _overlapping(ours: list[Span], theirs: list[Span]) -> Iterator[tuple[Pair, Pair, Pair]]:
+    """Groups of changes that touch or overlap, as ranges of base, ours and theirs."""
     queue = sorted([(c[0], c[1], 0, c) for c in ours] + [(c[0], c[1], 1, c) for c in theirs])
-    shift = [0, 0]  # how far each side is ahead of the base so far
+    shift = [0, 0]  # by how many lines each side is longer than the base so far
     at = 0
     while at < len(queue):
         start, end = queue[at][:2]
-        begin = start + shift[0], start + shift[1]
+        ours_start, theirs_start = start + shift[0], start + shift[1]
         while at < len(queue) and queue[at][0] <= end:
             _, stop, side, (i1, i2, j1, j2) = queue[at]
             end = max(end, stop)
             shift[side] += (j2 - j1) - (i2 - i1)
             at += 1
-        yield (start, end), (begin[0], end + shift[0]), (begin[1], end + shift[1])
+        yield (start, end), (ours_start, end + shift[0]), (theirs_start, end + shift[1])

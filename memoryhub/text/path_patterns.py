@@ -1,6 +1,6 @@
 """Path patterns (pure): `*` and `?` stay inside a name, `**` goes through folders, `{a,b}` is either.
 
-Whoever asks chooses the pattern, so none may take long: folders are matched by a set of states, names by expressions
+Agents choose the pattern, so none may take long: folders are matched by a set of states, names by expressions
 that never go back further than to their last wildcard.
 """
 
@@ -9,48 +9,51 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-MOST_SIGNS = 20_000  # of a pattern with all its braces chosen from; further braces are taken as they stand
+MAX_CHARACTERS = 20_000  # of all alternatives of a pattern together; further braces are taken literally
 
 
 def matches(pattern: str, path: str) -> bool:
-    """Whether a path fits, hidden names included; a pattern without a slash is about the name alone."""
+    """Whether a whole path fits, hidden names included. A pattern without a slash is compared with the last name alone."""
     if "/" not in pattern:
-        return _fits(pattern, path.rstrip("/").rpartition("/")[2], False)
-    return _fits(pattern.lstrip("/"), path.lstrip("/"), False)
+        return _matches_any(pattern, path.rstrip("/").rpartition("/")[2], False)
+    return _matches_any(pattern.lstrip("/"), path.lstrip("/"), False)
 
 
-def finds(pattern: str, relative: str) -> bool:
-    """Whether a search for files finds this path, relative to where it began: as agents' glob tools do. A pattern without
-    a slash finds names at any depth; names that begin with a dot are found only when the pattern has that dot."""
+def glob_matches(pattern: str, relative: str) -> bool:
+    """Whether a search for files, as agents' glob tools do it, finds this path, which is relative to where the search began.
+
+    A pattern without a slash finds names at any depth. Names that begin with a dot are found only when the pattern has
+    that dot.
+    """
     anywhere = "" if "/" in pattern else "**/"
-    return _fits(anywhere + pattern.lstrip("/"), relative.lstrip("/"), True)
+    return _matches_any(anywhere + pattern.lstrip("/"), relative.lstrip("/"), True)
 
 
-def _fits(pattern: str, path: str, hides: bool) -> bool:
+def _matches_any(pattern: str, path: str, skip_hidden: bool) -> bool:
     names = path.split("/")
-    return any(_goes(steps, names, hides) for steps in _compiled(pattern))
+    return any(_walk(steps, names, skip_hidden) for steps in _compiled(pattern))
 
 
-# One step for each name; None stands for `**`, any number of names.
+# One expression for each name of a path; None stands for `**`, any number of names.
 Steps = tuple[re.Pattern[str] | None, ...]
 
 
 @lru_cache(maxsize=512)
 def _compiled(pattern: str) -> tuple[Steps, ...]:
-    return tuple(_steps(choice) for choice in _choices(pattern))
+    return tuple(_steps(alternative) for alternative in _alternatives(pattern))
 
 
-def _choices(pattern: str) -> list[str]:
-    """The pattern once for each way to choose from its braces."""
+def _alternatives(pattern: str) -> list[str]:
+    """The pattern once for each way to choose from its braces, without braces."""
     done: list[str] = []
     todo = [pattern]
     while todo:
         text = todo.pop()
         found = re.search(r"\{([^{}]*)\}", text)
-        if found is None or (len(done) + len(todo) + found[1].count(",")) * len(pattern) > MOST_SIGNS:
+        if found is None or (len(done) + len(todo) + found[1].count(",")) * len(pattern) > MAX_CHARACTERS:
             done.append(text)
         else:
-            todo += [text[: found.start()] + one + text[found.end() :] for one in found[1].split(",")]
+            todo += [text[: found.start()] + choice + text[found.end() :] for choice in found[1].split(",")]
     return done
 
 
@@ -77,21 +80,22 @@ def _name(segment: str) -> re.Pattern[str]:
 
 
 def _expression(segment: str) -> str:
-    """One name. A star takes as little as lets the signs after it follow, and never thinks again: an atomic group."""
+    """The expression for one name. Each star is an atomic group: it takes as little as lets the characters after it follow, and
+    is never tried again."""
     runs, stars = [""], 0
     for match in _PIECE.finditer(segment):
         if match[0][0] == "*":
             runs.append("")
             stars += 1
         else:
-            runs[-1] += _sign(match[0])
+            runs[-1] += _one_character(match[0])
     if not stars:
         return runs[0]
     between = "".join(f"(?>.*?{run})" for run in runs[1:-1] if run)
     return f"{runs[0]}{between}.*{runs[-1]}"
 
 
-def _sign(sign: str) -> str:
+def _one_character(sign: str) -> str:
     if sign == "?":
         return "."
     if len(sign) > 2 and sign[0] == "[":
@@ -100,11 +104,11 @@ def _sign(sign: str) -> str:
     return re.escape(sign)
 
 
-def _goes(steps: Steps, names: list[str], hides: bool) -> bool:
-    """Walks the names with every place in the pattern that the ones before could have led to."""
-    at = _past(steps, {0})
+def _walk(steps: Steps, names: list[str], skip_hidden: bool) -> bool:
+    """Whether the steps lead through all names; all places that the names so far may have led to are followed at once."""
+    at = _skip_stars(steps, {0})
     for name in names:
-        hidden = hides and name.startswith(".")
+        hidden = skip_hidden and name.startswith(".")
         after = set()
         for place in at - {len(steps)}:
             step = steps[place]
@@ -114,12 +118,12 @@ def _goes(steps: Steps, names: list[str], hides: bool) -> bool:
                 after.add(place)
             elif step.fullmatch(name):
                 after.add(place + 1)
-        at = _past(steps, after)
+        at = _skip_stars(steps, after)
         if not at:
             return False
     return len(steps) in at
 
 
-def _past(steps: Steps, places: set[int]) -> set[int]:
-    """`**` may also stand for no name at all."""
+def _skip_stars(steps: Steps, places: set[int]) -> set[int]:
+    """The places, and those behind a `**` at them, which may also stand for no name at all."""
     return places | {place + 1 for place in places if place < len(steps) and steps[place] is None}

@@ -8,16 +8,16 @@ from collections import Counter
 from memoryhub.errors import Forbidden
 
 MARK = re.compile(rb"<!--\s*protected\b", re.I)
-# Where the second mark was forgotten, all that follows is meant.
+# Without the closing mark the region goes on to the end of the text.
 REGION = re.compile(rb"<!--\s*protected\b.*?(?:<!--\s*/protected\s*-->|\Z)", re.I | re.S)
 
 
 def check(before: bytes | None, after: bytes | None) -> None:
-    """Refuses a change by an agent that does not leave every protected region as it is, byte for byte."""
+    """Refuses a change of an agent unless every protected region of `before` is in `after` too, byte for byte."""
     if not before or before == after or not MARK.search(before):
         return
     regions, after = Counter(REGION.findall(before)), after or b""
-    # Those that stand there as regions again are there; only the others are looked for one by one, each through the whole text.
+    # Counting a region goes through the whole text, so those that are found as regions again are left out.
     if any(after.count(region) < regions[region] for region in regions - Counter(REGION.findall(after))):
         raise Forbidden(
             "This change touches a region that people protected. Leave everything between <!-- protected --> and "

@@ -35,17 +35,17 @@ def split(text: str, size: int = SIZE, overlap: int = OVERLAP) -> list[Piece]:
     if size < 2 or not 0 <= overlap < size:
         raise ValueError("a chunk holds at least 2 characters, and more than it shares with its neighbour")
     pieces: list[Piece] = []
-    reached = 0
-    if len(text) <= size:  # as most of what agents say: it fits whole
+    covered = 0  # up to where the chunks so far go
+    if len(text) <= size:  # most texts of agents fit whole
         return [Piece(start, end, text[start:end], 0) for start, end in _stripped(text, 0, len(text))]
-    for start, end in _cut(text, 0, len(text), SEPARATORS, size, overlap):
-        pieces.append(Piece(start, end, text[start:end], max(0, min(reached, end) - start)))
-        reached = max(reached, end)
+    for start, end in _spans(text, 0, len(text), SEPARATORS, size, overlap):
+        pieces.append(Piece(start, end, text[start:end], max(0, min(covered, end) - start)))
+        covered = max(covered, end)
     return pieces
 
 
-def _cut(text: str, start: int, end: int, separators: tuple[str, ...], size: int, overlap: int) -> Iterator[Span]:
-    separator, finer = _coarsest(text, start, end, separators)
+def _spans(text: str, start: int, end: int, separators: tuple[str, ...], size: int, overlap: int) -> Iterator[Span]:
+    separator, finer = _coarsest_separator(text, start, end, separators)
     short: list[Span] = []
     for piece in _pieces(text, start, end, separator):
         if piece[1] - piece[0] < size:
@@ -53,11 +53,11 @@ def _cut(text: str, start: int, end: int, separators: tuple[str, ...], size: int
             continue
         yield from _fill(text, short, size, overlap)
         short = []
-        yield from _cut(text, *piece, finer, size, overlap)
+        yield from _spans(text, *piece, finer, size, overlap)
     yield from _fill(text, short, size, overlap)
 
 
-def _coarsest(text: str, start: int, end: int, separators: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+def _coarsest_separator(text: str, start: int, end: int, separators: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
     for at, separator in enumerate(separators):
         if text.find(separator, start, end) >= 0:  # "" is always found
             return separator, separators[at + 1 :]
@@ -68,29 +68,29 @@ def _pieces(text: str, start: int, end: int, separator: str) -> Iterator[Span]:
     if not separator:
         yield from ((at, at + 1) for at in range(start, end))
         return
-    begin, look = start, start
-    while (found := text.find(separator, look, end)) >= 0:
-        if found > begin:
-            yield begin, found
-        begin, look = found, found + len(separator)
-    yield begin, end
+    piece_start = search_from = start
+    while (found := text.find(separator, search_from, end)) >= 0:
+        if found > piece_start:
+            yield piece_start, found
+        piece_start, search_from = found, found + len(separator)
+    yield piece_start, end
 
 
 def _fill(text: str, pieces: list[Span], size: int, overlap: int) -> Iterator[Span]:
     """Joins neighbouring pieces into chunks of at most `size`."""
-    held: deque[Span] = deque()
+    chunk: deque[Span] = deque()
     total = 0
     for piece in pieces:
         length = piece[1] - piece[0]
-        if held and total + length > size:
-            yield from _stripped(text, held[0][0], held[-1][1])
+        if chunk and total + length > size:
+            yield from _stripped(text, chunk[0][0], chunk[-1][1])
             while total > overlap or (total + length > size and total > 0):
-                first = held.popleft()
+                first = chunk.popleft()
                 total -= first[1] - first[0]
-        held.append(piece)
+        chunk.append(piece)
         total += length
-    if held:
-        yield from _stripped(text, held[0][0], held[-1][1])
+    if chunk:
+        yield from _stripped(text, chunk[0][0], chunk[-1][1])
 
 
 def _stripped(text: str, start: int, end: int) -> Iterator[Span]:

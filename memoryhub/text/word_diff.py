@@ -1,4 +1,4 @@
-"""Which words changed inside a pair of lines, and which lines make a pair (pure)."""
+"""Which words changed inside a pair of lines, and which removed line became which added line (pure)."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from difflib import SequenceMatcher
 Marks = tuple[tuple[int, int], ...]
 
 _TOKEN = re.compile(r"\w+|\s+|.", re.DOTALL)
-_CLOSE = 2  # a gap of so many signs or fewer between two changes belongs to the change
-_ALIKE = 0.4  # lines less alike than this are two lines, not one that changed
-_LONG_LINE = 4000  # signs; marking words in longer lines costs more than it shows
-_LARGE_BLOCK = 40 * 40
+_MAX_GAP = 2  # characters; a gap no longer than this between two changes is marked with them
+_MIN_SIMILARITY = 0.4  # two lines less alike than this are no pair
+_MAX_LINE_LENGTH = 4000  # characters; in longer lines no words are marked
+_MAX_COMPARISONS = 40 * 40
 
 
 def word_marks(old: str, new: str) -> tuple[Marks, Marks]:
-    """The stretches of both lines to highlight, as (start, end) in signs."""
-    if max(len(old), len(new)) > _LONG_LINE:
+    """The parts of both lines to highlight, as (start, end) in characters."""
+    if max(len(old), len(new)) > _MAX_LINE_LENGTH:
         return (), ()
     before, after = _TOKEN.findall(old), _TOKEN.findall(new)
     at_old, at_new = _starts(before), _starts(after)
@@ -38,11 +38,11 @@ def _starts(tokens: list[str]) -> list[int]:
 
 
 def _join(old: list[tuple[int, int]], new: list[tuple[int, int]]) -> tuple[Marks, Marks]:
-    """Close gaps that are too small to read, on both sides together."""
+    """Close gaps that are too small to see, on both sides together."""
     joined_old: list[tuple[int, int]] = []
     joined_new: list[tuple[int, int]] = []
     for (i1, i2), (j1, j2) in zip(old, new, strict=True):
-        if joined_old and i1 - joined_old[-1][1] <= _CLOSE:
+        if joined_old and i1 - joined_old[-1][1] <= _MAX_GAP:
             joined_old[-1] = joined_old[-1][0], i2
             joined_new[-1] = joined_new[-1][0], j2
         else:
@@ -51,8 +51,8 @@ def _join(old: list[tuple[int, int]], new: list[tuple[int, int]]) -> tuple[Marks
     return tuple(m for m in joined_old if m[1] > m[0]), tuple(m for m in joined_new if m[1] > m[0])
 
 
-def likeness(old: str, new: str) -> float:
-    """How much of two lines is the same words, from 0 to 1."""
+def similarity(old: str, new: str) -> float:
+    """The share of two lines that is equal words, from 0 to 1."""
     before, after = Counter(_TOKEN.findall(old.strip())), Counter(_TOKEN.findall(new.strip()))
     size = sum(len(t) * n for t, n in (before + after).items())
     if not size:
@@ -60,28 +60,29 @@ def likeness(old: str, new: str) -> float:
     return 2 * sum(len(t) * n for t, n in (before & after).items()) / size
 
 
-def pair_up(old: list[str], new: list[str]) -> list[tuple[int, int]]:
-    """Which removed line became which added line: the pairs in order that are most alike."""
+def pair_lines(old: list[str], new: list[str]) -> list[tuple[int, int]]:
+    """Which removed line became which added line, as places in `old` and `new`: the pairs in order that are most alike."""
     if not old or not new:
         return []
-    if len(old) * len(new) > _LARGE_BLOCK:
-        return [(i, i) for i, (a, b) in enumerate(zip(old, new, strict=False)) if likeness(a, b) >= _ALIKE]
+    if len(old) * len(new) > _MAX_COMPARISONS:
+        return [(i, i) for i, (a, b) in enumerate(zip(old, new, strict=False)) if similarity(a, b) >= _MIN_SIMILARITY]
     if len(old) == len(new) == 1:
-        return [(0, 0)] if likeness(old[0], new[0]) >= _ALIKE / 2 else []
-    return _best_order([[likeness(a, b) for b in new] for a in old])
+        return [(0, 0)] if similarity(old[0], new[0]) >= _MIN_SIMILARITY / 2 else []
+    return _best_pairs([[similarity(a, b) for b in new] for a in old])
 
 
-def _best_order(alike: list[list[float]]) -> list[tuple[int, int]]:
+def _best_pairs(alike: list[list[float]]) -> list[tuple[int, int]]:
+    """The pairs in order with the highest sum of similarities."""
     height, width = len(alike), len(alike[0])
     best = [[0.0] * (width + 1) for _ in range(height + 1)]
     for i in range(height - 1, -1, -1):
         for j in range(width - 1, -1, -1):
-            score = alike[i][j] if alike[i][j] >= _ALIKE else -1.0
+            score = alike[i][j] if alike[i][j] >= _MIN_SIMILARITY else -1.0
             best[i][j] = max(best[i + 1][j], best[i][j + 1], best[i + 1][j + 1] + score)
     pairs = []
     i = j = 0
     while i < height and j < width:
-        if alike[i][j] >= _ALIKE and best[i][j] == best[i + 1][j + 1] + alike[i][j]:
+        if alike[i][j] >= _MIN_SIMILARITY and best[i][j] == best[i + 1][j + 1] + alike[i][j]:
             pairs.append((i, j))
             i, j = i + 1, j + 1
         elif best[i][j] == best[i + 1][j]:

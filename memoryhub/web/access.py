@@ -59,7 +59,7 @@ def space_page(action: str, *, methods: tuple[str, ...] = ("GET", "HEAD", "POST"
         def guarded(request: HttpRequest, space: str, **kwargs: Any) -> HttpResponse:
             if not request.user.is_authenticated:
                 return to_login(request)
-            request.space, request.role = spaces.enter(request.user, space)
+            request.space, request.role = spaces.get_for_person(request.user, space)
             request.actor = Actor.of_person(request.user, request.role)
             accounts.require(request.actor, action)
             if request.method not in methods:

@@ -25,7 +25,7 @@ def show(request: HttpRequest, *, status: int = 200, **more: object) -> HttpResp
         "sessions": accounts.live_sessions(request.user),
         "this_session": request.session.session_key,
         "tokens": mine,
-        "spaces": spaces.of_person(request.user),
+        "spaces": spaces.spaces_of_person(request.user),
         "has_password": request.user.has_usable_password(),
         "password_form": PasswordForm(asks_current=request.user.has_usable_password()),
         "token_form": TokenForm(),
@@ -104,7 +104,7 @@ def theme(request: HttpRequest) -> HttpResponse:
 
 
 def own_actor(request: HttpRequest, slug: str) -> tuple[object, Actor]:
-    space, role = spaces.enter(request.user, slug)
+    space, role = spaces.get_for_person(request.user, slug)
     return space, Actor.of_person(request.user, role)
 
 

@@ -37,13 +37,13 @@ def filters_of(request: HttpRequest) -> dict[str, Any]:
 
 def asked(request: HttpRequest) -> QuerySet[ActivityLine]:
     """The lines that the filters of this address ask for."""
-    return activity.lines(request.space, **filters_of(request))
+    return activity.find_lines(request.space, **filters_of(request))
 
 
 @space_page("read", methods=("GET", "HEAD"))
 def page(request: HttpRequest) -> HttpResponse:
     filters, before = filters_of(request), a_number(request.GET.get("before", ""))
-    found = activity.stretch(request.space, PAGE, before=before, **filters)
+    found = activity.page_of_lines(request.space, PAGE, before=before, **filters)
     context = {
         "lines": found.lines,
         "older": found.older,

@@ -48,7 +48,7 @@ def page(request: HttpRequest) -> dict[str, Any]:
         "space": space,
         "role": getattr(request, "role", ""),
         "theme": user.preferences.get("theme", ""),
-        "my_spaces": SimpleLazyObject(lambda: list(spaces.of_person(user))),
+        "my_spaces": SimpleLazyObject(lambda: list(spaces.spaces_of_person(user))),
     }
     if space is not None:
         context["counts"] = SimpleLazyObject(lambda: counts_of_space(space))

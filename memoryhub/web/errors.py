@@ -12,6 +12,7 @@ from django.utils.http import escape_leading_slashes
 
 from memoryhub.domain import spaces
 from memoryhub.errors import Forbidden, HubError, NotFound
+from memoryhub.refusals import json_refusal, refusal_of
 from memoryhub.requests import current_request_id, hide_secrets
 
 AWAY = "database_away"
@@ -45,7 +46,7 @@ ADVICE = {
 def refuse(request: HttpRequest, error: HubError) -> HttpResponse:
     """A refusal in the form the caller can use: JSON, a part for htmx, or a page."""
     if wants_json(request):
-        return JsonResponse(error.as_json(), status=error.status)
+        return json_refusal(error)
     if error.code == AWAY:
         return away(request, error)
     context = {
@@ -106,7 +107,7 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
     user = getattr(request, "user", None)
     if first == "s" and user and user.is_authenticated:
         with suppress(NotFound):
-            request.space, request.role = spaces.enter(user, slug.replace("\x00", ""))  # type: ignore[attr-defined]
+            request.space, request.role = spaces.get_for_person(user, slug.replace("\x00", ""))  # type: ignore[attr-defined]
             return refuse(request, NotFound(f"{request.space.name} has no such page; the address may be old."))  # type: ignore[attr-defined]
     return refuse(request, NotFound("The address may be old, or belong to a space you are not in."))
 
@@ -114,15 +115,13 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 def broken(request: HttpRequest) -> HttpResponse:
     """After a bug: as little machinery as possible, since it may be what broke. The database may also have gone away around
     the view, while the session was read or kept: that is no bug."""
-    from memoryhub.middleware import as_refusal
-
     cause = sys.exc_info()[1]
-    refusal = as_refusal(cause) if cause else None
+    refusal = refusal_of(cause) if cause else None
     if refusal is not None and refusal.code == AWAY:
         return refuse(request, refusal)
     if wants_json(request):
         error = HubError(f"Something broke on our side. Tell whoever runs this hub the request {current_request_id()}.")
-        return JsonResponse(error.as_json(), status=500)
+        return json_refusal(error)
     context = {"title": TITLES[500], "advice": ADVICE[500], "request_id": current_request_id()}
     return render(None, "errors/broken.html", context, status=500)
 

@@ -72,8 +72,8 @@ def first_prefix(space: Space) -> str:
 
 def head(space: Space, where: str, file: File, found: Published | HubError, view: str) -> dict[str, Any]:
     """What stands above every view of a file."""
-    place = files.resolve(space, where) if files.mount_of(space, where) else None
-    waiting = files.waiting_on(space, where)
+    place = files.resolve_path(space, where) if files.mount_at(space, where) else None
+    waiting = files.pending_proposals(space, where)
     return {
         "where": where, "name": where.rpartition("/")[2], "crumbs": crumbs(where), "file": file, "view": view, "place": place,
         "found": found if isinstance(found, Published) else None, "problem": found.message if isinstance(found, HubError) else "",
@@ -185,7 +185,7 @@ def _content(revision: Revision | None) -> bytes:
 
 
 def editor(space: Space, where: str, found: Published | None) -> dict[str, Any]:
-    place = files.resolve(space, where)
+    place = files.resolve_path(space, where)
     return {
         "where": where, "name": where.rpartition("/")[2], "crumbs": crumbs(where), "place": place, "found": found,
         "base_revision": found.revision if found else _last_number(space, where),
@@ -218,7 +218,7 @@ def preview(where: str, sent: str, before: str, show: str = "people") -> dict[st
 
 def conflict(space: Space, where: str, mine: str, base: int, me: str) -> dict[str, Any]:
     """The three texts of a conflict: what both started from, mine, and what stands there now."""
-    file = files.row_of(space, where)
+    file = files.file_row(space, where)
     now = files.get_revision(file, file.revision)
     theirs = for_editor(text_of(_content(now)))
     started = for_editor(text_of(_content(files.get_revision(file, base)))) if base else ""

@@ -71,24 +71,24 @@ def show_folder(request: HttpRequest, where: str, *, status: int = 200, **more: 
     if request.GET.get("part") == "branch" and request.htmx:
         rows = files.tree(request.space, where)
         return render(request, "files/_branches.html", {"tree": file_views.branch_of(rows, where)})
-    seen: files.SeenFolders = {}
+    seen: files.FolderCache = {}
     rows = files.folder_entries(request.space, where, seen)
-    mount = files.mount_of(request.space, where)
+    mount = files.mount_at(request.space, where)
     if not rows and mount is None and where != "/":
         raise NotFound("There is no such folder.")
-    shown, next_page = file_views.page_of(rows, request.GET.get("page", "1"), files.FOLDER_PAGE)
+    shown, next_page = file_views.page_of(rows, request.GET.get("page", "1"), files.FOLDER_PAGE_SIZE)
     context = {
         "where": where, "name": file_views.crumbs(where)[-1].name if where != "/" else "Files",
-        "crumbs": file_views.crumbs(where), "rows": files.with_details(request.space, shown), "total": len(rows), "next_page": next_page,
-        "mount": mount, "tree": files.tree(request.space, where, seen), "gone": files.deleted_in(request.space, where) if mount else [],
-        "applying": files.applying(request.space, where) if mount else [], **more,
+        "crumbs": file_views.crumbs(where), "rows": files.add_details(request.space, shown), "total": len(rows), "next_page": next_page,
+        "mount": mount, "tree": files.tree(request.space, where, seen), "gone": files.deleted_files(request.space, where) if mount else [],
+        "applying": files.agents_md_files(request.space, where) if mount else [], **more,
     }  # fmt: skip
     return render(request, "files/folder.html", context, status=status)
 
 
 def show_file(request: HttpRequest, where: str, found: Published | HubError, view: str) -> HttpResponse:
     try:
-        file = files.row_of(request.space, where)
+        file = files.file_row(request.space, where)
     except NotFound:
         return show_missing(request, where, found)
     context = file_views.head(request.space, where, file, found, view)
@@ -112,7 +112,7 @@ def show_file(request: HttpRequest, where: str, found: Published | HubError, vie
 
 def show_missing(request: HttpRequest, where: str, found: Published | HubError) -> HttpResponse:
     """A path without a file: a source that is missing still, something odd on disk, or nothing at all."""
-    mount = files.mount_of(request.space, where)
+    mount = files.mount_at(request.space, where)
     is_source = prompts.is_source(request.space, where)
     if mount is None and not is_source:
         raise NotFound(f"There is no file at {where}, and nothing is mounted there.")
@@ -130,7 +130,7 @@ def raw(request: HttpRequest, path: str) -> HttpResponse:
     """The bytes of a file, or of an earlier revision of it, as a download."""
     where = path_of(request, path)
     if number := request.GET.get("revision", ""):
-        content = bytes(files.get_revision(files.row_of(request.space, where), file_views.number(number)).content)
+        content = bytes(files.get_revision(files.file_row(request.space, where), file_views.number(number)).content)
     else:
         content = files.read(request.space, where).content
     return download(content, where.rpartition("/")[2], "application/octet-stream")
@@ -187,7 +187,7 @@ def show_editor(
 ) -> HttpResponse:
     """The editor, on what is published now or on what was just refused."""
     require(request.actor, "edit")
-    found = files.published_many(request.space, [where])[where]
+    found = files.read_many(request.space, [where])[where]
     if isinstance(found, HubError) and not isinstance(found, NotFound):
         raise found
     if isinstance(found, Published) and not found.is_text:
@@ -227,12 +227,12 @@ def write(request: HttpRequest, path: str) -> HttpResponse:
 def _text_at(request: HttpRequest, where: str, base: int) -> str:
     if not base:
         return ""
-    return text_of(files.content_of(files.row_of(request.space, where), base))
+    return text_of(files.content_of(files.file_row(request.space, where), base))
 
 
 def saved(request: HttpRequest, where: str, sentence: str) -> None:
     """What was done, and whether it reached the disk."""
-    file = files.row_of(request.space, where)
+    file = files.file_row(request.space, where)
     if file.problem:
         refused(request, f"{sentence} {file.problem}")
     else:
@@ -254,7 +254,7 @@ def show_conflict(
 def preview(request: HttpRequest, path: str) -> HttpResponse:
     """The preview beside the editor: for people, for the model, or as a change."""
     where = path_of(request, path)
-    found = files.published_many(request.space, [where])[where]
+    found = files.read_many(request.space, [where])[where]
     before = for_editor(text_of(found.content)) if isinstance(found, Published) else ""
     sent = for_editor(request.POST.get("content", ""))
     files.text_as_bytes(sent)

@@ -12,8 +12,9 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from memoryhub.domain import accounts, activity
 from memoryhub.errors import Forbidden, HubError, Unauthenticated
-from memoryhub.middleware import address_of
-from memoryhub.server.migrate import pending
+from memoryhub.refusals import json_refusal
+from memoryhub.requests import bearer_token, client_address
+from memoryhub.server.migrate import pending_migrations
 from memoryhub.web.access import View, public
 
 # What proxies add; any X-Forwarded-… counts as well.
@@ -38,7 +39,7 @@ def readyz(request: HttpRequest) -> HttpResponse:
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
-        missing = pending()
+        missing = pending_migrations()
     except OperationalError:
         return JsonResponse({"status": "database away"}, status=503)
     if missing:
@@ -51,8 +52,8 @@ def metrics(request: HttpRequest) -> HttpResponse:
     try:
         only = "" if from_loopback(request) else space_of_owner(request)
     except HubError as error:
-        return JsonResponse(error.as_json(), status=error.status)
-    return HttpResponse(activity.exposition(only), content_type=CONTENT_TYPE_LATEST)
+        return json_refusal(error)
+    return HttpResponse(activity.prometheus_text(only), content_type=CONTENT_TYPE_LATEST)
 
 
 def from_loopback(request: HttpRequest) -> bool:
@@ -66,10 +67,10 @@ def from_loopback(request: HttpRequest) -> bool:
 
 
 def space_of_owner(request: HttpRequest) -> str:
-    kind, _, secret = request.headers.get("Authorization", "").partition(" ")
-    if kind.lower() != "bearer":
+    secret = bearer_token(request.META)
+    if not secret:
         raise Unauthenticated("Metrics are for an owner's token, or for this machine.")
-    caller = accounts.authenticate(secret.strip(), address_of(request))
+    caller = accounts.authenticate(secret, client_address(request.META))
     if not caller.person or caller.role != "owner":
         raise Forbidden("Metrics are for an owner's token, or for this machine.")
     return caller.space.slug

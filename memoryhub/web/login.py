@@ -12,8 +12,8 @@ from django.views.decorators.http import require_POST
 
 from memoryhub.domain import accounts
 from memoryhub.errors import HubError
-from memoryhub.middleware import address_of
 from memoryhub.models import Person
+from memoryhub.requests import client_address
 from memoryhub.web.access import public
 
 
@@ -23,7 +23,7 @@ def sign_in(request: HttpRequest, person: Person) -> None:
     if not request.session.session_key:
         request.session.save()
     accounts.note_sign_in(
-        person, request.session.session_key, address_of(request), request.headers.get("User-Agent", "")
+        person, request.session.session_key, client_address(request.META), request.headers.get("User-Agent", "")
     )
 
 
@@ -46,7 +46,7 @@ def page(request: HttpRequest) -> HttpResponse:
         return render(request, "login/page.html", context)
     try:
         person = accounts.check_password(
-            request.POST.get("username", ""), request.POST.get("password", ""), address_of(request)
+            request.POST.get("username", ""), request.POST.get("password", ""), client_address(request.META)
         )
     except HubError as error:
         status = 429 if error.status == 429 else 422

@@ -21,7 +21,7 @@ def show(request: HttpRequest, *, status: int = 200, **more: object) -> HttpResp
         "mounts": files.mounts_of_space(request.space), "agents": everyone, "agent": slug, "asked": asked, "policies": Policy.values,
         "explained": files.explain_path(request.space, asked, agent=agent) if asked else None,
         "form": MountForm(initial={"prefix": request.GET.get("prefix", ""), "policy": "review"}),
-        "roots": files.roots_for(request.actor), **more,
+        "roots": files.allowed_roots(request.actor), **more,
     }  # fmt: skip
     return render(request, "mounts/page.html", context, status=status)
 

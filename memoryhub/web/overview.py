@@ -24,7 +24,7 @@ def page(request: HttpRequest) -> HttpResponse:
     now = activity.figures(space)
     agents = prompts.agent_rows(space, limit=AGENTS_SHOWN)
     changed = list(activity.latest(space, activity.midnight()))
-    shown = activity.hub_version(
+    shown = activity.page_version(
         space, astuple(counts), astuple(now), [(a.tokens, a.behind) for a in agents], [c.pk for c in changed]
     )
     if request.htmx and request.GET.get("v") == shown:
@@ -35,9 +35,9 @@ def page(request: HttpRequest) -> HttpResponse:
         "pipes": pipes(now),
         "working_limit": spaces.get_setting(space, "working_limit"),
         "working_hours": spaces.get_setting(space, "working_hours"),
-        "waits": activity.waiting_sentence(space, now),
+        "waits": activity.waiting_items(space, now),
         "agents": agents,
-        "leaving": activity.leaving_soon(space),
+        "leaving": activity.expiring_entries(space),
         "changed": changed,
         "version": shown,
     }
@@ -58,4 +58,4 @@ def pipes(now: activity.Figures) -> dict[str, float]:
         "working": now.admitted,
         "longterm": now.promoted,
     }
-    return {name: activity.pipe(max(0, count)) for name, count in flowed.items()}
+    return {name: activity.pipe_width(max(0, count)) for name, count in flowed.items()}

@@ -57,7 +57,7 @@ def show_link(request: HttpRequest, person: Person) -> HttpResponse:
 
 
 def member_of(request: HttpRequest, pk: int) -> Person:
-    return spaces.member_by_person(request.space, pk).person
+    return spaces.get_member(request.space, pk).person
 
 
 @post_only("manage")
@@ -69,7 +69,7 @@ def make_link(request: HttpRequest, pk: int) -> HttpResponse:
 
 @post_only("manage")
 def change_role(request: HttpRequest, pk: int) -> HttpResponse:
-    member = spaces.member_by_person(request.space, pk)
+    member = spaces.get_member(request.space, pk)
     form, person, was = RoleForm(request.POST if "role" in request.POST else request.GET), member.person, member.role
     if not form.is_valid():
         return show(request, status=422)

@@ -18,7 +18,7 @@ from memoryhub.web.notices import done
 @signed_in
 def front(request: HttpRequest) -> HttpResponse:
     """Goes to the space one was in last, to the front space or the only one; else lists them."""
-    mine = list(spaces.of_person(request.user))
+    mine = list(spaces.spaces_of_person(request.user))
     if "all" not in request.GET:
         last = next((space for space in mine if space.pk == request.user.last_space_id), None)
         front = next((space for space in mine if space.slug == settings.FRONT_SPACE), None)
@@ -29,7 +29,7 @@ def front(request: HttpRequest) -> HttpResponse:
 
 
 def show_front(request: HttpRequest, *, status: int = 200, **more: object) -> HttpResponse:
-    mine = spaces.with_roles(request.user)
+    mine = spaces.memberships_of(request.user)
     context = {"mine": mine, "form": SpaceForm(), "has_demo": demo.exists(), **more}
     return render(request, "spaces/front.html", context, status=status)
 

@@ -56,7 +56,7 @@ def test_an_edit_that_changes_nothing_is_done_at_once(space, forge, policy, repl
     assert answer.status_code == 200
     assert (answer.json()["status"], answer.json()["revision"], answer.json()["occurrences"]) == ("applied", 1, 1)
     assert forge("GET", "proposals").json()["items"] == []
-    assert files.row_of(space, PATH).revision == 1
+    assert files.file_row(space, PATH).revision == 1
 
 
 def test_the_document_names_the_headers_that_conditions_travel_in(client, space):

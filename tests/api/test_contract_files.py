@@ -10,7 +10,7 @@ from django.core.handlers.wsgi import WSGIRequest
 
 from memoryhub.domain import files, spaces
 from memoryhub.models import HUB, Proposal
-from tests.api.calling import as_person, code
+from tests.api.calling import Caller, ServedClient, as_person, code
 
 pytestmark = pytest.mark.django_db
 PATH = "/memories/AGENTS.md"
@@ -77,7 +77,7 @@ def test_half_a_character_in_a_batch_is_one_bad_path(forge):
 
 
 def test_a_folder_is_no_file(forge, ed):
-    files.write(spaces.by_slug("ledger"), HUB, "/open/sub/a.md", b"a")
+    files.write(spaces.get_by_slug("ledger"), HUB, "/open/sub/a.md", b"a")
     for folder in ("memories", "open", "open/sub", "disk"):
         assert code(forge("GET", f"files/{folder}")) == (422, "is_directory"), folder
         for who in (forge, ed):
@@ -122,7 +122,7 @@ def test_a_body_sent_in_pieces_is_measured(monkeypatch):
 
     def read_by_django(body):
         environ = {"wsgi.input": io.BytesIO(body), "HTTP_TRANSFER_ENCODING": "chunked", "REQUEST_METHOD": "PUT"}
-        monkeypatch.setattr(wsgi, "pages", lambda environ, _: WSGIRequest(environ).body)
+        monkeypatch.setattr(wsgi, "django_application", lambda environ, _: WSGIRequest(environ).body)
         return wsgi.application(environ, None)
 
     assert read_by_django(b"in pieces") == b"in pieces"
@@ -137,21 +137,23 @@ def test_a_search_may_name_one_file(forge):
 
 
 def test_what_an_edit_looks_for_is_text_too(forge):
-    files.write(spaces.by_slug("ledger"), HUB, "/memories/x.bin", b"a\xffb")
+    files.write(spaces.get_by_slug("ledger"), HUB, "/memories/x.bin", b"a\xffb")
     for wrong in ("\udcff", "\x00"):
         edit = {"path": "/memories/x.bin", "old_string": wrong, "new_string": "x"}
         assert code(forge("POST", "edits", edit)) == (422, "invalid_content")
 
 
-@pytest.mark.parametrize("name", ["höhe.md", "a\u200bb.md", "日記.md"])
-def test_the_quick_way_leaves_the_address_as_it_came(forge, name):
-    from memoryhub.api import quick
-
-    address = f"/api/v1/files/memories/{name}".encode().decode("latin-1")
-    environ = {"REQUEST_METHOD": "GET", "PATH_INFO": address, "SCRIPT_NAME": "", "wsgi.input": io.BytesIO(),
-               "HTTP_AUTHORIZATION": f"Bearer {forge.secret}"}  # fmt: skip
-    assert quick.application(environ, None) is None
-    assert environ["PATH_INFO"] == address
+@pytest.mark.parametrize(
+    ("name", "status"), [("höhe.md", 200), ("日記.md", 200), ("a\u200bb.md", 422), ("none.md", 404)]
+)
+def test_an_address_is_read_alike_with_and_without_django(forge, name, status):
+    if status == 200:
+        files.write(spaces.by_slug("ledger"), HUB, f"/memories/{name}", b"one")
+    address = f"files/memories/{quote(name)}"
+    answer = Caller(ServedClient(), forge.secret)("GET", address)
+    usual = forge("GET", address)
+    assert (answer.status_code, answer.content) == (usual.status_code, usual.content)
+    assert answer.status_code == status
 
 
 @pytest.mark.django_db(transaction=True)

@@ -4,6 +4,7 @@ import base64
 
 import pytest
 
+from memoryhub.api import files as files_api
 from memoryhub.domain import accounts, files, prompts, spaces
 from memoryhub.models import HUB, Actor, Revision
 from tests.api.calling import Caller, as_person, code
@@ -215,3 +216,18 @@ def test_who_may(client, space, forge):
 def test_a_folder_is_no_file(space, forge):
     files.write(space, HUB, "/memories/sub/a.md", b"a")
     assert code(forge("GET", "files/memories/sub")) == (422, "is_directory")
+
+
+def test_lists_are_as_the_document_says(space, forge):
+    """They are written without going through their schemas."""
+    files.write(space, HUB, PATH, b"one")
+    for path, schema, item in (
+        ("files?prefix=/memories/", files_api.Entries, files_api.Entry),
+        ("glob?pattern=**", files_api.Matches, files_api.Entry),
+        ("grep?pattern=one", files_api.Lines, files_api.Line),
+    ):
+        document = forge("GET", path).json()
+        schema.model_validate(document)
+        assert set(document) == set(schema.model_fields), path
+        (found,) = document["entries" if "entries" in document else "matches"]
+        assert set(found) == set(item.model_fields), path

@@ -181,11 +181,11 @@ def test_of_a_folder_on_a_disk_a_file_that_could_not_be_written_follows(call, sp
     files.add_mount(space, HUB, "/memories/disk/", store="filesystem", directory=str(tmp_path), policy="trusted")
     for name in "abc":
         call({**CREATE, "path": f"/memories/disk/d/{name}.md", "file_text": f"{name}\n"})
-    real, full = disk.push, []
-    monkeypatch.setattr(disk, "push", lambda *args: full.append(args) if len(full) < 3 else real(*args))
+    real, full = disk.push_revision, []
+    monkeypatch.setattr(disk, "push_revision", lambda *args: full.append(args) if len(full) < 3 else real(*args))
     moved = {"command": "rename", "old_path": "/memories/disk/d", "new_path": "/memories/disk/e"}
     assert call(moved).content.decode().startswith("Successfully renamed")
-    monkeypatch.setattr(disk, "push", real)
+    monkeypatch.setattr(disk, "push_revision", real)
     for name in "abc":
         assert files.read(space, f"/memories/disk/e/{name}.md").content == f"{name}\n".encode()
         assert not files.exists(space, f"/memories/disk/d/{name}.md")

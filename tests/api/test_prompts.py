@@ -1,20 +1,18 @@
-"""GET and POST /api/v1/prompt: the bytes, the ETag, the ledger; through Django and through the lean way of wsgi.py."""
+"""GET and POST /api/v1/prompt: the bytes, the ETag, the ledger; through Django and without its middleware."""
 
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 from datetime import timedelta
 
 import pytest
-from django.core.signals import request_started
-from django.db import close_old_connections
 from django.utils import timezone
 
 from memoryhub.domain import accounts, prompts, spaces
 from memoryhub.domain.prompts import deliveries
 from memoryhub.models import HUB, Actor, Delivery, Membership, Mount, PromptText, Proposal, Token
+from tests.api.calling import ServedClient
 from tests.prompting import AGENTS, TONE, lists, put
 
 pytestmark = pytest.mark.django_db
@@ -220,7 +218,7 @@ def test_whose_token_is_not_known_is_told_that_first(client, asked):
         assert (answer.status_code, told(answer)["error"]["code"]) == (401, "unauthenticated")
         bad = client.post(HERE, "no json", content_type="application/json", headers=headers)
         assert (bad.status_code, told(bad)["error"]["code"]) == (401, "unauthenticated")
-    assert through_wsgi(HERE, "mh_nobody_x", query=asked[1:])[0].startswith("401")
+    assert through_wsgi("mh_nobody_x", query=asked[1:]).status_code == 401
 
 
 def test_a_scope_that_is_missing_and_an_agent_that_is_off(ask, space, counter):
@@ -305,44 +303,29 @@ def test_the_ledger_forgets_after_its_days(ask, space):
     assert not PromptText.objects.exists()
 
 
-# The lean way, and the document
+# Without Django's middleware, and the document
 
 
-def through_wsgi(path, secret, accept="text/plain", query="dialect=plain"):
-    from memoryhub.wsgi import application
-
-    said = {}
-    environ = {
-        "REQUEST_METHOD": "GET", "PATH_INFO": path, "QUERY_STRING": query, "SERVER_NAME": "localhost",
-        "SERVER_PORT": "80", "wsgi.input": io.BytesIO(), "wsgi.url_scheme": "http", "REMOTE_ADDR": "127.0.0.1",
-        "HTTP_AUTHORIZATION": f"Bearer {secret}", "HTTP_ACCEPT": accept, "HTTP_X_REQUEST_ID": "from-the-proxy",
-        "HTTP_HOST": "localhost",
-    }  # fmt: skip
-    # As Django's own test client does: the test's transaction lives on the connection that a request would look after.
-    request_started.disconnect(close_old_connections)
-    try:
-        answer = application(environ, lambda status, headers: said.update(status=status, headers=dict(headers)))
-    finally:
-        request_started.connect(close_old_connections)
-    return said["status"], said["headers"], b"".join(answer)
+def through_wsgi(secret, path=HERE, query="dialect=plain"):
+    headers = {"Authorization": f"Bearer {secret}", "Accept": "text/plain", "X-Request-Id": "from-the-proxy"}
+    return ServedClient().get(f"{path}?{query}", headers=headers)
 
 
-def test_the_lean_way_answers_the_same(ask, secret):
-    status, headers, body = through_wsgi(HERE, secret)
+def test_wsgi_answers_as_django_does(ask, secret):
+    answer = through_wsgi(secret)
     usual = ask(dialect="plain")
-    assert (status, body) == ("200 OK", usual.content)
-    assert headers["ETag"] == usual["ETag"]
-    assert headers["X-Request-Id"] == "from-the-proxy"
-    assert headers["X-Content-Type-Options"] == "nosniff"
-    assert "memoryhub_session" not in str(headers)
+    assert (answer.status_code, answer.content) == (200, usual.content)
+    assert answer["ETag"] == usual["ETag"]
+    assert answer["X-Request-Id"] == "from-the-proxy"
+    assert answer["X-Content-Type-Options"] == "nosniff"
+    assert "memoryhub_session" not in str(answer.headers)
 
 
-def test_the_lean_way_refuses_in_the_same_shape(secret):
-    status, headers, body = through_wsgi(HERE, "mh_wrong")
-    assert status.startswith("401")
-    assert json.loads(body)["error"]["code"] == "unauthenticated"
-    assert headers["WWW-Authenticate"] == "Bearer"
-    assert through_wsgi("/api/v1/nothing", secret)[0].startswith("404")
+def test_wsgi_refuses_in_the_one_shape(secret):
+    answer = through_wsgi("mh_wrong")
+    assert (answer.status_code, told(answer)["error"]["code"]) == (401, "unauthenticated")
+    assert answer["WWW-Authenticate"] == "Bearer"
+    assert through_wsgi(secret, "/api/v1/nothing").status_code == 404
 
 
 def test_the_call_stands_in_the_document(client):
@@ -373,7 +356,7 @@ def test_a_client_reports_its_template(client, ask, secret, counter):
     assert report("{agent_memory}", version="0.1").status_code == 422
 
 
-def test_a_prompt_is_taken_from_the_shelf_until_something_changes(ask, space, counter, statements):
+def test_a_prompt_comes_from_the_cache_until_something_changes(ask, space, counter, statements):
     put(space, TONE, "two")
     ask(dialect="plain")
     ask(dialect="plain")

@@ -15,8 +15,8 @@ from memoryhub.wsgi import application as hub
 
 # isort: split
 from memoryhub.db import statements
-from memoryhub.domain import prompts
-from memoryhub.domain.prompts import inputs, serve
+from memoryhub.domain import accounts
+from memoryhub.domain.prompts import inputs
 
 
 def bare(request: HttpRequest) -> HttpResponse:
@@ -56,37 +56,32 @@ class Moved:
 
     @classmethod
     def apply(cls) -> None:
-        known, now, rows = serve.known, inputs.current_inputs, statements.rows
+        authenticate, now, rows = accounts.authenticate, inputs.current_inputs, statements.rows
 
-        def changed_known(found: list[tuple[Any, ...]], digest: str, address: str | None) -> prompts.AtTheDoor | None:
-            door = known(found, digest, address)
-            if not door or not cls.what:
-                return door
-            revision = next(cls.numbers)
-            door = replace(door, revision=revision, setup=revision if cls.what == "longterm" else door.setup)
-            serve.seen[digest] = door
-            serve.restless.add(digest)
-            return door
+        def changed_space(*args: Any, **more: Any) -> accounts.Caller:
+            caller = authenticate(*args, **more)
+            if cls.what:
+                caller.space.revision = next(cls.numbers)
+            if cls.what == "longterm":
+                caller.space.setup_mark = caller.space.revision
+            return caller
 
         def changed_now(*args: Any, **more: Any) -> inputs.PromptInputs:
             found = now(*args, **more)
             return replace(found, mark=next(cls.numbers)) if cls.what == "longterm" else found
 
         def changed_rows(sql: str, params: Any = (), **more: Any) -> list[tuple[Any, ...]]:
-            is_with_door = sql == serve.with_door(inputs.TEXTS)
-            if cls.what != "file" or not (is_with_door or sql is inputs.TEXTS):
+            if cls.what != "file" or sql is not inputs.TEXTS:
                 return rows(sql, params, **more)
             before = params["known"].split(",")
             found = rows(sql, {**params, "known": ",".join([before[0], '"another"', *before[2:]])}, **more)
-            start = serve.WIDTH if is_with_door else 0
-            at = next(place for place, row in enumerate(found) if row[start] == 2)
-            n, mark, is_deleted, number, _, content, *others = found[at][start:]
+            at = next(place for place, row in enumerate(found) if row[0] == 2)
+            n, mark, is_deleted, number, _, content, *others = found[at]
             comment = b"<!-- %d -->" % next(cls.numbers)
-            changed = (n, mark, is_deleted, number, str(comment), content + comment, *others)
-            found[at] = (*found[at][:start], *changed)
+            found[at] = (n, mark, is_deleted, number, str(comment), content + comment, *others)
             return found
 
-        serve.known, inputs.current_inputs, statements.rows = changed_known, changed_now, changed_rows
+        accounts.authenticate, inputs.current_inputs, statements.rows = changed_space, changed_now, changed_rows
 
 
 Moved.apply()

@@ -67,8 +67,8 @@ def furnish(place: Path) -> tuple[Any, str]:
     text = "".join(f"- {sentence(rng)}\n" for _ in range(20)).encode()
     fill(space, text)
     time.sleep(0.05)
-    files.published_many(space, on_disk())
-    files.published_many(space, on_disk())
+    files.read_many(space, on_disk())
+    files.read_many(space, on_disk())
     agent = prompts.create_agent(space, HUB, "forge")
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
@@ -148,9 +148,9 @@ def against_bare(what: str, name: str, rates: Rates, throughput: Rates, least: f
 def in_process(space: Any) -> list[Figure]:
     from memoryhub.domain import files
 
-    rows = files.gather(space, on_disk())
-    assert files.are_fresh(rows)
-    took = median_of(lambda: files.are_fresh(rows))
+    rows = files.published_rows(space, on_disk())
+    assert files.unchanged_on_disk(rows)
+    took = median_of(lambda: files.unchanged_on_disk(rows))
     return [
         Figure("noticing that nothing changed among 100 files on disk", "3 ms", "2 ms", f"{took * 1e3:.2f} ms", took < 0.003),
         *history(space),
@@ -176,7 +176,7 @@ def history(space: Any) -> list[Figure]:
             ],
             batch_size=2000,
         )  # fmt: skip
-        made[path] = files.row_of(space, path)
+        made[path] = files.file_row(space, path)
         made[path].revision = made[path].written_revision = count
         made[path].save()
     person = accounts.create_person(HUB, "reader")
@@ -219,16 +219,16 @@ def blame(space: Any) -> Figure:
                      sha256=revisions.sha_of(content), actor_kind="hub", actor_name="hub")
         )  # fmt: skip
     Revision.objects.bulk_create(rows, batch_size=50)
-    file = files.row_of(space, "/hub/blame.md")
+    file = files.file_row(space, "/hub/blame.md")
     file.revision = 500
     file.save()
-    revisions._cache.clear()
+    revisions._blame_cache.clear()
     assert len(files.blame(file)) == 5000
     # The best of three first times: what else the machine does falls on single runs.
-    first_time = min(_clock(lambda: (revisions._cache.clear(), files.blame(file))) for _ in range(3))
+    first_time = min(_clock(lambda: (revisions._blame_cache.clear(), files.blame(file))) for _ in range(3))
     again = median_of(lambda: files.blame(file), 10)
     start = time.process_time()
-    revisions._cache.clear()
+    revisions._blame_cache.clear()
     files.blame(file)
     own = time.process_time() - start
     told = f"{first_time:.2f} s ({own:.2f} s of it in this process), then {again * 1e3:.0f} ms"

@@ -351,7 +351,7 @@ def against_the_library(scene: Scene) -> Figure:
     from langchain.agents.middleware.types import ModelRequest
     from langchain_core.messages import SystemMessage
 
-    from memoryhub.domain import prompts
+    from memoryhub.domain import accounts, prompts
     from memoryhub.domain.prompts import PromptRequest
 
     paths = ["/AGENTS.md", "/tone.md", "/refunds.md"]
@@ -363,8 +363,8 @@ def against_the_library(scene: Scene) -> Figure:
         return theirs.modify_request(request).system_message.text
 
     def hub() -> str:
-        door = prompts.enter(scene.tokens["forge"], "127.0.0.1", hot=False)
-        return prompts.prompt_for(door, PromptRequest()).text
+        caller = accounts.authenticate(scene.tokens["forge"], "127.0.0.1")
+        return prompts.prompt_for(caller, PromptRequest()).text
 
     def anew() -> str:
         return prompts.assemble(scene.space, scene.deep).text

@@ -133,7 +133,7 @@ def person_with(slug: str, role: str) -> Any:
     from memoryhub.domain import accounts, spaces
     from memoryhub.models import HUB
 
-    space = spaces.by_slug(slug)
+    space = spaces.get_by_slug(slug)
     found = spaces.members(space).filter(role=role).first()
     if found:
         return found.person

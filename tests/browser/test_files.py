@@ -219,7 +219,7 @@ def test_mounts_are_explained_and_sources_ordered(root, sign_in_as):
 
 
 def test_a_large_folder_is_packed_while_its_page_waits(root, sign_in_as, monkeypatch):
-    monkeypatch.setattr(zip, "FEW_BYTES", 0)
+    monkeypatch.setattr(zip, "MAX_SMALL_BYTES", 0)
     page = sign_in_as("viewer")
     page.goto("/s/ledger/files/memories/")
     page.get_by_role("link", name="Download as zip").click()
@@ -235,7 +235,7 @@ def test_a_large_folder_is_packed_while_its_page_waits(root, sign_in_as, monkeyp
 
 
 def test_the_blame_of_a_long_history_appears_by_itself(root, space, sign_in_as, monkeypatch):
-    monkeypatch.setattr(revisions, "BLAME_AT_ONCE", 0)
+    monkeypatch.setattr(revisions, "MAX_BLAME_BYTES", 0)
     page = sign_in_as("viewer")
     files.write(space, HUB, PATH, b"# Title\nby the hub\n", reason="a line of its own")
     page.goto(f"{HERE}?view=blame")

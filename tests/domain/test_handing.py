@@ -1,4 +1,4 @@
-"""What the door keeps of a prompt's ingredients, against the same prompt assembled from nothing after every change."""
+"""The prompt from the caches, against the same prompt assembled from nothing after every change."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from memoryhub.db import statements
 from memoryhub.domain import accounts, files, prompts, working
-from memoryhub.domain.prompts import PromptRequest, inputs, serve
+from memoryhub.domain.accounts.authenticate import statement
+from memoryhub.domain.prompts import PromptRequest, inputs
 from memoryhub.domain.working import entries
 from memoryhub.errors import Invalid
 from memoryhub.models import HUB, File, Space, WorkingEntry
@@ -44,12 +46,9 @@ def secret(scene, counter):
 
 @pytest.fixture
 def handed(secret):
-    def handed(query="", dialect="", thread="", is_restless=None):
+    def handed(query="", dialect="", thread=""):
         asked = PromptRequest(dialect, query, "", thread)
-        if is_restless:  # as if the space had moved on before the last look
-            serve.restless.add(accounts.digest_of(secret))
-        door, about_texts = prompts.enter_for_prompt(secret, None, asked)
-        return prompts.prompt_for(door, asked, about_texts)
+        return prompts.prompt_for(accounts.authenticate(secret, beside=prompts.working_column(asked)), asked)
 
     return handed
 
@@ -99,13 +98,13 @@ def changes(space, agent, root, rng):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_door_hands_out_what_is_assembled_from_nothing(scene, counter, handed, tmp_path, seed):
-    rng, coin = random.Random(seed), random.Random(seed)
+def test_the_caches_hand_out_what_is_assembled_from_nothing(scene, counter, handed, tmp_path, seed):
+    rng = random.Random(seed)
     for _ in range(50):
         changes(scene, counter, tmp_path, rng)
         for query in ("", "Which order?"):
             asked = {"query": query, "dialect": rng.choice(DIALECTS), "thread": rng.choice(["", "t-1", "t-2"])}
-            got = handed(**asked, is_restless=coin.random() < 0.5)
+            got = handed(**asked)
             assert told(got) == told(prompts.assemble(Space.objects.get(pk=scene.pk), counter, **asked)), asked
 
 
@@ -132,15 +131,15 @@ def test_a_deleted_file_below_a_folder_that_is_away_is_told_alike(scene, counter
 
 @pytest.fixture
 def asked(monkeypatch):
-    """The quick statements with what they found, from now on."""
-    asked, rows = [], serve.hot_sql.rows
+    """The prepared statements with what they found, from now on."""
+    asked, rows = [], statements.rows
 
     def noting(sql, *rest, **more):
         found = rows(sql, *rest, **more)
         asked.append((sql, found))
         return found
 
-    monkeypatch.setattr(serve.hot_sql, "rows", noting)
+    monkeypatch.setattr(statements, "rows", noting)
     return asked
 
 
@@ -159,49 +158,31 @@ def test_a_text_that_changed_is_sent_alone(scene, counter, handed, asked):
     prompts.change_agent(counter, HUB, persona="Calm.")
     asked.clear()
     assert b"Calm." in handed().data
-    assert inputs.TEXTS not in [sql for sql, _ in asked] and len(asked) == 3  # the door, everything, the ledger
+    assert inputs.TEXTS not in [sql for sql, _ in asked] and len(asked) == 3  # who calls, everything, the delivery
 
 
-def test_where_files_keep_changing_they_are_asked_about_with_the_look_at_the_door(scene, handed, asked):
-    for text in (b"one", b"two"):
-        files.write(scene, HUB, PATHS[0], text)
-        handed()
-    files.write(scene, HUB, PATHS[0], b"three")
-    asked.clear()
-    assert b"three" in handed().data
-    both, ledger = asked
-    assert both[0] == serve.with_door(inputs.TEXTS) and "memoryhub_delivery" in ledger[0]
+def test_a_prompt_that_did_not_change_is_one_statement(scene, handed, asked):
+    files.write(scene, HUB, PATHS[0], b"one")
+    handed()
     handed()
     asked.clear()
-    handed()  # nothing changed since
-    assert [sql for sql, _ in asked] == [serve.DOOR]
-
-
-def test_a_token_that_ended_opens_nothing_however_it_is_asked(scene, counter, secret, handed):
     handed()
-    files.write(scene, HUB, PATHS[0], b"more")
-    handed(is_restless=True)
-    accounts.revoke_token(counter.tokens.get(), HUB)
-    serve.restless.add(accounts.digest_of(secret))
-    assert prompts.enter_for_prompt(secret, None, PromptRequest()) == (None, None)
+    assert [sql for sql, _ in asked] == [statement("NULL")]
 
 
-def test_an_unknown_dialect_is_told_to_whoever_has_a_token(secret, handed):
+def test_an_unknown_dialect_is_refused(handed):
     handed()
-    serve.restless.add(accounts.digest_of(secret))
-    door, about_texts = prompts.enter_for_prompt(secret, None, PromptRequest("no-such-dialect"))
-    assert door and about_texts is None
     with pytest.raises(Invalid, match="no-such-dialect"):
-        prompts.prompt_for(door, PromptRequest("no-such-dialect"), about_texts)
+        handed(dialect="no-such-dialect")
 
 
-def test_what_was_asked_about_something_else_is_not_taken_for_an_answer(scene, counter, handed):
+def test_an_entry_that_expired_is_not_shown_from_what_was_gathered_with_it(scene, counter, handed):
     files.write(scene, HUB, PATHS[0], b"one")
     assert b"one" in handed("Which order?").data
     entry = entries.admit(scene, "Order 41.", agent=counter)
     files.write(scene, HUB, PATHS[0], b"two")
     assert b"two" in handed("Which order?").data
-    # It expires, so what was gathered first is the base again, and the door was asked about the other.
+    # It expires, so what was gathered first is the base again.
     WorkingEntry.objects.within(scene).filter(pk=entry).update(expires_at=timezone.now() - timedelta(hours=1))
-    got = handed("Which order?", is_restless=True)
+    got = handed("Which order?")
     assert b"two" in got.data and b"Order 41" not in got.data

@@ -83,13 +83,13 @@ def test_a_directory_that_is_away_is_an_error_of_its_sources_alone(space, counte
     assert shown(space, counter)[:2] == ("", ["error", "error"])
 
 
-def test_the_shelf_notices_what_nobody_told_it(space, counter, root):
+def test_the_cache_notices_what_nobody_told_it(space, counter, root):
     _, secret = accounts.create_token(space, HUB, agent=counter)
     write(root / "AGENTS.md", b"one")
     asked = PromptRequest(dialect="plain")
 
     def get():
-        return prompts.prompt_for(prompts.enter(secret, None, hot=False), asked)
+        return prompts.prompt_for(accounts.authenticate(secret), asked)
 
     assert get().text == "one"
     assert get() is get()

@@ -6,7 +6,7 @@ import pytest
 
 from memoryhub.templatetags.hidden_characters import diff, drawn
 from memoryhub.templatetags.reviewing import rendered
-from memoryhub.text.diff import rows
+from memoryhub.text.diff import compare
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_blanks_before_a_carriage_return_are_trailing_too():
 
 
 def test_a_diff_is_a_table_with_words_for_those_who_do_not_see_colour():
-    html = diff(rows("say <two> words here\n", "say <three>\u200b words here\n"))
+    html = diff(compare("say <two> words here\n", "say <three>\u200b words here\n").rows)
     assert '<span class="sr">removed </span>say &lt;<del>two&gt;</del>' in html
     assert "U+200B" in html
     assert "<two>" not in html

@@ -111,7 +111,7 @@ def test_a_long_log_is_searched_further_back(as_role, house, monkeypatch):
     from memoryhub.domain.activity import log
 
     viewer = as_role("viewer")
-    monkeypatch.setattr(log, "LOOKED_THROUGH", 5)
+    monkeypatch.setattr(log, "MAX_SEARCHED", 5)
     monkeypatch.setattr(search_module, "MAX_LINES", 5)
     with transaction.atomic():
         for n in range(20):

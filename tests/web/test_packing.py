@@ -26,7 +26,7 @@ def folder(house):
 
 @pytest.fixture
 def large(folder, monkeypatch):
-    monkeypatch.setattr(zip, "FEW_FILES", 2)
+    monkeypatch.setattr(zip, "MAX_SMALL_FILES", 2)
     return folder
 
 
@@ -45,7 +45,7 @@ def test_a_small_folder_comes_at_once(folder, as_role):
     assert inside(as_role("viewer").get(ZIP + "deep/")) == {"b.md": b"deep/b.md\x00", "c.bin": b"deep/c.bin\x00"}
 
 
-@pytest.mark.parametrize(("limit", "value"), [("FEW_FILES", 2), ("FEW_BYTES", 10)])
+@pytest.mark.parametrize(("limit", "value"), [("MAX_SMALL_FILES", 2), ("MAX_SMALL_BYTES", 10)])
 def test_a_large_folder_is_made_in_the_background(folder, as_role, monkeypatch, limit, value):
     monkeypatch.setattr(zip, limit, value)
     viewer = as_role("viewer")
@@ -65,11 +65,11 @@ def test_asking_twice_makes_it_once(large, as_role):
     queue.run_waiting()
     assert Made.objects.count() == 1
     viewer.post(PACK)
-    assert Job.objects.filter(kind=zip.PACK, state=Job.WAITING).count() == 1, "a finished one is made anew"
+    assert Job.objects.filter(kind=zip.ZIP_JOB, state=Job.WAITING).count() == 1, "a finished one is made anew"
 
 
 def test_what_is_far_too_large_is_refused_with_what_to_do(large, as_role, monkeypatch):
-    monkeypatch.setattr(zip, "MOST_FILES", 2)
+    monkeypatch.setattr(zip, "MAX_FILES", 2)
     viewer = as_role("viewer")
     page = viewer.post(PACK).headers["Location"]
     queue.run_waiting()
@@ -92,9 +92,9 @@ def test_nobody_else_gets_it_and_it_goes_after_a_day(large, as_role, house):
     other = spaces.create(HUB, "other")
     spaces.add_member(other, HUB, house.viewer.person, "viewer")
     assert viewer.get(page.replace("/books/", "/other/") + "?get").status_code == 404
-    Made.objects.update(made_at=Made.objects.get().made_at - zip.KEPT)
+    Made.objects.update(made_at=Made.objects.get().made_at - zip.KEEP_ZIPS)
     assert "Ask for it again" in viewer.get(page + "?get").content.decode()
-    results.forget_old_results()
+    results.delete_old_results()
     assert not Made.objects.exists()
 
 

@@ -77,7 +77,7 @@ def test_a_broken_page_has_its_headers_and_tells_nothing(owner, monkeypatch, cap
     def broken(*_):
         raise RuntimeError("the innermost secret")
 
-    monkeypatch.setattr("memoryhub.domain.spaces.enter", broken)
+    monkeypatch.setattr("memoryhub.domain.spaces.get_for_person", broken)
     owner.raise_request_exception = False
     answer = owner.get("/s/books/", headers={"X-Request-Id": "abcdef-123456"})
     assert answer.status_code == 500

@@ -434,7 +434,7 @@ def test_every_call_says_what_it_needs():
     found = marks()
     for call in CALLS:
         if call.path not in UNMARKED:
-            assert found[(call.method, call.path)][0], f"{call} has no mark (api/ground.py: needs, people_only)"
+            assert found[(call.method, call.path)][0], f"{call} has no mark (api/base.py: needs, people_only)"
 
 
 @pytest.mark.parametrize("call", CALLS, ids=str)

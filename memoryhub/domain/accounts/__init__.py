@@ -1,6 +1,7 @@
 """People, sign-in, tokens, and what each may do."""
 
 from memoryhub.domain.accounts.access import may, require, require_hub_owner
+from memoryhub.domain.accounts.authenticate import NO_VALID_TOKEN, Caller, authenticate
 from memoryhub.domain.accounts.people import (
     change_email,
     change_password,
@@ -21,12 +22,8 @@ from memoryhub.domain.accounts.people import (
     use_sign_in_link,
 )
 from memoryhub.domain.accounts.tokens import (
-    NO_VALID_TOKEN,
-    Caller,
-    authenticate,
     create_token,
     get_token,
-    note_token_use,
     revoke_token,
     rotate_token,
     tokens_of_space,
@@ -52,7 +49,6 @@ __all__ = [
     "note_seen",
     "note_sign_in",
     "note_space",
-    "note_token_use",
     "person_by_name",
     "require",
     "require_hub_owner",

@@ -2,49 +2,22 @@
 
 from __future__ import annotations
 
-import hmac
 import secrets
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.text import slugify
 
 from memoryhub.domain import activity
 from memoryhub.domain.accounts.access import require
+from memoryhub.domain.accounts.authenticate import ENDED
 from memoryhub.domain.accounts.people import digest_of
-from memoryhub.errors import Conflict, Forbidden, Invalid, NotFound, Unauthenticated
-from memoryhub.models import Actor, Agent, Membership, Person, Scope, Space, Token
+from memoryhub.errors import Conflict, Invalid, NotFound
+from memoryhub.models import Actor, Agent, Person, Scope, Space, Token
 
 ALL_SCOPES = list(Scope.values)
-SAID = {"revoked": "was revoked", "expired": "has expired"}
-NO_VALID_TOKEN = "No valid token. Send 'Authorization: Bearer mh_…' with a token of this hub."  # noqa: S105 (a sentence)
-
-
-@dataclass(frozen=True)
-class Caller:
-    """Who calls the API: an agent or a person, bound to one space by the token."""
-
-    token: Token
-    space: Space
-    actor: Actor
-    agent: Agent | None = None
-    person: Person | None = None
-
-    @property
-    def role(self) -> str:
-        return self.actor.role
-
-    def need(self, scope: str) -> None:
-        if scope not in self.token.scopes:
-            raise Forbidden(
-                f"This token has no scope {scope!r}; it has: {', '.join(self.token.scopes) or 'none'}. "
-                "An owner can make one that has.",
-                code="scope_missing",
-                scope=scope,
-            )
 
 
 @transaction.atomic
@@ -94,7 +67,7 @@ def rotate_token(token: Token, actor: Actor) -> tuple[Token, str]:
     allow(token, actor)
     token = Token.objects.select_for_update(of=("self",)).select_related("agent", "person", "space").get(pk=token.pk)
     if token.state != "active":
-        raise Conflict(f"The token {token} {SAID[token.state]}; make a new one instead.")
+        raise Conflict(f"The token {token} {ENDED[token.state]}; make a new one instead.")
     revoke_token(token, actor)
     same = {"agent": token.agent, "person": token.person, "label": token.label, "scopes": list(token.scopes)}
     lasts = token.expires_at - token.created_at if token.expires_at else None
@@ -119,40 +92,3 @@ def get_token(space: Space, pk: int, **by: object) -> Token:
     if token is None:
         raise NotFound("There is no such token in this space.")
     return token
-
-
-def authenticate(secret: str, address: str | None = None) -> Caller:
-    """The caller that a token stands for. The database finds it by digest; the digest is then compared in constant time."""
-    digest = digest_of(secret)
-    token = Token.objects.select_related("agent", "person", "space").filter(digest=digest).first()
-    if token is None or not hmac.compare_digest(token.digest, digest):
-        raise Unauthenticated(NO_VALID_TOKEN)
-    if token.state != "active":
-        raise Unauthenticated(f"The token {token} {SAID[token.state]}. Ask an owner of the space for a new one.")
-    note_token_use(token, address)
-    if token.agent:
-        if not token.agent.is_on:
-            raise Forbidden(f"The agent {token.agent.name} is switched off.", code="agent_off")
-        return Caller(token, token.space, Actor.of_agent(token.agent), agent=token.agent)
-    return person_caller(token)
-
-
-def person_caller(token: Token) -> Caller:
-    assert token.person is not None
-    role = Membership.objects.within(token.space_id).filter(person=token.person).values_list("role", flat=True).first()
-    if not token.person.is_active:
-        raise Unauthenticated(f"The token {token} belongs to somebody whose account is deactivated.")
-    if role is None:
-        raise Unauthenticated(f"The token {token} belongs to somebody who is no member here any more.")
-    return Caller(token, token.space, Actor.of_person(token.person, role), person=token.person)
-
-
-def note_token_use(token: Token, address: str | None) -> None:
-    """Last use is written at most once a minute, and once more when the address is another."""
-    now = timezone.now()
-    if token.used_at and token.used_at > now - timedelta(minutes=1) and token.used_from == address:
-        return
-    stale = Q(used_at=None) | Q(used_at__lt=now - timedelta(minutes=1))
-    Token.objects.filter(stale, pk=token.pk).update(used_at=now, used_from=address)
-    if token.agent_id:
-        Agent.objects.filter(pk=token.agent_id).update(seen_at=now)

@@ -1,4 +1,4 @@
-"""How much of everything a space has, in one statement: for the navigation and the overview."""
+"""The counts of a space for the navigation and the overview, in one statement."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from django.db import connection
 
 from memoryhub.models import Space
 
-# Exact counting of a large table costs too much for a number beside a word: past this the sign says "and more".
-AT_MOST = 10_000
+# Counting a large table exactly takes too long for a number in the navigation: beyond this pages show "and more".
+MAX_COUNTED = 10_000
 
 SQL = """
 SELECT
   (SELECT count(*) FROM memoryhub_file WHERE space_id = %(space)s AND NOT is_deleted AND thread_id = ''),
-  (SELECT count(*) FROM (SELECT 1 FROM "quarantine"."record" WHERE space_id = %(space)s LIMIT %(most)s) r),
+  (SELECT count(*) FROM (SELECT 1 FROM "quarantine"."record" WHERE space_id = %(space)s LIMIT %(max)s) r),
   (SELECT count(*) FROM memoryhub_workingentry
      WHERE space_id = %(space)s AND removed_at IS NULL AND (is_pinned OR expires_at > now())),
   (SELECT count(*) FROM memoryhub_longtermentry WHERE space_id = %(space)s AND state <> 'retired'),
@@ -42,5 +42,5 @@ class Counts:
 def counts_of_space(space: Space) -> Counts:
     """The counts of a space; quarantine is counted up to a limit."""
     with connection.cursor() as cursor:
-        cursor.execute(SQL, {"space": space.pk, "most": AT_MOST})
+        cursor.execute(SQL, {"space": space.pk, "max": MAX_COUNTED})
         return Counts(*cursor.fetchone())

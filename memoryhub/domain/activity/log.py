@@ -18,7 +18,7 @@ from memoryhub.db import statements
 from memoryhub.models import ActivityLine, Actor, Space
 from memoryhub.requests import current_request_id
 
-# What a person filters by: a name, and the verbs that belong to it.
+# The kinds that a person can filter by, with the beginnings of the verbs that belong to each.
 KINDS = {
     "decisions": ("proposals.approve", "proposals.reject", "proposals.undo", "proposals.reopen"),
     "proposals": ("proposals.",),
@@ -30,31 +30,31 @@ KINDS = {
 }
 
 
-Line = dict[str, Any]  # what is not written yet, by column; no model, because every decision and write makes one or two
-LOOKED_THROUGH = 150_000  # lines that one look reads for words and names
-OUT_OF_ORDER = 10_000  # so many lines may have been numbered after one that says a later time
+Line = dict[str, Any]  # a line that is not written yet, by column; no model, because every write makes one or two
+MAX_SEARCHED = 150_000  # lines that one search reads
+MAX_OUT_OF_ORDER = 10_000  # lines: how far the order of ids may differ from the order of times
 
 
 class Echo:
-    """A file that hands back what is written to it, so that csv can stream."""
+    """A file whose `write` returns its argument, so that rows of csv can be streamed."""
 
     def write(self, value: str) -> str:
         return value
 
 
 def record(space: Space | None, actor: Actor, verb: str, says: str, thing: str = "", **more: Any) -> None:
-    """Writes one line in the transaction of what it records."""
-    put(line(space, actor, verb, says, thing, **more))
+    """Writes one line, in the transaction of what it records; the arguments are those of `make_line`."""
+    record_line(make_line(space, actor, verb, says, thing, **more))
 
 
-def put(one: Line) -> None:
-    """The same for a line that is made already; without a transaction it could outlive what it records: that is refused."""
+def record_line(line: Line) -> None:
+    """Writes a line that `make_line` made. Refused without a transaction, where the line could outlive what it records."""
     if not connection.in_atomic_block:
-        raise RuntimeError(f"activity line {one['verb']!r} outside a transaction")
-    statements.run(adding(one))
+        raise RuntimeError(f"activity line {line['verb']!r} outside a transaction")
+    statements.run(lines_as_change(line))
 
 
-def line(
+def make_line(
     space: Space | None,
     actor: Actor,
     verb: str,
@@ -67,7 +67,7 @@ def line(
     path: str = "",
     details: dict[str, Any] | None = None,
 ) -> Line:
-    """A line that is not written yet."""
+    """A line that is not written yet. It reads as a sentence: actor, `says`, `thing`, `adds`; `aside` is shown beside it."""
     return {
         "space_id": space.pk if space else 0,
         "at": timezone.now().isoformat(),
@@ -84,27 +84,27 @@ def line(
     }
 
 
-# What a line is about may come into being in the same statement: its id ends the address, and stands in the details.
-ABOUT = "jsonb_build_object('url', %s::text || {name}.id || '/', 'details', jsonb_build_object('id', {name}.id))"
+# The row that a line is about may be made by the same statement: its id is added to the address and to the details.
+ABOUT_ROW = "jsonb_build_object('url', %s::text || {name}.id || '/', 'details', jsonb_build_object('id', {name}.id))"
 
 
-def adding(one: Line, *more: Line, **made: Any) -> statements.Change:
-    """Lines as a change that travels with what they record; how they are made of another change's row as `hot.inserting_rows`
-    has it."""
-    return statements.inserting_rows(ActivityLine, one, *more, **made)
+def lines_as_change(line: Line, *more: Line, **options: Any) -> statements.Change:
+    """Lines as a change, for the statement that also writes what they record; options as in `statements.inserting_rows`."""
+    return statements.inserting_rows(ActivityLine, line, *more, **options)
 
 
-def adding_about(name: str, one: Line) -> statements.Change:
-    """The same for a line about the row of the change of this name."""
-    return adding(one, of=name, over=ABOUT.format(name=name), params=[one["url"]])
+def line_about_as_change(name: str, line: Line) -> statements.Change:
+    """A line about the row that the change of this name inserts in the same statement."""
+    return lines_as_change(line, of=name, over=ABOUT_ROW.format(name=name), params=[line["url"]])
 
 
 def shorten(text: str, limit: int) -> str:
+    """The text without NUL, cut to `limit` characters."""
     text = text.replace("\x00", "")
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def lines(
+def find_lines(
     space: Space | None,
     *,
     words: str = "",
@@ -115,12 +115,13 @@ def lines(
     before: int | None = None,
     newest: int = 0,
 ) -> QuerySet[ActivityLine]:
-    """The lines of a space that fit the filters, newest first; `newest` looks among so many of these days alone."""
+    """The lines of a space that fit the filters, newest first. `newest` limits the search to so many of the lines in the time
+    that `since`, `until` and `before` leave."""
     found = ActivityLine.objects.within(space.pk if space else 0).order_by("-id")
     if since:
-        found = found.filter(at__gte=midnight(since))
+        found = found.filter(at__gte=start_of_day(since))
     if until and until < date.max:  # no day follows the last one
-        found = found.filter(at__lt=midnight(until + timedelta(days=1)))
+        found = found.filter(at__lt=start_of_day(until + timedelta(days=1)))
     if before:
         found = found.filter(pk__lt=before)
     if newest:
@@ -131,10 +132,10 @@ def lines(
     elif who:
         found = found.filter(actor_name__iexact=who)
     if kind in KINDS:
-        fits = Q()
+        by_verb = Q()
         for verb in KINDS[kind]:
-            fits |= Q(verb__startswith=verb)
-        found = found.filter(fits)
+            by_verb |= Q(verb__startswith=verb)
+        found = found.filter(by_verb)
     for word in words.split()[:8]:
         found = found.filter(
             Q(thing__icontains=word) | Q(path__icontains=word) | Q(adds__icontains=word) | Q(says__icontains=word)
@@ -143,14 +144,15 @@ def lines(
     return found
 
 
-def midnight(day: date) -> datetime:
-    """When a day begins where the person is who asks."""
+def start_of_day(day: date) -> datetime:
+    """When a day begins in the time zone of the person who asks."""
     return timezone.make_aware(datetime.combine(day, time.min))
 
 
 @dataclass(frozen=True)
-class Stretch:
-    """A page of lines; `further` is where to go on where the look ended before it was full, and `back_to` the day it came to."""
+class LinePage:
+    """A page of lines. `older` is where the next page begins. Where the search ended before the page was full, `further` is
+    where to go on, and `back_to` the time that it reached."""
 
     lines: list[ActivityLine]
     older: int | None = None
@@ -158,26 +160,26 @@ class Stretch:
     back_to: datetime | None = None
 
 
-def stretch(space: Space, page: int, *, before: int | None = None, **filters: Any) -> Stretch:
-    """The next page of lines that fit. No index holds their words, so one look goes through a bounded number of them."""
-    before = begun(space, before, filters.get("until"))
-    rows = list(lines(space, before=before, newest=LOOKED_THROUGH, **filters)[: page + 1])
+def page_of_lines(space: Space, page: int, *, before: int | None = None, **filters: Any) -> LinePage:
+    """The next page of lines that fit. No index has their words, so one search reads at most MAX_SEARCHED of them."""
+    before = search_start(space, before, filters.get("until"))
+    rows = list(find_lines(space, before=before, newest=MAX_SEARCHED, **filters)[: page + 1])
     if len(rows) > page:
-        return Stretch(rows[:page], older=rows[page - 1].pk)
-    passed = lines(space, before=before, since=filters.get("since"), until=filters.get("until"))
-    ends = passed.values_list("pk", "at")[LOOKED_THROUGH - 1 : LOOKED_THROUGH + 1]
-    if len(ends) < 2:  # nothing lies behind
-        return Stretch(rows)
+        return LinePage(rows[:page], older=rows[page - 1].pk)
+    searched = find_lines(space, before=before, since=filters.get("since"), until=filters.get("until"))
+    ends = searched.values_list("pk", "at")[MAX_SEARCHED - 1 : MAX_SEARCHED + 1]
+    if len(ends) < 2:  # there are no older lines
+        return LinePage(rows)
     last, at = ends[0]
-    return Stretch(rows, further=last, back_to=at)
+    return LinePage(rows, further=last, back_to=at)
 
 
-def begun(space: Space, before: int | None, until: date | None) -> int | None:
-    """Where a look begins that ends on a day: beside its last line, so that nobody reads all that came later."""
+def search_start(space: Space, before: int | None, until: date | None) -> int | None:
+    """The id before which to search: with `until`, just behind the last line of that day, so that later lines are not read."""
     if until is None:
         return before
-    last = lines(space, until=until).order_by("-at").values_list("pk", flat=True).first() or 0
-    return min(before or last + OUT_OF_ORDER, last + OUT_OF_ORDER)
+    last = find_lines(space, until=until).order_by("-at").values_list("pk", flat=True).first() or 0
+    return min(before or last + MAX_OUT_OF_ORDER, last + MAX_OUT_OF_ORDER)
 
 
 def as_dict(line: ActivityLine) -> dict[str, Any]:
@@ -195,24 +197,26 @@ def as_dict(line: ActivityLine) -> dict[str, Any]:
     }
 
 
-def as_json_lines(found: Iterable[ActivityLine]) -> Iterator[str]:
-    for line in found:
+def as_json_lines(lines: Iterable[ActivityLine]) -> Iterator[str]:
+    """The lines as JSON lines, one after the other."""
+    for line in lines:
         yield json.dumps(as_dict(line), ensure_ascii=False) + "\n"
 
 
-def as_csv(found: Iterable[ActivityLine]) -> Iterator[str]:
-    """Rows for a spreadsheet; a cell that a spreadsheet would run as a formula is made plain text."""
+def as_csv(lines: Iterable[ActivityLine]) -> Iterator[str]:
+    """The lines as rows of CSV; cells that a spreadsheet would run as a formula become plain text."""
     columns = ["id", "at", "actor_kind", "actor", "verb", "text", "aside", "path", "request_id"]
     writer = csv.writer(Echo())
     yield writer.writerow(columns)
-    for line in found:
+    for line in lines:
         row = as_dict(line)
-        yield writer.writerow([harmless(row[column]) for column in columns])
+        yield writer.writerow([without_formula(row[column]) for column in columns])
 
 
-def harmless(cell: Any) -> Any:
+def without_formula(cell: Any) -> Any:
     return "'" + cell if isinstance(cell, str) and cell.startswith(tuple("=+-@\t\r")) else cell
 
 
 def latest(space: Space, since: datetime, limit: int = 8) -> QuerySet[ActivityLine]:
+    """The newest lines of a space since a moment."""
     return ActivityLine.objects.within(space).filter(at__gte=since).order_by("-id")[:limit]

@@ -1,4 +1,4 @@
-"""What the hub counts, in Prometheus' text form. Taken from the database, so every worker answers the same."""
+"""The hub's metrics in Prometheus' text format. They come from the database, so every worker gives the same answer."""
 
 from __future__ import annotations
 
@@ -56,7 +56,9 @@ GAUGES = {
 }
 
 
-class FromDatabase:
+class DatabaseCollector:
+    """Collects GAUGES by SQL; `only` is the slug of the one space to show."""
+
     def __init__(self, only: str = "") -> None:
         self.only = only
 
@@ -65,15 +67,15 @@ class FromDatabase:
             for name, (help_text, sql, labels) in GAUGES.items():
                 gauge = GaugeMetricFamily(name, help_text, labels=labels)
                 cursor.execute(sql)
-                for *values, figure in cursor.fetchall():
-                    if self.only and labels[0] == "space" and values[0] != self.only:
+                for *label_values, figure in cursor.fetchall():
+                    if self.only and labels[0] == "space" and label_values[0] != self.only:
                         continue
-                    gauge.add_metric([str(value) for value in values], float(figure))
+                    gauge.add_metric([str(value) for value in label_values], float(figure))
                 yield gauge
 
 
-def exposition(only: str = "") -> bytes:
-    """The text that Prometheus fetches; for an owner, of their own space only."""
+def prometheus_text(only: str = "") -> bytes:
+    """The text that Prometheus fetches; with `only`, that of one space."""
     registry = CollectorRegistry()
-    registry.register(FromDatabase(only))
+    registry.register(DatabaseCollector(only))
     return generate_latest(registry)

@@ -1,11 +1,11 @@
-"""The state of a space at one look: what flowed today, what waits, what leaves soon."""
+"""What the overview page shows of a space: the figures of today, what waits for people, what expires soon."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import connection
@@ -20,7 +20,7 @@ WITH newest AS MATERIALIZED (
   SELECT s.state FROM "quarantine"."state" s, (
     SELECT id FROM "quarantine"."record" WHERE space_id = %(space)s AND created_at >= %(today)s ORDER BY created_at LIMIT 1
   ) first WHERE s.space_id = %(space)s AND s.is_newest AND s.record_id >= first.id
-  ORDER BY s.record_id DESC LIMIT %(most)s
+  ORDER BY s.record_id DESC LIMIT %(max)s
 )
 SELECT
   (SELECT count(*) FROM memoryhub_revision WHERE space_id = %(space)s AND created_at >= %(today)s),
@@ -43,17 +43,17 @@ SELECT
 """
 
 
-HELD_FOR = """
+HELD_REASONS = """
 SELECT reason, count(*) FROM (
     SELECT reason FROM "quarantine"."state" WHERE space_id = %s AND is_newest AND state = 'held' ORDER BY record_id DESC LIMIT %s
 ) held GROUP BY reason ORDER BY count(*) DESC, reason
 """
-MOST_COUNTED = 10_000  # records of a day that the drawing counts; more are more
+MAX_COUNTED = 10_000  # records of a day; beyond this they are not counted exactly
 
 
 @dataclass(frozen=True)
 class Figures:
-    """Today's figures, in the order of the statement."""
+    """The figures of today, in the order of the columns of FIGURES."""
 
     revisions: int
     approved: int
@@ -68,21 +68,22 @@ class Figures:
     due: int
     proposals: int
     promotions: int
-    threads: int  # that asked for a prompt
-    new_texts: int  # that some thread got for the first time
+    threads: int  # threads that asked for a prompt
+    new_texts: int  # prompts that a thread got for the first time
 
     @property
     def is_cut(self) -> bool:
         """Whether more was logged today than is counted."""
-        return self.logged >= MOST_COUNTED
+        return self.logged >= MAX_COUNTED
 
 
 def midnight() -> datetime:
+    """When today began in the time zone of the person who asks."""
     return timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def figures(space: Space) -> Figures:
-    """Everything the drawing says, in one statement."""
+    """All figures of today, in one statement."""
     now = timezone.now()
     values = {
         "space": space.pk,
@@ -90,21 +91,21 @@ def figures(space: Space) -> Figures:
         "now": now,
         "soon": now + timedelta(hours=1),
         "day": timezone.localdate(),
-        "most": MOST_COUNTED,
+        "max": MAX_COUNTED,
     }
     with connection.cursor() as cursor:
         cursor.execute(FIGURES, values)
         return Figures(*(int(figure) for figure in cursor.fetchone()))
 
 
-def pipe(flowed: int) -> float:
-    """How wide a pipe is drawn for what went through: never nothing, growing ever more slowly, at most 20."""
-    return round(min(20.0, 2 + 3 * math.log2(1 + flowed) / 1.5), 1)
+def pipe_width(count: int) -> float:
+    """How wide the drawing shows a pipe through which so many went: from 2 to 20, growing with the logarithm."""
+    return round(min(20.0, 2 + 3 * math.log2(1 + count) / 1.5), 1)
 
 
 @dataclass
-class Wait:
-    """One thing that waits for somebody who may act on it."""
+class WaitingItem:
+    """One line of what waits for somebody who may act on it."""
 
     glyph: str
     title: str
@@ -117,15 +118,7 @@ class Wait:
     mono: str = ""
 
 
-@dataclass
-class Waits:
-    items: list[Wait] = field(default_factory=list)
-
-    def add(self, *args: object, **kwargs: object) -> None:
-        self.items.append(Wait(*args, **kwargs))  # type: ignore[arg-type]
-
-
-TOLD = {
+KIND_VERBS = {
     "edit": "edits",
     "write": "writes",
     "insert": "adds to",
@@ -135,57 +128,45 @@ TOLD = {
 }
 
 
-def waiting_sentence(space: Space, now: Figures) -> list[Wait]:
-    """What waits, the riskiest first: proposals, held records, entries due, files that need a hand."""
-    out = Waits()
+def waiting_items(space: Space, now: Figures) -> list[WaitingItem]:
+    """What waits in a space, the riskiest first: proposals, held records, entries to check, files that are not on disk."""
     pending = Proposal.objects.within(space).filter(state__in=("pending", "outdated")).defer("content", "change")
-    for proposal in pending.order_by("-risk", "created_at")[:3]:
-        out.items.append(waiting_proposal(proposal))
-    if more := now.proposals + now.promotions - len(out.items):
+    items = [waiting_proposal(proposal) for proposal in pending.order_by("-risk", "created_at")[:3]]
+    if more := now.proposals + now.promotions - len(items):
         title = f"{more:,} more proposal{'s' if more != 1 else ''}"
-        out.add("proposal", title, "proposals/", "by age and risk in the inbox")
+        items.append(WaitingItem("proposal", title, "proposals/", "by age and risk in the inbox"))
     if now.held:
         title = f"{now.held:,} record{'s' if now.held != 1 else ''} held in quarantine"
-        out.add("quarantine", title, "quarantine/?state=held", held_for(space), "quarantine")
+        url = "quarantine/?state=held"
+        items.append(WaitingItem("quarantine", title, url, held_reasons(space), "quarantine"))
     if now.due:
-        said = ("entry is", "entries are")[now.due != 1]
-        out.add(
-            "longterm",
-            f"{now.due:,} long-term {said} due for a check",
-            "longterm/?due=1",
-            "is it still true?",
-            "longterm",
-        )
+        title = f"{now.due:,} long-term {'entries are' if now.due != 1 else 'entry is'} due for a check"
+        items.append(WaitingItem("longterm", title, "longterm/?due=1", "is it still true?", "longterm"))
     if now.unwritten:
-        said = ("file needs", "files need")[now.unwritten != 1]
-        out.add(
-            "disk",
-            f"{now.unwritten:,} {said} a hand",
-            "files/?state=unwritten",
-            "not on disk as the hub has it",
-            "source",
-        )
+        title = f"{now.unwritten:,} {'files need' if now.unwritten != 1 else 'file needs'} a hand"
+        url = "files/?state=unwritten"
+        items.append(WaitingItem("disk", title, url, "not on disk as the hub has it", "source"))
     if now.missing:
-        said = ("source is", "sources are")[now.missing != 1]
-        out.add("source", f"{now.missing:,} {said} missing", "sources/", "skipped, harmless", "source")
-    return out.items
+        title = f"{now.missing:,} {'sources are' if now.missing != 1 else 'source is'} missing"
+        items.append(WaitingItem("source", title, "sources/", "skipped, harmless", "source"))
+    return items
 
 
-def held_for(space: Space) -> str:
-    """Why records are held, the commonest reason first: 28 incoherent, 9 injection."""
+def held_reasons(space: Space) -> str:
+    """Why records are held, as text, the commonest reason first: 28 incoherent, 9 injection."""
     with connection.cursor() as cursor:
-        cursor.execute(HELD_FOR, [space.pk, MOST_COUNTED])
+        cursor.execute(HELD_REASONS, [space.pk, MAX_COUNTED])
         counted = [(reason.partition(":")[0], count) for reason, count in cursor.fetchall()]
-    told = [f"{count:,} {titles.TITLES.get(reason, reason or 'to look at')}" for reason, count in counted]
-    return ", ".join(told[:4])
+    named = [f"{count:,} {titles.TITLES.get(reason, reason or 'to look at')}" for reason, count in counted]
+    return ", ".join(named[:4])
 
 
-def waiting_proposal(proposal: Proposal) -> Wait:
+def waiting_proposal(proposal: Proposal) -> WaitingItem:
     high = [f for f in proposal.findings if f.get("severity") == "high"]
     name = proposal.path.rsplit("/", 1)[-1] or "an answer"
-    return Wait(
+    return WaitingItem(
         glyph="warn" if proposal.risk > 1 else "proposal",
-        title=f"{proposal.agent_name} {TOLD.get(proposal.kind, 'changes')} {name}",
+        title=f"{proposal.agent_name} {KIND_VERBS.get(proposal.kind, 'changes')} {name}",
         url=f"proposals/{proposal.number}/",
         detail=proposal.reason[:90],
         mono=f"#{proposal.number}",
@@ -195,15 +176,15 @@ def waiting_proposal(proposal: Proposal) -> Wait:
     )
 
 
-def leaving_soon(space: Space, limit: int = 4) -> QuerySet[WorkingEntry]:
-    """Working entries that go within the hour, soonest first."""
+def expiring_entries(space: Space, limit: int = 4) -> QuerySet[WorkingEntry]:
+    """Working entries that expire within the hour, soonest first."""
     now = timezone.now()
-    mine = WorkingEntry.objects.within(space).filter(
+    expiring = WorkingEntry.objects.within(space).filter(
         is_pinned=False, expires_at__gt=now, expires_at__lt=now + timedelta(hours=1)
     )
-    return mine.order_by("expires_at")[:limit]
+    return expiring.order_by("expires_at")[:limit]
 
 
-def hub_version(space: Space, *parts: object) -> str:
-    """A mark of what the page shows now: a renewal that would show the same is answered with nothing."""
+def page_version(space: Space, *parts: object) -> str:
+    """A hash of everything the page shows: while it stays, a renewal of the page is answered without content."""
     return hashlib.sha256(json.dumps([space.revision, *parts], default=str).encode()).hexdigest()[:16]

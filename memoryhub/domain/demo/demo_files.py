@@ -76,13 +76,13 @@ def others(cast: Cast) -> None:
 
 def project(cast: Cast) -> None:
     """On a real directory: changed by another program, and once from both sides at one moment."""
-    directory = Path(files.resolve(cast.space, PROJECT).mount.directory)
+    directory = Path(files.resolve_path(cast.space, PROJECT).mount.directory)
     dated(files.write(cast.space, cast.rk, PROJECT, PROJECT_TEXT.encode(), reason="First version"), 20)
     changed = PROJECT_TEXT.replace("Python 3.11", "Python 3.12")
     time.sleep(0.02)
     (directory / "AGENTS.md").write_text(changed)
     files.read(cast.space, PROJECT)
-    place = files.resolve(cast.space, PROJECT)
+    place = files.resolve_path(cast.space, PROJECT)
     with transaction.atomic():
         # As after a crash: the revision is committed, the disk has not got it yet, and somebody else was quicker there.
         file = files.lock_file(cast.space, PROJECT)

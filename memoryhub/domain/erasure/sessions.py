@@ -47,7 +47,7 @@ def erasure_extent(space: Space, session_id: str) -> dict[str, int]:
 def erase(space: Space, actor: Actor, session_id: str, *, confirm: str) -> dict[str, int]:
     """Deletes everything a session left in the three layers, with its history; this cannot be undone."""
     require(actor, "manage")
-    session_id = input_checks.clean(session_id, "session_id", 200)
+    session_id = input_checks.check_text(session_id, "session_id", 200)
     if confirm != session_id:
         raise Invalid(
             "Type the session's name to confirm; this cannot be undone.", code="not_confirmed", field="confirm"
@@ -66,7 +66,7 @@ def erase(space: Space, actor: Actor, session_id: str, *, confirm: str) -> dict[
 
 
 def hold_states(space: Space, session_id: str) -> None:
-    """Waits for decisions on the session's records: they lock the record, then the space (`spaces.BEFORE_THE_SPACE`)."""
+    """Waits for decisions on the session's records: they lock the record, then the space (`spaces.space.LOCKED_BEFORE_SPACE`)."""
     mine = Record.objects.within(space).filter(session_id=session_id)
     held = RecordState.objects.within(space).select_for_update().filter(record_id__in=mine.values("pk"), is_newest=True)
     list(held.order_by("pk").values_list("pk"))

@@ -21,7 +21,7 @@ def give_back_the_disk(made_at: str) -> list[str]:
     """
     problems = []
     for mount in Mount.objects.filter(store=Mount.Store.FILESYSTEM).select_related("space"):
-        files.adopt_files(mount.space, mount)
+        files.reset_written(mount.space, mount)
         known = File.objects.within(mount.space).filter(path__startswith=mount.prefix, is_deleted=False)
         for path, number, sha256 in list(known.values_list("path", "revision", "sha256")):
             try:

@@ -69,7 +69,7 @@ def export(to: Path) -> dict[str, int]:
     """Writes everything readable into an empty folder; says how much of it there is."""
     (to / "README.txt").write_text(ABOUT)
     _lines(to / "people.jsonl", (as_dict(person) for person in Person.objects.order_by("pk")))
-    _write(to / "activity.jsonl", activity.as_json_lines(activity.lines(None).iterator(chunk_size=2000)))
+    _write(to / "activity.jsonl", activity.as_json_lines(activity.find_lines(None).iterator(chunk_size=2000)))
     counts = {"spaces": 0, "files": 0, "revisions": 0}
     for space in Space.objects.order_by("pk"):
         files, revisions = _space(space, to / space.slug)
@@ -90,7 +90,7 @@ def _space(space: Space, folder: Path) -> tuple[int, int]:
         rows = model._default_manager.filter(space_id=space.pk).order_by("pk")
         _lines(folder / name, (as_dict(row) for row in rows.iterator(chunk_size=500)))
     _write(folder / "longterm.jsonl", longterm.export_entries(space))
-    _write(folder / "activity.jsonl", activity.as_json_lines(activity.lines(space).iterator(chunk_size=2000)))
+    _write(folder / "activity.jsonl", activity.as_json_lines(activity.find_lines(space).iterator(chunk_size=2000)))
     return _files(space, folder)
 
 

@@ -159,7 +159,7 @@ def standing(space: Space, item: Item, target: str) -> tuple[str, bytes | None]:
         here = entries_of(space, item)
         return item.name, here[0].content.encode() if here else None
     path = paths.clean(target + item.name.lstrip("/"))
-    files.resolve(space, path)
+    files.resolve_path(space, path)
     try:
         return path, files.read(space, path).content
     except NotFound as missing:
@@ -173,7 +173,7 @@ def check(item: Item) -> None:
     if "refused" in item.details:
         raise Invalid(item.details["refused"], code="secret_found")
     if item.kind == "entry":
-        input_checks.checked(text_of(item.content))
+        input_checks.check_content(text_of(item.content))
     if len(item.content) > import_formats.LARGEST:
         raise Invalid("It is larger than 1 MiB.", code="too_large")
 

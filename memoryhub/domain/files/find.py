@@ -1,32 +1,32 @@
-"""Looking around: what a folder holds, which paths fit a pattern, where a text stands."""
+"""Listing folders, finding files by pattern (glob) and lines by text (grep)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
-from django.db import connection
-from django.db.models import F
-
+from memoryhub.db import statements
 from memoryhub.domain.files.mounts import find_mount, mounts_of_space
 from memoryhub.domain.files.read import Published
-from memoryhub.domain.files.write import published_many
+from memoryhub.domain.files.write import published_now, read_many
 from memoryhub.errors import HubError, Invalid
-from memoryhub.models import File, Mount, Space
+from memoryhub.models import Mount, Space
 from memoryhub.stores import FilesystemStore, paths
 from memoryhub.stores.filesystem import Entry as DiskEntry
 from memoryhub.text.lines import text_of
-from memoryhub.text.path_patterns import finds
+from memoryhub.text.path_patterns import glob_matches
 
-MOST_MATCHES = 1000
-LONGEST_LINE = 4000
-_AT_ONCE = 200
+MAX_MATCHES = 1000
+MAX_LINE_LENGTH = 4000
+_BATCH = 200
+_ROWS_AT_ONCE = 2000
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A name in a folder; `note` says what is odd about it (a link, a name that cannot be a path)."""
+    """A name in a folder; `note` says what is unusual about it (a link, a name that cannot be a path)."""
 
     path: str
     is_dir: bool
@@ -40,13 +40,13 @@ class Entry:
 
 
 def list_entries(space: Space, prefix: str = "/", *, thread_id: str = "", with_odd: bool = False) -> list[Entry]:
-    """What a folder holds: folders, files, and mounts that lie below it."""
+    """The entries of a folder: folders, files, and mounts below it. `with_odd` also lists what no virtual path can name."""
     prefix = paths.clean(prefix or "/", directory=True)
     mounts = mounts_of_space(space)
     mount = find_mount(mounts, prefix)
-    found = {entry.path: entry for entry in _known(space, mounts, mount, prefix, thread_id)} if mount else {}
+    found = {entry.path: entry for entry in _entries_in_hub(space, mounts, mount, prefix, thread_id)} if mount else {}
     if mount and mount.store == Mount.Store.FILESYSTEM:
-        found = _as_on_disk(mount, prefix, found, with_odd=with_odd)
+        found = _entries_on_disk(mount, prefix, found, with_odd=with_odd)
     for other in mounts:
         if other.prefix != prefix and other.prefix.startswith(prefix):
             name = other.prefix[len(prefix) :].partition("/")[0]
@@ -54,57 +54,68 @@ def list_entries(space: Space, prefix: str = "/", *, thread_id: str = "", with_o
     return sorted(found.values(), key=lambda entry: (not entry.is_dir, entry.path))
 
 
+# Below a prefix that ends with a slash lies what comes before the same prefix with the next sign, which is a zero: a range
+# that the index of paths gives.
 _CHILDREN = """
 SELECT split_part(substr(path, %(cut)s), '/', 1), strpos(substr(path, %(cut)s), '/') > 0, max(size), max(modified_at),
   bool_or(written_revision IS DISTINCT FROM revision)
 FROM memoryhub_file
-WHERE space_id = %(space)s AND thread_id = %(thread)s AND NOT is_deleted AND revision > 0 AND starts_with(path, %(prefix)s)
+WHERE space_id = %(space)s AND thread_id = %(thread)s AND NOT is_deleted AND revision > 0
+  AND path ~>=~ %(prefix)s AND path ~<~ %(end)s
 GROUP BY 1, 2
+"""
+_FILES = """
+SELECT path, size, modified_at FROM memoryhub_file
+WHERE space_id = %(space)s AND thread_id = %(thread)s AND NOT is_deleted AND revision > 0
+  AND path ~>=~ %(prefix)s AND path ~<~ %(end)s AND path ~>~ %(after)s
+  AND (NOT %(unwritten)s::boolean OR written_revision IS DISTINCT FROM revision)
+ORDER BY path USING ~<~ LIMIT %(limit)s
 """
 
 
-def _known(space: Space, mounts: list[Mount], mount: Mount, prefix: str, thread_id: str) -> Iterator[Entry]:
-    """The children that the hub knows, unless they belong to another mount."""
+def _below(space: Space, mount: Mount, prefix: str, thread_id: str) -> dict[str, Any]:
+    """What both statements are asked with."""
     thread = thread_id if mount.store == Mount.Store.THREAD else ""
-    values = {"cut": len(prefix) + 1, "space": space.pk, "thread": thread, "prefix": prefix}
-    with connection.cursor() as cursor:
-        cursor.execute(_CHILDREN, values)
-        rows = cursor.fetchall()
-    for name, is_dir, size, modified_at, waits in rows:
+    return {"space": space.pk, "thread": thread, "prefix": prefix, "end": prefix[:-1] + "0"}
+
+
+def _entries_in_hub(space: Space, mounts: list[Mount], mount: Mount, prefix: str, thread_id: str) -> Iterator[Entry]:
+    """The entries that the hub knows, without those of other mounts."""
+    values = {"cut": len(prefix) + 1, **_below(space, mount, prefix, thread_id)}
+    for name, is_dir, size, modified_at, is_unwritten in statements.rows(_CHILDREN, values, binary=True):
         path = prefix + name + ("/" if is_dir else "")
-        if find_mount(mounts, path) == mount:
-            yield Entry(path, is_dir, 0 if is_dir else size, modified_at, "not on disk yet" if waits else "")
+        if find_mount(mounts, path) is mount:
+            yield Entry(path, is_dir, 0 if is_dir else size, modified_at, "not on disk yet" if is_unwritten else "")
 
 
-def _as_on_disk(mount: Mount, prefix: str, known: dict[str, Entry], *, with_odd: bool) -> dict[str, Entry]:
-    """The disk is what is shown; of what only the hub knows, what still waits to be written there."""
+def _entries_on_disk(mount: Mount, prefix: str, in_hub: dict[str, Entry], *, with_odd: bool) -> dict[str, Entry]:
+    """The entries of the folder on disk, and those that the hub has not written there yet."""
     store = FilesystemStore(mount.directory, mount.prefix)
     try:
-        here = store.entries(paths.strip(mount.prefix, prefix))
+        on_disk = store.entries(paths.strip(mount.prefix, prefix))
     except HubError as error:
         if error.status == 503:
             raise
-        here = []
+        on_disk = []
     shown = {}
-    for entry in here:
-        made = _from_disk(prefix, entry)
-        if made.note and not with_odd:
-            continue
-        shown[made.path] = made
-    waiting = {path: entry for path, entry in known.items() if entry.note and path not in shown}
-    return shown | waiting
+    for disk_entry in on_disk:
+        entry = _entry_from_disk(prefix, disk_entry)
+        if with_odd or not entry.note:
+            shown[entry.path] = entry
+    unwritten = {path: entry for path, entry in in_hub.items() if entry.note and path not in shown}
+    return shown | unwritten
 
 
-def _moment(entry: DiskEntry) -> datetime | None:
-    """When it changed last; a disk may say years that no calendar has."""
+def _modified_at(entry: DiskEntry) -> datetime | None:
+    """When a file on disk changed last; None where the disk names a year that Python does not know."""
     try:
         return datetime.fromtimestamp(entry.stat.mtime_ns / 1e9, UTC)
     except (ValueError, OverflowError, OSError):
         return None
 
 
-def _from_disk(prefix: str, entry: DiskEntry) -> Entry:
-    modified = _moment(entry)
+def _entry_from_disk(prefix: str, entry: DiskEntry) -> Entry:
+    modified = _modified_at(entry)
     note = f"its name {entry.odd}" if entry.odd else ""
     if entry.stat.kind == "link":
         note = f"a link to {entry.target}; links are not followed"
@@ -117,42 +128,50 @@ def _from_disk(prefix: str, entry: DiskEntry) -> Entry:
 
 
 def walk(space: Space, prefix: str = "/", *, thread_id: str = "") -> Iterator[Entry]:
-    """Every file at or below a folder, mounts below it included."""
+    """Every file at or below a folder, mounts below it included; deleted files are left out."""
     prefix = paths.clean(prefix or "/", directory=True)
     mounts = mounts_of_space(space)
     for mount in mounts:
         if paths.under(prefix, mount.prefix):
             yield from _walk_mount(space, mounts, mount, mount.prefix, thread_id)
-        elif paths.under(mount.prefix, prefix) and find_mount(mounts, prefix) == mount:
+        elif paths.under(mount.prefix, prefix) and find_mount(mounts, prefix) is mount:
             yield from _walk_mount(space, mounts, mount, prefix, thread_id)
 
 
 def _walk_mount(space: Space, mounts: list[Mount], mount: Mount, prefix: str, thread_id: str) -> Iterator[Entry]:
-    thread = thread_id if mount.store == Mount.Store.THREAD else ""
-    known = File.objects.within(space).filter(thread_id=thread, is_deleted=False, revision__gt=0)
-    rows = known.filter(path__startswith=prefix).order_by("path")
     seen = set()
-    if mount.store == Mount.Store.FILESYSTEM:
+    if on_disk := mount.store == Mount.Store.FILESYSTEM:
         store = FilesystemStore(mount.directory, mount.prefix)
         for relative, entry in store.walk(paths.strip(mount.prefix, prefix)):
             path = mount.prefix + relative[1:]
-            if entry.stat.kind == "file" and not entry.odd and find_mount(mounts, path) == mount:
+            if entry.stat.kind == "file" and not entry.odd and find_mount(mounts, path) is mount:
                 seen.add(path)
-                yield Entry(path, False, entry.stat.size, _moment(entry))
-        rows = rows.exclude(written_revision=F("revision"))
-    for path, size, modified_at in rows.values_list("path", "size", "modified_at").iterator():
-        if path not in seen and find_mount(mounts, path) == mount:
+                yield Entry(path, False, entry.stat.size, _modified_at(entry))
+    for path, size, modified_at in _files(_below(space, mount, prefix, thread_id), unwritten=on_disk):
+        if path not in seen and find_mount(mounts, path) is mount:
             yield Entry(path, False, size, modified_at)
 
 
+def _files(below: dict[str, Any], *, unwritten: bool) -> Iterator[tuple[str, int, datetime]]:
+    """Path, size and time of the files that the hub knows, in the order of their paths."""
+    rows: list[tuple[Any, ...]] = []
+    while not rows or len(rows) == _ROWS_AT_ONCE:
+        after = rows[-1][0] if rows else ""
+        values = {**below, "after": after, "unwritten": unwritten, "limit": _ROWS_AT_ONCE}
+        rows = statements.rows(_FILES, values, binary=True)
+        if not rows:
+            return
+        yield from rows
+
+
 def glob(space: Space, pattern: str, prefix: str = "/", *, thread_id: str = "") -> tuple[list[Entry], bool]:
-    """Files whose path below the prefix fits a pattern, and whether there are more than are shown."""
-    _check(pattern)
+    """The files whose path below the prefix matches a pattern, at most MAX_MATCHES, and whether there are more."""
+    _check_pattern(pattern)
     prefix = paths.clean(prefix or "/", directory=True)
     found: list[Entry] = []
     for entry in walk(space, prefix, thread_id=thread_id):
-        if finds(pattern, entry.path[len(prefix) :]):
-            if len(found) == MOST_MATCHES:
+        if glob_matches(pattern, entry.path[len(prefix) :]):
+            if len(found) == MAX_MATCHES:
                 return found, True
             found.append(entry)
     return sorted(found, key=lambda entry: entry.path), False
@@ -160,6 +179,8 @@ def glob(space: Space, pattern: str, prefix: str = "/", *, thread_id: str = "") 
 
 @dataclass(frozen=True, slots=True)
 class Match:
+    """A line that has the text searched for."""
+
     path: str
     line: int
     text: str
@@ -168,47 +189,51 @@ class Match:
 def grep(
     space: Space, pattern: str, prefix: str = "/", *, glob: str = "", thread_id: str = ""
 ) -> tuple[list[Match], bool]:
-    """Lines that hold a text, literally, in files below the prefix, and whether there are more than are shown."""
-    _check(pattern)
+    """The lines with a literal text in files below the prefix, at most MAX_MATCHES, and whether there are more.
+
+    `glob` limits the search to paths below the prefix that match it. `space` must have been read for this request, because
+    texts come from the cache of its revision.
+    """
+    _check_pattern(pattern)
     prefix = paths.clean(prefix or "/", directory=True)
-    chosen = [
-        entry.path
-        for entry in walk(space, prefix, thread_id=thread_id)
-        if not glob or finds(glob, entry.path[len(prefix) :])
-    ] or _the_file(prefix, glob)
+    entries = walk(space, prefix, thread_id=thread_id)
+    chosen = sorted(entry.path for entry in entries if not glob or glob_matches(glob, entry.path[len(prefix) :]))
+    chosen = chosen or _single_file(prefix, glob)
+    # More files than these would push out of the cache what others read.
+    texts_of = published_now if len(chosen) <= _BATCH else read_many
     found: list[Match] = []
-    for start in range(0, len(chosen), _AT_ONCE):
-        texts = published_many(space, sorted(chosen)[start : start + _AT_ONCE], thread_id=thread_id)
+    for start in range(0, len(chosen), _BATCH):
+        texts = texts_of(space, chosen[start : start + _BATCH], thread_id=thread_id)
         for path, published in texts.items():
             if not isinstance(published, Published) or b"\x00" in published.content:
                 continue
-            for match in _lines_with(path, published.content, pattern):
-                if len(found) == MOST_MATCHES:
+            for match in _matching_lines(path, published.content, pattern):
+                if len(found) == MAX_MATCHES:
                     return found, True
                 found.append(match)
     return found, False
 
 
-def _the_file(prefix: str, glob: str) -> list[str]:
-    """A search may also name one file to look into."""
+def _single_file(prefix: str, glob: str) -> list[str]:
+    """The prefix as the path of one file, which a search may name too; empty if `glob` leaves it out."""
     path = prefix.removesuffix("/")
-    return [path] if path and (not glob or finds(glob, path.rpartition("/")[2])) else []
+    return [path] if path and (not glob or glob_matches(glob, path.rpartition("/")[2])) else []
 
 
-def _lines_with(path: str, content: bytes, pattern: str) -> Iterator[Match]:
+def _matching_lines(path: str, content: bytes, pattern: str) -> Iterator[Match]:
     if pattern.encode("utf-8", "surrogateescape") not in content:
         return
     for number, line in enumerate(text_of(content).split("\n"), 1):
         if pattern in line:
             shown = line.encode("utf-8", "replace").decode()
-            yield Match(path, number, shown[:LONGEST_LINE])
+            yield Match(path, number, shown[:MAX_LINE_LENGTH])
 
 
-def _check(pattern: str) -> None:
+def _check_pattern(pattern: str) -> None:
     if not pattern or len(pattern) > 1024 or "\x00" in pattern:
         raise Invalid("Write what to look for: one sign at least, 1,024 at most.", code="invalid", field="pattern")
 
 
 def is_folder(space: Space, path: str) -> bool:
-    """Whether something lies below this path."""
+    """Whether a file or a mount lies below this path."""
     return next(walk(space, path), None) is not None or any(m.prefix == path + "/" for m in mounts_of_space(space))

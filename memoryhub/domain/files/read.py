@@ -1,18 +1,18 @@
-"""What is published at many paths, gathered in one prepared statement: the way every read and every prompt takes."""
+"""Reading the published texts of many paths in one prepared statement; every read and every prompt uses it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
 from memoryhub.db import fragments, statements
 from memoryhub.errors import HubError, NotFound
 from memoryhub.models import Space
 from memoryhub.stores import FilesystemStore, paths
 from memoryhub.stores.disk import Stat
+from memoryhub.stores.file_cache import DiskFile, FileCache
+from memoryhub.text.lines import is_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,19 +32,25 @@ class Published:
 
     @property
     def is_text(self) -> bool:
-        """Whether it can travel as text: valid UTF-8 without NUL."""
-        if b"\x00" in self.content:
-            return False
-        try:
-            self.content.decode()
-        except UnicodeDecodeError:
-            return False
-        return True
+        """Whether the content is valid UTF-8 without NUL."""
+        return is_text(self.content)
+
+
+@dataclass(frozen=True, slots=True)
+class CachedFile:
+    """A file as it was published at one revision of its space, and where on disk it was taken from."""
+
+    published: Published
+    disk: tuple[DiskFile, ...]
+
+    @property
+    def bytes(self) -> int:
+        return len(self.published.content)
 
 
 @dataclass(slots=True)
 class PublishedRow:
-    """A path with its mount, its file and its newest text, as far as they exist."""
+    """A path with its mount, its file and its newest text, as far as they exist, or the error of a bad path."""
 
     path: str
     prefix: str | None
@@ -70,8 +76,8 @@ class PublishedRow:
     def relative(self) -> str:
         return paths.strip(self.prefix or "/", self.path)
 
-    def agrees_with(self, stat: Stat | None) -> bool:
-        """Whether the disk is as it was when its text was last read or written."""
+    def matches_disk(self, stat: Stat | None) -> bool:
+        """Whether this stat of the file on disk (None: no file) is that of the last read or write."""
         if self.file_id is None:
             return stat is None
         if self.written_revision != self.revision or self.problem:
@@ -81,14 +87,21 @@ class PublishedRow:
         return stat.mark is not None and self.stat is not None and stat.mark == json.loads(self.stat)
 
     def answer(self) -> Published | HubError:
+        """The published file, or the error that says why there is none."""
         if self.refusal is not None:
             return self.refusal
         if self.file_id is None or not self.revision or self.is_deleted or self.content is None:
-            return missing(self.path)
+            return not_found(self.path)
         return self.published()
 
+    def on_disk(self) -> tuple[DiskFile, ...]:
+        """Where its text lies on disk, if it does."""
+        if self.store != "filesystem":
+            return ()
+        return (DiskFile(self.directory, self.relative, tuple(json.loads(self.stat or "[]"))),)
+
     def published(self) -> Published:
-        """The file of a row that has one."""
+        """The published file of a row that has one."""
         assert self.content is not None
         assert self.created_at is not None and self.modified_at is not None
         return Published(
@@ -97,23 +110,24 @@ class PublishedRow:
         )  # fmt: skip
 
 
-def missing(path: str) -> NotFound:
+def not_found(path: str) -> NotFound:
+    """The error for a path without a file."""
     return NotFound(f"File '{path}' not found", code="file_not_found", path=path)
 
 
-THREAD = "CASE WHEN store = 'thread' THEN %(thread)s::text ELSE '' END AS thread"
-GATHER = f"""
+THREAD_OF_STORE = "CASE WHEN store = 'thread' THEN %(thread)s::text ELSE '' END AS thread"
+READ_ROWS = f"""
 SELECT p.path, m.prefix, coalesce(m.store, ''), coalesce(m.directory, ''), coalesce(m.policy, ''), f.id,
   coalesce(f.revision, 0), coalesce(f.is_deleted, false), coalesce(f.sha256, ''), f.stat::text, f.written_revision,
   coalesce(f.problem, ''), f.created_at, f.modified_at, f.used_at, coalesce(f.author_kind, ''),
   coalesce(f.author_name, ''), r.content
 FROM unnest(%(paths)s::text[]) WITH ORDINALITY AS p(path, n)
-LEFT JOIN LATERAL ({fragments.mount_of("p.path", "%(space)s", f"*, {THREAD}")}) m ON true
+LEFT JOIN LATERAL ({fragments.mount_of("p.path", "%(space)s", f"*, {THREAD_OF_STORE}")}) m ON true
 LEFT JOIN LATERAL ({fragments.file_at("p.path", "%(space)s", "coalesce(m.thread, '')")}) f ON true
 LEFT JOIN LATERAL ({fragments.newest_text_of("f", "%(space)s", only="NOT f.is_deleted")}) r ON true
 ORDER BY p.n
 """  # noqa: S608 (pieces of ours)
-AT = """
+READ_AT = """
 SELECT p.path, f.created_at, r.number, r.sha256, r.is_deleted, r.content, r.created_at, r.actor_kind, r.actor_name
 FROM unnest(%s::text[]) WITH ORDINALITY AS p(path, n)
 LEFT JOIN memoryhub_file f ON f.space_id = %s AND f.path = p.path AND f.thread_id = ''
@@ -124,71 +138,86 @@ ORDER BY p.n
 """
 
 
-Ask = Callable[[str, dict[str, Any]], list[tuple[Any, ...]]]
+def published_rows(space: Space | int, asked_paths: list[str], thread_id: str = "") -> list[PublishedRow]:
+    """One row for each of these paths, in their order; a bad path and one without a mount have a row with its error.
 
-
-def ask(sql: str, asked: dict[str, Any]) -> list[tuple[Any, ...]]:
-    return statements.rows(sql, asked, binary=True)
-
-
-def gather(space: Space | int, many: list[str], thread_id: str = "", *, ask: Ask = ask) -> list[PublishedRow]:
-    """One row for each path that is one; the others carry their refusal."""
+    Files on disk are not looked at: see `changed_on_disk`.
+    """
     refused: dict[str, HubError] = {}
-    good: dict[str, str] = {}
-    for path in many:
+    cleaned: dict[str, str] = {}
+    for path in asked_paths:
         try:
-            good[path] = paths.clean(path)
+            cleaned[path] = paths.clean(path)
         except HubError as error:
             refused[path] = error
     rows = {}
-    asked = {"paths": list(good.values()), "space": getattr(space, "pk", space), "thread": thread_id}
-    for values in ask(GATHER, asked) if good else []:
-        rows[values[0]] = PublishedRow(*values)
+    values = {"paths": list(cleaned.values()), "space": getattr(space, "pk", space), "thread": thread_id}
+    for columns in statements.rows(READ_ROWS, values, binary=True) if cleaned else []:
+        rows[columns[0]] = PublishedRow(*columns)
     answers = []
-    for path in many:
-        # Two spellings of one path have a row each.
-        row = _nowhere(path, refused[path]) if path in refused else replace(rows[good[path]], path=path)
+    for path in asked_paths:
+        row = _refused_row(path, refused[path]) if path in refused else rows[cleaned[path]]
+        if row.path != path:
+            row = replace(row, path=path)  # two spellings of one path have a row each
         if row.refusal is None and row.prefix is None:
-            row.refusal = missing(path)
+            row.refusal = not_found(path)
         answers.append(row)
     return answers
 
 
-def _nowhere(path: str, refusal: HubError) -> PublishedRow:
+def _refused_row(path: str, refusal: HubError) -> PublishedRow:
     nothing = (None, "", "", "", None, 0, False, "", None, None, "", None, None, None, "", "", None)
     return PublishedRow(path, *nothing, refusal)
 
 
-def gather_at(space: Space, many: list[str], at: datetime) -> dict[str, Published | HubError]:
-    """What was published at a moment of the past; files of threads are not kept that long."""
+def published_at(space: Space, asked_paths: list[str], at: datetime) -> dict[str, Published | HubError]:
+    """What was published at a moment of the past, by path. Files of threads are left out: they are deleted after a day."""
     answers: dict[str, Published | HubError] = {}
-    for path, made, number, sha, is_deleted, content, when, kind, name in statements.rows(
-        AT, [many, space.pk, space.pk, at]
+    for path, created_at, number, sha, is_deleted, content, modified_at, kind, name in statements.rows(
+        READ_AT, [asked_paths, space.pk, space.pk, at]
     ):
         if number is None or is_deleted:
-            answers[path] = missing(path)
+            answers[path] = not_found(path)
         else:
-            answers[path] = Published(path, content, number, sha, made, when, author_kind=kind, author_name=name)
+            answers[path] = Published(
+                path, content, number, sha, created_at, modified_at, author_kind=kind, author_name=name
+            )  # fmt: skip
     return answers
 
 
-def are_fresh(rows: list[PublishedRow]) -> bool:
-    """Whether nothing changed on disk since these texts were read or written: a stat each, no reading."""
+# A fleet of agents reads many small files; the bytes have a limit of their own.
+cache: FileCache[CachedFile] = FileCache(max_items=4096)
+
+
+def cached(space: Space, path: str) -> Published | None:
+    """The file at this path, if it was cached at the revision that `space` names and nobody touched it on disk since."""
+    found = cache.get((space.pk, space.revision, path))
+    return found.published if found else None
+
+
+def put_in_cache(space: Space, row: PublishedRow, answer: Published) -> None:
+    """Keeps a file for the next reader at this revision. Those of threads are noted as used whenever they are read."""
+    if row.store != "thread":
+        cache.put((space.pk, space.revision, row.path), CachedFile(answer, row.on_disk()))
+
+
+def unchanged_on_disk(rows: list[PublishedRow]) -> bool:
+    """Whether no file changed on disk since its text was last read or written; takes a stat for each, and reads none."""
     return not changed_on_disk(rows)
 
 
 def changed_on_disk(rows: list[PublishedRow]) -> list[PublishedRow]:
-    """The rows whose disk is not what it was when last looked at."""
+    """The rows whose file on disk changed since it was last read or written, or cannot be looked at."""
     by_root: dict[str, list[PublishedRow]] = {}
     for row in rows:
         if row.store == "filesystem" and row.refusal is None:
             by_root.setdefault(row.directory, []).append(row)
-    stale = []
+    changed = []
     for root, group in by_root.items():
         try:
             stats = FilesystemStore(root).stats([row.relative for row in group])
         except HubError:
-            stale += group
+            changed += group
             continue
-        stale += [row for row, stat in zip(group, stats, strict=True) if not row.agrees_with(stat)]
-    return stale
+        changed += [row for row, stat in zip(group, stats, strict=True) if not row.matches_disk(stat)]
+    return changed

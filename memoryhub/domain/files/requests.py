@@ -1,4 +1,4 @@
-"""A change as it comes in through a door: what was sent as bytes, what is wished for, and what became of it (pure)."""
+"""A change as the API receives it, and its outcome: applied, or pending as a proposal (pure)."""
 
 from __future__ import annotations
 
@@ -12,24 +12,23 @@ from memoryhub.errors import Invalid
 from memoryhub.models import Proposal, Revision
 from memoryhub.text.lines import text_of
 
-Before = Callable[[], str]  # asked for the text that stands there, where it matters
+TextBefore = Callable[[], str]  # reads the published text, where it is needed
 
 
 def decode_content(content: str, encoding: str = "utf-8") -> bytes:
-    """What an API caller sent as text or base64, as bytes; refused when it is neither."""
+    """The bytes that an API caller sent as text or as base64; refused when they are neither."""
     if encoding == "base64":
         try:
-            data = base64.b64decode(content, validate=True)
+            return base64.b64decode(content, validate=True)
         except (binascii.Error, ValueError):
             raise Invalid("The content is not valid base64.", code="invalid_content") from None
-        return data
     if encoding != "utf-8":
         raise Invalid("The encoding is utf-8 or base64.", code="invalid_content", field="encoding")
     return text_as_bytes(content)
 
 
 def text_as_bytes(text: str) -> bytes:
-    """Text from a person or an agent: NUL and lone surrogates are no text."""
+    """The bytes of a text from a person or an agent; refused with NUL or lone surrogates."""
     if "\x00" in text:
         raise Invalid("The text holds a NUL character. Send such content as base64.", code="invalid_content")
     try:
@@ -40,7 +39,7 @@ def text_as_bytes(text: str) -> bytes:
 
 @dataclass(frozen=True)
 class ChangeRequest:
-    """A change as it comes through an API door."""
+    """A change that the API was asked for; which fields count depends on its kind."""
 
     kind: str  # write edit insert delete move
     path: str
@@ -68,7 +67,7 @@ def request_of(proposal: Proposal) -> ChangeRequest:
     )  # fmt: skip
 
 
-def texts_of(request: ChangeRequest, before: Before) -> tuple[str, str | None]:
+def texts_of(request: ChangeRequest, before: TextBefore) -> tuple[str, str | None]:
     """The text that stands there and what the change makes of it, or as much of both as it touches; none for a deletion or a
     move."""
     match request.kind:
@@ -85,6 +84,8 @@ def texts_of(request: ChangeRequest, before: Before) -> tuple[str, str | None]:
 
 @dataclass(frozen=True)
 class Applied:
+    """The change is made: its revision."""
+
     revision: Revision
     created: bool
     occurrences: int | None = None  # how many places an edit changed
@@ -92,4 +93,6 @@ class Applied:
 
 @dataclass(frozen=True)
 class Pending:
+    """The change waits for a decision: its proposal."""
+
     proposal: Any

@@ -1,4 +1,4 @@
-"""Many files at once: the watcher, the start, retrying, and what earlier writes left behind."""
+"""Keeping whole mounts in step with their disks: scans, the watcher, retries, and files that earlier writes left behind."""
 
 from __future__ import annotations
 
@@ -7,104 +7,104 @@ import logging
 import os
 import threading
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from urllib.parse import quote
 
 from django.db import IntegrityError, transaction
-from django.db.models import F, Q
 from django.utils import timezone
 from watchfiles import Change
 from watchfiles import watch as watch_disk
 
 from memoryhub.domain import activity, jobs, spaces
 from memoryhub.domain.files import revisions
-from memoryhub.domain.files.disk import KEEP_SECONDS, is_settled, lock_file, record_again, record_disk, sync_file
-from memoryhub.domain.files.mounts import find_mount, mounts_of_space, place_in
+from memoryhub.domain.files.conflicts import record_late_text
+from memoryhub.domain.files.disk import KEEP_DISPLACED_SECONDS, is_written, lock_file, sync_file
+from memoryhub.domain.files.mounts import find_mount, mounts_of_space, place_in_mount
 from memoryhub.domain.files.revisions import sha_of
 from memoryhub.errors import Conflict, HubError, NotFound
-from memoryhub.models import DISK, File, Mount, Revision, Space
+from memoryhub.models import DISK, File, Job, Mount, Revision, Space
 from memoryhub.stores import FilesystemStore, ThreadStore, paths
 from memoryhub.stores.disk import FileContent, problem
 
 log = logging.getLogger("memoryhub.files")
-LOOK_AGAIN = 30.0  # seconds after which mounts are asked for anew, and directories looked through
+RESCAN_SECONDS = 30.0  # after which the watcher compares mounts and directories with its own list
 
 
 def sync_path(space: Space, path: str) -> File | None:
-    """For the watcher: one path changed on disk."""
+    """Bring a path in step whose file changed on disk; None if it is not on a disk."""
     mount = find_mount(mounts_of_space(space), path)
     if mount is None or mount.store != Mount.Store.FILESYSTEM:
         return None
-    return sync_file(space, path, place_in(mount, path))
+    return sync_file(space, path, place_in_mount(mount, path))
 
 
 def scan(space: Space, mount: Mount) -> int:
-    """Bring a whole mounted directory in step and answer how many files changed; odd names are passed over."""
-    store = place_in(mount, mount.prefix).store
+    """Bring all files of a mounted directory in step; answers how many changed. Names that no path can have are passed over."""
+    store = place_in_mount(mount, mount.prefix).store
     if not isinstance(store, FilesystemStore):
         return 0
     try:
         on_disk = {path: entry.stat for path, entry in store.walk() if entry.stat.kind == "file" and not entry.odd}
     except HubError as error:
-        _mount_problem(mount, error.message)
+        _set_problem(mount, error.message)
         return 0
-    _mount_problem(mount, _root_problem(store))
+    _set_problem(mount, _root_problem(store))
     if mount.problem:
         return 0
     mounts = mounts_of_space(space)
     prefix = mount.prefix
-    known = _known(space, mount, mounts)
-    new = [prefix + relative[1:] for relative in sorted(on_disk) if prefix + relative[1:] not in known]
-    changed = bring(space, mount, [path for path in new if find_mount(mounts, path) == mount])
-    known = _known(space, mount, mounts)
-    for path in sorted({prefix + relative[1:] for relative in on_disk} | set(known)):
-        file, stat = known.get(path), on_disk.get("/" + path[len(prefix) :])
+    in_hub = _known_files(space, mount, mounts)
+    new = [prefix + relative[1:] for relative in sorted(on_disk) if prefix + relative[1:] not in in_hub]
+    changed = record_new_files(space, mount, [path for path in new if find_mount(mounts, path) == mount])
+    in_hub = _known_files(space, mount, mounts)
+    for path in sorted({prefix + relative[1:] for relative in on_disk} | set(in_hub)):
+        file, stat = in_hub.get(path), on_disk.get("/" + path[len(prefix) :])
         if (
-            _needs_look(file, stat.mark if stat else None, exists=stat is not None)
+            _needs_sync(file, stat.mark if stat else None, exists=stat is not None)
             and find_mount(mounts, path) == mount
         ):
             changed += _sync_quietly(space, path, mount)
     return changed
 
 
-def _known(space: Space, mount: Mount, mounts: list[Mount]) -> dict[str, File]:
+def _known_files(space: Space, mount: Mount, mounts: list[Mount]) -> dict[str, File]:
     rows = File.objects.within(space).filter(path__startswith=mount.prefix, thread_id="")
     return {file.path: file for file in rows if find_mount(mounts, file.path) == mount}
 
 
-_AT_ONCE = 200
+_BATCH = 200
 
 
-def bring(space: Space, mount: Mount, new: list[str]) -> int:
-    """Take in many files that the hub has never seen, a batch at a time; what is odd about one is left to the one by one."""
+def record_new_files(space: Space, mount: Mount, new: list[str]) -> int:
+    """Record many files that the hub does not have, in batches; a batch that fails is left to syncing file by file."""
     count = 0
-    for start in range(0, len(new), _AT_ONCE):
-        batch = new[start : start + _AT_ONCE]
+    for start in range(0, len(new), _BATCH):
+        batch = new[start : start + _BATCH]
         with contextlib.suppress(IntegrityError), transaction.atomic():
-            count += _bring_batch(space, mount, batch)
+            count += _record_batch(space, mount, batch)
     return count
 
 
-def _bring_batch(space: Space, mount: Mount, batch: list[str]) -> int:
-    taken = set(File.objects.within(space).filter(path__in=batch, thread_id="").values_list("path", flat=True))
+def _record_batch(space: Space, mount: Mount, batch: list[str]) -> int:
+    in_hub = set(File.objects.within(space).filter(path__in=batch, thread_id="").values_list("path", flat=True))
     found: dict[str, FileContent] = {}
     for path in batch:
-        place = place_in(mount, path)
+        place = place_in_mount(mount, path)
         assert isinstance(place.store, FilesystemStore)
-        if path not in taken:
+        if path not in in_hub:
             with contextlib.suppress(HubError):
                 paths.clean(path)
                 found[path] = place.store.read(place.relative)
-    made = File.objects.bulk_create([_as_file(space, path, one) for path, one in found.items()])
-    Revision.objects.bulk_create([_as_first_revision(file, found[file.path].content) for file in made])
-    if made:
+    new = File.objects.bulk_create([_as_file(space, path, on_disk) for path, on_disk in found.items()])
+    Revision.objects.bulk_create([_as_first_revision(file, found[file.path].content) for file in new])
+    if new:
         spaces.mark_setup(space)
-        adds = f"{len(made):,} files below {mount.prefix}" if len(made) > 1 else made[0].path
+        adds = f"{len(new):,} files below {mount.prefix}" if len(new) > 1 else new[0].path
         activity.record(
             space, DISK, "files.create", "brought", adds, url="files" + quote(mount.prefix), path=mount.prefix
         )
-    return len(made)
+    return len(new)
 
 
 def _as_file(space: Space, path: str, found: FileContent) -> File:
@@ -122,10 +122,10 @@ def _as_first_revision(file: File, content: bytes) -> Revision:
     )  # fmt: skip
 
 
-def _needs_look(file: File | None, mark: list[int] | None, *, exists: bool) -> bool:
+def _needs_sync(file: File | None, mark: list[int] | None, *, exists: bool) -> bool:
     if file is None:
         return exists
-    if not is_settled(file):
+    if not is_written(file):
         return True
     return (mark is None or file.stat != mark) if exists else not file.is_deleted
 
@@ -133,7 +133,7 @@ def _needs_look(file: File | None, mark: list[int] | None, *, exists: bool) -> b
 def _sync_quietly(space: Space, path: str, mount: Mount) -> int:
     try:
         paths.clean(path)
-        sync_file(space, path, place_in(mount, path))
+        sync_file(space, path, place_in_mount(mount, path))
     except HubError as error:
         log.warning("%s: %s", path, error.message)
         return 0
@@ -148,24 +148,18 @@ def _root_problem(store: FilesystemStore) -> str:
     return ""
 
 
-def _mount_problem(mount: Mount, sentence: str) -> None:
+def _set_problem(mount: Mount, sentence: str) -> None:
     if mount.problem != sentence[:300]:
         mount.problem = sentence[:300]
         mount.save(update_fields=["problem"])
 
 
-def unsettled(space: Space) -> Iterable[File]:
-    """Files whose newest revision is not on disk, or that cannot be read there."""
-    behind = Q(written_revision__lt=F("revision")) | Q(written_revision=None, revision__gt=0) | ~Q(problem="")
-    return File.objects.within(space).filter(behind)
-
-
 def retry_disk(space: Space, path: str) -> File:
-    """Try again to bring a file and its place in step, now that a person mended what stood in the way."""
+    """Bring a file and its disk in step again, after a person removed the problem; Conflict if it is still there."""
     mount = find_mount(mounts_of_space(space), path)
     if mount is None:
         raise NotFound(f"Nothing is mounted at “{path}”.", code="no_mount")
-    file = sync_file(space, path, place_in(mount, path))
+    file = sync_file(space, path, place_in_mount(mount, path))
     if file is None:
         raise NotFound(f"File '{path}' not found", code="file_not_found")
     if file.problem:
@@ -173,56 +167,46 @@ def retry_disk(space: Space, path: str) -> File:
     return file
 
 
-# ---- what earlier writes left behind
+# ---- files that earlier writes left behind
 
 
-def forget(file: File, name: str) -> bool:
-    """Read a displaced text once more, keep what is not known, then remove it."""
-    mount = find_mount(mounts_of_space(file.space), file.path)
-    place = place_in(mount, file.path) if mount else None
-    if place is None or not isinstance(place.store, FilesystemStore):
-        return False
+@jobs.job("files.forget")
+def delete_displaced(job: Job, progress: jobs.Progress) -> None:
+    """Reads a displaced file once more, records its text if no revision has it, then removes it."""
+    file = File.objects.select_related("space").filter(pk=job.payload["file"]).first()
+    mount = find_mount(mounts_of_space(file.space), file.path) if file else None
+    if file is None or mount is None:
+        return
+    place, name = place_in_mount(mount, file.path), job.payload["name"]
+    if not isinstance(place.store, FilesystemStore):
+        return
     with transaction.atomic():
         file = File.objects.select_for_update(of=("self",)).select_related("space").get(pk=file.pk)
         content = place.store.read_again(place.relative, name)
-        if content is not None and not revisions.knows(file, sha_of(content)):
-            _keep_late(file.space, file, content)
+        if content is not None and not revisions.has_text(file, sha_of(content)):
+            record_late_text(file.space, file, content)
     place.store.forget(place.relative, name)
-    return True
 
 
-def _keep_late(space: Space, file: File, content: bytes) -> None:
-    """A text that stood on disk and that nobody recorded: kept below the newest, which stays what it is."""
-    newest, number, deleted = revisions.current(file), file.revision, file.is_deleted
-    written = file.written_revision == file.revision
-    seen = record_disk(space, file, content)
-    if number:
-        reason = f"Revision {number} stays; revision {seen.number} stood on disk when it was written"
-        record_again(space, file, newest, number, reason, deleted=deleted)
-    if written:
-        file.written_revision = file.revision
-        file.save(update_fields=["written_revision"])
-
-
-def recover(space: Space, mount: Mount) -> int:
-    """At the start: read and remove what writes that were cut off left behind. Answer how many there were."""
-    place = place_in(mount, mount.prefix)
+def recover_leftovers(space: Space, mount: Mount) -> int:
+    """At the start: record and remove temporary files of writes that were cut off; answers how many there were."""
+    place = place_in_mount(mount, mount.prefix)
     if not isinstance(place.store, FilesystemStore):
         return 0
     return sum(_recover_folder(mount, place.store, folder) for folder in place.store.folders())
 
 
 def _names_in(mount: Mount, folder: str) -> list[str]:
-    """The names of files right below a folder that the hub knows, gone ones included."""
+    """The names of the files right below a folder that the hub knows, deleted ones included."""
     above = mount.prefix + folder[1:]
-    known = File.objects.within(mount.space).filter(path__startswith=above).values_list("path", flat=True)
-    return [path[len(above) :] for path in known if "/" not in path[len(above) :]]
+    paths_below = File.objects.within(mount.space).filter(path__startswith=above).values_list("path", flat=True)
+    return [path[len(above) :] for path in paths_below if "/" not in path[len(above) :]]
 
 
 def _recover_folder(mount: Mount, store: FilesystemStore, folder: str) -> int:
     try:
         found = store.leftovers(folder, lambda: _names_in(mount, folder))
-        old = [left for left in found if left.age >= KEEP_SECONDS]
+        old = [left for left in found if left.age >= KEEP_DISPLACED_SECONDS]
     except HubError as error:
         if error.code == "root_missing":
             raise
@@ -234,8 +218,8 @@ def _recover_folder(mount: Mount, store: FilesystemStore, folder: str) -> int:
         if left.content is not None:
             with transaction.atomic():
                 file = lock_file(mount.space, mount.prefix + left.path[1:])
-                if not revisions.knows(file, sha_of(left.content)):
-                    _keep_late(mount.space, file, left.content)
+                if not revisions.has_text(file, sha_of(left.content)):
+                    record_late_text(mount.space, file, left.content)
         store.forget(left.path, left.name)
     return len(old)
 
@@ -243,55 +227,56 @@ def _recover_folder(mount: Mount, store: FilesystemStore, folder: str) -> int:
 # ---- the background process
 
 
-@jobs.watcher("files.watch")
+@jobs.background_thread("files.watch")
 def watch(stop: threading.Event) -> None:
-    """Notice what changes below mounted directories while the hub runs; at the start, take in what changed before."""
+    """Sync what changes below mounted directories while the hub runs; at the start, what changed before."""
     recovered: set[int] = set()
     while not stop.is_set():
-        mounts = _mounted()
-        here = {mount.pk: _identity(mount) for mount in mounts}
+        mounts = _disk_mounts()
+        directories = {mount.pk: _directory_identity(mount) for mount in mounts}
         for mount in mounts:
-            _tend(mount, recovered)
-        if any(here.values()):
-            _watch_roots(stop, mounts, here)
+            _scan_mount(mount, recovered)
+        if any(directories.values()):
+            _watch_roots(stop, mounts, directories)
         else:
-            stop.wait(LOOK_AGAIN)
+            stop.wait(RESCAN_SECONDS)
 
 
-def _mounted() -> list[Mount]:
+def _disk_mounts() -> list[Mount]:
     return list(Mount.objects.filter(store=Mount.Store.FILESYSTEM).select_related("space"))
 
 
-_told: dict[int, str] = {}  # mount -> what was last said of it, so that a folder that stays away is named once
+_logged_problems: dict[int, str] = {}  # by mount: the problem that was logged last, so that each is logged once
 
 
-def _tend(mount: Mount, recovered: set[int]) -> None:
-    """Bring one mount in step, the first time with what cut off writes left; a sick one is named and passed over."""
+def _scan_mount(mount: Mount, recovered: set[int]) -> None:
+    """Scan one mount, the first time with what cut-off writes left. One with a problem is logged and passed over."""
     try:
         if mount.pk not in recovered:
-            recover(mount.space, mount)
+            recover_leftovers(mount.space, mount)
             recovered.add(mount.pk)
         scan(mount.space, mount)
     except HubError as error:
-        _mount_problem(mount, error.message)
+        _set_problem(mount, error.message)
     except OSError as error:
-        _mount_problem(mount, problem(error, mount.directory, root=True).message)
-    _tell(mount)
+        _set_problem(mount, problem(error, mount.directory, root=True).message)
+    _log_problem(mount)
 
 
-def _tell(mount: Mount) -> None:
+def _log_problem(mount: Mount) -> None:
     name = f"mount {mount.prefix} of {mount.space.slug}"
-    if mount.problem and _told.get(mount.pk) != mount.problem:
+    if mount.problem and _logged_problems.get(mount.pk) != mount.problem:
         log.warning("%s is passed over for now: %s", name, mount.problem)
-    elif not mount.problem and mount.pk in _told:
+    elif not mount.problem and mount.pk in _logged_problems:
         log.info("%s is there again", name)
-    _told[mount.pk] = mount.problem
+    _logged_problems[mount.pk] = mount.problem
     if not mount.problem:
-        del _told[mount.pk]
+        del _logged_problems[mount.pk]
 
 
-def _identity(mount: Mount) -> tuple[int, int] | None:
-    """Which directory it is; nothing while it is away. One that is made anew has to be watched anew."""
+def _directory_identity(mount: Mount) -> tuple[int, int] | None:
+    """The device and inode of the mount's directory, None while it cannot be read. A directory that is made again has
+    another identity, and has to be watched again."""
     try:
         found = os.stat(mount.directory)
     except OSError:
@@ -299,46 +284,46 @@ def _identity(mount: Mount) -> tuple[int, int] | None:
     return (found.st_dev, found.st_ino) if os.access(mount.directory, os.R_OK | os.X_OK) else None
 
 
-def _watch_roots(stop: threading.Event, mounts: list[Mount], here: dict[int, tuple[int, int] | None]) -> None:
-    """Until a mount changes, goes or comes back: the list is compared every now and then, for that happens rarely."""
-    roots = {os.path.realpath(mount.directory) for mount in mounts if here[mount.pk]}
-    told = watch_disk(
+def _watch_roots(stop: threading.Event, mounts: list[Mount], directories: dict[int, tuple[int, int] | None]) -> None:
+    """Watch until a mount changes, goes or comes back, for which the list is compared every RESCAN_SECONDS."""
+    roots = {os.path.realpath(mount.directory) for mount in mounts if directories[mount.pk]}
+    events = watch_disk(
         *roots, watch_filter=None, stop_event=stop, recursive=True, ignore_permission_denied=True,
-        rust_timeout=int(LOOK_AGAIN * 1000), yield_on_timeout=True, debounce=200, step=50, raise_interrupt=False,
+        rust_timeout=int(RESCAN_SECONDS * 1000), yield_on_timeout=True, debounce=200, step=50, raise_interrupt=False,
     )  # fmt: skip
-    known = {(m.pk, m.directory, m.prefix, here[m.pk]) for m in mounts}
-    with contextlib.suppress(FileNotFoundError):  # it went away just now: the next round sees it
-        for changes in told:
-            for mount, path in _affected(mounts, {path for _, path in changes}):
+    watched = {(m.pk, m.directory, m.prefix, directories[m.pk]) for m in mounts}
+    with contextlib.suppress(FileNotFoundError):  # a directory was deleted just now: the next round sees it
+        for changes in events:
+            for mount, path in _affected_paths(mounts, {path for _, path in changes}):
                 _sync_quietly(mount.space, path, mount)
-            gone = roots & {path for what, path in changes if what == Change.deleted}
-            if gone or {(m.pk, m.directory, m.prefix, _identity(m)) for m in _mounted()} != known:
+            deleted = roots & {path for kind, path in changes if kind == Change.deleted}
+            if deleted or {(m.pk, m.directory, m.prefix, _directory_identity(m)) for m in _disk_mounts()} != watched:
                 return
 
 
-def _affected(mounts: list[Mount], changed: set[str]) -> Iterator[tuple[Mount, str]]:
-    """The virtual paths of changed places on disk; temporary names of the hub are its own business."""
-    for place in sorted(changed):
-        if os.path.basename(place).startswith(paths.TEMPORARY) or os.path.isdir(place):
+def _affected_paths(mounts: list[Mount], changed: set[str]) -> Iterator[tuple[Mount, str]]:
+    """The virtual paths of files that changed on disk, without the hub's own temporary files."""
+    for real_path in sorted(changed):
+        if os.path.basename(real_path).startswith(paths.TEMPORARY) or os.path.isdir(real_path):
             continue
         for mount in mounts:
             root = os.path.realpath(mount.directory)
-            if place.startswith(root + os.sep):
-                path = mount.prefix + unicodedata.normalize("NFC", os.path.relpath(place, root))
+            if real_path.startswith(root + os.sep):
+                path = mount.prefix + unicodedata.normalize("NFC", os.path.relpath(real_path, root))
                 if find_mount(mounts_of_space(mount.space), path) == mount:
                     yield mount, path
 
 
 @jobs.periodic("files.expire_threads", every=timedelta(minutes=10))
 def expire_threads(now: datetime | None = None) -> int:
-    """Short-term files go after a day without use, with their history."""
+    """Deletes files of threads that nobody used for a day, with their revisions; answers how many rows."""
     limit = (now or timezone.now()) - ThreadStore.keeps_for
-    gone, _ = File.objects.exclude(thread_id="").filter(used_at__lt=limit).delete()
-    return gone
+    deleted, _ = File.objects.exclude(thread_id="").filter(used_at__lt=limit).delete()
+    return deleted
 
 
 @jobs.periodic("files.scan", every=timedelta(minutes=5))
 def scan_all() -> None:
-    """What a watcher cannot see (network disks, a mount that was away) is found by looking."""
-    for mount in _mounted():
-        _tend(mount, set())
+    """Scans all mounts for what the watcher cannot see: network disks, a mount that was away."""
+    for mount in _disk_mounts():
+        _scan_mount(mount, set())

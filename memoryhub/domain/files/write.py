@@ -1,11 +1,12 @@
-"""Files: reading what is published, and changing it so that nothing is lost.
+"""Reading and changing files so that no text is lost.
 
-Every change has five beats: lock the row, take in what the disk has, check, record and note, and after the commit write.
+Every change locks the file's row, records what its disk has, checks, records the revision with a line of activity, and writes
+to the disk after the commit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -13,17 +14,25 @@ from django.utils import timezone
 
 from memoryhub.domain.files import disk, mounts, revisions
 from memoryhub.domain.files.change import (
-    begin,
-    check_alive,
-    check_match,
-    keep_protected,
-    locked,
-    put,
-    put_text,
-    record_text,
+    check_if_match,
+    check_protected,
+    locked_change,
+    record_change,
+    require_existing,
+    save_if_changed,
+    save_text,
+    start_change,
 )
 from memoryhub.domain.files.mounts import Place
-from memoryhub.domain.files.read import Published, PublishedRow, changed_on_disk, gather, gather_at
+from memoryhub.domain.files.read import (
+    Published,
+    PublishedRow,
+    cached,
+    changed_on_disk,
+    published_at,
+    published_rows,
+    put_in_cache,
+)
 from memoryhub.errors import Conflict, HubError
 from memoryhub.models import Actor, File, Mount, Revision, Space
 from memoryhub.stores import paths
@@ -36,53 +45,76 @@ from memoryhub.text.merge import merge3
 
 
 def read(space: Space, path: str, *, thread_id: str = "") -> Published:
-    """The published text of a file, after taking in what changed on disk."""
+    """The published text of a file; what changed on disk is recorded first."""
     path = paths.clean(path)
-    found = published_many(space, [path], thread_id=thread_id)[path]
+    found = read_many(space, [path], thread_id=thread_id)[path]
     if isinstance(found, HubError):
         raise found
     return found
 
 
-def published_many(
-    space: Space, many: Iterable[str], *, thread_id: str = "", at: datetime | None = None
+def read_many(
+    space: Space, asked_paths: Iterable[str], *, thread_id: str = "", at: datetime | None = None
 ) -> dict[str, Published | HubError]:
-    """The published texts of several paths, or why there is none; one statement when nothing changed on disk."""
-    wanted = list(dict.fromkeys(many))
+    """The published text of each path, or the error why there is none; at a past moment with `at`.
+
+    One statement when nothing changed on disk. The answers are by path, in the order of the paths.
+    """
+    wanted = list(dict.fromkeys(asked_paths))
     if at is not None:
-        return gather_at(space, wanted, at)
-    rows = gather(space, wanted, thread_id)
-    if stale := changed_on_disk(rows):
-        problems = {row.path: problem for row in stale if (problem := _sync_row(space, row, thread_id))}
-        again = {row.path for row in stale}
-        rows = [row for row in rows if row.path not in again] + gather(space, list(again), thread_id)
-    else:
-        problems = {}
-    _note_use(rows)
-    answers = {row.path: problems.get(row.path) or row.answer() for row in rows}
+        return published_at(space, wanted, at)
+    answers = {row.path: answer for row, answer, _ in _answers(space, wanted, thread_id)}
     return {path: answers[path] for path in wanted}
 
 
-def _sync_row(space: Space, row: PublishedRow, thread_id: str) -> HubError | None:
-    """Bring one path in step; a disk that cannot be asked is a refusal of its own, never an old text as if it were new."""
+def published_now(space: Space, many: Iterable[str], *, thread_id: str = "") -> dict[str, Published | HubError]:
+    """What `read_many` answers, from the cache where it can be; `space` must have been read for this very call."""
+    wanted = list(dict.fromkeys(many))
+    found: dict[str, Published | HubError] = {path: one for path in wanted if (one := cached(space, path))}
+    for row, answer, agreed in _answers(space, [path for path in wanted if path not in found], thread_id):
+        found[row.path] = answer
+        if agreed and isinstance(answer, Published):
+            put_in_cache(space, row, answer)
+    return {path: found[path] for path in wanted}
+
+
+def _answers(
+    space: Space, wanted: list[str], thread_id: str
+) -> Iterator[tuple[PublishedRow, Published | HubError, bool]]:
+    """Each path's row with its answer, after taking in what changed on disk, and whether the disk agreed at once."""
+    rows = published_rows(space, wanted, thread_id) if wanted else []
+    problems: dict[str, HubError] = {}
+    again: set[str] = set()
+    if stale := changed_on_disk(rows):
+        problems = {row.path: problem for row in stale if (problem := _sync_row(space, row))}
+        again = {row.path for row in stale}
+        rows = [row for row in rows if row.path not in again] + published_rows(space, list(again), thread_id)
+    _note_use(rows)
+    for row in rows:
+        yield row, problems.get(row.path) or row.answer(), row.path not in again
+
+
+def _sync_row(space: Space, row: PublishedRow) -> HubError | None:
+    """Bring one path in step with its disk; answers the error of a disk that cannot be read, so that no old text is served."""
     mount = Mount(space=space, prefix=row.prefix, store=row.store, directory=row.directory, policy=row.policy)
-    place = mounts.place_in(mount, row.path)
+    place = mounts.place_in_mount(mount, row.path)
     try:
         file = disk.sync_file(space, paths.clean(row.path), place)
     except HubError as error:
         return error
-    return disk.blocked(file, place) if file and disk.is_unreadable(file) else None
+    return disk.disk_error(file, place) if file and disk.is_unreadable(file) else None
 
 
 def _note_use(rows: list[PublishedRow]) -> None:
-    """Thread files live a day after their last use; noted once an hour."""
-    old = timezone.now() - timedelta(hours=1)
-    used = [row.file_id for row in rows if row.store == Mount.Store.THREAD and row.file_id and row.used_at < old]
+    """Note that thread files were used, at most once an hour: they are deleted a day after their last use."""
+    hour_ago = timezone.now() - timedelta(hours=1)
+    used = [row.file_id for row in rows if row.store == Mount.Store.THREAD and row.file_id and row.used_at < hour_ago]
     if used:
         File.objects.filter(pk__in=used).update(used_at=timezone.now())
 
 
 def exists(space: Space, path: str, *, thread_id: str = "") -> bool:
+    """Whether a file can be read at this path."""
     try:
         read(space, path, thread_id=thread_id)
     except HubError:
@@ -90,11 +122,11 @@ def exists(space: Space, path: str, *, thread_id: str = "") -> bool:
     return True
 
 
-def row_of(space: Space, path: str, thread_id: str = "") -> File:
-    """The row of a path that the hub knows, deleted or not."""
+def file_row(space: Space, path: str, thread_id: str = "") -> File:
+    """The row of a file that the hub knows, deleted or not."""
     file = File.objects.within(space).filter(path=path, thread_id=thread_id, revision__gt=0).first()
     if file is None:
-        raise edits.missing(path)
+        raise edits.file_not_found(path)
     return file
 
 
@@ -117,42 +149,45 @@ def write(
     restored_from: int | None = None,
     place: Place | None = None,
 ) -> Revision:
-    """Make this the text of a file. On an older base, changes that do not touch are merged, others refused with both."""
+    """Make this the text of a file.
+
+    With an older `base_revision`, changes since then are merged where they do not touch; else `edit_conflict` is raised.
+    """
     path = paths.clean(path)
     if len(content) > MAX_BYTES:
         raise too_large(path, len(content), MAX_BYTES)
-    with locked(space, actor, path, thread_id, place, if_match, may_be_new=True) as change:
+    with locked_change(space, actor, path, thread_id, place, if_match, may_be_new=True) as change:
         file = change.file
-        if must_be_new and change.is_alive:
+        if must_be_new and change.exists:
             raise Conflict(f"File {path} already exists", code="file_exists", path=path)
         if base_revision is not None and base_revision != file.revision:
-            content, reason = _merge_in(file, content, base_revision, reason)
-        if change.is_alive and content == change.before:
-            disk.settle(space, file, change.place)
+            content, reason = _merge_edit(file, content, base_revision, reason)
+        if change.exists and content == change.before:
+            disk.write_to_disk(space, file, change.place)
             return revisions.get_revision(file, file.revision)
-        return put_text(change, content, kind=kind, reason=reason, proposal=proposal, restored_from=restored_from)
+        return save_text(change, content, kind=kind, reason=reason, proposal=proposal, restored_from=restored_from)
 
 
-def _merge_in(file: File, content: bytes, base_revision: int, reason: str) -> tuple[bytes, str]:
-    """Three ways: what both started from, what is saved now, what stands there meanwhile."""
+def _merge_edit(file: File, content: bytes, base_revision: int, reason: str) -> tuple[bytes, str]:
+    """The content merged with the changes since its base revision, and the reason; refused where they touch."""
     if base_revision == 0 and not file.is_deleted:
-        raise _both(file, base_revision, "Somebody else made this file meanwhile.")
+        raise _edit_conflict(file, base_revision, "Somebody else made this file meanwhile.")
     if file.is_deleted:
-        raise _both(file, base_revision, "The file was deleted meanwhile.")
+        raise _edit_conflict(file, base_revision, "The file was deleted meanwhile.")
     base = revisions.content_of(file, base_revision)
-    theirs = revisions.current(file)
+    theirs = revisions.newest_text(file)
     if any(b"\x00" in text for text in (base, content, theirs)):
-        raise _both(file, base_revision, "It is not text, so the two versions cannot be merged.")
+        raise _edit_conflict(file, base_revision, "It is not text, so the two versions cannot be merged.")
     merge = merge3(text_of(base), text_of(content), text_of(theirs))
     if merge.conflicts:
         count = "1 place" if merge.conflicts == 1 else f"{merge.conflicts} places"
-        raise _both(file, base_revision, f"Both of you changed {count}.")
+        raise _edit_conflict(file, base_revision, f"Both of you changed {count}.")
     return bytes_of(merge.text), reason or f"Merged with revision {file.revision}"
 
 
-def _both(file: File, base_revision: int, why: str) -> Conflict:
+def _edit_conflict(file: File, base_revision: int, explanation: str) -> Conflict:
     return Conflict(
-        f"“{file.path}” changed since you opened it (revision {base_revision}, now {file.revision}). {why} "
+        f"“{file.path}” changed since you opened it (revision {base_revision}, now {file.revision}). {explanation} "
         "Nothing is lost: both versions are shown.",
         code="edit_conflict",
         path=file.path,
@@ -175,29 +210,29 @@ def edit(
     thread_id: str = "",
     place: Place | None = None,
 ) -> Revision:
-    """Replace one string in a file by another, as agents' edit tools do."""
-    with locked(space, actor, path, thread_id, place, if_match) as change:
+    """Replace a string in a file by another, with the rules of agents' edit tools."""
+    with locked_change(space, actor, path, thread_id, place, if_match) as change:
         content = bytes_of(edits.apply_edit(text_of(change.before), old, new, replace_all))
-        return record_text(change, content, "edit", "edited", reason, proposal)
+        return save_if_changed(change, content, "edit", "edited", reason, proposal)
 
 
 def insert(
     space: Space, actor: Actor, path: str, line: int, text: str, *, reason: str = "", proposal: int | None = None,
     thread_id: str = "", place: Place | None = None,
 ) -> Revision:  # fmt: skip
-    """Put text after a line of a file; 0 is the beginning."""
-    with locked(space, actor, path, thread_id, place) as change:
+    """Insert text after a line of a file; 0 is the beginning."""
+    with locked_change(space, actor, path, thread_id, place) as change:
         content = bytes_of(edits.apply_insert(text_of(change.before), line, text))
-        return record_text(change, content, "edit", "edited", reason, proposal)
+        return save_if_changed(change, content, "edit", "edited", reason, proposal)
 
 
 def delete(
     space: Space, actor: Actor, path: str, *, reason: str = "", if_match: str | None = None, proposal: int | None = None,
     thread_id: str = "", place: Place | None = None,
 ) -> Revision:  # fmt: skip
-    """Take a file away; its history stays, and it can be restored."""
-    with locked(space, actor, path, thread_id, place, if_match) as change:
-        return put(
+    """Delete a file; its revisions stay, and it can be restored."""
+    with locked_change(space, actor, path, thread_id, place, if_match) as change:
+        return record_change(
             change, b"", "files.delete", "deleted", kind="delete", reason=reason, proposal=proposal, is_deleted=True
         )
 
@@ -215,47 +250,55 @@ def move(
 ) -> Revision:
     """Give a file another path; its history can be followed back through the move."""
     return _transfer(
-        space, actor, path, to, reason=reason, if_match=if_match, proposal=proposal, thread_id=thread_id, keep=False
+        space,
+        actor,
+        path,
+        to,
+        reason=reason,
+        if_match=if_match,
+        proposal=proposal,
+        thread_id=thread_id,
+        keep_source=False,
     )
 
 
 def copy(space: Space, actor: Actor, path: str, to: str, *, reason: str = "", thread_id: str = "") -> Revision:
     """Make a second file with the same text."""
-    return _transfer(space, actor, path, to, reason=reason, thread_id=thread_id, keep=True)
+    return _transfer(space, actor, path, to, reason=reason, thread_id=thread_id, keep_source=True)
 
 
 def _transfer(
-    space: Space, actor: Actor, path: str, to: str, *, reason: str, keep: bool, if_match: str | None = None,
+    space: Space, actor: Actor, path: str, to: str, *, reason: str, keep_source: bool, if_match: str | None = None,
     proposal: int | None = None, thread_id: str = "",
 ) -> Revision:  # fmt: skip
     path, to = paths.clean(path), paths.clean(to)
     if path == to:
         raise Conflict(f"The destination {to} is the file itself.", code="file_exists", path=to)
-    places = {one: mounts.resolve(space, one, agent=actor.agent) for one in (path, to)}
+    places = {name: mounts.resolve_path(space, name, agent=actor.agent) for name in (path, to)}
     with transaction.atomic():
-        # Always in one order, so that two moves in opposite directions cannot wait for each other.
-        changes = {one: begin(space, actor, one, places[one], thread_id) for one in sorted((path, to))}
+        # In the order of the paths, so that two moves in opposite directions cannot wait for each other.
+        changes = {name: start_change(space, actor, name, places[name], thread_id) for name in sorted((path, to))}
         source, target = changes[path], changes[to]
-        check_alive(source)
-        check_match(source.file, if_match)
-        if target.is_alive:
+        require_existing(source)
+        check_if_match(source.file, if_match)
+        if target.exists:
             raise Conflict(f"The destination {to} already exists.", code="file_exists", path=to)
         number = source.file.revision
-        moved = {} if keep else {"moved_from": path, "restored_from": number}
-        why = reason or (f"Copied from {path}" if keep else f"Moved from {path}")
-        verb, says = ("files.copy", "made") if keep else ("files.move", "moved")
-        revision = put(
-            target, source.before, verb, says, adds=f"from {path}", kind="create" if keep else "move", reason=why,
+        moved = {} if keep_source else {"moved_from": path, "restored_from": number}
+        why = reason or (f"Copied from {path}" if keep_source else f"Moved from {path}")
+        verb, says = ("files.copy", "made") if keep_source else ("files.move", "moved")
+        revision = record_change(
+            target, source.before, verb, says, adds=f"from {path}", kind="create" if keep_source else "move", reason=why,
             proposal=proposal, **moved,
         )  # fmt: skip
-        if not keep:
-            keep_protected(source, b"", proposal)
+        if not keep_source:
+            check_protected(source, b"", proposal)
             why = reason or f"Moved to {to}"
             revisions.record_revision(
                 space, source.file, actor, b"", kind="move", reason=why, proposal=proposal, is_deleted=True,
                 before=source.before, in_place=not source.place.store.on_disk,
             )  # fmt: skip
-            if source.place.store.on_disk:  # the other half of a move needs no line of activity of its own
+            if source.place.store.on_disk:  # the deleted half of a move gets no line of activity
                 disk.push_after_commit(space, source.file, b"")
         return revision
 
@@ -263,7 +306,7 @@ def _transfer(
 def restore(space: Space, actor: Actor, path: str, number: int, *, reason: str = "") -> Revision:
     """Make an earlier text the newest again, as a new revision."""
     path = paths.clean(path)
-    earlier = revisions.get_revision(row_of(space, path), number)
+    earlier = revisions.get_revision(file_row(space, path), number)
     if earlier.is_deleted:
         raise Conflict(f"Revision {number} is a deletion: there is no text to restore.", code="nothing_to_restore")
     why = reason or f"Restored revision {number}"

@@ -1,18 +1,18 @@
-"""Jobs: slow or periodic work, kept in a table, done by the one background process (`memoryhub/server/work.py`).
+"""Jobs: slow or periodic work in a table, done by the one background process (`memoryhub/server/work.py`).
 
-Any module of `domain` registers what it can do; the background process imports them all:
+Modules of `domain` register functions; the background process imports all of them:
 
-    @jobs.job("files.import")                          one piece of work, asked for by `enqueue`
+    @jobs.job("files.import")                          runs once for each `enqueue`
     def run(job, progress): ...; progress(3, 10); return {"imported": 10}
 
     @jobs.periodic("working.expire", every=timedelta(minutes=5))
     def expire(): ...
 
-    @jobs.watcher("files.watch")                       runs all the time, until `stop` is set
+    @jobs.background_thread("files.watch")             runs all the time, until `stop` is set
     def watch(stop): ...
 
-A job may be run again after a crash, so it has to cope with finding its work half done. A HubError ends it at once
-(its sentence is the last error); `Unavailable` and anything unexpected is tried again, later each time.
+A job may be run again after a crash, so its function has to cope with work that is half done. A HubError ends it at once
+(its sentence is the last error); after `Unavailable` and any other exception it is tried again, later each time.
 """
 
 from __future__ import annotations
@@ -33,39 +33,39 @@ from memoryhub.errors import HubError, NotFound, Unavailable
 from memoryhub.models import Job, Space
 
 Progress = Callable[[int, int], None]
-Run = Callable[[Job, Progress], dict[str, Any] | None]
+JobFunction = Callable[[Job, Progress], dict[str, Any] | None]
 
-MOST_TRIES = 5
-FIRST_WAIT, LONGEST_WAIT = timedelta(seconds=10), timedelta(minutes=30)
+MAX_TRIES = 5
+MIN_WAIT, MAX_WAIT = timedelta(seconds=10), timedelta(minutes=30)
 LEASE = timedelta(seconds=60)  # a running job whose lease ran out has lost its process
-KEEP = timedelta(days=30)
+KEEP_FINISHED = timedelta(days=30)
 PERIODIC = "every."
 
 log = logging.getLogger("memoryhub.jobs")
-kinds: dict[str, Run] = {}
-sent: set[str] = set()  # kinds that wait for an address of somebody else, which may hang
+kinds: dict[str, JobFunction] = {}
+outgoing_kinds: set[str] = set()  # kinds that wait for an address outside, which may hang
 periods: dict[str, timedelta] = {}
-watchers: dict[str, Callable[[threading.Event], None]] = {}
+background_threads: dict[str, Callable[[threading.Event], None]] = {}
 
 
-# ---- what can be done ----
+# ---- registering functions ----
 
 
-def job(kind: str, *, sends: bool = False) -> Callable[[Run], Run]:
-    """Registers the function that does jobs of this kind; what `sends` has lanes of its own, so that an address which hangs
-    holds up no other work."""
+def job(kind: str, *, outgoing: bool = False) -> Callable[[JobFunction], JobFunction]:
+    """Registers the function that runs jobs of this kind: a decorator. `outgoing` jobs send something to an address outside
+    and have lanes of their own, so that an address which hangs holds up no other work."""
 
-    def register(run: Run) -> Run:
+    def register(run: JobFunction) -> JobFunction:
         kinds[kind] = run
-        if sends:
-            sent.add(kind)
+        if outgoing:
+            outgoing_kinds.add(kind)
         return run
 
     return register
 
 
 def periodic(name: str, *, every: timedelta) -> Callable[[Callable[[], Any]], Callable[[], Any]]:
-    """Registers a function that runs again and again; of several background processes one runs it each time."""
+    """Registers a function that runs at this interval: a decorator. Of several background processes one runs it each time."""
 
     def register(run: Callable[[], Any]) -> Callable[[], Any]:
         kinds[PERIODIC + name] = lambda job, progress: run()
@@ -75,98 +75,102 @@ def periodic(name: str, *, every: timedelta) -> Callable[[Callable[[], Any]], Ca
     return register
 
 
-def watcher(name: str) -> Callable[[Callable[[threading.Event], None]], Callable[[threading.Event], None]]:
-    """Registers a function that runs in a thread of its own until its event is set."""
+def background_thread(name: str) -> Callable[[Callable[[threading.Event], None]], Callable[[threading.Event], None]]:
+    """Registers a function that runs in a thread of its own until its event is set: a decorator."""
 
     def register(run: Callable[[threading.Event], None]) -> Callable[[threading.Event], None]:
-        watchers[name] = run
+        background_threads[name] = run
         return run
 
     return register
 
 
-# ---- asking for it, looking at it ----
+# ---- enqueuing and finding jobs ----
 
 
-class How(TypedDict, total=False):
-    """For whom, and when; without it for the hub itself, now."""
+class JobOptions(TypedDict, total=False):
+    """For which space, by whom and when; by default for the hub itself, now."""
 
     space: Space
     asked_by: str
     run_after: datetime
 
 
-def enqueue(kind: str, payload: dict[str, Any] | None = None, **how: Unpack[How]) -> Job:
-    """Asks for a piece of work; in a transaction it starts only if that commits."""
-    asked = Job(**_wanted(kind, payload, how))
-    asked.save(force_insert=True)
-    return asked
+def enqueue(kind: str, payload: dict[str, Any] | None = None, **options: Unpack[JobOptions]) -> Job:
+    """Adds a job of this kind; within a transaction it starts only if that commits."""
+    added = Job(**_job_fields(kind, payload, options))
+    added.save(force_insert=True)
+    return added
 
 
-def enqueue_all(kind: str, payloads: Iterable[dict[str, Any]], **how: Unpack[How]) -> None:
-    """The same for many pieces of one kind."""
-    Job.objects.bulk_create(Job(**_wanted(kind, payload, how)) for payload in payloads)
+def enqueue_all(kind: str, payloads: Iterable[dict[str, Any]], **options: Unpack[JobOptions]) -> None:
+    """Adds one job of this kind for each payload."""
+    Job.objects.bulk_create(Job(**_job_fields(kind, payload, options)) for payload in payloads)
 
 
-def asking(
-    kind: str, payload: dict[str, Any] | None = None, *, of: str = "", over: str = "", **how: Unpack[How]
+def enqueue_as_change(
+    kind: str, payload: dict[str, Any] | None = None, *, of: str = "", over: str = "", **options: Unpack[JobOptions]
 ) -> statements.Change:
-    """The same as a change that travels with what the work is about; with that one's row in it as `hot.inserting_rows` has it."""
-    asked = _wanted(kind, payload, how)
-    now, after = timezone.now().isoformat(), asked.pop("run_after").isoformat()
-    return statements.inserting_rows(Job, {**ASKED, **asked, "run_after": after, "created_at": now}, of=of, over=over)
+    """A new job as a change, for a statement that also writes what the job is about; `of` and `over` as in
+    `statements.inserting_rows`."""
+    fields = _job_fields(kind, payload, options)
+    now, after = timezone.now().isoformat(), fields.pop("run_after").isoformat()
+    return statements.inserting_rows(
+        Job, {**NEW_JOB, **fields, "run_after": after, "created_at": now}, of=of, over=over
+    )
 
 
-# What a row says of work that nobody began; written by hand, because a model's row costs as much again.
-ASKED = {"state": Job.WAITING, "done": 0, "total": 0, "result": {}, "tries": 0, "last_error": ""}
+# A row of a job that has not run; written by hand, because making a model takes as long as all the rest.
+NEW_JOB = {"state": Job.WAITING, "done": 0, "total": 0, "result": {}, "tries": 0, "last_error": ""}
 
 
-def _wanted(kind: str, payload: dict[str, Any] | None, how: How) -> dict[str, Any]:
+def _job_fields(kind: str, payload: dict[str, Any] | None, options: JobOptions) -> dict[str, Any]:
     if kind not in kinds:
         raise ValueError(f"no job of kind {kind!r} is registered")
-    space = how.get("space")
+    space = options.get("space")
     return {
         "space_id": space.pk if space else 0, "kind": kind, "payload": payload or {},
-        "asked_by": how.get("asked_by", "")[:150], "run_after": how.get("run_after") or timezone.now(),
+        "asked_by": options.get("asked_by", "")[:150], "run_after": options.get("run_after") or timezone.now(),
     }  # fmt: skip
 
 
-def get(space: Space, pk: int, *of: str) -> Job:
-    """One job of a space, for the page that shows its progress; of these kinds alone."""
+def get(space: Space, pk: int, *allowed_kinds: str) -> Job:
+    """One job of a space, of one of these kinds, for the page that shows its progress."""
     found = Job.objects.within(space).filter(pk=pk).first()
-    if found is None or found.kind not in of:
+    if found is None or found.kind not in allowed_kinds:
         raise NotFound("There is no such job here; finished ones are kept for 30 days.")
     return found
 
 
-def hold_back(kind: str, waiting: Q, until: datetime) -> None:
-    """Lets jobs of a kind rest until then: what they need is away, and one try at a time is enough to find it back."""
-    Job.objects.filter(waiting, kind=kind, state=Job.WAITING, run_after__lt=until).update(run_after=until)
+def postpone(kind: str, chosen: Q, until: datetime) -> None:
+    """Lets waiting jobs of a kind start no earlier than then: what they need is away, and one job at a time that tries is
+    enough."""
+    Job.objects.filter(chosen, kind=kind, state=Job.WAITING, run_after__lt=until).update(run_after=until)
 
 
-def wait_after(tries: int) -> timedelta:
-    """How long a job rests after so many tries."""
-    return min(FIRST_WAIT * 2 ** (tries - 1), LONGEST_WAIT)
+def retry_delay(tries: int) -> timedelta:
+    """How long a job waits after so many failed tries."""
+    return min(MIN_WAIT * 2 ** (tries - 1), MAX_WAIT)
 
 
-def try_again(failed: Job) -> None:
-    """Lets a job that failed for good go on where its result says that it stopped."""
+def retry(failed: Job) -> None:
+    """Enqueues a job again that failed for good; its result so far stays, so that it can go on from there."""
     changes = {"state": Job.WAITING, "tries": 0, "run_after": timezone.now(), "ended_at": None, "last_error": ""}
     Job.objects.filter(pk=failed.pk, state=Job.FAILED).update(**changes)
     failed.refresh_from_db()
 
 
 def latest(space: Space | None, kind: str) -> Job | None:
-    """The newest job of a kind: whether a reembed is under way, when it last ran."""
+    """The newest job of a kind, whatever its state."""
     return Job.objects.within(space.pk if space else 0).filter(kind=kind).order_by("-id").first()
 
 
-# ---- doing it ----
+# ---- running ----
 
 
 @transaction.atomic
 def claim(only: Iterable[str] | None = None) -> Job | None:
-    """Takes the next waiting job, skipping those that others are taking at this moment."""
+    """Marks the next due job (of these kinds) as running and returns it; jobs that others are claiming are skipped."""
     now = timezone.now()
     due = Job.objects.select_for_update(skip_locked=True).filter(state=Job.WAITING, run_after__lte=now)
     found = due.filter(kind__in=kinds if only is None else only).order_by("run_after", "id").first()
@@ -178,20 +182,20 @@ def claim(only: Iterable[str] | None = None) -> Job | None:
 
 
 def run(claimed: Job) -> None:
-    """Does a claimed job and writes down how it went."""
+    """Runs a claimed job and records its result or error."""
     try:
         result = kinds[claimed.kind](claimed, Reporter(claimed.pk))
     except HubError as error:
-        _failed(claimed, error.message, for_good=not isinstance(error, Unavailable))
+        _note_failure(claimed, error.message, for_good=not isinstance(error, Unavailable))
     except Exception as error:
         log.exception("job %s (%s) failed", claimed.pk, claimed.kind)
-        _failed(claimed, f"{type(error).__name__}: {error}", for_good=False)
+        _note_failure(claimed, f"{type(error).__name__}: {error}", for_good=False)
     else:
-        _succeeded(claimed, result or {})
+        _note_success(claimed, result or {})
 
 
 class Reporter:
-    """`progress(done, total)`, written at most twice a second."""
+    """The `progress(done, total)` of a job: written at most twice a second; it also extends the lease."""
 
     def __init__(self, pk: int) -> None:
         self.pk = pk
@@ -204,31 +208,31 @@ class Reporter:
         Job.objects.filter(pk=self.pk).update(done=done, total=total, run_after=timezone.now() + LEASE)
 
 
-def _succeeded(finished: Job, result: dict[str, Any]) -> None:
+def _note_success(finished: Job, result: dict[str, Any]) -> None:
     if every := periods.get(finished.kind):
-        _again(finished, every, last_error="", tries=0, result=result)
+        _reschedule(finished, every, last_error="", tries=0, result=result)
         return
     changes = {"state": Job.DONE, "ended_at": timezone.now(), "result": result, "last_error": ""}
     Job.objects.filter(pk=finished.pk).update(done=F("total"), **changes)
 
 
-def _failed(failed: Job, error: str, *, for_good: bool) -> None:
+def _note_failure(failed: Job, error: str, *, for_good: bool) -> None:
     error = error.replace("\x00", "")[:2000]
     if every := periods.get(failed.kind):
-        _again(failed, min(every, LONGEST_WAIT), last_error=error)
-    elif for_good or failed.tries >= MOST_TRIES:
+        _reschedule(failed, min(every, MAX_WAIT), last_error=error)
+    elif for_good or failed.tries >= MAX_TRIES:
         Job.objects.filter(pk=failed.pk).update(state=Job.FAILED, ended_at=timezone.now(), last_error=error)
     else:
-        _again(failed, wait_after(failed.tries), last_error=error)
+        _reschedule(failed, retry_delay(failed.tries), last_error=error)
 
 
-def _again(finished: Job, wait: timedelta, **changes: Any) -> None:
+def _reschedule(finished: Job, wait: timedelta, **changes: Any) -> None:
     now = timezone.now()
     Job.objects.filter(pk=finished.pk).update(state=Job.WAITING, run_after=now + wait, ended_at=now, **changes)
 
 
 def run_waiting() -> int:
-    """Does everything that is due, here and now (commands and tests); says how many jobs that were."""
+    """Runs every job that is due, in this process (tests), and returns how many there were."""
     count = 0
     while found := claim():
         run(found)
@@ -236,29 +240,29 @@ def run_waiting() -> int:
     return count
 
 
-# ---- keeping the table in order ----
+# ---- leases, periodic jobs, old rows ----
 
 
-def keep_leases(running: Iterable[int]) -> None:
-    """Says that these are still being worked on."""
+def extend_leases(running: Iterable[int]) -> None:
+    """Says that these jobs are still being run."""
     Job.objects.filter(pk__in=list(running), state=Job.RUNNING).update(run_after=timezone.now() + LEASE)
 
 
 def release_lost(*, all_of_them: bool = False) -> int:
-    """Gives jobs back whose process died; `all_of_them` when no other background process can be alive."""
+    """Lets jobs wait again whose process died: their lease is over. `all_of_them` when no other background process can be alive."""
     lost = Job.objects.filter(state=Job.RUNNING)
     if not all_of_them:
         lost = lost.filter(run_after__lt=timezone.now())
-    told = "The process that worked on it ended."
-    # What takes its process down each time must not be tried for ever.
-    ended = ~Q(kind__startswith=PERIODIC) & Q(tries__gte=MOST_TRIES)
-    count = lost.filter(ended).update(state=Job.FAILED, ended_at=timezone.now(), last_error=told)
-    return count + lost.update(state=Job.WAITING, run_after=timezone.now(), last_error=told)
+    error = "The process that worked on it ended."
+    # A job that takes its process down each time must not be tried for ever.
+    given_up = ~Q(kind__startswith=PERIODIC) & Q(tries__gte=MAX_TRIES)
+    count = lost.filter(given_up).update(state=Job.FAILED, ended_at=timezone.now(), last_error=error)
+    return count + lost.update(state=Job.WAITING, run_after=timezone.now(), last_error=error)
 
 
 @transaction.atomic
 def plan_periodic() -> None:
-    """One row for each periodic work, due now at first; rows of work that no longer exists go."""
+    """Makes one row for each periodic function, due now, and deletes rows of functions that no longer exist."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(hashtext('memoryhub.plan_periodic'))")
     rows = dict(Job.objects.filter(kind__startswith=PERIODIC).order_by("-id").values_list("kind", "id"))
@@ -267,7 +271,7 @@ def plan_periodic() -> None:
 
 
 @periodic("jobs.forget", every=timedelta(hours=6))
-def forget_old() -> None:
-    """Finished jobs go after 30 days."""
-    ended = Job.objects.filter(state__in=[Job.DONE, Job.FAILED], ended_at__lt=timezone.now() - KEEP)
+def delete_old_jobs() -> None:
+    """Deletes jobs that finished 30 days ago."""
+    ended = Job.objects.filter(state__in=[Job.DONE, Job.FAILED], ended_at__lt=timezone.now() - KEEP_FINISHED)
     ended.exclude(kind__startswith=PERIODIC).delete()

@@ -27,7 +27,7 @@ MAX_CHECKED_AT_ONCE = (
     500  # so many lines are checked while the person waits; of more only what must not be stored, a secret
 )
 BATCH = 20  # entries of one transaction: meanwhile others wait for the space
-jobs.result_lives[IMPORT_JOB] = timedelta(days=1)  # a file; whoever brings it again goes on with it
+jobs.result_lifetimes[IMPORT_JOB] = timedelta(days=1)  # a file; whoever brings it again goes on with it
 
 FILE_GONE = (
     "The file is not kept any more: it is for a day, or until a session in it is erased. Bring it in again: it goes on where "
@@ -65,7 +65,7 @@ def _enqueue(space: Space, actor: Actor, key: str, lines: list[dict[str, Any]], 
         job = jobs.enqueue(IMPORT_JOB, payload, space=space, asked_by=actor.name)
         _record_activity(space, actor, entries, url=f"longterm/import/{job.pk}/")
     elif job.state == Job.FAILED:
-        jobs.try_again(job)
+        jobs.retry(job)
     jobs.keep_result(space, IMPORT_JOB, key, "\n".join(map(json.dumps, lines)).encode())
     return job
 

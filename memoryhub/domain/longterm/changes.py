@@ -43,7 +43,7 @@ def edit(
         seen = get(space, number)
         if seen_revision is not None and seen_revision != seen.revision:
             raise Conflict(f"L-{number} was changed while you wrote. Look at it again.", code="changed_since_seen")
-        text = spaces.check_secrets(space, input_checks.checked(content), before=seen.content)
+        text = spaces.check_secrets(space, input_checks.check_content(content), before=seen.content)
         if text == seen.content:
             return seen
         cut = chunks.cut_chunks(space, text) if seen.state in LIVE else None

@@ -72,8 +72,8 @@ def detect_later(space: Space, entry: LongtermEntry) -> statements.Change:
     """Lets the background process look whom an entry resembles; asked for in the transaction that lets it be found, and for a
     new one in the statement that stores it as `entry`."""
     if entry.pk is None:
-        return jobs.asking(DETECT, space=space, of="entry", over=ITS_KEY)
-    return jobs.asking(DETECT, {"entry": entry.pk}, space=space)
+        return jobs.enqueue_as_change(DETECT, space=space, of="entry", over=ITS_KEY)
+    return jobs.enqueue_as_change(DETECT, {"entry": entry.pk}, space=space)
 
 
 @jobs.job(DETECT)

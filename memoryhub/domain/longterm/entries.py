@@ -136,7 +136,7 @@ def title_of_entry(content: str, length: int = 100) -> str:
 
 
 def record_activity(space: Space, actor: Actor, verb: str, says: str, entry: LongtermEntry, **more: Any) -> None:
-    activity.put(activity_line(space, actor, verb, says, entry, **more))
+    activity.record_line(activity_line(space, actor, verb, says, entry, **more))
 
 
 def activity_line(
@@ -144,7 +144,7 @@ def activity_line(
     details: dict[str, Any] | None = None,
 ) -> activity.Line:  # fmt: skip
     """A line about an entry, not written yet."""
-    return activity.line(
+    return activity.make_line(
         space, actor, verb, says, f"“{title_of_entry(entry.content, 80)}”", url=f"longterm/{entry.number}/", adds=adds,
         aside=aside or f"L-{entry.number}", details={"number": entry.number, **(details or {})},
     )  # fmt: skip

@@ -91,11 +91,11 @@ def parse_entry(space: Space, actor: Actor, line: dict[str, Any]) -> ParsedEntry
         space=space, content=_checked_text(space, line["content"]),
         scope=scope, agent=_owner(space, scope, line.get("agent")), revision=_number(line.get("revision") or 1),
         state=entries.RETIRED if line.get("state") == entries.RETIRED else entries.ACTIVE,
-        session_id=input_checks.clean(line.get("session_id") or "", "session_id", 200),
-        reason=_reason(line, 2000), metadata=input_checks.metadata(line.get("metadata")),
+        session_id=input_checks.check_text(line.get("session_id") or "", "session_id", 200),
+        reason=_reason(line, 2000), metadata=input_checks.check_metadata(line.get("metadata")),
         review_by=date.fromisoformat(line["review_by"]) if line.get("review_by") else None,
-        checked_by=input_checks.clean(line.get("checked_by") or "", "checked_by", 150),
-        actor_kind=_actor_kind(line), actor_name=input_checks.clean(line.get("actor_name") or actor.name, "actor_name", 150),
+        checked_by=input_checks.check_text(line.get("checked_by") or "", "checked_by", 150),
+        actor_kind=_actor_kind(line), actor_name=input_checks.check_text(line.get("actor_name") or actor.name, "actor_name", 150),
     )  # fmt: skip
     for name in MOMENTS:
         if line.get(name):
@@ -158,12 +158,12 @@ def _number(value: Any) -> int:
 
 
 def _checked_text(space: Space, content: Any) -> str:
-    return spaces.check_secrets(space, input_checks.checked(content))
+    return spaces.check_secrets(space, input_checks.check_content(content))
 
 
 def _reason(line: dict[str, Any], most: int) -> str:
     """Reasons lose their secrets, as everywhere."""
-    return secrets.redact(input_checks.clean(line.get("reason") or "", "reason", most))[0][:most]
+    return secrets.redact(input_checks.check_text(line.get("reason") or "", "reason", most))[0][:most]
 
 
 def _set_origin(space: Space, arrival: ParsedEntry) -> None:
@@ -196,7 +196,7 @@ def _history(entry: LongtermEntry, line: dict[str, Any]) -> list[EntryRevision]:
             content=now if one["content"] == now else _checked_text(space, one["content"]),
             state=str(one.get("state") or "active")[:8], reason=_reason(one, 500),
             created_at=_moment(one["created_at"]), actor_kind=_actor_kind(one),
-            actor_name=input_checks.clean(one.get("actor_name") or "", "actor_name", 150),
+            actor_name=input_checks.check_text(one.get("actor_name") or "", "actor_name", 150),
         )
         for one in history
     ]  # fmt: skip
@@ -213,7 +213,7 @@ def _pair(space: Space, one: dict[str, Any]) -> EntryPair:
         raise Invalid("a settled pair in it has another form than Export gives it", code="invalid_content")
     return EntryPair(
         space_id=space.pk, kind=one["kind"], cosine=cosine, verdict=conflicts.KEEP_BOTH,
-        settled_by=input_checks.clean(one["settled_by"], "settled_by", 150), settled_at=_moment(one["settled_at"]),
+        settled_by=input_checks.check_text(one["settled_by"], "settled_by", 150), settled_at=_moment(one["settled_at"]),
         created_at=_moment(one["created_at"]),
     )  # fmt: skip
 
@@ -239,7 +239,7 @@ def clean_line(line: dict[str, Any]) -> dict[str, Any]:
     }
     clean |= {
         "content": line["content"],
-        "metadata": quarantine.without_secrets(input_checks.metadata(line.get("metadata"))),
+        "metadata": quarantine.without_secrets(input_checks.check_metadata(line.get("metadata"))),
     }
     for name in ("history", "settled"):
         clean[name] = [

@@ -27,7 +27,7 @@ def index(space: Space, entry: LongtermEntry, cut: chunks.Cut | None = None) -> 
 
 def index_changes(space: Space, entry: LongtermEntry, cut: chunks.Cut) -> list[statements.Change]:
     """The changes that let an entry be found, and what is done about it in the background."""
-    later = jobs.asking(EMBED_WAITING, space=space) if cut.waits else conflicts.detect_later(space, entry)
+    later = jobs.enqueue_as_change(EMBED_WAITING, space=space) if cut.waits else conflicts.detect_later(space, entry)
     return [*chunks.insert_changes(entry, cut), later]
 
 

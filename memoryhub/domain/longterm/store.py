@@ -74,7 +74,7 @@ def store(
     merges = list(dict.fromkeys(merges))
     gone = list(dict.fromkeys([*merges, *replaces]))
     for _ in range(TRIES):
-        text = input_checks.checked(_merged_text(content, space, merges))
+        text = input_checks.check_content(_merged_text(content, space, merges))
         cut = chunks.cut_chunks(space, text)  # the embedder may be far away: nobody waits for it behind a lock
         with suppress(statements.NotHeld), transaction.atomic() if gone else nullcontext():
             if gone:
@@ -114,7 +114,7 @@ def _insert(space: Space, actor: Actor, text: str, cut: chunks.Cut, its: dict[st
         ),
         statements.inserting_rows(EntryRevision, revision_of(entry, actor, its["reason"]), of="entry", over=ITS_KEY),
         *index_changes(space, entry, cut),
-        activity.adding(
+        activity.lines_as_change(
             activity_line(space, actor, "longterm.store", "promoted", entry),
             of="held",
             over=ITS_LINE,

@@ -1,30 +1,30 @@
-"""Telling people and programs outside: webhooks, mail, and the HTTP client for both."""
+"""Notices to people and programs outside: webhooks, the daily mail, and outgoing HTTP."""
 
-from memoryhub.domain.notify.http import post_json, public_url
+from memoryhub.domain.notify.http import absolute_url, post_json
 from memoryhub.domain.notify.webhooks import (
     add_webhook,
+    enqueue_notice,
+    enqueue_notices,
     newest_notices,
-    notify,
-    notify_all,
     ping_webhook,
     remove_webhook,
     send_notice_again,
     switch_webhook,
-    webhooks_for,
+    webhooks_for_event,
     webhooks_of_space,
 )
 
 __all__ = [
+    "absolute_url",
     "add_webhook",
+    "enqueue_notice",
+    "enqueue_notices",
     "newest_notices",
-    "notify",
-    "notify_all",
     "ping_webhook",
     "post_json",
-    "public_url",
     "remove_webhook",
     "send_notice_again",
     "switch_webhook",
-    "webhooks_for",
+    "webhooks_for_event",
     "webhooks_of_space",
 ]

@@ -1,4 +1,4 @@
-"""The digest: once a day a mail to those who may decide, when something waits or is about to expire."""
+"""The digest: a daily mail to those who may decide, when proposals wait."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from memoryhub.domain.accounts import may
 from memoryhub.domain.notify import http
 from memoryhub.models import Job, Proposal, Space
 
-MOST_TOLD = 20
+MAX_LISTED = 20
 DAILY_MAIL_JOB = "digests.send"
-# A whole value, so it may be sent again: the connection may have gone away while the mail server was asked.
-TOLD = "UPDATE memoryhub_job SET payload = payload || jsonb_build_object('told', %s::jsonb) WHERE id = %s"
+# It sets a whole value, so it may run twice: the connection may break while the mail server is asked, and is then retried.
+NOTE_SENT = "UPDATE memoryhub_job SET payload = payload || jsonb_build_object('told', %s::jsonb) WHERE id = %s"
 log = logging.getLogger("memoryhub.digests")
 
 
 @jobs.periodic("digests.plan", every=timedelta(hours=1))
-def plan() -> dict[str, int]:
-    """Asks for a digest of each space that wants one, once a day, at the hour it chose."""
+def plan_daily_mails() -> dict[str, int]:
+    """Enqueues the digest of each space that chose this hour, once a day."""
     hour = timezone.localtime().hour
-    asked = 0
+    count = 0
     for space in Space.objects.exclude(settings__digest=None):
-        wanted = spaces.get_setting(space, "digest")
-        if wanted.isdecimal() and int(wanted) == hour and not _sent_today(space):
+        chosen = spaces.get_setting(space, "digest")
+        if chosen.isdecimal() and int(chosen) == hour and not _sent_today(space):
             jobs.enqueue(DAILY_MAIL_JOB, space=space)
-            asked += 1
-    return {"asked": asked}
+            count += 1
+    return {"asked": count}
 
 
 def _sent_today(space: Space) -> bool:
@@ -43,67 +43,68 @@ def _sent_today(space: Space) -> bool:
     )
 
 
-@jobs.job(DAILY_MAIL_JOB, sends=True)
+@jobs.job(DAILY_MAIL_JOB, outgoing=True)
 def send_daily_mails(job: Job, progress: jobs.Progress) -> dict[str, int]:
-    """Sends the digest of one space to each of its reviewers and owners that has an address. An address that the server
-    refuses keeps it from nobody, and whoever has it does not get it again when the job is tried again."""
+    """Sends the digest of one space to each reviewer and owner who has an address. An address that the server refuses is
+    passed over; the payload notes who got it, so that nobody gets it twice when the job is tried again."""
     space = Space.objects.get(pk=job.space_id)
-    waiting = list(_waiting(space))
-    if not waiting:
+    proposals = _open_proposals(space)
+    if not proposals:
         return {"sent": 0}
-    readers = [
-        one.person
-        for one in spaces.members(space)
-        if one.person.email and one.person.is_active and may(one.role, "decide")
+    recipients = [
+        member.person
+        for member in spaces.members(space)
+        if member.person.email and member.person.is_active and may(member.role, "decide")
     ]
-    told, refused = set(job.payload.get("told", [])), 0
-    for person in readers:
-        if person.pk in told:
+    sent, refused = set(job.payload.get("told", [])), 0
+    for person in recipients:
+        if person.pk in sent:
             continue
         try:
-            EmailMessage(subject_of(space, waiting), text_of(space, waiting), to=[person.email]).send()
+            EmailMessage(mail_subject(space, proposals), mail_text(space, proposals), to=[person.email]).send()
         except smtplib.SMTPRecipientsRefused:
             log.warning("The mail server refuses the address of %s; the others get the digest.", person.username)
             refused += 1
             continue
-        told.add(person.pk)
-        statements.rows(TOLD, [statements.Json(sorted(told)), job.pk])
-    return {"sent": len(told), "refused": refused}
+        sent.add(person.pk)
+        statements.rows(NOTE_SENT, [statements.Json(sorted(sent)), job.pk])
+    return {"sent": len(sent), "refused": refused}
 
 
-def _waiting(space: Space) -> list[Proposal]:
+def _open_proposals(space: Space) -> list[Proposal]:
     found = Proposal.objects.within(space).filter(state__in=[Proposal.State.PENDING, Proposal.State.OUTDATED])
     return list(found.select_related("space").order_by("-risk", "created_at"))
 
 
-DOES = {
+KIND_VERBS = {
     "edit": "edits", "write": "writes", "insert": "adds to", "delete": "deletes", "move": "moves",
     "promotion": "promotes to",
 }  # fmt: skip
 
 
-def subject_of(space: Space, waiting: list[Proposal]) -> str:
-    many = f"{len(waiting)} proposals wait" if len(waiting) != 1 else "1 proposal waits"
-    return f"{space.name}: {many} for a decision"
+def mail_subject(space: Space, proposals: list[Proposal]) -> str:
+    count = f"{len(proposals)} proposals wait" if len(proposals) != 1 else "1 proposal waits"
+    return f"{space.name}: {count} for a decision"
 
 
-def text_of(space: Space, waiting: list[Proposal]) -> str:
-    """Plain text: what waits, first what ends soon, then the riskiest, with what each does and what the gate found."""
+def mail_text(space: Space, proposals: list[Proposal]) -> str:
+    """The mail as plain text: first the proposals that expire soon, then the riskiest, each with its change and findings."""
     soon = timezone.now() + timedelta(days=spaces.get_setting(space, "warn_days"))
-    lines = [subject_of(space, waiting) + ".", ""]
-    for one in sorted(waiting, key=lambda one: not _ends_by(one, soon))[:MOST_TOLD]:
-        codes = ", ".join(sorted({finding["code"] for finding in one.findings}))
-        lines.append(f"{one.number:>5}  {one.agent_name}: {one.title}")
-        lines.append(f"       {DOES[one.kind]} {one.path or 'long-term memory'}{', found: ' if codes else ''}{codes}")
-        if _ends_by(one, soon):
-            lines.append(f"       ends {timezone.localtime(one.expires_at):%-d %b %H:%M}, unapplied")
-    if len(waiting) > MOST_TOLD:
-        lines.append(f"       and {len(waiting) - MOST_TOLD} more")
-    inbox = http.public_url(f"/s/{space.slug}/proposals/")
+    lines = [mail_subject(space, proposals) + ".", ""]
+    for proposal in sorted(proposals, key=lambda proposal: not _expires_by(proposal, soon))[:MAX_LISTED]:
+        codes = ", ".join(sorted({finding["code"] for finding in proposal.findings}))
+        lines.append(f"{proposal.number:>5}  {proposal.agent_name}: {proposal.title}")
+        change = f"{KIND_VERBS[proposal.kind]} {proposal.path or 'long-term memory'}"
+        lines.append(f"       {change}{', found: ' if codes else ''}{codes}")
+        if _expires_by(proposal, soon):
+            lines.append(f"       ends {timezone.localtime(proposal.expires_at):%-d %b %H:%M}, unapplied")
+    if len(proposals) > MAX_LISTED:
+        lines.append(f"       and {len(proposals) - MAX_LISTED} more")
+    inbox = http.absolute_url(f"/s/{space.slug}/proposals/")
     place = inbox if inbox.startswith("http") else f"{inbox} of your hub"
     lines += ["", f"Decide on them at {place}", "Silence never approves."]
     return "\n".join(lines)
 
 
-def _ends_by(proposal: Proposal, moment: datetime) -> bool:
+def _expires_by(proposal: Proposal, moment: datetime) -> bool:
     return proposal.expires_at is not None and proposal.expires_at <= moment

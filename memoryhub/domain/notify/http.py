@@ -1,4 +1,4 @@
-"""Where the hub may send something on somebody's word."""
+"""Outgoing HTTP to addresses that people enter: which ones are refused, and one request that cannot be led elsewhere."""
 
 from __future__ import annotations
 
@@ -18,25 +18,29 @@ if TYPE_CHECKING:
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-_IN_IPV6 = ipaddress.ip_network("64:ff9b::/96")  # an IPv4 address as networks without IPv4 write it
-# Clouds also answer for their machines' credentials here, outside the range meant for it.
-_METADATA = {ipaddress.ip_address(one) for one in ("fd00:ec2::254", "fd20:ce::254", "100.100.100.200", "168.63.129.16")}
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")  # IPv4 addresses as networks without IPv4 write them
+# Where clouds answer for their machines' credentials outside the link-local range.
+_METADATA = {
+    ipaddress.ip_address(text) for text in ("fd00:ec2::254", "fd20:ce::254", "100.100.100.200", "168.63.129.16")
+}
 
 
-def public_url(path: str) -> str:
-    """A page of the hub as what is sent names it: whole where the hub knows where people open it."""
+def absolute_url(path: str) -> str:
+    """The address of a page for mails and notices: with the host where PUBLIC_URL is set, else the path alone."""
     return settings.PUBLIC_URL + path
 
 
 def post_json(url: str, *, content: bytes, headers: dict[str, str], seconds: float) -> httpx.Response:
-    """Sends to an address that was looked at: the name is looked up once, and the very address that passed is the one
-    connected to, so a name that answers otherwise a moment later leads nowhere else. No redirects, no proxies. Whoever has not
-    answered whole after so many seconds is hung up on."""
-    import httpx  # a tenth of a second that every start of the hub would pay
+    """Posts JSON and returns the answer; refuses addresses of a machine's own network services.
 
-    whole = httpx.URL(url)
-    named = {**headers, "Host": whole.netloc.decode("ascii")}
-    refusal: Exception | None = None
+    The name is looked up once, and the connection goes to the address that was checked, so a name that resolves otherwise
+    a moment later leads nowhere else. No redirects, no proxies; `seconds` is the limit for the whole call.
+    """
+    import httpx  # inside: importing it takes a tenth of a second at every start of the hub
+
+    parsed = httpx.URL(url)
+    all_headers = {**headers, "Host": parsed.netloc.decode("ascii")}
+    failure: Exception | None = None
     with (
         httpx.Client(timeout=seconds, follow_redirects=False, trust_env=False) as client,
         Deadline(seconds) as deadline,
@@ -44,20 +48,21 @@ def post_json(url: str, *, content: bytes, headers: dict[str, str], seconds: flo
         for address in addresses_of(url):
             try:
                 answer = client.post(
-                    whole.copy_with(host=str(address)), content=content, headers=named,
-                    extensions={"sni_hostname": whole.raw_host.decode("ascii"), "trace": deadline.watch},
+                    parsed.copy_with(host=str(address)), content=content, headers=all_headers,
+                    extensions={"sni_hostname": parsed.raw_host.decode("ascii"), "trace": deadline.watch},
                 )  # fmt: skip
-            except httpx.ConnectError as error:  # a machine may have addresses that do not answer
-                refusal = error
+            except httpx.ConnectError as error:  # another address of the name may answer
+                failure = error
             else:
-                if deadline.is_over:  # without a length, what came until then looks like the whole
-                    raise httpx.ReadTimeout(f"{whole.host} did not answer in {seconds} seconds")
+                if deadline.is_over:  # an answer without a length looks complete when it is cut off
+                    raise httpx.ReadTimeout(f"{parsed.host} did not answer in {seconds} seconds")
                 return answer
-    raise refusal or httpx.ConnectError(f"{whole.host} has no address")
+    raise failure or httpx.ConnectError(f"{parsed.host} has no address")
 
 
 class Deadline:
-    """Hangs up when the time of a whole call is over: httpx limits each read alone, and a byte a second fits into that for ever."""
+    """Closes the connections of a call when its time is over: httpx limits only each read, which a byte a second always
+    meets."""
 
     def __init__(self, seconds: float) -> None:
         self.is_over = False
@@ -72,42 +77,41 @@ class Deadline:
     def __exit__(self, *why: object) -> None:
         self._timer.cancel()
 
-    def watch(self, event: str, told: dict[str, Any]) -> None:
-        """Hears from httpx what it does; TLS puts a socket of its own in the place of the first."""
+    def watch(self, event: str, details: dict[str, Any]) -> None:
+        """The trace function for httpx: collects the sockets; TLS replaces the first one by its own."""
         if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
-            self._sockets.append(told["return_value"].get_extra_info("socket"))
+            self._sockets.append(details["return_value"].get_extra_info("socket"))
             if self.is_over:
                 self._hang_up()
 
     def _hang_up(self) -> None:
         self.is_over = True
-        for one in self._sockets:
+        for opened in self._sockets:
             with contextlib.suppress(OSError):  # closed already
-                # Not by TLS's own: that first lets go of the cipher, and what is being sent then would go out readable.
-                socket.socket.shutdown(one, socket.SHUT_RDWR)
+                # Not the TLS socket's own shutdown: it drops the cipher first, and what is being sent would go out readable.
+                socket.socket.shutdown(opened, socket.SHUT_RDWR)
 
 
 def addresses_of(url: str) -> list[Address]:
-    """Where a name leads, each address looked at: the services that machines of a cloud ask for their own credentials are
-    nobody's webhook and nobody's model."""
+    """The IP addresses of a URL's host; refused if one is that of a service which machines ask for their own credentials."""
     host = urlsplit(url).hostname or ""
     found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    addresses = list(dict.fromkeys(ipaddress.ip_address(str(one[4][0]).split("%")[0]) for one in found))
+    addresses = list(dict.fromkeys(ipaddress.ip_address(str(info[4][0]).split("%")[0]) for info in found))
     if any(is_own_service(address) for address in addresses):
         raise Invalid(f"{host} is an address of this machine's own network services.", code="invalid_url")
     return addresses
 
 
 def is_own_service(address: Address) -> bool:
-    """Whether this address, in whichever spelling, is one that a machine asks about itself (pure)."""
+    """Whether an address, in any notation, is one that a machine asks about itself (pure)."""
     plain = as_ipv4(address)
     return plain.is_link_local or plain in _METADATA
 
 
 def as_ipv4(address: Address) -> Address:
-    """The IPv4 address that an IPv6 one stands for, if it does."""
+    """The IPv4 address that an IPv6 address stands for, if it does; else the address itself."""
     if isinstance(address, ipaddress.IPv4Address):
         return address
-    if address in _IN_IPV6:
+    if address in _NAT64:
         return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
     return address.ipv4_mapped or address.sixtofour or address

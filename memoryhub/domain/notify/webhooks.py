@@ -1,4 +1,4 @@
-"""Webhooks: who is told of proposals and decisions; signed notices, sent by a job, tried again with growing pauses, logged."""
+"""Webhooks: addresses that get signed notices of proposals and decisions; a job sends them, with retries and a log."""
 
 from __future__ import annotations
 
@@ -28,17 +28,18 @@ EVENTS = (
     "proposal.created", "proposal.approved", "proposal.rejected", "proposal.withdrawn", "proposal.outdated",
     "proposal.expiring", "proposal.expired", "proposal.commented", "proposal.undone", "proposal.reopened",
 )  # fmt: skip
-SECONDS = 10
-SEND = "webhooks.send"
-KEEP = timedelta(days=30)
-MOST_HELD = 1000
+TIMEOUT_SECONDS = 10
+SEND_JOB = "webhooks.send"
+KEEP_NOTICES = timedelta(days=30)
+MAX_POSTPONED = 1000
 
 
 def webhooks_of_space(space: Space) -> QuerySet[Webhook]:
+    """All webhooks of a space, paused ones included."""
     return Webhook.objects.within(space).order_by("pk")
 
 
-def get(space: Space, pk: int) -> Webhook:
+def get_webhook(space: Space, pk: int) -> Webhook:
     found = Webhook.objects.within(space).filter(pk=pk).first()
     if found is None:
         raise NotFound("There is no such webhook in this space.")
@@ -49,28 +50,28 @@ def get(space: Space, pk: int) -> Webhook:
 def add_webhook(
     space: Space, actor: Actor, url: str, *, shape: str = "hub", events: list[str] | None = None
 ) -> Webhook:
-    """Tells an address of what happens to proposals; its secret signs every notice."""
+    """Adds an address that gets notices of these events (all by default); its secret signs every notice."""
     require(actor, "manage")
     parts = urlsplit(url.strip())
     if parts.scheme not in ("http", "https") or not parts.hostname or len(url) > 500:
         raise Invalid("Give a whole address that begins with https:// or http://.", field="url")
     if shape not in ("hub", "slack"):
         raise Invalid("A notice has the shape hub or slack.", field="shape")
-    wanted = [event for event in EVENTS if events is None or event in events]
-    if not wanted:
+    chosen = [event for event in EVENTS if events is None or event in events]
+    if not chosen:
         raise Invalid("Choose at least one event.", field="events")
-    made = Webhook.objects.create(
-        space=space, url=url.strip(), shape=shape, events=wanted, secret=secrets.token_urlsafe(32)
+    hook = Webhook.objects.create(
+        space=space, url=url.strip(), shape=shape, events=chosen, secret=secrets.token_urlsafe(32)
     )
     activity.record(space, actor, "webhooks.add", "added a webhook to", parts.hostname, url="settings/webhooks/")
-    return made
+    return hook
 
 
 @transaction.atomic
 def remove_webhook(space: Space, actor: Actor, pk: int) -> None:
-    """Stops telling an address, and forgets its log."""
+    """Removes a webhook with the log of its notices."""
     require(actor, "manage")
-    hook = get(space, pk)
+    hook = get_webhook(space, pk)
     host = urlsplit(hook.url).hostname or ""
     activity.record(space, actor, "webhooks.remove", "took away the webhook to", host, url="settings/webhooks/")
     hook.delete()
@@ -78,9 +79,9 @@ def remove_webhook(space: Space, actor: Actor, pk: int) -> None:
 
 @transaction.atomic
 def switch_webhook(space: Space, actor: Actor, pk: int, on: bool) -> Webhook:
-    """Pauses a webhook or lets it go on."""
+    """Pauses a webhook or switches it on again."""
     require(actor, "manage")
-    hook = get(space, pk)
+    hook = get_webhook(space, pk)
     hook.is_on = on
     hook.save(update_fields=["is_on"])
     activity.record(
@@ -93,107 +94,109 @@ def switch_webhook(space: Space, actor: Actor, pk: int, on: bool) -> Webhook:
 def ping_webhook(space: Space, actor: Actor, pk: int) -> WebhookNotice:
     """Sends a trial notice to one webhook."""
     require(actor, "manage")
-    hook = get(space, pk)
-    (made,) = _enqueue(hook, "ping", [({"space": space.slug, "by": actor.name}, f"A trial notice of {space.name}")])
-    return made
+    hook = get_webhook(space, pk)
+    (notice,) = _make_notices(
+        hook, "ping", [({"space": space.slug, "by": actor.name}, f"A trial notice of {space.name}")]
+    )
+    return notice
 
 
 @transaction.atomic
 def send_notice_again(space: Space, actor: Actor, notice_pk: int) -> WebhookNotice:
-    """Tries a notice of the log once more."""
+    """Sends a notice of the log once more."""
     require(actor, "manage")
     notice = WebhookNotice.objects.within(space).select_related("webhook").filter(pk=notice_pk).first()
     if notice is None:
         raise NotFound("There is no such notice in this space.")
-    jobs.enqueue(SEND, {"notice": notice.pk}, space=space, asked_by=actor.name)
+    jobs.enqueue(SEND_JOB, {"notice": notice.pk}, space=space, asked_by=actor.name)
     return notice
 
 
-def notify(space: Space, event: str, body: dict[str, Any], *, says: str) -> None:
-    """Puts the event on the list of every webhook that wants it, in the caller's transaction."""
-    notify_all(space, event, [(body, says)])
+def enqueue_notice(space: Space, event: str, body: dict[str, Any], *, says: str) -> None:
+    """Adds a notice for every webhook that wants the event, in the caller's transaction; `says` is its sentence."""
+    enqueue_notices(space, event, [(body, says)])
 
 
-def notify_all(space: Space, event: str, told: list[tuple[dict[str, Any], str]]) -> None:
-    """The same for an event that happened to several."""
-    for hook in webhooks_for(space, event):
-        _enqueue(hook, event, told)
+def enqueue_notices(space: Space, event: str, notices: list[tuple[dict[str, Any], str]]) -> None:
+    """Adds several notices of one event, each given as its body and its sentence."""
+    for hook in webhooks_for_event(space, event):
+        _make_notices(hook, event, notices)
 
 
 HAS_ANY = "SELECT id FROM memoryhub_webhook WHERE space_id = %s AND is_on LIMIT 1"
 
 
-def webhooks_for(space: Space, event: str) -> list[Webhook]:
-    """The webhooks that want this event. Most spaces have none, which every change of a proposal asks."""
+def webhooks_for_event(space: Space, event: str) -> list[Webhook]:
+    """The webhooks of a space that are on and want this event. Most spaces have none, so that is asked cheaply first."""
     if not statements.rows(HAS_ANY, [space.pk]):
         return []
     return [hook for hook in Webhook.objects.within(space).filter(is_on=True) if event in hook.events]
 
 
-def _enqueue(hook: Webhook, event: str, told: list[tuple[dict[str, Any], str]]) -> list[WebhookNotice]:
+def _make_notices(hook: Webhook, event: str, notices: list[tuple[dict[str, Any], str]]) -> list[WebhookNotice]:
     made = [
-        WebhookNotice(space_id=hook.space_id, webhook=hook, event=event, body=_shaped(hook, event, body, says))
-        for body, says in told
+        WebhookNotice(space_id=hook.space_id, webhook=hook, event=event, body=_notice_body(hook, event, body, says))
+        for body, says in notices
     ]
     WebhookNotice.objects.bulk_create(made)
-    jobs.enqueue_all(SEND, [{"notice": one.pk} for one in made], space=hook.space)
+    jobs.enqueue_all(SEND_JOB, [{"notice": notice.pk} for notice in made], space=hook.space)
     return made
 
 
-def _shaped(hook: Webhook, event: str, body: dict[str, Any], says: str) -> dict[str, Any]:
+def _notice_body(hook: Webhook, event: str, body: dict[str, Any], says: str) -> dict[str, Any]:
     if hook.shape == "slack":
-        return {"text": _plain(says, 300), "blocks": _slack(says, body)}
+        return {"text": _escaped(says, 300), "blocks": _slack_blocks(says, body)}
     return {"event": event, "at": timezone.now().isoformat(), "says": says, **body}
 
 
-def _slack(says: str, body: dict[str, Any]) -> list[dict[str, Any]]:
-    """Blocks as chat programs of that family draw them. What agents and reviewers wrote stands in quotes, every line of it,
-    and calls nobody and links nowhere."""
-    told = [f"*{_plain(says, 300)}*"]
+def _slack_blocks(says: str, body: dict[str, Any]) -> list[dict[str, Any]]:
+    """The notice as blocks of Slack and programs like it. Every line that agents or reviewers wrote is quoted, and neither
+    mentions anybody nor links anywhere."""
+    lines = [f"*{_escaped(says, 300)}*"]
     for key in ("reason", "note"):
-        told += [f"> {line}" for line in _plain(str(body.get(key) or ""), 1000).splitlines()[:5]]
+        lines += [f"> {line}" for line in _escaped(str(body.get(key) or ""), 1000).splitlines()[:5]]
     if str(body.get("url", "")).startswith("http"):
-        told.append(f"<{body['url']}|Look at it>")
-    # Verbatim: else the program itself makes links of addresses, and calls of names, in what they wrote.
-    return [{"type": "section", "text": {"type": "mrkdwn", "text": "\n".join(told), "verbatim": True}}]
+        lines.append(f"<{body['url']}|Look at it>")
+    # Verbatim: else the program itself turns addresses into links, and names into mentions.
+    return [{"type": "section", "text": {"type": "mrkdwn", "text": "\n".join(lines), "verbatim": True}}]
 
 
-def _plain(text: str, most: int) -> str:
-    """A text in which such a program sees no command (`<!channel>`, `<http://…|here>`); too long a block is refused whole."""
+def _escaped(text: str, limit: int) -> str:
+    """A text without commands of Slack (`<!channel>`, `<http://…|here>`), cut to `limit`: a block that is too long is refused."""
     escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return escaped if len(escaped) <= most else re.sub(r"&[a-z]*$", "", escaped[: most - 1]) + "…"
+    return escaped if len(escaped) <= limit else re.sub(r"&[a-z]*$", "", escaped[: limit - 1]) + "…"
 
 
 def signature(secret: str, stamp: str, body: bytes) -> str:
-    """What the receiver computes as well: HMAC-SHA256 over the time stamp, a dot and the body."""
+    """The signature that receivers check: HMAC-SHA256 over the time stamp, a dot and the body."""
     return "sha256=" + hmac.new(secret.encode(), stamp.encode() + b"." + body, hashlib.sha256).hexdigest()
 
 
-@jobs.job(SEND, sends=True)
-def send(job: Job, progress: jobs.Progress) -> dict[str, Any]:
-    """Sends one notice; an address that does not answer is tried again by the job's own back-off."""
+@jobs.job(SEND_JOB, outgoing=True)
+def send_notice(job: Job, progress: jobs.Progress) -> dict[str, Any]:
+    """Sends one notice; when the address does not answer, the job tries again later."""
     notice = WebhookNotice.objects.select_related("webhook").filter(pk=job.payload["notice"]).first()
     if notice is None or not notice.webhook.is_on or notice.delivered_at:
         return {}
-    import httpx  # a tenth of a second that every start of the hub would pay
+    import httpx  # inside: importing it takes a tenth of a second at every start of the hub
 
     try:
         status = _post(notice)
     except (httpx.HTTPError, OSError, HubError) as error:
-        _log(notice, None, f"{type(error).__name__}: {error}")
-        _hold_back(notice.webhook, job)
+        _note_try(notice, None, f"{type(error).__name__}: {error}")
+        _postpone_others(notice.webhook, job)
         raise Unavailable(f"{urlsplit(notice.webhook.url).hostname} did not answer") from error
-    _log(notice, status, "" if 200 <= status < 300 else f"answered {status}")
+    _note_try(notice, status, "" if 200 <= status < 300 else f"answered {status}")
     if not 200 <= status < 300:
         raise Unavailable(f"{urlsplit(notice.webhook.url).hostname} answered {status}")
     return {"status": status}
 
 
-def _hold_back(hook: Webhook, job: Job) -> None:
-    """While an address does not answer, its other notices wait as long as this one: it is asked once, not once for each."""
-    mine = WebhookNotice.objects.filter(webhook=hook, delivered_at=None).values_list("pk", flat=True)
-    until = timezone.now() + jobs.wait_after(job.tries)
-    jobs.hold_back(SEND, Q(payload__notice__in=list(mine[:MOST_HELD])), until)
+def _postpone_others(hook: Webhook, job: Job) -> None:
+    """Lets the other notices of an address that does not answer wait as long as this one, so that one at a time tries."""
+    undelivered = WebhookNotice.objects.filter(webhook=hook, delivered_at=None).values_list("pk", flat=True)
+    until = timezone.now() + jobs.retry_delay(job.tries)
+    jobs.postpone(SEND_JOB, Q(payload__notice__in=list(undelivered[:MAX_POSTPONED])), until)
 
 
 def _post(notice: WebhookNotice) -> int:
@@ -205,21 +208,21 @@ def _post(notice: WebhookNotice) -> int:
         "X-Memoryhub-Notice": str(notice.pk), "X-Memoryhub-Timestamp": stamp,
         "X-Memoryhub-Signature": signature(hook.secret, stamp, body),
     }  # fmt: skip
-    return http.post_json(hook.url, content=body, headers=headers, seconds=SECONDS).status_code
+    return http.post_json(hook.url, content=body, headers=headers, seconds=TIMEOUT_SECONDS).status_code
 
 
-# Whole values, so it may be sent again: the connection may have gone away while the address was asked, and what is not
-# written down would be sent, and counted there, once more.
-LOG = "UPDATE memoryhub_webhooknotice SET tries = %s, status = %s, error = %s, delivered_at = %s WHERE id = %s"
+# It sets whole values, so it may run twice: the connection may break while the address is asked, and is then retried. A try
+# that is not noted would be sent once more.
+NOTE_TRY = "UPDATE memoryhub_webhooknotice SET tries = %s, status = %s, error = %s, delivered_at = %s WHERE id = %s"
 
 
-def _log(notice: WebhookNotice, status: int | None, error: str) -> None:
+def _note_try(notice: WebhookNotice, status: int | None, error: str) -> None:
     delivered_at = timezone.now() if not error else None
-    statements.rows(LOG, [notice.tries + 1, status, error[:300], delivered_at, notice.pk])
+    statements.rows(NOTE_TRY, [notice.tries + 1, status, error[:300], delivered_at, notice.pk])
 
 
 def newest_notices(space: Space, limit: int) -> dict[int, list[WebhookNotice]]:
-    """The newest notices of every address of the space, in one query."""
+    """The newest `limit` notices of each webhook of the space, by its id, in one query."""
     place = Window(RowNumber(), partition_by="webhook_id", order_by="-pk")
     logs: dict[int, list[WebhookNotice]] = {}
     for notice in WebhookNotice.objects.within(space).annotate(place=place).filter(place__lte=limit).order_by("-pk"):
@@ -228,6 +231,6 @@ def newest_notices(space: Space, limit: int) -> dict[int, list[WebhookNotice]]:
 
 
 @jobs.periodic("webhooks.forget", every=timedelta(hours=12))
-def forget_old() -> None:
-    """The log goes back thirty days."""
-    WebhookNotice.objects.filter(created_at__lt=timezone.now() - KEEP).delete()
+def delete_old_notices() -> None:
+    """Deletes notices after thirty days."""
+    WebhookNotice.objects.filter(created_at__lt=timezone.now() - KEEP_NOTICES).delete()

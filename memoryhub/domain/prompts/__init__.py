@@ -35,7 +35,6 @@ from memoryhub.domain.prompts.compare import (
     line_origin,
 )
 from memoryhub.domain.prompts.deliveries import delivered_at, delivered_text, deliveries_of, record_delivery, threads_of
-from memoryhub.domain.prompts.disk import DiskFile
 from memoryhub.domain.prompts.framework_templates import (
     chosen_template,
     import_installed_template,
@@ -43,16 +42,7 @@ from memoryhub.domain.prompts.framework_templates import (
     report_template,
     templates_for,
 )
-from memoryhub.domain.prompts.serve import (
-    AtTheDoor,
-    Shelf,
-    enter,
-    enter_and_ask,
-    enter_for_prompt,
-    prompt_for,
-    seen_last,
-    shows_working_memory,
-)
+from memoryhub.domain.prompts.serve import prompt_for, working_column
 from memoryhub.domain.prompts.sources import (
     add_source,
     check_sources,
@@ -66,14 +56,11 @@ from memoryhub.domain.prompts.sources import (
 )
 
 __all__ = [
-    "AtTheDoor",
-    "DiskFile",
     "LineOrigin",
     "MomentComparison",
     "Prompt",
     "PromptChange",
     "PromptRequest",
-    "Shelf",
     "add_source",
     "agent_by_name",
     "agent_by_slug",
@@ -93,9 +80,6 @@ __all__ = [
     "delivered_at",
     "delivered_text",
     "deliveries_of",
-    "enter",
-    "enter_and_ask",
-    "enter_for_prompt",
     "get_source",
     "import_installed_template",
     "import_template_wheel",
@@ -110,8 +94,6 @@ __all__ = [
     "reorder_source",
     "report_template",
     "rows_with_tokens",
-    "seen_last",
-    "shows_working_memory",
     "sources_of",
     "switch_source",
     "take_over_sources",
@@ -120,4 +102,5 @@ __all__ = [
     "threads_of",
     "with_findings",
     "with_pending",
+    "working_column",
 ]

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 from django.utils import timezone
 
@@ -17,11 +17,11 @@ from memoryhub import detectors, dialects
 from memoryhub.db import statements
 from memoryhub.dialects import Dialect, Entry, Part, Rendered, Source, Warn, tokens_of_bytes
 from memoryhub.domain.prompts import agents, inputs, inputs_then, memory_then
-from memoryhub.domain.prompts.disk import DiskFile
 from memoryhub.domain.prompts.inputs import PromptInputs
 from memoryhub.errors import Invalid, TooLarge
 from memoryhub.models import Actor, Agent, Space
 from memoryhub.stores import paths
+from memoryhub.stores.file_cache import DiskFile
 
 MAX_TEXT = 20_000
 WARNING_CODES = {"secrets": "secret_like", "hidden": "hidden_characters"}
@@ -97,7 +97,7 @@ class Prompt:
     pending: tuple[int, ...] = ()
     disk: tuple[DiskFile, ...] = ()
     per_thread: bool = False
-    hot: str | None = None  # the ids of its working entries, as in `PromptInputs`
+    working_ids: str | None = None  # of its working entries, as in `PromptInputs`
     budget: int | None = None
     cut_order: tuple[str, ...] = dialects.CUT_ORDER
     entries: tuple[Entry, ...] = ()  # what retrieval found, before the budget cut
@@ -170,16 +170,7 @@ def assemble(
     return with_pending(prompt, gathered.waiting)
 
 
-class HasDialect(Protocol):
-    """An agent, or the caller of a request, with its dialect."""
-
-    @property
-    def dialect(self) -> str: ...
-    @property
-    def reported(self) -> dict[str, Any]: ...
-
-
-def dialect_of(asked: str, agent: HasDialect) -> Dialect:
+def dialect_of(asked: str, agent: Agent) -> Dialect:
     """The dialect that was asked for, else the agent's own; a version nobody named is the one its client reported."""
     name = asked or agent.dialect
     reported = agent.reported or {}
@@ -230,7 +221,7 @@ def build_prompt(dialect: Dialect, gathered: PromptInputs, asked: PromptRequest)
         gathered_warnings=gathered.warnings,
         disk=gathered.disk,
         per_thread=gathered.per_thread,
-        hot=gathered.hot,
+        working_ids=gathered.working_ids,
         budget=ingredients.budget,
         cut_order=ingredients.cut_order,
         entries=ingredients.working + ingredients.longterm,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ from memoryhub.domain import files
 from memoryhub.errors import HubError
 from memoryhub.models import Space
 from memoryhub.stores import paths
+from memoryhub.stores.file_cache import DiskFile
 from memoryhub.stores.filesystem import FilesystemStore
 
 State = tuple[Any, ...]  # the mark on disk, whether it is deleted, number and sha256 of the newest revision, its bytes
@@ -20,14 +21,6 @@ State = tuple[Any, ...]  # the mark on disk, whether it is deleted, number and s
 # The mark of a file as SQL. A file that was too young for a mark when it was written has an empty one, which equals no file:
 # so it differs from a file that is gone. A text that waits to be written has none.
 MARK = "coalesce(stat::text, CASE WHEN written_revision = revision THEN '[]' END) AS mark"
-
-
-class DiskFile(NamedTuple):
-    """Where a source lies on disk, and the file's mark when its text was read; None: there was no file."""
-
-    directory: str
-    relative: str
-    mark: tuple[int, ...] | None
 
 
 class Place(NamedTuple):
@@ -68,23 +61,6 @@ def relative_path(directory: str, prefix: str, path: str) -> str:
     return relative if relative.isascii() else FilesystemStore(directory).spelled(relative)
 
 
-def are_unchanged(disk: Iterable[DiskFile]) -> bool:
-    """Whether every file on disk has the mark that it had when its text was read.
-
-    `lstat` by path is enough here: a file of the same times, size and inode is the same one. Reading a text follows no links.
-    """
-    for spot in disk:
-        try:
-            found = os.lstat(spot.directory + spot.relative)
-        except (OSError, ValueError):
-            if spot.mark is not None:
-                return False
-            continue
-        if spot.mark != (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino):
-            return False
-    return True
-
-
 def read_error(directory: str, prefix: str, path: str) -> str:
     """The error code that a stock agent would get when it reads this file, or an empty string."""
     relative = paths.strip(prefix, path)
@@ -101,4 +77,4 @@ def read_error(directory: str, prefix: str, path: str) -> str:
 
 def sync_sources(space_id: int, listed: list[str], thread: str) -> None:
     """Takes changes on disk in as revisions, so that every text in a prompt has one."""
-    files.published_many(Space.objects.get(pk=space_id), listed, thread_id=thread)
+    files.read_many(Space.objects.get(pk=space_id), listed, thread_id=thread)

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache, lru_cache
-from operator import itemgetter
 from typing import Any
 
 from memoryhub import dialects
@@ -21,18 +20,10 @@ from memoryhub.dialects import Dialect, Entry, Ingredients, Source
 from memoryhub.domain import retrieval, working
 from memoryhub.domain.files import GUIDELINES_PATH
 from memoryhub.domain.prompts import framework_templates, memory_then
-from memoryhub.domain.prompts.disk import (
-    MARK,
-    DiskFile,
-    Place,
-    State,
-    are_unchanged,
-    disk_files,
-    read_error,
-    sync_sources,
-)
+from memoryhub.domain.prompts.disk import MARK, Place, State, disk_files, read_error, sync_sources
 from memoryhub.models import Agent, Space
 from memoryhub.stores import paths
+from memoryhub.stores.file_cache import DiskFile, are_unchanged
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +35,9 @@ class PromptInputs:
     per_thread: bool = False  # a source lies in a store of one thread
     mark: int = 0  # the space's long-term mark
     warnings: tuple[dialects.Warn, ...] = ()
-    hot: str | None = None  # the ids of its working entries as a PostgreSQL array; None where none were asked for
+    working_ids: str | None = (
+        None  # the ids of its working entries as a PostgreSQL array; None where none were asked for
+    )
     places: tuple[Place, ...] = ()  # of the guidelines, then of the sources
     asked: tuple[str, str] = ("", "")  # paths and thread ids of the places, as PostgreSQL arrays
     texts: tuple[Source, ...] = ()  # the text at each place
@@ -184,16 +177,13 @@ def text_params(space_id: int, kept: PromptInputs) -> dict[str, Any]:
     return {"space": space_id, "paths": kept.asked[0], "threads": kept.asked[1], "known": f"{{{known}}}"}
 
 
-def with_current_texts(
-    kept: PromptInputs, space_id: int, revision: int, rows: list[tuple[Any, ...]] | None = None
-) -> PromptInputs | None:
+def with_current_texts(kept: PromptInputs, space_id: int, revision: int) -> PromptInputs | None:
     """The inputs with the current texts of their files. None where a file on disk changed and has to be synced first.
 
-    The caller knows that nothing else changed. `rows` are those of `TEXTS`, if they were read already.
+    The caller knows that nothing else changed.
     """
-    if rows is None:
-        rows = statements.rows(TEXTS, text_params(space_id, kept), binary=True)
-    states = [row[1 : STATE_WIDTH + 1] for row in sorted(rows, key=itemgetter(0))]
+    rows = statements.rows(TEXTS, text_params(space_id, kept), binary=True)
+    states = [row[1 : STATE_WIDTH + 1] for row in rows]
     disk = disk_files(kept.places, states)
     if not are_unchanged(disk):
         return None

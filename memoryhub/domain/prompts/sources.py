@@ -49,7 +49,7 @@ def effective_sources(space: Space, agent: Agent) -> list[Source]:
 def check_sources(space: Space, listed: Sequence[Source]) -> list[SourceStatus]:
     """Each source with the status of its file. A missing file is no error: prompts leave it out."""
     mounted = files.mounts_of_space(space)
-    found = files.published_many(space, [source.path for source in listed])
+    found = files.read_many(space, [source.path for source in listed])
     seen: set[str] = set()
     rows = []
     for source in listed:

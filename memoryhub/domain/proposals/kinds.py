@@ -17,9 +17,10 @@ from memoryhub.domain.proposals import findings
 from memoryhub.domain.proposals.state import Parents, parent_of
 from memoryhub.errors import Conflict, HubError, Stale
 from memoryhub.models import Actor, File, Proposal, Revision
-from memoryhub.text import diff, edits
+from memoryhub.text import edits
 from memoryhub.text.lines import bytes_of, text_of
 from memoryhub.text.merge import merge3
+from memoryhub.text.unified import unified_bytes
 
 
 def sha_of(content: bytes | None) -> str:
@@ -74,7 +75,7 @@ class ChangeKind:
         return {proposal.path: after}
 
     def diff(self, proposal: Proposal, before: bytes | None, after: bytes | None) -> str:
-        return diff.told(before, after, proposal.path or "long-term")
+        return unified_bytes(before, after, proposal.path or "long-term")
 
     def applied_texts(self, proposal: Proposal) -> tuple[bytes | None, bytes | None]:
         """The texts before and after the revision that an approved proposal became."""
@@ -319,7 +320,7 @@ class Promotion(ChangeKind):
 
 def _existing(proposal: Proposal, before: bytes | None) -> str:
     if before is None:
-        raise edits.missing(proposal.path)
+        raise edits.file_not_found(proposal.path)
     return text_of(before)
 
 

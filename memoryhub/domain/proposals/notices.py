@@ -14,13 +14,13 @@ ADD_JOB = "proposals.tell"
 
 def add(proposal: Proposal, event: str, **more: Any) -> None:
     """Notes the event for every webhook that wants it; nothing is sent here, so a slow address delays no decision."""
-    if notify.webhooks_for(proposal.space, event):
-        notify.notify(proposal.space, event, body_of(proposal, **more), says=sentence(proposal, event))
+    if notify.webhooks_for_event(proposal.space, event):
+        notify.enqueue_notice(proposal.space, event, body_of(proposal, **more), says=sentence(proposal, event))
 
 
 def add_later(space: Space, numbers: list[int], event: str) -> None:
     """Notes the event for several proposals, by a job: nobody who looks at a list waits for that."""
-    if notify.webhooks_for(space, event):
+    if notify.webhooks_for_event(space, event):
         jobs.enqueue(ADD_JOB, {"numbers": numbers, "event": event}, space=space)
 
 
@@ -31,7 +31,7 @@ def add_many(job: Job, progress: jobs.Progress) -> None:
     space, event = Space.objects.get(pk=job.space_id), job.payload["event"]
     found = Proposal.objects.within(space).filter(number__in=job.payload["numbers"]).defer("content")
     noted = [(body_of(one), sentence(one, event)) for one in found.select_related("space").order_by("number")]
-    notify.notify_all(space, event, noted)
+    notify.enqueue_notices(space, event, noted)
     Job.objects.filter(pk=job.pk).update(payload={"numbers": [], "event": event})
 
 
@@ -49,7 +49,7 @@ def body_of(proposal: Proposal, **more: Any) -> dict[str, Any]:
         "decided_by": proposal.decided_by_name or None,
         "note": proposal.note,
         "expires_at": proposal.expires_at.isoformat() if proposal.expires_at else None,
-        "url": notify.public_url(f"/s/{proposal.space.slug}/proposals/{proposal.number}/"),
+        "url": notify.absolute_url(f"/s/{proposal.space.slug}/proposals/{proposal.number}/"),
         **more,
     }
 

@@ -132,7 +132,7 @@ def results_of(space: Space, chosen: Iterable[Proposal]) -> list[Result]:
     """The results of several: one statement reads all files, and one each level of what they build on."""
     chosen = list(chosen)
     paths = sorted({one.path for one in chosen if one.path})
-    texts = files.published_many(space, paths) if paths else {}
+    texts = files.read_many(space, paths) if paths else {}
     found = {path: None if isinstance(text, HubError) else text for path, text in texts.items()}
     parents = parents_of(space, chosen)
     return [result_on(one, found.get(one.path), parents=parents) for one in chosen]

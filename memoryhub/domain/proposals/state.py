@@ -113,7 +113,7 @@ def close(
         proposal.applied_revision, proposal.entry_number, proposal.pk,
     )  # fmt: skip
     line = line_of(proposal, actor, verb, says, adds=adds, aside=proposal.note[:100])
-    statements.together(statements.Change(CLOSE, values), activity.adding(line))
+    statements.together(statements.Change(CLOSE, values), activity.lines_as_change(line))
 
 
 CHILDREN = """
@@ -137,11 +137,11 @@ def outdate_children(space: Space, parents: Iterable[int], ended: str) -> None:
 
 def record(proposal: Proposal, actor: Actor, verb: str, says: str, *, adds: str = "", aside: str = "") -> None:
     """Writes the line of activity about something that happened to a proposal."""
-    activity.put(line_of(proposal, actor, verb, says, adds=adds, aside=aside))
+    activity.record_line(line_of(proposal, actor, verb, says, adds=adds, aside=aside))
 
 
 def line_of(proposal: Proposal, actor: Actor, verb: str, says: str, *, adds: str, aside: str) -> activity.Line:
-    return activity.line(
+    return activity.make_line(
         proposal.space, actor, verb, says, f"proposal {proposal.number}", url=f"proposals/{proposal.number}/",
         adds=adds, aside=aside, path=proposal.path, details={"proposal": proposal.number},
     )  # fmt: skip

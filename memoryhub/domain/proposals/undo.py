@@ -35,7 +35,7 @@ def _file_as_decided(proposal: Proposal) -> File | None:
     """The file that the decision made, where nothing built on it since; none for what changed no file."""
     for path, text in kind_of(proposal).files_after(proposal, b"").items():
         if text is not None:  # a move leaves another one behind
-            file = files.row_of(proposal.space, path, _thread_of(proposal, path))
+            file = files.file_row(proposal.space, path, _thread_of(proposal, path))
             _check_as_decided(proposal, file)
             return file
     return None

@@ -47,13 +47,13 @@ def checked(
         node_id=_name(node_id, "node_id"),
         node_kind=node_kind,
         scope=scope,
-        content=input_checks.checked(content),
-        metadata=input_checks.metadata(metadata),
+        content=input_checks.check_content(content),
+        metadata=input_checks.check_metadata(metadata),
     )
 
 
 def _name(value: Any, field: str) -> str:
-    text = input_checks.clean(value, field, most=200)
+    text = input_checks.check_text(value, field, max_length=200)
     if not text.strip():
         raise Invalid(f"{field} is missing.", code="invalid", field=field)
     return text

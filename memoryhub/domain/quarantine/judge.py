@@ -38,7 +38,7 @@ def configure_judge(
     space: Space, actor: Actor, *, is_on: bool, url: str = "", model: str = "", seconds: int = 15, daily: int = 500
 ) -> Space:
     """Turns the judge on or off and says where it is, how long it may take and how often a day it is asked."""
-    url, model = input_checks.clean(url, "url", 500).strip(), input_checks.clean(model, "model", 100).strip()
+    url, model = input_checks.check_text(url, "url", 500).strip(), input_checks.check_text(model, "model", 100).strip()
     if is_on and not (url.startswith(("http://", "https://")) and model):
         raise Invalid(
             "A judge needs the address of its endpoint, such as http://127.0.0.1:11434/v1, and a model.", field="url"
@@ -63,7 +63,7 @@ def run(job: Job, progress: jobs.Progress) -> dict[str, Any]:
     try:
         return judge(space, record_id, spent=asked_today(space, but=job))
     except Unavailable:
-        if job.tries < jobs.MOST_TRIES:
+        if job.tries < jobs.MAX_TRIES:
             raise
         why = f"it did not answer, asked {job.tries} times"
         _conclude(space, records.get(space, record_id), records.HELD, f"judge: {why}")

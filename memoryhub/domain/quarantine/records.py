@@ -94,7 +94,7 @@ def _store(space: Space, agent: Agent | None, record: Record, by: Actor, state: 
         "space_id": record.space_id, "state": state, "is_newest": True, "reason": reason[:500], "working_id": None,
         "created_at": record.created_at, **HUB.as_fields(),
     }  # fmt: skip
-    changes = [_insert_record(record), activity.adding_about("record", _line(space, by, record, state, reason))]
+    changes = [_insert_record(record), activity.line_about_as_change("record", _line(space, by, record, state, reason))]
     if state != ADMITTED:
         (record.pk,) = statements.together(*changes, _insert_state(first, record_id=its_id))
         return None
@@ -111,7 +111,7 @@ def _insert_record(record: Record) -> statements.Change:
     return statements.Change(INSERT, [
         record.space_id, record.agent_id, record.agent_name, record.session_id, record.node_id, record.node_kind,
         record.scope, record.content, record.sha256, statements.Json(record.metadata), statements.Json(record.findings), record.codes,
-        record.created_at, *retrieval.words_by_configuration(record.content[: input_checks.INDEXED]),
+        record.created_at, *retrieval.words_by_configuration(record.content[: input_checks.MAX_INDEXED]),
     ], "record")  # fmt: skip
 
 
@@ -152,7 +152,7 @@ def write_state(
 def _line(space: Space, actor: Actor, record: Record, state: str, reason: str) -> activity.Line:
     outcome = "the gate admitted it" if state == ADMITTED else f"the gate held it{': ' + reason if reason else ''}"
     says = ("quarantine.log", "logged", NODES[record.node_kind])
-    return activity.line(space, actor, *says, url="quarantine/", adds=f"; {outcome}", aside=record.session_id)
+    return activity.make_line(space, actor, *says, url="quarantine/", adds=f"; {outcome}", aside=record.session_id)
 
 
 def get(space: Space, record_id: int) -> Record:

@@ -23,7 +23,7 @@ def checks_of(space: Space) -> QuerySet[SavedQuery]:
 def save_check(space: Space, actor: Actor, query: str, expects: list[int]) -> SavedQuery:
     """Keeps a query with the entries it should find, and looks at once whether it does."""
     require(actor, "edit")
-    text = input_checks.clean(query, "query", 1000).strip()
+    text = input_checks.check_text(query, "query", 1000).strip()
     if not text or not expects:
         raise Invalid("A check needs a query and at least one entry that it should find.", code="invalid")
     found, _ = SavedQuery.objects.update_or_create(

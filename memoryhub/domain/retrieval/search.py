@@ -216,7 +216,7 @@ def _list_words(space: Space) -> None:
         return
     stale = statements.rows(STALE, {"space": space.pk}, binary=True)
     for file_id, revision, path, content in stale:
-        text = f"{path}\n{bytes(content).decode('utf-8', 'replace')}"[: input_checks.INDEXED]
+        text = f"{path}\n{bytes(content).decode('utf-8', 'replace')}"[: input_checks.MAX_INDEXED]
         statements.rows(INDEX, [space.pk, file_id, revision, *word_rank.words_by_configuration(text)])
     if not stale and not connection.in_atomic_block:  # else what was found could be taken back
         listed_revisions.put(space.pk, True, space.revision)
@@ -303,11 +303,11 @@ def _text_of(proposal: Proposal) -> str:
 
 def has_more_activity(space: Space) -> bool:
     """Whether there is more activity than a search looks through."""
-    return activity.lines(space).values("pk")[MAX_LINES : MAX_LINES + 1].exists()
+    return activity.find_lines(space).values("pk")[MAX_LINES : MAX_LINES + 1].exists()
 
 
 def _in_activity(space: Space, query: str, agent: Agent | None, limit: int) -> list[Hit]:
-    lines = activity.lines(space, words=query, newest=MAX_LINES)[:limit]
+    lines = activity.find_lines(space, words=query, newest=MAX_LINES)[:limit]
     return [
         Hit(
             "activity",

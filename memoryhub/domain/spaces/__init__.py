@@ -1,4 +1,4 @@
-"""Spaces: making them, their members and settings, and the marks that caches are checked by."""
+"""Spaces, their members and settings, change marks for caches, and events between packages."""
 
 from memoryhub.domain.spaces.events import ask_event, on_event, send_event
 from memoryhub.domain.spaces.marks import LONGTERM_MARKS, NEW_MARK, longterm_mark, mark_longterm, mark_setup, text_mark
@@ -6,36 +6,45 @@ from memoryhub.domain.spaces.members import (
     add_member,
     change_role,
     deactivate_person,
-    member_by_person,
+    get_member,
     members,
     reactivate_person,
     remove_member,
 )
 from memoryhub.domain.spaces.secrets import check_secrets, refuse_secrets, secret_suspects
 from memoryhub.domain.spaces.settings import change_settings, get_setting
-from memoryhub.domain.spaces.space import by_slug, create, enter, erase, next_number, of_person, rename, with_roles
+from memoryhub.domain.spaces.space import (
+    create,
+    erase,
+    get_by_slug,
+    get_for_person,
+    memberships_of,
+    next_number,
+    rename,
+    spaces_of_person,
+)
 
 __all__ = [
     "LONGTERM_MARKS",
     "NEW_MARK",
     "add_member",
     "ask_event",
-    "by_slug",
     "change_role",
     "change_settings",
     "check_secrets",
     "create",
     "deactivate_person",
-    "enter",
     "erase",
+    "get_by_slug",
+    "get_for_person",
+    "get_member",
     "get_setting",
     "longterm_mark",
     "mark_longterm",
     "mark_setup",
-    "member_by_person",
     "members",
+    "memberships_of",
     "next_number",
-    "of_person",
     "on_event",
     "reactivate_person",
     "refuse_secrets",
@@ -43,6 +52,6 @@ __all__ = [
     "rename",
     "secret_suspects",
     "send_event",
+    "spaces_of_person",
     "text_mark",
-    "with_roles",
 ]

@@ -1,7 +1,7 @@
-"""What a lower package tells a higher one, without importing it.
+"""How a lower package calls a higher one without importing it.
 
-A higher package registers a function for an event; a lower one tells the event, or asks the one function that answers it.
-`apps.ready` imports the packages that listen.
+The higher package registers a function for an event; the lower one sends the event to all of its functions, or asks the one
+function that answers it. `apps.ready` imports the packages that register functions.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ def on_event(event: str) -> Callable[[Listener], Listener]:
 
 
 def send_event(event: str, *args: Any, **kwargs: Any) -> None:
-    """Calls whoever listens, in the caller's transaction."""
+    """Calls every function of an event, in the caller's transaction."""
     for listener in _listeners[event]:
         listener(*args, **kwargs)
 
 
 def ask_event(event: str, *args: Any, **kwargs: Any) -> Any:
-    """The answer of the one function that listens to this event."""
+    """What the one function of an event returns; there has to be exactly one."""
     (listener,) = _listeners[event]
     return listener(*args, **kwargs)

@@ -1,4 +1,4 @@
-"""No secret becomes memory, whoever writes: a text that brings one in is refused, by the kind of the secret alone."""
+"""Refusing texts with secrets, whoever writes them; the refusal names only the kind of the secret and its line."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from memoryhub.models import Space
 
 
 def check_secrets(space: Space, text: str, *, before: str = "") -> str:
-    """The text, if it brings in no secret; what stood there before may stay."""
+    """The text; refused if it has a secret that is not in `before`."""
     found = detectors.find(text, only=["secrets"])
-    refuse_secrets(space, (one for one in found if text[one.start : one.end] not in before))
+    refuse_secrets(space, (finding for finding in found if text[finding.start : finding.end] not in before))
     return text
 
 
-def refuse_secrets(space: Space, found: Iterable[Finding]) -> None:
-    """Refuses a text with a secret among its findings, unless the space chose otherwise."""
+def refuse_secrets(space: Space, findings: Iterable[Finding]) -> None:
+    """Raises Invalid if a secret is among the findings, unless the space chose to let secrets through."""
     chosen = get_setting(space, "detectors").get("secrets", "refuse")
-    secret = next((one for one in found if one.code == "secrets"), None)
+    secret = next((finding for finding in findings if finding.code == "secrets"), None)
     if secret and chosen == "refuse":
         raise Invalid(
             f"There is a secret in line {secret.line} ({secret.kind}). It was not stored anywhere. Keep secrets in a vault, "
@@ -33,32 +33,32 @@ def refuse_secrets(space: Space, found: Iterable[Finding]) -> None:
         )
 
 
-APART = "\n.\n"  # no value, word or line reads on over it
-AT_ONCE = 200_000  # characters looked through together
-REACHES_FAR = ("```", "-----BEGIN")  # what may change how a later text is read
+SEPARATOR = "\n.\n"  # no match of a detector goes on over it
+BATCH_CHARACTERS = 200_000  # texts are joined up to this length and searched at once
+SPANNING_SIGNS = ("```", "-----BEGIN")  # signs that may change how a later text is read
 
 
 def secret_suspects(texts: Iterable[str]) -> set[int]:
-    """Which of many texts may hold a secret, by their places: many are looked through in one go, at a fraction of the cost of
-    each alone. Who keeps the others for a while still looks at each before it becomes memory."""
+    """The places of those texts that may hold a secret. Many are joined and searched at once, at a fraction of the cost of
+    each alone; a text that is stored must still be checked alone."""
     found: set[int] = set()
-    together: list[str] = []
+    joined: list[str] = []
     start = length = 0
     for at, text in enumerate(texts):
-        if any(one in text for one in REACHES_FAR):
+        if any(sign in text for sign in SPANNING_SIGNS):
             found.add(at)
             text = ""
-        together.append(text)
+        joined.append(text)
         length += len(text)
-        if length >= AT_ONCE:
-            found |= {start + place for place in _with_hits(together)}
-            together, start, length = [], at + 1, 0
-    return found | {start + place for place in _with_hits(together)}
+        if length >= BATCH_CHARACTERS:
+            found |= {start + place for place in _texts_with_hits(joined)}
+            joined, start, length = [], at + 1, 0
+    return found | {start + place for place in _texts_with_hits(joined)}
 
 
-def _with_hits(texts: Sequence[str]) -> set[int]:
-    begins, at = [], 0
+def _texts_with_hits(texts: Sequence[str]) -> set[int]:
+    starts, at = [], 0
     for text in texts:
-        begins.append(at)
-        at += len(text) + len(APART)
-    return {bisect_right(begins, start) - 1 for start, _, _ in secrets.hits(APART.join(texts))}
+        starts.append(at)
+        at += len(text) + len(SEPARATOR)
+    return {bisect_right(starts, start) - 1 for start, _, _ in secrets.hits(SEPARATOR.join(texts))}

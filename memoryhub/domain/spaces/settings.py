@@ -1,4 +1,4 @@
-"""What a space chose, each setting with its default and bounds."""
+"""The settings of a space, with their defaults and bounds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from memoryhub.domain.spaces import events, marks
 from memoryhub.errors import Invalid
 from memoryhub.models import Actor, Space
 
-# Everything a space may choose, with what it gets when it chooses nothing: (default, least, most) for numbers.
+# All settings: (default, minimum, maximum) for numbers, (default,) for others.
 SETTINGS: dict[str, tuple[Any, ...]] = {
     "proposal_days": (30, 1, 365),
     "warn_days": (3, 0, 60),
@@ -20,7 +20,7 @@ SETTINGS: dict[str, tuple[Any, ...]] = {
     "working_hours": (24, 1, 24 * 30),
     "delivery_days": (90, 1, 3650),
     "reviewers": (1, 1, 2),
-    "who_decides": ("any",),  # "others": whoever made a key of an agent does not decide on what it asks
+    "who_decides": ("any",),  # "others": who made a token of an agent does not decide on its proposals
     "ingress": ({},),
     "detectors": ({},),
     "judge": ({},),
@@ -31,17 +31,18 @@ SETTINGS: dict[str, tuple[Any, ...]] = {
 
 
 def get_setting(space: Space, key: str) -> Any:
+    """A setting of the space, or its default."""
     return space.settings.get(key, SETTINGS[key][0])
 
 
 @transaction.atomic
 def change_settings(space: Space, actor: Actor, values: dict[str, Any]) -> Space:
-    """Changes what the space chose; each number within its bounds."""
+    """Changes settings of the space; a value that is out of bounds or of another type is refused."""
     require(actor, "manage")
     space = Space.objects.select_for_update().get(pk=space.pk)
     before = dict(space.settings)
     for key, value in values.items():
-        space.settings[key] = checked(key, value)
+        space.settings[key] = checked_value(key, value)
     if space.settings == before:
         return space
     space.save(update_fields=["settings"])
@@ -49,16 +50,18 @@ def change_settings(space: Space, actor: Actor, values: dict[str, Any]) -> Space
         events.send_event("working_limit_lowered", space)
     marks.mark_setup(space)
     changed = [key for key in values if before.get(key, SETTINGS[key][0]) != space.settings[key]]
-    named = ", ".join(f"{key.replace('_', ' ')}: {shown(space.settings[key])}" for key in changed)
-    activity.record(space, actor, "spaces.change_settings", "changed", "the settings", url="settings/", adds=named)
+    names_and_values = ", ".join(f"{key.replace('_', ' ')}: {shown_value(space.settings[key])}" for key in changed)
+    activity.record(
+        space, actor, "spaces.change_settings", "changed", "the settings", url="settings/", adds=names_and_values
+    )
     return space
 
 
-def shown(value: Any) -> str:
+def shown_value(value: Any) -> str:
     return str(value) if isinstance(value, str | int) and value != "" else "set"
 
 
-def checked(key: str, value: Any) -> Any:
+def checked_value(key: str, value: Any) -> Any:
     if key not in SETTINGS:
         raise Invalid(f"There is no setting {key!r}.", code="unknown_setting")
     default, *bounds = SETTINGS[key]

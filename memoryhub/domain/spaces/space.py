@@ -1,4 +1,4 @@
-"""Spaces: making, naming, finding and erasing them, and the numbers of their proposals and entries."""
+"""Making, renaming, finding and erasing spaces, and the numbers of their proposals and entries."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ from memoryhub.domain.spaces import marks
 from memoryhub.errors import Conflict, Invalid, NotFound
 from memoryhub.models import Actor, Agent, File, Membership, Mount, Person, Proposal, RecordState, Role, Space, Token
 
-NEXT = {
+NEXT_NUMBER = {
     "last_proposal": "UPDATE memoryhub_space SET last_proposal = last_proposal + %s WHERE id = %s RETURNING last_proposal",
     "last_entry": "UPDATE memoryhub_space SET last_entry = last_entry + %s WHERE id = %s RETURNING last_entry",
 }
 
 
-def next_number(space: Space, counter: str, many: int = 1) -> int:
-    """The first of the next proposals (`last_proposal`) or entries (`last_entry`) of the space; the row lock keeps them gapless."""
-    return statements.row(NEXT[counter], [many, space.pk])[0] - many + 1
+def next_number(space: Space, counter: str, count: int = 1) -> int:
+    """The first of the next `count` numbers of proposals (`last_proposal`) or entries (`last_entry`) of the space. They have no
+    gaps: the space's row stays locked until the transaction ends."""
+    return statements.row(NEXT_NUMBER[counter], [count, space.pk])[0] - count + 1
 
 
 @transaction.atomic
 def create(actor: Actor, slug: str, name: str = "", *, is_demo: bool = False) -> Space:
-    """Makes an empty space: no mounts, no sources. The person who makes it owns it."""
+    """Makes an empty space, without mounts and sources; the person who makes it becomes its owner."""
     slug = slug.strip().lower()
     if slugify(slug) != slug or not slug or len(slug) > 64:
         raise Invalid("The address of a space has small letters, digits and hyphens only.", field="slug")
@@ -44,7 +45,7 @@ def create(actor: Actor, slug: str, name: str = "", *, is_demo: bool = False) ->
 
 @transaction.atomic
 def rename(space: Space, actor: Actor, name: str, description: str = "") -> Space:
-    """Changes the name and the description; the address stays."""
+    """Changes the name and the description; the slug in addresses stays."""
     require(actor, "manage")
     if not name.strip():
         raise Invalid("A space needs a name.", field="name")
@@ -55,16 +56,18 @@ def rename(space: Space, actor: Actor, name: str, description: str = "") -> Spac
     return space
 
 
-def of_person(person: Person) -> QuerySet[Space]:
+def spaces_of_person(person: Person) -> QuerySet[Space]:
+    """The spaces that a person is a member of, by name."""
     return Space.objects.filter(memberships__person=person).order_by("name")
 
 
-def with_roles(person: Person) -> QuerySet[Membership]:
+def memberships_of(person: Person) -> QuerySet[Membership]:
+    """The memberships of a person with their spaces, by the space's name."""
     return Membership.objects.filter(person=person).select_related("space").order_by("space__name")
 
 
-def enter(person: Person, slug: str) -> tuple[Space, str]:
-    """The space and the person's role in it; for anybody else it does not exist."""
+def get_for_person(person: Person, slug: str) -> tuple[Space, str]:
+    """The space of this slug and the person's role in it; NotFound for everybody who is no member."""
     try:
         membership = Membership.objects.select_related("space").get(space__slug=slug, person=person)
     except Membership.DoesNotExist:
@@ -72,8 +75,8 @@ def enter(person: Person, slug: str) -> tuple[Space, str]:
     return membership.space, membership.role
 
 
-def by_slug(slug: str) -> Space:
-    """For commands, whose user has the data directory anyway."""
+def get_by_slug(slug: str) -> Space:
+    """The space of this slug, without asking who may see it: for commands, whose user has the data directory anyway."""
     space = Space.objects.filter(slug=slug).first()
     if space is None:
         have = ", ".join(Space.objects.values_list("slug", flat=True)[:10]) or "none yet"
@@ -82,48 +85,50 @@ def by_slug(slug: str) -> Space:
 
 
 def tables_with_plain_ids() -> list[str]:
-    """Tables that carry `space_id` without a foreign key; everything else goes with the space's own row."""
-    found = apps.get_app_config("memoryhub").get_models()
+    """Tables with a `space_id` that is no foreign key; the rows of all others are deleted with the space's own row."""
     return [
-        m._meta.db_table
-        for m in found
-        if any(f.attname == "space_id" and not f.is_relation for f in m._meta.concrete_fields)
+        model._meta.db_table
+        for model in apps.get_app_config("memoryhub").get_models()
+        if any(field.attname == "space_id" and not field.is_relation for field in model._meta.concrete_fields)
     ]
 
 
-# What is locked before the space's own row, in this order: what people decide on, then what raises the space's revision.
-# After it comes what its long-term memory holds. Whoever takes more than one of these keeps to that, or waits crosswise.
-BEFORE_THE_SPACE = (RecordState, Proposal, File, Agent, Mount, Token)
-HOLD = "SELECT count(*) FROM (SELECT FROM {table} WHERE space_id = %s ORDER BY id FOR UPDATE) held"
+# The tables whose rows are locked before the space's own row, in this order; after it come those of long-term memory. Whoever
+# locks rows of more than one keeps to this order: else two transactions wait for each other.
+LOCKED_BEFORE_SPACE = (RecordState, Proposal, File, Agent, Mount, Token)
+LOCK_ROWS = "SELECT count(*) FROM (SELECT FROM {table} WHERE space_id = %s ORDER BY id FOR UPDATE) held"
 
 
-def hold_whole(space: Space) -> Space:
-    """Waits for decisions and changes under way in a space, and keeps new ones out until the transaction ends."""
+def lock_space(space: Space) -> Space:
+    """Waits for decisions and changes under way in a space, and blocks new ones until the transaction ends."""
     with connection.cursor() as cursor:
-        for model in BEFORE_THE_SPACE:
-            cursor.execute(HOLD.format(table=connection.ops.quote_name(model._meta.db_table)), [space.pk])
+        for model in LOCKED_BEFORE_SPACE:
+            cursor.execute(LOCK_ROWS.format(table=connection.ops.quote_name(model._meta.db_table)), [space.pk])
     return Space.objects.select_for_update().get(pk=space.pk)
 
 
 @transaction.atomic
 def erase(space: Space, actor: Actor) -> dict[str, int]:
-    """Deletes a space with everything in it, also what is kept for good: the one door of promise 6. A tombstone stays."""
+    """Deletes a space with everything in it, quarantine and activity included; returns the number of rows by table.
+
+    One line of activity of the hub stays, with these numbers.
+    """
     require(actor, "manage")
-    space = hold_whole(space)
-    gone: dict[str, int] = {}
+    space = lock_space(space)
+    deleted: dict[str, int] = {}
     with connection.cursor() as cursor:
         cursor.execute("SELECT set_config('memoryhub.erasing', %s, true)", [str(space.pk)])
         for table in tables_with_plain_ids():
             # Names with a schema come quoted already: quote_name leaves those as they are.
             cursor.execute(f"DELETE FROM {connection.ops.quote_name(table)} WHERE space_id = %s", [space.pk])  # noqa: S608
-            gone[table.replace('"', "").removeprefix("memoryhub_")] = cursor.rowcount
+            deleted[table.replace('"', "").removeprefix("memoryhub_")] = cursor.rowcount
         cursor.execute("SELECT set_config('memoryhub.erasing', '', true)")
     _, by_model = space.delete()
-    gone |= {name.removeprefix("memoryhub.").lower(): count for name, count in by_model.items()}
+    deleted |= {name.removeprefix("memoryhub.").lower(): count for name, count in by_model.items()}
     if space.is_demo:  # its people came with it and go with it
         Person.objects.filter(preferences__demo="yes", memberships=None).delete()
-    gone = {name: count for name, count in gone.items() if count}
-    rows = f"{sum(gone.values()):,} rows"
+    deleted = {name: count for name, count in deleted.items() if count}
+    rows = f"{sum(deleted.values()):,} rows"
     activity.record(
         None,
         actor,
@@ -132,6 +137,6 @@ def erase(space: Space, actor: Actor) -> dict[str, int]:
         space.name,
         adds=f"({space.slug})",
         aside=rows,
-        details=gone,
+        details=deleted,
     )
-    return gone
+    return deleted

@@ -201,7 +201,9 @@ def add(space: Space, actor: Actor, content: str) -> WorkingEntry:
     require(actor, "edit")
     entry = get(
         space,
-        admit(space, spaces.check_secrets(space, input_checks.checked(content)), metadata={"added_by": actor.name}),
+        admit(
+            space, spaces.check_secrets(space, input_checks.check_content(content)), metadata={"added_by": actor.name}
+        ),
     )
     _record_activity(space, actor, "working.add", "added to working memory", entry)
     return entry
@@ -215,7 +217,7 @@ def edit(space: Space, actor: Actor, entry_id: int, content: str) -> WorkingEntr
         raise NotFound(GONE)  # its row stays for an hour, but nobody is given what it says
     before, entry.content = (
         entry.content,
-        spaces.check_secrets(space, input_checks.checked(content), before=entry.content),
+        spaces.check_secrets(space, input_checks.check_content(content), before=entry.content),
     )
     if before == entry.content:
         return entry

@@ -26,7 +26,7 @@ class Command(HubCommand):
 
     @transaction.atomic
     def run(self, **options: Any) -> dict[str, Any]:
-        space = spaces.by_slug(options["space"])
+        space = spaces.get_by_slug(options["space"])
         values = {"dialect": options["dialect"], "description": options["description"]}
         agent = prompts.create_agent(space, HUB, options["name"], **values)
         _, secret = accounts.create_token(space, HUB, agent=agent, label="command line")

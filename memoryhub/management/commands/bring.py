@@ -35,7 +35,7 @@ class Command(HubCommand):
         )
 
     def run(self, **options: Any) -> dict[str, Any]:
-        space = spaces.by_slug(options["space"])
+        space = spaces.get_by_slug(options["space"])
         actor = actor_of(space, options["person"])
         if options["kind"] == LONGTERM:
             return {"space": space.slug, **bring_longterm(space, actor, options["path"], options["dry_run"])}

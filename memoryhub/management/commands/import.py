@@ -23,7 +23,7 @@ class Command(HubCommand):
         parser.add_argument("--space", default="main", metavar="SLUG", help="default: main")
 
     def run(self, **options: Any) -> dict[str, Any]:
-        space = spaces.by_slug(options["space"])
+        space = spaces.get_by_slug(options["space"])
         try:
             text = Path(options["config"]).read_text()
         except (OSError, UnicodeDecodeError) as error:

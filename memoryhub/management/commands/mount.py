@@ -27,7 +27,7 @@ class Command(HubCommand):
         parser.add_argument("--policy", default="review", choices=["review", "trusted", "read_only"])
 
     def run(self, **options: Any) -> dict[str, Any]:
-        space = spaces.by_slug(options["space"])
+        space = spaces.get_by_slug(options["space"])
         store = "filesystem" if options["dir"] else "thread" if options["thread"] else "database"
         mount = files.add_mount(
             space, HUB, options["prefix"], store=store, directory=options["dir"] or "", policy=options["policy"]

@@ -30,7 +30,7 @@ class Command(HubCommand):
         parser.add_argument("--at", default="", metavar="TIME", help="a past moment, such as 2026-11-18T14:02Z")
 
     def run(self, **options: Any) -> dict[str, Any] | None:
-        space = spaces.by_slug(options["space"])
+        space = spaces.get_by_slug(options["space"])
         agent = prompts.agent_by_name(space, options["agent"])
         words = {name: options[name] for name in ("dialect", "query", "task", "thread")}
         prompt = prompts.assemble(space, agent, **words, at=prompts.parse_time(options["at"]))

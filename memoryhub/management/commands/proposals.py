@@ -32,7 +32,7 @@ class Command(HubCommand):
         parser.add_argument("--limit", type=int, default=200, metavar="N")
 
     def run(self, **options: Any) -> dict[str, Any]:
-        space = spaces.by_slug(options["space"])
+        space = spaces.get_by_slug(options["space"])
         if options["number"] is not None:
             one = proposals.refresh_state(proposals.get(space, options["number"]))
             self.says = lambda items: whole(items[0])

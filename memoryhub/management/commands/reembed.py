@@ -35,7 +35,7 @@ class Command(HubCommand):
 
     def run(self, **options: Any) -> dict[str, Any]:
         slug = options["space"]
-        chosen = [spaces.by_slug(slug)] if slug else list(Space.objects.order_by("slug"))
+        chosen = [spaces.get_by_slug(slug)] if slug else list(Space.objects.order_by("slug"))
         if options["drop"]:
             return {"dropped": self.drop(chosen, options["drop"]), "of": options["drop"]}
         if options["kept"]:

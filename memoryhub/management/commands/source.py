@@ -23,7 +23,7 @@ class Command(HubCommand):
         parser.add_argument("--agent", metavar="NAME", help="for this agent alone")
 
     def run(self, **options: Any) -> dict[str, Any]:
-        space = spaces.by_slug(options["space"])
+        space = spaces.get_by_slug(options["space"])
         agent = prompts.agent_by_name(space, options["agent"]) if options["agent"] else None
         source = prompts.add_source(space, HUB, options["path"], agent=agent)
         listed = prompts.check_sources(space, prompts.sources_of(space, agent))

@@ -20,7 +20,7 @@ from memoryhub import embedders
 from memoryhub.errors import HubError, Invalid, Unavailable
 from memoryhub.management.base import HubCommand
 from memoryhub.server import datadir, postgres, processes, serve, static_files, supervise, work
-from memoryhub.server.migrate import keep_defaults, migrate_if_needed, require_vector
+from memoryhub.server.migrate import migrate_if_needed, require_vector, set_role_defaults
 
 OLDEST_POSTGRES = 15
 
@@ -53,13 +53,13 @@ class Command(HubCommand):
         """Everything that may refuse comes first, in the order in which it can be told without having changed anything."""
         data_dir = datadir.prepare(settings.DATA_DIR)
         lock = datadir.hub_lock(data_dir)
-        processes.end_left_over(data_dir)
-        number, kept = serve.probe(options["host"], options["port"])
+        processes.end_leftover_processes(data_dir)
+        number, kept = serve.reserve_port(options["host"], options["port"])
         if not (settings.DATABASE_URL or postgres.cluster_of(data_dir).exists()):
             self.tell("First start: making the database …")
         with database(data_dir) as using:
             migrate_if_needed()
-            keep_defaults()
+            set_role_defaults()
             static_files.collect_if_changed()
             link = self.furnish(directory, demo=self.wants_demo(options), opened=options["open"])
             self.allow(options["host"])
@@ -91,7 +91,7 @@ class Command(HubCommand):
         slug = first_start.SLUG
         if demo:
             slug = self.make_demo()
-        slug = spaces.by_slug(opened).slug if opened else slug
+        slug = spaces.get_by_slug(opened).slug if opened else slug
         if settings.FRONT_SPACE and not health.front_space().ok:
             raise HubError(health.front_space().says)
         settings.FRONT_SPACE = os.environ["MEMORYHUB_FRONT_SPACE"] = settings.FRONT_SPACE or slug
@@ -103,7 +103,7 @@ class Command(HubCommand):
         if not demo.exists():
             self.tell("Making the demo …")
             connections.close_all()  # what a copy of this process must not share
-            supervise.apart(lambda: demo.make(accounts.hub_owner()))
+            supervise.run_in_child(lambda: demo.make(accounts.hub_owner()))
         return demo.make(accounts.hub_owner()).slug  # it stands: this lets the owner in
 
     def allow(self, host: str) -> None:
@@ -115,7 +115,7 @@ class Command(HubCommand):
     def load(self) -> None:
         """Load all that the children need: they are copies of this process and share its memory."""
         serve.load()
-        work.discover()
+        work.import_domain()
         embedder = embedders.load(settings.EMBEDDER, {"MEMORYHUB_EMBEDDER_URL": settings.EMBEDDER_URL})
         if embedder.is_local:
             embedder.embed(["anything"])  # it loads its weights at the first call
@@ -137,7 +137,7 @@ class Command(HubCommand):
         finally:
             supervise.ignore_signals()
             supervisor.stop()
-            processes.forget_notes(data_dir)
+            processes.delete_notes(data_dir)
 
     def say_ready(self, url: str) -> None:
         with contextlib.suppress(BrokenPipeError):
@@ -165,7 +165,7 @@ class Ready:
 
 
 def background(data_dir: Path) -> None:
-    processes.leave_note(data_dir)
+    processes.write_note(data_dir)
     # On its own database no other hub can be working; what is "running" there was left by a killed one.
     work.main(alone=not settings.DATABASE_URL)
 

@@ -43,7 +43,7 @@ class Command(HubCommand):
         if options["password_stdin"] and not password:
             raise Invalid("--password-stdin was given, but standard input was empty.")
         with transaction.atomic():
-            space = spaces.by_slug(options["space"])
+            space = spaces.get_by_slug(options["space"])
             person = self.person(options, password)
             self.link = (
                 "" if options["json"] or person.has_usable_password() else accounts.make_sign_in_link(HUB, person)

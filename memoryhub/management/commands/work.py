@@ -6,12 +6,12 @@ from typing import Any
 
 from memoryhub.management.base import HubCommand
 from memoryhub.server import work
-from memoryhub.server.migrate import keep_defaults
+from memoryhub.server.migrate import set_role_defaults
 
 
 class Command(HubCommand):
     help = "Run jobs, watchers and periodic work until Ctrl-C or SIGTERM. `memoryhub up` does this by itself."
 
     def run(self, **options: Any) -> None:
-        keep_defaults()
+        set_role_defaults()
         work.main(alone=False)

@@ -147,7 +147,7 @@ def test_an_address_that_does_not_answer_is_asked_once_not_for_each_notice(space
 
 
 def test_what_is_sent_has_lanes_of_its_own():
-    assert {"webhooks.send", "digests.send"} <= jobs.sent < jobs.kinds.keys()
+    assert {"webhooks.send", "digests.send"} <= jobs.outgoing_kinds < jobs.kinds.keys()
 
 
 def test_a_chat_gets_its_own_shape(space, forge, receiver):
@@ -243,16 +243,16 @@ def test_the_digest_tells_reviewers_what_waits(space, forge, rk):
 
 def test_the_digest_says_what_ends_soon_first_what_was_found_and_where_to_decide(space, forge, rk, settings):
     settings.PUBLIC_URL = "https://hub.example"
-    for n in range(daily_mail.MOST_TOLD + 1):
+    for n in range(daily_mail.MAX_LISTED + 1):
         proposals.propose(
             space, forge, kind="write", path=f"/memories/{n}.md", content=b"x\n", reason=f"ChangeRequest {n}"
         )
     proposals.propose(space, forge, kind="write", path="/memories/z.md", content="a\u200bb\n".encode(), reason="Hides")
     proposals.propose(space, forge, kind="delete", path=PATH, reason="Nobody reads it")
-    Proposal.objects.filter(number=daily_mail.MOST_TOLD + 1).update(expires_at=timezone.now() + timedelta(hours=20))
+    Proposal.objects.filter(number=daily_mail.MAX_LISTED + 1).update(expires_at=timezone.now() + timedelta(hours=20))
     daily_mail.send_daily_mails(Job(space_id=space.pk), lambda done, total: None)
     lines = mail.outbox[0].body.split("\n")
-    assert f"ChangeRequest {daily_mail.MOST_TOLD}" in lines[2] and "ends " in lines[4]
+    assert f"ChangeRequest {daily_mail.MAX_LISTED}" in lines[2] and "ends " in lines[4]
     assert "       writes /memories/z.md, found: hidden" in lines and f"       deletes {PATH}" in lines
     assert f"Decide on them at https://hub.example/s/{space.slug}/proposals/" in lines
 
@@ -287,11 +287,11 @@ def test_a_rule_is_tried_on_the_past(space, forge, rk):
     ask(space, forge, "two", "two" + "x" * 500)
     proposals.reject(space, rk, 1, note="wrong")
     tried = files.dry_run_rule(space, "/memories/**", max_added=300)
-    assert (tried.looked_at, [one.number for one in tried.let_through]) == (2, [1])
+    assert (tried.tried, [one.number for one in tried.let_through]) == (2, [1])
     assert tried.sentence("rk") == "It would have let through 1 of 2, 1 of them rejected by people (1 by you)."
-    assert files.dry_run_rule(space, "/elsewhere/**").looked_at == 0
+    assert files.dry_run_rule(space, "/elsewhere/**").tried == 0
     other = prompts.create_agent(space, HUB, "counter")
-    assert files.dry_run_rule(space, "/memories/**", agent=other).looked_at == 0
+    assert files.dry_run_rule(space, "/memories/**", agent=other).tried == 0
 
 
 def run(*arguments):

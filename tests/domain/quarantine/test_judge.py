@@ -137,7 +137,7 @@ def test_after_the_last_try_nothing_waits_for_it_any_more(judged, forge, model):
     )
     model.status = 500
     logged = log(judged, forge)
-    for n in range(jobs.MOST_TRIES):
+    for n in range(jobs.MAX_TRIES):
         assert reasons(judged, logged)[-1] == ("held", "judge")
         assert quarantine.judge_status(judged)["waiting"] == 1 and bool(quarantine.judge_status(judged)["wrong"]) == (
             n > 0

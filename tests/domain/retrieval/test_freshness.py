@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from memoryhub.domain import accounts, erasure, exchange, longterm, prompts, quarantine, retrieval, spaces, working
 from memoryhub.domain.longterm import indexing
-from memoryhub.domain.prompts import PromptRequest, inputs
+from memoryhub.domain.prompts import PromptRequest, inputs, serve
 from memoryhub.domain.retrieval import query_words
 from memoryhub.domain.retrieval.in_memory import postings
 from memoryhub.domain.working import entries
@@ -163,13 +163,17 @@ def test_the_kept_postings_are_bounded(facts, monkeypatch):
 # In prompts
 
 
+def calling(secret):
+    """The caller, as a prompt with a query needs it."""
+    return accounts.authenticate(secret, beside=serve.WORKING_IDS)
+
+
 @pytest.fixture
 def ask(facts, counter):
     secret = accounts.create_token(facts, HUB, agent=counter)[1]
 
     def ask(query=QUERY):
-        door = prompts.enter(secret, None, hot=True)
-        told = prompts.prompt_for(door, PromptRequest(query=query)).text
+        told = prompts.prompt_for(calling(secret), PromptRequest(query=query)).text
         assert told == prompts.assemble(Space.objects.get(pk=facts.pk), counter, query=query).text
         return told
 
@@ -214,11 +218,11 @@ def test_a_prompt_loses_what_a_person_discards(facts, counter, rk, ask):
     assert "The till opens at eight." in ask()
 
 
-def test_the_door_knows_the_newest_that_an_agent_may_read(facts, counter, forge):
+def test_a_caller_comes_with_the_ids_of_the_newest_that_an_agent_may_read(facts, counter, forge):
     secret = accounts.create_token(facts, HUB, agent=counter)[1]
 
     def known():
-        return prompts.enter(secret, None, hot=True).hot
+        return calling(secret).beside
 
     ids = [entries.admit(facts, f"Order {number}.", agent=counter, scope="agent") for number in range(3)]
     assert known() == "{" + ",".join(map(str, reversed(ids))) + "}"
@@ -226,7 +230,7 @@ def test_the_door_knows_the_newest_that_an_agent_may_read(facts, counter, forge)
     assert known() == "{" + ",".join(map(str, reversed(ids))) + "}"
     WorkingEntry.objects.filter(pk=ids[1]).update(expires_at=timezone.now() - timedelta(hours=1))
     assert known() == f"{{{ids[2]},{ids[0]}}}"
-    assert prompts.enter(secret, None, hot=False).hot is None
+    assert accounts.authenticate(secret).beside is None
 
 
 def test_another_task_or_question_gathers_nothing_anew(facts, counter, monkeypatch):
@@ -236,8 +240,8 @@ def test_another_task_or_question_gathers_nothing_anew(facts, counter, monkeypat
     monkeypatch.setattr(inputs, "current_inputs", lambda *args, **more: gathered.append(more) or now(*args, **more))
 
     def told(**asked):
-        door = prompts.enter(secret, None, hot=bool(asked.get("query")))
-        text = prompts.prompt_for(door, PromptRequest(**asked)).text
+        caller = calling(secret) if asked.get("query") else accounts.authenticate(secret)
+        text = prompts.prompt_for(caller, PromptRequest(**asked)).text
         count = len(gathered)
         assert text == prompts.assemble(Space.objects.get(pk=facts.pk), counter, **asked).text
         del gathered[count:]
@@ -257,13 +261,13 @@ def test_another_task_or_question_gathers_nothing_anew(facts, counter, monkeypat
     assert len(gathered) == 6
 
 
-def test_what_came_after_the_look_at_the_door_and_went_again_is_not_kept(facts, counter, rk):
+def test_what_came_after_the_caller_was_known_and_went_again_is_not_cached(facts, counter, rk):
     secret = accounts.create_token(facts, HUB, agent=counter)[1]
 
     def ask(task, meanwhile=lambda: None):
-        door = prompts.enter(secret, None, hot=True)
+        caller = calling(secret)
         meanwhile()
-        return prompts.prompt_for(door, PromptRequest(query=QUERY, task=task)).text
+        return prompts.prompt_for(caller, PromptRequest(query=QUERY, task=task)).text
 
     entries.admit(facts, "The bell rang.")
     late = []
@@ -285,9 +289,7 @@ def test_a_prompt_says_that_the_embedder_is_away_and_is_made_anew_when_it_is_bac
     inputs._longterm_cache.clear()
 
     def answer():
-        prompt = prompts.prompt_for(
-            prompts.enter(secret, None, hot=True), PromptRequest(query="the time for money to return")
-        )
+        prompt = prompts.prompt_for(calling(secret), PromptRequest(query="the time for money to return"))
         return [one.code for one in prompt.warnings], prompt.text
 
     def away(space):

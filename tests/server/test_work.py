@@ -33,7 +33,7 @@ def test_it_does_what_waits_until_it_is_told_to_stop(data_dir):
 
 def test_lanes_that_send_begin_one_after_the_other_while_what_is_sent_hangs(monkeypatch):
     hanging, asked, taken, answers = [], set(), threading.Semaphore(0), threading.Event()
-    background = work.Work(alone=True)
+    background = work.BackgroundWork(alone=True)
 
     def one(name):
         asked.add(name)
@@ -46,14 +46,14 @@ def test_lanes_that_send_begin_one_after_the_other_while_what_is_sent_hangs(monk
         del background.running[name]
         return True
 
-    monkeypatch.setattr(work, "PAUSE", 0.01)
-    monkeypatch.setattr(background, "_one", one)
-    lanes = [background._thread(f"sending-{n}", background._lane) for n in range(1, work.SENDING + 1)]
+    monkeypatch.setattr(work, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(background, "_run_next_job", one)
+    lanes = [background._thread(f"outgoing-{n}", background._lane) for n in range(1, work.OUTGOING_LANES + 1)]
     time.sleep(0.2)
-    assert asked == {"sending-1"}, "the others hold no connection while nothing is sent"
-    hanging += range(work.SENDING)
+    assert asked == {"outgoing-1"}, "the others hold no connection while nothing is sent"
+    hanging += range(work.OUTGOING_LANES)
     assert all(taken.acquire(timeout=10) for _ in lanes), "each takes one, though none comes to an end"
-    assert set(background.running) == {f"sending-{n}" for n in range(1, work.SENDING + 1)}
+    assert set(background.running) == {f"outgoing-{n}" for n in range(1, work.OUTGOING_LANES + 1)}
     background.stop.set()
     answers.set()
     for lane in lanes:

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from memoryhub.domain import accounts, files, spaces
 from memoryhub.domain.files import disk, revisions
-from memoryhub.domain.files.watch import recover, scan
+from memoryhub.domain.files.watch import recover_leftovers, scan
 from memoryhub.domain.jobs import queue
 from memoryhub.errors import Conflict
 from memoryhub.models import HUB, Actor, File, Job, Revision
@@ -75,9 +75,9 @@ def killing(module, name, when):
 
 
 def start_again(space, monkeypatch):
-    monkeypatch.setattr(watch_module, "KEEP_SECONDS", -1.0)
+    monkeypatch.setattr(watch_module, "KEEP_DISPLACED_SECONDS", -1.0)
     for mount in files.mounts_of_space(space):
-        recover(space, mount)
+        recover_leftovers(space, mount)
         scan(space, mount)
     Job.objects.update(run_after=timezone.now())
     queue.run_waiting()
@@ -85,8 +85,8 @@ def start_again(space, monkeypatch):
 
 STEPS = [
     (revisions, "record_revision", "after", False),  # nothing is committed yet
-    (disk, "push", "before", True),
-    (disk, "take_in", "after", True),
+    (disk, "push_revision", "before", True),
+    (disk, "pull_from_disk", "after", True),
     (atomic, "_write_beside", "before", True),
     (atomic, "_write_beside", "after", True),
     (atomic, "_into_place", "before", True),
@@ -94,7 +94,7 @@ STEPS = [
     (atomic, "put", "after", True),
     (disk, "_after_write", "before", True),
     (disk, "_after_write", "after", True),
-    (disk, "settle", "after", True),
+    (disk, "write_to_disk", "after", True),
 ]
 
 
@@ -104,8 +104,8 @@ def test_kill_9_at_each_step_loses_nothing(space, root, monkeypatch, module, nam
     calls = []
 
     def save():
-        if name == "take_in":  # the first one belongs to the first transaction
-            real = disk.take_in
+        if name == "pull_from_disk":  # the first one belongs to the first transaction
+            real = disk.pull_from_disk
 
             def second(*args, **more):
                 real(*args, **more)
@@ -113,7 +113,7 @@ def test_kill_9_at_each_step_loses_nothing(space, root, monkeypatch, module, nam
                 if len(calls) == 2:
                     die()
 
-            disk.take_in = second
+            disk.pull_from_disk = second
         else:
             killing(module, name, when)
         files.write(space, HUB, PATH, b"two\n")

@@ -1,23 +1,17 @@
-"""Comparing, merging and blaming texts: the result is always the true text, and it stays quick."""
+"""Comparing texts: the result is always the true text, and it stays quick."""
 
 from __future__ import annotations
 
 import random
-import time
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from memoryhub.text import blame, match, merge
 from memoryhub.text import diff as diffs
-from memoryhub.text.diff import Fold, Row
+from memoryhub.text import match
+from memoryhub.text.diff_rows import Fold, Row
 from memoryhub.text.word_diff import word_marks
-
-lines = st.lists(
-    st.sampled_from(["a\n", "b\n", "\n", "c d\n", "c  d\n", "é\r\n", "\ud800\x00\n", "long enough line\n"])
-)
-texts = st.builds(lambda ls, end: "".join(ls) + end, lines, st.sampled_from(["", "last", "\r"]))
+from tests.text.samples import clock, texts
 
 
 def shown(diff: diffs.Diff, side: str) -> str:
@@ -102,102 +96,7 @@ def test_moved_lines_know_their_partner():
     assert moved == {"del": (1, 13), "add": (13, 1)}
 
 
-def test_unified_is_the_form_every_tool_reads(tmp_path):
-    import subprocess
-
-    rng = random.Random(7)
-    for _ in range(40):
-        old = [f"line {rng.randrange(30)}\n" for _ in range(rng.randrange(1, 60))]
-        new = [x for x in old if rng.random() > 0.1] + [f"new {rng.randrange(9)}\n"] * rng.randrange(3)
-        if rng.random() < 0.3:
-            new[-1:] = ["no newline"]
-        if "".join(new) == "".join(old):
-            continue
-        target = tmp_path / "f.md"
-        target.write_text("".join(old))
-        patch = diffs.unified("".join(old), "".join(new), "/f.md")
-        subprocess.run(["patch", "-p1", "-s"], input=patch, text=True, cwd=tmp_path, check=True)
-        assert target.read_text() == "".join(new)
-
-
-def test_unified_names_new_and_deleted_files():
-    assert diffs.unified(None, "a\n", "/m/a.md").splitlines()[:2] == ["--- /dev/null", "+++ b/m/a.md"]
-    assert diffs.unified("a\n", None, "/m/a.md").splitlines()[:2] == ["--- a/m/a.md", "+++ /dev/null"]
-    assert diffs.unified("a\n", "", "/m/a.md").splitlines()[:2] == ["--- a/m/a.md", "+++ b/m/a.md"]
-    assert diffs.unified("a\n", "a\n", "/m/a.md") == ""
-
-
-# ---- three ways
-
-
-def test_changes_that_do_not_touch_are_merged():
-    base = "a\nb\nc\nd\ne\n"
-    merged = merge.merge3(base, base.replace("a", "A"), base.replace("e", "E"))
-    assert merged.conflicts == 0
-    assert merged.text == "A\nb\nc\nd\nE\n"
-
-
-def test_changes_that_touch_are_a_conflict_with_all_three_versions():
-    merged = merge.merge3("a\nb\nc\n", "a\nours\nc\n", "a\ntheirs\nc\n")
-    assert merged.conflicts == 1
-    part = next(p for p in merged.parts if p.conflict)
-    assert (part.base, part.ours, part.theirs) == ("b\n", "ours\n", "theirs\n")
-    assert merged.marked("yours", "revision 4") == "a\n<<<<<<< yours\nours\n=======\ntheirs\n>>>>>>> revision 4\nc\n"
-
-
-def test_the_same_change_twice_is_no_conflict():
-    assert merge.merge3("a\nb\n", "a\nB\n", "a\nB\n").text == "a\nB\n"
-
-
-@given(texts, texts)
-@settings(max_examples=200)
-def test_a_merge_with_an_unchanged_side_is_the_other_side(base, other):
-    assert merge.merge3(base, other, base).text == other
-    assert merge.merge3(base, base, other).text == other
-
-
-@given(texts, texts, texts)
-@settings(max_examples=400)
-def test_the_parts_of_a_merge_hold_all_three_texts_whole(base, ours, theirs):
-    parts = merge.merge3(base, ours, theirs).parts
-    assert "".join(p.base for p in parts) == base
-    assert "".join(p.ours for p in parts) == ours
-    assert "".join(p.theirs for p in parts) == theirs
-    for part in parts:
-        assert part.conflict == (part.base not in (part.ours, part.theirs) and part.ours != part.theirs)
-        assert part.conflict or part.text in (part.ours, part.theirs)
-
-
-# ---- blame
-
-
-def test_blame_names_who_wrote_each_line():
-    assert blame.blame([(1, b"a\nb\n"), (2, b"a\nB\n"), (3, b"a\nB\nc")]) == [1, 2, 3]
-
-
-def test_blame_gives_restored_lines_back_to_their_authors():
-    assert blame.blame([(1, b"a\nb\n"), (2, b"x\n"), (3, b"a\nb\n")]) == [1, 1]
-
-
-@given(st.lists(texts, min_size=1, max_size=6))
-@settings(max_examples=300)
-def test_blame_has_one_key_per_line_and_only_keys_whose_revision_had_the_line(history):
-    revisions = [(n, t.encode("utf-8", "surrogatepass")) for n, t in enumerate(history)]
-    keys = blame.blame(revisions)
-    final = revisions[-1][1].split(b"\n")
-    final = final if final[-1] else final[:-1]
-    assert len(keys) == len(final)
-    for key, line in zip(keys, final, strict=True):
-        assert line in revisions[key][1].split(b"\n")
-
-
 # ---- quick
-
-
-def clock(call) -> float:
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
 
 
 def test_five_thousand_lines_are_compared_quickly():
@@ -214,17 +113,6 @@ def test_many_equal_lines_do_not_make_it_slow():
     old = "".join(rng.choice(["}\n", "\n", "{\n", "a\n"]) for _ in range(5000))
     new = "".join(rng.choice(["}\n", "\n", "{\n", "a\n"]) for _ in range(5000))
     assert clock(lambda: diffs.compare(old, new).rows) < 2.0
-
-
-def test_blame_of_5000_lines_over_500_revisions_is_quick():
-    rng = random.Random(3)
-    text = [f"line number {n} of the file\n" for n in range(5000)]
-    history = []
-    for n in range(500):
-        for _ in range(3):
-            text[rng.randrange(5000)] = f"line by {n}, {rng.random()}\n"
-        history.append((n, "".join(text).encode()))
-    assert clock(lambda: blame.blame(history)) < 2.0
 
 
 def test_lines_that_stand_countless_times_are_paired_in_time():

@@ -13,7 +13,7 @@ from django.utils import timezone
 from memoryhub.db import statements
 from memoryhub.domain import accounts, files, spaces
 from memoryhub.domain.files import change, revisions
-from memoryhub.domain.files.watch import expire_threads, recover, scan
+from memoryhub.domain.files.watch import expire_threads, recover_leftovers, scan
 from memoryhub.errors import Conflict, Forbidden, HubError, Invalid, NotFound, Stale, TooLarge
 from memoryhub.models import HUB, ActivityLine, Actor, File, Job, Revision
 
@@ -81,9 +81,9 @@ def test_saving_the_same_text_makes_no_revision(space, rk, hub):
 
 
 def test_a_change_makes_cached_prompts_stale(space, rk, hub):
-    before = spaces.by_slug("ledger").revision
+    before = spaces.get_by_slug("ledger").revision
     files.write(space, rk, PATH, b"one")
-    assert spaces.by_slug("ledger").revision > before
+    assert spaces.get_by_slug("ledger").revision > before
 
 
 def test_two_who_change_different_places_are_merged(space, rk, hub):
@@ -132,12 +132,12 @@ def test_blame_follows_moves_and_restores(space, rk, hub):
     files.write(space, ops, PATH, b"a\nB\n")
     files.move(space, rk, PATH, "/memories/b.md")
     files.write(space, rk, "/memories/b.md", b"a\nB\nc\n")
-    file = files.row_of(space, "/memories/b.md")
+    file = files.file_row(space, "/memories/b.md")
     assert [line.revision.actor_name for line in files.blame(file)] == ["rk", "ops", "rk"]
     assert [line.revision.path for line in files.blame(file)][:2] == [PATH, PATH]
     files.write(space, rk, "/memories/b.md", b"gone\n")
     files.restore(space, ops, "/memories/b.md", 2)
-    assert [line.revision.actor_name for line in files.blame(files.row_of(space, "/memories/b.md"))] == [
+    assert [line.revision.actor_name for line in files.blame(files.file_row(space, "/memories/b.md"))] == [
         "rk",
         "ops",
         "rk",
@@ -148,8 +148,8 @@ def test_what_was_published_then(space, rk, hub):
     files.write(space, rk, PATH, b"one")
     then = timezone.now()
     files.write(space, rk, PATH, b"two")
-    assert files.published_many(space, [PATH], at=then)[PATH].content == b"one"
-    assert isinstance(files.published_many(space, [PATH], at=then - timedelta(days=1))[PATH], NotFound)
+    assert files.read_many(space, [PATH], at=then)[PATH].content == b"one"
+    assert isinstance(files.read_many(space, [PATH], at=then - timedelta(days=1))[PATH], NotFound)
 
 
 def test_too_large_no_mount_and_bad_paths_are_refused(space, rk, hub):
@@ -169,10 +169,10 @@ def test_too_large_no_mount_and_bad_paths_are_refused(space, rk, hub):
 
 def test_longest_prefix_wins_by_whole_segments(space, rk, hub):
     files.add_mount(space, HUB, "/memories/team", policy="trusted")
-    assert files.resolve(space, "/memories/team/x.md").mount.prefix == "/memories/team/"
-    assert files.resolve(space, "/memories/teamX/x.md").mount.prefix == "/memories/"
+    assert files.resolve_path(space, "/memories/team/x.md").mount.prefix == "/memories/team/"
+    assert files.resolve_path(space, "/memories/teamX/x.md").mount.prefix == "/memories/"
     with pytest.raises(Invalid):
-        files.resolve(space, "/memoriesX/x.md")
+        files.resolve_path(space, "/memoriesX/x.md")
 
 
 def test_a_home_like_source_has_a_mount_of_that_text(space, rk, tmp_path):
@@ -247,9 +247,9 @@ def test_nothing_is_read_or_recorded_when_nothing_changed(space, rk, root, state
         (root / name).write_bytes(b"x")
     settle()
     wanted = ["/memories/a.md", "/memories/b.md", "/memories/missing.md"]
-    files.published_many(space, wanted)
+    files.read_many(space, wanted)
     with statements() as sent:
-        answers = files.published_many(space, wanted)
+        answers = files.read_many(space, wanted)
     assert len(sent) == 1
     assert [getattr(a, "content", None) for a in answers.values()] == [b"x", b"x", None]
     assert Revision.objects.count() == 2
@@ -314,8 +314,8 @@ def test_of_two_saves_whoever_writes_late_writes_the_newest(space, rk, root, mon
     from memoryhub.domain.files import disk
 
     late = []
-    real = disk.push
-    monkeypatch.setattr(disk, "push", lambda *args: late.append(args))
+    real = disk.push_revision
+    monkeypatch.setattr(disk, "push_revision", lambda *args: late.append(args))
     for text in (b"one\n", b"two\n"):
         files.write(space, rk, PATH, text)
     assert [args[-2:] for args in late] == [(1, b"one\n"), (2, b"two\n")]
@@ -332,7 +332,7 @@ def test_a_revision_that_did_not_reach_the_disk_is_written_at_the_next_touch(spa
     from memoryhub.domain.files import disk
 
     files.write(space, rk, PATH, b"one")
-    monkeypatch.setattr(disk, "push", lambda *_: None)  # the process died between the two transactions
+    monkeypatch.setattr(disk, "push_revision", lambda *_: None)  # the process died between the two transactions
     files.write(space, rk, PATH, b"two")
     assert (root / "AGENTS.md").read_bytes() == b"one"
     assert files.read(space, PATH).content == b"two"
@@ -344,7 +344,7 @@ def test_an_unwritten_revision_and_another_change_on_disk_are_put_together(space
     from memoryhub.domain.files import disk
 
     files.write(space, rk, PATH, b"a\nb\nc\nd\n")
-    monkeypatch.setattr(disk, "push", lambda *_: None)
+    monkeypatch.setattr(disk, "push_revision", lambda *_: None)
     files.write(space, rk, PATH, b"A\nb\nc\nd\n")
     (root / "AGENTS.md").write_bytes(b"a\nb\nc\nD\n")
     assert files.read(space, PATH).content == b"A\nb\nc\nD\n" == (root / "AGENTS.md").read_bytes()
@@ -417,7 +417,7 @@ def test_what_lies_above_and_below_a_name_is_one_look_however_many_files_there_a
         "first": "/memories/new/",
         "end": "/memories/new0",
     }
-    plan = "\n".join(row[0] for row in statements.rows(f"EXPLAIN {change.NEAR}", asked))
+    plan = "\n".join(row[0] for row in statements.rows(f"EXPLAIN {change.FOLDER_CLASH}", asked))
     assert plan.count("using one_file_per_path") == 2 and "~>=~" in plan and "Seq Scan" not in plan, plan
 
 
@@ -449,9 +449,9 @@ def test_leftovers_of_a_crash_are_read_before_they_go(space, rk, root, monkeypat
     files.write(space, rk, PATH, b"one")
     (root / ".memoryhub-swap-0badcafe-AGENTS.md").write_bytes(b"stood there")
     (root / ".memoryhub-new-0badcafe-AGENTS.md").write_bytes(b"half")
-    monkeypatch.setattr(watch_module, "KEEP_SECONDS", -1)
+    monkeypatch.setattr(watch_module, "KEEP_DISPLACED_SECONDS", -1)
     mount = files.mounts_of_space(space)[0]
-    assert recover(space, mount) >= 2
+    assert recover_leftovers(space, mount) >= 2
     assert os.listdir(root) == ["AGENTS.md"]
     assert [text for _, _, text in texts(space)] == [b"one", b"stood there", b"one"]
 
@@ -486,7 +486,7 @@ def test_another_space_sees_nothing(space, rk, hub):
     files.write(space, rk, PATH, b"secret plans")
     with pytest.raises(NotFound):
         files.read(other, PATH)
-    assert files.published_many(other, [PATH])[PATH].code == "file_not_found"
+    assert files.read_many(other, [PATH])[PATH].code == "file_not_found"
 
 
 def test_a_directory_of_many_files_comes_in_by_batches_with_one_line_of_activity(space, root):

@@ -53,12 +53,12 @@ def test_progress_can_be_seen_while_it_runs():
 def test_what_fails_is_tried_again_later_and_given_up_in_the_end():
     asked = enqueue_with(lambda job, progress: 1 / 0)
     waits = []
-    for _ in range(jobs.MOST_TRIES):
+    for _ in range(jobs.MAX_TRIES):
         assert queue.run_waiting() == 1
         asked.refresh_from_db()
         waits.append(asked.run_after - timezone.now())
         Job.objects.update(run_after=timezone.now() - timedelta(seconds=1))
-    assert (asked.state, asked.tries) == (Job.FAILED, jobs.MOST_TRIES)
+    assert (asked.state, asked.tries) == (Job.FAILED, jobs.MAX_TRIES)
     assert asked.last_error == "ZeroDivisionError: division by zero"
     assert waits[:-1] == sorted(waits[:-1])
     assert waits[0] > timedelta(seconds=5)
@@ -164,12 +164,12 @@ class TestLost:
 
     def test_what_is_tried_again_by_hand_has_all_its_tries(self):
         asked = enqueue_with(lambda job, progress: 1 / 0)
-        for _ in range(jobs.MOST_TRIES):
+        for _ in range(jobs.MAX_TRIES):
             Job.objects.update(run_after=timezone.now())
             queue.run_waiting()
         asked.refresh_from_db()
         assert asked.state == Job.FAILED
-        jobs.try_again(asked)
+        jobs.retry(asked)
         assert (asked.state, asked.last_error, asked.ended_at) == (Job.WAITING, "", None)
         assert queue.run_waiting() == 1
         asked.refresh_from_db()
@@ -179,12 +179,12 @@ class TestLost:
         enqueue_with(lambda job, progress: None)
         claimed = jobs.claim()
         Job.objects.update(run_after=timezone.now() - timedelta(seconds=1))
-        jobs.keep_leases([claimed.pk])
+        jobs.extend_leases([claimed.pk])
         assert jobs.release_lost() == 0
 
     def test_what_takes_its_process_down_each_time_is_given_up(self):
         asked = enqueue_with(lambda job, progress: None)
-        for _ in range(jobs.MOST_TRIES):
+        for _ in range(jobs.MAX_TRIES):
             assert jobs.claim()
             jobs.release_lost(all_of_them=True)
         asked.refresh_from_db()
@@ -207,7 +207,7 @@ class TestPeriodic:
     def test_it_is_never_given_up(self):
         jobs.periodic("tidy", every=timedelta(hours=1))(lambda: 1 / 0)
         jobs.plan_periodic()
-        for _ in range(jobs.MOST_TRIES + 2):
+        for _ in range(jobs.MAX_TRIES + 2):
             queue.run_waiting()
             Job.objects.update(run_after=timezone.now())
         assert Job.objects.get().state == Job.WAITING
@@ -224,11 +224,11 @@ class TestPeriodic:
         jobs.periodic("tidy", every=timedelta(hours=1))(lambda: None)
         jobs.plan_periodic()
         Job.objects.update(state=Job.DONE, ended_at=timezone.now() - timedelta(days=365))
-        queue.forget_old()
+        queue.delete_old_jobs()
         assert Job.objects.count() == 1
 
     def test_finished_jobs_are_forgotten_after_a_month(self):
         for days in (29, 31):
             Job.objects.create(kind="x", state=Job.DONE, ended_at=timezone.now() - timedelta(days=days))
-        queue.forget_old()
+        queue.delete_old_jobs()
         assert Job.objects.count() == 1

@@ -13,15 +13,15 @@ import pytest
 from django.db import connection
 
 from memoryhub.domain import files, spaces
-from memoryhub.domain.files.watch import _told, watch
+from memoryhub.domain.files.watch import _logged_problems, watch
 from memoryhub.models import HUB, File, Mount
 
 
 @pytest.fixture
 def roots(transactional_db, tmp_path, monkeypatch):
     """Two spaces, each with a mount; the folder of the first goes away."""
-    monkeypatch.setattr(watch, "LOOK_AGAIN", 1.0)
-    _told.clear()
+    monkeypatch.setattr("memoryhub.domain.files.watch.RESCAN_SECONDS", 1.0)
+    _logged_problems.clear()
     for name in ("away", "here"):
         (tmp_path / name).mkdir()
         files.add_mount(spaces.create(HUB, name), HUB, f"/{name}/", store="filesystem", directory=str(tmp_path / name))

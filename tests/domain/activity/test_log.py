@@ -39,17 +39,17 @@ def test_lines_are_filtered_by_who_what_words_and_day(space):
     owner = Actor.of_person(accounts.create_person(HUB, "rk"), "owner")
     spaces.rename(space, owner, "Ledger")
     write(space)
-    assert [line.verb for line in activity.lines(space)] == ["files.sync", "spaces.rename", "spaces.create"]
-    assert [line.verb for line in activity.lines(space, who="disk")] == ["files.sync"]
-    assert [line.verb for line in activity.lines(space, who="rk")] == ["spaces.rename"]
-    assert [line.verb for line in activity.lines(space, kind="settings")] == ["spaces.rename", "spaces.create"]
-    assert [line.verb for line in activity.lines(space, words="agents.md")] == ["files.sync"]
+    assert [line.verb for line in activity.find_lines(space)] == ["files.sync", "spaces.rename", "spaces.create"]
+    assert [line.verb for line in activity.find_lines(space, who="disk")] == ["files.sync"]
+    assert [line.verb for line in activity.find_lines(space, who="rk")] == ["spaces.rename"]
+    assert [line.verb for line in activity.find_lines(space, kind="settings")] == ["spaces.rename", "spaces.create"]
+    assert [line.verb for line in activity.find_lines(space, words="agents.md")] == ["files.sync"]
 
 
 def test_one_space_does_not_see_the_lines_of_another(space):
     other = spaces.create(HUB, "other")
     write(other)
-    assert "files.sync" not in [line.verb for line in activity.lines(space)]
+    assert "files.sync" not in [line.verb for line in activity.find_lines(space)]
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_a_line_outside_a_transaction_is_refused():
 
 def test_exports_hold_every_line_and_no_formula(space):
     write(space, thing="=1+1")
-    found = activity.lines(space)
+    found = activity.find_lines(space)
     as_json = [json.loads(line) for line in activity.as_json_lines(found)]
     assert [row["verb"] for row in as_json] == ["files.sync", "spaces.create"]
     rows = list(csv.DictReader(io.StringIO("".join(activity.as_csv(found)))))
@@ -94,12 +94,12 @@ def test_a_text_too_long_is_shortened_instead_of_refused(space):
 
 
 def test_words_are_looked_for_in_bounded_stretches_until_the_log_ends(space, monkeypatch):
-    monkeypatch.setattr(log, "LOOKED_THROUGH", 10)
+    monkeypatch.setattr(log, "MAX_SEARCHED", 10)
     for n in range(25):
         write(space, thing=f"/memories/{n}.md")
     seen, before, looks = [], None, 0
     while True:
-        found = activity.stretch(space, 4, before=before, words="changed memories/1")
+        found = activity.page_of_lines(space, 4, before=before, words="changed memories/1")
         seen += [line.thing for line in found.lines]
         looks += 1
         before = found.older or found.further
@@ -108,36 +108,36 @@ def test_words_are_looked_for_in_bounded_stretches_until_the_log_ends(space, mon
             break
     assert seen == [f"/memories/{n}.md" for n in (*range(19, 9, -1), 1)]
     assert looks == 4  # two full pages, a stretch that ended with two, the rest of the log
-    newest = activity.stretch(space, 4, words="memories/1.md")
-    tenth = activity.lines(space)[9]
+    newest = activity.page_of_lines(space, 4, words="memories/1.md")
+    tenth = activity.find_lines(space)[9]
     assert (newest.lines, newest.further, newest.back_to) == ([], tenth.pk, tenth.at)
-    assert activity.stretch(space, 4, words="nowhere", before=tenth.pk - 15).further is None
+    assert activity.page_of_lines(space, 4, words="nowhere", before=tenth.pk - 15).further is None
 
 
 def test_a_look_into_the_past_begins_there(space, monkeypatch):
-    monkeypatch.setattr(log, "LOOKED_THROUGH", 3)
-    monkeypatch.setattr(log, "OUT_OF_ORDER", 2)
+    monkeypatch.setattr(log, "MAX_SEARCHED", 3)
+    monkeypatch.setattr(log, "MAX_OUT_OF_ORDER", 2)
     today, day = timezone.localdate(), timedelta(days=1)
     for n in range(20):
         with transaction.atomic():
-            line = activity.line(space, DISK, "files.sync", "changed", f"{n}")
+            line = activity.make_line(space, DISK, "files.sync", "changed", f"{n}")
             late = 20 - n if n != 9 else 12  # whose clock was wrong by a day
-            activity.put({**line, "at": (timezone.now() - day * late).isoformat()})
+            activity.record_line({**line, "at": (timezone.now() - day * late).isoformat()})
 
     def things(**more):
-        return [line.thing for line in activity.stretch(space, 50, **more).lines]
+        return [line.thing for line in activity.page_of_lines(space, 50, **more).lines]
 
     assert things(until=today - 11 * day) == ["9", "8", "7"]
     assert things(since=today - 3 * day, until=today - 2 * day) == ["18", "17"]
     assert things(until=today - 900 * day) == []
-    assert activity.lines(space, until=date.max).count() == activity.lines(space).count()
+    assert activity.find_lines(space, until=date.max).count() == activity.find_lines(space).count()
 
 
 def test_a_day_is_that_of_the_clock_of_whoever_asks(space):
     write(space)
-    at = activity.lines(space)[0].at
+    at = activity.find_lines(space)[0].at
     for zone in ("Pacific/Kiritimati", "Pacific/Pago_Pago"):
         with timezone.override(zone):
             day = timezone.localtime(at).date()
             for since, until, count in ((day, day, 1), (day + timedelta(1), None, 0), (None, day - timedelta(1), 0)):
-                assert len([1 for one in activity.lines(space, since=since, until=until) if one.at == at]) == count
+                assert len([1 for one in activity.find_lines(space, since=since, until=until) if one.at == at]) == count

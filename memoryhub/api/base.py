@@ -1,10 +1,10 @@
-"""The ground floor of the API: who calls, the one error shape, paging. Every noun's router stands on it."""
+"""What every router of the API uses: who calls, the one error shape, conditional answers, paging."""
 
 from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache, wraps
 from typing import Annotated, Any
 
@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI, Query, Schema
 from ninja.errors import AuthenticationError, HttpError, ValidationError
+from ninja.responses import NinjaJSONEncoder
 from ninja.schema import DjangoGetter
 from ninja.security import HttpBearer
 from pydantic import model_validator
@@ -19,10 +20,11 @@ from pydantic import model_validator
 from memoryhub.domain import accounts
 from memoryhub.domain.accounts import Caller
 from memoryhub.errors import Forbidden, HubError, Invalid, NotFound, TooLarge, Unauthenticated
-from memoryhub.middleware import address_of, as_refusal
 from memoryhub.models import Scope
-from memoryhub.requests import hide_secrets
+from memoryhub.refusals import json_refusal, refusal_of
+from memoryhub.requests import bearer_token, client_address
 
+View = Callable[..., HttpResponse]
 BODY_LIMIT = 8 * 1024 * 1024
 NO_JSON = "The body is not valid JSON. Send an object as the document at /api/v1/docs has it."
 # The branches of a union, as pydantic names them.
@@ -54,20 +56,29 @@ class Given(Schema):
         return {name: value for name, value in given.items() if value is not None or name in needed}
 
 
+def authenticate(request: HttpRequest, *, beside: str = "NULL") -> Caller:
+    """Who calls, by the token in the header; for every call of the API."""
+    return accounts.authenticate(bearer_token(request.META), client_address(request.META), beside=beside)
+
+
 class TokenAuth(HttpBearer):
     """`Authorization: Bearer mh_…`, bound to one space."""
 
     openapi_scheme = "bearer"
 
+    def __call__(self, request: HttpRequest) -> Caller:
+        return authenticate(request)
+
     def authenticate(self, request: HttpRequest, token: str) -> Caller:
-        return accounts.authenticate(token, address_of(request))
+        """What django-ninja would call with the token that it reads; `__call__` reads it as all other calls do."""
+        return authenticate(request)
 
 
 class PersonAuth(TokenAuth):
     """For decisions: an agent's token is refused before anything else is looked at, whoever made it."""
 
-    def authenticate(self, request: HttpRequest, token: str) -> Caller:
-        caller = super().authenticate(request, token)
+    def __call__(self, request: HttpRequest) -> Caller:
+        caller = authenticate(request)
         if not caller.person:
             raise Forbidden("Only people decide: an agent's token cannot do this.", code="people_only")
         return caller
@@ -128,17 +139,34 @@ def install_errors(api: NinjaAPI) -> None:
     """Turns everything that can go wrong into the one shape, with the true status."""
 
     def refuse(request: HttpRequest, exception: Exception) -> HttpResponse:
-        error = refusal_of(exception)
+        error = refusal_of_call(exception)
         if error is None:
             raise exception
-        return answer(error)
+        return json_refusal(error)
 
     # django-ninja brings handlers for some classes and finds the nearest by class: ours take their places.
     for kind in (Exception, HttpError, AuthenticationError, ValidationError, Http404):
         api.add_exception_handler(kind, refuse)
 
 
-def refusal_of(exception: Exception) -> HubError | None:
+def refusals_as_json(view: View) -> View:
+    """For a view outside django-ninja: every refusal in the one shape."""
+
+    @wraps(view)
+    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        try:
+            return view(request, *args, **kwargs)
+        except Exception as exception:
+            error = refusal_of_call(exception)
+            if error is None:
+                raise
+            return json_refusal(error)
+
+    return guarded
+
+
+def refusal_of_call(exception: Exception) -> HubError | None:
+    """The refusal that an exception of django-ninja, or any other, stands for; None for what is a bug."""
     match exception:
         case AuthenticationError():
             return Unauthenticated(accounts.NO_VALID_TOKEN)
@@ -150,18 +178,7 @@ def refusal_of(exception: Exception) -> HubError | None:
             return Invalid(NO_JSON, code="invalid_json")
         case HttpError(status_code=413):
             return TooLarge("The body is larger than 8 MiB.")
-    return as_refusal(exception)
-
-
-def answer(error: HubError) -> HttpResponse:
-    body = hide_secrets(json.dumps(error.as_json(), ensure_ascii=False, default=str))
-    body = body.encode("utf-8", "replace").decode()
-    response = HttpResponse(body, status=error.status, content_type="application/json")
-    if error.status == 401:
-        response["WWW-Authenticate"] = "Bearer"
-    if wait := error.details.get("retry_after"):
-        response["Retry-After"] = str(wait)
-    return response
+    return refusal_of(exception)
 
 
 def fields_of(errors: list[dict[str, Any]]) -> list[dict[str, str]]:
@@ -186,6 +203,46 @@ def first_sentence(errors: list[dict[str, Any]]) -> str:
         if fields
         else "The request does not validate."
     )
+
+
+# ---- conditional answers ----
+
+# For answers that a client may keep, and ask about again.
+CACHE_HEADERS = {
+    "Cache-Control": "private, no-cache",
+    "Vary": "Accept, Authorization",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+def conditional(request: HttpRequest, etag: str, body: bytes, content_type: str) -> HttpResponse:
+    """The body with its ETag, or 304 when the caller has it already."""
+    if has_etag(request, etag):
+        return not_modified(etag)
+    headers = {"Content-Type": content_type, "Content-Length": str(len(body)), "ETag": etag, **CACHE_HEADERS}
+    return HttpResponse(body, headers=headers)
+
+
+def not_modified(etag: str) -> HttpResponse:
+    response = HttpResponse(status=304, headers={"ETag": etag, **CACHE_HEADERS})
+    del response["Content-Type"]
+    return response
+
+
+def has_etag(request: HttpRequest, etag: str) -> bool:
+    """Whether `If-None-Match` names this ETag; weak ones and ones without quotes count as well."""
+    given = request.META.get("HTTP_IF_NONE_MATCH")
+    return bool(given) and any(known in (etag.strip('"'), "*") for known in map(opaque_tag, given.split(",")))
+
+
+def json_response(document: dict[str, Any], headers: Mapping[str, str] | None = None) -> HttpResponse:
+    """A document as django-ninja writes it, without going through its schema first: for long lists, that costs most."""
+    body = json.dumps(document, cls=NinjaJSONEncoder)
+    return HttpResponse(body, content_type="application/json; charset=utf-8", headers=headers)
+
+
+def opaque_tag(tag: str) -> str:
+    return tag.strip().removeprefix("W/").strip('"')
 
 
 # ---- which of two forms ----
@@ -268,4 +325,4 @@ def page_by_id(found: QuerySet[Any], cursor: str, limit: int, as_item: Callable[
 
 def unknown_route(request: HttpRequest, path: str = "") -> HttpResponse:
     """Anything below /api/ that is no operation: the one error shape as well."""
-    return answer(NotFound("There is no such call. All of them stand at /api/v1/docs."))
+    return json_refusal(NotFound("There is no such call. All of them stand at /api/v1/docs."))

@@ -6,7 +6,6 @@ import pytest
 
 from memoryhub.detectors import secrets
 from memoryhub.domain import spaces
-from memoryhub.domain.spaces import secrets
 from tests.fixtures.secret_texts import CLEAN_LINES, secret_lines
 
 TRICKY = [
@@ -26,7 +25,7 @@ TRICKY = [
 
 @pytest.mark.parametrize("seed", range(20))
 def test_no_text_hides_the_secret_of_another(seed, monkeypatch):
-    monkeypatch.setattr(secrets, "AT_ONCE", [500, 5_000, 200_000][seed % 3])
+    monkeypatch.setattr("memoryhub.domain.spaces.secrets.BATCH_CHARACTERS", [500, 5_000, 200_000][seed % 3])
     texts = [line for line, _ in secret_lines()] + CLEAN_LINES * 3 + TRICKY * 5
     random.Random(seed).shuffle(texts)
     alone = {at for at, text in enumerate(texts) if secrets.hits(text)}

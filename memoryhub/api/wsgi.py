@@ -1,0 +1,108 @@
+"""The few calls that agents make thousands of times, without Django's middleware and django-ninja's reading of arguments.
+
+Each is answered by the operation that the document names, so there is one answer: here an address alone says all that the
+operation needs to know. Everything else goes to Django.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+from django.core.handlers.wsgi import WSGIRequest
+from django.db import close_old_connections
+from django.http import HttpResponse
+
+from memoryhub import requests
+from memoryhub.api import files, prompts, proposals
+from memoryhub.api.base import authenticate, refusals_as_json
+from memoryhub.errors import HubError
+from memoryhub.refusals import json_refusal
+
+Environ = dict[str, Any]
+Answer = Callable[[Environ], HttpResponse]
+PROMPT, FILE, BATCH, PROPOSAL = "/api/v1/prompt", "/api/v1/files/", "/api/v1/batch", "/api/v1/proposals/"
+MAX_BATCH_BODY = 1 << 20
+log = logging.getLogger("memoryhub")
+
+
+class Call:
+    """What an operation reads of a request that Django has not looked at."""
+
+    __slots__ = ("META", "auth", "method")
+
+    def __init__(self, environ: Environ) -> None:
+        self.META, self.method = environ, environ["REQUEST_METHOD"]
+
+
+def answer_for(environ: Environ) -> Answer | None:
+    """What answers this call, or None where Django has to read more of it."""
+    path, method = environ.get("PATH_INFO", ""), environ["REQUEST_METHOD"]
+    if path == PROMPT:
+        return lambda environ: prompts.prompt((Call if method in ("GET", "HEAD") else WSGIRequest)(environ))
+    if environ.get("QUERY_STRING"):
+        return None
+    if path == BATCH and method == "POST":
+        body = batch_body(environ)
+        return with_caller(partial(files.batch, body=body)) if body else None
+    if method not in ("GET", "HEAD"):
+        return None
+    if path.startswith(FILE) and len(path) > len(FILE):
+        return with_caller(partial(files.read, path=as_text(path[len(FILE) :])))
+    if path.startswith(PROPOSAL) and (number := path[len(PROPOSAL) :]).isdecimal() and len(number) < 19:
+        return with_caller(partial(proposals.read, number=int(number)))
+    return None
+
+
+def batch_body(environ: Environ) -> files.BatchIn | None:
+    """The body as the operation takes it; what does not validate is put back, for Django to say why."""
+    size = environ.get("CONTENT_LENGTH") or "0"
+    if not size.isdecimal() or int(size) > MAX_BATCH_BODY:
+        return None
+    data = environ["wsgi.input"].read(int(size))
+    environ["wsgi.input"] = io.BytesIO(data)
+    try:
+        return files.BatchIn.model_validate(json.loads(data))
+    except (ValueError, RecursionError):
+        return None
+
+
+def as_text(path: str) -> str:
+    """WSGI has the bytes of an address one by one. What is no UTF-8 does not get here (`memoryhub.wsgi`)."""
+    return path if path.isascii() else path.encode("latin-1").decode()
+
+
+def with_caller(operation: Callable[..., HttpResponse]) -> Answer:
+    """The operation's answer to whoever the token stands for."""
+
+    @refusals_as_json
+    def answer(environ: Environ) -> HttpResponse:
+        call = Call(environ)
+        call.auth = authenticate(call)
+        return operation(call)
+
+    return answer
+
+
+def respond(answer: Answer, environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
+    """The answer with the id of the request, as WSGI has it.
+
+    Django's signals would look after lost connections; `accounts.authenticate` finds one and opens another.
+    """
+    request_id = requests.begin(environ.get("HTTP_X_REQUEST_ID"))
+    try:
+        response = answer(environ)
+    except Exception:
+        close_old_connections()
+        log.exception("%s %s", environ["REQUEST_METHOD"], environ.get("PATH_INFO", ""))
+        response = json_refusal(
+            HubError(f"Something broke on our side. Tell whoever runs this hub the request {request_id}.")
+        )
+    start_response(
+        f"{response.status_code} {response.reason_phrase}", [*response.items(), ("X-Request-Id", request_id)]
+    )
+    return [] if environ["REQUEST_METHOD"] == "HEAD" else [response.content]

@@ -1,0 +1,150 @@
+"""The one door for every token: whom it stands for, or the refusal that says why it stands for nobody.
+
+Prompts, files, writes, polling and the metrics all come through `authenticate`. One prepared statement reads the token, its
+space and its agent or person; a rule for tokens that is added here holds everywhere.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import lru_cache
+from typing import Any
+
+from django.db.models import Q
+from django.utils import timezone
+
+from memoryhub.db import statements
+from memoryhub.domain.accounts.people import digest_of
+from memoryhub.errors import Forbidden, Unauthenticated
+from memoryhub.models import Actor, Agent, Person, Space, Token, as_read
+
+NO_VALID_TOKEN = "No valid token. Send 'Authorization: Bearer mh_…' with a token of this hub."  # noqa: S105 (a sentence)
+ENDED = {"revoked": "was revoked", "expired": "has expired"}
+NOTE_USE_EVERY = timedelta(minutes=1)
+
+# What calls need of each row. The models leave out the rest, such as an agent's texts: who reads one asks for it then.
+TOKEN = ("id", "space_id", "agent_id", "person_id", "prefix", "digest", "scopes", "expires_at", "revoked_at", "used_at")
+SPACE = ("id", "slug", "name", "revision", "longterm_mark", "setup_mark", "settings")
+AGENT = ("id", "space_id", "slug", "name", "dialect", "is_on", "reported")
+PERSON = ("id", "username", "email", "is_active", "is_hub_owner")
+# An array as text is read ten times quicker; and what JSON a column holds, its model is given as Python has it.
+READ_AS = {
+    "t.scopes": "array_to_string(t.scopes, ',')",
+    "s.settings": "s.settings::text",
+    "a.reported": "a.reported::text",
+}
+
+SQL = """
+SELECT {columns}, m.role, {beside}
+  FROM memoryhub_token t
+  JOIN memoryhub_space s ON s.id = t.space_id
+  LEFT JOIN memoryhub_agent a ON a.id = t.agent_id
+  LEFT JOIN memoryhub_person p ON p.id = t.person_id
+  LEFT JOIN memoryhub_membership m ON m.space_id = t.space_id AND m.person_id = t.person_id
+ WHERE t.digest = %s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who calls: an agent or a person, bound to one space by the token.
+
+    Its models hold what the statement read; `beside` is the value of the column that was asked for with it.
+    """
+
+    token: Token
+    space: Space
+    actor: Actor
+    agent: Agent | None = None
+    person: Person | None = None
+    beside: Any = None
+
+    @property
+    def role(self) -> str:
+        return self.actor.role
+
+    def has(self, scope: str) -> bool:
+        return scope in self.token.scopes
+
+    def need(self, scope: str) -> None:
+        """Refuses a token without this scope."""
+        if not self.has(scope):
+            raise Forbidden(
+                f"This token has no scope {scope!r}; it has: {', '.join(self.token.scopes) or 'none'}. "
+                "An owner can make one that has.",
+                code="scope_missing",
+                scope=scope,
+            )
+
+
+def authenticate(secret: str, address: str | None = None, *, beside: str = "NULL") -> Caller:
+    """The caller that a token stands for, and a note that it was used.
+
+    `beside` is an SQL expression over the space `s` and the agent `a` whose value must be of the same moment.
+    """
+    digest = digest_of(secret)
+    # In binary: moments in text would cost as much as all other columns.
+    rows = statements.rows(statement(beside), [digest], binary=True) if secret else []
+    if not rows:
+        raise Unauthenticated(NO_VALID_TOKEN)
+    caller = caller_of(rows[0])
+    if not hmac.compare_digest(caller.token.digest, digest):
+        raise Unauthenticated(NO_VALID_TOKEN)
+    check_token(caller.token)
+    note_use(caller.token, address)
+    check_owner(caller)
+    return caller
+
+
+@lru_cache(maxsize=8)
+def statement(beside: str) -> str:
+    tables = {"t": TOKEN, "s": SPACE, "a": AGENT, "p": PERSON}
+    names = [f"{table}.{column}" for table, columns in tables.items() for column in columns]
+    return SQL.format(columns=", ".join(READ_AS.get(name, name) for name in names), beside=beside)
+
+
+def caller_of(row: tuple[Any, ...]) -> Caller:
+    """The caller as the statement read it; made without the models' `__init__`, which would cost as much as the statement."""
+    values = iter(row)
+    token, space, agent, person = (dict(zip(names, values, strict=False)) for names in (TOKEN, SPACE, AGENT, PERSON))
+    role, beside = values
+    token["scopes"] = token["scopes"].split(",") if token["scopes"] else []
+    space["settings"] = json.loads(space["settings"])
+    its_space = as_read(Space, space.items())
+    if agent["id"] is not None:
+        agent["reported"] = json.loads(agent["reported"])
+        one = as_read(Agent, agent.items(), space=its_space)
+        its_token = as_read(Token, token.items(), space=its_space, agent=one)
+        return Caller(its_token, its_space, Actor.of_agent(one), agent=one, beside=beside)
+    somebody = as_read(Person, person.items())
+    its_token = as_read(Token, token.items(), space=its_space, person=somebody)
+    return Caller(its_token, its_space, Actor.of_person(somebody, role or ""), person=somebody, beside=beside)
+
+
+def check_token(token: Token) -> None:
+    """Refuses a token that was revoked or has expired."""
+    if token.state != "active":
+        raise Unauthenticated(f"The token {token} {ENDED[token.state]}. Ask an owner of the space for a new one.")
+
+
+def check_owner(caller: Caller) -> None:
+    """Refuses an agent that is switched off, and a person who is no active member of the space."""
+    if caller.agent:
+        if not caller.agent.is_on:
+            raise Forbidden(f"The agent {caller.agent.name} is switched off.", code="agent_off")
+    elif not (caller.role and caller.person and caller.person.is_active):
+        raise Unauthenticated(f"The token {caller.token} belongs to somebody who is no member here any more.")
+
+
+def note_use(token: Token, address: str | None) -> None:
+    """Writes when and from where a token was used last, at most once a minute."""
+    now = timezone.now()
+    if token.used_at and token.used_at > now - NOTE_USE_EVERY:
+        return
+    not_noted = Q(used_at=None) | Q(used_at__lte=now - NOTE_USE_EVERY)
+    Token.objects.filter(not_noted, pk=token.pk).update(used_at=now, used_from=address)
+    if token.agent_id:
+        Agent.objects.filter(pk=token.agent_id).update(seen_at=now)

@@ -1,0 +1,62 @@
+"""What of rendered Markdown may reach a browser: tags, attributes and addresses that are allowed, by bleach."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any
+
+from bleach.html5lib_shim import Filter
+from bleach.sanitizer import Cleaner
+
+ANCHOR = "h-"  # ids of headings begin with it, so that they meet no other id of the page
+HEADING_TAGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
+_HEADING_TAGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
+
+_TAGS = {
+    "a", "abbr", "b", "blockquote", "br", "caption", "center", "cite", "code", "dd", "del", "details", "dfn", "div", "dl",
+    "dt", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "ins", "kbd", "li", "mark", "ol", "p", "pre", "q", "s",
+    "samp", "small", "span", "strong", "sub", "summary", "sup", "table", "tbody", "td", "tfoot", "th", "thead", "tr",
+    "tt", "u", "ul", "var",
+}  # fmt: skip
+_CLASSES = re.compile(r"(?:comment|sr|task|box|box done|front-matter|language-[\w+#.-]+)\Z")
+_NAMES = re.compile(rf"{ANCHOR}[\w-]+\Z")
+
+
+def _is_allowed(tag: str, name: str, value: str) -> bool:
+    """Whether an attribute stays. Values count too: a class or an id has to be one that the renderer itself writes."""
+    if name == "href":
+        return tag == "a"
+    if name == "id":
+        return tag in HEADING_TAGS and bool(_NAMES.match(value))
+    if name == "class":
+        return bool(_CLASSES.match(value))
+    if name == "start":
+        return tag == "ol" and value.isdigit() and len(value) < 10
+    if name == "align":
+        return tag in ("td", "th", "p", "div") and value in ("left", "center", "right")
+    if name in ("colspan", "rowspan"):
+        return tag in ("td", "th") and value.isdigit() and 0 < int(value[:4]) <= 100
+    return name == "title" or (name == "open" and tag == "details")
+
+
+class _LinksAndHeadings(Filter):
+    """Gives every link `rel="noopener nofollow"`, and every heading a level below that of the page's own heading."""
+
+    def __iter__(self) -> Any:
+        for token in super().__iter__():
+            name = token["name"] if token["type"] in ("StartTag", "EmptyTag") else ""
+            if name == "a":
+                token["data"][(None, "rel")] = "noopener nofollow"
+            elif name in HEADING_TAGS:
+                token["data"][(None, "aria-level")] = str(min(int(name[1]) + 1, 6))
+            yield token
+
+
+@lru_cache(maxsize=1)
+def cleaner() -> Cleaner:
+    """Removes everything that a browser would run or fetch; what is not allowed stays visible as text."""
+    return Cleaner(
+        tags=_TAGS, attributes=_is_allowed, protocols={"http", "https", "mailto"}, strip=False, strip_comments=True,
+        filters=[_LinksAndHeadings],
+    )  # fmt: skip
