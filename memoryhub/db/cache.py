@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
 import cachetools
 
 V = TypeVar("V")
+K = TypeVar("K", bound=Hashable)
 
 caches: dict[str, Cache[Any]] = {}
 
@@ -52,6 +53,19 @@ class Cache(Generic[V]):
             except KeyError:
                 return None
         return found[1] if mark is None or found[0] == mark else None
+
+    def get_each(self, first: Hashable, others: Iterable[K], mark: Hashable) -> dict[K, V]:
+        """The values under the keys `(first, other)` by their second part, as far as they were put with this mark."""
+        found = {}
+        with self._lock:
+            for other in others:
+                try:
+                    of_mark, value = self._entries[first, other]
+                except KeyError:
+                    continue
+                if of_mark == mark:
+                    found[other] = value
+        return found
 
     def put(self, key: Hashable, value: V, mark: Hashable = None) -> None:
         """Keeps a value; one that is larger than the whole cache is not kept."""

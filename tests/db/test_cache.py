@@ -44,6 +44,12 @@ def test_a_value_counts_under_its_mark_alone(made):
     assert (one.get("a", 7), one.get("a", 8), one.size) == (None, 2, 1)
 
 
+def test_many_values_of_one_mark_at_once(made):
+    one = made(max_items=9)
+    one.put(("s", 1), "a", 7), one.put(("s", 2), "b", 8), one.put(("t", 3), "c", 7)
+    assert one.get_each("s", [1, 2, 3], 7) == {1: "a"}
+
+
 def test_values_may_be_weighed_and_what_is_too_large_is_not_kept(made):
     one = made(max_bytes=10, size_of=len)
     one.put("a", "12345"), one.put("b", "1234")

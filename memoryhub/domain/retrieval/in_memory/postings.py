@@ -80,7 +80,7 @@ class Counts:
 
 @dataclass(slots=True)
 class Postings:
-    """The chunks of one lexeme that somebody may read: how often each has it, and how long each is."""
+    """The chunks of one lexeme that somebody may read, in order: how often each has it, and how long each is."""
 
     ids: np.ndarray
     counts: np.ndarray
@@ -135,8 +135,8 @@ def _kept_counts(space: int, lexemes: list[str]) -> Counts | None:
     numbers = space_counts.get(space)
     if numbers is None:
         return None
-    held = {lexeme: lexeme_counts.get((space, lexeme), numbers[0]) for lexeme in lexemes}
-    return None if None in held.values() else Counts(*numbers, held, is_kept=True)  # type: ignore[arg-type]  # none is None
+    held = lexeme_counts.get_each(space, lexemes, numbers[0])
+    return Counts(*numbers, held, is_kept=True) if len(held) == len(lexemes) else None
 
 
 def _read_counts(space: int, readers: Readers, lexemes: list[str]) -> Counts:
@@ -175,7 +175,7 @@ def _added_up(
     ids = np.concatenate([one.ids for _, one in found])
     weights = np.repeat([weight for weight, _ in found], [len(one.ids) for _, one in found])
     scores = weights * np.concatenate([one.gains_at(mean) for _, one in found])
-    order = ids.argsort()
+    order = ids.argsort(kind="stable")  # merges what is in order already
     ids = ids[order]
     starts = np.flatnonzero(np.concatenate([FIRST, ids[1:] != ids[:-1]]))
     words = np.add.reduceat(scores[order], starts)
@@ -206,8 +206,10 @@ def _put(space: int, readers: Readers, lexeme: str, mark: int, found: Postings) 
 
 
 def _unpacked(ids: bytes | None, counts: bytes | None, lengths: bytes | None) -> Postings:
-    return Postings(
-        np.frombuffer(ids or b"", ">i8").astype(np.int64),
-        np.frombuffer(counts or b"", ">i4").astype(np.float32),
-        np.frombuffer(lengths or b"", ">i4").astype(np.float32),
-    )
+    numbers = np.frombuffer(ids or b"", ">i8").astype(np.int64)
+    order = numbers.argsort()
+    return Postings(numbers[order], _floats(counts)[order], _floats(lengths)[order])
+
+
+def _floats(packed: bytes | None) -> np.ndarray:
+    return np.frombuffer(packed or b"", ">i4").astype(np.float32)

@@ -28,7 +28,7 @@ texts: Cache[Text] = Cache(
 
 def load(space: int, mark: int, chunks: Sequence[int]) -> dict[int, Text]:
     """The texts of these chunks under the mark of the space; `Changed` where those that are read are of another one."""
-    found = {chunk: text for chunk in chunks if (text := texts.get((space, chunk), mark))}
+    found = texts.get_each(space, chunks, mark)
     if missing := [chunk for chunk in chunks if chunk not in found]:
         rows = statements.rows(sql(space), {"chunks": missing}, binary=True)
         new = {chunk: tuple(text) for _, chunk, *text in rows if text[0] is not None}

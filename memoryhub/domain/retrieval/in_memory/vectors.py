@@ -200,7 +200,7 @@ def unpacked(packed: bytes, count: int, dimensions: int) -> np.ndarray | None:
 
 def cosines_of_some(key: Key, mark: int, chunks: list[int], query: statements.Half) -> dict[int, float]:
     """How near these chunks of a large space are, as far as they have vectors; `Changed` where the space has another mark."""
-    found = {chunk: vector for chunk in chunks if (vector := some_vectors.get((key, chunk), mark)) is not None}
+    found = some_vectors.get_each(key, chunks, mark)
     if missing := [chunk for chunk in chunks if chunk not in found]:
         sql = READ_SOME.format(space=int(key.space), by=key.embedded_by, d=int(key.dimensions))
         rows = statements.rows(sql, {"chunks": missing}, binary=True)
