@@ -1,6 +1,5 @@
 """The layers over REST: log to quarantine, read working memory, retrieve, ask for a promotion, search."""
 
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Literal
 
@@ -12,7 +11,7 @@ from memoryhub.api.proposals import shown
 from memoryhub.domain import accounts, longterm, proposals, quarantine, retrieval, working
 from memoryhub.domain.accounts import Caller
 from memoryhub.errors import Invalid, NotFound
-from memoryhub.models import Agent, Record, Scope, Space
+from memoryhub.models import Agent, Record, Scope
 from memoryhub.text import input_checks
 
 router = Router()
@@ -174,7 +173,7 @@ def promote(request: HttpRequest, body: PromotionIn) -> Any:
     # What was one agent's own stays its own, unless the caller says that it is for the group.
     scope = body.scope or (record.scope if record else longterm.GROUP)
     if caller.agent is None:
-        choices = {"reason": reason, **whose(caller, record, scope)}
+        choices = {"reason": reason, **choice_of_scope(caller, record, scope)}
         return Status(200, {"status": "applied", "entry": promote_at_once(caller, body, record, choices)})
     content = record.content if record and body.content is None else input_checks.check_content(body.content)
     proposal = proposals.propose_promotion(
@@ -205,7 +204,7 @@ def promote_at_once(caller: Caller, body: PromotionIn, record: Record | None, ch
     return longterm.store(caller.space, caller.actor, input_checks.check_content(body.content), **choices)
 
 
-def whose(caller: Caller, record: Record | None, scope: str) -> dict[str, Any]:
+def choice_of_scope(caller: Caller, record: Record | None, scope: str) -> dict[str, Any]:
     """Who may find what a person promotes: the group, or the agent whose record it is."""
     accounts.require(caller.actor, "promote")
     if scope == longterm.GROUP:
@@ -245,37 +244,32 @@ def find(
     request: HttpRequest, q: str = "", layers: str = "", limit: int = 50, cursor: Cursor = "", next: Next = ""
 ) -> Any:
     caller: Caller = request.auth
-    wanted = named(layers)
+    wanted = layer_names(layers)
     for layer, scope in SCOPES.items():
         if layer in wanted:
             caller.need(scope)
-    closed = [layer for layer, scope in SCOPES.items() if scope not in caller.token.scopes]
+    closed = [layer for layer, scope in SCOPES.items() if not caller.has(scope)]
     wanted = wanted or [one for one in retrieval.LAYERS if one not in closed]
     start = number_in(cursor or next, retrieval.MAX_HITS, 1) if cursor or next else 0
-    return found(caller.space, caller.agent, q, wanted, limit, start)
+    return page_of_hits(caller, input_checks.check_text(q, "q"), wanted, start, start + page_limit(limit))
 
 
-Known = Mapping[str, list[retrieval.Hit]] | None
-
-
-def named(layers: str) -> list[str]:
+def layer_names(layers: str) -> list[str]:
+    """The layers that a list names, however it spells them."""
     return [one.strip().replace("-", "").replace("long_term", "longterm") for one in layers.split(",") if one.strip()]
 
 
-def found(
-    space: Space, agent: Agent | None, q: str, layers: list[str], limit: int, start: int = 0, *, known: Known = None
-) -> dict[str, Any]:
-    """A page of the one ranked list, which ends after `search.MOST`; the cursor counts places in it."""
-    end = start + page_limit(limit)
+def page_of_hits(caller: Caller, q: str, layers: list[str], start: int, end: int) -> dict[str, Any]:
+    """A page of the one ranked list, which ends after `MAX_HITS`; the cursor counts places in it."""
     hits = retrieval.search(
-        space, input_checks.check_text(q, "q"), layers=layers or None, agent=agent, limit=min(end + 1, retrieval.MAX_HITS),
-        per_layer=retrieval.MAX_HITS, known=known,
+        caller.space, q, layers=layers or None, agent=caller.agent, limit=min(end + 1, retrieval.MAX_HITS),
+        per_layer=retrieval.MAX_HITS,
     )  # fmt: skip
-    more = encode_cursor(end) if len(hits) > end else None
-    place = f"/s/{space.slug}/"
+    place = f"/s/{caller.space.slug}/"
     return {
         "items": [
-            {**{k: getattr(hit, k) for k in Hit.model_fields}, "url": place + hit.url} for hit in hits[start:end]
+            {**{name: getattr(hit, name) for name in Hit.model_fields}, "url": place + hit.url}
+            for hit in hits[start:end]
         ],
-        "next": more,
+        "next": encode_cursor(end) if len(hits) > end else None,
     }

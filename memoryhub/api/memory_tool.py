@@ -63,7 +63,7 @@ def run(request: HttpRequest, command: CommandIn) -> Any:
     caller: Caller = request.auth
     given = command.dict(exclude_none=True)
     notes = {key: given.pop(key) for key in ("thread_id", "tool_call_id")}
-    notes["may_read"] = Scope.FILES in caller.token.scopes
+    notes["may_read"] = caller.has(Scope.FILES)
     said = exchange.run_memory_tool(caller.space, caller.actor, given, **notes)
     if request.get_preferred_type(["text/plain", "application/json"]) != "application/json":
         return HttpResponse(said.text, content_type="text/plain; charset=utf-8")

@@ -120,10 +120,12 @@ def wants_json(accept: str) -> bool:
 
 def prompt_response(request: HttpRequest, caller: Caller, found: Prompt, *, looks_back: bool) -> HttpResponse:
     """The bytes, or JSON about them, or 304 when the caller has them already."""
-    if not wants_json(request.META.get("HTTP_ACCEPT", "")):
-        return conditional(request, found.etag, found.data, TEXT)
-    body = as_json(found, caller.space.pk, looks_back=looks_back)
-    return conditional(request, f'"sha256-{hashlib.sha256(body).hexdigest()}"', body, JSON)
+    if wants_json(request.META.get("HTTP_ACCEPT", "")):
+        body, kind = as_json(found, caller.space.pk, looks_back=looks_back), JSON
+        sha256 = hashlib.sha256(body).hexdigest()
+    else:
+        body, kind, sha256 = found.data, TEXT, found.sha256
+    return conditional(request, f'"sha256-{sha256}"', body, kind)
 
 
 def as_json(found: Prompt, space_id: int, *, looks_back: bool) -> bytes:

@@ -123,7 +123,7 @@ def current_etag(caller: Caller, number: int) -> str:
 def shown(caller: Caller, proposal: Proposal) -> dict[str, Any]:
     """As this caller may see it: the diff quotes the file around the change, so only who may read files gets it."""
     found = as_json(proposal)
-    if Scope.FILES not in caller.token.scopes and proposal.path:
+    if not caller.has(Scope.FILES) and proposal.path:
         found["diff"] = None
     return found
 

@@ -17,7 +17,7 @@ class Report(Given):
     text: str
 
 
-class Kept(Schema):
+class TemplateOut(Schema):
     form: str
     version: str
     sha256: str
@@ -25,18 +25,18 @@ class Kept(Schema):
     known: bool
 
 
-@router.post("/templates", response={200: Kept, **ERRORS}, summary="Report the library's template")
+@router.post("/templates", response={200: TemplateOut, **ERRORS}, summary="Report the library's template")
 @needs("prompt")
-def report(request: HttpRequest, report: Report) -> Kept:
+def report(request: HttpRequest, report: Report) -> TemplateOut:
     """By an agent's token. A text that is not a published one counts for that agent alone."""
     agent = request.auth.agent
     if agent is None:
         raise Forbidden("Only an agent's client reports its template.", code="agents_only")
-    kept = prompts.report_template(agent, report.version, report.text, library=report.library)
-    return Kept(
-        form=kept.form,
-        version=kept.version,
-        sha256=kept.sha256,
-        bytes=len(kept.text.encode()),
-        known=kept.is_known,
+    template = prompts.report_template(agent, report.version, report.text, library=report.library)
+    return TemplateOut(
+        form=template.form,
+        version=template.version,
+        sha256=template.sha256,
+        bytes=len(template.text.encode()),
+        known=template.is_known,
     )

@@ -49,7 +49,6 @@ def test_it_is_made_of_base_prompt_and_sources_in_their_order(space, counter):
     prompt = plain(space, counter)
     assert prompt.text == "Base.\n\ntwo\n\none"
     assert prompt.sha256 == hashlib.sha256(prompt.data).hexdigest()
-    assert prompt.etag == f'"sha256-{prompt.sha256}"'
     assert [one["revision"] for one in prompt.sources] == [1, 1]
     assert prompt.revisions == {TONE: 1, AGENTS: 1}
 

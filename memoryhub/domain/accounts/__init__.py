@@ -1,13 +1,12 @@
 """People, sign-in, tokens, and what each may do."""
 
 from memoryhub.domain.accounts.access import may, require, require_hub_owner
-from memoryhub.domain.accounts.authenticate import NO_VALID_TOKEN, Caller, authenticate
+from memoryhub.domain.accounts.authenticate import NO_VALID_TOKEN, Caller, authenticate, digest_of
 from memoryhub.domain.accounts.people import (
     change_email,
     change_password,
     check_password,
     create_person,
-    digest_of,
     end_session,
     hub_owner,
     linkable,

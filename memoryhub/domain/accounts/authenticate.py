@@ -6,6 +6,7 @@ space and its agent or person; a rule for tokens that is added here holds everyw
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 import json
 from dataclasses import dataclass
@@ -17,7 +18,6 @@ from django.db.models import Q
 from django.utils import timezone
 
 from memoryhub.db import statements
-from memoryhub.domain.accounts.people import digest_of
 from memoryhub.errors import Forbidden, Unauthenticated
 from memoryhub.models import Actor, Agent, Person, Space, Token, as_read
 
@@ -57,14 +57,18 @@ class Caller:
 
     token: Token
     space: Space
-    actor: Actor
     agent: Agent | None = None
     person: Person | None = None
+    role: str = ""  # of the person, in this space
     beside: Any = None
 
     @property
-    def role(self) -> str:
-        return self.actor.role
+    def actor(self) -> Actor:
+        """Who the activity names."""
+        if self.agent:
+            return Actor.of_agent(self.agent)
+        assert self.person is not None, "a token belongs to an agent or to a person"
+        return Actor.of_person(self.person, self.role)
 
     def has(self, scope: str) -> bool:
         return scope in self.token.scopes
@@ -78,6 +82,11 @@ class Caller:
                 code="scope_missing",
                 scope=scope,
             )
+
+
+def digest_of(secret: str) -> str:
+    """What the hub keeps of a token or a link: they are long and random, so a plain SHA-256 does; passwords get Argon2."""
+    return hashlib.sha256(secret.encode()).hexdigest()
 
 
 def authenticate(secret: str, address: str | None = None, *, beside: str = "NULL") -> Caller:
@@ -118,10 +127,10 @@ def caller_of(row: tuple[Any, ...]) -> Caller:
         agent["reported"] = json.loads(agent["reported"])
         one = as_read(Agent, agent.items(), space=its_space)
         its_token = as_read(Token, token.items(), space=its_space, agent=one)
-        return Caller(its_token, its_space, Actor.of_agent(one), agent=one, beside=beside)
+        return Caller(its_token, its_space, agent=one, beside=beside)
     somebody = as_read(Person, person.items())
     its_token = as_read(Token, token.items(), space=its_space, person=somebody)
-    return Caller(its_token, its_space, Actor.of_person(somebody, role or ""), person=somebody, beside=beside)
+    return Caller(its_token, its_space, person=somebody, role=role or "", beside=beside)
 
 
 def check_token(token: Token) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 from datetime import datetime, timedelta
 
@@ -15,6 +14,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from memoryhub.domain import activity
+from memoryhub.domain.accounts.authenticate import digest_of
 from memoryhub.errors import Conflict, Forbidden, Invalid, NotFound, TooMany, Unauthenticated
 from memoryhub.models import Actor, FailedTry, Membership, Person, SignIn, SignInLink, Space
 
@@ -22,11 +22,6 @@ LINK_LASTS = timedelta(minutes=15)
 FREE_TRIES = 5
 FIRST_WAIT, LONGEST_WAIT = timedelta(minutes=1), timedelta(minutes=15)
 FORGOTTEN_AFTER = timedelta(hours=1)
-
-
-def digest_of(secret: str) -> str:
-    """Links and tokens are long and random, so a plain SHA-256 keeps them; passwords get Argon2."""
-    return hashlib.sha256(secret.encode()).hexdigest()
 
 
 @transaction.atomic

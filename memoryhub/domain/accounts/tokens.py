@@ -12,8 +12,7 @@ from django.utils.text import slugify
 
 from memoryhub.domain import activity
 from memoryhub.domain.accounts.access import require
-from memoryhub.domain.accounts.authenticate import ENDED
-from memoryhub.domain.accounts.people import digest_of
+from memoryhub.domain.accounts.authenticate import ENDED, digest_of
 from memoryhub.errors import Conflict, Invalid, NotFound
 from memoryhub.models import Actor, Agent, Person, Scope, Space, Token
 

@@ -143,10 +143,6 @@ class Prompt:
     def tokens(self) -> int:
         return tokens_of_bytes(len(self.data))
 
-    @property
-    def etag(self) -> str:
-        return f'"sha256-{self.sha256}"'
-
 
 def assemble(
     space: Space,
