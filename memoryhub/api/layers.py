@@ -1,6 +1,5 @@
 """The layers over REST: log to quarantine, read working memory, retrieve, ask for a promotion, search."""
 
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Literal
 
@@ -255,21 +254,16 @@ def find(
     return found(caller.space, caller.agent, q, wanted, limit, start)
 
 
-Known = Mapping[str, list[retrieval.Hit]] | None
-
-
 def named(layers: str) -> list[str]:
     return [one.strip().replace("-", "").replace("long_term", "longterm") for one in layers.split(",") if one.strip()]
 
 
-def found(
-    space: Space, agent: Agent | None, q: str, layers: list[str], limit: int, start: int = 0, *, known: Known = None
-) -> dict[str, Any]:
-    """A page of the one ranked list, which ends after `search.MOST`; the cursor counts places in it."""
+def found(space: Space, agent: Agent | None, q: str, layers: list[str], limit: int, start: int = 0) -> dict[str, Any]:
+    """A page of the one ranked list, which ends after `retrieval.MAX_HITS` hits; the cursor counts places in it."""
     end = start + page_limit(limit)
     hits = retrieval.search(
         space, input_checks.check_text(q, "q"), layers=layers or None, agent=agent, limit=min(end + 1, retrieval.MAX_HITS),
-        per_layer=retrieval.MAX_HITS, known=known,
+        per_layer=retrieval.MAX_HITS,
     )  # fmt: skip
     more = encode_cursor(end) if len(hits) > end else None
     place = f"/s/{space.slug}/"
