@@ -16,17 +16,12 @@ from memoryhub.domain.retrieval.query_words import records_with
 from memoryhub.domain.retrieval.rank import rank, rank_texts
 from memoryhub.domain.retrieval.retrieve import Found, Item, as_text, retrieve
 from memoryhub.domain.retrieval.search import (
-    IN_FILES,
     LAYERS,
     MAX_HITS,
     TITLES,
     Hit,
-    file_hits,
-    file_search_params,
     has_more_activity,
-    is_file_search_listed,
     search,
-    typed_query,
 )
 from memoryhub.domain.retrieval.snippets import marked_pieces
 from memoryhub.domain.retrieval.vector_index import add_to_vector_index, drop_vector_index, nearest_by_index
@@ -42,7 +37,6 @@ from memoryhub.domain.retrieval.word_rank import (
 __all__ = [
     "CONFIGURATIONS",
     "EMBEDDER_SECONDS",
-    "IN_FILES",
     "LAYERS",
     "MAX_HITS",
     "TITLES",
@@ -60,11 +54,8 @@ __all__ = [
     "duplicate_threshold",
     "embedder_choice",
     "embedder_of",
-    "file_hits",
-    "file_search_params",
     "forget_check",
     "has_more_activity",
-    "is_file_search_listed",
     "load_embedder",
     "marked_pieces",
     "nearest_by_index",
@@ -81,6 +72,5 @@ __all__ = [
     "serving_embedder",
     "split_at_threshold",
     "split_words",
-    "typed_query",
     "words_by_configuration",
 ]

@@ -6,7 +6,7 @@ measure, words and meaning half and half. Agents never get quarantine or activit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from operator import itemgetter
@@ -68,24 +68,16 @@ def search(
     agent: Agent | None = None,
     limit: int = 50,
     per_layer: int = PER_LAYER,
-    known: Mapping[str, list[Hit]] | None = None,
 ) -> list[Hit]:
-    """What fits the words or the meaning of a query best, as this agent (or, without one, a member) may see it.
-
-    Of some layers the hits may be `known` already.
-    """
+    """What fits the words or the meaning of a query best, as this agent (or, without one, a member) may see it."""
     wanted = _layers(layers, agent)
-    query = typed_query(query)
+    query = query.strip()[:MAX_QUERY].replace("\x00", " ")
     if not word_rank.split_words(query):
         return []
     found: list[Hit] = []
     for layer in wanted:
-        found += known[layer] if known and layer in known else FIND[layer](space, query, agent, per_layer)
+        found += FIND[layer](space, query, agent, per_layer)
     return _rank(space, query, found, limit)
-
-
-def typed_query(query: str) -> str:
-    return query.strip()[:MAX_QUERY].replace("\x00", " ")
 
 
 def _layers(layers: list[str] | None, agent: Agent | None) -> list[str]:
@@ -161,19 +153,12 @@ def _shown(hit: Hit, candidate: Candidate, asked: list[str]) -> Hit:
 
 def _in_files(space: Space, query: str, agent: Agent | None, limit: int) -> list[Hit]:
     _list_words(space)
-    return file_hits(statements.rows(IN_FILES, file_search_params(space.pk, query, limit), binary=True))
-
-
-def file_search_params(space_id: int, query: str, limit: int) -> dict[str, Any]:
     like = "%" + query.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
-    return {"space": space_id, "like": like, "words": query_words.tsquery(query), "most": limit}
-
-
-def file_hits(rows: list[tuple[Any, ...]]) -> list[Hit]:
-    """The hits in the rows, newest first."""
+    values = {"space": space.pk, "like": like, "words": query_words.tsquery(query), "most": limit}
+    rows = sorted(statements.rows(IN_FILES, values, binary=True), key=itemgetter(1), reverse=True)
     return [
         Hit("files", path, path, f"files{path}", bytes(content or b"").decode("utf-8", "replace"), when, author)
-        for path, when, author, content in sorted(rows, key=itemgetter(1), reverse=True)
+        for path, when, author, content in rows
     ]
 
 
@@ -205,14 +190,9 @@ listed_revisions: Cache[bool] = Cache(
 )  # fmt: skip
 
 
-def is_file_search_listed(space_id: int, revision: int) -> bool:
-    """Whether this process has seen that the words of all files are listed up to this revision of the space."""
-    return bool(listed_revisions.get(space_id, revision))
-
-
 def _list_words(space: Space) -> None:
     """Lists the words of files that changed since somebody last searched."""
-    if is_file_search_listed(space.pk, space.revision):
+    if listed_revisions.get(space.pk, space.revision):
         return
     stale = statements.rows(STALE, {"space": space.pk}, binary=True)
     for file_id, revision, path, content in stale:
