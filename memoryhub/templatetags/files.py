@@ -130,7 +130,7 @@ def _table(body: str, caption: str, columns: str) -> SafeString:
 
 @register.simple_tag
 def split_table(change: Any, caption: str, more: str = "") -> SafeString:
-    """The same side by side."""
+    """A diff of two revisions, side by side."""
     rows = []
     for pair in change.pairs:
         if not isinstance(pair, tuple):

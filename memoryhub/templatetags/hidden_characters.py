@@ -59,7 +59,7 @@ TAG = re.compile(r"""(<(?:[^<>"']|"[^"]*"|'[^']*')*>)""")
 
 
 def signs_in_html(html: str) -> str:
-    """The same in HTML that is clean already: between its tags, never inside of one, and also what it writes as `&#8203;`."""
+    """Clean HTML with its hidden characters drawn: those between tags, also as references such as `&#8203;`; tags stay as they are."""
     if html.isascii() and "&" not in html:
         return html
     parts = TAG.split(html)  # every second one is a tag

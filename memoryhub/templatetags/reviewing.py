@@ -218,7 +218,7 @@ def table(body: Iterable[str], caption: str, columns: Sequence[str], css: str = 
 
 @register.simple_tag
 def split_diff(review: Review) -> SafeString:
-    """The same side by side."""
+    """The diff of a proposal, before and after side by side."""
     spans = Spans(review.diff.new_lines, review.findings, whole=review.context is None)
     body = []
     for pair in review.diff.first_pairs(MOST_ROWS):

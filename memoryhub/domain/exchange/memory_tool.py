@@ -107,7 +107,7 @@ class Desk:
         return pending(answer.proposal) if isinstance(answer, Pending) else Said(done)
 
     def submit_folder(self, done: str, what: str, wishes: list[dict[str, Any]]) -> Said:
-        """The same for every file of a folder, all or none of them; each says what it is a part of."""
+        """Submits a change of every file of a folder, all or none; the reason of each names the folder's change."""
         many = len(wishes)
         asked = [
             ChangeRequest(

@@ -27,12 +27,10 @@ from memoryhub.domain.prompts.assemble import (
     with_pending,
 )
 from memoryhub.domain.prompts.compare import (
-    LineOrigin,
     MomentComparison,
     PromptChange,
     approvers_of,
     compare_moments,
-    line_origin,
 )
 from memoryhub.domain.prompts.deliveries import delivered_at, delivered_text, deliveries_of, record_delivery, threads_of
 from memoryhub.domain.prompts.framework_templates import (
@@ -42,6 +40,7 @@ from memoryhub.domain.prompts.framework_templates import (
     report_template,
     templates_for,
 )
+from memoryhub.domain.prompts.origins import LineOrigin, line_origin
 from memoryhub.domain.prompts.serve import prompt_for, working_column
 from memoryhub.domain.prompts.sources import (
     add_source,
