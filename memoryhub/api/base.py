@@ -312,15 +312,17 @@ def page_limit(limit: int) -> int:
     return limit
 
 
-def page_by_id(found: QuerySet[Any], cursor: str, limit: int, as_item: Callable[[Any], Any]) -> dict[str, Any]:
-    """A page of a newest-first list: `next` is null on the last one. Rows that come meanwhile do not shift it."""
+def page_by_id(
+    found: QuerySet[Any], cursor: str, limit: int, as_items: Callable[[list[Any]], list[Any]]
+) -> dict[str, Any]:
+    """A page of a newest-first list: `next` is null on the last one. Rows that are added meanwhile do not shift it."""
     limit = page_limit(limit)
     if cursor:
         found = found.filter(pk__lt=number_in(cursor))
     rows = list(found.order_by("-pk")[: limit + 1])
     more = len(rows) > limit
     rows = rows[:limit]
-    return {"items": [as_item(row) for row in rows], "next": encode_cursor(rows[-1].pk) if more else None}
+    return {"items": as_items(rows), "next": encode_cursor(rows[-1].pk) if more else None}
 
 
 def unknown_route(request: HttpRequest, path: str = "") -> HttpResponse:

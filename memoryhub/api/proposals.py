@@ -121,11 +121,18 @@ def current_etag(caller: Caller, number: int) -> str:
 
 
 def shown(caller: Caller, proposal: Proposal) -> dict[str, Any]:
-    """As this caller may see it: the diff quotes the file around the change, so only who may read files gets it."""
-    found = as_json(proposal)
-    if not caller.has(Scope.FILES) and proposal.path:
-        found["diff"] = None
-    return found
+    return without_hidden_diff(caller, as_json(proposal))
+
+
+def shown_list(caller: Caller, listed: list[Proposal]) -> list[dict[str, Any]]:
+    return [without_hidden_diff(caller, one) for one in proposals.list_as_json(caller.space, listed)]
+
+
+def without_hidden_diff(caller: Caller, proposal: dict[str, Any]) -> dict[str, Any]:
+    """The diff quotes the file around the change, so only callers that may read files get it."""
+    if not caller.has(Scope.FILES) and proposal["path"]:
+        proposal["diff"] = None
+    return proposal
 
 
 def visible(caller: Caller) -> Any:
@@ -149,7 +156,7 @@ def listed(
     proposals.expire_late(request.auth.space)
     found = visible(request.auth)
     return page_by_id(
-        found.filter(state=state) if state else found, cursor or next, limit, partial(shown, request.auth)
+        found.filter(state=state) if state else found, cursor or next, limit, partial(shown_list, request.auth)
     )
 
 

@@ -225,3 +225,20 @@ def test_comments_of_people_are_told(call, mine, space, asked) -> None:
     proposals.comment(space, Actor("person", 1, "rk", "editor"), 1, "Leave the last line out.")
     (said,) = call("get", "/1", mine).json()["comments"]
     assert (said["by"], said["text"]) == ("rk", "Leave the last line out.")
+
+
+def test_a_list_reads_its_files_at_once(call, mine, space, forge, statements):
+    def ask(number):
+        files.write(space, HUB, f"/memories/{number}.md", b"one\n")
+        proposals.propose(space, forge, kind="write", path=f"/memories/{number}.md", content=b"two\n")
+
+    for number in range(3):
+        ask(number)
+    call("get", "", mine)
+    with statements() as few:
+        call("get", "", mine)
+    for number in range(3, 9):
+        ask(number)
+    with statements() as more:
+        answer = call("get", "", mine)
+    assert len(answer.json()["items"]) == 9 and len(more) == len(few)

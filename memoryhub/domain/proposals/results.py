@@ -11,7 +11,7 @@ from memoryhub.domain.proposals import findings
 from memoryhub.domain.proposals.kinds import ChangeKind, kind_of, sha_of
 from memoryhub.domain.proposals.state import Parents, parent_of, parents_of
 from memoryhub.errors import HubError, NotFound
-from memoryhub.models import Proposal, Space
+from memoryhub.models import Mount, Proposal, Space
 from memoryhub.text import protected
 from memoryhub.text.lines import text_of
 
@@ -129,13 +129,25 @@ def result_on(
 
 
 def results_of(space: Space, chosen: Iterable[Proposal]) -> list[Result]:
-    """The results of several: one statement reads all files, and one each level of what they build on."""
+    """The results of several: one statement for all their files, and one for each level of proposals that they build on.
+
+    A file that cannot be read counts as missing. Files of threads are read one by one.
+    """
     chosen = list(chosen)
     paths = sorted({one.path for one in chosen if one.path})
     texts = files.read_many(space, paths) if paths else {}
     found = {path: None if isinstance(text, HubError) else text for path, text in texts.items()}
-    parents = parents_of(space, chosen)
-    return [result_on(one, found.get(one.path), parents=parents) for one in chosen]
+    parents, mounts = parents_of(space, chosen), files.mounts_of_space(space) if paths else []
+    return [result_on(one, _text_for(one, found, mounts), parents=parents) for one in chosen]
+
+
+def _text_for(
+    proposal: Proposal, found: dict[str, files.Published | None], mounts: list[Mount]
+) -> files.Published | None:
+    mount = files.find_mount(mounts, proposal.path) if proposal.thread_id and proposal.path else None
+    if mount is not None and mount.store == Mount.Store.THREAD:
+        return published(proposal)
+    return found.get(proposal.path)
 
 
 def _problem(error: HubError) -> str:

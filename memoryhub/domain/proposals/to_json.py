@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from memoryhub.domain.proposals.results import applied_diff, result
+from memoryhub.domain.proposals.results import Result, applied_diff, result, results_of
 from memoryhub.errors import HubError
-from memoryhub.models import Proposal
+from memoryhub.models import Proposal, Space
 
 
-def as_json(proposal: Proposal) -> dict[str, Any]:
-    """A proposal as the contract tells it; while it waits, with what it would make of the text as it is now."""
-    diff, sha = diff_and_sha(proposal)
+def list_as_json(space: Space, proposals: list[Proposal]) -> list[dict[str, Any]]:
+    """Several proposals as `as_json` gives each, by a fixed number of statements for those that are not approved."""
+    waiting = [one for one in proposals if one.state != Proposal.State.APPROVED]
+    results = {found.proposal.pk: found for found in results_of(space, waiting)}
+    return [as_json(one, results.get(one.pk)) for one in proposals]
+
+
+def as_json(proposal: Proposal, found: Result | None = None) -> dict[str, Any]:
+    """A proposal as the contract has it. Unless it was approved, diff and sha256 are of the file as it is now.
+
+    `found` is its result, if the caller has it already.
+    """
+    diff, sha = (found.diff, found.sha256) if found else diff_and_sha(proposal)
     return {
         "number": proposal.number,
         "state": proposal.state,
