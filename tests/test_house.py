@@ -321,7 +321,7 @@ def test_every_glyph_that_is_drawn_exists():
     glyphs = {piece.partition('"')[0] for piece in drawn}
     for file in TEMPLATES:
         used = set(re.findall(r'<use href="#([a-z0-9-]+)"', file.read_text()))
-        used |= {f"g-{name}" for name in re.findall(r'{% g "([a-z-]+)"', file.read_text())}
+        used |= {f"g-{name}" for name in re.findall(r'{% (?:g|glyph_at) "([a-z-]+)"', file.read_text())}
         assert used <= glyphs, f"{file.relative_to(ROOT)} draws {used - glyphs}"
 
 

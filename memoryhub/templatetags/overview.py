@@ -33,3 +33,13 @@ def files_words(now: Any) -> str:
     if now.unwritten:
         return f"{now.unwritten:,} not on disk yet"
     return f"{plural(now.missing, 'source is', 'sources are')} missing" if now.missing else ""
+
+
+@register.simple_tag
+def glyph_at(name: str, x: float, y: float, css: str = "") -> SafeString:
+    """A glyph at a place of the drawing."""
+    return format_html(
+        '<svg class="{}" x="{}" y="{}" width="16" height="16" viewBox="0 0 16 16" aria-hidden="true">'
+        '<use href="#g-{}"/></svg>',
+        f"g {css}".strip(), x, y, name,
+    )  # fmt: skip
