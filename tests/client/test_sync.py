@@ -192,7 +192,7 @@ def test_watching(review, tmp_path):
 
 
 def waits_for(condition):
-    for _ in range(200):
+    for _ in range(600):
         if condition():
             return
         time.sleep(0.05)
