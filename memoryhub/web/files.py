@@ -13,7 +13,7 @@ from memoryhub.domain.accounts import require
 from memoryhub.domain.files import Published
 from memoryhub.errors import Conflict, HubError, Invalid, NotFound
 from memoryhub.stores import disk, paths
-from memoryhub.templatetags.files import address
+from memoryhub.templatetags.files import page_address
 from memoryhub.text.lines import for_editor, keep_ends, text_of
 from memoryhub.web import file_views
 from memoryhub.web.access import post_only, space_page
@@ -41,7 +41,7 @@ def page(request: HttpRequest, path: str = "") -> HttpResponse:
         found: Published | HubError = files.read(request.space, where)
     except HubError as error:
         if isinstance(error, NotFound) and files.is_folder(request.space, where):
-            return HttpResponseRedirect(address(request.space.slug, where + "/"))
+            return HttpResponseRedirect(page_address(request.space.slug, where + "/"))
         found = error
     return show_file(request, where, found, view if view in VIEWS else "rendered")
 
@@ -207,7 +207,7 @@ def write(request: HttpRequest, path: str) -> HttpResponse:
         return show_editor(request, where, status=error.status, content=for_editor(sent), error=error, reason=reason)
     files.stop_editing(request.space, request.user, where)
     report_saved(request, where, f"Saved as revision {revision.number}.")
-    return HttpResponseRedirect(address(request.space.slug, where))
+    return HttpResponseRedirect(page_address(request.space.slug, where))
 
 
 def report_saved(request: HttpRequest, where: str, sentence: str) -> None:
@@ -277,7 +277,7 @@ def new(request: HttpRequest) -> HttpResponse:
     if typed and not typed.endswith("/"):
         try:
             where = paths.clean(typed if typed.startswith(("/", *paths.HEADS)) else "/" + typed)
-            return HttpResponseRedirect(address(request.space.slug, where, "view=edit"))
+            return HttpResponseRedirect(page_address(request.space.slug, where, "view=edit"))
         except Invalid as error:
             return render(request, "files/new.html", {"typed": typed, "error": error}, status=422)
     return render(request, "files/new.html", {"typed": typed or file_views.first_prefix(request.space)})
@@ -288,7 +288,7 @@ def move(request: HttpRequest, path: str) -> HttpResponse:
     where, to = requested_path(request, path), request.POST.get("to", "").strip()
     files.move(request.space, request.actor, where, to, reason=request.POST.get("reason", "").strip())
     report_saved(request, to, f"Moved to {to}.")
-    return HttpResponseRedirect(address(request.space.slug, to))
+    return HttpResponseRedirect(page_address(request.space.slug, to))
 
 
 @post_only("edit")
@@ -296,7 +296,7 @@ def copy(request: HttpRequest, path: str) -> HttpResponse:
     where, to = requested_path(request, path), request.POST.get("to", "").strip()
     files.copy(request.space, request.actor, where, to, reason=request.POST.get("reason", "").strip())
     report_saved(request, to, f"Copied to {to}.")
-    return HttpResponseRedirect(address(request.space.slug, to))
+    return HttpResponseRedirect(page_address(request.space.slug, to))
 
 
 @post_only("edit")
@@ -305,7 +305,7 @@ def delete(request: HttpRequest, path: str) -> HttpResponse:
     revision = files.delete(request.space, request.actor, where, reason=request.POST.get("reason", "").strip())
     undo = reverse("files.restore", args=[request.space.slug, where.lstrip("/")]) + f"?revision={revision.number - 1}"
     done(request, f"{where} is deleted. Its history stays.", undo=undo)
-    return HttpResponseRedirect(address(request.space.slug, paths.parent(where)))
+    return HttpResponseRedirect(page_address(request.space.slug, paths.parent(where)))
 
 
 @post_only("edit")
@@ -314,7 +314,7 @@ def restore(request: HttpRequest, path: str) -> HttpResponse:
     number = file_views.revision_number(request.POST.get("revision") or request.GET.get("revision", ""))
     revision = files.restore(request.space, request.actor, where, number)
     report_saved(request, where, f"Revision {number} is restored as revision {revision.number}.")
-    return HttpResponseRedirect(address(request.space.slug, where))
+    return HttpResponseRedirect(page_address(request.space.slug, where))
 
 
 @post_only("edit")
@@ -334,7 +334,7 @@ def upload(request: HttpRequest, path: str = "") -> HttpResponse:
         files.write(request.space, request.actor, name, content, reason="Uploaded")
         names.append(name)
     done(request, f"Uploaded {names[0] if len(names) == 1 else f'{len(names)} files'}.")
-    return HttpResponseRedirect(address(request.space.slug, where))
+    return HttpResponseRedirect(page_address(request.space.slug, where))
 
 
 @post_only("edit")
@@ -347,4 +347,4 @@ def retry(request: HttpRequest, path: str) -> HttpResponse:
         refused(request, error.message)
     else:
         done(request, f"{where} is on disk now.")
-    return HttpResponseRedirect(address(request.space.slug, where))
+    return HttpResponseRedirect(page_address(request.space.slug, where))
