@@ -17,7 +17,7 @@ class Policy(models.TextChoices):
 
 
 class Mount(models.Model):
-    """A virtual prefix on a store. The longest prefix wins, whole segments only."""
+    """A virtual prefix on a store. The longest prefix of whole segments wins."""
 
     class Store(models.TextChoices):
         FILESYSTEM = "filesystem"
@@ -40,7 +40,7 @@ class Mount(models.Model):
 
 
 class PolicyRule(models.Model):
-    """An exception to a mount's policy: for a path pattern, for one agent, under conditions. The first that fits counts."""
+    """An exception to a mount's policy, for a pattern, an agent, under conditions. The first that matches counts."""
 
     space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="policy_rules")
     position = models.IntegerField(default=0)
@@ -61,7 +61,7 @@ class PolicyRule(models.Model):
 
 
 class File(models.Model):
-    """A virtual path. What it says now is its newest revision; what lies on disk may lag behind, and says so."""
+    """A virtual path. Its text is that of the newest revision; the file on disk may be older, see `written_revision`."""
 
     space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="files", db_index=False)
     path = models.CharField(max_length=1024)
@@ -85,7 +85,7 @@ class File(models.Model):
 
     class Meta:
         constraints = [
-            # Its pattern order finds what lies below a folder in one look, whatever the collation of the database.
+            # Pattern order finds the files below a folder by index under any collation of the database.
             models.UniqueConstraint(
                 fields=["space", "path", "thread_id"],
                 opclasses=["int8_ops", "varchar_pattern_ops", "varchar_ops"],
@@ -103,7 +103,7 @@ class File(models.Model):
 
 
 class Revision(ByActor):
-    """The whole text of a file at one moment, kept as bytes. Never changed; a restore is a new one."""
+    """The whole content of a file at one moment. Never changed; a restore makes a new revision."""
 
     space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="revisions", db_index=False)
     file = models.ForeignKey(File, on_delete=models.CASCADE, related_name="revisions", db_index=False)
@@ -153,12 +153,12 @@ class Source(models.Model):
 
     @property
     def shown(self) -> str:
-        """The path as it was configured, which is how prompts print it."""
+        """The path as it was configured and as prompts print it."""
         return self.printed or self.path
 
 
 class SourceChange(ByActor):
-    """The whole ordered list after each change of it, so that a prompt of the past can be told exactly."""
+    """The whole ordered list after each change, needed to assemble prompts of the past."""
 
     space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="+")
     agent_key = models.BigIntegerField(default=0)  # 0: the space's list
@@ -172,7 +172,7 @@ class SourceChange(ByActor):
 
 
 class Editing(models.Model):
-    """Somebody has this file open in the editor: shown to the others, forgotten after a minute of silence."""
+    """A person has a file open in the editor. Shown to others; expires a minute after the last sign of life."""
 
     space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="+")
     path = models.CharField(max_length=1024)

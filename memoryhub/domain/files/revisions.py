@@ -15,7 +15,7 @@ from django.utils import timezone
 from memoryhub.db import statements
 from memoryhub.domain import activity, jobs, spaces
 from memoryhub.errors import NotFound
-from memoryhub.models import Actor, File, Job, Proposal, Revision, Space, as_read
+from memoryhub.models import Actor, File, Job, Proposal, Revision, Space, instance_from_columns
 from memoryhub.text import diff, lines
 from memoryhub.text.blame import Blame
 from memoryhub.text.lines import text_of
@@ -57,7 +57,7 @@ def record_revision(
         "removed": removed, "reason": reason[:1000], "proposal": proposal, "restored_from": restored_from,
         "moved_from": moved_from, "created_at": now, **actor.as_fields(),
     }  # fmt: skip
-    revision = as_read(Revision, written.items(), space=space, file=file)
+    revision = instance_from_columns(Revision, written.items(), space=space, file=file)
     revision.is_new = True
     file.revision, file.size, file.is_deleted = revision.number, revision.size, is_deleted
     file.sha256 = NO_SHA if is_deleted else revision.sha256
