@@ -77,12 +77,12 @@ def record_revision(
 _INSERT_REVISION = f"""
 INSERT INTO memoryhub_revision (space_id, file_id, number, kind, path, content, size, sha256, is_deleted, added, removed,
   reason, proposal, restored_from, moved_from, created_at, actor_kind, actor_id, actor_name)
-SELECT %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s WHERE true {statements.ONLY} RETURNING id
+SELECT %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s WHERE true {statements.ONLY_IF_HELD} RETURNING id
 """
 _UPDATE_FILE = f"""
 UPDATE memoryhub_file SET revision = %s, size = %s, is_deleted = %s, sha256 = %s, author_kind = %s, author_name = %s,
   modified_at = %s, used_at = %s, written_revision = %s, written_sha256 = %s
-WHERE id = %s {statements.ONLY}
+WHERE id = %s {statements.ONLY_IF_HELD}
 """  # noqa: S608 (a word of ours)
 
 
