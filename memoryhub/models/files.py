@@ -76,8 +76,8 @@ class File(models.Model):
     modified_at = models.DateTimeField(default=timezone.now)
     used_at = models.DateTimeField(default=timezone.now)  # thread files go after 24 hours without use
     # What the hub knows of the disk (promise 4).
-    written_revision = models.BigIntegerField(null=True)  # the revision that was last put there; null: never
-    written_sha256 = models.CharField(max_length=64, blank=True)  # of the bytes that lie there as far as we know
+    written_revision = models.BigIntegerField(null=True)  # the revision that was last written to disk; null: none
+    written_sha256 = models.CharField(max_length=64, blank=True)  # of the bytes on disk, as last seen
     stat = models.JSONField(null=True)  # mtime_ns, size, inode of those bytes
     problem = models.CharField(max_length=300, blank=True)  # why it is not written or cannot be read
 
@@ -109,7 +109,7 @@ class Revision(ByActor):
     file = models.ForeignKey(File, on_delete=models.CASCADE, related_name="revisions", db_index=False)
     number = models.BigIntegerField()
     kind = models.CharField(max_length=8, default="write")  # create write edit delete move restore
-    path = models.CharField(max_length=1024)  # as it was called then
+    path = models.CharField(max_length=1024)  # of the file at that time
     content = models.BinaryField(default=b"")
     size = models.BigIntegerField(default=0)
     sha256 = models.CharField(max_length=64)
@@ -117,13 +117,13 @@ class Revision(ByActor):
     added = models.IntegerField(default=0)  # lines
     removed = models.IntegerField(default=0)
     reason = models.CharField(max_length=1000, blank=True)
-    proposal = models.BigIntegerField(null=True)  # number of the proposal that brought it
+    proposal = models.BigIntegerField(null=True)  # number of the proposal that it came from
     restored_from = models.BigIntegerField(null=True)
     moved_from = models.CharField(max_length=1024, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
 
     objects = Scoped.as_manager()
-    is_new = False  # true of the object that a change made just now, not of one that was looked up
+    is_new = False  # true only of the instance that a change has just made, not of one from a query
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["space", "file", "number"], name="one_revision_number")]

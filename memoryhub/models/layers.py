@@ -94,8 +94,8 @@ class WorkingEntry(models.Model):
     """An admitted record in working memory, by default for 24 hours and among the newest 50 of its group."""
 
     space_id = models.BigIntegerField()
-    agent_key = models.BigIntegerField(default=0)  # whose own it is, where scope is "agent"; 0: the group's
-    agent_id = models.BigIntegerField(null=True)  # who said it
+    agent_key = models.BigIntegerField(default=0)  # the agent that owns it if scope is "agent"; 0: the group
+    agent_id = models.BigIntegerField(null=True)  # the agent that logged it
     agent_name = models.CharField(max_length=150, blank=True)
     scope = models.CharField(max_length=5, default="group")
     content = models.TextField()
@@ -119,7 +119,7 @@ class WorkingRevision(ByActor):
 
     space_id = models.BigIntegerField()
     entry_id = models.BigIntegerField()
-    session_id = models.CharField(max_length=200, blank=True)  # as the entry has it: what an erasure goes by
+    session_id = models.CharField(max_length=200, blank=True)  # of the entry; erasures look for it
     content = models.TextField()
     created_at = models.DateTimeField(default=timezone.now)  # when it was corrected, by the actor
 
@@ -135,7 +135,7 @@ class WorkingRevision(ByActor):
 class LongtermEntry(ByActor):
     """An entry of long-term memory; the actor is who promoted it."""
 
-    space = models.ForeignKey(  # by the index of numbers it is found as well
+    space = models.ForeignKey(  # no index of its own: that of numbers begins with it
         Space, on_delete=models.CASCADE, related_name="entries", db_index=False
     )
     number = models.BigIntegerField()  # L-312
@@ -216,7 +216,9 @@ class Embedding(models.Model):
     embedded_by = models.CharField(max_length=100)
     agent_id = models.BigIntegerField(null=True)  # of chunks in one agent's scope
     vector = HalfVectorField()
-    in_index = models.BooleanField(default=False, db_default=False)  # of large spaces, let in later (`vector_index`)
+    in_index = models.BooleanField(
+        default=False, db_default=False
+    )  # true for vectors of large spaces, set later (`vector_index`)
 
     objects = Scoped.as_manager()
 

@@ -42,5 +42,5 @@ def beginning_of_prompt(delivered: Delivery | None) -> str:
     """The first characters of a delivered prompt; "" if its text is no longer stored."""
     if delivered is None:
         return ""
-    kept = PromptText.objects.within(delivered.space_id).filter(sha256=delivered.sha256).first()
-    return bytes(kept.text).decode("utf-8", "replace")[:SHOWN_CHARS] if kept else ""
+    stored = PromptText.objects.within(delivered.space_id).filter(sha256=delivered.sha256).first()
+    return bytes(stored.text).decode("utf-8", "replace")[:SHOWN_CHARS] if stored else ""

@@ -77,8 +77,8 @@ def database_away_page(request: HttpRequest, error: HubError) -> HttpResponse:
     is_part = htmx and not htmx.boosted
     context = {
         "message": error.message, "status": error.status, "title": TITLES[503], "glyph": GLYPHS[503],
-        "advice": "What you typed is kept in this page." if (kept := form_fields(request)) else "",
-        "address": escape_leading_slashes(request.get_full_path()) if kept or request.method == "GET" else "", "kept": kept,
+        "advice": "What you typed is kept in this page." if (fields := form_fields(request)) else "",
+        "address": escape_leading_slashes(request.get_full_path()) if fields or request.method == "GET" else "", "kept": fields,
         "request": request, "request_id": current_request_id(),
     }  # fmt: skip
     response = render(None, "errors/_part.html" if is_part else "errors/broken.html", context, status=error.status)

@@ -227,9 +227,9 @@ class PromptView:
     @property
     def gone(self) -> list[DroppedEntry]:
         """The entries of working and long-term memory that the budget left out."""
-        kept = {(part.kind, pk) for part in self.prompt.parts for pk in part.entries}
+        included = {(part.kind, pk) for part in self.prompt.parts for pk in part.entries}
         found = [DroppedEntry("working" if one.score == 1.0 else "longterm", one) for one in self.prompt.entries]
-        return [one for one in found if (one.layer, one.entry.id) not in kept]
+        return [one for one in found if (one.layer, one.entry.id) not in included]
 
     @property
     def free(self) -> int:

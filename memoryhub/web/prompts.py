@@ -66,8 +66,8 @@ def address_of_picked_agent(request: HttpRequest, agent: str) -> str:
     if not picked:
         return ""
     path = reverse("prompts.page", args=[request.space.slug, prompts.agent_by_slug(request.space, picked).slug])
-    kept = urlencode([(name, value) for name, value in get.items() if value])
-    return f"{path}?{kept}" if kept else path
+    query = urlencode([(name, value) for name, value in get.items() if value])
+    return f"{path}?{query}" if query else path
 
 
 def address_in_utc(request: HttpRequest, *names: str) -> str:
@@ -165,10 +165,10 @@ def template_of_prompt(agent: Agent, prompt: prompts.Prompt) -> Any:
 
 def dialect_choices(agent: Agent, chosen: str) -> list[tuple[str, str]]:
     """Value and label of each dialect: the agent's own first, then `chosen` if it is not in the list, then all others."""
-    known = [(name, f"{name}{versions}") for name, versions in VERSIONS_SERVED.items()]
+    with_versions = [(name, f"{name}{versions}") for name, versions in VERSIONS_SERVED.items()]
     plain = [(name, name) for name in dialects.names() if name not in VERSIONS_SERVED]
     hub, others = [one for one in plain if one[0] == "hub"], [one for one in plain if one[0] != "hub"]
-    listed = [*hub, *known, *others]
+    listed = [*hub, *with_versions, *others]
     named = [(chosen, chosen)] if chosen and chosen not in dict(listed) else []
     return [("", f"{agent.dialect} (its own)"), *named, *listed]
 
@@ -272,15 +272,15 @@ def initial_settings(agent: Agent) -> dict[str, Any]:
 
 
 def show_settings(request: HttpRequest, agent: Agent, form: PromptSettingsForm) -> HttpResponse:
-    kept = [template_row(template) for template in prompts.templates_for(request.space.pk)]
-    context = {"agent": agent, "form": form, "templates": kept, "guidelines_path": files.GUIDELINES_PATH}
+    templates = [template_row(template) for template in prompts.templates_for(request.space.pk)]
+    context = {"agent": agent, "form": form, "templates": templates, "guidelines_path": files.GUIDELINES_PATH}
     return render(request, "prompts/settings.html", context, status=422 if form.errors else 200)
 
 
 def template_row(template: Any) -> dict[str, Any]:
     """A stored template with its size and the published size and sha256 for its form."""
-    known = dialects.deepagents.KNOWN_TEMPLATES.get(template.form, (0, ""))
-    return {"row": template, "size": len(template.text.encode()), "known_size": known[0], "known_sha": known[1]}
+    published = dialects.deepagents.KNOWN_TEMPLATES.get(template.form, (0, ""))
+    return {"row": template, "size": len(template.text.encode()), "known_size": published[0], "known_sha": published[1]}
 
 
 @post_only("manage")

@@ -104,7 +104,7 @@ def text_to_edit(review: proposals.Review, clean: bool) -> str:
 
 def timeline(proposal: Proposal, review: proposals.Review) -> list[dict[str, Any]]:
     """What happened to a proposal, in order of time."""
-    said: list[dict[str, Any]] = [
+    events: list[dict[str, Any]] = [
         {
             "at": proposal.created_at,
             "kind": "agent",
@@ -115,19 +115,19 @@ def timeline(proposal: Proposal, review: proposals.Review) -> list[dict[str, Any
     ]
     if review.findings:
         names = sorted({one.code for one in review.findings})
-        said.append({"at": proposal.created_at, "kind": "gate", "who": "gate", "says": f"found: {', '.join(names)}"})
+        events.append({"at": proposal.created_at, "kind": "gate", "who": "gate", "says": f"found: {', '.join(names)}"})
     for one in proposal.approvals if proposal.state != Proposal.State.APPROVED or proposal.reviewers > 1 else []:
         at = datetime.fromisoformat(one["at"])
-        said.append({"at": at, "kind": "person", "who": one["name"], "says": "said yes, as the first of two"})
+        events.append({"at": at, "kind": "person", "who": one["name"], "says": "said yes, as the first of two"})
     for one in review.comments:
-        said.append({"at": one.created_at, "kind": one.actor_kind, "who": one.actor_name, "says": f"“{one.text}”"})
+        events.append({"at": one.created_at, "kind": one.actor_kind, "who": one.actor_name, "says": f"“{one.text}”"})
     if proposal.decided_at:
         words = f": “{proposal.note}”" if proposal.note else ""
         who = proposal.decided_by_name or "hub"
         kind = {"withdrawn": "agent"}.get(proposal.state, "person" if proposal.decided_by_id else "hub")
         edits = " with edits" if proposal.with_edits else ""
-        said.append({"at": proposal.decided_at, "kind": kind, "who": who, "says": f"{proposal.state}{edits}{words}"})
-    return sorted(said, key=lambda one: one["at"])
+        events.append({"at": proposal.decided_at, "kind": kind, "who": who, "says": f"{proposal.state}{edits}{words}"})
+    return sorted(events, key=lambda one: one["at"])
 
 
 # ---- deciding

@@ -40,8 +40,8 @@ def page(request: HttpRequest) -> HttpResponse:
 def other_embedders(space: Space, serving: str) -> list[str]:
     """Embedders to compare with the one in use: those of this space first, with their models."""
     job = jobs.latest(space, longterm.REEMBEDDING_JOB)
-    known = [space.settings.get("embedder_before"), job.payload["choice"] if job else "", settings.EMBEDDER]
-    return [name for name in dict.fromkeys([*known, *embedders.names()]) if name and name != serving]
+    preferred = [space.settings.get("embedder_before"), job.payload["choice"] if job else "", settings.EMBEDDER]
+    return [name for name in dict.fromkeys([*preferred, *embedders.names()]) if name and name != serving]
 
 
 def result_columns(

@@ -54,25 +54,25 @@ class Command(HubCommand):
 def summary_line(one: dict[str, Any]) -> str:
     """A proposal on one line, with the codes of its findings."""
     found = sorted({finding["code"] for finding in one["findings"]})
-    told = f"  [{', '.join(found)}]" if found else ""
+    codes = f"  [{', '.join(found)}]" if found else ""
     reason = f"  “{' '.join(one['reason'][:60].split())}”" if one["reason"] else ""
     by = f" by {one['decided_by']}" if one["decided_by"] else ""
     ended = f"  {one['state']}{by}" if one["state"] not in ("pending", "outdated") else ""
     thing = one["path"] or "long-term memory"
-    return visible_text(f"{one['number']:>5}  {one['agent']}: {one['kind']} {thing}{told}{reason}{ended}")
+    return visible_text(f"{one['number']:>5}  {one['agent']}: {one['kind']} {thing}{codes}{reason}{ended}")
 
 
 def details(one: dict[str, Any]) -> str:
     """A proposal with everything that is needed to decide on it."""
-    told = [summary_line(one).strip(), visible_text(one["reason"])] if one["reason"] else [summary_line(one).strip()]
-    told += [
+    lines = [summary_line(one).strip(), visible_text(one["reason"])] if one["reason"] else [summary_line(one).strip()]
+    lines += [
         f"{name} {visible_text(one[key])}"
         for key, name in (("thread_id", "thread"), ("tool_call_id", "tool call"))
         if one[key]
     ]
     if one["stacked_on"]:
-        told.append(f"It builds on proposal {one['stacked_on']}.")
-    told += finding_lines(one)
+        lines.append(f"It builds on proposal {one['stacked_on']}.")
+    lines += finding_lines(one)
     if one["note"]:
-        told.append(f"“{visible_text(one['note'])}”")
-    return "\n".join([*told, "", visible_text(one["diff"]).rstrip("\n")]).rstrip()
+        lines.append(f"“{visible_text(one['note'])}”")
+    return "\n".join([*lines, "", visible_text(one["diff"]).rstrip("\n")]).rstrip()

@@ -34,13 +34,13 @@ def main(arguments: list[str]) -> int:
 
 
 def watch(copy: LocalCopy, options: argparse.Namespace) -> int:
-    said = ""
+    last_problem = ""
     while True:
         try:
             print_report(copy.run(), as_json=options.json, quiet=True)
-            said = ""
+            last_problem = ""
         except HubUnavailable as problem:  # it may come back; say it once
-            if said != (said := str(problem)):
+            if last_problem != (last_problem := str(problem)):
                 print(problem, file=sys.stderr, flush=True)
         time.sleep(options.interval)
 

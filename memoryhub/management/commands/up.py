@@ -54,7 +54,7 @@ class Command(HubCommand):
         data_dir = datadir.prepare(settings.DATA_DIR)
         lock = datadir.hub_lock(data_dir)
         processes.end_leftover_processes(data_dir)
-        number, kept = serve.reserve_port(options["host"], options["port"])
+        number, reserved = serve.reserve_port(options["host"], options["port"])
         if not (settings.DATABASE_URL or postgres.cluster_of(data_dir).exists()):
             self.tell("First start: making the database …")
         with database(data_dir) as using:
@@ -65,7 +65,7 @@ class Command(HubCommand):
             self.allow(options["host"])
             self.load()
             hub = partial(self.serve, data_dir, options["host"], number, options["workers"], link)
-            hub([lock, *using], kept)
+            hub([lock, *using], reserved)
 
     def wants_demo(self, options: dict[str, Any]) -> bool:
         from memoryhub.domain import demo
@@ -123,7 +123,7 @@ class Command(HubCommand):
         processes.share_memory()
 
     def serve(
-        self, data_dir: Path, host: str, number: int, count: int, link: str, held: list[datadir.Lock], kept: Any
+        self, data_dir: Path, host: str, number: int, count: int, link: str, held: list[datadir.Lock], reserved: Any
     ) -> None:
         shown = f"[{host}]" if ":" in host else host
         ready = ReadinessCheck(host, number, partial(self.say_ready, f"http://{shown}:{number}{link}"))
@@ -132,7 +132,7 @@ class Command(HubCommand):
             supervise.Child("background", partial(background, data_dir)),
         ]
         supervisor = supervise.Supervisor(
-            children, partial(release_in_child, held, kept), partial(restart_database, data_dir)
+            children, partial(release_in_child, held, reserved), partial(restart_database, data_dir)
         )
         try:
             supervisor.run(ready)
@@ -172,12 +172,12 @@ def background(data_dir: Path) -> None:
     work.main(alone=not settings.DATABASE_URL)
 
 
-def release_in_child(held: list[datadir.Lock], kept: Any) -> None:
+def release_in_child(held: list[datadir.Lock], reserved: Any) -> None:
     """Releases the locks and the port in a child, since children may outlive the hub."""
     for lock in held:
         lock.release()
-    if kept is not None:
-        kept.close()
+    if reserved is not None:
+        reserved.close()
 
 
 @contextlib.contextmanager
