@@ -1,4 +1,4 @@
-"""What a person typed, checked as far as form goes; what it means is checked by the domain."""
+"""Forms. They check the shape of values; the domain checks their meaning."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from memoryhub import dialects
 from memoryhub.models import Role, Scope
 
 
-class LookOfOurs(forms.Form):
-    """Gives every field the classes of the design, and errors to screen readers."""
+class HubForm(forms.Form):
+    """Base of all forms: gives fields their CSS class and shows refusals of the domain."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs.setdefault("label_suffix", "")
@@ -24,12 +24,12 @@ class LookOfOurs(forms.Form):
                 field.widget.attrs.setdefault("class", "input")
 
     def refuse(self, error: Any) -> None:
-        """Puts a refusal of the domain beside the field it names."""
+        """Adds a refusal of the domain to the field that it names, else to the form."""
         field = error.details.get("field")
         self.add_error(field if field in self.fields else None, error.message)
 
 
-class AgentForm(LookOfOurs):
+class AgentForm(HubForm):
     name = forms.CharField(max_length=100, help_text="Its address is made from it.")
     description = forms.CharField(max_length=500, required=False, help_text="What it does, in a few words.")
     dialect = forms.ChoiceField(help_text="How its framework wraps memory into the prompt.")
@@ -52,7 +52,7 @@ class AgentForm(LookOfOurs):
         self.fields["dialect"].choices = [(name, name) for name in names]
 
 
-class TokenForm(LookOfOurs):
+class TokenForm(HubForm):
     label = forms.CharField(max_length=100, required=False, help_text="Where it will be used: ci, laptop of rk.")
     scopes = forms.MultipleChoiceField(choices=Scope.choices, widget=forms.CheckboxSelectMultiple, required=False)
     days = forms.TypedChoiceField(
@@ -69,7 +69,7 @@ class TokenForm(LookOfOurs):
         }
 
 
-class PersonForm(LookOfOurs):
+class PersonForm(HubForm):
     username = forms.CharField(
         label="Name", max_length=64, widget=forms.TextInput(attrs={"autocapitalize": "none", "autocomplete": "off"})
     )
@@ -80,7 +80,7 @@ class RoleForm(forms.Form):
     role = forms.ChoiceField(choices=Role.choices)
 
 
-class PasswordForm(LookOfOurs):
+class PasswordForm(HubForm):
     current = forms.CharField(
         label="Current password", required=False, widget=forms.PasswordInput(attrs={"autocomplete": "current-password"})
     )
@@ -100,25 +100,25 @@ class PasswordForm(LookOfOurs):
         return cleaned
 
 
-class EmailForm(LookOfOurs):
+class EmailForm(HubForm):
     email = forms.EmailField(
         label="E-mail", required=False, help_text="Where summaries of waiting proposals go, if a space sends them.",
         widget=forms.EmailInput(attrs={"autocomplete": "email"}),
     )  # fmt: skip
 
 
-class SpaceForm(LookOfOurs):
+class SpaceForm(HubForm):
     name = forms.CharField(max_length=100)
     slug = forms.SlugField(label="Address", max_length=64, help_text="Small letters, digits and hyphens; it stays.")
 
 
-class RenameForm(LookOfOurs):
+class RenameForm(HubForm):
     name = forms.CharField(max_length=100)
     description = forms.CharField(max_length=500, required=False)
 
 
-class SettingsForm(LookOfOurs):
-    """The numbers of a space; their bounds stand in domain/spaces.py."""
+class SettingsForm(HubForm):
+    """The settings of a space; the domain checks their bounds."""
 
     proposal_days = forms.IntegerField(label="Proposals expire after (days)")
     warn_days = forms.IntegerField(label="Warn before they expire (days)")
@@ -134,11 +134,11 @@ class SettingsForm(LookOfOurs):
     delivery_days = forms.IntegerField(label="Delivered prompts are kept (days)")
 
 
-GIVES_WAY = {"working": "working memory", "longterm": "long-term memory", "source": "files"}
+CUT_ORDER_LABELS = {"working": "working memory", "longterm": "long-term memory", "source": "files"}
 
 
-class PromptSettingsForm(LookOfOurs):
-    """What of an agent's settings touches its prompt."""
+class PromptSettingsForm(HubForm):
+    """The settings of an agent that affect its prompt."""
 
     memory_is_on = forms.BooleanField(label="Memory is on", required=False)
     budget = forms.IntegerField(
@@ -147,7 +147,8 @@ class PromptSettingsForm(LookOfOurs):
     gives_way = forms.ChoiceField(
         label="What gives way to it, first to last",
         choices=[
-            (",".join(order), ", then ".join(GIVES_WAY[kind] for kind in order)) for order in permutations(GIVES_WAY)
+            (",".join(order), ", then ".join(CUT_ORDER_LABELS[kind] for kind in order))
+            for order in permutations(CUT_ORDER_LABELS)
         ],
     )
     template = forms.CharField(
@@ -157,8 +158,8 @@ class PromptSettingsForm(LookOfOurs):
     )  # fmt: skip
 
 
-class RuleForm(LookOfOurs):
-    """A rule for paths; agents of the space to choose from."""
+class RuleForm(HubForm):
+    """A rule for paths, for all agents or one of the space."""
 
     POLICIES = (
         ("trusted", "trusted: applied at once"), ("review", "review: a person decides"), ("read_only", "read only: refused"),
@@ -186,8 +187,8 @@ class RuleForm(LookOfOurs):
         self.fields["agent"].choices = [("", "every agent"), *((slug, slug) for slug in slugs)]
 
 
-class WebhookForm(LookOfOurs):
-    """An address that is told, in which shape, of what."""
+class WebhookForm(HubForm):
+    """A webhook: its URL, format and events."""
 
     url = forms.CharField(max_length=500, label="Address", help_text="https://… of the program that is told.")
     shape = forms.ChoiceField(choices=[("hub", "memoryhub's own JSON"), ("slack", "as chat programs take it (Slack)")])
@@ -204,7 +205,7 @@ class WebhookForm(LookOfOurs):
     )  # fmt: skip
 
 
-class MountForm(LookOfOurs):
+class MountForm(HubForm):
     prefix = forms.CharField(max_length=1024, help_text="As agents see it: /memories/, or ~/.deepagents/.")
     store = forms.ChoiceField(
         choices=[("database", "in the hub"), ("filesystem", "in a directory"), ("thread", "per thread, for a day")]

@@ -1,4 +1,4 @@
-"""Around every request: its id, the security headers, who was seen, and refusals turned into a page, a part or JSON."""
+"""Middleware: request ids, security headers, when a session was last seen, time zone, calls of the API, refusals."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from memoryhub.refusals import json_refusal, refusal_of
 from memoryhub.web import errors as error_pages
 
 View = Callable[[HttpRequest], HttpResponse]
-BROKEN_PATH = "memoryhub.broken_path"  # set by wsgi.py, before Django repairs the address
+BROKEN_PATH = "memoryhub.broken_path"  # set by wsgi.py if the path is no UTF-8, which Django would repair
 MAX_REQUEST_BYTES = 40 * 1024 * 1024  # an import of 32 MiB, and what a form wraps around it
 
 CSP = "; ".join(
@@ -28,13 +28,13 @@ CSP = "; ".join(
         "form-action 'self'", "frame-ancestors 'none'", "base-uri 'none'", "manifest-src 'self'",
     ]
 )  # fmt: skip
-# The page that tries the API out draws its icons from data: addresses.
+# The page that documents the API has icons as data: URLs.
 CSP_DOCS = CSP.replace("img-src 'self'", "img-src 'self' data:")
 
 
 def request_ids(get_response: View) -> View:
     def handle(request: HttpRequest) -> HttpResponse:
-        request.id = requests.begin(request.headers.get("X-Request-Id"))
+        request.id = requests.set_request_id(request.headers.get("X-Request-Id"))
         response = get_response(request)
         response.headers["X-Request-Id"] = request.id
         return response
@@ -57,7 +57,7 @@ def security_headers(get_response: View) -> View:
 
 
 class Compression(GZipMiddleware):
-    """What carries an ETag for programs travels as it is: compressing would weaken the ETag, which is a sha256."""
+    """Compresses responses, but not those of the API with an ETag: it is a sha256 and must stay strong."""
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         if request.path.startswith("/api/") and response.has_header("ETag"):
@@ -66,7 +66,7 @@ class Compression(GZipMiddleware):
 
 
 def last_seen(get_response: View) -> View:
-    """Notes when a signed-in browser was seen last, at most once a minute and never on what a page fetches by itself."""
+    """Notes when a signed-in browser was last seen, at most once a minute. Requests by htmx do not count."""
 
     def handle(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
@@ -81,7 +81,7 @@ def last_seen(get_response: View) -> View:
 
 
 def local_time(get_response: View) -> View:
-    """Shows times as the reader's own clock has them; their browser names its zone in a cookie."""
+    """Activates the time zone of the browser, which a script of the pages puts into a cookie."""
 
     def handle(request: HttpRequest) -> HttpResponse:
         try:
@@ -95,13 +95,13 @@ def local_time(get_response: View) -> View:
 
 
 def api_calls(get_response: View) -> View:
-    """Answers calls of the API: what comes after this is about sessions, forms and pages, which they know nothing of."""
+    """Answers calls of the API here, since the middleware after this one is for sessions, forms and pages."""
 
     def handle(request: HttpRequest) -> HttpResponse:
         if not request.path.startswith("/api/"):
             return get_response(request)
         request.get_host()  # refuses a name that is not among ALLOWED_HOSTS
-        refusal = unacceptable(request)
+        refusal = early_refusal(request)
         response = json_refusal(refusal) if refusal else api_answer(request)
         if not response.streaming:
             response.headers.setdefault("Content-Length", str(len(response.content)))
@@ -111,59 +111,59 @@ def api_calls(get_response: View) -> View:
 
 
 def api_answer(request: HttpRequest) -> HttpResponse:
-    """The answer of the view at this address; HEAD is answered as GET, and the server leaves the body out."""
+    """The response of the view at this path. HEAD is handled as GET; the server leaves the body out."""
     method = request.method
     request.method = "GET" if method == "HEAD" else method
     request.resolver_match = resolve(request.path_info)
     view, args, kwargs = request.resolver_match
     response = view(request, *args, **kwargs)
     request.method = method
-    return not_allowed(response) if response.status_code == 405 else response
+    return method_not_allowed(response) if response.status_code == 405 else response
 
 
-def not_allowed(refusal: HttpResponse) -> HttpResponse:
-    """django-ninja answers a wrong method with plain text; here it gets the one shape."""
+def method_not_allowed(refusal: HttpResponse) -> HttpResponse:
+    """The JSON refusal for a wrong method, which django-ninja answers with plain text."""
     allowed = refusal.headers.get("Allow", "")
     return json_refusal(NotAllowed(f"This address takes {allowed or 'other methods'}.", allow=allowed))
 
 
 def refusals(get_response: View) -> View:
-    """Innermost, so that a refusal raised by a page's view still gets the session, the messages and the headers."""
+    """Turns refusals into responses. Innermost, so that these still get the session, the messages and the headers."""
 
     def handle(request: HttpRequest) -> HttpResponse:
-        if refusal := unacceptable(request):
+        if refusal := early_refusal(request):
             return error_pages.refuse(request, refusal)
-        # A key typed into a search or a filter is not drawn again by the page that answers.
+        # A token that was typed into a search must not appear on the page of results.
         if "mh_" in (query := request.META.get("QUERY_STRING", "")):
             request.META["QUERY_STRING"] = requests.hide_secrets(query).replace("…", "%E2%80%A6")
-        return see_other(request, get_response(request))
+        return redirect_after_post(request, get_response(request))
 
     handle.process_exception = refusal_page  # type: ignore[attr-defined]
     return handle
 
 
 def refusal_page(request: HttpRequest, exception: Exception) -> HttpResponse | None:
-    """What Django asks when a page's view raised: the page for a refusal, or None for a bug."""
+    """Called by Django when a view raised: the response for a refusal, or None for a bug."""
     error = refusal_of(exception)
     return error_pages.refuse(request, error) if error else None
 
 
-def unacceptable(request: HttpRequest) -> HubError | None:
-    """Why a request is refused before anything is read of it."""
-    if sent_bytes(request) > MAX_REQUEST_BYTES:  # uploads would go to the disk, whoever sends them
+def early_refusal(request: HttpRequest) -> HubError | None:
+    """The refusal of a request that is too large or has a broken path; None for others. Does not read the body."""
+    if content_length(request) > MAX_REQUEST_BYTES:  # else uploads of anybody would be written to disk
         return TooLarge("The request is larger than 40 MiB. Send less at once.")
     if BROKEN_PATH in request.META:
         return Invalid("The address holds bytes that are no UTF-8. Send the name as UTF-8.", code="invalid_path")
     return None
 
 
-def see_other(request: HttpRequest, response: HttpResponse) -> HttpResponse:
-    """After a form the browser shall GET what comes next: 303 says so, 302 leaves it to custom. Strangers are led by 302."""
+def redirect_after_post(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    """Makes redirects after a form 303, so that browsers use GET. Those to the sign-in page stay 302."""
     if request.method == "POST" and response.status_code == 302 and not response["Location"].startswith("/login/?"):
         response.status_code = 303
     return response
 
 
-def sent_bytes(request: HttpRequest) -> int:
+def content_length(request: HttpRequest) -> int:
     length = request.META.get("CONTENT_LENGTH") or "0"
     return int(length) if length.isdecimal() else 0

@@ -1,4 +1,4 @@
-"""How a refusal leaves the hub: foreign exceptions become ours, and ours become the one JSON answer."""
+"""Refusals at the edge of the hub: exceptions of libraries become `HubError`, and `HubError` becomes JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ log = logging.getLogger("memoryhub")
 
 
 def refusal_of(exception: BaseException) -> HubError | None:
-    """The refusal that an exception stands for; None for what is a bug."""
+    """The `HubError` for an exception; None if it is a bug."""
     match exception:
         case HubError():
             return exception
@@ -46,7 +46,7 @@ def first_line(exception: BaseException) -> str:
 
 
 def json_refusal(error: HubError) -> HttpResponse:
-    """A refusal for programs, with the headers that its status asks for."""
+    """The JSON response for a refusal, with the headers that its status needs."""
     body = hide_secrets(json.dumps(error.as_json(), ensure_ascii=False, default=str))
     # The message may quote half a character of what was sent, which UTF-8 does not hold.
     response = HttpResponse(body.encode("utf-8", "replace"), status=error.status, content_type="application/json")

@@ -93,7 +93,7 @@ def respond(answer: Answer, environ: Environ, start_response: Callable[..., Any]
 
     Django's signals would look after lost connections; `accounts.authenticate` finds one and opens another.
     """
-    request_id = requests.begin(environ.get("HTTP_X_REQUEST_ID"))
+    request_id = requests.set_request_id(environ.get("HTTP_X_REQUEST_ID"))
     try:
         response = answer(environ)
     except Exception:

@@ -1,4 +1,4 @@
-"""What a process keeps of what it read or worked out. Every such cache is a `Cache`, and `caches` lists all of them."""
+"""The class of all caches in a process. `caches` lists them by name."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ caches: dict[str, Cache[Any]] = {}
 
 
 class Cache(Generic[V]):
-    """Values by their keys, the least recently used out first. Whether a value still holds is for the caller to say:
+    """Values by their keys; the least recently used are dropped first.
 
-    a value that is put with a mark (the revision of a space, for example) is only given out under the same mark. `key`,
-    `invalidated_by` and `saves` describe the cache where all caches are listed.
+    A value that is put with a mark (for example the revision of a space) is only returned for an equal mark. `key`,
+    `invalidated_by` and `saves` describe the cache in the list of all caches.
     """
 
     def __init__(
         self, name: str, *, key: str, invalidated_by: str, saves: str, max_items: int = 0, max_bytes: int = 0,
         size_of: Callable[[V], int] | None = None,
     ) -> None:  # fmt: skip
-        """The bound is a number of values, or of bytes, of which `size_of` says how many a value has."""
+        """The bound is `max_items`, or `max_bytes` with `size_of`, which returns the bytes of a value."""
         self.name, self.key, self.invalidated_by, self.saves = name, key, invalidated_by, saves
         self.max_items, self.max_bytes, self.size_of = max_items, max_bytes, size_of
         sizes = {"getsizeof": lambda entry: size_of(entry[1])} if size_of else {}
@@ -42,11 +42,11 @@ class Cache(Generic[V]):
 
     @property
     def size(self) -> int:
-        """How many values there are, or how many bytes."""
+        """The number of values, or of bytes if that is the bound."""
         return int(self._entries.currsize)
 
     def get(self, key: Hashable, mark: Hashable = None) -> V | None:
-        """The value under this key, if it was put with this mark; without a mark whatever stands there."""
+        """The value of a key if it was put with this mark; without a mark any value. None if there is none."""
         with self._lock:
             try:
                 found = self._entries[key]
@@ -55,7 +55,7 @@ class Cache(Generic[V]):
         return found[1] if mark is None or found[0] == mark else None
 
     def get_each(self, first: Hashable, others: Iterable[K], mark: Hashable) -> dict[K, V]:
-        """The values under the keys `(first, other)` by their second part, as far as they were put with this mark."""
+        """The values of the keys `(first, other)` that were put with this mark, by `other`."""
         found = {}
         with self._lock:
             for other in others:
@@ -68,7 +68,7 @@ class Cache(Generic[V]):
         return found
 
     def put(self, key: Hashable, value: V, mark: Hashable = None) -> None:
-        """Keeps a value; one that is larger than the whole cache is not kept."""
+        """Stores a value, unless it is larger than the whole cache."""
         with self._lock:
             self._entries.pop(key, None)
             with suppress(ValueError):  # it is larger than the bound
@@ -79,7 +79,7 @@ class Cache(Generic[V]):
             self._entries.pop(key, None)
 
     def items(self) -> list[tuple[Hashable, V]]:
-        """All keys and values as they are now."""
+        """All keys and values."""
         with self._lock:
             # The cache's own `items` would count as a use of each.
             return [(key, cachetools.Cache.__getitem__(self._entries, key)[1]) for key in self._entries]

@@ -1,8 +1,7 @@
-"""Pieces of SQL that several statements share.
+"""SQL that several statements share. `path`, `space`, `thread` and `file` are SQL: a column or a placeholder.
 
-Each finds its row by the unique index alone. While the database has never counted the tables, an equality may be planned as
-a walk over all files of a space or the whole history of a file; a range of one, in order, is what only that index gives.
-`path`, `space`, `thread` and `file` are SQL: a column or a placeholder.
+Each finds its row by the unique index alone. Before the first ANALYZE, PostgreSQL may plan an equality as a scan of all files
+of a space or of all revisions of a file. An ordered range with equal ends can only use that index.
 """
 
 from __future__ import annotations

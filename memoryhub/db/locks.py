@@ -1,5 +1,7 @@
-"""Work that one process at a time may do, and that cannot stand in one transaction itself: migrations, an index made while
-others write. Who is in holds a lock of a transaction on a second connection: session locks fail behind PgBouncer."""
+"""Locks for work that one process at a time may do and that cannot be one transaction: migrations, concurrent index builds.
+
+The lock belongs to a transaction on a second connection, since session locks fail behind PgBouncer.
+"""
 
 from __future__ import annotations
 
@@ -9,36 +11,38 @@ from typing import Any
 
 from django.db import connections
 
-# A server may end transactions in which nothing happens; this one waits on purpose.
-STAY = "SELECT set_config('idle_in_transaction_session_timeout', '0', true)"
-ENTER = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
-TRY = "SELECT pg_try_advisory_xact_lock(hashtextextended(%s, 0))"
+# The transaction that holds the lock is idle on purpose, so the server must not end it.
+NO_IDLE_TIMEOUT = "SELECT set_config('idle_in_transaction_session_timeout', '0', true)"
+LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
+TRY_LOCK = "SELECT pg_try_advisory_xact_lock(hashtextextended(%s, 0))"
 
 
 @contextlib.contextmanager
-def alone(work: str) -> Iterator[None]:
-    """Waits until nobody else on this database does this work, then keeps others out."""
-    with _second() as cursor:
-        cursor.execute(ENTER, [work])
+def exclusive(work: str) -> Iterator[None]:
+    """Waits for the lock named `work` and holds it inside the block."""
+    with _second_connection() as cursor:
+        cursor.execute(LOCK, [work])
         yield
 
 
 @contextlib.contextmanager
-def first(work: str) -> Iterator[bool]:
-    """Says whether nobody else is at this work; if so, keeps others out. Nobody waits: an index that is made while others
-    write waits for every statement that began before it, so for one that waits here too."""
-    with _second() as cursor:
-        cursor.execute(TRY, [work])
+def try_exclusive(work: str) -> Iterator[bool]:
+    """Yields whether the lock named `work` was free; if so, holds it inside the block.
+
+    It does not wait: CREATE INDEX CONCURRENTLY waits for all older statements, so also for one that waits for this lock.
+    """
+    with _second_connection() as cursor:
+        cursor.execute(TRY_LOCK, [work])
         yield cursor.fetchone()[0]
 
 
 @contextlib.contextmanager
-def _second() -> Iterator[Any]:
+def _second_connection() -> Iterator[Any]:
     second = connections.create_connection("default")
     try:
         second.set_autocommit(False)
         with second.cursor() as cursor:
-            cursor.execute(STAY)
+            cursor.execute(NO_IDLE_TIMEOUT)
             yield cursor
     finally:
         second.close()

@@ -1,6 +1,7 @@
-"""The few statements that run for every call of an agent, prepared once per connection.
+"""Statements that run for every call of an agent, prepared once per connection.
 
-Django's own cursor binds values on the client and so never prepares; this one goes past it, inside the same transaction.
+Django's cursor binds values on the client, so its statements are never prepared. The functions here use psycopg's cursor on
+the same connection, so in the same transaction.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ Json = Jsonb  # a value of a jsonb column
 
 
 class Half(bytes):
-    """A vector in pgvector's binary form: a sixth of the size of its text, and quicker to read."""
+    """A vector of half-precision floats in pgvector's binary form: a sixth of the size of its text."""
 
     @classmethod
     def of(cls, vector: Any) -> Half:
@@ -46,7 +47,7 @@ class Half(bytes):
 
 
 class HalfDumper(Dumper):
-    """Known to every connection (`apps`). The cast in the statement names the type, whose oid each database has its own of."""
+    """Registered for every connection in `apps`. Statements must cast the value, since the oid of the type differs by database."""
 
     format = Format.BINARY
 
@@ -55,26 +56,26 @@ class HalfDumper(Dumper):
 
 
 def rows(sql: str, params: Sequence[Any] | Mapping[str, Any] = (), *, binary: bool = False) -> list[tuple[Any, ...]]:
-    """The rows of one statement that PostgreSQL keeps prepared after its first few runs; `binary` for large bytes."""
+    """The rows of a SELECT, sent again once if the connection was lost. `binary` is quicker for large bytes."""
     wrapper = connections[DEFAULT_DB_ALIAS]
     try:
-        return fetched(wrapper, sql, params, binary)
+        return execute(wrapper, sql, params, binary)
     except (OperationalError, InterfaceError):
-        # Django looks after a lost connection only where its own cursors are used.
+        # Django reconnects only where its own cursors are used.
         if wrapper.in_atomic_block or wrapper.is_usable():
             raise
         wrapper.close()
-        return fetched(wrapper, sql, params, binary)
+        return execute(wrapper, sql, params, binary)
 
 
 def changed(sql: str, params: Sequence[Any]) -> list[tuple[Any, ...]]:
-    """The rows of one statement that changes something. It is sent once: where the connection breaks before the answer,
-    nobody knows whether it was done."""
+    """The rows that a changing statement returns. It is sent only once, since it may have been done before a connection broke:
+    then `Unavailable` with the code `database_away`."""
     wrapper = connections[DEFAULT_DB_ALIAS]
-    if not wrapper.in_atomic_block and has_hung_up(wrapper):
-        wrapper.close()  # nothing is lost by asking another connection
+    if not wrapper.in_atomic_block and is_disconnected(wrapper):
+        wrapper.close()  # nothing was sent yet, so another connection can be used
     try:
-        return fetched(wrapper, sql, params)
+        return execute(wrapper, sql, params)
     except (OperationalError, InterfaceError) as error:
         if wrapper.in_atomic_block or wrapper.connection is None or wrapper.is_usable():
             raise
@@ -85,8 +86,8 @@ def changed(sql: str, params: Sequence[Any]) -> list[tuple[Any, ...]]:
         ) from error
 
 
-def has_hung_up(wrapper: Any) -> bool:
-    """Whether the server went away while nobody asked. Costs no trip, unless it said something that nobody asked for."""
+def is_disconnected(wrapper: Any) -> bool:
+    """Whether the server closed the connection while it was idle. Makes a round trip only if unread data has arrived."""
     if wrapper.connection is None or wrapper.connection.closed:
         return wrapper.connection is not None
     waiting = select.poll()
@@ -94,13 +95,13 @@ def has_hung_up(wrapper: Any) -> bool:
     return bool(waiting.poll(0)) and not wrapper.is_usable()
 
 
-def fetched(
+def execute(
     wrapper: Any, sql: str, params: Sequence[Any] | Mapping[str, Any], binary: bool = False
 ) -> list[tuple[Any, ...]]:
     wrapper.ensure_connection()
     with wrapper.wrap_database_errors, psycopg.Cursor(wrapper.connection) as cursor:
         cursor.execute(sql, params, binary=binary)
-        # `description` would tell the same and builds an object for every column.
+        # `description` says this too, but builds an object for every column.
         return [] if cursor.rownumber is None else cursor.fetchall()
 
 
@@ -116,8 +117,11 @@ NO_ANSWER = "The database gave no answer; nothing was changed, try again."
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One INSERT or UPDATE that can travel together with others; these may read what it returns by its name. Where ONLY stands
-    in it, a condition can be put; what follows is made of rows of another one, and without those nothing happens anyway."""
+    """An INSERT or UPDATE for `together`. Other changes can read the rows that it returns by its `name`.
+
+    With a `held` condition the SQL must contain `ONLY_IF_HELD` in its WHERE, unless it `follows`: then it is made of rows of
+    another change, and does nothing without them.
+    """
 
     sql: str
     params: Sequence[Any]
@@ -125,25 +129,25 @@ class Change:
     follows: bool = False
 
 
-ONLY = "/* only */"
+ONLY_IF_HELD = "/* only */"
 
 
 class NotHeld(Exception):
-    """What changes were worked out from is not the same any more: nothing was changed."""
+    """The rows that changes were computed from have changed in the meantime. Nothing was changed."""
 
 
 def together(*changes: Change, answer: str = "", held: Change | None = None) -> tuple[Any, ...]:
-    """Several changes in one statement, so in one trip; answers what the first one returns, or what is asked for.
+    """Sends several changes as one statement. Returns the row of the first one, or of the SELECT `answer`.
 
-    None of them sees what another did but what that one returns, and no row may be changed by two of them. `held` locks what
-    they were worked out from and finds it unchanged: a SELECT, or an UPDATE of it; then, and only then, all of them happen.
-    So this one statement needs no transaction around it.
+    A change sees of another only the rows that it returns, and no row may be changed by two of them. `held` is a SELECT or
+    UPDATE that locks the rows which the changes were computed from. If it finds none, they changed in the meantime: then
+    nothing happens, and `NotHeld` is raised. So no transaction is needed.
     """
     first, *others = changes
-    if not (answer or held or first.name):  # nothing reads it, so it can be what the others travel with
+    if not (answer or held or first.name):  # no change reads its rows, so it can be the main statement
         answer, changes = first.sql, (*others, first)
     parts = ((one.name, one.sql, one.follows) for one in changes if one.sql is not answer)
-    sql = _joined(answer, held.sql if held else "", *parts)
+    sql = _join_changes(answer, held.sql if held else "", *parts)
     params = [value for one in changes for value in one.params]
     found = changed(sql, [*held.params, *params] if held else params)
     if not found:
@@ -152,40 +156,40 @@ def together(*changes: Change, answer: str = "", held: Change | None = None) -> 
 
 
 @lru_cache(maxsize=64)
-def _joined(answer: str, held: str, *changes: tuple[str, str, bool]) -> str:
-    """As short as it goes: psycopg takes a statement of more than 4,096 characters apart anew each time."""
+def _join_changes(answer: str, held: str, *changes: tuple[str, str, bool]) -> str:
+    """The SQL of all changes without needless spaces: psycopg parses statements of more than 4,096 characters anew each time."""
     parts = [(name or f"change_{n}", sql) for n, (name, sql, _) in enumerate(changes)]
     answer = answer or f"SELECT * FROM {parts[0][0]}"
     if held:
-        if not all(follows or ONLY in sql for _, sql, follows in changes):
+        if not all(follows or ONLY_IF_HELD in sql for _, sql, follows in changes):
             raise ValueError("one of these changes would happen in any case")
-        parts = [(name, sql.replace(ONLY, "AND EXISTS (SELECT FROM held)")) for name, sql in parts]
+        parts = [(name, sql.replace(ONLY_IF_HELD, "AND EXISTS (SELECT FROM held)")) for name, sql in parts]
         parts.insert(0, ("held", held))
     whole = f"WITH {', '.join(f'{name} AS ({sql})' for name, sql in parts)} {answer}" if parts else answer
-    return " ".join(whole.replace(f"WHERE true {ONLY}", "").split())
+    return " ".join(whole.replace(f"WHERE true {ONLY_IF_HELD}", "").split())
 
 
-def inserting_rows(
+def insert_rows(
     model: Any, *rows: Mapping[str, Any], name: str = "", over: str = "", of: str = "", params: Sequence[Any] = ()
 ) -> Change:
-    """Inserts rows given by column, as one parameter; a column that none of them names gets its default.
+    """The change that inserts rows, given by column; columns that they do not have get their default. Returns their keys.
 
-    Answers the number that the database gives the row. `of` names the change of whose row it is made; `over` is SQL for a
-    JSON object whose values take the place of the row's, with its parameters in `params`.
+    `of` names a change from whose rows these are made. `over` is SQL for a JSON object whose values replace those of the row,
+    with its parameters in `params`.
     """
     given: Any = rows[0] if len(rows) == 1 else rows
     return Change(
-        _insert(model, tuple(rows[0]), len(rows) > 1, over, of), [Jsonb(given, dumps=_as_json), *params], name,
+        _insert_sql(model, tuple(rows[0]), len(rows) > 1, over, of), [Jsonb(given, dumps=_to_json), *params], name,
         follows=bool(of),
     )  # fmt: skip
 
 
 @lru_cache(maxsize=256)
-def _insert(model: Any, columns: tuple[str, ...], many: bool, over: str, of: str) -> str:
-    """psycopg keeps what it knows of a statement only up to fifty parameters, so all rows are one of them."""
+def _insert_sql(model: Any, columns: tuple[str, ...], many: bool, over: str, of: str) -> str:
+    """All rows are one parameter, since psycopg caches the parsed statement only up to fifty of them."""
     table = connections[DEFAULT_DB_ALIAS].ops.quote_name(model._meta.db_table)
     populate = f"jsonb_populate_record{'set' if many else ''}(NULL::{table}, %s{f' || {over}' if over else ''})"
-    where = "" if of else f" WHERE true {ONLY}"
+    where = "" if of else f" WHERE true {ONLY_IF_HELD}"
     return (
         f"INSERT INTO {table} ({', '.join(columns)}) SELECT {', '.join(columns)} "
         f"FROM {populate} row{where} RETURNING {model._meta.pk.column}"
@@ -195,10 +199,10 @@ def _insert(model: Any, columns: tuple[str, ...], many: bool, over: str, of: str
     )
 
 
-def _as_json(values: Any) -> str:
+def _to_json(values: Any) -> str:
     return json.dumps(values, cls=DjangoJSONEncoder)
 
 
-def run(change: Change) -> None:
-    """One change by itself."""
+def send_change(change: Change) -> None:
+    """Sends a change by itself."""
     changed(change.sql, change.params)

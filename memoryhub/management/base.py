@@ -1,4 +1,4 @@
-"""What all commands share: the database is there, answers are a sentence or one JSON document, refusals a sentence."""
+"""The base of all commands: it opens the database, prints answers as a sentence or JSON, and refusals as a sentence."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from memoryhub.errors import HubError
 
 @contextlib.contextmanager
 def database() -> Iterator[None]:
-    """The hub's database while the block runs: the running hub's, or started for us, or DATABASE_URL's."""
+    """Makes the database available inside the block: that of DATABASE_URL, that of the running hub, or one started here."""
     from django.conf import settings
 
     from memoryhub.server import postgres
@@ -32,7 +32,7 @@ def database() -> Iterator[None]:
             yield
         finally:
             for one in connections.all(initialized_only=True):
-                if not one.in_atomic_block:  # a caller's transaction lives on it
+                if not one.in_atomic_block:  # a transaction of the caller is open on it
                     one.close()  # an open connection would make the server's stop wait
 
 
@@ -57,7 +57,7 @@ class HubCommand(BaseCommand):
         raise NotImplementedError
 
     def say(self, answer: dict[str, Any]) -> str:
-        """The answer for people, when --json was not asked for."""
+        """The answer for people, printed unless --json is given."""
         return "\n".join(f"{name}: {value}" for name, value in answer.items())
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -78,7 +78,7 @@ class HubCommand(BaseCommand):
         self._called_from_command_line = True
         parser = self.create_parser(argv[0], argv[1])
         options = vars(parser.parse_args(argv[2:]))  # leaves with status 2 on wrong arguments
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that a database we started is stopped too
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that a database started here is stopped too
         try:
             self.execute(*options.pop("args", ()), **options)
         except BrokenPipeError:  # `memoryhub … | head`
@@ -95,10 +95,10 @@ def as_json(answer: dict[str, Any]) -> str:
 
 
 def one_sentence(error: Exception) -> str:
-    """What went wrong, on one line, in the words of whoever refused."""
+    """The message of an error on one line."""
     if isinstance(error, HubError | CommandError):
         return " ".join(str(error).split())
-    told = " ".join(str(error).split())
+    message = " ".join(str(error).split())
     if isinstance(error, DatabaseError):
-        return f"The database refused: {told}"
-    return f"{type(error).__name__}: {told} (this is a mistake of memoryhub; --traceback shows where)"
+        return f"The database refused: {message}"
+    return f"{type(error).__name__}: {message} (this is a mistake of memoryhub; --traceback shows where)"

@@ -1,4 +1,4 @@
-"""What the commands about proposals share: which space, in whose name."""
+"""Helpers of the commands for proposals: arguments, actor, text that is safe for a terminal."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_argument("--as", dest="as_user", default="", metavar="USER", help="default: the owner of the hub")
 
 
-def shown(text: str) -> str:
-    """For a terminal, with what it would hide or obey (zero-width, bidi, escape sequences) written out."""
-    return "".join(f"<U+{ord(char):04X}>" if is_unseen(char) else char for char in text)
+def visible_text(text: str) -> str:
+    """The text for a terminal, with invisible and control characters written as <U+…>."""
+    return "".join(f"<U+{ord(char):04X}>" if is_invisible(char) else char for char in text)
 
 
-def is_unseen(char: str) -> bool:
+def is_invisible(char: str) -> bool:
     return char not in "\n\t" and unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 
-def found_in(one: dict[str, Any]) -> list[str]:
-    """What the gate found in a proposal, a line each."""
-    return [shown(f"line {found['line']}, {found['code']}: {found['message']}") for found in one["findings"]]
+def finding_lines(one: dict[str, Any]) -> list[str]:
+    """The findings of a proposal, one line each."""
+    return [visible_text(f"line {found['line']}, {found['code']}: {found['message']}") for found in one["findings"]]
 
 
 def space_and_actor(options: dict[str, Any]) -> tuple[Space, Actor]:
-    """The space, and the person in whose name it is done, with their role there."""
+    """The space, and the person of --as (else the owner of the hub) as actor in it."""
     space = spaces.get_by_slug(options["space"])
     person = accounts.person_by_name(options["as_user"]) if options["as_user"] else accounts.hub_owner()
     try:

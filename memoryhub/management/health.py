@@ -1,4 +1,4 @@
-"""Whether the hub is well, in plain words: what is wrong, and how to mend it."""
+"""Health checks for `memoryhub doctor`: what is wrong, and how to fix it."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from memoryhub.domain.files import is_inside
 from memoryhub.models import File, Job, Mount, Space
 from memoryhub.server.migrate import MIN_VECTOR, pending_migrations
 
-OLDEST_POSTGRES = 15
-LEAST_FREE = 200  # megabytes
+MIN_POSTGRES = 15
+MIN_FREE_MB = 200  # megabytes
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at; `mend` says what to do when it is not well."""
+    """The result of one check; `mend` says how to fix it if it is not ok."""
 
     name: str
     ok: bool
@@ -34,12 +34,12 @@ class Finding:
 
 
 def examine() -> list[dict[str, Any]]:
-    """Look at everything; what needs the database is left out when it does not answer."""
+    """Runs all checks; without the database only those that do not need it."""
     found = [data_dir(), database()]
     if found[-1].ok:
         found += [vector(), migrations()]
         if found[-1].ok:
-            found += [finding for look in LOOKS for finding in look()]
+            found += [finding for check in CHECKS for finding in check()]
     return [asdict(finding) for finding in found]
 
 
@@ -48,7 +48,7 @@ def data_dir() -> Finding:
     if not os.access(place, os.W_OK):
         return Finding("data directory", False, f"{place} is not writable.", "Change its owner or mode.")
     free = shutil.disk_usage(place).free // 2**20
-    if free < LEAST_FREE:
+    if free < MIN_FREE_MB:
         return Finding("data directory", False, f"{free} MB are free at {place}.", "Free some space on that disk.")
     return Finding("data directory", True, f"{place}, {free:,} MB free")
 
@@ -61,10 +61,8 @@ def database() -> Finding:
         reason = " ".join(str(error).split())
         return Finding("database", False, f"It cannot be reached: {reason}", f"Check the server and {where}.")
     major = connection.pg_version // 10000
-    if major < OLDEST_POSTGRES:
-        return Finding(
-            "database", False, f"PostgreSQL {major} is too old.", f"Use PostgreSQL {OLDEST_POSTGRES} or newer."
-        )
+    if major < MIN_POSTGRES:
+        return Finding("database", False, f"PostgreSQL {major} is too old.", f"Use PostgreSQL {MIN_POSTGRES} or newer.")
     return Finding("database", True, f"PostgreSQL {major} ({where})")
 
 
@@ -87,7 +85,7 @@ def migrations() -> Finding:
 
 
 def front_space() -> Finding:
-    """Where `/` leads people who have not chosen a space; unset, it is the one that the hub was opened with."""
+    """Whether MEMORYHUB_FRONT_SPACE, to which `/` leads, exists. Unset, `/` leads to the space that `up` opened."""
     chosen = settings.FRONT_SPACE
     if chosen and not Space.objects.filter(slug=chosen).exists():
         have = ", ".join(Space.objects.order_by("pk").values_list("slug", flat=True)[:10]) or "none yet"
@@ -112,7 +110,7 @@ def mounts() -> Iterator[Finding]:
 
 
 def mount_roots() -> Iterator[Finding]:
-    """Where owners of spaces may mount, if the hub says so; what lies elsewhere was mounted by who runs the hub."""
+    """The roots below which owners of spaces may mount. Mounts elsewhere were made by whoever runs the hub."""
     roots = settings.MOUNT_ROOTS
     for root in (root for root in roots if not os.path.isdir(root)):
         yield Finding(
@@ -125,8 +123,8 @@ def mount_roots() -> Iterator[Finding]:
         yield Finding("mount roots", True, ", ".join(roots) + (f"; {outside} mounts lie elsewhere" if outside else ""))
 
 
-def unwritten() -> Iterator[Finding]:
-    """Revisions that did not reach the disk (promise 4); only files on disk can be behind."""
+def unwritten_revisions() -> Iterator[Finding]:
+    """Revisions that are not on disk yet (promise 4), of files in filesystem mounts."""
     on_disk = Q()
     for space, prefix in Mount.objects.filter(store=Mount.Store.FILESYSTEM).values_list("space", "prefix"):
         on_disk |= Q(space=space, path__startswith=prefix)
@@ -149,4 +147,10 @@ def failed_jobs() -> Iterator[Finding]:
         yield Finding("jobs", True, "none failed since yesterday")
 
 
-LOOKS: tuple[Callable[[], Iterator[Finding]], ...] = (front_spaces, mounts, mount_roots, unwritten, failed_jobs)
+CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
+    front_spaces,
+    mounts,
+    mount_roots,
+    unwritten_revisions,
+    failed_jobs,
+)

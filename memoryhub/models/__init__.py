@@ -1,9 +1,9 @@
-"""The nouns, one module each. Large tables carry plain ids instead of foreign keys, so that they can be partitioned by space."""
+"""The models. Large tables have plain ids instead of foreign keys, so that they can be partitioned by space."""
 
 from .activity import ActivityLine
 from .actors import DISK, HUB, Actor
 from .agents import Agent, Scope, Token
-from .base import ByActor, Scoped, as_read
+from .base import ByActor, Scoped, instance_from_columns
 from .files import Editing, File, Mount, Policy, PolicyRule, Revision, Source, SourceChange
 from .jobs import Job, Made
 from .layers import (
@@ -35,5 +35,5 @@ __all__ = [
     "Membership", "Mount", "Person", "Policy", "PolicyRule", "Posting", "PromptText", "Proposal", "ProposalComment", "Record",
     "RecordState", "Revision", "Role", "SavedQuery", "Scope", "Scoped", "SignIn", "SignInLink", "Source",
     "SourceChange", "Space", "Telltale", "Token", "Webhook", "WebhookNotice", "WorkingEntry", "WorkingRevision",
-    "as_read",
+    "instance_from_columns",
 ]  # fmt: skip

@@ -7,7 +7,7 @@ from .base import ByActor, Scoped
 
 
 class ActivityLine(ByActor):
-    """One thing somebody did, as a sentence after their name. A trigger refuses UPDATE and DELETE.
+    """A line of the activity log: a sentence after the actor's name. A trigger refuses UPDATE and DELETE.
 
     No foreign key leaves this table: it holds ids and names as they were. `space_id` 0 is the hub itself.
     The sentence is `says`, then `thing` (a link to `url`, below the space's address), then `adds`; `aside` stands at the end of the row.

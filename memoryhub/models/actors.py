@@ -1,4 +1,4 @@
-"""Who does something. Rows keep it as it was then: `models.ByActor`."""
+"""Actors. Rows store them with the fields of `models.ByActor`."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from .spaces import Space, slug_rule
 
 
 class Scope(models.TextChoices):
-    """What a token is good for. None of them decides: only people do."""
+    """What a token allows. No scope allows deciding: only people do that."""
 
     PROMPT = "prompt"
     FILES = "files"
@@ -19,7 +19,7 @@ class Scope(models.TextChoices):
 
 
 class Agent(models.Model):
-    """An AI agent in a space: how its prompt is wrapped, and what stands in it besides memory."""
+    """An AI agent in a space, with its dialect and what its prompt contains besides memory."""
 
     space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="agents")
     slug = models.CharField(max_length=64, validators=[slug_rule])
@@ -50,7 +50,7 @@ class Agent(models.Model):
 
 
 class Token(models.Model):
-    """A key to the API for one agent, or for one person in one space. The secret is shown once; only its digest stays."""
+    """A token for the API, of an agent or of a person in a space. Only the digest of its secret is stored."""
 
     space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="tokens")
     agent = models.ForeignKey(Agent, null=True, on_delete=models.CASCADE, related_name="tokens")

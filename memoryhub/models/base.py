@@ -1,4 +1,4 @@
-"""What every table of a space has in common."""
+"""What the tables of a space have in common."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from django.db.models.base import ModelState
 M = TypeVar("M", bound=models.Model)
 
 
-def as_read(model: type[M], values: Iterable[tuple[str, Any]], **related: models.Model) -> M:
-    """The object that `from_db` makes of these columns, for the few places where making it costs more than asking for it:
-    `__init__` goes through all fields one by one and tells signals that nobody here listens to. `related` objects lie
-    beside their ids. As there, a column that is not given is asked for when somebody reads it."""
+def instance_from_columns(model: type[M], values: Iterable[tuple[str, Any]], **related: models.Model) -> M:
+    """An instance of a model from columns of its row, without `__init__`, which costs more than the query.
+
+    `related` sets related objects. A column that is not given is deferred, as after `from_db`.
+    """
     one = model.__new__(model)
     state = one._state = ModelState()
     state.adding, state.db, state.fields_cache = False, DEFAULT_DB_ALIAS, related
@@ -23,14 +24,14 @@ def as_read(model: type[M], values: Iterable[tuple[str, Any]], **related: models
 
 
 class Scoped(models.QuerySet):
-    """Rows of one space. Every path in goes through `within`, so a space stays a wall."""
+    """A query set whose rows belong to spaces. All queries go through `within`, which keeps spaces apart."""
 
     def within(self, space: Any) -> Self:
         return self.filter(space_id=getattr(space, "pk", space))
 
 
 class ByActor(models.Model):
-    """Who did it, as it was then: people and agents can go, what they did stays."""
+    """Who did something, by name and id, so that it stays when the person or agent is deleted."""
 
     PERSON, AGENT, DISK, HUB, IMPORT = "person", "agent", "disk", "hub", "import"
     ACTOR_KINDS = [(k, k) for k in (PERSON, AGENT, DISK, HUB, IMPORT)]

@@ -17,7 +17,7 @@ class Policy(models.TextChoices):
 
 
 class Mount(models.Model):
-    """A virtual prefix on a store. The longest prefix wins, whole segments only."""
+    """A virtual prefix on a store. The longest prefix of whole segments wins."""
 
     class Store(models.TextChoices):
         FILESYSTEM = "filesystem"
@@ -40,7 +40,7 @@ class Mount(models.Model):
 
 
 class PolicyRule(models.Model):
-    """An exception to a mount's policy: for a path pattern, for one agent, under conditions. The first that fits counts."""
+    """An exception to a mount's policy, for a pattern, an agent, under conditions. The first that matches counts."""
 
     space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="policy_rules")
     position = models.IntegerField(default=0)
@@ -61,7 +61,7 @@ class PolicyRule(models.Model):
 
 
 class File(models.Model):
-    """A virtual path. What it says now is its newest revision; what lies on disk may lag behind, and says so."""
+    """A virtual path. Its text is that of the newest revision; the file on disk may be older, see `written_revision`."""
 
     space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="files", db_index=False)
     path = models.CharField(max_length=1024)
@@ -76,8 +76,8 @@ class File(models.Model):
     modified_at = models.DateTimeField(default=timezone.now)
     used_at = models.DateTimeField(default=timezone.now)  # thread files go after 24 hours without use
     # What the hub knows of the disk (promise 4).
-    written_revision = models.BigIntegerField(null=True)  # the revision that was last put there; null: never
-    written_sha256 = models.CharField(max_length=64, blank=True)  # of the bytes that lie there as far as we know
+    written_revision = models.BigIntegerField(null=True)  # the revision that was last written to disk; null: none
+    written_sha256 = models.CharField(max_length=64, blank=True)  # of the bytes on disk, as last seen
     stat = models.JSONField(null=True)  # mtime_ns, size, inode of those bytes
     problem = models.CharField(max_length=300, blank=True)  # why it is not written or cannot be read
 
@@ -85,7 +85,7 @@ class File(models.Model):
 
     class Meta:
         constraints = [
-            # Its pattern order finds what lies below a folder in one look, whatever the collation of the database.
+            # Pattern order finds the files below a folder by index under any collation of the database.
             models.UniqueConstraint(
                 fields=["space", "path", "thread_id"],
                 opclasses=["int8_ops", "varchar_pattern_ops", "varchar_ops"],
@@ -103,13 +103,13 @@ class File(models.Model):
 
 
 class Revision(ByActor):
-    """The whole text of a file at one moment, kept as bytes. Never changed; a restore is a new one."""
+    """The whole content of a file at one moment. Never changed; a restore makes a new revision."""
 
     space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="revisions", db_index=False)
     file = models.ForeignKey(File, on_delete=models.CASCADE, related_name="revisions", db_index=False)
     number = models.BigIntegerField()
     kind = models.CharField(max_length=8, default="write")  # create write edit delete move restore
-    path = models.CharField(max_length=1024)  # as it was called then
+    path = models.CharField(max_length=1024)  # of the file at that time
     content = models.BinaryField(default=b"")
     size = models.BigIntegerField(default=0)
     sha256 = models.CharField(max_length=64)
@@ -117,13 +117,13 @@ class Revision(ByActor):
     added = models.IntegerField(default=0)  # lines
     removed = models.IntegerField(default=0)
     reason = models.CharField(max_length=1000, blank=True)
-    proposal = models.BigIntegerField(null=True)  # number of the proposal that brought it
+    proposal = models.BigIntegerField(null=True)  # number of the proposal that it came from
     restored_from = models.BigIntegerField(null=True)
     moved_from = models.CharField(max_length=1024, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
 
     objects = Scoped.as_manager()
-    is_new = False  # true of the object that a change made just now, not of one that was looked up
+    is_new = False  # true only of the instance that a change has just made, not of one from a query
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["space", "file", "number"], name="one_revision_number")]
@@ -153,12 +153,12 @@ class Source(models.Model):
 
     @property
     def shown(self) -> str:
-        """The path as it was configured, which is how prompts print it."""
+        """The path as it was configured and as prompts print it."""
         return self.printed or self.path
 
 
 class SourceChange(ByActor):
-    """The whole ordered list after each change of it, so that a prompt of the past can be told exactly."""
+    """The whole ordered list after each change, needed to assemble prompts of the past."""
 
     space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="+")
     agent_key = models.BigIntegerField(default=0)  # 0: the space's list
@@ -172,7 +172,7 @@ class SourceChange(ByActor):
 
 
 class Editing(models.Model):
-    """Somebody has this file open in the editor: shown to the others, forgotten after a minute of silence."""
+    """A person has a file open in the editor. Shown to others; expires a minute after the last sign of life."""
 
     space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="+")
     path = models.CharField(max_length=1024)

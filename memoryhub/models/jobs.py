@@ -36,7 +36,7 @@ class Job(models.Model):
 
 
 class Made(models.Model):
-    """What a job made for people to fetch: kept for a while; when it is gone it can be made again."""
+    """The result of a job for people to fetch. Deleted after a while; it can be made again."""
 
     space_id = models.BigIntegerField()
     kind = models.CharField(max_length=64)

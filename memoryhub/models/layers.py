@@ -30,7 +30,7 @@ def _ids_in_state(space: Any, state: str) -> QuerySet:
 
 
 class Record(models.Model):
-    """What an agent said, raw and for good. No foreign key leaves it; a trigger refuses UPDATE and DELETE."""
+    """A raw record of what an agent logged. It has no foreign keys; a trigger refuses UPDATE and DELETE."""
 
     class NodeKind(models.TextChoices):
         AGENT = "agent"
@@ -66,7 +66,7 @@ class Record(models.Model):
 
 
 class RecordState(ByActor):
-    """Each state a record went through; the newest counts, and carries `is_newest`."""
+    """A state that a record went through; the newest has `is_newest` and counts."""
 
     HELD, ADMITTED, PROMOTED, DISCARDED = "held", "admitted", "promoted", "discarded"
 
@@ -91,11 +91,11 @@ class RecordState(ByActor):
 
 
 class WorkingEntry(models.Model):
-    """Admitted output: for 24 hours, the newest 50 of its group."""
+    """An admitted record in working memory, by default for 24 hours and among the newest 50 of its group."""
 
     space_id = models.BigIntegerField()
-    agent_key = models.BigIntegerField(default=0)  # whose own it is, where scope is "agent"; 0: the group's
-    agent_id = models.BigIntegerField(null=True)  # who said it
+    agent_key = models.BigIntegerField(default=0)  # the agent that owns it if scope is "agent"; 0: the group
+    agent_id = models.BigIntegerField(null=True)  # the agent that logged it
     agent_name = models.CharField(max_length=150, blank=True)
     scope = models.CharField(max_length=5, default="group")
     content = models.TextField()
@@ -115,11 +115,11 @@ class WorkingEntry(models.Model):
 
 
 class WorkingRevision(ByActor):
-    """What a working entry said until a person corrected it; kept for good, also when the entry's time is over."""
+    """The text of a working entry before a person corrected it; stays after the entry expired."""
 
     space_id = models.BigIntegerField()
     entry_id = models.BigIntegerField()
-    session_id = models.CharField(max_length=200, blank=True)  # as the entry has it: what an erasure goes by
+    session_id = models.CharField(max_length=200, blank=True)  # of the entry; erasures look for it
     content = models.TextField()
     created_at = models.DateTimeField(default=timezone.now)  # when it was corrected, by the actor
 
@@ -133,9 +133,9 @@ class WorkingRevision(ByActor):
 
 
 class LongtermEntry(ByActor):
-    """Promoted knowledge; the actor is who promoted it."""
+    """An entry of long-term memory; the actor is who promoted it."""
 
-    space = models.ForeignKey(  # by the index of numbers it is found as well
+    space = models.ForeignKey(  # no index of its own: that of numbers begins with it
         Space, on_delete=models.CASCADE, related_name="entries", db_index=False
     )
     number = models.BigIntegerField()  # L-312
@@ -170,7 +170,7 @@ class LongtermEntry(ByActor):
 
 
 class EntryRevision(ByActor):
-    """What a long-term entry said and was, after each change."""
+    """The text and state of a long-term entry after each change."""
 
     space_id = models.BigIntegerField()
     entry_id = models.BigIntegerField()
@@ -187,7 +187,7 @@ class EntryRevision(ByActor):
 
 
 class Chunk(models.Model):
-    """A piece of an entry, at most 500 characters, overlapping its neighbour by 50. Live ones only; wide rows stay apart from vectors."""
+    """A piece of a live entry: at most 500 characters, 50 shared with its neighbour. Its vectors are in `Embedding`."""
 
     space_id = models.BigIntegerField()
     entry_id = models.BigIntegerField()
@@ -216,7 +216,9 @@ class Embedding(models.Model):
     embedded_by = models.CharField(max_length=100)
     agent_id = models.BigIntegerField(null=True)  # of chunks in one agent's scope
     vector = HalfVectorField()
-    in_index = models.BooleanField(default=False, db_default=False)  # of large spaces, let in later (`vector_index`)
+    in_index = models.BooleanField(
+        default=False, db_default=False
+    )  # true for vectors of large spaces, set later (`vector_index`)
 
     objects = Scoped.as_manager()
 
@@ -232,7 +234,7 @@ class Embedding(models.Model):
 
 
 class Posting(models.Model):
-    """How often a lexeme stands in a chunk: what BM25 reads, from the index alone."""
+    """How often a lexeme occurs in a chunk; BM25 reads it from the index alone."""
 
     space_id = models.BigIntegerField()
     lexeme = models.TextField()
@@ -252,7 +254,7 @@ class Posting(models.Model):
 
 
 class LexemeCount(models.Model):
-    """In how many chunks of a space a lexeme stands: what gives a word its weight. `mark` is another after each change."""
+    """In how many chunks of a space a lexeme occurs, which gives its weight. `mark` gets a new value at each change."""
 
     space_id = models.BigIntegerField()
     lexeme = models.TextField()
@@ -270,7 +272,7 @@ class LexemeCount(models.Model):
 
 
 class Telltale(models.Model):
-    """By which words a line of a chunk is known again when it comes back (`detectors.fingerprints`)."""
+    """A fingerprint of a line of a chunk, to recognise the line in new texts (`detectors.fingerprints`)."""
 
     space_id = models.BigIntegerField()
     code = models.IntegerField()  # of two of its words
@@ -290,7 +292,7 @@ class Telltale(models.Model):
 
 
 class ChunkCount(models.Model):
-    """How many chunks a space has, and lexemes in them; kept as chunks come and go."""
+    """The number of chunks of a space and of lexemes in them, updated with the chunks."""
 
     space_id = models.BigIntegerField(unique=True)
     chunks = models.BigIntegerField(default=0)
@@ -300,7 +302,7 @@ class ChunkCount(models.Model):
 
 
 class EntryPair(models.Model):
-    """Two entries that may say the same or the opposite, until a person settles it."""
+    """Two entries that may say the same or contradict each other, until a person settles it."""
 
     space_id = models.BigIntegerField()
     older_id = models.BigIntegerField()
@@ -320,7 +322,7 @@ class EntryPair(models.Model):
 
 
 class FileWords(models.Model):
-    """The words of a file's newest revision, for search; brought up to date when somebody searches."""
+    """The words of a file's newest revision, for search; updated when somebody searches."""
 
     space_id = models.BigIntegerField()
     file_id = models.BigIntegerField(unique=True)

@@ -14,7 +14,7 @@ class PersonManager(BaseUserManager):
 
 
 class Person(AbstractBaseUser):
-    """Somebody who signs in. What they may do follows from their role in each space."""
+    """A person who signs in. Their role in each space says what they may do."""
 
     username = models.CharField(max_length=64, unique=True, validators=[name_rule])
     email = models.EmailField(blank=True)
@@ -53,7 +53,7 @@ class SignInLink(models.Model):
 
 
 class SignIn(models.Model):
-    """One signed-in browser of a person, so that it can be seen and ended by itself."""
+    """A signed-in browser of a person, listed on the account page, where it can be ended."""
 
     person = models.ForeignKey(Person, on_delete=models.CASCADE, related_name="sign_ins")
     session_key = models.CharField(max_length=40, unique=True)
@@ -64,7 +64,7 @@ class SignIn(models.Model):
 
 
 class FailedTry(models.Model):
-    """Failed sign-ins of one name or one address: after five of them the next must wait."""
+    """Failed sign-ins of one name or address: after five the next must wait."""
 
     key = models.CharField(max_length=100, unique=True)
     failures = models.IntegerField(default=0)

@@ -10,7 +10,7 @@ from .base import ByActor, Scoped
 
 
 class DialectTemplate(models.Model):
-    """The template text of a framework, as data: where it came from, its size and its sha256. `space_id` 0 serves every space."""
+    """The template text of a framework, with its origin and sha256. `space_id` 0 serves every space."""
 
     space_id = models.BigIntegerField(default=0)
     family = models.CharField(max_length=32)
@@ -31,7 +31,7 @@ class DialectTemplate(models.Model):
 
 
 class PackedField(models.BinaryField):
-    """Bytes that are packed before they go to the database: seven times quicker than to let it pack them."""
+    """Bytes that are compressed here, seven times quicker than by the database."""
 
     def get_db_prep_value(self, value: Any, connection: Any, prepared: bool = False) -> Any:
         return super().get_db_prep_value(None if value is None else pack(value), connection, prepared)
@@ -45,7 +45,7 @@ def pack(data: bytes) -> bytes:
 
 
 class PromptText(models.Model):
-    """A distinct text that was handed out, kept once."""
+    """A delivered text, stored once for all its deliveries."""
 
     space_id = models.BigIntegerField()
     sha256 = models.CharField(max_length=64)
@@ -86,7 +86,7 @@ class Delivery(models.Model):
 
 
 class AgentChange(ByActor):
-    """What of an agent stands in its prompt (base prompt, persona, dialect, switches), after each change of it."""
+    """The settings of an agent that affect its prompt, after each change of them."""
 
     space_id = models.BigIntegerField()
     agent_id = models.BigIntegerField()

@@ -11,7 +11,7 @@ from .spaces import Space
 
 
 class Proposal(models.Model):
-    """A change an agent asked for, waiting for a person. `change` is what was asked; the result is computed when looked at."""
+    """A change that an agent proposed. `change` holds its arguments; the result is computed when it is read."""
 
     class State(models.TextChoices):
         PENDING = "pending"
@@ -77,7 +77,7 @@ class Proposal(models.Model):
             models.Index(fields=["space", "state", "number"], name="proposal_state"),
             models.Index(fields=["space", "path", "state"], name="proposal_path"),
             models.Index(fields=["space", "agent", "state"], name="proposal_agent"),
-            # Asked before every list whether anything in it is past its date; a decision takes its row out for nothing.
+            # Every list asks for expired proposals first; decided ones are not in this index.
             models.Index(
                 fields=["space", "expires_at"],
                 name="proposal_ends",
@@ -87,15 +87,15 @@ class Proposal(models.Model):
 
     @property
     def title(self) -> str:
-        """The agent's own words, as far as they fit a line; else what it does, or the text that it promotes."""
+        """The reason that the agent gave, as one line; without one what it does, or the promoted text."""
         if reason := " ".join(self.reason.split()):
             return _shortened(reason.split(". ")[0].rstrip("."), at_word=True)
         if self.path:
-            return f"{TITLES[self.kind]} {self.path.rsplit('/', 1)[-1]}"
+            return f"{KIND_VERBS[self.kind]} {self.path.rsplit('/', 1)[-1]}"
         return _shortened(text_of(bytes(self.content or b"")).strip().split("\n")[0].lstrip("#-* "))
 
 
-TITLES = {"edit": "Change", "insert": "Change", "write": "Write", "delete": "Delete", "move": "Move"}
+KIND_VERBS = {"edit": "Change", "insert": "Change", "write": "Write", "delete": "Delete", "move": "Move"}
 
 
 def _shortened(line: str, *, at_word: bool = False) -> str:
@@ -118,7 +118,7 @@ class ProposalComment(ByActor):
 
 
 class Webhook(models.Model):
-    """An address that is told of proposals and decisions; each notice is signed with its secret."""
+    """A URL that gets notices of proposals and decisions, signed with its secret."""
 
     space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="webhooks")
     url = models.URLField(max_length=500)

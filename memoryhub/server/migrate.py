@@ -55,7 +55,7 @@ def migrate_if_needed() -> bool:
     """Migrate if a migration is missing; answers whether one was. Several processes may call it at once."""
     if not pending_migrations():
         return False
-    with locks.alone("memoryhub.migrate"):
+    with locks.exclusive("memoryhub.migrate"):
         if pending_migrations():
             require_vector()
             call_command("migrate", interactive=False, verbosity=0)

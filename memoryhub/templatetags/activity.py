@@ -1,4 +1,4 @@
-"""The lines of the log."""
+"""Tags for the activity log."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def log_line(context: dict[str, Any], line: Any) -> SafeString:
     """One line of the log: when, who, what was done to which thing."""
     # A function, since pages draw a hundred of them: an include each was 7 % of the processor time of the page.
     adds = f" {escape(line.adds)}" if line.adds else ""
-    thing = f" {_thing(context, line)}" if line.thing else ""
+    thing = f" {_thing_link(context, line)}" if line.thing else ""
     return mark_safe(  # noqa: S308  every piece is escaped
         f"<li>{clock(line.at)}{actor_glyph(line.actor_kind)}"
         f'<span class="strong clip">{escape(line.actor_name)}</span><span>{escape(line.says)}{thing}{adds}</span>'
@@ -26,8 +26,8 @@ def log_line(context: dict[str, Any], line: Any) -> SafeString:
     )
 
 
-def _thing(context: dict[str, Any], line: Any) -> str:
-    """What a line speaks of, with a link for whom it leads somewhere."""
+def _thing_link(context: dict[str, Any], line: Any) -> str:
+    """The object of a line, with a link unless it has no page."""
     css = ' class="mono"' if line.path else ""
     thing = escape(line.thing)
     if line.url and (line.url != "settings/people/" or context["role"] == "owner"):

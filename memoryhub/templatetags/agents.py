@@ -1,4 +1,4 @@
-"""What the lists of agents say about prompts and deliveries."""
+"""Tags for agents: tokens of prompts, deliveries."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ register = template.Library()
 
 @register.simple_tag
 def of_budget(tokens: int, budget: int | None) -> str:
-    """1,204 of 4,000, or the number alone where no budget is set."""
+    """1,204 of 4,000, or only the number without a budget."""
     return f"{tokens:,} of {budget:,}" if budget else f"{tokens:,}"
 
 
@@ -28,7 +28,7 @@ def last_fetched(delivery: Any) -> SafeString | str:
 
 @register.simple_tag
 def fetched_words(delivery: Any) -> SafeString | str:
-    """The last delivery in a list: short, and what it means that there is none."""
+    """The last delivery in a few words, or that there was none."""
     if not delivery:
         return "not connected yet"
     return format_html("fetched {}", _fetched(delivery, truncatechars(delivery.thread_id, 24)))

@@ -1,4 +1,4 @@
-"""The lines that connect an agent, one text per framework."""
+"""Tags for connecting an agent: code for each framework."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NO_TOKEN = "mh_…"  # noqa: S105  (what stands where a token belongs)
 
 @register.simple_tag(takes_context=True)
 def snippets(context: dict[str, Any], secret: str = "") -> list[dict[str, str]]:
-    """Every framework's lines with this hub's address and, right after it was made, the token."""
+    """The code for each framework, with the address of this hub and the token if it was just made."""
     address = context["request"].build_absolute_uri("/").rstrip("/")
     values = {"url": address, "token": secret or NO_TOKEN, "agent": context["agent"]}
     return [
@@ -36,6 +36,6 @@ def snippets(context: dict[str, Any], secret: str = "") -> list[dict[str, str]]:
 
 @register.filter
 def delivery_words(delivered: Any) -> str:
-    """Which prompt an agent got: on which thread, wrapped how."""
+    """Thread and dialect of a delivered prompt."""
     thread = f" on thread {truncatechars(delivered.thread_id, 40)}" if delivered.thread_id else ""
     return f"It got this prompt{thread}, wrapped as {delivered.dialect}"

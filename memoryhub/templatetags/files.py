@@ -1,4 +1,4 @@
-"""What the pages of files draw: numbered source, comparisons side by side, addresses of paths."""
+"""Tags for files: numbered source, comparisons, URLs of paths."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.timezone import localtime
 
 from memoryhub.stores import paths
-from memoryhub.templatetags.hidden_characters import diff_row, line, marked
+from memoryhub.templatetags.hidden_characters import diff_row, line_html, marked_line_html
 from memoryhub.templatetags.hub import actor_glyph, ago, plural, size
 
 register = template.Library()
 SOURCE_STATES = {"missing": "no file yet; nothing is injected, no error", "empty": "empty; nothing is injected"}
 
 
-def address(slug: str, path: str, query: str = "") -> str:
-    """The page of a path; `./…` would be eaten by the browser, so it goes into the query."""
+def page_address(slug: str, path: str, query: str = "") -> str:
+    """The URL of a path. Browsers drop `./` from URLs, so such a path goes into the query."""
     if path.startswith("./"):
         query = f"path={quote(path)}" + (f"&{query}" if query else "")
     tail = "" if path.startswith("./") else path.lstrip("/")
@@ -31,32 +31,32 @@ def address(slug: str, path: str, query: str = "") -> str:
 
 @register.simple_tag(takes_context=True)
 def file_url(context: dict[str, Any], path: str, query: str = "") -> str:
-    """The page of a virtual path in this space."""
-    return address(context["space"].slug, path, query)
+    """The URL of a virtual path in this space."""
+    return page_address(context["space"].slug, path, query)
 
 
 @register.filter
 def leads_to(printed: str) -> str:
-    """The path of a source as it goes into an address, however it was configured."""
+    """The quoted virtual path of a source, for use in a URL."""
     path = paths.of_source(printed)
     return quote(path if path.startswith("/") else "/" + path)
 
 
 @register.simple_tag(takes_context=True)
 def act_url(context: dict[str, Any], name: str, path: str) -> str:
-    """The address of what changes a path."""
+    """The URL of the view `name`, which changes a path."""
     slug = context["space"].slug
     if path.startswith("./"):
         return reverse(name, args=[slug, "."]) + f"?path={quote(path)}"
     return reverse(name, args=[slug, path.lstrip("/")])
 
 
-# Tables of lines are built here: a template takes half a second for the ten thousand lines of a page.
+# Tables of lines are built here, since a template takes half a second for ten thousand lines.
 @register.simple_tag
 def source_table(lines: Iterable[str], caption: str, anchors: bool = True, first: int = 1) -> SafeString:
-    """A text with its line numbers, what is hidden drawn."""
+    """A table of numbered lines, with labels for unseen characters."""
     rows = "".join(
-        f'<tr{f" id=L{number}" if anchors else ""}><td class="no">{number}</td><td class="code">{line(text)}</td></tr>'
+        f'<tr{f" id=L{number}" if anchors else ""}><td class="no">{number}</td><td class="code">{line_html(text)}</td></tr>'
         for number, text in enumerate(lines, first)
     )
     return mark_safe(  # noqa: S308  every line is escaped where it is drawn
@@ -66,31 +66,34 @@ def source_table(lines: Iterable[str], caption: str, anchors: bool = True, first
 
 @register.simple_tag(takes_context=True)
 def blame_table(context: dict[str, Any], lines: Iterable[Any], caption: str) -> SafeString:
-    """Each line with who wrote it."""
+    """A table of lines with their authors."""
     slug = context["space"].slug
-    rows = "".join(_blamed(slug, one, is_first=at == 0) for at, one in enumerate(lines))
+    rows = "".join(_blame_row(slug, one, is_first=at == 0) for at, one in enumerate(lines))
     return mark_safe(  # noqa: S308  every piece is escaped where it is drawn
         f'<table class="source"><caption class="sr">{escape(caption)}</caption><tbody>{rows}</tbody></table>'
     )
 
 
-def _blamed(slug: str, one: Any, *, is_first: bool) -> str:
+def _blame_row(slug: str, one: Any, *, is_first: bool) -> str:
     turn = "turn" if one.turns and not is_first else ""
     css = f"{turn} machine".strip() if one.revision.actor_kind == "agent" else turn
     by = _author(slug, one.revision) if one.turns or is_first else ""
     return (
         f'<tr class="{css}"><td class="by">{by}</td>'
-        f'<td class="no">{one.number}</td><td class="code">{line(one.text)}</td></tr>'
+        f'<td class="no">{one.number}</td><td class="code">{line_html(one.text)}</td></tr>'
     )
 
 
 def _author(slug: str, revision: Any) -> str:
-    """Who brought a line: the proposal that did, else the change."""
+    """The author of a line: a link to the proposal if there is one, else to the revision."""
     if revision.proposal:
         where = f"/s/{slug}/proposals/{revision.proposal}/"
         words = f"#{revision.proposal} {revision.reason or 'proposal'}"
     else:
-        where, words = address(slug, revision.path, f"view=diff&to={revision.number}"), revision.reason or revision.kind
+        where, words = (
+            page_address(slug, revision.path, f"view=diff&to={revision.number}"),
+            revision.reason or revision.kind,
+        )
     return (
         f'{actor_glyph(revision.actor_kind)} <b class="strong">{escape(revision.actor_name)}</b> '
         f'<a href="{escape(where)}">{escape(words)}</a> '
@@ -100,21 +103,22 @@ def _author(slug: str, revision: Any) -> str:
 
 @register.simple_tag
 def diff_table(change: Any, caption: str, more: str = "") -> SafeString:
-    """A comparison one below the other; folded lines open where there is an address for it."""
+    """A unified comparison; with `more`, folded lines link to that URL."""
     body = "".join(
-        _fold(row, more, 4) if row.kind == "fold" and more else diff_row(row) + _moved(row) for row in change.rows
+        _fold_row(row, more, 4) if row.kind == "fold" and more else diff_row(row) + _moved_note(row)
+        for row in change.rows
     )
     return _table(body, caption, '<col class="c-no"><col class="c-no"><col class="c-sign"><col>')
 
 
-def _fold(row: Any, more: str, columns: int) -> str:
+def _fold_row(row: Any, more: str, columns: int) -> str:
     words = f"{row.count:,} unchanged line{'s' if row.count != 1 else ''}"
     said = f'<a href="{escape(more)}">{words}</a>' if more else words
     return f'<tr class="fold"><td colspan="{columns}">{said}</td></tr>'
 
 
-def _moved(row: Any) -> str:
-    """A line that was taken out there and put in here, unchanged, says where it came from or went."""
+def _moved_note(row: Any) -> str:
+    """A note for a moved line: where it came from or went to."""
     if getattr(row, "moved", None) is None or row.kind == "ctx":
         return ""
     word = f"moved to line {row.moved}" if row.kind == "del" else f"moved from line {row.moved}"
@@ -134,7 +138,7 @@ def split_table(change: Any, caption: str, more: str = "") -> SafeString:
     rows = []
     for pair in change.pairs:
         if not isinstance(pair, tuple):
-            rows.append(_fold(pair, more, 4))
+            rows.append(_fold_row(pair, more, 4))
         else:
             rows.append(f"<tr>{_cell(pair[0], 'old')}{_cell(pair[1], 'new')}</tr>")
     return _table(
@@ -147,16 +151,16 @@ def _cell(row: Any, side: str) -> str:
         return '<td class="no"></td><td class="code"></td>'
     number = row.old if side == "old" else row.new
     if row.kind == "ctx":
-        return f'<td class="no">{number}</td><td class="code">{line(row.text)}</td>'
+        return f'<td class="no">{number}</td><td class="code">{line_html(row.text)}</td>'
     css, word, tag = ("del-cell", "removed ", "del") if row.kind == "del" else ("add-cell", "added ", "ins")
     moved = f' <span class="small dim">moved, line {row.moved}</span>' if row.moved else ""
-    text = marked(row.text, row.marks, tag)
+    text = marked_line_html(row.text, row.marks, tag)
     return f'<td class="no {css}">{number}</td><td class="code {css}"><span class="sr">{word}</span>{text}{moved}</td>'
 
 
 @register.filter
 def policy_words(policy: str) -> str:
-    """What a policy means, in a few words."""
+    """The meaning of a policy in a few words."""
     return {
         "review": "agents ask, people decide", "trusted": "agents write at once", "read_only": "agents only read",
     }.get(policy, "")  # fmt: skip
@@ -164,14 +168,14 @@ def policy_words(policy: str) -> str:
 
 @register.filter
 def source_state(row: Any) -> str:
-    """How large the text of a source is, or why nothing of it is injected."""
+    """The size of a source, or why it is not injected."""
     said = size(row.size) if row.status == "included" else SOURCE_STATES.get(row.status, row.problem)
     return said if row.mount else f"{said}; nothing is mounted there"
 
 
 @register.filter
 def seen_words(facts: Any) -> str:
-    """How much of a file stands in prompts, and how many comments do not."""
+    """How many bytes of a file go into prompts, and how many comments do not."""
     comments = plural(facts.comments, "comment stays", "comments stay")
     kept = f"; {comments} with people" if facts.comments else ""
     return f"{facts.seen_bytes:,} of {plural(facts.bytes, 'byte')}{kept}"
@@ -190,5 +194,5 @@ def revision_words(context: dict[str, Any], revision: Any) -> SafeString:
 
 @register.simple_tag
 def paths_in_a_row(found: Iterable[str]) -> SafeString:
-    """Directories of the hub's machine, as code."""
+    """Directories, set as code."""
     return format_html_join(", ", "<code>{}</code>", ((path,) for path in found))

@@ -1,4 +1,4 @@
-"""Small words that templates need everywhere: glyphs, times in words, numbers in columns."""
+"""Tags and filters for all pages: glyphs, times in words, numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString, mark_safe
 from memoryhub.server import static_files
 
 register = template.Library()
-WORDS = {"person": "person", "agent": "agent", "disk": "disk", "hub": "hub", "import": "import"}
+ACTOR_WORDS = {"person": "person", "agent": "agent", "disk": "disk", "hub": "hub", "import": "import"}
 ACTOR_GLYPHS = {"person": "person", "agent": "agent", "disk": "disk", "hub": "overview", "import": "down"}
 
 
@@ -23,7 +23,7 @@ register.simple_tag(static_files.part_styles)
 
 @register.simple_tag
 def g(name: str, label: str = "", css: str = "") -> SafeString:
-    """A glyph of the sprite; with a label it speaks, without one it is decoration."""
+    """A glyph of the sprite; without a label, screen readers skip it."""
     css = f"g {css}".strip()
     if label:
         return format_html(
@@ -34,17 +34,17 @@ def g(name: str, label: str = "", css: str = "") -> SafeString:
 
 @register.simple_tag
 def actor_glyph(kind: str) -> SafeString:
-    return g(ACTOR_GLYPHS.get(kind, "dot"), WORDS.get(kind, kind))
+    return g(ACTOR_GLYPHS.get(kind, "dot"), ACTOR_WORDS.get(kind, kind))
 
 
 @register.simple_tag
 def who(kind: str, name: str) -> SafeString:
-    """A glyph and a name: authors have no colour, the glyph carries its word for screen readers."""
+    """The glyph and the name of an actor."""
     return format_html('<span class="who">{}{}</span>', actor_glyph(kind), name)
 
 
-def in_words(seconds: float) -> str:
-    """A length of time, as one says it: 11 s, 38 min, 3 h, 2 d."""
+def duration_in_words(seconds: float) -> str:
+    """A duration in its largest unit: 11 s, 38 min, 3 h, 2 d."""
     seconds = max(0, int(seconds))
     for limit, size, unit in ((60, 1, "s"), (3600, 60, "min"), (86_400, 3600, "h"), (86_400 * 60, 86_400, "d")):
         if seconds < limit:
@@ -57,7 +57,7 @@ def exactly(moment: datetime) -> str:
     return timezone.localtime(moment).strftime("%A %-d %B %Y, %H:%M:%S %Z")
 
 
-def as_time(moment: datetime, text: str, css: str = "") -> SafeString:
+def time_element(moment: datetime, text: str, css: str = "") -> SafeString:
     return format_html(
         '<time class="{}" datetime="{}" title="{}">{}</time>', css, moment.isoformat(), exactly(moment), text
     )
@@ -69,8 +69,8 @@ def ago(moment: datetime | None, css: str = "", suffix: str = "ago") -> SafeStri
     if moment is None:
         return mark_safe('<span class="dim">never</span>')
     seconds = (timezone.now() - moment).total_seconds()
-    text = "just now" if seconds < 5 else f"{in_words(seconds)} {suffix}".strip()
-    return as_time(moment, text, css)
+    text = "just now" if seconds < 5 else f"{duration_in_words(seconds)} {suffix}".strip()
+    return time_element(moment, text, css)
 
 
 @register.simple_tag
@@ -78,13 +78,13 @@ def until(moment: datetime | None, css: str = "") -> SafeString:
     if moment is None:
         return mark_safe('<span class="dim">never</span>')
     seconds = (moment - timezone.now()).total_seconds()
-    return as_time(moment, "now" if seconds <= 0 else f"in {in_words(seconds)}", css)
+    return time_element(moment, "now" if seconds <= 0 else f"in {duration_in_words(seconds)}", css)
 
 
 @register.simple_tag
 def clock(moment: datetime) -> SafeString:
-    """The time of day, with the whole moment on hover; below a heading that names the day."""
-    return as_time(moment, timezone.localtime(moment).strftime("%H:%M"))
+    """The time of day, with the full date on hover; for lists with a heading for each day."""
+    return time_element(moment, timezone.localtime(moment).strftime("%H:%M"))
 
 
 @register.simple_tag
@@ -92,7 +92,7 @@ def at(moment: datetime) -> SafeString:
     """The time of day, and the date unless it is today's."""
     local = timezone.localtime(moment)
     is_today = local.date() == timezone.localdate()
-    return as_time(moment, local.strftime("%H:%M" if is_today else "%-d %b %H:%M"))
+    return time_element(moment, local.strftime("%H:%M" if is_today else "%-d %b %H:%M"))
 
 
 @register.filter
@@ -113,7 +113,7 @@ def thousands(number: Any) -> str:
 
 @register.filter
 def up_to(number: int, limit: int) -> str:
-    """A number that is counted up to a limit only; there it gets a plus."""
+    """A number with a plus if it is the limit at which counting stopped."""
     return at_least(number, number == limit)
 
 
@@ -123,15 +123,15 @@ def plural(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-def in_a_row(parts: Iterable[str]) -> str:
-    """Joins words as one says them: a, b and c."""
+def join_words(parts: Iterable[str]) -> str:
+    """Joins words: a, b and c."""
     *first, last = list(parts) or [""]
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def listed(parts: Iterable[Any]) -> SafeString:
-    """Joins pieces of HTML as one says them; what is not marked as safe is escaped."""
-    return mark_safe(in_a_row(conditional_escape(part) for part in parts))  # noqa: S308  escaped piece by piece
+def join_html(parts: Iterable[Any]) -> SafeString:
+    """Joins pieces of HTML: a, b and c. Pieces that are not marked as safe are escaped."""
+    return mark_safe(join_words(conditional_escape(part) for part in parts))  # noqa: S308  escaped piece by piece
 
 
 @register.filter
@@ -139,7 +139,7 @@ def names(things: Iterable[Any], most: int = 0) -> str:
     """The names of agents, people or spaces: a, b and c; of more than `most`, how many more there are."""
     said = [str(thing) for thing in things]
     if not most or len(said) <= most:
-        return in_a_row(said)
+        return join_words(said)
     return f"{', '.join(said[:most])} and {len(said) - most} more"
 
 
@@ -151,13 +151,13 @@ MESSAGE_KINDS = {
 
 @register.simple_tag
 def message_kind(level: str) -> dict[str, str]:
-    """How a notice of a level is drawn: its class, its role for screen readers, its glyph."""
+    """CSS class, ARIA role and glyph of a notice."""
     return MESSAGE_KINDS.get(level, {"css": "ok", "role": "status", "glyph": "check"})
 
 
 @register.simple_tag
 def at_least(number: int, is_cut: bool) -> str:
-    """A number in columns, with a plus where counting stopped there."""
+    """A number with thousands separators, and a plus if counting stopped there."""
     return f"{thousands(number)}{'+' if is_cut else ''}"
 
 
@@ -189,7 +189,7 @@ SYSTEMS = (
 
 @register.filter
 def browser(agent: str) -> str:
-    """A User-Agent as a person would say it: Firefox on macOS."""
+    """Browser and system of a User-Agent: Firefox on macOS."""
     name = next((word for mark, word in BROWSERS if mark in agent), "")
     system = next((word for mark, word in SYSTEMS if mark in agent), "")
     return " on ".join(part for part in (name, system) if part) or agent[:40] or "unknown browser"
@@ -204,7 +204,7 @@ def may(role: str, action: str) -> bool:
 
 @register.simple_tag(takes_context=True)
 def query(context: dict[str, Any], **changes: Any) -> str:
-    """This page's address with some of its query changed; None or empty takes a key away."""
+    """The query of this page with some keys changed; None or "" removes a key."""
     params = context["request"].GET.copy()
     for key, value in changes.items():
         params.pop(key, None)
@@ -215,7 +215,7 @@ def query(context: dict[str, Any], **changes: Any) -> str:
 
 @register.simple_tag(takes_context=True)
 def current(context: dict[str, Any], *prefixes: str) -> SafeString:
-    """aria-current for the navigation entry of the page one is on."""
+    """`aria-current` if the URL name of this page begins with one of the prefixes."""
     match = context["request"].resolver_match
     name = match.url_name if match and match.url_name else ""
     return mark_safe(' aria-current="page"') if any(name.startswith(prefix) for prefix in prefixes) else mark_safe("")

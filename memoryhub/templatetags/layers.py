@@ -1,4 +1,4 @@
-"""What the pages of the layers draw: texts with their findings and hidden characters, time left as a bar."""
+"""Tags for quarantine, working and long-term memory: texts with findings, time left, map, promotion."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ from memoryhub.detectors import titles
 from memoryhub.domain import longterm, retrieval
 from memoryhub.models import Proposal, Space
 from memoryhub.templatetags.hidden_characters import drawn as drawn_text
-from memoryhub.templatetags.hidden_characters import signs
-from memoryhub.templatetags.hub import ago, g, in_words, plural
+from memoryhub.templatetags.hidden_characters import escape_with_labels
+from memoryhub.templatetags.hub import ago, duration_in_words, g, plural
 
 register = template.Library()
-MOST_DRAWN = 200
+MAX_MARKED_FINDINGS = 200
 NODE_KINDS = {"agent": "agent", "fact_check": "fact check", "memory_retrieval": "memory retrieval"}
 
 
-def stretches(findings: Iterable[dict[str, Any]], end: int) -> list[tuple[int, int, str]]:
-    """Where findings lie in what is shown: start, end and class; whole-text findings are said, not drawn."""
+def finding_ranges(findings: Iterable[dict[str, Any]], end: int) -> list[tuple[int, int, str]]:
+    """Start, end and CSS class of findings in the shown text. Findings about the whole text are left out."""
     css = {"secrets": "secret", "coherence": "found mild", "duplicate": "found mild", "feedback": "found mild"}
     return [
         (max(0, one.get("from", one["start"])), min(end, one.get("to", one["end"])), css.get(one["code"], "found"))
-        for one in list(findings)[:MOST_DRAWN]
+        for one in list(findings)[:MAX_MARKED_FINDINGS]
         if one["code"] != "reads_only" and not one.get("beside")
     ]
 
 
 @register.simple_tag
 def with_findings(text: str, findings: Iterable[dict[str, Any]] = (), limit: int = 0) -> SafeString:
-    """A text with its findings at their place and its hidden characters visible; `limit` cuts it for lists."""
+    """A text with its findings marked and labels for unseen characters; `limit` cuts it for lists."""
     shown = text[:limit] if limit else text
-    found = [one for one in stretches(findings, len(shown)) if one[0] < one[1]]
+    found = [one for one in finding_ranges(findings, len(shown)) if one[0] < one[1]]
     cuts = sorted({0, len(shown), *(at for start, end, _ in found for at in (start, end))})
     parts = []
     for start, end in pairwise(cuts):
-        inner = signs(shown[start:end])
+        inner = escape_with_labels(shown[start:end])
         css = next((kind for a, b, kind in found if a <= start and end <= b), "")
-        parts.append(wrapped(inner, css))
+        parts.append(wrap_finding(inner, css))
     if len(shown) < len(text):
         parts.append("…")
     return mark_safe("".join(parts))  # noqa: S308 (each piece was escaped)
@@ -54,7 +54,7 @@ def with_findings(text: str, findings: Iterable[dict[str, Any]] = (), limit: int
 
 @register.simple_tag
 def map_points(points: Iterable[longterm.Point], slug: str) -> SafeString:
-    """The points of the map, each a link that says its text; several hundred are too many for a loop in a template."""
+    """SVG of the points of the map, each a link. Built here, since a template is slow for several hundred."""
     place = reverse("longterm.entry", args=[slug, 0]).removesuffix("0/")
     parts = []
     for one in points:
@@ -69,7 +69,7 @@ def map_points(points: Iterable[longterm.Point], slug: str) -> SafeString:
     return mark_safe("".join(parts))  # noqa: S308 (titles are escaped, the rest are numbers and names of ours)
 
 
-def wrapped(inner: str, css: str) -> str:
+def wrap_finding(inner: str, css: str) -> str:
     if not css:
         return inner
     return f"<mark>{inner}</mark>" if css == "secret" else f'<span class="{css}">{inner}</span>'
@@ -77,9 +77,9 @@ def wrapped(inner: str, css: str) -> str:
 
 @register.simple_tag
 def snippet(hit: retrieval.Hit) -> SafeString:
-    """A hit of the search with its words marked."""
+    """The snippet of a search hit with its words marked."""
     parts = [
-        f"<mark>{signs(text)}</mark>" if is_mark else signs(text)
+        f"<mark>{escape_with_labels(text)}</mark>" if is_mark else escape_with_labels(text)
         for text, is_mark in retrieval.marked_pieces(hit.snippet, hit.marks)
     ]
     return mark_safe("".join(parts))  # noqa: S308 (each piece was escaped)
@@ -100,9 +100,9 @@ def first_line(text: str) -> str:
     return longterm.title_of_entry(text, 110)
 
 
-@register.filter
-def of(found: dict[int, Any], key: int) -> Any:
-    """What stands under a key, or nothing."""
+@register.filter("of")
+def values_for(found: dict[int, Any], key: int) -> Any:
+    """The values of a key; empty without it."""
     return found.get(key, ())
 
 
@@ -118,18 +118,18 @@ def cosine(value: float | None) -> str:
 
 @register.simple_tag
 def time_left(expires_at: datetime, created_at: datetime) -> dict[str, Any]:
-    """How much of its time an entry has left: in words, and out of 100 for the bar."""
+    """The time that an entry has left: in words, as a percentage for the bar, and its whole time in hours."""
     now = timezone.now()
     left = max(0.0, (expires_at - now).total_seconds())
     whole = max(1.0, (expires_at - created_at).total_seconds())
     minutes = int(left // 60)
-    words = f"{minutes // 60} h {minutes % 60:02} min" if minutes >= 60 else in_words(left)
+    words = f"{minutes // 60} h {minutes % 60:02} min" if minutes >= 60 else duration_in_words(left)
     return {"words": words, "share": round(min(100.0, 100 * left / whole), 1), "hours": round(whole / 3600)}
 
 
 @register.simple_tag
 def chunk_text(pieces: list[Any], at: int) -> SafeString:
-    """A chunk's text, with what it shares with the one before and the one after marked."""
+    """The text of a chunk, with what it shares with its neighbours marked."""
     piece = pieces[at]
     tail = pieces[at + 1].shared if at + 1 < len(pieces) else 0
     cuts = [0, piece.shared, max(piece.shared, len(piece.text) - tail), len(piece.text)]
@@ -139,19 +139,19 @@ def chunk_text(pieces: list[Any], at: int) -> SafeString:
 
 @register.simple_tag
 def promotion_preview(space: Space, proposal: Proposal) -> longterm.PromotionPreview:
-    """What an agent's promotion would become, for the page where it is decided."""
+    """The preview of a promotion that an agent proposed."""
     return longterm.preview_promotion(space, bytes(proposal.content or b"").decode("utf-8", "replace"))
 
 
 @register.simple_tag
 def promotion_map(space: Space, preview: longterm.PromotionPreview) -> longterm.Map | None:
-    """Where on the map it would enter."""
+    """The map with the chunks of a previewed promotion; None if they have no place on it."""
     return longterm.draw_map(space, newcomers=preview.newcomers) if preview.newcomers else None
 
 
 @register.simple_tag
 def map_scope(chart: longterm.Map, only_due: bool, due: int) -> str:
-    """Which of the entries the map shows; `due` is how many of all are due for a check."""
+    """Which entries the map shows; `due` is the number of all due entries of the space."""
     if only_due:
         here = " here" if chart.part else ""
         return f"{len(chart.due)} of {due} due" if chart.due else f"nothing{here} is due"
@@ -162,7 +162,7 @@ def map_scope(chart: longterm.Map, only_due: bool, due: int) -> str:
 
 @register.filter
 def map_label(chart: longterm.Map) -> str:
-    """What the map says of itself to who cannot see it."""
+    """The label of the map for screen readers."""
     said = [f"Map of {plural(len(chart.points), 'long-term entry', 'long-term entries')}"]
     if chart.twins:
         said.append(f"{plural(len(chart.twins), 'group says', 'groups say')} nearly the same")
@@ -173,7 +173,7 @@ def map_label(chart: longterm.Map) -> str:
 
 @register.simple_tag
 def promotion_words(origin: longterm.PromotionOrigin, slug: str) -> dict[str, str]:
-    """What the page of a promotion says, and where it leads back to, by what it started from."""
+    """Heading, question, button and back link of the promotion page, depending on what it starts from."""
     entries = reverse("longterm.page", args=[slug])
     if origin.pair:
         pair = f"L-{origin.pair.older.number} and L-{origin.pair.newer.number}"
@@ -195,7 +195,7 @@ def promotion_words(origin: longterm.PromotionOrigin, slug: str) -> dict[str, st
 
 @register.filter
 def neighbour_words(one: Any) -> str:
-    """Who keeps an entry that is alike, since when, and whether it was checked."""
+    """Number, author and date of a similar entry, and when it was checked."""
     entry = one.entry
     said = [f"L-{entry.number}", entry.actor_name, date(timezone.localtime(entry.created_at), "j F")]
     if entry.scope == longterm.AGENT:
@@ -207,7 +207,7 @@ def neighbour_words(one: Any) -> str:
 
 @register.simple_tag
 def promotion_lead(origin: longterm.PromotionOrigin) -> SafeString | str:
-    """Who said what is promoted, or what a merge does; nothing for a text of one's own."""
+    """Who logged the record that is promoted, or what a merge does; "" for a new text."""
     if origin.record:
         said = origin.record
         return format_html("{} said it {} in {}.", said.agent_name, ago(said.created_at), said.session_id)
@@ -216,7 +216,7 @@ def promotion_lead(origin: longterm.PromotionOrigin) -> SafeString | str:
 
 @register.simple_tag
 def layer_tag(layer: str) -> SafeString:
-    """The tag of a hit in the search: the layer's hue, glyph and name."""
+    """The tag of a search hit: colour, glyph and name of its layer."""
     glyph = {"files": "source", "proposals": "proposal"}.get(layer, layer)
     hue = {"files": "source", "proposals": "plain", "activity": "plain"}.get(layer, layer)
     return format_html('<span class="tag is-{}">{}{}</span>', hue, g(glyph), layer)
@@ -224,27 +224,27 @@ def layer_tag(layer: str) -> SafeString:
 
 @register.simple_tag
 def kept_words(entry: Any) -> SafeString:
-    """Who keeps an entry, since when, and when it was checked."""
+    """Who promoted an entry and when, and when it was checked."""
     checked = f", checked {date(timezone.localtime(entry.checked_at), 'j M Y')}" if entry.checked_at else ""
     return format_html("{}, {}{}", entry.actor_name, ago(entry.created_at), checked)
 
 
 @register.filter
 def entering_words(one: Any) -> str:
-    """What a point that is about to enter the map says of itself."""
+    """The label of a point that a promotion would add to the map."""
     return f"About to enter{f', {one.name}' if one.url else ''}: {one.title}"
 
 
 @register.simple_tag
 def chunk_words(piece: Any, before: int) -> str:
-    """How long a chunk is, and how much of it the one before it ends with."""
+    """The length of a chunk, and how much of it is shared with the chunk `before`."""
     shared = f", the first {piece.shared} shared with {before}" if piece.shared else ""
     return f"{plural(len(piece.text), 'character')}{shared}"
 
 
 @register.filter
 def state_words(state: Any) -> str:
-    """Who brought a record into a state, and why."""
+    """Who set the state of a record, and why."""
     by_hub = state.actor_kind == "hub"
     reason = code_name(state.reason) if by_hub else state.reason
     return f"by {'the gate' if by_hub else state.actor_name}{f': {reason}' if reason else ''}"
@@ -252,5 +252,5 @@ def state_words(state: Any) -> str:
 
 @register.filter
 def held_words(state: Any) -> str:
-    """The state of a record, and of a held one what holds it."""
+    """The state of a record; for a held one also the finding that holds it."""
     return f"{state.state}: {code_name(state.reason)}" if state.state == "held" and state.reason else state.state

@@ -1,4 +1,4 @@
-"""What the overview says about what waits and about the layers."""
+"""Tags for the overview."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ register = template.Library()
 
 @register.simple_tag
 def wait_words(wait: Any) -> SafeString:
-    """The line below what waits: its detail and its path."""
+    """Detail and path of something that waits for a person."""
     if not wait.mono:
         return format_html("{}", wait.detail)
     return format_html('{}{}<span class="mono">{}</span>', wait.detail, ", " if wait.detail else "", wait.mono)
@@ -29,7 +29,7 @@ def leaving_words(count: int) -> str:
 
 @register.filter
 def files_words(now: Any) -> str:
-    """What is wrong with the files just now; nothing where all is well."""
+    """Current problems of files; "" without any."""
     if now.unwritten:
         return f"{now.unwritten:,} not on disk yet"
     return f"{plural(now.missing, 'source is', 'sources are')} missing" if now.missing else ""

@@ -1,4 +1,4 @@
-"""What the page of rules says about each of them."""
+"""Tags for rules."""
 
 from __future__ import annotations
 
@@ -28,6 +28,6 @@ def rule_words(rule: Any) -> str:
 
 @register.simple_tag
 def proposal_links(slug: str, proposals: Iterable[Any]) -> SafeString:
-    """The numbers of proposals, each leading to it."""
+    """The numbers of proposals as links."""
     rows = ((reverse("proposals.detail", args=[slug, one.number]), one.number) for one in proposals)
     return format_html_join(", ", '<a href="{}">{}</a>', rows)

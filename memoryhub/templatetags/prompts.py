@@ -1,4 +1,4 @@
-"""Draws the lines of a prompt and says where they come from and what changed them."""
+"""Tags for prompts: numbered lines, where a line comes from, what changed a prompt."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from memoryhub.templatetags.files import leads_to
-from memoryhub.templatetags.hidden_characters import line
+from memoryhub.templatetags.hidden_characters import line_html
 from memoryhub.templatetags.hub import ago, may, until, who
-from memoryhub.templatetags.reviewing import words
+from memoryhub.templatetags.reviewing import line_with_marks
 
 register = template.Library()
 Marks = Mapping[int, Sequence[tuple[int, int, str]]]
@@ -23,9 +23,9 @@ Marks = Mapping[int, Sequence[tuple[int, int, str]]]
 
 @register.simple_tag(takes_context=True)
 def numbered(context: Any, lines: Iterable[str], first: int, marks: Marks) -> SafeString:
-    """One block per line with its number, what is hidden drawn; the number is no part of what is copied.
+    """One element for each line, with labels for unseen characters; numbers are CSS, so they are not copied.
 
-    The line that somebody asks about has its origin below it.
+    The origin of the line in `context["origin"]` is put below that line.
     """
     # Built here, since a prompt has thousands of lines.
     asked = context["origin"].number if context.get("origin") else 0
@@ -33,7 +33,7 @@ def numbered(context: Any, lines: Iterable[str], first: int, marks: Marks) -> Sa
     for number, text in enumerate(lines, first):
         found = marks.get(number)
         drawn.append(f'<span id="L{number}" data-n="{number}">')
-        drawn.append(words(text, (), "", found, whole=True) if found else line(text))
+        drawn.append(line_with_marks(text, (), "", found, whole=True) if found else line_html(text))
         drawn.append("</span>")
         if number == asked:
             drawn.append(render_to_string("prompts/_origin.html", context.flatten()).strip())
@@ -110,7 +110,7 @@ def _by_proposal(slug: str, number: int | None) -> SafeString | str:
 
 @register.simple_tag
 def delivered_words(delivery: Any) -> SafeString:
-    """When a prompt was handed out last, how often, and in which dialect."""
+    """When a prompt was delivered last, how often, and in which dialect."""
     times = f", {delivery.count:,} times" if delivery.count > 1 else ""
     return format_html("{}{}, as {}", ago(delivery.last_at), times, delivery.dialect)
 
@@ -149,12 +149,12 @@ def _reason(cause: Any) -> SafeString | str:
     return format_html('<span class="dim">{}</span>', f" “{reason}”" if is_quoted else f": {reason}")
 
 
-# ---- the margin of a stretch
+# ---- notes beside a section
 
 
 @register.simple_tag
 def stretch_note(one: Any, agent: Any, template: Any) -> str:
-    """What the margin says of a stretch that is not a file; nothing where its title says it all."""
+    """The note for a section that is not a file; "" if its title is enough."""
     notes = {
         "base": f"base prompt of {agent.name}",
         "persona": f"persona of {agent.name}",
@@ -169,7 +169,7 @@ def stretch_note(one: Any, agent: Any, template: Any) -> str:
 
 @register.simple_tag(takes_context=True)
 def stretch_url(context: Any, slug: str, agent: Any, one: Any, guidelines_path: str) -> str:
-    """Where the text of a stretch is kept; nothing for what came with the request."""
+    """The URL of the page where the text of a section is edited; "" for the task, which comes with the request."""
     if one.path:
         return f"/s/{slug}/files{leads_to(one.path)}"
     if one.kind in ("working", "longterm"):
@@ -181,5 +181,5 @@ def stretch_url(context: Any, slug: str, agent: Any, one: Any, guidelines_path: 
 
 @register.filter
 def written_by(one: Any) -> str:
-    """Who let the revision of a stretch in, or wrote it."""
+    """Who approved the revision of a section, or wrote it."""
     return f"approved by {one.approved_by}" if one.approved_by else f"written by {one.revision.actor_name}"

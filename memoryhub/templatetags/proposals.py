@@ -1,4 +1,4 @@
-"""What the pages of proposals say: what a change does, whom it reaches, what a decision means."""
+"""Tags for proposals: what a change does, which agents get it, what a decision means."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from memoryhub.domain.proposals import kind_of
 from memoryhub.templatetags.files import leads_to
-from memoryhub.templatetags.hub import ago, in_a_row, listed, plural
+from memoryhub.templatetags.hub import ago, join_html, join_words, plural
 
 register = template.Library()
 STATE_GLYPHS = {"pending": "clock", "approved": "check", "outdated": "clock", "expired": "clock"}
@@ -62,20 +62,20 @@ def grave_words(findings: Iterable[Any]) -> SafeString:
 
 @register.filter
 def shrinking(found: Any) -> str:
-    """How large the text was and would be."""
+    """The size of the text before and after, in bytes."""
     return f"{len(found.before or b''):,} bytes by {len(found.after or b''):,}"
 
 
 @register.filter
 def outdated_words(row: Any) -> str:
-    """On which revision an outdated proposal was made, and which is the newest."""
+    """The revision that an outdated proposal was made on, and the newest."""
     now = f", now {row.found.revision}" if row.found.revision else ""
     return f"made on revision {row.proposal.base_revision}{now}"
 
 
 @register.simple_tag(takes_context=True)
 def thread_url(context: dict[str, Any], proposal: Any, is_open: bool) -> str:
-    """The list of what a thread asked for, in the view where this proposal stands."""
+    """The URL of the proposals of a thread, in the view that contains this proposal."""
     view = "&view=outdated" if proposal.state == "outdated" else "" if is_open else "&view=decided"
     page = reverse("proposals.page", args=[context["space"].slug])
     return conditional_escape(f"{page}?thread={quote(proposal.thread_id, safe='')}{view}")
@@ -83,7 +83,7 @@ def thread_url(context: dict[str, Any], proposal: Any, is_open: bool) -> str:
 
 @register.simple_tag(takes_context=True)
 def asked_words(context: dict[str, Any], proposal: Any, found: Any, is_open: bool) -> SafeString:
-    """How long ago it was asked for, on which revision, and whether that is still the newest."""
+    """When it was proposed, on which revision, and whether that is still the newest."""
     asked = ago(proposal.created_at)
     if not proposal.path:
         return asked
@@ -102,11 +102,11 @@ def asked_words(context: dict[str, Any], proposal: Any, found: Any, is_open: boo
 
 @register.simple_tag
 def effect(review: Any) -> SafeString:
-    """Which agents get the change and from when on; where no prompt has it, who finds it."""
+    """Which agents get the change and when; if no prompt has it, who can find it."""
     if not review.agents:
         return mark_safe(review.kind.without_prompts)  # noqa: S308  our own words
     begins = "Gone from the prompt of" if review.kind.removes_file or review.losing_agents else "Seen by"
-    who = listed(format_html("<b>{}</b>", agent.slug) for agent in review.agents)
+    who = join_html(format_html("<b>{}</b>", agent.slug) for agent in review.agents)
     behind = ""
     if review.threads_behind:
         behind = f" {plural(review.threads_behind, 'thread runs', 'threads run')} on the old text."
@@ -115,7 +115,7 @@ def effect(review: Any) -> SafeString:
 
 @register.simple_tag
 def what_is_approved(found: Any) -> SafeString:
-    """That the approval counts for this very text."""
+    """Says that the approval counts for exactly this text."""
     text = "" if found.kind.removes_file else format_html(", <code>{}</code>", found.sha256[:8])
     then = " If the file changes, you are asked again." if found.kind.has_file else ""
     return format_html("You approve what you see{}.{}", text, then)
@@ -123,7 +123,7 @@ def what_is_approved(found: Any) -> SafeString:
 
 @register.filter
 def approve_label(review: Any) -> str:
-    """What stands on the button that approves."""
+    """The label of the button that approves."""
     if review.can_take_hunks:
         return f"Approve all {len(review.diff.hunks)} changes"
     return str(review.kind.approve_label)
@@ -131,7 +131,7 @@ def approve_label(review: Any) -> str:
 
 @register.filter
 def jump_words(review: Any) -> str:
-    """What a decision is about, in the bar that leads to it on a phone."""
+    """A summary for the bar on phones that leads to the decision."""
     hunks = len(review.diff.hunks) if review.found.applies and review.diff.hunks else 0
     said = plural(hunks, "change") if hunks else f"Proposal {review.proposal.number}"
     count = len(review.grave_findings)
@@ -140,7 +140,7 @@ def jump_words(review: Any) -> str:
 
 @register.simple_tag
 def approved_words(proposal: Any) -> SafeString:
-    """Who approved it, what it became, and with which note."""
+    """Who approved a proposal, the revision that it became, and the note."""
     revision = f", revision {proposal.applied_revision}" if proposal.applied_revision else ""
     edits = ", with edits" if proposal.with_edits else ""
     note = f" “{proposal.note}”" if proposal.note else ""
@@ -149,7 +149,7 @@ def approved_words(proposal: Any) -> SafeString:
 
 @register.simple_tag
 def approvers(proposal: Any) -> SafeString:
-    """Who said yes so far."""
+    """The names of those who approved so far."""
     names = ((one["name"],) for one in proposal.approvals)
     return format_html_join(", ", '<b class="strong">{}</b>', names)
 
@@ -157,12 +157,12 @@ def approvers(proposal: Any) -> SafeString:
 @register.filter
 def slugs(agents: Iterable[Any]) -> str:
     """The short names of agents: a, b and c."""
-    return in_a_row(agent.slug for agent in agents)
+    return join_words(agent.slug for agent in agents)
 
 
 @register.filter
 def reach(review: Any) -> str:
-    """Whose prompts a change reaches, and when."""
+    """How many prompts a change reaches."""
     proposal = review.proposal
     if not review.kind.has_file:
         only = f"; this one only by {proposal.agent_name}" if proposal.change.get("scope") == "agent" else ""
@@ -182,7 +182,7 @@ def reach(review: Any) -> str:
 
 @register.simple_tag
 def plan_sum(plan: Any) -> str:
-    """What approving the chosen ones would do, for the bar below the list."""
+    """What approving the selected proposals would change, for the bar below the list."""
     files = plural(plan.files, "file") if plan.files else "no file"
     entries = f", keep {plan.entries} in long-term memory" if plan.entries else ""
     left_out = f"; {plan.left_out} cannot be approved among others" if plan.left_out else ""
@@ -196,12 +196,12 @@ def _prompts_moved(changes: list[Any]) -> str:
         f"{one.agent.slug} ({signed(one.more_tokens)} tokens, cache breaks at byte {int(one.breaks_at or 0):,})"
         for one in changes
     ]
-    return f" and the prompt{'s' if len(said) > 1 else ''} of {in_a_row(said)}"
+    return f" and the prompt{'s' if len(said) > 1 else ''} of {join_words(said)}"
 
 
 @register.simple_tag
 def bulk_words(plan: Any, decision: str) -> dict[str, Any]:
-    """What the page of several says for one decision: heading, lead and button, and which of them can be decided."""
+    """Heading, lead, button and decidable proposals of the page for several proposals."""
     approves = decision == "approve"
     chosen = plan.fit if approves else plan.open_to_me
     word, count = "Approve" if approves else "Reject", len(chosen)
@@ -215,7 +215,7 @@ def bulk_words(plan: Any, decision: str) -> dict[str, Any]:
 
 @register.simple_tag
 def left_out(result: Any, plan: Any, decision: str) -> str:
-    """Why one of several cannot be decided here; nothing where it can."""
+    """Why a proposal cannot be decided among several; "" if it can."""
     proposal = result.proposal
     if proposal.agent_id in plan.own:
         return f"left out: you made a key of {proposal.agent_name}, so somebody else decides"
@@ -230,6 +230,6 @@ def left_out(result: Any, plan: Any, decision: str) -> str:
 
 @register.filter
 def prompts_words(plan: Any) -> str:
-    """What approving the chosen ones changes outside of the prompts that are drawn."""
+    """How many files and entries approving the selected proposals would change."""
     entries = f", {plan.entries} would be kept in long-term memory" if plan.entries else ""
     return f"{plural(plan.files, 'file')} would change{entries}{'' if plan.changes else ', no prompt changes'}"

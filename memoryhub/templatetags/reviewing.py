@@ -1,6 +1,6 @@
-"""Draws the diffs of the review page: words that changed, findings under their line, hunks to tick, the cache break.
+"""Tags for the diffs of the review page: changed words, findings below their line, hunks to tick, the cache break.
 
-Lines are built here, since a diff has thousands of them; what stands between them comes from templates.
+Lines are built in Python, since a diff has thousands of them; the rows between them are templates.
 """
 
 from __future__ import annotations
@@ -19,29 +19,36 @@ from memoryhub.detectors import Finding
 from memoryhub.dialects import Part
 from memoryhub.domain.prompts import PromptChange
 from memoryhub.domain.proposals import Review
-from memoryhub.templatetags.hidden_characters import RUN, SIGNS, line, marked, signs, signs_in_html
+from memoryhub.templatetags.hidden_characters import (
+    ROW_SIGNS,
+    UNSEEN_CHARACTER,
+    escape_with_labels,
+    label_hidden_in_html,
+    line_html,
+    marked_line_html,
+)
 from memoryhub.templatetags.hub import g
 from memoryhub.text.diff_rows import Fold, Row
 
 register = template.Library()
-MOST_ROWS = 3000
-LAYERS = {
+MAX_ROWS = 3000
+LAYER_LABELS = {
     "source": ("source", "from files", "is-source"), "working": ("working", "from working memory", "is-working"),
     "longterm": ("longterm", "from long-term memory", "is-longterm"),
 }  # fmt: skip
-PLAIN = ("info", "around memory", "is-plain")
-NAMES = {
+PLAIN_LABEL = ("info", "around memory", "is-plain")
+FINDING_NAMES = {
     "secrets": "Secret", "hidden": "Hidden", "injection": "Injection", "duplicate": "Duplicate", "transient": "Transient",
     "vague": "Vague", "coherence": "Incoherent",
 }  # fmt: skip
 
 
-LONGEST, MOST_UNSEEN = 20_000, 500
-"""Of a line, so many characters are drawn, and so many unseen ones: each of those is a label of its own."""
+MAX_LINE_CHARS = 20_000  # of a line, more is drawn on request only
+MAX_UNSEEN_CHARS = 500  # each of them becomes a label of its own
 
 
-class Spans:
-    """Findings of the new text by line, with their place inside the line; `whole` draws also endless lines to their end."""
+class FindingsByLine:
+    """Findings of the new text by line, with their place in it. `whole` says that long lines are drawn to their end."""
 
     def __init__(self, lines: Sequence[str], findings: Iterable[Finding], *, whole: bool = False) -> None:
         self.whole = whole
@@ -53,53 +60,53 @@ class Spans:
         for one in findings:
             self.by_line.setdefault(one.line, []).append(one)
 
-    def of(self, number: int | None) -> list[Finding]:
+    def on_line(self, number: int | None) -> list[Finding]:
         return self.by_line.get(number or 0, [])
 
-    def inside(self, number: int, length: int) -> list[tuple[int, int, str]]:
+    def ranges_in_line(self, number: int, length: int) -> list[tuple[int, int, str]]:
         start = self.starts[number - 1] if number <= len(self.starts) else 0
         return [
-            (max(0, one.start - start), min(length, max(one.end - start, one.start - start + 1)), css_of(one))
-            for one in self.of(number)
+            (max(0, one.start - start), min(length, max(one.end - start, one.start - start + 1)), finding_css(one))
+            for one in self.on_line(number)
         ]
 
 
-def css_of(one: Finding) -> str:
+def finding_css(one: Finding) -> str:
     return "found" if one.severity == "high" else "found mild"
 
 
-def shown(text: str) -> int:
-    """How much of a line is drawn at first."""
-    if len(text) <= MOST_UNSEEN or (text.isprintable() and len(text) <= LONGEST):
+def drawn_length(text: str) -> int:
+    """How many characters of a line are drawn at first."""
+    if len(text) <= MAX_UNSEEN_CHARS or (text.isprintable() and len(text) <= MAX_LINE_CHARS):
         return len(text)
-    past = next(islice(RUN.finditer(text, 0, LONGEST), MOST_UNSEEN, None), None)
-    return past.start() if past else min(len(text), LONGEST)
+    past = next(islice(UNSEEN_CHARACTER.finditer(text, 0, MAX_LINE_CHARS), MAX_UNSEEN_CHARS, None), None)
+    return past.start() if past else min(len(text), MAX_LINE_CHARS)
 
 
-def rest_of(text: str, end: int) -> str:
-    """What stands in the place of the part that is not drawn, with the way to see it."""
+def rest_of_line_link(text: str, end: int) -> str:
+    """A link in place of the characters after `end`, which shows the whole line; "" if nothing is left out."""
     if end == len(text):
         return ""
-    unseen = sum(1 for _ in RUN.finditer(text, end))
+    unseen = sum(1 for _ in UNSEEN_CHARACTER.finditer(text, end))
     hidden = f", {unseen:,} of them hidden" if unseen else ""
     return f' <a class="tag" href="?all=1">{len(text) - end:,} more characters{hidden}: show the whole line</a>'
 
 
-def words(
+def line_with_marks(
     text: str, marks: Sequence[tuple[int, int]], tag: str, found: Sequence[tuple[int, int, str]] = (), *, whole: bool = False
 ) -> str:  # fmt: skip
-    """One line with changed words in `ins` or `del`, and found stretches underlined; of an endless one, its beginning."""
-    end = len(text) if whole else shown(text)
+    """HTML of one line with the ranges `marks` in `tag` and those of `found` underlined; only its beginning if it is long."""
+    end = len(text) if whole else drawn_length(text)
     if end < len(text):
         marks = [(a, min(b, end)) for a, b in marks if a < end]
         found = [(a, min(b, end), css) for a, b, css in found if a < end]
-        return words(text[:end], marks, tag, found, whole=True) + rest_of(text, end)
+        return line_with_marks(text[:end], marks, tag, found, whole=True) + rest_of_line_link(text, end)
     if not found:
-        return marked(text, marks, tag)
+        return marked_line_html(text, marks, tag)
     cuts = sorted({0, len(text), *(at for a, b in marks for at in (a, b)), *(at for a, b, _ in found for at in (a, b))})
     out = []
     for start, end in pairwise(cuts):
-        inner = line(text[start:end]) if end == len(text) else signs(text[start:end])
+        inner = line_html(text[start:end]) if end == len(text) else escape_with_labels(text[start:end])
         if any(a <= start and end <= b for a, b in marks):
             inner = f"<{tag}>{inner}</{tag}>"
         css = next((css for a, b, css in found if a <= start and end <= b), "")
@@ -107,13 +114,13 @@ def words(
     return "".join(out)
 
 
-def text_row(row: Row, spans: Spans) -> str:
-    sign, word, tag = SIGNS[row.kind]
+def text_row(row: Row, findings_by_line: FindingsByLine) -> str:
+    sign, word, tag = ROW_SIGNS[row.kind]
     said = f'<span class="sr">{word}</span>' if word else ""
     end = "" if row.ends else ' <span class="inv" title="no newline at the end">no LF</span>'
-    found = spans.inside(row.new, len(row.text)) if row.new and row.kind == "add" else []
+    found = findings_by_line.ranges_in_line(row.new, len(row.text)) if row.new and row.kind == "add" else []
     moved = f' <span class="tag">{"from" if row.kind == "add" else "to"} line {row.moved}</span>' if row.moved else ""
-    text = words(row.text, row.marks, tag, found, whole=spans.whole)
+    text = line_with_marks(row.text, row.marks, tag, found, whole=findings_by_line.whole)
     return (
         f'<tr class="{row.kind}"><td class="no">{row.old or ""}</td><td class="no">{row.new or ""}</td>'
         f'<td class="sign">{sign}</td><td class="code">{said}{text}{end}{moved}</td></tr>'
@@ -121,18 +128,18 @@ def text_row(row: Row, spans: Spans) -> str:
 
 
 def finding_rows(findings: Sequence[Finding], columns: int = 4) -> str:
-    """The boxes under a line, one per kind: three hidden runs in a line are one remark."""
+    """The boxes below a line, one for each kind of finding."""
     kinds: dict[tuple[str, str], list[Finding]] = {}
     for one in findings:
         kinds.setdefault((one.code, one.kind), []).append(one)
     return "".join(
-        f'<tr class="finding add" id="f{same[0].line}-{escape(code)}"><td colspan="{columns}">{box(code, same)}</td></tr>'
+        f'<tr class="finding add" id="f{same[0].line}-{escape(code)}"><td colspan="{columns}">{finding_box(code, same)}</td></tr>'
         for (code, _), same in kinds.items()
     )
 
 
-def box(code: str, same: Sequence[Finding]) -> str:
-    name = NAMES.get(code, code.capitalize())
+def finding_box(code: str, same: Sequence[Finding]) -> str:
+    name = FINDING_NAMES.get(code, code.capitalize())
     message = same[0].message.removeprefix(f"{name}: ").removeprefix(f"{name} ")
     found = {
         "is_high": any(one.severity == "high" for one in same),
@@ -159,35 +166,35 @@ def hunk_row(review: Review, number: int) -> str:
 
 @register.simple_tag
 def review_diff(review: Review, more_url: str = "") -> SafeString:
-    """The text of a proposal, unified, hunk by hunk, findings at their place."""
-    spans = Spans(review.diff.new_lines, review.findings, whole=review.context is None)
+    """The unified diff of a proposal by hunks, with findings below their lines."""
+    findings_by_line = FindingsByLine(review.diff.new_lines, review.findings, whole=review.context is None)
     body: list[str] = []
     open_hunk = 0
     pending: list[Row | Fold] = []
-    rows = review.diff.first_rows(MOST_ROWS)
+    rows = review.diff.first_rows(MAX_ROWS)
     for row in rows:
         number = row.hunk if isinstance(row, Row) else None
         if number and number != open_hunk:
-            lead = _lead(pending)
-            body += [_any_row(one, spans, more_url) for one in pending[: len(pending) - lead]]
+            lead = _lines_above_hunk(pending)
+            body += [_row_html(one, findings_by_line, more_url) for one in pending[: len(pending) - lead]]
             body.append(hunk_row(review, number))
-            body += [_any_row(one, spans, more_url) for one in pending[len(pending) - lead :]]
+            body += [_row_html(one, findings_by_line, more_url) for one in pending[len(pending) - lead :]]
             pending, open_hunk = [], number
         if number:
-            body += [_any_row(one, spans, more_url) for one in pending]
+            body += [_row_html(one, findings_by_line, more_url) for one in pending]
             pending = []
-            body.append(_any_row(row, spans, more_url))
+            body.append(_row_html(row, findings_by_line, more_url))
         else:
             pending.append(row)
-    body += [_any_row(one, spans, more_url) for one in pending]
-    if len(rows) == MOST_ROWS:
+    body += [_row_html(one, findings_by_line, more_url) for one in pending]
+    if len(rows) == MAX_ROWS:
         size = f"it adds {review.diff.added:,} lines and removes {review.diff.removed:,}"
-        body.append(fold_row(f"Only the first {MOST_ROWS:,} lines of this change are drawn here; {size}."))
+        body.append(fold_row(f"Only the first {MAX_ROWS:,} lines of this change are drawn here; {size}."))
     return table(body, f"Change of {review.proposal.path or 'long-term memory'}", ("c-no", "c-no", "c-sign", ""))
 
 
-def _lead(rows: Sequence[Row | Fold]) -> int:
-    """How many unchanged lines right above a hunk belong to it."""
+def _lines_above_hunk(rows: Sequence[Row | Fold]) -> int:
+    """How many unchanged lines above a hunk belong to it: at most three."""
     count = 0
     for row in reversed(rows):
         if isinstance(row, Fold) or count >= 3:
@@ -196,10 +203,12 @@ def _lead(rows: Sequence[Row | Fold]) -> int:
     return count
 
 
-def _any_row(row: Row | Fold, spans: Spans, more_url: str) -> str:
+def _row_html(row: Row | Fold, findings_by_line: FindingsByLine, more_url: str) -> str:
     if isinstance(row, Fold):
         return fold_row(f"{row.count:,} unchanged line{'s' if row.count != 1 else ''}", more_url)
-    return text_row(row, spans) + (finding_rows(spans.of(row.new)) if row.kind == "add" else "")
+    return text_row(row, findings_by_line) + (
+        finding_rows(findings_by_line.on_line(row.new)) if row.kind == "add" else ""
+    )
 
 
 def fold_row(text: str, url: str = "") -> str:
@@ -219,40 +228,41 @@ def table(body: Iterable[str], caption: str, columns: Sequence[str], css: str = 
 @register.simple_tag
 def split_diff(review: Review) -> SafeString:
     """The diff of a proposal, before and after side by side."""
-    spans = Spans(review.diff.new_lines, review.findings, whole=review.context is None)
+    findings_by_line = FindingsByLine(review.diff.new_lines, review.findings, whole=review.context is None)
     body = []
-    for pair in review.diff.first_pairs(MOST_ROWS):
+    for pair in review.diff.first_pairs(MAX_ROWS):
         if isinstance(pair, Fold):
             body.append(fold_row(f"{pair.count:,} unchanged line{'s' if pair.count != 1 else ''}"))
             continue
         old, new = pair
-        body.append(f"<tr>{_cell(old, 'old', spans)}{_cell(new, 'new', spans)}</tr>")
+        body.append(f"<tr>{_cell(old, 'old', findings_by_line)}{_cell(new, 'new', findings_by_line)}</tr>")
         if new is not None and new.kind == "add":
-            body.append(finding_rows(spans.of(new.new)))
+            body.append(finding_rows(findings_by_line.on_line(new.new)))
     return table(body, "Side by side", ("c-no", "split-col", "c-no", "split-col"), "diff split")
 
 
-def _cell(row: Row | None, side: str, spans: Spans) -> str:
+def _cell(row: Row | None, side: str, findings_by_line: FindingsByLine) -> str:
     if row is None:
         return '<td class="no"></td><td class="code"></td>'
     number = row.old if side == "old" else row.new
     css = {"del": " del-cell", "add": " add-cell"}.get(row.kind, "")
-    _, word, tag = SIGNS[row.kind]
+    _, word, tag = ROW_SIGNS[row.kind]
     said = f'<span class="sr">{word}</span>' if word else ""
-    found = spans.inside(row.new, len(row.text)) if row.kind == "add" and row.new else []
-    return f'<td class="no">{number or ""}</td><td class="code{css}">{said}{words(row.text, row.marks, tag, found, whole=spans.whole)}</td>'
+    found = findings_by_line.ranges_in_line(row.new, len(row.text)) if row.kind == "add" and row.new else []
+    text = line_with_marks(row.text, row.marks, tag, found, whole=findings_by_line.whole)
+    return f'<td class="no">{number or ""}</td><td class="code{css}">{said}{text}</td>'
 
 
 @register.simple_tag
 def conflict_diff(review: Review) -> SafeString:
-    """The text that stands beside the text the agent wanted."""
+    """The current text beside the text that the agent wanted."""
     diff, _ = review.both_sides
-    spans = Spans(diff.new_lines, ())
+    findings_by_line = FindingsByLine(diff.new_lines, ())
     body = [
         fold_row(f"{pair.count:,} equal lines")
         if isinstance(pair, Fold)
-        else f"<tr>{_cell(pair[0], 'old', spans)}{_cell(pair[1], 'new', spans)}</tr>"
-        for pair in diff.first_pairs(MOST_ROWS)
+        else f"<tr>{_cell(pair[0], 'old', findings_by_line)}{_cell(pair[1], 'new', findings_by_line)}</tr>"
+        for pair in diff.first_pairs(MAX_ROWS)
     ]
     return table(body, "Both texts", ("c-no", "split-col", "c-no", "split-col"), "diff split")
 
@@ -262,39 +272,39 @@ def conflict_diff(review: Review) -> SafeString:
 
 @register.simple_tag
 def prompt_diff(change: PromptChange, whys: Mapping[int, str] | None = None) -> SafeString:
-    """What changes in one agent's prompt: where each line comes from, and where the provider's cache breaks.
+    """The diff of an agent's prompt, with the layer of each line and the place where the provider's cache breaks.
 
-    `whys` are sentences by the `id` of a part: each stands once, above the first change of its part.
+    `whys` is HTML by the `id` of a part; each is drawn once, above the first change of its part.
     """
-    before, after = Margin(change.before), Margin(change.after)
+    before, after = PromptLayers(change.before), PromptLayers(change.after)
     body: list[str] = []
     broken = False
-    told: set[str] = set()
-    for row in change.diff.first_rows(MOST_ROWS):
+    shown_causes: set[str] = set()
+    for row in change.diff.first_rows(MAX_ROWS):
         if isinstance(row, Fold):
             body.append(fold_row(f"{row.count:,} unchanged line{'s' if row.count != 1 else ''}"))
             continue
         if row.kind != "ctx" and not broken:
             body.append(cut_row(change))
             broken = True
-        margin = before if row.kind == "del" else after
+        layers = before if row.kind == "del" else after
         number = row.old if row.kind == "del" else row.new
-        why = (whys or {}).get(id(margin.part(number or 1))) if row.kind != "ctx" else None
-        if why and why not in told:
+        why = (whys or {}).get(id(layers.part(number or 1))) if row.kind != "ctx" else None
+        if why and why not in shown_causes:
             body.append(f'<tr class="why"><td colspan="4">{why}</td></tr>')
-            told.add(why)
-        body.append(prompt_row(row, margin.of(number or 1)))
+            shown_causes.add(why)
+        body.append(prompt_row(row, layers.label_of(number or 1)))
     return table(body, f"Change of the prompt of {change.agent.slug}", ("c-src", "c-no", "c-sign", ""))
 
 
 def prompt_row(row: Row, layer: tuple[str, str, str]) -> str:
     glyph, label, css = layer
-    sign, word, tag = SIGNS[row.kind]
+    sign, word, tag = ROW_SIGNS[row.kind]
     said = f'<span class="sr">{word}</span>' if word else ""
     number = row.old if row.kind == "del" else row.new
     return (
         f'<tr class="{row.kind}"><td class="src {css}">{g(glyph, label)}</td><td class="no">{number}</td>'
-        f'<td class="sign">{sign}</td><td class="code">{said}{words(row.text, row.marks, tag)}</td></tr>'
+        f'<td class="sign">{sign}</td><td class="code">{said}{line_with_marks(row.text, row.marks, tag)}</td></tr>'
     )
 
 
@@ -302,8 +312,8 @@ def cut_row(change: PromptChange) -> str:
     return render_to_string("proposals/_cut_row.html", {"change": change})
 
 
-class Margin:
-    """From which layer each line of a prompt comes."""
+class PromptLayers:
+    """The layer that each line of a prompt comes from."""
 
     def __init__(self, prompt: Any) -> None:
         self.parts = [part for part in prompt.parts if part.end > part.start]
@@ -315,9 +325,9 @@ class Margin:
             return None
         return self.parts[max(0, bisect_right(self.ends, self.lines[number - 1]) - 1)]
 
-    def of(self, number: int) -> tuple[str, str, str]:
+    def label_of(self, number: int) -> tuple[str, str, str]:
         part = self.part(number)
-        return LAYERS.get(part.kind, PLAIN) if part else PLAIN
+        return LAYER_LABELS.get(part.kind, PLAIN_LABEL) if part else PLAIN_LABEL
 
 
 def _line_starts(data: bytes) -> Iterator[int]:
@@ -330,7 +340,7 @@ def _line_starts(data: bytes) -> Iterator[int]:
 
 @register.simple_tag
 def rendered(text: str) -> SafeString:
-    """The text as people read Markdown, nothing in it that a browser would run or fetch, and what hides in it drawn."""
+    """The text rendered as Markdown without anything that a browser would run or fetch, with labels for unseen characters."""
     from memoryhub.text import markdown
 
-    return mark_safe(signs_in_html(markdown.render(text).html))  # noqa: S308  cleaned by bleach
+    return mark_safe(label_hidden_in_html(markdown.render(text).html))  # noqa: S308  cleaned by bleach

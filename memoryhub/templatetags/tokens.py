@@ -1,4 +1,4 @@
-"""What the lists of tokens say about each of them."""
+"""Tags for tokens."""
 
 from __future__ import annotations
 

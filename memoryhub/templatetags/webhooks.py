@@ -1,4 +1,4 @@
-"""What the log of a webhook says about each notice."""
+"""Tags for the log of a webhook."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ register = template.Library()
 
 @register.filter
 def notice_words(notice: Any) -> str:
-    """What became of a notice, and after how many tries."""
+    """The outcome of a notice and the number of tries."""
     said = f"answered {notice.status}" if notice.delivered_at else notice.error or "waiting to be sent"
     return f"{said}, {notice.tries} tries" if notice.tries > 1 else said

@@ -1,4 +1,4 @@
-"""Access to pages: who asks, which space, and whether they may. A view behind it has `request.space`, `request.role`, `request.actor`."""
+"""Decorators that check access to pages. Behind `space_page` a view has `request.space`, `request.role` and `request.actor`."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def space_page(action: str, *, methods: tuple[str, ...] = ("GET", "HEAD", "POST"
 
 
 def wrong_method(request: HttpRequest, methods: tuple[str, ...]) -> HttpResponse:
-    """405 for an address that takes forms alone, opened in the address bar."""
+    """405 for an address that only takes POST and was opened with GET."""
     refusal = NotAllowed("This address only takes what a form sends. Go back to the page with the form.")
     response = refuse(request, refusal)
     response["Allow"] = ", ".join(methods)
@@ -81,7 +81,7 @@ def wrong_method(request: HttpRequest, methods: tuple[str, ...]) -> HttpResponse
 
 
 def public(view: View) -> View:
-    """Open to everybody: sign-in, health. The test that walks all addresses wants this mark."""
+    """Marks a view that anybody may open, such as sign-in and health. A test checks that every view has such a mark."""
     view.needs = "nothing"  # type: ignore[attr-defined]
     return view
 

@@ -1,4 +1,4 @@
-"""One's own account: password, sessions, personal tokens, light or dark."""
+"""The account page of a person: password, e-mail, sessions, personal tokens, colour theme."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from memoryhub.web.access import signed_in
 from memoryhub.web.login import safe_next
 from memoryhub.web.notices import done
 
-THEMES = {"": "dark", "dark": "light", "light": ""}  # the system's, then dark, then light
+THEMES = {"": "dark", "dark": "light", "light": ""}  # the theme that follows each; "" is that of the system
 
 
 def show(request: HttpRequest, *, status: int = 200, **more: object) -> HttpResponse:
@@ -40,8 +40,8 @@ def page(request: HttpRequest) -> HttpResponse:
     return show(request)
 
 
-def guessing(person: Person, current: str) -> str:
-    """Why this is not the current password; slowed down like signing in, a session left open is no licence to guess."""
+def wrong_password_reason(person: Person, current: str) -> str:
+    """Why `current` is not the password of the person, or "". Tries count and are slowed down as at sign-in."""
     if not person.has_usable_password():
         return ""
     try:
@@ -57,11 +57,11 @@ def guessing(person: Person, current: str) -> str:
 @require_POST
 @signed_in
 def change_password(request: HttpRequest) -> HttpResponse:
-    """The current password is asked for where there is one; all other sessions end."""
+    """Sets a new password and ends all other sessions. Asks for the current password if there is one."""
     form = PasswordForm(request.POST, asks_current=request.user.has_usable_password())
     if not form.is_valid():
         return show(request, status=422, password_form=form)
-    if refusal := guessing(request.user, form.cleaned_data["current"]):
+    if refusal := wrong_password_reason(request.user, form.cleaned_data["current"]):
         form.add_error("current", refusal)
         return show(request, status=422, password_form=form)
     try:
@@ -111,7 +111,7 @@ def own_actor(request: HttpRequest, slug: str) -> tuple[object, Actor]:
 @require_POST
 @signed_in
 def create_token(request: HttpRequest) -> HttpResponse:
-    """A token of one's own for one space; the secret stands on the page that answers, and nowhere else."""
+    """Makes a personal token for one space. The secret is shown once, on the page that answers."""
     form = TokenForm(request.POST)
     space, actor = own_actor(request, request.POST.get("space", ""))
     if not form.is_valid():

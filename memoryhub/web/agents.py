@@ -1,4 +1,4 @@
-"""Agents: who reads this memory, in which wrapping, and who still runs on an older text."""
+"""Pages of agents: the list, one agent, and changes to it."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def page(request: HttpRequest) -> HttpResponse:
         "next": rows[PAGE - 1].agent.slug if len(rows) > PAGE else "",
         "words": words,
         "behind": prompts.threads_behind(request.space),
-        **injected(request),
+        **source_rows(request),
     }
     part = request.htmx and not request.htmx.boosted
     return render(request, "agents/_table.html" if part else "agents/page.html", context)
 
 
-def injected(request: HttpRequest, agent: Agent | None = None) -> dict[str, object]:
+def source_rows(request: HttpRequest, agent: Agent | None = None) -> dict[str, object]:
     rows, more = prompts.listed_sources(request.space, agent)
     return {"sources": rows, "more_sources": more}
 
@@ -58,7 +58,7 @@ def show(request: HttpRequest, agent: Agent, *, status: int = 200, **more: objec
         "row": prompts.agent_row(request.space, agent),
         "tokens": list(accounts.tokens_of_space(request.space, agent=agent)[:50]),
         "behind": prompts.threads_behind(request.space, agent),
-        **injected(request, agent),
+        **source_rows(request, agent),
         "form": AgentForm(initial={key: getattr(agent, key) for key in FORM_FIELDS}),
         "token_form": TokenForm(),
         **more,
@@ -73,10 +73,10 @@ def detail(request: HttpRequest, agent: str) -> HttpResponse:
 
 @post_only("manage")
 def change(request: HttpRequest, agent: str) -> HttpResponse:
-    """The whole form, or one of its two switches."""
+    """Changes the fields of the form, or turns one of the two switches."""
     one = prompts.agent_by_slug(request.space, agent)
     if (request.POST.get("switch") or request.GET.get("switch")) in SWITCHES:
-        return turn(request, one)
+        return turn_switch(request, one)
     form = AgentForm(request.POST, initial={"dialect": one.dialect})
     if form.is_valid():
         try:
@@ -89,8 +89,8 @@ def change(request: HttpRequest, agent: str) -> HttpResponse:
     return redirect("agents.detail", request.space.slug, one.slug)
 
 
-def turn(request: HttpRequest, agent: Agent) -> HttpResponse:
-    """Turns one switch; the way back stands beside the sentence that says so."""
+def turn_switch(request: HttpRequest, agent: Agent) -> HttpResponse:
+    """Turns one switch of an agent; the notice offers to undo it."""
     asked = request.POST if "switch" in request.POST else request.GET
     switch, to = asked["switch"], asked.get("to") == "on"
     prompts.change_agent(agent, request.actor, **{switch: to})

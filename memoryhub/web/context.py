@@ -1,4 +1,4 @@
-"""What the frame around every page shows: the spaces to switch to, the layers' counts, what waits, who I am."""
+"""Context processor for the layout of every page: the person's spaces, the counts of the layers, the settings tabs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memoryhub.domain import spaces
 from memoryhub.domain.accounts import may
 from memoryhub.domain.activity import counts_of_space
 
-# What a space sets, beside its own page and its people: key of the tab, word, name of its address.
+# Key, label and URL name of each tab.
 SETTINGS_TABS = [
     ("mounts", "Mounts", "mounts.page"),
     ("sources", "Sources", "sources.page"),
@@ -25,8 +25,10 @@ SETTINGS_TABS = [
 
 
 def settings_tabs(slug: str, role: str) -> list[dict[str, str]]:
-    """The tabs whose door this role may pass."""
-    known_tabs = [(key, label, reverse(name, args=[slug])) for key, label, name in SETTINGS_TABS if known(name)]
+    """The tabs whose pages this role may open."""
+    known_tabs = [
+        (key, label, reverse(name, args=[slug])) for key, label, name in SETTINGS_TABS if address_exists(name)
+    ]
     return [
         {"key": key, "label": label, "url": url}
         for key, label, url in known_tabs
@@ -35,7 +37,7 @@ def settings_tabs(slug: str, role: str) -> list[dict[str, str]]:
 
 
 @cache
-def known(name: str) -> bool:
+def address_exists(name: str) -> bool:
     return bool(get_resolver().reverse_dict.getlist(name))
 
 

@@ -1,4 +1,4 @@
-"""Erasing all that a session said: shown first, confirmed by its name."""
+"""Erasing everything that a session logged: a preview, then the erasure, confirmed by typing the session's name."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from django.shortcuts import redirect, render
 from memoryhub.domain import erasure
 from memoryhub.errors import Invalid
 from memoryhub.web.access import post_only, space_page
-from memoryhub.web.helpers import plain
+from memoryhub.web.helpers import clean_text
 from memoryhub.web.notices import done
 
 
 @space_page("manage", methods=("GET", "HEAD"))
 def page(request: HttpRequest) -> HttpResponse:
-    session = plain(request.GET.get("session", ""))
+    session = clean_text(request.GET.get("session", ""))
     return render(
         request, "erasure/page.html", {"session": session, "extent": erasure.erasure_extent(request.space, session)}
     )
@@ -22,7 +22,7 @@ def page(request: HttpRequest) -> HttpResponse:
 
 @post_only("manage")
 def erase(request: HttpRequest) -> HttpResponse:
-    session = plain(request.POST.get("session", ""))
+    session = clean_text(request.POST.get("session", ""))
     try:
         gone = erasure.erase(request.space, request.actor, session, confirm=request.POST.get("confirm", ""))
     except Invalid as refusal:

@@ -1,4 +1,4 @@
-"""Refusals as a person sees them: what happened, and what to do now."""
+"""Error pages: what happened, and what a person can do now."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from memoryhub.errors import Forbidden, HubError, NotFound
 from memoryhub.refusals import json_refusal, refusal_of
 from memoryhub.requests import current_request_id, hide_secrets
 
-AWAY = "database_away"
-SENT_AGAIN = re.compile(r"application/x-www-form-urlencoded|multipart/form-data")
+DATABASE_AWAY = "database_away"
+RESENDABLE_CONTENT_TYPES = re.compile(r"application/x-www-form-urlencoded|multipart/form-data")
 TITLES = {
     401: "Please sign in",
     403: "Not for your role",
@@ -30,7 +30,7 @@ TITLES = {
     500: "Something broke on our side",
     503: "Away for a moment",
 }
-BY_CODE = {"csrf": "Please send it again"}  # whose sentence says all
+TITLES_BY_CODE = {"csrf": "Please send it again"}  # these need no advice below
 GLYPHS = {403: "lock", 404: "search", 409: "warn", 412: "warn", 413: "warn", 422: "info", 429: "clock", 503: "retry"}
 ADVICE = {
     404: "Look the address over, or search.",
@@ -44,17 +44,17 @@ ADVICE = {
 
 
 def refuse(request: HttpRequest, error: HubError) -> HttpResponse:
-    """A refusal in the form the caller can use: JSON, a part for htmx, or a page."""
+    """The response for a refusal: JSON for the API, a part for htmx, else a page."""
     if wants_json(request):
         return json_refusal(error)
-    if error.code == AWAY:
-        return away(request, error)
+    if error.code == DATABASE_AWAY:
+        return database_away_page(request, error)
     context = {
         "message": hide_secrets(error.message),
         "status": error.status,
-        "title": BY_CODE.get(error.code) or TITLES.get(error.status, "That did not work"),
+        "title": TITLES_BY_CODE.get(error.code) or TITLES.get(error.status, "That did not work"),
         "glyph": GLYPHS.get(error.status, "warn"),
-        "advice": "" if error.code in BY_CODE else ADVICE.get(error.status, ""),
+        "advice": "" if error.code in TITLES_BY_CODE else ADVICE.get(error.status, ""),
         "request_id": current_request_id(),
     }
     htmx = getattr(request, "htmx", None)
@@ -62,35 +62,35 @@ def refuse(request: HttpRequest, error: HubError) -> HttpResponse:
     response = render(request, "errors/_part.html" if is_part else "errors/page.html", context, status=error.status)
     if wait := error.details.get("retry_after"):
         response["Retry-After"] = str(wait)
-    return to_the_notices(response) if is_part else response
+    return retarget_to_notices(response) if is_part else response
 
 
-def to_the_notices(response: HttpResponse) -> HttpResponse:
-    """A part goes to the notice area of whichever page asked, not into the place of what it tried to change."""
+def retarget_to_notices(response: HttpResponse) -> HttpResponse:
+    """Makes htmx put the response into the notice area of the page instead of the element that it asked for."""
     response["HX-Retarget"], response["HX-Reswap"] = "#notices", "innerHTML"
     return response
 
 
-def away(request: HttpRequest, error: HubError) -> HttpResponse:
-    """While the database is away: a page that needs nothing of it. What was typed stays in it, to be sent again."""
+def database_away_page(request: HttpRequest, error: HubError) -> HttpResponse:
+    """A page for a database that does not answer. It makes no query, and holds what was typed so that it can be sent again."""
     htmx = getattr(request, "htmx", None)
     is_part = htmx and not htmx.boosted
     context = {
         "message": error.message, "status": error.status, "title": TITLES[503], "glyph": GLYPHS[503],
-        "advice": "What you typed is kept in this page." if (kept := typed(request)) else "",
-        "address": escape_leading_slashes(request.get_full_path()) if kept or request.method == "GET" else "", "kept": kept,
+        "advice": "What you typed is kept in this page." if (fields := form_fields(request)) else "",
+        "address": escape_leading_slashes(request.get_full_path()) if fields or request.method == "GET" else "", "kept": fields,
         "request": request, "request_id": current_request_id(),
     }  # fmt: skip
     response = render(None, "errors/_part.html" if is_part else "errors/broken.html", context, status=error.status)
     response["Retry-After"] = "5"
-    return to_the_notices(response) if is_part else response
+    return retarget_to_notices(response) if is_part else response
 
 
-def typed(request: HttpRequest) -> list[tuple[str, str]]:
-    """The fields of the form that was sent; none where there is a password or a file among them."""
-    if request.method != "POST" or not SENT_AGAIN.match(request.content_type or ""):
+def form_fields(request: HttpRequest) -> list[tuple[str, str]]:
+    """Names and values of the form that was sent; empty if it has a password or a file."""
+    if request.method != "POST" or not RESENDABLE_CONTENT_TYPES.match(request.content_type or ""):
         return []
-    with suppress(Exception):  # a body that did not arrive
+    with suppress(Exception):  # the body may not have arrived
         fields = [(name, value) for name, values in request.POST.lists() for value in values]
         if not any("password" in name for name, _ in fields) and not request.FILES:
             return fields
@@ -102,7 +102,7 @@ def wants_json(request: HttpRequest) -> bool:
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    """A member who mistyped stays in their space; nobody else learns that there is one."""
+    """404. Members of a space see it inside that space; others do not learn that the space exists."""
     _, first, slug, *_ = [*request.path.split("/"), "", ""]
     user = getattr(request, "user", None)
     if first == "s" and user and user.is_authenticated:
@@ -113,11 +113,13 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 
 def broken(request: HttpRequest) -> HttpResponse:
-    """After a bug: as little machinery as possible, since it may be what broke. The database may also have gone away around
-    the view, while the session was read or kept: that is no bug."""
+    """The response after an unexpected exception. It renders without context processors, since these may have failed.
+
+    If the database went away while the session was read or saved, outside of the view, the response is 503 instead.
+    """
     cause = sys.exc_info()[1]
     refusal = refusal_of(cause) if cause else None
-    if refusal is not None and refusal.code == AWAY:
+    if refusal is not None and refusal.code == DATABASE_AWAY:
         return refuse(request, refusal)
     if wants_json(request):
         error = HubError(f"Something broke on our side. Tell whoever runs this hub the request {current_request_id()}.")

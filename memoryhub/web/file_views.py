@@ -1,4 +1,4 @@
-"""What the pages of a file show, gathered: heads, texts, histories, comparisons, conflicts. No templates here."""
+"""Contexts for the pages of files: header, text, history, blame, comparison, editor, conflict. Renders nothing."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
+
+from django.http import HttpRequest, HttpResponse
 
 from memoryhub.dialects import tokens_of_text, without_comments
 from memoryhub.domain import files
@@ -18,9 +21,9 @@ from memoryhub.text.lines import describe_ends, for_editor, text_of
 
 MARKDOWN = (".md", ".markdown", ".mdx", ".mdc")
 HISTORY_PAGE = 50
-SHOWS = (("people", "People"), ("model", "Model"), ("change", "Change"))
-SHOWN_LINES = 10_000  # a page of more lines weighs megabytes
-MOST_RENDERED = 20_000  # lines that are rendered as Markdown; of more, the source is shown
+PREVIEW_TABS = (("people", "People"), ("model", "Model"), ("change", "Change"))
+LINES_PER_PAGE = 10_000  # more would make a page of several megabytes
+MAX_RENDERED_LINES = 20_000  # longer Markdown is shown as source
 
 
 @dataclass(frozen=True)
@@ -29,15 +32,31 @@ class Crumb:
     path: str
 
 
-def number(text: str) -> int:
-    """A revision as the query names it."""
+def requested_path(request: HttpRequest, tail: str) -> str:
+    """The virtual path that a request is about, from `path` in its query or form, else from the URL. Folders end with a slash."""
+    if given := request.GET.get("path") or request.POST.get("path"):
+        return paths.clean(given, directory=given.endswith("/"))
+    if not tail:
+        return "/"
+    return paths.from_url(tail, directory=tail.endswith("/"))
+
+
+def download_response(content: bytes, name: str, kind: str) -> HttpResponse:
+    """A response that browsers save and never display: content from agents must not run as a page of the hub."""
+    response = HttpResponse(content, content_type=kind)
+    response["Content-Disposition"] = f"attachment; filename*=UTF-8''{quote(name)}"
+    return response
+
+
+def revision_number(text: str) -> int:
+    """The number of a revision in a query; `Invalid` for anything else."""
     if not text.isdigit() or len(text) > 15:
         raise Invalid("A revision is a number.", code="invalid")
     return int(text)
 
 
 def crumbs(path: str) -> list[Crumb]:
-    """The folders on the way to a path, each with its own."""
+    """The folders above a path and the path itself, each with its name and its own path."""
     head, rest = paths.split_head(path)
     parts = [part for part in rest.split("/") if part]
     found = [Crumb(part, head + "/".join(parts[: n + 1]) + "/") for n, part in enumerate(parts)]
@@ -46,19 +65,19 @@ def crumbs(path: str) -> list[Crumb]:
     return found
 
 
-def page_of(rows: Sequence[Any], page: str, size: int) -> tuple[Sequence[Any], int | None]:
+def page_slice(rows: Sequence[Any], page: str, size: int) -> tuple[Sequence[Any], int | None]:
     at = max(1, int(page)) if page.isdigit() and len(page) < 6 else 1
     return rows[(at - 1) * size : at * size], at + 1 if at * size < len(rows) else None
 
 
-def branch_of(rows: list[files.FolderEntry], where: str) -> list[files.FolderEntry]:
-    """The children of one folder of the tree."""
+def children_of(rows: list[files.FolderEntry], where: str) -> list[files.FolderEntry]:
+    """The children of the folder `where` in a tree; an empty list if it is not there or not loaded."""
     for row in rows:
         if row.children is not None:
             if row.path == where:
                 return row.children
             if where.startswith(row.path):
-                return branch_of(row.children, where)
+                return children_of(row.children, where)
     return []
 
 
@@ -70,8 +89,8 @@ def first_prefix(space: Space) -> str:
 # ---- one file
 
 
-def head(space: Space, where: str, file: File, found: Published | HubError, view: str) -> dict[str, Any]:
-    """What stands above every view of a file."""
+def file_header(space: Space, where: str, file: File, found: Published | HubError, view: str) -> dict[str, Any]:
+    """The context that every view of a file needs: path, mount, readers, pending proposals, tree."""
     place = files.resolve_path(space, where) if files.mount_at(space, where) else None
     waiting = files.pending_proposals(space, where)
     return {
@@ -82,8 +101,8 @@ def head(space: Space, where: str, file: File, found: Published | HubError, view
     }  # fmt: skip
 
 
-def text(found: Published, view: str, start: str = "") -> dict[str, Any]:
-    """The text of a file, rendered or as source, with what the model sees of it."""
+def file_text(found: Published, view: str, start: str = "") -> dict[str, Any]:
+    """The context for the text of a file: rendered or as source, and what the model sees of it."""
     if not found.is_text:
         return {"is_binary": True, "size": len(found.content)}
     shown = found.content.decode()
@@ -93,19 +112,19 @@ def text(found: Published, view: str, start: str = "") -> dict[str, Any]:
         "tokens": tokens_of_text(shown), "bytes": len(found.content), "chars": len(shown), "lines": len(lines.split(shown)),
         "ends": describe_ends(shown), "seen_bytes": len(seen.encode()), "comments": shown.count("<!--"),
     }  # fmt: skip
-    is_rendered = is_markdown and view == "rendered" and facts["lines"] <= MOST_RENDERED
+    is_rendered = is_markdown and view == "rendered" and facts["lines"] <= MAX_RENDERED_LINES
     return {
         "facts": facts,
         "rendered": markdown.render(shown) if is_rendered else None,
-        "piece": piece_of(_lines(shown), start),
-        "seen": piece_of(_lines(seen), start),
+        "piece": line_page(_lines_without_ends(shown), start),
+        "seen": line_page(_lines_without_ends(seen), start),
         "is_markdown": is_markdown,
     }
 
 
 @dataclass(frozen=True)
-class Piece:
-    """So many lines of a text as one page shows, and where the next and the last begin."""
+class LinePage:
+    """The lines of a text that fit on one page, and the first lines of the next and the previous page."""
 
     lines: Sequence[Any]
     first: int
@@ -121,27 +140,27 @@ class Piece:
 
     @property
     def previous(self) -> int | None:
-        return max(1, self.first - SHOWN_LINES) if self.first > 1 else None
+        return max(1, self.first - LINES_PER_PAGE) if self.first > 1 else None
 
 
-def piece_of(lines: Sequence[Any], start: str) -> Piece:
-    """The piece that begins with a line, as the query names it."""
-    first = min(number(start or "1"), max(1, len(lines))) or 1
-    return Piece(lines[first - 1 : first - 1 + SHOWN_LINES], first, len(lines))
+def line_page(lines: Sequence[Any], start: str) -> LinePage:
+    """The page that begins with the line `start` (from the query; "" is the first line)."""
+    first = min(revision_number(start or "1"), max(1, len(lines))) or 1
+    return LinePage(lines[first - 1 : first - 1 + LINES_PER_PAGE], first, len(lines))
 
 
-def _lines(shown: str) -> list[str]:
+def _lines_without_ends(shown: str) -> list[str]:
     return [line.removesuffix("\n") for line in lines.split(shown)]
 
 
 def history(file: File, before: str) -> dict[str, Any]:
-    rows = files.revisions_of(file, number(before) if before else None, HISTORY_PAGE + 1)
+    rows = files.revisions_of(file, revision_number(before) if before else None, HISTORY_PAGE + 1)
     more = rows[HISTORY_PAGE - 1].number if len(rows) > HISTORY_PAGE else None
     return {"rows": rows[:HISTORY_PAGE], "before": more}
 
 
 def blame(file: File, at: str, start: str = "") -> dict[str, Any]:
-    chosen = files.get_revision(file, number(at) if at else file.revision)
+    chosen = files.get_revision(file, revision_number(at) if at else file.revision)
     if b"\x00" in bytes(chosen.content):
         return {"is_binary": True, "at": chosen}
     if job := files.blame_job(file, chosen.number):
@@ -149,16 +168,16 @@ def blame(file: File, at: str, start: str = "") -> dict[str, Any]:
         return {"job": job, "is_running": job.state != job.FAILED, "share": share, "at": chosen}
     lines = files.blame(file, chosen.number)
     by = Counter(line.revision.actor_kind for line in lines)
-    return {"piece": piece_of(lines, start), "at": chosen, "by": by}
+    return {"piece": line_page(lines, start), "at": chosen, "by": by}
 
 
 def compare(file: File, get: Mapping[str, str]) -> dict[str, Any]:
-    """Any two revisions, side by side or one below the other."""
-    to = number(get.get("to") or str(file.revision))
-    start = number(get.get("from") or str(max(0, to - 1)))
+    """The context for comparing two revisions; `get` is the query of the request."""
+    to = revision_number(get.get("to") or str(file.revision))
+    start = revision_number(get.get("from") or str(max(0, to - 1)))
     new = files.get_revision(file, to)
     old = files.get_revision(file, start) if start else None
-    before, after = _content(old), _content(new)
+    before, after = _content_of(old), _content_of(new)
     context = {"old": old, "new": new, "split": get.get("style") == "split", "blanks": get.get("blanks") == "ignore",
                "whole": get.get("whole") == "1", "choices": _choices(file, old, new)}  # fmt: skip
     if b"\x00" in before or b"\x00" in after:
@@ -170,14 +189,14 @@ def compare(file: File, get: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _choices(file: File, *chosen: Revision | None) -> list[Revision]:
-    """What can be compared: the newest revisions, and the two that are shown, however old."""
+    """The revisions to choose from: the newest 200, and the chosen ones if they are older."""
     newest = files.revisions_of(file, limit=200)
     listed = {one.number for one in newest}
     older = [one for one in chosen if one and one.number not in listed]
     return newest + sorted(older, key=lambda one: -one.number)
 
 
-def _content(revision: Revision | None) -> bytes:
+def _content_of(revision: Revision | None) -> bytes:
     return bytes(revision.content) if revision and not revision.is_deleted else b""
 
 
@@ -194,34 +213,39 @@ def editor(space: Space, where: str, found: Published | None) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def text_at_revision(space: Space, where: str, number: int) -> str:
+    """The text of one revision of a file; an empty text for revision 0."""
+    return text_of(files.content_of(files.file_row(space, where), number)) if number else ""
+
+
 def _last_number(space: Space, where: str) -> int:
-    """A deleted file goes on counting."""
+    """The number of the newest revision, also of a deleted file; 0 if there never was one."""
     file = File.objects.within(space).filter(path=where, thread_id="").first()
     return file.revision if file else 0
 
 
 def preview(where: str, sent: str, before: str, show: str = "people") -> dict[str, Any]:
-    """What people see, what the model sees, and what changes, with the cost of it."""
+    """The context for the preview in the editor; `show` is one of `PREVIEW_TABS`."""
     seen = without_comments(sent).rstrip()
     context: dict[str, Any] = {
-        "where": where, "shows": SHOWS, "show": show if show in dict(SHOWS) else "people", "tokens": tokens_of_text(sent),
+        "where": where, "shows": PREVIEW_TABS, "show": show if show in dict(PREVIEW_TABS) else "people", "tokens": tokens_of_text(sent),
         "tokens_more": tokens_of_text(sent) - tokens_of_text(before), "bytes": len(sent.encode("utf-8", "replace")),
     }  # fmt: skip
     if context["show"] == "change":
         context["change"] = diff.compare(before, sent)
-    elif context["show"] == "people" and where.lower().endswith(MARKDOWN) and sent.count("\n") <= MOST_RENDERED:
+    elif context["show"] == "people" and where.lower().endswith(MARKDOWN) and sent.count("\n") <= MAX_RENDERED_LINES:
         context["rendered"] = markdown.render(sent)
     else:
-        context["piece"] = piece_of(_lines(seen if context["show"] == "model" else sent), "")
+        context["piece"] = line_page(_lines_without_ends(seen if context["show"] == "model" else sent), "")
     return context
 
 
 def conflict(space: Space, where: str, mine: str, base: int, me: str) -> dict[str, Any]:
-    """The three texts of a conflict: what both started from, mine, and what stands there now."""
+    """The context for a conflict: the text that `mine` began with, `mine`, the text now, and a merge of them."""
     file = files.file_row(space, where)
     now = files.get_revision(file, file.revision)
-    theirs = for_editor(text_of(_content(now)))
-    started = for_editor(text_of(_content(files.get_revision(file, base)))) if base else ""
+    theirs = for_editor(text_of(_content_of(now)))
+    started = for_editor(text_of(_content_of(files.get_revision(file, base)))) if base else ""
     merged = merge.merge3(started, mine, theirs)
     return {
         "where": where, "name": where.rpartition("/")[2], "crumbs": crumbs(where), "file": file, "now": now, "base": base,

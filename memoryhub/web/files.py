@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import quote
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
@@ -14,25 +13,17 @@ from memoryhub.domain.accounts import require
 from memoryhub.domain.files import Published
 from memoryhub.errors import Conflict, HubError, Invalid, NotFound
 from memoryhub.stores import disk, paths
-from memoryhub.templatetags.files import address
+from memoryhub.templatetags.files import page_address
 from memoryhub.text.lines import for_editor, keep_ends, text_of
 from memoryhub.web import file_views
 from memoryhub.web.access import post_only, space_page
+from memoryhub.web.file_views import download_response, requested_path
 from memoryhub.web.notices import done, refused
 
 VIEWS = ("rendered", "source", "edit", "history", "blame", "diff")
 
 
-def path_of(request: HttpRequest, tail: str) -> str:
-    """The virtual path that an address names; a folder keeps its slash."""
-    if given := request.GET.get("path") or request.POST.get("path"):
-        return paths.clean(given, directory=given.endswith("/"))
-    if not tail:
-        return "/"
-    return paths.from_url(tail, directory=tail.endswith("/"))
-
-
-# ---- looking
+# ---- reading
 
 
 @space_page("read", methods=("GET", "HEAD"))
@@ -40,7 +31,7 @@ def page(request: HttpRequest, path: str = "") -> HttpResponse:
     """A folder, or a file in one of its views."""
     if "q" in request.GET:
         return search(request)
-    where = path_of(request, path)
+    where = requested_path(request, path)
     if where.endswith("/"):
         return show_folder(request, where)
     view = request.GET.get("view", "rendered")
@@ -50,13 +41,13 @@ def page(request: HttpRequest, path: str = "") -> HttpResponse:
         found: Published | HubError = files.read(request.space, where)
     except HubError as error:
         if isinstance(error, NotFound) and files.is_folder(request.space, where):
-            return HttpResponseRedirect(address(request.space.slug, where + "/"))
+            return HttpResponseRedirect(page_address(request.space.slug, where + "/"))
         found = error
     return show_file(request, where, found, view if view in VIEWS else "rendered")
 
 
 def search(request: HttpRequest) -> HttpResponse:
-    """The files whose path holds the words: the tree's filter."""
+    """The files whose path contains the words of the tree's filter."""
     words = request.GET["q"].strip()
     context = {
         "q": words,
@@ -70,13 +61,13 @@ def search(request: HttpRequest) -> HttpResponse:
 def show_folder(request: HttpRequest, where: str, *, status: int = 200, **more: object) -> HttpResponse:
     if request.GET.get("part") == "branch" and request.htmx:
         rows = files.tree(request.space, where)
-        return render(request, "files/_branches.html", {"tree": file_views.branch_of(rows, where)})
+        return render(request, "files/_branches.html", {"tree": file_views.children_of(rows, where)})
     seen: files.FolderCache = {}
     rows = files.folder_entries(request.space, where, seen)
     mount = files.mount_at(request.space, where)
     if not rows and mount is None and where != "/":
         raise NotFound("There is no such folder.")
-    shown, next_page = file_views.page_of(rows, request.GET.get("page", "1"), files.FOLDER_PAGE_SIZE)
+    shown, next_page = file_views.page_slice(rows, request.GET.get("page", "1"), files.FOLDER_PAGE_SIZE)
     context = {
         "where": where, "name": file_views.crumbs(where)[-1].name if where != "/" else "Files",
         "crumbs": file_views.crumbs(where), "rows": files.add_details(request.space, shown), "total": len(rows), "next_page": next_page,
@@ -91,19 +82,19 @@ def show_file(request: HttpRequest, where: str, found: Published | HubError, vie
         file = files.file_row(request.space, where)
     except NotFound:
         return show_missing(request, where, found)
-    context = file_views.head(request.space, where, file, found, view)
+    context = file_views.file_header(request.space, where, file, found, view)
     if view == "history":
         context |= file_views.history(file, request.GET.get("before", ""))
     elif view == "blame":
         context |= file_views.blame(file, request.GET.get("at", ""), request.GET.get("line", ""))
-        if request.htmx and not request.htmx.boosted:  # the page that waits for a long history asks how far it is
+        if request.htmx and not request.htmx.boosted:  # the page polls the progress of a long history
             if context.get("is_running"):
                 return render(request, "files/_blaming.html", context)
             return HttpResponse(headers={"HX-Refresh": "true"})
     elif view == "diff":
         context |= file_views.compare(file, request.GET)
     elif isinstance(found, Published):
-        context |= file_views.text(found, view, request.GET.get("line", ""))
+        context |= file_views.file_text(found, view, request.GET.get("line", ""))
     status = found.status if isinstance(found, HubError) and view not in ("history", "blame", "diff") else 200
     return render(
         request, f"files/{view if view in ('history', 'blame', 'diff') else 'page'}.html", context, status=status
@@ -111,7 +102,7 @@ def show_file(request: HttpRequest, where: str, found: Published | HubError, vie
 
 
 def show_missing(request: HttpRequest, where: str, found: Published | HubError) -> HttpResponse:
-    """A path without a file: a source that is missing still, something odd on disk, or nothing at all."""
+    """The page of a path without a readable file: a source that does not exist yet, a problem on disk, or a 404."""
     mount = files.mount_at(request.space, where)
     is_source = prompts.is_source(request.space, where)
     if mount is None and not is_source:
@@ -121,56 +112,51 @@ def show_missing(request: HttpRequest, where: str, found: Published | HubError) 
         "problem": found.message if isinstance(found, HubError) and not isinstance(found, NotFound) else "",
         "tree": files.tree(request.space, where), "name": where.rpartition("/")[2],
     }  # fmt: skip
-    # A source that is missing is no error: its page says so. Any other path without a file is one that is not found.
+    # A missing source is no error, and its page explains that; other paths without a file are 404.
     return render(request, "files/missing.html", context, status=200 if is_source or context["problem"] else 404)
 
 
 @space_page("read", methods=("GET", "HEAD"))
 def raw(request: HttpRequest, path: str) -> HttpResponse:
     """The bytes of a file, or of an earlier revision of it, as a download."""
-    where = path_of(request, path)
+    where = requested_path(request, path)
     if number := request.GET.get("revision", ""):
-        content = bytes(files.get_revision(files.file_row(request.space, where), file_views.number(number)).content)
+        content = bytes(
+            files.get_revision(files.file_row(request.space, where), file_views.revision_number(number)).content
+        )
     else:
         content = files.read(request.space, where).content
-    return download(content, where.rpartition("/")[2], "application/octet-stream")
+    return download_response(content, where.rpartition("/")[2], "application/octet-stream")
 
 
 @space_page("read", methods=("GET", "HEAD"))
 def folder_zip(request: HttpRequest, path: str = "") -> HttpResponse:
     """A folder as one zip file."""
-    where = path_of(request, path if path.endswith("/") or not path else path + "/")
+    where = requested_path(request, path if path.endswith("/") or not path else path + "/")
     if not files.is_small_folder(request.space, where):
         return render(request, "files/pack.html", {"where": where, "crumbs": file_views.crumbs(where)})
-    return download(files.zip_bytes(request.space, where).content, files.zip_name(where), "application/zip")
+    return download_response(files.zip_bytes(request.space, where).content, files.zip_name(where), "application/zip")
 
 
 @post_only("read")
 def pack(request: HttpRequest, path: str = "") -> HttpResponse:
-    """A large folder is packed in the background; the page of it shows how far it is."""
-    job = files.pack_folder(request.space, request.actor, path_of(request, path))
+    """Starts packing a large folder in the background and leads to the page with its progress."""
+    job = files.pack_folder(request.space, request.actor, requested_path(request, path))
     return redirect("files.packed", request.space.slug, job.pk)
 
 
 @space_page("read", methods=("GET", "HEAD"))
 def packed(request: HttpRequest, pk: int) -> HttpResponse:
-    """How far a zip is, and the link to it; with `?get` the zip itself."""
+    """The progress of a zip and the link to it; with `?get` the zip itself."""
     job = files.zip_job(request.space, pk)
     if "get" in request.GET:
         found = files.fetch_zip(request.space, job)
-        return download(bytes(found.content), found.name, "application/zip")
+        return download_response(bytes(found.content), found.name, "application/zip")
     where = job.payload["path"]
     context = {"job": job, "share": job.done * 100 // job.total if job.total else 0, "where": where, "crumbs": file_views.crumbs(where),
                "is_running": job.state in (job.WAITING, job.RUNNING)}  # fmt: skip
     part = request.htmx and not request.htmx.boosted
     return render(request, "files/_packed.html" if part else "files/packed.html", context)
-
-
-def download(content: bytes, name: str, kind: str) -> HttpResponse:
-    """Never shown by the browser itself: a file of an agent must not become a page of the hub."""
-    response = HttpResponse(content, content_type=kind)
-    response["Content-Disposition"] = f"attachment; filename*=UTF-8''{quote(name)}"
-    return response
 
 
 # ---- the editor
@@ -185,7 +171,7 @@ def show_editor(
     show: str = "people",
     **more: Any,
 ) -> HttpResponse:
-    """The editor, on what is published now or on what was just refused."""
+    """The editor, with the published text or, after a refusal, with `content`."""
     require(request.actor, "edit")
     found = files.read_many(request.space, [where])[where]
     if isinstance(found, HubError) and not isinstance(found, NotFound):
@@ -204,13 +190,13 @@ def show_editor(
 
 @post_only("edit")
 def write(request: HttpRequest, path: str) -> HttpResponse:
-    """Save what the editor sent: line ends and BOM stay as the file has them."""
-    where = path_of(request, path)
+    """Saves what the editor sent. Line ends and BOM stay as they are in the file."""
+    where = requested_path(request, path)
     sent = request.POST.get("content", "")
-    base = file_views.number(request.POST.get("base_revision", "0") or "0")
+    base = file_views.revision_number(request.POST.get("base_revision", "0") or "0")
     reason = request.POST.get("reason", "").strip()
     try:
-        content = files.text_as_bytes(keep_ends(_text_at(request, where, base), sent))
+        content = files.text_as_bytes(keep_ends(file_views.text_at_revision(request.space, where, base), sent))
         files.check_content(request.space, where, content)
         revision = files.write(request.space, request.actor, where, content, reason=reason, base_revision=base)
     except Conflict as conflict:
@@ -220,18 +206,12 @@ def write(request: HttpRequest, path: str) -> HttpResponse:
             raise
         return show_editor(request, where, status=error.status, content=for_editor(sent), error=error, reason=reason)
     files.stop_editing(request.space, request.user, where)
-    saved(request, where, f"Saved as revision {revision.number}.")
-    return HttpResponseRedirect(address(request.space.slug, where))
+    report_saved(request, where, f"Saved as revision {revision.number}.")
+    return HttpResponseRedirect(page_address(request.space.slug, where))
 
 
-def _text_at(request: HttpRequest, where: str, base: int) -> str:
-    if not base:
-        return ""
-    return text_of(files.content_of(files.file_row(request.space, where), base))
-
-
-def saved(request: HttpRequest, where: str, sentence: str) -> None:
-    """What was done, and whether it reached the disk."""
+def report_saved(request: HttpRequest, where: str, sentence: str) -> None:
+    """Adds a notice with the sentence, or a warning if the file has a problem on disk."""
     file = files.file_row(request.space, where)
     if file.problem:
         refused(request, f"{sentence} {file.problem}")
@@ -242,7 +222,7 @@ def saved(request: HttpRequest, where: str, sentence: str) -> None:
 def show_conflict(
     request: HttpRequest, where: str, sent: str, base: int, reason: str, conflict: Conflict
 ) -> HttpResponse:
-    """Both versions and what touches, with a text that holds all of it: nothing is lost."""
+    """The page of an edit conflict: both versions, what overlaps, and a text with both. Raises other conflicts again."""
     if conflict.code not in ("edit_conflict",):
         raise conflict
     context = file_views.conflict(request.space, where, for_editor(sent), base, request.user.username)
@@ -253,7 +233,7 @@ def show_conflict(
 @post_only("edit")
 def preview(request: HttpRequest, path: str) -> HttpResponse:
     """The preview beside the editor: for people, for the model, or as a change."""
-    where = path_of(request, path)
+    where = requested_path(request, path)
     found = files.read_many(request.space, [where])[where]
     before = for_editor(text_of(found.content)) if isinstance(found, Published) else ""
     sent = for_editor(request.POST.get("content", ""))
@@ -267,8 +247,8 @@ def preview(request: HttpRequest, path: str) -> HttpResponse:
 
 @post_only("edit")
 def note_editing(request: HttpRequest, path: str) -> HttpResponse:
-    """Keeps saying that the editor is open, and tells who else has it open."""
-    where = path_of(request, path)
+    """Called while the editor is open: notes that, and shows who else has it open."""
+    where = requested_path(request, path)
     others = files.note_editing(request.space, request.user, where)
     return render(request, "files/_editing.html", {"others": others, "where": where})
 
@@ -278,8 +258,8 @@ def note_editing(request: HttpRequest, path: str) -> HttpResponse:
 
 @space_page("edit", methods=("GET", "HEAD"))
 def manage(request: HttpRequest, path: str) -> HttpResponse:
-    """Rename, move, copy, delete: one page, each with what it will do."""
-    where = path_of(request, path)
+    """The page with the forms to rename, move, copy and delete a file."""
+    where = requested_path(request, path)
     found = files.read(request.space, where)
     context = {
         "where": where,
@@ -292,12 +272,12 @@ def manage(request: HttpRequest, path: str) -> HttpResponse:
 
 @space_page("edit", methods=("GET", "HEAD"))
 def new(request: HttpRequest) -> HttpResponse:
-    """Where a new file shall lie; then the editor opens on it."""
+    """Asks for the path of a new file, then leads to the editor."""
     typed = request.GET.get("path", "")
     if typed and not typed.endswith("/"):
         try:
             where = paths.clean(typed if typed.startswith(("/", *paths.HEADS)) else "/" + typed)
-            return HttpResponseRedirect(address(request.space.slug, where, "view=edit"))
+            return HttpResponseRedirect(page_address(request.space.slug, where, "view=edit"))
         except Invalid as error:
             return render(request, "files/new.html", {"typed": typed, "error": error}, status=422)
     return render(request, "files/new.html", {"typed": typed or file_views.first_prefix(request.space)})
@@ -305,42 +285,42 @@ def new(request: HttpRequest) -> HttpResponse:
 
 @post_only("edit")
 def move(request: HttpRequest, path: str) -> HttpResponse:
-    where, to = path_of(request, path), request.POST.get("to", "").strip()
+    where, to = requested_path(request, path), request.POST.get("to", "").strip()
     files.move(request.space, request.actor, where, to, reason=request.POST.get("reason", "").strip())
-    saved(request, to, f"Moved to {to}.")
-    return HttpResponseRedirect(address(request.space.slug, to))
+    report_saved(request, to, f"Moved to {to}.")
+    return HttpResponseRedirect(page_address(request.space.slug, to))
 
 
 @post_only("edit")
 def copy(request: HttpRequest, path: str) -> HttpResponse:
-    where, to = path_of(request, path), request.POST.get("to", "").strip()
+    where, to = requested_path(request, path), request.POST.get("to", "").strip()
     files.copy(request.space, request.actor, where, to, reason=request.POST.get("reason", "").strip())
-    saved(request, to, f"Copied to {to}.")
-    return HttpResponseRedirect(address(request.space.slug, to))
+    report_saved(request, to, f"Copied to {to}.")
+    return HttpResponseRedirect(page_address(request.space.slug, to))
 
 
 @post_only("edit")
 def delete(request: HttpRequest, path: str) -> HttpResponse:
-    where = path_of(request, path)
+    where = requested_path(request, path)
     revision = files.delete(request.space, request.actor, where, reason=request.POST.get("reason", "").strip())
     undo = reverse("files.restore", args=[request.space.slug, where.lstrip("/")]) + f"?revision={revision.number - 1}"
     done(request, f"{where} is deleted. Its history stays.", undo=undo)
-    return HttpResponseRedirect(address(request.space.slug, paths.parent(where)))
+    return HttpResponseRedirect(page_address(request.space.slug, paths.parent(where)))
 
 
 @post_only("edit")
 def restore(request: HttpRequest, path: str) -> HttpResponse:
-    where = path_of(request, path)
-    number = file_views.number(request.POST.get("revision") or request.GET.get("revision", ""))
+    where = requested_path(request, path)
+    number = file_views.revision_number(request.POST.get("revision") or request.GET.get("revision", ""))
     revision = files.restore(request.space, request.actor, where, number)
-    saved(request, where, f"Revision {number} is restored as revision {revision.number}.")
-    return HttpResponseRedirect(address(request.space.slug, where))
+    report_saved(request, where, f"Revision {number} is restored as revision {revision.number}.")
+    return HttpResponseRedirect(page_address(request.space.slug, where))
 
 
 @post_only("edit")
 def upload(request: HttpRequest, path: str = "") -> HttpResponse:
-    """Files of one's own into a folder; each becomes a revision."""
-    where = path_of(request, path)
+    """Writes uploaded files into a folder, each as a revision."""
+    where = requested_path(request, path)
     sent = request.FILES.getlist("files")
     if not sent:
         return show_folder(request, where, status=422, error=Invalid("Choose one or more files first."))
@@ -354,17 +334,17 @@ def upload(request: HttpRequest, path: str = "") -> HttpResponse:
         files.write(request.space, request.actor, name, content, reason="Uploaded")
         names.append(name)
     done(request, f"Uploaded {names[0] if len(names) == 1 else f'{len(names)} files'}.")
-    return HttpResponseRedirect(address(request.space.slug, where))
+    return HttpResponseRedirect(page_address(request.space.slug, where))
 
 
 @post_only("edit")
 def retry(request: HttpRequest, path: str) -> HttpResponse:
-    """Tries again to write what is not on disk yet."""
-    where = path_of(request, path)
+    """Tries again to write a revision to the disk that did not get there."""
+    where = requested_path(request, path)
     try:
         files.retry_disk(request.space, where)
     except Conflict as error:
         refused(request, error.message)
     else:
         done(request, f"{where} is on disk now.")
-    return HttpResponseRedirect(address(request.space.slug, where))
+    return HttpResponseRedirect(page_address(request.space.slug, where))

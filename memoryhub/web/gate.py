@@ -1,4 +1,4 @@
-"""The gate of a space: which detectors look, what each does, and a trial run before it counts."""
+"""The gate of a space: the order and the action of each detector, and a dry run on past records."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from memoryhub.web.access import post_only, space_page
 from memoryhub.web.notices import done
 
 
-def chosen(request: HttpRequest) -> list[tuple[str, str]]:
-    """The steps as the form has them: an action and a place for each."""
+def steps_of_form(request: HttpRequest) -> list[tuple[str, str]]:
+    """Detector codes with their actions, in the order that the form gives them."""
     post = request.POST
     codes = [code for code in quarantine.DEFAULT_STEPS if f"do-{code}" in post]
     places = {code: int(place) if (place := post.get(f"at-{code}", "")).isdecimal() else 99 for code in codes}
@@ -22,10 +22,10 @@ def chosen(request: HttpRequest) -> list[tuple[str, str]]:
 
 @space_page("read", methods=("GET", "HEAD"))
 def page(request: HttpRequest) -> HttpResponse:
-    return shown(request)
+    return show(request)
 
 
-def shown(request: HttpRequest, *, status: int = 200, **more: Any) -> HttpResponse:
+def show(request: HttpRequest, *, status: int = 200, **more: Any) -> HttpResponse:
     job = jobs.latest(request.space, quarantine.GATE_DRY_RUN)
     steps = quarantine.gate_steps(request.space)
     if "tried" in request.GET and job:
@@ -46,14 +46,14 @@ def shown(request: HttpRequest, *, status: int = 200, **more: Any) -> HttpRespon
 
 @post_only("manage")
 def change(request: HttpRequest) -> HttpResponse:
-    quarantine.change_gate(request.space, request.actor, chosen(request))
+    quarantine.change_gate(request.space, request.actor, steps_of_form(request))
     done(request, "The gate works like this from now on; what it held or admitted before stays as it is.")
     return redirect("gate.page", request.space.slug)
 
 
 @post_only("manage")
 def dry_run(request: HttpRequest) -> HttpResponse:
-    quarantine.dry_run_gate(request.space, request.actor, chosen(request))
+    quarantine.dry_run_gate(request.space, request.actor, steps_of_form(request))
     response = redirect("gate.page", request.space.slug)
     response["Location"] += "?tried"
     return response

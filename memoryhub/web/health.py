@@ -1,4 +1,4 @@
-"""For those who run the hub: is the process up, can it work, what is it doing."""
+"""Liveness, readiness and metrics for whoever runs the hub."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from memoryhub.requests import bearer_token, client_address
 from memoryhub.server.migrate import pending_migrations
 from memoryhub.web.access import View, public
 
-# What proxies add; any X-Forwarded-… counts as well.
+# Headers that proxies add, beside any X-Forwarded-….
 FORWARDED = {
     "HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_REAL_IP", "HTTP_X_CLIENT_IP", "HTTP_X_CLUSTER_CLIENT_IP", "HTTP_TRUE_CLIENT_IP",
     "HTTP_CF_CONNECTING_IP",
@@ -25,7 +25,7 @@ FORWARDED = {
 
 
 def for_machines(view: View) -> View:
-    """Open to all who may reach the hub, to read: another method is told so (405), not taken for a forgotten form."""
+    """Marks a view as public and read-only. Other methods get 405, not a refusal for a missing CSRF token."""
     return csrf_exempt(require_safe(public(view)))
 
 
@@ -57,7 +57,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 
 def from_loopback(request: HttpRequest) -> bool:
-    """A peer on this machine that no proxy stands in front of."""
+    """Whether the request comes from this machine and not through a proxy."""
     if any(name in FORWARDED or name.startswith("HTTP_X_FORWARDED") for name in request.META):
         return False
     try:

@@ -1,4 +1,4 @@
-"""What views of several nouns share: page or part, and values of forms and addresses."""
+"""Helpers that several views share: page or part, and parsing of values from forms and queries."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ REVIEW_AFTER = timedelta(days=182)  # long-term entries are due for review after
 def page_or_part(
     request: HttpRequest, page: str, part: str, context: dict[str, Any], *, status: int = 200
 ) -> HttpResponse:
-    """The part for htmx, the whole page for everything else."""
+    """Renders the part for a request by htmx, else the whole page."""
     wanted = part if request.htmx and not request.htmx.boosted else page
     return render(request, wanted, context, status=status)
 
 
-def number(text: str | None, default: int | None = None) -> int | None:
+def parse_number(text: str | None, default: int | None = None) -> int | None:
     """A whole number from an address or form; the default for anything else."""
     return int(text) if text and text.isdecimal() and len(text) < 19 else default
 
 
-def numbers(texts: list[str]) -> list[int]:
-    return [value for text in texts if (value := number(text)) is not None]
+def parse_numbers(texts: list[str]) -> list[int]:
+    return [value for text in texts if (value := parse_number(text)) is not None]
 
 
-def plain(text: str) -> str:
-    """The words of a filter, without what PostgreSQL cannot store."""
+def clean_text(text: str) -> str:
+    """A line of input without what PostgreSQL cannot store, cut to 1,000 characters."""
     return text.replace("\x00", "").encode("utf-8", "ignore").decode()[:1000]
 
 
-def typed(request: HttpRequest, name: str = "content") -> str:
-    """The text of a text area, with LF: browsers send CRLF."""
+def typed_text(request: HttpRequest, name: str = "content") -> str:
+    """The text of a text area with LF as line end, since browsers send CRLF."""
     return request.POST.get(name, "").replace("\r\n", "\n")
 
 
-def near_entries(post: QueryDict) -> dict[str, list[int]]:
+def neighbour_choices(post: QueryDict) -> dict[str, list[int]]:
     """The numbers of the entries that a new one replaces, and of those that it merges in."""
     chosen = {key.removeprefix("near-"): value for key, value in post.items() if key.startswith("near-")}
     verbs = {"replaces": "replace", "merges": "merge"}
@@ -50,7 +50,7 @@ def near_entries(post: QueryDict) -> dict[str, list[int]]:
     }
 
 
-def a_day(text: str) -> date | None:
+def parse_date(text: str) -> date | None:
     if not text:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Bringing in memory from elsewhere: choose what it is, look at what would come in, then import."""
+"""Importing memory from other tools: upload, dry run, import."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from memoryhub.domain.exchange import IMPORT_FORMATS, Folder
 from memoryhub.errors import HubError, Invalid
 from memoryhub.web.access import post_only, space_page
 
-GET = ("GET", "HEAD")
-MOST_FILES = 5000
+READ_METHODS = ("GET", "HEAD")
+MAX_FILES = 5000
 
 
-@space_page("edit", methods=GET)
+@space_page("edit", methods=READ_METHODS)
 def page(request: HttpRequest) -> HttpResponse:
     return show(request)
 
@@ -30,7 +30,7 @@ def look(request: HttpRequest) -> HttpResponse:
     """Takes the upload and starts the dry run."""
     target = request.POST.get("target", "").strip() or "/memories/"
     try:
-        folder = folder_of(request.FILES.getlist("files"))
+        folder = uploaded_folder(request.FILES.getlist("files"))
         job = exchange.preview_import(request.space, request.actor, request.POST.get("kind", ""), folder, target=target)
     except HubError as refused:
         if refused.status == 403:
@@ -39,11 +39,11 @@ def look(request: HttpRequest) -> HttpResponse:
     return redirect("imports.detail", request.space.slug, job.pk)
 
 
-@space_page("edit", methods=GET)
+@space_page("edit", methods=READ_METHODS)
 def detail(request: HttpRequest, pk: int) -> HttpResponse:
     job = exchange.get_import(request.space, pk)
     part = request.htmx and not request.htmx.boosted
-    context = {"job": job, "share": job.done * 100 // job.total if job.total else 0, "label": label_of(job.payload)}
+    context = {"job": job, "share": job.done * 100 // job.total if job.total else 0, "label": format_label(job.payload)}
     context["is_running"] = job.state in (job.WAITING, job.RUNNING)
     context["is_look"] = job.kind == exchange.PREVIEW_JOB
     return render(request, "imports/_progress.html" if part else "imports/detail.html", context)
@@ -62,27 +62,27 @@ def show(request: HttpRequest, *, status: int = 200, error: str = "") -> HttpRes
     return render(request, "imports/page.html", context, status=status)
 
 
-def label_of(payload: dict[str, str]) -> str:
+def format_label(payload: dict[str, str]) -> str:
     return IMPORT_FORMATS[payload["kind"]].label
 
 
-def folder_of(uploads: list[UploadedFile]) -> Folder:
-    """What was sent, as names and bytes; a zip stands for the folder in it."""
+def uploaded_folder(uploads: list[UploadedFile]) -> Folder:
+    """The uploaded files by name, with zip files unpacked."""
     if not uploads:
         raise Invalid("Choose a file first.", code="no_file")
     folder: Folder = {}
     for upload in uploads:
         name = (upload.name or "file").rsplit("/", 1)[-1]
-        folder |= unzipped(upload.read()) if name.lower().endswith(".zip") else {name: upload.read()}
+        folder |= unzip_folder(upload.read()) if name.lower().endswith(".zip") else {name: upload.read()}
     return folder
 
 
-def unzipped(data: bytes) -> Folder:
-    """The files of a zip by name, refused when they would be too many or too large."""
+def unzip_folder(data: bytes) -> Folder:
+    """The files of a zip by name; `Invalid` if they are too many or too large."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             inside = [one for one in archive.infolist() if not one.is_dir()]
-            if len(inside) > MOST_FILES or sum(one.file_size for one in inside) > exchange.MAX_IMPORT_BYTES:
+            if len(inside) > MAX_FILES or sum(one.file_size for one in inside) > exchange.MAX_IMPORT_BYTES:
                 raise Invalid("The zip holds more than 5,000 files or 32 MiB. Import it in parts.", code="too_large")
             return without_common_folder({one.filename: archive.read(one) for one in inside})
     except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, RuntimeError, NotImplementedError, OSError):
@@ -90,7 +90,7 @@ def unzipped(data: bytes) -> Folder:
 
 
 def without_common_folder(folder: Folder) -> Folder:
-    """Zips often hold one folder with everything in it; `memories` keeps its meaning for the reader."""
+    """The folder without a top folder that holds everything, as zips often have; `memories` stays, since importers need it."""
     heads = {name.partition("/")[0] for name in folder if not name.startswith("__MACOSX/")}
     if len(heads) != 1 or any("/" not in name for name in folder) or heads == {"memories"}:
         return folder

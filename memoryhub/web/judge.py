@@ -9,7 +9,7 @@ from memoryhub.domain import quarantine
 from memoryhub.errors import Forbidden, Invalid
 from memoryhub.web import gate
 from memoryhub.web.access import post_only
-from memoryhub.web.helpers import number
+from memoryhub.web.helpers import parse_number
 from memoryhub.web.notices import done
 
 
@@ -18,11 +18,11 @@ def configure(request: HttpRequest) -> HttpResponse:
     post = request.POST
     wanted = {
         "is_on": post.get("is_on") == "yes", "url": post.get("url", ""), "model": post.get("model", ""),
-        "seconds": number(post.get("seconds"), 15) or 0, "daily": number(post.get("daily"), 500) or 0,
+        "seconds": parse_number(post.get("seconds"), 15) or 0, "daily": parse_number(post.get("daily"), 500) or 0,
     }  # fmt: skip
     try:
         quarantine.configure_judge(request.space, request.actor, **wanted)
     except (Forbidden, Invalid) as refusal:
-        return gate.shown(request, status=refusal.status, wanted=wanted, refused=refusal.message)
+        return gate.show(request, status=refusal.status, wanted=wanted, refused=refusal.message)
     done(request, "The judge is asked from now on." if wanted["is_on"] else "The judge is off.")
     return redirect("gate.page", request.space.slug)

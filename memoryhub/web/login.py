@@ -28,7 +28,7 @@ def sign_in(request: HttpRequest, person: Person) -> None:
 
 
 def safe_next(request: HttpRequest, fallback: str = "/") -> str:
-    """Where to go on to: an address of this hub, nothing else."""
+    """The address in `next` if it belongs to this hub, else the fallback."""
     wanted = request.POST.get("next") or request.GET.get("next") or fallback
     local = url_has_allowed_host_and_scheme(
         wanted, allowed_hosts={request.get_host()}, require_https=request.is_secure()
@@ -60,9 +60,9 @@ def page(request: HttpRequest) -> HttpResponse:
 
 @public
 def once(request: HttpRequest, secret: str) -> HttpResponse:
-    """Opening the link signs in. (Printed in a terminal, it must work by one click; it dies with that click.)"""
+    """Signs in with a one-time link. A GET does it, since the link is printed in a terminal and must work by one click."""
     if request.method == "HEAD":
-        return HttpResponse()  # a mail scanner's look must not spend it
+        return HttpResponse()  # mail scanners send HEAD; that must not use up the link
     try:
         link = accounts.use_sign_in_link(secret)
     except HubError as error:

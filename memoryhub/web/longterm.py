@@ -1,4 +1,4 @@
-"""Long-term memory for people: the list and its map, one entry, and a promotion seen before it happens."""
+"""Pages of long-term memory: list and map, one entry, conflicts between entries, export and import."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from memoryhub.errors import Conflict, HubError, Invalid
 from memoryhub.models import EntryPair, Job, LongtermEntry
 from memoryhub.text import split
 from memoryhub.web.access import post_only, space_page
-from memoryhub.web.helpers import REVIEW_AFTER, a_day, number, page_or_part, plain, typed
+from memoryhub.web.helpers import REVIEW_AFTER, clean_text, page_or_part, parse_date, parse_number, typed_text
 from memoryhub.web.notices import done
 
 PAGE = 40
-LARGEST_SENT = 8 * 1024 * 1024
-COUNTED = (
+MAX_UPLOAD_BYTES = 8 * 1024 * 1024
+PAGED_BY_POSITION = (
     "due",
     "pairs",
     "duplicate",
     "contradiction",
-)  # not in the order of their numbers: their pages begin at a place
-SHOWS = ("", "due", "waiting", "retired", "pairs", "duplicate", "contradiction")
+)  # these lists are not ordered by number, so pages count from a position
+LIST_FILTERS = ("", "due", "waiting", "retired", "pairs", "duplicate", "contradiction")
 
 
 @space_page("read", methods=("GET", "HEAD"))
 def page(request: HttpRequest) -> HttpResponse:
-    show, words = request.GET.get("show", ""), plain(request.GET.get("words", "")).strip()
-    show = show if show in SHOWS else ""
-    before, start = number(request.GET.get("before")), number(request.GET.get("start")) or 0
-    rows = listed(request, show, words, before, start)
+    show, words = request.GET.get("show", ""), clean_text(request.GET.get("words", "")).strip()
+    show = show if show in LIST_FILTERS else ""
+    before, start = parse_number(request.GET.get("before")), parse_number(request.GET.get("start")) or 0
+    rows = listed_entries(request, show, words, before, start)
     twos = open_pairs(request, show, start)
-    is_counted, tally = show in COUNTED, counted(request)
+    is_counted, tally = show in PAGED_BY_POSITION, counts_by_filter(request)
     context = {
         "today": timezone.localdate(),
         "odds": longterm.contradictions_of(request.space, [one.number for one in rows])
@@ -52,13 +52,13 @@ def page(request: HttpRequest) -> HttpResponse:
         "pairs": twos[:PAGE],
         "is_pairs": is_pairs(show),
         "tally": tally,
-        "map": drawn(request) if not is_pairs(show) and not request.htmx else None,
+        "map": entry_map(request) if not is_pairs(show) and not request.htmx else None,
         "map_due": request.GET.get("map", show) == "due",
     }
     return page_or_part(request, "longterm/page.html", "longterm/_list.html", context)
 
 
-def drawn(request: HttpRequest) -> longterm.Map | None:
+def entry_map(request: HttpRequest) -> longterm.Map | None:
     newcomers = longterm.requested_promotions(request.space)
     return longterm.draw_map(request.space, request.GET.get("part", ""), newcomers)
 
@@ -67,25 +67,25 @@ def is_pairs(show: str) -> bool:
     return show in ("pairs", "duplicate", "contradiction")
 
 
-def kind_of(show: str) -> str:
+def pair_kind(show: str) -> str:
     return show if show in (longterm.DUPLICATE, longterm.CONTRADICTION) else ""
 
 
 def open_pairs(request: HttpRequest, show: str, start: int) -> list[EntryPair]:
     if not is_pairs(show):
         return []
-    found = longterm.open_conflicts(request.space, kind_of(show))
+    found = longterm.open_conflicts(request.space, pair_kind(show))
     return longterm.conflicts_with_entries(request.space, found[start : start + PAGE + 1])
 
 
-def listed(
+def listed_entries(
     request: HttpRequest, show: str, words: str, before: int | None, start: int
 ) -> Sequence[LongtermEntry | longterm.ListedEntry]:
-    """The entries of the list: by meaning and words when something was typed, else newest first."""
+    """The entries of one page: found by retrieval if there are words, else newest first."""
     if is_pairs(show):
         return []
     if words:
-        return matching(request, words)
+        return search_entries(request, words)
     if not show:
         return longterm.newest(request.space, PAGE + 1, before=before)
     found = {
@@ -94,12 +94,12 @@ def listed(
         "retired": longterm.entries_of(request.space).filter(state=longterm.RETIRED).order_by("-number"),
     }[show]
     found = found.select_related("agent")
-    if show in COUNTED:
+    if show in PAGED_BY_POSITION:
         return list(found[start : start + PAGE + 1])
     return list((found.filter(number__lt=before) if before else found)[: PAGE + 1])
 
 
-def matching(request: HttpRequest, words: str) -> list[LongtermEntry]:
+def search_entries(request: HttpRequest, words: str) -> list[LongtermEntry]:
     hits = retrieval.search(request.space, words, layers=["longterm"], limit=PAGE)
     numbers = list(dict.fromkeys(int(hit.id.removeprefix("L-")) for hit in hits))
     found = {
@@ -108,7 +108,7 @@ def matching(request: HttpRequest, words: str) -> list[LongtermEntry]:
     return [found[one] for one in numbers if one in found]
 
 
-def counted(request: HttpRequest) -> dict[str, int]:
+def counts_by_filter(request: HttpRequest) -> dict[str, int]:
     everything, space = longterm.entries_of(request.space), request.space
     return {
         "live": everything.filter(state__in=longterm.LIVE).count(),
@@ -122,10 +122,10 @@ def counted(request: HttpRequest) -> dict[str, int]:
 
 @space_page("read", methods=("GET", "HEAD"))
 def entry(request: HttpRequest, number: int) -> HttpResponse:
-    return shown(request, longterm.get(request.space, number))
+    return show_entry(request, longterm.get(request.space, number))
 
 
-def shown(request: HttpRequest, one: LongtermEntry, *, status: int = 200, **more: Any) -> HttpResponse:
+def show_entry(request: HttpRequest, one: LongtermEntry, *, status: int = 200, **more: Any) -> HttpResponse:
     context = {
         "entry": one,
         "pieces": split.split(one.content),
@@ -139,7 +139,7 @@ def shown(request: HttpRequest, one: LongtermEntry, *, status: int = 200, **more
     return render(request, "longterm/entry.html", context, status=status)
 
 
-def to_entry(request: HttpRequest, number: int) -> HttpResponse:
+def redirect_to_entry(request: HttpRequest, number: int) -> HttpResponse:
     return redirect("longterm.entry", request.space.slug, number)
 
 
@@ -148,57 +148,59 @@ def edit(request: HttpRequest, number: int) -> HttpResponse:
     seen = request.POST.get("revision", "")
     try:
         longterm.edit(
-            request.space, request.actor, number, typed(request), reason=plain(request.POST.get("reason", "")),
+            request.space, request.actor, number, typed_text(request), reason=clean_text(request.POST.get("reason", "")),
             seen_revision=int(seen) if seen.isdecimal() else None,
         )  # fmt: skip
     except (Conflict, Invalid) as refusal:
         one = longterm.get(request.space, number)
-        return shown(request, one, status=refusal.status, editing=True, draft=typed(request), error=refusal.message)
+        return show_entry(
+            request, one, status=refusal.status, editing=True, draft=typed_text(request), error=refusal.message
+        )
     done(request, f"L-{number} says it right now; what it said before is in its history.")
-    return to_entry(request, number)
+    return redirect_to_entry(request, number)
 
 
 @post_only("promote")
 def verify(request: HttpRequest, number: int) -> HttpResponse:
-    longterm.verify(request.space, request.actor, number, a_day(request.POST.get("review_by", "")))
+    longterm.verify(request.space, request.actor, number, parse_date(request.POST.get("review_by", "")))
     done(request, f"L-{number} is checked.")
-    return to_entry(request, number)
+    return redirect_to_entry(request, number)
 
 
 @post_only("promote")
 def set_review_by(request: HttpRequest, number: int) -> HttpResponse:
-    day = a_day(request.POST.get("review_by", ""))
+    day = parse_date(request.POST.get("review_by", ""))
     longterm.set_review_by(request.space, request.actor, number, day)
     done(
         request,
         f"L-{number} is to be checked by {day:%-d %B %Y}." if day else f"L-{number} has no date to be checked by.",
     )
-    return to_entry(request, number)
+    return redirect_to_entry(request, number)
 
 
 @post_only("promote")
 def retire(request: HttpRequest, number: int) -> HttpResponse:
-    longterm.retire(request.space, request.actor, number, plain(request.POST.get("reason", "")))
+    longterm.retire(request.space, request.actor, number, clean_text(request.POST.get("reason", "")))
     done(
         request,
         f"L-{number} is retired: no agent finds it.",
         undo=reverse("longterm.restore", args=[request.space.slug, number]),
     )
-    return to_entry(request, number)
+    return redirect_to_entry(request, number)
 
 
 @post_only("promote")
 def take_back(request: HttpRequest, number: int) -> HttpResponse:
     longterm.take_back(request.space, request.actor, number)
     done(request, f"The promotion of L-{number} is undone; what it replaced is found again.")
-    return to_entry(request, number)
+    return redirect_to_entry(request, number)
 
 
 @post_only("promote")
 def restore(request: HttpRequest, number: int) -> HttpResponse:
     longterm.restore(request.space, request.actor, number)
     done(request, f"L-{number} is found again.")
-    return to_entry(request, number)
+    return redirect_to_entry(request, number)
 
 
 @post_only("promote")
@@ -212,17 +214,17 @@ def settle(request: HttpRequest, pk: int) -> HttpResponse:
         gone, stays = (pair.older, pair.newer) if pair.verdict == "retire_older" else (pair.newer, pair.older)
         says = f"L-{stays.number} stands; L-{gone.number} is retired."
         done(request, says, undo=reverse("longterm.restore", args=[slug, gone.number]))
-    return to_pairs(request)
+    return redirect_to_pairs(request)
 
 
 @post_only("promote")
 def unsettle(request: HttpRequest, pk: int) -> HttpResponse:
     longterm.unsettle(request.space, request.actor, pk)
     done(request, "The pair is to be settled again.")
-    return to_pairs(request)
+    return redirect_to_pairs(request)
 
 
-def to_pairs(request: HttpRequest) -> HttpResponse:
+def redirect_to_pairs(request: HttpRequest) -> HttpResponse:
     return redirect(reverse("longterm.page", args=[request.space.slug]) + "?show=pairs")
 
 
@@ -235,11 +237,11 @@ def export(request: HttpRequest) -> StreamingHttpResponse:
 
 @space_page("promote")
 def take_in(request: HttpRequest) -> HttpResponse:
-    """Upload of JSON lines: all of it comes in, or nothing; a large file in the background."""
+    """Imports uploaded JSON lines, all or nothing; a large file in the background."""
     context: dict[str, Any] = {"unfinished": longterm.unfinished_import(request.space)}
     if request.method == "POST":
         try:
-            taken = longterm.import_entries(request.space, request.actor, sent_file(request))
+            taken = longterm.import_entries(request.space, request.actor, uploaded_bytes(request))
         except HubError as refusal:
             context |= {"error": refusal.message, **refusal.details}
         else:
@@ -250,18 +252,18 @@ def take_in(request: HttpRequest) -> HttpResponse:
     return render(request, "longterm/take_in.html", context, status=422 if "error" in context else 200)
 
 
-def sent_file(request: HttpRequest) -> bytes:
+def uploaded_bytes(request: HttpRequest) -> bytes:
     sent = request.FILES.get("file")
     if sent is None:
         raise Invalid("Choose a file of JSON lines, as Export makes it.")
-    if (sent.size or 0) > LARGEST_SENT:  # it is checked while the browser waits
+    if (sent.size or 0) > MAX_UPLOAD_BYTES:  # it is checked within the request
         raise Invalid("This is more than 8 MiB. Whoever runs the hub can bring it in: memoryhub bring longterm FILE.")
     return sent.read()
 
 
 @space_page("promote", methods=("GET", "HEAD"))
 def taking_in(request: HttpRequest, pk: int) -> HttpResponse:
-    """How far a file is that comes in in the background, and how it went."""
+    """Progress and result of an import in the background."""
     job = longterm.get_import(request.space, pk)
     entries, came = job.payload["entries"], job.result.get("done", 0)
     first = job.result.get("first", 0)

@@ -1,4 +1,4 @@
-"""Mounts: which store answers which path, and why a path gets what it gets."""
+"""Mounts: which store serves which path, and an explanation for one path."""
 
 from __future__ import annotations
 

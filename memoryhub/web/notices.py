@@ -1,4 +1,4 @@
-"""The line that says what was done, with the way back where there is one."""
+"""Notices on the next page, with an undo button where there is one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from django.http import HttpRequest
 
 
 def done(request: HttpRequest, text: str, *, undo: str = "") -> None:
-    """Said on the next page; `undo` is an address that takes the deed back when it is posted to."""
+    """Adds a notice to the next page; a POST to the address `undo` takes back what was done."""
     messages.success(request, text, extra_tags=undo)
 
 

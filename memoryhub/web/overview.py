@@ -1,4 +1,4 @@
-"""The overview of a space: where memory flows, what waits, what changed."""
+"""The overview of a space: figures, what waits for people, what changed today."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def page(request: HttpRequest) -> HttpResponse:
         space, astuple(counts), astuple(now), [(a.tokens, a.behind) for a in agents], [c.pk for c in changed]
     )
     if request.htmx and request.GET.get("v") == shown:
-        return HttpResponse(status=204)  # nothing to renew: nothing moves on the page
+        return HttpResponse(status=204)  # the page shows this version already
     context = {
         "counts": counts,
         "now": now,
-        "pipes": pipes(now),
+        "pipes": pipe_widths(now),
         "working_limit": spaces.get_setting(space, "working_limit"),
         "working_hours": spaces.get_setting(space, "working_hours"),
         "waits": activity.waiting_items(space, now),
@@ -46,8 +46,8 @@ def page(request: HttpRequest) -> HttpResponse:
     )
 
 
-def pipes(now: activity.Figures) -> dict[str, float]:
-    """How wide each pipe of the drawing is."""
+def pipe_widths(now: activity.Figures) -> dict[str, float]:
+    """The width of each pipe in the drawing, by its name."""
     flowed = {
         "edits": now.revisions - now.approved,
         "approved": now.approved,

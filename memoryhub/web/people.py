@@ -1,4 +1,4 @@
-"""People of a space: who is in it, in which role, and how they get in."""
+"""Members of a space: roles, sign-in links, removal, deactivation."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ def page(request: HttpRequest) -> HttpResponse:
 
 @post_only("manage")
 def add(request: HttpRequest) -> HttpResponse:
-    """Adds somebody the hub knows, or makes an account and a link that works once."""
+    """Adds a person with an account, or makes an account and shows its one-time sign-in link."""
     form = PersonForm(request.POST)
     if not form.is_valid():
         return show(request, status=422, form=form)
     name, role = form.cleaned_data["username"], form.cleaned_data["role"]
-    known = Person.objects.filter(username__iexact=name).first()
+    existing = Person.objects.filter(username__iexact=name).first()
     try:
-        person = known or accounts.create_person(request.actor, name)
+        person = existing or accounts.create_person(request.actor, name)
         spaces.add_member(request.space, request.actor, person, role)
     except HubError as error:
         form.refuse(error)
         return show(request, status=422, form=form)
-    if known:
+    if existing:
         done(request, f"{person.username} is {role} here now.")
         return redirect("people.page", request.space.slug)
     return show_link(request, person)

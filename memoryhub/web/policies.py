@@ -1,4 +1,4 @@
-"""Rules for what agents may write without asking, tried on the past before they are switched on."""
+"""Rules for what agents may write without a proposal, with a dry run on past writes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from memoryhub.web.notices import done
 
 @space_page("manage", methods=("GET", "HEAD"))
 def page(request: HttpRequest) -> HttpResponse:
-    """The rules; with a pattern in the address, what such a rule would have done."""
+    """The rules; with a pattern in the query, also what such a rule would have done."""
     form = RuleForm(request.GET or None, space=request.space)
     return show(request, form)
 
@@ -44,7 +44,7 @@ def conditions(request: HttpRequest, form: RuleForm) -> dict[str, Any]:
 
 @post_only("manage")
 def add_rule(request: HttpRequest) -> HttpResponse:
-    """Adds the rule of the form, or tries it on the past first: by POST, so that the form's token stays out of the address."""
+    """Adds the rule of the form, or with `do=try` shows its dry run. Both use POST to keep the CSRF token out of the URL."""
     form = RuleForm(request.POST, space=request.space)
     if request.POST.get("do") == "try":
         return show(request, form, 200 if form.is_valid() else 422)

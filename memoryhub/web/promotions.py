@@ -1,4 +1,4 @@
-"""A promotion, seen before it happens: how the text is cut, what is there already, who may find it."""
+"""Promotion to long-term memory: a preview with chunks and similar entries, then the promotion itself."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from memoryhub.errors import Conflict, Invalid
 from memoryhub.models import Agent, LongtermEntry, Record
 from memoryhub.text import split
 from memoryhub.web.access import post_only, space_page
-from memoryhub.web.helpers import REVIEW_AFTER, a_day, near_entries, number, plain, typed
+from memoryhub.web.helpers import REVIEW_AFTER, clean_text, neighbour_choices, parse_date, parse_number, typed_text
 from memoryhub.web.notices import done
 
 
 @space_page("promote")
 def page(request: HttpRequest) -> HttpResponse:
-    """What a promotion would do: how the text is cut, what is there already; nothing happens before the button."""
+    """The preview of a promotion, of the given text or of what it starts from. Changes nothing."""
     given = request.POST if request.method == "POST" else request.GET
-    source = started_from(request, given)
-    content = typed(request) if request.method == "POST" else source.content
-    return proposed(request, source, content)
+    source = requested_origin(request, given)
+    content = typed_text(request) if request.method == "POST" else source.content
+    return show_preview(request, source, content)
 
 
-def started_from(request: HttpRequest, given: QueryDict) -> longterm.PromotionOrigin:
-    record, entry, pair = (number(given.get(name)) for name in ("record", "working", "pair"))
+def requested_origin(request: HttpRequest, given: QueryDict) -> longterm.PromotionOrigin:
+    record, entry, pair = (parse_number(given.get(name)) for name in ("record", "working", "pair"))
     return longterm.promotion_origin(request.space, record=record, working_entry=entry, pair=pair)
 
 
-def proposed(
+def show_preview(
     request: HttpRequest, source: longterm.PromotionOrigin, content: str, *, status: int = 200, error: str = ""
 ) -> HttpResponse:
     given = request.POST or request.GET
@@ -43,7 +43,7 @@ def proposed(
         "map": longterm.draw_map(request.space, newcomers=preview.newcomers) if preview.newcomers else None,
         "origin": source,
         "agents": agents,
-        "agent": given.get("agent", whose_own(source, agents)),
+        "agent": given.get("agent", owning_agent(source, agents)),
         "review_by": given.get("review_by") or (timezone.localdate() + REVIEW_AFTER).isoformat(),
         "reason": given.get("reason", ""),
         "error": error,
@@ -51,23 +51,23 @@ def proposed(
     return render(request, "promotions/page.html", context, status=status)
 
 
-def whose_own(source: longterm.PromotionOrigin, agents: list[Agent]) -> str:
-    """What was one agent's own stays its own, unless somebody chooses otherwise."""
+def owning_agent(source: longterm.PromotionOrigin, agents: list[Agent]) -> str:
+    """The slug of the agent whose own entry is promoted, "" if it belongs to the group."""
     one = source.record or source.entry or (source.pair and source.pair.older)
     own = one.agent_id if one and one.scope == longterm.AGENT else None
     return next((agent.slug for agent in agents if agent.pk == own), "")
 
 
 def with_choices(preview: longterm.PromotionPreview, given: QueryDict) -> longterm.PromotionPreview:
-    """The neighbours with what was chosen for each before the page was asked for again, and what is merged in the cut."""
+    """The preview with the choices of the form for each neighbour, and chunks of the text with what is merged in."""
     chosen = [replace(one, advice=given.get(f"near-{one.entry.number}", one.advice)) for one in preview.neighbours]
     merged = [one.entry.content for one in chosen if one.advice == "merge"]
     text = "\n\n".join([preview.content, *merged])
     return replace(preview, neighbours=chosen, pieces=split.split(text) if merged else preview.pieces)
 
 
-def way_back(slug: str, made: LongtermEntry) -> str:
-    """Where a promotion is undone: with its record, if it has one, so that this may be decided anew."""
+def undo_url(slug: str, made: LongtermEntry) -> str:
+    """The address that undoes a promotion: that of its record if there still is one, so that it can be decided again."""
     if made.record_id and Record.objects.within(made.space_id).filter(pk=made.record_id).exists():
         return reverse("quarantine.undo", args=[slug, made.record_id])
     return reverse("longterm.take_back", args=[slug, made.number])
@@ -76,20 +76,20 @@ def way_back(slug: str, made: LongtermEntry) -> str:
 @post_only("promote")
 def promote(request: HttpRequest) -> HttpResponse:
     post = request.POST
-    source = started_from(request, post)
-    content = typed(request)
+    source = requested_origin(request, post)
+    content = typed_text(request)
     try:
         made = longterm.promote(
-            request.space, request.actor, source, content, agent_slug=post.get("agent", ""), reason=plain(post.get("reason", "")),
-            review_by=a_day(post.get("review_by", "")), **near_entries(post),
+            request.space, request.actor, source, content, agent_slug=post.get("agent", ""), reason=clean_text(post.get("reason", "")),
+            review_by=parse_date(post.get("review_by", "")), **neighbour_choices(post),
         )  # fmt: skip
     except (Conflict, Invalid) as refusal:
-        return proposed(request, source, content, status=refusal.status, error=refusal.message)
+        return show_preview(request, source, content, status=refusal.status, error=refusal.message)
     waiting = (
         " Its vectors are made when the embedder is back; until then words find it." if made.state == "waiting" else ""
     )
     done(
         request, f"L-{made.number} is in long-term memory.{waiting}",
-        undo=way_back(request.space.slug, made),
+        undo=undo_url(request.space.slug, made),
     )  # fmt: skip
     return redirect("longterm.entry", request.space.slug, made.number)

@@ -1,4 +1,4 @@
-"""A prompt as the preview shows it: stretches with their origin in the margin, a bar of tokens, warnings with their line."""
+"""A prompt as the preview shows it: sections with their origin, a bar of tokens, warnings with their line."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from memoryhub.domain.prompts import Prompt
 from memoryhub.models import Revision, Space
 from memoryhub.stores import paths
 
-FOLD_AT = 16  # longer stretches that nobody wrote as memory are folded after their first lines
-SHOWN = 3
-GLYPHS = {
+FOLD_AT = 16  # longer sections that are not memory are folded after their first lines
+LINES_BEFORE_FOLD = 3
+PART_GLYPHS = {
     "base": "settings", "persona": "agent", "guidelines": "info", "template": "info", "source": "source",
     "working": "working", "longterm": "longterm", "task": "comment",
 }  # fmt: skip
-TITLES = {"base": "Positioning", "working": "Working memory", "longterm": "Long-term memory"}
+PART_TITLES = {"base": "Positioning", "working": "Working memory", "longterm": "Long-term memory"}
 LAYERS = ("plain", "source", "working", "longterm")
 LAYER_NAMES = {"plain": "what frames memory", "source": "files", "working": "working", "longterm": "long-term"}
-GRAVE = {
+GRAVE_WARNINGS = {
     "invalid_utf8", "is_directory", "permission_denied", "source_error", "secret_like", "hidden_characters", "closing_tag",
     "unclosed_comment", "over_budget", "cut", "lines_dropped", "template_unknown", "dialect_unverified", "memory_off",
     "root_missing", "invalid_path", "not_a_file", "comment_reaches_model", "disk_error",
 }  # fmt: skip
 
-# What is wrong with the list, or lies where no text can be written, is mended in the list of sources.
-LISTED = {"duplicate_source", "sources_unused", "is_directory", "invalid_path", "source_error"}
+# Warnings that are fixed in the list of sources, not in a file.
+WARNINGS_ABOUT_SOURCES = {"duplicate_source", "sources_unused", "is_directory", "invalid_path", "source_error"}
 
 
 def layer_of(kind: str) -> str:
@@ -37,8 +37,8 @@ def layer_of(kind: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
-    """A part of the prompt with what its margin says."""
+class PromptSection:
+    """A part of the prompt with its lines, and the revision that it came from if it is a file."""
 
     part: Part
     first: int
@@ -57,11 +57,11 @@ class Stretch:
 
     @property
     def glyph(self) -> str:
-        return GLYPHS.get(self.part.kind, "dot")
+        return PART_GLYPHS.get(self.part.kind, "dot")
 
     @property
     def title(self) -> str:
-        return TITLES.get(self.part.kind) or self.part.label.capitalize()
+        return PART_TITLES.get(self.part.kind) or self.part.label.capitalize()
 
     @property
     def path(self) -> str:
@@ -86,19 +86,19 @@ class Stretch:
 
     @property
     def hidden_lines(self) -> int:
-        return len(self.lines) - SHOWN if self.is_folded else 0
+        return len(self.lines) - LINES_BEFORE_FOLD if self.is_folded else 0
 
     @property
     def head(self) -> tuple[str, ...]:
-        return self.lines[:SHOWN] if self.is_folded else self.lines
+        return self.lines[:LINES_BEFORE_FOLD] if self.is_folded else self.lines
 
     @property
     def rest(self) -> tuple[str, ...]:
-        return self.lines[SHOWN:]
+        return self.lines[LINES_BEFORE_FOLD:]
 
     @property
     def rest_first(self) -> int:
-        return self.first + SHOWN
+        return self.first + LINES_BEFORE_FOLD
 
     @property
     def last(self) -> int:
@@ -107,7 +107,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """What a layer takes of the prompt, in tokens."""
+    """The size of a layer in the prompt, in tokens."""
 
     layer: str
     name: str
@@ -116,7 +116,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """What a part takes of the bar, in bytes."""
+    """The place of a part in the bar, in bytes."""
 
     layer: str
     name: str
@@ -125,8 +125,8 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
-    """An entry that gave way to the budget."""
+class DroppedEntry:
+    """An entry that the budget left out."""
 
     layer: str
     entry: Entry
@@ -139,21 +139,21 @@ class Notice:
 
     @property
     def is_grave(self) -> bool:
-        return self.warn.code in GRAVE
+        return self.warn.code in GRAVE_WARNINGS
 
     @property
     def leads_to(self) -> str:
-        """Where it is mended: the template, the list of sources, or the file."""
+        """What to fix: "template", "sources", "file", or ""."""
         if self.warn.code == "template_unknown":
             return "template"
-        if self.warn.code in LISTED:
+        if self.warn.code in WARNINGS_ABOUT_SOURCES:
             return "sources"
         return "file" if self.warn.path else ""
 
 
 @dataclass(frozen=True)
-class View:
-    """Everything the preview page reads of a prompt."""
+class PromptView:
+    """What the preview page reads of a prompt."""
 
     space: Space
     prompt: Prompt
@@ -174,24 +174,26 @@ class View:
         return bisect_right(self.line_starts, offset)
 
     @cached_property
-    def stretches(self) -> list[Stretch]:
+    def stretches(self) -> list[PromptSection]:
         revisions = self.revisions()
         deciders = prompts.approvers_of(self.space, {one.proposal for one in revisions.values() if one.proposal})
         return [self.stretch(part, revisions, deciders) for part in self.prompt.parts if part.end > part.start]
 
-    def stretch(self, part: Part, revisions: dict[tuple[str, int], Revision], deciders: dict[int, str]) -> Stretch:
+    def stretch(
+        self, part: Part, revisions: dict[tuple[str, int], Revision], deciders: dict[int, str]
+    ) -> PromptSection:
         first = self.line_at(part.start)
         starts_line = self.line_starts[first - 1] == part.start
         lines = self.prompt.data[part.start : part.end].decode().split("\n")
         if lines[-1] == "":
-            lines.pop()  # the next stretch begins there
+            lines.pop()  # the next section begins there
         if not starts_line and lines and lines[0] == "":
-            lines, first = lines[1:], first + 1  # only the end of the line above
+            lines, first = lines[1:], first + 1  # the part begins with the end of the line above
         where = paths.of_source(part.label if part.kind == "source" else "")
         number = self.prompt.revisions.get(where)
         revision = revisions.get((where, number)) if number else None
         approved = deciders.get(revision.proposal, "") if revision and revision.proposal else ""
-        return Stretch(part, first, tuple(lines), starts_line, revision, approved)
+        return PromptSection(part, first, tuple(lines), starts_line, revision, approved)
 
     def revisions(self) -> dict[tuple[str, int], Revision]:
         wanted = self.prompt.revisions
@@ -211,7 +213,7 @@ class View:
 
     @property
     def blocks(self) -> list[Block]:
-        """The parts in their order, as long as they are."""
+        """The parts of the bar in the order of the prompt."""
         return [
             Block(one.layer, f"{one.path or one.title}, {one.tokens:,} tokens", one.part.start, one.part.end - one.part.start)
             for one in self.stretches
@@ -219,15 +221,15 @@ class View:
 
     @property
     def width(self) -> int:
-        """Of the bar, in bytes: the budget, or the prompt where there is none or it is over."""
+        """The width of the bar in bytes: the budget or the size of the prompt, whichever is larger."""
         return max((self.prompt.budget or 0) * BYTES_PER_TOKEN, self.prompt.bytes, 1)
 
     @property
-    def gone(self) -> list[Gone]:
-        """The remembered entries that gave way to the budget."""
-        kept = {(part.kind, pk) for part in self.prompt.parts for pk in part.entries}
-        found = [Gone("working" if one.score == 1.0 else "longterm", one) for one in self.prompt.entries]
-        return [one for one in found if (one.layer, one.entry.id) not in kept]
+    def gone(self) -> list[DroppedEntry]:
+        """The entries of working and long-term memory that the budget left out."""
+        included = {(part.kind, pk) for part in self.prompt.parts for pk in part.entries}
+        found = [DroppedEntry("working" if one.score == 1.0 else "longterm", one) for one in self.prompt.entries]
+        return [one for one in found if (one.layer, one.entry.id) not in included]
 
     @property
     def free(self) -> int:
@@ -252,7 +254,7 @@ class View:
 
     @cached_property
     def marks(self) -> dict[int, list[tuple[int, int, str]]]:
-        """For each line of the prompt, the stretches of it that a warning speaks of, in characters."""
+        """Places of warnings by line number: first character, end, and CSS class."""
         found: dict[int, list[tuple[int, int, str]]] = {}
         for warn in self.prompt.warnings:
             css = "found" if warn.code == "secret_like" else "found mild"
@@ -267,6 +269,6 @@ class View:
 
     @cached_property
     def notices(self) -> list[Notice]:
-        """What to know, grave things first; without those that say nothing new."""
+        """The warnings of the prompt, grave ones first."""
         found = [Notice(one, self.line_at(one.at) if one.at is not None else None) for one in self.prompt.warnings]
         return sorted(found, key=lambda one: not one.is_grave)

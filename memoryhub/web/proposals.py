@@ -17,7 +17,7 @@ from memoryhub.errors import Conflict, HubError, Invalid
 from memoryhub.models import Proposal, Record
 from memoryhub.text.lines import bytes_of
 from memoryhub.web.access import post_only, space_page
-from memoryhub.web.helpers import a_day, near_entries
+from memoryhub.web.helpers import neighbour_choices, parse_date
 from memoryhub.web.notices import done, refused
 
 VIEWS = ("unified", "split", "rendered")
@@ -25,7 +25,7 @@ VIEWS = ("unified", "split", "rendered")
 
 @space_page("read", methods=("GET", "HEAD"))
 def page(request: HttpRequest) -> HttpResponse:
-    """The inbox; htmx gets the list alone."""
+    """The inbox; htmx gets only the list."""
     context = inbox_context(request)
     part = request.htmx and not request.htmx.boosted
     return render(request, "proposals/_list.html" if part else "proposals/page.html", context)
@@ -66,7 +66,7 @@ def detail(request: HttpRequest, number: int) -> HttpResponse:
 def show(
     request: HttpRequest, proposal: Proposal, error: HubError | None = None, typed: dict[str, Any] | None = None
 ) -> HttpResponse:
-    """The page of one proposal, after a refusal with what was typed still there."""
+    """The page of one proposal; after a refusal with its error and what was typed."""
     everything = "all" in request.GET
     review = proposals.review(proposal, context=None if everything else 3)
     if error is not None and error.code == "changed_since_seen":
@@ -80,19 +80,19 @@ def show(
         "quick_reasons": proposals.QUICK_REASONS, "may_decide": may(request.role, "decide"), "everything": everything,
         "is_own": proposals.is_own(proposal, request.actor),
         "approved_by_me": any(one["id"] == request.actor.id for one in proposal.approvals),
-        "said_as": record_of(proposal), "talk": talk(proposal, review), "prefill": prefill(review, "clean" in request.GET),
+        "said_as": promoted_record(proposal), "talk": timeline(proposal, review), "prefill": text_to_edit(review, "clean" in request.GET),
     }  # fmt: skip
     return render(request, "proposals/detail.html", context, status=error.status if error else 200)
 
 
-def record_of(proposal: Proposal) -> Record | None:
-    """What was logged, of which a promotion is asked; reviewers should know which kind of node said it."""
+def promoted_record(proposal: Proposal) -> Record | None:
+    """The record that a promotion was asked for, without its content; None for other proposals."""
     asked = proposal.change.get("record_id")
     return Record.objects.within(proposal.space_id).filter(pk=asked).defer("content").first() if asked else None
 
 
-def prefill(review: proposals.Review, clean: bool) -> str:
-    """The text to edit: as asked (without its hidden characters, if wished), or as it stands where nothing applies."""
+def text_to_edit(review: proposals.Review, clean: bool) -> str:
+    """The text for the editor: the proposed one, without hidden characters if `clean`; the current one if it does not apply."""
     if not review.found.applies:
         return review.found.before_text
     text = review.found.after_text
@@ -102,9 +102,9 @@ def prefill(review: proposals.Review, clean: bool) -> str:
     return text
 
 
-def talk(proposal: Proposal, review: proposals.Review) -> list[dict[str, Any]]:
-    """What happened to it, in order."""
-    said: list[dict[str, Any]] = [
+def timeline(proposal: Proposal, review: proposals.Review) -> list[dict[str, Any]]:
+    """What happened to a proposal, in order of time."""
+    events: list[dict[str, Any]] = [
         {
             "at": proposal.created_at,
             "kind": "agent",
@@ -115,19 +115,19 @@ def talk(proposal: Proposal, review: proposals.Review) -> list[dict[str, Any]]:
     ]
     if review.findings:
         names = sorted({one.code for one in review.findings})
-        said.append({"at": proposal.created_at, "kind": "gate", "who": "gate", "says": f"found: {', '.join(names)}"})
+        events.append({"at": proposal.created_at, "kind": "gate", "who": "gate", "says": f"found: {', '.join(names)}"})
     for one in proposal.approvals if proposal.state != Proposal.State.APPROVED or proposal.reviewers > 1 else []:
         at = datetime.fromisoformat(one["at"])
-        said.append({"at": at, "kind": "person", "who": one["name"], "says": "said yes, as the first of two"})
+        events.append({"at": at, "kind": "person", "who": one["name"], "says": "said yes, as the first of two"})
     for one in review.comments:
-        said.append({"at": one.created_at, "kind": one.actor_kind, "who": one.actor_name, "says": f"“{one.text}”"})
+        events.append({"at": one.created_at, "kind": one.actor_kind, "who": one.actor_name, "says": f"“{one.text}”"})
     if proposal.decided_at:
         words = f": “{proposal.note}”" if proposal.note else ""
         who = proposal.decided_by_name or "hub"
         kind = {"withdrawn": "agent"}.get(proposal.state, "person" if proposal.decided_by_id else "hub")
         edits = " with edits" if proposal.with_edits else ""
-        said.append({"at": proposal.decided_at, "kind": kind, "who": who, "says": f"{proposal.state}{edits}{words}"})
-    return sorted(said, key=lambda one: one["at"])
+        events.append({"at": proposal.decided_at, "kind": kind, "who": who, "says": f"{proposal.state}{edits}{words}"})
+    return sorted(events, key=lambda one: one["at"])
 
 
 # ---- deciding
@@ -135,35 +135,35 @@ def talk(proposal: Proposal, review: proposals.Review) -> list[dict[str, Any]]:
 
 @post_only("decide")
 def approve(request: HttpRequest, number: int) -> HttpResponse:
-    """Approves what the form carries: whole, only the ticked changes, or with edits."""
+    """Approves the proposal: all of it, the ticked hunks, or an edited text."""
     post = request.POST
     typed = {"note": post.get("note", ""), "content": post.get("content"), "seen": post.get("seen", "")}
     proposal = proposals.get(request.space, number)
     try:
-        check_looked(proposal, post)
+        require_findings_ticked(proposal, post)
         decided = proposals.approve(
             request.space, request.actor, number, seen=post.get("seen", ""), note=typed["note"],
-            content=edited(proposal, post), hunks=ticked(post), base=post.get("base") or None,
-            review_by=a_day(post.get("review_by", "")), **near_entries(post),
+            content=edited_bytes(proposal, post), hunks=ticked_hunks(post), base=post.get("base") or None,
+            review_by=parse_date(post.get("review_by", "")), **neighbour_choices(post),
         )  # fmt: skip
     except HubError as error:
-        return stay(request, number, error, typed)
+        return show_refusal(request, number, error, typed)
     if decided.state == Proposal.State.PENDING:
         done(request, f"Your yes is kept. Proposal {number} waits for a second person.")
     else:
         where = f", revision {decided.applied_revision}" if decided.applied_revision else ""
-        done(request, f"Approved proposal {number}{where}.", undo=address(request, "proposals.undo", number))
-    return after(request, number)
+        done(request, f"Approved proposal {number}{where}.", undo=proposal_url(request, "proposals.undo", number))
+    return redirect_to_detail(request, number)
 
 
-def check_looked(proposal: Proposal, post: Any) -> None:
-    """Grave findings are ticked off by name before a hurried click does harm."""
+def require_findings_ticked(proposal: Proposal, post: Any) -> None:
+    """`Invalid` if there are grave findings and their box was not ticked."""
     if any(one["severity"] == "high" for one in proposal.findings) and post.get("looked") != "yes":
         raise Invalid("Tick first that you looked at what the gate found.", field="looked")
 
 
-def edited(proposal: Proposal, post: Any) -> bytes | None:
-    """The text as the reviewer typed it; browsers send CR LF, the file keeps its own line ends."""
+def edited_bytes(proposal: Proposal, post: Any) -> bytes | None:
+    """The text that the reviewer typed, with the line ends of the file (browsers send CRLF); None if nothing was edited."""
     if post.get("do") != "edited" or "content" not in post:
         return None
     text = post["content"].replace("\r\n", "\n")
@@ -173,7 +173,7 @@ def edited(proposal: Proposal, post: Any) -> bytes | None:
     return bytes_of(text)
 
 
-def ticked(post: Any) -> list[int] | None:
+def ticked_hunks(post: Any) -> list[int] | None:
     if post.get("do") != "some":
         return None
     return [int(one) for one in post.getlist("hunk") if one.isdecimal() and len(one) < 7]
@@ -181,22 +181,24 @@ def ticked(post: Any) -> list[int] | None:
 
 @post_only("decide")
 def reject(request: HttpRequest, number: int) -> HttpResponse:
-    """Rejects with one of the quick reasons, words of one's own, or both."""
+    """Rejects with a quick reason, a note, or both."""
     why, words = request.POST.get("why", ""), request.POST.get("note", "").strip()
     note = ": ".join(part for part in (why if why in proposals.QUICK_REASONS else "", words) if part)
     try:
         proposals.reject(request.space, request.actor, number, note=note, again=request.POST.get("do") == "again")
     except HubError as error:
-        return stay(request, number, error, {"note": words, "why": why})
+        return show_refusal(request, number, error, {"note": words, "why": why})
     done(
-        request, f"Rejected proposal {number}. The agent reads why.", undo=address(request, "proposals.reopen", number)
+        request,
+        f"Rejected proposal {number}. The agent reads why.",
+        undo=proposal_url(request, "proposals.reopen", number),
     )
-    return after(request, number)
+    return redirect_to_detail(request, number)
 
 
 @post_only("decide")
 def undo(request: HttpRequest, number: int) -> HttpResponse:
-    return deed(
+    return act_and_redirect(
         request,
         number,
         "The text is as it was; the proposal waits again.",
@@ -206,7 +208,7 @@ def undo(request: HttpRequest, number: int) -> HttpResponse:
 
 @post_only("decide")
 def reopen(request: HttpRequest, number: int) -> HttpResponse:
-    return deed(
+    return act_and_redirect(
         request,
         number,
         "It waits for a decision again.",
@@ -217,7 +219,7 @@ def reopen(request: HttpRequest, number: int) -> HttpResponse:
 @post_only("edit")
 def comment(request: HttpRequest, number: int) -> HttpResponse:
     text = request.POST.get("text", "")
-    return deed(
+    return act_and_redirect(
         request,
         number,
         "Your comment is there; the agent reads it too.",
@@ -225,29 +227,29 @@ def comment(request: HttpRequest, number: int) -> HttpResponse:
     )
 
 
-def deed(request: HttpRequest, number: int, says: str, act: Callable[[], Any]) -> HttpResponse:
+def act_and_redirect(request: HttpRequest, number: int, says: str, act: Callable[[], Any]) -> HttpResponse:
     try:
         act()
     except (Conflict, Invalid) as error:
-        return stay(request, number, error, {"comment": request.POST.get("text", "")})
+        return show_refusal(request, number, error, {"comment": request.POST.get("text", "")})
     done(request, says)
-    return after(request, number)
+    return redirect_to_detail(request, number)
 
 
-def stay(request: HttpRequest, number: int, error: HubError, typed: dict[str, Any]) -> HttpResponse:
-    """Back on the page with the reason, nothing typed lost; what is no longer there or not allowed goes the usual way."""
+def show_refusal(request: HttpRequest, number: int, error: HubError, typed: dict[str, Any]) -> HttpResponse:
+    """The page with the refusal and what was typed. Raises 403, 404 and other refusals again."""
     if error.status not in (409, 412, 422):
         raise error
     return show(request, proposals.get(request.space, number), error, typed)
 
 
-def after(request: HttpRequest, number: int) -> HttpResponse:
+def redirect_to_detail(request: HttpRequest, number: int) -> HttpResponse:
     response = redirect("proposals.detail", request.space.slug, number)
     response.status_code = 303
     return response
 
 
-def address(request: HttpRequest, name: str, number: int) -> str:
+def proposal_url(request: HttpRequest, name: str, number: int) -> str:
     return reverse(name, args=[request.space.slug, number])
 
 
@@ -256,26 +258,26 @@ def address(request: HttpRequest, name: str, number: int) -> str:
 
 @space_page("decide", methods=("GET", "HEAD"))
 def bulk(request: HttpRequest) -> HttpResponse:
-    """What deciding on the selected ones would do together; the form on it does exactly that."""
+    """The summary of what deciding on the selected proposals would do, with the form that does it."""
     numbers = [int(one) for one in request.GET.getlist("n") if one.isdecimal() and len(one) < 10]
     verb = "reject" if request.GET.get("do") == "reject" else "approve"
-    if request.htmx and not request.htmx.boosted:  # a line beside the buttons, while one selects
+    if request.htmx and not request.htmx.boosted:  # the line beside the buttons while selecting
         return render(request, "proposals/_sum.html", {"plan": proposals.plan(request.space, numbers, request.actor)})
     if not numbers:
         refused(request, "Select at least one proposal first.")
-        return redirect(listed(request, request.GET))
+        return redirect(inbox_url(request, request.GET))
     plan = proposals.plan(request.space, numbers, request.actor)
     context = {
         "plan": plan,
         "verb": verb,
         "quick_reasons": proposals.QUICK_REASONS,
-        "next": listed(request, request.GET),
+        "next": inbox_url(request, request.GET),
     }
     return render(request, "proposals/bulk.html", context)
 
 
-def listed(request: HttpRequest, given: QueryDict) -> str:
-    """The inbox as it was filtered when one left it."""
+def inbox_url(request: HttpRequest, given: QueryDict) -> str:
+    """The address of the inbox with the filters in `next`."""
     inbox = reverse("proposals.page", args=[request.space.slug])
     back = given.get("next", "")
     return back if back.startswith(f"{inbox}?") else inbox
@@ -283,7 +285,7 @@ def listed(request: HttpRequest, given: QueryDict) -> str:
 
 @post_only("decide")
 def decide_many(request: HttpRequest) -> HttpResponse:
-    """Decides on each as it was shown in the summary."""
+    """Decides on each proposal as it was shown in the summary."""
     seen = {
         int(key[5:]): value for key, value in request.POST.items() if key.startswith("seen-") and key[5:].isdecimal() and len(key) < 15
     }  # fmt: skip
@@ -293,7 +295,7 @@ def decide_many(request: HttpRequest) -> HttpResponse:
     if verb == "reject" and not note:
         refused(request, "Say why: the agent reads it and learns from it.")
         again = urlencode(
-            [*(("n", number) for number in seen), ("do", "reject"), ("next", listed(request, request.POST))]
+            [*(("n", number) for number in seen), ("do", "reject"), ("next", inbox_url(request, request.POST))]
         )
         return redirect(f"{reverse('proposals.bulk', args=[request.space.slug])}?{again}")
     decided, left = proposals.decide_many(request.space, request.actor, seen, verb, note=note)
@@ -301,30 +303,30 @@ def decide_many(request: HttpRequest) -> HttpResponse:
         done(
             request,
             f"{'Approved' if verb == 'approve' else 'Rejected'} {len(decided)}: {', '.join(map(str, decided))}.",
-            undo=way_back(request, decided),
+            undo=undo_many_url(request, decided),
         )
-    return to_the_list(request, left)
+    return redirect_to_inbox(request, left)
 
 
 @post_only("decide")
 def undo_many(request: HttpRequest) -> HttpResponse:
-    """Takes back what was decided on several at once; the address alone says on which."""
+    """Takes back the decisions on the proposals in the query."""
     numbers = [int(one) for one in request.GET.getlist("n") if one.isdecimal() and len(one) < 10]
     undone, left = proposals.undo_many(request.space, request.actor, numbers)
     if undone:
         says = f"Undid {len(undone)}: {', '.join(map(str, undone))}. {'They wait' if len(undone) > 1 else 'It waits'} again."
         done(request, says)
-    return to_the_list(request, left)
+    return redirect_to_inbox(request, left)
 
 
-def way_back(request: HttpRequest, numbers: list[int]) -> str:
-    where = urlencode([*(("n", number) for number in numbers), ("next", listed(request, request.POST))])
+def undo_many_url(request: HttpRequest, numbers: list[int]) -> str:
+    where = urlencode([*(("n", number) for number in numbers), ("next", inbox_url(request, request.POST))])
     return f"{reverse('proposals.undo_many', args=[request.space.slug])}?{where}"
 
 
-def to_the_list(request: HttpRequest, left: dict[int, str]) -> HttpResponse:
+def redirect_to_inbox(request: HttpRequest, left: dict[int, str]) -> HttpResponse:
     for number, why_not in left.items():
         refused(request, f"Proposal {number}: {why_not}")
-    response = redirect(listed(request, request.POST if "next" in request.POST else request.GET))
+    response = redirect(inbox_url(request, request.POST if "next" in request.POST else request.GET))
     response.status_code = 303
     return response

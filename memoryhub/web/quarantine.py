@@ -1,4 +1,4 @@
-"""Quarantine for people: what agents said, what the gate made of it, and deciding about it."""
+"""Pages of quarantine: the records of agents, their states, and decisions about them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.urls import reverse
 from memoryhub.domain import longterm, quarantine
 from memoryhub.models import Agent, Record
 from memoryhub.web.access import post_only, space_page
-from memoryhub.web.helpers import number, numbers, page_or_part, plain
+from memoryhub.web.helpers import clean_text, page_or_part, parse_number, parse_numbers
 from memoryhub.web.notices import done, refused
 
 PAGE = 30
@@ -22,10 +22,10 @@ STATES = [("", "All"), ("held", "Held"), ("admitted", "Admitted"), ("promoted", 
 @space_page("read", methods=("GET", "HEAD"))
 def page(request: HttpRequest) -> HttpResponse:
     given = {
-        name: plain(request.GET.get(name, ""))
+        name: clean_text(request.GET.get(name, ""))
         for name in ("words", "state", "agent", "session", "node_kind", "finding")
     }
-    before = number(request.GET.get("before"))
+    before = parse_number(request.GET.get("before"))
     rows = quarantine.with_states(quarantine.find(request.space, before=before, **given)[: PAGE + 1])
     context = {
         "records": rows[:PAGE],
@@ -39,15 +39,15 @@ def page(request: HttpRequest) -> HttpResponse:
         "agents": Agent.objects.within(request.space),
         "node_kinds": Record.NodeKind.values,
         "codes": list(quarantine.DEFAULT_STEPS),
-        "selected": selected(request, rows),
-        "ticked": numbers(request.GET.getlist("pick")),
+        "selected": selected_session(request, rows),
+        "ticked": parse_numbers(request.GET.getlist("pick")),
     }
     return page_or_part(request, "quarantine/page.html", "quarantine/_list.html", context)
 
 
-def selected(request: HttpRequest, rows: list[Record]) -> dict[str, Any] | None:
-    """The session beside the list: of the record one asked for, else of the newest that waits."""
-    wanted = number(request.GET.get("record"))
+def selected_session(request: HttpRequest, rows: list[Record]) -> dict[str, Any] | None:
+    """The session beside the list: that of `?record`, else of the newest held record, else of the newest; None without records."""
+    wanted = parse_number(request.GET.get("record"))
     held = (one for one in rows if one.state and one.state.state == quarantine.HELD)
     record = next((one for one in rows if one.pk == wanted), None) or next(held, None) or next(iter(rows), None)
     if record is None:
@@ -73,36 +73,36 @@ def record(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, "quarantine/record.html", context)
 
 
-def where(request: HttpRequest, pk: int) -> str:
-    """Back to the page one came from: the list as it was filtered, or the record."""
+def return_url(request: HttpRequest, pk: int) -> str:
+    """The address in `next` if it is the list of records, else that of the record."""
     back = request.POST.get("next", "")
     listed = reverse("quarantine.page", args=[request.space.slug])
     return back if back.startswith(listed) else reverse("quarantine.record", args=[request.space.slug, pk])
 
 
-def way_back(request: HttpRequest, pk: int) -> str:
+def undo_url(request: HttpRequest, pk: int) -> str:
     return reverse("quarantine.undo", args=[request.space.slug, pk])
 
 
 @post_only("edit")
 def admit(request: HttpRequest, pk: int) -> HttpResponse:
     quarantine.admit(request.space, request.actor, pk)
-    done(request, f"Record {pk} is in working memory.", undo=way_back(request, pk))
-    return redirect(where(request, pk))
+    done(request, f"Record {pk} is in working memory.", undo=undo_url(request, pk))
+    return redirect(return_url(request, pk))
 
 
 @post_only("edit")
 def discard(request: HttpRequest, pk: int) -> HttpResponse:
-    quarantine.discard(request.space, request.actor, pk, plain(request.POST.get("reason", "")))
-    done(request, f"Record {pk} is hidden; it stays stored.", undo=way_back(request, pk))
-    return redirect(where(request, pk))
+    quarantine.discard(request.space, request.actor, pk, clean_text(request.POST.get("reason", "")))
+    done(request, f"Record {pk} is hidden; it stays stored.", undo=undo_url(request, pk))
+    return redirect(return_url(request, pk))
 
 
 @post_only("edit")
 def undo(request: HttpRequest, pk: int) -> HttpResponse:
     state = quarantine.undo(request.space, request.actor, pk)
     done(request, f"Record {pk} is {state.state} again.")
-    return redirect(where(request, pk))
+    return redirect(return_url(request, pk))
 
 
 BULK = {"admit": "admitted", "discard": "discarded", "undo": "as before"}
@@ -110,13 +110,13 @@ BULK = {"admit": "admitted", "discard": "discarded", "undo": "as before"}
 
 @post_only("edit")
 def in_bulk(request: HttpRequest) -> HttpResponse:
-    # What was done is undone by the address alone, as with one record.
+    # The undo button sends no form, so its address names the records.
     given = request.POST if "verb" in request.POST else request.GET
-    verb, picked = given.get("verb", ""), numbers(given.getlist("pick"))
+    verb, picked = given.get("verb", ""), parse_numbers(given.getlist("pick"))
     listed = reverse("quarantine.page", args=[request.space.slug])
     came_from = request.POST.get("next") or request.GET.get("next", "")
     back = came_from if came_from.startswith(listed) else listed
-    reason = plain(request.POST.get("reason", ""))
+    reason = clean_text(request.POST.get("reason", ""))
     if verb not in BULK or not picked:
         refused(request, "Tick the records you mean, then press Admit or Discard.")
         return redirect(back)

@@ -1,4 +1,4 @@
-"""The embedder of a space: who serves, and a change of it with its progress."""
+"""The embedder of a space: the one in use, and a change of it with its progress."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from django.shortcuts import redirect
 from memoryhub import embedders
 from memoryhub.domain import longterm
 from memoryhub.web.access import post_only, space_page
-from memoryhub.web.helpers import page_or_part, plain
+from memoryhub.web.helpers import clean_text, page_or_part
 from memoryhub.web.notices import done
 
-WITH_MODEL = "openai_endpoint"  # whose server may have several models
-GOOD_FOR = {
+EMBEDDER_WITH_MODELS = "openai_endpoint"  # its server may have several models
+EMBEDDER_NOTES = {
     "wordllama": "English and the large European languages; inside the hub, 0.2 ms a text. Weak for Arabic, Chinese, "
     "Japanese and Korean: there the words carry the ranking.",
     "openai_endpoint": "Whatever model your server has; the best choice for many languages. Texts leave the hub for that server.",
@@ -29,8 +29,8 @@ def page(request: HttpRequest) -> HttpResponse:
         "serves": name,
         "kept": longterm.embedders_with_vectors(request.space),
         "model": model,
-        "with_model": WITH_MODEL,
-        "choices": [(name, GOOD_FOR.get(name, "")) for name in embedders.names()],
+        "with_model": EMBEDDER_WITH_MODELS,
+        "choices": [(name, EMBEDDER_NOTES.get(name, "")) for name in embedders.names()],
         "share": round(100 * state.job.done / state.job.total) if state.job and state.job.total else 0,
     }
     return page_or_part(request, "reembedding/page.html", "reembedding/_progress.html", context)
@@ -39,22 +39,22 @@ def page(request: HttpRequest) -> HttpResponse:
 UNDER_WAY = "The change is under way; the old vectors serve until it is complete."
 
 
-def chosen(request: HttpRequest) -> str:
-    """The embedder, with a model of its own where one was named."""
-    name, model = (plain(request.POST.get(key, "")).strip() for key in ("choice", "model"))
-    return f"{name}:{model}" if model and name == WITH_MODEL else name
+def chosen_embedder(request: HttpRequest) -> str:
+    """The embedder of the form, as `name:model` if a model was given."""
+    name, model = (clean_text(request.POST.get(key, "")).strip() for key in ("choice", "model"))
+    return f"{name}:{model}" if model and name == EMBEDDER_WITH_MODELS else name
 
 
 @post_only("manage")
 def start(request: HttpRequest) -> HttpResponse:
-    longterm.start_reembedding(request.space, request.actor, chosen(request))
+    longterm.start_reembedding(request.space, request.actor, chosen_embedder(request))
     done(request, UNDER_WAY)
     return redirect("reembedding.page", request.space.slug)
 
 
 @post_only("manage")
 def prepare(request: HttpRequest) -> HttpResponse:
-    longterm.prepare_reembedding(request.space, request.actor, chosen(request))
+    longterm.prepare_reembedding(request.space, request.actor, chosen_embedder(request))
     done(request, "Its vectors are being made; nothing changes for agents.")
     return redirect("reembedding.page", request.space.slug)
 
@@ -69,7 +69,7 @@ def switch_back(request: HttpRequest) -> HttpResponse:
 
 @post_only("manage")
 def drop(request: HttpRequest) -> HttpResponse:
-    embedded_by = plain(request.POST.get("embedded_by", ""))
+    embedded_by = clean_text(request.POST.get("embedded_by", ""))
     longterm.drop_vectors(request.space, request.actor, embedded_by)
     done(request, f"The vectors of {embedded_by} are being deleted; nothing changes for agents.")
     return redirect("reembedding.page", request.space.slug)

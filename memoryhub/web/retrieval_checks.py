@@ -9,14 +9,14 @@ from django.shortcuts import redirect
 
 from memoryhub.domain import retrieval
 from memoryhub.web.access import post_only
-from memoryhub.web.helpers import plain
+from memoryhub.web.helpers import clean_text
 from memoryhub.web.notices import done, refused
 
 
 @post_only("edit")
 def save(request: HttpRequest) -> HttpResponse:
     expects = [int(one) for one in re.findall(r"\d{1,9}", request.POST.get("expects", ""))]
-    check = retrieval.save_check(request.space, request.actor, plain(request.POST.get("query", "")), expects)
+    check = retrieval.save_check(request.space, request.actor, clean_text(request.POST.get("query", "")), expects)
     missing = check.last_result["missing"]
     if missing:
         refused(request, f"Saved, but it does not find {', '.join(f'L-{one}' for one in missing)} now.")

@@ -1,4 +1,4 @@
-"""One search over everything a member may see."""
+"""Search over everything that a member may see."""
 
 from __future__ import annotations
 
@@ -6,17 +6,23 @@ from django.http import HttpRequest, HttpResponse
 
 from memoryhub.domain import retrieval
 from memoryhub.web.access import space_page
-from memoryhub.web.helpers import page_or_part, plain
+from memoryhub.web.helpers import clean_text, page_or_part
 
-MOST = 60
+MAX_HITS = 60
 
 
 @space_page("read", methods=("GET", "HEAD"))
 def page(request: HttpRequest) -> HttpResponse:
-    query = plain(request.GET.get("q", ""))
+    query = clean_text(request.GET.get("q", ""))
     layers = [one for one in request.GET.getlist("layer") if one in retrieval.LAYERS]
-    hits = retrieval.search(request.space, query, layers=layers or None, limit=MOST) if query.strip() else []
-    context = {"q": query, "hits": hits, "layers": layers, "all_layers": list(retrieval.TITLES.items()), "most": MOST}
+    hits = retrieval.search(request.space, query, layers=layers or None, limit=MAX_HITS) if query.strip() else []
+    context = {
+        "q": query,
+        "hits": hits,
+        "layers": layers,
+        "all_layers": list(retrieval.TITLES.items()),
+        "most": MAX_HITS,
+    }
     context["goes_on"] = (
         bool(query.strip()) and (not layers or "activity" in layers) and retrieval.has_more_activity(request.space)
     )

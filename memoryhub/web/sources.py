@@ -1,4 +1,4 @@
-"""Sources: what stands in prompts, in which order."""
+"""Sources: which files are injected into prompts, and in which order."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from memoryhub.web.access import post_only, space_page
 from memoryhub.web.notices import done
 
 
-def chosen(request: HttpRequest) -> Agent | None:
+def chosen_agent(request: HttpRequest) -> Agent | None:
     slug = request.POST.get("agent") or request.GET.get("agent")
     return prompts.agent_by_slug(request.space, slug) if slug else None
 
 
 def show(request: HttpRequest, *, status: int = 200, **more: object) -> HttpResponse:
-    agent = chosen(request)
+    agent = chosen_agent(request)
     rows = prompts.check_sources(request.space, prompts.sources_of(request.space, agent))
     context = {"agent": agent, "agents": prompts.agents_of_space(request.space), "rows": rows, **more}
     return render(request, "sources/page.html", context, status=status)
 
 
-def back(request: HttpRequest, agent: Agent | None) -> HttpResponse:
+def redirect_to_sources(request: HttpRequest, agent: Agent | None) -> HttpResponse:
     url = reverse("sources.page", args=[request.space.slug])
     return HttpResponseRedirect(url + (f"?agent={agent.slug}" if agent else ""), status=303)
 
@@ -37,13 +37,13 @@ def page(request: HttpRequest) -> HttpResponse:
 
 @post_only("manage")
 def add(request: HttpRequest) -> HttpResponse:
-    agent, path = chosen(request), request.POST.get("path", "")
+    agent, path = chosen_agent(request), request.POST.get("path", "")
     try:
         source = prompts.add_source(request.space, request.actor, path, agent=agent)
     except HubError as error:
         return show(request, status=error.status, error=error, typed=path)
     done(request, f"{source.shown} is a source now.")
-    return back(request, agent)
+    return redirect_to_sources(request, agent)
 
 
 @post_only("manage")
@@ -51,14 +51,14 @@ def remove(request: HttpRequest, pk: int) -> HttpResponse:
     source = prompts.get_source(request.space, pk)
     prompts.remove_source(request.space, request.actor, pk)
     done(request, f"{source.shown} is no source any more; the file stays.")
-    return back(request, source.agent)
+    return redirect_to_sources(request, source.agent)
 
 
 @post_only("manage")
 def switch(request: HttpRequest, pk: int) -> HttpResponse:
     source = prompts.switch_source(request.space, request.actor, pk, request.POST.get("on") == "yes")
     done(request, f"{source.shown} is {'on' if source.is_on else 'off'}.")
-    return back(request, source.agent)
+    return redirect_to_sources(request, source.agent)
 
 
 @post_only("manage")
@@ -68,15 +68,15 @@ def reorder(request: HttpRequest, pk: int) -> HttpResponse:
         raise Invalid("A place in the list is a number.", code="invalid")
     source = prompts.reorder_source(request.space, request.actor, pk, int(to))
     done(request, f"{source.shown} has another place.")
-    return back(request, source.agent)
+    return redirect_to_sources(request, source.agent)
 
 
 @post_only("manage")
 def take_over(request: HttpRequest) -> HttpResponse:
-    agent, config = chosen(request), request.POST.get("config", "")
+    agent, config = chosen_agent(request), request.POST.get("config", "")
     try:
         made = prompts.take_over_sources(request.space, request.actor, config, agent=agent)
     except HubError as error:
         return show(request, status=error.status, error=error, config=config)
     done(request, f"{len(made)} sources are taken over.")
-    return back(request, agent)
+    return redirect_to_sources(request, agent)

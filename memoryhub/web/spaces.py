@@ -1,4 +1,4 @@
-"""Spaces: the front door that leads to one, making one, and what its owner sets."""
+"""Spaces: the front page, making a space, and its settings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from memoryhub.web.notices import done
 
 @signed_in
 def front(request: HttpRequest) -> HttpResponse:
-    """Goes to the space one was in last, to the front space or the only one; else lists them."""
+    """Leads to the last used space, the front space or the only one; else lists the spaces."""
     mine = list(spaces.spaces_of_person(request.user))
     if "all" not in request.GET:
         last = next((space for space in mine if space.pk == request.user.last_space_id), None)
@@ -103,7 +103,7 @@ def rename(request: HttpRequest) -> HttpResponse:
 
 @post_only("manage")
 def erase(request: HttpRequest) -> HttpResponse:
-    """The demo goes by one click; any other space asks for its address to be typed."""
+    """Deletes a space. Unless it is the demo, its slug must have been typed."""
     space = request.space
     if not space.is_demo and request.POST.get("confirm") != space.slug:
         return show_settings(request, status=422, erase_error=f"Type {space.slug} to delete this space.")

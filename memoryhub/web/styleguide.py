@@ -1,4 +1,4 @@
-"""Every part in every state, for those who build here (DEBUG only)."""
+"""Every component in every state, for developers (DEBUG only)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Taking in a framework's template text from a page."""
+"""Importing the template text of a framework."""
 
 from __future__ import annotations
 
@@ -14,36 +14,38 @@ from memoryhub.web.notices import done, refused
 
 @post_only("manage")
 def import_installed(request: HttpRequest) -> HttpResponse:
-    """From the library that is installed beside the hub, for this space."""
+    """Imports the template for this space from the library that is installed with the hub."""
     try:
-        told(request, prompts.import_installed_template(request.actor, space_id=request.space.pk))
+        report_import(request, prompts.import_installed_template(request.actor, space_id=request.space.pk))
     except HubError as error:
         refused(request, error.message)
-    return back(request)
+    return redirect_to_settings(request)
 
 
 @post_only("manage")
 def import_wheel(request: HttpRequest) -> HttpResponse:
-    """From a wheel that somebody sent, for this space."""
+    """Imports the template for this space from an uploaded wheel."""
     wheel = request.FILES.get("wheel")
     try:
         if wheel is None:
             refused(request, "Choose the wheel of deepagents first.")
         else:
-            kept = prompts.import_template_wheel(
+            template = prompts.import_template_wheel(
                 wheel, request.actor, space_id=request.space.pk, name=wheel.name or "wheel"
             )
-            told(request, kept)
+            report_import(request, template)
     except HubError as error:
         refused(request, error.message)
-    return back(request)
+    return redirect_to_settings(request)
 
 
-def told(request: HttpRequest, kept: DialectTemplate) -> None:
-    known = "It is the published text." if kept.is_known else "It is not a published text; it is used all the same."
-    done(request, f"The template of deepagents {kept.version} serves {kept.form}. {known}")
+def report_import(request: HttpRequest, template: DialectTemplate) -> None:
+    remark = (
+        "It is the published text." if template.is_known else "It is not a published text; it is used all the same."
+    )
+    done(request, f"The template of deepagents {template.version} serves {template.form}. {remark}")
 
 
-def back(request: HttpRequest) -> HttpResponse:
-    """To the agent's prompt settings that the button stood on."""
+def redirect_to_settings(request: HttpRequest) -> HttpResponse:
+    """Leads back to the prompt settings of the agent in the form."""
     return redirect("prompts.settings", request.space.slug, request.POST.get("agent", "-"))

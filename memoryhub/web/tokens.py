@@ -1,4 +1,4 @@
-"""Tokens of agents: made, shown once, rotated, revoked."""
+"""Tokens of agents: create, rotate, revoke. A secret is shown once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memoryhub.web.access import post_only
 from memoryhub.web.notices import done
 
 
-def back(request: HttpRequest, token: Token) -> HttpResponse:
+def redirect_to_owner(request: HttpRequest, token: Token) -> HttpResponse:
     if token.agent:
         return redirect("agents.detail", request.space.slug, token.agent.slug)
     return redirect("people.page", request.space.slug)
@@ -38,7 +38,7 @@ def revoke(request: HttpRequest, pk: int) -> HttpResponse:
     token = accounts.get_token(request.space, pk)
     accounts.revoke_token(token, request.actor)
     done(request, f"The token {token} is revoked; its next call is refused.")
-    return back(request, token)
+    return redirect_to_owner(request, token)
 
 
 @post_only("manage")

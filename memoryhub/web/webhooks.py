@@ -1,4 +1,4 @@
-"""Webhooks: who is told of proposals, and what became of each notice."""
+"""Webhooks for proposals, and the log of their notices."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from memoryhub.forms import WebhookForm
 from memoryhub.web.access import post_only, space_page
 from memoryhub.web.notices import done
 
-LOG = 20
+NOTICES_SHOWN = 20
 
 
 @space_page("manage", methods=("GET", "HEAD"))
@@ -20,7 +20,7 @@ def page(request: HttpRequest) -> HttpResponse:
 
 
 def show(request: HttpRequest, form: WebhookForm, status: int = 200, secret: str = "") -> HttpResponse:
-    logs = notify.newest_notices(request.space, LOG)
+    logs = notify.newest_notices(request.space, NOTICES_SHOWN)
     hooks = [(hook, logs.get(hook.pk, [])) for hook in notify.webhooks_of_space(request.space)]
     context = {
         "form": form, "hooks": hooks, "secret": secret, "hours": [str(hour) for hour in range(24)],
@@ -31,7 +31,7 @@ def show(request: HttpRequest, form: WebhookForm, status: int = 200, secret: str
 
 @post_only("manage")
 def add(request: HttpRequest) -> HttpResponse:
-    """The secret is shown once, on the page that answers."""
+    """Adds a webhook. Its secret is shown once, on the page that answers."""
     form = WebhookForm(request.POST)
     if form.is_valid():
         try:
@@ -46,25 +46,27 @@ def add(request: HttpRequest) -> HttpResponse:
 @post_only("manage")
 def remove(request: HttpRequest, pk: int) -> HttpResponse:
     notify.remove_webhook(request.space, request.actor, pk)
-    return back(request, "Taken away, with its log.")
+    return redirect_with_notice(request, "Taken away, with its log.")
 
 
 @post_only("manage")
 def switch(request: HttpRequest, pk: int) -> HttpResponse:
     hook = notify.switch_webhook(request.space, request.actor, pk, request.POST.get("on") == "yes")
-    return back(request, "It goes on." if hook.is_on else "Paused: nothing is sent until you let it go on.")
+    return redirect_with_notice(
+        request, "It goes on." if hook.is_on else "Paused: nothing is sent until you let it go on."
+    )
 
 
 @post_only("manage")
 def ping(request: HttpRequest, pk: int) -> HttpResponse:
     notify.ping_webhook(request.space, request.actor, pk)
-    return back(request, "A trial notice is on its way; the log shows what became of it.")
+    return redirect_with_notice(request, "A trial notice is on its way; the log shows what became of it.")
 
 
 @post_only("manage")
 def send_again(request: HttpRequest, pk: int) -> HttpResponse:
     notify.send_notice_again(request.space, request.actor, pk)
-    return back(request, "It is sent again.")
+    return redirect_with_notice(request, "It is sent again.")
 
 
 @post_only("manage")
@@ -72,9 +74,9 @@ def set_digest(request: HttpRequest) -> HttpResponse:
     hour = request.POST.get("digest", "")
     wanted = hour if hour.isdecimal() and len(hour) < 3 and int(hour) < 24 else ""
     spaces.change_settings(request.space, request.actor, {"digest": wanted})
-    return back(request, f"Sent daily at {wanted}:00." if wanted else "No mail is sent.")
+    return redirect_with_notice(request, f"Sent daily at {wanted}:00." if wanted else "No mail is sent.")
 
 
-def back(request: HttpRequest, says: str) -> HttpResponse:
+def redirect_with_notice(request: HttpRequest, says: str) -> HttpResponse:
     done(request, says)
     return redirect("webhooks.page", request.space.slug)

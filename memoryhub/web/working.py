@@ -1,4 +1,4 @@
-"""Working memory for people: what agents learned lately, with the time each entry has left."""
+"""Pages of working memory: the entries with the time that each has left, and changes to them."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from memoryhub.domain import spaces, working
 from memoryhub.errors import Invalid, NotFound, TooLarge
 from memoryhub.models import Record, Space, WorkingEntry
 from memoryhub.web.access import post_only, space_page
-from memoryhub.web.helpers import page_or_part, typed
+from memoryhub.web.helpers import page_or_part, typed_text
 from memoryhub.web.notices import done
 
-FIRST = 60
-REFUSALS = (Invalid, NotFound, TooLarge)  # of a text that somebody wrote: the page gives it back
+ENTRIES_SHOWN = 60
+REFUSALS = (Invalid, NotFound, TooLarge)  # refusals of a typed text: the page shows it again
 
 
 @space_page("read", methods=("GET", "HEAD"))
 def page(request: HttpRequest) -> HttpResponse:
-    return listed(request, adding="add" in request.GET)
+    return show_list(request, adding="add" in request.GET)
 
 
-def listed(request: HttpRequest, *, status: int = 200, **more: Any) -> HttpResponse:
+def show_list(request: HttpRequest, *, status: int = 200, **more: Any) -> HttpResponse:
     entries = list(working.live(request.space))
     order = "soon" if request.GET.get("order") == "soon" else "new"
     if order == "soon":
         entries.sort(key=lambda one: (one.is_pinned, one.expires_at))
     else:
         entries.sort(key=lambda one: (not one.is_pinned, -one.pk))
-    mark_fact_checks(request.space, entries[:FIRST])
-    corrected = working.corrections(request.space, entries[:FIRST])
-    for one in entries[:FIRST]:
+    mark_fact_checks(request.space, entries[:ENTRIES_SHOWN])
+    corrected = working.corrections(request.space, entries[:ENTRIES_SHOWN])
+    for one in entries[:ENTRIES_SHOWN]:
         one.corrected = corrected.get(one.pk)
     context = {
-        "entries": entries[:FIRST],
-        "more": max(0, len(entries) - FIRST),
+        "entries": entries[:ENTRIES_SHOWN],
+        "more": max(0, len(entries) - ENTRIES_SHOWN),
         "order": order,
-        **standing(request.space, entries),
+        **fill_figures(request.space, entries),
         **more,
     }
     return page_or_part(request, "working/page.html", "working/_list.html", context, status=status)
@@ -48,11 +48,11 @@ def listed(request: HttpRequest, *, status: int = 200, **more: Any) -> HttpRespo
 
 @space_page("read", methods=("GET", "HEAD"))
 def entry(request: HttpRequest, pk: int) -> HttpResponse:
-    """What an entry says, and what it said before each correction; the latter also when its time is over."""
-    return shown(request, pk)
+    """An entry with its earlier texts; these also after the entry expired."""
+    return show_entry(request, pk)
 
 
-def shown(request: HttpRequest, pk: int, *, status: int = 200, **more: Any) -> HttpResponse:
+def show_entry(request: HttpRequest, pk: int, *, status: int = 200, **more: Any) -> HttpResponse:
     history = list(working.history(request.space, pk))
     one = working.live(request.space).filter(pk=pk).first()
     if one is None and not history and not more:
@@ -68,8 +68,8 @@ def mark_fact_checks(space: Space, entries: list[WorkingEntry]) -> None:
         one.is_fact_check = one.record_id in checks
 
 
-def standing(space: Space, entries: list[WorkingEntry]) -> dict[str, Any]:
-    """How full the group's memory is, who leaves soon, and when the others do."""
+def fill_figures(space: Space, entries: list[WorkingEntry]) -> dict[str, Any]:
+    """Figures of the page: entries and limit, how many expire soon, and bars of the time left."""
     now = timezone.now()
     hours = [max(0.0, (one.expires_at - now).total_seconds() / 3600) for one in entries if not one.is_pinned]
     span = max(1, spaces.get_setting(space, "working_hours"))
@@ -93,28 +93,28 @@ def standing(space: Space, entries: list[WorkingEntry]) -> dict[str, Any]:
     }
 
 
-def back(request: HttpRequest) -> HttpResponse:
+def redirect_to_list(request: HttpRequest) -> HttpResponse:
     return redirect(reverse("working.page", args=[request.space.slug]))
 
 
 @post_only("edit")
 def add(request: HttpRequest) -> HttpResponse:
     try:
-        working.add(request.space, request.actor, typed(request))
+        working.add(request.space, request.actor, typed_text(request))
     except REFUSALS as refusal:
-        return listed(request, status=refusal.status, adding=True, draft=typed(request), error=refusal.message)
+        return show_list(request, status=refusal.status, adding=True, draft=typed_text(request), error=refusal.message)
     done(request, "Added; agents get it from now on.")
-    return back(request)
+    return redirect_to_list(request)
 
 
 @post_only("edit")
 def edit(request: HttpRequest, pk: int) -> HttpResponse:
     try:
-        working.edit(request.space, request.actor, pk, typed(request))
+        working.edit(request.space, request.actor, pk, typed_text(request))
     except REFUSALS as refusal:
-        return shown(request, pk, status=refusal.status, draft=typed(request), error=refusal.message)
+        return show_entry(request, pk, status=refusal.status, draft=typed_text(request), error=refusal.message)
     done(request, "Corrected; agents get the new text from now on.")
-    return back(request)
+    return redirect_to_list(request)
 
 
 @post_only("edit")
@@ -122,25 +122,25 @@ def pin(request: HttpRequest, pk: int) -> HttpResponse:
     wanted = request.POST.get("pinned", "yes") == "yes"
     working.pin(request.space, request.actor, pk, wanted)
     done(request, "Pinned: it stays until it is unpinned." if wanted else "Unpinned.")
-    return back(request)
+    return redirect_to_list(request)
 
 
 @post_only("edit")
 def extend(request: HttpRequest, pk: int) -> HttpResponse:
     working.extend(request.space, request.actor, pk)
     done(request, "It has its whole time again.")
-    return back(request)
+    return redirect_to_list(request)
 
 
 @post_only("edit")
 def remove(request: HttpRequest, pk: int) -> HttpResponse:
     working.remove(request.space, request.actor, pk)
     done(request, "Deleted from working memory.", undo=reverse("working.put_back", args=[request.space.slug, pk]))
-    return back(request)
+    return redirect_to_list(request)
 
 
 @post_only("edit")
 def put_back(request: HttpRequest, pk: int) -> HttpResponse:
     working.put_back(request.space, request.actor, pk)
     done(request, "It is back.")
-    return back(request)
+    return redirect_to_list(request)

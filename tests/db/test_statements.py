@@ -80,7 +80,7 @@ def test_a_row_made_of_what_is_held_is_there_only_where_it_holds(space, slug):
     numbered = "UPDATE memoryhub_space SET last_entry = last_entry + 1 WHERE id = %s AND slug = %s RETURNING last_entry"
     line = activity.make_line(space, HUB, "tests.hold", "held")
     its_number = "jsonb_build_object('aside', 'L-' || held.last_entry)"
-    told = statements.inserting_rows(ActivityLine, line, of="held", over=its_number)
+    told = statements.insert_rows(ActivityLine, line, of="held", over=its_number)
     with nullcontext() if slug == space.slug else pytest.raises(statements.NotHeld):
         statements.together(told, held=statements.Change(numbered, [space.pk, slug]))
     asides = list(ActivityLine.objects.filter(verb="tests.hold").values_list("aside", flat=True))
@@ -96,7 +96,7 @@ def test_a_column_that_a_row_does_not_name_gets_its_default(space):
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE activity.line ADD COLUMN later text NOT NULL DEFAULT 'as the table says'")
     try:
-        statements.run(activity.lines_as_change(activity.make_line(space, HUB, "tests.later", "came")))
+        statements.send_change(activity.lines_as_change(activity.make_line(space, HUB, "tests.later", "came")))
         with connection.cursor() as cursor:
             cursor.execute("SELECT later FROM activity.line WHERE verb = 'tests.later'")
             assert cursor.fetchall() == [("as the table says",)]

@@ -287,7 +287,7 @@ def test_no_secret_is_saved_by_hand_either(space, client, sign_in):
 
 @pytest.fixture
 def pieces_of_three(monkeypatch):
-    monkeypatch.setattr(file_views, "SHOWN_LINES", 3)
+    monkeypatch.setattr(file_views, "LINES_PER_PAGE", 3)
 
 
 @pytest.mark.parametrize("view", ["source", "blame"])
@@ -305,7 +305,7 @@ def test_a_text_of_very_many_lines_comes_in_pieces(space, client, sign_in, piece
 
 
 def test_more_lines_than_can_be_rendered_are_shown_as_source(space, client, sign_in, monkeypatch):
-    monkeypatch.setattr(file_views, "MOST_RENDERED", 3)
+    monkeypatch.setattr(file_views, "MAX_RENDERED_LINES", 3)
     sign_in("viewer")
     files.write(space, HUB, PATH, b"# a\nb\nc\nd\n")
     shown = text_of(client.get(HERE))

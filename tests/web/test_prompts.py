@@ -14,7 +14,7 @@ from memoryhub import dialects
 from memoryhub.domain import files, longterm, prompts, spaces
 from memoryhub.domain.working import entries
 from memoryhub.models import HUB, DialectTemplate, EntryRevision, LongtermEntry, WorkingEntry
-from memoryhub.web.prompt_view import View
+from memoryhub.web.prompt_view import PromptView
 from tests.one_line import one_line
 from tests.prompting import AGENTS, lists
 
@@ -72,7 +72,7 @@ def test_a_secret_is_underlined_where_it_stands_and_its_line_is_the_prompts(see,
     (warn,) = [one for one in prompts.with_findings(prompt).warnings if one.code == "secret_like"]
     assert warn.message.startswith(f"{AGENTS}: A secret (Stripe key). Secrets do not belong in memory")
     assert [prompt.data[start:end].decode() for start, end in warn.places] == [key]
-    assert View(house.space, prompts.with_findings(prompt)).marks == {4: [(4, 4 + len(key), "found")]}
+    assert PromptView(house.space, prompts.with_findings(prompt)).marks == {4: [(4, 4 + len(key), "found")]}
 
 
 def test_each_warning_leads_to_where_it_is_mended(see, house):

@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from memoryhub.db import statements
 from memoryhub.errors import Forbidden, Unauthenticated
-from memoryhub.models import Actor, Agent, Person, Space, Token, as_read
+from memoryhub.models import Actor, Agent, Person, Space, Token, instance_from_columns
 
 NO_VALID_TOKEN = "No valid token. Send 'Authorization: Bearer mh_…' with a token of this hub."  # noqa: S105 (a sentence)
 ENDED = {"revoked": "was revoked", "expired": "has expired"}
@@ -122,14 +122,14 @@ def caller_of(row: tuple[Any, ...]) -> Caller:
     role, beside = values
     token["scopes"] = token["scopes"].split(",") if token["scopes"] else []
     space["settings"] = json.loads(space["settings"])
-    its_space = as_read(Space, space.items())
+    its_space = instance_from_columns(Space, space.items())
     if agent["id"] is not None:
         agent["reported"] = json.loads(agent["reported"])
-        one = as_read(Agent, agent.items(), space=its_space)
-        its_token = as_read(Token, token.items(), space=its_space, agent=one)
+        one = instance_from_columns(Agent, agent.items(), space=its_space)
+        its_token = instance_from_columns(Token, token.items(), space=its_space, agent=one)
         return Caller(its_token, its_space, agent=one, beside=beside)
-    somebody = as_read(Person, person.items())
-    its_token = as_read(Token, token.items(), space=its_space, person=somebody)
+    somebody = instance_from_columns(Person, person.items())
+    its_token = instance_from_columns(Token, token.items(), space=its_space, person=somebody)
     return Caller(its_token, its_space, person=somebody, role=role or "", beside=beside)
 
 

@@ -51,7 +51,7 @@ def record_line(line: Line) -> None:
     """Writes a line that `make_line` made. Refused without a transaction, where the line could outlive what it records."""
     if not connection.in_atomic_block:
         raise RuntimeError(f"activity line {line['verb']!r} outside a transaction")
-    statements.run(lines_as_change(line))
+    statements.send_change(lines_as_change(line))
 
 
 def make_line(
@@ -89,8 +89,8 @@ ABOUT_ROW = "jsonb_build_object('url', %s::text || {name}.id || '/', 'details', 
 
 
 def lines_as_change(line: Line, *more: Line, **options: Any) -> statements.Change:
-    """Lines as a change, for the statement that also writes what they record; options as in `statements.inserting_rows`."""
-    return statements.inserting_rows(ActivityLine, line, *more, **options)
+    """Lines as a change, for the statement that also writes what they record; options as in `statements.insert_rows`."""
+    return statements.insert_rows(ActivityLine, line, *more, **options)
 
 
 def line_about_as_change(name: str, line: Line) -> statements.Change:

@@ -16,7 +16,7 @@ from memoryhub.domain import activity, spaces
 from memoryhub.domain.accounts import require
 from memoryhub.domain.files.rules import rule_applies
 from memoryhub.errors import Conflict, Forbidden, HubError, Invalid, NotFound
-from memoryhub.models import Actor, Agent, File, Membership, Mount, Policy, PolicyRule, Space, as_read
+from memoryhub.models import Actor, Agent, File, Membership, Mount, Policy, PolicyRule, Space, instance_from_columns
 from memoryhub.stores import Store, open_store, paths
 
 
@@ -89,7 +89,7 @@ READ_COLUMNS = ("id", "space_id", "prefix", "store", "directory", "policy", "pro
 def _mounts_and_rules(space: Space) -> tuple[list[Mount], bool]:
     """The mounts of a space by their prefixes, and whether it has rules that are on."""
     rows = statements.rows(MOUNTS_AND_RULES, {"space": space.pk}, binary=True)
-    mounts = [as_read(Mount, zip(READ_COLUMNS, row[:-1], strict=True), space=space) for row in rows]
+    mounts = [instance_from_columns(Mount, zip(READ_COLUMNS, row[:-1], strict=True), space=space) for row in rows]
     return mounts, bool(rows) and rows[0][-1]
 
 

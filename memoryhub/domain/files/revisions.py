@@ -15,7 +15,7 @@ from django.utils import timezone
 from memoryhub.db import statements
 from memoryhub.domain import activity, jobs, spaces
 from memoryhub.errors import NotFound
-from memoryhub.models import Actor, File, Job, Proposal, Revision, Space, as_read
+from memoryhub.models import Actor, File, Job, Proposal, Revision, Space, instance_from_columns
 from memoryhub.text import diff, lines
 from memoryhub.text.blame import Blame
 from memoryhub.text.lines import text_of
@@ -57,7 +57,7 @@ def record_revision(
         "removed": removed, "reason": reason[:1000], "proposal": proposal, "restored_from": restored_from,
         "moved_from": moved_from, "created_at": now, **actor.as_fields(),
     }  # fmt: skip
-    revision = as_read(Revision, written.items(), space=space, file=file)
+    revision = instance_from_columns(Revision, written.items(), space=space, file=file)
     revision.is_new = True
     file.revision, file.size, file.is_deleted = revision.number, revision.size, is_deleted
     file.sha256 = NO_SHA if is_deleted else revision.sha256
@@ -77,12 +77,12 @@ def record_revision(
 _INSERT_REVISION = f"""
 INSERT INTO memoryhub_revision (space_id, file_id, number, kind, path, content, size, sha256, is_deleted, added, removed,
   reason, proposal, restored_from, moved_from, created_at, actor_kind, actor_id, actor_name)
-SELECT %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s WHERE true {statements.ONLY} RETURNING id
+SELECT %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s WHERE true {statements.ONLY_IF_HELD} RETURNING id
 """
 _UPDATE_FILE = f"""
 UPDATE memoryhub_file SET revision = %s, size = %s, is_deleted = %s, sha256 = %s, author_kind = %s, author_name = %s,
   modified_at = %s, used_at = %s, written_revision = %s, written_sha256 = %s
-WHERE id = %s {statements.ONLY}
+WHERE id = %s {statements.ONLY_IF_HELD}
 """  # noqa: S608 (a word of ours)
 
 

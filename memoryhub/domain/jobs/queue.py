@@ -112,12 +112,10 @@ def enqueue_as_change(
     kind: str, payload: dict[str, Any] | None = None, *, of: str = "", over: str = "", **options: Unpack[JobOptions]
 ) -> statements.Change:
     """A new job as a change, for a statement that also writes what the job is about; `of` and `over` as in
-    `statements.inserting_rows`."""
+    `statements.insert_rows`."""
     fields = _job_fields(kind, payload, options)
     now, after = timezone.now().isoformat(), fields.pop("run_after").isoformat()
-    return statements.inserting_rows(
-        Job, {**NEW_JOB, **fields, "run_after": after, "created_at": now}, of=of, over=over
-    )
+    return statements.insert_rows(Job, {**NEW_JOB, **fields, "run_after": after, "created_at": now}, of=of, over=over)
 
 
 # A row of a job that has not run; written by hand, because making a model takes as long as all the rest.

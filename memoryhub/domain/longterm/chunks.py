@@ -181,4 +181,4 @@ def vectors_of(found: Sequence[Chunk], embedder: Embedder, *, seconds: float) ->
 
 def store_vectors(embedder: Embedder, by_id: dict[int, statements.Half]) -> None:
     if by_id:
-        statements.run(_vector_change("memoryhub_chunk", "id", embedder.embedded_by, by_id, REPLACE_VECTORS))
+        statements.send_change(_vector_change("memoryhub_chunk", "id", embedder.embedded_by, by_id, REPLACE_VECTORS))

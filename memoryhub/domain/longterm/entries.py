@@ -77,7 +77,7 @@ def revision_of(entry: LongtermEntry, actor: Actor, reason: str) -> dict[str, An
 
 
 def write_revision(entry: LongtermEntry, actor: Actor, reason: str) -> None:
-    statements.together(statements.inserting_rows(EntryRevision, revision_of(entry, actor, reason)))
+    statements.together(statements.insert_rows(EntryRevision, revision_of(entry, actor, reason)))
 
 
 def save_revision(entry: LongtermEntry, actor: Actor, reason: str) -> None:

@@ -105,14 +105,14 @@ def _insert(space: Space, actor: Actor, text: str, cut: chunks.Cut, its: dict[st
     entry.space = space
     came_from = {"proposal": its["proposal"], "record": its["record_id"]}
     entry.number, entry.pk = statements.together(
-        statements.inserting_rows(
+        statements.insert_rows(
             LongtermEntry,
             {**row, "number": 0, "created_at": now.isoformat(), "modified_at": now.isoformat()},
             name="entry",
             of="held",
             over=ITS_NUMBER,
         ),
-        statements.inserting_rows(EntryRevision, revision_of(entry, actor, its["reason"]), of="entry", over=ITS_KEY),
+        statements.insert_rows(EntryRevision, revision_of(entry, actor, its["reason"]), of="entry", over=ITS_KEY),
         *index_changes(space, entry, cut),
         activity.lines_as_change(
             activity_line(space, actor, "longterm.store", "promoted", entry),

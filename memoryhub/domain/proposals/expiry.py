@@ -70,7 +70,7 @@ def _expire(space: Space, sql: str, by: datetime | None, *which: int) -> list[in
     found = statements.changed(sql, [space.pk, by or now, *which, EXPIRED_AT_ONCE, NOTE, now, now, HUB.name])
     if not found:
         return []
-    statements.run(activity.lines_as_change(*(_line(space, one, path) for one, path in found)))
+    statements.send_change(activity.lines_as_change(*(_line(space, one, path) for one, path in found)))
     numbers = [one for one, _ in found]
     outdate_children(space, numbers, State.EXPIRED)
     notices.add_later(space, numbers, "proposal.expired")

@@ -168,7 +168,7 @@ def make_vector_index(embedder: Embedder) -> None:
     if not _is_wanted(named):
         return
     how = "" if connection.in_atomic_block else "CONCURRENTLY "
-    with locks.first(WORK) as is_first, connection.cursor() as cursor:
+    with locks.try_exclusive(WORK) as is_first, connection.cursor() as cursor:
         if not is_first or not _is_wanted(named):  # somebody is at it, or just was; the next run looks again
             return
         cursor.execute(f'DROP INDEX {how}IF EXISTS "{named}"')  # of a process that ended while it made it
@@ -187,7 +187,7 @@ def drop_vector_index(embedded_by: str) -> None:
     """Drops the index of an embedder of which no space has vectors any more; where one makes some again, it is made again."""
     named = index_name(embedded_by)
     how = "" if connection.in_atomic_block else "CONCURRENTLY "
-    with locks.first(WORK) as is_first, connection.cursor() as cursor:
+    with locks.try_exclusive(WORK) as is_first, connection.cursor() as cursor:
         if not is_first or Embedding.objects.filter(embedded_by=embedded_by).exists():  # an empty one costs nothing
             return
         cursor.execute(f'DROP INDEX {how}IF EXISTS "{named}"')

@@ -23,7 +23,7 @@ LONGTERM_MARKS = f"revision = revision + 1, longterm_mark = {NEW_MARK}"
 
 SETUP = f"UPDATE memoryhub_space SET {SETUP_MARKS} WHERE id = %s RETURNING revision"  # noqa: S608 (constants of ours)
 LONGTERM = f"UPDATE memoryhub_space SET {LONGTERM_MARKS} WHERE id = %s RETURNING revision"  # noqa: S608
-TEXT = f"UPDATE memoryhub_space SET revision = revision + 1 WHERE id = %s {statements.ONLY} RETURNING revision"  # noqa: S608
+TEXT = f"UPDATE memoryhub_space SET revision = revision + 1 WHERE id = %s {statements.ONLY_IF_HELD} RETURNING revision"  # noqa: S608
 
 
 def mark_setup(space: Space | int) -> int:

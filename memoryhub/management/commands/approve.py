@@ -38,11 +38,11 @@ class Command(HubCommand):
         if one["state"] == "pending":
             return f"Your yes is kept. Proposal {one['number']} waits for a second person."
         where = f", revision {answer['revision']}" if answer["revision"] else ""
-        return f"{deciding.shown(one['diff'])}Approved proposal {one['number']}{where}."
+        return f"{deciding.visible_text(one['diff'])}Approved proposal {one['number']}{where}."
 
 
 def check_not_grave(proposal: Proposal) -> None:
-    """As on its page, where they are ticked off: what the gate warns of is approved by nobody who has not looked."""
+    """`Conflict` for a proposal with grave findings, which must be approved with --seen (on its page they are ticked)."""
     grave = sorted({one["code"] for one in proposal.findings if one["severity"] == "high"})
     waits = proposal.state in (Proposal.State.PENDING, Proposal.State.OUTDATED)
     if grave and waits:

@@ -39,11 +39,11 @@ class Command(HubCommand):
         actor = actor_of(space, options["person"])
         if options["kind"] == LONGTERM:
             return {"space": space.slug, **bring_longterm(space, actor, options["path"], options["dry_run"])}
-        job = done(
-            exchange.preview_import(space, actor, options["kind"], folder_at(options["path"]), target=options["to"])
+        job = run_to_end(
+            exchange.preview_import(space, actor, options["kind"], read_folder(options["path"]), target=options["to"])
         )
         if not options["dry_run"]:
-            job = done(exchange.start_import(space, actor, job, overwrite=options["overwrite"]))
+            job = run_to_end(exchange.start_import(space, actor, job, overwrite=options["overwrite"]))
         return {"space": space.slug, "dry_run": options["dry_run"], "overwrite": options["overwrite"], **job.result}
 
     def say(self, answer: dict[str, Any]) -> str:
@@ -63,11 +63,11 @@ class Command(HubCommand):
 def bring_longterm(space: Space, actor: Actor, path: Path, dry_run: bool) -> dict[str, Any]:
     if not path.is_file():
         raise NotFound(f"There is no file {path}.")
-    (data,) = folder_at(path).values()
+    (data,) = read_folder(path).values()
     if dry_run:
         return {"dry_run": True, "entries": len(longterm.check_import(space, actor, data))}
     taken = longterm.import_entries(space, actor, data)
-    return {"dry_run": False, "entries": done(taken).result["done"] if isinstance(taken, Job) else taken}
+    return {"dry_run": False, "entries": run_to_end(taken).result["done"] if isinstance(taken, Job) else taken}
 
 
 def actor_of(space: Space, person: str | None) -> Actor:
@@ -80,16 +80,16 @@ def actor_of(space: Space, person: str | None) -> Actor:
     return Actor.of_person(found, membership.role)
 
 
-def done(job: Job) -> Job:
-    """Does the job here and now, with its progress on a terminal."""
+def run_to_end(job: Job) -> Job:
+    """Runs the job here, or waits for the hub to run it, with its progress on a terminal. Raises if it fails."""
     claimed = jobs.claim([job.kind]) if job.state == Job.WAITING else job
-    while claimed and claimed.pk != job.pk:  # somebody else's of the same kind comes first
+    while claimed and claimed.pk != job.pk:  # older jobs of this kind come first
         jobs.run(claimed)
         claimed = jobs.claim([job.kind])
     if claimed:
         jobs.run(claimed)
     job.refresh_from_db()
-    while job.state in (Job.WAITING, Job.RUNNING):  # the running hub took it
+    while job.state in (Job.WAITING, Job.RUNNING):  # the running hub is at work on it
         if sys.stderr.isatty():
             print(f"\r{job.done} of {job.total}", end="", file=sys.stderr)
         time.sleep(0.2)
@@ -99,8 +99,8 @@ def done(job: Job) -> Job:
     return job
 
 
-def folder_at(path: Path) -> Folder:
-    """A file, or every file of a folder; links are not followed."""
+def read_folder(path: Path) -> Folder:
+    """The bytes of a file, or of every file of a folder, by name. Links are left out."""
     try:
         if path.is_file():
             return {path.name: path.read_bytes()}

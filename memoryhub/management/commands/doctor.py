@@ -9,8 +9,8 @@ from memoryhub.management import health
 from memoryhub.management.base import HubCommand, as_json, database
 
 
-class Unwell(HubError):
-    """Something has to be mended: the list is printed, the exit status says so."""
+class ChecksFailed(HubError):
+    """A check failed; makes the command exit with status 1 after its list."""
 
 
 class Command(HubCommand):
@@ -26,12 +26,12 @@ class Command(HubCommand):
             self.stdout.write(as_json({"ok": not wrong, "checks": found}))
         else:
             for finding in found:
-                self.stdout.write(line(finding))
+                self.stdout.write(finding_line(finding))
         if wrong:
-            raise Unwell(f"{len(wrong)} of {len(found)} checks found something to mend.")
+            raise ChecksFailed(f"{len(wrong)} of {len(found)} checks found something to mend.")
 
 
-def line(finding: dict[str, Any]) -> str:
+def finding_line(finding: dict[str, Any]) -> str:
     if finding["ok"]:
         return f"ok     {finding['name']}: {finding['says']}"
     return f"WRONG  {finding['name']}: {finding['says']} {finding['mend']}"

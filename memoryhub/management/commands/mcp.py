@@ -46,7 +46,7 @@ def port(text: str) -> int:
 
 
 def check_port(host: str, number: int) -> None:
-    """Tries it first: the server itself would end the process in its own words."""
+    """Exits with a sentence if the port cannot be bound; the server itself would print a traceback."""
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as tried:
         tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         tried.bind((host, number))

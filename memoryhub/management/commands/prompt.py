@@ -41,7 +41,7 @@ class Command(HubCommand):
 
 
 def write_bytes(command: HubCommand, data: bytes) -> None:
-    """Past every text layer, which would translate line ends or refuse what the terminal cannot show."""
+    """Writes bytes without the text layer, which would translate line ends and refuse some characters."""
     command.stdout.flush()
     if command.stdout._out is sys.stdout and hasattr(sys.stdout, "buffer"):
         sys.stdout.buffer.write(data)

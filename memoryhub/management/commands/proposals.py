@@ -9,9 +9,13 @@ from django.core.management.base import CommandParser
 
 from memoryhub.domain import proposals, spaces
 from memoryhub.management.base import HubCommand
-from memoryhub.management.deciding import found_in, shown
+from memoryhub.management.deciding import finding_lines, visible_text
 
-NOTHING = {"pending": "Nothing waits.", "outdated": "Nothing is outdated.", "decided": "Nothing was decided yet."}
+EMPTY_LIST_SENTENCES = {
+    "pending": "Nothing waits.",
+    "outdated": "Nothing is outdated.",
+    "decided": "Nothing was decided yet.",
+}
 
 
 class Command(HubCommand):
@@ -35,10 +39,10 @@ class Command(HubCommand):
         space = spaces.get_by_slug(options["space"])
         if options["number"] is not None:
             one = proposals.refresh_state(proposals.get(space, options["number"]))
-            self.says = lambda items: whole(items[0])
+            self.says = lambda items: details(items[0])
             return {"space": space.slug, "items": [proposals.as_json(one)]}
         found = proposals.filtered(space, view=options["state"]).select_related("space", "agent")
-        self.says = lambda items: "\n".join(map(line, items)) or NOTHING[options["state"]]
+        self.says = lambda items: "\n".join(map(summary_line, items)) or EMPTY_LIST_SENTENCES[options["state"]]
         by = ("-decided_at", "-pk") if options["state"] == "decided" else ("-risk", "created_at")
         chosen = found.order_by(*by)[: max(1, min(options["limit"], 1000))]
         return {"space": space.slug, "items": [proposals.as_json(one) for one in chosen]}
@@ -47,28 +51,28 @@ class Command(HubCommand):
         return self.says(answer["items"])
 
 
-def line(one: dict[str, Any]) -> str:
-    """One proposal in one line, with the findings that want a look."""
+def summary_line(one: dict[str, Any]) -> str:
+    """A proposal on one line, with the codes of its findings."""
     found = sorted({finding["code"] for finding in one["findings"]})
-    told = f"  [{', '.join(found)}]" if found else ""
+    codes = f"  [{', '.join(found)}]" if found else ""
     reason = f"  “{' '.join(one['reason'][:60].split())}”" if one["reason"] else ""
     by = f" by {one['decided_by']}" if one["decided_by"] else ""
     ended = f"  {one['state']}{by}" if one["state"] not in ("pending", "outdated") else ""
     thing = one["path"] or "long-term memory"
-    return shown(f"{one['number']:>5}  {one['agent']}: {one['kind']} {thing}{told}{reason}{ended}")
+    return visible_text(f"{one['number']:>5}  {one['agent']}: {one['kind']} {thing}{codes}{reason}{ended}")
 
 
-def whole(one: dict[str, Any]) -> str:
-    """One proposal with all that a decision asks for."""
-    told = [line(one).strip(), shown(one["reason"])] if one["reason"] else [line(one).strip()]
-    told += [
-        f"{name} {shown(one[key])}"
+def details(one: dict[str, Any]) -> str:
+    """A proposal with everything that is needed to decide on it."""
+    lines = [summary_line(one).strip(), visible_text(one["reason"])] if one["reason"] else [summary_line(one).strip()]
+    lines += [
+        f"{name} {visible_text(one[key])}"
         for key, name in (("thread_id", "thread"), ("tool_call_id", "tool call"))
         if one[key]
     ]
     if one["stacked_on"]:
-        told.append(f"It builds on proposal {one['stacked_on']}.")
-    told += found_in(one)
+        lines.append(f"It builds on proposal {one['stacked_on']}.")
+    lines += finding_lines(one)
     if one["note"]:
-        told.append(f"“{shown(one['note'])}”")
-    return "\n".join([*told, "", shown(one["diff"]).rstrip("\n")]).rstrip()
+        lines.append(f"“{visible_text(one['note'])}”")
+    return "\n".join([*lines, "", visible_text(one["diff"]).rstrip("\n")]).rstrip()

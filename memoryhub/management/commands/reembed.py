@@ -58,7 +58,8 @@ class Command(HubCommand):
         having = [space for space in chosen if embedded_by in made_by[space]]
         if not having:
             raise CommandError(
-                nobody(embedded_by, sorted({one for some in made_by.values() for one in some})), returncode=2
+                no_vectors_sentence(embedded_by, sorted({one for some in made_by.values() for one in some})),
+                returncode=2,
             )
         return sum(self.drop_in(space, embedded_by) for space in having)
 
@@ -82,13 +83,13 @@ class Command(HubCommand):
         )
 
 
-def nobody(embedded_by: str, others: list[str]) -> str:
+def no_vectors_sentence(embedded_by: str, others: list[str]) -> str:
     there = f"There are vectors of {', '.join(others)}." if others else "There are no vectors at all."
     return f"No vectors here were made by {embedded_by!r}; nothing was deleted. {there}"
 
 
 class Progress:
-    """A line that counts up where somebody looks on."""
+    """Prints progress on a terminal."""
 
     def __init__(self, slug: str, quiet: bool) -> None:
         self.slug, self.quiet = slug, quiet or not sys.stderr.isatty()

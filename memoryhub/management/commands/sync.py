@@ -22,7 +22,7 @@ def main(arguments: list[str]) -> int:
             if options.watch:
                 return watch(copy, options)
             report = copy.run()
-            tell(report, as_json=options.json)
+            print_report(report, as_json=options.json)
             return 1 if report.problems else 0
     except (ValueError, HubError) as problem:
         print(problem, file=sys.stderr)
@@ -34,18 +34,18 @@ def main(arguments: list[str]) -> int:
 
 
 def watch(copy: LocalCopy, options: argparse.Namespace) -> int:
-    said = ""
+    last_problem = ""
     while True:
         try:
-            tell(copy.run(), as_json=options.json, quiet=True)
-            said = ""
+            print_report(copy.run(), as_json=options.json, quiet=True)
+            last_problem = ""
         except HubUnavailable as problem:  # it may come back; say it once
-            if said != (said := str(problem)):
+            if last_problem != (last_problem := str(problem)):
                 print(problem, file=sys.stderr, flush=True)
         time.sleep(options.interval)
 
 
-def tell(report: Report, *, as_json: bool, quiet: bool = False) -> None:
+def print_report(report: Report, *, as_json: bool, quiet: bool = False) -> None:
     lines = report.lines()
     if quiet and not (report.updated or report.removed or report.proposed or report.applied or report.problems):
         return

@@ -22,7 +22,7 @@ from memoryhub.management.base import HubCommand
 from memoryhub.server import datadir, postgres, processes, serve, static_files, supervise, work
 from memoryhub.server.migrate import migrate_if_needed, require_vector, set_role_defaults
 
-OLDEST_POSTGRES = 15
+MIN_POSTGRES = 15
 
 
 class Command(HubCommand):
@@ -50,22 +50,22 @@ class Command(HubCommand):
             supervise.ignore_signals()
 
     def start(self, directory: Path | None, options: dict[str, Any]) -> None:
-        """Everything that may refuse comes first, in the order in which it can be told without having changed anything."""
+        """Prepares the hub and serves. What may refuse comes first, before anything is changed."""
         data_dir = datadir.prepare(settings.DATA_DIR)
         lock = datadir.hub_lock(data_dir)
         processes.end_leftover_processes(data_dir)
-        number, kept = serve.reserve_port(options["host"], options["port"])
+        number, reserved = serve.reserve_port(options["host"], options["port"])
         if not (settings.DATABASE_URL or postgres.cluster_of(data_dir).exists()):
             self.tell("First start: making the database …")
         with database(data_dir) as using:
             migrate_if_needed()
             set_role_defaults()
             static_files.collect_if_changed()
-            link = self.furnish(directory, demo=self.wants_demo(options), opened=options["open"])
+            link = self.prepare_hub(directory, demo=self.wants_demo(options), opened=options["open"])
             self.allow(options["host"])
             self.load()
             hub = partial(self.serve, data_dir, options["host"], number, options["workers"], link)
-            hub([lock, *using], kept)
+            hub([lock, *using], reserved)
 
     def wants_demo(self, options: dict[str, Any]) -> bool:
         from memoryhub.domain import demo
@@ -73,12 +73,12 @@ class Command(HubCommand):
         return options["demo"] or (options["demo_at_first"] and (demo.exists() or not demo.was_deleted()))
 
     def tell(self, text: str) -> None:
-        """For a person who waits at a terminal; logs have no use for it."""
+        """Prints progress, but only on a terminal."""
         if sys.stderr.isatty():
             sys.stderr.write(f"{text}\n")
 
-    def furnish(self, directory: Path | None, *, demo: bool, opened: str | None) -> str:
-        """Make what a hub needs to be looked at; the path of the link that signs its owner in."""
+    def prepare_hub(self, directory: Path | None, *, demo: bool, opened: str | None) -> str:
+        """Makes the first space, its owner and, if wanted, the demo; returns the path of the owner's sign-in link."""
         from memoryhub.domain import accounts, first_start, spaces
         from memoryhub.management import health
         from memoryhub.models import HUB
@@ -102,36 +102,38 @@ class Command(HubCommand):
 
         if not demo.exists():
             self.tell("Making the demo …")
-            connections.close_all()  # what a copy of this process must not share
+            connections.close_all()  # a fork must not share them
             supervise.run_in_child(lambda: demo.make(accounts.hub_owner()))
-        return demo.make(accounts.hub_owner()).slug  # it stands: this lets the owner in
+        return demo.make(accounts.hub_owner()).slug  # it exists by now: this only makes the owner a member
 
     def allow(self, host: str) -> None:
-        """The address it listens on is one that it answers to."""
+        """Adds the address it listens on to ALLOWED_HOSTS."""
         if host in ("0.0.0.0", "::") and "ALLOWED_HOSTS" not in os.environ:  # noqa: S104
             sys.stderr.write("Other machines are refused until ALLOWED_HOSTS names how they call this one.\n")
         settings.ALLOWED_HOSTS.append(f"[{host}]" if ":" in host else host)
 
     def load(self) -> None:
-        """Load all that the children need: they are copies of this process and share its memory."""
+        """Loads what the children need: they are forks of this process and share its memory."""
         serve.load()
         work.import_domain()
         embedder = embedders.load(settings.EMBEDDER, {"MEMORYHUB_EMBEDDER_URL": settings.EMBEDDER_URL})
         if embedder.is_local:
             embedder.embed(["anything"])  # it loads its weights at the first call
-        connections.close_all()  # a copy must not use them
+        connections.close_all()  # a fork must not use them
         processes.share_memory()
 
     def serve(
-        self, data_dir: Path, host: str, number: int, count: int, link: str, held: list[datadir.Lock], kept: Any
+        self, data_dir: Path, host: str, number: int, count: int, link: str, held: list[datadir.Lock], reserved: Any
     ) -> None:
         shown = f"[{host}]" if ":" in host else host
-        ready = Ready(host, number, partial(self.say_ready, f"http://{shown}:{number}{link}"))
+        ready = ReadinessCheck(host, number, partial(self.say_ready, f"http://{shown}:{number}{link}"))
         children = [
             supervise.Child("web", partial(serve.run, host, number, count, data_dir), vital=True),
             supervise.Child("background", partial(background, data_dir)),
         ]
-        supervisor = supervise.Supervisor(children, partial(let_go, held, kept), partial(revive_database, data_dir))
+        supervisor = supervise.Supervisor(
+            children, partial(release_in_child, held, reserved), partial(restart_database, data_dir)
+        )
         try:
             supervisor.run(ready)
         finally:
@@ -145,8 +147,8 @@ class Command(HubCommand):
             self.stdout.flush()
 
 
-class Ready:
-    """Asks the web processes whether they answer; says so once, and then stays silent."""
+class ReadinessCheck:
+    """Asks the web processes whether they answer; if so, calls `say` and returns True."""
 
     def __init__(self, host: str, number: int, say: Callable[[], None]) -> None:
         self.to = ({"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host), number)  # noqa: S104
@@ -166,21 +168,21 @@ class Ready:
 
 def background(data_dir: Path) -> None:
     processes.write_note(data_dir)
-    # On its own database no other hub can be working; what is "running" there was left by a killed one.
+    # No other hub can work on the embedded database, so jobs that are "running" there were left by a killed one.
     work.main(alone=not settings.DATABASE_URL)
 
 
-def let_go(held: list[datadir.Lock], kept: Any) -> None:
-    """In a child: the locks are the hub's, not its children's, who may outlive it where nothing ends them."""
+def release_in_child(held: list[datadir.Lock], reserved: Any) -> None:
+    """Releases the locks and the port in a child, since children may outlive the hub."""
     for lock in held:
         lock.release()
-    if kept is not None:
-        kept.close()
+    if reserved is not None:
+        reserved.close()
 
 
 @contextlib.contextmanager
 def database(data_dir: Path) -> Iterator[list[datadir.Lock]]:
-    """The embedded server, or the one of DATABASE_URL after a look whether it will do."""
+    """The embedded server inside the block, or the one of DATABASE_URL after a check of its version."""
     if settings.DATABASE_URL:
         check_server()
         yield []
@@ -200,16 +202,16 @@ def check_server() -> None:
     except OperationalError as error:
         reason = " ".join(str(error).split())
         raise Unavailable(f"The database of DATABASE_URL ({place}) cannot be reached: {reason}") from error
-    if connection.pg_version // 10000 < OLDEST_POSTGRES:
+    if connection.pg_version // 10000 < MIN_POSTGRES:
         raise Unavailable(
             f"The server of DATABASE_URL is PostgreSQL {connection.pg_version // 10000}; "
-            f"memoryhub needs {OLDEST_POSTGRES} or newer."
+            f"memoryhub needs {MIN_POSTGRES} or newer."
         )
     require_vector()
 
 
-def revive_database(data_dir: Path) -> None:
-    """Somebody killed the embedded server: start it again, the web processes reconnect by themselves."""
+def restart_database(data_dir: Path) -> None:
+    """Starts the embedded server again if it was killed; the web processes reconnect by themselves."""
     if settings.DATABASE_URL or postgres.postmaster_pid(data_dir) is not None:
         return
     sys.stderr.write("The database had stopped; it is started again.\n")

@@ -177,7 +177,7 @@ def test_a_file_that_no_mount_leads_to_is_gone_for_a_decision(space, asked):
 
 
 def test_a_decision_whose_connection_breaks_is_not_done_and_not_sent_again(space, asked, monkeypatch):
-    real, sent = statements.fetched, []
+    real, sent = statements.execute, []
 
     def cut(wrapper: Any, sql: str, *rest: Any, **more: Any) -> Any:
         found = real(wrapper, sql, *rest, **more)
@@ -188,7 +188,7 @@ def test_a_decision_whose_connection_breaks_is_not_done_and_not_sent_again(space
         return found
 
     actor = reviewer(space, "rk")
-    monkeypatch.setattr(statements, "fetched", cut)
+    monkeypatch.setattr(statements, "execute", cut)
     with pytest.raises(OperationalError):
         proposals.approve(space, actor, 1, seen=asked)
     connections.close_all()
