@@ -39,7 +39,8 @@ def row(
     at_most: float | None = None,
 ) -> Row:
     """A figure and the one limit that it is held to, if any; `detail` stands in brackets behind it."""
-    measured = f"{value:.3g}{unit}" + (f" ({detail})" if detail else "")
+    value = float(f"{value:.3g}")  # what is judged is what is shown
+    measured = f"{value:g}{unit}" + (f" ({detail})" if detail else "")
     if at_least is not None:
         return Row(what, baseline, f"at least {at_least:g}{unit}", measured, warm, value >= at_least)
     if at_most is not None:
