@@ -32,7 +32,7 @@ lint: .venv/test.stamp ## check format, lint and types
 	$(BIN)/djangofmt --quiet --check templates
 	$(BIN)/mypy
 
-bench: .venv/test.stamp ## print the figures of docs/develop/performance.md, measured here
+bench: .venv/test.stamp ## measure what docs/develop/performance.md tells, and print one table
 	$(BIN)/python -m tests.bench
 
 lock: .venv/test.stamp ## pin the newest allowed versions of everything, with hashes

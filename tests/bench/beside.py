@@ -19,17 +19,18 @@ from pathlib import Path
 from typing import Any
 
 ENVIRONMENT = Path(tempfile.gettempdir()) / "memoryhub-bench-mem0"
-NEEDED = ["mem0ai", "psycopg[binary,pool]", "numpy", "redis"]
+NEEDED = ["mem0ai", "psycopg[binary,pool]", "numpy", "redis[hiredis]"]
 BLOCK = 10  # calls of one side before the other has its turn
 
 
 def make_environment() -> Path:
     """The Python that has mem0 and the client of Redis."""
     python = ENVIRONMENT / "bin" / "python"
-    if not (ENVIRONMENT / "made").exists():
+    made = ENVIRONMENT / "made"
+    if not made.exists() or made.read_text() != str(NEEDED):
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT)], check=True)
         subprocess.run([str(python), "-m", "pip", "install", "--quiet", *NEEDED], check=True)
-        (ENVIRONMENT / "made").touch()
+        made.write_text(str(NEEDED))
     return python
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import contextlib
 import json
@@ -26,25 +27,27 @@ from mcp import Client, StdioServerParameters
 
 from memoryhub.client import MemoryHub
 from memoryhub.client.deepagents import MemoryHubBackend
+from tests.bench.table import Row, finish, row
 from tests.running import Hub, clean, command, statuses
 
 SOURCES = 10
 NOTES = 200
-ROUNDS = 100  # calls of each kind through each door, 20 of them in a row
-TURN = 20
+TURN = 20  # calls through one door before the next one has its turn
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.doors")
+    parser.add_argument("--rounds", type=int, default=100, help="calls of each kind through each door, 20 in a row")
+    rounds = parser.parse_args(arguments).rounds
     place = Path(tempfile.mkdtemp(prefix="memoryhub-bench-"))
     place.chmod(0o755)
     hub = Hub(place / "data").wait_ready()
     try:
-        sources(prepared(hub, "sources"), place)
-        asyncio.run(doors(hub, place))
+        rows = [sources(prepared(hub, "sources"), place, rounds), *asyncio.run(doors(hub, place, rounds))]
     finally:
         hub.stop()
         shutil.rmtree(place, ignore_errors=True)
-    return 0
+    return finish(rows)
 
 
 def prepared(hub: Hub, space: str) -> dict[str, str]:
@@ -59,7 +62,7 @@ def prepared(hub: Hub, space: str) -> dict[str, str]:
 # The client: ten sources in one request, against the same files on disk
 
 
-def sources(settings: dict[str, str], place: Path) -> None:
+def sources(settings: dict[str, str], place: Path, rounds: int) -> Row:
     local = FilesystemBackend(root_dir=place / "files", virtual_mode=True)
     with MemoryHub(*settings.values(), cache_dir=place / "copies") as hub:
         backend, answers = MemoryHubBackend(hub), statuses(hub)
@@ -72,16 +75,19 @@ def sources(settings: dict[str, str], place: Path) -> None:
         assert [file.content for file in backend.download_files(paths)] == [
             file.content for file in local.download_files(paths)
         ]
-        first = answers.copy()
-        away = best(lambda: backend.download_files(paths))
-        print(f"{SOURCES} sources: {len(first)} request, then {answers[-1]} without a body")
-        print(f"download_files, unchanged, from the hub: {away * 1000:.2f} ms; from local files: "
-              f"{best(lambda: local.download_files(paths)) * 1000:.2f} ms")  # fmt: skip
+        assert len(answers) == 1, answers
+        away = median(lambda: backend.download_files(paths), rounds)
+        assert answers[-1] == 304
+        here = median(lambda: local.download_files(paths), rounds)
+    return row(
+        f"{SOURCES} sources by `download_files`, unchanged", away / here, baseline="local files", unit="x",
+        warm="copies at the client, the files", detail=f"{away * 1e3:.2f} ms against {here * 1e3:.2f}",
+    )  # fmt: skip
 
 
-def best(call: Callable[[], Any]) -> float:
+def median(call: Callable[[], Any], times: int) -> float:
     taken = []
-    for _ in range(ROUNDS):
+    for _ in range(times):
         start = time.perf_counter()
         call()
         taken.append(time.perf_counter() - start)
@@ -126,27 +132,31 @@ class Door:
         return self.spent[kind] / len(self.taken[kind]) * 1000
 
 
-async def doors(hub: Hub, place: Path) -> None:
+async def doors(hub: Hub, place: Path, rounds: int) -> list[Row]:
     settings = clean(**prepared(hub, "mcp"), MEMORYHUB_CACHE_DIR=str(place / "copies"))
     ours = StdioServerParameters(command=sys.executable, args=["-m", "memoryhub", "mcp"], env=settings)
     with MemoryHub(*prepared(hub, "client").values(), cache_dir=place / "copies") as client:
-        found = [Door("memoryhub, Python client", by_client(client), lambda: [*hub.family(), psutil.Process()])]
+        found = [Door("memoryhub, Python client", by_client(client), lambda: [*everything(hub), psutil.Process()])]
         async with contextlib.AsyncExitStack() as stack:
             session, started = await opened(stack, ours)
-            found.append(Door("memoryhub, MCP", hub_calls(session), lambda: [*hub.family(), *started]))
+            found.append(Door("memoryhub, MCP", hub_calls(session), lambda: [*everything(hub), *started]))
             if program := os.environ.get("BASIC_MEMORY") or shutil.which("basic-memory"):
                 session, theirs = await opened(stack, basic_memory(program, place))
                 found.append(Door("Basic Memory, MCP", basic_calls(session), lambda: theirs))
             for door in found:
-                await fill(door)
+                await fill(door, rounds)
             for kind in KINDS:
-                for start in range(0, ROUNDS, TURN):
+                for start in range(0, rounds, TURN):
                     for door in found:
                         first = start if kind != "write" else NOTES + start
                         await door.measure(kind, range(first, first + TURN))
-    shown(found)
-    if not program:
-        print("Basic Memory was not measured: name its program in BASIC_MEMORY.")
+    return rows_of(found) if program else [*rows_of(found), not_measured()]
+
+
+def everything(hub: Hub) -> list[psutil.Process]:
+    """The hub's processes, with the database's server and its backends, which work for the hub alone."""
+    family = hub.family()
+    return [*family, *family[-1].children(recursive=True)]
 
 
 async def opened(
@@ -158,24 +168,51 @@ async def opened(
     return session, [one for one in psutil.Process().children(recursive=True) if one not in before]
 
 
-async def fill(door: Door) -> None:
+async def fill(door: Door, rounds: int) -> None:
     """Writes the notes, and asks a little of what is not measured, so that everything is loaded."""
     for number in range(NOTES):
         said(await door.call("write", number))
-    for number in range(ROUNDS, NOTES):
+    for number in range(rounds, NOTES):
         said(await door.call("read", number))
         said(await door.call("search", number))
 
 
-def shown(found: list[Door]) -> None:
-    others = found[:-1] if found[-1].name.startswith("Basic") else []
-    for title, figure in (("p50 on the clock", Door.p50), ("processor time of all its processes", Door.processor)):
-        print(f"\n{title + f', {NOTES} notes':<46}" + "".join(f"{kind:>13}" for kind in KINDS))
-        for door in found:
-            print(f"{door.name:<46}" + "".join(f"{figure(door, kind):>10.2f} ms" for kind in KINDS))
-        for door in others:
-            faster = [f"{figure(found[-1], kind) / figure(door, kind):.0f} times" for kind in KINDS]
-            print(f"{door.name + ' is faster':<46}" + "".join(f"{one:>13}" for one in faster))
+WARM = {
+    "read": "processes; no copy at the client",
+    "read again": "the client's copy",
+    "search": "processes; other questions before",
+    "write": "processes",
+}
+ASKED = {"read": 40, "search": 15, "write": 15}  # times as fast as Basic Memory
+
+
+def rows_of(found: list[Door]) -> list[Row]:
+    other = found[-1] if found[-1].name.startswith("Basic") else None
+    return [door_row(door, other, kind) for door in found if door is not other for kind in KINDS]
+
+
+def door_row(door: Door, other: Door | None, kind: str) -> Row:
+    """How many times as fast as the other program; on its own where that is not there."""
+    what, mine = f"{door.name}: {kind}", f"{door.p50(kind):.2f} ms, processor {door.processor(kind):.2f}"
+    if other is None:
+        return Row(what, "", "", f"{mine}, PostgreSQL's included", WARM[kind])
+    detail = f"{mine}; there {other.p50(kind):.1f} ms, processor {other.processor(kind):.1f}"
+    faster = other.p50(kind) / door.p50(kind)
+    return row(
+        what,
+        faster,
+        baseline="Basic Memory, MCP",
+        unit=" times",
+        warm=WARM[kind],
+        at_least=ASKED.get(kind),
+        detail=detail,
+    )
+
+
+def not_measured() -> Row:
+    return Row(
+        "calls against Basic Memory", "Basic Memory, MCP", "", "not measured: name its program in BASIC_MEMORY", ""
+    )
 
 
 def spent(processes: list[psutil.Process]) -> float:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
-import os
 import shutil
 import statistics
 import sys
@@ -23,14 +22,18 @@ from typing import Any
 import numpy as np
 
 from tests.bench import layers_filled, stub
-from tests.bench.layers_filled import say
+from tests.bench.served import database
+from tests.bench.table import Row, finish, row
 
 DIMENSIONS = stub.DIMENSIONS
+NOT_BESIDE = Row(
+    "search, list and add against mem0; Redis", "mem0, Redis", "", "not measured: ask for it with --beside", ""
+)
 PARTS = ("retrieve", "recall", "embedding", "working", "mem0", "pages")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.layers")
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--records", type=int, default=0, help="quarantine records to look at pages with")
     parser.add_argument(
@@ -38,51 +41,37 @@ def main() -> None:
     )
     parser.add_argument("--keep", type=Path, help="a directory whose database is kept and used again")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, help="these parts alone")
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     place = given.keep or Path(tempfile.mkdtemp(prefix="memoryhub-bench-", dir="/tmp"))
-    os.environ |= {
-        "MEMORYHUB_DATA_DIR": str(place),
-        "DJANGO_SETTINGS_MODULE": "memoryhub.settings",
-        "SECRET_KEY": "b" * 40,
-        "ALLOWED_HOSTS": "testserver",
-    }
-    from memoryhub.server import postgres
-
     try:
-        with postgres.ensure_running(place):
-            import django
-
-            django.setup()
-            from memoryhub.server.migrate import migrate_if_needed
-
-            migrate_if_needed()
-            run(given, place)
+        with database(place, SECRET_KEY="b" * 40, ALLOWED_HOSTS="testserver"):
+            return finish(run(given, place))
     finally:
         if not given.keep:
             shutil.rmtree(place, ignore_errors=True)
 
 
-def run(given: argparse.Namespace, place: Path) -> None:
+def run(given: argparse.Namespace, place: Path) -> list[Row]:
     spaces = layers_filled.longterm_spaces(given.rows)
+    rows: list[Row] = []
     if "retrieve" in given.only:
-        say("retrieve: service p50 / raw prepared statement p50 (query vector given)")
-        for name, space in spaces.items():
-            retrieval_against_raw(name, space)
+        for space in spaces.values():
+            rows += retrieval_against_raw(space)
     if "recall" in given.only:
-        say("recall@5 against an exact search, and how many rows come")
-        for name, space in spaces.items():
-            recall(name, space)
+        rows += [recall(space) for space in spaces.values()]
     if "embedding" in given.only:
-        embedding()
+        rows += embedding()
     if "working" in given.only:
-        working_memory(spaces["1 %"], given.beside)
-    if "mem0" in given.only and given.beside:
-        against_mem0(spaces["100 %" if given.rows <= 10_000 else "10 %"], place)
+        rows += working_memory(spaces["1 %"], given.beside)
+    if "mem0" in given.only:
+        largest = spaces["100 %" if given.rows <= 10_000 else "10 %"]
+        rows += against_mem0(largest, place) if given.beside else [NOT_BESIDE]
     if "pages" in given.only and given.records:
         from tests.bench import layers_pages
 
         layers_filled.quarantine(spaces["100 %"], given.records)
-        layers_pages.run(spaces["100 %"])
+        rows += layers_pages.run(spaces["100 %"], given.records)
+    return rows
 
 
 def p50(act: Callable[[], object], times: int = 300) -> float:
@@ -146,18 +135,24 @@ EXACTLY = (
 )
 
 
-def retrieval_against_raw(name: str, space: object) -> None:
+def chunks_in(space: object) -> int:
+    from memoryhub.models import ChunkCount
+
+    return ChunkCount.objects.get(space_id=space.pk).chunks
+
+
+def retrieval_against_raw(space: object) -> list[Row]:
+    """`retrieve` by meaning and by words, with the texts that it gives out in memory and, once more, read anew."""
     from memoryhub.db import statements
     from memoryhub.domain import retrieval
     from memoryhub.domain.retrieval import vector_index
     from memoryhub.domain.retrieval.in_memory import texts
     from memoryhub.domain.retrieval.in_memory import vectors as hub_vectors
-    from memoryhub.models import ChunkCount
 
     embedder = retrieval.serving_embedder(space)
     vectors = queries(space)
     names = {"d": embedder.dimensions, "by": embedder.embedded_by, "space": space.pk}
-    is_exact = ChunkCount.objects.get(space_id=space.pk).chunks <= vector_index.MAX_EXACT
+    is_exact = chunks_in(space) <= vector_index.MAX_EXACT
     sql = (EXACTLY if is_exact else RAW).format(**names)
     at = iter(range(10**9))
 
@@ -181,15 +176,23 @@ def retrieval_against_raw(name: str, space: object) -> None:
 
     try:
         base, service = beside(raw, acts)
-        again, new = beside(raw, {"rare words, their texts given out for the first time": for_the_first_time})
+        again, new = beside(raw, {"rare words": for_the_first_time})
     finally:
         rank.query_vector = whole
-    shown = ", ".join(f"{label} {ms:.2f} ms ({ms / base:.2f}x)" for label, ms in service.items())
-    shown += "".join(f"; {label} {ms:.2f} ms ({ms / again:.2f}x)" for label, ms in new.items())
-    print(f"  {name:>6} of the rows: raw {base:.2f} ms; service {shown}", flush=True)
+    what, warm = f"`retrieve` over {chunks_in(space):,} chunks", "vectors, postings"
+    limit = 1.5 if chunks_in(space) >= 1000 else None
+    return [
+        *(against_raw(f"{what}, {label}", ms, base, f"{warm}, texts", limit) for label, ms in service.items()),
+        *(against_raw(f"{what}, {label}, texts anew", ms, again, warm) for label, ms in new.items()),
+    ]
 
 
-def recall(name: str, space: object) -> None:
+def against_raw(what: str, ms: float, raw: float, warm: str, at_most: float | None = None) -> Row:
+    detail = f"{ms:.2f} ms against {raw:.2f}"
+    return row(what, ms / raw, baseline="raw pgvector statement", unit="x", warm=warm, at_most=at_most, detail=detail)
+
+
+def recall(space: object) -> Row:
     from memoryhub.db import statements
     from memoryhub.domain import retrieval
 
@@ -206,19 +209,23 @@ def recall(name: str, space: object) -> None:
             came.append(len(found))
     finally:
         rank.query_vector = whole
-    print(f"  {name:>6}: recall {hits / (5 * len(vectors)):.3f}, rows {min(came)} to {max(came)}", flush=True)
+    chunks = chunks_in(space)
+    return row(
+        f"recall@5 over {chunks:,} chunks", hits / (min(5, chunks) * len(vectors)), baseline="exact search", warm="vectors",
+        at_least=1.0 if chunks <= 2000 else 0.97, detail=f"{min(came)} to {max(came)} rows",
+    )  # fmt: skip
 
 
-def embedding() -> None:
+def embedding() -> list[Row]:
+    """A query's vector, which the rows of `retrieve` are given."""
     from memoryhub import embedders
 
-    say("embedding a query, p50 (reported apart)")
+    rows = []
     for name in ("wordllama", "hashing"):
         one = embedders.load(name, {})
-        print(
-            f"  {name}: {p50(lambda one=one: one.embed(['How long do card refunds take to show at the bank?'])):.2f} ms",
-            flush=True,
-        )
+        took = p50(lambda one=one: one.embed(["How long do card refunds take to show at the bank?"]))
+        rows.append(row(f"embedding a query, {name}", took, unit=" ms", warm="the model, not the query"))
+    return rows
 
 
 # ---- working memory ----
@@ -229,23 +236,28 @@ INSERT = (
 )
 
 
-def working_memory(space: Any, beside_redis: bool) -> None:
+NO_REDIS = Row("newest 10 of working memory", "Redis LRANGE", "", "not measured: there is no redis-server", "")
+
+
+def working_memory(space: Any, beside_redis: bool) -> list[Row]:
     from memoryhub.db import statements
     from memoryhub.domain import working
     from memoryhub.domain.working import entries
     from memoryhub.models import WorkingEntry
 
-    say("working memory, p50")
     text = "Customer of invoice 20931 asks for the refund of 12 November; it left on the 13th by card. " * 3
     for _ in range(60):
         entries.admit(space, text)
     raw, pushed = beside(lambda: statements.rows(INSERT, [0, text]), {"push": lambda: entries.admit(space, text)}, 600)
     push = pushed["push"]
     WorkingEntry.objects.filter(space_id=0).delete()
-    print(f"  push and trim {push:.3f} ms, a raw durable insert {raw:.3f} ms: {push / raw:.2f}x", flush=True)
+    pushes = row(
+        "push and trim, working memory", push / raw, baseline="raw durable insert", unit="x", warm="50 entries",
+        detail=f"{push:.3f} ms against {raw:.3f}",
+    )  # fmt: skip
     if not beside_redis:
-        print(f"  newest 10 in {p50(lambda: working.newest(space, limit=10), 1000):.3f} ms", flush=True)
-        return
+        took = p50(lambda: working.newest(space, limit=10), 1000)
+        return [pushes, row("newest 10 of working memory, in process", took, unit=" ms", warm="50 entries")]
     from tests.bench import beside as others
 
     with others.redis() as clients:
@@ -259,14 +271,24 @@ def working_memory(space: Any, beside_redis: bool) -> None:
             for name, client in clients.items()
         }
         newest, redis = beside(lambda: working.newest(space, limit=10), asked, 2000)
-    for name, ms in redis.items():
-        print(f"  newest 10 in {newest:.3f} ms, {name} {ms:.3f} ms: {newest / ms:.2f}x", flush=True)
+    if not redis:
+        return [pushes, NO_REDIS]
+    return [
+        pushes,
+        *(
+            row(
+                "newest 10 of working memory, in process", newest / ms, baseline=f"Redis LRANGE with hiredis, by {name}",
+                unit="x", warm="50 entries in both", at_most=1.4, detail=f"{newest:.3f} ms against {ms:.3f}",
+            )
+            for name, ms in redis.items()
+        ),
+    ]  # fmt: skip
 
 
 # ---- beside mem0 ----
 
 
-def against_mem0(space: Any, place: Path) -> None:
+def against_mem0(space: Any, place: Path) -> list[Row]:
     """The same texts in both, the same embedder that knows nothing, in turns of ten calls."""
     from memoryhub import embedders
     from memoryhub.domain import longterm, quarantine, retrieval, working
@@ -290,27 +312,37 @@ def against_mem0(space: Any, place: Path) -> None:
     new = layers_filled.texts(300, 99)
     try:
         with others.mem0(texts, place) as mem0:
-            say(f"beside mem0 with pgvector, infer=False, {len(texts):,} memories, p50")
-            for text in asked_before:  # a process that has served for a while; the questions measured are new to it
+            for text in asked_before:  # both have served for a while; the questions measured are new to them
                 retrieval.retrieve(space, text, hot=0, threshold=0.1)
-            mem0.ask("search", asked_before[:100])
-            for act, ours, given in (
-                ("search", {"retrieve": lambda text: retrieval.retrieve(space, text, hot=0, threshold=0.1)}, questions),
-                ("list", {
-                    "working memory": lambda text: working.newest(space, limit=20),
+            mem0.ask("search", asked_before)
+            for text in new[: working.MAX_ENTRIES]:
+                entries.admit(space, text)
+            assert len(working.newest(space, limit=20)) == mem0.ask("list", [""])[1] == 20
+            rows = []
+            for act, ours, given, at_least in (
+                ("search", {"retrieve": lambda text: retrieval.retrieve(space, text, hot=0, threshold=0.1)}, questions, 2.5),
+                ("list 20", {
+                    f"working memory, {working.MAX_ENTRIES} entries": lambda text: working.newest(space, limit=20),
                     "long-term memory": lambda text: longterm.newest(space, 20),
-                }, questions),
+                }, questions, 6),
                 ("add", {
                     "working memory": lambda text: entries.admit(space, text),
                     "log (gate, quarantine, working memory)": lambda text: quarantine.log(
                         space, None, content=text, session_id="s", node_id="n"
                     ),
                     "long-term entry": lambda text: longterm.store(space, HUB, text),
-                }, new),
+                }, new, 2),
             ):  # fmt: skip
-                theirs, mine = others.in_turns(mem0, act, ours, given)
-                for name, ms in mine.items():
-                    print(f"  {act}: mem0 {theirs:.2f} ms, {name} {ms:.2f} ms: {theirs / ms:.1f}x faster", flush=True)
+                theirs, mine = others.in_turns(mem0, act.split()[0], ours, given)
+                rows += [
+                    row(
+                        f"{act}: {name}", theirs / ms, baseline=f"mem0, {len(texts):,} memories", unit=" times",
+                        warm=f"{len(asked_before):,} other questions in both", at_least=at_least,
+                        detail=f"{ms:.2f} ms against {theirs:.2f}",
+                    )
+                    for name, ms in mine.items()
+                ]  # fmt: skip
+            return rows
     finally:
         embedder.load_embedder = whole
 
@@ -322,4 +354,4 @@ def chunks_of(space: Any) -> list[tuple[int, str]]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -8,37 +8,23 @@ Starts a database and two granian workers of its own, and takes all of it away a
 from __future__ import annotations
 
 import argparse
-import contextlib
 import itertools
-import os
 import random
-import socket
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from tests.bench import load
+from tests.bench.served import BARE, Asks, database, etag_of, processor_time, rates_of, serving, share_of_bare
+from tests.bench.table import Row, finish, row
 
+LIBRARY = "deepagents' middleware, local files"
 QUERY = "how long does a refund of a card payment take"
-
-
-@dataclass
-class Figure:
-    """One line of the table in docs/develop/performance.md."""
-
-    what: str
-    at_least: str
-    aim: str
-    measured: str
-    holds: bool
 
 
 @dataclass
@@ -55,10 +41,7 @@ class Scene:
 def main(arguments: list[str]) -> int:
     options = parser().parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="memoryhub-bench-", dir="/tmp") as place:
-        figures = measure(Path(place), options.seconds, options.rounds, options.chunks)
-    for one in figures:
-        print(f"| {one.what} | {one.at_least} | {one.aim} | {one.measured} |{'' if one.holds else ' MISSED'}")
-    return 0 if all(one.holds for one in figures) else 1
+        return finish(measure(Path(place), options.seconds, options.rounds, options.chunks))
 
 
 def parser() -> argparse.ArgumentParser:
@@ -69,33 +52,11 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def measure(place: Path, seconds: float = 2.0, rounds: int = 5, chunks: int = 10_000) -> list[Figure]:
+def measure(place: Path, seconds: float = 2.0, rounds: int = 5, chunks: int = 10_000) -> list[Row]:
     """Every figure of the prompt, measured here and now."""
-    os.environ.update(
-        MEMORYHUB_DATA_DIR=str(place), DJANGO_SETTINGS_MODULE="memoryhub.settings", MEMORYHUB_EMBEDDER="wordllama"
-    )
-    os.environ.pop("DATABASE_URL", None)
-    (place / "static").mkdir()
-    with database(place):
+    with database(place, MEMORYHUB_EMBEDDER="wordllama"):
         scene = furnish(place, chunks)
-        return [*over_http(scene, seconds, rounds), *in_process(scene)]
-
-
-@contextlib.contextmanager
-def database(place: Path) -> Iterator[None]:
-    import django
-
-    from memoryhub.server import postgres
-
-    with postgres.ensure_running(place):
-        django.setup()
-        from django.db import connections
-
-        from memoryhub.server.migrate import migrate_if_needed
-
-        migrate_if_needed()
-        yield
-        connections.close_all()
+        return [*over_http(scene, seconds, rounds, chunks), *in_process(scene)]
 
 
 def furnish(place: Path, chunks: int) -> Scene:
@@ -147,7 +108,7 @@ def sentence(rng: random.Random) -> str:
     return " ".join(rng.choices(WORDS, WEIGHTS, k=12)).capitalize() + "."
 
 
-def remember(space: Any, rng: random.Random, chunks: int) -> None:
+def remember(space: Any, rng: random.Random, wanted: int) -> None:
     """Long-term memory of so many chunks, embedded, with the index that many chunks get."""
     from django.db import connection, transaction
 
@@ -158,7 +119,7 @@ def remember(space: Any, rng: random.Random, chunks: int) -> None:
 
     embedder = retrieval.serving_embedder(space)
     number = 0
-    while Chunk.objects.within(space).count() < chunks:
+    while Chunk.objects.within(space).count() < wanted:
         number += 1
         text = "\n\n".join(" ".join(sentence(rng) for _ in range(5)) for _ in range(200))
         with transaction.atomic():
@@ -175,146 +136,83 @@ def remember(space: Any, rng: random.Random, chunks: int) -> None:
 # Over HTTP
 
 
-@contextlib.contextmanager
-def serving() -> Iterator[tuple[tuple[str, int], int]]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [
-        sys.executable, "-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port), "--workers", "2",
-        "--blocking-threads", "1", "--log-level", "warning", "--no-ws", "tests.bench.bare:application",
-    ]  # fmt: skip
-    server = subprocess.Popen(command)
-    try:
-        for _ in range(200):
-            time.sleep(0.05)
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-                break
-        yield ("127.0.0.1", port), server.pid
-    finally:
-        server.terminate()
-        server.wait(20)
-
-
-def over_http(scene: Scene, seconds: float, rounds: int) -> list[Figure]:
-    token = {"Authorization": f"Bearer {scene.tokens['forge']}"}
-    hub = {"Authorization": f"Bearer {scene.tokens['counter']}"}
-    numbers = itertools.count()
-    query = QUERY.replace(" ", "+")
+def over_http(scene: Scene, seconds: float, rounds: int, chunks: int) -> list[Row]:
     with serving() as (address, server):
-        etag = etag_of(address, load.request("/api/v1/prompt", **token))
-        same, bare = load.request("/api/v1/prompt", **token), load.request(f"/bare?space={scene.space.pk}")
-        asks: dict[str, tuple[Callable[[], bytes], int]] = {
-            "bare": (lambda: bare, 200),
-            "200": (lambda: same, 200),
-            "304": (lambda: load.request("/api/v1/prompt", **token, If_None_Match=etag), 304),
-            "file": (lambda: load.request(f"/api/v1/prompt?query={query}", **hub, X_Bench_Moved="file"), 200),
-            "longterm": (lambda: load.request(f"/api/v1/prompt?query={query}", **hub, X_Bench_Moved="longterm"), 200),
-            "no query": (lambda: load.request("/api/v1/prompt", **hub, X_Bench_Moved="file"), 200),
-            "task": (lambda: load.request(f"/api/v1/prompt?query={query}&task={next(numbers)}", **hub), 200),
-            # A task of its own makes bytes that nobody got before: each call writes them into the ledger.
-            "new bytes": (
-                lambda: load.request(f"/api/v1/prompt?query={query}&task={next(numbers)}", **hub, X_Bench_Moved="file"),
-                200,
-            ),
-        }
-        rates, throughput = rates_of(
-            address, asks, seconds, rounds, lambda: processor_time(server, scene.folder.parent)
-        )
-    ratio = {
-        name: statistics.median(one / bare for one, bare in zip(rates[name], rates["bare"], strict=True))
-        for name in rates
-    }
-    told = {name: f"{ratio[name]:.2f} ({statistics.median(throughput[name]):,.0f} a second)" for name in rates}
+        etag = etag_of(address, load.request("/api/v1/prompt", **token(scene, "forge")))
+        asks = asks_of(scene, etag)
+        rates, clock = rates_of(address, asks, seconds, rounds, lambda: processor_time(server, scene.folder.parent))
+
+    def shown(what: str, name: str, warm: str, at_least: float | None = None) -> Row:
+        detail = f"{statistics.median(clock[name]):,.0f} a second"
+        return row(what, share_of_bare(rates, name), baseline=BARE, warm=warm, at_least=at_least, detail=detail)
+
+    query = f"prompt, a file changed, a query over {chunks:,} chunks"
     return [
-        Figure("unchanged memory, 200", "0.75", "0.9", told["200"], ratio["200"] >= 0.75),
-        Figure("`If-None-Match`, 304", "0.95", "1.2", told["304"], ratio["304"] >= 0.95),
-        Figure(
-            "just changed (a file), full assembly, 10,000 long-term chunks", "0.35", "0.55", told["file"],
-            ratio["file"] >= 0.35,
-        ),
-        Figure("the same, setup and long-term memory changed too: gathered and searched anew", "-", "-", told["longterm"], True),
-        Figure("the same as the first, with bytes that are new to the ledger", "-", "-", told["new bytes"], True),
-        Figure("another task while nothing changed, bytes new to the ledger", "-", "-", told["task"], True),
-        Figure("just changed (a file), without a query", "-", "-", told["no query"], True),
-    ]  # fmt: skip
+        shown("prompt unchanged, 200", "200", "the prompt", 0.9),
+        shown("prompt unchanged, `If-None-Match`, 304", "304", "the prompt", 1.0),
+        shown(f"{query}: the search remembered", "file", "set-up, the search's result", 0.3),
+        shown(f"{query}: searched anew", "searched", "set-up, chunks; the query is new", 0.15),
+        shown("prompt, set-up and long-term memory changed, the query asked before", "longterm", "query vector"),
+        shown("prompt, a file changed, bytes new to the ledger", "new bytes", "set-up, the search's result"),
+        shown("prompt, another task, bytes new to the ledger", "task", "set-up, texts, the search's result"),
+        shown("prompt, a file changed, no query", "no query", "set-up"),
+    ]
 
 
-def processor_time(server: int, place: Path) -> float:
-    """Seconds of processor that the web workers and the database have used: what else the machine does is not in it."""
-    return sum(sum(one.cpu_times()[:2]) for one in psutil.process_iter() if ours(one, server, place))
+def token(scene: Scene, agent: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {scene.tokens[agent]}"}
 
 
-def ours(process: psutil.Process, server: int, place: Path) -> bool:
-    with contextlib.suppress(psutil.Error):
-        if process.name() == "postgres":
-            return process.cwd().startswith(str(place))
-        return server in (process.pid, process.ppid())
-    return False
+def asks_of(scene: Scene, etag: str) -> Asks:
+    numbers = itertools.count()
+    deep, hub, query = token(scene, "forge"), token(scene, "counter"), QUERY.replace(" ", "+")
+    bare = load.request(f"/bare?space={scene.space.pk}")
 
+    def prompt(end: str = "", changed: str = "", **headers: str) -> bytes:
+        moved = {"X_Bench_Moved": changed} if changed else {}
+        return load.request(f"/api/v1/prompt{end}", **(headers or hub), **moved)
 
-def rates_of(
-    address: tuple[str, int], asks: dict[str, Any], seconds: float, rounds: int, used: Callable[[], float]
-) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
-    """Answers per second of processor, and per second, in turns."""
-    for ask, status in asks.values():
-        load.run(address, ask, status=status, seconds=0.5)
-    rates: dict[str, list[float]] = {name: [] for name in asks}
-    throughput: dict[str, list[float]] = {name: [] for name in asks}
-    for _ in range(rounds):
-        for name, (ask, status) in asks.items():
-            before = used()
-            told = load.run(address, ask, status=status, seconds=seconds)
-            assert not told.wrong, f"{told.wrong} answers of {name!r} were not {status}: {told.first_wrong!r}"
-            rates[name].append(len(told.took) / (used() - before))
-            throughput[name].append(told.rate)
-    return rates, throughput
-
-
-def etag_of(address: tuple[str, int], ask: bytes) -> str:
-    line = load.Line(address, lambda: ask, b"200")
-    line.send()
-    while not line.is_whole():
-        pass
-    head = line.got.partition(b"\r\n\r\n")[0].decode()
-    return next(row.partition(":")[2].strip() for row in head.splitlines() if row.lower().startswith("etag:"))
+    same, unchanged = prompt(**deep), prompt(**deep, If_None_Match=etag)
+    return {
+        "bare": (lambda: bare, 200),
+        "200": (lambda: same, 200),
+        "304": (lambda: unchanged, 304),
+        "file": (lambda: prompt(f"?query={query}", "file"), 200),
+        "searched": (lambda: prompt(f"?query={query}+{next(numbers)}", "file"), 200),
+        "longterm": (lambda: prompt(f"?query={query}", "longterm"), 200),
+        "no query": (lambda: prompt("", "file"), 200),
+        "task": (lambda: prompt(f"?query={query}&task={next(numbers)}"), 200),
+        # A task of its own makes bytes that nobody got before: each call writes them into the ledger.
+        "new bytes": (lambda: prompt(f"?query={query}&task={next(numbers)}", "file"), 200),
+    }
 
 
 # In this process
 
 
-def in_process(scene: Scene) -> list[Figure]:
+def in_process(scene: Scene) -> list[Row]:
+    """Assembly in this process against the vector query alone, and three files against the library's own middleware."""
     from memoryhub.domain import prompts
     from memoryhub.domain.prompts import inputs
-    from memoryhub.domain.retrieval import retrieve
 
-    raw = vector_query(scene)
+    def assembly() -> None:
+        prompts.assemble(scene.space, scene.hub, query=QUERY, task="Answer.")
 
     def anew() -> None:
         inputs._longterm_cache.clear()  # as if long-term memory had just changed
-        prompts.assemble(scene.space, scene.hub, query=QUERY, task="Answer.")
+        assembly()
 
-    calls = {
-        "raw": raw,
-        "assembly": lambda: prompts.assemble(scene.space, scene.hub, query=QUERY, task="Answer."),
-        "anew": anew,
-        "retrieve": lambda: retrieve(scene.space, QUERY, agent=scene.hub, hot=0),
-    }
-    took = beside(calls)
-    whole, other, service = (took[name] / took["raw"] for name in ("assembly", "anew", "retrieve"))
-    told = f"the query {took['raw'] * 1e3:.2f} ms"
+    took = beside({"raw": vector_query(scene), "assembly": assembly, "anew": anew})
+
+    def shown(what: str, name: str, warm: str) -> Row:
+        detail = f"{took[name] * 1e3:.2f} ms against {took['raw'] * 1e3:.2f}"
+        return row(what, took[name] / took["raw"], baseline="its vector query", unit="x", warm=warm, detail=detail)
+
     return [
-        Figure(
-            "assembly in process, p50, against its vector query alone", "1.5x", "1.2x",
-            f"{whole:.2f}x ({took['assembly'] * 1e3:.2f} ms, {told})", whole <= 1.5,
-        ),
-        Figure("the same, long-term memory searched anew", "-", "-", f"{other:.2f}x ({took['anew'] * 1e3:.2f} ms)", True),
-        Figure(
-            "retrieval with words, p50, against the vector query", "1.4x", "1.15x",
-            f"{service:.2f}x ({took['retrieve'] * 1e3:.2f} ms)", service <= 1.4,
-        ),
-        against_the_library(scene),
-    ]  # fmt: skip
+        shown("assembly in process, the search remembered", "assembly", "set-up, the search's result"),
+        shown("assembly in process, searched anew", "anew", "set-up, query vector, chunks"),
+        *against_the_library(scene),
+    ]
 
 
 def vector_query(scene: Scene) -> Callable[[], Any]:
@@ -344,7 +242,7 @@ def beside(calls: dict[str, Callable[[], Any]], times: int = 300) -> dict[str, f
     return {name: statistics.median(each) for name, each in took.items()}
 
 
-def against_the_library(scene: Scene) -> Figure:
+def against_the_library(scene: Scene) -> list[Row]:
     """Three AGENTS.md as the hub hands them out, and as deepagents' own middleware reads them from local files."""
     from deepagents.backends.filesystem import FilesystemBackend
     from deepagents.middleware.memory import MemoryMiddleware
@@ -371,15 +269,15 @@ def against_the_library(scene: Scene) -> Figure:
 
     assert hub() == anew() == library().replace("\n/", "\n/memories/")
     took = {call.__name__: median_of(call) for call in (library, hub, anew)}
-    ratio = took["hub"] / took["library"]
-    told = f"{ratio:.2f}x ({took['hub'] * 1e3:.2f} ms, theirs {took['library'] * 1e3:.2f} ms; assembled anew {took['anew'] * 1e3:.2f} ms)"
-    return Figure(
-        "three AGENTS.md against deepagents' own middleware on local files, in process, p50",
-        "1.3x",
-        "1.0x",
-        told,
-        ratio <= 1.3,
-    )
+
+    def shown(what: str, name: str, warm: str, at_most: float | None = None) -> Row:
+        ratio, detail = took[name] / took["library"], f"{took[name] * 1e3:.2f} ms against {took['library'] * 1e3:.2f}"
+        return row(what, ratio, baseline=LIBRARY, unit="x", warm=warm, at_most=at_most, detail=detail)
+
+    return [
+        shown("three AGENTS.md in process, unchanged", "hub", "the prompt; the files for both", 1.3),
+        shown("three AGENTS.md in process, assembled anew", "anew", "set-up; the files for both"),
+    ]
 
 
 def median_of(call: Callable[[], Any], times: int = 300) -> float:

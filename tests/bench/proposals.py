@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import heapq
 import multiprocessing
-import os
 import random
 import select
 import statistics
@@ -24,7 +23,8 @@ from typing import Any
 
 from memoryhub.client.base import MAX_PAUSE
 from tests.bench import load
-from tests.bench.prompts import Figure, database, etag_of, processor_time, serving
+from tests.bench.served import database, etag_of, processor_time, serving
+from tests.bench.table import Row, finish, row
 
 PATH = "/memories/AGENTS.md"
 WAITERS = 200
@@ -34,33 +34,28 @@ LINES = [f"- Line {n}: the ledger keeps what happened in month {n % 12} of the y
 def main(arguments: list[str]) -> int:
     options = parser().parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="memoryhub-bench-", dir="/tmp") as place:
-        figures = measure(Path(place), options.seconds, options.rounds)
-    for one in figures:
-        print(f"| {one.what} | {one.at_least} | {one.measured} |{'' if one.holds else ' MISSED'}")
-    return 0 if all(one.holds for one in figures) else 1
+        return finish(measure(Path(place), options.seconds, options.rounds, options.pending))
 
 
 def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(prog="python -m tests.bench.proposals")
     made.add_argument("--seconds", type=float, default=4.0)
     made.add_argument("--rounds", type=int, default=5)
+    made.add_argument("--pending", type=int, default=50_000, help="proposals in the larger inbox")
     return made
 
 
-def measure(place: Path, seconds: float, rounds: int) -> list[Figure]:
-    os.environ.update(MEMORYHUB_DATA_DIR=str(place), DJANGO_SETTINGS_MODULE="memoryhub.settings", SECRET_KEY="b" * 40)
-    os.environ.pop("DATABASE_URL", None)
-    (place / "static").mkdir()
-    with database(place):
+def measure(place: Path, seconds: float, rounds: int, pending: int) -> list[Row]:
+    with database(place, SECRET_KEY="b" * 40):
         from django.conf import settings
 
         settings.ALLOWED_HOSTS = ["*"]
         house = House(place)
-        return [*decisions(house), review(house), inbox(house), waiting(house, seconds, rounds)]
+        return [decision(house), review(house), inbox(house, pending), waiting(house, seconds, rounds)]
 
 
 class House:
-    """A space with an agent, a reviewer in a browser, and one mount of each kind."""
+    """A space with an agent, a reviewer in a browser, and a mount that wants review."""
 
     def __init__(self, place: Path) -> None:
         from django.test import Client
@@ -70,43 +65,29 @@ class House:
 
         self.place = place
         self.space = spaces.create(HUB, "bench")
-        (place / "notes").mkdir()
         files.add_mount(self.space, HUB, "/memories/", store="database", policy="review")
-        files.add_mount(self.space, HUB, "/disk/", store="filesystem", directory=str(place / "notes"), policy="review")
         self.forge = prompts.create_agent(self.space, HUB, "forge", system_prompt="You keep the books.")
         person = accounts.create_person(HUB, "rk")
         spaces.add_member(self.space, HUB, person, "owner")
         self.rk, self.client = Actor.of_person(person, "owner"), Client()
         self.client.force_login(person)
-        for path in (PATH, "/disk/AGENTS.md"):
-            files.write(self.space, HUB, path, b"- a line of memory, as agents write them\n" * 50)
+        files.write(self.space, HUB, PATH, b"- a line of memory, as agents write them\n" * 50)
         prompts.add_source(self.space, HUB, PATH)
 
 
 # A decision
 
 
-def decisions(house: House) -> list[Figure]:
+def decision(house: House) -> Row:
     from memoryhub.db import statements
 
     statements.rows("CREATE TABLE bench_raw (id bigserial PRIMARY KEY, content bytea)")
-    figures = []
-    for path, at_most in ((PATH, 8.0), ("/disk/AGENTS.md", None)):
-        decided, raw, cpu = in_turns(house, path)
-        ratio = decided / raw
-        told = f"{ratio:.1f}x ({decided * 1e3:.2f} ms, {cpu * 1e3:.2f} ms of it this process; the insert {raw * 1e3:.2f} ms)"
-        where = "in the database" if path == PATH else "on a disk, with the file put in place after the commit"
-        limit = f"{at_most:.0f}x" if at_most else "-"
-        figures.append(
-            Figure(
-                f"a decision {where}, p50, against a raw durable insert",
-                limit,
-                "",
-                told,
-                not at_most or ratio < at_most,
-            )
-        )
-    return figures
+    decided, raw, cpu = in_turns(house, PATH)
+    detail = f"{decided * 1e3:.2f} ms, {cpu * 1e3:.2f} of it this process; the insert {raw * 1e3:.2f}"
+    return row(
+        "a decision on a text in the database", decided / raw, baseline="raw durable insert of the text", unit="x",
+        warm="the proposal's result", at_most=8, detail=detail,
+    )  # fmt: skip
 
 
 def in_turns(house: House, path: str, times: int = 200) -> tuple[float, float, float]:
@@ -145,7 +126,7 @@ def median(act: Callable[[], Any], times: int = 9) -> float:
     return statistics.median(taken)
 
 
-def review(house: House) -> Figure:
+def review(house: House) -> Row:
     from memoryhub.domain import files, prompts, proposals
     from memoryhub.models import HUB
 
@@ -157,21 +138,23 @@ def review(house: House) -> Figure:
     took = median(lambda: house.client.get(f"/s/{house.space.slug}/proposals/{asked.number}/"))
     prompts.remove_source(house.space, HUB, source.pk)
     what = f"the review page of a {sum(map(len, LINES)) / 1000:.0f} kB file with 100 changes and one agent's prompt"
-    return Figure(what, "0.4 s", "", f"{took:.3f} s", took < 0.4)
+    return row(what, took, unit=" s", warm="the same page before", at_most=0.4)
 
 
-def inbox(house: House) -> Figure:
+def inbox(house: House, pending: int) -> Row:
     from django.db import connection
 
     url = f"/s/{house.space.slug}/proposals/"
     many(house, 50)
     few = median(lambda: house.client.get(url))
-    many(house, 50_000)
+    many(house, pending)
     with connection.cursor() as cursor:
         cursor.execute("VACUUM ANALYZE memoryhub_proposal")
     lots = median(lambda: house.client.get(url))
-    told = f"{lots / few:.1f}x ({lots * 1e3:.0f} ms, {few * 1e3:.0f} ms)"
-    return Figure("the inbox with 50,000 proposals against one with 50", "3x", "", told, lots < 3 * few)
+    return row(
+        f"the inbox with {pending:,} proposals", lots / few, baseline="the inbox with 50", unit="x",
+        warm="the same page before", at_most=3, detail=f"{lots * 1e3:.0f} ms against {few * 1e3:.0f}",
+    )  # fmt: skip
 
 
 def many(house: House, count: int) -> None:
@@ -195,7 +178,7 @@ def many(house: House, count: int) -> None:
 # Waiting
 
 
-def waiting(house: House, seconds: float, rounds: int) -> Figure:
+def waiting(house: House, seconds: float, rounds: int) -> Row:
     """Prompts a second with 200 agents waiting, as a share of prompts a second without them, in turns."""
     from memoryhub.domain import accounts, proposals
     from memoryhub.models import HUB
@@ -227,13 +210,14 @@ def waiting(house: House, seconds: float, rounds: int) -> Figure:
         waiters.terminate()
     by_clock = 1 - statistics.median(rates[True]) / statistics.median(rates[False])
     by_processor = 1 - statistics.median(used[True]) / statistics.median(used[False])
-    told = (
-        f"{by_processor:.1%} by the processor, {by_clock:.1%} by the clock "
-        f"({polls / rounds / seconds:.0f} questions beside {statistics.median(rates[True]):,.0f} prompts a second)"
+    detail = (
+        f"by the clock {by_clock:.1%}; {polls / rounds / seconds:.0f} questions beside "
+        f"{statistics.median(rates[True]):,.0f} prompts a second"
     )
-    return Figure(
-        f"{WAITERS} agents waiting for a decision, of the prompt's rate", "5 %", "", told, by_processor < 0.05
-    )
+    return row(
+        f"{WAITERS} agents that wait for a decision take of the prompts", by_processor * 100,
+        baseline="prompts without them", unit=" %", warm="the prompt, the answer to the waiting", at_most=5, detail=detail,
+    )  # fmt: skip
 
 
 def wait(address: tuple[str, int], poll: bytes, on: Any, asked: Any) -> None:

@@ -1,0 +1,122 @@
+"""A database and two granian workers of the bench's own, with a bare view beside the hub, and what answers cost there."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+
+from tests.bench import load
+from tests.bench.table import Row, row
+
+BARE = "bare view"
+Address = tuple[str, int]
+Asks = dict[str, tuple[Callable[[], bytes], int]]  # by name: what is sent, and the status that is expected
+Rates = dict[str, list[float]]
+
+
+@contextlib.contextmanager
+def database(place: Path, **environment: str) -> Iterator[None]:
+    """Sets Django up on an empty, migrated database in this folder."""
+    os.environ.update(MEMORYHUB_DATA_DIR=str(place), DJANGO_SETTINGS_MODULE="memoryhub.settings", **environment)
+    os.environ.pop("DATABASE_URL", None)
+    (place / "static").mkdir(exist_ok=True)
+    import django
+
+    from memoryhub.server import postgres
+
+    with postgres.ensure_running(place):
+        django.setup()
+        from django.db import connections
+
+        from memoryhub.server.migrate import migrate_if_needed
+
+        migrate_if_needed()
+        yield
+        connections.close_all()
+
+
+@contextlib.contextmanager
+def serving() -> Iterator[tuple[Address, int]]:
+    """The address of two workers as `memoryhub up` runs them, and the pid of their parent."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [
+        sys.executable, "-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port), "--workers", "2",
+        "--blocking-threads", "1", "--log-level", "warning", "--no-ws", "tests.bench.bare:application",
+    ]  # fmt: skip
+    server = subprocess.Popen(command)
+    try:
+        for _ in range(600):
+            time.sleep(0.05)
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+                break
+        yield ("127.0.0.1", port), server.pid
+    finally:
+        server.terminate()
+        server.wait(20)
+
+
+def processor_time(server: int, place: Path) -> float:
+    """Seconds of processor that the web workers and the database have used: what else the machine does is not in it."""
+    return sum(sum(one.cpu_times()[:2]) for one in psutil.process_iter() if ours(one, server, place))
+
+
+def ours(process: psutil.Process, server: int, place: Path) -> bool:
+    with contextlib.suppress(psutil.Error):
+        if process.name() == "postgres":
+            return process.cwd().startswith(str(place))
+        return server in (process.pid, process.ppid())
+    return False
+
+
+def rates_of(
+    address: Address, asks: Asks, seconds: float, rounds: int, used: Callable[[], float], lines: int = 16
+) -> tuple[Rates, Rates]:
+    """Answers per second of processor, and per second, in turns."""
+    for ask, status in asks.values():
+        load.run(address, ask, status=status, lines=lines, seconds=min(seconds, 0.5))
+    rates: Rates = {name: [] for name in asks}
+    throughput: Rates = {name: [] for name in asks}
+    for _ in range(rounds):
+        for name, (ask, status) in asks.items():
+            before = used()
+            told = load.run(address, ask, status=status, lines=lines, seconds=seconds)
+            assert not told.wrong, f"{told.wrong} answers of {name!r} were not {status}: {told.first_wrong!r}"
+            rates[name].append((len(told.took) + lines) / (used() - before))  # each line has one under way at the end
+            throughput[name].append(told.rate)
+    return rates, throughput
+
+
+def share_of_bare(rates: Rates, name: str) -> float:
+    """How many times as many answers as the bare view's: the median of the rounds."""
+    return statistics.median(one / bare for one, bare in zip(rates[name], rates["bare"], strict=True))
+
+
+def cost_in_bares(rates: Rates, name: str) -> float:
+    return 1 / share_of_bare(rates, name)
+
+
+def cost_row(what: str, name: str, rates: Rates, warm: str, at_most: float | None = None) -> Row:
+    """A call by what it costs: processor time of web and database, in bare views."""
+    each = 1000 / statistics.median(rates[name])
+    detail, cost = f"{each:.2f} ms of processor", cost_in_bares(rates, name)
+    return row(what, cost, baseline=BARE, unit="x", warm=warm, at_most=at_most, detail=detail)
+
+
+def etag_of(address: Address, ask: bytes) -> str:
+    line = load.Line(address, lambda: ask, b"200")
+    line.send()
+    while not line.is_whole():
+        pass
+    head = line.got.partition(b"\r\n\r\n")[0].decode()
+    return next(row.partition(":")[2].strip() for row in head.splitlines() if row.lower().startswith("etag:"))
