@@ -105,7 +105,7 @@ def test_five_thousand_lines_are_compared_quickly():
     new = [x for x in old if rng.random() > 0.05]
     for at in rng.sample(range(len(new)), 300):
         new[at] = f"changed {at} {new[at]}"
-    assert clock(lambda: diffs.compare("".join(old), "".join(new)).rows) < 1.0
+    assert clock(lambda: diffs.compare("".join(old), "".join(new)).rows) < 3.0
 
 
 def test_many_equal_lines_do_not_make_it_slow():
