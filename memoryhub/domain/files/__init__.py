@@ -17,7 +17,7 @@ from memoryhub.domain.files.mounts import (
     reset_written,
     resolve_path,
 )
-from memoryhub.domain.files.read import Published, PublishedRow, unchanged_on_disk
+from memoryhub.domain.files.read import Published, unchanged_on_disk
 from memoryhub.domain.files.requests import Applied, ChangeRequest, Pending, decode_content, text_as_bytes
 from memoryhub.domain.files.revisions import (
     base_content,
@@ -72,7 +72,6 @@ __all__ = [
     "FolderEntry",
     "Pending",
     "Published",
-    "PublishedRow",
     "add_details",
     "add_mount",
     "add_rule",

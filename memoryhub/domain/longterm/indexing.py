@@ -59,10 +59,6 @@ def reload_settings(space: Space) -> None:
         raise NotFound("There is no such space any more.") from None
 
 
-def embed_later(space: Space) -> None:
-    jobs.enqueue(EMBED_WAITING, space=space)
-
-
 @jobs.job(EMBED_WAITING)
 def embed_job(job: Job, progress: jobs.Progress) -> dict[str, Any]:
     return {"embedded": embed_waiting(Space.objects.get(pk=job.space_id))}

@@ -23,11 +23,9 @@ from memoryhub.stores.file_cache import FileCache, are_unchanged
 # or taken out; what people change in an entry raises the space's revision.
 WORKING_IDS = f"ARRAY({working.newest_of_both('id', 's.id', 'a.id', str(memory_then.HOT_LIMIT))})::text"
 
-
 prompt_cache: FileCache[Prompt] = FileCache()
-inputs_cache: FileCache[PromptInputs] = (
-    FileCache()
-)  # what prompts are made of: another query or task needs none of it anew
+# What prompts are made of: another query or task needs none of it anew.
+inputs_cache: FileCache[PromptInputs] = FileCache()
 Made = TypeVar("Made", Prompt, PromptInputs)
 
 

@@ -10,7 +10,7 @@ from memoryhub.domain.proposals.kinds import kind_of
 from memoryhub.domain.proposals.outdate import outdate_waiting, refresh_state
 from memoryhub.domain.proposals.results import result
 from memoryhub.domain.proposals.reviewing import Review, neighbours, review
-from memoryhub.domain.proposals.state import get, is_late
+from memoryhub.domain.proposals.state import get
 from memoryhub.domain.proposals.to_json import as_json, list_as_json
 from memoryhub.domain.proposals.undo import comment, reopen, undo
 
@@ -27,7 +27,6 @@ __all__ = [
     "filtered",
     "get",
     "inbox",
-    "is_late",
     "is_own",
     "kind_of",
     "list_as_json",

@@ -11,7 +11,7 @@ from memoryhub.domain.retrieval.embedder import (
     related_threshold,
     serving_embedder,
 )
-from memoryhub.domain.retrieval.index import Readers, Wanted, readers_for
+from memoryhub.domain.retrieval.index import Wanted, readers_for
 from memoryhub.domain.retrieval.query_words import records_with
 from memoryhub.domain.retrieval.rank import rank, rank_texts
 from memoryhub.domain.retrieval.retrieve import Found, Item, as_text, retrieve
@@ -45,7 +45,6 @@ __all__ = [
     "Found",
     "Hit",
     "Item",
-    "Readers",
     "Wanted",
     "add_to_vector_index",
     "as_text",
