@@ -58,7 +58,7 @@ def record_revision(
         "moved_from": moved_from, "created_at": now, **actor.as_fields(),
     }  # fmt: skip
     revision = instance_from_columns(Revision, written.items(), space=space, file=file)
-    revision.is_new = True
+    revision.is_new, revision.git_author, revision.git_commit = True, "", ""
     file.revision, file.size, file.is_deleted = revision.number, revision.size, is_deleted
     file.sha256 = NO_SHA if is_deleted else revision.sha256
     file.author_kind, file.author_name = actor.kind, actor.name
