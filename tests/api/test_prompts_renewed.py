@@ -212,7 +212,10 @@ READ = {
     "revision": {
         "content": "file edited", "sha256": "file edited", "number": "file written", "file_id": "scan finds a file",
         "path": "file moved", "is_deleted": "file deleted",
-    } | dict.fromkeys(["kind", "size", "added", "removed", "reason", "proposal", "restored_from", "moved_from"], NOT_SHOWN),
+    } | dict.fromkeys(
+        ["kind", "size", "added", "removed", "reason", "proposal", "restored_from", "moved_from", "approver_kind", "approver_id",
+         "approver_name", "reviewer_lines", "based_on", "merged_with"], NOT_SHOWN,
+    ),
     "dialecttemplate": dict.fromkeys(  # test_the_newest_template_serves_the_next_prompt
         ["family", "form", "version", "text", "sha256", "came_from", "is_known"], NOT_SHOWN
     ),
