@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 
 from memoryhub.domain import accounts, activity, prompts
 from memoryhub.models import DISK, HUB, Agent, Membership, Space
+from tests.browser.conftest import use_link
 
 
 @pytest.fixture
@@ -141,7 +142,7 @@ def test_the_log_is_filtered_as_one_types_and_walked_back(sign_in_as, log):
 def test_a_password_is_set_and_another_session_ended(sign_in_as, new_page, member):
     page = sign_in_as("editor")
     other = new_page()
-    other.goto(f"/login/once/{accounts.make_sign_in_link(HUB, member('editor'))}/")
+    use_link(other, accounts.make_sign_in_link(HUB, member("editor")))
     page.get_by_role("link", name="editor").click()
     expect(page.get_by_role("button", name="End")).to_have_count(2)
     row = (
