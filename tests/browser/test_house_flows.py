@@ -29,6 +29,7 @@ def test_an_owner_adds_somebody_who_comes_in_by_the_link(sign_in_as, new_page):
     link = page.locator("#link").inner_text()
     theirs = new_page()
     theirs.goto(link)
+    theirs.get_by_role("button", name="Sign in").click()
     expect(theirs.locator("h1")).to_have_text("Ledgerline")
     expect(theirs.get_by_role("link", name="Settings")).to_be_visible()
     assert theirs.goto("/s/ledger/settings/people/").status == 403
@@ -168,12 +169,14 @@ def test_the_theme_turns(sign_in_as):
     expect(page.locator("html")).to_have_attribute("data-theme", "light")
 
 
-def test_the_demo_is_loaded_looked_at_and_deleted_with_one_click(sign_in_as, hub_owner):
+def test_the_demo_is_loaded_looked_at_and_deleted_by_its_name(sign_in_as, hub_owner):
     page = sign_in_as("owner")
     page.get_by_role("button", name="Load the demo").click()
     expect(page).to_have_url(re.compile("/s/demo/"))
     expect(page.get_by_text("forge", exact=True).first).to_be_visible()
     page.get_by_role("link", name="Settings").click()
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.get_by_label("Type demo").fill("demo")
     page.get_by_role("button", name="Delete the demo").click()
     expect(page.get_by_text("Ledgerline is deleted, with everything in it.")).to_be_visible()
     assert list(Space.objects.values_list("slug", flat=True)) == ["ledger"]
