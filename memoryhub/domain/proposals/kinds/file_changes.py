@@ -1,8 +1,4 @@
-"""The kinds of change that an agent can ask for: what each says and makes of a text, how it is carried out and undone.
-
-`kind_of(proposal)` answers the object of its kind. Whatever differs between kinds stands here; the rest of the hub asks these
-objects and tests no kind itself. A new kind is a value of `Proposal.Kind` and a class in this module.
-"""
+"""The kinds of change of a file, and what every kind of change answers."""
 
 from __future__ import annotations
 
@@ -12,7 +8,7 @@ from datetime import date
 from typing import Any
 
 from memoryhub.detectors import Finding
-from memoryhub.domain import files, longterm, quarantine
+from memoryhub.domain import files
 from memoryhub.domain.proposals import findings
 from memoryhub.domain.proposals.state import Parents, parent_of
 from memoryhub.errors import Conflict, HubError, Stale
@@ -277,47 +273,6 @@ class Move(ChangeKind):
         return files.move(proposal.space, actor, file.path, proposal.path, reason=reason, thread_id=thread).number
 
 
-class Promotion(ChangeKind):
-    """A text for long-term memory, which is `content`; `change` has scope, record_id and session_id."""
-
-    wants = "promote to"
-    heading = "What would be kept"
-    approve_label = "Promote"
-    without_prompts = "Recalled by agents whose question it fits."
-    has_file = False
-
-    def make(self, proposal: Proposal, before: bytes | None, parents: Parents = parent_of) -> bytes | None:
-        return bytes(proposal.content or b"")
-
-    def files_after(self, proposal: Proposal, after: bytes | None) -> dict[str, bytes | None]:
-        return {}
-
-    def applied_texts(self, proposal: Proposal) -> tuple[bytes | None, bytes | None]:
-        return None, bytes(proposal.content or b"")
-
-    def apply(
-        self, proposal: Proposal, actor: Actor, before: bytes | None, after: bytes | None, settlement: Settlement
-    ) -> None:
-        space, change = proposal.space, proposal.change
-        scope, record_id = change.get("scope", "group"), change.get("record_id")
-        entry = longterm.store(
-            space, actor, text_of(after or b""), scope=scope, agent=proposal.agent if scope == "agent" else None,
-            record_id=record_id, session_id=change.get("session_id", ""), proposal=proposal.number,
-            reason=proposal.reason,
-        )  # fmt: skip
-        proposal.entry_number = entry.number
-        if record_id:
-            quarantine.was_promoted(space, actor, record_id, entry)
-        if settlement.replaces or settlement.merges:
-            longterm.absorb(space, actor, entry.number, replaces=settlement.replaces, merges=settlement.merges)
-        if settlement.review_by:
-            longterm.set_review_by(space, actor, entry.number, settlement.review_by)
-
-    def undo(self, proposal: Proposal, actor: Actor, file: File | None, reason: str) -> int | None:
-        longterm.take_back(proposal.space, actor, proposal.entry_number, reason=reason)
-        return None
-
-
 def _existing(proposal: Proposal, before: bytes | None) -> str:
     if before is None:
         raise edits.file_not_found(proposal.path)
@@ -334,7 +289,7 @@ def _merged(base: str, ours: bytes, theirs: str) -> bytes:
 
 KINDS: dict[str, ChangeKind] = {
     Proposal.Kind.EDIT: Edit(), Proposal.Kind.WRITE: Write(), Proposal.Kind.INSERT: Insert(),
-    Proposal.Kind.DELETE: Delete(), Proposal.Kind.MOVE: Move(), Proposal.Kind.PROMOTION: Promotion(),
+    Proposal.Kind.DELETE: Delete(), Proposal.Kind.MOVE: Move(),
 }  # fmt: skip
 FILE_EDITS = [name for name, kind in KINDS.items() if kind.edits_file]
 
