@@ -14,7 +14,7 @@ from django.apps import apps
 from django.utils import timezone
 
 from memoryhub.domain import accounts, erasure, files, longterm, prompts, proposals, quarantine, spaces, working
-from memoryhub.domain.files.watch import scan
+from memoryhub.domain.files.disk.watch import scan
 from memoryhub.domain.prompts import framework_templates
 from memoryhub.domain.working import entries
 from memoryhub.models import HUB, Actor, Agent, Space, WorkingEntry

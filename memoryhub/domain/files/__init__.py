@@ -1,7 +1,8 @@
 """Files at virtual paths: mounts and rules, reading, changing, revisions, and the disk."""
 
 from memoryhub.domain.files.change import lock_files
-from memoryhub.domain.files.disk import lock_file, sync_file
+from memoryhub.domain.files.disk.sync import lock_file, sync_file
+from memoryhub.domain.files.disk.watch import retry_disk, scan_all, sync_path
 from memoryhub.domain.files.find import glob, grep, is_folder, list_entries, walk
 from memoryhub.domain.files.mounts import (
     add_mount,
@@ -50,7 +51,6 @@ from memoryhub.domain.files.tree import (
     stop_editing,
     tree,
 )
-from memoryhub.domain.files.watch import retry_disk, scan_all, sync_path
 from memoryhub.domain.files.write import (
     copy,
     delete,

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.utils import timezone
 
-from memoryhub.domain.files import disk, mounts, revisions
+from memoryhub.domain.files import mounts, revisions
 from memoryhub.domain.files.change import (
     check_if_match,
     check_protected,
@@ -23,6 +23,7 @@ from memoryhub.domain.files.change import (
     save_text,
     start_change,
 )
+from memoryhub.domain.files.disk import sync
 from memoryhub.domain.files.mounts import Place
 from memoryhub.domain.files.read import (
     Published,
@@ -99,10 +100,10 @@ def _sync_row(space: Space, row: PublishedRow) -> HubError | None:
     mount = Mount(space=space, prefix=row.prefix, store=row.store, directory=row.directory, policy=row.policy)
     place = mounts.place_in_mount(mount, row.path)
     try:
-        file = disk.sync_file(space, paths.clean(row.path), place)
+        file = sync.sync_file(space, paths.clean(row.path), place)
     except HubError as error:
         return error
-    return disk.disk_error(file, place) if file and disk.is_unreadable(file) else None
+    return sync.disk_error(file, place) if file and sync.is_unreadable(file) else None
 
 
 def _note_use(rows: list[PublishedRow]) -> None:
@@ -163,7 +164,7 @@ def write(
         if base_revision is not None and base_revision != file.revision:
             content, reason = _merge_edit(file, content, base_revision, reason)
         if change.exists and content == change.before:
-            disk.write_to_disk(space, file, change.place)
+            sync.write_to_disk(space, file, change.place)
             return revisions.get_revision(file, file.revision)
         return save_text(change, content, kind=kind, reason=reason, proposal=proposal, restored_from=restored_from)
 
@@ -299,7 +300,7 @@ def _transfer(
                 before=source.before, in_place=not source.place.store.on_disk,
             )  # fmt: skip
             if source.place.store.on_disk:  # the deleted half of a move gets no line of activity
-                disk.push_after_commit(space, source.file, b"")
+                sync.push_after_commit(space, source.file, b"")
         return revision
 
 

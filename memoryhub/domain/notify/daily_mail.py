@@ -14,6 +14,7 @@ from memoryhub.domain import jobs, spaces
 from memoryhub.domain.accounts import may
 from memoryhub.domain.notify import http
 from memoryhub.models import Job, Proposal, Space
+from memoryhub.text.unseen import spelled_out
 
 MAX_LISTED = 20
 DAILY_MAIL_JOB = "digests.send"
@@ -84,7 +85,7 @@ KIND_VERBS = {
 
 def mail_subject(space: Space, proposals: list[Proposal]) -> str:
     count = f"{len(proposals)} proposals wait" if len(proposals) != 1 else "1 proposal waits"
-    return f"{space.name}: {count} for a decision"
+    return spelled_out(f"{space.name}: {count} for a decision")
 
 
 def mail_text(space: Space, proposals: list[Proposal]) -> str:
@@ -103,7 +104,7 @@ def mail_text(space: Space, proposals: list[Proposal]) -> str:
     inbox = http.absolute_url(f"/s/{space.slug}/proposals/")
     place = inbox if inbox.startswith("http") else f"{inbox} of your hub"
     lines += ["", f"Decide on them at {place}", "Silence never approves."]
-    return "\n".join(lines)
+    return spelled_out("\n".join(lines))
 
 
 def _expires_by(proposal: Proposal, moment: datetime) -> bool:

@@ -18,7 +18,8 @@ from django.utils import timezone
 
 from memoryhub.db import fragments, statements
 from memoryhub.domain import jobs
-from memoryhub.domain.files import conflicts, revisions
+from memoryhub.domain.files import revisions
+from memoryhub.domain.files.disk import conflicts
 from memoryhub.domain.files.mounts import MOUNT_COLUMNS, Place, cached_mount, place_in_mount
 from memoryhub.domain.files.revisions import sha_of
 from memoryhub.errors import HubError, NotFound, Unavailable

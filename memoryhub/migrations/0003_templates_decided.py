@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("memoryhub", "0001_initial"),
+        ("memoryhub", "0002_sign_in_link_maker"),
     ]
 
     operations = [
