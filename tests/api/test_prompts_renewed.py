@@ -219,6 +219,8 @@ READ = {
     "dialecttemplate": dict.fromkeys(  # test_the_newest_template_serves_the_next_prompt
         ["family", "form", "version", "text", "sha256", "came_from", "is_known"], NOT_SHOWN
     ),
+    # tests/api/test_templates.py: each choice shows in the next prompt
+    "templatechoice": dict.fromkeys(["agent_id", "form", "template_id", "proposal", "ended_at"], NOT_SHOWN),
     "workingentry": {
         "content": "entry corrected", "expires_at": "entry over", "removed_at": "entry removed",
         "agent_key": "output admitted by the gate", "scope": "output admitted by the gate",

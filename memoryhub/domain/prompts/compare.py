@@ -22,6 +22,7 @@ from memoryhub.models import (
     Revision,
     SourceChange,
     Space,
+    TemplateChoice,
     WorkingEntry,
 )  # fmt: skip
 from memoryhub.stores import paths
@@ -140,7 +141,7 @@ def causes(
         *revision_causes(space, touched, between),
         *settings_causes(agent, between),
         *source_list_causes(space, agent, between),
-        *template_causes(space, before, after, between),
+        *template_causes(space, agent, before, after, between),
         *memory_causes(space, before, after, start, end),
     ]
     return sorted(found, key=lambda cause: cause.at, reverse=True)[:MAX_CAUSES]
@@ -194,10 +195,19 @@ def source_list_causes(space: Space, agent: Agent, between: dict[str, Any]) -> l
     ]  # fmt: skip
 
 
-def template_causes(space: Space, before: Prompt, after: Prompt, between: dict[str, Any]) -> list[Cause]:
+def template_causes(space: Space, agent: Agent, before: Prompt, after: Prompt, between: dict[str, Any]) -> list[Cause]:
     forms = {before.dialect, after.dialect}
+    chosen = TemplateChoice.objects.within(space).filter(agent_id=agent.pk, form__in=forms, **between)
+    decided = [
+        Cause(
+            row.created_at, "template",
+            f"proposal {row.proposal} was approved" if row.proposal else "its client reported another template",
+            row.actor_kind, row.actor_name, proposal=row.proposal,
+        )
+        for row in chosen.order_by("-pk")[:MAX_CAUSES]
+    ]  # fmt: skip
     rows = DialectTemplate.objects.filter(space_id__in=(0, space.pk), form__in=forms, **between)
-    return [
+    return decided + [
         Cause(row.created_at, "template", f"took the template of {row.family} {row.version} from the {row.came_from}", "hub", "hub")
         for row in rows[:MAX_CAUSES]
     ]  # fmt: skip

@@ -11,7 +11,7 @@ from memoryhub.detectors import Finding
 from memoryhub.domain import files
 from memoryhub.domain.proposals import findings
 from memoryhub.domain.proposals.state import Parents, parent_of
-from memoryhub.errors import Conflict, HubError, Stale
+from memoryhub.errors import Conflict, HubError, NotFound, Stale
 from memoryhub.models import Actor, File, Proposal, Revision
 from memoryhub.text import edits
 from memoryhub.text.blame import ReviewedLines, lines_by_reviewer
@@ -41,7 +41,9 @@ class ChangeKind:
     approve_label = "Approve"
     without_prompts = "In no agent's prompt; agents see it when they read the file."
     revision_kind = "edit"
-    has_file = True  # it changes a file; without one it is about long-term memory
+    has_file = True  # it changes a file
+    changes = "file"  # or entry, of long-term memory, or template
+    adds_words = True  # detectors look at what it makes
     has_text = True  # there are texts to compare; a move changes none
     is_editable = True  # a reviewer may approve other words instead
     removes_file = False
@@ -71,8 +73,19 @@ class ChangeKind:
         """The files as they are once it is applied, by path; none for a file that is gone."""
         return {proposal.path: after}
 
+    def published(self, proposal: Proposal) -> files.Published | None:
+        """The text that stands now where it would change something, with what changed on disk taken in."""
+        try:
+            return files.read(proposal.space, proposal.path, thread_id=proposal.thread_id)
+        except NotFound:
+            return None
+
+    def findings(self, proposal: Proposal, before: bytes | None, after: bytes | None) -> list[Finding]:
+        """What the detectors find in what it would make."""
+        return findings.findings_of(proposal.space, proposal.path, before, after) if self.adds_words else []
+
     def diff(self, proposal: Proposal, before: bytes | None, after: bytes | None) -> str:
-        return unified_bytes(before, after, proposal.path or "long-term")
+        return unified_bytes(before, after, proposal.path or proposal.thing)
 
     def applied_texts(self, proposal: Proposal) -> tuple[bytes | None, bytes | None]:
         """The texts before and after the revision that an approved proposal became."""
@@ -231,6 +244,7 @@ class Delete(ChangeKind):
     approve_label = "Approve the deletion"
     without_prompts = "In no agent's prompt; agents no longer find the file."
     is_editable = False
+    adds_words = False
     removes_file = True
 
     def make(self, proposal: Proposal, before: bytes | None, parents: Parents = parent_of) -> bytes | None:
