@@ -14,7 +14,7 @@ WHERE p.state = 'approved' AND p.decided_by_name <> '' AND r.space_id = p.space_
 
 
 class Migration(migrations.Migration):
-    dependencies = [("memoryhub", "0001_initial")]
+    dependencies = [("memoryhub", "0003_templates_decided")]
 
     operations = [
         migrations.AddField(
