@@ -24,7 +24,7 @@ from .layers import (
     WorkingRevision,
 )
 from .people import FailedTry, Person, SignIn, SignInLink
-from .prompts import AgentChange, Delivery, DialectTemplate, PromptText
+from .prompts import AgentChange, Delivery, DialectTemplate, PromptText, TemplateChoice
 from .proposals import Proposal, ProposalComment, Webhook, WebhookNotice
 from .spaces import Membership, Role, Space
 
@@ -75,6 +75,7 @@ __all__ = [
     "SourceChange",
     "Space",
     "Telltale",
+    "TemplateChoice",
     "Token",
     "Webhook",
     "WebhookNotice",

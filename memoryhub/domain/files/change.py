@@ -117,7 +117,7 @@ def record_change(change: Change, content: bytes, verb: str, says: str, *, adds:
     on_disk = change.place.store.on_disk
 
     def with_revision(revision: Revision) -> list[statements.Change]:
-        line = revisions.revision_line(change.space, change.actor, verb, says, revision, adds)
+        line = revisions.revision_line(change.space, change.actor, verb, says, revision, adds or _edited_by(revision))
         return [activity.lines_as_change(line)]
 
     facts.setdefault("before", change.before)
@@ -127,6 +127,14 @@ def record_change(change: Change, content: bytes, verb: str, says: str, *, adds:
     if on_disk:
         sync.push_after_commit(change.space, change.file, content)
     return revision
+
+
+def _edited_by(revision: Revision) -> str:
+    """What the line of activity adds where a reviewer wrote some of it; who approved it stands in the line of the decision."""
+    if not (mine := revision.reviewer_lines):
+        return ""
+    count = sum(last - first + 1 for first, last in mine["lines"])
+    return f"with {count} line{'' if count == 1 else 's'} by {mine['name']}"
 
 
 def check_protected(change: Change, content: bytes, proposal: int | None) -> None:

@@ -258,7 +258,7 @@ def _after_write(space: Space, file: File, placed: WriteResult, written: DiskTex
     displaced = marks.take_in(space, placed.displaced)
     base = conflicts.common_base(file, written_before)
     ours = None if file.is_deleted else revisions.newest_text(file)
-    from_disk = conflicts.record_disk_text(space, file, displaced)
+    from_disk = conflicts.record_disk_text(space, file, displaced, based_on=written_before)
     merged = conflicts.merge_or_record_again(space, file, ours, number, base, displaced, from_disk)
     if not merged and not displaced.secrets:
         file.written_revision = file.revision  # our text is on disk already

@@ -14,7 +14,7 @@ WHERE EXISTS (SELECT 1 FROM memoryhub_file)
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("memoryhub", "0001_initial"),
+        ("memoryhub", "0004_approvers"),
     ]
 
     operations = [
