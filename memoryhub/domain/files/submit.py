@@ -13,7 +13,7 @@ from django.db import transaction
 from memoryhub.detectors import secrets
 from memoryhub.domain import activity, spaces
 from memoryhub.domain.accounts import require
-from memoryhub.domain.files import change, mounts, revisions, rules
+from memoryhub.domain.files import change, mounts, revisions
 from memoryhub.domain.files.read import Published
 from memoryhub.domain.files.requests import Applied, ChangeRequest, Pending, TextBefore, text_as_bytes, texts_of
 from memoryhub.domain.files.write import delete, edit, file_row, insert, move, read, read_many, write
@@ -144,7 +144,7 @@ def _conditions_hold(place: mounts.Place, request: ChangeRequest, findings: list
         return True
     if rule.unless_findings and findings:
         return False
-    return rule.max_added is None or rules.is_small(rule.max_added, *texts_of(request, before))
+    return rule.max_added is None or mounts.is_small(rule.max_added, *texts_of(request, before))
 
 
 def _check_text(space: Space, request: ChangeRequest, before: TextBefore) -> list[Any]:
