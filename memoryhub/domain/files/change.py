@@ -12,7 +12,7 @@ from django.db import transaction
 from memoryhub.db import statements
 from memoryhub.domain import activity
 from memoryhub.domain.files import mounts, revisions
-from memoryhub.domain.files.disk import marks, sync
+from memoryhub.domain.files.disk import arrivals, marks, sync
 from memoryhub.domain.files.mounts import Place
 from memoryhub.errors import Invalid, Stale
 from memoryhub.models import Actor, File, Mount, Revision, Space
@@ -121,6 +121,7 @@ def record_change(change: Change, content: bytes, verb: str, says: str, *, adds:
         return [activity.lines_as_change(line)]
 
     facts.setdefault("before", change.before)
+    arrivals.forget_put_backs(change.file)
     revision = revisions.record_revision(
         change.space, change.file, change.actor, content, in_place=not on_disk, more_changes=with_revision, **facts
     )
