@@ -56,8 +56,10 @@ def scan(space: Space, mount: Mount) -> int:
     mounts = mounts_of_space(space)
     prefix = mount.prefix
     in_hub = _known_files(space, mount, mounts)
-    new = [prefix + relative[1:] for relative in sorted(on_disk) if prefix + relative[1:] not in in_hub]
-    changed = record_new_files(space, mount, [path for path in new if find_mount(mounts, path) == mount])
+    changed = 0
+    if not arrivals.handling_of(space, mount).taken_in:  # a first look; what is new later is a change of each file
+        new = [prefix + relative[1:] for relative in sorted(on_disk) if prefix + relative[1:] not in in_hub]
+        changed = record_new_files(space, mount, [path for path in new if find_mount(mounts, path) == mount])
     in_hub = _known_files(space, mount, mounts)
     for path in sorted({prefix + relative[1:] for relative in on_disk} | set(in_hub)):
         file, stat = in_hub.get(path), on_disk.get("/" + path[len(prefix) :])
