@@ -29,6 +29,8 @@ def change_on_disk(space: Space, actor: Actor, mount: Mount, on_disk: str, *, pu
     if on_disk not in OnDisk.values:
         raise Invalid(f"A change on disk does one of: {', '.join(OnDisk.values)}.", field="on_disk")
     mount = Mount.objects.select_for_update().get(pk=mount.pk, space_id=space.pk)
+    if put_back and on_disk != OnDisk.HOLD:
+        raise Invalid("Only what is held is put back: choose hold as well.", field="put_back")
     if on_disk == OnDisk.HOLD and mount.store != Mount.Store.FILESYSTEM:
         raise Invalid("Only a directory has changes on disk that could wait.", field="on_disk")
     after = (OnDisk(on_disk), put_back and on_disk == OnDisk.HOLD)
