@@ -290,6 +290,8 @@ def _transfer(
         check_if_match(source.file, if_match)
         if target.exists:
             raise Conflict(f"The destination {to} already exists.", code="file_exists", path=to)
+        if not keep_source:
+            check_protected(source, b"", proposal)
         number = source.file.revision
         moved = {} if keep_source else {"moved_from": path, "restored_from": number}
         why = reason or (f"Copied from {path}" if keep_source else f"Moved from {path}")
@@ -299,7 +301,6 @@ def _transfer(
             proposal=proposal, **moved,
         )  # fmt: skip
         if not keep_source:
-            check_protected(source, b"", proposal)
             why = reason or f"Moved to {to}"
             revisions.record_revision(
                 space, source.file, actor, b"", kind="move", reason=why, proposal=proposal, is_deleted=True,
