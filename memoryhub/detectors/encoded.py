@@ -6,10 +6,11 @@ Other detectors look into it as into the text itself. All of it is bounded: what
 from __future__ import annotations
 
 import base64
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+
+from .patterns import Found, plain
 
 MAX_DECODED = 256 * 1024  # characters of one text
 MIN_RUN = 28  # characters of base64: 20 bytes
@@ -17,15 +18,15 @@ MAX_GAP = 16  # characters between the end of one line's piece and the beginning
 MIN_WORD, MAX_WORD = 16, 200  # characters of a key that is looked for on two lines
 DEPTH = 2  # base64 of base64
 
-_PIECE = re.compile(r"[A-Za-z0-9+/_-]{8,}={0,2}")
+_PIECE = plain(r"[A-Za-z0-9+/_-]{8,}={0,2}")
 # What stands between the two halves of a word that is continued on the next line: quotes, signs of quoting, lists and addition.
-_JOINT = re.compile(
+_JOINT = plain(
     r"(?<=[A-Za-z0-9+/_=.-])[ \t]{0,4}[\"'`]?[ \t]{0,4}[\\+,]?[ \t]{0,4}\r?\n[ \t]{0,8}(?:[>*+#|-][ \t]{0,4}){0,2}[\"'`]?"
     r"(?=[A-Za-z0-9+/_=.-])"
 )
 _IN_JOINT = frozenset(" \t\r\n\"'`\\+,>*#|-")
-_WORD = re.compile(r"[A-Za-z0-9+/_=.-]+")
-_DIGIT = re.compile(r"[0-9]")
+_WORD = plain(r"[A-Za-z0-9+/_=.-]+")
+_DIGIT = plain(r"[0-9]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +105,9 @@ def _joints(text: str) -> Iterator[tuple[int, int]]:
             yield start, end
 
 
-def _chains(text: str) -> Iterator[list[re.Match[str]]]:
+def _chains(text: str) -> Iterator[list[Found]]:
     """Pieces of base64, those together that follow each other line by line."""
-    chain: list[re.Match[str]] = []
+    chain: list[Found] = []
     for piece in _PIECE.finditer(text):
         if chain and not _goes_on(text, chain[-1].end(), piece.start()):
             yield chain
@@ -120,16 +121,16 @@ def _goes_on(text: str, end: int, start: int) -> bool:
     return start - end <= MAX_GAP and text.count("\n", end, start) == 1 and _IN_JOINT.issuperset(text[end:start])
 
 
-def _readings(text: str, chain: list[re.Match[str]]) -> Iterator[Decoded]:
+def _readings(text: str, chain: list[Found]) -> Iterator[Decoded]:
     """What the whole chain says, else without the word before it, else what each of its pieces says."""
     for pieces in (chain, chain[1:]) if len(chain) > 1 else ():
         run = "".join(piece.group().rstrip("=") for piece in pieces)
-        if len(run) >= MIN_RUN and (plain := decode(run)):
-            yield Decoded(pieces[0].start(), pieces[-1].end(), plain)
+        if len(run) >= MIN_RUN and (said := decode(run)):
+            yield Decoded(pieces[0].start(), pieces[-1].end(), said)
             return
     for piece in chain:
-        if len(piece.group()) >= MIN_RUN and (plain := decode(piece.group())):
-            yield Decoded(piece.start(), piece.end(), plain)
+        if len(piece.group()) >= MIN_RUN and (said := decode(piece.group())):
+            yield Decoded(piece.start(), piece.end(), said)
 
 
 def decode(run: str, depth: int = DEPTH) -> str:
@@ -142,20 +143,20 @@ def decode(run: str, depth: int = DEPTH) -> str:
         )
     except ValueError:
         return ""
-    plain = _as_text(data[:MAX_DECODED])
-    if depth > 1 and len(plain) >= MIN_RUN and _PIECE.fullmatch(plain.strip()):
-        return decode(plain.strip(), depth - 1) or plain
-    return plain
+    said = _as_text(data[:MAX_DECODED])
+    if depth > 1 and len(said) >= MIN_RUN and _PIECE.fullmatch(said.strip()):
+        return decode(said.strip(), depth - 1) or said
+    return said
 
 
 def _as_text(data: bytes) -> str:
     for encoding in _encodings(data):
         try:
-            plain = data.decode(encoding).lstrip("\ufeff")
+            said = data.decode(encoding).lstrip("\ufeff")
         except UnicodeDecodeError:
             continue
-        if _is_readable(plain):
-            return plain
+        if _is_readable(said):
+            return said
     return ""
 
 
@@ -171,8 +172,8 @@ def _encodings(data: bytes) -> Iterator[str]:
         yield "utf-16-le"
 
 
-def _is_readable(plain: str) -> bool:
-    return bool(plain) and plain.translate(_LINE_SIGNS).isprintable()
+def _is_readable(said: str) -> bool:
+    return bool(said) and said.translate(_LINE_SIGNS).isprintable()
 
 
 _LINE_SIGNS = {ord("\n"): None, ord("\t"): None, ord("\r"): None}

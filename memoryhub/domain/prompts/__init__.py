@@ -30,7 +30,6 @@ from memoryhub.domain.prompts.assemble import (
 from memoryhub.domain.prompts.compare import (
     MomentComparison,
     PromptChange,
-    approvers_of,
     compare_moments,
 )
 from memoryhub.domain.prompts.deliveries import delivered_at, delivered_text, deliveries_of, record_delivery, threads_of
@@ -74,7 +73,6 @@ __all__ = [
     "agent_row",
     "agent_rows",
     "agents_of_space",
-    "approvers_of",
     "as_json",
     "assemble",
     "change_agent",

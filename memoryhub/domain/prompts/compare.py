@@ -19,7 +19,6 @@ from memoryhub.models import (
     DialectTemplate,
     EntryRevision,
     LongtermEntry,
-    Proposal,
     Revision,
     SourceChange,
     Space,
@@ -152,28 +151,21 @@ def revision_causes(space: Space, touched: set[str], between: dict[str, Any]) ->
     rows = (
         Revision.objects.within(space).filter(path__in=touched, **between).defer("content").order_by("-pk")[:MAX_CAUSES]
     )
-    deciders = approvers_of(space, {row.proposal for row in rows if row.proposal})
     return [
         Cause(
-            row.created_at, "source", describe_revision(row, deciders), row.actor_kind, row.actor_name, row.path, row.number,
+            row.created_at, "source", describe_revision(row), row.actor_kind, row.actor_name, row.path, row.number,
             row.proposal, row.reason,
         )
         for row in rows
     ]  # fmt: skip
 
 
-def describe_revision(row: Revision, deciders: dict[int, str]) -> str:
+def describe_revision(row: Revision) -> str:
     if row.proposal:
-        return f"proposal {row.proposal} was approved" + (f" by {who}" if (who := deciders.get(row.proposal)) else "")
+        return f"proposal {row.proposal} was approved" + (f" by {row.approver_name}" if row.approver_name else "")
     return {"delete": "deleted it", "restore": "restored it", "move": "moved it", "create": "made it"}.get(
         row.kind, "changed it"
     )
-
-
-def approvers_of(space: Space, numbers: set[int]) -> dict[int, str]:
-    """Who approved each of these proposals."""
-    rows = Proposal.objects.within(space).filter(number__in=numbers).values_list("number", "decided_by_name")
-    return dict(rows)
 
 
 def settings_causes(agent: Agent, between: dict[str, Any]) -> list[Cause]:
