@@ -127,7 +127,7 @@ def test_a_new_proposal_shows_in_the_json_at_once(ask, space):
 
 def test_dialects_are_chosen_by_name_and_version(ask):
     body = told(ask("application/json", dialect="deepagents/0.7.1"))
-    assert (body["dialect"], body["verified"]) == ("deepagents/0.6.3", True)
+    assert (body["dialect"], body["verified"]) == ("deepagents/0.6.3", False)  # no template is known yet
     assert body["text"] == f"Base.\n\n{AGENTS}\n\none"
     assert told(ask("application/json", dialect="deepagents/9.0"))["verified"] is False
     assert ask(dialect="synaptic").content == b"Base.\n<agent_memory>\none <!-- for people -->\n</agent_memory>\n"

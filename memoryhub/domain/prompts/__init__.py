@@ -9,19 +9,22 @@ from memoryhub.domain.prompts.agents import (
     delete_agent,
 )
 from memoryhub.domain.prompts.agents_behind import (
+    AgentRow,
     agent_row,
     agent_rows,
+    last_calls,
     listed_sources,
+    live_threads,
     rows_with_tokens,
+    standings,
     threads_behind,
 )
 from memoryhub.domain.prompts.assemble import (
     Prompt,
-    PromptRequest,
     as_json,
     assemble,
+    assemble_request,
     change_settings,
-    parse_time,
     pending_numbers,
     with_findings,
     with_pending,
@@ -41,6 +44,7 @@ from memoryhub.domain.prompts.framework_templates import (
     templates_for,
 )
 from memoryhub.domain.prompts.origins import LineOrigin, line_origin
+from memoryhub.domain.prompts.requests import LastCall, PromptRequest, dialect_of, parse_time
 from memoryhub.domain.prompts.serve import prompt_for, working_column
 from memoryhub.domain.prompts.sources import (
     add_source,
@@ -55,6 +59,8 @@ from memoryhub.domain.prompts.sources import (
 )
 
 __all__ = [
+    "AgentRow",
+    "LastCall",
     "LineOrigin",
     "MomentComparison",
     "Prompt",
@@ -69,6 +75,7 @@ __all__ = [
     "approvers_of",
     "as_json",
     "assemble",
+    "assemble_request",
     "change_agent",
     "change_settings",
     "check_sources",
@@ -79,12 +86,15 @@ __all__ = [
     "delivered_at",
     "delivered_text",
     "deliveries_of",
+    "dialect_of",
     "get_source",
     "import_installed_template",
     "import_template_wheel",
     "is_source",
+    "last_calls",
     "line_origin",
     "listed_sources",
+    "live_threads",
     "parse_time",
     "pending_numbers",
     "prompt_for",
@@ -94,6 +104,7 @@ __all__ = [
     "report_template",
     "rows_with_tokens",
     "sources_of",
+    "standings",
     "switch_source",
     "take_over_sources",
     "templates_for",

@@ -11,7 +11,7 @@ from django.db.models import Count, Q
 
 from memoryhub.detectors import Finding
 from memoryhub.domain import files, prompts
-from memoryhub.domain.prompts import PromptChange
+from memoryhub.domain.prompts import LastCall, PromptChange, PromptRequest
 from memoryhub.domain.proposals import findings
 from memoryhub.domain.proposals.expiry import ends_soon
 from memoryhub.domain.proposals.kinds import ChangeKind, kind_of
@@ -140,7 +140,7 @@ def review(proposal: Proposal, *, context: int | None = 3) -> Review:
             proposal.space, made.kind.files_after(proposal, found.after), first=proposal.agent_id
         )
         made.losing_agents = _losing_agents(proposal, made.agents)
-        made.threads_behind = sum(len(prompts.threads_of(proposal.space, one.agent, limit=20)) for one in made.changes)
+        made.threads_behind = len(prompts.live_threads(proposal.space, [one.agent for one in made.changes]))
     return made
 
 
@@ -175,14 +175,24 @@ def result_to_show(proposal: Proposal) -> Result:
 def prompt_changes(
     space: Space, changes: Mapping[str, bytes | None], *, first: int | None = None
 ) -> tuple[list[PromptChange], int]:
-    """Before and after for each agent that reads one of the paths, who asked first; and how many more there are."""
+    """Before and after for each agent that reads one of the paths, who asked first; and how many more there are.
+
+    Each is what the agent asked for last: dialect, thread, base prompt, query and task.
+    """
     readers = {agent.pk: agent for path in changes for agent in files.agents_reading(space, path)}
     chosen = sorted(readers.values(), key=lambda agent: agent.pk != first)[:AGENTS_SHOWN]
-    shown = [
-        PromptChange(agent, prompts.assemble(space, agent), prompts.assemble(space, agent, changes=changes))
-        for agent in chosen
-    ]
+    calls = prompts.last_calls(space, chosen)
+    shown = [prompt_change(space, agent, calls.get(agent.pk), changes) for agent in chosen]
     return shown, len(readers) - len(chosen)
+
+
+def prompt_change(
+    space: Space, agent: Agent, call: LastCall | None, changes: Mapping[str, bytes | None]
+) -> PromptChange:
+    """Before and after of what the agent asked for last; of one that never asked, of what a call would get."""
+    asked = call.request if call else PromptRequest()
+    before = prompts.assemble_request(space, agent, asked)
+    return PromptChange(agent, before, prompts.assemble_request(space, agent, asked, changes=changes), call)
 
 
 def history_of(proposal: Proposal) -> AgentHistory:
