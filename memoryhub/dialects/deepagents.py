@@ -148,6 +148,11 @@ def is_published(form_name: str, template: str) -> bool:
     return compare(form_name, template).known
 
 
+def published_forms(template: str) -> list[str]:
+    """The forms for which the library ships this very text, the oldest first."""
+    return [form.name for form in FORMS if compare(form.name, template).known]
+
+
 def read_template(module_source: str) -> str:
     """The template text out of the source of the library's memory module, without running it."""
     for node in ast.walk(ast.parse(module_source)):

@@ -122,7 +122,7 @@ def test_a_call_that_names_none_gets_the_same_whatever_was_asked_before(desk):
 
 def test_what_the_client_reported_counts_for_calls_that_name_none(desk):
     text = framework_templates.chosen_template(desk.space.pk, "deepagents/0.6.3").text
-    prompts.report_template(desk.scout, "0.7.1", text)
+    desk.call("POST", "templates", {"library": "deepagents", "version": "0.7.1", "text": text})
     assert "no call yet; shown as deepagents/0.7.1, which its client reported" in shown(desk)
     assert raw(desk) == printed() == get(desk) == get(desk, dialect="deepagents/0.7.1") == raw(desk)
 

@@ -15,6 +15,7 @@ from django.utils import timezone
 from memoryhub.domain.files import mounts, revisions
 from memoryhub.domain.files.change import (
     check_if_match,
+    check_marks,
     check_protected,
     locked_change,
     record_change,
@@ -148,9 +149,10 @@ def write(
     thread_id: str = "",
     must_be_new: bool = False,
     restored_from: int | None = None,
+    approval: revisions.Approval | None = None,
     place: Place | None = None,
 ) -> Revision:
-    """Make this the text of a file.
+    """Make this the text of a file. The actor is who wanted it; `approval` says who decided, where that was another.
 
     With an older `base_revision`, changes since then are merged where they do not touch; else `edit_conflict` is raised.
     """
@@ -166,7 +168,9 @@ def write(
         if change.exists and content == change.before:
             sync.write_to_disk(space, file, change.place)
             return revisions.get_revision(file, file.revision)
-        return save_text(change, content, kind=kind, reason=reason, proposal=proposal, restored_from=restored_from)
+        return save_text(
+            change, content, kind=kind, reason=reason, proposal=proposal, restored_from=restored_from, approval=approval
+        )
 
 
 def _merge_edit(file: File, content: bytes, base_revision: int, reason: str) -> tuple[bytes, str]:
@@ -229,13 +233,14 @@ def insert(
 
 def delete(
     space: Space, actor: Actor, path: str, *, reason: str = "", if_match: str | None = None, proposal: int | None = None,
-    thread_id: str = "", place: Place | None = None,
+    approval: revisions.Approval | None = None, thread_id: str = "", place: Place | None = None,
 ) -> Revision:  # fmt: skip
     """Delete a file; its revisions stay, and it can be restored."""
     with locked_change(space, actor, path, thread_id, place, if_match) as change:
         return record_change(
-            change, b"", "files.delete", "deleted", kind="delete", reason=reason, proposal=proposal, is_deleted=True
-        )
+            change, b"", "files.delete", "deleted", kind="delete", reason=reason, proposal=proposal, is_deleted=True,
+            approval=approval,
+        )  # fmt: skip
 
 
 def move(
@@ -247,6 +252,7 @@ def move(
     reason: str = "",
     if_match: str | None = None,
     proposal: int | None = None,
+    approval: revisions.Approval | None = None,
     thread_id: str = "",
 ) -> Revision:
     """Give a file another path; its history can be followed back through the move."""
@@ -258,6 +264,7 @@ def move(
         reason=reason,
         if_match=if_match,
         proposal=proposal,
+        approval=approval,
         thread_id=thread_id,
         keep_source=False,
     )
@@ -270,7 +277,7 @@ def copy(space: Space, actor: Actor, path: str, to: str, *, reason: str = "", th
 
 def _transfer(
     space: Space, actor: Actor, path: str, to: str, *, reason: str, keep_source: bool, if_match: str | None = None,
-    proposal: int | None = None, thread_id: str = "",
+    proposal: int | None = None, approval: revisions.Approval | None = None, thread_id: str = "",
 ) -> Revision:  # fmt: skip
     path, to = paths.clean(path), paths.clean(to)
     if path == to:
@@ -290,13 +297,14 @@ def _transfer(
         verb, says = ("files.copy", "made") if keep_source else ("files.move", "moved")
         revision = record_change(
             target, source.before, verb, says, adds=f"from {path}", kind="create" if keep_source else "move", reason=why,
-            proposal=proposal, **moved,
+            proposal=proposal, approval=approval, **moved,
         )  # fmt: skip
         if not keep_source:
             check_protected(source, b"", proposal)
+            check_marks(source, None)
             why = reason or f"Moved to {to}"
             revisions.record_revision(
-                space, source.file, actor, b"", kind="move", reason=why, proposal=proposal, is_deleted=True,
+                space, source.file, actor, b"", kind="move", reason=why, proposal=proposal, approval=approval, is_deleted=True,
                 before=source.before, in_place=not source.place.store.on_disk,
             )  # fmt: skip
             if source.place.store.on_disk:  # the deleted half of a move gets no line of activity

@@ -98,20 +98,29 @@ def assemble(
     at: datetime | None = None,
     system_prompt: str | None = None,
     changes: Mapping[str, bytes | None] | None = None,
+    template: str | None = None,
 ) -> Prompt:
-    """The exact prompt of this agent as people look at it; `at` looks back, `changes` are files as if approved (None: gone)."""
+    """The exact prompt of this agent as people look at it; `at` looks back, `changes` are files as if approved (None: gone),
+    `template` is one as if approved."""
     asked = as_looked_at(agent, PromptRequest(dialect or "", query, task, thread, at, system_prompt).check())
-    return assemble_request(space, agent, asked, changes=changes)
+    return assemble_request(space, agent, asked, changes=changes, template=template)
 
 
 def assemble_request(
-    space: Space, agent: Agent, asked: PromptRequest, *, changes: Mapping[str, bytes | None] | None = None
+    space: Space,
+    agent: Agent,
+    asked: PromptRequest,
+    *,
+    changes: Mapping[str, bytes | None] | None = None,
+    template: str | None = None,
 ) -> Prompt:
     """The exact prompt that the agent's own call gets; the request was checked."""
     chosen = dialect_for(agent, asked)
     gathered = gather_inputs(space, agent, chosen, asked, waiting=True)
     if changes:
         gathered = inputs.with_changes(gathered, changes)
+    if template is not None and not agent.template:
+        gathered = replace(gathered, ingredients=replace(gathered.ingredients, template=template))
     prompt = build_prompt(chosen, gathered, asked)
     return with_pending(prompt, gathered.waiting)
 

@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("memoryhub", "0001_initial"),
+        ("memoryhub", "0005_disk"),
     ]
 
     operations = [
