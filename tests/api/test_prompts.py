@@ -347,9 +347,8 @@ def test_a_client_reports_its_template(client, ask, secret, counter):
         )
 
     answer = report("<m>{agent_memory}</m>")
-    assert answer.status_code == 200
-    assert told(answer)["known"] is False
-    assert ask(dialect="deepagents").content == f"Base.\n\n<m>{AGENTS}\n\none</m>".encode()
+    assert answer.status_code == 202  # no published text: a person decides
+    assert ask(dialect="deepagents").content == f"Base.\n\n{AGENTS}\n\none".encode()
     counter.refresh_from_db()
     assert counter.reported == {"library": "deepagents", "version": "0.7.9"}
     assert told(report("no slot"))["error"]["code"] == "invalid_template"
