@@ -26,7 +26,6 @@ from memoryhub.domain.prompts.assemble import (
     assemble_request,
     change_settings,
     pending_numbers,
-    with_findings,
     with_pending,
 )
 from memoryhub.domain.prompts.deliveries import delivered_at, delivered_text, deliveries_of, record_delivery, threads_of
@@ -120,7 +119,6 @@ __all__ = [
     "templates_for",
     "threads_behind",
     "threads_of",
-    "with_findings",
     "with_pending",
     "working_column",
 ]
