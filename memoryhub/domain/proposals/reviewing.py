@@ -131,8 +131,7 @@ def review(proposal: Proposal, *, context: int | None = 3) -> Review:
     made = Review(
         proposal, found, history_of(proposal), list(ProposalComment.objects.filter(proposal=proposal)), context=context
     )
-    if found.applies:
-        made.findings = made.kind.findings(proposal, found.before, found.after)
+    made.findings = found.findings
     if made.is_open:
         made.rejected_before = _rejected_before(proposal)
     if found.applies and made.is_open:
