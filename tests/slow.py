@@ -28,7 +28,7 @@ def openings(token: str, large: str) -> dict[str, bytes]:
         "a body, a good token": head(call, "Content-Length: 5000", token=token) + b'{"content": "',
         "chunked, then silence": head("POST /nowhere HTTP/1.1", "Transfer-Encoding: chunked") + b"5\r\nhello\r\n",
         "chunked, a good token": head(call, "Transfer-Encoding: chunked", token=token) + b"5\r\nhello\r\n",
-        "a reader that does not read": head(f"GET {large} HTTP/1.1", token=token) * 40,
+        "a reader that does not read": head(f"GET {large} HTTP/1.1", token=token) * 8,
     }
 
 

@@ -21,7 +21,7 @@ from tests.bench.prompts import furnish, token
 from tests.bench.served import Address, database, processor_time, serving
 from tests.bench.table import Row, finish, row
 
-LARGE = "/api/v1/openapi.json"
+LARGE = "/api/v1/files/memories/large.md"
 
 
 def main(arguments: list[str]) -> int:
@@ -37,6 +37,7 @@ def main(arguments: list[str]) -> int:
 def measure(place: Path, seconds: float, rounds: int, clients: int) -> list[Row]:
     with database(place, MEMORYHUB_EMBEDDER="hashing"):
         scene = furnish(place, 10)
+        (scene.folder / "large.md").write_text("A line of a large file.\n" * 40_000)
         ask = load.request("/api/v1/prompt", **token(scene, "forge"))
         cost = against_granian(ask, place, seconds, rounds)
         with serving() as (address, _):

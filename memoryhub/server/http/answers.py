@@ -16,8 +16,7 @@ from memoryhub.server.http.http1 import BadRequest, Environ, Head, answer_head
 
 log = logging.getLogger("memoryhub")
 
-CODES = {408: "request_timeout", 413: "too_large", 503: "busy"}  # others: bad_request
-RETRY_AFTER = "Retry-After: 1\r\n"
+MORE = {401: "WWW-Authenticate: Bearer\r\n", 503: "Retry-After: 1\r\n"}  # headers that a status needs
 PIECE_BYTES, PIECE_SECONDS = 64 * 1024, 0.05  # of an answer that is made while it is sent, in one turn
 LAST_CHUNK = b"0\r\n\r\n"
 
@@ -97,11 +96,11 @@ def refusal(error: BadRequest, head: Head | None) -> tuple[bytes, bytes]:
     path, method = (head.environ["PATH_INFO"], head.environ["REQUEST_METHOD"]) if head else ("", "")
     body, kind = f"{error.message}\n", "text/plain; charset=utf-8"
     if path.startswith("/api/"):
-        shape = {"error": {"code": CODES.get(error.status, "bad_request"), "message": error.message}}
+        shape = {"error": {"code": error.code, "message": error.message}}
         body, kind = json.dumps(shape), "application/json"
     data = body.encode()
     headers = [("Content-Type", kind), ("Content-Length", str(len(data))), ("Cache-Control", "no-store")]
-    more = "Connection: close\r\n" + (RETRY_AFTER if error.status == 503 else "")
+    more = "Connection: close\r\n" + MORE.get(error.status, "")
     status = f"{error.status} {HTTPStatus(error.status).phrase}"
     return answer_head(
         status, [*headers, ("X-Content-Type-Options", "nosniff")], more

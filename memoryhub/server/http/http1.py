@@ -31,11 +31,11 @@ _names: dict[str, str] = {}
 
 
 class BadRequest(Exception):
-    """What came is no request that this server answers; the connection ends with this status and sentence."""
+    """What came is not handed to the application; the connection ends with this status, sentence and code."""
 
-    def __init__(self, status: int, message: str) -> None:
+    def __init__(self, status: int, message: str, code: str = "bad_request") -> None:
         super().__init__(message)
-        self.status, self.message = status, message
+        self.status, self.message, self.code = status, message, code
 
 
 @dataclass(slots=True)

@@ -14,9 +14,10 @@ from django.http.request import split_domain_port, validate_host
 from django.urls import Resolver404, resolve
 
 from memoryhub import requests
+from memoryhub.api.base import unknown_route
 from memoryhub.domain import accounts
 from memoryhub.errors import HubError
-from memoryhub.server.http.http1 import Environ
+from memoryhub.server.http.http1 import BadRequest, Environ
 
 API_BYTES = 8 * 1024 * 1024
 PAGE_BYTES = 40 * 1024 * 1024  # an import of 32 MiB, and what a form wraps around it
@@ -26,32 +27,38 @@ log = logging.getLogger("memoryhub")
 
 
 def allowed_bytes(environ: Environ) -> int:
-    """How many bytes of a body are read from whoever sent this head; 0 where none."""
+    """How many bytes of a body are read from whoever sent this head: 0 where the application answers without it, BadRequest
+    where no such address or token exists."""
+    path = environ["PATH_INFO"].encode("latin-1").decode("utf-8", "replace")
     try:
-        view = resolve(environ["PATH_INFO"].encode("latin-1").decode("utf-8", "replace")).func
         if not is_own_host(environ):
             return 0
-        if environ["PATH_INFO"].startswith("/api/"):
-            return API_BYTES if has_token(environ) else 0
+        view = resolve(path).func
+        if path.startswith("/api/"):
+            return api_bytes(environ, view)
         if has_session(environ):
             return PAGE_BYTES
         return STRANGER_BYTES if getattr(view, "needs", "") == "nothing" else 0
-    except (Resolver404, HubError):
-        return 0
+    except Resolver404:
+        raise BadRequest(404, "Nothing here. The address may be old.", "not_found") from None
     except DatabaseError as error:  # the application says so, in its own words
         log.warning("database: %s", (str(error).strip().splitlines() or [""])[0])
         return 0
 
 
+def api_bytes(environ: Environ, view: object) -> int:
+    if view is unknown_route:
+        return 0
+    try:
+        accounts.authenticate(requests.bearer_token(environ), requests.client_address(environ))
+    except HubError as error:
+        raise BadRequest(error.status, error.message, error.code) from None
+    return API_BYTES
+
+
 def is_own_host(environ: Environ) -> bool:
     domain, _ = split_domain_port(environ.get("HTTP_HOST", ""))
     return bool(domain) and validate_host(domain, settings.ALLOWED_HOSTS)
-
-
-def has_token(environ: Environ) -> bool:
-    """Raises the refusal of a token that stands for nobody."""
-    accounts.authenticate(requests.bearer_token(environ), requests.client_address(environ))
-    return True
 
 
 def has_session(environ: Environ) -> bool:

@@ -35,7 +35,8 @@ MAX_AHEAD = 64 * 1024  # bytes that are read while an earlier request of the con
 LINGER = 2.0
 LEAVE_TO_OTHERS = 0.002  # seconds; long enough for a process that sleeps to wake up
 STOP_SECONDS = 5.0
-BUSY = BadRequest(503, "The hub has too much to do just now. Try again in a moment.")
+LATE = "request_timeout"
+BUSY = BadRequest(503, "The hub has too much to do just now. Try again in a moment.", "busy")
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,8 @@ class Limits:
 class Worker:
     """Serves one WSGI application on one listening socket.
 
-    `allowed_bytes` says how many bytes of a body the sender of this head may send: 0 for a stranger.
+    `allowed_bytes` says how many bytes of a body the sender of this head may send: 0 where the application answers without
+    it, BadRequest where nobody needs to ask the application.
     """
 
     def __init__(
@@ -144,9 +146,9 @@ class Worker:
         self.swept = now
         for connection in [one for one in self.connections.values() if one.is_late(now)]:
             if connection.state == State.BODY:
-                self._refuse(connection, BadRequest(408, "The body did not arrive in time. Send it again."))
+                self._refuse(connection, BadRequest(408, "The body did not arrive in time. Send it again.", LATE))
             elif connection.state == State.HEAD and connection.buffer:
-                self._refuse(connection, BadRequest(408, "The request did not arrive in time. Send it again."))
+                self._refuse(connection, BadRequest(408, "The request did not arrive in time. Send it again.", LATE))
             elif connection.state != State.WAITING:
                 self._close(connection)
 
@@ -293,8 +295,12 @@ class Worker:
         head = connection.head
         assert head is not None
         connection.state = State.BODY
-        with self._busy(head.environ):
-            allowed = self.allowed_bytes(head.environ)
+        try:
+            with self._busy(head.environ):
+                allowed = self.allowed_bytes(head.environ)
+        except BadRequest as error:
+            self._refuse(connection, error)
+            return
         under_way = sum(one.moved for one in self.connections.values() if one.state == State.BODY)
         if not allowed or head.length > allowed:
             self._answer_without_body(connection, head.length if allowed else 0)
