@@ -56,7 +56,7 @@ def test_a_worker_that_hangs_in_c_is_replaced_and_the_other_answers_meanwhile(st
 
     said = hub.stderr()
     assert "GET /login/once/…/ took over 2 seconds" in said
-    assert 'stuck_settings.py", line' in said and "in hang" in said
+    assert 'stuck_settings.py", line' in said and "in handle" in said
     assert "hidden" not in said and SECRET not in said
     (kept,) = ended_requests(hub.data_dir)
     assert kept["request"] == "GET /login/once/…/"
