@@ -21,7 +21,8 @@ PACKAGE = ROOT / "memoryhub"
 # Inner rooms first. A room imports its own and inner ones, never outer ones, nor its neighbours on the same floor.
 FLOORS = [
     {"errors"},
-    {"requests", "refusals", "text", "dialects", "detectors", "embedders", "stores"},
+    {"text"},
+    {"requests", "refusals", "dialects", "detectors", "embedders", "stores"},
     {"db"},
     {"models"},
     {"domain"},
@@ -30,7 +31,7 @@ FLOORS = [
 ]
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in sorted(rooms)}
 # What starts, joins and serves the rooms. Rooms from this floor on may import these few.
-OPEN_TO = {"server": 6, "middleware": 6, "settings": 7, "templatetags": 6}
+OPEN_TO = {"server": 7, "middleware": 7, "settings": 8, "templatetags": 7}
 PLAIN = ("errors", "text", "dialects", "detectors", "embedders", "stores")
 
 
@@ -60,7 +61,7 @@ def test_imports_point_inward(room):
     for file in modules(room):
         for used in rooms_used(file) - {room}:
             reach = OPEN_TO.get(used, FLOOR.get(used, 9) + 1)
-            allowed = reach <= FLOOR[room] or (used == "requests" and FLOOR[room] >= 1)
+            allowed = reach <= FLOOR[room] or (used == "requests" and FLOOR[room] >= 2)
             standalone = used == "client" and file.parent.name == "commands" and file.stem in ("mcp", "sync")
             assert allowed or standalone, f"{file.relative_to(ROOT)} imports {used}"
 
@@ -109,7 +110,8 @@ def test_packages_of_the_domain_are_used_by_their_verbs():
     for file in PACKAGE.rglob("*.py"):
         mine = file.relative_to(PACKAGE).parts[1:2] if "domain" in file.parts else ()
         for package, *rest in domain_imports(file):
-            inner = rest and (PACKAGE / "domain" / package / f"{rest[0]}.py").exists()
+            inside = PACKAGE / "domain" / package / (rest[0] if rest else "")
+            inner = rest and (inside.is_dir() or inside.with_suffix(".py").exists())
             shadowed = inner and len(rest) == 1 and rest[0] in exported(package)  # the verb, not the module
             assert not inner or shadowed or mine == (package,), f"{file.relative_to(ROOT)} imports {package}.{rest[0]}"
 
@@ -127,9 +129,9 @@ def test_packages_of_the_domain_import_downward():
 
 def test_a_package_of_the_domain_stays_small():
     assert sorted(entry.name for entry in (PACKAGE / "domain").glob("*.py")) == ["__init__.py", "first_start.py"]
-    for package in PACKAGES:
-        modules = [file for file in (PACKAGE / "domain" / package).rglob("*.py") if file.name != "__init__.py"]
-        assert len(modules) <= 14, f"domain/{package} has {len(modules)} modules"
+    for folder in {file.parent for package in PACKAGES for file in (PACKAGE / "domain" / package).rglob("*.py")}:
+        modules = [file for file in folder.glob("*.py") if file.name != "__init__.py"]
+        assert len(modules) <= 14, f"{folder.relative_to(PACKAGE)} has {len(modules)} modules"
 
 
 def test_template_tags_import_nothing_from_pages():
@@ -171,6 +173,7 @@ VERBS = {
     "account.theme": "accounts.set_preference",
     "agents.change": "prompts.change_agent",
     "agents.delete": "prompts.delete_agent",
+    "agents.set_auto": "prompts.change_agent",
     "files.pack": "files.pack_folder",
     "files.preview": "",
     "files.retry": "files.retry_disk",

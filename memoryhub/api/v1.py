@@ -12,7 +12,7 @@ from ninja.openapi.schema import OpenAPISchema
 from memoryhub.api.base import TokenAuth, install_errors
 
 # In the order of the document. Each module holds `router`.
-NOUNS = ("me", "prompts", "templates", "files", "proposals", "layers", "memory_tool")
+NOUNS = ("me", "agents", "prompts", "templates", "files", "revisions", "proposals", "layers", "memory_tool")
 
 
 class HubAPI(NinjaAPI):

@@ -9,8 +9,7 @@ from datetime import datetime, timedelta
 from django.db.models import Count, Q
 from django.utils import timezone
 
-from memoryhub import dialects
-from memoryhub.domain.files import find, mounts, rules
+from memoryhub.domain.files import find, mounts
 from memoryhub.domain.files.read import Published
 from memoryhub.domain.files.write import read_many
 from memoryhub.errors import HubError
@@ -63,7 +62,7 @@ def add_details(space: Space, rows: Sequence[FolderEntry]) -> Sequence[FolderEnt
     all_mounts, all_rules = mounts.mounts_of_space(space), list(PolicyRule.objects.within(space).filter(is_on=True))
     for row in rows:
         mount = mounts.find_mount(all_mounts, row.path)
-        rule = next((rule for rule in all_rules if rules.rule_applies(rule, row.path, None)), None)
+        rule = next((rule for rule in all_rules if mounts.rule_applies(rule, row.path, None)), None)
         row.policy = (rule.policy if rule else mount.policy) if mount else ""
         row.readers, row.waiting = readers.get(row.path, []), pending.get(row.path, 0)
         if file := files.get(row.path):
@@ -191,7 +190,7 @@ def agents_reading(space: Space, path: str) -> list[Agent]:
     showing = set(listed.filter(path=path, is_on=True).values_list("agent_id", flat=True))
     everyone = Agent.objects.within(space).filter(memory_is_on=True).order_by("name", "pk")
     if path == GUIDELINES_PATH:
-        return [agent for agent in everyone if dialects.resolve(agent.dialect).family == "hub"]
+        return [agent for agent in everyone if agent.fetched_dialect.family == "hub"]
     shown = Q(pk__in=showing - {None})
     if None in showing:
         shown |= ~Q(pk__in=have_own)

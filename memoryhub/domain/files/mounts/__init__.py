@@ -1,0 +1,57 @@
+"""Mounts: which store a virtual path belongs to, and which policy agents' writes get there; rules are exceptions by path."""
+
+from memoryhub.domain.files.mounts.changes import add_mount, change_mount, clean_prefix, remove_mount, reset_written
+from memoryhub.domain.files.mounts.directories import allowed_roots, clean_directory, is_hub_operator, is_inside
+from memoryhub.domain.files.mounts.explain import Explanation, explain_path
+from memoryhub.domain.files.mounts.resolve import (
+    MOUNT_COLUMNS,
+    Place,
+    cached_mount,
+    find_mount,
+    get_mount,
+    mounts_of_space,
+    no_mount_error,
+    place_in_mount,
+    policy_for,
+    resolve_path,
+)
+from memoryhub.domain.files.mounts.rules import (
+    add_rule,
+    conditions_hold,
+    dry_run_rule,
+    is_small,
+    remove_rule,
+    rule_applies,
+    rules_of_space,
+)
+
+__all__ = [
+    "MOUNT_COLUMNS",
+    "Explanation",
+    "Place",
+    "add_mount",
+    "add_rule",
+    "allowed_roots",
+    "cached_mount",
+    "change_mount",
+    "clean_directory",
+    "clean_prefix",
+    "conditions_hold",
+    "dry_run_rule",
+    "explain_path",
+    "find_mount",
+    "get_mount",
+    "is_hub_operator",
+    "is_inside",
+    "is_small",
+    "mounts_of_space",
+    "no_mount_error",
+    "place_in_mount",
+    "policy_for",
+    "remove_mount",
+    "remove_rule",
+    "reset_written",
+    "resolve_path",
+    "rule_applies",
+    "rules_of_space",
+]

@@ -1,0 +1,113 @@
+"""Adding, changing and removing mounts."""
+
+from __future__ import annotations
+
+from django.db import IntegrityError, transaction
+from django.db.models import F
+
+from memoryhub.domain import activity, spaces
+from memoryhub.domain.accounts import require
+from memoryhub.domain.files.mounts.directories import clean_directory, require_allowed_directory
+from memoryhub.errors import Conflict, Invalid
+from memoryhub.models import Actor, File, Mount, Policy, Space
+from memoryhub.stores import paths
+
+
+def clean_prefix(prefix: str) -> str:
+    prefix = prefix.strip()
+    return paths.clean(prefix if prefix.startswith(("/", *paths.HEADS)) else "/" + prefix, directory=True)
+
+
+def _checked_choices(store: str, policy: str, directory: str) -> tuple[str, str, str]:
+    if store not in Mount.Store.values:
+        raise Invalid(f"A store is one of: {', '.join(Mount.Store.values)}.", field="store")
+    if policy not in Policy.values:
+        raise Invalid(f"A policy is one of: {', '.join(Policy.values)}.", field="policy")
+    return store, policy, clean_directory(directory) if store == Mount.Store.FILESYSTEM else ""
+
+
+@transaction.atomic
+def add_mount(
+    space: Space, actor: Actor, prefix: str, *, store: str = "database", directory: str = "", policy: str = "review"
+) -> Mount:
+    """Adds a mount: a store for the virtual paths with this prefix."""
+    require(actor, "manage")
+    prefix = clean_prefix(prefix)
+    store, policy, directory = _checked_choices(store, policy, directory)
+    if directory:
+        require_allowed_directory(space, actor, directory)
+    try:
+        with transaction.atomic():
+            mount = Mount.objects.create(space=space, prefix=prefix, store=store, directory=directory, policy=policy)
+    except IntegrityError:
+        raise Conflict(f"There is a mount at {prefix} already. Change that one.", field="prefix") from None
+    reset_written(space, mount)
+    spaces.mark_setup(space)
+    where = directory or {"thread": "per thread"}.get(store, "in the hub")
+    activity.record(space, actor, "mounts.add", "mounted", prefix, url="mounts/", adds=f"{where}, policy {policy}")
+    return mount
+
+
+@transaction.atomic
+def change_mount(
+    space: Space,
+    actor: Actor,
+    mount: Mount,
+    *,
+    policy: str | None = None,
+    store: str | None = None,
+    directory: str | None = None,
+) -> Mount:
+    """Changes the policy, store or directory of a mount; what is None stays. Files move into the new store."""
+    require(actor, "manage")
+    mount = Mount.objects.select_for_update().get(pk=mount.pk, space_id=space.pk)
+    before = (mount.store, mount.policy, mount.directory)
+    after = _checked_choices(
+        store or mount.store,
+        policy or mount.policy,
+        mount.directory if directory is None else directory,
+    )
+    if after == before:
+        return mount
+    if after[2] and after[2] != before[2]:
+        require_allowed_directory(space, actor, after[2])
+    mount.store, mount.policy, mount.directory = after
+    mount.problem = ""
+    mount.save()
+    if (before[0], before[2]) != (after[0], after[2]):
+        reset_written(space, mount, was_on_disk=before[0] == Mount.Store.FILESYSTEM)
+    spaces.mark_setup(space)
+    labels = zip(_labels(after), _labels(before), strict=True)
+    adds = ", ".join(new for new, old in labels if new and new != old)
+    activity.record(space, actor, "mounts.change", "changed the mount", mount.prefix, url="mounts/", adds=adds)
+    return mount
+
+
+def _labels(choices: tuple[str, str, str]) -> tuple[str, str, str]:
+    store, policy, directory = choices
+    return store, f"policy {policy}", directory
+
+
+@transaction.atomic
+def remove_mount(space: Space, actor: Actor, mount: Mount) -> None:
+    """Removes a mount. No text is deleted: files on disk stay there, revisions stay in the hub."""
+    require(actor, "manage")
+    prefix = mount.prefix
+    mount.delete()
+    spaces.mark_setup(space)
+    activity.record(space, actor, "mounts.remove", "took away the mount", prefix, url="mounts/")
+
+
+def reset_written(space: Space, mount: Mount, *, was_on_disk: bool = False) -> None:
+    """Reset what the hub knows about the disk of a mount's files, after the mount got another store or directory.
+
+    From one directory to another, the files of the new one count. From the hub to a directory, the hub's files are written
+    unless the directory has a file at that path already.
+    """
+    files = File.objects.within(space).filter(path__startswith=mount.prefix)
+    if mount.store != Mount.Store.FILESYSTEM:
+        files.update(written_revision=F("revision"), stat=None, problem="")
+    elif was_on_disk:
+        files.update(stat=None, problem="")
+    else:
+        files.update(written_revision=None, written_sha256="", stat=None, problem="")

@@ -1,0 +1,117 @@
+"""Mounts: which store a virtual path belongs to, and which policy agents' writes get there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from memoryhub.db import statements
+from memoryhub.domain.files.mounts.rules import rule_applies
+from memoryhub.errors import HubError, Invalid, NotFound
+from memoryhub.models import Agent, Mount, Policy, PolicyRule, Space, instance_from_columns
+from memoryhub.stores import Store, open_store, paths
+
+
+@dataclass(frozen=True)
+class Place:
+    """What a virtual path resolves to: mount, store, the path inside the store, the policy and the rule that set it."""
+
+    mount: Mount
+    store: Store
+    relative: str
+    policy: str = Policy.REVIEW
+    rule: PolicyRule | None = None
+
+    @property
+    def real_path(self) -> str:
+        """The path on disk, for people; empty if there is none."""
+        if not self.store.on_disk:
+            return ""
+        return os.path.join(self.mount.directory, self.relative.lstrip("/"))
+
+
+def mounts_of_space(space: Space) -> list[Mount]:
+    """All mounts of a space."""
+    return _mounts_and_rules(space)[0]
+
+
+def find_mount(mounts: Iterable[Mount], path: str) -> Mount | None:
+    """The mount of a path: the one with the longest prefix of whole names; None if there is none."""
+    matching = [mount for mount in mounts if paths.under(mount.prefix, path)]
+    return max(matching, key=lambda mount: len(mount.prefix), default=None)
+
+
+# The columns of a mount that `cached_mount` needs.
+MOUNT_COLUMNS = ("prefix", "store", "directory", "policy")
+
+
+@lru_cache(maxsize=256)
+def cached_mount(space_id: int, prefix: str, store: str, directory: str, policy: str) -> Mount:
+    """A mount with these columns and no id. It is shared by all who ask with equal values, so nobody may change it."""
+    return Mount(space_id=space_id, prefix=prefix, store=store, directory=directory, policy=policy)
+
+
+def place_in_mount(mount: Mount, path: str) -> Place:
+    """The place of a path that belongs to this mount, with the mount's own policy."""
+    return Place(
+        mount, open_store(mount.store, mount.directory, mount.prefix), paths.strip(mount.prefix, path), mount.policy
+    )
+
+
+def resolve_path(space: Space, path: str, *, agent: Agent | None = None) -> Place:
+    """The place of a virtual path, with the policy for this agent (or any). A path without a mount is refused."""
+    path = paths.clean(path)
+    mounts, has_rules = _mounts_and_rules(space)
+    mount = find_mount(mounts, path)
+    if mount is None:
+        raise no_mount_error(path, mounts)
+    policy, rule = _policy_and_rule(space, mount, path, agent) if has_rules else (mount.policy, None)
+    place = place_in_mount(mount, path)
+    return Place(mount, place.store, place.relative, policy, rule)
+
+
+MOUNTS_AND_RULES = """
+SELECT id, space_id, prefix, store, directory, policy, problem, created_at,
+  EXISTS (SELECT 1 FROM memoryhub_policyrule r WHERE r.space_id = %(space)s AND r.is_on)
+FROM memoryhub_mount WHERE space_id = %(space)s ORDER BY prefix
+"""
+READ_COLUMNS = ("id", "space_id", "prefix", "store", "directory", "policy", "problem", "created_at")
+
+
+def _mounts_and_rules(space: Space) -> tuple[list[Mount], bool]:
+    """The mounts of a space by their prefixes, and whether it has rules that are on."""
+    rows = statements.rows(MOUNTS_AND_RULES, {"space": space.pk}, binary=True)
+    mounts = [instance_from_columns(Mount, zip(READ_COLUMNS, row[:-1], strict=True), space=space) for row in rows]
+    return mounts, bool(rows) and rows[0][-1]
+
+
+def no_mount_error(path: str, mounts: Iterable[Mount]) -> HubError:
+    """The error for a path without a mount; it names the prefixes of the mounts there are."""
+    prefixes = [mount.prefix for mount in mounts]
+    if path.startswith("~"):
+        return paths.refused(path, "begins with “~”, and no mount of this space has that prefix")
+    where = f"Write below {', '.join(prefixes)}." if prefixes else "This space has no mounts yet."
+    return Invalid(f"Nothing is mounted at “{path}”. {where}", code="no_mount", path=path, prefixes=prefixes)
+
+
+def policy_for(space: Space, path: str, agent: Agent | None = None) -> tuple[str, PolicyRule | None]:
+    """The policy for a write by this agent at this path, and the rule that sets it, if one does."""
+    place = resolve_path(space, path, agent=agent)
+    return place.policy, place.rule
+
+
+def _policy_and_rule(space: Space, mount: Mount, path: str, agent: Agent | None) -> tuple[str, PolicyRule | None]:
+    for rule in PolicyRule.objects.within(space).filter(is_on=True):
+        if rule_applies(rule, path, agent):
+            return rule.policy, rule
+    return mount.policy, None
+
+
+def get_mount(space: Space, pk: int) -> Mount:
+    """One mount of a space by its id."""
+    mount = Mount.objects.within(space).filter(pk=pk).first()
+    if mount is None:
+        raise NotFound("There is no such mount in this space.")
+    return mount
