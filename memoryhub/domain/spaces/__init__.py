@@ -1,6 +1,7 @@
 """Spaces, their members and settings, change marks for caches, and events between packages."""
 
 from memoryhub.domain.spaces.events import ask_event, on_event, send_event
+from memoryhub.domain.spaces.group_roles import apply_group_roles
 from memoryhub.domain.spaces.marks import LONGTERM_MARKS, NEW_MARK, longterm_mark, mark_longterm, mark_setup, text_mark
 from memoryhub.domain.spaces.members import (
     add_member,
@@ -28,6 +29,7 @@ __all__ = [
     "LONGTERM_MARKS",
     "NEW_MARK",
     "add_member",
+    "apply_group_roles",
     "ask_event",
     "change_role",
     "change_settings",
