@@ -197,7 +197,7 @@ MIDDLEWARE = [
     "memoryhub.middleware.api_calls",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
-    "django.middleware.csrf.CsrfViewMiddleware",
+    "memoryhub.middleware.FormCheck",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "allauth.account.middleware.AccountMiddleware",  # its apps do not start without it

@@ -10,11 +10,8 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login, logout
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.middleware.csrf import CsrfViewMiddleware
 from django.shortcuts import redirect, render
-from django.utils.decorators import decorator_from_middleware
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
@@ -196,16 +193,7 @@ def shown_factor(request: HttpRequest, person: Person) -> str:
 # ---- one-time links ----
 
 
-class TokenOnly(CsrfViewMiddleware):
-    """Django's check of forms, which also takes the origin `null`: browsers send it from a page that gives no referrer."""
-
-    def _origin_verified(self, request: HttpRequest) -> bool:
-        return request.META.get("HTTP_ORIGIN") == "null" or super()._origin_verified(request)
-
-
 @public
-@csrf_exempt  # in favour of the check below
-@decorator_from_middleware(TokenOnly)
 def once(request: HttpRequest, secret: str) -> HttpResponse:
     """A one-time link. GET shows a button and tells nothing of the account, as mail programs and chats open links by themselves;
     POST spends the link and signs in."""
@@ -221,7 +209,7 @@ def once(request: HttpRequest, secret: str) -> HttpResponse:
         response = render(
             request, "login/spent.html", {"error": error, "owner_link": settings.OWNER_LINK}, status=error.status
         )
-    response["Referrer-Policy"] = "no-referrer"  # the address is the secret
+    response["Referrer-Policy"] = "no-referrer"  # the address is the secret; `middleware.FormCheck` knows what follows
     return response
 
 

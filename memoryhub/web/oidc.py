@@ -129,6 +129,8 @@ def callback(request: HttpRequest) -> HttpResponse:
     """The provider's answer. It counts once, in the browser that asked, within ten minutes."""
     provider = provider_for(request)
     state = statekit.unstash_state(request, provider_id=provider.sub_id, state_id=request.GET.get("state", ""))
+    if "error" in request.GET:
+        return show(request, Forbidden("The provider did not sign you in.", code="provider_refused"))
     if state is None:
         return show(
             request, Forbidden("This answer is not one that this browser waits for. Start again.", code="wrong_state")
@@ -181,8 +183,6 @@ def disconnect(request: HttpRequest, pk: int) -> HttpResponse:
 def identity_of(request: HttpRequest, provider: Provider, state: dict[str, Any]) -> accounts.Identity:
     """Whom the provider signed in, after every check."""
     adapter = provider.get_oauth2_adapter(request)
-    if "error" in request.GET:
-        raise Forbidden("The provider did not sign you in.", code="provider_refused")
     if request.GET.get("iss", adapter.openid_config["issuer"]) != adapter.openid_config["issuer"]:
         raise OAuth2Error("the answer names another issuer")
     client = adapter.get_client(request, provider.app)

@@ -78,8 +78,8 @@ def new_recovery_codes(request: HttpRequest) -> HttpResponse:
         return show(request, error)
 
 
-@require_GET
 @recently_signed_in
+@require_GET
 def passkey_options(request: HttpRequest) -> HttpResponse:
     """What the browser needs to make a passkey."""
     options, request.session[PASSKEY] = accounts.begin_passkey(request.user, site_of(request))

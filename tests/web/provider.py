@@ -10,7 +10,8 @@ from urllib.parse import parse_qsl, urlsplit
 from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 import httpx
-from oidc_provider_mock import User, init_app
+from oidc_provider_mock import User
+from oidc_provider_mock import app as make_app
 
 CLIENT = "memoryhub"
 
@@ -23,11 +24,7 @@ class Quiet(WSGIRequestHandler):
 @contextmanager
 def serving(tamper: Any = None, **people: dict[str, Any]) -> Iterator[str]:
     """The provider's issuer. `people` are its users by name, with their claims; `tamper(app)` may change what it answers."""
-    import flask
-
-    app = flask.Flask("provider")
-    init_app(app, require_nonce=True, user_claims=[User(sub=name, claims=claims) for name, claims in people.items()])
-    app.secret_key = b"only for sessions of the provider"
+    app = make_app(require_nonce=True, user_claims=[User(sub=name, claims=claims) for name, claims in people.items()])
     if tamper:
         tamper(app)
     server = make_server("127.0.0.1", 0, app, handler_class=Quiet)
