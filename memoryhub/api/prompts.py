@@ -192,7 +192,7 @@ EXTRA = {
         304: {"description": "The bytes are those of If-None-Match."},
     }
 }
-ANSWERS: dict[int, Any] = {200: PromptOut, **{status: ERRORS[status] for status in (401, 403, 404, 413, 422, 503)}}
+ANSWERS: dict[int, Any] = {200: PromptOut, **{status: ERRORS[status] for status in (401, 403, 404, 408, 413, 422, 503)}}
 
 
 @router.get("/prompt", response=ANSWERS, openapi_extra=EXTRA, summary="The exact prompt of the agent")

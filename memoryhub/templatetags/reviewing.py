@@ -190,7 +190,7 @@ def review_diff(review: Review, more_url: str = "") -> SafeString:
     if len(rows) == MAX_ROWS:
         size = f"it adds {review.diff.added:,} lines and removes {review.diff.removed:,}"
         body.append(fold_row(f"Only the first {MAX_ROWS:,} lines of this change are drawn here; {size}."))
-    return table(body, f"Change of {review.proposal.path or 'long-term memory'}", ("c-no", "c-no", "c-sign", ""))
+    return table(body, f"Change of {review.proposal.thing}", ("c-no", "c-no", "c-sign", ""))
 
 
 def _lines_above_hunk(rows: Sequence[Row | Fold]) -> int:

@@ -169,7 +169,7 @@ def blame(file: File, at: str, start: str = "") -> dict[str, Any]:
         return {"job": job, "is_running": job.state != job.FAILED, "share": share, "at": chosen}
     lines = files.blame(file, chosen.number)
     context = {"shown_text": text_of(_content_of(chosen))} if chosen.number == file.revision else {}
-    by = Counter(line.revision.actor_kind for line in lines)
+    by = Counter(line.author.kind for line in lines)
     return context | {"piece": line_page(lines, start), "at": chosen, "by": by}
 
 

@@ -7,12 +7,14 @@ as an example of an attack are left alone.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
+from .. import encoded
 from ..finding import Finding, Lines, without_overlaps
 from ..known_texts import KnownText
+from ..patterns import Found, bounded, plain
 from ..scanning import REACH, lines_around
 from . import poison_rules, rules
 from .foreign_orders import orders_to_ignore, orders_to_reveal
@@ -24,22 +26,34 @@ from .rules import FOREIGN_LEAK, FOREIGN_OVERRIDE, JAILBREAK_STYLE
 CODE = "injection"
 RULES = (*rules.RULES, *poison_rules.RULES)
 
-_TAG = re.compile(
+_TAG = plain(
     r"<(?P<close>/?)(?P<name>instructions?|memory|memories|context|assistant|user(?:_?(?:query|input|data))?|untrusted\w*|document|data|tool|human|query|system(?:[-_](?:reminder|prompt|message|instructions?))?)(?=[\s>])"
 )
 """Tags that honest prompts open and close themselves. Those of a system have no business in memory but in code."""
 
 
 def find(text: str, lines: Lines, known: Sequence[KnownText] = ()) -> list[Finding]:
-    """One finding per place and kind; of findings that overlap the most severe."""
+    """One finding per place and kind; of findings that overlap the most severe. What stands there in base64 counts as well."""
+    found = _found(lines)
+    for run in encoded.decoded(text, lines.words):
+        found += [
+            replace(
+                one, start=run.start, end=run.end, line=lines.number(run.start), message=f"{one.message} In base64."
+            )
+            for one in _found(Lines(run.plain))[:1]
+        ]
+    found.sort(key=lambda one: (one.severity != "high", one.start))
+    return without_overlaps(found, lambda one: (one.start, one.end))
+
+
+def _found(lines: Lines) -> list[Finding]:
     found: list[Finding] = []
     for rule in RULES:
         if rule.needles or lines.rows.have(rule.groups):
             found += [_finding(rule, lines, *span) for span in _spans(rule, lines)]
     for rule, spans in _spans_without_rules(lines):
         found += [_finding(rule, lines, *_in_original(lines, *span)) for span in spans]
-    found.sort(key=lambda one: (one.severity != "high", one.start))
-    return without_overlaps(found, lambda one: (one.start, one.end))
+    return sorted(found, key=lambda one: one.severity != "high")
 
 
 def _spans(rule: Rule, lines: Lines) -> Iterator[tuple[int, int]]:
@@ -65,7 +79,7 @@ def _in_original(lines: Lines, start: int, end: int) -> tuple[int, int]:
     return (start, end) if offsets is None else (offsets[start], offsets[end - 1] + 1)
 
 
-def _matches(rule: Rule, lines: Lines) -> Iterator[re.Match[str]]:
+def _matches(rule: Rule, lines: Lines) -> Iterator[Found]:
     rows = lines.rows
     for start, end in _where(rule, lines):
         if rule.opens is None:
@@ -83,7 +97,7 @@ def _where(rule: Rule, lines: Lines) -> Iterable[tuple[int, int]]:
     return lines.rows.near(rule.groups)
 
 
-def _is_own_markup(lines: Lines, match: re.Match[str]) -> bool:
+def _is_own_markup(lines: Lines, match: Found) -> bool:
     """A tag that the text itself opened and closes, or a mark in quotes: neither ends what stands around the text."""
     text = lines.normalised
     at = text.find("<", match.start(), match.end())
@@ -94,10 +108,11 @@ def _is_own_markup(lines: Lines, match: re.Match[str]) -> bool:
     return (before in QUOTES and after in QUOTES and bool(before and after)) or _is_template(text, match)
 
 
-_OPENED = re.compile(r"<system\b|\[inst\]")
+_FENCE = plain("```")
+_OPENED = bounded(r"<system\b|\[inst\]")
 
 
-def _is_template(text: str, match: re.Match[str]) -> bool:
+def _is_template(text: str, match: Found) -> bool:
     """A mark that quotes or code on its line open and close again."""
     start, end = text.rfind("\n", 0, match.start()) + 1, text.find("\n", match.end())
     before = text[max(start, match.start() - REACH) : match.start()]
@@ -111,7 +126,7 @@ def _is_in_code(lines: Lines, at: int) -> bool:
 
 
 def _fences(text: str) -> list[int]:
-    return [match.start() for match in re.finditer("```", text)]
+    return [match.start() for match in _FENCE.finditer(text)]
 
 
 def _paired(text: str) -> set[int]:

@@ -1,9 +1,11 @@
 """Files at virtual paths: mounts and rules, reading, changing, revisions, and the disk."""
 
 from memoryhub.domain.files.change import lock_files
+from memoryhub.domain.files.disk.marks import check_marks
 from memoryhub.domain.files.disk.sync import lock_file, sync_file
 from memoryhub.domain.files.disk.watch import retry_disk, scan_all, sync_path
 from memoryhub.domain.files.find import glob, grep, is_folder, list_entries, walk
+from memoryhub.domain.files.line_authors import author_of, blame, blame_job
 from memoryhub.domain.files.mounts import (
     add_mount,
     add_rule,
@@ -25,9 +27,8 @@ from memoryhub.domain.files.mounts import (
 from memoryhub.domain.files.read import Published, unchanged_on_disk
 from memoryhub.domain.files.requests import Applied, ChangeRequest, Pending, decode_content, text_as_bytes
 from memoryhub.domain.files.revisions import (
+    Approval,
     base_content,
-    blame,
-    blame_job,
     content_of,
     get_revision,
     record_revision,
@@ -70,6 +71,7 @@ __all__ = [
     "FOLDER_PAGE_SIZE",
     "GUIDELINES_PATH",
     "Applied",
+    "Approval",
     "ChangeRequest",
     "FolderCache",
     "FolderEntry",
@@ -81,11 +83,13 @@ __all__ = [
     "agents_md_files",
     "agents_reading",
     "allowed_roots",
+    "author_of",
     "base_content",
     "blame",
     "blame_job",
     "change_mount",
     "check_content",
+    "check_marks",
     "content_of",
     "copy",
     "decode_content",

@@ -157,6 +157,8 @@ def _approve(proposal: Proposal, approval: Approval) -> HubError | None:
 
 def _apply(proposal: Proposal, approval: Approval, found: Result, after: bytes | None) -> None:
     actor = approval.actor
+    # Two changes, each harmless by itself, can make a secret together.
+    findings.check_change(proposal.space, found.before or b"", after or b"", only=["secrets"])
     try:
         kind_of(proposal).apply(proposal, actor, found.before, after, approval.settlement)
     except Stale:
@@ -272,5 +274,4 @@ def _no_longer_applies(found: Result) -> Conflict:
 
 def _about(proposal: Proposal, form: str = "") -> str:
     """What the line of activity about a decision says behind it."""
-    where = f"to {proposal.path}" if proposal.path else "to long-term memory"
-    return f"{where} by {proposal.agent_name}{', ' + form if form else ''}"
+    return f"to {proposal.thing} by {proposal.agent_name}{', ' + form if form else ''}"

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from django.db.models import Count, Q
 
 from memoryhub.detectors import Finding
 from memoryhub.domain import files, prompts
-from memoryhub.domain.prompts import PromptChange
+from memoryhub.domain.prompts import LastCall, PromptChange, PromptRequest
 from memoryhub.domain.proposals import findings
 from memoryhub.domain.proposals.expiry import ends_soon
-from memoryhub.domain.proposals.kinds import ChangeKind, kind_of
+from memoryhub.domain.proposals.kinds import ChangeKind, kind_of, prompt_dialect
 from memoryhub.domain.proposals.results import Result, result
 from memoryhub.domain.proposals.state import OPEN
 from memoryhub.errors import HubError
 from memoryhub.models import Agent, Proposal, ProposalComment, Space
+from memoryhub.text import comments
 from memoryhub.text.diff import Diff, compare
 from memoryhub.text.lines import text_of
 
@@ -26,7 +27,6 @@ State = Proposal.State
 AGENTS_SHOWN = 8
 HUNKS_TO_TICK = 200
 HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*\s*$")
-COMMENT = re.compile(r"<!--.*?-->", re.S)
 
 
 @dataclass(frozen=True)
@@ -111,11 +111,11 @@ class Review:
     @cached_property
     def for_people_only(self) -> bool:
         """Whether it adds a comment, which no prompt shows that strips them."""
-        new = set(COMMENT.findall(self.found.after_text)) - set(COMMENT.findall(self.found.before_text))
+        new = set(comments.found(self.found.after_text)) - set(comments.found(self.found.before_text))
         return (
             bool(new)
             and bool(self.changes)
-            and not any(one in change.after.text for one in new for change in self.changes)
+            and all(new.isdisjoint(comments.found(change.after.text)) for change in self.changes)
         )
 
     @cached_property
@@ -131,16 +131,15 @@ def review(proposal: Proposal, *, context: int | None = 3) -> Review:
     made = Review(
         proposal, found, history_of(proposal), list(ProposalComment.objects.filter(proposal=proposal)), context=context
     )
-    if made.kind.is_editable and found.applies:
-        made.findings = findings.findings_of(proposal.space, proposal.path, found.before, found.after)
+    made.findings = found.findings
     if made.is_open:
         made.rejected_before = _rejected_before(proposal)
-    if found.applies and made.is_open and proposal.path:
+    if found.applies and made.is_open:
         made.changes, made.more_readers = prompt_changes(
-            proposal.space, made.kind.files_after(proposal, found.after), first=proposal.agent_id
+            proposal.space, made.kind.files_after(proposal, found.after), [proposal], first=proposal.agent_id
         )
         made.losing_agents = _losing_agents(proposal, made.agents)
-        made.threads_behind = sum(len(prompts.threads_of(proposal.space, one.agent, limit=20)) for one in made.changes)
+        made.threads_behind = len(prompts.live_threads(proposal.space, [one.agent for one in made.changes]))
     return made
 
 
@@ -163,7 +162,7 @@ def _losing_agents(proposal: Proposal, readers: list[Agent]) -> list[Agent]:
 def result_to_show(proposal: Proposal) -> Result:
     """What it would make now; of a text that was approved, what it made."""
     kind = kind_of(proposal)
-    if proposal.state == State.APPROVED and kind.has_file and kind.has_text:
+    if proposal.state == State.APPROVED and kind.has_text:
         before, after = kind.applied_texts(proposal)
         return Result(proposal, before or b"", after or b"", proposal.base_revision)
     try:
@@ -173,16 +172,34 @@ def result_to_show(proposal: Proposal) -> Result:
 
 
 def prompt_changes(
-    space: Space, changes: Mapping[str, bytes | None], *, first: int | None = None
+    space: Space,
+    changes: Mapping[str, bytes | None],
+    asked: Iterable[Proposal] = (),
+    *,
+    first: int | None = None,
 ) -> tuple[list[PromptChange], int]:
-    """Before and after for each agent that reads one of the paths, who asked first; and how many more there are."""
+    """Before and after for each agent that reads one of the paths or gets one of the templates asked for, who asked first; and
+    how many more there are. Each is what the agent asked for last: dialect, thread, base prompt, query and task."""
     readers = {agent.pk: agent for path in changes for agent in files.agents_reading(space, path)}
+    templates = {one.agent.pk: one for one in asked if one.kind == Proposal.Kind.TEMPLATE and one.agent}
+    readers |= {pk: one.agent for pk, one in templates.items()}
     chosen = sorted(readers.values(), key=lambda agent: agent.pk != first)[:AGENTS_SHOWN]
-    shown = [
-        PromptChange(agent, prompts.assemble(space, agent), prompts.assemble(space, agent, changes=changes))
-        for agent in chosen
-    ]
+    calls = prompts.last_calls(space, chosen)
+    shown = [_prompt_change(space, agent, calls.get(agent.pk), changes, templates.get(agent.pk)) for agent in chosen]
     return shown, len(readers) - len(chosen)
+
+
+def _prompt_change(
+    space: Space, agent: Agent, call: LastCall | None, changes: Mapping[str, bytes | None], template: Proposal | None
+) -> PromptChange:
+    """The prompt of an agent before and after, as it asked for it last; of a template, in a dialect that shows it."""
+    asked = call.request if call else PromptRequest()
+    if template and prompts.dialect_of(asked.dialect, agent).name != template.change["form"]:
+        asked, call = replace(asked, dialect=prompt_dialect(template)), None
+    text = text_of(bytes(template.content or b"")) if template else None
+    before = prompts.assemble_request(space, agent, asked)
+    after = prompts.assemble_request(space, agent, asked, changes=changes, template=text)
+    return PromptChange(agent, before, after, call)
 
 
 def history_of(proposal: Proposal) -> AgentHistory:

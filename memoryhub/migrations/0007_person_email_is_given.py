@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("memoryhub", "0002_sign_in_link_maker"),
+        ("memoryhub", "0006_asked_dialect"),
     ]
 
     operations = [
