@@ -205,7 +205,7 @@ class WebhookForm(HubForm):
             ("proposal.withdrawn", "taken back"), ("proposal.outdated", "no longer applies"),
             ("proposal.expiring", "ends soon"), ("proposal.expired", "expired"), ("proposal.commented", "commented"),
             ("proposal.undone", "undone"),
-            ("proposal.reopened", "reopened"),
+            ("proposal.reopened", "reopened"), ("file.changed_on_disk", "a file changed on disk"),
         ],
         initial=["proposal.created", "proposal.approved", "proposal.rejected", "proposal.expiring", "proposal.expired"],
     )  # fmt: skip
