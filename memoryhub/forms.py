@@ -75,6 +75,10 @@ class PersonForm(HubForm):
         label="Name", max_length=64, widget=forms.TextInput(attrs={"autocapitalize": "none", "autocomplete": "off"})
     )
     role = forms.ChoiceField(choices=Role.choices, initial=Role.VIEWER)
+    email = forms.EmailField(
+        label="E-mail", required=False, help_text="For mails. Noted by the owner of the hub, single sign-on may find the person by it.",
+        widget=forms.EmailInput(attrs={"autocomplete": "off"}),
+    )  # fmt: skip
 
 
 class RoleForm(forms.Form):

@@ -16,6 +16,7 @@ from memoryhub.models import Actor, Person, Token
 from memoryhub.web.access import signed_in
 from memoryhub.web.login import safe_next
 from memoryhub.web.notices import done
+from memoryhub.web.oidc import connect_proof
 
 THEMES = {"": "dark", "dark": "light", "light": ""}  # the theme that follows each; "" is that of the system
 
@@ -32,6 +33,7 @@ def show(request: HttpRequest, *, status: int = 200, **more: object) -> HttpResp
         "token_form": TokenForm(),
         "factors": accounts.second_factors(request.user),
         "oidc": settings.OIDC,
+        "connect_proof": connect_proof(request),
         "identities": accounts.identities_of(request.user),
         "email_form": EmailForm(initial={"email": request.user.email}),
         **more,

@@ -6,7 +6,6 @@ checked its signature, issuer, audience, time and nonce; the hub then decides wh
 
 from __future__ import annotations
 
-import hmac
 import json
 import logging
 import secrets
@@ -23,6 +22,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.crypto import constant_time_compare, salted_hmac
 from django.views.decorators.http import require_GET, require_POST
 
 from memoryhub.domain import accounts, spaces
@@ -99,14 +99,24 @@ def fetched_json(url: str, **headers: str) -> dict[str, Any]:
 @require_GET
 def start(request: HttpRequest) -> HttpResponse:
     """Leads to the provider. A link, not a form: the CSP forbids forms to lead to another host."""
+    if request.user.is_authenticated:  # another site cannot make somebody who is signed in somebody else
+        return redirect(safe_next(request))
     return lead_to_provider(request, safe_next(request), None)
 
 
 @recently_signed_in
 @require_GET
 def connect(request: HttpRequest) -> HttpResponse:
-    """Leads to the provider, to let it sign in whoever is signed in already."""
+    """Leads to the provider, to let it sign in whoever is signed in already. Only from the link of their own page: else another
+    site could connect whoever the provider knows in this browser."""
+    if not constant_time_compare(request.GET.get("proof", ""), connect_proof(request)):
+        raise Forbidden("Open this from the page of your account.", code="no_proof")
     return lead_to_provider(request, reverse("account.page"), request.user.pk)
+
+
+def connect_proof(request: HttpRequest) -> str:
+    """What the link on the account page shows; no other session has it."""
+    return salted_hmac("memoryhub.oidc.connect", request.session.session_key or "").hexdigest()
 
 
 def lead_to_provider(request: HttpRequest, leads_to: str, connects: int | None) -> HttpResponse:
@@ -201,7 +211,7 @@ def claims_of(id_token: str, configuration: dict[str, Any], nonce: str) -> dict[
         audience=settings.OIDC.client_id, issuer=configuration["issuer"], leeway=CLOCKS_DIFFER,
         options={"require": ["iss", "sub", "aud", "exp", "iat"]},
     )  # fmt: skip
-    if not hmac.compare_digest(str(claims.get("nonce", "")).encode(), nonce.encode()):
+    if not constant_time_compare(str(claims.get("nonce", "")), nonce):
         raise OAuth2Error("the ID token has another nonce")
     if claims.get("azp", settings.OIDC.client_id) != settings.OIDC.client_id:
         raise OAuth2Error("the ID token was made for another client")
