@@ -17,6 +17,8 @@ from typing import Any, TypeVar
 
 import re2
 
+from .costs import spend
+
 T = TypeVar("T")
 REACH = 600
 EVERY: list[Any] = []
@@ -85,6 +87,7 @@ class Linear:
                 return
 
     def _first(self, look: Callable[..., Any], text: str, start: int, end: int | None) -> Match | None:
+        spend()
         # The character before is handed over as well: `\b` and `^` ask for it.
         before = text[start - 1 : start] if start else ""
         data = (before + text[start:end]).encode("utf-8", "surrogatepass")
@@ -101,6 +104,7 @@ class Bounded:
         self._search = self._compiled.search
 
     def match(self, text: str, start: int = 0, end: int | None = None) -> Found | None:
+        spend()
         limit = start + self.reach
         return self._compiled.match(text, start, limit if end is None or end > limit else end)
 
@@ -120,6 +124,7 @@ class Bounded:
         """Every hit. A piece is twice the reach, and the next one begins in its middle."""
         end = len(text) if end is None else min(end, len(text))
         while start <= end:
+            spend()
             stop = start + 2 * self.reach
             if stop >= end:
                 yield from self._compiled.finditer(text, start, end)

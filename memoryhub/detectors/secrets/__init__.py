@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
+from .. import costs
 from ..finding import Finding, Lines, without_overlaps
 from ..known_texts import KnownText
 from ..patterns import plain
@@ -36,8 +37,10 @@ def find(text: str, lines: Lines, known: Sequence[KnownText] = ()) -> list[Findi
 
 
 def redact(text: str) -> tuple[str, list[Finding]]:
-    """The text with every secret replaced by a mark that names its kind, and what was found where in the text as sent."""
-    found = find(text, Lines(text))
+    """The text with every secret replaced by a mark that names its kind, and what was found where in the text as sent. Raises
+    TooCostly where that takes too long: a text that was not looked at whole may hold one."""
+    with costs.limited(len(text)):
+        found = find(text, Lines(text))
     parts, at = [], 0
     for one in found:
         parts += [text[at : one.start], MARK.format(kind=one.kind)]
@@ -58,8 +61,11 @@ def hits(text: str, words: str = "") -> list[Hit]:
     if not text.isascii() and _UNSEEN.search(text):
         return _hits_without_unseen(text)
     words = words or distinct_words(text)
-    found = chain(_formats(text, words), named_values(text, words), random_keys(text, words), _in_base64(text, words))
-    return without_overlaps(found, lambda hit: hit[:2])
+    with costs.limited(len(text)):
+        found = chain(
+            _formats(text, words), named_values(text, words), random_keys(text, words), _in_base64(text, words)
+        )
+        return without_overlaps(found, lambda hit: hit[:2])
 
 
 def _formats(text: str, words: str) -> Iterator[Hit]:
