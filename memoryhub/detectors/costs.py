@@ -10,12 +10,14 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 
 from memoryhub.errors import TooLarge
 
 SECONDS, SECONDS_PER_CHARACTER = 0.4, 1.1e-6
 PIECES, PIECES_PER_CHARACTER = 100_000, 3
-_LOOK_AT_CLOCK = 32  # pieces from one look to the next
+_LOOK = 32  # pieces, of all threads together, from one look at the clock to the next
+_pieces = count()
 
 
 class TooCostly(TooLarge):
@@ -30,8 +32,7 @@ class TooCostly(TooLarge):
 
 class _Spent(threading.local):
     until = math.inf
-    pieces = 0
-    most = math.inf
+    looks_left = math.inf
 
 
 _spent = _Spent()
@@ -40,22 +41,21 @@ _spent = _Spent()
 @contextmanager
 def limited(characters: int, seconds: float | None = None) -> Iterator[None]:
     """Counts what the checks inside cost; those of a text inside of another's count as its."""
-    if _spent.most != math.inf:
+    if _spent.until < math.inf:
         yield
         return
     allowed = SECONDS + SECONDS_PER_CHARACTER * characters if seconds is None else seconds
-    _spent.until, _spent.pieces = time.thread_time() + allowed, 0
-    _spent.most = PIECES + PIECES_PER_CHARACTER * characters
+    _spent.until = time.thread_time() + allowed
+    _spent.looks_left = (PIECES + PIECES_PER_CHARACTER * characters) // _LOOK
     try:
         yield
     finally:
-        _spent.until = _spent.most = math.inf
+        _spent.until = _spent.looks_left = math.inf
 
 
 def spend() -> None:
     """One more piece; TooCostly where the text has had its share."""
-    _spent.pieces += 1
-    if _spent.pieces % _LOOK_AT_CLOCK == 0 and (
-        _spent.pieces > _spent.most or (_spent.until < math.inf and time.thread_time() > _spent.until)
-    ):
-        raise TooCostly
+    if next(_pieces) % _LOOK == 0 and _spent.until < math.inf:
+        _spent.looks_left -= 1
+        if _spent.looks_left < 0 or time.thread_time() > _spent.until:
+            raise TooCostly

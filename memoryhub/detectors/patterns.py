@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
@@ -118,6 +119,9 @@ class Bounded:
         return self._compiled.fullmatch(text, start, end) if end - start <= self.reach else None
 
     def search(self, text: str, start: int = 0, end: int | None = None) -> Found | None:
+        if (len(text) if end is None else end) - start <= 2 * self.reach:
+            spend()
+            return self._search(text, start, sys.maxsize if end is None else end)
         return next(self.finditer(text, start, end), None)
 
     def finditer(self, text: str, start: int = 0, end: int | None = None) -> Iterator[Found]:
