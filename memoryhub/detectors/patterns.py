@@ -156,6 +156,11 @@ def plain(pattern: str, flags: str = "") -> Plain:
     return _kept(re.compile(_with_flags(pattern, flags)))
 
 
+def plain_bytes(pattern: bytes) -> re.Pattern[bytes]:
+    """Of runs of bytes."""
+    return re.compile(pattern)
+
+
 def _with_flags(pattern: str, flags: str) -> str:
     return f"(?{flags}){pattern}" if flags else pattern
 
