@@ -244,6 +244,8 @@ def test_two_moments_with_the_cause_of_each_change(see, house, counter):
 
 def test_what_became_of_each_entry_between_two_moments_stands_at_its_place(see, house, counter):
     now = timezone.now()
+    counter.created_at = now - timedelta(hours=4)
+    counter.save()
     start, earlier, since = now - timedelta(hours=2), now - timedelta(hours=3), now - timedelta(hours=1)
     old = longterm.store(house.space, house.reviewer, "The gateway was slow in March.")
     LongtermEntry.objects.update(created_at=earlier)

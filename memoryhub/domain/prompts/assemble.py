@@ -5,81 +5,24 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from functools import lru_cache
 from typing import Any
-
-from django.utils import timezone
 
 from memoryhub import detectors, dialects
 from memoryhub.db import statements
 from memoryhub.dialects import Dialect, Entry, Part, Rendered, Source, Warn, tokens_of_bytes
 from memoryhub.domain.prompts import agents, inputs, inputs_then, memory_then
 from memoryhub.domain.prompts.inputs import PromptInputs
-from memoryhub.errors import Invalid, TooLarge
+from memoryhub.domain.prompts.requests import PromptRequest, as_looked_at, dialect_for
+from memoryhub.errors import Invalid
 from memoryhub.models import Actor, Agent, Space
 from memoryhub.stores import paths
 from memoryhub.stores.file_cache import DiskFile
 
-MAX_TEXT = 20_000
 WARNING_CODES = {"secrets": "secret_like", "hidden": "hidden_characters"}
-MAX_SYSTEM_PROMPT = 1024 * 1024
 MAX_PLACES = 200  # of one kind in one file; more are counted, not marked
-
-
-@dataclass(frozen=True, slots=True)
-class PromptRequest:
-    """What somebody wants to see of an agent's prompt; empty fields mean the agent's own."""
-
-    dialect: str = ""
-    query: str = ""
-    task: str = ""
-    thread: str = ""
-    at: datetime | None = None
-    system_prompt: str | None = None
-
-    def check(self) -> PromptRequest:
-        """Returns itself, or refuses with the name of the field."""
-        for name in ("dialect", "query", "task", "thread", "system_prompt"):
-            check_text(name, getattr(self, name) or "")
-        if self.at and self.at > timezone.now() + timedelta(minutes=1):
-            raise Invalid("at lies in the future; a prompt is known up to now.", field="at")
-        return self
-
-
-def parse_time(text: str) -> datetime | None:
-    """The time in an `at` parameter; UTC without a zone. A `+` that a query string turned into a blank is accepted."""
-    if not text:
-        return None
-    for spelled in (text, text.replace(" ", "+")):
-        try:
-            found = datetime.fromisoformat(spelled)
-        except ValueError:
-            continue
-        return found if found.tzinfo else found.replace(tzinfo=UTC)
-    raise Invalid("at is a time such as 2026-11-18T09:41:00Z.", field="at")
-
-
-def check_text(name: str, value: str) -> None:
-    """Refuses NUL, lone surrogates and texts that are too long."""
-    size = byte_length(value)
-    if size is None or "\x00" in value:
-        raise Invalid(f"{name} holds a NUL or half a character.", field=name)
-    if name == "system_prompt":
-        if size > MAX_SYSTEM_PROMPT:
-            raise TooLarge("system_prompt is larger than 1 MiB.", field=name)
-    elif len(value) > (200 if name in ("thread", "dialect") else MAX_TEXT):
-        raise Invalid(f"{name} is too long.", field=name)
-
-
-def byte_length(text: str) -> int | None:
-    """Length in UTF-8 bytes; None where it cannot be encoded."""
-    try:
-        return len(text.encode())
-    except UnicodeEncodeError:
-        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +68,7 @@ class Prompt:
 
     @property
     def verified(self) -> bool:
-        return self.rendered.dialect.verified
+        return self.rendered.verified
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -157,10 +100,22 @@ def assemble(
     changes: Mapping[str, bytes | None] | None = None,
     template: str | None = None,
 ) -> Prompt:
-    """The exact prompt of this agent; `at` looks back, `changes` are files as if approved (None: gone), `template` is one as if
-    approved."""
-    asked = PromptRequest(dialect or "", query, task, thread, at, system_prompt).check()
-    chosen = dialect_of(asked.dialect, agent)
+    """The exact prompt of this agent as people look at it; `at` looks back, `changes` are files as if approved (None: gone),
+    `template` is one as if approved."""
+    asked = as_looked_at(agent, PromptRequest(dialect or "", query, task, thread, at, system_prompt).check())
+    return assemble_request(space, agent, asked, changes=changes, template=template)
+
+
+def assemble_request(
+    space: Space,
+    agent: Agent,
+    asked: PromptRequest,
+    *,
+    changes: Mapping[str, bytes | None] | None = None,
+    template: str | None = None,
+) -> Prompt:
+    """The exact prompt that the agent's own call gets; the request was checked."""
+    chosen = dialect_for(agent, asked)
     gathered = gather_inputs(space, agent, chosen, asked, waiting=True)
     if changes:
         gathered = inputs.with_changes(gathered, changes)
@@ -168,16 +123,6 @@ def assemble(
         gathered = replace(gathered, ingredients=replace(gathered.ingredients, template=template))
     prompt = build_prompt(chosen, gathered, asked)
     return with_pending(prompt, gathered.waiting)
-
-
-def dialect_of(asked: str, agent: Agent) -> Dialect:
-    """The dialect that was asked for, else the agent's own; a version nobody named is the one its client reported."""
-    name = asked or agent.dialect
-    reported = agent.reported or {}
-    if "/" not in name and name == reported.get("library") and reported.get("version"):
-        with suppress(Invalid):  # a client can report anything; the newest form is used then
-            return dialects.resolve(f"{name}/{reported['version']}")
-    return dialects.resolve(name)
 
 
 def gather_inputs(
