@@ -129,6 +129,10 @@ class SettingsForm(HubForm):
         choices=[("any", "any reviewer or owner"), ("others", "nobody on their own agent's")], required=False,
         label="Who decides", help_text="Whoever made a key of an agent can ask in its name.",
     )  # fmt: skip
+    second_factor = forms.ChoiceField(
+        choices=[("off", "up to each person"), ("required", "required of every member")], required=False,
+        label="Second factor", help_text="Without one, members are led to set it up before they open the space.",
+    )  # fmt: skip
     working_limit = forms.IntegerField(
         label="Working memory keeps the newest", help_text="A lower number lets the oldest go at once."
     )
@@ -201,7 +205,7 @@ class WebhookForm(HubForm):
             ("proposal.withdrawn", "taken back"), ("proposal.outdated", "no longer applies"),
             ("proposal.expiring", "ends soon"), ("proposal.expired", "expired"), ("proposal.commented", "commented"),
             ("proposal.undone", "undone"),
-            ("proposal.reopened", "reopened"),
+            ("proposal.reopened", "reopened"), ("file.changed_on_disk", "a file changed on disk"),
         ],
         initial=["proposal.created", "proposal.approved", "proposal.rejected", "proposal.expiring", "proposal.expired"],
     )  # fmt: skip

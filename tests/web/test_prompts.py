@@ -69,10 +69,10 @@ def test_a_secret_is_underlined_where_it_stands_and_its_line_is_the_prompts(see,
     key = "sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc"
     # As it would be after a change on disk, where no gate stands.
     prompt = prompts.assemble(house.space, counter, dialect="plain", changes={AGENTS: f"# Team\n- é {key}\n".encode()})
-    (warn,) = [one for one in prompts.with_findings(prompt).warnings if one.code == "secret_like"]
+    (warn,) = [one for one in prompt.all_warnings if one.code == "secret_like"]
     assert warn.message.startswith(f"{AGENTS}: A secret (Stripe key). Secrets do not belong in memory")
     assert [prompt.data[start:end].decode() for start, end in warn.places] == [key]
-    assert PromptView(house.space, prompts.with_findings(prompt)).marks == {4: [(4, 4 + len(key), "found")]}
+    assert PromptView(house.space, prompt).marks == {4: [(4, 4 + len(key), "found")]}
 
 
 def test_each_warning_leads_to_where_it_is_mended(see, house):

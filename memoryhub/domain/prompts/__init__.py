@@ -26,15 +26,15 @@ from memoryhub.domain.prompts.assemble import (
     assemble_request,
     change_settings,
     pending_numbers,
-    with_findings,
     with_pending,
 )
-from memoryhub.domain.prompts.compare import (
+from memoryhub.domain.prompts.deliveries import delivered_at, delivered_text, deliveries_of, record_delivery, threads_of
+from memoryhub.domain.prompts.explain.compare import (
     MomentComparison,
     PromptChange,
     compare_moments,
 )
-from memoryhub.domain.prompts.deliveries import delivered_at, delivered_text, deliveries_of, record_delivery, threads_of
+from memoryhub.domain.prompts.explain.origins import LineOrigin, line_origin
 from memoryhub.domain.prompts.framework_templates import (
     Report,
     chosen_template,
@@ -48,7 +48,6 @@ from memoryhub.domain.prompts.framework_templates import (
     template_with_sha256,
     templates_for,
 )
-from memoryhub.domain.prompts.origins import LineOrigin, line_origin
 from memoryhub.domain.prompts.requests import LastCall, PromptRequest, dialect_of, parse_time
 from memoryhub.domain.prompts.serve import prompt_for, working_column
 from memoryhub.domain.prompts.sources import (
@@ -120,7 +119,6 @@ __all__ = [
     "templates_for",
     "threads_behind",
     "threads_of",
-    "with_findings",
     "with_pending",
     "working_column",
 ]
