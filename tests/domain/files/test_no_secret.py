@@ -16,7 +16,7 @@ TEXT = f"# Shop\n\nThe key is {KEY}, for payments.\n"
 
 
 @pytest.fixture
-def root(space, tmp_path):  # noqa: F811
+def root(space, tmp_path):
     directory = tmp_path / "disk"
     directory.mkdir()
     (directory / "AGENTS.md").write_text(TEXT)
@@ -25,15 +25,15 @@ def root(space, tmp_path):  # noqa: F811
     return directory
 
 
-def read(space, path=PATH):  # noqa: F811
+def read(space, path=PATH):
     return files.read(space, path).content.decode()
 
 
-def digest(space, path=PATH):  # noqa: F811
+def digest(space, path=PATH):
     return row(space, path).disk_secrets[0]["digest"]
 
 
-def test_from_disk_and_undone(space, root, mia):  # noqa: F811
+def test_from_disk_and_undone(space, root, mia):
     value = digest(space)
     allowed = files.allow_on_disk(space, mia, PATH, value)
     assert read(space) == TEXT and row(space).disk_secrets == [] and row(space).unreviewed_from is None
@@ -47,7 +47,7 @@ def test_from_disk_and_undone(space, root, mia):  # noqa: F811
     assert KEY in (root / "AGENTS.md").read_text()
 
 
-def test_other_files_with_the_value_follow(space, root, mia):  # noqa: F811
+def test_other_files_with_the_value_follow(space, root, mia):
     (root / "b.md").write_text(TEXT)
     queue.run_waiting()
     assert File.objects.within(space).count() == 1
@@ -62,7 +62,7 @@ def test_other_files_with_the_value_follow(space, root, mia):  # noqa: F811
     assert read(space, "/memories/b.md") == TEXT
 
 
-def test_what_was_held_for_it_counts(space, root, mia):  # noqa: F811
+def test_what_was_held_for_it_counts(space, root, mia):
     (root / "new.md").write_text(TEXT)
     with pytest.raises(Exception, match="not found"):
         read(space, "/memories/new.md")
@@ -72,7 +72,7 @@ def test_what_was_held_for_it_counts(space, root, mia):  # noqa: F811
     assert [one.state for one in Proposal.objects.within(space)] == ["outdated"]
 
 
-def test_under_hold_it_still_waits(space, root, mia):  # noqa: F811
+def test_under_hold_it_still_waits(space, root, mia):
     hold(space)
     (root / "new.md").write_text(TEXT)
     with pytest.raises(Exception, match="not found"):
@@ -82,7 +82,7 @@ def test_under_hold_it_still_waits(space, root, mia):  # noqa: F811
     assert bytes(one.content).decode() == TEXT
 
 
-def test_a_persons_own_save(space, root, mia):  # noqa: F811
+def test_a_persons_own_save(space, root, mia):
     path, content = "/memories/own.md", f"one\nkey {KEY}\n".encode()
     with pytest.raises(Invalid):
         files.check_content(space, path, content)
@@ -99,7 +99,7 @@ def test_a_persons_own_save(space, root, mia):  # noqa: F811
         files.check_content(space, path, content.replace(KEY.encode(), (KEY[:-4] + "9999").encode()))
 
 
-def test_an_agents_text_with_it_waits(space, root, mia):  # noqa: F811
+def test_an_agents_text_with_it_waits(space, root, mia):
     agent = Actor.of_agent(prompts.create_agent(space, HUB, "scout", dialect="hub"))
     asked = files.ChangeRequest("write", "/memories/a.md", content=f"key {KEY}\n".encode())
     with pytest.raises(Invalid) as refusal:
@@ -113,14 +113,14 @@ def test_an_agents_text_with_it_waits(space, root, mia):  # noqa: F811
     assert files.submit(space, agent, edit).proposal.state == "pending"
 
 
-def test_another_space_knows_nothing_of_it(space, root, mia, tmp_path):  # noqa: F811
+def test_another_space_knows_nothing_of_it(space, root, mia, tmp_path):
     files.allow_on_disk(space, mia, PATH, digest(space))
     other = spaces.create(HUB, "other")
     with pytest.raises(Invalid):
         files.check_content(other, PATH, TEXT.encode())
 
 
-def test_a_value_that_is_gone_cannot_be_allowed(space, root, mia):  # noqa: F811
+def test_a_value_that_is_gone_cannot_be_allowed(space, root, mia):
     with pytest.raises(Conflict):
         files.allow_on_disk(space, mia, PATH, "0" * 64)
     assert_nowhere(KEY)
