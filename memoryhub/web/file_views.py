@@ -92,7 +92,8 @@ def first_prefix(space: Space) -> str:
 def file_header(space: Space, where: str, file: File, found: Published | HubError, view: str) -> dict[str, Any]:
     """The context that every view of a file needs: path, mount, readers, pending proposals, tree."""
     place = files.resolve_path(space, where) if files.mount_at(space, where) else None
-    waiting = files.pending_proposals(space, where)
+    # What is held has a note of its own.
+    waiting = [one for one in files.pending_proposals(space, where) if one.number != file.held_proposal]
     return {
         "held": held_proposal(space, file),
         "where": where, "name": where.rpartition("/")[2], "crumbs": crumbs(where), "file": file, "view": view, "place": place,

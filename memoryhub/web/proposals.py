@@ -110,9 +110,9 @@ def timeline(proposal: Proposal, review: proposals.Review) -> list[dict[str, Any
     events: list[dict[str, Any]] = [
         {
             "at": proposal.created_at,
-            "kind": "agent",
+            "kind": "disk" if proposal.from_disk else "agent",
             "who": proposal.agent_name,
-            "says": "proposed this change",
+            "says": "changed; who wrote there is not known" if proposal.from_disk else "proposed this change",
             "aside": proposal.thread_id,
         }
     ]
