@@ -111,6 +111,8 @@ in_space = [
     # prompts
     path("prompt/", prompts.start, name="prompts.start"),
     path("prompt/templates/installed/", templates.import_installed, name="templates.import_installed"),
+    path("prompt/templates/download/", templates.download, name="templates.download"),
+    path("prompt/templates/download/<int:pk>/", templates.progress, name="templates.progress"),
     path("prompt/templates/wheel/", templates.import_wheel, name="templates.import_wheel"),
     path("prompt/<slug:agent>/", prompts.page, name="prompts.page"),
     path("prompt/<slug:agent>/line/", prompts.line, name="prompts.line"),
