@@ -168,8 +168,8 @@ CHANGES = {
     "knowledge corrected": lambda own: longterm.edit(own.space, own.rk, own.fact, "Card refunds take 3 days."),
     "knowledge retired": lambda own: longterm.retire(own.space, own.rk, own.fact),
     "knowledge brought back": lambda own: longterm.restore(own.space, own.rk, own.retired),
-    "session in working memory erased": lambda own: erasure.erase(own.space, own.rk, "c-1", confirm="c-1"),
-    "session in long-term memory erased": lambda own: erasure.erase(own.space, own.rk, "c-2", confirm="c-2"),
+    "session in working memory erased": lambda own: erasure.erase_now(own.space, own.rk, erasure.Target("session", "c-1")),
+    "session in long-term memory erased": lambda own: erasure.erase_now(own.space, own.rk, erasure.Target("session", "c-2")),
 }  # fmt: skip
 
 
@@ -216,7 +216,8 @@ READ = {
         "path": "file moved", "is_deleted": "file deleted",
     } | dict.fromkeys(
         ["kind", "size", "added", "removed", "reason", "proposal", "restored_from", "moved_from", "approver_kind", "approver_id",
-         "approver_name", "reviewer_lines", "based_on", "merged_with", "git_author", "git_commit"], NOT_SHOWN,
+         "approver_name", "reviewer_lines", "based_on", "merged_with", "git_author", "git_commit", "erased_at", "erased_by",
+         "erasure"], NOT_SHOWN,
     ),
     "dialecttemplate": dict.fromkeys(  # test_the_newest_template_serves_the_next_prompt
         ["family", "form", "version", "text", "sha256", "came_from", "is_known"], NOT_SHOWN
