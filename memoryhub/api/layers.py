@@ -76,6 +76,7 @@ class WorkingItem(Schema):
     agent: str
     scope: str
     is_pinned: bool
+    times: int
 
 
 class WorkingItems(Schema):

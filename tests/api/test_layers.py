@@ -339,7 +339,7 @@ def test_the_whole_flow_over_rest_beside_what_people_decide(call, space, forge, 
 
     assert (held["state"], recalled()) == ("held", [])
     form = f"/s/{space.slug}/"
-    assert client.post(f"{form}quarantine/{held['id']}/admit/").status_code == 303
+    assert client.post(f"{form}quarantine/{held['id']}/admit/", {"looked": "yes"}).status_code == 303
     assert [source for source, _ in recalled()] == ["hot"] and len(call("get", "working").json()["items"]) == 1
     WorkingEntry.objects.update(expires_at=timezone.now() - timedelta(hours=1))
     assert recalled() == [] == call("get", "working").json()["items"]
