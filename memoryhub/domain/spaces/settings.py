@@ -22,6 +22,7 @@ SETTINGS: dict[str, tuple[Any, ...]] = {
     "delivery_days": (90, 1, 3650),
     "reviewers": (1, 1, 2),
     "who_decides": ("any",),  # "others": who made a token of an agent does not decide on its proposals
+    "second_factor": ("off",),  # "required": members open the space with a second factor alone
     "ingress": ({},),
     "detectors": ({},),
     "judge": ({},),
@@ -31,7 +32,7 @@ SETTINGS: dict[str, tuple[Any, ...]] = {
 }
 
 
-CHOICES = {"logs_reach_others": ("gate", "person")}
+CHOICES = {"logs_reach_others": ("gate", "person"), "second_factor": ("off", "required")}
 
 
 def get_setting(space: Space, key: str) -> Any:

@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("memoryhub", "0006_asked_dialect"),
+        ("memoryhub", "0007_person_email_is_given"),
     ]
 
     operations = [
