@@ -42,7 +42,7 @@ END $$;
 
 
 class Migration(migrations.Migration):
-    dependencies = [("memoryhub", "0007_person_email_is_given")]
+    dependencies = [("memoryhub", "0008_seen_entries")]
 
     operations = [
         migrations.AddField("revision", "erased_at", models.DateTimeField(null=True)),
