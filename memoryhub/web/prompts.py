@@ -134,7 +134,7 @@ def assemble_prompt(request: HttpRequest, agent: Agent, call: prompts.LastCall |
 
 
 def prompt_context(request: HttpRequest, agent: Agent, call: prompts.LastCall | None) -> dict[str, Any]:
-    prompt = prompts.with_findings(assemble_prompt(request, agent, call))
+    prompt = assemble_prompt(request, agent, call)
     threads = prompts.threads_of(request.space, agent)
     view = PromptView(request.space, prompt)
     paths = Counter(

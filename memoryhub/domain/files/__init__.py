@@ -2,6 +2,15 @@
 
 from memoryhub.domain.files.change import lock_files
 from memoryhub.domain.files.disk.marks import check_marks
+from memoryhub.domain.files.disk.review import (
+    change_on_disk,
+    keep_approved,
+    mark_seen,
+    put_back,
+    take_back,
+    take_in_mount,
+    unreviewed,
+)
 from memoryhub.domain.files.disk.sync import lock_file, sync_file
 from memoryhub.domain.files.disk.watch import retry_disk, scan_all, sync_path
 from memoryhub.domain.files.find import glob, grep, is_folder, list_entries, walk
@@ -88,6 +97,7 @@ __all__ = [
     "blame",
     "blame_job",
     "change_mount",
+    "change_on_disk",
     "check_content",
     "check_marks",
     "content_of",
@@ -110,9 +120,11 @@ __all__ = [
     "is_folder",
     "is_inside",
     "is_small_folder",
+    "keep_approved",
     "list_entries",
     "lock_file",
     "lock_files",
+    "mark_seen",
     "mount_at",
     "mounts_of_space",
     "move",
@@ -121,6 +133,7 @@ __all__ = [
     "pending_proposals",
     "policy_for",
     "published_now",
+    "put_back",
     "read",
     "read_many",
     "record_revision",
@@ -139,9 +152,12 @@ __all__ = [
     "submit_all",
     "sync_file",
     "sync_path",
+    "take_back",
+    "take_in_mount",
     "text_as_bytes",
     "tree",
     "unchanged_on_disk",
+    "unreviewed",
     "walk",
     "write",
     "zip_bytes",

@@ -26,15 +26,15 @@ from memoryhub.domain.prompts.assemble import (
     assemble_request,
     change_settings,
     pending_numbers,
-    with_findings,
     with_pending,
 )
-from memoryhub.domain.prompts.compare import (
+from memoryhub.domain.prompts.deliveries import delivered_at, delivered_text, deliveries_of, record_delivery, threads_of
+from memoryhub.domain.prompts.explain.compare import (
     MomentComparison,
     PromptChange,
     compare_moments,
 )
-from memoryhub.domain.prompts.deliveries import delivered_at, delivered_text, deliveries_of, record_delivery, threads_of
+from memoryhub.domain.prompts.explain.origins import LineOrigin, line_origin
 from memoryhub.domain.prompts.framework_templates import (
     Report,
     chosen_template,
@@ -48,7 +48,6 @@ from memoryhub.domain.prompts.framework_templates import (
     template_with_sha256,
     templates_for,
 )
-from memoryhub.domain.prompts.origins import LineOrigin, line_origin
 from memoryhub.domain.prompts.requests import LastCall, PromptRequest, dialect_of, parse_time
 from memoryhub.domain.prompts.serve import prompt_for, working_column
 from memoryhub.domain.prompts.sources import (
@@ -62,8 +61,16 @@ from memoryhub.domain.prompts.sources import (
     switch_source,
     take_over_sources,
 )
+from memoryhub.domain.prompts.template_download import (
+    DOWNLOAD_JOB,
+    download_template,
+    start_download,
+    start_missing_download,
+    version_to_take,
+)
 
 __all__ = [
+    "DOWNLOAD_JOB",
     "AgentRow",
     "LastCall",
     "LineOrigin",
@@ -93,6 +100,7 @@ __all__ = [
     "delivered_text",
     "deliveries_of",
     "dialect_of",
+    "download_template",
     "get_source",
     "import_installed_template",
     "import_template_wheel",
@@ -111,6 +119,8 @@ __all__ = [
     "rows_with_tokens",
     "sources_of",
     "standings",
+    "start_download",
+    "start_missing_download",
     "switch_source",
     "take_back_template",
     "take_over_sources",
@@ -120,7 +130,7 @@ __all__ = [
     "templates_for",
     "threads_behind",
     "threads_of",
-    "with_findings",
+    "version_to_take",
     "with_pending",
     "working_column",
 ]

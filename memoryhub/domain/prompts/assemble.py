@@ -7,13 +7,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import lru_cache
+from functools import cached_property
 from typing import Any
 
-from memoryhub import detectors, dialects
+from memoryhub import dialects
 from memoryhub.db import statements
 from memoryhub.dialects import Dialect, Entry, Part, Rendered, Source, Warn, tokens_of_bytes
-from memoryhub.domain.prompts import agents, inputs, inputs_then, memory_then
+from memoryhub.domain.prompts import agents, inputs, inputs_then, memory_then, warnings
 from memoryhub.domain.prompts.inputs import PromptInputs
 from memoryhub.domain.prompts.requests import PromptRequest, as_looked_at, dialect_for
 from memoryhub.errors import Invalid
@@ -21,11 +21,8 @@ from memoryhub.models import Actor, Agent, Space
 from memoryhub.stores import paths
 from memoryhub.stores.file_cache import DiskFile
 
-WARNING_CODES = {"secrets": "secret_like", "hidden": "hidden_characters"}
-MAX_PLACES = 200  # of one kind in one file; more are counted, not marked
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Prompt:
     """The exact text, with what it was made of."""
 
@@ -36,7 +33,6 @@ class Prompt:
     revisions: dict[str, int]  # of each included file
     ledger: str  # the revisions as JSON, as deliveries store them
     gathered_warnings: tuple[Warn, ...] = ()
-    seen: tuple[Warn, ...] = ()  # findings of detectors, for callers that ask for them
     pending: tuple[int, ...] = ()
     disk: tuple[DiskFile, ...] = ()
     per_thread: bool = False
@@ -76,7 +72,17 @@ class Prompt:
 
     @property
     def warnings(self) -> tuple[Warn, ...]:
-        return self.gathered_warnings + self.rendered.warnings + self.seen
+        """What to know about it, without what detectors find in its text: `all_warnings` has that too."""
+        return self.gathered_warnings + self.rendered.warnings
+
+    @cached_property
+    def all_warnings(self) -> tuple[Warn, ...]:
+        return self.warnings + warnings.findings_in(self.data, self.parts)
+
+    @cached_property
+    def warnings_header(self) -> str:
+        """The warnings as answers in plain text carry them; made once for a prompt that is cached."""
+        return warnings.as_header(self.all_warnings)
 
     @property
     def bytes(self) -> int:
@@ -213,43 +219,6 @@ def change_settings(
     return agents.change_agent(agent, actor, **values, template=template if template.strip() else "")
 
 
-def with_findings(prompt: Prompt) -> Prompt:
-    """The prompt with findings in its sources as warnings: text like a secret, hidden characters."""
-    more = tuple(warn for part in prompt.parts if part.kind == "source" for warn in findings_in_part(prompt, part))
-    return replace(prompt, seen=more)
-
-
-def findings_in_part(prompt: Prompt, part: Part) -> list[Warn]:
-    """One warning per detector for a part, with the byte spans of its findings."""
-    text = prompt.data[part.start : part.end].decode()
-    return [
-        Warn(code, part.label, f"{part.label}: {message}", at=part.start + spans[0][0],
-             places=tuple((part.start + start, part.start + end) for start, end in spans))
-        for code, message, spans in findings_in_text(text)
-    ]  # fmt: skip
-
-
-@lru_cache(maxsize=32)
-def findings_in_text(text: str) -> tuple[tuple[str, str, tuple[tuple[int, int], ...]], ...]:
-    """For secrets and hidden characters: the warning's code, its message, and the byte spans of the findings."""
-    found = detectors.find(text, only=WARNING_CODES)
-    told = []
-    for name, code in WARNING_CODES.items():
-        mine = [one for one in found if one.code == name]
-        if mine:
-            # A detector counts lines of this part, which are neither those of the prompt nor of the file.
-            message = mine[0].message.replace(f" in line {mine[0].line}.", ".", 1)
-            others = f" ({len(mine)} places in this file)" if len(mine) > 1 else ""
-            spans = tuple(byte_span(text, one.start, one.end) for one in mine[:MAX_PLACES])
-            told.append((code, message + others, spans))
-    return tuple(told)
-
-
-def byte_span(text: str, start: int, end: int) -> tuple[int, int]:
-    first = len(text[:start].encode())
-    return first, first + len(text[start:end].encode())
-
-
 def first_change(before: bytes, after: bytes) -> int | None:
     """The offset of the first byte that differs, where a provider's prompt cache ends; None when none does."""
     if before == after:
@@ -282,6 +251,6 @@ def as_json(prompt: Prompt) -> dict[str, Any]:
         "tokens_estimate": prompt.tokens,
         "sources": list(prompt.sources),
         "parts": parts_json(prompt),
-        "warnings": [{"code": one.code, "path": one.path, "message": one.message} for one in prompt.warnings],
+        "warnings": [{"code": one.code, "path": one.path, "message": one.message} for one in prompt.all_warnings],
         "pending": list(prompt.pending),
     }
