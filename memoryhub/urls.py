@@ -152,6 +152,7 @@ in_space = [
     path("quarantine/many/", quarantine.in_bulk, name="quarantine.in_bulk"),
     path("quarantine/<int:pk>/", quarantine.record, name="quarantine.record"),
     path("quarantine/<int:pk>/admit/", quarantine.admit, name="quarantine.admit"),
+    path("quarantine/<int:pk>/see/", quarantine.see, name="quarantine.see"),
     path("quarantine/<int:pk>/discard/", quarantine.discard, name="quarantine.discard"),
     path("quarantine/<int:pk>/undo/", quarantine.undo, name="quarantine.undo"),
     path("settings/gate/", gate.page, name="gate.page"),

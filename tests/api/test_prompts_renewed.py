@@ -154,7 +154,7 @@ CHANGES = {
     "output admitted by the gate": lambda own: quarantine.log(
         own.space, own.forge, content="Refund 7 left on the 2nd of June.", session_id="c-3", node_id="answer"
     ),
-    "output admitted by a person": lambda own: quarantine.admit(own.space, own.rk, own.held.id),
+    "output admitted by a person": lambda own: quarantine.admit(own.space, own.rk, own.held.id, looked=True),
     "output discarded": lambda own: quarantine.discard(own.space, own.rk, own.record.id, "wrong"),
     "output promoted": lambda own: longterm.promote_record(own.space, own.rk, own.held.id, content="Card refunds cost 1 euro."),
     "entry added": lambda own: working.add(own.space, own.rk, "The bank opens at nine."),
@@ -226,7 +226,9 @@ READ = {
     "workingentry": {
         "content": "entry corrected", "expires_at": "entry over", "removed_at": "entry removed",
         "agent_key": "output admitted by the gate", "scope": "output admitted by the gate",
-    } | dict.fromkeys(["agent_id", "agent_name", "metadata", "findings", "record_id", "session_id", "is_pinned"], NOT_SHOWN),
+    } | dict.fromkeys(
+        ["agent_id", "agent_name", "metadata", "findings", "record_id", "session_id", "is_pinned", "times", "seen_by"], NOT_SHOWN
+    ),
     "longtermentry": {
         "content": "knowledge corrected", "state": "knowledge retired", "scope": "knowledge stored",
         "number": "knowledge stored", "agent_id": NOT_SHOWN,

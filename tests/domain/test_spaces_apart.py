@@ -110,7 +110,7 @@ def retry(own):
 
 
 def admit_and_discard(own):
-    quarantine.admit(own.space, own.rk, own.held)
+    quarantine.admit(own.space, own.rk, own.held, looked=True)
     quarantine.discard(own.space, own.rk, own.held, "wrong")
 
 
