@@ -204,6 +204,7 @@ VERBS = {
     "policies.add_rule": "files.add_rule",
     "policies.remove_rule": "files.remove_rule",
     "promotions.promote": "longterm.promote",
+    "templates.download": "prompts.start_download",
     "reembedding.drop": "longterm.drop_vectors",
     "reembedding.prepare": "longterm.prepare_reembedding",
     "reembedding.start": "longterm.start_reembedding",
