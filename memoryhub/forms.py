@@ -88,6 +88,7 @@ class PasswordForm(HubForm):
     again = forms.CharField(
         label="New password again", widget=forms.PasswordInput(attrs={"autocomplete": "new-password"})
     )
+    keep_tokens = forms.BooleanField(label="Keep my API tokens", required=False)
 
     def __init__(self, *args: Any, asks_current: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

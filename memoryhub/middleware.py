@@ -16,6 +16,7 @@ from memoryhub import requests
 from memoryhub.domain import accounts
 from memoryhub.errors import HubError, Invalid, NotAllowed, TooLarge
 from memoryhub.refusals import json_refusal, refusal_of
+from memoryhub.templatetags.hidden_characters import label_hidden_in_page
 from memoryhub.web import errors as error_pages
 
 View = Callable[[HttpRequest], HttpResponse]
@@ -63,6 +64,21 @@ class Compression(GZipMiddleware):
         if request.path.startswith("/api/") and response.has_header("ETag"):
             return response
         return super().process_response(request, response)
+
+
+def hidden_characters(get_response: View) -> View:
+    """Draws characters that nobody would see, on every page and wherever it shows a text: names, reasons and logs of agents too.
+    Tags and filters mark more in texts of files; this holds for what no template thought of."""
+
+    def handle(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        if not response.streaming and response.headers.get("Content-Type", "").startswith("text/html"):
+            page = response.content.decode(response.charset)
+            if (drawn := label_hidden_in_page(page)) is not page:
+                response.content = drawn
+        return response
+
+    return handle
 
 
 def last_seen(get_response: View) -> View:

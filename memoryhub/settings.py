@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import secrets
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
@@ -36,6 +37,13 @@ def env_bool(name: str, default: bool = False) -> bool:
     if value not in TRUE | FALSE:
         raise ImproperlyConfigured(f"{name} is {value!r}; allowed is true or false.")
     return value in TRUE
+
+
+def env_number(name: str, default: int, least: int, most: int) -> int:
+    value = env(name, str(default))
+    if not value.isascii() or not value.isdigit() or not least <= int(value[:9]) <= most:
+        raise ImproperlyConfigured(f"{name} is {value!r}; allowed is a whole number from {least} to {most}.")
+    return int(value)
 
 
 def secret_key(data_dir: Path) -> str:
@@ -172,6 +180,8 @@ SECRET_KEY = secret_key(DATA_DIR)
 ALLOWED_HOSTS = allowed_hosts(env("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]"))
 BEHIND_TLS = env_bool("MEMORYHUB_BEHIND_TLS")
 PGBOUNCER = env_bool("MEMORYHUB_PGBOUNCER")
+# Whether each start prints a link that signs the owner of the hub in, once and for 15 minutes.
+OWNER_LINK = env_bool("MEMORYHUB_OWNER_LINK", True)
 FRONT_SPACE = env("MEMORYHUB_FRONT_SPACE")  # where `/` leads a person who has not chosen a space yet
 MOUNT_ROOTS = mount_roots(env("MEMORYHUB_MOUNT_ROOTS"))
 EMBEDDER = embedder(env("MEMORYHUB_EMBEDDER", "wordllama"))
@@ -199,6 +209,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "memoryhub.middleware.Compression",
+    "memoryhub.middleware.hidden_characters",
     "memoryhub.middleware.api_calls",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -273,7 +284,10 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 FILE_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 
-SESSION_COOKIE_AGE = 30 * 24 * 3600
+SESSION_LASTS = timedelta(days=env_number("MEMORYHUB_SESSION_DAYS", 30, 1, 365))
+SESSION_IDLE = timedelta(hours=env_number("MEMORYHUB_SESSION_IDLE_HOURS", 168, 0, 8760))  # 0: no limit
+SESSION_COOKIE_AGE = int(SESSION_LASTS.total_seconds())
+SESSION_ENGINE = "memoryhub.sessions"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_NAME = "memoryhub_session"

@@ -96,7 +96,7 @@ def test_the_readme_is_read_in_two_minutes():
 
 
 def read_from_the_environment() -> set[str]:
-    reading = re.compile(r"(?:\benv|env_bool|os\.environ|os\.environ\.get|getenv)[(\[]\s*\"([A-Z][A-Z_]+)\"")
+    reading = re.compile(r"(?:\benv|env_\w+|os\.environ|os\.environ\.get|getenv)[(\[]\s*\"([A-Z][A-Z_]+)\"")
     found = {name for file in (TREE / "memoryhub").rglob("*.py") for name in reading.findall(file.read_text())}
     assert {"DATABASE_URL", "MEMORYHUB_URL", "DEBUG"} <= found
     return found - NOT_SETTINGS

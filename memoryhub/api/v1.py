@@ -10,7 +10,7 @@ from ninja import NinjaAPI
 from memoryhub.api.base import TokenAuth, install_errors
 
 # In the order of the document. Each module holds `router`.
-NOUNS = ("me", "prompts", "templates", "files", "proposals", "layers", "memory_tool")
+NOUNS = ("me", "prompts", "templates", "files", "revisions", "proposals", "layers", "memory_tool")
 
 api = NinjaAPI(
     title="memoryhub",

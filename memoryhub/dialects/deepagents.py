@@ -142,6 +142,11 @@ def compare(form_name: str, template: str) -> Match:
     return Match(len(data), sha256, len(data) == size and sha256.startswith(prefix))
 
 
+def published_forms(template: str) -> list[str]:
+    """The forms for which the library ships this very text, the oldest first."""
+    return [form.name for form in FORMS if compare(form.name, template).known]
+
+
 def read_template(module_source: str) -> str:
     """The template text out of the source of the library's memory module, without running it."""
     for node in ast.walk(ast.parse(module_source)):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -10,6 +9,7 @@ from django.core.management.base import CommandParser
 from memoryhub.domain import accounts, spaces
 from memoryhub.errors import NotFound
 from memoryhub.models import Actor, Role, Space
+from memoryhub.text.unseen import spelled_out
 
 
 def add_arguments(parser: CommandParser) -> None:
@@ -17,18 +17,9 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_argument("--as", dest="as_user", default="", metavar="USER", help="default: the owner of the hub")
 
 
-def visible_text(text: str) -> str:
-    """The text for a terminal, with invisible and control characters written as <U+…>."""
-    return "".join(f"<U+{ord(char):04X}>" if is_invisible(char) else char for char in text)
-
-
-def is_invisible(char: str) -> bool:
-    return char not in "\n\t" and unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp")
-
-
 def finding_lines(one: dict[str, Any]) -> list[str]:
     """The findings of a proposal, one line each."""
-    return [visible_text(f"line {found['line']}, {found['code']}: {found['message']}") for found in one["findings"]]
+    return [spelled_out(f"line {found['line']}, {found['code']}: {found['message']}") for found in one["findings"]]
 
 
 def space_and_actor(options: dict[str, Any]) -> tuple[Space, Actor]:

@@ -24,7 +24,7 @@ from .layers import (
     WorkingRevision,
 )
 from .people import FailedTry, Person, SignIn, SignInLink
-from .prompts import AgentChange, Delivery, DialectTemplate, PromptText
+from .prompts import AgentChange, Delivery, DialectTemplate, PromptText, TemplateChoice
 from .proposals import Proposal, ProposalComment, Webhook, WebhookNotice
 from .spaces import Membership, Role, Space
 
@@ -34,6 +34,6 @@ __all__ = [
     "Embedding", "EntryPair", "EntryRevision", "FailedTry", "File", "FileWords", "Job", "LexemeCount", "LongtermEntry", "Made",
     "Membership", "Mount", "Person", "Policy", "PolicyRule", "Posting", "PromptText", "Proposal", "ProposalComment", "Record",
     "RecordState", "Revision", "Role", "SavedQuery", "Scope", "Scoped", "SignIn", "SignInLink", "Source",
-    "SourceChange", "Space", "Telltale", "Token", "Webhook", "WebhookNotice", "WorkingEntry", "WorkingRevision",
+    "SourceChange", "Space", "Telltale", "TemplateChoice", "Token", "Webhook", "WebhookNotice", "WorkingEntry", "WorkingRevision",
     "instance_from_columns",
 ]  # fmt: skip

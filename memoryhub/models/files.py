@@ -103,7 +103,10 @@ class File(models.Model):
 
 
 class Revision(ByActor):
-    """The whole content of a file at one moment. Never changed; a restore makes a new revision."""
+    """The whole content of a file at one moment. Never changed but by an erasure; a restore makes a new revision.
+
+    The actor is the author: who wanted these words.
+    """
 
     space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="revisions", db_index=False)
     file = models.ForeignKey(File, on_delete=models.CASCADE, related_name="revisions", db_index=False)
@@ -120,6 +123,14 @@ class Revision(ByActor):
     proposal = models.BigIntegerField(null=True)  # number of the proposal that it came from
     restored_from = models.BigIntegerField(null=True)
     moved_from = models.CharField(max_length=1024, blank=True)
+    # Who decided, where the author only asked for it. `db_default`: a process of an older version may still write.
+    approver_kind = models.CharField(max_length=8, blank=True, default="", db_default="")
+    approver_id = models.BigIntegerField(null=True)
+    approver_name = models.CharField(max_length=150, blank=True, default="", db_default="")
+    # Lines that the reviewer wrote: {"kind", "id", "name", "lines": [[first, last], …]}, counted from 1.
+    reviewer_lines = models.JSONField(null=True)
+    based_on = models.BigIntegerField(null=True)  # number of the revision that it changed, where not the one before
+    merged_with = models.BigIntegerField(null=True)  # number of the revision whose changes it took in
     created_at = models.DateTimeField(default=timezone.now)
 
     objects = Scoped.as_manager()

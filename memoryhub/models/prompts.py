@@ -30,6 +30,24 @@ class DialectTemplate(models.Model):
         ]
 
 
+class TemplateChoice(ByActor):
+    """The template that counts for one agent and form since a moment: a published one that its client reported, or a reported
+    one that a person approved. The newest that has not ended counts."""
+
+    space_id = models.BigIntegerField()
+    agent_id = models.BigIntegerField()
+    form = models.CharField(max_length=64)
+    template_id = models.BigIntegerField()
+    proposal = models.BigIntegerField(null=True)  # the number of the proposal that was approved
+    created_at = models.DateTimeField(default=timezone.now)
+    ended_at = models.DateTimeField(null=True)  # when the approval was undone
+
+    objects = Scoped.as_manager()
+
+    class Meta:
+        indexes = [models.Index(fields=["space_id", "agent_id", "form", "-id"], name="template_choice")]
+
+
 class PackedField(models.BinaryField):
     """Bytes that are compressed here, seven times quicker than by the database."""
 

@@ -76,16 +76,17 @@ def blame_table(context: dict[str, Any], lines: Iterable[Any], caption: str) -> 
 
 def _blame_row(slug: str, one: Any, *, is_first: bool) -> str:
     turn = "turn" if one.turns and not is_first else ""
-    css = f"{turn} machine".strip() if one.revision.actor_kind == "agent" else turn
-    by = _author(slug, one.revision) if one.turns or is_first else ""
+    css = f"{turn} machine".strip() if one.author.kind == "agent" else turn
+    by = _author(slug, one) if one.turns or is_first else ""
     return (
         f'<tr class="{css}"><td class="by">{by}</td>'
         f'<td class="no">{one.number}</td><td class="code">{line_html(one.text)}</td></tr>'
     )
 
 
-def _author(slug: str, revision: Any) -> str:
-    """The author of a line: a link to the proposal if there is one, else to the revision."""
+def _author(slug: str, line: Any) -> str:
+    """The author of a line: a link to the proposal if there is one, else to the revision; then who approved it."""
+    revision = line.revision
     if revision.proposal:
         where = f"/s/{slug}/proposals/{revision.proposal}/"
         words = f"#{revision.proposal} {revision.reason or 'proposal'}"
@@ -95,10 +96,19 @@ def _author(slug: str, revision: Any) -> str:
             revision.reason or revision.kind,
         )
     return (
-        f'{actor_glyph(revision.actor_kind)} <b class="strong">{escape(revision.actor_name)}</b> '
+        f'{actor_glyph(line.author.kind)} <b class="strong">{escape(line.author.name)}</b> '
         f'<a href="{escape(where)}">{escape(words)}</a> '
-        f'<span class="dim">r{revision.number}, {date(localtime(revision.created_at), "M j")}</span>'
+        f'<span class="dim">r{revision.number}, {date(localtime(revision.created_at), "M j")}'
+        f"{escape(_approved(line))}</span>"
     )
+
+
+def _approved(line: Any) -> str:
+    """Who approved a line of somebody else; of a reviewer's own line whose proposal it changed."""
+    if line.by_reviewer:
+        return f", when approving {line.revision.actor_name}"
+    approver = line.revision.approver_name
+    return f", approved by {approver}" if approver else ""
 
 
 @register.simple_tag

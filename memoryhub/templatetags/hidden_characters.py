@@ -16,23 +16,16 @@ from django import template
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
+from memoryhub.text.unseen import EMOJI_JOINER, UNSEEN_CHARACTER, spelled_out
+
 register = template.Library()
 
-# Characters that no font draws or that change how others are drawn. The joiner and selector of an emoji are left alone.
-UNSEEN = (
-    "\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
-    "\u2060-\u206f\u2800\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e01ef\U0001d173-\U0001d17a\ud800-\udfff"
-)
-UNSEEN_CHARACTER = re.compile(f"[{UNSEEN}]|(?<![\u00a9-\u3299\U0001f000-\U0001faff])\ufe0f")
 TRAILING_BLANKS = re.compile(r"[ \t\u00a0\u2000-\u200a\u3000]+(?=\r?$)")
 CHARACTER_NAMES = {
     0x0D: "carriage return", 0x00: "NUL", 0x1B: "escape", 0xFEFF: "byte order mark", 0x200B: "zero-width space",
     0x200C: "zero-width non-joiner", 0x200D: "zero-width joiner", 0xAD: "soft hyphen",
 }  # fmt: skip
 SHORT_LABELS = {0x0D: "CR", 0x00: "NUL", 0x0C: "FF", 0x0B: "VT", 0x1B: "ESC"}
-EMOJI_JOINER = re.compile(
-    "(?<=[\u2190-\u3299\U0001f000-\U0001faff\ufe0f])\u200d(?=[\u2190-\u3299\U0001f000-\U0001faff])"
-)
 
 
 def character_label(char: str) -> str:
@@ -70,16 +63,42 @@ def label_hidden_in_html(html: str) -> str:
 
 
 def _label_in_text(text: str) -> str:
-    kept = {match.start() for match in EMOJI_JOINER.finditer(text)}
-    text = UNSEEN_CHARACTER.sub(
-        lambda match: match.group() if match.start() in kept else character_label(match.group()), text
-    )
-    return CHARACTER_REFERENCE.sub(_label_reference, text)
+    return CHARACTER_REFERENCE.sub(_label_reference, _draw_in_text(text))
 
 
 def _label_reference(match: re.Match[str]) -> str:
     char = unescape(match.group())
     return character_label(char) if UNSEEN_CHARACTER.fullmatch(char) else match.group()
+
+
+# Carriage returns are drawn where line ends matter (`line_html`); what a form sends is full of them.
+UNSEEN_IN_PAGE = re.compile(f"(?!\r)(?:{UNSEEN_CHARACTER.pattern})")
+# The insides of these hold no elements: a field must send back what it was given, and a title takes plain text alone.
+PAGE_PART = re.compile(
+    r"""(<(?:textarea|script|style)\b.*?</(?:textarea|script|style)>|<(?:title|option)\b.*?</(?:title|option)>"""
+    r"""|<(?:[^<>"']|"[^"]*"|'[^']*')*>)""",
+    re.DOTALL | re.IGNORECASE,
+)
+
+
+def label_hidden_in_page(html: str) -> str:
+    """A whole page, or a part of one, with labels for unseen characters wherever the page shows text.
+
+    Fields keep their text, since they send it back. Titles and options spell the characters out. Attributes are left alone.
+    """
+    if not UNSEEN_IN_PAGE.search(html):
+        return html
+    parts = PAGE_PART.split(html)  # every second one is a tag, or an element without elements
+    parts[::2] = [_draw_in_text(part) for part in parts[::2]]
+    parts[1::2] = [spelled_out(part) if part[:6].lower() in ("<title", "<optio") else part for part in parts[1::2]]
+    return "".join(parts)
+
+
+def _draw_in_text(text: str) -> str:
+    joiners = {match.start() for match in EMOJI_JOINER.finditer(text)} if "\u200d" in text else set()
+    return UNSEEN_IN_PAGE.sub(
+        lambda match: match.group() if match.start() in joiners else character_label(match.group()), text
+    )
 
 
 def line_html(text: str) -> str:
@@ -109,6 +128,12 @@ def marked_line_html(text: str, marks: Sequence[tuple[int, int]], tag: str) -> s
         ]
         at = end
     return "".join(out) + (line_html(text[at:]) if at < len(text) else "")
+
+
+@register.filter
+def drawn_html(clean: str) -> SafeString:
+    """Sanitized HTML, with labels for unseen characters in its text."""
+    return mark_safe(label_hidden_in_html(clean))  # noqa: S308  cleaned by bleach before
 
 
 @register.filter

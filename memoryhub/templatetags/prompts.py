@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from memoryhub.models import Actor, Revision
 from memoryhub.templatetags.files import leads_to
 from memoryhub.templatetags.hidden_characters import line_html
 from memoryhub.templatetags.hub import ago, may, until, who
@@ -70,10 +71,20 @@ def _from_file(slug: str, origin: Any) -> SafeString:
 def _written(slug: str, file: str, origin: Any) -> SafeString:
     revision = origin.revision
     return format_html(
-        ', line {}. {} wrote it in <a href="{}?view=diff&amp;to={}">revision {}</a>, {}{}{}',
-        origin.file_line, revision.actor_name, file, revision.number, revision.number, ago(revision.created_at),
-        _by_proposal(slug, revision.proposal), f": {revision.reason}" if revision.reason else "",
+        ', line {}. {} wrote it in <a href="{}?view=diff&amp;to={}">revision {}</a>, {}{}{}{}',
+        origin.file_line, origin.author.name, file, revision.number, revision.number, ago(revision.created_at),
+        _by_proposal(slug, revision.proposal), _approved_by(revision, origin.author),
+        f": {revision.reason}" if revision.reason else "",
     )  # fmt: skip
+
+
+def _approved_by(revision: Revision, author: Actor) -> str:
+    """Who approved a line, or whose proposal it was where the reviewer wrote the line themselves."""
+    if not revision.approver_name:
+        return ""
+    if author.name != revision.actor_name:
+        return f" of {revision.actor_name}, when approving it"
+    return f", approved by {revision.approver_name}"
 
 
 def _from_working(slug: str, entry: Any) -> SafeString:
@@ -181,5 +192,7 @@ def stretch_url(context: Any, slug: str, agent: Any, one: Any, guidelines_path: 
 
 @register.filter
 def written_by(one: Any) -> str:
-    """Who approved the revision of a section, or wrote it."""
-    return f"approved by {one.approved_by}" if one.approved_by else f"written by {one.revision.actor_name}"
+    """Who wrote the revision of a section, and who approved it."""
+    revision = one.revision
+    approved = f", approved by {revision.approver_name}" if revision.approver_name else ""
+    return f"written by {revision.actor_name}{approved}"

@@ -22,8 +22,8 @@ from memoryhub.domain.proposals import Review
 from memoryhub.templatetags.hidden_characters import (
     ROW_SIGNS,
     UNSEEN_CHARACTER,
+    drawn_html,
     escape_with_labels,
-    label_hidden_in_html,
     line_html,
     marked_line_html,
 )
@@ -190,7 +190,7 @@ def review_diff(review: Review, more_url: str = "") -> SafeString:
     if len(rows) == MAX_ROWS:
         size = f"it adds {review.diff.added:,} lines and removes {review.diff.removed:,}"
         body.append(fold_row(f"Only the first {MAX_ROWS:,} lines of this change are drawn here; {size}."))
-    return table(body, f"Change of {review.proposal.path or 'long-term memory'}", ("c-no", "c-no", "c-sign", ""))
+    return table(body, f"Change of {review.proposal.thing}", ("c-no", "c-no", "c-sign", ""))
 
 
 def _lines_above_hunk(rows: Sequence[Row | Fold]) -> int:
@@ -343,4 +343,4 @@ def rendered(text: str) -> SafeString:
     """The text rendered as Markdown without anything that a browser would run or fetch, with labels for unseen characters."""
     from memoryhub.text import markdown
 
-    return mark_safe(label_hidden_in_html(markdown.render(text).html))  # noqa: S308  cleaned by bleach
+    return drawn_html(markdown.render(text).html)

@@ -65,7 +65,10 @@ def change_password(request: HttpRequest) -> HttpResponse:
         form.add_error("current", refusal)
         return show(request, status=422, password_form=form)
     try:
-        accounts.change_password(request.user, form.cleaned_data["new"], keep_session=request.session.session_key)
+        accounts.change_password(
+            request.user, form.cleaned_data["new"],
+            keep_session=request.session.session_key, keep_tokens=form.cleaned_data["keep_tokens"],
+        )  # fmt: skip
     except HubError as error:
         form.add_error("new", error.message)
         return show(request, status=422, password_form=form)

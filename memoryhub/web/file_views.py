@@ -115,6 +115,7 @@ def file_text(found: Published, view: str, start: str = "") -> dict[str, Any]:
     is_rendered = is_markdown and view == "rendered" and facts["lines"] <= MAX_RENDERED_LINES
     return {
         "facts": facts,
+        "shown_text": shown,
         "rendered": markdown.render(shown) if is_rendered else None,
         "piece": line_page(_lines_without_ends(shown), start),
         "seen": line_page(_lines_without_ends(seen), start),
@@ -167,8 +168,9 @@ def blame(file: File, at: str, start: str = "") -> dict[str, Any]:
         share = job.done * 100 // job.total if job.total else 0
         return {"job": job, "is_running": job.state != job.FAILED, "share": share, "at": chosen}
     lines = files.blame(file, chosen.number)
-    by = Counter(line.revision.actor_kind for line in lines)
-    return {"piece": line_page(lines, start), "at": chosen, "by": by}
+    context = {"shown_text": text_of(_content_of(chosen))} if chosen.number == file.revision else {}
+    by = Counter(line.author.kind for line in lines)
+    return context | {"piece": line_page(lines, start), "at": chosen, "by": by}
 
 
 def compare(file: File, get: Mapping[str, str]) -> dict[str, Any]:
@@ -185,7 +187,7 @@ def compare(file: File, get: Mapping[str, str]) -> dict[str, Any]:
     change = diff.compare(
         text_of(before), text_of(after), context=None if context["whole"] else 3, ignore_blanks=bool(context["blanks"])
     )
-    return context | {"change": change}
+    return context | {"change": change} | ({"shown_text": text_of(after)} if to == file.revision else {})
 
 
 def _choices(file: File, *chosen: Revision | None) -> list[Revision]:

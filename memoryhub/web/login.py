@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login, logout
 from django.http import HttpRequest, HttpResponse
+from django.middleware.csrf import CsrfViewMiddleware
 from django.shortcuts import redirect, render
+from django.utils.decorators import decorator_from_middleware
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
@@ -14,7 +18,7 @@ from memoryhub.domain import accounts
 from memoryhub.errors import HubError
 from memoryhub.models import Person
 from memoryhub.requests import client_address
-from memoryhub.web.access import public
+from memoryhub.web.access import public, wrong_method
 
 
 def sign_in(request: HttpRequest, person: Person) -> None:
@@ -41,7 +45,11 @@ def safe_next(request: HttpRequest, fallback: str = "/") -> str:
 def page(request: HttpRequest) -> HttpResponse:
     if request.user.is_authenticated and request.method == "GET":
         return redirect(safe_next(request))
-    context = {"next": safe_next(request), "username": request.POST.get("username", "")[:64]}
+    context = {
+        "next": safe_next(request),
+        "username": request.POST.get("username", "")[:64],
+        "owner_link": settings.OWNER_LINK,
+    }
     if request.method != "POST":
         return render(request, "login/page.html", context)
     try:
@@ -58,17 +66,34 @@ def page(request: HttpRequest) -> HttpResponse:
     return redirect(safe_next(request))
 
 
+class TokenOnly(CsrfViewMiddleware):
+    """Django's check of forms, which also takes the origin `null`: browsers send it from a page that gives no referrer."""
+
+    def _origin_verified(self, request: HttpRequest) -> bool:
+        return request.META.get("HTTP_ORIGIN") == "null" or super()._origin_verified(request)
+
+
 @public
+@csrf_exempt  # in favour of the check below
+@decorator_from_middleware(TokenOnly)
 def once(request: HttpRequest, secret: str) -> HttpResponse:
-    """Signs in with a one-time link. A GET does it, since the link is printed in a terminal and must work by one click."""
-    if request.method == "HEAD":
-        return HttpResponse()  # mail scanners send HEAD; that must not use up the link
+    """A one-time link. GET shows a button and tells nothing of the account, as mail programs and chats open links by themselves;
+    POST spends the link and signs in."""
+    if request.method not in ("GET", "HEAD", "POST"):
+        return wrong_method(request, ("GET", "HEAD", "POST"))
     try:
-        link = accounts.use_sign_in_link(secret)
+        if request.method == "POST":
+            link = accounts.use_sign_in_link(secret)
+            sign_in(request, link.person)
+            return redirect(link.leads_to or "/")
+        accounts.peek_sign_in_link(secret)
+        response = render(request, "login/once.html")
     except HubError as error:
-        return render(request, "login/spent.html", {"error": error}, status=error.status)
-    sign_in(request, link.person)
-    return redirect(link.leads_to or "/")
+        response = render(
+            request, "login/spent.html", {"error": error, "owner_link": settings.OWNER_LINK}, status=error.status
+        )
+    response["Referrer-Policy"] = "no-referrer"  # the address is the secret
+    return response
 
 
 @public

@@ -160,7 +160,7 @@ def template_of_prompt(agent: Agent, prompt: prompts.Prompt) -> Any:
     """The imported template of this prompt; None if the dialect has no template or the agent has its own."""
     if not dialects.families()[prompt.rendered.dialect.family].templated or agent.template:
         return None
-    return prompts.chosen_template(agent.space_id, prompt.dialect, agent_slug=agent.slug)
+    return prompts.chosen_template(agent.space_id, prompt.dialect, agent_id=agent.pk)
 
 
 def dialect_choices(agent: Agent, chosen: str) -> list[tuple[str, str]]:

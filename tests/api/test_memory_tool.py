@@ -3,7 +3,7 @@
 import pytest
 
 from memoryhub.domain import accounts, files, prompts, proposals, spaces
-from memoryhub.domain.files import disk
+from memoryhub.domain.files.disk import sync as disk
 from memoryhub.models import HUB, ActivityLine, Actor
 from tests.fixtures.secret_texts import made
 

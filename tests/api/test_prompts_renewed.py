@@ -14,7 +14,7 @@ from django.apps import apps
 from django.utils import timezone
 
 from memoryhub.domain import accounts, erasure, files, longterm, prompts, proposals, quarantine, spaces, working
-from memoryhub.domain.files.watch import scan
+from memoryhub.domain.files.disk.watch import scan
 from memoryhub.domain.prompts import framework_templates
 from memoryhub.domain.working import entries
 from memoryhub.models import HUB, Actor, Agent, Space, WorkingEntry
@@ -212,10 +212,15 @@ READ = {
     "revision": {
         "content": "file edited", "sha256": "file edited", "number": "file written", "file_id": "scan finds a file",
         "path": "file moved", "is_deleted": "file deleted",
-    } | dict.fromkeys(["kind", "size", "added", "removed", "reason", "proposal", "restored_from", "moved_from"], NOT_SHOWN),
+    } | dict.fromkeys(
+        ["kind", "size", "added", "removed", "reason", "proposal", "restored_from", "moved_from", "approver_kind", "approver_id",
+         "approver_name", "reviewer_lines", "based_on", "merged_with"], NOT_SHOWN,
+    ),
     "dialecttemplate": dict.fromkeys(  # test_the_newest_template_serves_the_next_prompt
         ["family", "form", "version", "text", "sha256", "came_from", "is_known"], NOT_SHOWN
     ),
+    # tests/api/test_templates.py: each choice shows in the next prompt
+    "templatechoice": dict.fromkeys(["agent_id", "form", "template_id", "proposal", "ended_at"], NOT_SHOWN),
     "workingentry": {
         "content": "entry corrected", "expires_at": "entry over", "removed_at": "entry removed",
         "agent_key": "output admitted by the gate", "scope": "output admitted by the gate",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memoryhub.domain import accounts, files, prompts, spaces
-from memoryhub.domain.files.watch import scan
+from memoryhub.domain.files.disk.watch import scan
 from memoryhub.models import HUB
 from tests.api.calling import Caller, ServedClient
 

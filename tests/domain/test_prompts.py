@@ -290,13 +290,6 @@ def test_a_template_from_any_version_serves_its_form_and_the_newer_wins(space, c
     assert prompts.templates_for(space.pk).count() == 3
 
 
-def test_what_a_client_reports_counts_for_that_agent_alone(space, counter):
-    other = prompts.create_agent(space, HUB, "other")
-    prompts.report_template(counter, "0.7.1", TEMPLATE)
-    assert deep(space, counter).text == "<m>(No memory loaded)</m>"
-    assert deep(space, other).text == "(No memory loaded)"
-
-
 def test_a_template_of_ones_own_comes_before_all(space, counter):
     framework_templates.keep_template(0, HUB, "0.7.1", TEMPLATE, "wheel")
     counter = prompts.change_agent(counter, HUB, template="[{agent_memory}]")

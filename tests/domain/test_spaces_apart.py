@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from memoryhub.domain import accounts, erasure, files, longterm, notify, prompts, proposals, quarantine, spaces
-from memoryhub.domain.files.watch import scan
+from memoryhub.domain.files.disk.watch import scan
 from memoryhub.domain.prompts import deliveries
 from memoryhub.domain.working import entries
 from memoryhub.models import HUB, ActivityLine, Actor, Delivery, Proposal, WorkingEntry

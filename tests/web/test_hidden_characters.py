@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from memoryhub.templatetags.hidden_characters import diff, drawn
+from memoryhub.domain import files, longterm, prompts, quarantine
+from memoryhub.domain.notify import daily_mail, webhooks
+from memoryhub.models import Actor, Proposal
+from memoryhub.templatetags.hidden_characters import diff, drawn, label_hidden_in_page
 from memoryhub.templatetags.reviewing import rendered
 from memoryhub.text.diff import compare
+from memoryhub.text.unseen import UNSEEN_CHARACTER, spelled_out
 
 
 @pytest.mark.parametrize(
@@ -47,3 +53,113 @@ def test_what_a_rendered_text_hides_by_its_number_or_name_is_drawn():
         ' title="zero-width non-joiner">U+200C',
     ]
     assert "nine &amp; <code>&amp;#8203;</code>, &eacute;." in page
+
+
+# ---- every page
+
+HIDDEN = "close \u202eat nine\u202c \U000e0049\U000e0067 now\u200b"
+BARE = re.compile(f"(?!\r)(?:{UNSEEN_CHARACTER.pattern})")
+FIELDS = re.compile(r"<textarea\b.*?</textarea>|<[^>]*>", re.DOTALL)
+
+
+@pytest.fixture
+def full(house):
+    """A space in which every text that anybody may send holds hidden characters. Answers the pages that show them."""
+    space, owner = house.space, house.owner
+    files.add_mount(space, owner, "/memories/", store="database", policy="review")
+    files.write(
+        space, owner, "/memories/AGENTS.md", f"# Tills {HIDDEN}\n\n- Till &#8203;three\n".encode(), reason=f"r {HIDDEN}"
+    )
+    agent = prompts.create_agent(space, owner, "forge")
+    prompts.add_source(space, owner, "/memories/AGENTS.md")
+    asked = files.ChangeRequest(
+        "write", "/memories/AGENTS.md", content=f"# Tills\n{HIDDEN} too\n".encode(), reason=f"why {HIDDEN}"
+    )
+    proposal = files.submit(space, Actor.of_agent(agent), asked).proposal
+    record = quarantine.log(space, agent, content=f"Till 3 {HIDDEN} is broken since Monday.", session_id=f"s{HIDDEN}",
+                            node_id=f"n{HIDDEN}", node_kind="agent").record  # fmt: skip
+    entry = longterm.store(space, owner, f"Till 3 {HIDDEN} is broken since Monday.", reason=f"w {HIDDEN}")
+    base = f"/s/{space.slug}/"
+    return [base + path for path in (
+        "", "files/", "files/memories/AGENTS.md", "files/memories/AGENTS.md?view=source", "files/memories/AGENTS.md?view=history",
+        "files/memories/AGENTS.md?view=blame", "files/memories/AGENTS.md?view=diff", "files/memories/AGENTS.md?view=edit",
+        "proposals/", f"proposals/{proposal.number}/", f"proposals/{proposal.number}/?view=split",
+        f"proposals/{proposal.number}/?view=rendered", "quarantine/", f"quarantine/{record.pk}/", "working/", "longterm/",
+        f"longterm/{entry.number}/", "prompt/forge/", "agents/", "activity/", "search/?q=till",
+    )]  # fmt: skip
+
+
+def test_no_page_shows_a_text_with_a_character_that_nobody_sees(as_role, full):
+    client, shown = as_role("owner"), 0
+    for address in full:
+        response = client.get(address, follow=True)
+        assert response.status_code == 200, address
+        page = response.content.decode()
+        assert not BARE.search(FIELDS.sub("", page)), address
+        shown += 'class="inv"' in page
+    assert shown >= 15
+
+
+def test_a_field_sends_back_the_characters_that_it_was_given(as_role, full):
+    page = as_role("owner").get(full[7]).content.decode()
+    assert HIDDEN in page[page.index("<textarea") : page.index("</textarea>")]
+
+
+@pytest.mark.parametrize("view", ["rendered", "source", "blame", "diff"])
+def test_every_view_of_a_file_says_what_was_found_in_it(as_role, full, view):
+    page = as_role("owner").get(f"{full[2]}?view={view}").content.decode()
+    assert "Hidden characters" in page
+    assert 'href="/s/books/files/memories/AGENTS.md?view=source#L1"' in page
+
+
+def test_an_entry_and_a_hit_say_what_was_found_in_them(as_role, full):
+    client = as_role("owner")
+    assert "Hidden characters" in client.get(full[16]).content.decode()
+    assert "hidden characters" in client.get("/s/books/search/?q=till").content.decode()
+
+
+def test_a_text_without_findings_has_no_banner(as_role, house):
+    files.add_mount(house.space, house.owner, "/memories/", store="database", policy="review")
+    files.write(house.space, house.owner, "/memories/a.md", b"Tills close at nine.\n")
+    assert "findings" not in as_role("owner").get("/s/books/files/memories/a.md").content.decode()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<textarea>\u202e</textarea>",
+        '<input value="\u202e">',
+        "<script>\u202e</script>",
+        "plain",
+        "a\r\nb",
+        "👩\u200d💻",
+    ],
+)
+def test_what_a_page_must_keep_stays(text):
+    assert label_hidden_in_page(text) == text
+
+
+def test_a_title_spells_the_characters_out():
+    assert (
+        label_hidden_in_page("<title>a\u202eb</title><option>\u200b</option>")
+        == "<title>a<U+202E>b</title><option><U+200B></option>"
+    )
+
+
+def test_mails_and_chats_spell_the_characters_out(house):
+    proposal = Proposal(
+        number=7, kind="write", agent_name="forge", reason=f"Tills {HIDDEN}", path="/memories/a.md", space=house.space
+    )
+    mail = daily_mail.mail_subject(house.space, [proposal]) + daily_mail.mail_text(house.space, [proposal])
+    chat = str(webhooks._slack_blocks(f"forge asks {HIDDEN}", {"reason": HIDDEN}))
+    assert "<U+202E>" in mail and "&lt;U+202E&gt;" in chat
+    assert not BARE.search(mail) and not BARE.search(chat)
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("plain\ttext\n", "plain\ttext\n"),
+    ("a\u200bb", "a<U+200B>b"), ("\x1b[31m", "<U+001B>[31m"), ("👩\u200d💻 ❤\ufe0f", "👩\u200d💻 ❤\ufe0f"),
+    ("x\ufe0f", "x<U+FE0F>"), ("\U000e0041", "<U+E0041>"), ("a\r\nb", "a<U+000D>\nb"), ("café 中文", "café 中文"),
+])  # fmt: skip
+def test_plain_text_names_what_nobody_sees(text, expected):
+    assert spelled_out(text) == expected

@@ -244,7 +244,7 @@ def test_neither_tokens_nor_links_nor_passwords_are_stored(house, owner, client)
     link = accounts.make_sign_in_link(house.owner, house.viewer.person)
     owner.post("/account/password/", {"new": "correct horse battery", "again": "correct horse battery"})
     client.get("/api/v1/me", headers={"Authorization": f"Bearer {made}"})
-    client.get(f"/login/once/{link}/")
+    client.post(f"/login/once/{link}/")
     page = owner.post("/s/books/tokens/new/", {"agent": "forge", "label": "x", "scopes": ["prompt"]}).content.decode()
     stored = everything_stored()
     assert made[:12] in stored  # its beginning, so that people know which one it is

@@ -2,24 +2,27 @@
 
 from memoryhub.domain.accounts.access import may, require, require_hub_owner
 from memoryhub.domain.accounts.authenticate import NO_VALID_TOKEN, Caller, authenticate, digest_of
+from memoryhub.domain.accounts.links import (
+    LINK_TIME_NAMES,
+    link_time,
+    linkable,
+    make_sign_in_link,
+    peek_sign_in_link,
+    require_no_other_owner,
+    use_sign_in_link,
+)
 from memoryhub.domain.accounts.people import (
     change_email,
     change_password,
-    check_password,
     create_person,
-    end_session,
+    find_person,
     hub_owner,
-    linkable,
-    live_sessions,
-    make_sign_in_link,
-    note_seen,
-    note_sign_in,
     note_space,
     person_by_name,
-    require_no_other_owner,
     set_preference,
-    use_sign_in_link,
 )
+from memoryhub.domain.accounts.sessions import end_session, ended_sign_ins, live_sessions, note_seen, note_sign_in
+from memoryhub.domain.accounts.throttle import check_password
 from memoryhub.domain.accounts.tokens import (
     create_token,
     get_token,
@@ -29,6 +32,7 @@ from memoryhub.domain.accounts.tokens import (
 )
 
 __all__ = [
+    "LINK_TIME_NAMES",
     "NO_VALID_TOKEN",
     "Caller",
     "authenticate",
@@ -39,8 +43,11 @@ __all__ = [
     "create_token",
     "digest_of",
     "end_session",
+    "ended_sign_ins",
+    "find_person",
     "get_token",
     "hub_owner",
+    "link_time",
     "linkable",
     "live_sessions",
     "make_sign_in_link",
@@ -48,6 +55,7 @@ __all__ = [
     "note_seen",
     "note_sign_in",
     "note_space",
+    "peek_sign_in_link",
     "person_by_name",
     "require",
     "require_hub_owner",

@@ -1,4 +1,4 @@
-"""The demo: a small team that keeps books, with two agents. Made by the same verbs as everything else; one click removes it.
+"""The demo: a small team that keeps books, with two agents. Made by the same verbs as everything else.
 
 Each noun adds its part in a module of its own, `demo_<noun>.py` with `make(cast)`, called in the order of PARTS.
 """

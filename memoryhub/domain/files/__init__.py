@@ -1,8 +1,10 @@
 """Files at virtual paths: mounts and rules, reading, changing, revisions, and the disk."""
 
 from memoryhub.domain.files.change import lock_files
-from memoryhub.domain.files.disk import lock_file, sync_file
+from memoryhub.domain.files.disk.sync import lock_file, sync_file
+from memoryhub.domain.files.disk.watch import retry_disk, scan_all, sync_path
 from memoryhub.domain.files.find import glob, grep, is_folder, list_entries, walk
+from memoryhub.domain.files.line_authors import author_of, blame, blame_job
 from memoryhub.domain.files.mounts import (
     add_mount,
     add_rule,
@@ -24,9 +26,8 @@ from memoryhub.domain.files.mounts import (
 from memoryhub.domain.files.read import Published, unchanged_on_disk
 from memoryhub.domain.files.requests import Applied, ChangeRequest, Pending, decode_content, text_as_bytes
 from memoryhub.domain.files.revisions import (
+    Approval,
     base_content,
-    blame,
-    blame_job,
     content_of,
     get_revision,
     record_revision,
@@ -50,7 +51,6 @@ from memoryhub.domain.files.tree import (
     stop_editing,
     tree,
 )
-from memoryhub.domain.files.watch import retry_disk, scan_all, sync_path
 from memoryhub.domain.files.write import (
     copy,
     delete,
@@ -70,6 +70,7 @@ __all__ = [
     "FOLDER_PAGE_SIZE",
     "GUIDELINES_PATH",
     "Applied",
+    "Approval",
     "ChangeRequest",
     "FolderCache",
     "FolderEntry",
@@ -81,6 +82,7 @@ __all__ = [
     "agents_md_files",
     "agents_reading",
     "allowed_roots",
+    "author_of",
     "base_content",
     "blame",
     "blame_job",

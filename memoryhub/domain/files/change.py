@@ -11,7 +11,8 @@ from django.db import transaction
 
 from memoryhub.db import statements
 from memoryhub.domain import activity
-from memoryhub.domain.files import disk, mounts, revisions
+from memoryhub.domain.files import mounts, revisions
+from memoryhub.domain.files.disk import sync
 from memoryhub.domain.files.mounts import Place
 from memoryhub.errors import Invalid, Stale
 from memoryhub.models import Actor, File, Mount, Revision, Space
@@ -69,12 +70,12 @@ def lock_files(space: Space, names: Iterable[str], *threads: str) -> None:
 def start_change(space: Space, actor: Actor, path: str, place: Place, thread_id: str) -> Change:
     """Lock the file and record what its disk has, so that checks see the true state."""
     thread_id = thread_id if place.mount.store == Mount.Store.THREAD else ""
-    file = disk.lock_file(space, path, thread_id)
+    file = sync.lock_file(space, path, thread_id)
     if not file.revision or file.is_deleted:
         refuse_folder(space, path, place, thread_id)
-    disk.pull_from_disk(space, file, place)
+    sync.pull_from_disk(space, file, place)
     if file.problem and isinstance(place.store, FilesystemStore):
-        raise disk.disk_error(file, place)
+        raise sync.disk_error(file, place)
     return Change(space, actor, path, place, file, revisions.newest_text(file))
 
 
@@ -115,7 +116,7 @@ def record_change(change: Change, content: bytes, verb: str, says: str, *, adds:
     on_disk = change.place.store.on_disk
 
     def with_revision(revision: Revision) -> list[statements.Change]:
-        line = revisions.revision_line(change.space, change.actor, verb, says, revision, adds)
+        line = revisions.revision_line(change.space, change.actor, verb, says, revision, adds or _edited_by(revision))
         return [activity.lines_as_change(line)]
 
     facts.setdefault("before", change.before)
@@ -123,8 +124,16 @@ def record_change(change: Change, content: bytes, verb: str, says: str, *, adds:
         change.space, change.file, change.actor, content, in_place=not on_disk, more_changes=with_revision, **facts
     )
     if on_disk:
-        disk.push_after_commit(change.space, change.file, content)
+        sync.push_after_commit(change.space, change.file, content)
     return revision
+
+
+def _edited_by(revision: Revision) -> str:
+    """What the line of activity adds where a reviewer wrote some of it; who approved it stands in the line of the decision."""
+    if not (mine := revision.reviewer_lines):
+        return ""
+    count = sum(last - first + 1 for first, last in mine["lines"])
+    return f"with {count} line{'' if count == 1 else 's'} by {mine['name']}"
 
 
 def check_protected(change: Change, content: bytes, proposal: int | None) -> None:

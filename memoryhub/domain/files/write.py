@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.utils import timezone
 
-from memoryhub.domain.files import disk, mounts, revisions
+from memoryhub.domain.files import mounts, revisions
 from memoryhub.domain.files.change import (
     check_if_match,
     check_protected,
@@ -23,6 +23,7 @@ from memoryhub.domain.files.change import (
     save_text,
     start_change,
 )
+from memoryhub.domain.files.disk import sync
 from memoryhub.domain.files.mounts import Place
 from memoryhub.domain.files.read import (
     Published,
@@ -99,10 +100,10 @@ def _sync_row(space: Space, row: PublishedRow) -> HubError | None:
     mount = Mount(space=space, prefix=row.prefix, store=row.store, directory=row.directory, policy=row.policy)
     place = mounts.place_in_mount(mount, row.path)
     try:
-        file = disk.sync_file(space, paths.clean(row.path), place)
+        file = sync.sync_file(space, paths.clean(row.path), place)
     except HubError as error:
         return error
-    return disk.disk_error(file, place) if file and disk.is_unreadable(file) else None
+    return sync.disk_error(file, place) if file and sync.is_unreadable(file) else None
 
 
 def _note_use(rows: list[PublishedRow]) -> None:
@@ -147,9 +148,10 @@ def write(
     thread_id: str = "",
     must_be_new: bool = False,
     restored_from: int | None = None,
+    approval: revisions.Approval | None = None,
     place: Place | None = None,
 ) -> Revision:
-    """Make this the text of a file.
+    """Make this the text of a file. The actor is who wanted it; `approval` says who decided, where that was another.
 
     With an older `base_revision`, changes since then are merged where they do not touch; else `edit_conflict` is raised.
     """
@@ -163,9 +165,11 @@ def write(
         if base_revision is not None and base_revision != file.revision:
             content, reason = _merge_edit(file, content, base_revision, reason)
         if change.exists and content == change.before:
-            disk.write_to_disk(space, file, change.place)
+            sync.write_to_disk(space, file, change.place)
             return revisions.get_revision(file, file.revision)
-        return save_text(change, content, kind=kind, reason=reason, proposal=proposal, restored_from=restored_from)
+        return save_text(
+            change, content, kind=kind, reason=reason, proposal=proposal, restored_from=restored_from, approval=approval
+        )
 
 
 def _merge_edit(file: File, content: bytes, base_revision: int, reason: str) -> tuple[bytes, str]:
@@ -228,13 +232,14 @@ def insert(
 
 def delete(
     space: Space, actor: Actor, path: str, *, reason: str = "", if_match: str | None = None, proposal: int | None = None,
-    thread_id: str = "", place: Place | None = None,
+    approval: revisions.Approval | None = None, thread_id: str = "", place: Place | None = None,
 ) -> Revision:  # fmt: skip
     """Delete a file; its revisions stay, and it can be restored."""
     with locked_change(space, actor, path, thread_id, place, if_match) as change:
         return record_change(
-            change, b"", "files.delete", "deleted", kind="delete", reason=reason, proposal=proposal, is_deleted=True
-        )
+            change, b"", "files.delete", "deleted", kind="delete", reason=reason, proposal=proposal, is_deleted=True,
+            approval=approval,
+        )  # fmt: skip
 
 
 def move(
@@ -246,6 +251,7 @@ def move(
     reason: str = "",
     if_match: str | None = None,
     proposal: int | None = None,
+    approval: revisions.Approval | None = None,
     thread_id: str = "",
 ) -> Revision:
     """Give a file another path; its history can be followed back through the move."""
@@ -257,6 +263,7 @@ def move(
         reason=reason,
         if_match=if_match,
         proposal=proposal,
+        approval=approval,
         thread_id=thread_id,
         keep_source=False,
     )
@@ -269,7 +276,7 @@ def copy(space: Space, actor: Actor, path: str, to: str, *, reason: str = "", th
 
 def _transfer(
     space: Space, actor: Actor, path: str, to: str, *, reason: str, keep_source: bool, if_match: str | None = None,
-    proposal: int | None = None, thread_id: str = "",
+    proposal: int | None = None, approval: revisions.Approval | None = None, thread_id: str = "",
 ) -> Revision:  # fmt: skip
     path, to = paths.clean(path), paths.clean(to)
     if path == to:
@@ -289,17 +296,17 @@ def _transfer(
         verb, says = ("files.copy", "made") if keep_source else ("files.move", "moved")
         revision = record_change(
             target, source.before, verb, says, adds=f"from {path}", kind="create" if keep_source else "move", reason=why,
-            proposal=proposal, **moved,
+            proposal=proposal, approval=approval, **moved,
         )  # fmt: skip
         if not keep_source:
             check_protected(source, b"", proposal)
             why = reason or f"Moved to {to}"
             revisions.record_revision(
-                space, source.file, actor, b"", kind="move", reason=why, proposal=proposal, is_deleted=True,
+                space, source.file, actor, b"", kind="move", reason=why, proposal=proposal, approval=approval, is_deleted=True,
                 before=source.before, in_place=not source.place.store.on_disk,
             )  # fmt: skip
             if source.place.store.on_disk:  # the deleted half of a move gets no line of activity
-                disk.push_after_commit(space, source.file, b"")
+                sync.push_after_commit(space, source.file, b"")
         return revision
 
 

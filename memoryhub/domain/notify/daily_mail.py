@@ -14,6 +14,7 @@ from memoryhub.domain import jobs, spaces
 from memoryhub.domain.accounts import may
 from memoryhub.domain.notify import http
 from memoryhub.models import Job, Proposal, Space
+from memoryhub.text.unseen import spelled_out
 
 MAX_LISTED = 20
 DAILY_MAIL_JOB = "digests.send"
@@ -78,13 +79,13 @@ def _open_proposals(space: Space) -> list[Proposal]:
 
 KIND_VERBS = {
     "edit": "edits", "write": "writes", "insert": "adds to", "delete": "deletes", "move": "moves",
-    "promotion": "promotes to",
+    "promotion": "promotes to", "template": "wants to use",
 }  # fmt: skip
 
 
 def mail_subject(space: Space, proposals: list[Proposal]) -> str:
     count = f"{len(proposals)} proposals wait" if len(proposals) != 1 else "1 proposal waits"
-    return f"{space.name}: {count} for a decision"
+    return spelled_out(f"{space.name}: {count} for a decision")
 
 
 def mail_text(space: Space, proposals: list[Proposal]) -> str:
@@ -94,7 +95,7 @@ def mail_text(space: Space, proposals: list[Proposal]) -> str:
     for proposal in sorted(proposals, key=lambda proposal: not _expires_by(proposal, soon))[:MAX_LISTED]:
         codes = ", ".join(sorted({finding["code"] for finding in proposal.findings}))
         lines.append(f"{proposal.number:>5}  {proposal.agent_name}: {proposal.title}")
-        change = f"{KIND_VERBS[proposal.kind]} {proposal.path or 'long-term memory'}"
+        change = f"{KIND_VERBS[proposal.kind]} {proposal.thing}"
         lines.append(f"       {change}{', found: ' if codes else ''}{codes}")
         if _expires_by(proposal, soon):
             lines.append(f"       ends {timezone.localtime(proposal.expires_at):%-d %b %H:%M}, unapplied")
@@ -103,7 +104,7 @@ def mail_text(space: Space, proposals: list[Proposal]) -> str:
     inbox = http.absolute_url(f"/s/{space.slug}/proposals/")
     place = inbox if inbox.startswith("http") else f"{inbox} of your hub"
     lines += ["", f"Decide on them at {place}", "Silence never approves."]
-    return "\n".join(lines)
+    return spelled_out("\n".join(lines))
 
 
 def _expires_by(proposal: Proposal, moment: datetime) -> bool:

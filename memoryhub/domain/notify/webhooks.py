@@ -23,6 +23,7 @@ from memoryhub.domain.accounts import require
 from memoryhub.domain.notify import http
 from memoryhub.errors import HubError, Invalid, NotFound, Unavailable
 from memoryhub.models import Actor, Job, Space, Webhook, WebhookNotice
+from memoryhub.text.unseen import spelled_out
 
 EVENTS = (
     "proposal.created", "proposal.approved", "proposal.rejected", "proposal.withdrawn", "proposal.outdated",
@@ -162,8 +163,9 @@ def _slack_blocks(says: str, body: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _escaped(text: str, limit: int) -> str:
-    """A text without commands of Slack (`<!channel>`, `<http://…|here>`), cut to `limit`: a block that is too long is refused."""
-    escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    """A text without commands of Slack (`<!channel>`, `<http://…|here>`) and with unseen characters spelled out, cut to `limit`:
+    a block that is too long is refused."""
+    escaped = spelled_out(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return escaped if len(escaped) <= limit else re.sub(r"&[a-z]*$", "", escaped[: limit - 1]) + "…"
 
 

@@ -155,13 +155,17 @@ def assemble(
     at: datetime | None = None,
     system_prompt: str | None = None,
     changes: Mapping[str, bytes | None] | None = None,
+    template: str | None = None,
 ) -> Prompt:
-    """The exact prompt of this agent; `at` looks back, `changes` are files as if approved (None: gone)."""
+    """The exact prompt of this agent; `at` looks back, `changes` are files as if approved (None: gone), `template` is one as if
+    approved."""
     asked = PromptRequest(dialect or "", query, task, thread, at, system_prompt).check()
     chosen = dialect_of(asked.dialect, agent)
     gathered = gather_inputs(space, agent, chosen, asked, waiting=True)
     if changes:
         gathered = inputs.with_changes(gathered, changes)
+    if template is not None and not agent.template:
+        gathered = replace(gathered, ingredients=replace(gathered.ingredients, template=template))
     prompt = build_prompt(chosen, gathered, asked)
     return with_pending(prompt, gathered.waiting)
 

@@ -19,10 +19,10 @@ from memoryhub.models import (
     DialectTemplate,
     EntryRevision,
     LongtermEntry,
-    Proposal,
     Revision,
     SourceChange,
     Space,
+    TemplateChoice,
     WorkingEntry,
 )  # fmt: skip
 from memoryhub.stores import paths
@@ -141,7 +141,7 @@ def causes(
         *revision_causes(space, touched, between),
         *settings_causes(agent, between),
         *source_list_causes(space, agent, between),
-        *template_causes(space, before, after, between),
+        *template_causes(space, agent, before, after, between),
         *memory_causes(space, before, after, start, end),
     ]
     return sorted(found, key=lambda cause: cause.at, reverse=True)[:MAX_CAUSES]
@@ -151,28 +151,21 @@ def revision_causes(space: Space, touched: set[str], between: dict[str, Any]) ->
     rows = (
         Revision.objects.within(space).filter(path__in=touched, **between).defer("content").order_by("-pk")[:MAX_CAUSES]
     )
-    deciders = approvers_of(space, {row.proposal for row in rows if row.proposal})
     return [
         Cause(
-            row.created_at, "source", describe_revision(row, deciders), row.actor_kind, row.actor_name, row.path, row.number,
+            row.created_at, "source", describe_revision(row), row.actor_kind, row.actor_name, row.path, row.number,
             row.proposal, row.reason,
         )
         for row in rows
     ]  # fmt: skip
 
 
-def describe_revision(row: Revision, deciders: dict[int, str]) -> str:
+def describe_revision(row: Revision) -> str:
     if row.proposal:
-        return f"proposal {row.proposal} was approved" + (f" by {who}" if (who := deciders.get(row.proposal)) else "")
+        return f"proposal {row.proposal} was approved" + (f" by {row.approver_name}" if row.approver_name else "")
     return {"delete": "deleted it", "restore": "restored it", "move": "moved it", "create": "made it"}.get(
         row.kind, "changed it"
     )
-
-
-def approvers_of(space: Space, numbers: set[int]) -> dict[int, str]:
-    """Who approved each of these proposals."""
-    rows = Proposal.objects.within(space).filter(number__in=numbers).values_list("number", "decided_by_name")
-    return dict(rows)
 
 
 def settings_causes(agent: Agent, between: dict[str, Any]) -> list[Cause]:
@@ -202,10 +195,19 @@ def source_list_causes(space: Space, agent: Agent, between: dict[str, Any]) -> l
     ]  # fmt: skip
 
 
-def template_causes(space: Space, before: Prompt, after: Prompt, between: dict[str, Any]) -> list[Cause]:
+def template_causes(space: Space, agent: Agent, before: Prompt, after: Prompt, between: dict[str, Any]) -> list[Cause]:
     forms = {before.dialect, after.dialect}
+    chosen = TemplateChoice.objects.within(space).filter(agent_id=agent.pk, form__in=forms, **between)
+    decided = [
+        Cause(
+            row.created_at, "template",
+            f"proposal {row.proposal} was approved" if row.proposal else "its client reported another template",
+            row.actor_kind, row.actor_name, proposal=row.proposal,
+        )
+        for row in chosen.order_by("-pk")[:MAX_CAUSES]
+    ]  # fmt: skip
     rows = DialectTemplate.objects.filter(space_id__in=(0, space.pk), form__in=forms, **between)
-    return [
+    return decided + [
         Cause(row.created_at, "template", f"took the template of {row.family} {row.version} from the {row.came_from}", "hub", "hub")
         for row in rows[:MAX_CAUSES]
     ]  # fmt: skip

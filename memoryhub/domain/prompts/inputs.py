@@ -79,6 +79,7 @@ AGENT_COLUMNS = {
     "gives_way": "a.gives_way",
     "mark": "(SELECT longterm_mark FROM memoryhub_space WHERE id = %(space)s)",
     "template": "{template}",
+    "template_asked": "{template_asked}",
     "lately": "{lately}",
     "waiting": "{waiting}",
 }
@@ -103,6 +104,7 @@ def inputs_sql(templated: bool, lately: bool, waiting: bool) -> str:
     once = ",\n".join(f"CASE WHEN l.n = 0 THEN {value} END" for value in AGENT_COLUMNS.values())
     wanted = {
         "template": TEMPLATE if templated else "NULL",
+        "template_asked": f"({framework_templates.TEMPLATE_ASKED})" if templated else "NULL",
         "lately": NEWEST_ENTRIES_JSON if lately else "NULL",
         "waiting": PENDING_NUMBERS if waiting else "NULL",
     }
@@ -156,12 +158,13 @@ def current_inputs(
     ingredients = ingredients_of(values, texts[1:], texts[0].text, entries)
     per_thread = any(place.store == "thread" for place in places)
     asked = pg_array(place.path for place in places), pg_array(place.thread or "" for place in places)
+    other_template = values["template_asked"]
     return PromptInputs(
         ingredients,
         disk,
         per_thread,
         values["mark"],
-        (),
+        (framework_templates.template_warning(other_template),) if other_template else (),
         ids,
         places,
         asked,
@@ -218,7 +221,7 @@ def read_rows(
         "guidelines": GUIDELINES_PATH if dialect.family == "hub" else None,
     }
     if family.templated:
-        given |= framework_templates.template_params(space_id, dialect.name, agent_slug=slug)
+        given |= framework_templates.template_params(space_id, dialect.name, agent_id=agent_id, agent_slug=slug)
     return statements.rows(inputs_sql(family.templated, lately, waiting), given, binary=True)
 
 

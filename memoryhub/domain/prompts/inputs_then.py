@@ -34,7 +34,7 @@ def inputs_at(space_id: int, agent: Agent, dialect: Dialect, at: datetime, *, th
     sources = tuple(replace(one, path=path) if one else Source(path, None, dialects.MISSING) for path, one in there)
     values, warnings = agent_values_at(space_id, agent, at)
     if not values.get("template"):
-        kept = framework_templates.chosen_template(space_id, dialect.name, agent_slug=agent.slug, at=at)
+        kept = framework_templates.chosen_template(space_id, dialect.name, agent_id=agent.pk, at=at)
         values["template"] = kept.text if kept else None
     guidelines = texts[GUIDELINES_PATH].text if GUIDELINES_PATH in texts and GUIDELINES_PATH in wanted else None
     return PromptInputs(ingredients_of(values, sources, guidelines), warnings=tuple(warnings))

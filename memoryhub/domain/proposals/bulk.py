@@ -56,7 +56,11 @@ class Plan:
     @property
     def entries(self) -> int:
         """How many of them go into long-term memory instead of a file."""
-        return sum(not one.kind.has_file for one in self.fit)
+        return sum(one.kind.changes == "entry" for one in self.fit)
+
+    @property
+    def templates(self) -> int:
+        return sum(one.kind.changes == "template" for one in self.fit)
 
 
 def _fits(one: Result, barred: set[int | None]) -> bool:
@@ -75,7 +79,7 @@ def plan(space: Space, numbers: Iterable[int], actor: Actor) -> Plan:
     parents = parents_of(space, waiting)
     found = [_on_top(proposal, texts, applied, barred, parents) for proposal in waiting]
     changes = {path: now.content if now else None for path, now in texts.items()}
-    shown, more = prompt_changes(space, changes) if changes else ([], 0)
+    shown, more = prompt_changes(space, changes, [one.proposal for one in found if _fits(one, barred)])
     return Plan(found, shown, more, barred)
 
 

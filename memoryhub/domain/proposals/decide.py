@@ -272,5 +272,4 @@ def _no_longer_applies(found: Result) -> Conflict:
 
 def _about(proposal: Proposal, form: str = "") -> str:
     """What the line of activity about a decision says behind it."""
-    where = f"to {proposal.path}" if proposal.path else "to long-term memory"
-    return f"{where} by {proposal.agent_name}{', ' + form if form else ''}"
+    return f"to {proposal.thing} by {proposal.agent_name}{', ' + form if form else ''}"

@@ -10,7 +10,7 @@ from memoryhub.domain import files
 from memoryhub.domain.proposals import findings
 from memoryhub.domain.proposals.kinds import ChangeKind, kind_of, sha_of
 from memoryhub.domain.proposals.state import Parents, parent_of, parents_of
-from memoryhub.errors import HubError, NotFound
+from memoryhub.errors import HubError
 from memoryhub.models import Mount, Proposal, Space
 from memoryhub.text import protected
 from memoryhub.text.lines import text_of
@@ -85,12 +85,7 @@ class Result:
 
 def published(proposal: Proposal) -> files.Published | None:
     """The text that stands at the proposal's path now, with what changed on disk taken in."""
-    if not kind_of(proposal).has_file:
-        return None
-    try:
-        return files.read(proposal.space, proposal.path, thread_id=proposal.thread_id)
-    except NotFound:
-        return None
+    return kind_of(proposal).published(proposal)
 
 
 def result(proposal: Proposal) -> Result:
@@ -122,7 +117,8 @@ def result_on(
             below, waits_for = made.after, parent.number
     try:
         after = kind_of(proposal).make(proposal, below, parents)
-        protected.check(below, after)
+        if kind_of(proposal).has_file:
+            protected.check(below, after)
     except HubError as error:
         return Result(proposal, below, None, revision, _problem(error), waits_for)
     return Result(proposal, below, after, revision, "", waits_for)
@@ -144,7 +140,9 @@ def results_of(space: Space, chosen: Iterable[Proposal]) -> list[Result]:
 def _text_for(
     proposal: Proposal, found: dict[str, files.Published | None], mounts: list[Mount]
 ) -> files.Published | None:
-    mount = files.find_mount(mounts, proposal.path) if proposal.thread_id and proposal.path else None
+    if not proposal.path:
+        return published(proposal)
+    mount = files.find_mount(mounts, proposal.path) if proposal.thread_id else None
     if mount is not None and mount.store == Mount.Store.THREAD:
         return published(proposal)
     return found.get(proposal.path)

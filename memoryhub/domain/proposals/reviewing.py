@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -14,7 +14,7 @@ from memoryhub.domain import files, prompts
 from memoryhub.domain.prompts import PromptChange
 from memoryhub.domain.proposals import findings
 from memoryhub.domain.proposals.expiry import ends_soon
-from memoryhub.domain.proposals.kinds import ChangeKind, kind_of
+from memoryhub.domain.proposals.kinds import ChangeKind, kind_of, prompt_dialect
 from memoryhub.domain.proposals.results import Result, result
 from memoryhub.domain.proposals.state import OPEN
 from memoryhub.errors import HubError
@@ -131,13 +131,13 @@ def review(proposal: Proposal, *, context: int | None = 3) -> Review:
     made = Review(
         proposal, found, history_of(proposal), list(ProposalComment.objects.filter(proposal=proposal)), context=context
     )
-    if made.kind.is_editable and found.applies:
-        made.findings = findings.findings_of(proposal.space, proposal.path, found.before, found.after)
+    if found.applies:
+        made.findings = made.kind.findings(proposal, found.before, found.after)
     if made.is_open:
         made.rejected_before = _rejected_before(proposal)
-    if found.applies and made.is_open and proposal.path:
+    if found.applies and made.is_open:
         made.changes, made.more_readers = prompt_changes(
-            proposal.space, made.kind.files_after(proposal, found.after), first=proposal.agent_id
+            proposal.space, made.kind.files_after(proposal, found.after), [proposal], first=proposal.agent_id
         )
         made.losing_agents = _losing_agents(proposal, made.agents)
         made.threads_behind = sum(len(prompts.threads_of(proposal.space, one.agent, limit=20)) for one in made.changes)
@@ -163,7 +163,7 @@ def _losing_agents(proposal: Proposal, readers: list[Agent]) -> list[Agent]:
 def result_to_show(proposal: Proposal) -> Result:
     """What it would make now; of a text that was approved, what it made."""
     kind = kind_of(proposal)
-    if proposal.state == State.APPROVED and kind.has_file and kind.has_text:
+    if proposal.state == State.APPROVED and kind.has_text:
         before, after = kind.applied_texts(proposal)
         return Result(proposal, before or b"", after or b"", proposal.base_revision)
     try:
@@ -173,16 +173,30 @@ def result_to_show(proposal: Proposal) -> Result:
 
 
 def prompt_changes(
-    space: Space, changes: Mapping[str, bytes | None], *, first: int | None = None
+    space: Space,
+    changes: Mapping[str, bytes | None],
+    asked: Iterable[Proposal] = (),
+    *,
+    first: int | None = None,
 ) -> tuple[list[PromptChange], int]:
-    """Before and after for each agent that reads one of the paths, who asked first; and how many more there are."""
+    """Before and after for each agent that reads one of the paths or gets one of the templates asked for, who asked first; and
+    how many more there are."""
     readers = {agent.pk: agent for path in changes for agent in files.agents_reading(space, path)}
+    templates = {one.agent.pk: one for one in asked if one.kind == Proposal.Kind.TEMPLATE and one.agent}
+    readers |= {pk: one.agent for pk, one in templates.items()}
     chosen = sorted(readers.values(), key=lambda agent: agent.pk != first)[:AGENTS_SHOWN]
-    shown = [
-        PromptChange(agent, prompts.assemble(space, agent), prompts.assemble(space, agent, changes=changes))
-        for agent in chosen
-    ]
+    shown = [_prompt_change(space, agent, changes, templates.get(agent.pk)) for agent in chosen]
     return shown, len(readers) - len(chosen)
+
+
+def _prompt_change(
+    space: Space, agent: Agent, changes: Mapping[str, bytes | None], template: Proposal | None
+) -> PromptChange:
+    """The prompt of an agent before and after; of a template, in a dialect that shows it."""
+    dialect = prompt_dialect(template) if template else ""
+    text = text_of(bytes(template.content or b"")) if template else None
+    before = prompts.assemble(space, agent, dialect=dialect)
+    return PromptChange(agent, before, prompts.assemble(space, agent, dialect=dialect, changes=changes, template=text))
 
 
 def history_of(proposal: Proposal) -> AgentHistory:

@@ -9,7 +9,7 @@ from memoryhub.domain import files
 from memoryhub.domain.accounts import require
 from memoryhub.domain.proposals import notices
 from memoryhub.domain.proposals.kinds import kind_of
-from memoryhub.domain.proposals.state import clean, deadline, locked, record
+from memoryhub.domain.proposals.state import clean, deadline, locked, mark_prompts, record
 from memoryhub.errors import Conflict, Forbidden, Invalid
 from memoryhub.models import Actor, File, Proposal, ProposalComment, Revision, Space
 
@@ -80,6 +80,7 @@ def _wait_again(proposal: Proposal) -> None:
     try:
         with transaction.atomic():
             proposal.save()
+            mark_prompts(proposal.space, [proposal.kind])
     except IntegrityError:
         raise Conflict("The agent asked for the same again meanwhile: decide that one.", code="asked_again") from None
 

@@ -11,6 +11,7 @@ from memoryhub.errors import Conflict
 from memoryhub.management import deciding
 from memoryhub.management.base import HubCommand
 from memoryhub.models import Proposal
+from memoryhub.text.unseen import spelled_out
 
 
 class Command(HubCommand):
@@ -38,7 +39,7 @@ class Command(HubCommand):
         if one["state"] == "pending":
             return f"Your yes is kept. Proposal {one['number']} waits for a second person."
         where = f", revision {answer['revision']}" if answer["revision"] else ""
-        return f"{deciding.visible_text(one['diff'])}Approved proposal {one['number']}{where}."
+        return f"{spelled_out(one['diff'])}Approved proposal {one['number']}{where}."
 
 
 def check_not_grave(proposal: Proposal) -> None:

@@ -9,7 +9,8 @@ from django.core.management.base import CommandParser
 
 from memoryhub.domain import proposals, spaces
 from memoryhub.management.base import HubCommand
-from memoryhub.management.deciding import finding_lines, visible_text
+from memoryhub.management.deciding import finding_lines
+from memoryhub.text.unseen import spelled_out
 
 EMPTY_LIST_SENTENCES = {
     "pending": "Nothing waits.",
@@ -58,15 +59,15 @@ def summary_line(one: dict[str, Any]) -> str:
     reason = f"  “{' '.join(one['reason'][:60].split())}”" if one["reason"] else ""
     by = f" by {one['decided_by']}" if one["decided_by"] else ""
     ended = f"  {one['state']}{by}" if one["state"] not in ("pending", "outdated") else ""
-    thing = one["path"] or "long-term memory"
-    return visible_text(f"{one['number']:>5}  {one['agent']}: {one['kind']} {thing}{codes}{reason}{ended}")
+    thing = one["path"] or ("long-term memory" if one["kind"] == "promotion" else "")
+    return spelled_out(f"{one['number']:>5}  {one['agent']}: {one['kind']} {thing}{codes}{reason}{ended}")
 
 
 def details(one: dict[str, Any]) -> str:
     """A proposal with everything that is needed to decide on it."""
-    lines = [summary_line(one).strip(), visible_text(one["reason"])] if one["reason"] else [summary_line(one).strip()]
+    lines = [summary_line(one).strip(), spelled_out(one["reason"])] if one["reason"] else [summary_line(one).strip()]
     lines += [
-        f"{name} {visible_text(one[key])}"
+        f"{name} {spelled_out(one[key])}"
         for key, name in (("thread_id", "thread"), ("tool_call_id", "tool call"))
         if one[key]
     ]
@@ -74,5 +75,5 @@ def details(one: dict[str, Any]) -> str:
         lines.append(f"It builds on proposal {one['stacked_on']}.")
     lines += finding_lines(one)
     if one["note"]:
-        lines.append(f"“{visible_text(one['note'])}”")
-    return "\n".join([*lines, "", visible_text(one["diff"]).rstrip("\n")]).rstrip()
+        lines.append(f"“{spelled_out(one['note'])}”")
+    return "\n".join([*lines, "", spelled_out(one["diff"]).rstrip("\n")]).rstrip()

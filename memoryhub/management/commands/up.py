@@ -95,6 +95,8 @@ class Command(HubCommand):
         if settings.FRONT_SPACE and not health.front_space().ok:
             raise HubError(health.front_space().says)
         settings.FRONT_SPACE = os.environ["MEMORYHUB_FRONT_SPACE"] = settings.FRONT_SPACE or slug
+        if not settings.OWNER_LINK:
+            return "/login/"
         return f"/login/once/{accounts.make_sign_in_link(HUB, accounts.hub_owner(), leads_to=f'/s/{slug}/')}/"
 
     def make_demo(self) -> str:

@@ -14,14 +14,15 @@ from django.db import connection, connections
 from django.utils import timezone
 
 from memoryhub.domain import accounts, files, spaces
-from memoryhub.domain.files import disk, revisions
-from memoryhub.domain.files.watch import recover_leftovers, scan
+from memoryhub.domain.files import revisions
+from memoryhub.domain.files.disk import sync as disk
+from memoryhub.domain.files.disk.watch import recover_leftovers, scan
 from memoryhub.domain.jobs import queue
 from memoryhub.errors import Conflict
 from memoryhub.models import HUB, Actor, File, Job, Revision
 from memoryhub.stores import atomic
 
-watch_module = importlib.import_module("memoryhub.domain.files.watch")
+watch_module = importlib.import_module("memoryhub.domain.files.disk.watch")
 
 PATH = "/memories/AGENTS.md"
 MEETINGS = 200  # of the hub and a competing writer: what is lost once in fifty times shows

@@ -13,11 +13,12 @@ from django.utils import timezone
 from memoryhub.db import statements
 from memoryhub.domain import accounts, files, spaces
 from memoryhub.domain.files import change, revisions
-from memoryhub.domain.files.watch import expire_threads, recover_leftovers, scan
+from memoryhub.domain.files.disk import sync as disk
+from memoryhub.domain.files.disk.watch import expire_threads, recover_leftovers, scan
 from memoryhub.errors import Conflict, Forbidden, HubError, Invalid, NotFound, Stale, TooLarge
 from memoryhub.models import HUB, ActivityLine, Actor, File, Job, Revision
 
-watch_module = importlib.import_module("memoryhub.domain.files.watch")
+watch_module = importlib.import_module("memoryhub.domain.files.disk.watch")
 
 PATH = "/memories/AGENTS.md"
 
@@ -311,7 +312,6 @@ def test_what_slips_in_and_touches_stays_in_history_below_ours(space, rk, root, 
 
 @pytest.mark.django_db(transaction=True)
 def test_of_two_saves_whoever_writes_late_writes_the_newest(space, rk, root, monkeypatch):
-    from memoryhub.domain.files import disk
 
     late = []
     real = disk.push_revision
@@ -329,7 +329,6 @@ def test_of_two_saves_whoever_writes_late_writes_the_newest(space, rk, root, mon
 
 
 def test_a_revision_that_did_not_reach_the_disk_is_written_at_the_next_touch(space, rk, root, monkeypatch):
-    from memoryhub.domain.files import disk
 
     files.write(space, rk, PATH, b"one")
     monkeypatch.setattr(disk, "push_revision", lambda *_: None)  # the process died between the two transactions
@@ -341,7 +340,6 @@ def test_a_revision_that_did_not_reach_the_disk_is_written_at_the_next_touch(spa
 
 
 def test_an_unwritten_revision_and_another_change_on_disk_are_put_together(space, rk, root, monkeypatch):
-    from memoryhub.domain.files import disk
 
     files.write(space, rk, PATH, b"a\nb\nc\nd\n")
     monkeypatch.setattr(disk, "push_revision", lambda *_: None)

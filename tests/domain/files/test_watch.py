@@ -13,14 +13,14 @@ import pytest
 from django.db import connection
 
 from memoryhub.domain import files, spaces
-from memoryhub.domain.files.watch import _logged_problems, watch
+from memoryhub.domain.files.disk.watch import _logged_problems, watch
 from memoryhub.models import HUB, File, Mount
 
 
 @pytest.fixture
 def roots(transactional_db, tmp_path, monkeypatch):
     """Two spaces, each with a mount; the folder of the first goes away."""
-    monkeypatch.setattr("memoryhub.domain.files.watch.RESCAN_SECONDS", 1.0)
+    monkeypatch.setattr("memoryhub.domain.files.disk.watch.RESCAN_SECONDS", 1.0)
     _logged_problems.clear()
     for name in ("away", "here"):
         (tmp_path / name).mkdir()

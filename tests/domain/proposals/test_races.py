@@ -18,7 +18,8 @@ from django.utils import timezone
 
 from memoryhub.db import statements
 from memoryhub.domain import accounts, files, jobs, notify, prompts, proposals, spaces
-from memoryhub.domain.files import disk, revisions
+from memoryhub.domain.files import revisions
+from memoryhub.domain.files.disk import sync as disk
 from memoryhub.domain.notify import daily_mail, http
 from memoryhub.domain.proposals import decide, expiry, kinds
 from memoryhub.errors import HubError

@@ -18,7 +18,8 @@ from django.utils import timezone
 
 from memoryhub.db import fragments, statements
 from memoryhub.domain import jobs
-from memoryhub.domain.files import conflicts, revisions
+from memoryhub.domain.files import revisions
+from memoryhub.domain.files.disk import conflicts
 from memoryhub.domain.files.mounts import MOUNT_COLUMNS, Place, cached_mount, place_in_mount
 from memoryhub.domain.files.revisions import sha_of
 from memoryhub.errors import HubError, NotFound, Unavailable
@@ -221,7 +222,7 @@ def _after_write(space: Space, file: File, placed: WriteResult) -> None:
         return
     base = conflicts.common_base(file, written_before)
     ours = None if file.is_deleted else revisions.newest_text(file)
-    from_disk = conflicts.record_disk_text(space, file, displaced)
+    from_disk = conflicts.record_disk_text(space, file, displaced, based_on=written_before)
     if not conflicts.merge_or_record_again(space, file, ours, number, base, displaced, from_disk):
         file.written_revision = file.revision  # our text is on disk already
     file.written_sha256 = sha_of(ours) if ours is not None else ""

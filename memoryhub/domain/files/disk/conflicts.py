@@ -19,7 +19,9 @@ def record_conflict(space: Space, file: File, content: bytes | None, *, was_pend
     ours_deleted = file.is_deleted
     number = file.revision
     base = common_base(file, file.written_revision)
-    from_disk = record_disk_text(space, file, content)
+    # What stands on disk was made of the text that was written last, not of the one that waits to be written.
+    based_on = file.written_revision if was_pending else None
+    from_disk = record_disk_text(space, file, content, based_on=based_on)
     if not was_pending or file.written_revision is None:
         # No revision of ours waits, or ours never was on disk: the disk's text is the newest, ours stays in the history.
         file.written_revision, file.written_sha256 = file.revision, file.sha256
@@ -42,7 +44,7 @@ def merge_or_record_again(
     merged = _merged_text(base, ours, theirs) if ours is not None else None
     if merged is not None:
         reason = f"Revision {number} and what changed on disk (revision {from_disk.number}) put together"
-        revisions.record_revision(space, file, HUB, merged, reason=reason, before=theirs)
+        revisions.record_revision(space, file, HUB, merged, reason=reason, before=theirs, merged_with=number)
         return True
     reason = f"Revision {number} stays; what stood on disk meanwhile is revision {from_disk.number}"
     record_again(space, file, ours or b"", number, reason, deleted=ours is None)
@@ -64,8 +66,11 @@ def _merged_text(base: bytes | None, ours: bytes, theirs: bytes | None) -> bytes
     return None if merge.conflicts else bytes_of(merge.text)
 
 
-def record_disk_text(space: Space, file: File, content: bytes | None) -> Revision:
-    """Record a text of the disk as the newest revision, with a line of activity; None is a deletion."""
+def record_disk_text(space: Space, file: File, content: bytes | None, *, based_on: int | None = None) -> Revision:
+    """Record a text of the disk as the newest revision, with a line of activity; None is a deletion.
+
+    `based_on` is the revision that it changed, where that is not the newest.
+    """
     if content is None:
         revision = revisions.record_revision(
             space, file, DISK, b"", kind="delete", reason="Deleted on disk", is_deleted=True
@@ -74,7 +79,7 @@ def record_disk_text(space: Space, file: File, content: bytes | None) -> Revisio
     else:
         kind = "write" if file.revision and not file.is_deleted else "create"
         reason = "Changed on disk" if kind == "write" else "Found on disk"
-        revision = revisions.record_revision(space, file, DISK, content, kind=kind, reason=reason)
+        revision = revisions.record_revision(space, file, DISK, content, kind=kind, reason=reason, based_on=based_on)
         says = "changed" if kind == "write" else "brought"
     activity.record_line(revisions.revision_line(space, DISK, f"files.{revision.kind}", says, revision))
     return revision
@@ -86,8 +91,9 @@ def record_again(space: Space, file: File, text: bytes, number: int, reason: str
     actor = Actor(original.actor_kind, original.actor_id, original.actor_name)
     kind = "delete" if deleted else "restore"
     revisions.record_revision(
-        space, file, actor, text, kind=kind, reason=reason, restored_from=number, is_deleted=deleted
-    )
+        space, file, actor, text, kind=kind, reason=reason, restored_from=number, is_deleted=deleted,
+        approval=revisions.approval_of(original),
+    )  # fmt: skip
 
 
 def record_late_text(space: Space, file: File, content: bytes) -> None:

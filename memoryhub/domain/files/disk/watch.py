@@ -18,8 +18,8 @@ from watchfiles import watch as watch_disk
 
 from memoryhub.domain import activity, jobs, spaces
 from memoryhub.domain.files import revisions
-from memoryhub.domain.files.conflicts import record_late_text
-from memoryhub.domain.files.disk import KEEP_DISPLACED_SECONDS, is_written, lock_file, sync_file
+from memoryhub.domain.files.disk.conflicts import record_late_text
+from memoryhub.domain.files.disk.sync import KEEP_DISPLACED_SECONDS, is_written, lock_file, sync_file
 from memoryhub.domain.files.mounts import find_mount, mounts_of_space, place_in_mount
 from memoryhub.domain.files.revisions import sha_of
 from memoryhub.errors import Conflict, HubError, NotFound

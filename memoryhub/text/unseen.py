@@ -1,0 +1,36 @@
+"""Characters that no font draws, or that change how others are drawn (pure)."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+# The joiner and the selector of an emoji are left alone.
+UNSEEN = (
+    "\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\u2800\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e01ef\U0001d173-\U0001d17a\ud800-\udfff"
+)
+UNSEEN_CHARACTER = re.compile(f"[{UNSEEN}]|(?<![\u00a9-\u3299\U0001f000-\U0001faff])\ufe0f")
+EMOJI_JOINER = re.compile(
+    "(?<=[\u2190-\u3299\U0001f000-\U0001faff\ufe0f])\u200d(?=[\u2190-\u3299\U0001f000-\U0001faff])"
+)
+
+
+def spelled_out(text: str) -> str:
+    """The text as plain text for a mail, a chat or a terminal, with unseen and control characters written as <U+…>."""
+    if text.isascii() and text.isprintable():
+        return text
+    joiners = {match.start() for match in EMOJI_JOINER.finditer(text)} if "\u200d" in text else set()
+    return "".join(
+        f"<U+{ord(char):04X}>" if at not in joiners and _is_unseen(char, text[at - 1 : at]) else char
+        for at, char in enumerate(text)
+    )
+
+
+def _is_unseen(char: str, before: str) -> bool:
+    if char in "\n\t" or (char.isascii() and char.isprintable()):
+        return False
+    # A category too: what later versions of Unicode add to these is not in the list.
+    return bool(UNSEEN_CHARACTER.search(before + char, len(before))) or unicodedata.category(char) in (
+        "Cc", "Cf", "Cs", "Zl", "Zp",
+    )  # fmt: skip
