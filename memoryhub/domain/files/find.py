@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from memoryhub.db import statements
-from memoryhub.domain.files.mounts import find_mount, mounts_of_space
+from memoryhub.domain.files.mounts import find_mount, intake_of, mounts_of_space
 from memoryhub.domain.files.read import Published
 from memoryhub.domain.files.write import published_now, read_many
 from memoryhub.errors import HubError, Invalid
 from memoryhub.models import Mount, Space
-from memoryhub.stores import FilesystemStore, paths
+from memoryhub.stores import paths
 from memoryhub.stores.filesystem import Entry as DiskEntry
 from memoryhub.text.lines import text_of
 from memoryhub.text.path_patterns import glob_matches
@@ -90,9 +90,8 @@ def _entries_in_hub(space: Space, mounts: list[Mount], mount: Mount, prefix: str
 
 def _entries_on_disk(mount: Mount, prefix: str, in_hub: dict[str, Entry], *, with_odd: bool) -> dict[str, Entry]:
     """The entries of the folder on disk, and those that the hub has not written there yet."""
-    store = FilesystemStore(mount.directory, mount.prefix)
     try:
-        on_disk = store.entries(paths.strip(mount.prefix, prefix))
+        on_disk = intake_of(mount).entries(paths.strip(mount.prefix, prefix))
     except HubError as error:
         if error.status == 503:
             raise
@@ -141,8 +140,7 @@ def walk(space: Space, prefix: str = "/", *, thread_id: str = "") -> Iterator[En
 def _walk_mount(space: Space, mounts: list[Mount], mount: Mount, prefix: str, thread_id: str) -> Iterator[Entry]:
     seen = set()
     if on_disk := mount.store == Mount.Store.FILESYSTEM:
-        store = FilesystemStore(mount.directory, mount.prefix)
-        for relative, entry in store.walk(paths.strip(mount.prefix, prefix)):
+        for relative, entry in intake_of(mount).files(paths.strip(mount.prefix, prefix)):
             path = mount.prefix + relative[1:]
             if entry.stat.kind == "file" and not entry.odd and find_mount(mounts, path) is mount:
                 seen.add(path)

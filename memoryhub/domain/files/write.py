@@ -97,8 +97,7 @@ def _answers(
 
 def _sync_row(space: Space, row: PublishedRow) -> HubError | None:
     """Bring one path in step with its disk; answers the error of a disk that cannot be read, so that no old text is served."""
-    mount = Mount(space=space, prefix=row.prefix, store=row.store, directory=row.directory, policy=row.policy)
-    place = mounts.place_in_mount(mount, row.path)
+    place = mounts.resolve_path(space, row.path)
     try:
         file = sync.sync_file(space, paths.clean(row.path), place)
     except HubError as error:

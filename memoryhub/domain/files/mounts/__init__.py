@@ -3,6 +3,7 @@
 from memoryhub.domain.files.mounts.changes import add_mount, change_mount, clean_prefix, remove_mount, reset_written
 from memoryhub.domain.files.mounts.directories import allowed_roots, clean_directory, is_hub_operator, is_inside
 from memoryhub.domain.files.mounts.explain import Explanation, explain_path
+from memoryhub.domain.files.mounts.intakes import intake_of, left_out_error
 from memoryhub.domain.files.mounts.resolve import (
     MOUNT_COLUMNS,
     Place,
@@ -41,9 +42,11 @@ __all__ = [
     "explain_path",
     "find_mount",
     "get_mount",
+    "intake_of",
     "is_hub_operator",
     "is_inside",
     "is_small",
+    "left_out_error",
     "mounts_of_space",
     "no_mount_error",
     "place_in_mount",
