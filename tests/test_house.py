@@ -21,7 +21,8 @@ PACKAGE = ROOT / "memoryhub"
 # Inner rooms first. A room imports its own and inner ones, never outer ones, nor its neighbours on the same floor.
 FLOORS = [
     {"errors"},
-    {"requests", "refusals", "text", "dialects", "detectors", "embedders", "stores"},
+    {"text"},
+    {"requests", "refusals", "dialects", "detectors", "embedders", "stores"},
     {"db"},
     {"models"},
     {"domain"},
@@ -30,7 +31,7 @@ FLOORS = [
 ]
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in sorted(rooms)}
 # What starts, joins and serves the rooms. Rooms from this floor on may import these few.
-OPEN_TO = {"server": 6, "middleware": 6, "settings": 7, "templatetags": 6}
+OPEN_TO = {"server": 7, "middleware": 7, "settings": 8, "templatetags": 7}
 PLAIN = ("errors", "text", "dialects", "detectors", "embedders", "stores")
 
 
@@ -60,7 +61,7 @@ def test_imports_point_inward(room):
     for file in modules(room):
         for used in rooms_used(file) - {room}:
             reach = OPEN_TO.get(used, FLOOR.get(used, 9) + 1)
-            allowed = reach <= FLOOR[room] or (used == "requests" and FLOOR[room] >= 1)
+            allowed = reach <= FLOOR[room] or (used == "requests" and FLOOR[room] >= 2)
             standalone = used == "client" and file.parent.name == "commands" and file.stem in ("mcp", "sync")
             assert allowed or standalone, f"{file.relative_to(ROOT)} imports {used}"
 

@@ -18,6 +18,13 @@ class Policy(models.TextChoices):
     READ_ONLY = "read_only"
 
 
+class OnDisk(models.TextChoices):
+    """What a change on disk does."""
+
+    APPLY = "apply"
+    HOLD = "hold"
+
+
 class Mount(models.Model):
     """A virtual prefix on a store. The longest prefix of whole segments wins."""
 
@@ -41,6 +48,10 @@ class Mount(models.Model):
     exclude = models.TextField(blank=True, default="", db_default="")
     is_full = models.BooleanField(default=False, db_default=False)  # its directory has more files than the hub takes
     problem = models.CharField(max_length=300, blank=True)  # why its directory cannot be read just now
+    on_disk = models.CharField(max_length=5, choices=OnDisk, default=OnDisk.APPLY, db_default=OnDisk.APPLY)
+    put_back = models.BooleanField(default=False, db_default=False)  # what is held is also undone on disk
+    # Since when its files were all taken in once: what is new on disk from then on is a change.
+    taken_in_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(default=timezone.now)
 
     objects = Scoped.as_manager()
@@ -93,9 +104,18 @@ class File(models.Model):
     used_at = models.DateTimeField(default=timezone.now)  # thread files go after 24 hours without use
     # What the hub knows of the disk (promise 4).
     written_revision = models.BigIntegerField(null=True)  # the revision that was last written to disk; null: none
-    written_sha256 = models.CharField(max_length=64, blank=True)  # of the bytes on disk, as last seen
+    # Of the bytes on disk, as last seen: their sha256, or where they hold a secret a keyed digest, which begins with "k".
+    written_sha256 = models.CharField(max_length=64, blank=True)
     stat = models.JSONField(null=True)  # mtime_ns, size, inode of those bytes
     problem = models.CharField(max_length=300, blank=True)  # why it is not written or cannot be read
+    # The secrets that the bytes on disk hold, where the hub has marks: their kind, line and the keyed digest of the value.
+    disk_secrets = models.JSONField(default=list, db_default=models.Value([], models.JSONField()))
+    # What lies on disk and waits for a decision, or was rejected: "made", "changed" or "deleted", and in which proposal.
+    held = models.CharField(max_length=7, blank=True, default="", db_default="")
+    held_proposal = models.BigIntegerField(null=True)
+    put_backs = models.PositiveSmallIntegerField(default=0, db_default=0)  # how often since the last decision
+    # The revision before the first change on disk that counts and that nobody has looked at; null: there is none.
+    unreviewed_from = models.BigIntegerField(null=True)
 
     objects = Scoped.as_manager()
 
@@ -115,6 +135,10 @@ class File(models.Model):
                 condition=models.Q(written_revision__lt=models.F("revision")) | ~models.Q(problem=""),
                 name="file_unwritten",
             ),
+            models.Index(
+                fields=["space", "id"], condition=models.Q(unreviewed_from__isnull=False), name="file_unreviewed"
+            ),
+            models.Index(fields=["space", "id"], condition=~models.Q(held=""), name="file_held"),
         ]
 
 
@@ -147,6 +171,9 @@ class Revision(ByActor):
     reviewer_lines = models.JSONField(null=True)
     based_on = models.BigIntegerField(null=True)  # number of the revision that it changed, where not the one before
     merged_with = models.BigIntegerField(null=True)  # number of the revision whose changes it took in
+    # Of a text from disk that equals a commit's: its author and id, as the repository has them.
+    git_author = models.CharField(max_length=150, blank=True, default="", db_default="")
+    git_commit = models.CharField(max_length=40, blank=True, default="", db_default="")
     created_at = models.DateTimeField(default=timezone.now)
 
     objects = Scoped.as_manager()
@@ -158,6 +185,21 @@ class Revision(ByActor):
             models.Index(fields=["space", "created_at"], name="revision_created"),
             models.Index(fields=["space", "file", "created_at"], name="revision_at"),
         ]
+
+
+class AllowedValue(ByActor):
+    """A value that looks like a secret, of which a person said that it is none. Only a keyed digest of it is kept."""
+
+    space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="+", db_index=False)
+    digest = models.CharField(max_length=64)
+    kind = models.CharField(max_length=100)
+    path = models.CharField(max_length=1024, blank=True)  # where it stood
+    created_at = models.DateTimeField(default=timezone.now)
+
+    objects = Scoped.as_manager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["space", "digest"], name="one_allowed_value")]
 
 
 class Source(models.Model):

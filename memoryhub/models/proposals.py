@@ -59,6 +59,7 @@ class Proposal(models.Model):
     decided_by_id = models.BigIntegerField(null=True)
     decided_by_name = models.CharField(max_length=150, blank=True)
     note = models.CharField(max_length=2000, blank=True)
+    from_disk = models.BooleanField(default=False, db_default=False)  # a change on disk that is held; it has no agent
     with_edits = models.BooleanField(default=False)
     applied_revision = models.BigIntegerField(null=True)
     undone_revision = models.BigIntegerField(null=True)

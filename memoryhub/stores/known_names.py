@@ -17,6 +17,11 @@ def plain(name: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).rstrip(". \t\u3000")
 
 
+def words(text: str) -> frozenset[str]:
+    """The words of a text, each once."""
+    return frozenset(text.split())
+
+
 # Memory that lies in hidden files and folders. An entry with a slash at its end is a folder with all documents below it.
 # Compared letter by letter, since the agents that read them do so.
 HIDDEN_MEMORY = (
@@ -30,12 +35,14 @@ HIDDEN_MEMORY = (
     ".rules", ".serena/memories/", ".trae/rules/", ".windsurf/rules/", ".windsurfrules",
 )  # fmt: skip
 
-DOCUMENT_ENDINGS = frozenset("adoc asciidoc markdown md mdc mdown mdx org qmd rst textile txt".split())
-DOCUMENT_NAMES = frozenset(
-    "authors changelog changes code_of_conduct contributing contributors copying credits faq history licence license maintainers "
-    "news notice readme security support .augment-guidelines .clinerules .cursorrules .goosehints .roorules .rules .windsurfrules"
-    .split()
-)  # fmt: skip
+DOCUMENT_ENDINGS = words("""
+    adoc asciidoc markdown md mdc mdown mdx org qmd rst textile txt
+""")
+DOCUMENT_NAMES = words("""
+    authors changelog changes code_of_conduct contributing contributors copying credits faq history licence license
+    maintainers news notice readme security support .augment-guidelines .clinerules .cursorrules .goosehints .roorules
+    .rules .windsurfrules
+""")
 
 
 def ending(name: str) -> str:
@@ -75,36 +82,40 @@ def _leads(known: tuple[str, ...], below: bool, parts: tuple[str, ...], *, is_fo
 
 # ---- what a mount of a directory leaves out, by plain name
 
-VERSION_CONTROL = frozenset(
-    ".git .hg .svn .bzr .jj .sl .pijul .fslckout _darcs cvs git~1 .gitmodules .gitattributes .hgignore".split()
-)
-SECRET_FOLDERS = frozenset(".ssh .gnupg .gpg .aws .azure .kube .docker .password-store .gcloud".split())
+VERSION_CONTROL = words("""
+    .git .hg .svn .bzr .jj .sl .pijul .fslckout _darcs cvs git~1 .gitmodules .gitattributes .hgignore
+""")
+SECRET_FOLDERS = words("""
+    .ssh .gnupg .gpg .aws .azure .kube .docker .password-store .gcloud
+""")
 SECRET_FILES = (
     ".env", ".env.*", "*.env", ".netrc", "_netrc", ".pgpass", ".htpasswd", ".git-credentials", ".npmrc", ".pypirc",
     ".credentials*", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk", "*.tfstate", "*.tfstate.*",
     "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_*_sk",
 )  # fmt: skip
-DEPENDENCIES = frozenset(
-    "node_modules bower_components jspm_packages site-packages __pypackages__ venv virtualenv pods carthage elm-stuff .venv .yarn "
-    ".pnpm-store .bundle .cargo .rustup .npm .tox .nox .eggs .direnv .gradle .m2".split()
-)
-BUILDS = frozenset(
-    "build dist target _build deriveddata htmlcov .next .nuxt .output .svelte-kit .angular .docusaurus".split()
-)
+DEPENDENCIES = words("""
+    node_modules bower_components jspm_packages site-packages __pypackages__ venv virtualenv pods carthage elm-stuff .venv
+    .yarn .pnpm-store .bundle .cargo .rustup .npm .tox .nox .eggs .direnv .gradle .m2
+""")
+BUILDS = words("""
+    build dist target _build deriveddata htmlcov .next .nuxt .output .svelte-kit .angular .docusaurus
+""")
 BUILD_PATTERNS = ("cmake-build-*", "*.egg-info", "*.dist-info", "bazel-*")
-CACHES = frozenset(
-    "__pycache__ .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis .turbo .parcel-cache .sass-cache .ipynb_checkpoints "
-    "thumbs.db desktop.ini .ds_store".split()
-)
+CACHES = words("""
+    __pycache__ .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis .turbo .parcel-cache .sass-cache .ipynb_checkpoints
+    thumbs.db desktop.ini .ds_store
+""")
 # In a project these are dependencies, builds and caches; in a folder made for memory they may be anything.
-OF_PROJECTS = frozenset("bin cache coverage deps env obj out tmp vendor third_party".split())
+OF_PROJECTS = words("""
+    bin cache coverage deps env obj out tmp vendor third_party
+""")
 
-PROJECT_MARKERS = frozenset(
-    ".git .hg .svn .jj pyproject.toml setup.py setup.cfg requirements.txt pipfile package.json deno.json deno.jsonc cargo.toml "
-    "go.mod pom.xml build.gradle build.gradle.kts settings.gradle gemfile composer.json mix.exs pubspec.yaml package.swift "
-    "cmakelists.txt makefile gnumakefile meson.build configure.ac build.sbt project.clj deps.edn stack.yaml dune-project "
-    "rebar.config shard.yml workspace module.bazel flake.nix dockerfile tsconfig.json".split()
-)
+PROJECT_MARKERS = words("""
+    .git .hg .svn .jj pyproject.toml setup.py setup.cfg requirements.txt pipfile package.json deno.json deno.jsonc
+    cargo.toml go.mod pom.xml build.gradle build.gradle.kts settings.gradle gemfile composer.json mix.exs pubspec.yaml
+    package.swift cmakelists.txt makefile gnumakefile meson.build configure.ac build.sbt project.clj deps.edn stack.yaml
+    dune-project rebar.config shard.yml workspace module.bazel flake.nix dockerfile tsconfig.json
+""")
 PROJECT_PATTERNS = ("*.sln", "*.csproj", "*.cabal", "*.xcodeproj", "*.gemspec", "*.nimble")
 
 

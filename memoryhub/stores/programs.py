@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from memoryhub.stores.known_names import DOCUMENT_ENDINGS, ending, is_hidden_memory, plain
+from memoryhub.stores.known_names import DOCUMENT_ENDINGS, ending, is_hidden_memory, plain, words
 from memoryhub.text.path_patterns import alternatives, matches
 
 PROGRAM, HOOK, TOOL, START, HIDDEN, CONTENT = "program", "hook", "tool", "start", "hidden", "content"
@@ -22,59 +22,59 @@ SAYS = {
     CONTENT: "its text begins like a program",
 }
 
-PROGRAM_ENDINGS = frozenset(
-    "a action ahk apk app applescript appx awk bash bat bin bundle bz2 bzl c cabal cbl cc cgi cjs class clj cljs cljc cmake cmd "
-    "cob coffee com command cpl cpp cr crx cs csh csproj cts cxx d dart deb desktop dex dll dmg docm dotm dylib ear ebuild egg el "
-    "elc elf elm erl ex exe exs f90 fish fs fsproj fsx gadget gem go gradle groovy h hcl hh hpp hrl hs hta hxx inf ipa ipynb iso "
-    "jar java jl js jse jsx kext ko ksh kt kts lha lisp lnk lua m m4 make mak mjs mk ml mm mod msc msi msix msp mts nim ninja nix "
-    "node nse nupkg o ocx out p6 pas pdb php phar phtml pif pkg pl plx pm pp ppam pptm props ps1 psc1 psd1 psm1 pth pwn py pyc "
-    "pyd pyi pyo pyw pyx pyz r rake rb rbw reg rego rkt rpm rs run sbt scala scm scpt scr sct sed service sh shb shs slice sln "
-    "snap so socket sol sql.exe star sublime-project sublime-build swift sys targets tcl tcsh terminal tf tfvars timer ts tsx "
-    "url v vb vbe vbs vbproj vcxproj vhd vim vsix war wasm webloc whl workflow ws wsc wsf wsh xbap xla xlam xll xlsm xltm xpi "
-    "zig zsh zsh-theme code-workspace plist mount path target automount swap".split()
-)  # fmt: skip
-HOOK_NAMES = frozenset(
-    "applypatch-msg commit-msg fsmonitor-watchman post-applypatch post-checkout post-commit post-index-change post-merge "
-    "post-receive post-rewrite post-update pre-applypatch pre-auto-gc pre-commit pre-merge-commit pre-push pre-rebase pre-receive "
-    "prepare-commit-msg proc-receive push-to-checkout reference-transaction sendemail-validate lefthook.yml lefthook.yaml "
-    "lefthook.toml hooks.json hooks.toml hooks.yaml hooks.yml".split()
-)
-HOOK_FOLDERS = frozenset(
-    "hooks .husky .githooks git-hooks _hooks".split()
-)  # a folder `hooks` may hold prose about hooks
-TOOL_NAMES = frozenset(
-    "aclocal.m4 app.yaml app.yml appfile appspec.yml appveyor.yml azure-pipelines.yaml azure-pipelines.yml "
-    "bitbucket-pipelines.yml biome.json bower.json brewfile build.bazel build.xml buildspec.yaml buildspec.yml bun.lock "
-    "bunfig.toml capfile cargo.lock cargo.toml cartfile claude_desktop_config.json cloudbuild.yaml cloudbuild.yml cmakelists.txt "
-    "cmakepresets.json codemagic.yaml composer.json composer.lock compose.yaml compose.yml conda.yaml conda.yml config.ru "
-    "configure configure.ac configure.in constraints.txt containerfile dangerfile deno.json deno.jsonc deno.lock deps.edn "
-    "devbox.json devcontainer.json docker-bake.hcl docker-bake.json docker-compose.yaml docker-compose.yml dockerfile dune "
-    "dune-project earthfile environment.yaml environment.yml fastfile firebase.json flake.lock fly.toml gemfile gemfile.lock "
-    "gemini-extension.json gnumakefile go.mod go.sum go.work guardfile gulpfile helmfile.yaml import_map.json jenkinsfile justfile "
-    "kustomization.yaml lerna.json makefile makefile.am makefile.in mcp.json mcp_config.json meson.build "
-    "meson_options.txt mkdocs.yaml mkdocs.yml mypy.ini netlify.toml nodemon.json npm-shrinkwrap.json nx.json opencode.json "
-    "opencode.jsonc package-lock.json package.json package.swift package.yaml pdm.lock pipfile pipfile.lock pnpm-lock.yaml "
-    "pnpm-workspace.yaml podfile podfile.lock poetry.lock pom.xml procfile project.clj pubspec.lock pubspec.yaml "
-    "pyproject.toml pytest.ini pyvenv.cfg rakefile rebar.config render.yaml requirements.txt rush.json sconscript sconstruct "
-    "serverless.yaml serverless.yml settings.gradle setup.cfg shard.yml skaffold.yaml snakefile stack.yaml supervisord.conf "
-    "taskfile.yaml taskfile.yml tasks.json thorfile tiltfile tox.ini tsconfig.json turbo.json uv.lock uv.toml vagrantfile "
-    "vercel.json wercker.yml workspace.bazel wrangler.json wrangler.jsonc wrangler.toml wscript yarn.lock "
-    "launch.json angular.json nest-cli.json cdk.json samconfig.toml alembic.ini ruff.toml noxfile dodo gruntfile mise.toml "
-    "devenv.yaml procfile.dev crontab fabfile".split()
-)
+PROGRAM_ENDINGS = words("""
+    a action ahk apk app applescript appx awk bash bat bin bundle bz2 bzl c cabal cbl cc cgi cjs class clj cljs cljc cmake
+    cmd cob coffee com command cpl cpp cr crx cs csh csproj cts cxx d dart deb desktop dex dll dmg docm dotm dylib ear
+    ebuild egg el elc elf elm erl ex exe exs f90 fish fs fsproj fsx gadget gem go gradle groovy h hcl hh hpp hrl hs hta hxx
+    inf ipa ipynb iso jar java jl js jse jsx kext ko ksh kt kts lha lisp lnk lua m m4 make mak mjs mk ml mm mod msc msi msix
+    msp mts nim ninja nix node nse nupkg o ocx out p6 pas pdb php phar phtml pif pkg pl plx pm pp ppam pptm props ps1 psc1
+    psd1 psm1 pth pwn py pyc pyd pyi pyo pyw pyx pyz r rake rb rbw reg rego rkt rpm rs run sbt scala scm scpt scr sct sed
+    service sh shb shs slice sln snap so socket sol star sublime-project sublime-build swift sys targets tcl tcsh
+    terminal tf tfvars timer ts tsx url v vb vbe vbs vbproj vcxproj vhd vim vsix war wasm webloc whl workflow ws wsc wsf wsh
+    xbap xla xlam xll xlsm xltm xpi zig zsh zsh-theme code-workspace plist mount path target automount swap
+""")
+HOOK_NAMES = words("""
+    applypatch-msg commit-msg fsmonitor-watchman post-applypatch post-checkout post-commit post-index-change post-merge
+    post-receive post-rewrite post-update pre-applypatch pre-auto-gc pre-commit pre-merge-commit pre-push pre-rebase
+    pre-receive prepare-commit-msg proc-receive push-to-checkout reference-transaction sendemail-validate lefthook.yml
+    lefthook.yaml lefthook.toml hooks.json hooks.toml hooks.yaml hooks.yml
+""")
+HOOK_FOLDERS = words("""
+    hooks .husky .githooks git-hooks _hooks
+""")  # a folder `hooks` may hold prose about hooks
+TOOL_NAMES = words("""
+    aclocal.m4 app.yaml app.yml appfile appspec.yml appveyor.yml azure-pipelines.yaml azure-pipelines.yml
+    bitbucket-pipelines.yml biome.json bower.json brewfile build.bazel build.xml buildspec.yaml buildspec.yml bun.lock
+    bunfig.toml capfile cargo.lock cargo.toml cartfile claude_desktop_config.json cloudbuild.yaml cloudbuild.yml
+    cmakelists.txt cmakepresets.json codemagic.yaml composer.json composer.lock compose.yaml compose.yml conda.yaml
+    conda.yml config.ru configure configure.ac configure.in constraints.txt containerfile dangerfile deno.json deno.jsonc
+    deno.lock deps.edn devbox.json devcontainer.json docker-bake.hcl docker-bake.json docker-compose.yaml docker-compose.yml
+    dockerfile dune dune-project earthfile environment.yaml environment.yml fastfile firebase.json flake.lock fly.toml
+    gemfile gemfile.lock gemini-extension.json gnumakefile go.mod go.sum go.work guardfile gulpfile helmfile.yaml
+    import_map.json jenkinsfile justfile kustomization.yaml lerna.json makefile makefile.am makefile.in mcp.json
+    mcp_config.json meson.build meson_options.txt mkdocs.yaml mkdocs.yml mypy.ini netlify.toml nodemon.json
+    npm-shrinkwrap.json nx.json opencode.json opencode.jsonc package-lock.json package.json package.swift package.yaml
+    pdm.lock pipfile pipfile.lock pnpm-lock.yaml pnpm-workspace.yaml podfile podfile.lock poetry.lock pom.xml procfile
+    project.clj pubspec.lock pubspec.yaml pyproject.toml pytest.ini pyvenv.cfg rakefile rebar.config render.yaml
+    requirements.txt rush.json sconscript sconstruct serverless.yaml serverless.yml settings.gradle setup.cfg shard.yml
+    skaffold.yaml snakefile stack.yaml supervisord.conf taskfile.yaml taskfile.yml tasks.json thorfile tiltfile tox.ini
+    tsconfig.json turbo.json uv.lock uv.toml vagrantfile vercel.json wercker.yml workspace.bazel wrangler.json
+    wrangler.jsonc wrangler.toml wscript yarn.lock launch.json angular.json nest-cli.json cdk.json samconfig.toml
+    alembic.ini ruff.toml noxfile dodo gruntfile mise.toml devenv.yaml procfile.dev crontab fabfile
+""")
 TOOL_PATTERNS = (
     "requirements*.txt", "*requirements.txt", "constraints*.txt", "makefile.*", "dockerfile.*", "*.dockerfile", "containerfile.*",
     "jenkinsfile.*", "docker-compose*.yml", "docker-compose*.yaml", "compose.*.yml", "compose.*.yaml", "tsconfig*.json",
     "package*.json", "*.config.json", "*.config.toml", "*.config.yaml", "*.config.yml", "*.mcp.json", "mcp*.json",
 )  # fmt: skip
-START_NAMES = frozenset(
-    "_netrc _vimrc _gvimrc _viminfo authorized_keys authorized_keys2 bash_profile bash_login bash_logout bashrc cshrc known_hosts "
-    "gitconfig gvimrc inputrc inputrc.local ld.so.preload npmrc rc.local screenrc ssh_config "
-    "sudoers tmux.conf vimrc wgetrc curlrc xinitrc xprofile xsession zlogin zlogout zprofile zshenv zshrc autoexec.ini init.el "
-    "autorun.inf desktop.ini kdeglobals crontab anacrontab".split()
-)
+START_NAMES = words("""
+    _netrc _vimrc _gvimrc _viminfo authorized_keys authorized_keys2 bash_profile bash_login bash_logout bashrc cshrc
+    known_hosts gitconfig gvimrc inputrc inputrc.local ld.so.preload npmrc rc.local screenrc ssh_config sudoers tmux.conf
+    vimrc wgetrc curlrc xinitrc xprofile xsession zlogin zlogout zprofile zshenv zshrc autoexec.ini init.el autorun.inf
+    desktop.ini kdeglobals crontab anacrontab
+""")
 # Memory's own folders hold what a tool runs as well: commands that call a shell, settings with hooks.
-RUN_FOLDERS = frozenset("commands plugins extensions workflows actions".split())
+RUN_FOLDERS = frozenset(["commands", "plugins", "extensions", "workflows", "actions"])
 
 _PROGRAM_BYTES = re.compile(
     rb"\A(?:\xef\xbb\xbf)?#!\s*/|\A\x7fELF|\AMZ[\x00-\xff]{58}|\A[\xce\xcf]\xfa\xed\xfe|\A\xca\xfe\xba\xbe"

@@ -83,16 +83,17 @@ def checked_patterns(given: str | list[str]) -> str:
     if len(lines) > MAX_PATTERNS:
         raise Invalid(f"A mount has {MAX_PATTERNS} patterns at most.", code="too_many_patterns")
     for line in lines:
-        shown = line[:80]
+        shown = line[:80].encode("unicode_escape").decode() if not line.isprintable() else line[:80]
         if not line.isprintable() or not is_pattern(line):
-            raise Invalid(f"“{shown}” is no pattern. Write it as in a .gitignore file: drafts/, *.log, /notes/*.md", code="invalid_pattern")  # fmt: skip
+            says = f"“{shown}” is no pattern. Write it as in a .gitignore file: drafts/, *.log, /notes/*.md"
+            raise Invalid(says, code="invalid_pattern")
     return "\n".join(lines)
 
 
 @lru_cache(maxsize=256)
 def selection(text: str) -> Selection:
     """The selection of a mount from its columns in one text, as `Mount.selection` and `fragments.SELECTION` give it."""
-    takes, include, exclude = (text.split(SEPARATOR) + ["", "", ""])[:3]
+    takes, include, exclude = [*text.split(SEPARATOR), "", ""][:3]
     return Selection(takes or ALL, tuple(include.splitlines()), tuple(exclude.splitlines()))
 
 
@@ -168,7 +169,7 @@ def _names(pattern: Pattern, name: str) -> bool:
 
 
 MEMORY_NAMES = frozenset(
-    "agents.md agents.override.md agent.md claude.md claude.local.md gemini.md memory.md soul.md".split()
+    ["agents.md", "agents.override.md", "agent.md", "claude.md", "claude.local.md", "gemini.md", "memory.md", "soul.md"]
 )
 
 

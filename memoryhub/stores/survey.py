@@ -6,7 +6,7 @@ A walk enters no folder that is left out. Only a survey counts what lies in thos
 from __future__ import annotations
 
 import os
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -21,6 +21,8 @@ from memoryhub.stores.selection import ALL, DOCUMENTS, MAX_FILES, LeftOut, Selec
 MAX_FOLDERS = 50_000
 MAX_COUNTED = 20_000  # names below folders that are left out, over all of them
 MAX_IN_ONE = 10_000
+LINKS = LeftOut("links", "Links are not followed", "links", fixed=True)
+ODD = LeftOut("unusable names", "No path can have such a name", "odd_names", fixed=True)
 
 
 class Intake:
@@ -115,6 +117,8 @@ class Intake:
 
     def entries(self, folder: str) -> list[Entry]:
         """What one folder holds that is taken in."""
+        if self.leads_out(folder):
+            return []
         return self._sorted(folder, FilesystemStore(self.root).entries(folder))[0]
 
 
@@ -149,14 +153,15 @@ class Survey:
 
 def survey(intake: Intake) -> Survey:
     """Counts what a directory holds. Files beyond MAX_FILES are not counted: then the survey `is_full`."""
-    found, groups = Survey(), {}
+    found = Survey()
+    groups: dict[tuple[str, str], Group] = {}
     budget = MAX_COUNTED
     for folder, taken, out in intake._walk("/"):
         for entry in taken:
             if entry.stat.kind == "file" and not entry.odd:
                 found.files += 1
             elif not entry.is_folder:
-                _count(groups, LeftOut("links" if entry.stat.kind == "link" else "unusable names", "Links and names that no path can have", "odd", fixed=True), 1)  # fmt: skip
+                _count(groups, LINKS if entry.stat.kind == "link" else ODD, 1)
         for entry, why in out:
             count, is_more = (1, False)
             if entry.is_folder:

@@ -201,20 +201,21 @@ READ = {
     },
     "mount": {
         "prefix": "mount over it", "store": "mount over it", "directory": "mount shows another directory",
-        "policy": NOT_SHOWN, "problem": NOT_SHOWN,
+        "policy": NOT_SHOWN, "problem": NOT_SHOWN, "on_disk": NOT_SHOWN, "put_back": NOT_SHOWN, "taken_in_at": NOT_SHOWN,
     },
     "file": {
         "path": "file moved", "revision": "file written", "sha256": "file written", "is_deleted": "file deleted",
         "stat": "scan sees a change", "written_revision": "scan sees a change", "thread_id": NOT_SHOWN, "size": NOT_SHOWN,
         "author_kind": NOT_SHOWN, "author_name": NOT_SHOWN, "used_at": NOT_SHOWN, "written_sha256": NOT_SHOWN,
-        "problem": NOT_SHOWN,
+        "problem": NOT_SHOWN, "disk_secrets": NOT_SHOWN, "held": "scan sees a change", "held_proposal": NOT_SHOWN,
+        "put_backs": NOT_SHOWN, "unreviewed_from": NOT_SHOWN,
     },
     "revision": {
         "content": "file edited", "sha256": "file edited", "number": "file written", "file_id": "scan finds a file",
         "path": "file moved", "is_deleted": "file deleted",
     } | dict.fromkeys(
         ["kind", "size", "added", "removed", "reason", "proposal", "restored_from", "moved_from", "approver_kind", "approver_id",
-         "approver_name", "reviewer_lines", "based_on", "merged_with"], NOT_SHOWN,
+         "approver_name", "reviewer_lines", "based_on", "merged_with", "git_author", "git_commit"], NOT_SHOWN,
     ),
     "dialecttemplate": dict.fromkeys(  # test_the_newest_template_serves_the_next_prompt
         ["family", "form", "version", "text", "sha256", "came_from", "is_known"], NOT_SHOWN

@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ..finding import Finding, Lines, Problem
 from ..known_texts import KnownText
+from ..patterns import bounded, plain
 from .error_dumps import error_dump
 from .refusals import refusal
 from .truncation import broken_json, broken_markdown, truncated
 
 CODE = "coherence"
 
-_NOTHING = re.compile(
+_NOTHING = bounded(
     r"(?:null|none|nil|undefined|nan|n/?a|\{\s*\}|\[\s*\]|\(\s*\)|\"\s*\"|'\s*'|(?P<fence>```|~~~)\w*\s*(?P=fence)|\.{3,}|…+)\.?",
-    re.I,
+    "i",
 )
-_LETTER = re.compile(r"[^\W\d_]")
-_WORD = re.compile(r"[^\W\d_]+")
+_LETTER = plain(r"[^\W\d_]")
+_WORD = plain(r"[^\W\d_]+")
 # Lines of tables and rules are drawn with these, and are no broken text.
-_RULE_LINE = re.compile(r"[-=_*#~.]{2,}|[|+\u2500-\u257f]")
+_RULE_LINE = plain(r"[-=_*#~.]{2,}|[|+\u2500-\u257f]")
 # What UTF-8 looks like when it is read as Windows-1252, and the marks of texts that went through a wrong Chinese code page.
-_MISREAD = re.compile(
+_MISREAD = plain(
     "[\xc2-\xf4][\x80-\xbf\u0152\u0153\u0160\u0161\u0178\u017d\u017e\u0192\u02c6\u02dc\u2013-\u203a\u20ac\u2122]{1,3}"
 )
-_WRONG_PAGE = re.compile("锟斤拷|烫烫|屯屯|\ufffd")
-_CODE_SIGNS = re.compile(r"[`{=/]")
+_WRONG_PAGE = plain("锟斤拷|烫烫|屯屯|\ufffd")
+_CODE_SIGNS = plain(r"[`{=/]")
 _VOWELS = frozenset("aeiouyаеёиоуыэюяіїєөүәұ")
-_CONSONANTS = re.compile(r"[bcdfghjklmnpqrstvwxz]{6,}|[бвгджзйклмнпрстфхцчшщ]{6,}")
+_CONSONANTS = plain(r"[bcdfghjklmnpqrstvwxz]{6,}|[бвгджзйклмнпрстфхцчшщ]{6,}")
 _KEYS = ("qwertzuiop", "qwertyuiop", "azertyuiop", "asdfghjkl", "zxcvbnm", "йцукенгшщзхъ", "фывапролджэ", "ячсмитьбю", "ضصثقفغعهخحجد", "شسيبلاتنمكط")  # fmt: skip
 _KEY_RUNS = frozenset(row[at : at + 5] for row in _KEYS for at in range(len(row) - 4))
-_NEIGHBOURING_KEYS = re.compile(
+_NEIGHBOURING_KEYS = plain(
     "asdf|sdfg|dfgh|fghj|ghjk|hjkl|zxcv|xcvb|qwer(?!ty)|fdsa|gfds|lkjh|rewq|poiu|vcxz|mnbv|фыва|йцук"
 )
 _MAX_SAMPLE = 8_000

@@ -7,12 +7,12 @@ as an example of an attack are left alone.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 
 from ..finding import Finding, Lines, without_overlaps
 from ..known_texts import KnownText
+from ..patterns import Found, bounded, plain
 from ..scanning import REACH, lines_around
 from . import poison_rules, rules
 from .foreign_orders import orders_to_ignore, orders_to_reveal
@@ -24,7 +24,7 @@ from .rules import FOREIGN_LEAK, FOREIGN_OVERRIDE, JAILBREAK_STYLE
 CODE = "injection"
 RULES = (*rules.RULES, *poison_rules.RULES)
 
-_TAG = re.compile(
+_TAG = plain(
     r"<(?P<close>/?)(?P<name>instructions?|memory|memories|context|assistant|user(?:_?(?:query|input|data))?|untrusted\w*|document|data|tool|human|query|system(?:[-_](?:reminder|prompt|message|instructions?))?)(?=[\s>])"
 )
 """Tags that honest prompts open and close themselves. Those of a system have no business in memory but in code."""
@@ -65,7 +65,7 @@ def _in_original(lines: Lines, start: int, end: int) -> tuple[int, int]:
     return (start, end) if offsets is None else (offsets[start], offsets[end - 1] + 1)
 
 
-def _matches(rule: Rule, lines: Lines) -> Iterator[re.Match[str]]:
+def _matches(rule: Rule, lines: Lines) -> Iterator[Found]:
     rows = lines.rows
     for start, end in _where(rule, lines):
         if rule.opens is None:
@@ -83,7 +83,7 @@ def _where(rule: Rule, lines: Lines) -> Iterable[tuple[int, int]]:
     return lines.rows.near(rule.groups)
 
 
-def _is_own_markup(lines: Lines, match: re.Match[str]) -> bool:
+def _is_own_markup(lines: Lines, match: Found) -> bool:
     """A tag that the text itself opened and closes, or a mark in quotes: neither ends what stands around the text."""
     text = lines.normalised
     at = text.find("<", match.start(), match.end())
@@ -94,10 +94,11 @@ def _is_own_markup(lines: Lines, match: re.Match[str]) -> bool:
     return (before in QUOTES and after in QUOTES and bool(before and after)) or _is_template(text, match)
 
 
-_OPENED = re.compile(r"<system\b|\[inst\]")
+_FENCE = plain("```")
+_OPENED = bounded(r"<system\b|\[inst\]")
 
 
-def _is_template(text: str, match: re.Match[str]) -> bool:
+def _is_template(text: str, match: Found) -> bool:
     """A mark that quotes or code on its line open and close again."""
     start, end = text.rfind("\n", 0, match.start()) + 1, text.find("\n", match.end())
     before = text[max(start, match.start() - REACH) : match.start()]
@@ -111,7 +112,7 @@ def _is_in_code(lines: Lines, at: int) -> bool:
 
 
 def _fences(text: str) -> list[int]:
-    return [match.start() for match in re.finditer("```", text)]
+    return [match.start() for match in _FENCE.finditer(text)]
 
 
 def _paired(text: str) -> set[int]:

@@ -8,13 +8,13 @@ in the place of a secret (`<token>`, `${TOKEN}`, `your-key-here`, `xxxx`) is non
 from __future__ import annotations
 
 import base64
-import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from ..finding import Finding, Lines, without_overlaps
 from ..known_texts import KnownText
+from ..patterns import plain
 from ..scanning import distinct_words
 from .credentials import credentials
 from .named_values import RANDOM, named_values, random_keys
@@ -23,11 +23,11 @@ from .provider_keys import Hit, provider_keys
 CODE = "secrets"
 MARK = "[secret removed: {kind}]"
 
-_ENDING = re.compile(r"\.[A-Za-z]\w{0,4}$")
-_UNSEEN = re.compile(
-    r"(?<=[\w+/=.-])[\u00ad\u034f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]+(?=[\w+/=.-])"
+_ENDING = plain(r"\.[A-Za-z]\w{0,4}$")
+_UNSEEN = plain(
+    r"(?<=[\w+/=.-])[\u00ad\u034f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]++(?=[\w+/=.-])"
 )
-_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{28,8000}={0,2}")
+_BASE64 = plain(r"[A-Za-z0-9+/_-]{28,8000}={0,2}")
 
 
 def find(text: str, lines: Lines, known: Sequence[KnownText] = ()) -> list[Finding]:

@@ -6,14 +6,15 @@ than one general regular expression.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from ..patterns import Bounded, Found, bounded, escape
 from ..scanning import may_contain
 from .values import PLACEHOLDER_IN_KEY, UUID
 
 Hit = tuple[int, int, str]  # start, end, kind
 
+MAX_PIECE = 9_000
 _W = r"[A-Za-z0-9_-]"
 _END = r"(?![A-Za-z0-9])"
 
@@ -24,14 +25,14 @@ _PREFIXED: tuple[tuple[str, str, str], ...] = (
     ("Anthropic key", "sk-ant-", rf"{_W}{{16,}}"),
     ("OpenRouter key", "sk-or-", rf"{_W}{{20,}}"),
     ("OpenAI key", "sk-proj-|sk-svcacct-", rf"{_W}{{20,}}"),
-    ("API key", "sk-", r"(?=[A-Za-z-]*\d)[A-Za-z0-9-]{18,}" + _END),
+    ("API key", "sk-", r"(?=[A-Za-z-]{0,60}\d)[A-Za-z0-9-]{18,}" + _END),
     ("Stripe key", "sk_live_|sk_test_|rk_live_|rk_test_", r"[A-Za-z0-9]{10,}"),
     ("webhook secret", "whsec_", r"[A-Za-z0-9+/=]{16,}"),
     ("GitHub token", "ghp_|gho_|ghu_|ghs_|ghr_", r"[A-Za-z0-9]{30,}"),
     ("GitHub token", "github_pat_", r"\w{22,}"),
     ("GitLab token", "glpat-|gldt-|glrt-", rf"{_W}{{20,}}"),
     ("npm token", "npm_", r"[A-Za-z0-9]{30,}"),
-    ("PyPI token", "pypi-", rf"(?=\w*[A-Z0-9]){_W}{{30,}}"),
+    ("PyPI token", "pypi-", rf"(?=\w{0,60}[A-Z0-9]){_W}{{30,}}"),
     ("RubyGems key", "rubygems_", r"[a-f0-9]{40,}"),
     ("Slack token", "xoxb-|xoxp-|xoxa-|xoxs-", r"[A-Za-z0-9-]{10,}"),
     ("Slack token", "xoxe.", r"[A-Za-z0-9.-]{10,}"),
@@ -159,7 +160,7 @@ _PREFIXED: tuple[tuple[str, str, str], ...] = (
     ("private key", "PuTTY-User-Key-File-", r"\d: (?:(?!PuTTY-User-Key)[\s\S]){0,8000}?Private-MAC: \w+"),
 )  # fmt: skip
 _COMPILED = [
-    (kind, prefix, re.compile(re.escape(prefix) + rest))
+    (kind, prefix, bounded(escape(prefix) + rest, reach=MAX_PIECE))
     for kind, prefixes, rest in _PREFIXED
     for prefix in prefixes.split("|")
 ]
@@ -177,16 +178,18 @@ _ORDINARY = frozenset(["sk-", "key-", "pat", "pat-", "pypi-", "secret_", "live_"
 _WITH_BLANKS = frozenset(
     prefix for _, prefix, pattern in _COMPILED if " " in pattern.pattern or "\\s" in pattern.pattern
 )
-_EMPTY_PRIVATE_KEY = re.compile(r"X{4,}|\.\.\.|…|<|\$\{|(?<![A-Za-z0-9])your")
+_EMPTY_PRIVATE_KEY = bounded(r"X{4,}|\.\.\.|…|<|\$\{|(?<![A-Za-z0-9])your")
 
 _MIN_WORD = 14  # characters: nearly every key is one long word, and prose has few of those
 _MIN_PREFIX = 4  # letters from which a prefix is no accident
 _MAX_SPLIT_KEY = 320
-_SEAM = re.compile(r"[ \t]*\\?[ \t]*\n[ \t>*#]*|[\"'`][ \t]*(?:\+[ \t\n]*|\\[ \t]*\n[ \t]*)[\"'`]")
+_SEAM = bounded(
+    r"[ \t]{0,40}+\\?[ \t]{0,40}\n[ \t>*#]{0,40}|[\"'`][ \t]{0,40}(?:\+[ \t\n]{0,40}|\\[ \t]{0,40}\n[ \t]{0,40})[\"'`]"
+)
 # The rest of a key: after a seam that says so, or a line of nothing but such signs.
-_REST = re.compile(
-    r"[\"'`]?[ \t]*(?:\\[ \t]*\n[ \t]*|\+[ \t\n]*)[\"'`]?[A-Za-z0-9+/=_-]{4,200}|"
-    r"[ \t]*\n[ \t]*(?=[A-Za-z+/=_-]{0,60}\d)(?=[\d+/=_-]{0,60}[A-Za-z])[A-Za-z0-9+/=_-]{20,200}(?=\s|$)"
+_REST = bounded(
+    r"[\"'`]?[ \t]{0,40}(?:\\[ \t]{0,40}\n[ \t]{0,40}|\+[ \t\n]{0,40})[\"'`]?[A-Za-z0-9+/=_-]{4,200}|"
+    r"[ \t]{0,40}\n[ \t]{0,40}(?=[A-Za-z+/=_-]{0,60}\d)(?=[\d+/=_-]{0,60}[A-Za-z])[A-Za-z0-9+/=_-]{20,200}(?=\s|$)"
 )
 
 
@@ -203,7 +206,7 @@ def provider_keys(text: str, words: str) -> Iterator[Hit]:
         joined = 0  # nothing is put together twice
         while at >= 0:
             is_inside = _is_inside_word(text, at, prefix)
-            match = pattern.match(text, at) if prefix in _INSIDE_WORDS or not is_inside else None
+            match = _match(pattern, text, at) if prefix in _INSIDE_WORDS or not is_inside else None
             if match and not _is_placeholder(kind, match.group()[len(prefix) :]):
                 yield at, _end_over_seams(text, match.end()), kind
             elif match is None and at >= joined and len(prefix) >= _MIN_PREFIX and not is_inside:
@@ -211,6 +214,15 @@ def provider_keys(text: str, words: str) -> Iterator[Hit]:
                 if end := _end_of_split_key(text, at, pattern):
                     yield at, end, kind
             at = text.find(prefix, match.end() if match else at + 1)
+
+
+def _match(pattern: Bounded, text: str, at: int) -> Found | None:
+    """The key that begins here, whole: of a token that fills the piece that was looked at, a longer piece is."""
+    match, size = pattern.match(text, at), MAX_PIECE
+    while match and match.end() == at + size < len(text):
+        size *= 8
+        match = pattern.match_within(text, at, at + size)
+    return match
 
 
 def _is_placeholder(kind: str, rest: str) -> bool:
@@ -234,7 +246,7 @@ def _end_over_seams(text: str, end: int) -> int:
     return end
 
 
-def _end_of_split_key(text: str, at: int, pattern: re.Pattern[str]) -> int:
+def _end_of_split_key(text: str, at: int, pattern: Bounded) -> int:
     """Where a key ends that was cut by a line's end or put together from pieces; 0 where there is none."""
     piece = text[at : at + _MAX_SPLIT_KEY]
     seams = [match.span() for match in _SEAM.finditer(piece)][:4]

@@ -1,6 +1,7 @@
 """Files at virtual paths: mounts and rules, reading, changing, revisions, and the disk."""
 
 from memoryhub.domain.files.change import lock_files
+from memoryhub.domain.files.disk.marks import check_marks
 from memoryhub.domain.files.disk.sync import lock_file, sync_file
 from memoryhub.domain.files.disk.watch import retry_disk, scan_all, sync_path
 from memoryhub.domain.files.find import glob, grep, is_folder, list_entries, walk
@@ -88,6 +89,7 @@ __all__ = [
     "blame_job",
     "change_mount",
     "check_content",
+    "check_marks",
     "content_of",
     "copy",
     "decode_content",

@@ -12,7 +12,7 @@ from django.db import transaction
 from memoryhub.db import statements
 from memoryhub.domain import activity
 from memoryhub.domain.files import mounts, revisions
-from memoryhub.domain.files.disk import sync
+from memoryhub.domain.files.disk import marks, sync
 from memoryhub.domain.files.mounts import Place
 from memoryhub.errors import Invalid, Stale
 from memoryhub.models import Actor, File, Mount, Revision, Space
@@ -115,6 +115,7 @@ def record_change(change: Change, content: bytes, verb: str, says: str, *, adds:
     if len(content) > MAX_BYTES:
         raise too_large(change.path, len(content), MAX_BYTES)
     check_protected(change, content, facts.get("proposal"))
+    check_marks(change, None if facts.get("is_deleted") else content)
     on_disk = change.place.store.on_disk
 
     def with_revision(revision: Revision) -> list[statements.Change]:
@@ -142,6 +143,11 @@ def check_protected(change: Change, content: bytes, proposal: int | None) -> Non
     """Refuse an agent's change of a protected region; a proposal that a person approved counts as the person's change."""
     if change.actor.agent is not None and proposal is None:
         protected.check(change.before, content)
+
+
+def check_marks(change: Change, content: bytes | None) -> None:
+    """Refuse a change that would lose a secret that stands on disk, where the hub has a mark; None is a deletion."""
+    marks.check_marks(change.path, change.file.disk_secrets, change.before, content)
 
 
 def etag_matches(if_match: str, sha: str | None) -> bool:

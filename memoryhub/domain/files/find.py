@@ -15,6 +15,7 @@ from memoryhub.errors import HubError, Invalid
 from memoryhub.models import Mount, Space
 from memoryhub.stores import paths
 from memoryhub.stores.filesystem import Entry as DiskEntry
+from memoryhub.stores.survey import Intake
 from memoryhub.text.lines import text_of
 from memoryhub.text.path_patterns import glob_matches
 
@@ -45,8 +46,8 @@ def list_entries(space: Space, prefix: str = "/", *, thread_id: str = "", with_o
     mounts = mounts_of_space(space)
     mount = find_mount(mounts, prefix)
     found = {entry.path: entry for entry in _entries_in_hub(space, mounts, mount, prefix, thread_id)} if mount else {}
-    if mount and mount.store == Mount.Store.FILESYSTEM:
-        found = _entries_on_disk(mount, prefix, found, with_odd=with_odd)
+    if mount and (taking := intake_of(mount)):
+        found = _entries_on_disk(mount, taking, prefix, found, with_odd=with_odd)
     for other in mounts:
         if other.prefix != prefix and other.prefix.startswith(prefix):
             name = other.prefix[len(prefix) :].partition("/")[0]
@@ -88,10 +89,12 @@ def _entries_in_hub(space: Space, mounts: list[Mount], mount: Mount, prefix: str
             yield Entry(path, is_dir, 0 if is_dir else size, modified_at, "not on disk yet" if is_unwritten else "")
 
 
-def _entries_on_disk(mount: Mount, prefix: str, in_hub: dict[str, Entry], *, with_odd: bool) -> dict[str, Entry]:
+def _entries_on_disk(
+    mount: Mount, taking: Intake, prefix: str, in_hub: dict[str, Entry], *, with_odd: bool
+) -> dict[str, Entry]:
     """The entries of the folder on disk, and those that the hub has not written there yet."""
     try:
-        on_disk = intake_of(mount).entries(paths.strip(mount.prefix, prefix))
+        on_disk = taking.entries(paths.strip(mount.prefix, prefix))
     except HubError as error:
         if error.status == 503:
             raise
@@ -139,13 +142,13 @@ def walk(space: Space, prefix: str = "/", *, thread_id: str = "") -> Iterator[En
 
 def _walk_mount(space: Space, mounts: list[Mount], mount: Mount, prefix: str, thread_id: str) -> Iterator[Entry]:
     seen = set()
-    if on_disk := mount.store == Mount.Store.FILESYSTEM:
-        for relative, entry in intake_of(mount).files(paths.strip(mount.prefix, prefix)):
+    if taking := intake_of(mount):
+        for relative, entry in taking.files(paths.strip(mount.prefix, prefix)):
             path = mount.prefix + relative[1:]
             if entry.stat.kind == "file" and not entry.odd and find_mount(mounts, path) is mount:
                 seen.add(path)
                 yield Entry(path, False, entry.stat.size, _modified_at(entry))
-    for path, size, modified_at in _files(_below(space, mount, prefix, thread_id), unwritten=on_disk):
+    for path, size, modified_at in _files(_below(space, mount, prefix, thread_id), unwritten=taking is not None):
         if path not in seen and find_mount(mounts, path) is mount:
             yield Entry(path, False, size, modified_at)
 

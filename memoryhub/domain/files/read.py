@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from memoryhub.db import fragments, statements
 from memoryhub.domain.files.mounts.intakes import intake_at
@@ -30,6 +31,7 @@ class Published:
     author_kind: str = ""
     author_name: str = ""
     problem: str = ""
+    disk_secrets: tuple[dict[str, Any], ...] = ()  # that stand on disk where the content has marks
 
     @property
     def is_text(self) -> bool:
@@ -70,6 +72,7 @@ class PublishedRow:
     used_at: datetime | None
     author_kind: str
     author_name: str
+    disk_secrets: str  # as JSON
     content: bytes | None
     selection: str = ""
     refusal: HubError | None = None
@@ -113,6 +116,7 @@ class PublishedRow:
         return Published(
             self.path, self.content, self.revision, self.sha256, self.created_at, self.modified_at,
             author_kind=self.author_kind, author_name=self.author_name, problem=self.problem,
+            disk_secrets=() if self.disk_secrets == "[]" else tuple(json.loads(self.disk_secrets)),
         )  # fmt: skip
 
 
@@ -126,7 +130,7 @@ READ_ROWS = f"""
 SELECT p.path, m.prefix, coalesce(m.store, ''), coalesce(m.directory, ''), coalesce(m.policy, ''), f.id,
   coalesce(f.revision, 0), coalesce(f.is_deleted, false), coalesce(f.sha256, ''), f.stat::text, f.written_revision,
   coalesce(f.problem, ''), f.created_at, f.modified_at, f.used_at, coalesce(f.author_kind, ''),
-  coalesce(f.author_name, ''), r.content, coalesce(m.selection, '')
+  coalesce(f.author_name, ''), coalesce(f.disk_secrets::text, '[]'), r.content, coalesce(m.selection, '')
 FROM unnest(%(paths)s::text[]) WITH ORDINALITY AS p(path, n)
 LEFT JOIN LATERAL ({fragments.mount_of("p.path", "%(space)s", f"*, {THREAD_OF_STORE}, {fragments.SELECTION}")}) m ON true
 LEFT JOIN LATERAL ({fragments.file_at("p.path", "%(space)s", "coalesce(m.thread, '')")}) f ON true
@@ -172,7 +176,7 @@ def published_rows(space: Space | int, asked_paths: list[str], thread_id: str = 
 
 
 def _refused_row(path: str, refusal: HubError) -> PublishedRow:
-    nothing = (None, "", "", "", None, 0, False, "", None, None, "", None, None, None, "", "", None)
+    nothing = (None, "", "", "", None, 0, False, "", None, None, "", None, None, None, "", "", "[]", None)
     return PublishedRow(path, *nothing, refusal=refusal)
 
 

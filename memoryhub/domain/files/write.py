@@ -15,6 +15,7 @@ from django.utils import timezone
 from memoryhub.domain.files import mounts, revisions
 from memoryhub.domain.files.change import (
     check_if_match,
+    check_marks,
     check_protected,
     locked_change,
     record_change,
@@ -299,6 +300,7 @@ def _transfer(
         )  # fmt: skip
         if not keep_source:
             check_protected(source, b"", proposal)
+            check_marks(source, None)
             why = reason or f"Moved to {to}"
             revisions.record_revision(
                 space, source.file, actor, b"", kind="move", reason=why, proposal=proposal, approval=approval, is_deleted=True,

@@ -14,7 +14,7 @@ from memoryhub.detectors import Finding
 from memoryhub.domain import activity, files, prompts, spaces
 from memoryhub.domain.proposals import expiry, findings, notices
 from memoryhub.domain.proposals.kinds import FILE_EDITS, kind_of
-from memoryhub.domain.proposals.results import published, result, result_on
+from memoryhub.domain.proposals.results import check_marks, published, result, result_on
 from memoryhub.domain.proposals.state import (
     OPEN,
     already_decided,
@@ -188,7 +188,9 @@ def _before_and_after(proposal: Proposal) -> tuple[bytes | None, bytes | None]:
     before = now.content if now else None
     proposal.base_revision, proposal.base_sha256 = (now.revision, now.sha256) if now else (None, "")
     try:
-        return before, kind.make(proposal, before)
+        after = kind.make(proposal, before)
+        check_marks(proposal, now, before, after)
+        return before, after
     except HubError as refusal:
         newest = newest_pending(proposal) if kind.can_stack else None
         if newest is None or refusal.code not in ("string_not_found", "file_not_found"):

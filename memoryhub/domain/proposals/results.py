@@ -119,9 +119,17 @@ def result_on(
         after = kind_of(proposal).make(proposal, below, parents)
         if kind_of(proposal).has_file:
             protected.check(below, after)
+            check_marks(proposal, now, below, after)
     except HubError as error:
         return Result(proposal, below, None, revision, _problem(error), waits_for)
     return Result(proposal, below, after, revision, "", waits_for)
+
+
+def check_marks(proposal: Proposal, now: files.Published | None, before: bytes | None, after: bytes | None) -> None:
+    """Refuse a change that would lose a secret which stands on disk where the published text has a mark."""
+    if now is not None and now.disk_secrets and not proposal.from_disk:
+        stays = kind_of(proposal).files_after(proposal, after).get(proposal.path)
+        files.check_marks(proposal.path, list(now.disk_secrets), before or b"", stays)
 
 
 def results_of(space: Space, chosen: Iterable[Proposal]) -> list[Result]:

@@ -19,6 +19,7 @@ from memoryhub.domain.proposals.results import Result, result
 from memoryhub.domain.proposals.state import OPEN
 from memoryhub.errors import HubError
 from memoryhub.models import Agent, Proposal, ProposalComment, Space
+from memoryhub.text import comments
 from memoryhub.text.diff import Diff, compare
 from memoryhub.text.lines import text_of
 
@@ -26,7 +27,6 @@ State = Proposal.State
 AGENTS_SHOWN = 8
 HUNKS_TO_TICK = 200
 HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*\s*$")
-COMMENT = re.compile(r"<!--.*?-->", re.S)
 
 
 @dataclass(frozen=True)
@@ -111,11 +111,11 @@ class Review:
     @cached_property
     def for_people_only(self) -> bool:
         """Whether it adds a comment, which no prompt shows that strips them."""
-        new = set(COMMENT.findall(self.found.after_text)) - set(COMMENT.findall(self.found.before_text))
+        new = set(comments.found(self.found.after_text)) - set(comments.found(self.found.before_text))
         return (
             bool(new)
             and bool(self.changes)
-            and not any(one in change.after.text for one in new for change in self.changes)
+            and all(new.isdisjoint(comments.found(change.after.text)) for change in self.changes)
         )
 
     @cached_property

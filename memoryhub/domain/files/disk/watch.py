@@ -18,14 +18,16 @@ from watchfiles import watch as watch_disk
 
 from memoryhub.domain import activity, jobs, spaces
 from memoryhub.domain.files import revisions
+from memoryhub.domain.files.disk import marks
 from memoryhub.domain.files.disk.conflicts import record_late_text
+from memoryhub.domain.files.disk.intake import folders_taken_in, leave_out_known, note_full, taken_files
+from memoryhub.domain.files.disk.marks import DiskText
 from memoryhub.domain.files.disk.sync import KEEP_DISPLACED_SECONDS, is_written, lock_file, sync_file
 from memoryhub.domain.files.mounts import find_mount, mounts_of_space, place_in_mount
-from memoryhub.domain.files.revisions import sha_of
 from memoryhub.errors import Conflict, HubError, NotFound
 from memoryhub.models import DISK, File, Job, Mount, Revision, Space
 from memoryhub.stores import FilesystemStore, ThreadStore, paths
-from memoryhub.stores.disk import FileContent, problem
+from memoryhub.stores.disk import Stat, problem
 
 log = logging.getLogger("memoryhub.files")
 RESCAN_SECONDS = 30.0  # after which the watcher compares mounts and directories with its own list
@@ -44,19 +46,18 @@ def scan(space: Space, mount: Mount) -> int:
     store = place_in_mount(mount, mount.prefix).store
     if not isinstance(store, FilesystemStore):
         return 0
-    try:
-        on_disk = {path: entry.stat for path, entry in store.walk() if entry.stat.kind == "file" and not entry.odd}
-    except HubError as error:
-        _set_problem(mount, error.message)
-        return 0
     _set_problem(mount, _root_problem(store))
     if mount.problem:
         return 0
+    taken = taken_files(mount)
+    on_disk = {path: entry.stat for path, entry in taken}
     mounts = mounts_of_space(space)
     prefix = mount.prefix
     in_hub = _known_files(space, mount, mounts)
+    changed = leave_out_known(space, mount, list(in_hub.values()))
+    note_full(mount, len(taken))
     new = [prefix + relative[1:] for relative in sorted(on_disk) if prefix + relative[1:] not in in_hub]
-    changed = record_new_files(space, mount, [path for path in new if find_mount(mounts, path) == mount])
+    changed += record_new_files(space, mount, [path for path in new if find_mount(mounts, path) == mount])
     in_hub = _known_files(space, mount, mounts)
     for path in sorted({prefix + relative[1:] for relative in on_disk} | set(in_hub)):
         file, stat = in_hub.get(path), on_disk.get("/" + path[len(prefix) :])
@@ -88,16 +89,17 @@ def record_new_files(space: Space, mount: Mount, new: list[str]) -> int:
 
 def _record_batch(space: Space, mount: Mount, batch: list[str]) -> int:
     in_hub = set(File.objects.within(space).filter(path__in=batch, thread_id="").values_list("path", flat=True))
-    found: dict[str, FileContent] = {}
+    found: dict[str, tuple[Stat, DiskText]] = {}
     for path in batch:
         place = place_in_mount(mount, path)
         assert isinstance(place.store, FilesystemStore)
         if path not in in_hub:
             with contextlib.suppress(HubError):
                 paths.clean(path)
-                found[path] = place.store.read(place.relative)
-    new = File.objects.bulk_create([_as_file(space, path, on_disk) for path, on_disk in found.items()])
-    Revision.objects.bulk_create([_as_first_revision(file, found[file.path].content) for file in new])
+                on_disk = place.store.read(place.relative)
+                found[path] = on_disk.stat, marks.take_in(space, on_disk.content)
+    new = File.objects.bulk_create([_as_file(space, path, *seen) for path, seen in found.items()])
+    Revision.objects.bulk_create([_as_first_revision(file, found[file.path][1].text) for file in new])
     if new:
         spaces.mark_setup(space)
         adds = f"{len(new):,} files below {mount.prefix}" if len(new) > 1 else new[0].path
@@ -107,11 +109,10 @@ def _record_batch(space: Space, mount: Mount, batch: list[str]) -> int:
     return len(new)
 
 
-def _as_file(space: Space, path: str, found: FileContent) -> File:
-    sha = sha_of(found.content)
+def _as_file(space: Space, path: str, stat: Stat, seen: DiskText) -> File:
     return File(
-        space=space, path=path, revision=1, size=len(found.content), sha256=sha, author_kind=DISK.kind, author_name=DISK.name,
-        written_revision=1, written_sha256=sha, stat=found.stat.mark,
+        space=space, path=path, revision=1, size=len(seen.text), sha256=seen.sha256, author_kind=DISK.kind,
+        author_name=DISK.name, written_revision=1, written_sha256=seen.digest, disk_secrets=seen.secrets, stat=stat.mark,
     )  # fmt: skip
 
 
@@ -183,9 +184,15 @@ def delete_displaced(job: Job, progress: jobs.Progress) -> None:
     with transaction.atomic():
         file = File.objects.select_for_update(of=("self",)).select_related("space").get(pk=file.pk)
         content = place.store.read_again(place.relative, name)
-        if content is not None and not revisions.has_text(file, sha_of(content)):
-            record_late_text(file.space, file, content)
+        if content is not None:
+            _record_if_new(file.space, file, content)
     place.store.forget(place.relative, name)
+
+
+def _record_if_new(space: Space, file: File, content: bytes) -> None:
+    seen = marks.take_in(space, content)
+    if not revisions.has_text(file, seen.sha256):
+        record_late_text(space, file, seen)
 
 
 def recover_leftovers(space: Space, mount: Mount) -> int:
@@ -193,7 +200,7 @@ def recover_leftovers(space: Space, mount: Mount) -> int:
     place = place_in_mount(mount, mount.prefix)
     if not isinstance(place.store, FilesystemStore):
         return 0
-    return sum(_recover_folder(mount, place.store, folder) for folder in place.store.folders())
+    return sum(_recover_folder(mount, place.store, folder) for folder, _ in folders_taken_in(mount))
 
 
 def _names_in(mount: Mount, folder: str) -> list[str]:
@@ -218,8 +225,7 @@ def _recover_folder(mount: Mount, store: FilesystemStore, folder: str) -> int:
         if left.content is not None:
             with transaction.atomic():
                 file = lock_file(mount.space, mount.prefix + left.path[1:])
-                if not revisions.has_text(file, sha_of(left.content)):
-                    record_late_text(mount.space, file, left.content)
+                _record_if_new(mount.space, file, left.content)
         store.forget(left.path, left.name)
     return len(old)
 
