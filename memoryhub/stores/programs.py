@@ -62,6 +62,7 @@ TOOL_NAMES = words("""
     wrangler.jsonc wrangler.toml wscript yarn.lock launch.json angular.json nest-cli.json cdk.json samconfig.toml
     alembic.ini ruff.toml noxfile dodo gruntfile mise.toml devenv.yaml procfile.dev crontab fabfile
 """)
+PROSE = DOCUMENT_ENDINGS - {"txt"}  # tools read some texts, such as requirements.txt
 TOOL_PATTERNS = (
     "requirements*.txt", "*requirements.txt", "constraints*.txt", "makefile.*", "dockerfile.*", "*.dockerfile", "containerfile.*",
     "jenkinsfile.*", "docker-compose*.yml", "docker-compose*.yaml", "compose.*.yml", "compose.*.yaml", "tsconfig*.json",
@@ -79,9 +80,8 @@ RUN_FOLDERS = frozenset(["commands", "plugins", "extensions", "workflows", "acti
 _PROGRAM_BYTES = re.compile(
     rb"\A(?:\xef\xbb\xbf)?#!\s*/|\A\x7fELF|\AMZ[\x00-\xff]{58}|\A[\xce\xcf]\xfa\xed\xfe|\A\xca\xfe\xba\xbe"
 )
-_FRONT_MATTER = re.compile(
-    rb"\A(?:\xef\xbb\xbf)?---[ \t]*\r?\n(?:.*\r?\n){0,200}?[\"']?(?:hooks|mcpServers)[\"']?[ \t]*:"
-)
+_RUNS = re.compile(rb"""["']?(?:hooks|mcpServers|mcp_servers)["']?[ \t]*:""")
+MAX_FRONT_MATTER = 16384
 
 
 @lru_cache(maxsize=16384)
@@ -104,7 +104,7 @@ def _name_reasons(parts: tuple[str, ...], at: int) -> set[str]:
     end = ending(name)
     if end in PROGRAM_ENDINGS or (not end and name.removeprefix(".") in PROGRAM_ENDINGS and _is_hidden(name)):
         found.add(PROGRAM)
-    if name in TOOL_NAMES or any(matches(one, name) for one in TOOL_PATTERNS):
+    if name in TOOL_NAMES or (end not in PROSE and any(matches(one, name) for one in TOOL_PATTERNS)):
         found.add(TOOL)
     if name in START_NAMES:
         found.add(START)
@@ -131,9 +131,18 @@ def text_reasons(path: str, content: bytes | None) -> frozenset[str]:
         return frozenset()
     if _PROGRAM_BYTES.match(content[:512]):
         return frozenset({CONTENT})
-    if any(_is_hidden(part) for part in path.split("/")) and _FRONT_MATTER.match(content[:16384]):
+    if any(_is_hidden(part) for part in path.split("/")) and any(map(_RUNS.match, _front_matter(content))):
         return frozenset({HOOK})
     return frozenset()
+
+
+def _front_matter(content: bytes) -> list[bytes]:
+    """The lines of the front matter of a Markdown file."""
+    lines = content[:MAX_FRONT_MATTER].removeprefix(b"\xef\xbb\xbf").splitlines()
+    if not lines or lines[0].rstrip() != b"---":
+        return []
+    end = next((at for at, line in enumerate(lines) if at and line.rstrip() in (b"---", b"...")), len(lines))
+    return lines[1:end]
 
 
 def is_named_by(pattern: str, path: str, why: frozenset[str]) -> bool:

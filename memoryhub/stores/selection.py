@@ -71,7 +71,7 @@ def is_pattern(line: str) -> bool:
         return False
     try:
         GitIgnoreSpec.from_lines([line], backend="re2")
-    except (GitIgnorePatternError, ValueError):
+    except (GitIgnorePatternError, ValueError, re.error):
         return False
     return True
 

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 
 from memoryhub.errors import HubError
 from memoryhub.stores.disk import Stat
@@ -109,7 +110,7 @@ class Intake:
         for entry in entries:
             inside = (folder + entry.name).strip("/")
             why = self.why_folder_out(inside) if entry.is_folder else self.why_out(inside, entry.stat)
-            if why:
+            if why and not (entry.stat.kind == "link" and why.code in ("no_document", "not_included")):
                 out.append((entry, why))
             else:
                 taken.append(entry)
@@ -133,6 +134,11 @@ class Group:
     count: int = 0
     is_more: bool = False  # the count stopped at its limit
 
+    @property
+    def says(self) -> str:
+        """Its name, and how many files it is where that is not one."""
+        return self.name if self.count == 1 else f"{self.name} {self.count}{'+' if self.is_more else ''}"
+
 
 @dataclass
 class Survey:
@@ -149,6 +155,22 @@ class Survey:
     @property
     def is_more(self) -> bool:
         return any(group.is_more for group in self.groups)
+
+    def listed(self, most: int = 8) -> str:
+        """What is left out in one line: `.git 31, node_modules 5, .env`."""
+        named = [group.says for group in self.groups]
+        return ", ".join([*named[:most], *([f"{len(named) - most} more"] if len(named) > most else [])])
+
+    def sentence(self, directory: str) -> str:
+        """What a mount of this directory shows: `memoryhub shows 8 files of DIR, 37 left out: .git 31, node_modules 5, .env`."""
+        shown = f"{self.files} file{'' if self.files == 1 else 's'} of {directory}"
+        out = f"{self.left_out}{'+' if self.is_more else ''} left out{': ' + self.listed() if self.groups else ''}"
+        full = f". It has more than {MAX_FILES} files: leave some out, or mount a folder of it" if self.is_full else ""
+        return f"memoryhub shows {shown}, {out}{full}"
+
+    def as_json(self) -> list[dict[str, Any]]:
+        """What is left out, for machines."""
+        return [{"name": g.name, "files": g.count, "why": g.why, "code": g.code} for g in self.groups]
 
 
 def survey(intake: Intake) -> Survey:
@@ -173,7 +195,9 @@ def survey(intake: Intake) -> Survey:
         if found.files > MAX_FILES:
             found.files, found.is_full = MAX_FILES, True
             break
-    found.groups = sorted(groups.values(), key=lambda group: (-group.count, group.name))
+    found.groups = sorted(
+        (group for group in groups.values() if group.count), key=lambda group: (-group.count, group.name)
+    )
     return found
 
 
@@ -200,20 +224,6 @@ def count_files(folder: str, limit: int) -> tuple[int, bool]:
         except OSError:
             continue
     return count, False
-
-
-def sentence(found: Survey, directory: str) -> str:
-    """`memoryhub shows 8 files of DIR, 37 left out: .git 31, node_modules 5, .env`."""
-    shown = f"{found.files} file{'' if found.files == 1 else 's'} of {directory}"
-    more = "+" if found.is_more else ""
-    named = [g.name + (f" {g.count}{'+' if g.is_more else ''}" if g.count > 1 else "") for g in found.groups if g.count]
-    listed = ", ".join([*named[:8], *([f"{len(named) - 8} more kinds"] if len(named) > 8 else [])])
-    says = f"memoryhub shows {shown}, {found.left_out}{more} left out{': ' + listed if listed else ''}"
-    return (
-        f"{says}. There are more than {MAX_FILES:,} files: name what to leave out with --exclude"
-        if found.is_full
-        else says
-    )
 
 
 def kind_of(directory: str) -> str:

@@ -1,6 +1,7 @@
 """Files at virtual paths: mounts and rules, reading, changing, revisions, and the disk."""
 
 from memoryhub.domain.files.change import lock_files
+from memoryhub.domain.files.disk.intake import leave_out_everywhere
 from memoryhub.domain.files.disk.marks import check_marks
 from memoryhub.domain.files.disk.sync import lock_file, sync_file
 from memoryhub.domain.files.disk.watch import retry_disk, scan_all, sync_path
@@ -23,6 +24,8 @@ from memoryhub.domain.files.mounts import (
     reset_written,
     resolve_path,
     rules_of_space,
+    survey_mount,
+    why_program,
 )
 from memoryhub.domain.files.read import Published, unchanged_on_disk
 from memoryhub.domain.files.requests import Applied, ChangeRequest, Pending, decode_content, text_as_bytes
@@ -110,6 +113,7 @@ __all__ = [
     "is_folder",
     "is_inside",
     "is_small_folder",
+    "leave_out_everywhere",
     "list_entries",
     "lock_file",
     "lock_files",
@@ -137,12 +141,14 @@ __all__ = [
     "stop_editing",
     "submit",
     "submit_all",
+    "survey_mount",
     "sync_file",
     "sync_path",
     "text_as_bytes",
     "tree",
     "unchanged_on_disk",
     "walk",
+    "why_program",
     "write",
     "zip_bytes",
     "zip_job",

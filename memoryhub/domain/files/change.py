@@ -115,6 +115,7 @@ def record_change(change: Change, content: bytes, verb: str, says: str, *, adds:
     if len(content) > MAX_BYTES:
         raise too_large(change.path, len(content), MAX_BYTES)
     check_protected(change, content, facts.get("proposal"))
+    check_program(change, content, facts.get("proposal"))
     check_marks(change, None if facts.get("is_deleted") else content)
     on_disk = change.place.store.on_disk
 
@@ -148,6 +149,14 @@ def check_protected(change: Change, content: bytes, proposal: int | None) -> Non
 def check_marks(change: Change, content: bytes | None) -> None:
     """Refuse a change that would lose a secret that stands on disk, where the hub has a mark; None is a deletion."""
     marks.check_marks(change.path, change.file.disk_secrets, change.before, content)
+
+
+def check_program(change: Change, content: bytes, proposal: int | None) -> None:
+    """Refuse a text by an agent that is a program, or lies where one is run; what a person approved has been looked at."""
+    if change.actor.agent is None or proposal is not None:
+        return
+    if reasons := mounts.why_not_memory(change.place, change.path, content):
+        raise mounts.not_memory_error(change.path, reasons)
 
 
 def etag_matches(if_match: str, sha: str | None) -> bool:

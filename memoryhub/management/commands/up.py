@@ -83,8 +83,10 @@ class Command(HubCommand):
         from memoryhub.management import health
         from memoryhub.models import HUB
 
-        if moved := first_start.prepare(directory):
-            self.stdout.write(moved)
+        shown, moved = first_start.prepare(directory)
+        for line in (shown, moved):
+            if line:
+                self.stdout.write(line)
         for mount in health.mounts():
             if not mount.ok:
                 sys.stderr.write(f"The {mount.name} is passed over for now: {mount.says} {mount.mend}\n")

@@ -7,9 +7,9 @@ from urllib.parse import quote
 
 from django.db import transaction
 
-from memoryhub.domain import activity
+from memoryhub.domain import activity, jobs, spaces
 from memoryhub.domain.files.disk.sync import leave_out, lock_file
-from memoryhub.domain.files.mounts import intake_of
+from memoryhub.domain.files.mounts import find_mount, intake_of, mounts_of_space
 from memoryhub.models import HUB, File, Mount, Space
 from memoryhub.stores import paths
 from memoryhub.stores.filesystem import Entry
@@ -49,6 +49,31 @@ def leave_out_known(space: Space, mount: Mount, files: list[File]) -> int:
     for start in range(0, len(out), _BATCH):
         _leave_out_batch(space, mount, sorted(out[start : start + _BATCH], key=lambda one: one[0].path))
     return len(out)
+
+
+def leave_out_everywhere() -> None:
+    """Take out what mounts leave out by name, before anybody asks: an older hub may have taken it in."""
+    for mount in Mount.objects.filter(store=Mount.Store.FILESYSTEM).select_related("space"):
+        leave_out_named(mount)
+
+
+def leave_out_named(mount: Mount) -> int:
+    """Take out the files of a mount that it leaves out by their names; answers how many."""
+    taking = intake_of(mount)
+    below = File.objects.within(mount.space).filter(path__startswith=mount.prefix, thread_id="", is_deleted=False)
+    paths_below = list(below.values_list("path", flat=True)) if taking else []
+    named = [path for path in paths_below if taking and taking.why_named_out(paths.strip(mount.prefix, path))]
+    mounts = mounts_of_space(mount.space)
+    mine = [path for path in named if find_mount(mounts, path) == mount]
+    return leave_out_known(mount.space, mount, list(below.filter(path__in=mine))) if mine else 0
+
+
+@spaces.on_event("mount_changed")
+def follow_selection(mount: Mount) -> None:
+    """After a mount takes in something else: few files go out at once, all others by a scan in the background."""
+    if mount.store == Mount.Store.FILESYSTEM:
+        leave_out_named(mount)
+        jobs.enqueue("files.scan_mount", {"mount": mount.pk}, space=mount.space)
 
 
 def _why_out(mount: Mount, path: str) -> LeftOut | None:

@@ -297,13 +297,17 @@ def _watch_roots(stop: threading.Event, mounts: list[Mount], directories: dict[i
         *roots, watch_filter=None, stop_event=stop, recursive=True, ignore_permission_denied=True,
         rust_timeout=int(RESCAN_SECONDS * 1000), yield_on_timeout=True, debounce=200, step=50, raise_interrupt=False,
     )  # fmt: skip
-    watched = {(m.pk, m.directory, m.prefix, directories[m.pk]) for m in mounts}
+    watched = {(m.pk, m.directory, m.prefix, m.selection, directories[m.pk]) for m in mounts}
     with contextlib.suppress(FileNotFoundError):  # a directory was deleted just now: the next round sees it
         for changes in events:
             for mount, path in _affected_paths(mounts, {path for _, path in changes}):
                 _sync_quietly(mount.space, path, mount)
             deleted = roots & {path for kind, path in changes if kind == Change.deleted}
-            if deleted or {(m.pk, m.directory, m.prefix, _directory_identity(m)) for m in _disk_mounts()} != watched:
+            if (
+                deleted
+                or {(m.pk, m.directory, m.prefix, m.selection, _directory_identity(m)) for m in _disk_mounts()}
+                != watched
+            ):
                 return
 
 
@@ -318,6 +322,14 @@ def _affected_paths(mounts: list[Mount], changed: set[str]) -> Iterator[tuple[Mo
                 path = mount.prefix + unicodedata.normalize("NFC", os.path.relpath(real_path, root))
                 if find_mount(mounts_of_space(mount.space), path) == mount:
                     yield mount, path
+
+
+@jobs.job("files.scan_mount")
+def scan_mount_job(job: Job, progress: jobs.Progress) -> None:
+    """Scans a mount whose selection changed."""
+    mount = Mount.objects.filter(pk=job.payload["mount"]).select_related("space").first()
+    if mount is not None:
+        _scan_mount(mount, {mount.pk})
 
 
 @jobs.periodic("files.expire_threads", every=timedelta(minutes=10))

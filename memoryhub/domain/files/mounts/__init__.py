@@ -3,7 +3,8 @@
 from memoryhub.domain.files.mounts.changes import add_mount, change_mount, clean_prefix, remove_mount, reset_written
 from memoryhub.domain.files.mounts.directories import allowed_roots, clean_directory, is_hub_operator, is_inside
 from memoryhub.domain.files.mounts.explain import Explanation, explain_path
-from memoryhub.domain.files.mounts.intakes import intake_of, left_out_error
+from memoryhub.domain.files.mounts.guard import check_agents_path, not_memory_error, why_not_memory, why_program
+from memoryhub.domain.files.mounts.intakes import intake_of, left_out_error, survey_mount
 from memoryhub.domain.files.mounts.resolve import (
     MOUNT_COLUMNS,
     Place,
@@ -35,6 +36,7 @@ __all__ = [
     "allowed_roots",
     "cached_mount",
     "change_mount",
+    "check_agents_path",
     "clean_directory",
     "clean_prefix",
     "conditions_hold",
@@ -49,6 +51,7 @@ __all__ = [
     "left_out_error",
     "mounts_of_space",
     "no_mount_error",
+    "not_memory_error",
     "place_in_mount",
     "policy_for",
     "remove_mount",
@@ -57,4 +60,7 @@ __all__ = [
     "resolve_path",
     "rule_applies",
     "rules_of_space",
+    "survey_mount",
+    "why_not_memory",
+    "why_program",
 ]

@@ -11,7 +11,7 @@ from django.conf import settings
 from memoryhub.errors import Invalid
 from memoryhub.models import Mount
 from memoryhub.stores.selection import LeftOut
-from memoryhub.stores.survey import Intake, intake
+from memoryhub.stores.survey import Intake, Survey, intake, survey
 
 PROGRAM = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))))
 
@@ -26,6 +26,15 @@ def intake_of(mount: Mount) -> Intake | None:
 def intake_at(directory: str, selection: str) -> Intake:
     """What a directory takes in by a selection in one text."""
     return intake(directory, selection, own_folders(directory, str(settings.DATA_DIR)))
+
+
+def survey_mount(mount: Mount) -> Survey | None:
+    """How many files a mount of a directory takes in, and what it leaves out and why; None for other stores."""
+    taking = intake_of(mount)
+    if taking is None:
+        return None
+    taking.ignored.forget()
+    return survey(taking)
 
 
 def hub_folders() -> list[str]:
