@@ -50,6 +50,9 @@ class LeftOut:
     fixed: bool = False
 
 
+FULL = LeftOut("more files", f"The directory has more than {MAX_FILES:,} files", "too_many", fixed=True)
+
+
 @dataclass(frozen=True, slots=True)
 class Pattern:
     """One line of include patterns, compiled."""

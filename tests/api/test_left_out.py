@@ -14,7 +14,7 @@ from tests.stores.test_selection import repository
 pytestmark = pytest.mark.django_db(transaction=True)
 OUT = [
     ".env", ".git/0/o0", "node_modules/a/README.md", "build/out.md", "me.local.md", "sub/drop.md", "logs/x.log", "src/app.py",
-    "big.md", "pipe.md", "socket.md", "passwd.md", "outside/passwd", "package.json", ".gitignore",
+    "big.md", "pipe.md", "socket.md", "package.json", ".gitignore",
 ]  # fmt: skip
 IN = [".claude/CLAUDE.md", "AGENTS.md", "README.md", "docs/a.md", "sub/keep.md"]
 
@@ -34,7 +34,7 @@ def root(space, tmp_path):
 
 @pytest.fixture
 def agent(space):
-    scout = prompts.add_agent(space, HUB, "scout")
+    scout = prompts.create_agent(space, HUB, "scout")
     return Caller(Client(), accounts.create_token(space, HUB, agent=scout)[1])
 
 
@@ -66,15 +66,19 @@ def test_what_is_left_out_is_not_found_and_not_written(space, root, agent, path)
     for person in (None, as_person(Client(), space, "ann", "owner")):
         who = person or agent
         status, refusal = code(who("PUT", f"files/memories/{path}", {"content": "x"}))
-        assert (
-            status == 422 and refusal in (("left_out",) if person else ("left_out", "not_memory")) or "passwd" in path
-        )
+        assert status == 422 and refusal in (("left_out",) if person else ("left_out", "not_memory"))
         assert who("DELETE", f"files/memories/{path}").status_code in (404, 422)
     move = agent("POST", "moves", {"from": "/memories/docs/a.md", "to": f"/memories/{path}"})
     assert move.status_code == 422
-    assert (root / path).lstat() == before or path == "outside/passwd"
+    assert (root / path).lstat() == before
     assert not File.objects.within(space).filter(path=f"/memories/{path}").exists()
-    assert (root / "docs/a.md").read_text() == "a\n"
+    assert (root / "docs/a.md").read_text() == "alpha\n"
+
+
+@pytest.mark.parametrize("path", ["passwd.md", "outside/passwd", "outside/new.md"])
+def test_links_are_not_followed(space, root, agent, path):
+    assert agent("GET", f"files/memories/{path}").status_code in (404, 422)
+    assert agent("PUT", f"files/memories/{path}", {"content": "x"}).status_code == 422
 
 
 def test_a_new_file_that_is_left_out_says_why(space, root, agent):
@@ -87,22 +91,22 @@ def test_a_new_file_that_is_left_out_says_why(space, root, agent):
 def test_a_file_that_goes_out_leaves_lists_and_prompts_and_keeps_its_history(space, root, agent):
     scan(space, space.mounts.get())
     prompts.add_source(space, HUB, "/memories/docs/a.md")
-    assert "\na\n" in agent("GET", "prompt?dialect=hub").content.decode()
+    assert "alpha" in agent("GET", "prompt?dialect=hub").content.decode()
     mount = space.mounts.get()
     files.change_mount(space, HUB, mount, exclude="docs/")
     assert code(agent("GET", "files/memories/docs/a.md")) == (404, "file_not_found")
     assert "docs/a.md" not in listed(agent)
-    assert "\na\n" not in agent("GET", "prompt?dialect=hub").content.decode()
+    assert "alpha" not in agent("GET", "prompt?dialect=hub").content.decode()
     file = File.objects.get(path="/memories/docs/a.md")
     assert file.is_deleted and [r.kind for r in Revision.objects.filter(file=file).order_by("number")] == [
         "create",
         "delete",
     ]
-    assert (root / "docs/a.md").read_text() == "a\n"
+    assert (root / "docs/a.md").read_text() == "alpha\n"
     assert ActivityLine.objects.filter(verb="files.delete", says="left out").count() == 1
     files.change_mount(space, HUB, mount, exclude="")
-    assert agent("GET", "files/memories/docs/a.md").json()["content"] == "a\n"
-    assert "\na\n" in agent("GET", "prompt?dialect=hub").content.decode()
+    assert agent("GET", "files/memories/docs/a.md").json()["content"] == "alpha\n"
+    assert "alpha" in agent("GET", "prompt?dialect=hub").content.decode()
 
 
 def test_a_gitignore_file_that_changes_counts_at_the_next_scan(space, root, agent):
@@ -113,7 +117,7 @@ def test_a_gitignore_file_that_changes_counts_at_the_next_scan(space, root, agen
     assert code(agent("GET", "files/memories/docs/a.md")) == (404, "file_not_found")
     (root / "docs/.gitignore").unlink()
     scan(space, mount)
-    assert agent("GET", "files/memories/docs/a.md").json()["content"] == "a\n"
+    assert agent("GET", "files/memories/docs/a.md").json()["content"] == "alpha\n"
 
 
 def test_a_source_that_is_left_out_is_missing_in_prompts(space, root, agent):

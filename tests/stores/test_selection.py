@@ -181,7 +181,7 @@ def test_a_gitignore_file_that_is_none(tmp_path, kind):
 def repository(root):
     """A repository as people have it: 4 documents, 31 files of git, dependencies, secrets, and things that are no files."""
     files = {
-        "AGENTS.md": "# Rules\n", "README.md": "hello\n", "docs/a.md": "a\n", ".claude/CLAUDE.md": "c\n", "src/app.py": "print()\n",
+        "AGENTS.md": "# Rules\n", "README.md": "hello\n", "docs/a.md": "alpha\n", ".claude/CLAUDE.md": "c\n", "src/app.py": "print()\n",
         "package.json": "{}\n", ".env": "KEY=1\n", ".gitignore": "build/\n*.local.md\n", "me.local.md": "mine\n", "logs/x.log": "x\n",
         "node_modules/a/index.js": "x", "node_modules/a/README.md": "x", "build/out.md": "x", "sub/.gitignore": "*.md\n!keep.md\n",
         "sub/drop.md": "x", "sub/keep.md": "x",

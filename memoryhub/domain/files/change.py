@@ -70,7 +70,7 @@ def lock_files(space: Space, names: Iterable[str], *threads: str) -> None:
 def start_change(space: Space, actor: Actor, path: str, place: Place, thread_id: str) -> Change:
     """Lock the file and record what its disk has, so that checks see the true state."""
     thread_id = thread_id if place.mount.store == Mount.Store.THREAD else ""
-    if why := place.why_out():
+    if why := place.why_closed():
         raise mounts.left_out_error(path, why)
     file = sync.lock_file(space, path, thread_id)
     if not file.revision or file.is_deleted:

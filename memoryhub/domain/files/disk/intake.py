@@ -27,20 +27,17 @@ def folders_taken_in(mount: Mount) -> Iterator[tuple[str, list[Entry]]]:
 
 
 def taken_files(mount: Mount) -> list[tuple[str, Entry]]:
-    """The files of a mounted directory that are taken in, by their paths inside it; at most MAX_FILES."""
+    """The files of a mounted directory that are taken in, by their paths inside it: the first MAX_FILES. Notes whether there are
+    more: then the mount takes no new ones."""
     found: list[tuple[str, Entry]] = []
     for folder, entries in folders_taken_in(mount):
         found += [(folder + one.name, one) for one in entries if one.stat.kind == "file" and not one.odd]
         if len(found) > MAX_FILES:
             break
-    return found
-
-
-def note_full(mount: Mount, count: int) -> None:
-    """Note whether a directory has more files than the hub takes: then it takes no new ones."""
-    if mount.is_full != (count > MAX_FILES):
+    if mount.is_full != (len(found) > MAX_FILES):
         mount.is_full = not mount.is_full
         mount.save(update_fields=["is_full"])
+    return found[:MAX_FILES]
 
 
 def leave_out_known(space: Space, mount: Mount, files: list[File]) -> int:

@@ -20,7 +20,7 @@ from memoryhub.domain import activity, jobs, spaces
 from memoryhub.domain.files import revisions
 from memoryhub.domain.files.disk import marks
 from memoryhub.domain.files.disk.conflicts import record_late_text
-from memoryhub.domain.files.disk.intake import folders_taken_in, leave_out_known, note_full, taken_files
+from memoryhub.domain.files.disk.intake import folders_taken_in, leave_out_known, taken_files
 from memoryhub.domain.files.disk.marks import DiskText
 from memoryhub.domain.files.disk.sync import KEEP_DISPLACED_SECONDS, is_written, lock_file, sync_file
 from memoryhub.domain.files.mounts import find_mount, mounts_of_space, place_in_mount
@@ -49,13 +49,11 @@ def scan(space: Space, mount: Mount) -> int:
     _set_problem(mount, _root_problem(store))
     if mount.problem:
         return 0
-    taken = taken_files(mount)
-    on_disk = {path: entry.stat for path, entry in taken}
+    on_disk = {path: entry.stat for path, entry in taken_files(mount)}
     mounts = mounts_of_space(space)
     prefix = mount.prefix
     in_hub = _known_files(space, mount, mounts)
     changed = leave_out_known(space, mount, list(in_hub.values()))
-    note_full(mount, len(taken))
     new = [prefix + relative[1:] for relative in sorted(on_disk) if prefix + relative[1:] not in in_hub]
     changed += record_new_files(space, mount, [path for path in new if find_mount(mounts, path) == mount])
     in_hub = _known_files(space, mount, mounts)

@@ -54,7 +54,7 @@ def _mode_reasons(place: Place) -> frozenset[str]:
 
 def check_agents_path(space: Space, agent: Agent, place: Place, path: str, content: bytes | None = None) -> bool:
     """Refuse a path that its mount leaves out, or that is no memory. Answers whether it is no memory, but named in a rule."""
-    why_out = place.why_out()
+    why_out = place.why_closed()
     reasons = why_not_memory(place, path, content)
     says_less = why_out is not None and why_out.code in SAID_BETTER and bool(reasons - {programs.HIDDEN})
     if why_out and not says_less and programs.HOOK not in reasons:

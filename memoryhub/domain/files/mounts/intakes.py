@@ -28,6 +28,11 @@ def intake_at(directory: str, selection: str) -> Intake:
     return intake(directory, selection, own_folders(directory, str(settings.DATA_DIR)))
 
 
+def is_left_out(directory: str, selection: str, relative: str) -> bool:
+    """Whether a directory leaves out a path inside of it, by its name or a `.gitignore` file."""
+    return intake_at(directory, selection).why_out(relative) is not None
+
+
 def survey_mount(mount: Mount) -> Survey | None:
     """How many files a mount of a directory takes in, and what it leaves out and why; None for other stores."""
     taking = intake_of(mount)

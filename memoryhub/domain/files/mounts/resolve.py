@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,9 +14,9 @@ from memoryhub.domain.files.mounts.intakes import intake_of
 from memoryhub.domain.files.mounts.rules import rule_applies
 from memoryhub.errors import HubError, Invalid, NotFound
 from memoryhub.models import Agent, Mount, Policy, PolicyRule, Space, instance_from_columns
-from memoryhub.stores import Store, open_store, paths
+from memoryhub.stores import FilesystemStore, Store, open_store, paths
 from memoryhub.stores.disk import Stat
-from memoryhub.stores.selection import LeftOut
+from memoryhub.stores.selection import FULL, LeftOut, why_entry_out
 from memoryhub.stores.survey import Intake
 
 
@@ -38,6 +39,17 @@ class Place:
         """Why its mount leaves the path out, or None: by its name, `.gitignore` files and, where it is given, what lies there."""
         taking = self.intake
         return taking.why_out(self.relative, stat) if taking else None
+
+    def why_closed(self) -> LeftOut | None:
+        """Why nothing can be written there: the path is left out, or something lies there that is."""
+        if why := self.why_out():
+            return why
+        if not isinstance(self.store, FilesystemStore):
+            return None
+        with contextlib.suppress(HubError):  # links and the like are refused with their own words
+            stat = self.store.stat(self.relative)
+            return FULL if stat is None and self.mount.is_full else why_entry_out(self.relative, stat)
+        return None
 
     @property
     def real_path(self) -> str:
