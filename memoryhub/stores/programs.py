@@ -23,15 +23,15 @@ SAYS = {
 }
 
 PROGRAM_ENDINGS = words("""
-    a action ahk apk app applescript appx awk bash bat bin bundle bz2 bzl c cabal cbl cc cgi cjs class clj cljs cljc cmake
-    cmd cob coffee com command cpl cpp cr crx cs csh csproj cts cxx d dart deb desktop dex dll dmg docm dotm dylib ear
-    ebuild egg el elc elf elm erl ex exe exs f90 fish fs fsproj fsx gadget gem go gradle groovy h hcl hh hpp hrl hs hta hxx
-    inf ipa ipynb iso jar java jl js jse jsx kext ko ksh kt kts lha lisp lnk lua m m4 make mak mjs mk ml mm mod msc msi msix
-    msp mts nim ninja nix node nse nupkg o ocx out p6 pas pdb php phar phtml pif pkg pl plx pm pp ppam pptm props ps1 psc1
-    psd1 psm1 pth pwn py pyc pyd pyi pyo pyw pyx pyz r rake rb rbw reg rego rkt rpm rs run sbt scala scm scpt scr sct sed
-    service sh shb shs slice sln snap so socket sol star sublime-project sublime-build swift sys targets tcl tcsh
-    terminal tf tfvars timer ts tsx url v vb vbe vbs vbproj vcxproj vhd vim vsix war wasm webloc whl workflow ws wsc wsf wsh
-    xbap xla xlam xll xlsm xltm xpi zig zsh zsh-theme code-workspace plist mount path target automount swap
+    action ahk apk app applescript appx awk bash bat bz2 bzl c cabal cbl cc cgi cjs class clj cljs cljc cmake cmd cob coffee
+    com command cpl cpp cr crx cs csh csproj cts cxx d dart deb desktop dex dll dmg docm dotm dylib ear ebuild egg el elc
+    elf elm erl ex exe exs f90 fish fs fsproj fsx gadget gem go gradle groovy hcl hh hpp hrl hs hta hxx inf ipa ipynb iso
+    jar java jl js jse jsx kext ko ksh kt kts lha lisp lnk lua m4 make mak mjs mk ml mm mod msc msi msix msp mts nim ninja
+    nix node nse nupkg ocx pas pdb php phar phtml pif pkg pl plx pm pp ppam pptm props ps1 psc1 psd1 psm1 pth pwn py pyc pyd
+    pyi pyo pyw pyx pyz r rake rb rbw reg rego rkt rpm rs run sbt scala scm scpt scr sct sed service sh shb shs slice sln
+    snap so socket sol star sublime-project sublime-build swift sys targets tcl tcsh terminal tf tfvars timer ts tsx vb vbe
+    vbs vbproj vcxproj vhd vim vsix war wasm webloc whl workflow ws wsc wsf wsh xbap xla xlam xll xlsm xltm xpi zig zsh
+    zsh-theme code-workspace plist automount
 """)
 HOOK_NAMES = words("""
     applypatch-msg commit-msg fsmonitor-watchman post-applypatch post-checkout post-commit post-index-change post-merge

@@ -13,7 +13,7 @@ from memoryhub.db import statements
 from memoryhub.domain.files.mounts.intakes import intake_of
 from memoryhub.domain.files.mounts.rules import rule_applies
 from memoryhub.errors import HubError, Invalid, NotFound
-from memoryhub.models import Agent, Mount, Policy, PolicyRule, Space, instance_from_columns
+from memoryhub.models import Agent, File, Mount, Policy, PolicyRule, Space, instance_from_columns
 from memoryhub.stores import FilesystemStore, Store, open_store, paths
 from memoryhub.stores.disk import Stat
 from memoryhub.stores.selection import FULL, LeftOut, why_entry_out
@@ -46,10 +46,16 @@ class Place:
             return why
         if not isinstance(self.store, FilesystemStore):
             return None
+        why = None
         with contextlib.suppress(HubError):  # links and the like are refused with their own words
             stat = self.store.stat(self.relative)
-            return FULL if stat is None and self.mount.is_full else why_entry_out(self.relative, stat)
-        return None
+            why = FULL if stat is None and self.mount.is_full else why_entry_out(self.relative, stat)
+        return why if why and not self._is_known() else None
+
+    def _is_known(self) -> bool:
+        """Whether the hub has a file there: one that grew too large shows that as its problem."""
+        path = self.mount.prefix + self.relative.lstrip("/")
+        return File.objects.within(self.mount.space_id).filter(path=path, is_deleted=False, revision__gt=0).exists()
 
     @property
     def real_path(self) -> str:
