@@ -45,11 +45,12 @@ class AgentForm(HubForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         # A family by its name alone is its newest form, or the version that the agent's client reports.
-        names = list(dict.fromkeys([*dialects.families(), *dialects.names()]))
+        names = list(dict.fromkeys([dialects.AUTO, *dialects.families(), *dialects.names()]))
         # A version between two forms is as good a choice; one that an agent has already stays selectable.
         if (given := self.initial.get("dialect") or self.data.get("dialect")) and given not in names:
             names = [given, *names]
-        self.fields["dialect"].choices = [(name, name) for name in names]
+        said = {dialects.AUTO: "auto: what its calls ask for"}
+        self.fields["dialect"].choices = [(name, said.get(name, name)) for name in names]
 
 
 class TokenForm(HubForm):

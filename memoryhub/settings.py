@@ -180,6 +180,7 @@ SECRET_KEY = secret_key(DATA_DIR)
 ALLOWED_HOSTS = allowed_hosts(env("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]"))
 BEHIND_TLS = env_bool("MEMORYHUB_BEHIND_TLS")
 PGBOUNCER = env_bool("MEMORYHUB_PGBOUNCER")
+REQUEST_SECONDS = env_number("MEMORYHUB_REQUEST_SECONDS", 30, 1, 3600)  # then a request is ended with its worker
 # Whether each start prints a link that signs the owner of the hub in, once and for 15 minutes.
 OWNER_LINK = env_bool("MEMORYHUB_OWNER_LINK", True)
 FRONT_SPACE = env("MEMORYHUB_FRONT_SPACE")  # where `/` leads a person who has not chosen a space yet

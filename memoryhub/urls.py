@@ -57,6 +57,7 @@ in_space = [
     path("agents/<slug:agent>/connect/", connect.page, name="connect.page"),
     path("agents/<slug:agent>/connect/light/", connect.light, name="connect.light"),
     path("agents/<slug:agent>/change/", agents.change, name="agents.change"),
+    path("agents/<slug:agent>/auto/", agents.set_auto, name="agents.set_auto"),
     path("agents/<slug:agent>/delete/", agents.delete, name="agents.delete"),
     path("tokens/new/", tokens.create, name="tokens.create"),
     path("tokens/<int:pk>/revoke/", tokens.revoke, name="tokens.revoke"),

@@ -71,7 +71,7 @@ class Hub:
         return found
 
     def web(self) -> psutil.Process:
-        """granian's parent: the child of the hub that has children."""
+        """The parent of the web workers: the child of the hub that has children."""
         return next(child for child in psutil.Process(self.process.pid).children() if child.children())
 
     def stop(self, number: int = signal.SIGTERM) -> int:

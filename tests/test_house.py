@@ -173,6 +173,7 @@ VERBS = {
     "account.theme": "accounts.set_preference",
     "agents.change": "prompts.change_agent",
     "agents.delete": "prompts.delete_agent",
+    "agents.set_auto": "prompts.change_agent",
     "files.pack": "files.pack_folder",
     "files.preview": "",
     "files.retry": "files.retry_disk",

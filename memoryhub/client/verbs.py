@@ -310,7 +310,8 @@ def prompt_call(
 
 
 def prompt_text(answer: Answer) -> Prompt:
-    return Prompt.from_text(answer.body.decode("utf-8"), stale=answer.stale)
+    warnings = answer.headers.get("memoryhub-warnings", "")
+    return Prompt.from_text(answer.body.decode("utf-8"), stale=answer.stale, warnings=warnings)
 
 
 def prompt_details(answer: Answer) -> Record:

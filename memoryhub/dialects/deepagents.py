@@ -142,6 +142,12 @@ def compare(form_name: str, template: str) -> Match:
     return Match(len(data), sha256, len(data) == size and sha256.startswith(prefix))
 
 
+@lru_cache(maxsize=64)
+def is_published(form_name: str, template: str) -> bool:
+    """Whether the library is known to ship this text for this form."""
+    return compare(form_name, template).known
+
+
 def published_forms(template: str) -> list[str]:
     """The forms for which the library ships this very text, the oldest first."""
     return [form.name for form in FORMS if compare(form.name, template).known]
@@ -158,4 +164,4 @@ def read_template(module_source: str) -> str:
     raise Invalid("This version of deepagents has no memory template that the hub can read.", code="invalid_template")
 
 
-FAMILY = Family(name="deepagents", forms=FORMS, build=build, newest=(0, 7, 32), templated=True)
+FAMILY = Family(name="deepagents", forms=FORMS, build=build, newest=(0, 7, 32), published=is_published)

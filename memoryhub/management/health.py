@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from memoryhub.domain.files import is_inside
 from memoryhub.models import File, Job, Mount, Space
+from memoryhub.server.http.watchdog import ended_requests
 from memoryhub.server.migrate import MIN_VECTOR, pending_migrations
 
 MIN_POSTGRES = 15
@@ -147,10 +148,26 @@ def failed_jobs() -> Iterator[Finding]:
         yield Finding("jobs", True, "none failed since yesterday")
 
 
+def slow_requests() -> Iterator[Finding]:
+    """Requests that were ended with their worker since yesterday."""
+    recently = (timezone.now() - timedelta(days=1)).isoformat()
+    ended = [one for one in ended_requests(Path(settings.DATA_DIR)) if one["at"] > recently]
+    if not ended:
+        yield Finding("slow requests", True, "none was ended since yesterday")
+        return
+    last = ended[-1]
+    says = (
+        f"{len(ended)} since yesterday took over {settings.REQUEST_SECONDS} seconds and were ended, "
+        f"the last at {last['at']}: {last['request']}."
+    )
+    yield Finding("slow requests", False, says, "The hub's log says where each one was; report it.")
+
+
 CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
     front_spaces,
     mounts,
     mount_roots,
     unwritten_revisions,
     failed_jobs,
+    slow_requests,
 )

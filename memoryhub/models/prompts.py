@@ -4,6 +4,7 @@ import zlib
 from typing import Any
 
 from django.db import models
+from django.db.models import Value
 from django.utils import timezone
 
 from .base import ByActor, Scoped
@@ -87,6 +88,7 @@ class Delivery(models.Model):
     sha256 = models.CharField(max_length=64)
     dialect = models.CharField(max_length=64, blank=True)
     revisions = models.JSONField(default=dict)  # path: revision
+    asked = models.JSONField(default=dict, db_default=Value({}, models.JSONField()))  # as in `prompts.requests`
     first_at = models.DateTimeField(default=timezone.now)
     last_at = models.DateTimeField(default=timezone.now)
     count = models.BigIntegerField(default=1)

@@ -120,6 +120,24 @@ def _by_proposal(slug: str, number: int | None) -> SafeString | str:
 
 
 @register.simple_tag
+def prompt_lead(agent: Any, call: Any, follows_call: bool) -> SafeString | str:
+    """What the text on the prompt page is: what the last call would get now, or what was picked."""
+    if not call:
+        return "Byte for byte, as a call would get it."
+    if not follows_call:
+        here = reverse("prompts.page", args=[agent.space.slug, agent.slug])
+        return format_html(
+            'Byte for byte, as a call with these values would get it. <a href="{}">As its last call</a>', here
+        )
+    given = [f"on thread {truncatechars(call.request.thread, 40)}"] if call.request.thread else ["without a thread"]
+    given += [f"with its {name}" for name in ("query", "task") if name in call.words]
+    given += ["with the base prompt of the call"] if call.has_base else []
+    return format_html(
+        "Byte for byte, as its last call ({}) would get it now: {}.", ago(call.delivery.last_at), ", ".join(given)
+    )
+
+
+@register.simple_tag
 def delivered_words(delivery: Any) -> SafeString:
     """When a prompt was delivered last, how often, and in which dialect."""
     times = f", {delivery.count:,} times" if delivery.count > 1 else ""

@@ -160,6 +160,17 @@ def slugs(agents: Iterable[Any]) -> str:
     return join_words(agent.slug for agent in agents)
 
 
+@register.simple_tag
+def call_words(change: Any) -> str:
+    """Which call of an agent a change of its prompt is shown for."""
+    if not change.call:
+        return "no call yet"
+    words = change.call.words
+    thread = "on a thread" if "thread" in words else "without a thread"
+    more = [name for name in ("query", "task") if name in words] + (["base prompt"] if change.call.has_base else [])
+    return f"{thread}, with the {join_words(more)} of its last call" if more else thread
+
+
 @register.filter
 def reach(review: Any) -> str:
     """How many prompts a change reaches."""

@@ -111,15 +111,26 @@ class Diff:
             yield Row("add", None, line + 1, text, new_marks.get(j, ()), ends, hunk.number, moved)
 
 
-def compare(old: str, new: str, *, context: int | None = 3, ignore_blanks: bool = False) -> Diff:
-    """Compare two texts; `context=None` shows all unchanged lines."""
+def compare(
+    old: str, new: str, *, context: int | None = 3, ignore_blanks: bool = False, ignore_last_newline: bool = False
+) -> Diff:
+    """Compare two texts; `context=None` shows all unchanged lines.
+
+    `ignore_last_newline`: a line that ends one text and goes on in the other is unchanged, unless nothing else differs.
+    """
     old_lines, new_lines = split(old), split(new)
+    if ignore_last_newline and old.rstrip("\n") != new.rstrip("\n"):
+        old_lines, new_lines = split(with_newline(old)), split(with_newline(new))
     if ignore_blanks:
         spans = changes([_without_blanks(line) for line in old_lines], [_without_blanks(line) for line in new_lines])
     else:
         spans = changes(old_lines, new_lines)
     hunks = [Hunk(number, *span) for number, span in enumerate(spans, 1)]
     return Diff(old_lines, new_lines, hunks, context, _find_moves(old_lines, new_lines, hunks))
+
+
+def with_newline(text: str) -> str:
+    return text if not text or text.endswith("\n") else text + "\n"
 
 
 def _without_blanks(line: str) -> str:

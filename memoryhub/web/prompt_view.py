@@ -250,7 +250,7 @@ class PromptView:
     def marks(self) -> dict[int, list[tuple[int, int, str]]]:
         """Places of warnings by line number: first character, end, and CSS class."""
         found: dict[int, list[tuple[int, int, str]]] = {}
-        for warn in self.prompt.warnings:
+        for warn in self.prompt.all_warnings:
             css = "found" if warn.code == "secret_like" else "found mild"
             for start, end in warn.places:
                 number = self.line_at(start)
@@ -264,5 +264,5 @@ class PromptView:
     @cached_property
     def notices(self) -> list[Notice]:
         """The warnings of the prompt, grave ones first."""
-        found = [Notice(one, self.line_at(one.at) if one.at is not None else None) for one in self.prompt.warnings]
+        found = [Notice(one, self.line_at(one.at) if one.at is not None else None) for one in self.prompt.all_warnings]
         return sorted(found, key=lambda one: not one.is_grave)

@@ -193,7 +193,8 @@ DERIVED = {"entry_id", "chunk_id", "agent_id", "lexeme", "lexemes", "chunks", "c
 READ = {
     "agent": {
         "system_prompt": "base prompt", "persona": "persona", "memory_is_on": "memory off", "budget": "budget",
-        "gives_way": "cut order", "template": NOT_SHOWN, "dialect": NOT_SHOWN, "slug": NOT_SHOWN, "name": NOT_SHOWN,
+        "gives_way": "cut order", "template": NOT_SHOWN, "dialect": NOT_SHOWN, "asked_dialect": NOT_SHOWN, "slug": NOT_SHOWN,
+        "name": NOT_SHOWN,
         "description": NOT_SHOWN, "is_on": NOT_SHOWN, "reported": NOT_SHOWN, "seen_at": NOT_SHOWN,
     },
     "source": {

@@ -161,7 +161,7 @@ class TestKilled:
         assert again.stop() == 0
         assert again.stderr() == ""
 
-    def test_granians_parent_killed_its_workers_go_too_and_new_ones_come(self, hub):
+    def test_the_workers_parent_killed_they_go_too_and_new_ones_come(self, hub):
         web = hub.web()
         workers = web.children()
         web.kill()

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
+from .. import encoded
 from ..finding import Finding, Lines, without_overlaps
 from ..known_texts import KnownText
 from ..patterns import Found, bounded, plain
@@ -31,15 +33,27 @@ _TAG = plain(
 
 
 def find(text: str, lines: Lines, known: Sequence[KnownText] = ()) -> list[Finding]:
-    """One finding per place and kind; of findings that overlap the most severe."""
+    """One finding per place and kind; of findings that overlap the most severe. What stands there in base64 counts as well."""
+    found = _found(lines)
+    for run in encoded.decoded(text, lines.words):
+        found += [
+            replace(
+                one, start=run.start, end=run.end, line=lines.number(run.start), message=f"{one.message} In base64."
+            )
+            for one in _found(Lines(run.plain))[:1]
+        ]
+    found.sort(key=lambda one: (one.severity != "high", one.start))
+    return without_overlaps(found, lambda one: (one.start, one.end))
+
+
+def _found(lines: Lines) -> list[Finding]:
     found: list[Finding] = []
     for rule in RULES:
         if rule.needles or lines.rows.have(rule.groups):
             found += [_finding(rule, lines, *span) for span in _spans(rule, lines)]
     for rule, spans in _spans_without_rules(lines):
         found += [_finding(rule, lines, *_in_original(lines, *span)) for span in spans]
-    found.sort(key=lambda one: (one.severity != "high", one.start))
-    return without_overlaps(found, lambda one: (one.start, one.end))
+    return sorted(found, key=lambda one: one.severity != "high")
 
 
 def _spans(rule: Rule, lines: Lines) -> Iterator[tuple[int, int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +20,9 @@ from memoryhub.stores import FilesystemStore, paths
 from memoryhub.stores.disk import MAX_BYTES, too_large
 from memoryhub.text import edits, protected
 
+# Looks at the text before and after, under the lock of the file, and raises where the change must not be.
+Guard = Callable[[bytes, bytes], None]
+
 
 @dataclass
 class Change:
@@ -31,6 +34,7 @@ class Change:
     place: Place
     file: File
     before: bytes
+    guard: Guard | None = None
 
     @property
     def exists(self) -> bool:
@@ -40,7 +44,7 @@ class Change:
 @contextmanager
 def locked_change(
     space: Space, actor: Actor, path: str, thread_id: str, place: Place | None, if_match: str | None = None, *,
-    may_be_new: bool = False,
+    may_be_new: bool = False, guard: Guard | None = None,
 ) -> Iterator[Change]:  # fmt: skip
     """Gives the change of the file at this path: locked, in step with its disk, and checked against `if_match`.
 
@@ -50,6 +54,7 @@ def locked_change(
     place = place or mounts.resolve_path(space, path, agent=actor.agent)
     with transaction.atomic():
         change = start_change(space, actor, path, place, thread_id)
+        change.guard = guard
         if not may_be_new:
             require_existing(change)
         check_if_match(change.file, if_match)
@@ -117,6 +122,8 @@ def record_change(change: Change, content: bytes, verb: str, says: str, *, adds:
     check_protected(change, content, facts.get("proposal"))
     check_program(change, content, facts.get("proposal"))
     check_marks(change, None if facts.get("is_deleted") else content)
+    if change.guard:
+        change.guard(change.before, content)
     on_disk = change.place.store.on_disk
 
     def with_revision(revision: Revision) -> list[statements.Change]:

@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from memoryhub.domain.files import mounts, revisions
 from memoryhub.domain.files.change import (
+    Guard,
     check_if_match,
     check_marks,
     check_protected,
@@ -150,6 +151,7 @@ def write(
     restored_from: int | None = None,
     approval: revisions.Approval | None = None,
     place: Place | None = None,
+    guard: Guard | None = None,
 ) -> Revision:
     """Make this the text of a file. The actor is who wanted it; `approval` says who decided, where that was another.
 
@@ -158,7 +160,7 @@ def write(
     path = paths.clean(path)
     if len(content) > MAX_BYTES:
         raise too_large(path, len(content), MAX_BYTES)
-    with locked_change(space, actor, path, thread_id, place, if_match, may_be_new=True) as change:
+    with locked_change(space, actor, path, thread_id, place, if_match, may_be_new=True, guard=guard) as change:
         file = change.file
         if must_be_new and change.exists:
             raise Conflict(f"File {path} already exists", code="file_exists", path=path)
@@ -213,19 +215,20 @@ def edit(
     proposal: int | None = None,
     thread_id: str = "",
     place: Place | None = None,
+    guard: Guard | None = None,
 ) -> Revision:
     """Replace a string in a file by another, with the rules of agents' edit tools."""
-    with locked_change(space, actor, path, thread_id, place, if_match) as change:
+    with locked_change(space, actor, path, thread_id, place, if_match, guard=guard) as change:
         content = bytes_of(edits.apply_edit(text_of(change.before), old, new, replace_all))
         return save_if_changed(change, content, "edit", "edited", reason, proposal)
 
 
 def insert(
     space: Space, actor: Actor, path: str, line: int, text: str, *, reason: str = "", proposal: int | None = None,
-    thread_id: str = "", place: Place | None = None,
+    thread_id: str = "", place: Place | None = None, guard: Guard | None = None,
 ) -> Revision:  # fmt: skip
     """Insert text after a line of a file; 0 is the beginning."""
-    with locked_change(space, actor, path, thread_id, place) as change:
+    with locked_change(space, actor, path, thread_id, place, guard=guard) as change:
         content = bytes_of(edits.apply_insert(text_of(change.before), line, text))
         return save_if_changed(change, content, "edit", "edited", reason, proposal)
 
@@ -233,9 +236,10 @@ def insert(
 def delete(
     space: Space, actor: Actor, path: str, *, reason: str = "", if_match: str | None = None, proposal: int | None = None,
     approval: revisions.Approval | None = None, thread_id: str = "", place: Place | None = None,
+    guard: Guard | None = None,
 ) -> Revision:  # fmt: skip
     """Delete a file; its revisions stay, and it can be restored."""
-    with locked_change(space, actor, path, thread_id, place, if_match) as change:
+    with locked_change(space, actor, path, thread_id, place, if_match, guard=guard) as change:
         return record_change(
             change, b"", "files.delete", "deleted", kind="delete", reason=reason, proposal=proposal, is_deleted=True,
             approval=approval,
@@ -253,6 +257,7 @@ def move(
     proposal: int | None = None,
     approval: revisions.Approval | None = None,
     thread_id: str = "",
+    guard: Guard | None = None,
 ) -> Revision:
     """Give a file another path; its history can be followed back through the move."""
     return _transfer(
@@ -266,6 +271,7 @@ def move(
         approval=approval,
         thread_id=thread_id,
         keep_source=False,
+        guard=guard,
     )
 
 
@@ -276,7 +282,7 @@ def copy(space: Space, actor: Actor, path: str, to: str, *, reason: str = "", th
 
 def _transfer(
     space: Space, actor: Actor, path: str, to: str, *, reason: str, keep_source: bool, if_match: str | None = None,
-    proposal: int | None = None, approval: revisions.Approval | None = None, thread_id: str = "",
+    proposal: int | None = None, approval: revisions.Approval | None = None, thread_id: str = "", guard: Guard | None = None,
 ) -> Revision:  # fmt: skip
     path, to = paths.clean(path), paths.clean(to)
     if path == to:
@@ -286,10 +292,13 @@ def _transfer(
         # In the order of the paths, so that two moves in opposite directions cannot wait for each other.
         changes = {name: start_change(space, actor, name, places[name], thread_id) for name in sorted((path, to))}
         source, target = changes[path], changes[to]
+        target.guard = guard
         require_existing(source)
         check_if_match(source.file, if_match)
         if target.exists:
             raise Conflict(f"The destination {to} already exists.", code="file_exists", path=to)
+        if not keep_source:
+            check_protected(source, b"", proposal)
         number = source.file.revision
         moved = {} if keep_source else {"moved_from": path, "restored_from": number}
         why = reason or (f"Copied from {path}" if keep_source else f"Moved from {path}")
@@ -299,7 +308,6 @@ def _transfer(
             proposal=proposal, approval=approval, **moved,
         )  # fmt: skip
         if not keep_source:
-            check_protected(source, b"", proposal)
             check_marks(source, None)
             why = reason or f"Moved to {to}"
             revisions.record_revision(

@@ -9,30 +9,32 @@ from memoryhub.domain.prompts.agents import (
     delete_agent,
 )
 from memoryhub.domain.prompts.agents_behind import (
+    AgentRow,
     agent_row,
     agent_rows,
+    last_calls,
     listed_sources,
+    live_threads,
     rows_with_tokens,
+    standings,
     threads_behind,
 )
 from memoryhub.domain.prompts.assemble import (
     Prompt,
-    PromptRequest,
     as_json,
     assemble,
+    assemble_request,
     change_settings,
-    dialect_of,
-    parse_time,
     pending_numbers,
-    with_findings,
     with_pending,
 )
-from memoryhub.domain.prompts.compare import (
+from memoryhub.domain.prompts.deliveries import delivered_at, delivered_text, deliveries_of, record_delivery, threads_of
+from memoryhub.domain.prompts.explain.compare import (
     MomentComparison,
     PromptChange,
     compare_moments,
 )
-from memoryhub.domain.prompts.deliveries import delivered_at, delivered_text, deliveries_of, record_delivery, threads_of
+from memoryhub.domain.prompts.explain.origins import LineOrigin, line_origin
 from memoryhub.domain.prompts.framework_templates import (
     Report,
     chosen_template,
@@ -46,7 +48,7 @@ from memoryhub.domain.prompts.framework_templates import (
     template_with_sha256,
     templates_for,
 )
-from memoryhub.domain.prompts.origins import LineOrigin, line_origin
+from memoryhub.domain.prompts.requests import LastCall, PromptRequest, dialect_of, parse_time
 from memoryhub.domain.prompts.serve import prompt_for, working_column
 from memoryhub.domain.prompts.sources import (
     add_source,
@@ -61,6 +63,8 @@ from memoryhub.domain.prompts.sources import (
 )
 
 __all__ = [
+    "AgentRow",
+    "LastCall",
     "LineOrigin",
     "MomentComparison",
     "Prompt",
@@ -75,6 +79,7 @@ __all__ = [
     "agents_of_space",
     "as_json",
     "assemble",
+    "assemble_request",
     "change_agent",
     "change_settings",
     "check_sources",
@@ -91,8 +96,10 @@ __all__ = [
     "import_installed_template",
     "import_template_wheel",
     "is_source",
+    "last_calls",
     "line_origin",
     "listed_sources",
+    "live_threads",
     "parse_time",
     "pending_numbers",
     "prompt_for",
@@ -102,6 +109,7 @@ __all__ = [
     "reorder_source",
     "rows_with_tokens",
     "sources_of",
+    "standings",
     "switch_source",
     "take_back_template",
     "take_over_sources",
@@ -111,7 +119,6 @@ __all__ = [
     "templates_for",
     "threads_behind",
     "threads_of",
-    "with_findings",
     "with_pending",
     "working_column",
 ]

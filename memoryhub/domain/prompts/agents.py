@@ -80,7 +80,8 @@ def assign_values(agent: Agent, values: dict[str, Any]) -> None:
         setattr(agent, key, value)
     if not agent.name:
         raise Invalid("An agent needs a name.", field="name")
-    dialects.resolve(agent.dialect)
+    if agent.dialect != dialects.AUTO:
+        dialects.resolve(agent.dialect)
     if agent.template:
         deepagents.check_template(agent.template)
 

@@ -98,6 +98,15 @@ SELECT number FROM memoryhub_proposal
 PENDING_NUMBERS = f"ARRAY({PENDING.format(paths='ARRAY(SELECT path FROM listed WHERE n = 1)')})"  # noqa: S608
 
 
+def newest_ids(space: str, agent: str) -> str:
+    """The SQL for the ids of the working entries that a prompt would show.
+
+    They tell that agents added some, that some expired, were pushed out or taken out; what people change in an entry raises the
+    space's revision.
+    """
+    return f"ARRAY({working.newest_of_both('id', space, agent, str(memory_then.HOT_LIMIT))})::text"
+
+
 @cache
 def inputs_sql(templated: bool, lately: bool, waiting: bool) -> str:
     """The statement for a dialect: only what it shows is read."""

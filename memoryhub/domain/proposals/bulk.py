@@ -11,7 +11,7 @@ from memoryhub.domain.prompts import PromptChange
 from memoryhub.domain.proposals.decide import agents_barred, approve, reject
 from memoryhub.domain.proposals.expiry import expire_late
 from memoryhub.domain.proposals.kinds import sha_of
-from memoryhub.domain.proposals.results import Result, published, result_on
+from memoryhub.domain.proposals.results import Result, published, result, result_on
 from memoryhub.domain.proposals.reviewing import prompt_changes
 from memoryhub.domain.proposals.state import Parents, get, parents_of
 from memoryhub.domain.proposals.undo import reopen, undo
@@ -139,5 +139,5 @@ def undo_many(space: Space, actor: Actor, numbers: Iterable[int]) -> tuple[list[
 
 
 def _check_plain(space: Space, number: int) -> None:
-    if any(one.get("severity") == "high" for one in get(space, number).findings):
+    if result(get(space, number)).is_grave:
         raise Conflict("The gate found something grave in it: decide on it by itself.", code="needs_a_look")

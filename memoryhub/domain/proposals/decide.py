@@ -157,6 +157,8 @@ def _approve(proposal: Proposal, approval: Approval) -> HubError | None:
 
 def _apply(proposal: Proposal, approval: Approval, found: Result, after: bytes | None) -> None:
     actor = approval.actor
+    # Two changes, each harmless by itself, can make a secret together.
+    findings.check_change(proposal.space, found.before or b"", after or b"", only=["secrets"])
     try:
         kind_of(proposal).apply(proposal, actor, found.before, after, approval.settlement)
     except Stale:

@@ -6,6 +6,7 @@ from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+from memoryhub.detectors import Finding
 from memoryhub.domain import files
 from memoryhub.domain.proposals import findings
 from memoryhub.domain.proposals.kinds import ChangeKind, kind_of, sha_of
@@ -59,7 +60,14 @@ class Result:
     @property
     def is_grave(self) -> bool:
         """Whether the gate found something grave: it is decided on by itself, never among many."""
-        return any(one.get("severity") == "high" for one in self.proposal.findings)
+        return any(one.get("severity") == "high" for one in self.proposal.findings) or any(
+            one.severity == "high" for one in self.findings
+        )
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """What the detectors find in it now: the text around it may have changed since it was asked for."""
+        return self.kind.findings(self.proposal, self.before, self.after) if self.applies else []
 
     @property
     def shrinks(self) -> bool:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from django.db.models import Count, Q
 
 from memoryhub.detectors import Finding
 from memoryhub.domain import files, prompts
-from memoryhub.domain.prompts import PromptChange
+from memoryhub.domain.prompts import LastCall, PromptChange, PromptRequest
 from memoryhub.domain.proposals import findings
 from memoryhub.domain.proposals.expiry import ends_soon
 from memoryhub.domain.proposals.kinds import ChangeKind, kind_of, prompt_dialect
@@ -131,8 +131,7 @@ def review(proposal: Proposal, *, context: int | None = 3) -> Review:
     made = Review(
         proposal, found, history_of(proposal), list(ProposalComment.objects.filter(proposal=proposal)), context=context
     )
-    if found.applies:
-        made.findings = made.kind.findings(proposal, found.before, found.after)
+    made.findings = found.findings
     if made.is_open:
         made.rejected_before = _rejected_before(proposal)
     if found.applies and made.is_open:
@@ -140,7 +139,7 @@ def review(proposal: Proposal, *, context: int | None = 3) -> Review:
             proposal.space, made.kind.files_after(proposal, found.after), [proposal], first=proposal.agent_id
         )
         made.losing_agents = _losing_agents(proposal, made.agents)
-        made.threads_behind = sum(len(prompts.threads_of(proposal.space, one.agent, limit=20)) for one in made.changes)
+        made.threads_behind = len(prompts.live_threads(proposal.space, [one.agent for one in made.changes]))
     return made
 
 
@@ -180,23 +179,27 @@ def prompt_changes(
     first: int | None = None,
 ) -> tuple[list[PromptChange], int]:
     """Before and after for each agent that reads one of the paths or gets one of the templates asked for, who asked first; and
-    how many more there are."""
+    how many more there are. Each is what the agent asked for last: dialect, thread, base prompt, query and task."""
     readers = {agent.pk: agent for path in changes for agent in files.agents_reading(space, path)}
     templates = {one.agent.pk: one for one in asked if one.kind == Proposal.Kind.TEMPLATE and one.agent}
     readers |= {pk: one.agent for pk, one in templates.items()}
     chosen = sorted(readers.values(), key=lambda agent: agent.pk != first)[:AGENTS_SHOWN]
-    shown = [_prompt_change(space, agent, changes, templates.get(agent.pk)) for agent in chosen]
+    calls = prompts.last_calls(space, chosen)
+    shown = [_prompt_change(space, agent, calls.get(agent.pk), changes, templates.get(agent.pk)) for agent in chosen]
     return shown, len(readers) - len(chosen)
 
 
 def _prompt_change(
-    space: Space, agent: Agent, changes: Mapping[str, bytes | None], template: Proposal | None
+    space: Space, agent: Agent, call: LastCall | None, changes: Mapping[str, bytes | None], template: Proposal | None
 ) -> PromptChange:
-    """The prompt of an agent before and after; of a template, in a dialect that shows it."""
-    dialect = prompt_dialect(template) if template else ""
+    """The prompt of an agent before and after, as it asked for it last; of a template, in a dialect that shows it."""
+    asked = call.request if call else PromptRequest()
+    if template and prompts.dialect_of(asked.dialect, agent).name != template.change["form"]:
+        asked, call = replace(asked, dialect=prompt_dialect(template)), None
     text = text_of(bytes(template.content or b"")) if template else None
-    before = prompts.assemble(space, agent, dialect=dialect)
-    return PromptChange(agent, before, prompts.assemble(space, agent, dialect=dialect, changes=changes, template=text))
+    before = prompts.assemble_request(space, agent, asked)
+    after = prompts.assemble_request(space, agent, asked, changes=changes, template=text)
+    return PromptChange(agent, before, after, call)
 
 
 def history_of(proposal: Proposal) -> AgentHistory:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import http.client
 import os
+import socket
 import sys
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterator
@@ -54,7 +55,7 @@ class Command(HubCommand):
         data_dir = datadir.prepare(settings.DATA_DIR)
         lock = datadir.hub_lock(data_dir)
         processes.end_leftover_processes(data_dir)
-        number, reserved = serve.reserve_port(options["host"], options["port"])
+        listener = serve.bind(options["host"], options["port"])
         if not (settings.DATABASE_URL or postgres.cluster_of(data_dir).exists()):
             self.tell("First start: making the database …")
         with database(data_dir) as using:
@@ -64,8 +65,7 @@ class Command(HubCommand):
             link = self.prepare_hub(directory, demo=self.wants_demo(options), opened=options["open"])
             self.allow(options["host"])
             self.load()
-            hub = partial(self.serve, data_dir, options["host"], number, options["workers"], link)
-            hub([lock, *using], reserved)
+            self.serve(data_dir, options["host"], listener, options["workers"], link, [lock, *using])
 
     def wants_demo(self, options: dict[str, Any]) -> bool:
         from memoryhub.domain import demo
@@ -127,16 +127,17 @@ class Command(HubCommand):
         processes.share_memory()
 
     def serve(
-        self, data_dir: Path, host: str, number: int, count: int, link: str, held: list[datadir.Lock], reserved: Any
+        self, data_dir: Path, host: str, listener: socket.socket, count: int, link: str, held: list[datadir.Lock]
     ) -> None:
-        shown = f"[{host}]" if ":" in host else host
+        shown, number = f"[{host}]" if ":" in host else host, listener.getsockname()[1]
+        listener.listen(serve.BACKLOG)
         ready = ReadinessCheck(host, number, partial(self.say_ready, f"http://{shown}:{number}{link}"))
         children = [
-            supervise.Child("web", partial(serve.run, host, number, count, data_dir), vital=True),
-            supervise.Child("background", partial(background, data_dir)),
+            supervise.Child("web", partial(serve.run, listener, count, data_dir), vital=True),
+            supervise.Child("background", partial(background, data_dir, listener)),
         ]
         supervisor = supervise.Supervisor(
-            children, partial(release_in_child, held, reserved), partial(restart_database, data_dir)
+            children, partial(release_in_child, held), partial(restart_database, data_dir)
         )
         try:
             supervisor.run(ready)
@@ -170,18 +171,17 @@ class ReadinessCheck:
         return True
 
 
-def background(data_dir: Path) -> None:
+def background(data_dir: Path, listener: socket.socket) -> None:
+    listener.close()
     processes.write_note(data_dir)
     # No other hub can work on the embedded database, so jobs that are "running" there were left by a killed one.
     work.main(alone=not settings.DATABASE_URL)
 
 
-def release_in_child(held: list[datadir.Lock], reserved: Any) -> None:
-    """Releases the locks and the port in a child, since children may outlive the hub."""
+def release_in_child(held: list[datadir.Lock]) -> None:
+    """Releases the locks in a child, since children may outlive the hub."""
     for lock in held:
         lock.release()
-    if reserved is not None:
-        reserved.close()
 
 
 @contextlib.contextmanager

@@ -293,6 +293,10 @@ class Move(ChangeKind):
         )
         return moved.values_list("sha256", flat=True).first()
 
+    def findings(self, proposal: Proposal, before: bytes | None, after: bytes | None) -> list[Finding]:
+        """Of the whole text: other rules may hold where it goes."""
+        return findings.findings_in("", findings.detectable(after))
+
     def risk(self, proposal: Proposal, found: list[Finding], before: bytes | None, after: bytes | None) -> int:
         """A file that a prompt shows is taken out of it, as by a deletion."""
         is_source = findings.is_source(proposal.space, proposal.path)

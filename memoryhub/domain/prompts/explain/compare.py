@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from typing import Any
 
 from django.utils import timezone
 
-from memoryhub.dialects import Entry, Part
+from memoryhub.dialects import Entry, Ingredients, Part, Warn
 from memoryhub.domain import files
-from memoryhub.domain.prompts.assemble import Prompt, assemble, first_change
+from memoryhub.domain.prompts.assemble import Prompt, assemble, build_prompt, first_change
+from memoryhub.domain.prompts.inputs import PromptInputs
+from memoryhub.domain.prompts.requests import LastCall, PromptRequest, as_looked_at, dialect_of
+from memoryhub.errors import NotFound
 from memoryhub.models import (
     Agent,
     AgentChange,
@@ -59,10 +62,11 @@ class PromptChange:
     agent: Agent
     before: Prompt
     after: Prompt
+    call: LastCall | None = None  # what was asked for, where it is what the agent asked for last
 
     @cached_property
     def diff(self) -> Diff:
-        return diff.compare(self.before.text, self.after.text, context=2)
+        return diff.compare(self.before.text, self.after.text, context=2, ignore_last_newline=True)
 
     @property
     def is_same(self) -> bool:
@@ -124,9 +128,22 @@ def compare_moments(
     space: Space, agent: Agent, start: datetime, end: datetime | None, **asked: Any
 ) -> MomentComparison:
     """What the agent would have got at two moments (`end` None: now), with everything that happened in between."""
-    before = assemble(space, agent, at=start, **asked)
-    after = assemble(space, agent, at=end, **asked)
-    return MomentComparison(agent, before, after, causes(space, agent, before, after, start, end))
+    before = prompt_or_none_yet(space, agent, start, asked)
+    after = prompt_or_none_yet(space, agent, end, asked)
+    return MomentComparison(agent, before, after, causes=causes(space, agent, before, after, start, end))
+
+
+def prompt_or_none_yet(space: Space, agent: Agent, at: datetime | None, asked: dict[str, Any]) -> Prompt:
+    """The prompt at a moment; before the agent was made an empty one with a warning."""
+    try:
+        return assemble(space, agent, at=at, **asked)
+    except NotFound as error:
+        if error.code != "before_agent":
+            raise
+        says = error.message
+    dialect = dialect_of(as_looked_at(agent, PromptRequest(str(asked.get("dialect") or ""))).dialect, agent)
+    nothing = build_prompt(dialect, PromptInputs(Ingredients(off=True)), PromptRequest())
+    return replace(nothing, gathered_warnings=(Warn("before_agent", None, says),))
 
 
 def causes(
