@@ -12,7 +12,7 @@ def look_at_directories(apps, schema_editor):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("memoryhub", "0005_disk")]
+    dependencies = [("memoryhub", "0006_asked_dialect")]
 
     operations = [
         migrations.AddField(
