@@ -63,7 +63,9 @@ class Mount(models.Model):
     @property
     def selection(self) -> str:
         """What it takes in, as one text that `stores.selection` understands and `fragments.SELECTION` reads."""
-        return SEPARATOR.join((self.takes, self.include, self.exclude)) if self.store == Mount.Store.FILESYSTEM else ""
+        if self.store != Mount.Store.FILESYSTEM:
+            return ""
+        return SEPARATOR.join((self.takes, self.include, self.exclude, "full" if self.is_full else ""))
 
 
 class PolicyRule(models.Model):

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from pathspec import GitIgnoreSpec
 from pathspec.patterns.gitignore import GitIgnorePatternError
@@ -91,6 +92,12 @@ def checked_patterns(given: str | list[str]) -> str:
             says = f"“{shown}” is no pattern. Write it as in a .gitignore file: drafts/, *.log, /notes/*.md"
             raise Invalid(says, code="invalid_pattern")
     return "\n".join(lines)
+
+
+def columns_of(text: str) -> dict[str, Any]:
+    """The columns of a mount that its selection as one text is made of."""
+    takes, include, exclude, full = [*text.split(SEPARATOR), "", "", ""][:4]
+    return {"takes": takes or ALL, "include": include, "exclude": exclude, "is_full": bool(full)}
 
 
 @lru_cache(maxsize=256)
