@@ -75,6 +75,10 @@ class PersonForm(HubForm):
         label="Name", max_length=64, widget=forms.TextInput(attrs={"autocapitalize": "none", "autocomplete": "off"})
     )
     role = forms.ChoiceField(choices=Role.choices, initial=Role.VIEWER)
+    email = forms.EmailField(
+        label="E-mail", required=False, help_text="For mails. Noted by the owner of the hub, single sign-on may find the person by it.",
+        widget=forms.EmailInput(attrs={"autocomplete": "off"}),
+    )  # fmt: skip
 
 
 class RoleForm(forms.Form):
@@ -128,6 +132,10 @@ class SettingsForm(HubForm):
     who_decides = forms.ChoiceField(
         choices=[("any", "any reviewer or owner"), ("others", "nobody on their own agent's")], required=False,
         label="Who decides", help_text="Whoever made a key of an agent can ask in its name.",
+    )  # fmt: skip
+    second_factor = forms.ChoiceField(
+        choices=[("off", "up to each person"), ("required", "required of every member")], required=False,
+        label="Second factor", help_text="Without one, members are led to set it up before they open the space.",
     )  # fmt: skip
     working_limit = forms.IntegerField(
         label="Working memory keeps the newest", help_text="A lower number lets the oldest go at once."
@@ -201,7 +209,7 @@ class WebhookForm(HubForm):
             ("proposal.withdrawn", "taken back"), ("proposal.outdated", "no longer applies"),
             ("proposal.expiring", "ends soon"), ("proposal.expired", "expired"), ("proposal.commented", "commented"),
             ("proposal.undone", "undone"),
-            ("proposal.reopened", "reopened"),
+            ("proposal.reopened", "reopened"), ("file.changed_on_disk", "a file changed on disk"),
         ],
         initial=["proposal.created", "proposal.approved", "proposal.rejected", "proposal.expiring", "proposal.expired"],
     )  # fmt: skip

@@ -13,6 +13,8 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
+from memoryhub import settings_sign_in
+from memoryhub.environment import env, env_bool, env_number
 from memoryhub.server import datadir, postgres
 
 PACKAGE = Path(__file__).resolve().parent
@@ -21,29 +23,6 @@ EMBEDDERS = ("wordllama", "openai_endpoint", "hashing")
 # A worker has one thread. What numpy reckons takes it a tenth of a millisecond; threads of numpy's own, which fight for the
 # cores with the other workers, made 14 of it on a busy machine. Read once, when numpy is first loaded.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-TRUE, FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
-
-
-def env(name: str, default: str = "", allowed: tuple[str, ...] = ()) -> str:
-    """The variable's value; a value outside `allowed` stops the start with the name and what is allowed."""
-    value = os.environ.get(name, default).strip() or default
-    if allowed and value not in allowed:
-        raise ImproperlyConfigured(f"{name} is {value!r}; allowed is one of: {', '.join(allowed)}.")
-    return value
-
-
-def env_bool(name: str, default: bool = False) -> bool:
-    value = os.environ.get(name, "true" if default else "false").strip().lower()
-    if value not in TRUE | FALSE:
-        raise ImproperlyConfigured(f"{name} is {value!r}; allowed is true or false.")
-    return value in TRUE
-
-
-def env_number(name: str, default: int, least: int, most: int) -> int:
-    value = env(name, str(default))
-    if not value.isascii() or not value.isdigit() or not least <= int(value[:9]) <= most:
-        raise ImproperlyConfigured(f"{name} is {value!r}; allowed is a whole number from {least} to {most}.")
-    return int(value)
 
 
 def secret_key(data_dir: Path) -> str:
@@ -202,6 +181,11 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "django_htmx",
     "ninja",
+    "allauth",
+    "allauth.account",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
+    "allauth.mfa",
     "memoryhub",
 ]
 MIDDLEWARE = [
@@ -214,10 +198,12 @@ MIDDLEWARE = [
     "memoryhub.middleware.api_calls",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
-    "django.middleware.csrf.CsrfViewMiddleware",
+    "memoryhub.middleware.FormCheck",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "allauth.account.middleware.AccountMiddleware",  # its apps do not start without it
     "django_htmx.middleware.HtmxMiddleware",
+    "memoryhub.proxy_sign_in.proxy_sign_in",
     "memoryhub.middleware.local_time",
     "memoryhub.middleware.last_seen",
     "memoryhub.middleware.refusals",
@@ -260,6 +246,16 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
+
+# allauth is used for its models, second factors and the client of OpenID Connect; no page and no address of it is.
+ACCOUNT_EMAIL_VERIFICATION = "none"
+MFA_ADAPTER = "memoryhub.domain.accounts.second_factor.Adapter"
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes", "webauthn"]
+MFA_RECOVERY_CODE_DIGITS = 10
+MFA_RECOVERY_CODE_COUNT = 10
+OIDC = settings_sign_in.oidc()
+PROXY = settings_sign_in.proxy()
+GROUP_ROLES = settings_sign_in.group_roles(env("MEMORYHUB_GROUP_ROLES"))
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
@@ -304,6 +300,8 @@ if BEHIND_TLS:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_HSTS_SECONDS = 365 * 24 * 3600
     SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
+    # With this prefix no other host of the domain can set them, nor a page without TLS.
+    SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = f"__Host-{SESSION_COOKIE_NAME}", f"__Host-{CSRF_COOKIE_NAME}"
     SECURE_SSL_REDIRECT = False  # the proxy's work; health checks reach us in plain HTTP
 
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"

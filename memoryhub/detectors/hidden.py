@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator, Sequence
 
+from .costs import spend
 from .finding import Finding, Lines, Severity
 from .known_texts import KnownText
 from .lookalikes import CYRILLIC, LOOKALIKES
@@ -118,6 +119,7 @@ def _hidden_letter(char: str) -> str:
 
 
 def _invisible(text: str, lines: Lines, match: Found) -> Finding:
+    spend()
     run = match.group()
     kind, _, severity, many = next(row for row, which in zip(_KINDS, _WHICH, strict=True) if which.search(run))
     what = f"{len(run)} {many}" if len(run) > 1 else _NAMES.get(ord(run), f"1 of the {many} (U+{ord(run):04X})")

@@ -20,6 +20,8 @@ _QUOTES = {"’": "'", "‘": "'", "“": '"', "”": '"', "\u00a0": " ", "–":
 
 MAX_RUN = 100
 """Blanks, or one sign, again and again: what stands behind so many is as near as behind these."""
+_SAMPLE = 50  # one character in so many: a run that is too long has two of them in a row
+_RUN_IN_SAMPLE = plain(r"\s\s|([^\w\s])\1")
 _LONG_RUN = plain(rf"\s{{{MAX_RUN + 1},}}|([^\w\s])\1{{{MAX_RUN},}}")
 
 
@@ -27,7 +29,7 @@ def normalise(text: str) -> tuple[str, Sequence[int] | None]:
     """The text in lower case, look-alikes as Latin, nothing invisible, endless runs of blanks and of one sign cut short; and
     where each character stood, None if no offset moved."""
     lower = lowered(text)
-    runs = [(match.start() + MAX_RUN, match.end()) for match in _LONG_RUN.finditer(lower)]
+    runs = _long_runs(lower)
     if text.isascii() and not runs:
         return lower, None
     changed = {char: read for char in set(lower) if char > "\x7f" and (read := _plain(char)) != char}
@@ -38,11 +40,17 @@ def normalise(text: str) -> tuple[str, Sequence[int] | None]:
     return _without(lower, runs) if runs else (lower, None)
 
 
+def _long_runs(text: str) -> list[tuple[int, int]]:
+    """What is too long of each run."""
+    if not _RUN_IN_SAMPLE.search(text[::_SAMPLE]):
+        return []
+    return [(match.start() + MAX_RUN, match.end()) for match in _LONG_RUN.finditer(text)]
+
+
 def _with_places(lower: str, changed: dict[str, str]) -> tuple[str, Sequence[int]]:
     pairs = [(place, read) for place, char in enumerate(lower) for read in changed.get(char, char)]
     text, places = "".join(read for _, read in pairs), array("q", (place for place, _ in pairs))
-    runs = [(match.start() + MAX_RUN, match.end()) for match in _LONG_RUN.finditer(text)]
-    return _without(text, runs, places)
+    return _without(text, _long_runs(text), places)
 
 
 def _without(text: str, runs: list[tuple[int, int]], places: Sequence[int] | None = None) -> tuple[str, Sequence[int]]:

@@ -12,10 +12,13 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import re2
+
+from .costs import spend
 
 T = TypeVar("T")
 REACH = 600
@@ -85,6 +88,7 @@ class Linear:
                 return
 
     def _first(self, look: Callable[..., Any], text: str, start: int, end: int | None) -> Match | None:
+        spend()
         # The character before is handed over as well: `\b` and `^` ask for it.
         before = text[start - 1 : start] if start else ""
         data = (before + text[start:end]).encode("utf-8", "surrogatepass")
@@ -101,6 +105,7 @@ class Bounded:
         self._search = self._compiled.search
 
     def match(self, text: str, start: int = 0, end: int | None = None) -> Found | None:
+        spend()
         limit = start + self.reach
         return self._compiled.match(text, start, limit if end is None or end > limit else end)
 
@@ -114,12 +119,16 @@ class Bounded:
         return self._compiled.fullmatch(text, start, end) if end - start <= self.reach else None
 
     def search(self, text: str, start: int = 0, end: int | None = None) -> Found | None:
+        if (len(text) if end is None else end) - start <= 2 * self.reach:
+            spend()
+            return self._search(text, start, sys.maxsize if end is None else end)
         return next(self.finditer(text, start, end), None)
 
     def finditer(self, text: str, start: int = 0, end: int | None = None) -> Iterator[Found]:
         """Every hit. A piece is twice the reach, and the next one begins in its middle."""
         end = len(text) if end is None else min(end, len(text))
         while start <= end:
+            spend()
             stop = start + 2 * self.reach
             if stop >= end:
                 yield from self._compiled.finditer(text, start, end)
@@ -145,6 +154,11 @@ def bounded(pattern: str, flags: str = "", reach: int = REACH) -> Bounded:
 def plain(pattern: str, flags: str = "") -> Plain:
     """A pattern of characters and their runs, without a bound."""
     return _kept(re.compile(_with_flags(pattern, flags)))
+
+
+def plain_bytes(pattern: bytes) -> re.Pattern[bytes]:
+    """Of runs of bytes."""
+    return re.compile(pattern)
 
 
 def _with_flags(pattern: str, flags: str) -> str:

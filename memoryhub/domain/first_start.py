@@ -7,7 +7,7 @@ from pathlib import Path
 from django.db import transaction
 
 from memoryhub.domain import accounts, files, prompts, spaces
-from memoryhub.models import HUB, Membership, Mount, Person, Role, Space
+from memoryhub.models import HUB, Membership, Mount, OnDisk, Person, Role, Space
 
 SLUG, PREFIX, SOURCE = "main", "/memories/", "/memories/AGENTS.md"
 
@@ -37,6 +37,14 @@ def _make(directory: Path | None) -> str:
         moved = _move(space, directory) if directory else ""
     join(space, owner)
     return moved
+
+
+def hold_changes_on_disk() -> None:
+    """Changes in the directory at /memories/ wait for a person from now on; what lies there now is taken in before."""
+    space = spaces.get_by_slug(SLUG)
+    mount = Mount.objects.within(space).get(prefix=PREFIX)
+    files.change_on_disk(space, HUB, mount, OnDisk.HOLD, put_back=mount.put_back)
+    files.take_in_mount(space, mount)
 
 
 def join(space: Space, owner: Person) -> None:

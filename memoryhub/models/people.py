@@ -18,6 +18,8 @@ class Person(AbstractBaseUser):
 
     username = models.CharField(max_length=64, unique=True, validators=[name_rule])
     email = models.EmailField(blank=True)
+    # Whether whoever runs the hub noted the address: one that the person or an owner of a space wrote proves nothing.
+    email_is_given = models.BooleanField(default=False, db_default=False)
     is_active = models.BooleanField(default=True)
     # The owner of the hub: the one-time link of each start signs them in; they may make spaces.
     is_hub_owner = models.BooleanField(default=False)

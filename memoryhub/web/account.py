@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.contrib.auth import update_session_auth_hash
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -15,6 +16,7 @@ from memoryhub.models import Actor, Person, Token
 from memoryhub.web.access import signed_in
 from memoryhub.web.login import safe_next
 from memoryhub.web.notices import done
+from memoryhub.web.oidc import connect_proof
 
 THEMES = {"": "dark", "dark": "light", "light": ""}  # the theme that follows each; "" is that of the system
 
@@ -29,6 +31,10 @@ def show(request: HttpRequest, *, status: int = 200, **more: object) -> HttpResp
         "has_password": request.user.has_usable_password(),
         "password_form": PasswordForm(asks_current=request.user.has_usable_password()),
         "token_form": TokenForm(),
+        "factors": accounts.second_factors(request.user),
+        "oidc": settings.OIDC,
+        "connect_proof": connect_proof(request),
+        "identities": accounts.identities_of(request.user),
         "email_form": EmailForm(initial={"email": request.user.email}),
         **more,
     }

@@ -25,6 +25,22 @@ def test_an_owner_adds_somebody_new_and_hands_over_a_link(as_role, house):
     assert role_of("nina") == "editor"
 
 
+def test_an_owner_notes_the_address_of_somebody_new(as_role, house):
+    sent = {"username": "nina", "role": "editor", "email": "nina@example.org"}
+    as_role("owner").post("/s/books/settings/people/add/", sent)
+    nina = Person.objects.get(username="nina")
+    assert (nina.email, nina.email_is_given) == ("nina@example.org", True)
+    accounts.change_email(nina, "nina@example.org")
+    assert nina.email_is_given
+    accounts.change_email(nina, "other@example.org")
+    assert not nina.email_is_given
+
+
+def test_an_address_that_an_owner_of_a_space_noted_proves_nothing(house):
+    lead = accounts.create_person(HUB, "lead")
+    assert not accounts.create_person(Actor.of_person(lead, "owner"), "nina", email="boss@example.org").email_is_given
+
+
 def test_somebody_the_hub_knows_is_only_added(as_role, house):
     accounts.create_person(HUB, "nina")
     as_role("owner").post("/s/books/settings/people/add/", {"username": "Nina", "role": "viewer"})

@@ -7,6 +7,7 @@ import logging
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,11 @@ STRICT = {
 
 @pytest.fixture
 def owner(as_role):
-    return as_role("owner")
+    client = as_role("owner")
+    session = client.session
+    session["signed_in_at"] = time.time()  # as a person who signed in just now
+    session.save()
+    return client
 
 
 @pytest.fixture

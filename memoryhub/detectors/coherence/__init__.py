@@ -38,6 +38,8 @@ _NEIGHBOURING_KEYS = plain(
 )
 _MAX_SAMPLE = 8_000
 _MAX_TAIL = 1_200
+_LISTED, _MIN_DIFFERENT = 6, 0.5
+"""Of a listing, so large a share of all stretches of so many words and numbers is there once."""
 _MIN_REPEATS = 6
 """So many repetitions in a row, up to the end of a text, count as a model that got stuck."""
 
@@ -131,12 +133,25 @@ def _repeats(text: str, lines: Lines) -> Iterator[Problem]:
     tokens = [token for token in sample.casefold().split() if _LETTER.search(token)]
     if times >= 5 and times > len(rows) * 0.6 and _LETTER.search(common):
         yield "repetition", 0, len(text), f"the same line {times} times."
-    elif len(tokens) >= 12 and len(set(tokens)) <= max(2, min(30, len(tokens) // 12)):
+    elif len(tokens) >= 12 and len(set(tokens)) <= max(2, min(30, len(tokens) // 12)) and not _is_listing(sample):
         yield "repetition", 0, len(text), "the same few words over and over."
     elif len(text) >= 40 and len(set(sample)) <= 2:
         yield "repetition", 0, len(text), "one character over and over."
     elif stuck := _stuck(text):
         yield "repetition", stuck, len(text), "it repeats itself to the end."
+
+
+def _is_listing(sample: str) -> bool:
+    """Few words, and numbers or names beside them that change: `shelf 1 holds 3 boxes`, `shelf 2 holds 5 boxes`."""
+    signs = sample.split()
+    if sum(map(_has_digit, signs)) * 8 < len(signs):
+        return False
+    windows = list(zip(*(signs[at:] for at in range(_LISTED)), strict=False))
+    return len(set(windows)) >= len(windows) * _MIN_DIFFERENT
+
+
+def _has_digit(sign: str) -> bool:
+    return any(map(str.isdigit, sign))
 
 
 def _stuck(text: str) -> int:

@@ -10,12 +10,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from .. import encoded
 from ..finding import Finding, Lines, without_overlaps
 from ..known_texts import KnownText
 from ..patterns import Found, bounded, plain
-from ..scanning import REACH, lines_around
+from ..scanning import REACH, Rows, lines_around
 from . import poison_rules, rules
 from .foreign_orders import orders_to_ignore, orders_to_reveal
 from .jailbreak_style import jailbreak_spans
@@ -30,6 +31,25 @@ _TAG = plain(
     r"<(?P<close>/?)(?P<name>instructions?|memory|memories|context|assistant|user(?:_?(?:query|input|data))?|untrusted\w*|document|data|tool|human|query|system(?:[-_](?:reminder|prompt|message|instructions?))?)(?=[\s>])"
 )
 """Tags that honest prompts open and close themselves. Those of a system have no business in memory but in code."""
+
+
+def _by_stem() -> dict[int, list[int]]:
+    """For each stem the places in RULES of those that cannot do without one of its kind: of the shortest group of a rule."""
+    places: dict[int, list[int]] = {}
+    for place, rule in enumerate(RULES):
+        for stem in min(rule.groups, key=len, default=()):
+            places.setdefault(stem, []).append(place)
+    return places
+
+
+_BY_STEM = _by_stem()
+_WITH_NEEDLES = [place for place, rule in enumerate(RULES) if rule.needles]
+
+
+def _rules_for(rows: Rows) -> list[Rule]:
+    """The rules that may find something where these stems stand: few of them do for most texts."""
+    places = {*_WITH_NEEDLES, *chain.from_iterable(_BY_STEM[stem] for stem in rows.stems & _BY_STEM.keys())}
+    return [RULES[place] for place in sorted(places)]
 
 
 def find(text: str, lines: Lines, known: Sequence[KnownText] = ()) -> list[Finding]:
@@ -48,7 +68,7 @@ def find(text: str, lines: Lines, known: Sequence[KnownText] = ()) -> list[Findi
 
 def _found(lines: Lines) -> list[Finding]:
     found: list[Finding] = []
-    for rule in RULES:
+    for rule in _rules_for(lines.rows):
         if rule.needles or lines.rows.have(rule.groups):
             found += [_finding(rule, lines, *span) for span in _spans(rule, lines)]
     for rule, spans in _spans_without_rules(lines):

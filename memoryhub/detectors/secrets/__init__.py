@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from .. import encoded
+from .. import costs, encoded
 from ..finding import Finding, Lines, without_overlaps
 from ..known_texts import KnownText
 from ..patterns import plain
@@ -35,8 +35,10 @@ def find(text: str, lines: Lines, known: Sequence[KnownText] = ()) -> list[Findi
 
 
 def redact(text: str) -> tuple[str, list[Finding]]:
-    """The text with every secret replaced by a mark that names its kind, and what was found where in the text as sent."""
-    found = find(text, Lines(text))
+    """The text with every secret replaced by a mark that names its kind, and what was found where in the text as sent. Raises
+    TooCostly where that takes too long: a text that was not looked at whole may hold one."""
+    with costs.limited(len(text)):
+        found = find(text, Lines(text))
     parts, at = [], 0
     for one in found:
         parts += [text[at : one.start], MARK.format(kind=one.kind)]
@@ -57,14 +59,15 @@ def hits(text: str, words: str = "") -> list[Hit]:
     if not text.isascii() and _UNSEEN.search(text):
         return _hits_without_unseen(text)
     words = words or distinct_words(text)
-    found = chain(
-        _formats(text, words),
-        named_values(text, words),
-        random_keys(text, words),
-        _in_base64(text, words),
-        _over_lines(text),
-    )
-    return without_overlaps(found, lambda hit: hit[:2])
+    with costs.limited(len(text)):
+        found = chain(
+            _formats(text, words),
+            named_values(text, words),
+            random_keys(text, words),
+            _in_base64(text, words),
+            _over_lines(text),
+        )
+        return without_overlaps(found, lambda hit: hit[:2])
 
 
 def _formats(text: str, words: str) -> Iterator[Hit]:

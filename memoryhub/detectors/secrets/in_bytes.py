@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import codecs
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ..finding import Lines, without_overlaps
+from ..patterns import plain, plain_bytes
 from . import MARK, hits
 
 UTF_8 = "utf-8"
@@ -17,10 +17,10 @@ _BOMS = (
 )  # fmt: skip
 # Printable characters of two bytes each, as programs keep them beside other bytes.
 _WIDE = (
-    (re.compile(rb"(?:[\t\n\r\x20-\x7e]\x00){8,}"), "utf-16-le"),
-    (re.compile(rb"(?:\x00[\t\n\r\x20-\x7e]){8,}"), "utf-16-be"),
+    (plain_bytes(rb"(?:[\t\n\r\x20-\x7e]\x00){8,}"), "utf-16-le"),
+    (plain_bytes(rb"(?:\x00[\t\n\r\x20-\x7e]){8,}"), "utf-16-be"),
 )  # fmt: skip
-MARKS = re.compile(r"\[secret removed: [^\]\n]{1,80}\]")
+MARKS = plain(r"\[secret removed: [^\]\n]{1,80}\]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,15 @@
 """People, sign-in, tokens, and what each may do."""
 
-from memoryhub.domain.accounts.access import may, require, require_hub_owner
+from memoryhub.domain.accounts.access import may, require, require_hub_owner, role_rank
 from memoryhub.domain.accounts.authenticate import NO_VALID_TOKEN, Caller, authenticate, digest_of
+from memoryhub.domain.accounts.identities import (
+    Identity,
+    connect_identity,
+    disconnect_identity,
+    identities_of,
+    person_of_identity,
+    person_of_proxy,
+)
 from memoryhub.domain.accounts.links import (
     LINK_TIME_NAMES,
     link_time,
@@ -10,6 +18,14 @@ from memoryhub.domain.accounts.links import (
     peek_sign_in_link,
     require_no_other_owner,
     use_sign_in_link,
+)
+from memoryhub.domain.accounts.passkeys import (
+    Site,
+    add_passkey,
+    begin_passkey,
+    begin_passkey_check,
+    check_passkey,
+    remove_passkey,
 )
 from memoryhub.domain.accounts.people import (
     change_email,
@@ -20,6 +36,17 @@ from memoryhub.domain.accounts.people import (
     note_space,
     person_by_name,
     set_preference,
+)
+from memoryhub.domain.accounts.second_factor import (
+    activate_totp,
+    check_code,
+    has_second_factor,
+    new_recovery_codes,
+    new_totp_secret,
+    remove_totp,
+    reset_second_factor,
+    second_factors,
+    totp_address,
 )
 from memoryhub.domain.accounts.sessions import end_session, ended_sign_ins, live_sessions, note_seen, note_sign_in
 from memoryhub.domain.accounts.throttle import check_password
@@ -35,34 +62,56 @@ __all__ = [
     "LINK_TIME_NAMES",
     "NO_VALID_TOKEN",
     "Caller",
+    "Identity",
+    "Site",
+    "activate_totp",
+    "add_passkey",
     "authenticate",
+    "begin_passkey",
+    "begin_passkey_check",
     "change_email",
     "change_password",
+    "check_code",
+    "check_passkey",
     "check_password",
+    "connect_identity",
     "create_person",
     "create_token",
     "digest_of",
+    "disconnect_identity",
     "end_session",
     "ended_sign_ins",
     "find_person",
     "get_token",
+    "has_second_factor",
     "hub_owner",
+    "identities_of",
     "link_time",
     "linkable",
     "live_sessions",
     "make_sign_in_link",
     "may",
+    "new_recovery_codes",
+    "new_totp_secret",
     "note_seen",
     "note_sign_in",
     "note_space",
     "peek_sign_in_link",
     "person_by_name",
+    "person_of_identity",
+    "person_of_proxy",
+    "remove_passkey",
+    "remove_totp",
     "require",
     "require_hub_owner",
     "require_no_other_owner",
+    "reset_second_factor",
     "revoke_token",
+    "role_rank",
     "rotate_token",
+    "second_factors",
     "set_preference",
     "tokens_of_space",
+    "totp_address",
     "use_sign_in_link",
 ]

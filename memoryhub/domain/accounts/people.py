@@ -25,7 +25,12 @@ def create_person(
     username = unicodedata.normalize("NFKC", username).strip()
     if find_person(username):  # also where only the letters differ: `uedıtor` would find `ueditor`
         raise Conflict(f"There is a person {username!r} already.", field="username")
-    person = Person(username=username, email=email.strip(), is_hub_owner=is_hub_owner)
+    person = Person(
+        username=username,
+        email=email.strip(),
+        email_is_given=bool(email.strip()) and runs_hub(actor),
+        is_hub_owner=is_hub_owner,
+    )
     if password:
         set_checked_password(person, password)
     else:
@@ -40,6 +45,11 @@ def create_person(
         raise Conflict(f"There is a person {username!r} already.", field="username") from None
     activity.record(None, actor, "people.create", "made an account for", person.username)
     return person
+
+
+def runs_hub(actor: Actor) -> bool:
+    """Whether what they note of others counts in every space: the owner of one could else catch the sign-in of anybody."""
+    return actor.kind == "hub" or bool(actor.person and actor.person.is_hub_owner)
 
 
 def find_person(username: str) -> Person | None:
@@ -102,8 +112,9 @@ def revoke_tokens(person: Person) -> int:
 @transaction.atomic
 def change_email(person: Person, email: str) -> None:
     """Sets where mail to this person goes; empty: nowhere."""
+    person.email_is_given = person.email_is_given and person.email == email.strip()
     person.email = email.strip()
-    person.save(update_fields=["email"])
+    person.save(update_fields=["email", "email_is_given"])
     activity.record(None, Actor.of_person(person), "people.change_email", "changed their e-mail address")
 
 

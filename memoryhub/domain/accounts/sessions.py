@@ -6,15 +6,20 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.contrib.sessions.models import Session
+from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
+from memoryhub.domain import activity
 from memoryhub.errors import NotFound
-from memoryhub.models import Person, SignIn
+from memoryhub.models import Actor, Person, SignIn
 
 
-def note_sign_in(person: Person, session_key: str, address: str | None, browser: str) -> SignIn:
-    """Remembers a signed-in browser, so that its owner can see and end it."""
+@transaction.atomic
+def note_sign_in(person: Person, session_key: str, address: str | None, browser: str, *, by: str = "") -> SignIn:
+    """Remembers a signed-in browser, so that its owner can see and end it; the hub's activity says how they came."""
+    adds = f"by {by.replace('_', ' ')}" if by else ""
+    activity.record(None, Actor.of_person(person), "people.sign_in", "signed in", adds=adds, aside=address or "")
     values = {"person": person, "address": address, "browser": browser[:300], "seen_at": timezone.now()}
     sign_in, _ = SignIn.objects.update_or_create(session_key=session_key, defaults=values)
     return sign_in

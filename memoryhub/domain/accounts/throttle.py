@@ -7,6 +7,7 @@ name share one count. Names that nobody has are counted by what they fold to, so
 from __future__ import annotations
 
 import ipaddress
+import logging
 import unicodedata
 from datetime import datetime, timedelta
 
@@ -18,6 +19,7 @@ from memoryhub.domain.accounts.people import find_person
 from memoryhub.errors import TooMany, Unauthenticated
 from memoryhub.models import FailedTry, Person
 
+logger = logging.getLogger(__name__)
 FREE_TRIES = 5
 FIRST_WAIT, LONGEST_WAIT = timedelta(minutes=1), timedelta(minutes=15)
 FORGOTTEN_AFTER = timedelta(hours=1)
@@ -101,6 +103,8 @@ def count_failure(keys: list[str]) -> int:
         row.last_at, row.blocked_until = now, wait_until(row.failures, now)
         row.save()
         left = min(left, FREE_TRIES - row.failures)
+        if row.blocked_until:
+            logger.warning("sign-in of %s slowed down after %d failed tries", key, row.failures)
     return left
 
 

@@ -3,6 +3,15 @@
 from memoryhub.domain.files.change import lock_files
 from memoryhub.domain.files.disk.intake import leave_out_everywhere
 from memoryhub.domain.files.disk.marks import check_marks
+from memoryhub.domain.files.disk.review import (
+    change_on_disk,
+    keep_approved,
+    mark_seen,
+    put_back,
+    take_back,
+    take_in_mount,
+    unreviewed,
+)
 from memoryhub.domain.files.disk.sync import lock_file, sync_file
 from memoryhub.domain.files.disk.watch import retry_disk, scan_all, sync_path
 from memoryhub.domain.files.find import glob, grep, is_folder, list_entries, walk
@@ -93,6 +102,7 @@ __all__ = [
     "blame",
     "blame_job",
     "change_mount",
+    "change_on_disk",
     "check_content",
     "check_marks",
     "content_of",
@@ -116,10 +126,12 @@ __all__ = [
     "is_inside",
     "is_left_out",
     "is_small_folder",
+    "keep_approved",
     "leave_out_everywhere",
     "list_entries",
     "lock_file",
     "lock_files",
+    "mark_seen",
     "matched_paths",
     "mount_at",
     "mounts_of_space",
@@ -129,6 +141,7 @@ __all__ = [
     "pending_proposals",
     "policy_for",
     "published_now",
+    "put_back",
     "read",
     "read_many",
     "record_revision",
@@ -148,9 +161,12 @@ __all__ = [
     "survey_mount",
     "sync_file",
     "sync_path",
+    "take_back",
+    "take_in_mount",
     "text_as_bytes",
     "tree",
     "unchanged_on_disk",
+    "unreviewed",
     "walk",
     "why_program",
     "write",

@@ -12,7 +12,7 @@ from django.db import transaction
 from memoryhub.db import statements
 from memoryhub.domain import activity
 from memoryhub.domain.files import mounts, revisions
-from memoryhub.domain.files.disk import marks, sync
+from memoryhub.domain.files.disk import arrivals, marks, sync
 from memoryhub.domain.files.mounts import Place
 from memoryhub.errors import Invalid, Stale
 from memoryhub.models import Actor, File, Mount, Revision, Space
@@ -131,6 +131,7 @@ def record_change(change: Change, content: bytes, verb: str, says: str, *, adds:
         return [activity.lines_as_change(line)]
 
     facts.setdefault("before", change.before)
+    arrivals.forget_put_backs(change.file)
     revision = revisions.record_revision(
         change.space, change.file, change.actor, content, in_place=not on_disk, more_changes=with_revision, **facts
     )
@@ -154,7 +155,12 @@ def check_protected(change: Change, content: bytes, proposal: int | None) -> Non
 
 
 def check_marks(change: Change, content: bytes | None) -> None:
-    """Refuse a change that would lose a secret that stands on disk, where the hub has a mark; None is a deletion."""
+    """Refuse a change that would lose a secret that stands on disk, where the hub has a mark; None is a deletion.
+
+    Where the disk has a text that waits for a person, the write to the disk looks whether it would be lost.
+    """
+    if change.file.held and content is not None:
+        return
     marks.check_marks(change.path, change.file.disk_secrets, change.before, content)
 
 

@@ -48,6 +48,7 @@ def list_entries(space: Space, prefix: str = "/", *, thread_id: str = "", with_o
     found = {entry.path: entry for entry in _entries_in_hub(space, mounts, mount, prefix, thread_id)} if mount else {}
     if mount and (taking := intake_of(mount)):
         found = _entries_on_disk(mount, taking, prefix, found, with_odd=with_odd)
+        found = _without_held(space, found, prefix)
     for other in mounts:
         if other.prefix != prefix and other.prefix.startswith(prefix):
             name = other.prefix[len(prefix) :].partition("/")[0]
@@ -108,6 +109,32 @@ def _entries_on_disk(
     return shown | unwritten
 
 
+# What waits for a person is not shown: a new file is not there yet, a deleted one still is.
+_HELD = "SELECT path, held, size, modified_at FROM memoryhub_file WHERE space_id = %s AND held <> '' AND thread_id = ''"
+
+
+def _held(space: Space, prefix: str) -> dict[str, Entry | None]:
+    """The entries of files below a prefix whose change on disk waits, as the hub hands them out; None is no file."""
+    return {
+        path: None if held == "made" else Entry(path, False, size, modified_at)
+        for path, held, size, modified_at in statements.rows(_HELD, [space.pk])
+        if path.startswith(prefix)
+    }
+
+
+def _without_held(space: Space, shown: dict[str, Entry], prefix: str) -> dict[str, Entry]:
+    """The entries of a folder as the hub hands them out."""
+    for path, entry in _held(space, prefix).items():
+        name, slash, _ = path[len(prefix) :].partition("/")
+        if entry is None:
+            shown.pop(path, None)
+        elif slash:
+            shown.setdefault(f"{prefix}{name}/", Entry(f"{prefix}{name}/", True, 0, None))
+        else:
+            shown[path] = entry
+    return shown
+
+
 def _modified_at(entry: DiskEntry) -> datetime | None:
     """When a file on disk changed last; None where the disk names a year that Python does not know."""
     try:
@@ -141,11 +168,18 @@ def walk(space: Space, prefix: str = "/", *, thread_id: str = "") -> Iterator[En
 
 
 def _walk_mount(space: Space, mounts: list[Mount], mount: Mount, prefix: str, thread_id: str) -> Iterator[Entry]:
-    seen = set()
-    if taking := intake_of(mount):
+    seen: set[str] = set()
+    taking = intake_of(mount)
+    held = _held(space, prefix) if taking else {}
+    for path, as_handed_out in held.items():
+        if find_mount(mounts, path) is mount:
+            seen.add(path)
+            if as_handed_out:
+                yield as_handed_out
+    if taking:
         for relative, entry in taking.files(paths.strip(mount.prefix, prefix)):
             path = mount.prefix + relative[1:]
-            if entry.stat.kind == "file" and not entry.odd and find_mount(mounts, path) is mount:
+            if entry.stat.kind == "file" and not entry.odd and path not in seen and find_mount(mounts, path) is mount:
                 seen.add(path)
                 yield Entry(path, False, entry.stat.size, _modified_at(entry))
     for path, size, modified_at in _files(_below(space, mount, prefix, thread_id), unwritten=taking is not None):

@@ -73,6 +73,7 @@ class PublishedRow:
     author_kind: str
     author_name: str
     disk_secrets: str  # as JSON
+    held: str  # what lies on disk is another text, which waits for a person
     content: bytes | None
     selection: str = ""
     refusal: HubError | None = None
@@ -87,13 +88,17 @@ class PublishedRow:
 
     def matches_disk(self, stat: Stat | None) -> bool:
         """Whether this stat of the file on disk (None: no file) is that of the last read or write."""
-        if self.file_id is None:
+        if self.file_id is None or not (self.revision or self.held):
             return stat is None
         if self.written_revision != self.revision or self.problem:
             return False
-        if stat is None or self.is_deleted:
+        if self.held == "deleted":
+            return stat is None
+        if not self.held and (stat is None or self.is_deleted):
             return stat is None and self.is_deleted
-        return stat.mark is not None and self.stat is not None and stat.mark == json.loads(self.stat)
+        return (
+            stat is not None and stat.mark is not None and self.stat is not None and stat.mark == json.loads(self.stat)
+        )
 
     def answer(self) -> Published | HubError:
         """The published file, or the error that says why there is none."""
@@ -107,7 +112,8 @@ class PublishedRow:
         """Where its text lies on disk, if it does."""
         if self.store != "filesystem":
             return ()
-        return (DiskFile(self.directory, self.relative, tuple(json.loads(self.stat or "[]"))),)
+        mark = None if self.held == "deleted" else tuple(json.loads(self.stat or "[]"))
+        return (DiskFile(self.directory, self.relative, mark),)
 
     def published(self) -> Published:
         """The published file of a row that has one."""
@@ -130,7 +136,8 @@ READ_ROWS = f"""
 SELECT p.path, m.prefix, coalesce(m.store, ''), coalesce(m.directory, ''), coalesce(m.policy, ''), f.id,
   coalesce(f.revision, 0), coalesce(f.is_deleted, false), coalesce(f.sha256, ''), f.stat::text, f.written_revision,
   coalesce(f.problem, ''), f.created_at, f.modified_at, f.used_at, coalesce(f.author_kind, ''),
-  coalesce(f.author_name, ''), coalesce(f.disk_secrets::text, '[]'), r.content, coalesce(m.selection, '')
+  coalesce(f.author_name, ''), coalesce(f.disk_secrets::text, '[]'),
+  coalesce(f.held, ''), r.content, coalesce(m.selection, '')
 FROM unnest(%(paths)s::text[]) WITH ORDINALITY AS p(path, n)
 LEFT JOIN LATERAL ({fragments.mount_of("p.path", "%(space)s", f"*, {THREAD_OF_STORE}, {fragments.SELECTION}")}) m ON true
 LEFT JOIN LATERAL ({fragments.file_at("p.path", "%(space)s", "coalesce(m.thread, '')")}) f ON true
@@ -176,7 +183,7 @@ def published_rows(space: Space | int, asked_paths: list[str], thread_id: str = 
 
 
 def _refused_row(path: str, refusal: HubError) -> PublishedRow:
-    nothing = (None, "", "", "", None, 0, False, "", None, None, "", None, None, None, "", "", "[]", None)
+    nothing = (None, "", "", "", None, 0, False, "", None, None, "", None, None, None, "", "", "[]", "", None)
     return PublishedRow(path, *nothing, refusal=refusal)
 
 

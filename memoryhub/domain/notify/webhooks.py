@@ -28,6 +28,7 @@ from memoryhub.text.unseen import spelled_out
 EVENTS = (
     "proposal.created", "proposal.approved", "proposal.rejected", "proposal.withdrawn", "proposal.outdated",
     "proposal.expiring", "proposal.expired", "proposal.commented", "proposal.undone", "proposal.reopened",
+    "file.changed_on_disk",
 )  # fmt: skip
 TIMEOUT_SECONDS = 10
 SEND_JOB = "webhooks.send"

@@ -19,8 +19,12 @@ State = tuple[Any, ...]  # the mark on disk, whether it is deleted, number and s
 
 
 # The mark of a file as SQL. A file that was too young for a mark when it was written has an empty one, which equals no file:
-# so it differs from a file that is gone. A text that waits to be written has none.
-MARK = "coalesce(stat::text, CASE WHEN written_revision = revision THEN '[]' END) AS mark"
+# so it differs from a file that is gone. A text that waits to be written has none, nor has a file that is not on disk, though a
+# deletion that a person has yet to approve may be all that is missing.
+MARK = """
+CASE WHEN held <> 'deleted' AND (NOT is_deleted OR held <> '')
+  THEN coalesce(stat::text, CASE WHEN written_revision = revision THEN '[]' END) END AS mark
+"""
 
 
 class Place(NamedTuple):
@@ -52,9 +56,9 @@ def disk_files(places: Sequence[Place], states: Sequence[State]) -> tuple[DiskFi
         DiskFile(
             place.directory,
             relative_path(place.directory, place.prefix, place.path or ""),
-            parse_mark(mark) if mark and not is_deleted else None,
+            parse_mark(mark) if mark else None,
         )
-        for place, (mark, is_deleted, *_) in zip(places, states, strict=True)
+        for place, (mark, *_) in zip(places, states, strict=True)
         if place.is_on_disk
     )
 

@@ -25,6 +25,8 @@ def undo(space: Space, actor: Actor, number: int) -> Proposal:
         raise Conflict(f"Proposal {number} is {proposal.state}: only an approval can be undone.", code="not_approved")
     reason = f"Undone: proposal {proposal.number}"
     proposal.undone_revision = kind_of(proposal).undo(proposal, actor, _file_as_decided(proposal), reason)
+    if proposal.from_disk:  # the text before is on disk again
+        proposal.change["put_back_at"] = timezone.now().isoformat()
     _wait_again(proposal)
     record(proposal, actor, "proposals.undo", "undid the approval of", adds=f"by {proposal.agent_name}")
     notices.add(proposal, "proposal.undone")

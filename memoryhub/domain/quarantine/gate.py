@@ -138,9 +138,16 @@ def _verdict(gate: list[Step], content: str, found: list[Finding]) -> Verdict:
     """From findings to a state: the first step that holds, in the gate's order, gives the reason (pure)."""
     found = sorted(found, key=lambda one: (one.start, one.end, one.code))
     codes = {one.code for one in found}
-    holding = next((step.code for step in gate if step.action == HOLD and step.code in codes), "")
-    stored = StoredText(content, has_secrets="secrets" in codes)
+    holding = _first_that_holds(gate, codes)
+    stored = StoredText(content, has_secrets=not codes.isdisjoint(("secrets", detectors.COST)))
     return Verdict(stored.content, "held" if holding else "admitted", [stored.as_json(one) for one in found], holding)
+
+
+def _first_that_holds(gate: list[Step], codes: set[str]) -> str:
+    """The code of the step that holds; a text that takes too long to check is held under every gate."""
+    if detectors.COST in codes:
+        return detectors.COST
+    return next((step.code for step in gate if step.action == HOLD and step.code in codes), "")
 
 
 class StoredText:
@@ -242,5 +249,5 @@ def _state_under(gate: list[Step], record: Record) -> tuple[str, str]:
     codes |= {code for code in (*OF_ITS_TIME, "secrets") if code in looking and code in record.codes}
     if READS_ONLY in looking and record.node_kind == Record.NodeKind.MEMORY_RETRIEVAL:
         codes.add(READS_ONLY)
-    holding = next((step.code for step in gate if step.action == HOLD and step.code in codes), "")
+    holding = _first_that_holds(gate, codes)
     return ("held", holding) if holding else ("admitted", "")

@@ -1,6 +1,7 @@
 """Spaces, their members and settings, change marks for caches, and events between packages."""
 
 from memoryhub.domain.spaces.events import ask_event, on_event, send_event
+from memoryhub.domain.spaces.group_roles import apply_group_roles
 from memoryhub.domain.spaces.marks import LONGTERM_MARKS, NEW_MARK, longterm_mark, mark_longterm, mark_setup, text_mark
 from memoryhub.domain.spaces.members import (
     add_member,
@@ -40,6 +41,7 @@ __all__ = [
     "MarkedBytes",
     "add_member",
     "allowed_values",
+    "apply_group_roles",
     "ask_event",
     "bytes_digest",
     "change_role",

@@ -11,7 +11,7 @@ from typing import Any
 from django.conf import settings
 
 from memoryhub import detectors
-from memoryhub.detectors import Finding, secrets
+from memoryhub.detectors import Finding, costs, secrets
 from memoryhub.detectors.secrets import in_bytes
 from memoryhub.domain.spaces.settings import get_setting
 from memoryhub.errors import Invalid
@@ -21,13 +21,19 @@ from memoryhub.models import AllowedValue, Space
 def check_secrets(space: Space, text: str, *, before: str = "") -> str:
     """The text; refused if it has a secret that is not in `before`."""
     found = detectors.find(text, only=["secrets"])
-    refuse_secrets(space, [finding for finding in found if text[finding.start : finding.end] not in before], text)
+    refuse_secrets(
+        space, [one for one in found if one.code == detectors.COST or text[one.start : one.end] not in before], text
+    )
     return text
 
 
 def refuse_secrets(space: Space, findings: Iterable[Finding], text: str | None = None) -> list[Finding]:
     """Raises Invalid if a secret is among the findings, unless the space chose to let secrets through or a person said of its
-    value that it is none; answers the secrets that are let through. `text` is the one that the findings count in."""
+    value that it is none; answers the secrets that are let through. `text` is the one that the findings count in. TooCostly
+    where not all of the text could be looked at."""
+    findings = list(findings)
+    if any(finding.code == detectors.COST for finding in findings):
+        raise costs.TooCostly
     found = [finding for finding in findings if finding.code == "secrets"]
     if not found or not refuses_secrets(space):
         return found

@@ -21,6 +21,7 @@ SETTINGS: dict[str, tuple[Any, ...]] = {
     "delivery_days": (90, 1, 3650),
     "reviewers": (1, 1, 2),
     "who_decides": ("any",),  # "others": who made a token of an agent does not decide on its proposals
+    "second_factor": ("off",),  # "required": members open the space with a second factor alone
     "ingress": ({},),
     "detectors": ({},),
     "judge": ({},),
@@ -67,6 +68,8 @@ def checked_value(key: str, value: Any) -> Any:
     default, *bounds = SETTINGS[key]
     if bounds and (not isinstance(value, int) or isinstance(value, bool) or not bounds[0] <= value <= bounds[1]):
         raise Invalid(f"{key.replace('_', ' ').capitalize()} is a number from {bounds[0]} to {bounds[1]}.", field=key)
+    if key == "second_factor" and value not in ("off", "required"):
+        raise Invalid("Second factor is off or required.", field=key)
     if not isinstance(value, type(default)):
         raise Invalid(f"{key.replace('_', ' ').capitalize()} has another form.", field=key)
     return value

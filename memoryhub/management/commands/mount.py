@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.management.base import CommandParser
+from django.db import transaction
 
 from memoryhub.domain import files, spaces
 from memoryhub.management.base import HubCommand
@@ -31,7 +32,12 @@ class Command(HubCommand):
         )
         parser.add_argument("--space", default="main", metavar="SLUG", help="default: main")
         parser.add_argument("--policy", default="review", choices=["review", "trusted", "read_only"])
+        parser.add_argument(
+            "--on-disk", default="apply", choices=["apply", "hold"], help="what a change in the directory does"
+        )
+        parser.add_argument("--put-back", action="store_true", help="with hold: the file returns to the approved text")
 
+    @transaction.atomic
     def run(self, **options: Any) -> dict[str, Any]:
         space = spaces.get_by_slug(options["space"])
         store = "filesystem" if options["dir"] else "thread" if options["thread"] else "database"
@@ -39,9 +45,12 @@ class Command(HubCommand):
             space, HUB, options["prefix"], store=store, directory=options["dir"] or "", policy=options["policy"],
             include=options["include"], exclude=options["exclude"],
         )  # fmt: skip
+        if options["on_disk"] == "hold" or options["put_back"]:
+            mount = files.change_on_disk(space, HUB, mount, options["on_disk"], put_back=options["put_back"])
+            files.take_in_mount(space, mount)
         answer: dict[str, Any] = {
             "space": space.slug, "prefix": mount.prefix, "store": mount.store, "directory": mount.directory or None,
-            "policy": mount.policy,
+            "policy": mount.policy, "on_disk": mount.on_disk,
         }  # fmt: skip
         if found := files.survey_mount(mount):
             answer |= {

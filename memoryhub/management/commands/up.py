@@ -36,6 +36,7 @@ class Command(HubCommand):
         parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (127.0.0.1)")
         parser.add_argument("--port", type=port, default=8000, help="the port to listen on (8000)")
         parser.add_argument("--workers", type=workers, default=2, metavar="N", help="web processes (2)")
+        parser.add_argument("--hold", action="store_true", help="changes in DIR wait for a person")
         parser.add_argument("--demo", action="store_true", help="make a demo space and open it")
         parser.add_argument("--demo-at-first", action="store_true", help="the same, unless somebody has deleted it")
         parser.add_argument("--open", metavar="SLUG", help="the space to open instead")
@@ -62,7 +63,9 @@ class Command(HubCommand):
             migrate_if_needed()
             set_role_defaults()
             static_files.collect_if_changed()
-            link = self.prepare_hub(directory, demo=self.wants_demo(options), opened=options["open"])
+            link = self.prepare_hub(
+                directory, demo=self.wants_demo(options), opened=options["open"], hold=options["hold"]
+            )
             self.allow(options["host"])
             self.load()
             self.serve(data_dir, options["host"], listener, options["workers"], link, [lock, *using])
@@ -77,7 +80,7 @@ class Command(HubCommand):
         if sys.stderr.isatty():
             sys.stderr.write(f"{text}\n")
 
-    def prepare_hub(self, directory: Path | None, *, demo: bool, opened: str | None) -> str:
+    def prepare_hub(self, directory: Path | None, *, demo: bool, opened: str | None, hold: bool) -> str:
         """Makes the first space, its owner and, if wanted, the demo; returns the path of the owner's sign-in link."""
         from memoryhub.domain import accounts, first_start, spaces
         from memoryhub.management import health
@@ -87,6 +90,8 @@ class Command(HubCommand):
         for line in (shown, moved):
             if line:
                 self.stdout.write(line)
+        if hold:
+            first_start.hold_changes_on_disk()
         for mount in health.mounts():
             if not mount.ok:
                 sys.stderr.write(f"The {mount.name} is passed over for now: {mount.says} {mount.mend}\n")

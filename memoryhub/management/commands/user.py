@@ -23,7 +23,7 @@ class Command(HubCommand):
         super().add_arguments(parser)
         self.parser = parser
         self.valid = "15m"
-        parser.add_argument("verb", choices=["add", "link", "deactivate", "reactivate"])
+        parser.add_argument("verb", choices=["add", "link", "deactivate", "reactivate", "reset-second-factor"])
         parser.add_argument("name")
         parser.add_argument("--role", choices=Role.values, help="needed to add a person")
         parser.add_argument("--space", default="main")
@@ -38,6 +38,8 @@ class Command(HubCommand):
         person = accounts.person_by_name(options["name"])
         if options["verb"] == "link":
             return self.make_link(person, options["valid"])
+        if options["verb"] == "reset-second-factor":
+            return {"user": person.username, "was_reset": accounts.reset_second_factor(HUB, person)}
         change = spaces.deactivate_person if options["verb"] == "deactivate" else spaces.reactivate_person
         change(HUB, person)
         return {"user": person.username, "is_active": options["verb"] == "reactivate"}
@@ -79,6 +81,9 @@ class Command(HubCommand):
     def say(self, answer: dict[str, Any]) -> str:
         if "is_active" in answer:
             return f"{answer['user']} {'can sign in again' if answer['is_active'] else 'is deactivated'}."
+        if "was_reset" in answer:
+            done = "has no second factor any more, and is signed out everywhere" if answer["was_reset"] else "had none"
+            return f"{answer['user']} {done}."
         if "link" in answer:
             return f"Sign-in for {answer['user']}, once within {answer['valid']}{self.where()}: {answer['link']}"
         lines = [

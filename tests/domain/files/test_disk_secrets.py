@@ -143,7 +143,15 @@ def test_other_encodings(space, root, encoding):
 
 
 def test_bytes_that_are_no_text(space, root):
-    raw = b"\x89PNG\x00\x01" + os.urandom(600) + KEY.encode() + b"\x00\xff" + KEY.encode("utf-16-le") + b"\x00\x01"
+    raw = (
+        b"\x89PNG\x00\x01"
+        + os.urandom(600)
+        + b"\x00"
+        + KEY.encode()
+        + b"\x00\xff"
+        + KEY.encode("utf-16-le")
+        + b"\x00\x01"
+    )
     (root / "a.bin").write_bytes(raw)
     content = files.read(space, "/memories/a.bin").content
     assert KEY.encode() not in content and KEY.encode("utf-16-le") not in content

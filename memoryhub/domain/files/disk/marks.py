@@ -54,6 +54,11 @@ def is_known(digest: str, raw: bytes) -> bool:
     return digest == (spaces.bytes_digest(raw) if digest.startswith("k") else sha_of(raw))
 
 
+def would_be_lost(path: str, secrets: list[dict[str, Any]]) -> Conflict:
+    """The refusal of a write over a file with secrets that only the disk has."""
+    return _marked(MARKED_FILE, path, secrets)
+
+
 def where(secrets: list[dict[str, Any]]) -> str:
     """The lines of the secrets, as a sentence names them."""
     lines = sorted({one["line"] for one in secrets})
@@ -68,7 +73,7 @@ def check_marks(path: str, secrets: list[dict[str, Any]], before: bytes, after: 
     if not secrets:
         return
     if after is None:
-        raise _marked(MARKED_FILE, path, secrets)
+        raise would_be_lost(path, secrets)
     encoding = encoding_of(before)
     if before != after and (b"\x00" in before or b"\x00" in after) and encoding == "utf-8":
         raise _marked(MARKED_LINES, path, secrets)  # no text of lines

@@ -17,9 +17,9 @@ from django.db import DEFAULT_DB_ALIAS, transaction
 from django.utils import timezone
 
 from memoryhub.db import fragments, statements
-from memoryhub.domain import jobs
+from memoryhub.domain import jobs, spaces
 from memoryhub.domain.files import revisions
-from memoryhub.domain.files.disk import conflicts, marks
+from memoryhub.domain.files.disk import arrivals, conflicts, marks
 from memoryhub.domain.files.disk.marks import DiskText
 from memoryhub.domain.files.mounts import MOUNT_COLUMNS, Place, cached_mount, place_in_mount
 from memoryhub.errors import HubError, NotFound, Unavailable
@@ -81,7 +81,8 @@ def sync_file(space: Space, path: str, place: Place, thread_id: str = "") -> Fil
         pull_from_disk(space, file, place)
         write_to_disk(space, file, place)
         if not file.revision:
-            file.delete()
+            if not (file.held or file.put_backs):  # what is held keeps its row
+                file.delete()
             if file.problem:
                 raise disk_error(file, place)
             return None
@@ -100,6 +101,8 @@ def leave_out(space: Space, file: File, why: LeftOut) -> None:
     if file.revision and not file.is_deleted:
         says = f"Left out of the mount: {why.why}"
         revisions.record_revision(space, file, HUB, b"", kind="delete", reason=says, is_deleted=True, in_place=True)
+    if file.held:
+        arrivals.release(space, file, f"Left out of the mount: {why.why}")
     if not file.revision:
         file.delete()
     elif file.written_revision != file.revision or file.written_sha256 or file.problem:
@@ -128,17 +131,18 @@ def pull_from_disk(space: Space, file: File, place: Place) -> None:
     found = read_disk(file, place)
     if found is None and file.problem:
         return
-    if file.written_revision is not None and _is_last_seen(file, found):
+    is_decided = bool(file.held) and not is_written(file)  # the hub has a newer text than the one that is held
+    if file.written_revision is not None and not is_decided and _is_last_seen(file, found):
         _note_stat(file, found)
         return
     seen = marks.take_in(space, found.content) if found else None
     if file.revision and (seen.sha256 if seen else "") == file.sha256:
+        if not is_decided:
+            arrivals.release(space, file, "The file on disk is back at the approved text.")
         _mark_written(file, found, seen)
     elif (seen.digest if seen else "") != file.written_sha256:
-        conflicts.record_conflict(
-            space, file, seen, was_pending=bool(file.revision) and file.written_revision != file.revision
-        )
-        if is_written(file):
+        arrivals.record_arrival(space, file, place, seen, found.stat.mark if found else None)
+        if not file.held and is_written(file):
             _mark_written(file, found, seen)
 
 
@@ -190,8 +194,8 @@ def _mark_written(file: File, found: FileContent | None, seen: DiskText | None) 
     file.written_revision, file.written_sha256 = file.revision, seen.digest if seen else file.sha256
     file.disk_secrets = seen.secrets if seen else []
     file.stat = found.stat.mark if found else None
-    file.problem = ""
-    file.save(update_fields=["written_revision", "written_sha256", "disk_secrets", "stat", "problem"])
+    file.problem, file.held, file.held_proposal, file.put_backs = "", "", None, 0
+    file.save(update_fields=[*arrivals.HELD_COLUMNS, "problem"])
 
 
 # ---- writing
@@ -208,14 +212,14 @@ def write_to_disk(space: Space, file: File, place: Place, at_hand: tuple[int, by
         return
     displaced: DiskText | None = None
     for _ in range(MAX_ROUNDS):
-        if file.problem or not file.revision or file.written_revision == file.revision:
+        if file.problem or not (file.revision or file.held) or file.written_revision == file.revision:
             return
         try:
             placed, written = _write_newest(space, file, place, at_hand, displaced)
         except HubError as error:
             _set_problem(file, _unwritten_problem(file, error))
             return
-        displaced = _after_write(space, file, placed, written)
+        displaced = _after_write(space, file, place, placed, written)
     if file.written_revision != file.revision:
         _set_problem(file, f"Revision {file.revision} is not written: something else keeps replacing the file on disk.")
 
@@ -233,7 +237,7 @@ def _write_newest(
     """
     assert isinstance(place.store, FilesystemStore)
     secrets = file.disk_secrets or (displaced.secrets if displaced else [])
-    if file.is_deleted:
+    if not arrivals.exists(file):
         marks.check_marks(file.path, secrets, b"", None)
         try:
             return place.store.remove(place.relative), None
@@ -257,11 +261,14 @@ def _with_secrets(space: Space, file: File, place: Place, text: bytes, displaced
 
 
 MARK_WRITTEN = """
-UPDATE memoryhub_file SET written_revision = %s, written_sha256 = %s, stat = %s, disk_secrets = %s WHERE id = %s RETURNING id
+UPDATE memoryhub_file SET written_revision = %s, written_sha256 = %s, stat = %s, disk_secrets = %s, held = '',
+  held_proposal = NULL WHERE id = %s RETURNING id
 """
 
 
-def _after_write(space: Space, file: File, placed: WriteResult, written: DiskText | None) -> DiskText | None:
+def _after_write(
+    space: Space, file: File, place: Place, placed: WriteResult, written: DiskText | None
+) -> DiskText | None:
     """Mark the newest revision as written. A text that came onto the disk between reading and writing is recorded, and
     answered."""
     expected, written_before = file.written_sha256, file.written_revision
@@ -273,11 +280,16 @@ def _after_write(space: Space, file: File, placed: WriteResult, written: DiskTex
     values = [file.written_revision, file.written_sha256, mark, statements.Json(file.disk_secrets), file.pk]
     change = statements.Change(MARK_WRITTEN, values)
     statements.together(change, *([_reread_later(space, file, placed.leftover)] if placed.leftover else []))
+    if file.held_proposal:
+        spaces.send_event("disk_put_back", space, file.held_proposal)
+    file.held, file.held_proposal = "", None
     if placed.displaced is None or any(
         marks.is_known(sha, placed.displaced) for sha in (expected, file.written_sha256)
     ):
         return None
     displaced = marks.take_in(space, placed.displaced)
+    if arrivals.record_displaced(space, file, place, displaced):
+        return None
     base = conflicts.common_base(file, written_before)
     ours = None if file.is_deleted else revisions.newest_text(file)
     from_disk = conflicts.record_disk_text(space, file, displaced, based_on=written_before)

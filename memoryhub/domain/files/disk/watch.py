@@ -18,12 +18,12 @@ from watchfiles import watch as watch_disk
 
 from memoryhub.domain import activity, jobs, spaces
 from memoryhub.domain.files import revisions
-from memoryhub.domain.files.disk import marks
+from memoryhub.domain.files.disk import arrivals, marks
 from memoryhub.domain.files.disk.conflicts import record_late_text
 from memoryhub.domain.files.disk.intake import folders_taken_in, leave_out_known, taken_files
 from memoryhub.domain.files.disk.marks import DiskText
 from memoryhub.domain.files.disk.sync import KEEP_DISPLACED_SECONDS, is_written, lock_file, sync_file
-from memoryhub.domain.files.mounts import find_mount, mounts_of_space, place_in_mount
+from memoryhub.domain.files.mounts import Place, find_mount, mounts_of_space, place_in_mount
 from memoryhub.errors import Conflict, HubError, NotFound
 from memoryhub.models import DISK, File, Job, Mount, Revision, Space
 from memoryhub.stores import FilesystemStore, ThreadStore, paths
@@ -54,8 +54,9 @@ def scan(space: Space, mount: Mount) -> int:
     prefix = mount.prefix
     in_hub = _known_files(space, mount, mounts)
     changed = leave_out_known(space, mount, list(in_hub.values()))
-    new = [prefix + relative[1:] for relative in sorted(on_disk) if prefix + relative[1:] not in in_hub]
-    changed += record_new_files(space, mount, [path for path in new if find_mount(mounts, path) == mount])
+    if not arrivals.handling_of(space, mount).taken_in:  # a first look; what is new later is a change of each file
+        new = [prefix + relative[1:] for relative in sorted(on_disk) if prefix + relative[1:] not in in_hub]
+        changed += record_new_files(space, mount, [path for path in new if find_mount(mounts, path) == mount])
     in_hub = _known_files(space, mount, mounts)
     for path in sorted({prefix + relative[1:] for relative in on_disk} | set(in_hub)):
         file, stat = in_hub.get(path), on_disk.get("/" + path[len(prefix) :])
@@ -64,6 +65,8 @@ def scan(space: Space, mount: Mount) -> int:
             and find_mount(mounts, path) == mount
         ):
             changed += _sync_quietly(space, path, mount)
+    # From now on, what differs on disk is a change.
+    Mount.objects.filter(pk=mount.pk, taken_in_at=None).update(taken_in_at=timezone.now())
     return changed
 
 
@@ -126,6 +129,8 @@ def _needs_sync(file: File | None, mark: list[int] | None, *, exists: bool) -> b
         return exists
     if not is_written(file):
         return True
+    if file.held:
+        return exists == (file.held == arrivals.DELETED) or (exists and (mark is None or file.stat != mark))
     return (mark is None or file.stat != mark) if exists else not file.is_deleted
 
 
@@ -183,14 +188,17 @@ def delete_displaced(job: Job, progress: jobs.Progress) -> None:
         file = File.objects.select_for_update(of=("self",)).select_related("space").get(pk=file.pk)
         content = place.store.read_again(place.relative, name)
         if content is not None:
-            _record_if_new(file.space, file, content)
+            _record_if_new(file.space, file, place, content)
     place.store.forget(place.relative, name)
 
 
-def _record_if_new(space: Space, file: File, content: bytes) -> None:
+def _record_if_new(space: Space, file: File, place: Place, content: bytes) -> None:
     seen = marks.take_in(space, content)
-    if not revisions.has_text(file, seen.sha256):
-        record_late_text(space, file, seen)
+    if revisions.has_text(file, seen.sha256) or spaces.ask_event("is_held_text", space, file.path, seen.text):
+        return
+    if arrivals.record_displaced(space, file, place, seen):
+        return
+    record_late_text(space, file, seen)
 
 
 def recover_leftovers(space: Space, mount: Mount) -> int:
@@ -223,7 +231,7 @@ def _recover_folder(mount: Mount, store: FilesystemStore, folder: str) -> int:
         if left.content is not None:
             with transaction.atomic():
                 file = lock_file(mount.space, mount.prefix + left.path[1:])
-                _record_if_new(mount.space, file, left.content)
+                _record_if_new(mount.space, file, place_in_mount(mount, file.path), left.content)
         store.forget(left.path, left.name)
     return len(old)
 

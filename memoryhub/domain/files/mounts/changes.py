@@ -90,6 +90,8 @@ def change_mount(
     for name, value in selected.items():
         setattr(mount, name, value)
     mount.problem, mount.is_full = "", False
+    if selected or (before[0], before[2]) != (after[0], after[2]):
+        mount.taken_in_at = None  # what lies there is no change
     mount.save()
     if (before[0], before[2]) != (after[0], after[2]):
         reset_written(space, mount, was_on_disk=before[0] == Mount.Store.FILESYSTEM)
@@ -154,9 +156,10 @@ def reset_written(space: Space, mount: Mount, *, was_on_disk: bool = False) -> N
     unless the directory has a file at that path already.
     """
     files = File.objects.within(space).filter(path__startswith=mount.prefix)
+    files.update(disk_secrets=[], held="", held_proposal=None, put_backs=0)
     if mount.store != Mount.Store.FILESYSTEM:
         files.update(written_revision=F("revision"), stat=None, problem="")
     elif was_on_disk:
-        files.update(stat=None, problem="")
+        files.update(written_revision=None, stat=None, problem="")
     else:
         files.update(written_revision=None, written_sha256="", stat=None, problem="")

@@ -12,7 +12,7 @@ def look_at_directories(apps, schema_editor):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("memoryhub", "0006_asked_dialect")]
+    dependencies = [("memoryhub", "0007_person_email_is_given")]
 
     operations = [
         migrations.AddField(
