@@ -15,7 +15,7 @@ from memoryhub.domain.files.disk.review import (
 from memoryhub.domain.files.disk.sync import lock_file, sync_file
 from memoryhub.domain.files.disk.watch import retry_disk, scan_all, sync_path
 from memoryhub.domain.files.find import glob, grep, is_folder, list_entries, walk
-from memoryhub.domain.files.line_authors import author_of, blame, blame_job
+from memoryhub.domain.files.line_authors import author_of, blame, blame_job, lines_with_keys
 from memoryhub.domain.files.mounts import (
     add_mount,
     add_rule,
@@ -128,6 +128,7 @@ __all__ = [
     "is_small_folder",
     "keep_approved",
     "leave_out_everywhere",
+    "lines_with_keys",
     "list_entries",
     "lock_file",
     "lock_files",

@@ -10,6 +10,7 @@ from typing import Any
 
 from django.db import transaction
 
+from memoryhub import detectors
 from memoryhub.detectors import secrets
 from memoryhub.domain import activity, spaces
 from memoryhub.domain.accounts import require
@@ -162,6 +163,8 @@ def _guard(space: Space, request: ChangeRequest, places: list[mounts.Place]) -> 
 
     def check(before: bytes, after: bytes) -> None:
         found = spaces.ask_event("check_change", space, before, after, only=only) if after else []
+        if any(one.code == detectors.COST for one in found):  # nobody knows whether there is a secret in it
+            raise _NeedsReview
         for rule in rules:
             if rule.unless_findings and found:
                 raise _NeedsReview

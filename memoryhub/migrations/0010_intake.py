@@ -12,7 +12,7 @@ def look_at_directories(apps, schema_editor):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("memoryhub", "0007_person_email_is_given")]
+    dependencies = [("memoryhub", "0009_erasures")]
 
     operations = [
         migrations.AddField(
