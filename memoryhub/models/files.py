@@ -159,6 +159,10 @@ class Revision(ByActor):
     git_author = models.CharField(max_length=150, blank=True, default="", db_default="")
     git_commit = models.CharField(max_length=40, blank=True, default="", db_default="")
     created_at = models.DateTimeField(default=timezone.now)
+    # Some of its words were erased: when, by whom, and the number of the receipt.
+    erased_at = models.DateTimeField(null=True)
+    erased_by = models.CharField(max_length=150, blank=True, default="", db_default="")
+    erasure = models.BigIntegerField(null=True)
 
     objects = Scoped.as_manager()
     is_new = False  # true only of the instance that a change has just made, not of one from a query

@@ -154,7 +154,7 @@ CHANGES = {
     "output admitted by the gate": lambda own: quarantine.log(
         own.space, own.forge, content="Refund 7 left on the 2nd of June.", session_id="c-3", node_id="answer"
     ),
-    "output admitted by a person": lambda own: quarantine.admit(own.space, own.rk, own.held.id),
+    "output admitted by a person": lambda own: quarantine.admit(own.space, own.rk, own.held.id, looked=True),
     "output discarded": lambda own: quarantine.discard(own.space, own.rk, own.record.id, "wrong"),
     "output promoted": lambda own: longterm.promote_record(own.space, own.rk, own.held.id, content="Card refunds cost 1 euro."),
     "entry added": lambda own: working.add(own.space, own.rk, "The bank opens at nine."),
@@ -168,8 +168,8 @@ CHANGES = {
     "knowledge corrected": lambda own: longterm.edit(own.space, own.rk, own.fact, "Card refunds take 3 days."),
     "knowledge retired": lambda own: longterm.retire(own.space, own.rk, own.fact),
     "knowledge brought back": lambda own: longterm.restore(own.space, own.rk, own.retired),
-    "session in working memory erased": lambda own: erasure.erase(own.space, own.rk, "c-1", confirm="c-1"),
-    "session in long-term memory erased": lambda own: erasure.erase(own.space, own.rk, "c-2", confirm="c-2"),
+    "session in working memory erased": lambda own: erasure.erase_now(own.space, own.rk, erasure.Target("session", "c-1")),
+    "session in long-term memory erased": lambda own: erasure.erase_now(own.space, own.rk, erasure.Target("session", "c-2")),
 }  # fmt: skip
 
 
@@ -216,7 +216,8 @@ READ = {
         "path": "file moved", "is_deleted": "file deleted",
     } | dict.fromkeys(
         ["kind", "size", "added", "removed", "reason", "proposal", "restored_from", "moved_from", "approver_kind", "approver_id",
-         "approver_name", "reviewer_lines", "based_on", "merged_with", "git_author", "git_commit"], NOT_SHOWN,
+         "approver_name", "reviewer_lines", "based_on", "merged_with", "git_author", "git_commit", "erased_at", "erased_by",
+         "erasure"], NOT_SHOWN,
     ),
     "dialecttemplate": dict.fromkeys(  # test_the_newest_template_serves_the_next_prompt
         ["family", "form", "version", "text", "sha256", "came_from", "is_known"], NOT_SHOWN
@@ -226,7 +227,9 @@ READ = {
     "workingentry": {
         "content": "entry corrected", "expires_at": "entry over", "removed_at": "entry removed",
         "agent_key": "output admitted by the gate", "scope": "output admitted by the gate",
-    } | dict.fromkeys(["agent_id", "agent_name", "metadata", "findings", "record_id", "session_id", "is_pinned"], NOT_SHOWN),
+    } | dict.fromkeys(
+        ["agent_id", "agent_name", "metadata", "findings", "record_id", "session_id", "is_pinned", "times", "seen_by"], NOT_SHOWN
+    ),
     "longtermentry": {
         "content": "knowledge corrected", "state": "knowledge retired", "scope": "knowledge stored",
         "number": "knowledge stored", "agent_id": NOT_SHOWN,

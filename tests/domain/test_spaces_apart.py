@@ -110,7 +110,7 @@ def retry(own):
 
 
 def admit_and_discard(own):
-    quarantine.admit(own.space, own.rk, own.held)
+    quarantine.admit(own.space, own.rk, own.held, looked=True)
     quarantine.discard(own.space, own.rk, own.held, "wrong")
 
 
@@ -138,7 +138,7 @@ CHANGES = {
     "promote and retire": promote_and_retire,
     "sweep": sweep,
     "fewer entries": lambda own: spaces.change_settings(own.space, own.rk, {"working_limit": 1}),
-    "erase a session": lambda own: erasure.erase(own.space, own.rk, "c-1", confirm="c-1"),
+    "erase a session": lambda own: erasure.erase_now(own.space, own.rk, erasure.Target("session", "c-1")),
     "delete an agent": lambda own: prompts.delete_agent(own.forge, own.rk),
     "revoke": lambda own: accounts.revoke_token(own.token, own.rk),
     "remove a member": lambda own: spaces.remove_member(own.space, HUB, own.rk.person),

@@ -2,9 +2,12 @@
 
 from memoryhub.domain.files.change import lock_files
 from memoryhub.domain.files.disk.marks import check_marks
+from memoryhub.domain.files.disk.no_secret import allow_in_text, allow_on_disk, allowed_in_space, forbid
 from memoryhub.domain.files.disk.review import (
     change_on_disk,
+    held_file,
     keep_approved,
+    look_again,
     mark_seen,
     put_back,
     take_back,
@@ -14,7 +17,7 @@ from memoryhub.domain.files.disk.review import (
 from memoryhub.domain.files.disk.sync import lock_file, sync_file
 from memoryhub.domain.files.disk.watch import retry_disk, scan_all, sync_path
 from memoryhub.domain.files.find import glob, grep, is_folder, list_entries, walk
-from memoryhub.domain.files.line_authors import author_of, blame, blame_job
+from memoryhub.domain.files.line_authors import author_of, blame, blame_job, lines_with_keys
 from memoryhub.domain.files.mounts import (
     add_mount,
     add_rule,
@@ -91,6 +94,9 @@ __all__ = [
     "add_rule",
     "agents_md_files",
     "agents_reading",
+    "allow_in_text",
+    "allow_on_disk",
+    "allowed_in_space",
     "allowed_roots",
     "author_of",
     "base_content",
@@ -113,17 +119,21 @@ __all__ = [
     "file_row",
     "find_mount",
     "folder_entries",
+    "forbid",
     "get_mount",
     "get_revision",
     "glob",
     "grep",
+    "held_file",
     "is_folder",
     "is_inside",
     "is_small_folder",
     "keep_approved",
+    "lines_with_keys",
     "list_entries",
     "lock_file",
     "lock_files",
+    "look_again",
     "mark_seen",
     "mount_at",
     "mounts_of_space",

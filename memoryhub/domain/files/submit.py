@@ -10,6 +10,7 @@ from typing import Any
 
 from django.db import transaction
 
+from memoryhub import detectors
 from memoryhub.detectors import secrets
 from memoryhub.domain import activity, spaces
 from memoryhub.domain.accounts import require
@@ -151,6 +152,9 @@ def _guard(space: Space, request: ChangeRequest, places: list[mounts.Place]) -> 
 
     def check(before: bytes, after: bytes) -> None:
         found = spaces.ask_event("check_change", space, before, after, only=only) if after else []
+        # Nobody knows whether there is a secret in it; or a person said that it is none, and an agent's text waits all the same.
+        if any(one.code in (detectors.COST, "secrets") for one in found):
+            raise _NeedsReview
         for rule in rules:
             if rule.unless_findings and found:
                 raise _NeedsReview

@@ -17,7 +17,7 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 from django.db import OperationalError, connection, connections
 
-from memoryhub import embedders
+from memoryhub.domain import retrieval
 from memoryhub.errors import HubError, Invalid, Unavailable
 from memoryhub.management.base import HubCommand
 from memoryhub.server import datadir, postgres, processes, serve, static_files, supervise, work
@@ -123,7 +123,7 @@ class Command(HubCommand):
         """Loads what the children need: they are forks of this process and share its memory."""
         serve.load()
         work.import_domain()
-        embedder = embedders.load(settings.EMBEDDER, {"MEMORYHUB_EMBEDDER_URL": settings.EMBEDDER_URL})
+        embedder = retrieval.load_embedder(settings.EMBEDDER)
         if embedder.is_local:
             embedder.embed(["anything"])  # it loads its weights at the first call
         connections.close_all()  # a fork must not use them
