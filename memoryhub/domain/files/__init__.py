@@ -3,9 +3,12 @@
 from memoryhub.domain.files.change import lock_files
 from memoryhub.domain.files.disk.intake import leave_out_everywhere
 from memoryhub.domain.files.disk.marks import check_marks
+from memoryhub.domain.files.disk.no_secret import allow_in_text, allow_on_disk, allowed_in_space, forbid
 from memoryhub.domain.files.disk.review import (
     change_on_disk,
+    held_file,
     keep_approved,
+    look_again,
     mark_seen,
     put_back,
     take_back,
@@ -96,6 +99,9 @@ __all__ = [
     "add_rule",
     "agents_md_files",
     "agents_reading",
+    "allow_in_text",
+    "allow_on_disk",
+    "allowed_in_space",
     "allowed_roots",
     "author_of",
     "base_content",
@@ -118,10 +124,12 @@ __all__ = [
     "file_row",
     "find_mount",
     "folder_entries",
+    "forbid",
     "get_mount",
     "get_revision",
     "glob",
     "grep",
+    "held_file",
     "is_folder",
     "is_inside",
     "is_left_out",
@@ -132,6 +140,7 @@ __all__ = [
     "list_entries",
     "lock_file",
     "lock_files",
+    "look_again",
     "mark_seen",
     "matched_paths",
     "mount_at",

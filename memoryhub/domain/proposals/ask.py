@@ -61,7 +61,7 @@ def propose(
     if after is not None and len(after) > MAX_BYTES:
         raise too_large(path, len(after), MAX_BYTES)
     found = [*program_findings(proposal, after), *kind_of(proposal).findings(proposal, before, after)]
-    spaces.refuse_secrets(space, found)
+    spaces.refuse_secrets(space, found, findings.detectable(after))
     protected.check(before, after)
     proposal.reviewers = reviewers_for(space, agent, path)
     return _insert(proposal, found, kind_of(proposal).risk(proposal, found, before, after))
@@ -99,7 +99,7 @@ def propose_promotion(
         reason=clean(reason, 2000), thread_id=clean(thread_id, 200), tool_call_id=clean(tool_call_id, 200),
     )  # fmt: skip
     found = findings.findings_of(space, "", None, proposal.content)
-    spaces.refuse_secrets(space, found)
+    spaces.refuse_secrets(space, found, content)
     proposal.same_as = same_as(proposal)
     if waiting := _pending_twin(proposal):
         return waiting

@@ -139,11 +139,11 @@ def pull_from_disk(space: Space, file: File, place: Place) -> None:
     if file.revision and (seen.sha256 if seen else "") == file.sha256:
         if not is_decided:
             arrivals.release(space, file, "The file on disk is back at the approved text.")
-        _mark_written(file, found, seen)
+        mark_written(file, found, seen)
     elif (seen.digest if seen else "") != file.written_sha256:
         arrivals.record_arrival(space, file, place, seen, found.stat.mark if found else None)
         if not file.held and is_written(file):
-            _mark_written(file, found, seen)
+            mark_written(file, found, seen)
 
 
 def _is_last_seen(file: File, found: FileContent | None) -> bool:
@@ -190,7 +190,8 @@ def _note_stat(file: File, found: FileContent | None) -> None:
             file.save(update_fields=["stat"])
 
 
-def _mark_written(file: File, found: FileContent | None, seen: DiskText | None) -> None:
+def mark_written(file: File, found: FileContent | None, seen: DiskText | None) -> None:
+    """Note that disk and hub are in step; `seen` is what was taken in of the disk, None for no file."""
     file.written_revision, file.written_sha256 = file.revision, seen.digest if seen else file.sha256
     file.disk_secrets = seen.secrets if seen else []
     file.stat = found.stat.mark if found else None
@@ -208,7 +209,7 @@ def write_to_disk(space: Space, file: File, place: Place, at_hand: tuple[int, by
     """
     if not isinstance(place.store, FilesystemStore):
         if file.written_revision != file.revision:
-            _mark_written(file, None, None)
+            mark_written(file, None, None)
         return
     displaced: DiskText | None = None
     for _ in range(MAX_ROUNDS):
