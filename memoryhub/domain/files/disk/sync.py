@@ -106,7 +106,7 @@ def leave_out(space: Space, file: File, why: LeftOut) -> None:
     if not file.revision:
         file.delete()
     elif file.written_revision != file.revision or file.written_sha256 or file.problem:
-        _mark_written(file, None, None)
+        mark_written(file, None, None)
 
 
 def disk_error(file: File, place: Place) -> HubError:
