@@ -91,7 +91,8 @@ def warnings(form: Form, memory: Ingredients, texts: list[str]) -> list[Warn]:
         "template_unknown",
         None,
         f"The template text of {form.name} is not known yet, so this is the memory block alone. "
-        "Take it from the installed library or a wheel: memoryhub template import deepagents [--wheel FILE].",
+        "Import it from your package index, a wheel or the installed library: "
+        "memoryhub template import deepagents [--version V | --wheel FILE].",
     )
     return warn_of_sources(
         memory.sources,
@@ -155,13 +156,21 @@ def published_forms(template: str) -> list[str]:
 
 def read_template(module_source: str) -> str:
     """The template text out of the source of the library's memory module, without running it."""
-    for node in ast.walk(ast.parse(module_source)):
+    for node in ast.walk(parsed(module_source)):
         if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Constant):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             named = any(isinstance(target, ast.Name) and target.id == "MEMORY_SYSTEM_PROMPT" for target in targets)
             if named and isinstance(node.value.value, str):
                 return check_template(node.value.value)
     raise Invalid("This version of deepagents has no memory template that the hub can read.", code="invalid_template")
+
+
+def parsed(module_source: str) -> ast.Module:
+    """The syntax tree of a module; an empty one of what is no Python."""
+    try:
+        return ast.parse(module_source)
+    except (SyntaxError, ValueError, RecursionError):
+        return ast.Module([], [])
 
 
 FAMILY = Family(name="deepagents", forms=FORMS, build=build, newest=(0, 7, 32), published=is_published)

@@ -18,7 +18,7 @@ class Person(AbstractBaseUser):
 
     username = models.CharField(max_length=64, unique=True, validators=[name_rule])
     email = models.EmailField(blank=True)
-    # Whether somebody else noted the address: one that a person wrote themselves proves nothing about them.
+    # Whether whoever runs the hub noted the address: one that the person or an owner of a space wrote proves nothing.
     email_is_given = models.BooleanField(default=False, db_default=False)
     is_active = models.BooleanField(default=True)
     # The owner of the hub: the one-time link of each start signs them in; they may make spaces.

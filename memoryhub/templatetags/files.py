@@ -48,7 +48,8 @@ def act_url(context: dict[str, Any], name: str, path: str) -> str:
     slug = context["space"].slug
     if path.startswith("./"):
         return reverse(name, args=[slug, "."]) + f"?path={quote(path)}"
-    return reverse(name, args=[slug, path.lstrip("/")])
+    tail = path.lstrip("/")  # nothing for all files of a space
+    return reverse(name, args=[slug, tail] if tail else [slug])
 
 
 # Tables of lines are built here, since a template takes half a second for ten thousand lines.

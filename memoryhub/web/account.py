@@ -16,6 +16,7 @@ from memoryhub.models import Actor, Person, Token
 from memoryhub.web.access import signed_in
 from memoryhub.web.login import safe_next
 from memoryhub.web.notices import done
+from memoryhub.web.oidc import connect_proof
 
 THEMES = {"": "dark", "dark": "light", "light": ""}  # the theme that follows each; "" is that of the system
 
@@ -32,6 +33,7 @@ def show(request: HttpRequest, *, status: int = 200, **more: object) -> HttpResp
         "token_form": TokenForm(),
         "factors": accounts.second_factors(request.user),
         "oidc": settings.OIDC,
+        "connect_proof": connect_proof(request),
         "identities": accounts.identities_of(request.user),
         "email_form": EmailForm(initial={"email": request.user.email}),
         **more,
@@ -100,6 +102,14 @@ def change_email(request: HttpRequest) -> HttpResponse:
 def end_session(request: HttpRequest, pk: int) -> HttpResponse:
     accounts.end_session(request.user, pk)
     done(request, "That session is ended.")
+    return redirect("account.page")
+
+
+@require_POST
+@signed_in
+def end_sessions(request: HttpRequest) -> HttpResponse:
+    accounts.end_sessions(request.actor, request.user, keep=request.session.session_key)
+    done(request, "Every other session is ended.")
     return redirect("account.page")
 
 

@@ -6,7 +6,6 @@ checked its signature, issuer, audience, time and nonce; the hub then decides wh
 
 from __future__ import annotations
 
-import hmac
 import json
 import logging
 import secrets
@@ -14,6 +13,7 @@ import time
 from typing import Any
 
 from allauth.core.internal.deferred import jwt
+from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from allauth.socialaccount.internal import statekit
 from allauth.socialaccount.models import SocialApp
 from allauth.socialaccount.providers.oauth2.client import OAuth2Error
@@ -23,6 +23,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.crypto import constant_time_compare, salted_hmac
 from django.views.decorators.http import require_GET, require_POST
 
 from memoryhub.domain import accounts, spaces
@@ -56,11 +57,20 @@ class Adapter(OpenIDConnectOAuth2Adapter):
         issuer = settings.OIDC.issuer
         fetched, found = _configurations.get(issuer, (0.0, {}))
         if time.monotonic() - fetched > CONFIGURATION_KEPT or not found:
-            found = fetched_json(f"{issuer}/.well-known/openid-configuration")
-            if str(found.get("issuer", "")).rstrip("/") != issuer:
+            found = fetched_json(f"{issuer.rstrip('/')}/.well-known/openid-configuration")
+            if found.get("issuer") != issuer:  # to the letter, the slash at its end included
                 raise OAuth2Error(f"{issuer} calls itself {str(found.get('issuer'))[:200]!r}")
             _configurations[issuer] = (time.monotonic(), found)
         return found
+
+
+class Fetching(DefaultSocialAccountAdapter):
+    """How allauth asks the provider: it is not led elsewhere."""
+
+    def get_requests_session(self) -> Any:
+        session = super().get_requests_session()
+        session.max_redirects = 0
+        return session
 
 
 class Provider(OpenIDConnectProvider):
@@ -84,8 +94,12 @@ def fetched_json(url: str, **headers: str) -> dict[str, Any]:
     """A JSON object of the provider, 1 MiB at most."""
     from requests import Session  # 4 MB of memory, for hubs alone whose people sign in by a provider
 
-    with Session() as session, session.get(url, headers=headers, timeout=5, stream=True) as answer:
-        answer.raise_for_status()
+    with (
+        Session() as session,
+        session.get(url, headers=headers, timeout=5, stream=True, allow_redirects=False) as answer,
+    ):
+        if answer.status_code != 200:
+            raise OAuth2Error(f"{url} answered {answer.status_code}")
         found = json.loads(answer.raw.read(1 << 20, decode_content=True))
     if not isinstance(found, dict):
         raise OAuth2Error(f"{url} is no JSON object")
@@ -99,14 +113,24 @@ def fetched_json(url: str, **headers: str) -> dict[str, Any]:
 @require_GET
 def start(request: HttpRequest) -> HttpResponse:
     """Leads to the provider. A link, not a form: the CSP forbids forms to lead to another host."""
+    if request.user.is_authenticated:  # another site cannot make somebody who is signed in somebody else
+        return redirect(safe_next(request))
     return lead_to_provider(request, safe_next(request), None)
 
 
 @recently_signed_in
 @require_GET
 def connect(request: HttpRequest) -> HttpResponse:
-    """Leads to the provider, to let it sign in whoever is signed in already."""
+    """Leads to the provider, to let it sign in whoever is signed in already. Only from the link of their own page: else another
+    site could connect whoever the provider knows in this browser."""
+    if not constant_time_compare(request.GET.get("proof", ""), connect_proof(request)):
+        raise Forbidden("Open this from the page of your account.", code="no_proof")
     return lead_to_provider(request, reverse("account.page"), request.user.pk)
+
+
+def connect_proof(request: HttpRequest) -> str:
+    """What the link on the account page shows; no other session has it."""
+    return salted_hmac("memoryhub.oidc.connect", request.session.session_key or "").hexdigest()
 
 
 def lead_to_provider(request: HttpRequest, leads_to: str, connects: int | None) -> HttpResponse:
@@ -201,7 +225,7 @@ def claims_of(id_token: str, configuration: dict[str, Any], nonce: str) -> dict[
         audience=settings.OIDC.client_id, issuer=configuration["issuer"], leeway=CLOCKS_DIFFER,
         options={"require": ["iss", "sub", "aud", "exp", "iat"]},
     )  # fmt: skip
-    if not hmac.compare_digest(str(claims.get("nonce", "")).encode(), nonce.encode()):
+    if not constant_time_compare(str(claims.get("nonce", "")), nonce):
         raise OAuth2Error("the ID token has another nonce")
     if claims.get("azp", settings.OIDC.client_id) != settings.OIDC.client_id:
         raise OAuth2Error("the ID token was made for another client")

@@ -44,7 +44,7 @@ def add(request: HttpRequest) -> HttpResponse:
     lasts = accounts.link_time(request.POST.get("lasts", ""))
     existing = accounts.find_person(name)
     try:
-        person = existing or accounts.create_person(request.actor, name)
+        person = existing or accounts.create_person(request.actor, name, email=form.cleaned_data["email"])
         spaces.add_member(request.space, request.actor, person, role)
     except HubError as error:
         form.refuse(error)

@@ -1,6 +1,7 @@
 """Sign-in by a provider of OpenID Connect, against a real one on this machine."""
 
 import json
+import re
 import time
 from dataclasses import replace
 
@@ -174,7 +175,7 @@ def test_somebody_signed_in_connects_and_disconnects(client, hub):
     hub(sign_up="known")
     rk = accounts.create_person(HUB, "rk", password="correct horse battery")
     client.post("/login/", {"username": "rk", "password": "correct horse battery"})
-    back = provider.consent(client.get("/account/provider/")["Location"], "nina")
+    back = provider.consent(connect(client)["Location"], "nina")
     assert client.get(back)["Location"] == "/account/"
     there = Client()
     go(there, "nina")
@@ -185,11 +186,24 @@ def test_somebody_signed_in_connects_and_disconnects(client, hub):
     assert go(Client(), "nina").status_code == 403
 
 
+def connect(client):
+    """Follows the link of the account page."""
+    return client.get(re.search(r'href="(/account/provider/[^"]+)"', client.get("/account/").content.decode())[1])
+
+
+def test_another_site_starts_nothing_for_somebody_who_is_signed_in(client, hub):
+    accounts.create_person(HUB, "rk", password="correct horse battery")
+    client.post("/login/", {"username": "rk", "password": "correct horse battery"})
+    assert client.get("/login/oidc/?next=/account/")["Location"] == "/account/"
+    for proof in ("", "?proof=", "?proof=x", "?proof=%C3%A9"):
+        assert client.get(f"/account/provider/{proof}").status_code == 403
+
+
 def test_nobody_connects_what_belongs_to_another(client, hub):
     go(Client(), "nina")
     accounts.create_person(HUB, "sly", password="correct horse battery")
     client.post("/login/", {"username": "sly", "password": "correct horse battery"})
-    back = provider.consent(client.get("/account/provider/")["Location"], "nina")
+    back = provider.consent(connect(client)["Location"], "nina")
     client.get(back)
     assert accounts.identities_of(Person.objects.get(username="sly")) == []
 
@@ -315,13 +329,20 @@ CHANGES = {}
 def forge(app):
     """Makes a provider change its ID tokens by CHANGES: claims by name (None takes one out), `sign` for another way to sign."""
 
+    @app.before_request
+    def elsewhere():
+        asked = flask.request
+        if CHANGES.get("redirects") == asked.path and "again" not in asked.args:
+            return flask.redirect(f"{asked.path}?again", 307)
+        return None
+
     @app.after_request
     def changed(response):
         if flask.request.path != "/oauth2/token" or response.status_code != 200:
             return response
         body = json.loads(response.get_data())
         claims = jwt.decode(body["id_token"], options={"verify_signature": False})
-        claims |= {name: value for name, value in CHANGES.items() if name != "sign"}
+        claims |= {name: value for name, value in CHANGES.items() if name not in ("sign", "redirects")}
         claims = {name: value for name, value in claims.items() if value is not None}
         body["id_token"] = CHANGES.get("sign", signed_by_provider)(claims, storage.jwk)
         response.set_data(json.dumps(body))
@@ -385,6 +406,8 @@ FORGED = {
     "another key": {"sign": signed_by_somebody},
     "no signature": {"sign": signed_by_nobody},
     "the public key as a secret": {"sign": signed_with_the_public_key},
+    "a redirect instead of tokens": {"redirects": "/oauth2/token"},
+    "a redirect instead of keys": {"redirects": "/jwks"},
     "no token": {"sign": lambda claims, key: ""},
     "nonsense": {"sign": lambda claims, key: "a.b.c"},
 }

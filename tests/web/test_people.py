@@ -4,6 +4,7 @@ import re
 from datetime import timedelta
 
 import pytest
+from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
@@ -23,6 +24,22 @@ def test_an_owner_adds_somebody_new_and_hands_over_a_link(as_role, house):
     assert nina.post(link)["Location"] == "/s/books/"
     assert nina.get("/s/books/").status_code == 200
     assert role_of("nina") == "editor"
+
+
+def test_an_owner_notes_the_address_of_somebody_new(as_role, house):
+    sent = {"username": "nina", "role": "editor", "email": "nina@example.org"}
+    as_role("owner").post("/s/books/settings/people/add/", sent)
+    nina = Person.objects.get(username="nina")
+    assert (nina.email, nina.email_is_given) == ("nina@example.org", True)
+    accounts.change_email(nina, "nina@example.org")
+    assert nina.email_is_given
+    accounts.change_email(nina, "other@example.org")
+    assert not nina.email_is_given
+
+
+def test_an_address_that_an_owner_of_a_space_noted_proves_nothing(house):
+    lead = accounts.create_person(HUB, "lead")
+    assert not accounts.create_person(Actor.of_person(lead, "owner"), "nina", email="boss@example.org").email_is_given
 
 
 def test_somebody_the_hub_knows_is_only_added(as_role, house):
@@ -215,12 +232,31 @@ def test_the_time_of_a_link_is_chosen_on_the_page(as_role, house):
         ("short", "short", "too short"),
         ("1234567890123", "1234567890123", "entirely numeric"),
         ("long enough one", "another", "differ"),
+        ("MemoryHub2026!", "MemoryHub2026!", "little more than the name"),
     ],
 )
 def test_weak_or_differing_passwords_are_refused(as_role, house, new, again, said):
     page = as_role("editor").post("/account/password/", {"new": new, "again": again})
     assert page.status_code == 422
     assert said in page.content.decode()
+
+
+def test_a_password_counts_to_the_letter_blanks_included(as_role, house, client):
+    password = "  sieben rote  Zwerge "
+    assert as_role("editor").post("/account/password/", {"new": password, "again": password}).status_code == 303
+    assert client.post("/login/", {"username": "a-editor", "password": password.strip()}).status_code == 422
+    assert client.post("/login/", {"username": "a-editor", "password": password}).status_code == 303
+
+
+def test_all_other_sessions_are_ended_at_once(house):
+    clients = [Client() for _ in range(3)]
+    for client in clients:
+        client.post(f"/login/once/{accounts.make_sign_in_link(HUB, house.viewer.person)}/")
+    assert "End all others" in clients[0].get("/account/").content.decode()
+    clients[0].post("/account/sessions/end/")
+    assert [client.get("/account/").status_code for client in clients] == [200, 302, 302]
+    call_command("user", "sign-out", "a-viewer")
+    assert clients[0].get("/account/").status_code == 302
 
 
 def test_sessions_are_ended_one_by_one(house):

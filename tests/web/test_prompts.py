@@ -80,9 +80,11 @@ def test_each_warning_leads_to_where_it_is_mended(see, house):
     owner = one_line(see("owner", dialect="deepagents/0.6.2"))
     assert owner.count("reaches the model") == 1
     listed = re.findall(r'<li class="note.*?</li>', owner)
-    leads = {re.sub("<[^>]+>", "", line).strip()[:22]: re.findall(r'href="([^"#]+)', line)[-1] for line in listed}
+    leads = {
+        re.sub("<[^>]+>", "", line).strip()[:22]: re.findall(r'(?:href|action)="([^"#]+)', line)[-1] for line in listed
+    }
     assert leads == {
-        "The template text of d": "/s/books/prompt/counter/settings/",
+        "The template text of d": "/s/books/prompt/templates/download/",
         "Line 6: An HTML commen": f"/s/books/files{AGENTS}?view=edit",
         "Line 7: /memories/AGEN": f"/s/books/files{AGENTS}?view=edit",
         "Line 13: /memories/AGE": f"/s/books/files{AGENTS}?view=edit",

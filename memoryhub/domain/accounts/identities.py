@@ -1,7 +1,7 @@
 """Whom a provider of OpenID Connect, or a proxy, signs in: a person known here, somebody new, or nobody.
 
 A provider names people by `sub`, which is kept in a row of allauth.socialaccount. Its names and e-mail addresses never take over
-an account; a verified address finds one only where the setting allows it and somebody other than the person wrote it down.
+an account; a verified address finds one only where the setting allows it and whoever runs the hub wrote it down.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def connected_person(identity: Identity) -> Person | None:
 
 
 def person_by_email(identity: Identity) -> Person | None:
-    """The one person for whom somebody else noted this address; none where the setting is off or two have it."""
+    """The one person for whom whoever runs the hub noted this address; none where the setting is off or two have it."""
     if not (settings.OIDC and settings.OIDC.link_by_email and identity.email):
         return None
     found = list(Person.objects.filter(email__iexact=identity.email, email_is_given=True)[:2])

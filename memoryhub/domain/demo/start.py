@@ -51,6 +51,7 @@ def make(owner: Person | None = None) -> Space:
             if find_spec(f"memoryhub.domain.demo.demo_{part}"):
                 import_module(f"memoryhub.domain.demo.demo_{part}").make(cast)
     Membership.objects.update_or_create(space=space, person=owner, defaults={"role": Role.OWNER})
+    prompts.start_missing_download(space)
     return space
 
 

@@ -61,8 +61,16 @@ from memoryhub.domain.prompts.sources import (
     switch_source,
     take_over_sources,
 )
+from memoryhub.domain.prompts.template_download import (
+    DOWNLOAD_JOB,
+    download_template,
+    start_download,
+    start_missing_download,
+    version_to_take,
+)
 
 __all__ = [
+    "DOWNLOAD_JOB",
     "AgentRow",
     "LastCall",
     "LineOrigin",
@@ -92,6 +100,7 @@ __all__ = [
     "delivered_text",
     "deliveries_of",
     "dialect_of",
+    "download_template",
     "get_source",
     "import_installed_template",
     "import_template_wheel",
@@ -110,6 +119,8 @@ __all__ = [
     "rows_with_tokens",
     "sources_of",
     "standings",
+    "start_download",
+    "start_missing_download",
     "switch_source",
     "take_back_template",
     "take_over_sources",
@@ -119,6 +130,7 @@ __all__ = [
     "templates_for",
     "threads_behind",
     "threads_of",
+    "version_to_take",
     "with_pending",
     "working_column",
 ]

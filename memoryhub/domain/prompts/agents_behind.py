@@ -140,6 +140,7 @@ class PromptNow:
     sha256: str
     dialect: str
     verified: bool
+    lacks_template: bool
     revisions: dict[str, int]
     disk: tuple[DiskFile, ...]
     per_thread: bool
@@ -258,7 +259,13 @@ def prompt_now(
         made[agent.pk] = made.get(agent.pk, 0) + 1
         prompt = assemble_request(space, agent, asked)
         found = PromptNow(
-            prompt.sha256, prompt.dialect, prompt.verified, prompt.revisions, prompt.disk, prompt.per_thread
+            prompt.sha256,
+            prompt.dialect,
+            prompt.verified,
+            any(one.code == "template_unknown" for one in prompt.warnings),
+            prompt.revisions,
+            prompt.disk,
+            prompt.per_thread,
         )
         if prompt.lasts and prompt.working_ids in (None, entries):
             prompts_now.put((*key, asked.thread) if found.per_thread else key, found)

@@ -66,24 +66,33 @@ def check_template(family: str, version: str, text: str) -> dialects.Dialect:
 
 
 def import_installed_template(actor: Actor = HUB, *, space_id: int = 0) -> DialectTemplate:
-    """Reads the template from the installed deepagents, without running it."""
+    """Stores the template of the installed deepagents, which is read without running it."""
+    version, text = read_installed()
+    return keep_template(space_id, actor, version, text, "installed library")
+
+
+def read_installed() -> tuple[str, str]:
+    """Version and template of the installed deepagents."""
     found = importlib.util.find_spec("deepagents")
     if found is None or not found.submodule_search_locations:
         raise NotFound(
             "deepagents is not installed here. Name a wheel: memoryhub template import deepagents --wheel FILE."
         )
     source = Path(found.submodule_search_locations[0], "middleware", "memory.py")
-    version = importlib.metadata.version("deepagents")
-    return keep_template(
-        space_id, actor, version, deepagents.read_template(source.read_text("utf-8")), "installed library"
-    )
+    return importlib.metadata.version("deepagents"), deepagents.read_template(source.read_text("utf-8"))
 
 
 def import_template_wheel(
     file: Path | IO[bytes], actor: Actor = HUB, *, space_id: int = 0, name: str = ""
 ) -> DialectTemplate:
-    """Reads the template from a wheel of deepagents, for one space or for all (0)."""
+    """Stores the template out of a wheel of deepagents, for one space or for all (0)."""
     name = name or Path(str(file)).name
+    version, text = read_wheel(file, name)
+    return keep_template(space_id, actor, version, text, f"wheel {name}")
+
+
+def read_wheel(file: Path | IO[bytes], name: str) -> tuple[str, str]:
+    """Version and template of a wheel of deepagents; nothing of it is run."""
     try:
         with zipfile.ZipFile(file) as archive:
             source = read_member(archive, MEMORY_MODULE)
@@ -94,7 +103,7 @@ def import_template_wheel(
         raise Invalid(
             f"{name} is no wheel of deepagents with memory in it (0.3.4 or newer).", code="invalid_wheel"
         ) from None
-    return keep_template(space_id, actor, version, deepagents.read_template(source), f"wheel {name}")
+    return version, deepagents.read_template(source)
 
 
 def read_member(archive: zipfile.ZipFile, name: str) -> str:
