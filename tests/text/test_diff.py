@@ -168,4 +168,4 @@ def test_a_change_of_very_many_lines_is_coarse_and_says_so():
 
 def test_long_changes_stand_side_by_side_in_their_order():
     diff = diffs.compare("".join(f"old {n}\n" for n in range(1_200)), "".join(f"new {n}\n" for n in range(1_200)))
-    assert [(old.text, new.text) for old, new in diff.first_pairs(2)] == [("old 0", "new 0"), ("old 1", "new 1")]
+    assert [(old.text, new.text) for old, new in diff.pairs[:2]] == [("old 0", "new 0"), ("old 1", "new 1")]
