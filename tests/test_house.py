@@ -169,6 +169,7 @@ VERBS = {
     "account.change_password": "accounts.change_password",
     "account.create_token": "accounts.create_token",
     "account.end_session": "accounts.end_session",
+    "account.end_sessions": "accounts.end_sessions",
     "account.revoke_token": "accounts.revoke_token",
     "account.theme": "accounts.set_preference",
     "agents.change": "prompts.change_agent",

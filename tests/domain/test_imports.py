@@ -166,7 +166,7 @@ def test_secrets_are_marked_paths_that_lead_out_and_what_is_too_large_refused_on
     assert key not in kept
     exchange.start_import(space, rk, job)
     queue.run_waiting()
-    assert files.read(space, "/memories/key.md").content == b"aws_access_key_id = [secret removed: AWS key]\n"
+    assert files.read(space, "/memories/key.md").content == b"aws_access_key_id = [secret removed: AWS access key]\n"
     (line,) = [imports.judge(space, import_formats.Item("file", "../out.md", b"x"), "/memories/")]
     assert line.state == "refused"
 
