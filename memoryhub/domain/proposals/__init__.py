@@ -10,7 +10,7 @@ from memoryhub.domain.proposals.inbox import counts, filtered, inbox
 from memoryhub.domain.proposals.kinds import kind_of
 from memoryhub.domain.proposals.outdate import outdate_waiting, refresh_state
 from memoryhub.domain.proposals.results import result
-from memoryhub.domain.proposals.reviewing import Review, neighbours, review
+from memoryhub.domain.proposals.reviewing import Review, grave_findings, neighbours, review
 from memoryhub.domain.proposals.state import get
 from memoryhub.domain.proposals.to_json import as_json, list_as_json
 from memoryhub.domain.proposals.undo import comment, reopen, undo
@@ -27,6 +27,7 @@ __all__ = [
     "expire_late",
     "filtered",
     "get",
+    "grave_findings",
     "inbox",
     "is_own",
     "kind_of",
