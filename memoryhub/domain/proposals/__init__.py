@@ -1,6 +1,13 @@
 """Changes that agents ask for, and what people decide on them."""
 
-from memoryhub.domain.proposals.ask import propose, propose_promotion, report_template, waiting_text, withdraw
+from memoryhub.domain.proposals.ask import (
+    propose,
+    propose_promotion,
+    report_template,
+    waiting_text,
+    waiting_texts,
+    withdraw,
+)
 from memoryhub.domain.proposals.bulk import decide_many, plan, undo_many
 from memoryhub.domain.proposals.decide import QUICK_REASONS, approve, is_own, reject
 from memoryhub.domain.proposals.expiry import expire_late
@@ -47,5 +54,6 @@ __all__ = [
     "undo",
     "undo_many",
     "waiting_text",
+    "waiting_texts",
     "withdraw",
 ]
