@@ -107,6 +107,14 @@ def end_session(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 @signed_in
+def end_sessions(request: HttpRequest) -> HttpResponse:
+    accounts.end_sessions(request.actor, request.user, keep=request.session.session_key)
+    done(request, "Every other session is ended.")
+    return redirect("account.page")
+
+
+@require_POST
+@signed_in
 def theme(request: HttpRequest) -> HttpResponse:
     accounts.set_preference(request.user, "theme", THEMES[request.user.preferences.get("theme", "")])
     return redirect(safe_next(request))

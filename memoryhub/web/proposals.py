@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from memoryhub.domain import prompts, proposals, spaces
+from memoryhub.domain import files, prompts, proposals, spaces
 from memoryhub.domain.accounts import may
 from memoryhub.errors import Conflict, HubError, Invalid
 from memoryhub.models import Proposal, Record
@@ -20,6 +20,7 @@ from memoryhub.web.access import post_only, space_page
 from memoryhub.web.helpers import neighbour_choices, parse_date
 from memoryhub.web.notices import done, refused
 
+UNREVIEWED_SHOWN = 20
 VIEWS = ("unified", "split", "rendered")
 
 
@@ -50,7 +51,9 @@ def inbox_context(request: HttpRequest) -> dict[str, Any]:
         page=int(number) if number.isdecimal() and len(number) < 7 else 1,
         total=None if is_filtered else by_view[view],
     )
+    unreviewed = files.unreviewed(request.space) if view == "pending" and not is_filtered else []
     return {
+        "unreviewed": unreviewed[:UNREVIEWED_SHOWN], "more_unreviewed": max(0, len(unreviewed) - UNREVIEWED_SHOWN),
         "get": get, "view": view, "order": order, "box": box, "counts_by_view": by_view,
         "agents": prompts.agents_of_space(request.space), "is_filtered": is_filtered,
         "days": spaces.get_setting(request.space, "proposal_days"), "may_decide": may(request.role, "decide"),
@@ -108,9 +111,9 @@ def timeline(proposal: Proposal, review: proposals.Review) -> list[dict[str, Any
     events: list[dict[str, Any]] = [
         {
             "at": proposal.created_at,
-            "kind": "agent",
+            "kind": "disk" if proposal.from_disk else "agent",
             "who": proposal.agent_name,
-            "says": "proposed this change",
+            "says": "changed; who wrote there is not known" if proposal.from_disk else "proposed this change",
             "aside": proposal.thread_id,
         }
     ]

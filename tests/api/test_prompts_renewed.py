@@ -132,6 +132,7 @@ CHANGES = {
     "mount on disk goes": lambda own: files.remove_mount(own.space, own.rk, own.disk),
     "mount over it": mount_over_it,
     "mount shows another directory": show_another_directory,
+    "mount leaves it out": lambda own: files.change_mount(own.space, HUB, own.disk, exclude="*.md"),
     "scan finds a file": find_a_file,
     "scan sees a change": take_in_a_change_on_disk,
     "scan misses a file": lose_a_file,
@@ -168,8 +169,8 @@ CHANGES = {
     "knowledge corrected": lambda own: longterm.edit(own.space, own.rk, own.fact, "Card refunds take 3 days."),
     "knowledge retired": lambda own: longterm.retire(own.space, own.rk, own.fact),
     "knowledge brought back": lambda own: longterm.restore(own.space, own.rk, own.retired),
-    "session in working memory erased": lambda own: erasure.erase(own.space, own.rk, "c-1", confirm="c-1"),
-    "session in long-term memory erased": lambda own: erasure.erase(own.space, own.rk, "c-2", confirm="c-2"),
+    "session in working memory erased": lambda own: erasure.erase_now(own.space, own.rk, erasure.Target("session", "c-1")),
+    "session in long-term memory erased": lambda own: erasure.erase_now(own.space, own.rk, erasure.Target("session", "c-2")),
 }  # fmt: skip
 
 
@@ -203,6 +204,7 @@ READ = {
     "mount": {
         "prefix": "mount over it", "store": "mount over it", "directory": "mount shows another directory",
         "policy": NOT_SHOWN, "problem": NOT_SHOWN, "on_disk": NOT_SHOWN, "put_back": NOT_SHOWN, "taken_in_at": NOT_SHOWN,
+        "exclude": "mount leaves it out", "include": "mount leaves it out", "takes": "mount leaves it out", "is_full": NOT_SHOWN,
     },
     "file": {
         "path": "file moved", "revision": "file written", "sha256": "file written", "is_deleted": "file deleted",
@@ -216,7 +218,8 @@ READ = {
         "path": "file moved", "is_deleted": "file deleted",
     } | dict.fromkeys(
         ["kind", "size", "added", "removed", "reason", "proposal", "restored_from", "moved_from", "approver_kind", "approver_id",
-         "approver_name", "reviewer_lines", "based_on", "merged_with", "git_author", "git_commit"], NOT_SHOWN,
+         "approver_name", "reviewer_lines", "based_on", "merged_with", "git_author", "git_commit", "erased_at", "erased_by",
+         "erasure"], NOT_SHOWN,
     ),
     "dialecttemplate": dict.fromkeys(  # test_the_newest_template_serves_the_next_prompt
         ["family", "form", "version", "text", "sha256", "came_from", "is_known"], NOT_SHOWN

@@ -289,8 +289,8 @@ def test_a_space_is_erased_beside_a_decision_and_neither_waits_crosswise(whole, 
 
 def test_a_session_is_erased_beside_a_promotion_and_neither_waits_crosswise(whole):
     states = RecordState.objects.within(whole)
-    gone = while_it_waits(whole, states, lambda: erasure.erase(whole, HUB, "c-1", confirm="c-1"))
-    assert gone["records"] == 1 and not Record.objects.exists()
+    gone = while_it_waits(whole, states, lambda: erasure.erase_now(whole, HUB, erasure.Target("session", "c-1")))
+    assert gone.rows["quarantine.record"] == 1 and Record.objects.get().content == "[erased]"
 
 
 def test_a_proposal_to_promote_a_record_is_approved_beside_its_promotion(whole):

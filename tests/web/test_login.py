@@ -160,7 +160,8 @@ def test_a_session_is_read_by_one_statement(client, rk, statements):
 def test_leaving_needs_a_form_and_ends_the_session(client, rk):
     sign_in(client)
     assert client.get("/logout/").status_code == 405
-    assert client.post("/logout/")["Location"] == "/login/"
+    left = client.post("/logout/")
+    assert (left["Location"], left["Clear-Site-Data"]) == ("/login/", '"storage"')
     assert not SignIn.objects.exists()
     assert client.get("/")["Location"].startswith("/login/")
 

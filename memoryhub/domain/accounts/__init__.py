@@ -48,7 +48,14 @@ from memoryhub.domain.accounts.second_factor import (
     second_factors,
     totp_address,
 )
-from memoryhub.domain.accounts.sessions import end_session, ended_sign_ins, live_sessions, note_seen, note_sign_in
+from memoryhub.domain.accounts.sessions import (
+    end_session,
+    end_sessions,
+    ended_sign_ins,
+    live_sessions,
+    note_seen,
+    note_sign_in,
+)
 from memoryhub.domain.accounts.throttle import check_password
 from memoryhub.domain.accounts.tokens import (
     create_token,
@@ -80,6 +87,7 @@ __all__ = [
     "digest_of",
     "disconnect_identity",
     "end_session",
+    "end_sessions",
     "ended_sign_ins",
     "find_person",
     "get_token",

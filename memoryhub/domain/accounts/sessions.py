@@ -51,6 +51,17 @@ def end_session(person: Person, pk: int) -> None:
     sign_in.delete()
 
 
+@transaction.atomic
+def end_sessions(actor: Actor, person: Person, *, keep: str = "") -> int:
+    """Signs a person out everywhere, but for the session with the key `keep`; returns how many browsers there were."""
+    mine = list(person.sign_ins.exclude(session_key=keep))
+    for sign_in in mine:
+        end_session(person, sign_in.pk)
+    if mine:
+        activity.record(None, actor, "people.end_sessions", "ended the sessions of", person.username)
+    return len(mine)
+
+
 def live_sessions(person: Person) -> list[SignIn]:
     """The person's sessions that still live; the rest is forgotten on the way."""
     ended = ended_sign_ins().filter(person=person).values("session_key")

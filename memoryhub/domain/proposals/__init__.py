@@ -12,7 +12,7 @@ from memoryhub.domain.proposals.bulk import decide_many, plan, undo_many
 from memoryhub.domain.proposals.decide import QUICK_REASONS, approve, is_own, reject
 from memoryhub.domain.proposals.expiry import expire_late
 from memoryhub.domain.proposals.findings import check_text
-from memoryhub.domain.proposals.from_disk import problem_on_disk
+from memoryhub.domain.proposals.from_disk import asked_since, problem_on_disk
 from memoryhub.domain.proposals.inbox import counts, filtered, inbox
 from memoryhub.domain.proposals.kinds import kind_of
 from memoryhub.domain.proposals.outdate import outdate_waiting, refresh_state
@@ -27,6 +27,7 @@ __all__ = [
     "Review",
     "approve",
     "as_json",
+    "asked_since",
     "check_text",
     "comment",
     "counts",

@@ -25,6 +25,9 @@ MARKED_FILE = (
 )
 
 
+UNKNOWN = "k"  # the digest of no bytes: what lies on disk is taken in anew
+
+
 @dataclass(frozen=True)
 class DiskText:
     """The content of a file on disk: the text that the hub stores, the digest by which it knows the bytes again, and the secrets
