@@ -87,11 +87,16 @@ class RoleForm(forms.Form):
 
 class PasswordForm(HubForm):
     current = forms.CharField(
-        label="Current password", required=False, widget=forms.PasswordInput(attrs={"autocomplete": "current-password"})
+        label="Current password",
+        required=False,
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
     )
-    new = forms.CharField(label="New password", widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}))
+    new = forms.CharField(
+        label="New password", strip=False, widget=forms.PasswordInput(attrs={"autocomplete": "new-password"})
+    )
     again = forms.CharField(
-        label="New password again", widget=forms.PasswordInput(attrs={"autocomplete": "new-password"})
+        label="New password again", strip=False, widget=forms.PasswordInput(attrs={"autocomplete": "new-password"})
     )
     keep_tokens = forms.BooleanField(label="Keep my API tokens", required=False)
 
@@ -141,6 +146,11 @@ class SettingsForm(HubForm):
         label="Working memory keeps the newest", help_text="A lower number lets the oldest go at once."
     )
     working_hours = forms.IntegerField(label="Working memory lasts (hours)", help_text="Entries from now on.")
+    logs_reach_others = forms.ChoiceField(
+        choices=[("gate", "after the gate"), ("person", "after a person")], required=False,
+        label="What agents log reaches other agents",
+        help_text="After a person: it waits in quarantine as unseen, and only its own agent gets it until then.",
+    )  # fmt: skip
     delivery_days = forms.IntegerField(label="Delivered prompts are kept (days)")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import os
 import re
 import secrets
@@ -99,7 +100,8 @@ def embedder_url(url: str, choice: str) -> str:
     """Where `openai_endpoint` asks; nothing where no embedder needs it."""
     parts = parts_of(url)
     if url and (parts.scheme not in {"http", "https"} or not parts.netloc):
-        raise ImproperlyConfigured(f"MEMORYHUB_EMBEDDER_URL is {url!r}; allowed is an address such as http://host/v1.")
+        # The address may hold a password or a key: it is not repeated.
+        raise ImproperlyConfigured("MEMORYHUB_EMBEDDER_URL is no address; allowed is one such as http://host/v1.")
     if not url and choice.partition(":")[0] == "openai_endpoint":
         raise ImproperlyConfigured(
             "MEMORYHUB_EMBEDDER_URL is empty; allowed is, with openai_endpoint, an address such as http://host/v1."
@@ -129,7 +131,7 @@ def public_url(given: str) -> str:
     parts, odd = parts_of(given), re.search(r"[\s<>|\"?#]", given)  # a mail or a chat would end the link there
     if given and (parts.scheme not in {"http", "https"} or not parts.hostname or odd):
         raise ImproperlyConfigured(
-            f"MEMORYHUB_PUBLIC_URL is {given!r}; allowed is where people open the hub, such as https://memory.example.org."
+            "MEMORYHUB_PUBLIC_URL is no address; allowed is where people open the hub, such as https://memory.example.org."
         )
     return given.rstrip("/")
 
@@ -153,6 +155,22 @@ def mount_roots(given: str) -> list[str]:
     return [os.path.expanduser(root) for root in roots]
 
 
+def outbound(given: str) -> tuple[str, ...]:
+    """Which addresses besides public ones the hub may connect to: words, networks and host names."""
+    entries = tuple(entry.strip().lower() for entry in given.split(",") if entry.strip())
+    entries = tuple("any" if entry in ("*", "all") else entry for entry in entries)
+    for entry in entries:
+        try:
+            ipaddress.ip_network(entry, strict=False)
+        except ValueError:
+            if not re.fullmatch(r"(?=.*[a-z])[a-z0-9_-]+(\.[a-z0-9_-]+)*", entry):
+                raise ImproperlyConfigured(
+                    f"MEMORYHUB_OUTBOUND is {given!r}; allowed is a list of loopback, private, any, networks and host names: "
+                    "loopback,10.0.0.0/8,chat.internal."
+                ) from None
+    return entries
+
+
 DEBUG = env_bool("DEBUG")
 DATA_DIR = Path(env("MEMORYHUB_DATA_DIR") or datadir.default_data_dir()).expanduser().absolute()
 SECRET_KEY = secret_key(DATA_DIR)
@@ -162,6 +180,7 @@ PGBOUNCER = env_bool("MEMORYHUB_PGBOUNCER")
 REQUEST_SECONDS = env_number("MEMORYHUB_REQUEST_SECONDS", 30, 1, 3600)  # then a request is ended with its worker
 # Whether each start prints a link that signs the owner of the hub in, once and for 15 minutes.
 OWNER_LINK = env_bool("MEMORYHUB_OWNER_LINK", True)
+OUTBOUND = outbound(env("MEMORYHUB_OUTBOUND"))  # for webhooks, judges and the embedder
 FRONT_SPACE = env("MEMORYHUB_FRONT_SPACE")  # where `/` leads a person who has not chosen a space yet
 MOUNT_ROOTS = mount_roots(env("MEMORYHUB_MOUNT_ROOTS"))
 EMBEDDER = embedder(env("MEMORYHUB_EMBEDDER", "wordllama"))
@@ -245,10 +264,12 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+    {"NAME": "memoryhub.passwords.ContextWords"},
 ]
 
 # allauth is used for its models, second factors and the client of OpenID Connect; no page and no address of it is.
 ACCOUNT_EMAIL_VERIFICATION = "none"
+SOCIALACCOUNT_ADAPTER = "memoryhub.web.oidc.Fetching"
 MFA_ADAPTER = "memoryhub.domain.accounts.second_factor.Adapter"
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes", "webauthn"]
 MFA_RECOVERY_CODE_DIGITS = 10
@@ -299,6 +320,7 @@ SECURE_CONTENT_TYPE_NOSNIFF = True
 if BEHIND_TLS:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_HSTS_SECONDS = 365 * 24 * 3600
+    SECURE_HSTS_INCLUDE_SUBDOMAINS = True  # those below the hub's own name
     SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
     # With this prefix no other host of the domain can set them, nor a page without TLS.
     SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = f"__Host-{SESSION_COOKIE_NAME}", f"__Host-{CSRF_COOKIE_NAME}"

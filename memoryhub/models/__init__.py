@@ -4,6 +4,7 @@ from .activity import ActivityLine
 from .actors import DISK, HUB, Actor
 from .agents import Agent, Scope, Token
 from .base import ByActor, Scoped, instance_from_columns
+from .erasures import Erasure
 from .files import AllowedValue, Editing, File, Mount, OnDisk, Policy, PolicyRule, Revision, Source, SourceChange
 from .jobs import Job, Made
 from .layers import (
@@ -45,6 +46,7 @@ __all__ = [
     "Embedding",
     "EntryPair",
     "EntryRevision",
+    "Erasure",
     "FailedTry",
     "File",
     "FileWords",

@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from memoryhub.domain import working
 from memoryhub.models import Actor, Revision
 from memoryhub.templatetags.files import leads_to
 from memoryhub.templatetags.hidden_characters import line_html
@@ -93,10 +94,16 @@ def _from_working(slug: str, entry: Any) -> SafeString:
         where = reverse("quarantine.record", args=[slug, entry.record_id])
         record = format_html(', <a href="{}">record {}</a>', where, entry.record_id)
     return format_html(
-        '<a href="{}#w{}">working memory</a>: {} said it {}{}; it leaves {}.',
+        '<a href="{}#w{}">working memory</a>: {} said it {}{}{}; it leaves {}.',
         reverse("working.page", args=[slug]), entry.pk, entry.agent_name or "a person", ago(entry.created_at),
-        record, until(entry.expires_at),
+        record, _seen(entry), until(entry.expires_at),
     )  # fmt: skip
+
+
+def _seen(entry: Any) -> str:
+    if entry.seen_by:
+        return f"; seen by {entry.seen_by}"
+    return "; it passed the gate and was seen by nobody" if entry.agent_id else ""
 
 
 def _from_longterm(slug: str, entry: Any) -> SafeString:
@@ -194,6 +201,17 @@ def stretch_note(one: Any, agent: Any, template: Any) -> str:
     if one.kind == "template" and template:
         return f"of deepagents {template.version}, from the {template.came_from}"
     return "set for this agent" if one.kind == "template" and agent.template else notes.get(one.kind, "")
+
+
+@register.simple_tag
+def unseen_notes(one: Any, agent: Any) -> list[str]:
+    """For a section of working memory: whose output stands there that no person has looked at."""
+    if one.kind != "working":
+        return []
+    return [
+        f"{f'{count} ' if one.count > 1 else ''}logged by {name}, passed the gate, seen by nobody"
+        for name, count in working.unseen_by_agent(agent.space, one.part.entries)
+    ]
 
 
 @register.simple_tag(takes_context=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, NamedTuple
@@ -189,6 +189,20 @@ def _moved_file(revision: Revision) -> File | None:
     found = File.objects.within(revision.space_id).filter(path=revision.moved_from, thread_id="").first()
     # Each step goes back in time, so that following a file that was moved in a circle ends.
     return found if found and (revision.restored_from or 0) <= found.revision else None
+
+
+def lines_with_keys(file: File, wanted: Container[int]) -> Iterator[tuple[int, bytes, list[int]]]:
+    """Each revision of a file's history, oldest first, with its text and the places (from 0) of the lines with these keys.
+
+    A key is the id of the revision that brought a line; negative, of a line in it that the reviewer wrote.
+    """
+    among = _files_behind(file, file.revision)
+    state = Blame(repeated=_repeated_shas(among), referred=_referred(among))
+    for one in _text_chain(file, file.revision):
+        state.add(
+            one.key, one.content, one.sha, by_other=one.by_reviewer, based_on=one.based_on, merged_with=one.merged_with
+        )
+        yield one.key, one.content, [at for at, key in enumerate(state.keys) if key in wanted]
 
 
 def _files_behind(file: File, number: int) -> list[File]:

@@ -17,7 +17,7 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 from django.db import OperationalError, connection, connections
 
-from memoryhub import embedders
+from memoryhub.domain import retrieval
 from memoryhub.errors import HubError, Invalid, Unavailable
 from memoryhub.management.base import HubCommand
 from memoryhub.server import datadir, postgres, processes, serve, static_files, supervise, work
@@ -86,8 +86,10 @@ class Command(HubCommand):
         from memoryhub.management import health
         from memoryhub.models import HUB
 
-        if moved := first_start.prepare(directory):
-            self.stdout.write(moved)
+        shown, moved = first_start.prepare(directory)
+        for line in (shown, moved):
+            if line:
+                self.stdout.write(line)
         if hold:
             first_start.hold_changes_on_disk()
         for mount in health.mounts():
@@ -123,7 +125,7 @@ class Command(HubCommand):
         """Loads what the children need: they are forks of this process and share its memory."""
         serve.load()
         work.import_domain()
-        embedder = embedders.load(settings.EMBEDDER, {"MEMORYHUB_EMBEDDER_URL": settings.EMBEDDER_URL})
+        embedder = retrieval.load_embedder(settings.EMBEDDER)
         if embedder.is_local:
             embedder.embed(["anything"])  # it loads its weights at the first call
         connections.close_all()  # a fork must not use them

@@ -202,10 +202,10 @@ def test_nothing_of_retrieval_reads_quarantine(space, forge):
 
 def test_a_person_admits_discards_and_takes_it_back(space, forge, rk):
     logged = log(space, forge, BAD)
-    state = quarantine.admit(space, rk, logged.id)
+    state = quarantine.admit(space, rk, logged.id, looked=True)
     assert [one.content for one in working.newest(space)] == [BAD]
     with pytest.raises(Conflict):
-        quarantine.admit(space, rk, logged.id)
+        quarantine.admit(space, rk, logged.id, looked=True)
     quarantine.undo(space, rk, logged.id)
     assert working.newest(space) == []
     quarantine.undo(space, rk, logged.id)
@@ -242,7 +242,7 @@ def test_who_may(space, forge, viewer):
     agent = Actor.of_agent(forge)
     for who in (viewer, agent):
         for act in (
-            lambda w: quarantine.admit(space, w, logged.id),
+            lambda w: quarantine.admit(space, w, logged.id, looked=True),
             lambda w: quarantine.discard(space, w, logged.id, "x"),
             lambda w: quarantine.undo(space, w, logged.id),
         ):
@@ -251,7 +251,7 @@ def test_who_may(space, forge, viewer):
     for who in (viewer, editor, agent):
         with pytest.raises(Forbidden):
             longterm.promote_record(space, who, logged.id)
-    assert quarantine.admit(space, editor, logged.id).state == "admitted"
+    assert quarantine.admit(space, editor, logged.id, looked=True).state == "admitted"
 
 
 def test_other_spaces_have_other_records(space, forge, rk):
@@ -283,7 +283,7 @@ def test_filters(space, forge, counter):
 
 def test_bulk_says_what_it_could_not_do(space, forge, rk):
     held, admitted = log(space, forge, BAD).id, log(space, forge).id
-    done, refused = quarantine.in_bulk(space, rk, [held, admitted, 999999], "admit")
+    done, refused = quarantine.in_bulk(space, rk, [held, admitted, 999999], "admit", looked=True)
     assert done == [held]
     assert [line.split(":")[0] for line in refused] == [f"#{admitted}", "#999999"]
     assert quarantine.in_bulk(space, rk, done, "undo") == ([held], [])
