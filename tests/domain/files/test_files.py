@@ -199,8 +199,8 @@ def test_policies_and_exceptions(space, hub):
     from memoryhub.domain import prompts
 
     forge = prompts.create_agent(space, HUB, "forge")
-    files.add_rule(space, HUB, "/memories/drafts/**", "trusted", agent=forge)
-    files.add_rule(space, HUB, "*.lock.md", "read_only")
+    files.add_rule(space, HUB, "/memories/drafts/**", "trusted", agent=forge, confirmed=True)
+    files.add_rule(space, HUB, "*.lock.md", "read_only", confirmed=True)
     assert files.policy_for(space, PATH, forge)[0] == "review"
     assert files.policy_for(space, "/memories/drafts/a/b.md", forge)[0] == "trusted"
     assert files.policy_for(space, "/memories/drafts/a/b.md", None)[0] == "review"

@@ -23,9 +23,10 @@ from memoryhub.domain.files.disk import arrivals, conflicts, marks
 from memoryhub.domain.files.disk.marks import DiskText
 from memoryhub.domain.files.mounts import MOUNT_COLUMNS, Place, cached_mount, place_in_mount
 from memoryhub.errors import HubError, NotFound, Unavailable
-from memoryhub.models import File, Space
+from memoryhub.models import HUB, File, Space
 from memoryhub.stores import FilesystemStore
 from memoryhub.stores.disk import FileContent, WriteResult
+from memoryhub.stores.selection import LeftOut
 
 log = logging.getLogger("memoryhub.files")
 MAX_ROUNDS = 8  # writes in a row, when another program replaces the file each time; the next read or save tries again
@@ -71,9 +72,12 @@ def sync_file(space: Space, path: str, place: Place, thread_id: str = "") -> Fil
     """Bring one file and its disk in step; None if it is neither in the hub nor on disk."""
     with transaction.atomic():
         in_hub = File.objects.within(space).filter(path=path, thread_id=thread_id).exists()
-        if not in_hub and (not isinstance(place.store, FilesystemStore) or place.store.stat(place.relative) is None):
+        if not in_hub and not (isinstance(place.store, FilesystemStore) and _takes_new(place, place.store)):
             return None
         file = lock_file(space, path, thread_id)
+        if why := place.why_out():
+            leave_out(space, file, why)
+            return None
         pull_from_disk(space, file, place)
         write_to_disk(space, file, place)
         if not file.revision:
@@ -83,6 +87,26 @@ def sync_file(space: Space, path: str, place: Place, thread_id: str = "") -> Fil
                 raise disk_error(file, place)
             return None
     return file
+
+
+def _takes_new(place: Place, store: FilesystemStore) -> bool:
+    """Whether a file that the hub does not have lies there and is taken in."""
+    stat = store.stat(place.relative)
+    return stat is not None and not place.mount.is_full and not place.why_out(stat)
+
+
+def leave_out(space: Space, file: File, why: LeftOut) -> None:
+    """Take a file out of lists and prompts that its mount leaves out now; its history stays, and so does the disk. The row is
+    locked."""
+    if file.revision and not file.is_deleted:
+        says = f"Left out of the mount: {why.why}"
+        revisions.record_revision(space, file, HUB, b"", kind="delete", reason=says, is_deleted=True, in_place=True)
+    if file.held:
+        arrivals.release(space, file, f"Left out of the mount: {why.why}")
+    if not file.revision:
+        file.delete()
+    elif file.written_revision != file.revision or file.written_sha256 or file.problem:
+        mark_written(file, None, None)
 
 
 def disk_error(file: File, place: Place) -> HubError:
@@ -303,6 +327,8 @@ def push_revision(space: Space, file_id: int, number: int, text: bytes) -> None:
             return
         file, mount = _file_from_row(rows[0][: len(COLUMNS)]), rows[0][len(COLUMNS) :]
         place = place_in_mount(cached_mount(space.pk, *mount), file.path)
+        if place.why_out():  # a pattern changed meanwhile
+            return
         try:
             pull_from_disk(space, file, place)
             write_to_disk(space, file, place, (number, text))
