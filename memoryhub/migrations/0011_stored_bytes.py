@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("memoryhub", "0009_erasures")]
+    dependencies = [("memoryhub", "0010_intake")]
 
     operations = [
         migrations.AddField("space", "stored_bytes", models.BigIntegerField(db_default=0, default=0)),
