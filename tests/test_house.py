@@ -205,6 +205,7 @@ VERBS = {
     "policies.add_rule": "files.add_rule",
     "policies.remove_rule": "files.remove_rule",
     "promotions.promote": "longterm.promote",
+    "quotas.change": "spaces.change_settings",
     "templates.download": "prompts.start_download",
     "reembedding.drop": "longterm.drop_vectors",
     "reembedding.prepare": "longterm.prepare_reembedding",
