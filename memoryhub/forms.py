@@ -87,11 +87,16 @@ class RoleForm(forms.Form):
 
 class PasswordForm(HubForm):
     current = forms.CharField(
-        label="Current password", required=False, widget=forms.PasswordInput(attrs={"autocomplete": "current-password"})
+        label="Current password",
+        required=False,
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
     )
-    new = forms.CharField(label="New password", widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}))
+    new = forms.CharField(
+        label="New password", strip=False, widget=forms.PasswordInput(attrs={"autocomplete": "new-password"})
+    )
     again = forms.CharField(
-        label="New password again", widget=forms.PasswordInput(attrs={"autocomplete": "new-password"})
+        label="New password again", strip=False, widget=forms.PasswordInput(attrs={"autocomplete": "new-password"})
     )
     keep_tokens = forms.BooleanField(label="Keep my API tokens", required=False)
 

@@ -264,10 +264,12 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+    {"NAME": "memoryhub.passwords.ContextWords"},
 ]
 
 # allauth is used for its models, second factors and the client of OpenID Connect; no page and no address of it is.
 ACCOUNT_EMAIL_VERIFICATION = "none"
+SOCIALACCOUNT_ADAPTER = "memoryhub.web.oidc.Fetching"
 MFA_ADAPTER = "memoryhub.domain.accounts.second_factor.Adapter"
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes", "webauthn"]
 MFA_RECOVERY_CODE_DIGITS = 10
@@ -318,6 +320,7 @@ SECURE_CONTENT_TYPE_NOSNIFF = True
 if BEHIND_TLS:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_HSTS_SECONDS = 365 * 24 * 3600
+    SECURE_HSTS_INCLUDE_SUBDOMAINS = True  # those below the hub's own name
     SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
     # With this prefix no other host of the domain can set them, nor a page without TLS.
     SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = f"__Host-{SESSION_COOKIE_NAME}", f"__Host-{CSRF_COOKIE_NAME}"

@@ -22,7 +22,7 @@ class Oidc:
 
     issuer: str
     client_id: str
-    secret: str
+    secret: str = field(repr=False)
     button: str = "Sign in with single sign-on"
     scopes: tuple[str, ...] = ("openid", "profile", "email")
     groups_claim: str = "groups"
@@ -58,7 +58,7 @@ class Proxy:
 
 def oidc() -> Oidc | None:
     """The provider that MEMORYHUB_OIDC_ISSUER names, if one is named."""
-    issuer, client_id = env("MEMORYHUB_OIDC_ISSUER").rstrip("/"), env("MEMORYHUB_OIDC_CLIENT_ID")
+    issuer, client_id = env("MEMORYHUB_OIDC_ISSUER"), env("MEMORYHUB_OIDC_CLIENT_ID")
     if not issuer:
         return None
     if not is_issuer(issuer):

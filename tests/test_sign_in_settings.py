@@ -23,7 +23,7 @@ def test_a_provider_as_it_is_named(env):
     assert settings_sign_in.oidc() is None
     env(**PROVIDER, OIDC_SCOPES="openid email groups", OIDC_SIGN_UP="domains", OIDC_DOMAINS="Example.org, @b.org")
     found = settings_sign_in.oidc()
-    assert (found.issuer, found.scopes) == ("https://id.example.org", ("openid", "email", "groups"))
+    assert (found.issuer, found.scopes) == ("https://id.example.org/", ("openid", "email", "groups"))
     assert found.domains == ("example.org", "b.org")
     assert not found.link_by_email and found.second_factor == "hub"
 

@@ -12,9 +12,20 @@ from memoryhub.models import HUB, Membership, Mount, OnDisk, Person, Role, Space
 SLUG, PREFIX, SOURCE = "main", "/memories/", "/memories/AGENTS.md"
 
 
+def prepare(directory: Path | None) -> tuple[str, str]:
+    """Makes the space at the first start, moves its mount when another directory is named. Says what the directory shows, and
+    what was moved."""
+    moved = _make(directory)
+    files.leave_out_everywhere()
+    if directory is None:
+        return "", moved
+    mount = Mount.objects.get(space__slug=SLUG, prefix=PREFIX)
+    found = files.survey_mount(mount)
+    return (found.sentence(mount.directory) if found else ""), moved
+
+
 @transaction.atomic
-def prepare(directory: Path | None) -> str:
-    """Makes the space at the first start, moves its mount when another directory is named; says what it moved."""
+def _make(directory: Path | None) -> str:
     owner = accounts.hub_owner()
     space = Space.objects.filter(slug=SLUG).first()
     if space is None:

@@ -3,6 +3,8 @@ from __future__ import annotations
 from django.db import models
 from django.utils import timezone
 
+from memoryhub.stores.selection import SEPARATOR
+
 from .agents import Agent
 from .base import ByActor, Scoped
 from .spaces import Space
@@ -31,11 +33,20 @@ class Mount(models.Model):
         DATABASE = "database"
         THREAD = "thread"
 
+    class Takes(models.TextChoices):
+        ALL = "all", "Every file"
+        DOCUMENTS = "documents", "Memory and documents"
+
     space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="mounts", db_index=False)
     prefix = models.CharField(max_length=1024)  # "/memories/", or a text such as "~/.deepagents/"
     store = models.CharField(max_length=10, choices=Store, default=Store.DATABASE)
     directory = models.CharField(max_length=4096, blank=True)
     policy = models.CharField(max_length=9, choices=Policy, default=Policy.REVIEW)
+    # Of a directory: what is taken in, and patterns as in .gitignore files, one a line.
+    takes = models.CharField(max_length=9, choices=Takes, default=Takes.ALL, db_default=Takes.ALL)
+    include = models.TextField(blank=True, default="", db_default="")
+    exclude = models.TextField(blank=True, default="", db_default="")
+    is_full = models.BooleanField(default=False, db_default=False)  # its directory has more files than the hub takes
     problem = models.CharField(max_length=300, blank=True)  # why its directory cannot be read just now
     on_disk = models.CharField(max_length=5, choices=OnDisk, default=OnDisk.APPLY, db_default=OnDisk.APPLY)
     put_back = models.BooleanField(default=False, db_default=False)  # what is held is also undone on disk
@@ -48,6 +59,13 @@ class Mount(models.Model):
     class Meta:
         ordering = ["prefix"]
         constraints = [models.UniqueConstraint(fields=["space", "prefix"], name="one_prefix")]
+
+    @property
+    def selection(self) -> str:
+        """What it takes in, as one text that `stores.selection` understands and `fragments.SELECTION` reads."""
+        if self.store != Mount.Store.FILESYSTEM:
+            return ""
+        return SEPARATOR.join((self.takes, self.include, self.exclude, "full" if self.is_full else ""))
 
 
 class PolicyRule(models.Model):

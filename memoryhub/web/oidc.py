@@ -13,6 +13,7 @@ import time
 from typing import Any
 
 from allauth.core.internal.deferred import jwt
+from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from allauth.socialaccount.internal import statekit
 from allauth.socialaccount.models import SocialApp
 from allauth.socialaccount.providers.oauth2.client import OAuth2Error
@@ -56,11 +57,20 @@ class Adapter(OpenIDConnectOAuth2Adapter):
         issuer = settings.OIDC.issuer
         fetched, found = _configurations.get(issuer, (0.0, {}))
         if time.monotonic() - fetched > CONFIGURATION_KEPT or not found:
-            found = fetched_json(f"{issuer}/.well-known/openid-configuration")
-            if str(found.get("issuer", "")).rstrip("/") != issuer:
+            found = fetched_json(f"{issuer.rstrip('/')}/.well-known/openid-configuration")
+            if found.get("issuer") != issuer:  # to the letter, the slash at its end included
                 raise OAuth2Error(f"{issuer} calls itself {str(found.get('issuer'))[:200]!r}")
             _configurations[issuer] = (time.monotonic(), found)
         return found
+
+
+class Fetching(DefaultSocialAccountAdapter):
+    """How allauth asks the provider: it is not led elsewhere."""
+
+    def get_requests_session(self) -> Any:
+        session = super().get_requests_session()
+        session.max_redirects = 0
+        return session
 
 
 class Provider(OpenIDConnectProvider):
@@ -84,8 +94,12 @@ def fetched_json(url: str, **headers: str) -> dict[str, Any]:
     """A JSON object of the provider, 1 MiB at most."""
     from requests import Session  # 4 MB of memory, for hubs alone whose people sign in by a provider
 
-    with Session() as session, session.get(url, headers=headers, timeout=5, stream=True) as answer:
-        answer.raise_for_status()
+    with (
+        Session() as session,
+        session.get(url, headers=headers, timeout=5, stream=True, allow_redirects=False) as answer,
+    ):
+        if answer.status_code != 200:
+            raise OAuth2Error(f"{url} answered {answer.status_code}")
         found = json.loads(answer.raw.read(1 << 20, decode_content=True))
     if not isinstance(found, dict):
         raise OAuth2Error(f"{url} is no JSON object")

@@ -132,6 +132,7 @@ CHANGES = {
     "mount on disk goes": lambda own: files.remove_mount(own.space, own.rk, own.disk),
     "mount over it": mount_over_it,
     "mount shows another directory": show_another_directory,
+    "mount leaves it out": lambda own: files.change_mount(own.space, HUB, own.disk, exclude="*.md"),
     "scan finds a file": find_a_file,
     "scan sees a change": take_in_a_change_on_disk,
     "scan misses a file": lose_a_file,
@@ -203,6 +204,7 @@ READ = {
     "mount": {
         "prefix": "mount over it", "store": "mount over it", "directory": "mount shows another directory",
         "policy": NOT_SHOWN, "problem": NOT_SHOWN, "on_disk": NOT_SHOWN, "put_back": NOT_SHOWN, "taken_in_at": NOT_SHOWN,
+        "exclude": "mount leaves it out", "include": "mount leaves it out", "takes": "mount leaves it out", "is_full": NOT_SHOWN,
     },
     "file": {
         "path": "file moved", "revision": "file written", "sha256": "file written", "is_deleted": "file deleted",

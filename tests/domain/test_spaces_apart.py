@@ -36,7 +36,7 @@ def furnished(name, directory, person):
     own.disk = files.add_mount(space, HUB, "/memories/", store="filesystem", directory=str(directory))
     own.hub = files.add_mount(space, HUB, "/hub/", store="database")
     files.add_mount(space, HUB, "/threads/", store="thread", policy="trusted")
-    own.rule = files.add_rule(space, HUB, "/hub/drafts/**", "trusted")
+    own.rule = files.add_rule(space, HUB, "/hub/drafts/**", "trusted", confirmed=True)
     for path in (PATH, NOTE, "/hub/more/deep.md"):
         files.write(space, HUB, path, TEXT)
     own.source = prompts.add_source(space, HUB, PATH)

@@ -329,13 +329,20 @@ CHANGES = {}
 def forge(app):
     """Makes a provider change its ID tokens by CHANGES: claims by name (None takes one out), `sign` for another way to sign."""
 
+    @app.before_request
+    def elsewhere():
+        asked = flask.request
+        if CHANGES.get("redirects") == asked.path and "again" not in asked.args:
+            return flask.redirect(f"{asked.path}?again", 307)
+        return None
+
     @app.after_request
     def changed(response):
         if flask.request.path != "/oauth2/token" or response.status_code != 200:
             return response
         body = json.loads(response.get_data())
         claims = jwt.decode(body["id_token"], options={"verify_signature": False})
-        claims |= {name: value for name, value in CHANGES.items() if name != "sign"}
+        claims |= {name: value for name, value in CHANGES.items() if name not in ("sign", "redirects")}
         claims = {name: value for name, value in claims.items() if value is not None}
         body["id_token"] = CHANGES.get("sign", signed_by_provider)(claims, storage.jwk)
         response.set_data(json.dumps(body))
@@ -399,6 +406,8 @@ FORGED = {
     "another key": {"sign": signed_by_somebody},
     "no signature": {"sign": signed_by_nobody},
     "the public key as a secret": {"sign": signed_with_the_public_key},
+    "a redirect instead of tokens": {"redirects": "/oauth2/token"},
+    "a redirect instead of keys": {"redirects": "/jwks"},
     "no token": {"sign": lambda claims, key: ""},
     "nonsense": {"sign": lambda claims, key: "a.b.c"},
 }

@@ -4,6 +4,7 @@ import re
 from datetime import timedelta
 
 import pytest
+from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
@@ -231,12 +232,31 @@ def test_the_time_of_a_link_is_chosen_on_the_page(as_role, house):
         ("short", "short", "too short"),
         ("1234567890123", "1234567890123", "entirely numeric"),
         ("long enough one", "another", "differ"),
+        ("MemoryHub2026!", "MemoryHub2026!", "little more than the name"),
     ],
 )
 def test_weak_or_differing_passwords_are_refused(as_role, house, new, again, said):
     page = as_role("editor").post("/account/password/", {"new": new, "again": again})
     assert page.status_code == 422
     assert said in page.content.decode()
+
+
+def test_a_password_counts_to_the_letter_blanks_included(as_role, house, client):
+    password = "  sieben rote  Zwerge "
+    assert as_role("editor").post("/account/password/", {"new": password, "again": password}).status_code == 303
+    assert client.post("/login/", {"username": "a-editor", "password": password.strip()}).status_code == 422
+    assert client.post("/login/", {"username": "a-editor", "password": password}).status_code == 303
+
+
+def test_all_other_sessions_are_ended_at_once(house):
+    clients = [Client() for _ in range(3)]
+    for client in clients:
+        client.post(f"/login/once/{accounts.make_sign_in_link(HUB, house.viewer.person)}/")
+    assert "Sign out everywhere else" in clients[0].get("/account/").content.decode()
+    clients[0].post("/account/sessions/end/")
+    assert [client.get("/account/").status_code for client in clients] == [200, 302, 302]
+    call_command("user", "sign-out", "a-viewer")
+    assert clients[0].get("/account/").status_code == 302
 
 
 def test_sessions_are_ended_one_by_one(house):

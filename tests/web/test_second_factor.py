@@ -160,7 +160,10 @@ def test_without_a_factor_the_password_confirms(client, rk):
     session["signed_in_at"] = 0
     session.save()
     assert client.post("/account/confirm/", {"password": "wrong"}).status_code == 422
+    before = client.session.session_key
     assert client.post("/account/confirm/", {"password": PASSWORD, "next": "//example.com/"})["Location"] == "/"
+    assert client.session.session_key != before
+    assert [one.session_key for one in accounts.live_sessions(rk)] == [client.session.session_key]
     assert client.get("/account/second-factor/app/").status_code == 200
 
 
@@ -174,6 +177,15 @@ def test_a_space_may_ask_for_it(client, rk, house):
     secret = re.search(r'id="key">(\w+)<', client.get("/account/second-factor/app/").content.decode()).group(1)
     client.post("/account/second-factor/app/", {"code": code_of(secret)})
     assert client.get("/s/books/").status_code == 200
+
+
+def test_no_token_opens_the_space_for_a_session_without_it(client, rk, house):
+    spaces.add_member(house.space, HUB, rk, "editor")
+    spaces.change_settings(house.space, house.owner, {"second_factor": "required"})
+    give_password(client)
+    made = client.post("/account/tokens/new/", {"space": "books"})
+    assert made["Location"].startswith("/account/second-factor/")
+    assert not rk.tokens.exists()
 
 
 def test_an_older_session_without_it_is_asked_to_show_it(client, rk, house):

@@ -48,7 +48,15 @@ from memoryhub.domain.accounts.second_factor import (
     second_factors,
     totp_address,
 )
-from memoryhub.domain.accounts.sessions import end_session, ended_sign_ins, live_sessions, note_seen, note_sign_in
+from memoryhub.domain.accounts.sessions import (
+    end_session,
+    end_sessions,
+    ended_sign_ins,
+    forget_ended_sign_ins,
+    live_sessions,
+    note_seen,
+    note_sign_in,
+)
 from memoryhub.domain.accounts.throttle import check_password
 from memoryhub.domain.accounts.tokens import (
     create_token,
@@ -80,8 +88,10 @@ __all__ = [
     "digest_of",
     "disconnect_identity",
     "end_session",
+    "end_sessions",
     "ended_sign_ins",
     "find_person",
+    "forget_ended_sign_ins",
     "get_token",
     "has_second_factor",
     "hub_owner",

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from memoryhub.domain import activity
 from memoryhub.errors import NotFound
-from memoryhub.models import Actor, Person, SignIn
+from memoryhub.models import Actor, FailedTry, Person, SignIn, SignInLink
 
 
 @transaction.atomic
@@ -42,6 +42,17 @@ def ended_sign_ins() -> QuerySet[SignIn]:
     return SignIn.objects.filter(ended)
 
 
+@transaction.atomic
+def forget_ended_sign_ins() -> None:
+    """Deletes sessions that have ended, failed tries of yesterday, and one-time links a month after their time."""
+    now = timezone.now()
+    Session.objects.filter(session_key__in=ended_sign_ins().values("session_key")).delete()
+    Session.objects.filter(expire_date__lt=now).delete()
+    SignIn.objects.exclude(session_key__in=Session.objects.values("session_key")).delete()
+    FailedTry.objects.filter(last_at__lt=now - timedelta(days=1)).delete()
+    SignInLink.objects.filter(expires_at__lt=now - timedelta(days=30)).delete()
+
+
 def end_session(person: Person, pk: int) -> None:
     """Signs one browser out."""
     sign_in = SignIn.objects.filter(person=person, pk=pk).first()
@@ -49,6 +60,17 @@ def end_session(person: Person, pk: int) -> None:
         raise NotFound("That session has ended already.")
     Session.objects.filter(session_key=sign_in.session_key).delete()
     sign_in.delete()
+
+
+@transaction.atomic
+def end_sessions(actor: Actor, person: Person, *, keep: str = "") -> int:
+    """Signs a person out everywhere, but for the session with the key `keep`; returns how many browsers there were."""
+    mine = list(person.sign_ins.exclude(session_key=keep))
+    for sign_in in mine:
+        end_session(person, sign_in.pk)
+    if mine:
+        activity.record(None, actor, "people.end_sessions", "ended the sessions of", person.username)
+    return len(mine)
 
 
 def live_sessions(person: Person) -> list[SignIn]:

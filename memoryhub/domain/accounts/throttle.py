@@ -103,8 +103,9 @@ def count_failure(keys: list[str]) -> int:
         row.last_at, row.blocked_until = now, wait_until(row.failures, now)
         row.save()
         left = min(left, FREE_TRIES - row.failures)
-        if row.blocked_until:
-            logger.warning("sign-in of %s slowed down after %d failed tries", key, row.failures)
+        logger.warning(
+            "failed sign-in of %s, number %d%s", key, row.failures, ", slowed down" if row.blocked_until else ""
+        )
     return left
 
 

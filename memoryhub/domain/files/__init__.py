@@ -1,10 +1,15 @@
 """Files at virtual paths: mounts and rules, reading, changing, revisions, and the disk."""
 
 from memoryhub.domain.files.change import lock_files
+from memoryhub.domain.files.disk.git_authors import find_git_authors
+from memoryhub.domain.files.disk.intake import leave_out_everywhere
 from memoryhub.domain.files.disk.marks import check_marks
+from memoryhub.domain.files.disk.no_secret import allow_in_text, allow_on_disk, allowed_in_space, forbid
 from memoryhub.domain.files.disk.review import (
     change_on_disk,
+    held_file,
     keep_approved,
+    look_again,
     mark_seen,
     put_back,
     take_back,
@@ -25,6 +30,8 @@ from memoryhub.domain.files.mounts import (
     find_mount,
     get_mount,
     is_inside,
+    is_left_out,
+    matched_paths,
     mounts_of_space,
     policy_for,
     remove_mount,
@@ -32,6 +39,8 @@ from memoryhub.domain.files.mounts import (
     reset_written,
     resolve_path,
     rules_of_space,
+    survey_mount,
+    why_program,
 )
 from memoryhub.domain.files.read import Published, unchanged_on_disk
 from memoryhub.domain.files.requests import Applied, ChangeRequest, Pending, decode_content, text_as_bytes
@@ -91,6 +100,9 @@ __all__ = [
     "add_rule",
     "agents_md_files",
     "agents_reading",
+    "allow_in_text",
+    "allow_on_disk",
+    "allowed_in_space",
     "allowed_roots",
     "author_of",
     "base_content",
@@ -111,21 +123,28 @@ __all__ = [
     "explain_path",
     "fetch_zip",
     "file_row",
+    "find_git_authors",
     "find_mount",
     "folder_entries",
+    "forbid",
     "get_mount",
     "get_revision",
     "glob",
     "grep",
+    "held_file",
     "is_folder",
     "is_inside",
+    "is_left_out",
     "is_small_folder",
     "keep_approved",
+    "leave_out_everywhere",
     "lines_with_keys",
     "list_entries",
     "lock_file",
     "lock_files",
+    "look_again",
     "mark_seen",
+    "matched_paths",
     "mount_at",
     "mounts_of_space",
     "move",
@@ -151,6 +170,7 @@ __all__ = [
     "stop_editing",
     "submit",
     "submit_all",
+    "survey_mount",
     "sync_file",
     "sync_path",
     "take_back",
@@ -160,6 +180,7 @@ __all__ = [
     "unchanged_on_disk",
     "unreviewed",
     "walk",
+    "why_program",
     "write",
     "zip_bytes",
     "zip_job",

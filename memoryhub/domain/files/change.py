@@ -75,6 +75,8 @@ def lock_files(space: Space, names: Iterable[str], *threads: str) -> None:
 def start_change(space: Space, actor: Actor, path: str, place: Place, thread_id: str) -> Change:
     """Lock the file and record what its disk has, so that checks see the true state."""
     thread_id = thread_id if place.mount.store == Mount.Store.THREAD else ""
+    if why := place.why_closed():
+        raise mounts.left_out_error(path, why)
     file = sync.lock_file(space, path, thread_id)
     if not file.revision or file.is_deleted:
         refuse_folder(space, path, place, thread_id)
@@ -118,6 +120,7 @@ def record_change(change: Change, content: bytes, verb: str, says: str, *, adds:
     if len(content) > MAX_BYTES:
         raise too_large(change.path, len(content), MAX_BYTES)
     check_protected(change, content, facts.get("proposal"))
+    check_program(change, content, facts.get("proposal"))
     check_marks(change, None if facts.get("is_deleted") else content)
     if change.guard:
         change.guard(change.before, content)
@@ -159,6 +162,14 @@ def check_marks(change: Change, content: bytes | None) -> None:
     if change.file.held and content is not None:
         return
     marks.check_marks(change.path, change.file.disk_secrets, change.before, content)
+
+
+def check_program(change: Change, content: bytes, proposal: int | None) -> None:
+    """Refuse a text by an agent that is a program, or lies where one is run; what a person approved has been looked at."""
+    if change.actor.agent is None or proposal is not None:
+        return
+    if reasons := mounts.why_not_memory(change.place, change.path, content):
+        raise mounts.not_memory_error(change.path, reasons)
 
 
 def etag_matches(if_match: str, sha: str | None) -> bool:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from memoryhub.db import fragments, statements
+from memoryhub.domain.files.mounts.intakes import intake_at
 from memoryhub.errors import HubError, NotFound
 from memoryhub.models import Space
 from memoryhub.stores import FilesystemStore, paths
@@ -74,11 +75,16 @@ class PublishedRow:
     disk_secrets: str  # as JSON
     held: str  # what lies on disk is another text, which waits for a person
     content: bytes | None
+    selection: str = ""
     refusal: HubError | None = None
 
     @property
     def relative(self) -> str:
         return paths.strip(self.prefix or "/", self.path)
+
+    def is_left_out(self) -> bool:
+        """Whether its mount leaves the path out by its name. What only the disk tells, syncing finds out."""
+        return bool(self.selection) and bool(intake_at(self.directory, self.selection).why_named_out(self.relative))
 
     def matches_disk(self, stat: Stat | None) -> bool:
         """Whether this stat of the file on disk (None: no file) is that of the last read or write."""
@@ -131,9 +137,9 @@ SELECT p.path, m.prefix, coalesce(m.store, ''), coalesce(m.directory, ''), coale
   coalesce(f.revision, 0), coalesce(f.is_deleted, false), coalesce(f.sha256, ''), f.stat::text, f.written_revision,
   coalesce(f.problem, ''), f.created_at, f.modified_at, f.used_at, coalesce(f.author_kind, ''),
   coalesce(f.author_name, ''), coalesce(f.disk_secrets::text, '[]'),
-  coalesce(f.held, ''), r.content
+  coalesce(f.held, ''), r.content, coalesce(m.selection, '')
 FROM unnest(%(paths)s::text[]) WITH ORDINALITY AS p(path, n)
-LEFT JOIN LATERAL ({fragments.mount_of("p.path", "%(space)s", f"*, {THREAD_OF_STORE}")}) m ON true
+LEFT JOIN LATERAL ({fragments.mount_of("p.path", "%(space)s", f"*, {THREAD_OF_STORE}, {fragments.SELECTION}")}) m ON true
 LEFT JOIN LATERAL ({fragments.file_at("p.path", "%(space)s", "coalesce(m.thread, '')")}) f ON true
 LEFT JOIN LATERAL ({fragments.newest_text_of("f", "%(space)s", only="NOT f.is_deleted")}) r ON true
 ORDER BY p.n
@@ -170,7 +176,7 @@ def published_rows(space: Space | int, asked_paths: list[str], thread_id: str = 
         row = _refused_row(path, refused[path]) if path in refused else rows[cleaned[path]]
         if row.path != path:
             row = replace(row, path=path)  # two spellings of one path have a row each
-        if row.refusal is None and row.prefix is None:
+        if row.refusal is None and (row.prefix is None or row.is_left_out()):
             row.refusal = not_found(path)
         answers.append(row)
     return answers
@@ -178,7 +184,7 @@ def published_rows(space: Space | int, asked_paths: list[str], thread_id: str = 
 
 def _refused_row(path: str, refusal: HubError) -> PublishedRow:
     nothing = (None, "", "", "", None, 0, False, "", None, None, "", None, None, None, "", "", "[]", "", None)
-    return PublishedRow(path, *nothing, refusal)
+    return PublishedRow(path, *nothing, refusal=refusal)
 
 
 def published_at(space: Space, asked_paths: list[str], at: datetime) -> dict[str, Published | HubError]:

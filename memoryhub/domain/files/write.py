@@ -40,6 +40,7 @@ from memoryhub.errors import Conflict, HubError
 from memoryhub.models import Actor, File, Mount, Revision, Space
 from memoryhub.stores import paths
 from memoryhub.stores.disk import MAX_BYTES, too_large
+from memoryhub.stores.selection import columns_of
 from memoryhub.text import edits
 from memoryhub.text.lines import bytes_of, text_of
 from memoryhub.text.merge import merge3
@@ -99,8 +100,8 @@ def _answers(
 
 def _sync_row(space: Space, row: PublishedRow) -> HubError | None:
     """Bring one path in step with its disk; answers the error of a disk that cannot be read, so that no old text is served."""
-    mount = Mount(space=space, prefix=row.prefix, store=row.store, directory=row.directory, policy=row.policy)
-    place = mounts.place_in_mount(mount, row.path)
+    columns = {"prefix": row.prefix, "store": row.store, "directory": row.directory, "policy": row.policy}
+    place = mounts.place_in_mount(Mount(space=space, **columns, **columns_of(row.selection)), row.path)
     try:
         file = sync.sync_file(space, paths.clean(row.path), place)
     except HubError as error:

@@ -36,10 +36,18 @@ class Place(NamedTuple):
     directory: str
     prefix: str
     thread: str | None
+    selection: str | None  # what its mount takes in, where that is a directory
+
+    @property
+    def is_left_out(self) -> bool:
+        """Whether its mount leaves it out: then it is missing, whatever lies there."""
+        relative = paths.strip(self.prefix, self.path or "") if self.selection else ""
+        return bool(self.selection) and files.is_left_out(self.directory, self.selection or "", relative)
 
     @property
     def is_on_disk(self) -> bool:
-        return self.store == "filesystem"
+        """Whether its text is taken from the disk."""
+        return self.store == "filesystem" and not self.is_left_out
 
 
 def disk_files(places: Sequence[Place], states: Sequence[State]) -> tuple[DiskFile, ...]:

@@ -61,7 +61,7 @@ WITH listed AS (
    WHERE space_id = %(space)s AND agent_id IS NULL AND is_on
      AND NOT EXISTS (SELECT 1 FROM memoryhub_source WHERE space_id = %(space)s AND agent_id = %(agent)s)
 )
-SELECT l.path, l.printed, m.store, m.directory, m.prefix, m.thread,
+SELECT l.path, l.printed, m.store, m.directory, m.prefix, m.thread, m.selection,
        f.mark, f.is_deleted, r.number, r.sha256, r.content,
        {agent}
   FROM memoryhub_agent a CROSS JOIN listed l
@@ -120,7 +120,7 @@ def inputs_sql(templated: bool, lately: bool, waiting: bool) -> str:
     thread = "CASE WHEN store = 'thread' THEN %(thread)s::text ELSE '' END AS thread"
     return INPUTS.format(
         agent=once.format(**wanted),
-        mount=fragments.mount_of("l.path", "%(space)s", f"store, directory, prefix, {thread}"),
+        mount=fragments.mount_of("l.path", "%(space)s", f"store, directory, prefix, {thread}, {fragments.SELECTION}"),
         file=fragments.file_at("l.path", "%(space)s", "coalesce(m.thread, '')", f"id, revision, {MARK}, is_deleted"),
         text=fragments.newest_text_of("f", "%(space)s", "number, sha256, content"),
     )
@@ -138,7 +138,7 @@ SELECT p.n, f.mark, f.is_deleted, nullif(f.revision, 0), coalesce(r.sha256, null
     {fragments.newest_text_of("f", "%(space)s", "sha256, content", "(f.is_deleted OR f.sha256 <> p.known)")}) r ON true
  ORDER BY p.n
 """  # noqa: S608 (an expression of ours)
-PLACE_WIDTH, STATE_WIDTH = 6, 5  # columns of a row: the place of a source, then the state of its file
+PLACE_WIDTH, STATE_WIDTH = 7, 5  # columns of a row: the place of a source, then the state of its file
 
 
 def current_inputs(
@@ -250,7 +250,9 @@ def source_from_state(place: Place, state: State, *, is_still: bool, before: Sou
     path = place.printed or place.path or ""
     if before is not None and before.has_bytes and before.sha256 == sha256 and not problem and not is_deleted:
         return before if before.revision == number else replace(before, revision=number)
-    is_there = place.store and not is_deleted  # without a mount it cannot be read, so no prompt shows it
+    is_there = (
+        place.store and not is_deleted and not place.is_left_out
+    )  # without a mount it cannot be read, so no prompt shows it
     return source_of(path, content if is_there else None, number, sha256, problem)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -60,11 +60,21 @@ def propose(
         raise Invalid(f"{path} says that already: there is nothing to propose.", code="no_change", path=path)
     if after is not None and len(after) > MAX_BYTES:
         raise too_large(path, len(after), MAX_BYTES)
-    found = kind_of(proposal).findings(proposal, before, after)
-    spaces.refuse_secrets(space, found)
+    found = [*program_findings(proposal, after), *kind_of(proposal).findings(proposal, before, after)]
+    spaces.refuse_secrets(space, found, findings.detectable(after))
     protected.check(before, after)
     proposal.reviewers = reviewers_for(space, agent, path)
     return _insert(proposal, found, kind_of(proposal).risk(proposal, found, before, after))
+
+
+def program_findings(proposal: Proposal, after: bytes | None) -> list[Finding]:
+    """What to look at closely in a change of a program, hook or start file, which a rule of an owner names; refused without."""
+    found = []
+    for path in kind_of(proposal).files_after(proposal, after):
+        if why := files.why_program(proposal.space, proposal.agent, path, after):
+            says = f"{path} is no memory: {why}. A rule of this space lets agents ask for it."
+            found.append(Finding("program", "high", 0, 0, 1, says))
+    return found
 
 
 def propose_promotion(
@@ -89,7 +99,7 @@ def propose_promotion(
         reason=clean(reason, 2000), thread_id=clean(thread_id, 200), tool_call_id=clean(tool_call_id, 200),
     )  # fmt: skip
     found = findings.findings_of(space, "", None, proposal.content)
-    spaces.refuse_secrets(space, found)
+    spaces.refuse_secrets(space, found, content)
     proposal.same_as = same_as(proposal)
     if waiting := _pending_twin(proposal):
         return waiting
@@ -134,7 +144,7 @@ def propose_template(report: prompts.Report) -> Proposal:
     now = published(proposal)
     proposal.base_sha256 = now.sha256 if now and now.content else ""
     found = kind.findings(proposal, now.content if now else None, proposal.content)
-    spaces.refuse_secrets(space, found)
+    spaces.refuse_secrets(space, found, report.text)
     proposal.reviewers = max(1, spaces.get_setting(space, "reviewers"))
     spaces.mark_setup(space)  # prompts warn of it
     return _insert(proposal, found, kind.risk(proposal, found, None, proposal.content))
@@ -211,6 +221,19 @@ def waiting_text(space: Space, agent: Agent, path: str, thread_id: str = "") -> 
     """What the agent's own newest waiting proposal makes of a file; nothing without one."""
     newest = newest_pending(Proposal(space=space, agent=agent, path=path, thread_id=thread_id))
     return result(newest).after if newest else None
+
+
+def waiting_texts(
+    space: Space, agent: Agent, paths: Iterable[str], thread_id: str = ""
+) -> dict[str, tuple[int, bytes]]:
+    """By path, the number of the agent's own newest waiting proposal and the text it makes; of those paths that have one. One
+    statement where none waits."""
+    mine = Proposal.objects.within(space).filter(
+        state=State.PENDING, agent=agent, path__in=list(paths), kind__in=FILE_EDITS, expires_at__gt=timezone.now()
+    )
+    newest = {one.path: one for one in mine.select_related("space", "agent").order_by("number")}
+    found = {path: result(one) for path, one in newest.items()}
+    return {path: (newest[path].number, one.after) for path, one in found.items() if one.after is not None}
 
 
 def newest_pending(proposal: Proposal) -> Proposal | None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+from datetime import datetime
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Max
 from django.utils import timezone
 
 from memoryhub.detectors import Finding
@@ -15,7 +17,7 @@ from memoryhub.domain.proposals.ask import reviewers_for
 from memoryhub.domain.proposals.kinds import kind_of
 from memoryhub.domain.proposals.outdate import outdate
 from memoryhub.domain.proposals.state import deadline
-from memoryhub.models import DISK, File, Proposal, Space
+from memoryhub.models import DISK, Agent, Delivery, File, Proposal, Space
 
 State = Proposal.State
 SAYS = {"made": "made", "changed": "changed", "deleted": "deleted"}
@@ -100,6 +102,12 @@ def is_held_text(space: Space, path: str, content: bytes) -> bool:
     """Whether a proposal by `disk` keeps this text, whatever was decided on it."""
     kept = Proposal.objects.within(space).filter(path=path, from_disk=True, content=content)
     return kept.exists()
+
+
+def asked_since(agent: Agent, moment: datetime) -> datetime | None:
+    """When this agent last got a prompt since a moment, None if it did not."""
+    asked = Delivery.objects.within(agent.space_id).filter(agent_id=agent.pk, last_at__gte=moment)
+    return asked.aggregate(last=Max("last_at"))["last"]
 
 
 def problem_on_disk(proposal: Proposal) -> str:

@@ -67,7 +67,10 @@ class Result:
     @cached_property
     def findings(self) -> list[Finding]:
         """What the detectors find in it now: the text around it may have changed since it was asked for."""
-        return self.kind.findings(self.proposal, self.before, self.after) if self.applies else []
+        found = self.kind.findings(self.proposal, self.before, self.after) if self.applies else []
+        if self.proposal.from_disk:  # marks stand in the place of secrets, where nothing finds them again
+            found += [Finding(**one) for one in self.proposal.findings if one["code"] == "secrets"]
+        return found
 
     @property
     def shrinks(self) -> bool:

@@ -29,14 +29,14 @@ def check_secrets(space: Space, text: str, *, before: str = "") -> str:
 
 def refuse_secrets(space: Space, findings: Iterable[Finding], text: str | None = None) -> list[Finding]:
     """Raises Invalid if a secret is among the findings, unless the space chose to let secrets through or a person said of its
-    value that it is none; answers the secrets that are let through. `text` is the one that the findings count in. TooCostly
+    value that it is none; answers those with such a value. `text` is the one that the findings count in. TooCostly
     where not all of the text could be looked at."""
     findings = list(findings)
     if any(finding.code == detectors.COST for finding in findings):
         raise costs.TooCostly
     found = [finding for finding in findings if finding.code == "secrets"]
     if not found or not refuses_secrets(space):
-        return found
+        return []
     values = {} if text is None else {one: text[one.start : one.end] for one in found}
     allowed = allowed_values(space, values.values())
     secret = next((one for one in found if values.get(one) not in allowed), None)

@@ -86,8 +86,10 @@ class Command(HubCommand):
         from memoryhub.management import health
         from memoryhub.models import HUB
 
-        if moved := first_start.prepare(directory):
-            self.stdout.write(moved)
+        shown, moved = first_start.prepare(directory)
+        for line in (shown, moved):
+            if line:
+                self.stdout.write(line)
         if hold:
             first_start.hold_changes_on_disk()
         for mount in health.mounts():

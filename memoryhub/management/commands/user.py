@@ -23,7 +23,9 @@ class Command(HubCommand):
         super().add_arguments(parser)
         self.parser = parser
         self.valid = "15m"
-        parser.add_argument("verb", choices=["add", "link", "deactivate", "reactivate", "reset-second-factor"])
+        parser.add_argument(
+            "verb", choices=["add", "link", "deactivate", "reactivate", "sign-out", "reset-second-factor"]
+        )
         parser.add_argument("name")
         parser.add_argument("--role", choices=Role.values, help="needed to add a person")
         parser.add_argument("--space", default="main")
@@ -38,6 +40,8 @@ class Command(HubCommand):
         person = accounts.person_by_name(options["name"])
         if options["verb"] == "link":
             return self.make_link(person, options["valid"])
+        if options["verb"] == "sign-out":
+            return {"user": person.username, "ended": accounts.end_sessions(HUB, person)}
         if options["verb"] == "reset-second-factor":
             return {"user": person.username, "was_reset": accounts.reset_second_factor(HUB, person)}
         change = spaces.deactivate_person if options["verb"] == "deactivate" else spaces.reactivate_person
@@ -81,6 +85,8 @@ class Command(HubCommand):
     def say(self, answer: dict[str, Any]) -> str:
         if "is_active" in answer:
             return f"{answer['user']} {'can sign in again' if answer['is_active'] else 'is deactivated'}."
+        if "ended" in answer:
+            return f"{answer['user']} is signed out of {answer['ended']} browser{'s' if answer['ended'] != 1 else ''}."
         if "was_reset" in answer:
             done = "has no second factor any more, and is signed out everywhere" if answer["was_reset"] else "had none"
             return f"{answer['user']} {done}."

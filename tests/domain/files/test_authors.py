@@ -105,7 +105,7 @@ def test_who_rewrites_all_of_it_is_its_author(space, forge, ops, rk):
 
 
 def test_of_two_approvers_the_first_wrote_the_edits(space, forge, ops, rk):
-    files.add_rule(space, HUB, pattern=PATH, policy="review", reviewers=2)
+    files.add_rule(space, HUB, pattern=PATH, policy="review", reviewers=2, confirmed=True)
     number = ask(space, forge, TEXT + "- nine\n- ten\n")
     after = (TEXT + "- nine\n- mine\n").encode()
     approve(space, rk, number, content=after)

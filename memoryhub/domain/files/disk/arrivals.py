@@ -12,6 +12,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from memoryhub import detectors
 from memoryhub.db import statements
 from memoryhub.detectors import Finding
 from memoryhub.detectors.secrets.in_bytes import MARKS
@@ -24,7 +25,7 @@ from memoryhub.models import File, Mount, OnDisk, Space
 from memoryhub.stores import FilesystemStore
 from memoryhub.text.lines import is_text, text_of
 
-WAITS_WITH = ("secrets", "hidden", "injection")  # the findings with which a change always waits
+WAITS_WITH = ("secrets", "hidden", "injection", detectors.COST)  # the findings with which a change always waits
 MAX_PUT_BACKS = 3  # in a row without a decision: two programs that keep undoing each other would never end
 MADE, CHANGED, DELETED = "made", "changed", "deleted"
 NEW_EVENT = "file.changed_on_disk"

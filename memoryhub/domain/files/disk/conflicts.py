@@ -70,7 +70,9 @@ def _merged_text(base: bytes | None, ours: bytes, theirs: bytes | None) -> bytes
     return None if merge.conflicts else bytes_of(merge.text)
 
 
-def record_disk_text(space: Space, file: File, seen: DiskText | None, *, based_on: int | None = None) -> Revision:
+def record_disk_text(
+    space: Space, file: File, seen: DiskText | None, *, based_on: int | None = None, reason: str = ""
+) -> Revision:
     """Record a text of the disk as the newest revision, with a line of activity; None is a deletion.
 
     `based_on` is the revision that it changed, where that is not the newest.
@@ -82,7 +84,7 @@ def record_disk_text(space: Space, file: File, seen: DiskText | None, *, based_o
         says = "deleted"
     else:
         kind = "write" if file.revision and not file.is_deleted else "create"
-        reason = "Changed on disk" if kind == "write" else "Found on disk"
+        reason = reason or ("Changed on disk" if kind == "write" else "Found on disk")
         revision = revisions.record_revision(space, file, DISK, seen.text, kind=kind, reason=reason, based_on=based_on)
         says = "changed" if kind == "write" else "brought"
     activity.record_line(revisions.revision_line(space, DISK, f"files.{revision.kind}", says, revision))

@@ -9,7 +9,7 @@ from memoryhub.domain import activity, spaces
 from memoryhub.domain.accounts import require
 from memoryhub.domain.files import revisions, write
 from memoryhub.domain.files.disk import arrivals, marks, sync
-from memoryhub.domain.files.disk.watch import scan
+from memoryhub.domain.files.disk.watch import scan, sync_path
 from memoryhub.domain.files.mounts import find_mount, mounts_of_space, place_in_mount
 from memoryhub.domain.files.mounts.resolve import Place
 from memoryhub.errors import Conflict, Invalid, NotFound, Stale
@@ -102,6 +102,18 @@ def take_back(space: Space, actor: Actor, path: str, revision: int) -> File:
 
 
 # ---- what is held
+
+
+def held_file(space: Space, path: str) -> File | None:
+    """The file at this path if what lies on disk waits for a person, or was rejected; also one that is only there."""
+    return File.objects.within(space).filter(path=path, thread_id="").exclude(held="").first()
+
+
+def look_again(space: Space, path: str) -> list[int]:
+    """Look at a file on disk again, and answer the lines in which a secret still stands there."""
+    sync_path(space, path)
+    secrets = File.objects.within(space).filter(path=path, thread_id="").values_list("disk_secrets", flat=True).first()
+    return sorted({one["line"] for one in secrets or []})
 
 
 def keep_approved(space: Space, path: str) -> None:

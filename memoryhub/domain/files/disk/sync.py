@@ -23,9 +23,10 @@ from memoryhub.domain.files.disk import arrivals, conflicts, marks
 from memoryhub.domain.files.disk.marks import DiskText
 from memoryhub.domain.files.mounts import MOUNT_COLUMNS, Place, cached_mount, place_in_mount
 from memoryhub.errors import HubError, NotFound, Unavailable
-from memoryhub.models import File, Space
+from memoryhub.models import HUB, File, Space
 from memoryhub.stores import FilesystemStore
 from memoryhub.stores.disk import FileContent, WriteResult
+from memoryhub.stores.selection import LeftOut
 
 log = logging.getLogger("memoryhub.files")
 MAX_ROUNDS = 8  # writes in a row, when another program replaces the file each time; the next read or save tries again
@@ -71,9 +72,12 @@ def sync_file(space: Space, path: str, place: Place, thread_id: str = "") -> Fil
     """Bring one file and its disk in step; None if it is neither in the hub nor on disk."""
     with transaction.atomic():
         in_hub = File.objects.within(space).filter(path=path, thread_id=thread_id).exists()
-        if not in_hub and (not isinstance(place.store, FilesystemStore) or place.store.stat(place.relative) is None):
+        if not in_hub and not (isinstance(place.store, FilesystemStore) and _takes_new(place, place.store)):
             return None
         file = lock_file(space, path, thread_id)
+        if why := place.why_out():
+            leave_out(space, file, why)
+            return None
         pull_from_disk(space, file, place)
         write_to_disk(space, file, place)
         if not file.revision:
@@ -83,6 +87,28 @@ def sync_file(space: Space, path: str, place: Place, thread_id: str = "") -> Fil
                 raise disk_error(file, place)
             return None
     return file
+
+
+def _takes_new(place: Place, store: FilesystemStore) -> bool:
+    """Whether a file that the hub does not have lies there and is taken in."""
+    stat = store.stat(place.relative)
+    if marks.has_secret_name(place.relative):
+        return False
+    return stat is not None and not place.mount.is_full and not place.why_out(stat)
+
+
+def leave_out(space: Space, file: File, why: LeftOut) -> None:
+    """Take a file out of lists and prompts that its mount leaves out now; its history stays, and so does the disk. The row is
+    locked."""
+    if file.revision and not file.is_deleted:
+        says = f"Left out of the mount: {why.why}"
+        revisions.record_revision(space, file, HUB, b"", kind="delete", reason=says, is_deleted=True, in_place=True)
+    if file.held:
+        arrivals.release(space, file, f"Left out of the mount: {why.why}")
+    if not file.revision:
+        file.delete()
+    elif file.written_revision != file.revision or file.written_sha256 or file.problem:
+        mark_written(file, None, None)
 
 
 def disk_error(file: File, place: Place) -> HubError:
@@ -115,11 +141,11 @@ def pull_from_disk(space: Space, file: File, place: Place) -> None:
     if file.revision and (seen.sha256 if seen else "") == file.sha256:
         if not is_decided:
             arrivals.release(space, file, "The file on disk is back at the approved text.")
-        _mark_written(file, found, seen)
+        mark_written(file, found, seen)
     elif (seen.digest if seen else "") != file.written_sha256:
         arrivals.record_arrival(space, file, place, seen, found.stat.mark if found else None)
         if not file.held and is_written(file):
-            _mark_written(file, found, seen)
+            mark_written(file, found, seen)
 
 
 def _is_last_seen(file: File, found: FileContent | None) -> bool:
@@ -166,7 +192,8 @@ def _note_stat(file: File, found: FileContent | None) -> None:
             file.save(update_fields=["stat"])
 
 
-def _mark_written(file: File, found: FileContent | None, seen: DiskText | None) -> None:
+def mark_written(file: File, found: FileContent | None, seen: DiskText | None) -> None:
+    """Note that disk and hub are in step; `seen` is what was taken in of the disk, None for no file."""
     file.written_revision, file.written_sha256 = file.revision, seen.digest if seen else file.sha256
     file.disk_secrets = seen.secrets if seen else []
     file.stat = found.stat.mark if found else None
@@ -184,7 +211,7 @@ def write_to_disk(space: Space, file: File, place: Place, at_hand: tuple[int, by
     """
     if not isinstance(place.store, FilesystemStore):
         if file.written_revision != file.revision:
-            _mark_written(file, None, None)
+            mark_written(file, None, None)
         return
     displaced: DiskText | None = None
     for _ in range(MAX_ROUNDS):
@@ -302,6 +329,8 @@ def push_revision(space: Space, file_id: int, number: int, text: bytes) -> None:
             return
         file, mount = _file_from_row(rows[0][: len(COLUMNS)]), rows[0][len(COLUMNS) :]
         place = place_in_mount(cached_mount(space.pk, *mount), file.path)
+        if place.why_out():  # a pattern changed meanwhile
+            return
         try:
             pull_from_disk(space, file, place)
             write_to_disk(space, file, place, (number, text))
