@@ -49,7 +49,9 @@ _FIELD_WORDS = ("pass", "secret", "token", "key", "cred", "field", "input", "res
 _CAMEL_CASE = linear(r"^(?:[A-Za-z]?[a-z]+|[A-Z]{1,6}[a-z]{2,})(?:[A-Z][a-z]+)+$")
 _IDENTIFIER = linear(r"^[A-Za-z]{2,}(?:[-_.]?[A-Za-z]{2,})*[-_.]?\d{1,2}$")
 KEY_OF_DIGITS = bounded(r"(?!(\d)\1+$)\d{14,40}$")
-_WORDS_AND_NUMBER = linear(r"[a-z]{2,12}(?:[-_][a-z]{2,12}){0,8}[-_]?\d{0,5}$")
+_WORDS_AND_SCALE = linear(r"^[a-z]+(?:-[a-z]+)*-\d{1,4}(?:/\d{1,3})?$")
+"""`bg-yellow-500/10`: a step on a scale."""
+_NUMBER = linear(r"[a-z]{2,12}(?:[-_][a-z]{2,12}){0,8}[-_]?\d{0,5}$")
 _SECRET_WORD = linear(r"(?:^|[-_])(?:pass(?:word|wd)?|secret|token|key)(?:[-_]|\d|$)")
 """Words and a number, one of them what it is: `valid-token-123`."""
 _PART = linear(r"(?:[A-Z]?[a-z]+(?:[A-Z][a-z]+)*|[A-Z]+)\d{0,2}$|\d{1,3}$")
@@ -172,6 +174,36 @@ def _pronounceable(value: str) -> int:
     return sum(len(one) for one in parts if any(c in "aeiouyAEIOUY" for c in one) and not _UNSPELLABLE.search(one))
 
 
+def is_random_word(value: str) -> bool:
+    """Letters and digits, mixed as no name of a thing has them; for values that nothing but a telling word announces."""
+    if len(value) < 16 or _is_placeholder(value) or _is_series(value) or _PATH.match(value) or value.startswith("0x"):
+        return False
+    digits, letters = sum(map(str.isdigit, value)), sum(map(str.isalpha, value))
+    if digits < 3 or letters < 3 or any(word in value for word in ("--", "__", "/-", "./", "..")):
+        return False
+    if _HEX.match(value):
+        return _entropy(value) >= 2.8
+    if value.count("/") > 3 or (SLUG.match(value) and all(map(_PART.match, _JOINTS.split(value)))):
+        return False
+    if value.isalnum() and len(value) >= 24 and digits >= 4 and not TEST_VALUE.search(value):
+        return _entropy(value) >= 3.0
+    is_alike = _pronounceable(value) >= 0.5 * len(value)
+    return not is_alike and _entropy(value) >= 3.2 and _switch_rate(value) >= 0.18
+
+
+def is_random_letters(value: str) -> bool:
+    """Letters in large and small that nobody could pronounce, and no words in CamelCase."""
+    return (
+        16 <= len(value) <= 128
+        and not _is_placeholder(value)
+        and _is_random_letters(value, sum(map(str.isdigit, value)))
+    )
+
+
+def is_uuid(value: str) -> bool:
+    return bool(_UUID.match(value))
+
+
 def looks_random(value: str) -> bool:
     if len(value) < 16 or _is_placeholder(value) or WORDS.match(value):
         return False
@@ -180,7 +212,7 @@ def looks_random(value: str) -> bool:
     digits = sum(map(str.isdigit, value))
     if _HEX.match(value):
         return digits >= 4 and digits < len(value) and _entropy(value) >= 2.8
-    if _UUID.match(value) or value.startswith("0x") or _PATH.match(value) or _NUMBER.match(value):
+    if _UUID.match(value) or value.startswith("0x") or any(one.match(value) for one in (_PATH, _NUMBER, _SCALE)):
         return False
     if any(word in value for word in ("--", "__", "/-", "./")) or value.count("/") > 3:
         return False
