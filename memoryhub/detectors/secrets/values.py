@@ -49,9 +49,7 @@ _FIELD_WORDS = ("pass", "secret", "token", "key", "cred", "field", "input", "res
 _CAMEL_CASE = linear(r"^(?:[A-Za-z]?[a-z]+|[A-Z]{1,6}[a-z]{2,})(?:[A-Z][a-z]+)+$")
 _IDENTIFIER = linear(r"^[A-Za-z]{2,}(?:[-_.]?[A-Za-z]{2,})*[-_.]?\d{1,2}$")
 KEY_OF_DIGITS = bounded(r"(?!(\d)\1+$)\d{14,40}$")
-_WORDS_AND_SCALE = linear(r"^[a-z]+(?:-[a-z]+)*-\d{1,4}(?:/\d{1,3})?$")
-"""`bg-yellow-500/10`: a step on a scale."""
-_NUMBER = linear(r"[a-z]{2,12}(?:[-_][a-z]{2,12}){0,8}[-_]?\d{0,5}$")
+_WORDS_AND_NUMBER = linear(r"[a-z]{2,12}(?:[-_][a-z]{2,12}){0,8}[-_]?\d{0,5}$")
 _SECRET_WORD = linear(r"(?:^|[-_])(?:pass(?:word|wd)?|secret|token|key)(?:[-_]|\d|$)")
 """Words and a number, one of them what it is: `valid-token-123`."""
 _PART = linear(r"(?:[A-Z]?[a-z]+(?:[A-Z][a-z]+)*|[A-Z]+)\d{0,2}$|\d{1,3}$")
@@ -62,6 +60,8 @@ UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _UUID = linear(f"^{UUID}$", "i")
 _PATH = linear(r"^[A-Za-z][\w.-]{1,40}(?:/[A-Za-z][\w.-]{1,40})+$|^[\w.-]+(?:/[\w.-]+)+\.[a-z]\w{0,4}$")
 """`vendor/model-7b-v2`, `o200k_base/cl100k_base`: parts that begin with a letter, none of them long."""
+_SCALE = linear(r"^[a-z]+(?:-[a-z]+)*-\d{1,4}(?:/\d{1,3})?$")
+"""`bg-yellow-500/10`: a step on a scale."""
 _NUMBER = linear(r"^[\d_.,-]+$")
 _UNSPELLABLE = bounded(r"[bcdfghjklmnpqrstvwxz]{5,}|q(?!u)|[jqvxz][bcdfgjkmpqvwxz]|[bcdfgkmpqvw]x[bcdfg]", "i")
 _SYLLABLES = plain(r"[A-Z]?[a-z]{2,}|[A-Z]{2,}(?![a-z])")
