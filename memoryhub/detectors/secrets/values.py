@@ -176,7 +176,9 @@ def _pronounceable(value: str) -> int:
 
 def is_random_word(value: str) -> bool:
     """Letters and digits, mixed as no name of a thing has them; for values that nothing but a telling word announces."""
-    if len(value) < 16 or _is_placeholder(value) or _is_series(value) or _PATH.match(value) or value.startswith("0x"):
+    if len(value) < 16 or _is_placeholder(value) or _is_series(value) or value.startswith("0x"):
+        return False
+    if _PATH.match(value) or _SCALE.match(value):
         return False
     digits, letters = sum(map(str.isdigit, value)), sum(map(str.isalpha, value))
     if digits < 3 or letters < 3 or any(word in value for word in ("--", "__", "/-", "./", "..")):
