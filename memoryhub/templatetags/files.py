@@ -109,7 +109,8 @@ def _approved(line: Any) -> str:
     if line.by_reviewer:
         return f", when approving {line.revision.actor_name}"
     approver = line.revision.approver_name
-    return f", approved by {approver}" if approver else ""
+    git = f", git: {line.revision.git_author}" if line.revision.git_author else ""
+    return git + (f", approved by {approver}" if approver else "")
 
 
 MAX_DIFF_ROWS = 5_000

@@ -159,6 +159,7 @@ def hunk_row(review: Review, number: int) -> str:
         "of": len(review.diff.hunks),
         "heading": review.headings.get(number, ""),
         "can_take": review.can_take_hunks,
+        "is_taken": number in review.taken,
         "added": hunk.new_end - hunk.new_start,
         "removed": hunk.old_end - hunk.old_start,
     }

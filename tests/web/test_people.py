@@ -252,7 +252,7 @@ def test_all_other_sessions_are_ended_at_once(house):
     clients = [Client() for _ in range(3)]
     for client in clients:
         client.post(f"/login/once/{accounts.make_sign_in_link(HUB, house.viewer.person)}/")
-    assert "End all others" in clients[0].get("/account/").content.decode()
+    assert "Sign out everywhere else" in clients[0].get("/account/").content.decode()
     clients[0].post("/account/sessions/end/")
     assert [client.get("/account/").status_code for client in clients] == [200, 302, 302]
     call_command("user", "sign-out", "a-viewer")
