@@ -37,7 +37,7 @@ _CHECK = (
     r"(?:(?:tls|ssl|certificate|cert|signature|checksum|hash|host\s?key|hostname|integrity|input|schema|csrf|cors|origin|permission|access|auth(?:entication|ori[sz]ation)?|mfa|2fa|two-factor|otp|captcha|"
     r"rate\s+limit(?:ing|s)?|virus|malware|security|safety|review|approval|sandbox|firewall|policy|secret\s+scann?ing|branch\s+protection|pre-?commit|audit|logging|fraud|kyc|identity)"
     r"(?:[\s/-]+(?:and[\s/-]+)?\w+){0,2}?[\s-]+(?:checks?|verification|validation|scan(?:s|ning)?|gates?|steps?|limits?|hooks?|protection|policies|controls?|filters?|logs?|requirements?|reviews?|approvals?|warnings?|guards?)|"
-    r"(?:verification|validation|authentication|authori[sz]ation|approvals?|code\s+reviews?|sandbox(?:ing)?|selinux|apparmor|gatekeeper|(?:the\s+)?firewall|seccomp|2fa|mfa|audit\s+log(?:ging|s)?|rate\s+limit(?:ing|s)?|csrf|cors|tls|ssl|antivirus|defender|dependabot|branch\s+protection))"
+    r"(?:authentication|authori[sz]ation|approvals?|code\s+reviews?|sandbox(?:ing)?|selinux|apparmor|gatekeeper|(?:the\s+)?firewall|seccomp|2fa|mfa|audit\s+log(?:ging|s)?|rate\s+limit(?:ing|s)?|csrf|cors|tls|ssl|antivirus|defender|dependabot|branch\s+protection))"
 )
 _LOOSEN = (
     r"(?:disabl(?:e|es|ing)|turn(?:ing|s)?\s+off|switch(?:ing)?\s+off|skip(?:s|ping)?|bypass(?:es|ing)?|suppress(?:es|ing)?|by-?pass|ignor(?:e|es|ing)|omit(?:s|ting)?|drop(?:ping)?|remov(?:e|es|ing)|relax(?:es|ing)?|"
@@ -66,7 +66,7 @@ _CHECKS = (
     "confirm sandbox firewall policy lint type test secret branch pre audit logging limit fraud kyc identity verif valid selinux apparmor gatekeeper seccomp antivirus defender dependabot"
 )
 _SIGNS: tuple[_Sign, ...] = (
-    _sign("sends", _SENDS, rf"\b{_SEND}\b(?:(?!\b(?:never|only|changed)\b)[^.\n]|\.(?=\S)){{0,120}}?\b{_DATA}\b(?:(?!\b(?:only|changed)\b)[^.\n]|\.(?=\S)){{0,100}}?\b(?:to|at|via|through|into|with)\b(?:[^.\n]|\.(?=\S)){{0,60}}?(?!{_HOME}){_ADDRESS}",
+    _sign("sends", _SENDS, rf"\b{_SEND}\b(?:(?!\b(?:never|only|changed)\b)[^.\n]|\.(?=\S)){{0,120}}?\b{_DATA}\b(?:(?!\b(?:only|changed)\b)[^.\n]|\.(?=\S)){{0,100}}?\b(?:to|via|through)\b(?:[^.\n]|\.(?=\S)){{0,60}}?(?!{_HOME}){_ADDRESS}",
           "it sends data or traffic to an address"),
     _sign("sends", _SENDS, rf"\b{_SEND}\b\s+(?:\w+\s+){{0,4}}?(?:to|at|through|via)\s+(?:[`\"'<(]{{0,2}})(?!{_HOME}){_ADDRESS}(?:[^.\n]|\.(?=\S)){{0,100}}?\b{_DATA}\b",
           "it sends data or traffic to an address"),
@@ -86,7 +86,7 @@ _SIGNS: tuple[_Sign, ...] = (
           "it loosens a check"),
     _sign("runs", "curl wget iwr irm fetch invoke / sh bash zsh python node iex perl ruby sudo source eval", r"\b(?:curl|wget|iwr|irm|invoke-webrequest|fetch)\b[^\n|;]{3,160}(?:\|\s{0,3}(?:sudo\s+)?(?:-\w+\s+)?(?:ba|z|da|k)?sh\b|\|\s{0,3}(?:sudo\s+)?(?:python3?|node|perl|ruby|iex)\b|&&\s{0,3}(?:sudo\s+)?(?:ba|z)?sh\b|;\s{0,3}(?:ba|z)?sh\b)|\b(?:ba|z)?sh\s+(?:-c\s+)?[\"']?(?:<\(|\$\()\s?(?:curl|wget)|\b(?:source|eval|\.)\s+[\"']?(?:<\(|\$\()\s?(?:curl|wget)|\biex\s*\(",
           "it runs something from outside"),
-    _sign("runs", "pip npm npx yarn pnpm gem cargo go brew uv docker helm kubectl git apt conda bunx pipx / http https git ssh index registry extra trusted tgz", r"\b(?:pip3?|uv(?:\s+pip)?|pipx|npm|pnpm|yarn|npx|bunx|gem|cargo|go|brew|conda|helm|kubectl|docker)\s+(?:install|add|get|i|run|exec|tap|apply|pull|create|dlx)\b[^\n`]{0,80}?(?:(?:--(?:extra-)?index-url|--registry|-i|--find-links|--source|-f|--from)[\s=]+(?:https?://(?!(?:test\.)?pypi\.org|registry\.npmjs\.org|localhost|127\.))|(?:git\+)?https?://(?!(?:github|gitlab)\.com/[\w.-]+/[\w.-]+/releases|(?:test\.)?pypi\.org|registry\.npmjs\.org|localhost|127\.)[^\s]{4,}|git\+ssh://)",
+    _sign("runs", "pip npm npx yarn pnpm gem cargo go brew uv docker helm kubectl git apt conda bunx pipx / http https git ssh index registry extra trusted tgz", r"\b(?:pip3?|uv(?:\s+pip)?|pipx|npm|pnpm|yarn|npx|bunx|gem|cargo|go|brew|conda|helm|kubectl|docker)\s+(?:install|add|get|i|run|exec|tap|apply|pull|create|dlx)\b[^\n`]{0,80}?(?:(?:--(?:extra-)?index-url|--registry|-i|--find-links|--source|-f|--from)[\s=]+(?:https?://(?!download\.pytorch\.org|(?:test\.)?pypi\.org|registry\.npmjs\.org|localhost|127\.))|(?:git\+)?https?://(?!(?:github|gitlab)\.com/[\w.-]+/[\w.-]+/releases|download\.pytorch\.org|(?:test\.)?pypi\.org|registry\.npmjs\.org|localhost|127\.)[^\s]{4,}|git\+ssh://)",
           "it installs something from outside"),
     _sign("runs", "download fetch get grab pull install clone / run execute launch install source load open import eval apply start unpack chmod", rf"\b(?:download|fetch|grab|pull|get|install|clone|load)(?:ing|s)?\b(?:[^.\n]|\.(?=\S)){{0,100}}?(?!{_HOME}){_ADDRESS}(?:[^.\n]|\.(?=\S)){{0,100}}?\b(?:and|then|,|&&)\s+(?:\w+\s+){{0,3}}?(?:run|execute|launch|install|source|load|open|import|eval|apply|start|unpack|chmod)\b",
           "it runs something from outside"),
@@ -96,7 +96,7 @@ _SIGNS: tuple[_Sign, ...] = (
           "it runs something that cannot be read"),
 )  # fmt: skip
 _FORBIDS = bounded(
-    r"\b(?:never|no|without|do\s+not|don't|must\s+not|mustn't|cannot|can't|should\s+not|shouldn't|avoid\w*|not\s+to|forbid\w*|prohibit\w*|refuse\w*|reject\w*|block\w*|prevent\w*|against|instead\s+of|rather\s+than|no\s+longer|fails?\s+(?:if|when)|error\s+(?:if|when))\b[^.;:\n]{0,60}$",
+    r"\b(?:never|no|without|do\s+not|don't|must\s+not|mustn't|cannot|can't|should\s+not|shouldn't|avoid\w*|not\s+to|forbid\w*|prohibit\w*|refuse\w*|reject\w*|block\w*|prevent\w*|against|instead\s+of|rather\s+than|no\s+longer|which|can|could|may|might|would|fails?\s+(?:if|when)|error\s+(?:if|when))\b[^.;:\n]{0,60}$",
     reach=200,
 )
 
