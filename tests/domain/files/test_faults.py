@@ -23,6 +23,7 @@ from memoryhub.models import HUB, Actor, File, Job, Revision
 from memoryhub.stores import atomic
 
 watch_module = importlib.import_module("memoryhub.domain.files.disk.watch")
+leftovers_module = importlib.import_module("memoryhub.domain.files.disk.leftovers")
 
 PATH = "/memories/AGENTS.md"
 MEETINGS = 200  # of the hub and a competing writer: what is lost once in fifty times shows
@@ -76,7 +77,7 @@ def killing(module, name, when):
 
 
 def start_again(space, monkeypatch):
-    monkeypatch.setattr(watch_module, "KEEP_DISPLACED_SECONDS", -1.0)
+    monkeypatch.setattr(leftovers_module, "KEEP_DISPLACED_SECONDS", -1.0)
     for mount in files.mounts_of_space(space):
         recover_leftovers(space, mount)
         scan(space, mount)
