@@ -1,7 +1,7 @@
 """Mounts: which store a virtual path belongs to, and which policy agents' writes get there; rules are exceptions by path."""
 
 from memoryhub.domain.files.mounts.changes import add_mount, change_mount, clean_prefix, remove_mount, reset_written
-from memoryhub.domain.files.mounts.directories import allowed_roots, clean_directory, is_hub_operator, is_inside
+from memoryhub.domain.files.mounts.directories import allowed_roots, is_hub_operator, is_inside, may_mount_directories
 from memoryhub.domain.files.mounts.explain import Explanation, explain_path
 from memoryhub.domain.files.mounts.guard import check_agents_path, not_memory_error, why_not_memory, why_program
 from memoryhub.domain.files.mounts.intakes import intake_of, is_left_out, left_out_error, survey_mount
@@ -38,7 +38,6 @@ __all__ = [
     "cached_mount",
     "change_mount",
     "check_agents_path",
-    "clean_directory",
     "clean_prefix",
     "conditions_hold",
     "dry_run_rule",
@@ -52,6 +51,7 @@ __all__ = [
     "is_small",
     "left_out_error",
     "matched_paths",
+    "may_mount_directories",
     "mounts_of_space",
     "no_mount_error",
     "not_memory_error",

@@ -29,7 +29,8 @@ def explain_path(space: Space, path: str, *, agent: Agent | None = None) -> Expl
         path = paths.clean(path.strip())
         place = resolve_path(space, path, agent=agent)
     except HubError as error:
-        return Explanation(path, None, [(m, _mount_verdict(m, path, None)) for m in mounts], [], error.message)
+        verdicts = [(m, "not asked" if error.code == "invalid_path" else _mount_verdict(m, path, None)) for m in mounts]
+        return Explanation(path, None, verdicts, [], error.message)
     rules = [(rule, rule_applies(rule, path, agent)) for rule in PolicyRule.objects.within(space).filter(is_on=True)]
     return Explanation(path, place, [(m, _mount_verdict(m, path, place.mount)) for m in mounts], rules)
 
@@ -37,7 +38,7 @@ def explain_path(space: Space, path: str, *, agent: Agent | None = None) -> Expl
 def _mount_verdict(mount: Mount, path: str, chosen: Mount | None) -> str:
     if mount == chosen:
         return "answers: the longest prefix that fits"
-    if paths.under(mount.prefix, path):
+    if chosen is not None and paths.under(mount.prefix, path):
         return "fits too, but is shorter"
     if path.startswith(mount.prefix.rstrip("/")):
         return "begins alike, but only whole names count"
