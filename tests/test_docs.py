@@ -151,3 +151,9 @@ def test_the_table_of_packages_names_every_module():
             modules = {file.stem for file in (domain / package).iterdir() if not file.name.startswith("_")}
             named = {name.strip("/") for name in re.findall(r"`([a-z_0-9]+/?)`", said)}
             assert modules - named == set(), f"{package}: not in the table"
+
+
+def test_every_test_that_a_document_names_exists():
+    for page in PAGES:
+        for name in re.findall(r"`(tests/[\w/]+(?:\.py|/))[`:]", page.read_text()):
+            assert (TREE / name).exists(), f"{page.relative_to(TREE)}: there is no {name}"
