@@ -1,6 +1,14 @@
 """Mounts: which store a virtual path belongs to, and which policy agents' writes get there; rules are exceptions by path."""
 
-from memoryhub.domain.files.mounts.changes import add_mount, change_mount, clean_prefix, remove_mount, reset_written
+from memoryhub.domain.files.mounts.changes import (
+    add_mount,
+    change_mount,
+    clean_prefix,
+    remove_mount,
+    reset_written,
+    stop_excluding,
+    take_in_name,
+)
 from memoryhub.domain.files.mounts.directories import allowed_roots, is_hub_operator, is_inside, may_mount_directories
 from memoryhub.domain.files.mounts.explain import Explanation, explain_path
 from memoryhub.domain.files.mounts.guard import check_agents_path, not_memory_error, why_not_memory, why_program
@@ -15,6 +23,7 @@ from memoryhub.domain.files.mounts.resolve import (
     no_mount_error,
     place_in_mount,
     policy_for,
+    require_shown,
     resolve_path,
 )
 from memoryhub.domain.files.mounts.rules import (
@@ -59,11 +68,14 @@ __all__ = [
     "policy_for",
     "remove_mount",
     "remove_rule",
+    "require_shown",
     "reset_written",
     "resolve_path",
     "rule_applies",
     "rules_of_space",
+    "stop_excluding",
     "survey_mount",
+    "take_in_name",
     "why_not_memory",
     "why_program",
 ]

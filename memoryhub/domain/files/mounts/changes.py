@@ -99,6 +99,17 @@ def change_mount(
     return mount
 
 
+def take_in_name(space: Space, actor: Actor, mount: Mount, name: str) -> Mount:
+    """Includes what is left out under a name. A folder made for memory, which takes in all else, goes on doing so."""
+    patterns = mount.include.splitlines() or (["**"] if mount.takes == ALL else [])
+    return change_mount(space, actor, mount, include=[*patterns, name])
+
+
+def stop_excluding(space: Space, actor: Actor, mount: Mount, pattern: str) -> Mount:
+    """Removes an exclude pattern of a mount."""
+    return change_mount(space, actor, mount, exclude=[one for one in mount.exclude.splitlines() if one != pattern])
+
+
 def _directory_after(space: Space, actor: Actor, mount: Mount, store: str, directory: str | None) -> str:
     """The directory after a change: the one that is there, or another that this person may mount."""
     if store != Mount.Store.FILESYSTEM:
