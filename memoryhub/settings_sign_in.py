@@ -22,7 +22,7 @@ class Oidc:
 
     issuer: str
     client_id: str
-    secret: str
+    secret: str = field(repr=False)
     button: str = "Sign in with single sign-on"
     scopes: tuple[str, ...] = ("openid", "profile", "email")
     groups_claim: str = "groups"

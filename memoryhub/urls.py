@@ -228,6 +228,7 @@ urlpatterns = [
     path("account/email/", account.change_email, name="account.change_email"),
     path("account/sessions/<int:pk>/end/", account.end_session, name="account.end_session"),
     path("account/sessions/end/", account.end_sessions, name="account.end_sessions"),
+    path("account/log/", account.log, name="account.log"),
     path("account/theme/", account.theme, name="account.theme"),
     path("account/confirm/", second_factor.confirm, name="second_factor.confirm"),
     path("account/second-factor/", second_factor.page, name="second_factor.page"),

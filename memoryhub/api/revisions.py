@@ -25,11 +25,17 @@ class Who(Schema):
     name: str
 
 
+class GitOut(Schema):
+    author: str
+    commit: str
+
+
 class RevisionOut(Schema):
     revision: int
     kind: str
     author: Who
     approver: Who | None
+    git: GitOut | None
     proposal: int | None
     reason: str
     created_at: datetime
@@ -61,6 +67,7 @@ def revisions(request: HttpRequest, path: str, before: int | None = None, limit:
     """`before`, which is `next` of the page before, goes on below that number. Without the texts."""
     file = _file(request.auth, path)
     size = max(1, min(limit, MAX_REVISIONS))
+    files.find_git_authors(request.auth.space, file.path)
     rows = files.revisions_of(file, before, size + 1)
     following = str(rows[size - 1].number) if len(rows) > size else None
     items = [_revision(row, files.author_of(row)) for row in rows[:size]]
@@ -78,6 +85,7 @@ def blame(request: HttpRequest, path: str, revision: int | None = None) -> HttpR
         raise Forbidden("An agent's token sees who wrote the published text, not an earlier one.", code="people_only")
     file = _file(caller, path)
     number = revision or file.revision
+    files.find_git_authors(caller.space, file.path)
     if files.blame_job(file, number):
         return Status(202, {"status": "computing"})
     runs: list[dict[str, Any]] = []
@@ -99,7 +107,8 @@ def _file(caller: Caller, path: str) -> File:
 
 def _revision(row: Revision, author: Actor) -> dict[str, Any]:
     approver = {"kind": row.approver_kind, "name": row.approver_name} if row.approver_name else None
+    git = {"author": row.git_author, "commit": row.git_commit} if row.git_commit else None
     return {
         "revision": row.number, "kind": row.kind, "author": {"kind": author.kind, "name": author.name},
-        "approver": approver, "proposal": row.proposal, "reason": row.reason, "created_at": as_text(row.created_at),
+        "approver": approver, "git": git, "proposal": row.proposal, "reason": row.reason, "created_at": as_text(row.created_at),
     }  # fmt: skip

@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.timezone import localtime
 
 from memoryhub.stores import paths
-from memoryhub.templatetags.hidden_characters import diff_row, line_html, marked_line_html
+from memoryhub.templatetags.hidden_characters import coarse_row, diff_row, line_html, marked_line_html
 from memoryhub.templatetags.hub import actor_glyph, ago, plural, size
 
 register = template.Library()
@@ -109,17 +109,24 @@ def _approved(line: Any) -> str:
     if line.by_reviewer:
         return f", when approving {line.revision.actor_name}"
     approver = line.revision.approver_name
-    return f", approved by {approver}" if approver else ""
+    git = f", git: {line.revision.git_author}" if line.revision.git_author else ""
+    return git + (f", approved by {approver}" if approver else "")
+
+
+MAX_DIFF_ROWS = 5_000
 
 
 @register.simple_tag
 def diff_table(change: Any, caption: str, more: str = "") -> SafeString:
     """A unified comparison; with `more`, folded lines link to that URL."""
+    rows = change.first_rows(MAX_DIFF_ROWS + 1)
     body = "".join(
         _fold_row(row, more, 4) if row.kind == "fold" and more else diff_row(row) + _moved_note(row)
-        for row in change.rows
+        for row in rows[:MAX_DIFF_ROWS]
     )
-    return _table(body, caption, '<col class="c-no"><col class="c-no"><col class="c-sign"><col>')
+    if len(rows) > MAX_DIFF_ROWS:
+        body += f'<tr class="fold"><td colspan="4">Only the first {MAX_DIFF_ROWS:,} rows are shown.</td></tr>'
+    return _table(coarse_row(change) + body, caption, '<col class="c-no"><col class="c-no"><col class="c-sign"><col>')
 
 
 def _fold_row(row: Any, more: str, columns: int) -> str:

@@ -125,7 +125,8 @@ def what_is_approved(found: Any) -> SafeString:
 def approve_label(review: Any) -> str:
     """The label of the button that approves."""
     if review.can_take_hunks:
-        return f"Approve all {len(review.diff.hunks)} changes"
+        of = len(review.diff.hunks)
+        return f"Approve all {of} changes" if review.takes_all else f"Approve {len(review.taken)} of {of} changes"
     return str(review.kind.approve_label)
 
 

@@ -13,7 +13,7 @@ from itertools import islice
 
 from memoryhub.text.diff_rows import Fold, Pair, Row, changed_words, cut_newline, side_by_side
 from memoryhub.text.lines import split
-from memoryhub.text.match import changes, common_length
+from memoryhub.text.match import MAX_COMPARED, changes, common_length
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,15 @@ class Diff:
     @property
     def removed(self) -> int:
         return sum(hunk.old_end - hunk.old_start for hunk in self.hunks)
+
+    @property
+    def is_coarse(self) -> bool:
+        """Whether a change is too large to be looked into: what is equal inside of it is shown as changed, too."""
+        return any(
+            min(before := hunk.old_end - hunk.old_start, after := hunk.new_end - hunk.new_start) > 0
+            and before + after > MAX_COMPARED
+            for hunk in self.hunks
+        )
 
     def __bool__(self) -> bool:
         return bool(self.hunks)

@@ -13,7 +13,7 @@ from django.shortcuts import redirect
 
 from memoryhub.domain import accounts, spaces
 from memoryhub.errors import NotAllowed
-from memoryhub.models import Actor
+from memoryhub.models import Actor, Space
 from memoryhub.web.errors import refuse
 
 View = Callable[..., HttpResponse]
@@ -73,17 +73,17 @@ def recently_signed_in(view: View) -> View:
     return guarded
 
 
-def second_factor_missing(request: HttpRequest) -> bool:
+def second_factor_missing(request: HttpRequest, space: Space) -> bool:
     """Whether the space wants a second factor and this session was begun without one."""
-    wants = spaces.get_setting(request.space, "second_factor") == "required"
+    wants = spaces.get_setting(space, "second_factor") == "required"
     return wants and not request.session.get("second_factor")
 
 
-def to_second_factor(request: HttpRequest) -> HttpResponse:
+def to_second_factor(request: HttpRequest, space: Space) -> HttpResponse:
     """Leads to the page that asks for the factor, or to the one that enrols a first one."""
     if accounts.has_second_factor(request.user):
-        return lead_to(request, "/account/confirm/?" + urlencode({"next": request.space.get_absolute_url()}))
-    return lead_to(request, "/account/second-factor/?" + urlencode({"required": request.space.slug}))
+        return lead_to(request, "/account/confirm/?" + urlencode({"next": space.get_absolute_url()}))
+    return lead_to(request, "/account/second-factor/?" + urlencode({"required": space.slug}))
 
 
 def space_page(action: str, *, methods: tuple[str, ...] = ("GET", "HEAD", "POST")) -> Callable[[View], View]:
@@ -96,8 +96,8 @@ def space_page(action: str, *, methods: tuple[str, ...] = ("GET", "HEAD", "POST"
                 return to_login(request)
             request.space, request.role = spaces.get_for_person(request.user, space)
             request.actor = Actor.of_person(request.user, request.role)
-            if second_factor_missing(request):
-                return to_second_factor(request)
+            if second_factor_missing(request, request.space):
+                return to_second_factor(request, request.space)
             accounts.require(request.actor, action)
             if request.method not in methods:
                 return wrong_method(request, methods)

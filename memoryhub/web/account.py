@@ -9,11 +9,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
-from memoryhub.domain import accounts, spaces
+from memoryhub.domain import accounts, activity, spaces
 from memoryhub.errors import HubError, NotFound, TooMany, Unauthenticated
 from memoryhub.forms import EmailForm, PasswordForm, TokenForm
-from memoryhub.models import Actor, Person, Token
-from memoryhub.web.access import signed_in
+from memoryhub.models import Actor, Person, Space, Token
+from memoryhub.web.access import second_factor_missing, signed_in, to_second_factor
 from memoryhub.web.login import safe_next
 from memoryhub.web.notices import done
 from memoryhub.web.oidc import connect_proof
@@ -44,6 +44,14 @@ def show(request: HttpRequest, *, status: int = 200, **more: object) -> HttpResp
 @signed_in
 def page(request: HttpRequest) -> HttpResponse:
     return show(request)
+
+
+@signed_in
+def log(request: HttpRequest) -> HttpResponse:
+    """What happened to one's own account; the owner of the hub may look at everybody's."""
+    everybody = request.user.is_hub_owner and "everybody" in request.GET
+    lines = activity.account_lines(None if everybody else request.user)
+    return render(request, "account/log.html", {"lines": lines, "everybody": everybody})
 
 
 def wrong_password_reason(person: Person, current: str) -> str:
@@ -120,7 +128,7 @@ def theme(request: HttpRequest) -> HttpResponse:
     return redirect(safe_next(request))
 
 
-def own_actor(request: HttpRequest, slug: str) -> tuple[object, Actor]:
+def own_actor(request: HttpRequest, slug: str) -> tuple[Space, Actor]:
     space, role = spaces.get_for_person(request.user, slug)
     return space, Actor.of_person(request.user, role)
 
@@ -133,6 +141,8 @@ def create_token(request: HttpRequest) -> HttpResponse:
     space, actor = own_actor(request, request.POST.get("space", ""))
     if not form.is_valid():
         return show(request, status=422, token_form=form)
+    if second_factor_missing(request, space):  # else a token would open what the session may not
+        return to_second_factor(request, space)
     token, secret = accounts.create_token(space, actor, person=request.user, **form.values())
     return show(request, new_token=token, secret=secret)
 

@@ -82,6 +82,7 @@ def show_file(request: HttpRequest, where: str, found: Published | HubError, vie
         file = files.file_row(request.space, where)
     except NotFound:
         return show_missing(request, where, found)
+    files.find_git_authors(request.space, where)
     context = file_views.file_header(request.space, where, file, found, view)
     if view == "history":
         context |= file_views.history(file, request.GET.get("before", ""))

@@ -71,7 +71,8 @@ def show(
 ) -> HttpResponse:
     """The page of one proposal; after a refusal with its error and what was typed."""
     everything = "all" in request.GET
-    review = proposals.review(proposal, context=None if everything else 3)
+    ticked = (typed or {}).get("ticked", hunk_numbers(request.GET) if "ticks" in request.GET else None)
+    review = proposals.review(proposal, context=None if everything else 3, ticked=ticked)
     if error is not None and error.code == "changed_since_seen":
         proposal.refresh_from_db()
     previous, following = proposals.neighbours(proposal)
@@ -141,12 +142,14 @@ def approve(request: HttpRequest, number: int) -> HttpResponse:
     """Approves the proposal: all of it, the ticked hunks, or an edited text."""
     post = request.POST
     typed = {"note": post.get("note", ""), "content": post.get("content"), "seen": post.get("seen", "")}
+    typed["ticked"] = ticked_hunks(post)
     proposal = proposals.get(request.space, number)
     try:
-        require_findings_ticked(proposal, post)
+        content = edited_bytes(proposal, post)
+        require_findings_ticked(proposal, post, content)
         decided = proposals.approve(
             request.space, request.actor, number, seen=post.get("seen", ""), note=typed["note"],
-            content=edited_bytes(proposal, post), hunks=ticked_hunks(post), base=post.get("base") or None,
+            content=content, hunks=typed["ticked"], base=post.get("base") or None,
             review_by=parse_date(post.get("review_by", "")), **neighbour_choices(post),
         )  # fmt: skip
     except HubError as error:
@@ -159,9 +162,11 @@ def approve(request: HttpRequest, number: int) -> HttpResponse:
     return redirect_to_detail(request, number)
 
 
-def require_findings_ticked(proposal: Proposal, post: Any) -> None:
-    """`Invalid` if there are grave findings and their box was not ticked."""
-    if any(one["severity"] == "high" for one in proposal.findings) and post.get("looked") != "yes":
+def require_findings_ticked(proposal: Proposal, post: Any, content: bytes | None) -> None:
+    """`Invalid` if there are grave findings in what would be approved and their box was not ticked."""
+    if post.get("looked") == "yes" or proposal.state not in (Proposal.State.PENDING, Proposal.State.OUTDATED):
+        return
+    if proposals.grave_findings(proposal, ticked=ticked_hunks(post), content=content):
         raise Invalid("Tick first that you looked at what the gate found.", field="looked")
 
 
@@ -177,9 +182,15 @@ def edited_bytes(proposal: Proposal, post: Any) -> bytes | None:
 
 
 def ticked_hunks(post: Any) -> list[int] | None:
-    if post.get("do") != "some":
+    """The changes that are ticked, whichever button was pressed; None on pages without boxes to tick, and where the reviewer
+    typed a text."""
+    if post.get("do") == "edited" or (post.get("do") != "some" and "hunk" not in post):
         return None
-    return [int(one) for one in post.getlist("hunk") if one.isdecimal() and len(one) < 7]
+    return hunk_numbers(post)
+
+
+def hunk_numbers(given: QueryDict) -> list[int]:
+    return [int(one) for one in given.getlist("hunk") if one.isdecimal() and len(one) < 7]
 
 
 @post_only("decide")

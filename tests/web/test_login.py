@@ -2,10 +2,11 @@ import re
 from datetime import timedelta
 
 import pytest
+from django.contrib.sessions.models import Session
 from django.test import Client
 from django.utils import timezone
 
-from memoryhub.domain import accounts, spaces
+from memoryhub.domain import accounts, jobs, spaces
 from memoryhub.errors import Conflict, Invalid
 from memoryhub.models import HUB, Actor, FailedTry, SignIn, SignInLink
 from tests.running import CSRF_FIELD
@@ -155,6 +156,26 @@ def test_a_session_is_read_by_one_statement(client, rk, statements):
     with statements() as sent:
         client.get("/account/")
     assert len([sql for sql in sent if "django_session" in sql and "session_data" in sql]) == 1
+
+
+def test_what_sign_ins_left_behind_is_deleted(client, rk):
+    sign_in(client)
+    sign_in(Client())
+    sign_in(Client(), username="ghost")
+    Client().get("/login/passkey/")
+    accounts.make_sign_in_link(HUB, rk)
+    jobs.forget_sign_ins()
+    assert (Session.objects.count(), SignIn.objects.count(), FailedTry.objects.count()) == (3, 2, 2)
+    long_ago = timezone.now() - timedelta(days=40)
+    SignIn.objects.exclude(session_key=client.session.session_key).update(seen_at=long_ago)
+    Session.objects.exclude(session_key__in=SignIn.objects.values("session_key")).update(expire_date=long_ago)
+    FailedTry.objects.update(last_at=long_ago)
+    SignInLink.objects.update(expires_at=long_ago)
+    jobs.forget_sign_ins()
+    assert [one.session_key for one in SignIn.objects.all()] == [client.session.session_key]
+    assert Session.objects.count() == 1
+    assert not FailedTry.objects.exists() and not SignInLink.objects.exists()
+    assert client.get("/account/").status_code == 200
 
 
 def test_leaving_needs_a_form_and_ends_the_session(client, rk):

@@ -179,6 +179,15 @@ def test_a_space_may_ask_for_it(client, rk, house):
     assert client.get("/s/books/").status_code == 200
 
 
+def test_no_token_opens_the_space_for_a_session_without_it(client, rk, house):
+    spaces.add_member(house.space, HUB, rk, "editor")
+    spaces.change_settings(house.space, house.owner, {"second_factor": "required"})
+    give_password(client)
+    made = client.post("/account/tokens/new/", {"space": "books"})
+    assert made["Location"].startswith("/account/second-factor/")
+    assert not rk.tokens.exists()
+
+
 def test_an_older_session_without_it_is_asked_to_show_it(client, rk, house):
     spaces.add_member(house.space, HUB, rk, "editor")
     give_password(client)

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from memoryhub.domain import activity
 from memoryhub.errors import NotFound
-from memoryhub.models import Actor, Person, SignIn
+from memoryhub.models import Actor, FailedTry, Person, SignIn, SignInLink
 
 
 @transaction.atomic
@@ -40,6 +40,17 @@ def ended_sign_ins() -> QuerySet[SignIn]:
     if settings.SESSION_IDLE:
         ended |= Q(seen_at__lt=now - settings.SESSION_IDLE)
     return SignIn.objects.filter(ended)
+
+
+@transaction.atomic
+def forget_ended_sign_ins() -> None:
+    """Deletes sessions that have ended, failed tries of yesterday, and one-time links a month after their time."""
+    now = timezone.now()
+    Session.objects.filter(session_key__in=ended_sign_ins().values("session_key")).delete()
+    Session.objects.filter(expire_date__lt=now).delete()
+    SignIn.objects.exclude(session_key__in=Session.objects.values("session_key")).delete()
+    FailedTry.objects.filter(last_at__lt=now - timedelta(days=1)).delete()
+    SignInLink.objects.filter(expires_at__lt=now - timedelta(days=30)).delete()
 
 
 def end_session(person: Person, pk: int) -> None:

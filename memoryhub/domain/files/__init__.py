@@ -1,6 +1,7 @@
 """Files at virtual paths: mounts and rules, reading, changing, revisions, and the disk."""
 
 from memoryhub.domain.files.change import lock_files
+from memoryhub.domain.files.disk.git_authors import find_git_authors
 from memoryhub.domain.files.disk.intake import leave_out_everywhere
 from memoryhub.domain.files.disk.marks import check_marks
 from memoryhub.domain.files.disk.no_secret import allow_in_text, allow_on_disk, allowed_in_space, forbid
@@ -126,6 +127,7 @@ __all__ = [
     "explain_path",
     "fetch_zip",
     "file_row",
+    "find_git_authors",
     "find_mount",
     "folder_entries",
     "forbid",

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from memoryhub.db import statements
+from memoryhub.domain.files.disk.marks import has_secret_name
 from memoryhub.domain.files.mounts import find_mount, intake_of, mounts_of_space
 from memoryhub.domain.files.read import Published
 from memoryhub.domain.files.write import published_now, read_many
@@ -103,7 +104,7 @@ def _entries_on_disk(
     shown = {}
     for disk_entry in on_disk:
         entry = _entry_from_disk(prefix, disk_entry)
-        if with_odd or not entry.note:
+        if (with_odd or not entry.note) and not has_secret_name(disk_entry.name):
             shown[entry.path] = entry
     unwritten = {path: entry for path, entry in in_hub.items() if entry.note and path not in shown}
     return shown | unwritten
@@ -179,7 +180,9 @@ def _walk_mount(space: Space, mounts: list[Mount], mount: Mount, prefix: str, th
     if taking:
         for relative, entry in taking.files(paths.strip(mount.prefix, prefix)):
             path = mount.prefix + relative[1:]
-            if entry.stat.kind == "file" and not entry.odd and path not in seen and find_mount(mounts, path) is mount:
+            if entry.odd or entry.stat.kind != "file" or path in seen or has_secret_name(relative):
+                continue
+            if find_mount(mounts, path) is mount:
                 seen.add(path)
                 yield Entry(path, False, entry.stat.size, _modified_at(entry))
     for path, size, modified_at in _files(_below(space, mount, prefix, thread_id), unwritten=taking is not None):

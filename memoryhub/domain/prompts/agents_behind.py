@@ -15,13 +15,13 @@ from memoryhub.db import statements
 from memoryhub.domain import activity
 from memoryhub.domain.prompts import inputs, sources
 from memoryhub.domain.prompts.assemble import assemble_request
-from memoryhub.domain.prompts.requests import LastCall, StoredRequest, dialect_of, stored_texts
+from memoryhub.domain.prompts.requests import LastCall, StoredRequest, compare_query, dialect_of, stored_texts
 from memoryhub.models import Agent, Delivery, PromptText, Source, Space, Token
 from memoryhub.stores.file_cache import DiskFile, FileCache
 
 # A thread that has not asked for its prompt for this long counts as ended.
 THREAD_LIFETIME = timedelta(days=7)
-MAX_DELIVERIES = 200  # the newest of an agent, among which its threads are looked for
+MAX_DELIVERIES = 100  # the newest of an agent, among which its threads are looked for
 MAX_REQUESTS = 20  # different ones of an agent that are assembled; threads that asked for others are not compared
 LAYER_OF_PART = {"source": "source", "working": "working", "longterm": "longterm"}
 
@@ -291,7 +291,12 @@ class BehindThread:
     has: int
     now: int
     last_at: datetime
-    sha256: str
+    asked: dict[str, Any]
+
+    @property
+    def compare_query(self) -> str:
+        """The query of the page that compares what was delivered with now."""
+        return compare_query(self.last_at, self.asked)
 
 
 def threads_behind(rows: Iterable[AgentRow]) -> list[BehindThread]:
@@ -302,7 +307,9 @@ def threads_behind(rows: Iterable[AgentRow]) -> list[BehindThread]:
 
 def as_behind(one: ThreadStanding, agent: Agent) -> BehindThread:
     delivery, older = one.delivery, one.older_file or ("", 0, 0)
-    return BehindThread(agent.pk, agent.slug, delivery.thread_id, *older, delivery.last_at, delivery.sha256)
+    return BehindThread(
+        agent.pk, agent.slug, delivery.thread_id, *older, delivery.last_at, StoredRequest(delivery).values
+    )
 
 
 MAX_MEASURED = 200  # agents of a space, those that called last

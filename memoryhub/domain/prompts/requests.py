@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from django.utils import timezone
 
@@ -209,6 +210,12 @@ class StoredRequest:
         base = cut("base") if "base" in self.values else None
         named = str(self.values.get("dialect", ""))
         return PromptRequest(named, self.query, cut("task"), self.delivery.thread_id, None, base)
+
+
+def compare_query(at: datetime, values: dict[str, Any]) -> str:
+    """The query of the page that compares the prompt of a moment with now, for what a call asked."""
+    named = {"from": at.isoformat(), "dialect": values.get("dialect", ""), "ask": values.get("query", "")}
+    return urlencode({name: value for name, value in named.items() if value})
 
 
 def stored_texts(space_id: int, requests: Iterable[StoredRequest]) -> dict[str, bytes]:

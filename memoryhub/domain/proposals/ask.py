@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -144,7 +144,7 @@ def propose_template(report: prompts.Report) -> Proposal:
     now = published(proposal)
     proposal.base_sha256 = now.sha256 if now and now.content else ""
     found = kind.findings(proposal, now.content if now else None, proposal.content)
-    spaces.refuse_secrets(space, found)
+    spaces.refuse_secrets(space, found, report.text)
     proposal.reviewers = max(1, spaces.get_setting(space, "reviewers"))
     spaces.mark_setup(space)  # prompts warn of it
     return _insert(proposal, found, kind.risk(proposal, found, None, proposal.content))
@@ -221,6 +221,19 @@ def waiting_text(space: Space, agent: Agent, path: str, thread_id: str = "") -> 
     """What the agent's own newest waiting proposal makes of a file; nothing without one."""
     newest = newest_pending(Proposal(space=space, agent=agent, path=path, thread_id=thread_id))
     return result(newest).after if newest else None
+
+
+def waiting_texts(
+    space: Space, agent: Agent, paths: Iterable[str], thread_id: str = ""
+) -> dict[str, tuple[int, bytes]]:
+    """By path, the number of the agent's own newest waiting proposal and the text it makes; of those paths that have one. One
+    statement where none waits."""
+    mine = Proposal.objects.within(space).filter(
+        state=State.PENDING, agent=agent, path__in=list(paths), kind__in=FILE_EDITS, expires_at__gt=timezone.now()
+    )
+    newest = {one.path: one for one in mine.select_related("space", "agent").order_by("number")}
+    found = {path: result(one) for path, one in newest.items()}
+    return {path: (newest[path].number, one.after) for path, one in found.items() if one.after is not None}
 
 
 def newest_pending(proposal: Proposal) -> Proposal | None:

@@ -20,8 +20,8 @@ from memoryhub.domain.proposals.state import OPEN
 from memoryhub.errors import HubError
 from memoryhub.models import Agent, Proposal, ProposalComment, Space
 from memoryhub.text import comments
-from memoryhub.text.diff import Diff, compare
-from memoryhub.text.lines import text_of
+from memoryhub.text.diff import Diff, compare, take
+from memoryhub.text.lines import bytes_of, text_of
 
 State = Proposal.State
 AGENTS_SHOWN = 8
@@ -55,6 +55,7 @@ class Review:
     losing_agents: list[Agent] = field(default_factory=list)  # whose prompt a move takes the file out of
     context: int | None = 3
     findings: list[Finding] = field(default_factory=list)
+    ticked: list[int] | None = None  # the changes that the reviewer would take; None: all
 
     @cached_property
     def diff(self) -> Diff:
@@ -95,10 +96,28 @@ class Review:
     def can_edit(self) -> bool:
         return self.is_open and self.kind.is_editable
 
-    @property
+    @cached_property
+    def taken(self) -> list[int]:
+        """The numbers of the changes that would be approved."""
+        numbers = [hunk.number for hunk in self.diff.hunks]
+        return numbers if self.ticked is None else [number for number in numbers if number in self.ticked]
+
+    @cached_property
+    def takes_all(self) -> bool:
+        return not self.can_take_hunks or len(self.taken) == len(self.diff.hunks)
+
+    @cached_property
+    def after(self) -> bytes | None:
+        """The text that approving the ticked changes makes."""
+        if self.takes_all:
+            return self.found.after
+        return bytes_of(take(self.found.before_text, self.found.after_text, self.taken))
+
+    @cached_property
     def grave_findings(self) -> list[Finding]:
-        """Grave findings: they ask for a tick before approving."""
-        return [one for one in self.findings if one.severity == "high"]
+        """Grave findings in what would be approved: they ask for a tick before."""
+        found = self.findings if self.takes_all else self.kind.findings(self.proposal, self.found.before, self.after)
+        return [one for one in found if one.severity == "high"]
 
     @property
     def shrinks(self) -> bool:
@@ -125,22 +144,35 @@ class Review:
         return compare(self.found.before_text, text, context=3), text
 
 
-def review(proposal: Proposal, *, context: int | None = 3) -> Review:
-    """Gathers what the page shows; while it waits, as things stand now."""
+def review(proposal: Proposal, *, context: int | None = 3, ticked: list[int] | None = None) -> Review:
+    """Gathers what the page shows; while it waits, as things stand now. The effect on prompts is that of the `ticked` changes."""
     found = result_to_show(proposal)
-    made = Review(
-        proposal, found, history_of(proposal), list(ProposalComment.objects.filter(proposal=proposal)), context=context
-    )
+    remarks = list(ProposalComment.objects.filter(proposal=proposal))
+    made = Review(proposal, found, history_of(proposal), remarks, context=context, ticked=ticked)
     made.findings = found.findings
     if made.is_open:
         made.rejected_before = _rejected_before(proposal)
     if found.applies and made.is_open:
         made.changes, made.more_readers = prompt_changes(
-            proposal.space, made.kind.files_after(proposal, found.after), [proposal], first=proposal.agent_id
+            proposal.space, made.kind.files_after(proposal, made.after), [proposal], first=proposal.agent_id
         )
         made.losing_agents = _losing_agents(proposal, made.agents)
         made.threads_behind = len(prompts.live_threads(proposal.space, [one.agent for one in made.changes]))
     return made
+
+
+def grave_findings(
+    proposal: Proposal, *, ticked: list[int] | None = None, content: bytes | None = None
+) -> list[Finding]:
+    """The grave findings in what a reviewer is about to approve: all of it, the ticked changes, or a text of their own."""
+    found = result_to_show(proposal)
+    if content is not None:
+        chosen = kind_of(proposal).findings(proposal, found.before, content)
+        return [one for one in chosen if one.severity == "high"]
+    return Review(proposal, found, NO_HISTORY, [], findings=found.findings, ticked=ticked).grave_findings
+
+
+NO_HISTORY = AgentHistory(0, 0, 0, "", 0)
 
 
 def _rejected_before(proposal: Proposal) -> Proposal | None:

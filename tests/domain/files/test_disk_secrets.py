@@ -10,7 +10,8 @@ from django.db import connection
 
 from memoryhub.domain import accounts, files, prompts, proposals, spaces
 from memoryhub.domain.files.disk import marks
-from memoryhub.domain.files.disk.watch import recover_leftovers, scan
+from memoryhub.domain.files.disk.leftovers import recover_leftovers
+from memoryhub.domain.files.disk.watch import scan
 from memoryhub.domain.files.revisions import sha_of
 from memoryhub.errors import Conflict, HubError
 from memoryhub.models import HUB, Actor, File, Revision
@@ -274,7 +275,7 @@ def test_a_secret_that_comes_while_a_save_is_written(space, root, mia, monkeypat
 def test_left_over_from_a_write_that_was_cut_off(space, root, file, monkeypatch):
     files.read(space, PATH)
     (root / f"{atomic.SWAP}abcd1234-AGENTS.md").write_text(TEXT.replace(KEY, OTHER))
-    monkeypatch.setattr("memoryhub.domain.files.disk.watch.KEEP_DISPLACED_SECONDS", -1.0)
+    monkeypatch.setattr("memoryhub.domain.files.disk.leftovers.KEEP_DISPLACED_SECONDS", -1.0)
     recover_leftovers(space, files.mounts_of_space(space)[0])
     assert_nowhere(OTHER)
 
@@ -294,3 +295,16 @@ def test_many_errors_name_no_secret(space, file, mia):
     with pytest.raises(HubError) as refusal:
         files.write(space, mia, PATH, b"x")
     assert KEY not in refusal.value.message and KEY not in json.dumps(refusal.value.details, default=str)
+
+
+def test_a_file_with_a_secret_in_its_name_is_left_out(space, root):
+    (root / f"{KEY}.md").write_text("x\n")
+    (root / "token=Zq7tulip42Lp9xB81.md").write_text("x\n")
+    (root / "2026-11-19-meeting_of_the_whole_team_3.md").write_text("x\n")
+    scan(space, files.mounts_of_space(space)[0])
+    names = [entry.path for entry in files.list_entries(space, "/memories/")]
+    assert names == ["/memories/2026-11-19-meeting_of_the_whole_team_3.md"] == [one.path for one in files.walk(space)]
+    with pytest.raises(HubError):
+        files.read(space, f"/memories/{KEY}.md")
+    assert_nowhere(KEY)
+    assert_nowhere("Zq7tulip42Lp9xB81")

@@ -18,7 +18,7 @@ from memoryhub.domain.files.disk.watch import expire_threads, recover_leftovers,
 from memoryhub.errors import Conflict, Forbidden, HubError, Invalid, NotFound, Stale, TooLarge
 from memoryhub.models import HUB, ActivityLine, Actor, File, Job, Revision
 
-leftovers_module = importlib.import_module("memoryhub.domain.files.disk.leftovers")
+leftovers = importlib.import_module("memoryhub.domain.files.disk.leftovers")
 
 PATH = "/memories/AGENTS.md"
 
@@ -447,7 +447,7 @@ def test_leftovers_of_a_crash_are_read_before_they_go(space, rk, root, monkeypat
     files.write(space, rk, PATH, b"one")
     (root / ".memoryhub-swap-0badcafe-AGENTS.md").write_bytes(b"stood there")
     (root / ".memoryhub-new-0badcafe-AGENTS.md").write_bytes(b"half")
-    monkeypatch.setattr(leftovers_module, "KEEP_DISPLACED_SECONDS", -1)
+    monkeypatch.setattr(leftovers, "KEEP_DISPLACED_SECONDS", -1)
     mount = files.mounts_of_space(space)[0]
     assert recover_leftovers(space, mount) >= 2
     assert os.listdir(root) == ["AGENTS.md"]

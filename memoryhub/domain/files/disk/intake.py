@@ -70,6 +70,8 @@ def follow_selection(mount: Mount) -> None:
     """After a mount takes in something else: few files go out at once, all others by a scan in the background."""
     if mount.store == Mount.Store.FILESYSTEM:
         leave_out_named(mount)
+        # What it takes in from now on was there before: that is no change on disk.
+        Mount.objects.filter(pk=mount.pk).update(taken_in_at=None)
         jobs.enqueue("files.scan_mount", {"mount": mount.pk}, space=mount.space)
 
 

@@ -6,9 +6,12 @@ of the disk at their marks.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
+from memoryhub.detectors import secrets as secrets_found
 from memoryhub.detectors.secrets.in_bytes import MARKS, encoding_of, read_bytes, write_bytes
 from memoryhub.domain import spaces
 from memoryhub.domain.files.revisions import sha_of
@@ -50,6 +53,16 @@ def take_in(space: Space, raw: bytes) -> DiskText:
     if not marked.secrets:
         return DiskText(raw, raw, sha_of(raw), [])
     return DiskText(raw, marked.content, spaces.bytes_digest(raw), [one.as_json() for one in marked.secrets])
+
+
+_MAY_BE_SECRET = re.compile(r"[=:@]|(?=[^/]*\d)[^/]*\w{16}")
+
+
+@lru_cache(maxsize=16384)
+def has_secret_name(path: str) -> bool:
+    """Whether a name in a path on disk holds a secret: such a file is left out, since names are shown and stored everywhere.
+    Most names are too short or too plain to be looked at."""
+    return any(_MAY_BE_SECRET.match(name) for name in path.split("/")) and bool(secrets_found.in_name(path))
 
 
 def is_known(digest: str, raw: bytes) -> bool:

@@ -92,6 +92,8 @@ def sync_file(space: Space, path: str, place: Place, thread_id: str = "") -> Fil
 def _takes_new(place: Place, store: FilesystemStore) -> bool:
     """Whether a file that the hub does not have lies there and is taken in."""
     stat = store.stat(place.relative)
+    if marks.has_secret_name(place.relative):
+        return False
     return stat is not None and not place.mount.is_full and not place.why_out(stat)
 
 

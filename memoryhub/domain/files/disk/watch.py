@@ -96,7 +96,7 @@ def _record_batch(space: Space, mount: Mount, batch: list[str]) -> int:
     for path in batch:
         place = place_in_mount(mount, path)
         assert isinstance(place.store, FilesystemStore)
-        if path not in in_hub:
+        if path not in in_hub and not marks.has_secret_name(place.relative):
             with contextlib.suppress(HubError):
                 paths.clean(path)
                 on_disk = place.store.read(place.relative)
