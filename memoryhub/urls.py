@@ -29,6 +29,7 @@ from memoryhub.web import (
     prompts,
     proposals,
     quarantine,
+    quotas,
     reembedding,
     retrieval,
     retrieval_checks,
@@ -68,6 +69,8 @@ in_space = [
     # settings and people
     path("settings/", spaces.settings_page, name="spaces.settings"),
     path("settings/change/", spaces.change_settings, name="spaces.change_settings"),
+    path("settings/usage/", quotas.page, name="quotas.page"),
+    path("settings/usage/change/", quotas.change, name="quotas.change"),
     path("settings/rename/", spaces.rename, name="spaces.rename"),
     path("settings/erase/", spaces.erase, name="spaces.erase"),
     path("settings/people/", people.page, name="people.page"),
