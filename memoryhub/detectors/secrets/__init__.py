@@ -17,6 +17,7 @@ from ..known_texts import KnownText
 from ..patterns import plain
 from ..scanning import distinct_words
 from .credentials import credentials
+from .loose_values import loose_values
 from .named_values import RANDOM, named_values, random_keys
 from .provider_keys import Hit, provider_keys
 
@@ -64,6 +65,7 @@ def hits(text: str, words: str = "") -> list[Hit]:
             _formats(text, words),
             named_values(text, words),
             random_keys(text, words),
+            loose_values(text, words),
             _in_base64(text, words),
             _over_lines(text),
         )

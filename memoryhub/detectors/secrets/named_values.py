@@ -18,13 +18,16 @@ from .values import (
     is_key,
     is_password,
     is_random_in_list,
+    is_random_letters,
+    is_random_word,
+    is_uuid,
     looks_random,
     mixes_signs,
 )
 
 RANDOM = "random string beside a name for secrets"
 
-_STRONG = r"pass(?:word|wd|phrase|code)s?|pwd|pass(?!through|ed\b|es\b|ing\b|age|eng|iv|port|ion)|secret|api[ _-]?token|token|api[ _-]?key|apikey|credential|private[ _-]?key"
+_STRONG = r"pass(?:word|wd|phrase|code)s?|pwd|pass(?!through|ed\b|es\b|ing\b|age|eng|iv|port|ion)|secret|api[ _-]?token|token(?!i[sz])|api[ _-]?key|apikey|credential|private[ _-]?key"
 _NAMES = bounded(
     rf"(?<!by)(?<!com)(?<!sur)(?:{_STRONG})|(?:access|auth|secret|signing|encryption|license|master|account|session|webhook|service|storage|deploy|admin|"
     r"client|shared|app|hmac|root|db|database)[ _-]?key|bearer|creds|cookie|\bpin\b|connection string|\bdsn\b|\blogin\b|\bsalt\b|\bpw\b|\blog\s?in\b|\bwifi\b"
@@ -54,7 +57,7 @@ _BARE = bounded(r"[ \t]{1,9}(?P<open>[\"'`]|)(?P<value>[^\s\"'`|]{6,200})")
 _IMAGE = bounded(r"[a-z][a-z0-9./-]+:\d[\w.-]*$")  # `neo4j:5-community` after a password is the next word of a command
 _TOKEN = plain(r"[A-Za-z0-9+/_\-=.~]{16,256}")
 _HASHES = bounded(
-    r"\b(?:sha\d*|md5|hash(?:es)?|commit|digest|checksum|revision|integrity|etag|fingerprint|blob|uuid)\b|sha\d{3}-|data:",
+    r"\b(?:sha\d*|md5|\w{0,30}hash(?:es)?|commit|\w{0,30}digest|\w{0,30}checksum|revision|integrity|etag|fingerprint|blob|uuid)\b|sha\d{3}-|data:",
     "i",
 )
 
@@ -99,9 +102,19 @@ def random_keys(text: str, words: str) -> Iterator[Hit]:
         value = match["value"].rstrip(".,;:)]}*\\").partition("&")[0]
         reach = max(reach, match.start("value") + len(value)) if not in_value else reach
         line = text.rfind("\n", max(0, at - 200), at) + 1
-        if (before[1] or len(value) >= 24) and looks_random(value) and not _HASHES.search(text, max(line, at - 60), at):
+        if (
+            (before[1] or len(value) >= 24)
+            and _is_random_key(text, match, value)
+            and not _HASHES.search(text, max(line, at - 60), at)
+        ):
             done = match.end()
             yield match.start("value"), match.start("value") + len(value), "key"
+
+
+def _is_random_key(text: str, match: Found, value: str) -> bool:
+    """Of a key whose name begins with a word of its own, also one of letters alone; a UUID only in an address."""
+    in_address = match["sep"] == "=" and text[max(0, match.start() - 4) : match.start() - 3] in ("?", "&")
+    return looks_random(value) or is_random_word(value) or is_random_letters(value) or (in_address and is_uuid(value))
 
 
 def _names(lower: str, words: str) -> list[Found]:
@@ -135,7 +148,8 @@ def _given_without_sign(text: str, at: int, name: str) -> Iterator[Hit]:
     value = match["value"].rstrip(".,;:)]*\\!?")
     may_be_password = name != "pass" and not name.startswith(("bearer", "pin"))
     is_password_like = may_be_password and mixes_signs(value) and not HYPHENED.match(value)
-    if not _IMAGE.match(value) and (looks_random(value) or is_password_like):
+    is_random = looks_random(value) or (name.startswith("bearer") and is_random_word(value))
+    if not _IMAGE.match(value) and (is_random or is_password_like):
         yield match.start("value"), match.start("value") + len(value), _kind(name)
 
 

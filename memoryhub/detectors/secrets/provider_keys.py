@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from ..patterns import Bounded, Found, bounded, escape
 from ..scanning import may_contain
+from .formats import MORE_KEYS, PASSWORD_HASHES, WEBHOOKS
 from .values import PLACEHOLDER_IN_KEY, UUID
 
 Hit = tuple[int, int, str]  # start, end, kind
@@ -151,6 +152,68 @@ _PREFIXED: tuple[tuple[str, str, str], ...] = (
     ("Linear token", "lin_oauth_", r"[a-f0-9]{64}"),
     ("Apify token", "apify_api_", r"[A-Za-z0-9]{30,}"),
     ("Bundler credential", "BUNDLE_", r"[A-Z0-9_]{2,60}__[A-Z]{2,6}[ \t]{0,2}[=:][ \t]{0,2}[\"']?[^\s\"':]{3,100}:[^\s\"']{3,100}"),
+    ("Adafruit key", "aio_", r"[A-Za-z0-9]{28}" + _END),
+    ("Hugging Face token", "api_org_", r"[A-Za-z0-9]{30,}"),
+    ("Sourcegraph token", "sgd_|slk_|sgpat_", r"[A-Za-z0-9_]{40,}"),
+    ("Sourcegraph token", "sgp_", r"(?:local_|[A-Za-z0-9]{16}_)[a-f0-9]{40}"),
+    ("Bitbucket token", "BBDC-", r"[A-Za-z0-9+/@_-]{40,50}"),
+    ("ClickUp token", "pk_", r"\d{5,9}_[A-Z0-9]{30,}"),
+    ("Dependency-Track key", "odt_", r"[A-Za-z0-9]{32,}"),
+    ("Doppler token", "dp.scim.|dp.audit.|dp.said.|dp.sso.", r"[A-Za-z0-9]{40,}"),
+    ("New Relic key", "NRAA-", r"[a-f0-9]{27}"),
+    ("New Relic key", "NRIQ-|NRSP-|NRRA-", r"[A-Za-z0-9_-]{27,}"),
+    ("New Relic key", "NRJS-", r"[a-f0-9]{19}"),
+    ("Mapbox token", "tk.eyJ", rf"{_W}{{40,}}\.{_W}{{20,}}"),
+    ("AppSync key", "da2-", r"[a-z0-9]{26}" + _END),
+    ("Artifactory token", "cmVmdGtuOjAxOj", r"[A-Za-z0-9+/=]{40,}"),
+    ("Vault token", "s.|b.|r.", r"(?=[A-Za-z]{0,20}\d)[A-Za-z0-9]{24,26}" + _END),
+    ("Shopify token", "shppa_|shptka_|shpua_|shpit_", r"[a-fA-F0-9]{32}"),
+    ("Slack token", "xoxr-|xoxo-|xoxc-|xoxd-", r"[A-Za-z0-9%/+=-]{10,}"),
+    ("Slack token", "xwfp-", r"[A-Za-z0-9-]{20,}"),
+    ("Razorpay key", "rzp_live_|rzp_test_", r"[A-Za-z0-9]{14,}"),
+    ("Trello token", "ATTA", r"[a-f0-9]{60,}"),
+    ("LaunchDarkly key", "api-|sdk-", UUID),
+    ("Scaleway key", "SCW", r"[A-Z0-9]{17}" + _END),
+    ("Deno token", "ddp_|ddw_|ddo_", r"[A-Za-z0-9]{36}"),
+    ("WakaTime key", "waka_", UUID),
+    ("LangFuse key", "sk-lf-|pk-lf-", UUID),
+    ("Fireworks key", "fw_", r"[A-Za-z0-9]{22,}" + _END),
+    ("Langsmith key", "ls__", r"[a-f0-9]{32}"),
+    ("Lichess token", "lip_", r"[A-Za-z0-9]{20,}"),
+    ("Open VSX token", "ovsxat_", r"[a-f0-9-]{36}"),
+    ("Polar token", "polar_at_|polar_pat_|polar_oat_", r"[A-Za-z0-9_-]{20,}"),
+    ("Ramp secret", "ramp_sec_", r"[A-Za-z0-9]{40,}"),
+    ("Rootly key", "rootly_", r"[a-f0-9]{60,}"),
+    ("Trigger.dev key", "tr_dev_|tr_prod_|tr_stg_|tr_pat_", r"[A-Za-z0-9]{16,}"),
+    ("Zuplo key", "zpka_", r"[a-z0-9_]{20,}"),
+    ("Canva secret", "cnvca", r"[A-Za-z0-9_-]{40,}"),
+    ("Endor key", "endr+", r"[A-Za-z0-9]{16,}"),
+    ("Friendli token", "flp_", r"[A-Za-z0-9]{40,}"),
+    ("Ionic token", "ion_", r"[A-Za-z0-9]{42}"),
+    ("Klaviyo key", "pk_", r"[a-f0-9]{34}" + _END),
+    ("Mergify key", "mka_", r"[A-Za-z0-9_-]{40,}"),
+    ("Persona key", "persona_production_|persona_sandbox_", r"[a-f0-9-]{36}"),
+    ("Retool token", "retool_", r"[a-z0-9_]{20,}"),
+    ("JumpCloud key", "jca_", r"[A-Za-z0-9]{36}"),
+    ("OneSignal key", "os_v2_app_|os_v2_org_", r"[a-z0-9]{60,}"),
+    ("Onfido key", "api_live.|api_sandbox.|api_live_us.", r"[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{20,}"),
+    ("Stytch secret", "secret-live-|secret-test-", r"[A-Za-z0-9_=-]{30,}"),
+    ("Docker token", "dckr_oat_", rf"{_W}{{20,}}"),
+    ("Flutterwave key", "FLWPUBK", r"(?:_TEST)?-[a-z0-9]{12,40}-?X?"),
+    ("GitLab token", "glrtr-|glwt-|_gitlab_session=", r"[A-Za-z0-9_-]{20,}"),
+    ("Grafana token", "eyJrIjoi", r"[A-Za-z0-9+/=_-]{60,}"),
+    ("Intercom token", "dG9rOm", r"[A-Za-z0-9+/=]{40,}"),
+    ("Salesforce token", "00D", r"[A-Za-z0-9]{12,15}![A-Za-z0-9._]{80,}"),
+    ("Sendinblue key", "xsmtpsib-", r"[a-f0-9]{64}-[A-Za-z0-9]{16}"),
+    ("Telnyx key", "KEY0", r"[A-F0-9]{31}_[A-Za-z0-9]{22}"),
+    ("Voyage key", "pa-", rf"(?=[A-Za-z_-]{{0,20}}\d){_W}{{40,}}"),
+    ("Jenkins secret", "{AQAAABAAAA", r"[A-Za-z0-9+/]{20,}={0,2}\}"),
+    ("Amazon token", "amzn.mws.", UUID),
+    ("Azure DevOps token", "JQQJ99", r"[A-Za-z0-9]{40,}"),
+    ("Azure SAS", "SharedAccessSignature=", r"[A-Za-z0-9%+/=&:;.-]{40,}"),
+    ("Sentry DSN", "https://", r"[a-f0-9]{32}(?::[a-f0-9]{32})?@(?:o\d+\.)?(?:ingest\.)?(?:us\.|de\.)?(?:sentry\.io|sentry\.[\w.]+)/\d+"),
+    ("PlanetScale token", "pscale_", r"(?:tkn|pw|oauth)_[\w.=-]{30,}"),
+    ("Asana token", "0/|1/|2/", r"(?:\d{10,20}/\d{10,20}:[a-f0-9A-Z]{32}|\d{10,20}:[a-f0-9]{32}|[a-f0-9]{32})" + _END),
     ("memoryhub token", "mh_", r"[A-Za-z0-9_-]{24,}"),
     ("JSON web token", "eyJ", rf"{_W}{{8,}}\.eyJ{_W}{{8,}}(?:\.{_W}{{6,}})?"),
     ("Azure key", "AccountKey=", r"[A-Za-z0-9+/]{40,}={0,2}"),
@@ -161,7 +224,7 @@ _PREFIXED: tuple[tuple[str, str, str], ...] = (
 )  # fmt: skip
 _COMPILED = [
     (kind, prefix, bounded(escape(prefix) + rest, reach=MAX_PIECE))
-    for kind, prefixes, rest in _PREFIXED
+    for kind, prefixes, rest in (*_PREFIXED, *MORE_KEYS, *PASSWORD_HASHES, *WEBHOOKS)
     for prefix in prefixes.split("|")
 ]
 _INSIDE_WORDS = (
@@ -171,13 +234,15 @@ _INSIDE_WORDS = (
     "-----BEGIN ",
     "AccountKey=",
     "SharedAccessKey=",
+    "/hooks/",
+    ":aad3b435b51404eeaad3b435b51404ee:",
+    *(prefix for _, prefixes, _ in WEBHOOKS for prefix in prefixes.split("|")),
 )
 """Prefixes that begin a key in the middle of a word as well."""
 _ORDINARY = frozenset(["sk-", "key-", "pat", "pat-", "pypi-", "secret_", "live_", "access-", "API-", "sl.", "s."])
 """Prefixes that names of things have as well: after a hyphen they begin nothing."""
-_WITH_BLANKS = frozenset(
-    prefix for _, prefix, pattern in _COMPILED if " " in pattern.pattern or "\\s" in pattern.pattern
-)
+_WORDS = [one for one in _COMPILED if " " in one[2].pattern or "\\s" in one[2].pattern]
+_ONE_WORD = [one for one in _COMPILED if one not in _WORDS]
 _EMPTY_PRIVATE_KEY = bounded(r"X{4,}|\.\.\.|…|<|\$\{|(?<![A-Za-z0-9])your")
 
 _MIN_WORD = 14  # characters: nearly every key is one long word, and prose has few of those
@@ -196,13 +261,10 @@ _REST = bounded(
 def provider_keys(text: str, words: str) -> Iterator[Hit]:
     """Every key with a provider's prefix; `words` are the words of the text, each once."""
     long_words = "\n".join(word for word in words.split("\n") if len(word) >= _MIN_WORD)
-    is_split = "+" in words or "\\" in words
-    for kind, prefix, pattern in _COMPILED:
-        at = (
-            text.find(prefix)
-            if may_contain(prefix, words if prefix in _WITH_BLANKS or is_split else long_words)
-            else -1
-        )
+    where = words if "+" in words or "\\" in words else long_words
+    there = [one for one in _ONE_WORD if one[1] in where] + [one for one in _WORDS if may_contain(one[1], words)]
+    for kind, prefix, pattern in there:
+        at = text.find(prefix)
         joined = 0  # nothing is put together twice
         while at >= 0:
             is_inside = _is_inside_word(text, at, prefix)
@@ -226,7 +288,7 @@ def _match(pattern: Bounded, text: str, at: int) -> Found | None:
 
 
 def _is_placeholder(kind: str, rest: str) -> bool:
-    return bool((_EMPTY_PRIVATE_KEY if kind == "private key" else PLACEHOLDER_IN_KEY).search(rest))
+    return bool((_EMPTY_PRIVATE_KEY if kind in ("private key", "password hash") else PLACEHOLDER_IN_KEY).search(rest))
 
 
 def _is_inside_word(text: str, at: int, prefix: str) -> bool:

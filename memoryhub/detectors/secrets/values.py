@@ -60,6 +60,8 @@ UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _UUID = linear(f"^{UUID}$", "i")
 _PATH = linear(r"^[A-Za-z][\w.-]{1,40}(?:/[A-Za-z][\w.-]{1,40})+$|^[\w.-]+(?:/[\w.-]+)+\.[a-z]\w{0,4}$")
 """`vendor/model-7b-v2`, `o200k_base/cl100k_base`: parts that begin with a letter, none of them long."""
+_SCALE = linear(r"^[a-z]+(?:-[a-z]+)*-\d{1,4}(?:/\d{1,3})?$")
+"""`bg-yellow-500/10`: a step on a scale."""
 _NUMBER = linear(r"^[\d_.,-]+$")
 _UNSPELLABLE = bounded(r"[bcdfghjklmnpqrstvwxz]{5,}|q(?!u)|[jqvxz][bcdfgjkmpqvwxz]|[bcdfgkmpqvw]x[bcdfg]", "i")
 _SYLLABLES = plain(r"[A-Z]?[a-z]{2,}|[A-Z]{2,}(?![a-z])")
@@ -172,6 +174,38 @@ def _pronounceable(value: str) -> int:
     return sum(len(one) for one in parts if any(c in "aeiouyAEIOUY" for c in one) and not _UNSPELLABLE.search(one))
 
 
+def is_random_word(value: str) -> bool:
+    """Letters and digits, mixed as no name of a thing has them; for values that nothing but a telling word announces."""
+    if len(value) < 16 or _is_placeholder(value) or _is_series(value) or value.startswith("0x"):
+        return False
+    if _PATH.match(value) or _SCALE.match(value):
+        return False
+    digits, letters = sum(map(str.isdigit, value)), sum(map(str.isalpha, value))
+    if digits < 3 or letters < 3 or any(word in value for word in ("--", "__", "/-", "./", "..")):
+        return False
+    if _HEX.match(value):
+        return _entropy(value) >= 2.8
+    if value.count("/") > 3 or (SLUG.match(value) and all(map(_PART.match, _JOINTS.split(value)))):
+        return False
+    if value.isalnum() and len(value) >= 24 and digits >= 4 and not TEST_VALUE.search(value):
+        return _entropy(value) >= 3.0
+    is_alike = _pronounceable(value) >= 0.5 * len(value)
+    return not is_alike and _entropy(value) >= 3.2 and _switch_rate(value) >= 0.18
+
+
+def is_random_letters(value: str) -> bool:
+    """Letters in large and small that nobody could pronounce, and no words in CamelCase."""
+    return (
+        16 <= len(value) <= 128
+        and not _is_placeholder(value)
+        and _is_random_letters(value, sum(map(str.isdigit, value)))
+    )
+
+
+def is_uuid(value: str) -> bool:
+    return bool(_UUID.match(value))
+
+
 def looks_random(value: str) -> bool:
     if len(value) < 16 or _is_placeholder(value) or WORDS.match(value):
         return False
@@ -180,7 +214,7 @@ def looks_random(value: str) -> bool:
     digits = sum(map(str.isdigit, value))
     if _HEX.match(value):
         return digits >= 4 and digits < len(value) and _entropy(value) >= 2.8
-    if _UUID.match(value) or value.startswith("0x") or _PATH.match(value) or _NUMBER.match(value):
+    if _UUID.match(value) or value.startswith("0x") or any(one.match(value) for one in (_PATH, _NUMBER, _SCALE)):
         return False
     if any(word in value for word in ("--", "__", "/-", "./")) or value.count("/") > 3:
         return False
