@@ -340,12 +340,13 @@ def test_what_is_stored_of_a_call_is_small(desk):
     assert "not compared" in shown(desk)
 
 
-def test_many_different_calls_are_compared_up_to_a_limit(desk, statements):
+def test_many_different_calls_are_compared_up_to_a_limit(desk):
     for number in range(agents_behind.MAX_REQUESTS + 5):
         get(desk, task=f"Count to {number}.", thread=f"t-{number}")
-    standings = prompts.standings(Space.objects.get(pk=desk.space.pk), [desk.scout])
-    assert [one.is_current for one in standings] == [True] * agents_behind.MAX_REQUESTS + [False] * 5
-    assert not any(one.is_behind for one in standings)
+    for _ in "first", "again":  # what is remembered makes no difference
+        standings = prompts.standings(Space.objects.get(pk=desk.space.pk), [desk.scout])
+        assert [one.is_current for one in standings] == [True] * agents_behind.MAX_REQUESTS + [False] * 5
+        assert not any(one.is_behind for one in standings)
 
 
 def test_repeats_need_no_statement_more(desk, statements):
