@@ -45,11 +45,12 @@ class AgentForm(HubForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         # A family by its name alone is its newest form, or the version that the agent's client reports.
-        names = list(dict.fromkeys([*dialects.families(), *dialects.names()]))
+        names = list(dict.fromkeys([dialects.AUTO, *dialects.families(), *dialects.names()]))
         # A version between two forms is as good a choice; one that an agent has already stays selectable.
         if (given := self.initial.get("dialect") or self.data.get("dialect")) and given not in names:
             names = [given, *names]
-        self.fields["dialect"].choices = [(name, name) for name in names]
+        said = {dialects.AUTO: "auto: what its calls ask for"}
+        self.fields["dialect"].choices = [(name, said.get(name, name)) for name in names]
 
 
 class TokenForm(HubForm):
@@ -74,6 +75,10 @@ class PersonForm(HubForm):
         label="Name", max_length=64, widget=forms.TextInput(attrs={"autocapitalize": "none", "autocomplete": "off"})
     )
     role = forms.ChoiceField(choices=Role.choices, initial=Role.VIEWER)
+    email = forms.EmailField(
+        label="E-mail", required=False, help_text="For mails. Noted by the owner of the hub, single sign-on may find the person by it.",
+        widget=forms.EmailInput(attrs={"autocomplete": "off"}),
+    )  # fmt: skip
 
 
 class RoleForm(forms.Form):
@@ -82,12 +87,18 @@ class RoleForm(forms.Form):
 
 class PasswordForm(HubForm):
     current = forms.CharField(
-        label="Current password", required=False, widget=forms.PasswordInput(attrs={"autocomplete": "current-password"})
+        label="Current password",
+        required=False,
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
     )
-    new = forms.CharField(label="New password", widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}))
+    new = forms.CharField(
+        label="New password", strip=False, widget=forms.PasswordInput(attrs={"autocomplete": "new-password"})
+    )
     again = forms.CharField(
-        label="New password again", widget=forms.PasswordInput(attrs={"autocomplete": "new-password"})
+        label="New password again", strip=False, widget=forms.PasswordInput(attrs={"autocomplete": "new-password"})
     )
+    keep_tokens = forms.BooleanField(label="Keep my API tokens", required=False)
 
     def __init__(self, *args: Any, asks_current: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -127,10 +138,19 @@ class SettingsForm(HubForm):
         choices=[("any", "any reviewer or owner"), ("others", "nobody on their own agent's")], required=False,
         label="Who decides", help_text="Whoever made a key of an agent can ask in its name.",
     )  # fmt: skip
+    second_factor = forms.ChoiceField(
+        choices=[("off", "up to each person"), ("required", "required of every member")], required=False,
+        label="Second factor", help_text="Without one, members are led to set it up before they open the space.",
+    )  # fmt: skip
     working_limit = forms.IntegerField(
         label="Working memory keeps the newest", help_text="A lower number lets the oldest go at once."
     )
     working_hours = forms.IntegerField(label="Working memory lasts (hours)", help_text="Entries from now on.")
+    logs_reach_others = forms.ChoiceField(
+        choices=[("gate", "after the gate"), ("person", "after a person")], required=False,
+        label="What agents log reaches other agents",
+        help_text="After a person: it waits in quarantine as unseen, and only its own agent gets it until then.",
+    )  # fmt: skip
     delivery_days = forms.IntegerField(label="Delivered prompts are kept (days)")
 
 
@@ -199,7 +219,7 @@ class WebhookForm(HubForm):
             ("proposal.withdrawn", "taken back"), ("proposal.outdated", "no longer applies"),
             ("proposal.expiring", "ends soon"), ("proposal.expired", "expired"), ("proposal.commented", "commented"),
             ("proposal.undone", "undone"),
-            ("proposal.reopened", "reopened"),
+            ("proposal.reopened", "reopened"), ("file.changed_on_disk", "a file changed on disk"),
         ],
         initial=["proposal.created", "proposal.approved", "proposal.rejected", "proposal.expiring", "proposal.expired"],
     )  # fmt: skip

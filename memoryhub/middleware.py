@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.middleware.csrf import CsrfViewMiddleware
 from django.middleware.gzip import GZipMiddleware
 from django.urls import resolve
 from django.utils import timezone
@@ -79,6 +80,15 @@ def hidden_characters(get_response: View) -> View:
         return response
 
     return handle
+
+
+class FormCheck(CsrfViewMiddleware):
+    """Django's check of forms. From the page of a one-time link, which gives no referrer, browsers send the origin `null`: there
+    the token of the form has to do."""
+
+    def _origin_verified(self, request: HttpRequest) -> bool:
+        from_link = request.path.startswith("/login/once/") and request.META.get("HTTP_ORIGIN") == "null"
+        return from_link or super()._origin_verified(request)
 
 
 def last_seen(get_response: View) -> View:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import os
 import re
 import secrets
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
+from memoryhub import settings_sign_in
+from memoryhub.environment import env, env_bool, env_number
 from memoryhub.server import datadir, postgres
 
 PACKAGE = Path(__file__).resolve().parent
@@ -20,22 +24,6 @@ EMBEDDERS = ("wordllama", "openai_endpoint", "hashing")
 # A worker has one thread. What numpy reckons takes it a tenth of a millisecond; threads of numpy's own, which fight for the
 # cores with the other workers, made 14 of it on a busy machine. Read once, when numpy is first loaded.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-TRUE, FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
-
-
-def env(name: str, default: str = "", allowed: tuple[str, ...] = ()) -> str:
-    """The variable's value; a value outside `allowed` stops the start with the name and what is allowed."""
-    value = os.environ.get(name, default).strip() or default
-    if allowed and value not in allowed:
-        raise ImproperlyConfigured(f"{name} is {value!r}; allowed is one of: {', '.join(allowed)}.")
-    return value
-
-
-def env_bool(name: str, default: bool = False) -> bool:
-    value = os.environ.get(name, "true" if default else "false").strip().lower()
-    if value not in TRUE | FALSE:
-        raise ImproperlyConfigured(f"{name} is {value!r}; allowed is true or false.")
-    return value in TRUE
 
 
 def secret_key(data_dir: Path) -> str:
@@ -112,7 +100,8 @@ def embedder_url(url: str, choice: str) -> str:
     """Where `openai_endpoint` asks; nothing where no embedder needs it."""
     parts = parts_of(url)
     if url and (parts.scheme not in {"http", "https"} or not parts.netloc):
-        raise ImproperlyConfigured(f"MEMORYHUB_EMBEDDER_URL is {url!r}; allowed is an address such as http://host/v1.")
+        # The address may hold a password or a key: it is not repeated.
+        raise ImproperlyConfigured("MEMORYHUB_EMBEDDER_URL is no address; allowed is one such as http://host/v1.")
     if not url and choice.partition(":")[0] == "openai_endpoint":
         raise ImproperlyConfigured(
             "MEMORYHUB_EMBEDDER_URL is empty; allowed is, with openai_endpoint, an address such as http://host/v1."
@@ -142,7 +131,7 @@ def public_url(given: str) -> str:
     parts, odd = parts_of(given), re.search(r"[\s<>|\"?#]", given)  # a mail or a chat would end the link there
     if given and (parts.scheme not in {"http", "https"} or not parts.hostname or odd):
         raise ImproperlyConfigured(
-            f"MEMORYHUB_PUBLIC_URL is {given!r}; allowed is where people open the hub, such as https://memory.example.org."
+            "MEMORYHUB_PUBLIC_URL is no address; allowed is where people open the hub, such as https://memory.example.org."
         )
     return given.rstrip("/")
 
@@ -166,12 +155,32 @@ def mount_roots(given: str) -> list[str]:
     return [os.path.expanduser(root) for root in roots]
 
 
+def outbound(given: str) -> tuple[str, ...]:
+    """Which addresses besides public ones the hub may connect to: words, networks and host names."""
+    entries = tuple(entry.strip().lower() for entry in given.split(",") if entry.strip())
+    entries = tuple("any" if entry in ("*", "all") else entry for entry in entries)
+    for entry in entries:
+        try:
+            ipaddress.ip_network(entry, strict=False)
+        except ValueError:
+            if not re.fullmatch(r"(?=.*[a-z])[a-z0-9_-]+(\.[a-z0-9_-]+)*", entry):
+                raise ImproperlyConfigured(
+                    f"MEMORYHUB_OUTBOUND is {given!r}; allowed is a list of loopback, private, any, networks and host names: "
+                    "loopback,10.0.0.0/8,chat.internal."
+                ) from None
+    return entries
+
+
 DEBUG = env_bool("DEBUG")
 DATA_DIR = Path(env("MEMORYHUB_DATA_DIR") or datadir.default_data_dir()).expanduser().absolute()
 SECRET_KEY = secret_key(DATA_DIR)
 ALLOWED_HOSTS = allowed_hosts(env("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]"))
 BEHIND_TLS = env_bool("MEMORYHUB_BEHIND_TLS")
 PGBOUNCER = env_bool("MEMORYHUB_PGBOUNCER")
+REQUEST_SECONDS = env_number("MEMORYHUB_REQUEST_SECONDS", 30, 1, 3600)  # then a request is ended with its worker
+# Whether each start prints a link that signs the owner of the hub in, once and for 15 minutes.
+OWNER_LINK = env_bool("MEMORYHUB_OWNER_LINK", True)
+OUTBOUND = outbound(env("MEMORYHUB_OUTBOUND"))  # for webhooks, judges and the embedder
 FRONT_SPACE = env("MEMORYHUB_FRONT_SPACE")  # where `/` leads a person who has not chosen a space yet
 MOUNT_ROOTS = mount_roots(env("MEMORYHUB_MOUNT_ROOTS"))
 EMBEDDER = embedder(env("MEMORYHUB_EMBEDDER", "wordllama"))
@@ -191,6 +200,11 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "django_htmx",
     "ninja",
+    "allauth",
+    "allauth.account",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
+    "allauth.mfa",
     "memoryhub",
 ]
 MIDDLEWARE = [
@@ -203,10 +217,12 @@ MIDDLEWARE = [
     "memoryhub.middleware.api_calls",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
-    "django.middleware.csrf.CsrfViewMiddleware",
+    "memoryhub.middleware.FormCheck",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "allauth.account.middleware.AccountMiddleware",  # its apps do not start without it
     "django_htmx.middleware.HtmxMiddleware",
+    "memoryhub.proxy_sign_in.proxy_sign_in",
     "memoryhub.middleware.local_time",
     "memoryhub.middleware.last_seen",
     "memoryhub.middleware.refusals",
@@ -248,7 +264,19 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+    {"NAME": "memoryhub.passwords.ContextWords"},
 ]
+
+# allauth is used for its models, second factors and the client of OpenID Connect; no page and no address of it is.
+ACCOUNT_EMAIL_VERIFICATION = "none"
+SOCIALACCOUNT_ADAPTER = "memoryhub.web.oidc.Fetching"
+MFA_ADAPTER = "memoryhub.domain.accounts.second_factor.Adapter"
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes", "webauthn"]
+MFA_RECOVERY_CODE_DIGITS = 10
+MFA_RECOVERY_CODE_COUNT = 10
+OIDC = settings_sign_in.oidc()
+PROXY = settings_sign_in.proxy()
+GROUP_ROLES = settings_sign_in.group_roles(env("MEMORYHUB_GROUP_ROLES"))
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
@@ -274,7 +302,10 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 FILE_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 
-SESSION_COOKIE_AGE = 30 * 24 * 3600
+SESSION_LASTS = timedelta(days=env_number("MEMORYHUB_SESSION_DAYS", 30, 1, 365))
+SESSION_IDLE = timedelta(hours=env_number("MEMORYHUB_SESSION_IDLE_HOURS", 168, 0, 8760))  # 0: no limit
+SESSION_COOKIE_AGE = int(SESSION_LASTS.total_seconds())
+SESSION_ENGINE = "memoryhub.sessions"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_NAME = "memoryhub_session"
@@ -289,7 +320,10 @@ SECURE_CONTENT_TYPE_NOSNIFF = True
 if BEHIND_TLS:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_HSTS_SECONDS = 365 * 24 * 3600
+    SECURE_HSTS_INCLUDE_SUBDOMAINS = True  # those below the hub's own name
     SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
+    # With this prefix no other host of the domain can set them, nor a page without TLS.
+    SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = f"__Host-{SESSION_COOKIE_NAME}", f"__Host-{CSRF_COOKIE_NAME}"
     SECURE_SSL_REDIRECT = False  # the proxy's work; health checks reach us in plain HTTP
 
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"

@@ -1,4 +1,4 @@
-"""What granian serves: Django, and beside it the short way to the calls that agents make all the time."""
+"""The WSGI application: Django, and beside it the short way to the calls that agents make all the time."""
 
 from __future__ import annotations
 

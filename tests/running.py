@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import psutil
 import pytest
 
@@ -70,12 +71,23 @@ class Hub:
         return found
 
     def web(self) -> psutil.Process:
-        """granian's parent: the child of the hub that has children."""
+        """The parent of the web workers: the child of the hub that has children."""
         return next(child for child in psutil.Process(self.process.pid).children() if child.children())
 
     def stop(self, number: int = signal.SIGTERM) -> int:
         self.process.send_signal(number)
         return self.process.wait(30)
+
+
+CSRF_FIELD = re.compile(r'name="csrfmiddlewaretoken" value="(\w+)"')
+
+
+def sign_in_by_link(browser: httpx.Client, link: str) -> httpx.Response:
+    """Opens a one-time link and clicks its button; the page that it leads to."""
+    page = browser.get(link)
+    found = CSRF_FIELD.search(page.text)
+    assert found, page.text
+    return browser.post(link, data={"csrfmiddlewaretoken": found[1]})
 
 
 def statuses(hub: MemoryHub) -> list[int]:

@@ -16,6 +16,7 @@ if "MEMORYHUB_TEST_RUN" not in os.environ:
         os.environ.pop(name, None)
     for name in [name for name in os.environ if name.startswith("MEMORYHUB_EMBEDDER")]:
         del os.environ[name]
+    os.environ["MEMORYHUB_OUTBOUND"] = "loopback"  # where tests listen for webhooks and play models
     # Another server than the embedded one, say PostgreSQL 15: a role with CREATEDB, the extension vector in template1.
     if url := os.environ.get("TEST_DATABASE_URL"):
         os.environ["DATABASE_URL"] = url

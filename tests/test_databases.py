@@ -18,7 +18,7 @@ import pytest
 
 from memoryhub.server import postgres
 from tests import pgbouncer
-from tests.running import Hub, command, copy, refused
+from tests.running import Hub, command, copy, refused, sign_in_by_link
 
 
 @pytest.fixture
@@ -101,7 +101,7 @@ def test_behind_pgbouncer_in_transaction_mode(server, place):
         token = agent_token(**environment, MEMORYHUB_DATA_DIR=str(place / "data"))
         use_it(hub, token)
         with httpx.Client(base_url=hub.url, follow_redirects=True) as browser:
-            assert browser.get(hub.link).status_code == 200
+            assert sign_in_by_link(browser, hub.link).status_code == 200
             assert browser.get("/s/main/activity/").status_code == 200
         assert hub.stop() == 0
         assert "rror" not in hub.stderr()

@@ -96,7 +96,7 @@ def test_the_readme_is_read_in_two_minutes():
 
 
 def read_from_the_environment() -> set[str]:
-    reading = re.compile(r"(?:\benv|env_bool|os\.environ|os\.environ\.get|getenv)[(\[]\s*\"([A-Z][A-Z_]+)\"")
+    reading = re.compile(r"(?:\benv|env_\w+|os\.environ|os\.environ\.get|getenv)[(\[]\s*\"([A-Z][A-Z_]+)\"")
     found = {name for file in (TREE / "memoryhub").rglob("*.py") for name in reading.findall(file.read_text())}
     assert {"DATABASE_URL", "MEMORYHUB_URL", "DEBUG"} <= found
     return found - NOT_SETTINGS
@@ -151,3 +151,9 @@ def test_the_table_of_packages_names_every_module():
             modules = {file.stem for file in (domain / package).iterdir() if not file.name.startswith("_")}
             named = {name.strip("/") for name in re.findall(r"`([a-z_0-9]+/?)`", said)}
             assert modules - named == set(), f"{package}: not in the table"
+
+
+def test_every_test_that_a_document_names_exists():
+    for page in PAGES:
+        for name in re.findall(r"`(tests/[\w/]+(?:\.py|/))[`:]", page.read_text()):
+            assert (TREE / name).exists(), f"{page.relative_to(TREE)}: there is no {name}"

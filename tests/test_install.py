@@ -16,7 +16,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.running import READY, TREE, Hub, clean, copy
+from tests.running import READY, TREE, Hub, clean, copy, sign_in_by_link
 
 
 def install(wheel: Path, into: Path) -> Path:
@@ -49,7 +49,7 @@ def test_it_runs_from_a_fresh_environment_outside_the_tree(wheel, place, cluster
     assert told.stdout.startswith(str(place / "env"))
     hub = Hub(place / "data", command=[str(place / "env/bin/memoryhub")], cwd=place).wait_ready()
     with httpx.Client(follow_redirects=True) as browser:
-        page = browser.get(hub.link)
+        page = sign_in_by_link(browser, hub.link)
         assert page.status_code == 200
         style = next(part for part in page.text.split('"') if part.startswith("/static/css/base."))
         assert browser.get(hub.url + style).headers["Content-Encoding"] == "br"

@@ -40,7 +40,7 @@ class Error(Schema):
     error: ErrorBody
 
 
-ERRORS: dict[int, Any] = dict.fromkeys((401, 403, 404, 409, 412, 413, 422, 429, 503), Error)
+ERRORS: dict[int, Any] = dict.fromkeys((401, 403, 404, 408, 409, 412, 413, 422, 429, 503), Error)
 
 
 class Given(Schema):

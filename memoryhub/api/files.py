@@ -10,6 +10,7 @@ from typing import Any, Literal
 from django.http import HttpRequest, HttpResponse
 from django.urls import register_converter
 from django.urls.converters import PathConverter
+from django.utils import timezone
 from ninja import Field, Router, Schema, Status
 
 from memoryhub.api.base import (
@@ -24,7 +25,7 @@ from memoryhub.api.base import (
     wants_text,
 )
 from memoryhub.api.proposals import shown
-from memoryhub.domain import files
+from memoryhub.domain import files, proposals
 from memoryhub.domain.accounts import Caller
 from memoryhub.domain.files import Applied, ChangeRequest, Pending, Published, decode_content
 from memoryhub.errors import HubError, Invalid, NotFound
@@ -128,6 +129,7 @@ def _rooted(prefix: str) -> str:
 class BatchIn(Given):
     paths: list[str] = Field(max_length=MAX_PATHS)
     thread_id: str = ""
+    waiting: bool = False
 
 
 class BatchFile(Schema):
@@ -137,6 +139,7 @@ class BatchFile(Schema):
     error: str | None
     sha256: str | None = None
     revision: int | None = None
+    proposal: int | None = None
 
 
 class Batch(Schema):
@@ -158,8 +161,29 @@ def batch(request: HttpRequest, body: BatchIn) -> HttpResponse:
     for path, one in found.items():
         if isinstance(one, NotFound):
             found[path] = _folder_or(caller, path, one)
-    answer = _as_json({"files": [_in_batch(path, found[path]) for path in body.paths]})
+    listed = [_in_batch(path, found[path]) for path in body.paths]
+    answer = _as_json({"files": _with_waiting(caller, body, listed) if body.waiting and caller.agent else listed})
     return conditional(request, f'"{hashlib.sha256(answer).hexdigest()}"', answer, JSON)
+
+
+def _with_waiting(caller: Caller, body: BatchIn, listed: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The files, with what the agent itself has waiting for a person in their place, marked by the number of its proposal."""
+    assert caller.agent is not None
+    texts = proposals.waiting_texts(caller.space, caller.agent, body.paths, _thread(body.thread_id))
+    changed = []
+    for one in listed:
+        number, content = texts.get(one["path"], (None, b""))
+        if number is not None:
+            now = timezone.now()
+            sha256 = hashlib.sha256(content).hexdigest()
+            one = {
+                **one,
+                **_content(Published(one["path"], content, 0, sha256, now, now)),
+                "error": None,
+                "sha256": sha256,
+            }
+        changed.append({**one, "proposal": number})
+    return changed
 
 
 def _in_batch(path: str, found: Published | HubError) -> dict[str, Any]:

@@ -1,10 +1,11 @@
 """The layers over REST: log to quarantine, read working memory, retrieve, ask for a promotion, search."""
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from django.http import HttpRequest, HttpResponse
 from ninja import Router, Schema, Status
+from pydantic import TypeAdapter, WithJsonSchema, model_validator
 
 from memoryhub.api.base import ERRORS, Cursor, Given, Next, encode_cursor, needs, number_in, page_limit, wants_text
 from memoryhub.api.proposals import shown
@@ -26,13 +27,25 @@ class RecordFinding(Schema):
     message: str
 
 
+def checked_later(kind: Any) -> Any:
+    """A field that the document describes by this type, and that `quarantine.log` checks with all others: one answer names
+    everything that is wrong."""
+    return Annotated[Any, WithJsonSchema(TypeAdapter(kind).json_schema())]
+
+
 class LogIn(Given):
-    content: str
-    session_id: str
-    node_id: str
-    node_kind: Literal["agent", "fact_check", "memory_retrieval"]
-    scope: Literal["group", "agent"] = "group"
+    content: checked_later(str)  # type: ignore[valid-type]
+    session_id: checked_later(str) = "default"  # type: ignore[valid-type]
+    node_id: checked_later(str) = "agent"  # type: ignore[valid-type]
+    node_kind: checked_later(Literal["agent", "fact_check", "memory_retrieval"]) = "agent"  # type: ignore[valid-type]
+    scope: checked_later(Literal["group", "agent"]) = "group"  # type: ignore[valid-type]
     metadata: Any = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def content_may_be_missing(cls, given: Any) -> Any:
+        given = cls.leave_out_nulls(given)
+        return {"content": None, **given} if isinstance(given, dict) else given
 
 
 class Logged(Schema):
@@ -63,6 +76,7 @@ class WorkingItem(Schema):
     agent: str
     scope: str
     is_pinned: bool
+    times: int
 
 
 class WorkingItems(Schema):

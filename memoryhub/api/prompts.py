@@ -121,19 +121,18 @@ def wants_json(accept: str) -> bool:
 def prompt_response(request: HttpRequest, caller: Caller, found: Prompt, *, looks_back: bool) -> HttpResponse:
     """The bytes, or JSON about them, or 304 when the caller has them already."""
     if wants_json(request.META.get("HTTP_ACCEPT", "")):
-        body, kind = as_json(found, caller.space.pk, looks_back=looks_back), JSON
-        sha256 = hashlib.sha256(body).hexdigest()
-    else:
-        body, kind, sha256 = found.data, TEXT, found.sha256
-    return conditional(request, f'"sha256-{sha256}"', body, kind)
+        body = as_json(found, caller.space.pk, looks_back=looks_back)
+        return conditional(request, f'"sha256-{hashlib.sha256(body).hexdigest()}"', body, JSON)
+    response = conditional(request, f'"sha256-{found.sha256}"', found.data, TEXT)
+    if found.warnings_header:  # with a 304 too: warnings can change where the bytes do not
+        response.headers["Memoryhub-Warnings"] = found.warnings_header
+    return response
 
 
 def as_json(found: Prompt, space_id: int, *, looks_back: bool) -> bytes:
     """The JSON answer; what waits for a decision is asked anew each time, no revision of the space counts it."""
     waiting = () if looks_back else prompts.pending_numbers(space_id, [one["path"] for one in found.sources])
-    return json.dumps(
-        prompts.as_json(prompts.with_pending(prompts.with_findings(found), waiting)), ensure_ascii=False
-    ).encode()
+    return json.dumps(prompts.as_json(prompts.with_pending(found, waiting)), ensure_ascii=False).encode()
 
 
 # For the document
@@ -185,14 +184,21 @@ class PromptOut(Schema):
     pending: list[int]
 
 
+WARNINGS = {
+    "description": 'Of the text form: code;path="…", …; the path percent-encoded, 2 kB at most, absent without any.',
+    "schema": {"type": "string"},
+}
 router = Router()
 EXTRA = {
     "responses": {
-        200: {"content": {"text/plain": {"schema": {"type": "string"}, "example": "You answer the support desk."}}},
+        200: {
+            "content": {"text/plain": {"schema": {"type": "string"}, "example": "You answer the support desk."}},
+            "headers": {"Memoryhub-Warnings": WARNINGS},
+        },
         304: {"description": "The bytes are those of If-None-Match."},
     }
 }
-ANSWERS: dict[int, Any] = {200: PromptOut, **{status: ERRORS[status] for status in (401, 403, 404, 413, 422, 503)}}
+ANSWERS: dict[int, Any] = {200: PromptOut, **{status: ERRORS[status] for status in (401, 403, 404, 408, 413, 422, 503)}}
 
 
 @router.get("/prompt", response=ANSWERS, openapi_extra=EXTRA, summary="The exact prompt of the agent")

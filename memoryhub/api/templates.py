@@ -1,12 +1,17 @@
 """What an agent's client says of its library: name, version and template text, so that its prompt is foretold exactly."""
 
 # No postponed annotations here: ninja reads them in the module of the scope check, where these schemas are not known.
+from typing import Any
+
 from django.http import HttpRequest
-from ninja import Router, Schema
+from ninja import Router, Schema, Status
 
 from memoryhub.api.base import ERRORS, Given, needs
-from memoryhub.domain import prompts
+from memoryhub.api.layers import Pending
+from memoryhub.api.proposals import shown
+from memoryhub.domain import proposals
 from memoryhub.errors import Forbidden
+from memoryhub.models import Proposal, Scope
 
 router = Router()
 
@@ -25,18 +30,20 @@ class TemplateOut(Schema):
     known: bool
 
 
-@router.post("/templates", response={200: TemplateOut, **ERRORS}, summary="Report the library's template")
+@router.post("/templates", response={200: TemplateOut, 202: Pending, **ERRORS}, summary="Report the library's template")
 @needs("prompt")
-def report(request: HttpRequest, report: Report) -> TemplateOut:
-    """By an agent's token. A text that is not a published one counts for that agent alone."""
-    agent = request.auth.agent
-    if agent is None:
+def report(request: HttpRequest, report: Report) -> Any:
+    """By an agent's token. A published text is taken; any other waits for a person, which takes the scope `propose` as well."""
+    caller = request.auth
+    if caller.agent is None:
         raise Forbidden("Only an agent's client reports its template.", code="agents_only")
-    template = prompts.report_template(agent, report.version, report.text, library=report.library)
-    return TemplateOut(
-        form=template.form,
-        version=template.version,
-        sha256=template.sha256,
-        bytes=len(template.text.encode()),
-        known=template.is_known,
-    )
+    given = proposals.report_template(
+        caller.agent, report.version, report.text, library=report.library,
+        before_asking=lambda: caller.need(Scope.PROPOSE),
+    )  # fmt: skip
+    if isinstance(given, Proposal):
+        return Status(202, {"status": "pending", "proposal": shown(caller, given)})
+    return Status(200, {
+        "form": given.form, "version": given.version, "sha256": given.sha256, "bytes": len(given.text.encode()),
+        "known": given.is_known,
+    })  # fmt: skip

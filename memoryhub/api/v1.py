@@ -4,15 +4,33 @@ from __future__ import annotations
 
 from importlib import import_module
 from importlib.util import find_spec
+from typing import Any
 
 from ninja import NinjaAPI
+from ninja.openapi.schema import OpenAPISchema
 
 from memoryhub.api.base import TokenAuth, install_errors
 
 # In the order of the document. Each module holds `router`.
-NOUNS = ("me", "prompts", "templates", "files", "proposals", "layers", "memory_tool")
+NOUNS = ("me", "agents", "prompts", "templates", "files", "revisions", "proposals", "layers", "memory_tool")
 
-api = NinjaAPI(
+
+class HubAPI(NinjaAPI):
+    """django-ninja's, whose document is made once: that takes half a second, and anybody may ask for it."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._documents: dict[str | None, OpenAPISchema] = {}
+
+    def get_openapi_schema(
+        self, *, path_prefix: str | None = None, path_params: dict[str, Any] | None = None
+    ) -> OpenAPISchema:
+        if path_prefix not in self._documents:
+            self._documents[path_prefix] = super().get_openapi_schema(path_prefix=path_prefix, path_params=path_params)
+        return self._documents[path_prefix]
+
+
+api = HubAPI(
     title="memoryhub",
     version="1",
     description="Everything an agent needs of its memory: its prompt, its files, its proposals, its layers. "

@@ -1,7 +1,9 @@
 """LangGraph's `BaseStore` on the hub: every item is a JSON file, every put passes the gate.
 
-An item `put(("users", "7"), "prefs", {...})` is the file `/memories/store/users/7/prefs.json`. The namespace
-`("long_term",)` is long-term memory: `search` retrieves by meaning, `put` asks people to promote `value["content"]`.
+An item `put(("users", "7"), "prefs", {...})` is the file `/memories/store/users/7/prefs.json`. Where a person decides on
+changes, `get` gives what this agent has put and nobody decided on yet, with `{"metadata": {"pending": true, "proposal": 7}}`
+in its value; a search gives what is published. The namespace `("long_term",)` is long-term memory: `search` retrieves by
+meaning, `put` asks people to promote `value["content"]`.
 """
 
 from __future__ import annotations
@@ -91,12 +93,12 @@ class MemoryHubStore(BaseStore):
         return [entry["path"] for entry in files if entry["path"].endswith(".json")]
 
     def _items_of(self, gets: list[GetOp]) -> dict[str, Item]:
-        return self._items([self._path(op.namespace, op.key) for op in gets])
+        return self._items([self._path(op.namespace, op.key) for op in gets], waiting=True)
 
-    def _items(self, paths: list[str]) -> dict[str, Item]:
+    def _items(self, paths: list[str], *, waiting: bool = False) -> dict[str, Item]:
         wanted, items = list(dict.fromkeys(paths)), {}
         for start in range(0, len(wanted), MAX_BATCH):
-            for file in self.hub.batch(wanted[start : start + MAX_BATCH]):
+            for file in self.hub.batch(wanted[start : start + MAX_BATCH], waiting=waiting or None):
                 if not file.get("error") and (item := self._item(file)) is not None:
                     items[file["path"]] = item
         return items
@@ -108,6 +110,8 @@ class MemoryHubStore(BaseStore):
         except (ValueError, KeyError, TypeError):
             return None  # a file that someone else put there
         namespace, key = self._name(file["path"])
+        if file.get("proposal"):
+            value = marked_pending(value, file["proposal"])
         return Item(value=value, key=key, namespace=namespace, created_at=created, updated_at=updated)
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
@@ -158,11 +162,12 @@ class MemoryHubStore(BaseStore):
         if op.value is None:
             self._delete(path)
             return
+        given = without_pending(op.value)
         now = datetime.now(UTC).isoformat()
         before = self._items([path]).get(path)
         created = before.created_at.isoformat() if before else now
-        stored = {"value": op.value, "created_at": created, "updated_at": now}
-        if before is not None and before.value == op.value:
+        stored = {"value": given, "created_at": created, "updated_at": now}
+        if before is not None and before.value == given:
             return  # the same again would only be a proposal about a date
         text = (json.dumps(stored, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "surrogatepass")
         value = json.loads(text)["value"]  # as it is stored: without order, and its names are texts
@@ -194,6 +199,26 @@ class MemoryHubStore(BaseStore):
     def _note(self, outcome: Outcome) -> None:
         if outcome.pending:
             self.pending.append(outcome["proposal"])
+
+
+def marked_pending(value: Any, proposal: int) -> Any:
+    """A value that waits for a person, saying so."""
+    if not isinstance(value, dict):
+        return value
+    metadata = value.get("metadata")
+    return {
+        **value,
+        "metadata": {**(metadata if isinstance(metadata, dict) else {}), "pending": True, "proposal": proposal},
+    }
+
+
+def without_pending(value: dict[str, Any]) -> dict[str, Any]:
+    """The value without the marks of `marked_pending`, which a graph may put again with the value that it got."""
+    metadata = value.get("metadata")
+    if not isinstance(metadata, dict) or metadata.get("pending") is not True or "proposal" not in metadata:
+        return value
+    kept = {name: one for name, one in metadata.items() if name not in ("pending", "proposal")}
+    return {**value, "metadata": kept} if kept else {name: one for name, one in value.items() if name != "metadata"}
 
 
 def escaped(part: str) -> str:

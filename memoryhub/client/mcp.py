@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import base64
+import functools
 import uuid
+from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
-from typing import Any
+from typing import Annotated, Any
 
 from mcp import MCPError
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
 from mcp_types import INTERNAL_ERROR, Resource, ToolAnnotations
+from pydantic import Field
 
 from memoryhub import __version__
 
@@ -27,7 +30,11 @@ MAX_RESOURCES = 1000
 MAX_BINARY = 64 * 1024  # bytes
 SESSION = f"mcp-{uuid.uuid4().hex[:8]}"  # the protocol names no thread: this says which changes came of one process
 tool_call: ContextVar[str | None] = ContextVar("memoryhub_tool_call", default=None)
-OTHER_NAMES = {"memory_list": {"path": "prefix"}, "memory_search": {"query": "q"}}  # what models call them as well
+OTHER_NAMES = {  # what models call them as well
+    "memory_list": {"path": "prefix"},
+    "memory_search": {"query": "q"},
+    "memory_move": {"path": "from", "source": "from", "old_path": "from", "target": "to", "new_path": "to"},
+}
 INSTRUCTIONS = (
     "The team's memory. Read it before you start. Changes may wait for a person: then the answer names a proposal, "
     "which is expected; do not retry and do not write the same elsewhere."
@@ -65,6 +72,16 @@ class HubServer(MCPServer):
             Resource(uri=FILES + file["path"], name=file["path"], mime_type=mime_type(file["path"]))
             for file in files[:MAX_RESOURCES]
         ]
+
+
+def taking_from(tool: Callable[..., Awaitable[str]]) -> Callable[..., Awaitable[str]]:
+    """A tool whose `source` is called `from`, as in REST: a word that Python has taken."""
+
+    @functools.wraps(tool)
+    async def renamed(**given: Any) -> str:
+        return await tool(source=given.pop("from"), **given)
+
+    return renamed
 
 
 def add_reading(server: MCPServer, hub: AsyncMemoryHub) -> None:
@@ -111,6 +128,28 @@ def add_writing(server: MCPServer, hub: AsyncMemoryHub) -> None:
         """Write a whole file, new or in place of the old text; say why in reason."""
         call = hub.write(path, content, reason=reason, tool_call_id=tool_call.get())
         return outcome_text(await or_tool_error(call), f"Wrote {path}.")
+
+    @server.tool(title="Delete a memory file", annotations=WRITES, structured_output=False)
+    async def memory_delete(path: str, reason: str | None = None) -> str:
+        """Delete a file; its history stays with the team. Say why in reason."""
+        call = hub.delete(path, reason=reason, tool_call_id=tool_call.get())
+        return outcome_text(await or_tool_error(call), f"Deleted {path}.")
+
+    @server.tool(title="Move a memory file", annotations=EDITS, structured_output=False)
+    @taking_from
+    async def memory_move(source: Annotated[str, Field(alias="from")], to: str, reason: str | None = None) -> str:
+        """Give a file another path, such as /memories/notes.md; say why in reason."""
+        call = hub.move(source, to, reason=reason, tool_call_id=tool_call.get())
+        return outcome_text(await or_tool_error(call), f"Moved {source} to {to}.")
+
+    @server.tool(title="Ask for long-term memory", annotations=ADDS, structured_output=False)
+    async def memory_promote(
+        content: str | None = None, reason: str = "", quarantine_id: int | None = None, scope: str | None = None
+    ) -> str:
+        """Ask people to keep a text, or a record of yours by quarantine_id, in long-term memory; say why in reason."""
+        notes = {"scope": scope, "tool_call_id": tool_call.get()}
+        call = hub.promote(reason=reason, quarantine_id=quarantine_id, content=content, **notes)
+        return outcome_text(await or_tool_error(call), "Promoted.")
 
     @server.tool(title="Log output", annotations=ADDS, structured_output=False)
     async def memory_log(

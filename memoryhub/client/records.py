@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from typing import Any
+from urllib.parse import unquote
 
 
 class Record(dict):
@@ -48,10 +49,14 @@ class FileText(str):
 
 
 class Prompt(str):
-    """The exact text of a prompt; `sha256` over its bytes, `stale` when it is the last good copy on disk."""
+    """The exact text of a prompt; `sha256` over its bytes, `stale` when it is the last good copy on disk.
+
+    `warnings` says what to know about it, as `{"code", "path"}` each; `prompt_details` has their sentences.
+    """
 
     sha256: str
     stale: bool
+    warnings: Records
 
     @property
     def text(self) -> str:
@@ -61,11 +66,23 @@ class Prompt(str):
         return getattr(self, key) if isinstance(key, str) else super().__getitem__(key)
 
     @classmethod
-    def from_text(cls, text: str, *, stale: bool = False) -> Prompt:
+    def from_text(cls, text: str, *, stale: bool = False, warnings: str = "") -> Prompt:
+        """A prompt from the body of an answer and its header `Memoryhub-Warnings`."""
         prompt = cls(text)
+        prompt.warnings = read_warnings(warnings)
         prompt.sha256 = sha256_of(text.encode("utf-8", "surrogatepass"))
         prompt.stale = stale
         return prompt
+
+
+def read_warnings(header: str) -> Records:
+    """The warnings of a header such as `cut;path="/memories/AGENTS.md", over_budget`."""
+    found = []
+    for item in filter(None, map(str.strip, header.split(","))):
+        code, _, rest = item.partition(";")
+        name, _, value = rest.partition("=")
+        found.append(Record(code=code, path=unquote(value.strip('"')) if name == "path" else None))
+    return found
 
 
 class Outcome(Record):

@@ -117,18 +117,22 @@ class Verbs(HubBase):
             raise
 
     @verb
-    def batch(self, paths: Sequence[str], *, thread_id: str | None = None) -> Steps[Records]:
-        """Many files in one request, in the same order, each with `content` or `error`."""
+    def batch(
+        self, paths: Sequence[str], *, thread_id: str | None = None, waiting: bool | None = None
+    ) -> Steps[Records]:
+        """Many files in one request, in the same order, each with `content` or `error`. With `waiting`, what this agent wrote
+        and a person has not decided on stands in their place, and `proposal` is its number."""
         call = Call(
             "POST",
             f"{API}/batch",
-            body={"paths": [virtual(path) for path in paths], **without_none(thread_id=thread_id)},
+            body={"paths": [virtual(path) for path in paths], **without_none(thread_id=thread_id, waiting=waiting)},
             repeatable=True,
-            cache_key=json.dumps(["batch", [*paths], thread_id]),
+            cache_key=None if waiting else json.dumps(["batch", [*paths], thread_id]),
             parse=lambda answer: as_record(answer.json["files"]),
         )
         try:
-            return self._cache_files((yield from self._send(call)), thread_id)
+            found = yield from self._send(call)
+            return found if waiting else self._cache_files(found, thread_id)
         except HubUnavailable:
             return self._cached_files(paths, thread_id)
 
@@ -310,7 +314,8 @@ def prompt_call(
 
 
 def prompt_text(answer: Answer) -> Prompt:
-    return Prompt.from_text(answer.body.decode("utf-8"), stale=answer.stale)
+    warnings = answer.headers.get("memoryhub-warnings", "")
+    return Prompt.from_text(answer.body.decode("utf-8"), stale=answer.stale, warnings=warnings)
 
 
 def prompt_details(answer: Answer) -> Record:

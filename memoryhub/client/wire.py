@@ -22,6 +22,8 @@ from .errors import BY_STATUS, HubError, HubRefused, HubUnavailable, RateLimited
 
 MAX_ANSWER = 64 * 1024 * 1024
 NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+WARNINGS = "memoryhub-warnings"
+KEPT = ("etag", "content-type", WARNINGS)
 TEMPORARY = (502, 503, 504)  # statuses that may pass
 
 
@@ -134,7 +136,7 @@ class Exchange:
 
     def received(self, status: int, headers: dict[str, str], body: bytes) -> float | None:
         if status == 304 and self.copy:
-            self.answer = Answer(200, self.copy.body, self.copy.headers)
+            self.answer = Answer(200, self.copy.body, kept_headers({**self.copy.headers, WARNINGS: ""}, headers))
             return None
         answer = Answer(status, body, headers)
         self.problem = self._problem_with(answer)
@@ -174,8 +176,7 @@ class Exchange:
 
     def _cache(self, answer: Answer) -> None:
         if self.call.cache_key and answer.status == 200:
-            headers = {name: value for name, value in answer.headers.items() if name in ("etag", "content-type")}
-            self.cache.put(self.call.cache_key, answer.body, headers)
+            self.cache.put(self.call.cache_key, answer.body, kept_headers(answer.headers))
 
     def _problem_with(self, answer: Answer) -> HubError | None:
         status, headers = answer.status, answer.headers
@@ -236,6 +237,12 @@ class Exchange:
             return HubUnavailable(f"{place} sent more than any answer of a hub holds.", code="not_a_hub")
         text = f"The connection to {place} broke in the middle of an answer. Try again."
         return HubUnavailable(text, code="broken_answer")
+
+
+def kept_headers(*given: dict[str, str]) -> dict[str, str]:
+    """The headers of an answer that are kept with its copy, the later ones where several have one."""
+    found = {name: value for headers in given for name, value in headers.items() if name in KEPT}
+    return {name: value for name, value in found.items() if value}
 
 
 address = lru_cache(maxsize=512)(httpx.URL)  # taking one apart costs more than the rest of a request

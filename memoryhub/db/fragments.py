@@ -6,6 +6,12 @@ of a space or of all revisions of a file. An ordered range with equal ends can o
 
 from __future__ import annotations
 
+# What a mount of a directory takes in, as `Mount.selection` has it; empty for other stores.
+SELECTION = (
+    "CASE WHEN store = 'filesystem' THEN concat_ws(E'\\x1f', takes, include, exclude, CASE WHEN is_full THEN 'full' ELSE '' END) "
+    "ELSE '' END AS selection"
+)
+
 
 def mount_of(path: str, space: str, columns: str = "*") -> str:
     """The mount with the longest prefix of a path."""

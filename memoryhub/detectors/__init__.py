@@ -13,13 +13,28 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from types import ModuleType
 
+from . import costs
 from .finding import RANK, Finding, Lines
 from .known_texts import KnownText
 
-__all__ = ["PROPOSAL", "QUARANTINE", "RANK", "Finding", "KnownText", "Lines", "codes", "detectors", "find", "worst"]
+__all__ = [
+    "COST",
+    "PROPOSAL",
+    "QUARANTINE",
+    "RANK",
+    "Finding",
+    "KnownText",
+    "Lines",
+    "codes",
+    "detectors",
+    "find",
+    "worst",
+]
 
 PROPOSAL = ("secrets", "hidden", "injection", "duplicate", "transient", "vague")
 QUARANTINE = ("coherence", "secrets", "hidden", "injection", "duplicate")
+COST = "cost"
+"""The code of the finding that stands for what was not looked at, because the text takes too long to check."""
 MAX_FINDINGS = 200
 """Of one detector: a text of nothing but zero-width spaces must not become a megabyte of JSON."""
 
@@ -38,7 +53,14 @@ def codes() -> list[str]:
 def find(text: str, *, only: Iterable[str] | None = None, context: Sequence[KnownText] = ()) -> list[Finding]:
     """The findings of the named detectors (by default those of a proposal), in the order of the text."""
     lines = Lines(text)
-    found = [one for code in only or PROPOSAL for one in detectors()[code].find(text, lines, context)[:MAX_FINDINGS]]
+    found: list[Finding] = []
+    with costs.limited(len(text)):
+        for code in only or PROPOSAL:
+            try:
+                found += detectors()[code].find(text, lines, context)[:MAX_FINDINGS]
+            except costs.TooCostly as refusal:
+                found.append(Finding(COST, "high", 0, len(text), 1, refusal.message, code))
+                break
     return sorted(found, key=lambda one: (one.start, one.end, one.code))
 
 

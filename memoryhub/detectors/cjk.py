@@ -5,14 +5,14 @@ Texts in them are compared and searched by pairs of neighbouring characters.
 
 from __future__ import annotations
 
-import re
+from .patterns import plain
 
 _CHARACTERS = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf"
     "\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
-CJK = re.compile(f"[{_CHARACTERS}]")
-_RUN = re.compile(f"[{_CHARACTERS}]+|[^{_CHARACTERS}]+")
+CJK = plain(f"[{_CHARACTERS}]")
+_RUN = plain(f"[{_CHARACTERS}]+|[^{_CHARACTERS}]+")
 
 
 def bigrams(word: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .costs import spend
 from .finding import Finding, Lines
 from .known_texts import KnownText, is_comparable, word_mask, words
 
@@ -21,6 +22,7 @@ def find(text: str, lines: Lines, known: Sequence[KnownText] = ()) -> list[Findi
         return []
     found = []
     for number, line in enumerate(text.split("\n"), 1):
+        spend()
         key = words(line)
         if is_comparable(key) and (able := _able(key, known)) and (hit := _equal(key, able) or _most_alike(key, able)):
             found.append(_finding(lines, number, *hit))

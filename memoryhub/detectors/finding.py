@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeVar, cast
 
 from .normalise import normalise
+from .patterns import plain
 from .scanning import Rows, distinct_words, lowered
 
 T = TypeVar("T")
-_NEWLINE = re.compile("\n")
+_NEWLINE = plain("\n")
 Severity = Literal["low", "mid", "high"]
 Problem = tuple[str, int, int, str]  # kind, start, end, sentence: what becomes a finding
 RANK: dict[str, int] = {"low": 0, "mid": 1, "high": 2}
@@ -49,7 +49,7 @@ class Lines:
         return [0, *(match.end() for match in _NEWLINE.finditer(self.text))]
 
     @cached_property
-    def _normal(self) -> tuple[str, list[int] | None]:
+    def _normal(self) -> tuple[str, Sequence[int] | None]:
         return normalise(self.text)
 
     @property
@@ -58,7 +58,7 @@ class Lines:
         return self._normal[0]
 
     @property
-    def original_offsets(self) -> list[int] | None:
+    def original_offsets(self) -> Sequence[int] | None:
         """For each character of the normalised text, where it stands in the text; None if no offset moved."""
         return self._normal[1]
 

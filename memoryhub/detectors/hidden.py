@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
+from .costs import spend
 from .finding import Finding, Lines, Severity
 from .known_texts import KnownText
 from .lookalikes import CYRILLIC, LOOKALIKES
+from .patterns import Found, plain
 
 CODE = "hidden"
 
@@ -24,20 +25,20 @@ _KINDS: tuple[tuple[str, str, Severity, str], ...] = (
     ("control", "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f", "high", "control characters"),
     ("line-break", "\u2028\u2029", "mid", "line breaks that editors do not show"),
 )  # fmt: skip
-_RUN = re.compile("[" + "".join(chars for _, chars, _, _ in _KINDS) + "]+")
-_WHICH = [re.compile(f"[{chars}]") for _, chars, _, _ in _KINDS]
+_RUN = plain("[" + "".join(chars for _, chars, _, _ in _KINDS) + "]+")
+_WHICH = [plain(f"[{chars}]") for _, chars, _, _ in _KINDS]
 _NAMES = {
     0x200B: "zero-width space", 0x200C: "zero-width non-joiner", 0x200D: "zero-width joiner", 0x2060: "word joiner",
     0xFEFF: "byte order mark inside the text", 0x1B: "escape character", 0x202E: "right-to-left override",
 }  # fmt: skip
-_JOINING = re.compile(r"[\u0590-\u08ff\u0900-\u0dff\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff\u1800-\u18af]")
-_RTL = re.compile(r"[\u05d0-\u05ea\u0620-\u064a\u0671-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+_JOINING = plain(r"[\u0590-\u08ff\u0900-\u0dff\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff\u1800-\u18af]")
+_RTL = plain(r"[\u05d0-\u05ea\u0620-\u064a\u0671-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 
-_FOREIGN = re.compile(r"[\u0370-\u03ff\u0400-\u052f]")
-_LETTERS = re.compile(r"[^\W\d_]+")
-_STYLED_LETTER = re.compile("[\U0001d400-\U0001d7ff]")
-_STYLED = re.compile("[\U0001d400-\U0001d7ff][\U0001d400-\U0001d7ff ]{2,}")
-_LATIN = re.compile(r"[A-Za-z]")
+_FOREIGN = plain(r"[\u0370-\u03ff\u0400-\u052f]")
+_LETTERS = plain(r"[^\W\d_]+")
+_STYLED_LETTER = plain("[\U0001d400-\U0001d7ff]")
+_STYLED = plain("[\U0001d400-\U0001d7ff][\U0001d400-\U0001d7ff ]{2,}")
+_LATIN = plain(r"[A-Za-z]")
 
 
 def find(text: str, lines: Lines, known: Sequence[KnownText] = ()) -> list[Finding]:
@@ -55,7 +56,7 @@ def find(text: str, lines: Lines, known: Sequence[KnownText] = ()) -> list[Findi
     return found
 
 
-def _words_with_foreign(text: str) -> Iterator[re.Match[str]]:
+def _words_with_foreign(text: str) -> Iterator[Found]:
     """Whole words that hold a letter of another alphabet, found from the letter outwards."""
     at = 0
     while hit := _FOREIGN.search(text, at):
@@ -70,7 +71,7 @@ def _words_with_foreign(text: str) -> Iterator[re.Match[str]]:
             yield match
 
 
-def _is_harmless(text: str, match: re.Match[str]) -> bool:
+def _is_harmless(text: str, match: Found) -> bool:
     """What scripts and emoji need: joiners in them, a variation selector after a sign, a mark at the file's start."""
     run, before, after = match.group(), text[match.start() - 1 : match.start()], text[match.end() : match.end() + 1]
     if run == "\ufeff":
@@ -99,7 +100,7 @@ def _is_sign(char: str) -> bool:
 _FLAGS = {"gbeng", "gbsct", "gbwls"}
 
 
-def _is_flag(text: str, match: re.Match[str]) -> bool:
+def _is_flag(text: str, match: Found) -> bool:
     """The flags of England, Scotland and Wales are the only tag sequences in use."""
     return text[match.start() - 1 : match.start()] == "\U0001f3f4" and _hidden_message(match.group()) in _FLAGS
 
@@ -117,7 +118,8 @@ def _hidden_letter(char: str) -> str:
     return chr(byte) if 32 <= byte < 127 else ""
 
 
-def _invisible(text: str, lines: Lines, match: re.Match[str]) -> Finding:
+def _invisible(text: str, lines: Lines, match: Found) -> Finding:
+    spend()
     run = match.group()
     kind, _, severity, many = next(row for row, which in zip(_KINDS, _WHICH, strict=True) if which.search(run))
     what = f"{len(run)} {many}" if len(run) > 1 else _NAMES.get(ord(run), f"1 of the {many} (U+{ord(run):04X})")
@@ -146,7 +148,7 @@ def _reads_cyrillic(used: str) -> bool:
     return any("\u0400" <= char <= "\u052f" and char not in CYRILLIC for char in used)
 
 
-def _mixed(lines: Lines, match: re.Match[str]) -> Finding:
+def _mixed(lines: Lines, match: Found) -> Finding:
     word = match.group()
     looks = "".join(LOOKALIKES.get(char, char) for char in word)
     script = "Cyrillic" if any(char in CYRILLIC for char in word) else "Greek"
@@ -154,7 +156,7 @@ def _mixed(lines: Lines, match: re.Match[str]) -> Finding:
     return Finding(CODE, "high", match.start(), match.end(), lines.number(match.start()), message, "lookalike")
 
 
-def _styled(lines: Lines, match: re.Match[str]) -> Finding:
+def _styled(lines: Lines, match: Found) -> Finding:
     plain = unicodedata.normalize("NFKC", match.group()).strip()
     message = f"Hidden: mathematical letters that spell “{plain[:60]}”; searching for the word does not find it."
     return Finding(CODE, "mid", match.start(), match.end(), lines.number(match.start()), message, "styled")

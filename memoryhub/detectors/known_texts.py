@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
 from .cjk import CJK, bigrams
+from .patterns import plain
 
-_WORD = re.compile(r"\w+")
+_WORD = plain(r"\w+")
 MIN_WORDS = 4
 """Words that a line needs to be compared: `## Testing` stands in every file."""
 

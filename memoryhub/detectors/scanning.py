@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+
+from .patterns import plain
 
 REACH = 500
 """Characters searched on each side of a needle in a line without end."""
@@ -73,7 +74,7 @@ def _line_end(text: str, at: int, following: int) -> int:
     return len(text) if end < 0 else end
 
 
-_ROW = re.compile(r"[^\n]{0,800}(?:\n+|[^\s]{0,100}\s?)|[^\n]+")
+_ROW = plain(r"[^\n]{0,800}(?:\n+|[^\s]{0,100}\s?)|[^\n]+")
 
 # A stem is the first four letters of a word: what `ignore`, `ignores` and `ignoring` share. Those that rules name are numbered, and
 # a table of all possible stems holds the numbers, so that one pass over a text serves all rules.

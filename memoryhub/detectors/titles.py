@@ -3,5 +3,5 @@
 TITLES = {
     "secrets": "secret, removed", "hidden": "hidden characters", "injection": "injection", "coherence": "incoherent",
     "duplicate": "said already", "feedback": "from memory", "reads_only": "only reads", "transient": "transient",
-    "vague": "vague", "judge": "waits for the judge",
+    "vague": "vague", "cost": "too costly to check", "judge": "waits for the judge",
 }  # fmt: skip

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from .finding import Finding, Lines
 from .known_texts import KnownText
+from .patterns import bounded
 from .scanning import groups
 
 CODE = "transient"
@@ -44,8 +44,8 @@ _PARTS: tuple[tuple[str, str], ...] = (
         r"running\s+late|away|offline|in\s+a\s+meeting)\b",
     ),
 )
-_WHEN = [(groups(words), re.compile(pattern)) for words, pattern in _PARTS]
-_HABIT = re.compile(
+_WHEN = [(groups(words), bounded(pattern)) for words, pattern in _PARTS]
+_HABIT = bounded(
     r"\b(?:every|each|always|never|daily|weekly|on\s+\w+days|whenever|when|if|unless|expires?|retries|after|within|format|e\.g\.)\b"
 )
 

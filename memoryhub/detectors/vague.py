@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from .finding import Finding, Lines
 from .known_texts import KnownText
+from .patterns import bounded
 from .scanning import groups
 
 CODE = "vague"
 MAX_LINE = 160
 """Characters; a longer line says something somewhere."""
 
-_EMPTY = re.compile(
+_EMPTY = bounded(
     r"\b(?:best\s+practices?|be\s+(?:careful|smart|good|nice|thorough|consistent)|do\s+(?:it|things?|this|that)\s+(?:right|properly|correctly|well|better)|"
     r"(?:handle|do|fix|improve|manage)\s+(?:it|things?|stuff|everything|that\s+thing)\b|as\s+(?:needed|appropriate|usual|before|discussed|always)|"
     r"(?:the|in\s+the)\s+(?:usual|normal|right|proper|correct|same)\s+(?:way|thing|stuff|manner|place)|and\s+so\s+(?:on|forth)|"
@@ -21,10 +21,10 @@ _EMPTY = re.compile(
     r"(?:high|good|better)[\s-]quality\s+code|clean\s+code|use\s+common\s+sense|make\s+sure\s+(?:it|everything|all)\s+(?:works?|is\s+(?:ok|fine|good|right))|"
     r"(?:more|less)\s+(?:better|carefully|nicely)|try\s+(?:your\s+best|harder)|might\s+(?:be|matter)\s+(?:useful|important|later)|etc)\b"
 )
-_CONCRETE = re.compile(r"[`\d/@#<>=:]|\b[A-Z]{2,}\b|\b[a-z]+_[a-z]+\b|\b\w+\.\w{1,4}\b|[\"“']\w")
-_POINTS_AT_NOTHING = re.compile(
+_CONCRETE = bounded(r"[`\d/@#<>=:]|\b[A-Z]{2,}\b|\b[a-z]+_[a-z]+\b|\b\w+\.\w{1,4}\b|[\"“']\w")
+_POINTS_AT_NOTHING = bounded(
     r"^\s*(?:[-*+]\s+)?(?:remember|note|user said|he|she|they|it|that|this)\s+(?:that\s+)?(?:thing|one|stuff|it|this|that|is|was)\b.{0,40}$",
-    re.I,
+    "i",
 )
 
 

@@ -9,7 +9,10 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
-from functools import cache, lru_cache
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import cache, lru_cache, partial
+from typing import Any
 
 from memoryhub.errors import Invalid
 
@@ -34,6 +37,7 @@ from ._shapes import (
 from .size import BYTES_PER_TOKEN, tokens_of_bytes, tokens_of_text
 
 __all__ = [
+    "AUTO",
     "BYTES_PER_TOKEN",
     "CUT_ORDER",
     "MISSING",
@@ -48,8 +52,10 @@ __all__ = [
     "Warn",
     "families",
     "names",
+    "of_agent",
     "render",
     "resolve",
+    "same_bytes",
     "tokens_of_bytes",
     "tokens_of_text",
     "without_comments",
@@ -60,6 +66,8 @@ VERSION = re.compile(
 )
 
 
+AUTO = "auto"  # the setting of an agent that gets what it asks for
+DEFAULT = "hub"
 MEMORY_OFF = Warn("memory_off", None, "Memory is switched off for this agent: the text is the base prompt alone.")
 
 
@@ -90,6 +98,36 @@ def resolve(name: str) -> Dialect:
     if not fitting:
         raise unknown(name)
     return Dialect(family.name, fitting[-1], version, verified=version <= family.newest)
+
+
+def of_agent(named: str, setting: str, reported: Mapping[str, Any]) -> Dialect:
+    """The dialect that a call gets which names this one, or none (`""`, `auto`): then the agent's own setting.
+
+    Of a setting of `auto` it is the library and version that the agent's client reported, else `hub`: what earlier calls named
+    changes nothing. A version that nobody named is the one that the client reported.
+    """
+    library, version = str(reported.get("library") or ""), str(reported.get("version") or "")
+    name = named if named not in ("", AUTO) else setting
+    if name != AUTO:
+        return with_version(name, library, version)
+    with suppress(Invalid):  # a client can report anything
+        return with_version(f"{library}/{version}" if version else library, library, version)
+    return resolve(DEFAULT)
+
+
+def with_version(name: str, library: str, version: str) -> Dialect:
+    """The dialect of this name; one without a version in that of the library, if it is the library's."""
+    if "/" not in name and name == library and version:
+        with suppress(Invalid):  # the newest form is used then
+            return resolve(f"{name}/{version}")
+    return resolve(name)
+
+
+@lru_cache(maxsize=256)
+def same_bytes(one: Dialect, other: Dialect) -> bool:
+    """Whether two dialects make the same of everything: versions of one form with memory in the same place."""
+    sample = Ingredients(base="base", sources=(Source("/path", "text"),))
+    return one.form == other.form and render(one, sample).placement == render(other, sample).placement
 
 
 def read_version(text: str) -> tuple[int, ...] | None:
@@ -166,7 +204,16 @@ def finished(dialect: Dialect, memory: Ingredients, block: Block, dropped: list[
     cut_sources = {drop.index for drop in dropped if drop.kind == "source"}
     statuses = [UNUSED if index in cut_sources else status for index, status in enumerate(block.statuses)]
     pieces = tuple(with_base(memory.base, block))
-    return Rendered(dialect, block.placement, pieces, tuple(statuses), tuple(block.pieces), find_warnings)
+    return Rendered(
+        dialect, block.placement, pieces, tuple(statuses), tuple(block.pieces), find_warnings,
+        partial(has_published_template, dialect, memory.template),
+    )  # fmt: skip
+
+
+def has_published_template(dialect: Dialect, template: str | None) -> bool:
+    """Whether a dialect with a template has a published one; others need none."""
+    published = families()[dialect.family].published
+    return published is None or (template is not None and published(dialect.name, template))
 
 
 def unverified(dialect: Dialect) -> Warn:

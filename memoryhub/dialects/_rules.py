@@ -6,9 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from ._shapes import ABSENT, BROKEN, EMPTY, INCLUDED, MISSING, Piece, Source, Warn
+from memoryhub.text import comments
 
-COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+from ._shapes import ABSENT, BROKEN, EMPTY, INCLUDED, MISSING, Piece, Source, Warn
 
 CLOSING_TAG = re.compile(r"</(?:agent_memory|group_memory|memory_guidelines)>")
 
@@ -22,7 +22,7 @@ REASONS = {
 
 def without_comments(text: str) -> str:
     """The text as deepagents injects it from 0.6.3 on: a plain pattern, with no knowledge of Markdown."""
-    return COMMENT.sub("", text).rstrip()
+    return comments.without(text).rstrip()
 
 
 def status_of(source: Source, shown: str) -> str:
@@ -54,10 +54,10 @@ def warn_of_source(source: Source, *, stops: str = "") -> Warn | None:
 def warn_of_text(source: Source, shown: str, *, strips: bool, wraps: bool) -> list[Warn]:
     """What a person should know about the text that is injected for a source."""
     found = []
-    if not strips and COMMENT.search(shown):
+    if not strips and comments.has_comment(shown):
         message = f"An HTML comment in {source.path} reaches the model: this dialect does not strip comments."
         found.append(Warn("comment_reaches_model", source.path, message, needle="<!--"))
-    rest = shown if strips else COMMENT.sub("", shown)
+    rest = shown if strips else comments.without(shown)
     if "<!--" in rest:
         message = (
             f"A comment in {source.path} is opened with <!-- and never closed, so the model reads it and all after it."

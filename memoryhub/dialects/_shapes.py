@@ -144,6 +144,11 @@ class Dialect:
     def name(self) -> str:
         return self.form.name
 
+    @property
+    def label(self) -> str:
+        """The name with the version that was named."""
+        return f"{self.family}/{'.'.join(map(str, self.version))}" if self.version else self.name
+
 
 @dataclass(frozen=True, slots=True)
 class Family:
@@ -154,9 +159,14 @@ class Family:
     build: Callable[[Dialect, Ingredients], Block]
     newest: tuple[int, ...] = ()  # the newest version whose bytes are proven; () for families without versions
     one_file: bool = False
-    templated: bool = False
+    published: Callable[[str, str], bool] | None = None  # whether a form's template text is a published one
     retrieves: bool = False  # has a place for working and long-term memory
     cuts: bool = False  # whether the hub may leave things out; other frameworks take everything
+
+    @property
+    def templated(self) -> bool:
+        """Whether memory stands in a template text of the framework."""
+        return self.published is not None
 
 
 @dataclass(frozen=True)
@@ -169,6 +179,12 @@ class Rendered:
     statuses: tuple[str, ...]
     block: tuple[Piece, ...]  # what memory adds to the base prompt
     find_warnings: Callable[[int], list[Warn]]  # of a prompt of so many bytes
+    has_published_template: Callable[[], bool] = lambda: True
+
+    @cached_property
+    def verified(self) -> bool:
+        """Whether these are the framework's own bytes: its rule was compared, and its template, if any, is a published one."""
+        return self.dialect.verified and self.has_published_template()
 
     @cached_property
     def data(self) -> bytes:

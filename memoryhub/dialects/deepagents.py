@@ -91,7 +91,8 @@ def warnings(form: Form, memory: Ingredients, texts: list[str]) -> list[Warn]:
         "template_unknown",
         None,
         f"The template text of {form.name} is not known yet, so this is the memory block alone. "
-        "Take it from the installed library or a wheel: memoryhub template import deepagents [--wheel FILE].",
+        "Import it from your package index, a wheel or the installed library: "
+        "memoryhub template import deepagents [--version V | --wheel FILE].",
     )
     return warn_of_sources(
         memory.sources,
@@ -142,9 +143,20 @@ def compare(form_name: str, template: str) -> Match:
     return Match(len(data), sha256, len(data) == size and sha256.startswith(prefix))
 
 
+@lru_cache(maxsize=64)
+def is_published(form_name: str, template: str) -> bool:
+    """Whether the library is known to ship this text for this form."""
+    return compare(form_name, template).known
+
+
+def published_forms(template: str) -> list[str]:
+    """The forms for which the library ships this very text, the oldest first."""
+    return [form.name for form in FORMS if compare(form.name, template).known]
+
+
 def read_template(module_source: str) -> str:
     """The template text out of the source of the library's memory module, without running it."""
-    for node in ast.walk(ast.parse(module_source)):
+    for node in ast.walk(parsed(module_source)):
         if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Constant):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             named = any(isinstance(target, ast.Name) and target.id == "MEMORY_SYSTEM_PROMPT" for target in targets)
@@ -153,4 +165,12 @@ def read_template(module_source: str) -> str:
     raise Invalid("This version of deepagents has no memory template that the hub can read.", code="invalid_template")
 
 
-FAMILY = Family(name="deepagents", forms=FORMS, build=build, newest=(0, 7, 32), templated=True)
+def parsed(module_source: str) -> ast.Module:
+    """The syntax tree of a module; an empty one of what is no Python."""
+    try:
+        return ast.parse(module_source)
+    except (SyntaxError, ValueError, RecursionError):
+        return ast.Module([], [])
+
+
+FAMILY = Family(name="deepagents", forms=FORMS, build=build, newest=(0, 7, 32), published=is_published)

@@ -7,14 +7,25 @@ from pathlib import Path
 from django.db import transaction
 
 from memoryhub.domain import accounts, files, prompts, spaces
-from memoryhub.models import HUB, Membership, Mount, Person, Role, Space
+from memoryhub.models import HUB, Membership, Mount, OnDisk, Person, Role, Space
 
 SLUG, PREFIX, SOURCE = "main", "/memories/", "/memories/AGENTS.md"
 
 
+def prepare(directory: Path | None) -> tuple[str, str]:
+    """Makes the space at the first start, moves its mount when another directory is named. Says what the directory shows, and
+    what was moved."""
+    moved = _make(directory)
+    files.leave_out_everywhere()
+    if directory is None:
+        return "", moved
+    mount = Mount.objects.get(space__slug=SLUG, prefix=PREFIX)
+    found = files.survey_mount(mount)
+    return (found.sentence(mount.directory) if found else ""), moved
+
+
 @transaction.atomic
-def prepare(directory: Path | None) -> str:
-    """Makes the space at the first start, moves its mount when another directory is named; says what it moved."""
+def _make(directory: Path | None) -> str:
     owner = accounts.hub_owner()
     space = Space.objects.filter(slug=SLUG).first()
     if space is None:
@@ -26,6 +37,14 @@ def prepare(directory: Path | None) -> str:
         moved = _move(space, directory) if directory else ""
     join(space, owner)
     return moved
+
+
+def hold_changes_on_disk() -> None:
+    """Changes in the directory at /memories/ wait for a person from now on; what lies there now is taken in before."""
+    space = spaces.get_by_slug(SLUG)
+    mount = Mount.objects.within(space).get(prefix=PREFIX)
+    files.change_on_disk(space, HUB, mount, OnDisk.HOLD, put_back=mount.put_back)
+    files.take_in_mount(space, mount)
 
 
 def join(space: Space, owner: Person) -> None:

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import numpy as np
@@ -15,6 +16,7 @@ from memoryhub.errors import Invalid
 
 BATCH = 64
 MAX_TRIES = 3
+MAX_ANSWER = 16 << 20  # bytes; 64 vectors of the longest kind take a third of it
 PAUSE = 0.25  # before the second try; doubled before the third
 RETRY_STATUSES = {408, 409, 425, 429, 500, 502, 503, 504}
 DEFAULT_MODEL = "text-embedding-3-small"
@@ -27,10 +29,12 @@ class OpenAIEndpoint:
 
     def __init__(self, url: str, key: str, model: str) -> None:
         self.url = url if url.rstrip("/").endswith("/embeddings") else url.rstrip("/") + "/embeddings"
+        parts = urlsplit(self.url)  # without user, password and query, for sentences
+        self.shown_url = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
         self.model = model
         self.embedded_by = f"openai_endpoint/{model}".lower()
         self._headers = {"Authorization": f"Bearer {key}"} if key else {}
-        self._client = httpx.Client(headers=self._headers)
+        self._client = httpx.Client(headers={**self._headers, "Accept-Encoding": "identity"})
         self._dimensions: int | None = None
 
     @property
@@ -57,7 +61,9 @@ class OpenAIEndpoint:
             if answer is not None:
                 return self._vectors(answer, len(texts))
             time.sleep(max(0.0, min(PAUSE * 2**attempt, until - time.monotonic())))
-        raise EmbedderTimeout(f"The embedder at {self.url} does not answer; nothing was changed, try again later.")
+        raise EmbedderTimeout(
+            f"The embedder at {self.shown_url} does not answer; nothing was changed, try again later."
+        )
 
     def _post(self, body: dict[str, Any], seconds: float) -> Any:
         """The parsed answer, or None for a failure that may pass."""
@@ -71,7 +77,7 @@ class OpenAIEndpoint:
             return None
         if answer.status_code != 200:
             raise EmbedderUnavailable(
-                f"The embedder at {self.url} answers {answer.status_code}; check its address, model and key."
+                f"The embedder at {self.shown_url} answers {answer.status_code}; check its address, model and key."
             )
         try:
             return json.loads(content)
@@ -79,12 +85,16 @@ class OpenAIEndpoint:
             raise self._malformed("is not JSON") from None
 
     def _read_body(self, answer: httpx.Response, until: float) -> bytes:
-        """The body, if it comes in time: httpx limits each read alone, and a byte a second fits into that for ever."""
-        parts = []
-        for part in answer.iter_bytes():
+        """The body as it comes, up to a limit and if it comes in time: httpx limits each read alone, and a byte a second fits
+        into that for ever. What is compressed, unasked, is not JSON."""
+        parts, size = [], 0
+        for part in answer.iter_raw():
             parts.append(part)
+            size += len(part)
+            if size > MAX_ANSWER:
+                raise self._malformed(f"is larger than {MAX_ANSWER >> 20} MiB")
             if time.monotonic() > until:
-                raise httpx.ReadTimeout(f"{self.url} answers too slowly")
+                raise httpx.ReadTimeout(f"{self.shown_url} answers too slowly")
         return b"".join(parts)
 
     def _vectors(self, answer: Any, expected: int) -> np.ndarray:
@@ -104,7 +114,7 @@ class OpenAIEndpoint:
         self._dimensions = found  # `domain.meaning` compares them with what is stored
 
     def _malformed(self, what: str) -> EmbedderUnavailable:
-        return EmbedderUnavailable(f"The answer of the embedder at {self.url} {what}.")
+        return EmbedderUnavailable(f"The answer of the embedder at {self.shown_url} {what}.")
 
 
 def make(model: str, environ: Mapping[str, str]) -> OpenAIEndpoint:

@@ -15,8 +15,11 @@ from django.db import DatabaseError, connection
 from django.db.models import F, Q
 from django.utils import timezone
 
+from memoryhub.domain import notify, quarantine
 from memoryhub.domain.files import is_inside
-from memoryhub.models import File, Job, Mount, Space
+from memoryhub.errors import Invalid
+from memoryhub.models import File, Job, Mount, Space, Webhook
+from memoryhub.server.http.watchdog import ended_requests
 from memoryhub.server.migrate import MIN_VECTOR, pending_migrations
 
 MIN_POSTGRES = 15
@@ -147,10 +150,56 @@ def failed_jobs() -> Iterator[Finding]:
         yield Finding("jobs", True, "none failed since yesterday")
 
 
+def outgoing_addresses() -> Iterator[Finding]:
+    """Addresses that were entered before, or under another MEMORYHUB_OUTBOUND, and are refused now."""
+    entered = [
+        (f"webhook of {hook.space.slug}", hook.url)
+        for hook in Webhook.objects.filter(is_on=True).select_related("space").order_by("pk")
+    ]
+    for space in Space.objects.order_by("pk"):
+        judge = quarantine.judge_settings(space)
+        entered += [(f"judge of {space.slug}", judge["url"])] if judge["is_on"] else []
+    if settings.EMBEDDER.partition(":")[0] == "openai_endpoint":
+        entered.append(("embedder", settings.EMBEDDER_URL))
+    refused = [(name, why) for name, url in entered if (why := refusal_of_address(url))]
+    for name, why in refused[:20]:
+        yield Finding(name, False, f"Nothing is sent to it: {why}", "Set MEMORYHUB_OUTBOUND, or change the address.")
+    if not refused:
+        yield Finding("outgoing addresses", True, f"{len(entered)} entered, none is refused")
+
+
+def refusal_of_address(url: str) -> str:
+    """Why the hub would not connect to it; "" where it would, and where the name has no address just now."""
+    try:
+        notify.addresses_of(url)
+    except Invalid as refusal:
+        return refusal.message
+    except (OSError, UnicodeError):
+        return ""
+    return ""
+
+
+def slow_requests() -> Iterator[Finding]:
+    """Requests that were ended with their worker since yesterday."""
+    recently = (timezone.now() - timedelta(days=1)).isoformat()
+    ended = [one for one in ended_requests(Path(settings.DATA_DIR)) if one["at"] > recently]
+    if not ended:
+        yield Finding("slow requests", True, "none was ended since yesterday")
+        return
+    last = ended[-1]
+    says = (
+        f"{len(ended)} since yesterday took over {settings.REQUEST_SECONDS} seconds and were ended, "
+        f"the last at {last['at']}: {last['request']}."
+    )
+    yield Finding("slow requests", False, says, "The hub's log says where each one was; report it.")
+
+
 CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
     front_spaces,
     mounts,
     mount_roots,
     unwritten_revisions,
     failed_jobs,
+    outgoing_addresses,
+    slow_requests,
 )

@@ -4,7 +4,8 @@ from .activity import ActivityLine
 from .actors import DISK, HUB, Actor
 from .agents import Agent, Scope, Token
 from .base import ByActor, Scoped, instance_from_columns
-from .files import Editing, File, Mount, Policy, PolicyRule, Revision, Source, SourceChange
+from .erasures import Erasure
+from .files import AllowedValue, Editing, File, Mount, OnDisk, Policy, PolicyRule, Revision, Source, SourceChange
 from .jobs import Job, Made
 from .layers import (
     Chunk,
@@ -24,16 +25,63 @@ from .layers import (
     WorkingRevision,
 )
 from .people import FailedTry, Person, SignIn, SignInLink
-from .prompts import AgentChange, Delivery, DialectTemplate, PromptText
+from .prompts import AgentChange, Delivery, DialectTemplate, PromptText, TemplateChoice
 from .proposals import Proposal, ProposalComment, Webhook, WebhookNotice
 from .spaces import Membership, Role, Space
 
 __all__ = [
-    "DISK", "HUB", "ActivityLine", "Actor",
-    "Agent", "AgentChange", "ByActor", "Chunk", "ChunkCount", "Delivery", "DialectTemplate", "Editing",
-    "Embedding", "EntryPair", "EntryRevision", "FailedTry", "File", "FileWords", "Job", "LexemeCount", "LongtermEntry", "Made",
-    "Membership", "Mount", "Person", "Policy", "PolicyRule", "Posting", "PromptText", "Proposal", "ProposalComment", "Record",
-    "RecordState", "Revision", "Role", "SavedQuery", "Scope", "Scoped", "SignIn", "SignInLink", "Source",
-    "SourceChange", "Space", "Telltale", "Token", "Webhook", "WebhookNotice", "WorkingEntry", "WorkingRevision",
+    "DISK",
+    "HUB",
+    "ActivityLine",
+    "Actor",
+    "Agent",
+    "AgentChange",
+    "AllowedValue",
+    "ByActor",
+    "Chunk",
+    "ChunkCount",
+    "Delivery",
+    "DialectTemplate",
+    "Editing",
+    "Embedding",
+    "EntryPair",
+    "EntryRevision",
+    "Erasure",
+    "FailedTry",
+    "File",
+    "FileWords",
+    "Job",
+    "LexemeCount",
+    "LongtermEntry",
+    "Made",
+    "Membership",
+    "Mount",
+    "OnDisk",
+    "Person",
+    "Policy",
+    "PolicyRule",
+    "Posting",
+    "PromptText",
+    "Proposal",
+    "ProposalComment",
+    "Record",
+    "RecordState",
+    "Revision",
+    "Role",
+    "SavedQuery",
+    "Scope",
+    "Scoped",
+    "SignIn",
+    "SignInLink",
+    "Source",
+    "SourceChange",
+    "Space",
+    "Telltale",
+    "TemplateChoice",
+    "Token",
+    "Webhook",
+    "WebhookNotice",
+    "WorkingEntry",
+    "WorkingRevision",
     "instance_from_columns",
 ]  # fmt: skip

@@ -4,6 +4,8 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils import timezone
 
+from memoryhub import dialects
+
 from .base import Scoped
 from .spaces import Space, slug_rule
 
@@ -25,7 +27,9 @@ class Agent(models.Model):
     slug = models.CharField(max_length=64, validators=[slug_rule])
     name = models.CharField(max_length=100)
     description = models.CharField(max_length=500, blank=True)
-    dialect = models.CharField(max_length=64, default="hub")
+    dialect = models.CharField(max_length=64, default=dialects.AUTO)
+    # What its last call named; "" where it named none. Written when it changes, read with every call.
+    asked_dialect = models.CharField(max_length=200, blank=True, default="", db_default="")
     system_prompt = models.TextField(blank=True)
     persona = models.TextField(blank=True)
     is_on = models.BooleanField(default=True)  # off: its tokens are refused
@@ -47,6 +51,22 @@ class Agent(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def own_dialect(self) -> dialects.Dialect:
+        """What a call gets that names no dialect."""
+        return dialects.of_agent("", self.dialect, self.reported or {})
+
+    @property
+    def fetched_dialect(self) -> dialects.Dialect:
+        """What its last call got; before the first call, what one would get that names none."""
+        return dialects.of_agent(self.asked_dialect, self.dialect, self.reported or {})
+
+    @property
+    def asks_for_another(self) -> bool:
+        """Whether its last call named a dialect that makes other bytes than the fixed one of its settings."""
+        is_fixed = self.dialect != dialects.AUTO and bool(self.asked_dialect)
+        return is_fixed and not dialects.same_bytes(self.own_dialect, self.fetched_dialect)
 
 
 class Token(models.Model):

@@ -3,6 +3,8 @@ from __future__ import annotations
 from django.db import models
 from django.utils import timezone
 
+from memoryhub.stores.selection import SEPARATOR
+
 from .agents import Agent
 from .base import ByActor, Scoped
 from .spaces import Space
@@ -16,6 +18,13 @@ class Policy(models.TextChoices):
     READ_ONLY = "read_only"
 
 
+class OnDisk(models.TextChoices):
+    """What a change on disk does."""
+
+    APPLY = "apply"
+    HOLD = "hold"
+
+
 class Mount(models.Model):
     """A virtual prefix on a store. The longest prefix of whole segments wins."""
 
@@ -24,12 +33,25 @@ class Mount(models.Model):
         DATABASE = "database"
         THREAD = "thread"
 
+    class Takes(models.TextChoices):
+        ALL = "all", "Every file"
+        DOCUMENTS = "documents", "Memory and documents"
+
     space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="mounts", db_index=False)
     prefix = models.CharField(max_length=1024)  # "/memories/", or a text such as "~/.deepagents/"
     store = models.CharField(max_length=10, choices=Store, default=Store.DATABASE)
     directory = models.CharField(max_length=4096, blank=True)
     policy = models.CharField(max_length=9, choices=Policy, default=Policy.REVIEW)
+    # Of a directory: what is taken in, and patterns as in .gitignore files, one a line.
+    takes = models.CharField(max_length=9, choices=Takes, default=Takes.ALL, db_default=Takes.ALL)
+    include = models.TextField(blank=True, default="", db_default="")
+    exclude = models.TextField(blank=True, default="", db_default="")
+    is_full = models.BooleanField(default=False, db_default=False)  # its directory has more files than the hub takes
     problem = models.CharField(max_length=300, blank=True)  # why its directory cannot be read just now
+    on_disk = models.CharField(max_length=5, choices=OnDisk, default=OnDisk.APPLY, db_default=OnDisk.APPLY)
+    put_back = models.BooleanField(default=False, db_default=False)  # what is held is also undone on disk
+    # Since when its files were all taken in once: what is new on disk from then on is a change.
+    taken_in_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(default=timezone.now)
 
     objects = Scoped.as_manager()
@@ -37,6 +59,13 @@ class Mount(models.Model):
     class Meta:
         ordering = ["prefix"]
         constraints = [models.UniqueConstraint(fields=["space", "prefix"], name="one_prefix")]
+
+    @property
+    def selection(self) -> str:
+        """What it takes in, as one text that `stores.selection` understands and `fragments.SELECTION` reads."""
+        if self.store != Mount.Store.FILESYSTEM:
+            return ""
+        return SEPARATOR.join((self.takes, self.include, self.exclude, "full" if self.is_full else ""))
 
 
 class PolicyRule(models.Model):
@@ -77,9 +106,18 @@ class File(models.Model):
     used_at = models.DateTimeField(default=timezone.now)  # thread files go after 24 hours without use
     # What the hub knows of the disk (promise 4).
     written_revision = models.BigIntegerField(null=True)  # the revision that was last written to disk; null: none
-    written_sha256 = models.CharField(max_length=64, blank=True)  # of the bytes on disk, as last seen
+    # Of the bytes on disk, as last seen: their sha256, or where they hold a secret a keyed digest, which begins with "k".
+    written_sha256 = models.CharField(max_length=64, blank=True)
     stat = models.JSONField(null=True)  # mtime_ns, size, inode of those bytes
     problem = models.CharField(max_length=300, blank=True)  # why it is not written or cannot be read
+    # The secrets that the bytes on disk hold, where the hub has marks: their kind, line and the keyed digest of the value.
+    disk_secrets = models.JSONField(default=list, db_default=models.Value([], models.JSONField()))
+    # What lies on disk and waits for a decision, or was rejected: "made", "changed" or "deleted", and in which proposal.
+    held = models.CharField(max_length=7, blank=True, default="", db_default="")
+    held_proposal = models.BigIntegerField(null=True)
+    put_backs = models.PositiveSmallIntegerField(default=0, db_default=0)  # how often since the last decision
+    # The revision before the first change on disk that counts and that nobody has looked at; null: there is none.
+    unreviewed_from = models.BigIntegerField(null=True)
 
     objects = Scoped.as_manager()
 
@@ -99,11 +137,18 @@ class File(models.Model):
                 condition=models.Q(written_revision__lt=models.F("revision")) | ~models.Q(problem=""),
                 name="file_unwritten",
             ),
+            models.Index(
+                fields=["space", "id"], condition=models.Q(unreviewed_from__isnull=False), name="file_unreviewed"
+            ),
+            models.Index(fields=["space", "id"], condition=~models.Q(held=""), name="file_held"),
         ]
 
 
 class Revision(ByActor):
-    """The whole content of a file at one moment. Never changed; a restore makes a new revision."""
+    """The whole content of a file at one moment. Never changed but by an erasure; a restore makes a new revision.
+
+    The actor is the author: who wanted these words.
+    """
 
     space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="revisions", db_index=False)
     file = models.ForeignKey(File, on_delete=models.CASCADE, related_name="revisions", db_index=False)
@@ -120,7 +165,22 @@ class Revision(ByActor):
     proposal = models.BigIntegerField(null=True)  # number of the proposal that it came from
     restored_from = models.BigIntegerField(null=True)
     moved_from = models.CharField(max_length=1024, blank=True)
+    # Who decided, where the author only asked for it. `db_default`: a process of an older version may still write.
+    approver_kind = models.CharField(max_length=8, blank=True, default="", db_default="")
+    approver_id = models.BigIntegerField(null=True)
+    approver_name = models.CharField(max_length=150, blank=True, default="", db_default="")
+    # Lines that the reviewer wrote: {"kind", "id", "name", "lines": [[first, last], …]}, counted from 1.
+    reviewer_lines = models.JSONField(null=True)
+    based_on = models.BigIntegerField(null=True)  # number of the revision that it changed, where not the one before
+    merged_with = models.BigIntegerField(null=True)  # number of the revision whose changes it took in
+    # Of a text from disk that equals a commit's: its author and id, as the repository has them.
+    git_author = models.CharField(max_length=150, blank=True, default="", db_default="")
+    git_commit = models.CharField(max_length=40, blank=True, default="", db_default="")
     created_at = models.DateTimeField(default=timezone.now)
+    # Some of its words were erased: when, by whom, and the number of the receipt.
+    erased_at = models.DateTimeField(null=True)
+    erased_by = models.CharField(max_length=150, blank=True, default="", db_default="")
+    erasure = models.BigIntegerField(null=True)
 
     objects = Scoped.as_manager()
     is_new = False  # true only of the instance that a change has just made, not of one from a query
@@ -131,6 +191,21 @@ class Revision(ByActor):
             models.Index(fields=["space", "created_at"], name="revision_created"),
             models.Index(fields=["space", "file", "created_at"], name="revision_at"),
         ]
+
+
+class AllowedValue(ByActor):
+    """A value that looks like a secret, of which a person said that it is none. Only a keyed digest of it is kept."""
+
+    space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="+", db_index=False)
+    digest = models.CharField(max_length=64)
+    kind = models.CharField(max_length=100)
+    path = models.CharField(max_length=1024, blank=True)  # where it stood
+    created_at = models.DateTimeField(default=timezone.now)
+
+    objects = Scoped.as_manager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["space", "digest"], name="one_allowed_value")]
 
 
 class Source(models.Model):

@@ -94,7 +94,8 @@ class WorkingEntry(models.Model):
     """An admitted record in working memory, by default for 24 hours and among the newest 50 of its group."""
 
     space_id = models.BigIntegerField()
-    agent_key = models.BigIntegerField(default=0)  # the agent that owns it if scope is "agent"; 0: the group
+    # The agent that alone reads it, because scope is "agent" or no person has seen it yet; 0: the group.
+    agent_key = models.BigIntegerField(default=0)
     agent_id = models.BigIntegerField(null=True)  # the agent that logged it
     agent_name = models.CharField(max_length=150, blank=True)
     scope = models.CharField(max_length=5, default="group")
@@ -107,6 +108,8 @@ class WorkingEntry(models.Model):
     created_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField()
     removed_at = models.DateTimeField(null=True)  # deleted by a person, who may still put it back
+    times = models.IntegerField(default=1, db_default=1)  # how often its session said it
+    seen_by = models.CharField(max_length=150, blank=True, default="", db_default="")  # the person who looked at it
 
     objects = Scoped.as_manager()
 

@@ -18,6 +18,8 @@ class Person(AbstractBaseUser):
 
     username = models.CharField(max_length=64, unique=True, validators=[name_rule])
     email = models.EmailField(blank=True)
+    # Whether whoever runs the hub noted the address: one that the person or an owner of a space wrote proves nothing.
+    email_is_given = models.BooleanField(default=False, db_default=False)
     is_active = models.BooleanField(default=True)
     # The owner of the hub: the one-time link of each start signs them in; they may make spaces.
     is_hub_owner = models.BooleanField(default=False)
@@ -41,12 +43,14 @@ class Person(AbstractBaseUser):
 
 
 class SignInLink(models.Model):
-    """A link that signs one person in once, within 15 minutes; only its digest is kept."""
+    """A link that signs one person in once, within 15 minutes or as long as its maker chose; only its digest is kept."""
 
     person = models.ForeignKey(Person, on_delete=models.CASCADE, related_name="links")
     digest = models.CharField(max_length=64, unique=True)
     leads_to = models.CharField(max_length=200, blank=True)
     made_by = models.CharField(max_length=150, blank=True)
+    # Whether they may still make it is asked again when it is used; none for the hub itself.
+    maker = models.ForeignKey(Person, null=True, on_delete=models.CASCADE, related_name="+")
     created_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField()
     used_at = models.DateTimeField(null=True)

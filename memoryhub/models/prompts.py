@@ -4,6 +4,7 @@ import zlib
 from typing import Any
 
 from django.db import models
+from django.db.models import Value
 from django.utils import timezone
 
 from .base import ByActor, Scoped
@@ -28,6 +29,24 @@ class DialectTemplate(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["space_id", "family", "version", "sha256"], name="one_template_text")
         ]
+
+
+class TemplateChoice(ByActor):
+    """The template that counts for one agent and form since a moment: a published one that its client reported, or a reported
+    one that a person approved. The newest that has not ended counts."""
+
+    space_id = models.BigIntegerField()
+    agent_id = models.BigIntegerField()
+    form = models.CharField(max_length=64)
+    template_id = models.BigIntegerField()
+    proposal = models.BigIntegerField(null=True)  # the number of the proposal that was approved
+    created_at = models.DateTimeField(default=timezone.now)
+    ended_at = models.DateTimeField(null=True)  # when the approval was undone
+
+    objects = Scoped.as_manager()
+
+    class Meta:
+        indexes = [models.Index(fields=["space_id", "agent_id", "form", "-id"], name="template_choice")]
 
 
 class PackedField(models.BinaryField):
@@ -69,6 +88,7 @@ class Delivery(models.Model):
     sha256 = models.CharField(max_length=64)
     dialect = models.CharField(max_length=64, blank=True)
     revisions = models.JSONField(default=dict)  # path: revision
+    asked = models.JSONField(default=dict, db_default=Value({}, models.JSONField()))  # as in `prompts.requests`
     first_at = models.DateTimeField(default=timezone.now)
     last_at = models.DateTimeField(default=timezone.now)
     count = models.BigIntegerField(default=1)

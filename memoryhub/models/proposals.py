@@ -28,6 +28,7 @@ class Proposal(models.Model):
         DELETE = "delete"
         MOVE = "move"  # change: to
         PROMOTION = "promotion"  # content: the digest; change: scope, record_id, session_id
+        TEMPLATE = "template"  # content: the text; change: version, form
 
     space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="proposals", db_index=False)
     number = models.BigIntegerField()
@@ -58,6 +59,7 @@ class Proposal(models.Model):
     decided_by_id = models.BigIntegerField(null=True)
     decided_by_name = models.CharField(max_length=150, blank=True)
     note = models.CharField(max_length=2000, blank=True)
+    from_disk = models.BooleanField(default=False, db_default=False)  # a change on disk that is held; it has no agent
     with_edits = models.BooleanField(default=False)
     applied_revision = models.BigIntegerField(null=True)
     undone_revision = models.BigIntegerField(null=True)
@@ -77,6 +79,8 @@ class Proposal(models.Model):
             models.Index(fields=["space", "state", "number"], name="proposal_state"),
             models.Index(fields=["space", "path", "state"], name="proposal_path"),
             models.Index(fields=["space", "agent", "state"], name="proposal_agent"),
+            # Each prompt that is made anew asks whether its agent reported another template.
+            models.Index(fields=["space", "agent"], name="proposal_template", condition=models.Q(kind="template")),
             # Every list asks for expired proposals first; decided ones are not in this index.
             models.Index(
                 fields=["space", "expires_at"],
@@ -86,10 +90,19 @@ class Proposal(models.Model):
         ]
 
     @property
+    def thing(self) -> str:
+        """What it changes, in words: a path, or what has none."""
+        if self.kind == self.Kind.TEMPLATE:
+            return f"the template of deepagents {self.change.get('version', '')}"
+        return self.path or "long-term memory"
+
+    @property
     def title(self) -> str:
         """The reason that the agent gave, as one line; without one what it does, or the promoted text."""
         if reason := " ".join(self.reason.split()):
             return _shortened(reason.split(". ")[0].rstrip("."), at_word=True)
+        if self.kind == self.Kind.TEMPLATE:
+            return f"Use {self.thing}"
         if self.path:
             return f"{KIND_VERBS[self.kind]} {self.path.rsplit('/', 1)[-1]}"
         return _shortened(text_of(bytes(self.content or b"")).strip().split("\n")[0].lstrip("#-* "))

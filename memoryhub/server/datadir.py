@@ -46,7 +46,7 @@ def prepare(data_dir: Path) -> Path:
     """Make the directory and test that this process can write in it; DataDirError with a sentence if it cannot."""
     try:
         data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-        _allow_traversal(data_dir)
+        _close_to_others(data_dir)
         probe = data_dir / f".probe-{os.getpid()}"
         try:
             probe.write_bytes(b"x" * 4096)
@@ -57,12 +57,24 @@ def prepare(data_dir: Path) -> Path:
     return data_dir
 
 
-def _allow_traversal(data_dir: Path) -> None:
-    # The database of a hub run by root belongs to another user, who has to enter this directory, but not to list it.
-    if os.geteuid() == 0:
-        mode = stat.S_IMODE(data_dir.stat().st_mode)
-        if mode & 0o011 != 0o011:
-            data_dir.chmod(mode | 0o011)
+def _close_to_others(data_dir: Path) -> None:
+    """Mode 0700, also for a directory that was there; a volume that belongs to somebody else keeps its own.
+
+    For root the group may pass through: the database of such a hub belongs to another user (`let_group_in`).
+    """
+    found = data_dir.stat()
+    mode = stat.S_IMODE(found.st_mode)
+    wanted = 0o710 if os.geteuid() == 0 and mode & 0o070 == 0o010 else 0o700
+    if found.st_uid == os.geteuid() and mode != wanted:
+        data_dir.chmod(wanted)
+
+
+def let_group_in(data_dir: Path, group: int) -> None:
+    """Let one group enter the directory, not list it; nobody else."""
+    found = data_dir.stat()
+    if (stat.S_IMODE(found.st_mode), found.st_gid) != (0o710, group) and found.st_uid == os.geteuid():
+        os.chown(data_dir, -1, group)
+        data_dir.chmod(0o710)
 
 
 def _unusable_reason(data_dir: Path, error: OSError) -> str:

@@ -177,6 +177,7 @@ def _write_key(key: str) -> None:
     path.unlink(missing_ok=True)
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(key)
+    settings.SECRET_KEY = key  # what this process digests from now on, the restored hub has to know again
 
 
 # ---- the programs of PostgreSQL

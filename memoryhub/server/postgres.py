@@ -20,7 +20,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from memoryhub.errors import Unavailable
-from memoryhub.server.datadir import ROOT_DATA_DIR, DataDirError, Lock, default_data_dir, prepare, require_space
+from memoryhub.server.datadir import (
+    ROOT_DATA_DIR,
+    DataDirError,
+    Lock,
+    default_data_dir,
+    let_group_in,
+    prepare,
+    require_space,
+)
 from memoryhub.server.postgres_programs import binaries, run, version_of
 
 __all__ = ["address", "binaries", "default_data_dir", "ensure_running", "is_accepting", "start", "stop"]
@@ -94,6 +102,7 @@ def account(data_dir: Path) -> pwd.struct_passwd | None:
 def _require_reachable(data_dir: Path, user: pwd.struct_passwd | None) -> None:
     if user is None:
         return
+    let_group_in(data_dir, user.pw_gid)
     for folder in reversed([data_dir, *data_dir.parents]):
         if run(["/bin/sh", "-c", 'test -x "$1"', "sh", folder], user).returncode != 0:
             mode = stat.S_IMODE(folder.stat().st_mode)

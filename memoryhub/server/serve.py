@@ -1,21 +1,26 @@
-"""The web processes: granian in front of `wsgi.application`, one thread per worker."""
+"""The web processes: one that watches, and under it the workers, each with one thread (`server/http`)."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
-import multiprocessing
 import os
 import socket
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from memoryhub.server import processes
+from memoryhub.errors import HubError
+from memoryhub.server import processes, supervise
 from memoryhub.server.datadir import DataDirError
+from memoryhub.server.http import watchdog
+from memoryhub.server.http.http1 import Environ
 
-SECONDS_TO_STOP = 5  # for requests under way
-PARENT = "MEMORYHUB_PARENT"
+BACKLOG = 1024  # connections that wait for a worker
+SECONDS_TO_STOP = 8  # for requests under way; less than the hub gives the web processes together
 
 
 class PortError(DataDirError):
@@ -24,35 +29,20 @@ class PortError(DataDirError):
     code = "port_taken"
 
 
-def reserve_port(host: str, port: int) -> tuple[int, socket.socket | None]:
-    """Refuse a taken port before anything is started; return the port and a socket that reserves it until granian binds.
-
-    granian binds with SO_REUSEPORT, so a second hub on the port would start without an error and take every other
-    request. A plain bind fails then; the socket that is returned, bound as granian binds but never listening, keeps others out.
-    """
+def bind(host: str, port: int) -> socket.socket:
+    """The socket of this address, before anything else is started; a taken port is refused. It does not listen yet."""
     try:
         family, kind, proto, _, to = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except (OSError, UnicodeError) as error:
         raise PortError(f"--host {host}: this name has no address here.") from error
+    bound = socket.socket(family, kind, proto)
     try:
-        with socket.socket(family, kind, proto) as plain:
-            plain.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # else closed connections count as taken
-            plain.bind(to)
-            port = plain.getsockname()[1]
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # else closed connections count as taken
+        bound.bind(to)
     except OSError as error:
+        bound.close()
         raise PortError(_bind_problem(host, port, error)) from error
-    return port, _reserve(family, kind, proto, (to[0], port, *to[2:]))
-
-
-def _reserve(family: int, kind: int, proto: int, to: tuple[Any, ...]) -> socket.socket | None:
-    reserved = socket.socket(family, kind, proto)
-    try:
-        reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        reserved.bind(to)
-    except (OSError, AttributeError):
-        reserved.close()
-        return None
-    return reserved
+    return bound
 
 
 def _bind_problem(host: str, port: int, error: OSError) -> str:
@@ -63,33 +53,73 @@ def _bind_problem(host: str, port: int, error: OSError) -> str:
     return f"{host} is not an address of this machine ({error.strerror}): choose another with --host."
 
 
-def run(host: str, port: int, workers: int, data_dir: Path) -> None:
-    """Serve until SIGTERM; the process that calls this becomes granian's parent."""
-    # Inside: the background process and the commands need no web server, and its import takes a tenth of a second.
-    from granian import Granian
-    from granian.constants import Interfaces
-    from granian.log import LogLevels
+@dataclass
+class Workers:
+    """The web workers of one hub: started again when they end, and ended when they hang in a request."""
 
-    if sys.platform == "linux":
-        # Workers are forked from this process, which has loaded the hub: they start at once and share its memory.
-        multiprocessing.set_start_method("fork", force=True)
-    os.environ[PARENT] = f"{os.getpid()}:{data_dir}"  # by environment: on other systems workers are not forked
-    server = Granian(
-        "memoryhub.server.serve:worker",
-        factory=True,
-        address=host,
-        port=port,
-        interface=Interfaces.WSGI,
-        workers=workers,
-        blocking_threads=1,
-        runtime_threads=1,
-        respawn_failed_workers=True,
-        workers_kill_timeout=SECONDS_TO_STOP,
-        log_level=LogLevels.warning,
-        websockets=False,
-    )
+    listener: socket.socket
+    application: Callable[..., Any]
+    allowed_bytes: Callable[[Environ], int]
+    data_dir: Path
+    request_seconds: float
+    children: list[supervise.Child] = field(default_factory=list)
+    heartbeats: list[watchdog.Heartbeat] = field(default_factory=list)
+
+    def run(self, count: int) -> None:
+        """Serve until SIGTERM; the process that calls this becomes the parent of the workers."""
+        supervise.stop_on_signals()
+        _allow_many_files()
+        for number in range(1, count + 1):
+            heartbeat = watchdog.Heartbeat()
+            self.heartbeats.append(heartbeat)
+            self.children.append(supervise.Child(f"web worker {number}", partial(self._serve, heartbeat), vital=True))
+        supervisor = supervise.Supervisor(self.children, lambda: None, self._end_stuck, SECONDS_TO_STOP)
+        try:
+            supervisor.run(lambda: True)
+        except supervise.Stop:
+            pass
+        except HubError as error:
+            sys.exit(error.message)
+        finally:
+            supervise.ignore_signals()
+            supervisor.stop()
+
+    def _serve(self, heartbeat: watchdog.Heartbeat) -> None:
+        # Inside: the commands need no web server.
+        from memoryhub.server.http.worker import Worker
+
+        with contextlib.suppress(OSError):  # a full disk is no reason not to serve
+            processes.write_note(self.data_dir)
+        others = [other for other in self.heartbeats if other is not heartbeat]
+        Worker(self.listener, self.application, self.allowed_bytes, heartbeat, others).run(os.getppid())
+
+    def _end_stuck(self) -> None:
+        for child, heartbeat in zip(self.children, self.heartbeats, strict=True):
+            if child.process is None or not child.process.is_alive() or child.process.pid is None:
+                heartbeat.clear()  # what its worker was in ended with it
+            elif watchdog.end_if_stuck(heartbeat, child.process.pid, self.request_seconds, self.data_dir):
+                child.started = 0.0  # a request was at fault: the next worker starts at once
+
+
+def _allow_many_files() -> None:
+    """As many open connections as the system lets this process have; the usual limit is meant for other programs."""
+    import resource  # inside: the module is missing where the hub does not run, and this file is imported there
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 8192 if hard == resource.RLIM_INFINITY else min(hard, 8192)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def run(listener: socket.socket, workers: int, data_dir: Path) -> None:
+    """Serve the hub on this socket until SIGTERM."""
+    from django.conf import settings
+
+    from memoryhub.server.http.senders import allowed_bytes
+
     processes.write_note(data_dir)
-    server.serve()
+    Workers(listener, load(), allowed_bytes, data_dir, settings.REQUEST_SECONDS).run(workers)
 
 
 def load() -> Any:
@@ -99,12 +129,3 @@ def load() -> Any:
     from memoryhub.wsgi import application
 
     return application
-
-
-def worker() -> Any:
-    """The factory that granian calls in each worker: it makes the worker end with its parent, then loads the application."""
-    parent, _, data_dir = os.environ[PARENT].partition(":")
-    processes.die_with_parent(int(parent))
-    with contextlib.suppress(OSError):  # a full disk is no reason not to serve
-        processes.write_note(Path(data_dir))
-    return load()

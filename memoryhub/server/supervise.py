@@ -83,6 +83,7 @@ class Supervisor:
     children: Sequence[Child]
     in_child: Callable[[], None]  # what each child calls first: it releases locks and sockets of the hub
     each_second: Callable[[], None] = lambda: None
+    seconds_to_stop: float = SECONDS_TO_STOP
 
     def run(self, ready: Callable[[], bool]) -> None:
         """Start and restart the children until Stop is raised; `ready` is called until it answers True."""
@@ -112,15 +113,16 @@ class Supervisor:
                 child.start(self.in_child)
 
     def stop(self) -> None:
-        """Ask every child to stop, in order, and kill those that do not in time."""
-        for child in self.children:
-            if child.process is None:
-                continue
-            child.process.terminate()
-            child.process.join(SECONDS_TO_STOP)
-            if child.process.is_alive():
-                child.process.kill()
-                child.process.join()
+        """Ask every child to stop, and kill those that do not in time."""
+        running = [child.process for child in self.children if child.process is not None]
+        for process in running:
+            process.terminate()
+        deadline = time.monotonic() + self.seconds_to_stop
+        for process in running:
+            process.join(max(0.0, deadline - time.monotonic()))
+            if process.is_alive():
+                process.kill()
+                process.join()
 
 
 def run_in_child(act: Callable[[], None]) -> None:

@@ -9,6 +9,7 @@ from django.template.defaultfilters import truncatechars
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from memoryhub.dialects import AUTO
 from memoryhub.templatetags.hub import ago
 
 register = template.Library()
@@ -18,6 +19,20 @@ register = template.Library()
 def of_budget(tokens: int, budget: int | None) -> str:
     """1,204 of 4,000, or only the number without a budget."""
     return f"{tokens:,} of {budget:,}" if budget else f"{tokens:,}"
+
+
+@register.simple_tag
+def dialect_note(agent: Any, has_called: bool) -> str:
+    """Where the dialect of an agent's prompt comes from."""
+    if agent.dialect != AUTO:
+        return "fixed" if has_called else "fixed; no call yet"
+    if agent.asked_dialect:
+        return "auto: as its last call asked"
+    shown = agent.own_dialect
+    if has_called:
+        return "auto: its calls name none"
+    reported = ", which its client reported" if (agent.reported or {}).get("version") and shown.family != "hub" else ""
+    return f"no call yet; shown as {shown.label}{reported}"
 
 
 @register.simple_tag

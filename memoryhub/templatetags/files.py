@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.timezone import localtime
 
 from memoryhub.stores import paths
-from memoryhub.templatetags.hidden_characters import diff_row, line_html, marked_line_html
+from memoryhub.templatetags.hidden_characters import coarse_row, diff_row, line_html, marked_line_html
 from memoryhub.templatetags.hub import actor_glyph, ago, plural, size
 
 register = template.Library()
@@ -48,7 +48,8 @@ def act_url(context: dict[str, Any], name: str, path: str) -> str:
     slug = context["space"].slug
     if path.startswith("./"):
         return reverse(name, args=[slug, "."]) + f"?path={quote(path)}"
-    return reverse(name, args=[slug, path.lstrip("/")])
+    tail = path.lstrip("/")  # nothing for all files of a space
+    return reverse(name, args=[slug, tail] if tail else [slug])
 
 
 # Tables of lines are built here, since a template takes half a second for ten thousand lines.
@@ -76,16 +77,17 @@ def blame_table(context: dict[str, Any], lines: Iterable[Any], caption: str) -> 
 
 def _blame_row(slug: str, one: Any, *, is_first: bool) -> str:
     turn = "turn" if one.turns and not is_first else ""
-    css = f"{turn} machine".strip() if one.revision.actor_kind == "agent" else turn
-    by = _author(slug, one.revision) if one.turns or is_first else ""
+    css = f"{turn} machine".strip() if one.author.kind == "agent" else turn
+    by = _author(slug, one) if one.turns or is_first else ""
     return (
         f'<tr class="{css}"><td class="by">{by}</td>'
         f'<td class="no">{one.number}</td><td class="code">{line_html(one.text)}</td></tr>'
     )
 
 
-def _author(slug: str, revision: Any) -> str:
-    """The author of a line: a link to the proposal if there is one, else to the revision."""
+def _author(slug: str, line: Any) -> str:
+    """The author of a line: a link to the proposal if there is one, else to the revision; then who approved it."""
+    revision = line.revision
     if revision.proposal:
         where = f"/s/{slug}/proposals/{revision.proposal}/"
         words = f"#{revision.proposal} {revision.reason or 'proposal'}"
@@ -95,20 +97,36 @@ def _author(slug: str, revision: Any) -> str:
             revision.reason or revision.kind,
         )
     return (
-        f'{actor_glyph(revision.actor_kind)} <b class="strong">{escape(revision.actor_name)}</b> '
+        f'{actor_glyph(line.author.kind)} <b class="strong">{escape(line.author.name)}</b> '
         f'<a href="{escape(where)}">{escape(words)}</a> '
-        f'<span class="dim">r{revision.number}, {date(localtime(revision.created_at), "M j")}</span>'
+        f'<span class="dim">r{revision.number}, {date(localtime(revision.created_at), "M j")}'
+        f"{escape(_approved(line))}</span>"
     )
+
+
+def _approved(line: Any) -> str:
+    """Who approved a line of somebody else; of a reviewer's own line whose proposal it changed."""
+    if line.by_reviewer:
+        return f", when approving {line.revision.actor_name}"
+    approver = line.revision.approver_name
+    git = f", git: {line.revision.git_author}" if line.revision.git_author else ""
+    return git + (f", approved by {approver}" if approver else "")
+
+
+MAX_DIFF_ROWS = 5_000
 
 
 @register.simple_tag
 def diff_table(change: Any, caption: str, more: str = "") -> SafeString:
     """A unified comparison; with `more`, folded lines link to that URL."""
+    rows = change.first_rows(MAX_DIFF_ROWS + 1)
     body = "".join(
         _fold_row(row, more, 4) if row.kind == "fold" and more else diff_row(row) + _moved_note(row)
-        for row in change.rows
+        for row in rows[:MAX_DIFF_ROWS]
     )
-    return _table(body, caption, '<col class="c-no"><col class="c-no"><col class="c-sign"><col>')
+    if len(rows) > MAX_DIFF_ROWS:
+        body += f'<tr class="fold"><td colspan="4">Only the first {MAX_DIFF_ROWS:,} rows are shown.</td></tr>'
+    return _table(coarse_row(change) + body, caption, '<col class="c-no"><col class="c-no"><col class="c-sign"><col>')
 
 
 def _fold_row(row: Any, more: str, columns: int) -> str:

@@ -18,7 +18,13 @@ register = template.Library()
 
 # What misleads a reader, or should not stand there; the other detectors are advice for proposals.
 CODES = ("secrets", "hidden", "injection")
-NAMES = {"secrets": "Text like a secret", "hidden": "Hidden characters", "injection": "Text like an injection"}
+SHOWN = (*CODES, detectors.COST)
+NAMES = {
+    detectors.COST: "Not checked",
+    "secrets": "Text like a secret",
+    "hidden": "Hidden characters",
+    "injection": "Text like an injection",
+}
 MAX_LINES = 8
 
 
@@ -39,7 +45,7 @@ class FoundKind:
 @lru_cache(maxsize=256)
 def found_in(text: str) -> tuple[FoundKind, ...]:
     """What stands in a text, one for each detector that found something; the newest 256 texts are cached."""
-    found = sorted(detectors.find(text, only=CODES), key=lambda one: CODES.index(one.code))
+    found = sorted(detectors.find(text, only=CODES), key=lambda one: SHOWN.index(one.code))
     return tuple(_as_kind(code, list(same)) for code, same in groupby(found, lambda one: one.code))
 
 

@@ -159,6 +159,14 @@ def at(mapping: Any, key: Any) -> Any:
 ROW_SIGNS = {"ctx": ("&nbsp;", "", ""), "add": ("+", "added ", "ins"), "del": ("−", "removed ", "del")}
 
 
+COARSE = "Too many lines changed to compare each: lines that stayed equal among them are shown as changed."
+
+
+def coarse_row(change: Any) -> str:
+    """A row that says that a diff is coarse; nothing where it is not."""
+    return f'<tr class="fold"><td colspan="4">{COARSE}</td></tr>' if change.is_coarse else ""
+
+
 # Rows are built here and not by a template, since a diff has thousands of them.
 def diff_row(row: Any) -> str:
     """HTML of one row of a unified diff: numbers before and after, sign, word for screen readers, line."""

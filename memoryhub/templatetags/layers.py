@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime
 from itertools import pairwise
@@ -11,7 +12,7 @@ from django import template
 from django.template.defaultfilters import date
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import escape, format_html
+from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from memoryhub.detectors import titles
@@ -88,6 +89,20 @@ def snippet(hit: retrieval.Hit) -> SafeString:
 @register.filter
 def code_name(code: str) -> str:
     return titles.TITLES.get(code, code)
+
+
+@register.filter
+def has_grave(findings: list[dict[str, Any]]) -> bool:
+    """Whether one of these findings asks for a look before somebody admits the text."""
+    return any(one.get("severity") == "high" for one in findings)
+
+
+@register.simple_tag
+def grave_codes(findings: list[dict[str, Any]]) -> SafeString:
+    """The grave findings that a person confirms, by kind, each kind with how many there are."""
+    counts = Counter(one["code"] for one in findings)
+    kinds = ((titles.TITLES.get(code, code), f" ({n} places)" if n > 1 else "") for code, n in sorted(counts.items()))
+    return format_html_join(" and ", 'the <b class="strong">{}</b>{}', kinds)
 
 
 @register.filter

@@ -12,6 +12,8 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from memoryhub.domain import working
+from memoryhub.models import Actor, Revision
 from memoryhub.templatetags.files import leads_to
 from memoryhub.templatetags.hidden_characters import line_html
 from memoryhub.templatetags.hub import ago, may, until, who
@@ -70,10 +72,20 @@ def _from_file(slug: str, origin: Any) -> SafeString:
 def _written(slug: str, file: str, origin: Any) -> SafeString:
     revision = origin.revision
     return format_html(
-        ', line {}. {} wrote it in <a href="{}?view=diff&amp;to={}">revision {}</a>, {}{}{}',
-        origin.file_line, revision.actor_name, file, revision.number, revision.number, ago(revision.created_at),
-        _by_proposal(slug, revision.proposal), f": {revision.reason}" if revision.reason else "",
+        ', line {}. {} wrote it in <a href="{}?view=diff&amp;to={}">revision {}</a>, {}{}{}{}',
+        origin.file_line, origin.author.name, file, revision.number, revision.number, ago(revision.created_at),
+        _by_proposal(slug, revision.proposal), _approved_by(revision, origin.author),
+        f": {revision.reason}" if revision.reason else "",
     )  # fmt: skip
+
+
+def _approved_by(revision: Revision, author: Actor) -> str:
+    """Who approved a line, or whose proposal it was where the reviewer wrote the line themselves."""
+    if not revision.approver_name:
+        return ""
+    if author.name != revision.actor_name:
+        return f" of {revision.actor_name}, when approving it"
+    return f", approved by {revision.approver_name}"
 
 
 def _from_working(slug: str, entry: Any) -> SafeString:
@@ -82,10 +94,16 @@ def _from_working(slug: str, entry: Any) -> SafeString:
         where = reverse("quarantine.record", args=[slug, entry.record_id])
         record = format_html(', <a href="{}">record {}</a>', where, entry.record_id)
     return format_html(
-        '<a href="{}#w{}">working memory</a>: {} said it {}{}; it leaves {}.',
+        '<a href="{}#w{}">working memory</a>: {} said it {}{}{}; it leaves {}.',
         reverse("working.page", args=[slug]), entry.pk, entry.agent_name or "a person", ago(entry.created_at),
-        record, until(entry.expires_at),
+        record, _seen(entry), until(entry.expires_at),
     )  # fmt: skip
+
+
+def _seen(entry: Any) -> str:
+    if entry.seen_by:
+        return f"; seen by {entry.seen_by}"
+    return "; it passed the gate and was seen by nobody" if entry.agent_id else ""
 
 
 def _from_longterm(slug: str, entry: Any) -> SafeString:
@@ -106,6 +124,24 @@ def _from_settings(slug: str, agent: Any, origin: Any) -> SafeString:
 
 def _by_proposal(slug: str, number: int | None) -> SafeString | str:
     return format_html(', by <a href="/s/{0}/proposals/{1}/">proposal {1}</a>', slug, number) if number else ""
+
+
+@register.simple_tag
+def prompt_lead(agent: Any, call: Any, follows_call: bool) -> SafeString | str:
+    """What the text on the prompt page is: what the last call would get now, or what was picked."""
+    if not call:
+        return "Byte for byte, as a call would get it."
+    if not follows_call:
+        here = reverse("prompts.page", args=[agent.space.slug, agent.slug])
+        return format_html(
+            'Byte for byte, as a call with these values would get it. <a href="{}">As its last call</a>', here
+        )
+    given = [f"on thread {truncatechars(call.request.thread, 40)}"] if call.request.thread else ["without a thread"]
+    given += [f"with its {name}" for name in ("query", "task") if name in call.words]
+    given += ["with the base prompt of the call"] if call.has_base else []
+    return format_html(
+        "Byte for byte, as its last call ({}) would get it now: {}.", ago(call.delivery.last_at), ", ".join(given)
+    )
 
 
 @register.simple_tag
@@ -167,6 +203,17 @@ def stretch_note(one: Any, agent: Any, template: Any) -> str:
     return "set for this agent" if one.kind == "template" and agent.template else notes.get(one.kind, "")
 
 
+@register.simple_tag
+def unseen_notes(one: Any, agent: Any) -> list[str]:
+    """For a section of working memory: whose output stands there that no person has looked at."""
+    if one.kind != "working":
+        return []
+    return [
+        f"{f'{count} ' if one.count > 1 else ''}logged by {name}, passed the gate, seen by nobody"
+        for name, count in working.unseen_by_agent(agent.space, one.part.entries)
+    ]
+
+
 @register.simple_tag(takes_context=True)
 def stretch_url(context: Any, slug: str, agent: Any, one: Any, guidelines_path: str) -> str:
     """The URL of the page where the text of a section is edited; "" for the task, which comes with the request."""
@@ -181,5 +228,7 @@ def stretch_url(context: Any, slug: str, agent: Any, one: Any, guidelines_path: 
 
 @register.filter
 def written_by(one: Any) -> str:
-    """Who approved the revision of a section, or wrote it."""
-    return f"approved by {one.approved_by}" if one.approved_by else f"written by {one.revision.actor_name}"
+    """Who wrote the revision of a section, and who approved it."""
+    revision = one.revision
+    approved = f", approved by {revision.approver_name}" if revision.approver_name else ""
+    return f"written by {revision.actor_name}{approved}"

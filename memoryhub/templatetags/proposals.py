@@ -125,7 +125,8 @@ def what_is_approved(found: Any) -> SafeString:
 def approve_label(review: Any) -> str:
     """The label of the button that approves."""
     if review.can_take_hunks:
-        return f"Approve all {len(review.diff.hunks)} changes"
+        of = len(review.diff.hunks)
+        return f"Approve all {of} changes" if review.takes_all else f"Approve {len(review.taken)} of {of} changes"
     return str(review.kind.approve_label)
 
 
@@ -160,10 +161,23 @@ def slugs(agents: Iterable[Any]) -> str:
     return join_words(agent.slug for agent in agents)
 
 
+@register.simple_tag
+def call_words(change: Any) -> str:
+    """Which call of an agent a change of its prompt is shown for."""
+    if not change.call:
+        return "no call yet"
+    words = change.call.words
+    thread = "on a thread" if "thread" in words else "without a thread"
+    more = [name for name in ("query", "task") if name in words] + (["base prompt"] if change.call.has_base else [])
+    return f"{thread}, with the {join_words(more)} of its last call" if more else thread
+
+
 @register.filter
 def reach(review: Any) -> str:
     """How many prompts a change reaches."""
     proposal = review.proposal
+    if review.kind.changes == "template":
+        return f"The prompts of {proposal.agent_name} for {proposal.change['form']}, and of no other agent"
     if not review.kind.has_file:
         only = f"; this one only by {proposal.agent_name}" if proposal.change.get("scope") == "agent" else ""
         return (
@@ -185,6 +199,7 @@ def plan_sum(plan: Any) -> str:
     """What approving the selected proposals would change, for the bar below the list."""
     files = plural(plan.files, "file") if plan.files else "no file"
     entries = f", keep {plan.entries} in long-term memory" if plan.entries else ""
+    entries += f", use {plural(plan.templates, 'template')}" if plan.templates else ""
     left_out = f"; {plan.left_out} cannot be approved among others" if plan.left_out else ""
     return f"would change {files}{entries}{_prompts_moved(plan.moved)}{left_out}"
 
@@ -232,4 +247,5 @@ def left_out(result: Any, plan: Any, decision: str) -> str:
 def prompts_words(plan: Any) -> str:
     """How many files and entries approving the selected proposals would change."""
     entries = f", {plan.entries} would be kept in long-term memory" if plan.entries else ""
+    entries += f", {plural(plan.templates, 'template')} would be used" if plan.templates else ""
     return f"{plural(plan.files, 'file')} would change{entries}{'' if plan.changes else ', no prompt changes'}"

@@ -22,6 +22,7 @@ from memoryhub.domain.proposals import Review
 from memoryhub.templatetags.hidden_characters import (
     ROW_SIGNS,
     UNSEEN_CHARACTER,
+    coarse_row,
     drawn_html,
     escape_with_labels,
     line_html,
@@ -158,6 +159,7 @@ def hunk_row(review: Review, number: int) -> str:
         "of": len(review.diff.hunks),
         "heading": review.headings.get(number, ""),
         "can_take": review.can_take_hunks,
+        "is_taken": number in review.taken,
         "added": hunk.new_end - hunk.new_start,
         "removed": hunk.old_end - hunk.old_start,
     }
@@ -168,7 +170,7 @@ def hunk_row(review: Review, number: int) -> str:
 def review_diff(review: Review, more_url: str = "") -> SafeString:
     """The unified diff of a proposal by hunks, with findings below their lines."""
     findings_by_line = FindingsByLine(review.diff.new_lines, review.findings, whole=review.context is None)
-    body: list[str] = []
+    body = [coarse_row(review.diff)]
     open_hunk = 0
     pending: list[Row | Fold] = []
     rows = review.diff.first_rows(MAX_ROWS)
@@ -190,7 +192,7 @@ def review_diff(review: Review, more_url: str = "") -> SafeString:
     if len(rows) == MAX_ROWS:
         size = f"it adds {review.diff.added:,} lines and removes {review.diff.removed:,}"
         body.append(fold_row(f"Only the first {MAX_ROWS:,} lines of this change are drawn here; {size}."))
-    return table(body, f"Change of {review.proposal.path or 'long-term memory'}", ("c-no", "c-no", "c-sign", ""))
+    return table(body, f"Change of {review.proposal.thing}", ("c-no", "c-no", "c-sign", ""))
 
 
 def _lines_above_hunk(rows: Sequence[Row | Fold]) -> int:
@@ -229,7 +231,7 @@ def table(body: Iterable[str], caption: str, columns: Sequence[str], css: str = 
 def split_diff(review: Review) -> SafeString:
     """The diff of a proposal, before and after side by side."""
     findings_by_line = FindingsByLine(review.diff.new_lines, review.findings, whole=review.context is None)
-    body = []
+    body = [coarse_row(review.diff)]
     for pair in review.diff.first_pairs(MAX_ROWS):
         if isinstance(pair, Fold):
             body.append(fold_row(f"{pair.count:,} unchanged line{'s' if pair.count != 1 else ''}"))
@@ -277,7 +279,7 @@ def prompt_diff(change: PromptChange, whys: Mapping[int, str] | None = None) -> 
     `whys` is HTML by the `id` of a part; each is drawn once, above the first change of its part.
     """
     before, after = PromptLayers(change.before), PromptLayers(change.after)
-    body: list[str] = []
+    body = [coarse_row(change.diff)]
     broken = False
     shown_causes: set[str] = set()
     for row in change.diff.first_rows(MAX_ROWS):

@@ -13,7 +13,7 @@ from itertools import islice
 
 from memoryhub.text.diff_rows import Fold, Pair, Row, changed_words, cut_newline, side_by_side
 from memoryhub.text.lines import split
-from memoryhub.text.match import changes, common_length
+from memoryhub.text.match import MAX_COMPARED, changes, common_length
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,15 @@ class Diff:
     @property
     def removed(self) -> int:
         return sum(hunk.old_end - hunk.old_start for hunk in self.hunks)
+
+    @property
+    def is_coarse(self) -> bool:
+        """Whether a change is too large to be looked into: what is equal inside of it is shown as changed, too."""
+        return any(
+            min(before := hunk.old_end - hunk.old_start, after := hunk.new_end - hunk.new_start) > 0
+            and before + after > MAX_COMPARED
+            for hunk in self.hunks
+        )
 
     def __bool__(self) -> bool:
         return bool(self.hunks)
@@ -111,15 +120,26 @@ class Diff:
             yield Row("add", None, line + 1, text, new_marks.get(j, ()), ends, hunk.number, moved)
 
 
-def compare(old: str, new: str, *, context: int | None = 3, ignore_blanks: bool = False) -> Diff:
-    """Compare two texts; `context=None` shows all unchanged lines."""
+def compare(
+    old: str, new: str, *, context: int | None = 3, ignore_blanks: bool = False, ignore_last_newline: bool = False
+) -> Diff:
+    """Compare two texts; `context=None` shows all unchanged lines.
+
+    `ignore_last_newline`: a line that ends one text and goes on in the other is unchanged, unless nothing else differs.
+    """
     old_lines, new_lines = split(old), split(new)
+    if ignore_last_newline and old.rstrip("\n") != new.rstrip("\n"):
+        old_lines, new_lines = split(with_newline(old)), split(with_newline(new))
     if ignore_blanks:
         spans = changes([_without_blanks(line) for line in old_lines], [_without_blanks(line) for line in new_lines])
     else:
         spans = changes(old_lines, new_lines)
     hunks = [Hunk(number, *span) for number, span in enumerate(spans, 1)]
     return Diff(old_lines, new_lines, hunks, context, _find_moves(old_lines, new_lines, hunks))
+
+
+def with_newline(text: str) -> str:
+    return text if not text or text.endswith("\n") else text + "\n"
 
 
 def _without_blanks(line: str) -> str:

@@ -35,6 +35,9 @@ class Fold:
 
 
 Pair = tuple[Row | None, Row | None]
+MAX_MARKED = (
+    1_000  # lines of one change; in longer ones no words are marked, and lines stand side by side in their order
+)
 
 
 def cut_newline(line: str) -> tuple[str, bool]:
@@ -44,6 +47,8 @@ def cut_newline(line: str) -> tuple[str, bool]:
 
 def changed_words(before: list[str], after: list[str]) -> tuple[dict[int, Marks], dict[int, Marks]]:
     """The changed words of the lines that make a pair, by the place of each line in `before` and in `after`."""
+    if max(len(before), len(after)) > MAX_MARKED:
+        return {}, {}
     old, new = [cut_newline(line)[0] for line in before], [cut_newline(line)[0] for line in after]
     old_marks: dict[int, Marks] = {}
     new_marks: dict[int, Marks] = {}
@@ -74,11 +79,17 @@ def side_by_side(rows: Sequence[Row | Fold]) -> Iterator[Pair | Fold]:
     yield from _pairs(removed, added)
 
 
+def _like_pairs(removed: list[Row], added: list[Row]) -> list[tuple[int, int]]:
+    if max(len(removed), len(added)) > MAX_MARKED:
+        return [(at, at) for at in range(min(len(removed), len(added)))]
+    return pair_lines([row.text for row in removed], [row.text for row in added])
+
+
 def _pairs(removed: list[Row], added: list[Row]) -> Iterator[Pair]:
     """Lines that are alike stand beside each other; between two such pairs the others are put side by side in order."""
     at_removed = at_added = 0
     for i, j in [
-        *pair_lines([row.text for row in removed], [row.text for row in added]),
+        *_like_pairs(removed, added),
         (len(removed), len(added)),
     ]:
         while at_removed < i and at_added < j:

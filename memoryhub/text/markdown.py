@@ -28,6 +28,8 @@ from memoryhub.text.markdown_clean import ANCHOR, HEADING_TAGS, cleaner
 _MAX_PARAGRAPH, _MAX_UNCLOSED, _MAX_BRACKETS = 30_000, 40, 1_500
 # A text with more marks than this after rendering is shown as it stands: cleaning takes a step for each, and long ones.
 _MAX_MARKS = 60_000
+MAX_CHARACTERS = 250_000
+TOO_LARGE = "Shown as source: too large to render."
 _RAW = "x-raw"  # holds a piece of raw HTML until the end
 
 
@@ -48,9 +50,17 @@ class Rendered:
     headings: list[Heading] = field(default_factory=list)
 
 
-@lru_cache(maxsize=128)
 def render(text: str) -> Rendered:
-    """The clean HTML of a Markdown text, and its headings; the newest 128 are cached."""
+    """The clean HTML of a Markdown text, and its headings; the newest are cached. A very long text stays as it is written."""
+    return _rendered(text) if len(text) <= MAX_CHARACTERS else _as_source(text)
+
+
+def _as_source(text: str) -> Rendered:
+    return Rendered(f"<p><em>{TOO_LARGE}</em></p>\n<pre><code>{html.escape(text)}</code></pre>")
+
+
+@lru_cache(maxsize=128)
+def _rendered(text: str) -> Rendered:
     front, body = _front_matter(text.replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff"))
     body = body.replace("\x00", "\ufffd").replace("\x02", "").replace("\x03", "")
     md = _markdown()
@@ -58,7 +68,7 @@ def render(text: str) -> Rendered:
     md.headings = []
     raw = md.convert(body) if body.strip() else ""
     if raw.count("<") + raw.count("&") > _MAX_MARKS:
-        return Rendered(f"<pre><code>{html.escape(text)}</code></pre>")
+        return _as_source(text)
     return Rendered(cleaner().clean(front + raw), md.headings)
 
 
@@ -79,8 +89,12 @@ def _front_matter(text: str) -> tuple[str, str]:
             rows.append([key[1], key[2] or ""])
         elif rows and (line[:1] in (" ", "\t", "-", "#", "") or not line.strip()):
             rows[-1][1] += "\n" + line
+        elif line.startswith("#") or not line.strip():
+            rows.append(["", line])  # a comment above the first key
         else:
             return "", text
+    if not any(name for name, _ in rows):
+        return "", text
     cells = "".join(
         f"<tr><th>{html.escape(name)}</th><td>{html.escape(value.strip())}</td></tr>" for name, value in rows
     )

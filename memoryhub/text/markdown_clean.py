@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from functools import lru_cache
 from typing import Any
@@ -23,10 +24,22 @@ _CLASSES = re.compile(r"(?:comment|sr|task|box|box done|front-matter|language-[\
 _NAMES = re.compile(rf"{ANCHOR}[\w-]+\Z")
 
 
+_PROTOCOLS = {"http", "https", "mailto"}
+# What a browser leaves out of an address before it reads the scheme, and anything else that is no letter of one.
+_IN_NO_SCHEME = re.compile(r"[^A-Za-z0-9+.:/?#&;-]+")
+
+
+def _goes_somewhere_allowed(address: str) -> bool:
+    """Whether an address names an allowed scheme, or none. Bleach takes `javascript:123` for the port of a host."""
+    address = _IN_NO_SCHEME.sub("", html.unescape(address))
+    scheme, colon, _ = re.split(r"[/?#]", address, maxsplit=1)[0].partition(":")
+    return not colon or scheme.lower() in _PROTOCOLS
+
+
 def _is_allowed(tag: str, name: str, value: str) -> bool:
     """Whether an attribute stays. Values count too: a class or an id has to be one that the renderer itself writes."""
     if name == "href":
-        return tag == "a"
+        return tag == "a" and _goes_somewhere_allowed(value)
     if name == "id":
         return tag in HEADING_TAGS and bool(_NAMES.match(value))
     if name == "class":
@@ -57,6 +70,6 @@ class _LinksAndHeadings(Filter):
 def cleaner() -> Cleaner:
     """Removes everything that a browser would run or fetch; what is not allowed stays visible as text."""
     return Cleaner(
-        tags=_TAGS, attributes=_is_allowed, protocols={"http", "https", "mailto"}, strip=False, strip_comments=True,
+        tags=_TAGS, attributes=_is_allowed, protocols=_PROTOCOLS, strip=False, strip_comments=True,
         filters=[_LinksAndHeadings],
     )  # fmt: skip

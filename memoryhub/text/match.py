@@ -2,7 +2,7 @@
 
 Like a patience diff: lines that are unique in both texts are anchors, and between two anchors this is done again; where
 there are none, lines that both texts have equally often are paired in order. It stays near n log n where `difflib` alone
-turns quadratic on many equal lines.
+turns quadratic on many equal lines. A stretch of very many lines is not looked into: it counts as one change.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from itertools import pairwise
 Span = tuple[int, int, int, int]
 _MIN_FOR_WALK = 600  # items on both sides from which on `_small_changes` is tried first
 _MAX_JUMP, _WINDOW = 6, 12  # items: how long a small change may be, and how much must agree after it
+MAX_COMPARED = 200_000
+"""Items of both sides together, without what both begin and end with; in more of them no equal ones are looked for."""
 _MAX_FOR_DIFFLIB = 160  # items on both sides up to which difflib is quick, and its result reads best
 
 
@@ -68,7 +70,7 @@ def _pairs(a: Sequence[Hashable], b: Sequence[Hashable]) -> Iterator[tuple[int, 
         if tail:
             yield i2 - tail, j2 - tail, tail
             i2, j2 = i2 - tail, j2 - tail
-        if i1 == i2 or j1 == j2:
+        if i1 == i2 or j1 == j2 or i2 - i1 + j2 - j1 > MAX_COMPARED:
             continue
         if min(i2 - i1, j2 - j1) > _MIN_FOR_WALK and (runs := _small_changes(a, b, i1, i2, j1, j2)):
             yield from runs

@@ -40,10 +40,10 @@ Steps = tuple[re.Pattern[str] | None, ...]
 
 @lru_cache(maxsize=512)
 def _compiled(pattern: str) -> tuple[Steps, ...]:
-    return tuple(_steps(alternative) for alternative in _alternatives(pattern))
+    return tuple(_steps(alternative) for alternative in alternatives(pattern))
 
 
-def _alternatives(pattern: str) -> list[str]:
+def alternatives(pattern: str) -> list[str]:
     """The pattern once for each way to choose from its braces, without braces."""
     done: list[str] = []
     todo = [pattern]

@@ -12,15 +12,24 @@ MARK = re.compile(rb"<!--\s*protected\b", re.I)
 REGION = re.compile(rb"<!--\s*protected\b.*?(?:<!--\s*/protected\s*-->|\Z)", re.I | re.S)
 
 
+def regions(text: bytes | None) -> Counter[bytes]:
+    """The protected regions of a text, each with how often it stands there; one that is not closed goes on to the end."""
+    return Counter(REGION.findall(text)) if text and MARK.search(text) else Counter()
+
+
 def check(before: bytes | None, after: bytes | None) -> None:
-    """Refuses a change of an agent unless every protected region of `before` is in `after` too, byte for byte."""
-    if not before or before == after or not MARK.search(before):
+    """Refuses a change of an agent after which the text has not exactly the protected regions of before: none more, none less,
+    none longer. So nobody appends to a region that was not closed, and closes it."""
+    if before == after:
         return
-    regions, after = Counter(REGION.findall(before)), after or b""
-    # Counting a region goes through the whole text, so those that are found as regions again are left out.
-    if any(after.count(region) < regions[region] for region in regions - Counter(REGION.findall(after))):
-        raise Forbidden(
+    had, has = regions(before), regions(after)
+    if had == has:
+        return
+    if had:
+        says = (
             "This change touches a region that people protected. Leave everything between <!-- protected --> and "
-            "<!-- /protected --> as it is; do not retry this change.",
-            code="protected_region",
+            "<!-- /protected --> as it is (without the closing line, up to the end); do not retry this change."
         )
+    else:
+        says = "Only people protect regions: leave <!-- protected --> out of the text."
+    raise Forbidden(says, code="protected_region")

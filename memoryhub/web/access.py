@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -12,17 +13,21 @@ from django.shortcuts import redirect
 
 from memoryhub.domain import accounts, spaces
 from memoryhub.errors import NotAllowed
-from memoryhub.models import Actor
+from memoryhub.models import Actor, Space
 from memoryhub.web.errors import refuse
 
 View = Callable[..., HttpResponse]
+RECENTLY = 15 * 60  # seconds
 
 
 def to_login(request: HttpRequest) -> HttpResponse:
     """Redirects to the sign-in page, which leads back to the page that was asked for."""
-    url = "/login/?" + urlencode(
-        {"next": request.get_full_path() if request.method == "GET" else referring_path(request)}
-    )
+    wanted = request.get_full_path() if request.method == "GET" else referring_path(request)
+    return lead_to(request, "/login/?" + urlencode({"next": wanted}))
+
+
+def lead_to(request: HttpRequest, url: str) -> HttpResponse:
+    """A redirect of the whole page, also where htmx asked for a part."""
     if request.htmx:
         response = HttpResponse(status=204)
         response["HX-Redirect"] = url
@@ -51,6 +56,36 @@ def signed_in(view: View) -> View:
     return guarded
 
 
+def recently_signed_in(view: View) -> View:
+    """For changes that would let somebody else in for good: who signed in long ago shows first that it is them."""
+
+    @wraps(view)
+    def guarded(request: HttpRequest, **kwargs: Any) -> HttpResponse:
+        if not request.user.is_authenticated:
+            return to_login(request)
+        if time.time() - request.session.get("signed_in_at", 0) > RECENTLY:
+            wanted = request.get_full_path() if request.method == "GET" else referring_path(request)
+            return lead_to(request, "/account/confirm/?" + urlencode({"next": wanted}))
+        request.actor = Actor.of_person(request.user)
+        return view(request, **kwargs)
+
+    guarded.needs = "signed in"  # type: ignore[attr-defined]
+    return guarded
+
+
+def second_factor_missing(request: HttpRequest, space: Space) -> bool:
+    """Whether the space wants a second factor and this session was begun without one."""
+    wants = spaces.get_setting(space, "second_factor") == "required"
+    return wants and not request.session.get("second_factor")
+
+
+def to_second_factor(request: HttpRequest, space: Space) -> HttpResponse:
+    """Leads to the page that asks for the factor, or to the one that enrols a first one."""
+    if accounts.has_second_factor(request.user):
+        return lead_to(request, "/account/confirm/?" + urlencode({"next": space.get_absolute_url()}))
+    return lead_to(request, "/account/second-factor/?" + urlencode({"required": space.slug}))
+
+
 def space_page(action: str, *, methods: tuple[str, ...] = ("GET", "HEAD", "POST")) -> Callable[[View], View]:
     """For pages of a space: 302 to sign in, 404 for people who are no members, 403 for members without the role."""
 
@@ -61,6 +96,8 @@ def space_page(action: str, *, methods: tuple[str, ...] = ("GET", "HEAD", "POST"
                 return to_login(request)
             request.space, request.role = spaces.get_for_person(request.user, space)
             request.actor = Actor.of_person(request.user, request.role)
+            if second_factor_missing(request, request.space):
+                return to_second_factor(request, request.space)
             accounts.require(request.actor, action)
             if request.method not in methods:
                 return wrong_method(request, methods)

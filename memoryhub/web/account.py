@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.contrib.auth import update_session_auth_hash
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -11,10 +12,11 @@ from django.views.decorators.http import require_POST
 from memoryhub.domain import accounts, spaces
 from memoryhub.errors import HubError, NotFound, TooMany, Unauthenticated
 from memoryhub.forms import EmailForm, PasswordForm, TokenForm
-from memoryhub.models import Actor, Person, Token
-from memoryhub.web.access import signed_in
+from memoryhub.models import Actor, Person, Space, Token
+from memoryhub.web.access import second_factor_missing, signed_in, to_second_factor
 from memoryhub.web.login import safe_next
 from memoryhub.web.notices import done
+from memoryhub.web.oidc import connect_proof
 
 THEMES = {"": "dark", "dark": "light", "light": ""}  # the theme that follows each; "" is that of the system
 
@@ -29,6 +31,10 @@ def show(request: HttpRequest, *, status: int = 200, **more: object) -> HttpResp
         "has_password": request.user.has_usable_password(),
         "password_form": PasswordForm(asks_current=request.user.has_usable_password()),
         "token_form": TokenForm(),
+        "factors": accounts.second_factors(request.user),
+        "oidc": settings.OIDC,
+        "connect_proof": connect_proof(request),
+        "identities": accounts.identities_of(request.user),
         "email_form": EmailForm(initial={"email": request.user.email}),
         **more,
     }
@@ -65,7 +71,10 @@ def change_password(request: HttpRequest) -> HttpResponse:
         form.add_error("current", refusal)
         return show(request, status=422, password_form=form)
     try:
-        accounts.change_password(request.user, form.cleaned_data["new"], keep_session=request.session.session_key)
+        accounts.change_password(
+            request.user, form.cleaned_data["new"],
+            keep_session=request.session.session_key, keep_tokens=form.cleaned_data["keep_tokens"],
+        )  # fmt: skip
     except HubError as error:
         form.add_error("new", error.message)
         return show(request, status=422, password_form=form)
@@ -98,12 +107,20 @@ def end_session(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 @signed_in
+def end_sessions(request: HttpRequest) -> HttpResponse:
+    accounts.end_sessions(request.actor, request.user, keep=request.session.session_key)
+    done(request, "Every other session is ended.")
+    return redirect("account.page")
+
+
+@require_POST
+@signed_in
 def theme(request: HttpRequest) -> HttpResponse:
     accounts.set_preference(request.user, "theme", THEMES[request.user.preferences.get("theme", "")])
     return redirect(safe_next(request))
 
 
-def own_actor(request: HttpRequest, slug: str) -> tuple[object, Actor]:
+def own_actor(request: HttpRequest, slug: str) -> tuple[Space, Actor]:
     space, role = spaces.get_for_person(request.user, slug)
     return space, Actor.of_person(request.user, role)
 
@@ -116,6 +133,8 @@ def create_token(request: HttpRequest) -> HttpResponse:
     space, actor = own_actor(request, request.POST.get("space", ""))
     if not form.is_valid():
         return show(request, status=422, token_form=form)
+    if second_factor_missing(request, space):  # else a token would open what the session may not
+        return to_second_factor(request, space)
     token, secret = accounts.create_token(space, actor, person=request.user, **form.values())
     return show(request, new_token=token, secret=secret)
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 
+from memoryhub import dialects
 from memoryhub.domain import accounts, prompts
 from memoryhub.errors import HubError
 from memoryhub.forms import AgentForm, TokenForm
 from memoryhub.models import Agent
 from memoryhub.web.access import post_only, space_page
+from memoryhub.web.login import safe_next
 from memoryhub.web.notices import done
 
 PAGE = 100
@@ -21,12 +24,12 @@ FORM_FIELDS = ("name", "description", "dialect", "system_prompt", "persona")
 def page(request: HttpRequest) -> HttpResponse:
     words = request.GET.get("q", "").replace("\x00", "").strip()
     after = request.GET.get("after", "").replace("\x00", "")
-    rows = prompts.agent_rows(request.space, words=words, after=after, limit=PAGE + 1)
+    rows, following = prompts.agent_rows(request.space, words=words, after=after, limit=PAGE)
     context = {
-        "rows": prompts.rows_with_tokens(request.space, rows[:PAGE]),
-        "next": rows[PAGE - 1].agent.slug if len(rows) > PAGE else "",
+        "rows": prompts.rows_with_tokens(request.space, rows),
+        "next": following,
         "words": words,
-        "behind": prompts.threads_behind(request.space),
+        "behind": prompts.threads_behind(rows),
         **source_rows(request),
     }
     part = request.htmx and not request.htmx.boosted
@@ -40,7 +43,7 @@ def source_rows(request: HttpRequest, agent: Agent | None = None) -> dict[str, o
 
 @space_page("manage")
 def create(request: HttpRequest) -> HttpResponse:
-    form = AgentForm(request.POST or None, initial={"dialect": "hub"})
+    form = AgentForm(request.POST or None, initial={"dialect": dialects.AUTO})
     if request.method == "POST" and form.is_valid():
         try:
             agent = prompts.create_agent(request.space, request.actor, **form.cleaned_data)
@@ -53,11 +56,12 @@ def create(request: HttpRequest) -> HttpResponse:
 
 
 def show(request: HttpRequest, agent: Agent, *, status: int = 200, **more: object) -> HttpResponse:
+    row = prompts.agent_row(request.space, agent)
     context = {
         "agent": agent,
-        "row": prompts.agent_row(request.space, agent),
+        "row": row,
         "tokens": list(accounts.tokens_of_space(request.space, agent=agent)[:50]),
-        "behind": prompts.threads_behind(request.space, agent),
+        "behind": prompts.threads_behind([row]),
         **source_rows(request, agent),
         "form": AgentForm(initial={key: getattr(agent, key) for key in FORM_FIELDS}),
         "token_form": TokenForm(),
@@ -97,6 +101,15 @@ def turn_switch(request: HttpRequest, agent: Agent) -> HttpResponse:
     undo = f"{request.path}?switch={switch}&to={'off' if to else 'on'}"
     done(request, f"{SWITCHES[switch].format(agent.name)} {'on' if to else 'off'}.", undo=undo)
     return redirect("agents.detail", request.space.slug, agent.slug)
+
+
+@post_only("manage")
+def set_auto(request: HttpRequest, agent: str) -> HttpResponse:
+    """Sets the dialect to `auto`, so that what is shown is what the agent asks for; leads back to the page of the button."""
+    one = prompts.agent_by_slug(request.space, agent)
+    prompts.change_agent(one, request.actor, dialect=dialects.AUTO)
+    done(request, f"The dialect of {one.name} is auto: what it asks for.")
+    return redirect(safe_next(request, reverse("agents.detail", args=[request.space.slug, one.slug])))
 
 
 @post_only("manage")

@@ -1,34 +1,130 @@
-"""Erasing everything that a session logged: a preview, then the erasure, confirmed by typing the session's name."""
+"""Erasing words for good: choose, look at the dry run, confirm by typing, follow the job, keep the receipt."""
 
 from __future__ import annotations
+
+import json
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from memoryhub.domain import erasure
-from memoryhub.errors import Invalid
+from memoryhub.domain import erasure, spaces
+from memoryhub.domain.erasure import KINDS, Target
+from memoryhub.errors import Conflict, HubError, Invalid, NotFound
+from memoryhub.models import Agent, Erasure, Job
 from memoryhub.web.access import post_only, space_page
 from memoryhub.web.helpers import clean_text
 from memoryhub.web.notices import done
 
+RECEIPTS_SHOWN = 50
+HINTS = {
+    "session": "Everything that agents logged in it, and what became of that; proposals and files of the thread of this name.",
+    "person": "Lines of files, comments, notes and reasons, entries they typed. Also of people who are gone.",
+    "agent": "What it logged, proposed and wrote, line by line. Also of agents that were deleted.",
+    "text": "This text, wherever it stands. Names of files or sessions that contain it are replaced.",
+    "revision": "The lines that this revision brought, here and in every later one.",
+}
+
 
 @space_page("manage", methods=("GET", "HEAD"))
 def page(request: HttpRequest) -> HttpResponse:
-    session = clean_text(request.GET.get("session", ""))
-    return render(
-        request, "erasure/page.html", {"session": session, "extent": erasure.erasure_extent(request.space, session)}
-    )
+    chosen = {name: clean_text(request.GET.get(name, "")) for name in ("kind", "what", "number")}
+    return _form(request, chosen)
+
+
+def _form(request: HttpRequest, chosen: dict[str, str], error: str = "", status: int = 200) -> HttpResponse:
+    context = {
+        "kinds": [{"key": key, "label": label, "hint": HINTS[key]} for key, label in KINDS.items()],
+        "chosen": {**chosen, "kind": chosen.get("kind") or "session"}, "error": error,
+        "names": _names(request), "sees_all": erasure.sees_all(request.actor),
+        "receipts": [_listed(one) for one in erasure.erasures_of(request.space, request.actor)[:RECEIPTS_SHOWN]],
+    }  # fmt: skip
+    return render(request, "erasure/page.html", context, status=status)
+
+
+def _names(request: HttpRequest) -> list[str]:
+    """People and agents of the space, to choose from; others can be typed."""
+    people = [one.person.username for one in spaces.members(request.space)]
+    return [*people, *Agent.objects.within(request.space).order_by("slug").values_list("slug", flat=True)]
+
+
+def _listed(one: Erasure) -> dict[str, Any]:
+    return {"erasure": one, "label": KINDS[one.kind], "rows": sum(one.rows.values())}
 
 
 @post_only("manage")
-def erase(request: HttpRequest) -> HttpResponse:
-    session = clean_text(request.POST.get("session", ""))
+def plan(request: HttpRequest) -> HttpResponse:
+    chosen = {name: request.POST.get(name, "") for name in ("kind", "what", "text", "number")}
+    what = chosen["text"] if chosen["kind"] == "text" else clean_text(chosen["what"])
+    number = int(chosen["number"]) if chosen["number"].isdecimal() and len(chosen["number"]) < 10 else 0
+    everywhere = request.POST.get("everywhere") == "on"
+    target = Target(chosen["kind"], what, number, on_disk=request.POST.get("on_disk") == "on")
     try:
-        gone = erasure.erase(request.space, request.actor, session, confirm=request.POST.get("confirm", ""))
+        made = erasure.plan(None if everywhere else request.space, request.actor, target)
     except Invalid as refusal:
-        extent = erasure.erasure_extent(request.space, session)
-        return render(
-            request, "erasure/page.html", {"session": session, "extent": extent, "error": refusal.message}, status=422
-        )
-    done(request, f"Erased for good: {', '.join(f'{count} {name}' for name, count in gone.items())}.")
-    return redirect("quarantine.page", request.space.slug)
+        return _form(request, chosen, refusal.message, 422)
+    return redirect("erasure.detail", request.space.slug, made.pk)
+
+
+@space_page("manage", methods=("GET", "HEAD"))
+def detail(request: HttpRequest, number: int) -> HttpResponse:
+    one = erasure.get(request.space, request.actor, number)
+    return render(request, "erasure/_state.html" if request.htmx else "erasure/detail.html", _detail(request, one))
+
+
+def _detail(request: HttpRequest, one: Erasure) -> dict[str, Any]:
+    job = erasure.job_of(one)
+    failed = job is not None and job.state == Job.FAILED and one.state != Erasure.DONE
+    share = job.done * 100 // job.total if job and job.total else 0
+    context: dict[str, Any] = {
+        "erasure": one, "label": KINDS[one.kind], "job": job, "failed": failed, "share": min(share, 100),
+        "is_running": one.state in (Erasure.COUNTING, Erasure.ERASING) and not failed,
+        "everywhere": not one.space_id, "word": erasure.confirmation(one),
+    }  # fmt: skip
+    if one.state != Erasure.DONE:
+        context["target"] = erasure.unpack(one)[0]
+        context |= {name: [row for row in one.plan if row.get(name)] for name in ("own", "file")}
+        context["copies"] = [row for row in one.plan if not row.get("own") and not row.get("file")]
+    else:
+        context["receipt"] = erasure.receipt(one, request.actor)
+    return context
+
+
+@post_only("manage")
+def erase(request: HttpRequest, number: int) -> HttpResponse:
+    try:
+        erasure.erase(request.space, request.actor, number, confirm=request.POST.get("confirm", ""))
+    except (Invalid, Conflict, NotFound) as refusal:
+        one = erasure.get(request.space, request.actor, number)
+        return _refused(request, one, refusal)
+    return redirect("erasure.detail", request.space.slug, number)
+
+
+def _refused(request: HttpRequest, one: Erasure, refusal: HubError) -> HttpResponse:
+    context = _detail(request, one) | {"error": refusal.message}
+    return render(request, "erasure/detail.html", context, status=refusal.status)
+
+
+@post_only("manage")
+def cancel(request: HttpRequest, number: int) -> HttpResponse:
+    erasure.cancel(request.space, request.actor, number)
+    done(request, "Nothing was erased, and what was looked for is forgotten.")
+    return redirect("erasure.page", request.space.slug)
+
+
+@post_only("manage")
+def retry(request: HttpRequest, number: int) -> HttpResponse:
+    erasure.retry(request.space, request.actor, number)
+    return redirect("erasure.detail", request.space.slug, number)
+
+
+@space_page("manage", methods=("GET", "HEAD"))
+def receipt(request: HttpRequest, number: int) -> HttpResponse:
+    """The receipt as a file."""
+    one = erasure.get(request.space, request.actor, number)
+    if one.state != Erasure.DONE:
+        raise NotFound("There is no receipt yet: this erasure has not ended.")
+    document = json.dumps(erasure.receipt(one, request.actor), ensure_ascii=False, indent=2)
+    answer = HttpResponse(document + "\n", content_type="application/json")
+    answer["Content-Disposition"] = f'attachment; filename="erasure-{one.pk}.json"'
+    return answer

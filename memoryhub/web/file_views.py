@@ -11,10 +11,10 @@ from urllib.parse import quote
 from django.http import HttpRequest, HttpResponse
 
 from memoryhub.dialects import tokens_of_text, without_comments
-from memoryhub.domain import files
+from memoryhub.domain import files, proposals
 from memoryhub.domain.files import Published
 from memoryhub.errors import HubError, Invalid
-from memoryhub.models import File, Revision, Space
+from memoryhub.models import File, Proposal, Revision, Space
 from memoryhub.stores import paths
 from memoryhub.text import diff, lines, markdown, merge
 from memoryhub.text.lines import describe_ends, for_editor, text_of
@@ -92,13 +92,20 @@ def first_prefix(space: Space) -> str:
 def file_header(space: Space, where: str, file: File, found: Published | HubError, view: str) -> dict[str, Any]:
     """The context that every view of a file needs: path, mount, readers, pending proposals, tree."""
     place = files.resolve_path(space, where) if files.mount_at(space, where) else None
-    waiting = files.pending_proposals(space, where)
+    # What is held has a note of its own.
+    waiting = [one for one in files.pending_proposals(space, where) if one.number != file.held_proposal]
     return {
+        "held": held_proposal(space, file),
         "where": where, "name": where.rpartition("/")[2], "crumbs": crumbs(where), "file": file, "view": view, "place": place,
         "found": found if isinstance(found, Published) else None, "problem": found.message if isinstance(found, HubError) else "",
         "readers": files.agents_reading(space, where), "waiting": waiting, "tree": files.tree(space, where),
         "unwritten": file.problem if file.problem.startswith("Revision ") else "", "newest": files.get_revision(file, file.revision),
     }  # fmt: skip
+
+
+def held_proposal(space: Space, file: File | None) -> Proposal | None:
+    """The proposal that keeps what lies on disk, where that is another text than the hub hands out."""
+    return proposals.get(space, file.held_proposal) if file and file.held and file.held_proposal else None
 
 
 def file_text(found: Published, view: str, start: str = "") -> dict[str, Any]:
@@ -169,7 +176,7 @@ def blame(file: File, at: str, start: str = "") -> dict[str, Any]:
         return {"job": job, "is_running": job.state != job.FAILED, "share": share, "at": chosen}
     lines = files.blame(file, chosen.number)
     context = {"shown_text": text_of(_content_of(chosen))} if chosen.number == file.revision else {}
-    by = Counter(line.revision.actor_kind for line in lines)
+    by = Counter(line.author.kind for line in lines)
     return context | {"piece": line_page(lines, start), "at": chosen, "by": by}
 
 

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from memoryhub.domain import files, prompts
+from memoryhub.domain import files, prompts, spaces
 from memoryhub.domain.accounts import require
 from memoryhub.domain.files import Published
 from memoryhub.errors import Conflict, HubError, Invalid, NotFound
@@ -82,6 +82,7 @@ def show_file(request: HttpRequest, where: str, found: Published | HubError, vie
         file = files.file_row(request.space, where)
     except NotFound:
         return show_missing(request, where, found)
+    files.find_git_authors(request.space, where)
     context = file_views.file_header(request.space, where, file, found, view)
     if view == "history":
         context |= file_views.history(file, request.GET.get("before", ""))
@@ -104,16 +105,19 @@ def show_file(request: HttpRequest, where: str, found: Published | HubError, vie
 def show_missing(request: HttpRequest, where: str, found: Published | HubError) -> HttpResponse:
     """The page of a path without a readable file: a source that does not exist yet, a problem on disk, or a 404."""
     mount = files.mount_at(request.space, where)
-    is_source = prompts.is_source(request.space, where)
+    is_source, held = prompts.is_source(request.space, where), files.held_file(request.space, where)
     if mount is None and not is_source:
         raise NotFound(f"There is no file at {where}, and nothing is mounted there.")
     context = {
         "where": where, "crumbs": file_views.crumbs(where), "mount": mount, "readers": files.agents_reading(request.space, where),
         "problem": found.message if isinstance(found, HubError) and not isinstance(found, NotFound) else "",
-        "tree": files.tree(request.space, where), "name": where.rpartition("/")[2],
+        "tree": files.tree(request.space, where), "name": where.rpartition("/")[2], "file": held,
+        "held": file_views.held_proposal(request.space, held),
     }  # fmt: skip
     # A missing source is no error, and its page explains that; other paths without a file are 404.
-    return render(request, "files/missing.html", context, status=200 if is_source or context["problem"] else 404)
+    return render(
+        request, "files/missing.html", context, status=200 if is_source or held or context["problem"] else 404
+    )
 
 
 @space_page("read", methods=("GET", "HEAD"))
@@ -197,6 +201,7 @@ def write(request: HttpRequest, path: str) -> HttpResponse:
     reason = request.POST.get("reason", "").strip()
     try:
         content = files.text_as_bytes(keep_ends(file_views.text_at_revision(request.space, where, base), sent))
+        files.allow_in_text(request.space, request.actor, where, content, request.POST.getlist("no_secret"))
         files.check_content(request.space, where, content)
         revision = files.write(request.space, request.actor, where, content, reason=reason, base_revision=base)
     except Conflict as conflict:
@@ -204,7 +209,10 @@ def write(request: HttpRequest, path: str) -> HttpResponse:
     except HubError as error:
         if error.status not in (413, 422):
             raise
-        return show_editor(request, where, status=error.status, content=for_editor(sent), error=error, reason=reason)
+        marked = spaces.mark_secrets(request.space, content).secrets if error.code == "secret_found" else ()
+        return show_editor(
+            request, where, status=error.status, content=for_editor(sent), error=error, reason=reason, marked=marked
+        )
     files.stop_editing(request.space, request.user, where)
     report_saved(request, where, f"Saved as revision {revision.number}.")
     return HttpResponseRedirect(page_address(request.space.slug, where))
@@ -334,17 +342,4 @@ def upload(request: HttpRequest, path: str = "") -> HttpResponse:
         files.write(request.space, request.actor, name, content, reason="Uploaded")
         names.append(name)
     done(request, f"Uploaded {names[0] if len(names) == 1 else f'{len(names)} files'}.")
-    return HttpResponseRedirect(page_address(request.space.slug, where))
-
-
-@post_only("edit")
-def retry(request: HttpRequest, path: str) -> HttpResponse:
-    """Tries again to write a revision to the disk that did not get there."""
-    where = requested_path(request, path)
-    try:
-        files.retry_disk(request.space, where)
-    except Conflict as error:
-        refused(request, error.message)
-    else:
-        done(request, f"{where} is on disk now.")
     return HttpResponseRedirect(page_address(request.space.slug, where))

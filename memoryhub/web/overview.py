@@ -22,10 +22,14 @@ def page(request: HttpRequest) -> HttpResponse:
     if counts.is_empty:
         return render(request, "overview/empty.html", {"counts": counts, "has_demo": demo.exists()})
     now = activity.figures(space)
-    agents = prompts.agent_rows(space, limit=AGENTS_SHOWN)
+    agents, _ = prompts.agent_rows(space, limit=AGENTS_SHOWN)
     changed = list(activity.latest(space, activity.midnight()))
     shown = activity.page_version(
-        space, astuple(counts), astuple(now), [(a.tokens, a.behind) for a in agents], [c.pk for c in changed]
+        space,
+        astuple(counts),
+        astuple(now),
+        [(a.tokens, a.behind, a.is_current, a.agent.asked_dialect) for a in agents],
+        [c.pk for c in changed],
     )
     if request.htmx and request.GET.get("v") == shown:
         return HttpResponse(status=204)  # the page shows this version already

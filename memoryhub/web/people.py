@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 
 from memoryhub.domain import accounts, spaces
 from memoryhub.errors import Conflict, HubError
@@ -20,6 +23,7 @@ def show(request: HttpRequest, *, status: int = 200, **more: object) -> HttpResp
         "linkable": accounts.linkable(request.space, request.actor),
         "tokens": accounts.tokens_of_space(request.space, agent=None, revoked_at=None),
         "form": PersonForm(),
+        "link_times": accounts.LINK_TIME_NAMES,
         **more,
     }
     return render(request, "people/page.html", context, status=status)
@@ -37,9 +41,10 @@ def add(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return show(request, status=422, form=form)
     name, role = form.cleaned_data["username"], form.cleaned_data["role"]
-    existing = Person.objects.filter(username__iexact=name).first()
+    lasts = accounts.link_time(request.POST.get("lasts", ""))
+    existing = accounts.find_person(name)
     try:
-        person = existing or accounts.create_person(request.actor, name)
+        person = existing or accounts.create_person(request.actor, name, email=form.cleaned_data["email"])
         spaces.add_member(request.space, request.actor, person, role)
     except HubError as error:
         form.refuse(error)
@@ -47,13 +52,15 @@ def add(request: HttpRequest) -> HttpResponse:
     if existing:
         done(request, f"{person.username} is {role} here now.")
         return redirect("people.page", request.space.slug)
-    return show_link(request, person)
+    return show_link(request, person, lasts)
 
 
-def show_link(request: HttpRequest, person: Person) -> HttpResponse:
-    secret = accounts.make_sign_in_link(request.actor, person, leads_to=request.space.get_absolute_url())
+def show_link(request: HttpRequest, person: Person, lasts: timedelta) -> HttpResponse:
+    """The page with a new link for the person, which nobody can see again."""
+    leads_to = request.space.get_absolute_url()
+    secret = accounts.make_sign_in_link(request.actor, person, leads_to=leads_to, lasts=lasts)
     link = request.build_absolute_uri(reverse("login.once", args=[secret]))
-    return show(request, link=link, link_for=person)
+    return show(request, link=link, link_for=person, link_until=timezone.now() + lasts)
 
 
 def member_of(request: HttpRequest, pk: int) -> Person:
@@ -64,7 +71,7 @@ def member_of(request: HttpRequest, pk: int) -> Person:
 def make_link(request: HttpRequest, pk: int) -> HttpResponse:
     person = member_of(request, pk)
     accounts.require_no_other_owner(request.space, request.actor, person)
-    return show_link(request, person)
+    return show_link(request, person, accounts.link_time(request.POST.get("lasts", "")))
 
 
 @post_only("manage")

@@ -8,7 +8,6 @@ from functools import cached_property
 
 from memoryhub import dialects
 from memoryhub.dialects import BYTES_PER_TOKEN, Entry, Part, Warn, tokens_of_bytes
-from memoryhub.domain import prompts
 from memoryhub.domain.prompts import Prompt
 from memoryhub.models import Revision, Space
 from memoryhub.stores import paths
@@ -45,7 +44,6 @@ class PromptSection:
     lines: tuple[str, ...]
     starts_line: bool
     revision: Revision | None = None
-    approved_by: str = ""
 
     @property
     def kind(self) -> str:
@@ -176,12 +174,9 @@ class PromptView:
     @cached_property
     def stretches(self) -> list[PromptSection]:
         revisions = self.revisions()
-        deciders = prompts.approvers_of(self.space, {one.proposal for one in revisions.values() if one.proposal})
-        return [self.stretch(part, revisions, deciders) for part in self.prompt.parts if part.end > part.start]
+        return [self.stretch(part, revisions) for part in self.prompt.parts if part.end > part.start]
 
-    def stretch(
-        self, part: Part, revisions: dict[tuple[str, int], Revision], deciders: dict[int, str]
-    ) -> PromptSection:
+    def stretch(self, part: Part, revisions: dict[tuple[str, int], Revision]) -> PromptSection:
         first = self.line_at(part.start)
         starts_line = self.line_starts[first - 1] == part.start
         lines = self.prompt.data[part.start : part.end].decode().split("\n")
@@ -192,8 +187,7 @@ class PromptView:
         where = paths.of_source(part.label if part.kind == "source" else "")
         number = self.prompt.revisions.get(where)
         revision = revisions.get((where, number)) if number else None
-        approved = deciders.get(revision.proposal, "") if revision and revision.proposal else ""
-        return PromptSection(part, first, tuple(lines), starts_line, revision, approved)
+        return PromptSection(part, first, tuple(lines), starts_line, revision)
 
     def revisions(self) -> dict[tuple[str, int], Revision]:
         wanted = self.prompt.revisions
@@ -256,7 +250,7 @@ class PromptView:
     def marks(self) -> dict[int, list[tuple[int, int, str]]]:
         """Places of warnings by line number: first character, end, and CSS class."""
         found: dict[int, list[tuple[int, int, str]]] = {}
-        for warn in self.prompt.warnings:
+        for warn in self.prompt.all_warnings:
             css = "found" if warn.code == "secret_like" else "found mild"
             for start, end in warn.places:
                 number = self.line_at(start)
@@ -270,5 +264,5 @@ class PromptView:
     @cached_property
     def notices(self) -> list[Notice]:
         """The warnings of the prompt, grave ones first."""
-        found = [Notice(one, self.line_at(one.at) if one.at is not None else None) for one in self.prompt.warnings]
+        found = [Notice(one, self.line_at(one.at) if one.at is not None else None) for one in self.prompt.all_warnings]
         return sorted(found, key=lambda one: not one.is_grave)

@@ -15,7 +15,6 @@ from django.utils import timezone
 
 from memoryhub import dialects
 from memoryhub.domain import files, prompts
-from memoryhub.domain.prompts import PromptRequest
 from memoryhub.errors import HubError, NotFound
 from memoryhub.forms import PromptSettingsForm
 from memoryhub.models import Agent, Proposal
@@ -42,19 +41,24 @@ def page(request: HttpRequest, agent: str) -> HttpResponse:
     if elsewhere := address_of_picked_agent(request, agent) or address_in_utc(request, "at"):
         return redirect(elsewhere)
     one = prompts.agent_by_slug(request.space, agent)
+    call = last_call(request, one)
     context: dict[str, Any] = {
         "agent": one,
-        "get": picked_values(request),
+        "call": call,
+        "follows_call": follows_call(request),
+        "get": picked_values(request, call),
         "agents": list(prompts.agents_of_space(request.space)),
     }
     status = 200
     try:
-        at = prompt_request(request).at
+        at = prompts.parse_time(context["get"]["at"])
         context |= {"at": at, "at_field": datetime_field_value(at)}
-        context |= prompt_context(request, one)
+        context |= prompt_context(request, one, call)
     except HubError as error:
-        context["error"], status = error, error.status
-    context["dialects"] = dialect_choices(one, context["get"]["dialect"])
+        # The page of an agent that got no prompt then is as good as any other.
+        context["error"], status = error, 200 if error.code == "before_agent" else error.status
+    context["dialects"] = dialect_choices(one, shown_choice(one, context["get"]["dialect"]))
+    context["get"]["dialect"] = shown_choice(one, context["get"]["dialect"])
     part = request.htmx and not request.htmx.boosted
     return render(request, "prompts/_prompt.html" if part else "prompts/page.html", context, status=status)
 
@@ -94,36 +98,44 @@ def datetime_field_value(moment: datetime | None) -> str:
     return timezone.localtime(whole).strftime("%Y-%m-%dT%H:%M:%S")
 
 
-def picked_values(request: HttpRequest) -> dict[str, str]:
-    """The values of the pickers. `ask` is used as query and task unless these are given."""
-    get = {
-        name: request.GET.get(name, "").strip() for name in ("dialect", "ask", "query", "task", "at", "thread", "bare")
-    }
+PICKED = ("dialect", "ask", "query", "task", "at", "thread")
+
+
+def last_call(request: HttpRequest, agent: Agent) -> prompts.LastCall | None:
+    """What the agent asked for last; None before its first call."""
+    return prompts.last_calls(request.space, [agent]).get(agent.pk)
+
+
+def follows_call(request: HttpRequest) -> bool:
+    """Whether nothing was picked: then what the agent asked for last is shown."""
+    return not any(name in request.GET for name in PICKED)
+
+
+def picked_values(request: HttpRequest, call: prompts.LastCall | None) -> dict[str, str]:
+    """The values of the pickers, by default those of the last call. `ask` is used as query and task unless these are given."""
+    get = {name: request.GET.get(name, "").strip() for name in (*PICKED, "bare", "base")}
+    if call and follows_call(request):
+        asked = call.request
+        get |= {"dialect": asked.dialect, "query": asked.query, "task": asked.task, "thread": asked.thread}
+        get |= {"ask": asked.query or asked.task, "base": "call" if call.has_base else ""}
     get["query"], get["task"] = get["query"] or get["ask"], get["task"] or get["ask"]
     return get
 
 
-def prompt_request(request: HttpRequest) -> PromptRequest:
-    get = picked_values(request)
+def assemble_prompt(request: HttpRequest, agent: Agent, call: prompts.LastCall | None) -> prompts.Prompt:
+    """The prompt of the picked values; with nothing picked, exactly what the last call would get now."""
+    if call and follows_call(request):
+        return prompts.assemble_request(request.space, agent, call.request)
+    get = picked_values(request, call)
     words = {name: get[name] for name in ("dialect", "query", "task", "thread")}
-    return PromptRequest(**words, at=prompts.parse_time(get["at"]))
+    base = call.request.system_prompt if call and get["base"] else None
+    at = prompts.parse_time(get["at"])
+    return prompts.assemble(request.space, agent, **words, at=at, system_prompt=base)
 
 
-def assemble_prompt(request: HttpRequest, agent: Agent) -> prompts.Prompt:
-    asked = prompt_request(request)
-    return prompts.assemble(
-        request.space,
-        agent,
-        dialect=asked.dialect,
-        query=asked.query,
-        task=asked.task,
-        thread=asked.thread,
-        at=asked.at,
-    )
-
-
-def prompt_context(request: HttpRequest, agent: Agent) -> dict[str, Any]:
-    prompt = prompts.with_findings(assemble_prompt(request, agent))
+def prompt_context(request: HttpRequest, agent: Agent, call: prompts.LastCall | None) -> dict[str, Any]:
+    prompt = assemble_prompt(request, agent, call)
+    threads = prompts.threads_of(request.space, agent)
     view = PromptView(request.space, prompt)
     paths = Counter(
         Proposal.objects.within(request.space).filter(number__in=prompt.pending).values_list("path", flat=True)
@@ -133,7 +145,8 @@ def prompt_context(request: HttpRequest, agent: Agent) -> dict[str, Any]:
         "view": view,
         "waiting": paths,
         "delivered": prompts.delivered_at(agent, prompt.sha256),
-        "threads": prompts.threads_of(request.space, agent),
+        "threads": threads,
+        "last": next((one for one in threads if call and one.delivery.pk == call.delivery.pk), None),
         "origin": origin_of_line(request, agent, prompt),
         "guidelines_path": files.GUIDELINES_PATH,
         "template": template_of_prompt(agent, prompt),
@@ -149,7 +162,7 @@ def origin_of_line(request: HttpRequest, agent: Agent, prompt: prompts.Prompt) -
 def line(request: HttpRequest, agent: str) -> HttpResponse:
     """The part below a line that says where the line came from."""
     one = prompts.agent_by_slug(request.space, agent)
-    found = origin_of_line(request, one, assemble_prompt(request, one))
+    found = origin_of_line(request, one, assemble_prompt(request, one, last_call(request, one)))
     if found is None:
         raise NotFound("This prompt has no such line.")
     drawn = render_to_string("prompts/_origin.html", {"agent": one, "origin": found}, request)
@@ -160,7 +173,12 @@ def template_of_prompt(agent: Agent, prompt: prompts.Prompt) -> Any:
     """The imported template of this prompt; None if the dialect has no template or the agent has its own."""
     if not dialects.families()[prompt.rendered.dialect.family].templated or agent.template:
         return None
-    return prompts.chosen_template(agent.space_id, prompt.dialect, agent_slug=agent.slug)
+    return prompts.chosen_template(agent.space_id, prompt.dialect, agent_id=agent.pk)
+
+
+def shown_choice(agent: Agent, named: str) -> str:
+    """The value of the picker for a dialect: empty for what an `auto` agent asks for."""
+    return "" if agent.dialect == dialects.AUTO and named == agent.asked_dialect else named
 
 
 def dialect_choices(agent: Agent, chosen: str) -> list[tuple[str, str]]:
@@ -170,7 +188,8 @@ def dialect_choices(agent: Agent, chosen: str) -> list[tuple[str, str]]:
     hub, others = [one for one in plain if one[0] == "hub"], [one for one in plain if one[0] != "hub"]
     listed = [*hub, *with_versions, *others]
     named = [(chosen, chosen)] if chosen and chosen not in dict(listed) else []
-    return [("", f"{agent.dialect} (its own)"), *named, *listed]
+    own = f"auto: {agent.asked_dialect or agent.own_dialect.label}" if agent.dialect == dialects.AUTO else ""
+    return [("", own or f"{agent.dialect} (its own)"), *named, *listed]
 
 
 # Versions of deepagents that a dialect serves besides the one in its name.
@@ -183,7 +202,8 @@ VERSIONS_SERVED = {
 @space_page("read", methods=("GET", "HEAD"))
 def raw(request: HttpRequest, agent: str) -> HttpResponse:
     """The exact bytes of the prompt; with `?download` as a file."""
-    prompt = assemble_prompt(request, prompts.agent_by_slug(request.space, agent))
+    one = prompts.agent_by_slug(request.space, agent)
+    prompt = assemble_prompt(request, one, last_call(request, one))
     return bytes_response(request, prompt.data, f"{agent}-prompt-{prompt.sha256[:8]}.txt")
 
 

@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from memoryhub.domain import prompts, proposals, spaces
+from memoryhub.domain import files, prompts, proposals, spaces
 from memoryhub.domain.accounts import may
 from memoryhub.errors import Conflict, HubError, Invalid
 from memoryhub.models import Proposal, Record
@@ -20,6 +20,7 @@ from memoryhub.web.access import post_only, space_page
 from memoryhub.web.helpers import neighbour_choices, parse_date
 from memoryhub.web.notices import done, refused
 
+UNREVIEWED_SHOWN = 20
 VIEWS = ("unified", "split", "rendered")
 
 
@@ -50,7 +51,9 @@ def inbox_context(request: HttpRequest) -> dict[str, Any]:
         page=int(number) if number.isdecimal() and len(number) < 7 else 1,
         total=None if is_filtered else by_view[view],
     )
+    unreviewed = files.unreviewed(request.space) if view == "pending" and not is_filtered else []
     return {
+        "unreviewed": unreviewed[:UNREVIEWED_SHOWN], "more_unreviewed": max(0, len(unreviewed) - UNREVIEWED_SHOWN),
         "get": get, "view": view, "order": order, "box": box, "counts_by_view": by_view,
         "agents": prompts.agents_of_space(request.space), "is_filtered": is_filtered,
         "days": spaces.get_setting(request.space, "proposal_days"), "may_decide": may(request.role, "decide"),
@@ -68,7 +71,8 @@ def show(
 ) -> HttpResponse:
     """The page of one proposal; after a refusal with its error and what was typed."""
     everything = "all" in request.GET
-    review = proposals.review(proposal, context=None if everything else 3)
+    ticked = (typed or {}).get("ticked", hunk_numbers(request.GET) if "ticks" in request.GET else None)
+    review = proposals.review(proposal, context=None if everything else 3, ticked=ticked)
     if error is not None and error.code == "changed_since_seen":
         proposal.refresh_from_db()
     previous, following = proposals.neighbours(proposal)
@@ -107,9 +111,9 @@ def timeline(proposal: Proposal, review: proposals.Review) -> list[dict[str, Any
     events: list[dict[str, Any]] = [
         {
             "at": proposal.created_at,
-            "kind": "agent",
+            "kind": "disk" if proposal.from_disk else "agent",
             "who": proposal.agent_name,
-            "says": "proposed this change",
+            "says": "changed; who wrote there is not known" if proposal.from_disk else "proposed this change",
             "aside": proposal.thread_id,
         }
     ]
@@ -138,12 +142,14 @@ def approve(request: HttpRequest, number: int) -> HttpResponse:
     """Approves the proposal: all of it, the ticked hunks, or an edited text."""
     post = request.POST
     typed = {"note": post.get("note", ""), "content": post.get("content"), "seen": post.get("seen", "")}
+    typed["ticked"] = ticked_hunks(post)
     proposal = proposals.get(request.space, number)
     try:
-        require_findings_ticked(proposal, post)
+        content = edited_bytes(proposal, post)
+        require_findings_ticked(proposal, post, content)
         decided = proposals.approve(
             request.space, request.actor, number, seen=post.get("seen", ""), note=typed["note"],
-            content=edited_bytes(proposal, post), hunks=ticked_hunks(post), base=post.get("base") or None,
+            content=content, hunks=typed["ticked"], base=post.get("base") or None,
             review_by=parse_date(post.get("review_by", "")), **neighbour_choices(post),
         )  # fmt: skip
     except HubError as error:
@@ -156,9 +162,11 @@ def approve(request: HttpRequest, number: int) -> HttpResponse:
     return redirect_to_detail(request, number)
 
 
-def require_findings_ticked(proposal: Proposal, post: Any) -> None:
-    """`Invalid` if there are grave findings and their box was not ticked."""
-    if any(one["severity"] == "high" for one in proposal.findings) and post.get("looked") != "yes":
+def require_findings_ticked(proposal: Proposal, post: Any, content: bytes | None) -> None:
+    """`Invalid` if there are grave findings in what would be approved and their box was not ticked."""
+    if post.get("looked") == "yes" or proposal.state not in (Proposal.State.PENDING, Proposal.State.OUTDATED):
+        return
+    if proposals.grave_findings(proposal, ticked=ticked_hunks(post), content=content):
         raise Invalid("Tick first that you looked at what the gate found.", field="looked")
 
 
@@ -174,9 +182,15 @@ def edited_bytes(proposal: Proposal, post: Any) -> bytes | None:
 
 
 def ticked_hunks(post: Any) -> list[int] | None:
-    if post.get("do") != "some":
+    """The changes that are ticked, whichever button was pressed; None on pages without boxes to tick, and where the reviewer
+    typed a text."""
+    if post.get("do") == "edited" or (post.get("do") != "some" and "hunk" not in post):
         return None
-    return [int(one) for one in post.getlist("hunk") if one.isdecimal() and len(one) < 7]
+    return hunk_numbers(post)
+
+
+def hunk_numbers(given: QueryDict) -> list[int]:
+    return [int(one) for one in given.getlist("hunk") if one.isdecimal() and len(one) < 7]
 
 
 @post_only("decide")

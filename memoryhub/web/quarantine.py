@@ -9,14 +9,22 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from memoryhub.domain import longterm, quarantine
+from memoryhub.domain import longterm, quarantine, working
+from memoryhub.errors import HubError, Invalid
 from memoryhub.models import Agent, Record
 from memoryhub.web.access import post_only, space_page
 from memoryhub.web.helpers import clean_text, page_or_part, parse_number, parse_numbers
 from memoryhub.web.notices import done, refused
 
 PAGE = 30
-STATES = [("", "All"), ("held", "Held"), ("admitted", "Admitted"), ("promoted", "Promoted"), ("discarded", "Discarded")]
+STATES = [
+    ("", "All"),
+    ("held", "Held"),
+    ("unseen", "Unseen"),
+    ("admitted", "Admitted"),
+    ("promoted", "Promoted"),
+    ("discarded", "Discarded"),
+]
 
 
 @space_page("read", methods=("GET", "HEAD"))
@@ -35,6 +43,8 @@ def page(request: HttpRequest) -> HttpResponse:
         "is_filtered": any(given.values()),
         "states": STATES,
         "held": quarantine.waiting(request.space),
+        "unseen": working.unseen(request.space).count(),
+        "waits_for_person": working.waits_for_person(request.space),
         "today": quarantine.today(request.space),
         "agents": Agent.objects.within(request.space),
         "node_kinds": Record.NodeKind.values,
@@ -57,9 +67,13 @@ def selected_session(request: HttpRequest, rows: list[Record]) -> dict[str, Any]
 
 @space_page("read", methods=("GET", "HEAD"))
 def record(request: HttpRequest, pk: int) -> HttpResponse:
+    return show_record(request, pk)
+
+
+def show_record(request: HttpRequest, pk: int, refusal: HubError | None = None) -> HttpResponse:
     one = quarantine.get(request.space, pk)
     states = list(quarantine.history(one))
-    one.state = states[-1] if states else None
+    quarantine.with_states([one])
     entry = None
     if one.state and one.state.state == quarantine.PROMOTED:
         entry = longterm.by_label(request.space, one.state.reason)
@@ -69,15 +83,19 @@ def record(request: HttpRequest, pk: int) -> HttpResponse:
         "session": quarantine.session(request.space, one.session_id, around=one),
         "can_undo": len(states) > 1 and one.state.actor_kind != "hub",
         "entry": entry,
+        "grave": [found for found in one.findings if found.get("severity") == "high"],
+        "has_hidden": any(found["code"] == "hidden" for found in one.findings),
+        "waits_for_person": working.waits_for_person(request.space),
+        "refusal": refusal,
     }
-    return render(request, "quarantine/record.html", context)
+    return render(request, "quarantine/record.html", context, status=refusal.status if refusal else 200)
 
 
 def return_url(request: HttpRequest, pk: int) -> str:
     """The address in `next` if it is the list of records, else that of the record."""
     back = request.POST.get("next", "")
-    listed = reverse("quarantine.page", args=[request.space.slug])
-    return back if back.startswith(listed) else reverse("quarantine.record", args=[request.space.slug, pk])
+    lists = tuple(reverse(name, args=[request.space.slug]) for name in ("quarantine.page", "working.page"))
+    return back if back.startswith(lists) else reverse("quarantine.record", args=[request.space.slug, pk])
 
 
 def undo_url(request: HttpRequest, pk: int) -> str:
@@ -86,8 +104,22 @@ def undo_url(request: HttpRequest, pk: int) -> str:
 
 @post_only("edit")
 def admit(request: HttpRequest, pk: int) -> HttpResponse:
-    quarantine.admit(request.space, request.actor, pk)
+    looked, without = request.POST.get("looked") == "yes", request.POST.get("do") == "without_hidden"
+    try:
+        quarantine.admit(request.space, request.actor, pk, looked=looked, without_hidden=without)
+    except Invalid as refusal:
+        return show_record(request, pk, refusal)
     done(request, f"Record {pk} is in working memory.", undo=undo_url(request, pk))
+    return redirect(return_url(request, pk))
+
+
+@post_only("edit")
+def see(request: HttpRequest, pk: int) -> HttpResponse:
+    try:
+        quarantine.see(request.space, request.actor, pk, looked=request.POST.get("looked") == "yes")
+    except Invalid as refusal:
+        return show_record(request, pk, refusal)
+    done(request, f"Record {pk} is marked as seen.", undo=undo_url(request, pk))
     return redirect(return_url(request, pk))
 
 
@@ -105,7 +137,7 @@ def undo(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect(return_url(request, pk))
 
 
-BULK = {"admit": "admitted", "discard": "discarded", "undo": "as before"}
+BULK = {"admit": "admitted", "see": "marked as seen", "discard": "discarded", "undo": "as before"}
 
 
 @post_only("edit")
@@ -124,7 +156,8 @@ def in_bulk(request: HttpRequest) -> HttpResponse:
         refused(request, "Say why you discard them, so that others need not ask. Nothing was discarded.")
         ticks = urlencode({"pick": picked}, True)
         return redirect(f"{back}{'&' if '?' in back else '?'}{ticks}")
-    ids, refusals = quarantine.in_bulk(request.space, request.actor, picked, verb, reason)
+    looked = given.get("looked") == "yes"
+    ids, refusals = quarantine.in_bulk(request.space, request.actor, picked, verb, reason, looked=looked)
     if ids:
         ways = urlencode({"verb": "undo", "pick": ids, "next": back}, True)
         way_back = f"{reverse('quarantine.in_bulk', args=[request.space.slug])}?{ways}"

@@ -55,7 +55,7 @@ def create(request: HttpRequest) -> HttpResponse:
 def load_demo(request: HttpRequest) -> HttpResponse:
     require_hub_owner(request.actor)
     space = demo.make(request.user)
-    done(request, "This is the demo. Settings, Delete this space removes it with one click.")
+    done(request, "This is the demo. Settings, Delete this space removes it.")
     return redirect(space.get_absolute_url())
 
 
@@ -103,9 +103,9 @@ def rename(request: HttpRequest) -> HttpResponse:
 
 @post_only("manage")
 def erase(request: HttpRequest) -> HttpResponse:
-    """Deletes a space. Unless it is the demo, its slug must have been typed."""
+    """Deletes a space. Its slug must have been typed, as the demo too may hold people and decisions by now."""
     space = request.space
-    if not space.is_demo and request.POST.get("confirm") != space.slug:
+    if request.POST.get("confirm") != space.slug:
         return show_settings(request, status=422, erase_error=f"Type {space.slug} to delete this space.")
     spaces.erase(space, request.actor)
     done(request, f"{space.name} is deleted, with everything in it.")

@@ -88,7 +88,8 @@ def fill_figures(space: Space, entries: list[WorkingEntry]) -> dict[str, Any]:
         "span": span,
         "soon": sum(1 for left in hours if left < 1),
         "pinned": sum(1 for one in entries if one.is_pinned),
-        "own": sum(1 for one in entries if one.agent_key),
+        "own": sum(1 for one in entries if one.scope == working.AGENT),
+        "unseen": sum(1 for one in entries if one.agent_key and one.scope != working.AGENT),
         "bars": bars,
     }
 

@@ -19,6 +19,11 @@
     }
   }, true);
 
+  // ---- review: with scripts the box follows the ticks, so that it asks for a look only where one is due ----
+  const require = () => document.querySelectorAll("input[data-required]").forEach((tick) => { tick.required = true; });
+  document.addEventListener("htmx:load", require);
+  require();
+
   // ---- with edits: from within the text or the note, without a way through the page ----
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.target.form?.id !== "decide-form") return;

@@ -77,7 +77,7 @@ def test_what_is_held_says_why_and_where(call):
     [
         ({"content": ""}, 422), ({"content": "a\x00"}, 422), ({"content": "x" * ((1 << 20) + 1)}, 413), ({"content": 7}, 422),
         ({"node_kind": "tool"}, 422), ({"scope": "world"}, 422), ({"session_id": ""}, 422), ({"metadata": []}, 422),
-        ({"metadata": {"a": "\x00"}}, 422), ({"node_id": None}, 422),
+        ({"metadata": {"a": "\x00"}}, 422), ({"node_id": 7}, 422), ({"content": None}, 422),
     ],
 )  # fmt: skip
 def test_bad_input(call, change, status):
@@ -85,6 +85,33 @@ def test_bad_input(call, change, status):
     assert answer.status_code == status
     assert set(answer.json()) == {"error"} and answer.json()["error"]["message"]
     assert not Record.objects.exists()
+
+
+def test_content_alone_suffices(call):
+    answer = call("post", "quarantine", {"content": FACT})
+    assert answer.status_code == 201
+    record = Record.objects.get(pk=answer.json()["id"])
+    assert (record.session_id, record.node_id, record.node_kind, record.scope) == ("default", "agent", "agent", "group")
+    nulls = dict.fromkeys(["session_id", "node_id", "node_kind", "scope", "metadata"])
+    assert call("post", "quarantine", {"content": f"{FACT} Twice.", **nulls}).status_code == 201
+
+
+@pytest.mark.parametrize(
+    ("body", "wrong"),
+    [
+        ({}, ["content"]),
+        ({"content": " ", "node_kind": "tool"}, ["content", "node_kind"]),
+        ({"node_kind": 3, "scope": "world", "metadata": []}, ["content", "node_kind", "scope", "metadata"]),
+        ({"content": 7, "session_id": "", "node_id": "x" * 201}, ["content", "session_id", "node_id"]),
+    ],
+)
+def test_one_answer_names_everything_that_is_wrong(call, body, wrong):
+    answer = call("post", "quarantine", body)
+    assert answer.status_code == 422
+    error = answer.json()["error"]
+    assert all(name in error["message"] for name in wrong)
+    if len(wrong) > 1:
+        assert [one["field"] for one in error["fields"]] == wrong
 
 
 @pytest.mark.parametrize("raw", ['{"content": NaN}', "[" * 100_000, '{"content": "\\ud800"}', "nonsense"])
@@ -312,7 +339,7 @@ def test_the_whole_flow_over_rest_beside_what_people_decide(call, space, forge, 
 
     assert (held["state"], recalled()) == ("held", [])
     form = f"/s/{space.slug}/"
-    assert client.post(f"{form}quarantine/{held['id']}/admit/").status_code == 303
+    assert client.post(f"{form}quarantine/{held['id']}/admit/", {"looked": "yes"}).status_code == 303
     assert [source for source, _ in recalled()] == ["hot"] and len(call("get", "working").json()["items"]) == 1
     WorkingEntry.objects.update(expires_at=timezone.now() - timedelta(hours=1))
     assert recalled() == [] == call("get", "working").json()["items"]

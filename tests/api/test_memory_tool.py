@@ -167,7 +167,7 @@ def test_a_key_in_the_new_name_of_a_folder_is_told_though_nothing_changed(call, 
 
 
 def test_the_files_of_a_folder_that_wait_say_what_they_are_a_part_of(call, space, folder):
-    files.add_rule(space, HUB, "/memories/d/b.md", "review")
+    files.add_rule(space, HUB, "/memories/d/b.md", "review", confirmed=True)
     answer = call(RENAME, accept="application/json").json()
     assert answer["content"].startswith(
         "2 of 3 files were changed at once; the others wait for a person.\nRecorded as proposal 1"

@@ -127,7 +127,7 @@ def test_a_new_proposal_shows_in_the_json_at_once(ask, space):
 
 def test_dialects_are_chosen_by_name_and_version(ask):
     body = told(ask("application/json", dialect="deepagents/0.7.1"))
-    assert (body["dialect"], body["verified"]) == ("deepagents/0.6.3", True)
+    assert (body["dialect"], body["verified"]) == ("deepagents/0.6.3", False)  # no template is known yet
     assert body["text"] == f"Base.\n\n{AGENTS}\n\none"
     assert told(ask("application/json", dialect="deepagents/9.0"))["verified"] is False
     assert ask(dialect="synaptic").content == b"Base.\n<agent_memory>\none <!-- for people -->\n</agent_memory>\n"
@@ -347,9 +347,8 @@ def test_a_client_reports_its_template(client, ask, secret, counter):
         )
 
     answer = report("<m>{agent_memory}</m>")
-    assert answer.status_code == 200
-    assert told(answer)["known"] is False
-    assert ask(dialect="deepagents").content == f"Base.\n\n<m>{AGENTS}\n\none</m>".encode()
+    assert answer.status_code == 202  # no published text: a person decides
+    assert ask(dialect="deepagents").content == f"Base.\n\n{AGENTS}\n\none".encode()
     counter.refresh_from_db()
     assert counter.reported == {"library": "deepagents", "version": "0.7.9"}
     assert told(report("no slot"))["error"]["code"] == "invalid_template"

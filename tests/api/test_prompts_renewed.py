@@ -132,6 +132,7 @@ CHANGES = {
     "mount on disk goes": lambda own: files.remove_mount(own.space, own.rk, own.disk),
     "mount over it": mount_over_it,
     "mount shows another directory": show_another_directory,
+    "mount leaves it out": lambda own: files.change_mount(own.space, HUB, own.disk, exclude="*.md"),
     "scan finds a file": find_a_file,
     "scan sees a change": take_in_a_change_on_disk,
     "scan misses a file": lose_a_file,
@@ -154,7 +155,7 @@ CHANGES = {
     "output admitted by the gate": lambda own: quarantine.log(
         own.space, own.forge, content="Refund 7 left on the 2nd of June.", session_id="c-3", node_id="answer"
     ),
-    "output admitted by a person": lambda own: quarantine.admit(own.space, own.rk, own.held.id),
+    "output admitted by a person": lambda own: quarantine.admit(own.space, own.rk, own.held.id, looked=True),
     "output discarded": lambda own: quarantine.discard(own.space, own.rk, own.record.id, "wrong"),
     "output promoted": lambda own: longterm.promote_record(own.space, own.rk, own.held.id, content="Card refunds cost 1 euro."),
     "entry added": lambda own: working.add(own.space, own.rk, "The bank opens at nine."),
@@ -168,8 +169,8 @@ CHANGES = {
     "knowledge corrected": lambda own: longterm.edit(own.space, own.rk, own.fact, "Card refunds take 3 days."),
     "knowledge retired": lambda own: longterm.retire(own.space, own.rk, own.fact),
     "knowledge brought back": lambda own: longterm.restore(own.space, own.rk, own.retired),
-    "session in working memory erased": lambda own: erasure.erase(own.space, own.rk, "c-1", confirm="c-1"),
-    "session in long-term memory erased": lambda own: erasure.erase(own.space, own.rk, "c-2", confirm="c-2"),
+    "session in working memory erased": lambda own: erasure.erase_now(own.space, own.rk, erasure.Target("session", "c-1")),
+    "session in long-term memory erased": lambda own: erasure.erase_now(own.space, own.rk, erasure.Target("session", "c-2")),
 }  # fmt: skip
 
 
@@ -192,7 +193,8 @@ DERIVED = {"entry_id", "chunk_id", "agent_id", "lexeme", "lexemes", "chunks", "c
 READ = {
     "agent": {
         "system_prompt": "base prompt", "persona": "persona", "memory_is_on": "memory off", "budget": "budget",
-        "gives_way": "cut order", "template": NOT_SHOWN, "dialect": NOT_SHOWN, "slug": NOT_SHOWN, "name": NOT_SHOWN,
+        "gives_way": "cut order", "template": NOT_SHOWN, "dialect": NOT_SHOWN, "asked_dialect": NOT_SHOWN, "slug": NOT_SHOWN,
+        "name": NOT_SHOWN,
         "description": NOT_SHOWN, "is_on": NOT_SHOWN, "reported": NOT_SHOWN, "seen_at": NOT_SHOWN,
     },
     "source": {
@@ -201,25 +203,35 @@ READ = {
     },
     "mount": {
         "prefix": "mount over it", "store": "mount over it", "directory": "mount shows another directory",
-        "policy": NOT_SHOWN, "problem": NOT_SHOWN,
+        "policy": NOT_SHOWN, "problem": NOT_SHOWN, "on_disk": NOT_SHOWN, "put_back": NOT_SHOWN, "taken_in_at": NOT_SHOWN,
+        "exclude": "mount leaves it out", "include": "mount leaves it out", "takes": "mount leaves it out", "is_full": NOT_SHOWN,
     },
     "file": {
         "path": "file moved", "revision": "file written", "sha256": "file written", "is_deleted": "file deleted",
         "stat": "scan sees a change", "written_revision": "scan sees a change", "thread_id": NOT_SHOWN, "size": NOT_SHOWN,
         "author_kind": NOT_SHOWN, "author_name": NOT_SHOWN, "used_at": NOT_SHOWN, "written_sha256": NOT_SHOWN,
-        "problem": NOT_SHOWN,
+        "problem": NOT_SHOWN, "disk_secrets": NOT_SHOWN, "held": "scan sees a change", "held_proposal": NOT_SHOWN,
+        "put_backs": NOT_SHOWN, "unreviewed_from": NOT_SHOWN,
     },
     "revision": {
         "content": "file edited", "sha256": "file edited", "number": "file written", "file_id": "scan finds a file",
         "path": "file moved", "is_deleted": "file deleted",
-    } | dict.fromkeys(["kind", "size", "added", "removed", "reason", "proposal", "restored_from", "moved_from"], NOT_SHOWN),
+    } | dict.fromkeys(
+        ["kind", "size", "added", "removed", "reason", "proposal", "restored_from", "moved_from", "approver_kind", "approver_id",
+         "approver_name", "reviewer_lines", "based_on", "merged_with", "git_author", "git_commit", "erased_at", "erased_by",
+         "erasure"], NOT_SHOWN,
+    ),
     "dialecttemplate": dict.fromkeys(  # test_the_newest_template_serves_the_next_prompt
         ["family", "form", "version", "text", "sha256", "came_from", "is_known"], NOT_SHOWN
     ),
+    # tests/api/test_templates.py: each choice shows in the next prompt
+    "templatechoice": dict.fromkeys(["agent_id", "form", "template_id", "proposal", "ended_at"], NOT_SHOWN),
     "workingentry": {
         "content": "entry corrected", "expires_at": "entry over", "removed_at": "entry removed",
         "agent_key": "output admitted by the gate", "scope": "output admitted by the gate",
-    } | dict.fromkeys(["agent_id", "agent_name", "metadata", "findings", "record_id", "session_id", "is_pinned"], NOT_SHOWN),
+    } | dict.fromkeys(
+        ["agent_id", "agent_name", "metadata", "findings", "record_id", "session_id", "is_pinned", "times", "seen_by"], NOT_SHOWN
+    ),
     "longtermentry": {
         "content": "knowledge corrected", "state": "knowledge retired", "scope": "knowledge stored",
         "number": "knowledge stored", "agent_id": NOT_SHOWN,

@@ -28,6 +28,7 @@ SMOKE = {
     "pages": SHORT,
     "prompts": [*SHORT, "--chunks", "1000"],
     "proposals": [*SHORT, "--pending", "500"],
+    "slow": [*SHORT, "--clients", "50"],
 }
 
 

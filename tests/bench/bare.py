@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from django.core.handlers.wsgi import WSGIHandler
@@ -91,3 +93,20 @@ def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> 
     Moved.what = environ.get("HTTP_X_BENCH_MOVED", "")
     handler = bare_handler if environ.get("PATH_INFO") == "/bare" else hub
     return handler(environ, start_response)
+
+
+def serve(port: int, workers: int) -> None:
+    """This application and the hub on a port, as `memoryhub up` serves the hub."""
+    from django.conf import settings
+
+    from memoryhub.server import processes, serve
+    from memoryhub.server.http.senders import allowed_bytes
+
+    listener = serve.bind("127.0.0.1", port)
+    listener.listen(serve.BACKLOG)
+    processes.share_memory()
+    serve.Workers(listener, application, allowed_bytes, Path(settings.DATA_DIR), settings.REQUEST_SECONDS).run(workers)
+
+
+if __name__ == "__main__":
+    serve(int(sys.argv[1]), workers=2)

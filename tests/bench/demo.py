@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import http.client
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import httpx
+
 from tests.bench import load
 from tests.bench.served import Address, Asks, Rates, database, processor_time, rates_of, serving
+from tests.running import CSRF_FIELD
 
 LINES = 4
 BARE: Asks = {"bare": (lambda: BARE_REQUEST, 200)}
@@ -67,8 +69,10 @@ def furnish() -> tuple[str, str]:
 
 
 def sign_in(address: Address, link: str) -> str:
-    """The cookies of whoever opens the link."""
-    asking = http.client.HTTPConnection(*address, timeout=60)
-    asking.request("GET", link, headers={"Host": "localhost"})
-    cookies = [value for name, value in asking.getresponse().getheaders() if name.lower() == "set-cookie"]
-    return "; ".join(value.partition(";")[0] for value in cookies)
+    """The cookies of whoever opens the link and clicks its button."""
+    shown = httpx.get(f"http://{address[0]}:{address[1]}{link}", headers={"Host": "localhost"}, timeout=60)
+    field = CSRF_FIELD.search(shown.text)
+    assert field, "the one-time link shows no form"
+    sent = {"csrfmiddlewaretoken": field[1]}
+    answer = httpx.post(shown.url, data=sent, headers={"Host": "localhost"}, cookies=shown.cookies, timeout=60)
+    return "; ".join(f"{name}={value}" for name, value in {**shown.cookies, **answer.cookies}.items())

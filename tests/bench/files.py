@@ -2,7 +2,7 @@
 
     python -m tests.bench.files [--seconds 2] [--rounds 5]
 
-Starts a database and two granian workers of its own, and takes all of it away again.
+Starts a database and two web workers of its own, and takes all of it away again.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ def compared(what: str, baseline: str, short: float, long: float, at_most: float
 def blame(space: Any) -> list[Row]:
     """5,000 lines over 500 revisions, the first time and again."""
     from memoryhub.domain import files
-    from memoryhub.domain.files import revisions
+    from memoryhub.domain.files import line_authors, revisions
     from memoryhub.models import HUB, Revision
 
     rng = random.Random(3)
@@ -207,10 +207,10 @@ def blame(space: Any) -> list[Row]:
     file = files.file_row(space, "/hub/blame.md")
     file.revision = 500
     file.save()
-    revisions._blame_cache.clear()
+    line_authors._blame_cache.clear()
     assert len(files.blame(file)) == 5000
     # The best of three first times: what else the machine does falls on single runs.
-    first_time = min(_clock(lambda: (revisions._blame_cache.clear(), files.blame(file))) for _ in range(3))
+    first_time = min(_clock(lambda: (line_authors._blame_cache.clear(), files.blame(file))) for _ in range(3))
     again = median_of(lambda: files.blame(file), 10)
     what = "blame of 5,000 lines over 500 revisions"
     return [

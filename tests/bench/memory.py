@@ -13,13 +13,13 @@ import sys
 import time
 import urllib.request
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import psutil
 
 from tests.bench.pages import PAGES
 from tests.bench.table import Row, finish, row
-from tests.running import Hub, command, own_place, running_in
+from tests.running import CSRF_FIELD, Hub, command, own_place, running_in
 
 WARM = "every page and five calls"
 
@@ -40,7 +40,9 @@ def make_calls(hub: Hub, times: int) -> None:
     made = command("agent", "add", "bench", "--space", "demo", "--json", "--data-dir", str(hub.data_dir))
     token = {"Authorization": f"Bearer {json.loads(made.stdout)['token']}"}
     browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar()))
-    browser.open(hub.link, timeout=60).read()
+    field = CSRF_FIELD.search(browser.open(hub.link, timeout=60).read().decode())
+    assert field, "the one-time link shows no form"
+    browser.open(hub.link, urlencode({"csrfmiddlewaretoken": field[1]}).encode(), timeout=60).read()
     for number in range(times):
         for path in ("/files?prefix=/memories/", "/files/memories/AGENTS.md", f"/retrieve?query=refund{number % 15}"):
             call(hub, path, token)

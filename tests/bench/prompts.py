@@ -2,7 +2,7 @@
 
     python -m tests.bench.prompts [--seconds 2] [--rounds 5] [--chunks 10000]
 
-Starts a database and two granian workers of its own, and takes all of it away again.
+Starts a database and two web workers of its own, and takes all of it away again.
 """
 
 from __future__ import annotations

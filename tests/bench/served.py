@@ -1,4 +1,4 @@
-"""A database and two granian workers of the bench's own, with a bare view beside the hub, and what answers cost there."""
+"""A database and two web workers of the bench's own, with a bare view beside the hub, and what answers cost there."""
 
 from __future__ import annotations
 
@@ -45,15 +45,17 @@ def database(place: Path, **environment: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def serving() -> Iterator[tuple[Address, int]]:
-    """The address of two workers as `memoryhub up` runs them, and the pid of their parent."""
+def serving(*, by_granian: bool = False) -> Iterator[tuple[Address, int]]:
+    """The address of two workers as `memoryhub up` runs them, or of granian's, and the pid of their parent."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [
-        sys.executable, "-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port), "--workers", "2",
-        "--blocking-threads", "1", "--log-level", "warning", "--no-ws", "tests.bench.bare:application",
-    ]  # fmt: skip
+    command = [sys.executable, "-m", "tests.bench.bare", str(port)]
+    if by_granian:
+        command = [
+            sys.executable, "-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port), "--workers", "2",
+            "--blocking-threads", "1", "--log-level", "warning", "--no-ws", "tests.bench.bare:application",
+        ]  # fmt: skip
     server = subprocess.Popen(command)
     try:
         for _ in range(600):

@@ -112,6 +112,13 @@ def member(space: Any) -> Callable[[str], Any]:
     return find
 
 
+def use_link(window: Page, secret: str) -> None:
+    """Opens a one-time link and clicks its button."""
+    window.goto(f"/login/once/{secret}/")
+    with window.expect_navigation():
+        window.locator("main form button").click()
+
+
 @pytest.fixture
 def sign_in_as(request: pytest.FixtureRequest, space: Any, member: Callable[[str], Any]) -> Callable[..., Page]:
     """Signs a window in (by default `page`) and leads it to the space; gives the window."""
@@ -122,7 +129,7 @@ def sign_in_as(request: pytest.FixtureRequest, space: Any, member: Callable[[str
 
         window = window or request.getfixturevalue("page")
         secret = accounts.make_sign_in_link(HUB, member(role), leads_to=space.get_absolute_url())
-        window.goto(f"/login/once/{secret}/")
+        use_link(window, secret)
         return window
 
     return sign_in

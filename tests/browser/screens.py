@@ -63,6 +63,7 @@ def shoot(
     page.on("pageerror", lambda error: complaints.append(str(error)))
     if options.role != "stranger":
         page.goto(hub.sign_in_link(options.role))
+        page.locator("main form button").click()
     complaints.clear()
     for path in paths:
         answer = page.goto(hub.url + path, wait_until="networkidle")

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from memoryhub.domain import accounts, files, spaces
-from memoryhub.domain.files import revisions, zip
+from memoryhub.domain.files import line_authors, zip
 from memoryhub.domain.jobs import queue
 from memoryhub.models import HUB, Actor
 
@@ -235,7 +235,7 @@ def test_a_large_folder_is_packed_while_its_page_waits(root, sign_in_as, monkeyp
 
 
 def test_the_blame_of_a_long_history_appears_by_itself(root, space, sign_in_as, monkeypatch):
-    monkeypatch.setattr(revisions, "MAX_BLAME_BYTES", 0)
+    monkeypatch.setattr(line_authors, "MAX_BLAME_BYTES", 0)
     page = sign_in_as("viewer")
     files.write(space, HUB, PATH, b"# Title\nby the hub\n", reason="a line of its own")
     page.goto(f"{HERE}?view=blame")

@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 
 from memoryhub.domain import accounts, activity, prompts
 from memoryhub.models import DISK, HUB, Agent, Membership, Space
+from tests.browser.conftest import use_link
 
 
 @pytest.fixture
@@ -28,6 +29,7 @@ def test_an_owner_adds_somebody_who_comes_in_by_the_link(sign_in_as, new_page):
     link = page.locator("#link").inner_text()
     theirs = new_page()
     theirs.goto(link)
+    theirs.get_by_role("button", name="Sign in").click()
     expect(theirs.locator("h1")).to_have_text("Ledgerline")
     expect(theirs.get_by_role("link", name="Settings")).to_be_visible()
     assert theirs.goto("/s/ledger/settings/people/").status == 403
@@ -141,7 +143,7 @@ def test_the_log_is_filtered_as_one_types_and_walked_back(sign_in_as, log):
 def test_a_password_is_set_and_another_session_ended(sign_in_as, new_page, member):
     page = sign_in_as("editor")
     other = new_page()
-    other.goto(f"/login/once/{accounts.make_sign_in_link(HUB, member('editor'))}/")
+    use_link(other, accounts.make_sign_in_link(HUB, member("editor")))
     page.get_by_role("link", name="editor").click()
     expect(page.get_by_role("button", name="End")).to_have_count(2)
     row = (
@@ -167,12 +169,14 @@ def test_the_theme_turns(sign_in_as):
     expect(page.locator("html")).to_have_attribute("data-theme", "light")
 
 
-def test_the_demo_is_loaded_looked_at_and_deleted_with_one_click(sign_in_as, hub_owner):
+def test_the_demo_is_loaded_looked_at_and_deleted_by_its_name(sign_in_as, hub_owner):
     page = sign_in_as("owner")
     page.get_by_role("button", name="Load the demo").click()
     expect(page).to_have_url(re.compile("/s/demo/"))
     expect(page.get_by_text("forge", exact=True).first).to_be_visible()
     page.get_by_role("link", name="Settings").click()
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.get_by_label("Type demo").fill("demo")
     page.get_by_role("button", name="Delete the demo").click()
     expect(page.get_by_text("Ledgerline is deleted, with everything in it.")).to_be_visible()
     assert list(Space.objects.values_list("slug", flat=True)) == ["ledger"]

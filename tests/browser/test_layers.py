@@ -23,6 +23,8 @@ def record(space):
 def test_from_quarantine_to_long_term_memory_and_out_again(space, record, sign_in_as):
     page = sign_in_as("reviewer")
     page.goto(page.url.split("/s/")[0] + f"/s/{space.slug}/quarantine/")
+    page.get_by_role("link", name="Look and admit").click()
+    page.get_by_label("I looked at").check()
     page.get_by_role("button", name="Admit").first.click()
     assert "is in working memory" in page.locator("#notices").inner_text()
     page.get_by_role("button", name="Undo").first.click()

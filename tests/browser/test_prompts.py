@@ -7,7 +7,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from memoryhub.domain import files, prompts
+from memoryhub.domain import accounts, files, prompts, proposals
+from memoryhub.domain.jobs import queue
 from memoryhub.models import HUB
 from tests.browser.conftest import PHONE
 
@@ -132,3 +133,41 @@ def test_without_javascript_everything_is_a_form_or_a_link(counter, sign_in_as, 
     expect(page.get_by_label("Dialect")).to_have_value("synaptic/0.2")
     page.get_by_role("link", name="Compare two moments").click()
     expect(page.get_by_role("heading", name="Everything that happened in between")).to_be_visible()
+
+
+def ask_as_agent(space, agent, dialect: str) -> None:
+    secret = accounts.create_token(space, HUB, agent=agent)[1]
+    prompts.prompt_for(accounts.authenticate(secret), prompts.PromptRequest(dialect))
+
+
+@pytest.mark.parametrize("javascript", [True, False])
+def test_a_fixed_dialect_that_differs_is_red_and_mended_by_its_button(space, counter, sign_in_as, new_page, javascript):
+    prompts.change_agent(counter, HUB, dialect="hub")
+    counter.refresh_from_db()
+    ask_as_agent(space, counter, "deepagents/0.7.1")
+    change = {"old_string": "zero", "new_string": "null"}
+    number = proposals.propose(space, counter, kind="edit", path=AGENTS, change=change).number
+    page = sign_in_as("owner", new_page(java_script_enabled=javascript))
+    warning = page.locator("[data-dialect-warning]")
+    for address in ("/s/ledger/agents/counter/", f"/s/ledger/proposals/{number}/", HERE):
+        page.goto(address)
+        expect(warning).to_contain_text("counter is set to hub but asks for deepagents/0.7.1.")
+    page.get_by_role("button", name="Set it to auto").click()
+    expect(page).to_have_url(re.compile(re.escape(HERE)))
+    expect(page.get_by_text("The dialect of counter is auto")).to_be_visible()
+    expect(warning).to_have_count(0)
+    expect(page.get_by_label("Dialect", exact=True)).to_have_value("")
+    expect(page.get_by_text("auto: deepagents/0.7.1")).to_be_attached()
+
+
+def test_a_click_takes_the_template_in_and_leads_back_to_the_prompt(space, counter, sign_in_as, page):
+    ask_as_agent(space, counter, "deepagents/0.7.1")
+    sign_in_as("owner")
+    page.goto(HERE)
+    page.get_by_role("button", name="Import the template").click()
+    expect(page.get_by_role("status")).to_contain_text("Downloading the wheel")
+    queue.run_waiting()
+    expect(page.get_by_role("status")).to_contain_text("It is the published text")
+    page.get_by_role("link", name="See the prompt").click()
+    expect(page.get_by_text("<agent_memory>").first).to_be_attached()
+    expect(page.get_by_role("button", name="Import the template")).to_have_count(0)

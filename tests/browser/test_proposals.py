@@ -91,10 +91,36 @@ def test_two_changes_of_three(sign_in_as, space, forge, inbox):
     ask(space, forge)
     page = sign_in_as("reviewer")
     page.goto(f"{inbox}1/")
+    page.get_by_label("Note for forge").fill("two will do")
     page.get_by_label("Change 2 of 3").uncheck()
-    page.get_by_role("button", name="Only ticked").click()
+    page.get_by_role("button", name="Approve 2 of 3 changes").click()
     expect(page.get_by_text("Approved by reviewer")).to_be_visible()
     assert text(space) == NEW.replace("from a tag", "from main")
+
+
+def test_finding_and_prompt_follow_the_ticks(sign_in_as, space, forge, inbox):
+    ask(space, forge, NEW.replace("Check the", "Che\u200bck the"))
+    page = sign_in_as("reviewer")
+    page.goto(f"{inbox}1/")
+    prompt = page.locator("#prompts-effect")
+    expect(page.get_by_label("I looked at")).to_be_visible()
+    expect(prompt).to_contain_text("make test-fast")
+    page.get_by_label("Change 1 of 3").uncheck()
+    expect(prompt).not_to_contain_text("make test-fast")
+    page.get_by_label("Change 3 of 3").uncheck()
+    expect(page.get_by_label("I looked at")).to_have_count(0)
+    page.get_by_role("button", name="Approve 1 of 3 changes").click()
+    expect(page.get_by_text("Approved by reviewer")).to_be_visible()
+    assert text(space) == TEXT.replace("from main", "from a tag")
+
+
+def test_no_change_is_ticked(sign_in_as, space, forge, inbox):
+    ask(space, forge)
+    page = sign_in_as("reviewer")
+    page.goto(f"{inbox}1/")
+    for number in (1, 2, 3):
+        page.get_by_label(f"Change {number} of 3").uncheck()
+    expect(page.get_by_role("button", name="Tick at least one change")).to_be_disabled()
 
 
 def test_stale_then_rebased_then_approved(sign_in_as, space, forge, inbox):
@@ -252,7 +278,7 @@ def test_every_decision_without_a_mouse(sign_in_as, space, forge, inbox):
     page.goto(f"{inbox}1/")
     tab_to(page, page.get_by_label("Change 2 of 3"))
     press(page, "Space")
-    tab_to(page, page.get_by_role("button", name="Only ticked"))
+    tab_to(page, page.get_by_role("button", name="Approve 2 of 3 changes"))
     press(page, "Enter")
     expect(page.get_by_text("Approved by reviewer")).to_be_visible()
     assert text(space) == NEW.replace("from a tag", "from main")

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser
 
-from tests.running import Hub, copied, running_in
+from tests.running import Hub, copied, running_in, sign_in_by_link
 
 HTMX_TIMES = 2.2
 EVERYWHERE = {"hub.js"}
@@ -30,7 +30,7 @@ def served(started_once: Path) -> Iterator[Hub]:
 def client(served: Hub) -> Iterator[httpx.Client]:
     accepts = {"Accept-Encoding": "br, gzip"}
     with httpx.Client(base_url=served.url, follow_redirects=True, timeout=30, headers=accepts) as client:
-        answer = client.get(served.link)
+        answer = sign_in_by_link(client, served.link)
         assert answer.status_code == 200 and answer.url.path == "/s/demo/"
         yield client
 

@@ -110,6 +110,17 @@ def test_prompt_is_the_exact_text(server, hub):
     assert server.asked[1].headers["If-None-Match"] == '"sha256-1"'
 
 
+def test_a_prompt_has_its_warnings_those_of_a_304_included(server, hub):
+    server.raw(b"text", ETag='"1"', Memoryhub_Warnings='secret_like;path="/memories/%C3%BC%22%2C.md", over_budget')
+    server.raw(b"", 304).raw(b"", 304, Memoryhub_Warnings='cut;path="/a.md"').raw(b"text", ETag='"1"')
+    assert hub.prompt().warnings == [
+        {"code": "secret_like", "path": '/memories/ü",.md'}, {"code": "over_budget", "path": None},
+    ]  # fmt: skip
+    assert hub.prompt().warnings == []
+    assert [(one.code, one.path) for one in hub.prompt().warnings] == [("cut", "/a.md")]
+    assert hub.prompt()["warnings"] == []
+
+
 def test_a_base_prompt_or_a_long_query_is_posted(server, hub):
     server.raw(b"text")
     hub.prompt(system_prompt="Base.")

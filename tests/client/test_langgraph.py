@@ -134,14 +134,27 @@ def test_words_find_items(trusted):
 def test_puts_pass_the_gate(review):
     store = MemoryHubStore(review.hub)
     store.put(("users", "1"), "prefs", {"theme": "dark"})
-    assert store.get(("users", "1"), "prefs") is None
     (proposal,) = store.pending
+    mine = store.get(("users", "1"), "prefs").value
+    assert mine == {"theme": "dark", "metadata": {"pending": True, "proposal": proposal.number}}
+    assert store.search(("users",)) == []
     assert proposal.path == "/memories/store/users/1/prefs.json"
     review.approve(proposal.number)
     assert store.get(("users", "1"), "prefs").value == {"theme": "dark"}
     store.delete(("users", "1"), "prefs")
     assert store.get(("users", "1"), "prefs") is not None
     assert len(store.pending) == 2
+
+
+def test_what_waits_is_the_agents_own_and_carries_no_mark_into_the_next_put(review):
+    store = MemoryHubStore(review.hub)
+    store.put(("users", "1"), "prefs", {"theme": "dark", "metadata": {"by": "rk"}})
+    fresh = MemoryHubStore(review.hub).get(("users", "1"), "prefs")  # another process knows it as well
+    assert fresh.value["metadata"] == {"by": "rk", "pending": True, "proposal": 1}
+    store.put(("users", "1"), "prefs", {**fresh.value, "theme": "light"})
+    assert store.get(("users", "1"), "prefs").value["metadata"]["proposal"] == 2
+    review.approve(2)
+    assert store.get(("users", "1"), "prefs").value == {"theme": "light", "metadata": {"by": "rk"}}
 
 
 def test_the_same_put_again_is_the_same_proposal(review):

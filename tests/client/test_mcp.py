@@ -85,7 +85,7 @@ def check(seen, real):
     tools = seen["tools"]
     assert set(tools) == {
         "memory_list", "memory_read", "memory_search", "memory_retrieve", "memory_edit", "memory_write", "memory_log",
-        "memory_proposal",
+        "memory_proposal", "memory_delete", "memory_move", "memory_promote",
     }  # fmt: skip
     hints = {name: tool.annotations for name, tool in tools.items()}
     reading = {"memory_list", "memory_read", "memory_search", "memory_retrieve", "memory_proposal"}
@@ -113,6 +113,48 @@ def check(seen, real):
     assert seen["prompt"] == str(real.hub.prompt())
     assert "no resource" not in seen
     assert real.text() == "Be brief.\n"
+
+
+def test_delete_move_and_promotion_ask_where_a_person_decides(review):
+    review.put(AGENTS, "Be brief.\n")
+
+    async def story():
+        async with over_stdio(review) as client:
+            asked = [
+                ("memory_delete", {"path": AGENTS, "reason": "old"}),
+                ("memory_move", {"from": AGENTS, "to": "/memories/b.md", "reason": "better name"}),
+                ("memory_move", {"source": AGENTS, "target": "/memories/c.md"}),
+                ("memory_promote", {"content": "Refunds need a second person.", "reason": "asked often"}),
+            ]
+            tools = {tool.name: tool.input_schema for tool in (await client.list_tools()).tools}
+            wrong = await client.call_tool("memory_move", {"from": AGENTS, "into": "/memories/d.md"})
+            return tools, [text(await client.call_tool(*one)) for one in asked], wrong
+
+    tools, told, wrong = run(story())
+    assert set(tools["memory_move"]["properties"]) == {"from", "to", "reason"}
+    assert [f"proposal {number}" in said and "do not retry" in said for number, said in enumerate(told, 1)] == [
+        True
+    ] * 4
+    assert wrong.is_error and "it takes: from, to, reason" in text(wrong)
+    assert [one.kind for one in reversed(review.hub.proposals())] == ["delete", "move", "move", "promotion"]
+    assert review.hub.proposal(1)["reason"] == "old"
+    assert review.text() == "Be brief.\n"
+
+
+def test_delete_and_move_where_the_agent_is_trusted(trusted):
+    trusted.put(AGENTS, "Be brief.\n")
+
+    async def story():
+        async with over_stdio(trusted) as client:
+            moved = text(await client.call_tool("memory_move", {"from": AGENTS, "to": "/memories/b.md"}))
+            deleted = text(await client.call_tool("memory_delete", {"path": "/memories/b.md"}))
+            missing = await client.call_tool("memory_delete", {"path": "/memories/b.md"})
+            return moved, deleted, missing
+
+    moved, deleted, missing = run(story())
+    assert (moved, deleted) == (f"Moved {AGENTS} to /memories/b.md.", "Deleted /memories/b.md.")
+    assert missing.is_error and "not found" in text(missing)
+    assert trusted.hub.walk("/") == []
 
 
 def test_over_stdio(review):

@@ -48,6 +48,13 @@ BOTH = {  # no shell, paths relative to the search root, or names without a slas
 }
 
 
+PROGRAMS = {  # the suite writes scripts, or hidden files, which agents do not
+    "test_adownload_large_text_payload_roundtrip",
+    "test_grep_with_glob_pattern",
+    "test_grep_with_globstar_include_pattern",
+}
+
+
 class Shim:
     """`mkdir` does nothing, `cat` prints a file; every other command is unknown."""
 
@@ -80,7 +87,9 @@ def expect_failures(names):
         for name in sorted(names):  # all workers must collect the same order
             method = getattr(SandboxIntegrationTests, name)
             own = types.FunctionType(method.__code__, method.__globals__, name, method.__defaults__, method.__closure__)
-            setattr(cls, name, pytest.mark.xfail(strict=True, reason="fails with the stock backend too")(own))
+            setattr(
+                cls, name, pytest.mark.xfail(strict=True, reason="fails with the stock backend too, or by design")(own)
+            )
         return cls
 
     return decorate
@@ -96,7 +105,7 @@ class TestStock(SandboxIntegrationTests):
 
 @pytest.mark.django_db
 @pytest.mark.asyncio
-@expect_failures(BOTH)
+@expect_failures(BOTH | PROGRAMS)
 class TestHub(SandboxIntegrationTests):
     @pytest.fixture(scope="class")
     def sandbox(self, django_db_setup, django_db_blocker, tmp_path_factory):

@@ -42,6 +42,8 @@ def slugs(data_dir: Path) -> list[str]:
 FILL = """
 import django
 django.setup()
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount
 from django.contrib.sessions.backends.db import SessionStore
 from memoryhub.domain import accounts, spaces
 from memoryhub.management.base import database
@@ -51,6 +53,9 @@ from tests.planting import plant
 with database():
     plant(spaces.create(HUB, "planted"), accounts.create_person(HUB, "rk"))
     FailedTry.objects.create(key="name:rk")
+    rk = accounts.find_person("rk")
+    Authenticator.objects.create(user=rk, type="totp", data={"secret": "x"})
+    SocialAccount.objects.create(user=rk, provider="oidc:x", uid="y")
     session = SessionStore()
     session["kept"] = "yes"
     session.save()
@@ -85,7 +90,11 @@ def test_every_row_of_every_table_comes_back(place, data_dir):
     tables = {
         model._meta.db_table.rpartition(".")[2].strip('"') for model in apps.get_app_config("memoryhub").get_models()
     }
-    assert {table for table in {*tables, "django_session"} if not before[table]} == set(), "nothing to compare there"
+    assert {
+        table
+        for table in {*tables, "django_session", "mfa_authenticator", "socialaccount_socialaccount"}
+        if not before[table]
+    } == set(), "nothing to compare there"
     do("backup", str(place / "hub.tar"), data_dir=data_dir)
     do("restore", str(place / "hub.tar"), data_dir=place / "new")
     after = everything(place / "new")

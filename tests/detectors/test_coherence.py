@@ -47,3 +47,21 @@ def test_an_error_with_an_explanation_is_knowledge() -> None:
 def test_a_stuck_model_is_found_where_it_began_to_repeat_itself() -> None:
     (one,) = findings_of("coherence", "Refunds take ten days. " + "And then we wait. " * 12)
     assert (one.kind, one.line) == ("repetition", 1) and 15 < one.start < 45
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["\n".join(f"shelf {n} holds {n * 7 % 11} boxes" for n in range(60)), "; ".join(f"shelf {n} holds {n * 7 % 11} boxes" for n in range(60)),
+     "\n".join(f"- {n:02}:00 open" for n in range(24)), "\n".join(f"room {n} is free" for n in range(101, 160)), "\n".join(f"10.0.0.{n} printer" for n in range(40)),
+     "\n".join(f"| A-{n} | paid | {n * 13} EUR |" for n in range(50)), "chapter 1 page 1, " + ", ".join(f"chapter {n} page {n * 12}" for n in range(2, 50))],
+)  # fmt: skip
+def test_a_listing_of_different_things_in_the_same_words_is_coherent(text: str) -> None:
+    assert findings_of("coherence", text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["shelf 1 holds 3 boxes\n" * 60, "shelf 1 shelf 2 " * 40, "step 1 done " * 30, "item 1 and item 2 and " * 20],
+)
+def test_saying_the_same_again_is_no_listing(text: str) -> None:
+    assert [one.kind for one in findings_of("coherence", text)] == ["repetition"]

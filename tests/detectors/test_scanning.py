@@ -89,7 +89,7 @@ def walked(items: list[Any], stem: str, *, at_edge: bool) -> Iterator[tuple[str,
     elif kind is named.BRANCH:
         for branch in value[1]:
             yield from walked([*branch, *rest], stem, at_edge=at_edge)
-    elif kind in (named.MAX_REPEAT, named.MIN_REPEAT):
+    elif kind in (named.MAX_REPEAT, named.MIN_REPEAT, named.POSSESSIVE_REPEAT):
         least, most, inner = value
         again = [(kind, (0, most - 1, inner))] if most > 1 else []
         yield from walked([*inner, *again, *rest], stem, at_edge=at_edge)

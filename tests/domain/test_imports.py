@@ -151,7 +151,7 @@ def test_what_langgraph_kept_is_found_by_the_clients_store(space, actor):
     assert kept["value"] == {"theme": "dark"}
 
 
-def test_secrets_paths_that_lead_out_and_what_is_too_large_are_refused_one_by_one(space, actor):
+def test_secrets_are_marked_paths_that_lead_out_and_what_is_too_large_refused_one_by_one(space, actor):
     key = "AKIA" + "IOSFODNN7" + "EXAMPLQ"
     folder = {
         "good.md": b"fine",
@@ -159,10 +159,14 @@ def test_secrets_paths_that_lead_out_and_what_is_too_large_are_refused_one_by_on
         "../out.md": b"x",
         "big.md": b"x" * (1024 * 1024 + 1),
     }
-    job = looked(space, actor(), "basic-memory", {name: data for name, data in folder.items() if name != "../out.md"})
-    assert states(job) == {"/memories/good.md": "new", "key.md": "refused", "big.md": "refused"}
+    rk = actor()
+    job = looked(space, rk, "basic-memory", {name: data for name, data in folder.items() if name != "../out.md"})
+    assert states(job) == {"/memories/good.md": "new", "/memories/key.md": "new", "big.md": "refused"}
     kept = json.dumps([job.result, job.payload]) + "".join(unpacked(job))
     assert key not in kept
+    exchange.start_import(space, rk, job)
+    queue.run_waiting()
+    assert files.read(space, "/memories/key.md").content == b"aws_access_key_id = [secret removed: AWS access key]\n"
     (line,) = [imports.judge(space, import_formats.Item("file", "../out.md", b"x"), "/memories/")]
     assert line.state == "refused"
 

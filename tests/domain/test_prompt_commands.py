@@ -11,7 +11,7 @@ from django.core.management import call_command
 
 from memoryhub.domain import prompts, spaces
 from memoryhub.errors import Invalid, NotFound
-from memoryhub.models import HUB, DialectTemplate, Mount
+from memoryhub.models import HUB, Agent, DialectTemplate, Mount
 from tests.prompting import AGENTS, lists, put
 
 pytestmark = pytest.mark.django_db
@@ -48,7 +48,10 @@ def test_json_on_request():
 
 
 def test_it_looks_back():
+    Agent.objects.update(created_at="2000-12-31T00:00Z")
     assert run("prompt", "--agent", "the-counter", "--dialect", "plain", "--at", "2001-01-01") == "Base."
+    with pytest.raises(NotFound, match="The Counter got no prompt then: it was made on 2000-12-31"):
+        run("prompt", "--agent", "the-counter", "--at", "2000-12-30")
 
 
 @pytest.mark.parametrize(

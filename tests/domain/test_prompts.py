@@ -18,7 +18,7 @@ from memoryhub.domain.files import GUIDELINES_PATH, agents_reading
 from memoryhub.domain.prompts import agents, framework_templates, inputs
 from memoryhub.domain.prompts.assemble import first_change
 from memoryhub.domain.working import entries
-from memoryhub.errors import Invalid, TooLarge
+from memoryhub.errors import Invalid, NotFound, TooLarge
 from memoryhub.models import HUB, AgentChange, File, Mount, Proposal
 from tests.prompting import AGENTS, TONE, lists, put
 
@@ -35,7 +35,10 @@ def space():
 
 @pytest.fixture
 def counter(space):
-    return prompts.create_agent(space, HUB, "counter", system_prompt="Base.")
+    made = prompts.create_agent(space, HUB, "counter", system_prompt="Base.")
+    made.created_at = MONDAY - timedelta(days=1)
+    made.save()
+    return made
 
 
 def plain(space, agent, **more):
@@ -264,9 +267,15 @@ def test_settings_sources_and_dialect_of_the_past(space, counter):
     assert plain(space, counter).text.startswith("Other.")
 
 
-def test_before_the_agent_was_made_it_got_nothing_and_the_prompt_says_so(space, counter):
-    prompt = plain(space, counter, at=MONDAY)
-    assert "before_agent" in [one.code for one in prompt.warnings]
+def test_before_the_agent_was_made_it_got_no_prompt(space, counter):
+    before = counter.created_at - timedelta(microseconds=1)
+    assert plain(space, counter, at=counter.created_at).text == "Base."
+    with pytest.raises(NotFound, match="counter got no prompt then: it was made on 2026-11-15") as refused:
+        plain(space, counter, at=before)
+    assert refused.value.code == "before_agent"
+    compared = prompts.compare_moments(space, counter, before, None, dialect="plain")
+    assert (compared.before.text, compared.after.text) == ("", "Base.")
+    assert compared.unsure == [refused.value.message]
 
 
 # Templates
@@ -288,13 +297,6 @@ def test_a_template_from_any_version_serves_its_form_and_the_newer_wins(space, c
     assert deep(space, counter).text == f"<m>{AGENTS}\n\none</m>"
     assert prompts.chosen_template(space.pk, "deepagents/0.6.3").version == "0.7.10"
     assert prompts.templates_for(space.pk).count() == 3
-
-
-def test_what_a_client_reports_counts_for_that_agent_alone(space, counter):
-    other = prompts.create_agent(space, HUB, "other")
-    prompts.report_template(counter, "0.7.1", TEMPLATE)
-    assert deep(space, counter).text == "<m>(No memory loaded)</m>"
-    assert deep(space, other).text == "(No memory loaded)"
 
 
 def test_a_template_of_ones_own_comes_before_all(space, counter):

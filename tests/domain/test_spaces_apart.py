@@ -36,7 +36,7 @@ def furnished(name, directory, person):
     own.disk = files.add_mount(space, HUB, "/memories/", store="filesystem", directory=str(directory))
     own.hub = files.add_mount(space, HUB, "/hub/", store="database")
     files.add_mount(space, HUB, "/threads/", store="thread", policy="trusted")
-    own.rule = files.add_rule(space, HUB, "/hub/drafts/**", "trusted")
+    own.rule = files.add_rule(space, HUB, "/hub/drafts/**", "trusted", confirmed=True)
     for path in (PATH, NOTE, "/hub/more/deep.md"):
         files.write(space, HUB, path, TEXT)
     own.source = prompts.add_source(space, HUB, PATH)
@@ -110,7 +110,7 @@ def retry(own):
 
 
 def admit_and_discard(own):
-    quarantine.admit(own.space, own.rk, own.held)
+    quarantine.admit(own.space, own.rk, own.held, looked=True)
     quarantine.discard(own.space, own.rk, own.held, "wrong")
 
 
@@ -138,7 +138,7 @@ CHANGES = {
     "promote and retire": promote_and_retire,
     "sweep": sweep,
     "fewer entries": lambda own: spaces.change_settings(own.space, own.rk, {"working_limit": 1}),
-    "erase a session": lambda own: erasure.erase(own.space, own.rk, "c-1", confirm="c-1"),
+    "erase a session": lambda own: erasure.erase_now(own.space, own.rk, erasure.Target("session", "c-1")),
     "delete an agent": lambda own: prompts.delete_agent(own.forge, own.rk),
     "revoke": lambda own: accounts.revoke_token(own.token, own.rk),
     "remove a member": lambda own: spaces.remove_member(own.space, HUB, own.rk.person),

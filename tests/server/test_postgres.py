@@ -239,6 +239,14 @@ class TestRefusals:
             pass
 
 
+def test_a_data_directory_is_its_owners_alone(tmp_path):
+    for name, mode in (("new", None), ("open", 0o755), ("closed", 0o500)):
+        if mode:
+            (tmp_path / name).mkdir()
+            (tmp_path / name).chmod(mode)
+        assert datadir.prepare(tmp_path / name).stat().st_mode & 0o777 == 0o700
+
+
 @needs_root
 class TestAsRoot:
     def test_the_server_runs_as_another_user(self, data_dir):
@@ -251,10 +259,14 @@ class TestAsRoot:
         with pytest.raises(HubError, match=told), postgres.ensure_running(data_dir):
             pass
 
-    def test_a_closed_data_directory_of_our_own_is_opened_to_pass_through(self, data_dir):
-        data_dir.mkdir(mode=0o700)
-        with postgres.ensure_running(data_dir, FAST):
-            assert data_dir.stat().st_mode & 0o777 == 0o711
+    def test_the_data_directory_is_closed_to_all_but_the_servers_group(self, data_dir):
+        data_dir.mkdir()
+        data_dir.chmod(0o755)
+        for _ in range(2):
+            with postgres.ensure_running(data_dir, FAST):
+                found = data_dir.stat()
+                assert found.st_mode & 0o777 == 0o710
+                assert found.st_gid == postgres.account(data_dir).pw_gid != 0
 
     def test_closed_binaries_are_copied_once(self, data_dir, monkeypatch):
         closed = data_dir.parent / "closed"

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from memoryhub.server import postgres
-from tests.running import COMMAND, TREE, Hub, clean, command, copy, refused
+from tests.running import COMMAND, TREE, Hub, clean, command, copy, refused, sign_in_by_link
 
 
 def gone(processes: list[psutil.Process]) -> bool:
@@ -47,7 +47,9 @@ def serves(hub: Hub, seconds: float = 15) -> bool:
 class TestStart:
     def test_the_printed_link_signs_in_once_and_leads_to_main(self, hub):
         with httpx.Client(base_url=hub.url, follow_redirects=True) as browser:
-            page = browser.get(hub.link)
+            shown = browser.get(hub.link)
+            assert (shown.status_code, shown.url.path) == (200, httpx.URL(hub.link).path)
+            page = sign_in_by_link(browser, hub.link)
             assert (page.status_code, page.url.path) == (200, "/s/main/")
             assert browser.get("/").url.path == "/s/main/"
         assert httpx.get(hub.link).status_code == 404
@@ -159,7 +161,7 @@ class TestKilled:
         assert again.stop() == 0
         assert again.stderr() == ""
 
-    def test_granians_parent_killed_its_workers_go_too_and_new_ones_come(self, hub):
+    def test_the_workers_parent_killed_they_go_too_and_new_ones_come(self, hub):
         web = hub.web()
         workers = web.children()
         web.kill()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 from memoryhub.text import diff as diffs
-from memoryhub.text import match
+from memoryhub.text import match, unified
 from memoryhub.text.diff_rows import Fold, Row
 from memoryhub.text.word_diff import word_marks
 from tests.text.samples import clock, texts
@@ -153,3 +153,19 @@ def test_counting_lines_alone_gives_what_a_whole_diff_gives():
             new = new[:at] + rng.choice(["", "x\n", "a\n", "\n", "zz"]) + new[at + rng.randint(0, 6) :]
         whole = diffs.compare(old, new)
         assert diffs.counts(old, new) == (whole.added, whole.removed), (old, new)
+
+
+def test_a_change_of_very_many_lines_is_coarse_and_says_so():
+    old = "first\n" + "".join(f"{number}\n" for number in range(150_000)) + "last\n"
+    new = "first\n" + "".join(f"{number}\n" for number in range(150_000, 0, -1)) + "last\n"
+    diff = diffs.compare(old, new)
+    assert diff.is_coarse and len(diff.hunks) == 1 and diff.rows[0].text == "first"
+    assert not diffs.compare(old, old + "one more\n").is_coarse
+    assert not diffs.compare("", new).is_coarse, "nothing was there to compare with"
+    assert diffs.take(old, new, [1]) == new and diffs.take(old, new, []) == old
+    assert unified.unified(old, new, "a").startswith("--- a/a\n+++ b/a\n@@ -1,150002 +1,150002 @@\n first\n")
+
+
+def test_long_changes_stand_side_by_side_in_their_order():
+    diff = diffs.compare("".join(f"old {n}\n" for n in range(1_200)), "".join(f"new {n}\n" for n in range(1_200)))
+    assert [(old.text, new.text) for old, new in diff.pairs[:2]] == [("old 0", "new 0"), ("old 1", "new 1")]

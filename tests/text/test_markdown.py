@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from memoryhub.text.markdown import render
+from memoryhub.text.markdown import TOO_LARGE, render
 from tests.markdown_files import blocks, files
 
 REFERENCE = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
@@ -164,3 +164,22 @@ def steps(text):
 def test_what_was_rendered_is_kept():
     text = "\n".join(files(10))
     assert render(text) is render(text)
+
+
+@pytest.mark.parametrize(
+    "front", ["# who reads this\nname: a\n", "\n# one\n# two\n\nname: a\nother: b\n", "#\nname: a\n"]
+)
+def test_front_matter_may_begin_with_a_comment(front):
+    shown = html(f"---\n{front}---\n\n# Title\n")
+    assert "front-matter" in shown and "<hr" not in shown and shown.count("<h1") == 1
+    assert "<th>name</th>" in shown
+
+
+def test_a_heading_between_two_rules_is_no_front_matter():
+    assert "<h1" in html("---\n# Title\n---\n") and "front-matter" not in html("---\n# Title\n---\n")
+
+
+def test_a_text_that_is_too_large_to_render_is_shown_as_source():
+    text = "- <b>item</b>\n" * 20_000
+    shown = html(text)
+    assert TOO_LARGE in shown and "&lt;b&gt;item" in shown and "<li>" not in shown

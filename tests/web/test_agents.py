@@ -5,8 +5,8 @@ import re
 import pytest
 from django.utils import timezone
 
-from memoryhub.domain import accounts, files, prompts
-from memoryhub.models import HUB, ActivityLine, Agent, AgentChange, Delivery, File, PromptText, Token
+from memoryhub.domain import accounts, files, prompts, spaces
+from memoryhub.models import HUB, ActivityLine, Agent, AgentChange, Delivery, PromptText, Token
 from tests.one_line import one_line
 
 NEW = {
@@ -39,23 +39,27 @@ def test_an_owner_connects_an_agent_and_gets_its_token_once(as_role, house, clie
 def test_each_agent_shows_its_last_prompt_and_who_is_behind(as_role, house, forge):
     parts = [{"kind": "template", "start": 0, "end": 60}, {"kind": "source", "start": 60, "end": 100}]
     PromptText.objects.create(space_id=house.space.pk, sha256="a" * 64, text=b"x" * 100, tokens=2118, parts=parts)
-    File.objects.create(space=house.space, path="/memories/AGENTS.md", revision=9)
+    files.add_mount(house.space, HUB, "/memories/")
+    prompts.add_source(house.space, HUB, "/memories/AGENTS.md")
+    for text in (b"one\n", b"two\n", b"three\n"):
+        files.write(house.space, house.editor, "/memories/AGENTS.md", text)
     Delivery.objects.create(
         space_id=house.space.pk,
         agent_id=forge.pk,
         thread_id="t-42",
         sha256="a" * 64,
-        revisions={"/memories/AGENTS.md": 7},
+        revisions={"/memories/AGENTS.md": 1},
+        asked={"dialect": ""},
     )
     page = as_role("viewer").get("/s/books/agents/").content.decode()
     assert "2,118" in page
     assert "1 thread on older memory" in page
-    assert "has revision 7 of /memories/AGENTS.md, now 9" in page
+    assert "has revision 1 of /memories/AGENTS.md, now 3" in page
     assert 'class="is-plain" x="0.0" width="15.89"' in page
 
 
 def test_each_agent_shows_its_token_and_whether_its_version_is_known(as_role, house, forge):
-    prompts.change_agent(forge, HUB, dialect="deepagents")
+    prompts.import_installed_template()
     Agent.objects.update(reported={"library": "deepagents", "version": "0.7.1"})
     old, _ = accounts.create_token(house.space, HUB, agent=forge)
     used, _ = accounts.create_token(house.space, HUB, agent=forge)
@@ -64,9 +68,13 @@ def test_each_agent_shows_its_token_and_whether_its_version_is_known(as_role, ho
     accounts.revoke_token(old, HUB)
     viewer = as_role("viewer")
     page = viewer.get("/s/books/agents/").content.decode()
+    assert "verified" not in page and "runs 0.7.1" in page  # nothing was handed out yet
+    Delivery.objects.create(space_id=house.space.pk, agent_id=forge.pk, sha256="a" * 64, asked={"dialect": ""})
+    page = viewer.get("/s/books/agents/").content.decode()
     assert "verified" in page and "runs 0.7.1" in page
     assert [str(one) in page for one in Token.objects.order_by("pk")] == [False, True, False]
     Agent.objects.update(reported={"library": "deepagents", "version": "99.1"})
+    spaces.mark_setup(house.space)  # as a report does
     assert "newer than known" in viewer.get("/s/books/agents/").content.decode()
 
 
@@ -106,7 +114,7 @@ def test_of_many_sources_the_first_are_shown(as_role, house, forge):
 def test_a_change_is_kept_for_prompts_of_the_past(as_role, house, forge):
     before = house.space.revision
     as_role("owner").post("/s/books/agents/forge/change/", {**NEW, "name": "forge", "dialect": "plain"})
-    assert [change.values["dialect"] for change in AgentChange.objects.order_by("id")] == ["hub", "plain"]
+    assert [change.values["dialect"] for change in AgentChange.objects.order_by("id")] == ["auto", "plain"]
     house.space.refresh_from_db()
     assert house.space.revision > before
     assert ActivityLine.objects.get(verb="agents.change").adds == "dialect, system prompt"
@@ -185,6 +193,7 @@ def test_any_number_of_agents_costs_the_same_queries(as_role, house, rows, state
         agent = prompts.create_agent(house.space, HUB, f"agent {number}")
         Delivery.objects.create(space_id=house.space.pk, agent_id=agent.pk, thread_id="t", sha256=str(number))
     client = as_role("owner")
+    client.get("/s/books/agents/")
     with statements() as sent:
         client.get("/s/books/agents/")
     assert len(sent) <= 14

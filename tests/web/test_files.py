@@ -9,7 +9,7 @@ import zipfile
 import pytest
 
 from memoryhub.domain import accounts, files, prompts, proposals, spaces
-from memoryhub.domain.files import revisions
+from memoryhub.domain.files import line_authors, revisions
 from memoryhub.domain.jobs import queue
 from memoryhub.models import HUB, Job, Mount, Revision, Source
 from memoryhub.web import file_views
@@ -314,7 +314,7 @@ def test_more_lines_than_can_be_rendered_are_shown_as_source(space, client, sign
 
 @pytest.fixture
 def long_history(space, monkeypatch):
-    monkeypatch.setattr(revisions, "MAX_BLAME_BYTES", 20)
+    monkeypatch.setattr(line_authors, "MAX_BLAME_BYTES", 20)
     for n in range(1, 6):
         files.write(space, HUB, PATH, b"".join(b"line %d\n" % line for line in range(n)), reason=f"made line {n}")
     return files.file_row(space, PATH)
@@ -329,15 +329,15 @@ def test_the_blame_of_a_long_history_is_made_in_the_background_once(space, clien
     waits = client.get(f"{HERE}?view=blame")
     assert "5 revisions are gone through once" in one_line(waits) and authors(one_line(waits)) == []
     client.get(f"{HERE}?view=blame")
-    assert Job.objects.filter(kind=revisions.BLAME_JOB).count() == 1
+    assert Job.objects.filter(kind=line_authors.BLAME_JOB).count() == 1
     asks = {"HTTP_HX_REQUEST": "true"}
     assert one_line(client.get(f"{HERE}?view=blame", **asks)).startswith('<div id="progress"')
     queue.run_waiting()
-    revisions._blame_cache.clear()
+    line_authors._blame_cache.clear()
     assert client.get(f"{HERE}?view=blame", **asks).headers["HX-Refresh"] == "true"
     assert authors(one_line(client.get(f"{HERE}?view=blame"))) == ["1", "2", "3", "4", "5"]
     files.write(space, HUB, PATH, b"".join(b"line %d\n" % line for line in range(6))[7:], reason="made line 6")
-    revisions._blame_cache.clear()
+    line_authors._blame_cache.clear()
     client.get(f"{HERE}?view=blame")
     queue.run_waiting()
     assert authors(one_line(client.get(f"{HERE}?view=blame"))) == ["2", "3", "4", "5", "6"]
@@ -346,16 +346,16 @@ def test_the_blame_of_a_long_history_is_made_in_the_background_once(space, clien
 def test_what_is_kept_of_a_blame_serves_later_revisions_but_no_return(space, long_history, monkeypatch):
     files.blame_job(long_history, 5)
     queue.run_waiting()
-    revisions._blame_cache.clear()
+    line_authors._blame_cache.clear()
     files.write(space, HUB, PATH, b"line 1\nline 2\nline 3\nline 4\nline 5\n", reason="made line 6")
     read = []
-    texts = revisions._text_chain
+    texts = line_authors._text_chain
     monkeypatch.setattr(
-        revisions, "_text_chain", lambda file, number, start=1: read.append(start) or texts(file, number, start)
+        line_authors, "_text_chain", lambda file, number, start=1: read.append(start) or texts(file, number, start)
     )
 
     def reasons():
-        revisions._blame_cache.clear()
+        line_authors._blame_cache.clear()
         return [line.revision.reason[-1] for line in files.blame(files.file_row(space, PATH))]
 
     assert reasons() == ["2", "3", "4", "5", "6"]

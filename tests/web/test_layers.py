@@ -73,7 +73,7 @@ def test_a_held_record_is_seen_admitted_and_the_deed_undone(space, forge, review
     assert "&lt;b&gt;x&lt;/b&gt;" in page and "<b>x</b>" not in page
     assert 'class="inv"' in page and "U+200B" in page
     assert '<span class="found">' in read(reviewer, f"quarantine/{pk}/")
-    said = post(reviewer, f"quarantine/{pk}/admit/", status=200, follow=True)
+    said = post(reviewer, f"quarantine/{pk}/admit/", status=200, follow=True, looked="yes")
     assert "is in working memory" in said and f"/quarantine/{pk}/undo/" in said
     assert len(working.newest(space)) == 1
     post(reviewer, f"quarantine/{pk}/undo/")
@@ -93,7 +93,7 @@ def test_htmx_gets_the_list_alone(space, forge, reviewer):
 
 def test_many_at_once(space, forge, reviewer):
     ids = [log(space, forge), log(space, forge, BAD + " Again.")]
-    post(reviewer, "quarantine/many/", pick=ids, verb="admit")
+    post(reviewer, "quarantine/many/", pick=ids, verb="admit", looked="yes")
     assert len(working.newest(space)) == 2
     way_back = re.search(r'action="([^"]*many/[?]verb=undo[^"]*)"', read(reviewer, "quarantine/"))[1].replace(
         "&amp;", "&"
@@ -580,7 +580,7 @@ def test_a_viewer_reads_and_changes_nothing(space, forge, as_role):
 def test_an_editor_admits_but_does_not_promote(space, forge, as_role):
     editor = as_role("editor")
     pk = log(space, forge)
-    post(editor, f"quarantine/{pk}/admit/")
+    post(editor, f"quarantine/{pk}/admit/", looked="yes")
     post(editor, "longterm/promote/now/", status=403, content="x")
     assert "longterm/promote/" not in read(editor, f"quarantine/{pk}/")
 

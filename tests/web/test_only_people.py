@@ -57,7 +57,7 @@ def space() -> Space:
     space = spaces.create(HUB, "main")
     files.add_mount(space, HUB, "/memories/", policy="review")
     files.add_mount(space, HUB, "/locked/", policy="read_only")
-    files.add_rule(space, HUB, "/memories/drafts/**", "trusted")
+    files.add_rule(space, HUB, "/memories/drafts/**", "trusted", confirmed=True)
     files.write(space, HUB, REVIEWED, b"# Rules\n\n- one\n- two\n")
     files.write(space, HUB, "/memories/team/a.md", b"- a\n")
     files.write(space, HUB, LOCKED, b"- law\n")

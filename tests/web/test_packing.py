@@ -119,3 +119,20 @@ def test_files_of_odd_years_are_listed_and_packed_like_any_other(folder, as_role
     files.add_mount(folder, HUB, "/disk/", store="filesystem", directory=str(tmp_path))
     assert "old.md" in as_role("viewer").get("/s/books/files/disk/").content.decode()
     assert inside(as_role("viewer").get("/s/books/file/zip/disk/")) == {"old.md": b"old\n"}
+
+
+def test_everything_a_space_has_is_packed_as_well(folder, as_role, monkeypatch):
+    viewer, root = as_role("viewer"), "/s/books/file/zip/"
+    everything = {f"memories/{name}": content for name, content in EVERYTHING.items()}
+    assert inside(viewer.get(root)) == everything
+    assert viewer.get("/s/books/files/").status_code == 200
+    monkeypatch.setattr(zip, "MAX_SMALL_FILES", 2)
+    shown = one_line(viewer.get(root))
+    assert 'action="/s/books/file/pack/"' in shown
+    page = viewer.post("/s/books/file/pack/").headers["Location"]
+    assert viewer.get(page).status_code == 200
+    queue.run_waiting()
+    assert viewer.get(page).status_code == 200
+    answer = viewer.get(page + "?get")
+    assert inside(answer) == everything
+    assert answer.headers["Content-Disposition"] == "attachment; filename*=UTF-8''files.zip"

@@ -4,6 +4,7 @@ import re
 from datetime import timedelta
 
 import pytest
+from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
@@ -20,9 +21,25 @@ def test_an_owner_adds_somebody_new_and_hands_over_a_link(as_role, house):
     page = as_role("owner").post("/s/books/settings/people/add/", {"username": "nina", "role": "editor"})
     link = re.search(r"http://testserver(/login/once/[\w-]+/)", page.content.decode()).group(1)
     nina = Client()
-    assert nina.get(link)["Location"] == "/s/books/"
+    assert nina.post(link)["Location"] == "/s/books/"
     assert nina.get("/s/books/").status_code == 200
     assert role_of("nina") == "editor"
+
+
+def test_an_owner_notes_the_address_of_somebody_new(as_role, house):
+    sent = {"username": "nina", "role": "editor", "email": "nina@example.org"}
+    as_role("owner").post("/s/books/settings/people/add/", sent)
+    nina = Person.objects.get(username="nina")
+    assert (nina.email, nina.email_is_given) == ("nina@example.org", True)
+    accounts.change_email(nina, "nina@example.org")
+    assert nina.email_is_given
+    accounts.change_email(nina, "other@example.org")
+    assert not nina.email_is_given
+
+
+def test_an_address_that_an_owner_of_a_space_noted_proves_nothing(house):
+    lead = accounts.create_person(HUB, "lead")
+    assert not accounts.create_person(Actor.of_person(lead, "owner"), "nina", email="boss@example.org").email_is_given
 
 
 def test_somebody_the_hub_knows_is_only_added(as_role, house):
@@ -174,7 +191,7 @@ def test_nobody_makes_a_link_for_somebody_who_is_kept_out(as_role, house):
 def test_a_password_ends_all_other_sessions(as_role, house):
     here, there = Client(), Client()
     for client in (here, there):
-        client.get(f"/login/once/{accounts.make_sign_in_link(HUB, house.editor.person)}/")
+        client.post(f"/login/once/{accounts.make_sign_in_link(HUB, house.editor.person)}/")
     said = here.post("/account/password/", {"new": "sieben rote Zwerge", "again": "sieben rote Zwerge"}, follow=True)
     assert said.status_code == 200
     assert b"Every other session was ended" in said.content
@@ -189,12 +206,33 @@ def test_a_password_ends_all_other_sessions(as_role, house):
     assert "Too many failed tries" in slowed.content.decode()
 
 
+@pytest.mark.parametrize("keeps", [False, True])
+def test_a_new_password_ends_api_tokens_unless_they_are_kept(as_role, house, client, keeps):
+    secret = accounts.create_token(house.space, house.editor, person=house.editor.person)[1]
+    editor = as_role("editor")
+    assert "Keep my 1 API token" in editor.get("/account/").content.decode()
+    sent = {"new": "sieben rote Zwerge", "again": "sieben rote Zwerge", **({"keep_tokens": "yes"} if keeps else {})}
+    assert editor.post("/account/password/", sent).status_code == 303
+    answer = client.get("/api/v1/me", headers={"Authorization": f"Bearer {secret}"})
+    assert answer.status_code == (200 if keeps else 401)
+    assert ActivityLine.objects.filter(space_id=house.space.pk, verb="tokens.revoke").exists() is not keeps
+
+
+def test_the_time_of_a_link_is_chosen_on_the_page(as_role, house):
+    page = as_role("owner").post(f"/s/books/settings/people/{house.viewer.id}/link/", {"lasts": "3d"})
+    assert page.status_code == 200
+    assert house.viewer.person.links.get().expires_at > timezone.now() + timedelta(days=2, hours=23)
+    refused = as_role("owner").post(f"/s/books/settings/people/{house.viewer.id}/link/", {"lasts": "9w"})
+    assert refused.status_code == 422
+
+
 @pytest.mark.parametrize(
     ("new", "again", "said"),
     [
         ("short", "short", "too short"),
         ("1234567890123", "1234567890123", "entirely numeric"),
         ("long enough one", "another", "differ"),
+        ("MemoryHub2026!", "MemoryHub2026!", "little more than the name"),
     ],
 )
 def test_weak_or_differing_passwords_are_refused(as_role, house, new, again, said):
@@ -203,10 +241,28 @@ def test_weak_or_differing_passwords_are_refused(as_role, house, new, again, sai
     assert said in page.content.decode()
 
 
+def test_a_password_counts_to_the_letter_blanks_included(as_role, house, client):
+    password = "  sieben rote  Zwerge "
+    assert as_role("editor").post("/account/password/", {"new": password, "again": password}).status_code == 303
+    assert client.post("/login/", {"username": "a-editor", "password": password.strip()}).status_code == 422
+    assert client.post("/login/", {"username": "a-editor", "password": password}).status_code == 303
+
+
+def test_all_other_sessions_are_ended_at_once(house):
+    clients = [Client() for _ in range(3)]
+    for client in clients:
+        client.post(f"/login/once/{accounts.make_sign_in_link(HUB, house.viewer.person)}/")
+    assert "Sign out everywhere else" in clients[0].get("/account/").content.decode()
+    clients[0].post("/account/sessions/end/")
+    assert [client.get("/account/").status_code for client in clients] == [200, 302, 302]
+    call_command("user", "sign-out", "a-viewer")
+    assert clients[0].get("/account/").status_code == 302
+
+
 def test_sessions_are_ended_one_by_one(house):
     here, there = Client(), Client()
     for client in (here, there):
-        client.get(f"/login/once/{accounts.make_sign_in_link(HUB, house.viewer.person)}/")
+        client.post(f"/login/once/{accounts.make_sign_in_link(HUB, house.viewer.person)}/")
     other = house.viewer.person.sign_ins.get(session_key=there.session.session_key)
     here.post(f"/account/sessions/{other.pk}/end/")
     assert there.get("/account/").status_code == 302
@@ -215,7 +271,7 @@ def test_sessions_are_ended_one_by_one(house):
 
 def test_a_session_says_when_and_from_where_it_was_last_used(as_role, house):
     there = Client()
-    there.get(f"/login/once/{accounts.make_sign_in_link(HUB, house.viewer.person)}/")
+    there.post(f"/login/once/{accounts.make_sign_in_link(HUB, house.viewer.person)}/")
     mine = house.viewer.person.sign_ins
     long_ago = timezone.now() - timedelta(hours=1)
     mine.update(seen_at=long_ago, address="10.0.0.1")
@@ -230,7 +286,7 @@ def test_a_session_says_when_and_from_where_it_was_last_used(as_role, house):
 
 def test_nobody_ends_the_session_of_another(as_role, house):
     there = Client()
-    there.get(f"/login/once/{accounts.make_sign_in_link(HUB, house.viewer.person)}/")
+    there.post(f"/login/once/{accounts.make_sign_in_link(HUB, house.viewer.person)}/")
     theirs = house.viewer.person.sign_ins.get()
     assert as_role("owner").post(f"/account/sessions/{theirs.pk}/end/").status_code == 404
 

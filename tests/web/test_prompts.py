@@ -69,10 +69,10 @@ def test_a_secret_is_underlined_where_it_stands_and_its_line_is_the_prompts(see,
     key = "sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc"
     # As it would be after a change on disk, where no gate stands.
     prompt = prompts.assemble(house.space, counter, dialect="plain", changes={AGENTS: f"# Team\n- é {key}\n".encode()})
-    (warn,) = [one for one in prompts.with_findings(prompt).warnings if one.code == "secret_like"]
+    (warn,) = [one for one in prompt.all_warnings if one.code == "secret_like"]
     assert warn.message.startswith(f"{AGENTS}: A secret (Stripe key). Secrets do not belong in memory")
     assert [prompt.data[start:end].decode() for start, end in warn.places] == [key]
-    assert PromptView(house.space, prompts.with_findings(prompt)).marks == {4: [(4, 4 + len(key), "found")]}
+    assert PromptView(house.space, prompt).marks == {4: [(4, 4 + len(key), "found")]}
 
 
 def test_each_warning_leads_to_where_it_is_mended(see, house):
@@ -80,9 +80,11 @@ def test_each_warning_leads_to_where_it_is_mended(see, house):
     owner = one_line(see("owner", dialect="deepagents/0.6.2"))
     assert owner.count("reaches the model") == 1
     listed = re.findall(r'<li class="note.*?</li>', owner)
-    leads = {re.sub("<[^>]+>", "", line).strip()[:22]: re.findall(r'href="([^"#]+)', line)[-1] for line in listed}
+    leads = {
+        re.sub("<[^>]+>", "", line).strip()[:22]: re.findall(r'(?:href|action)="([^"#]+)', line)[-1] for line in listed
+    }
     assert leads == {
-        "The template text of d": "/s/books/prompt/counter/settings/",
+        "The template text of d": "/s/books/prompt/templates/download/",
         "Line 6: An HTML commen": f"/s/books/files{AGENTS}?view=edit",
         "Line 7: /memories/AGEN": f"/s/books/files{AGENTS}?view=edit",
         "Line 13: /memories/AGE": f"/s/books/files{AGENTS}?view=edit",
@@ -244,6 +246,8 @@ def test_two_moments_with_the_cause_of_each_change(see, house, counter):
 
 def test_what_became_of_each_entry_between_two_moments_stands_at_its_place(see, house, counter):
     now = timezone.now()
+    counter.created_at = now - timedelta(hours=4)
+    counter.save()
     start, earlier, since = now - timedelta(hours=2), now - timedelta(hours=3), now - timedelta(hours=1)
     old = longterm.store(house.space, house.reviewer, "The gateway was slow in March.")
     LongtermEntry.objects.update(created_at=earlier)

@@ -166,6 +166,27 @@ def test_only_the_ticked_changes(house, forge, as_role):
     assert "make test-fast" in text and "from main" in text and "Verify it twice" in text
 
 
+def test_ticks_count_whichever_button_is_pressed(house, forge, as_role):
+    ask(house, forge, TEXT.replace("pytest -q", "make test-fast").replace("Verify it", "Ver\u200bify it"))
+    client = as_role("reviewer")
+    form = form_of(client.get(at(house, "detail", 1)))
+    refused = client.post(at(house, "approve", 1), {**form, "do": "approve", "hunk": ["1", "2"]})
+    assert refused.status_code == 422
+    done = client.post(at(house, "approve", 1), {**form, "do": "approve", "hunk": ["1"]})
+    assert done.status_code == 303
+    text = files.read(house.space, PATH).content.decode()
+    assert "make test-fast" in text and "\u200b" not in text
+
+
+def test_effect_and_button_follow_the_ticks(house, forge, as_role):
+    ask(house, forge, TEXT.replace("pytest -q", "make test-fast").replace("Verify it", "Ver\u200bify it"))
+    page = one_line(as_role("reviewer").get(at(house, "detail", 1), {"ticks": 1, "hunk": 1}).content.decode())
+    decide = page[page.index('id="decide"') :]
+    assert "Approve 1 of 2 changes" in decide and "I looked at" not in decide
+    effect = page[page.index('id="prompts-effect"') : page.index('id="talk"')]
+    assert "make test-fast" in effect and "U+200B" not in effect
+
+
 def test_with_my_edits_keeps_the_line_ends_of_the_file(house, forge, as_role):
     ask(house, forge)
     client = as_role("reviewer")

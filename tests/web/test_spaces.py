@@ -105,14 +105,16 @@ def test_only_owners_erase(as_role, house, role):
     assert as_role(role).post("/s/books/settings/erase/", {"confirm": "books"}).status_code == 403
 
 
-def test_the_demo_goes_by_one_click_and_its_people_with_it(as_role, house):
+def test_the_demo_goes_when_its_name_is_typed_and_its_people_with_it(as_role, house):
     owner = as_role("owner")
     before = set(Person.objects.values_list("username", flat=True))
     assert owner.post("/spaces/demo/")["Location"] == "/s/demo/"
     assert {"ops", "rk", "jt"} <= set(Person.objects.values_list("username", flat=True))
     assert owner.get("/s/demo/").status_code == 200
     assert not demo.was_deleted()
-    assert owner.post("/s/demo/settings/erase/").status_code == 303
+    assert owner.post("/s/demo/settings/erase/").status_code == 422
+    assert demo.exists()
+    assert owner.post("/s/demo/settings/erase/", {"confirm": "demo"}).status_code == 303
     assert demo.was_deleted()
     assert not demo.exists()
     assert set(Person.objects.values_list("username", flat=True)) == before

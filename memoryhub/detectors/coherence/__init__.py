@@ -2,42 +2,44 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ..finding import Finding, Lines, Problem
 from ..known_texts import KnownText
+from ..patterns import bounded, plain
 from .error_dumps import error_dump
 from .refusals import refusal
 from .truncation import broken_json, broken_markdown, truncated
 
 CODE = "coherence"
 
-_NOTHING = re.compile(
+_NOTHING = bounded(
     r"(?:null|none|nil|undefined|nan|n/?a|\{\s*\}|\[\s*\]|\(\s*\)|\"\s*\"|'\s*'|(?P<fence>```|~~~)\w*\s*(?P=fence)|\.{3,}|…+)\.?",
-    re.I,
+    "i",
 )
-_LETTER = re.compile(r"[^\W\d_]")
-_WORD = re.compile(r"[^\W\d_]+")
+_LETTER = plain(r"[^\W\d_]")
+_WORD = plain(r"[^\W\d_]+")
 # Lines of tables and rules are drawn with these, and are no broken text.
-_RULE_LINE = re.compile(r"[-=_*#~.]{2,}|[|+\u2500-\u257f]")
+_RULE_LINE = plain(r"[-=_*#~.]{2,}|[|+\u2500-\u257f]")
 # What UTF-8 looks like when it is read as Windows-1252, and the marks of texts that went through a wrong Chinese code page.
-_MISREAD = re.compile(
+_MISREAD = plain(
     "[\xc2-\xf4][\x80-\xbf\u0152\u0153\u0160\u0161\u0178\u017d\u017e\u0192\u02c6\u02dc\u2013-\u203a\u20ac\u2122]{1,3}"
 )
-_WRONG_PAGE = re.compile("锟斤拷|烫烫|屯屯|\ufffd")
-_CODE_SIGNS = re.compile(r"[`{=/]")
+_WRONG_PAGE = plain("锟斤拷|烫烫|屯屯|\ufffd")
+_CODE_SIGNS = plain(r"[`{=/]")
 _VOWELS = frozenset("aeiouyаеёиоуыэюяіїєөүәұ")
-_CONSONANTS = re.compile(r"[bcdfghjklmnpqrstvwxz]{6,}|[бвгджзйклмнпрстфхцчшщ]{6,}")
+_CONSONANTS = plain(r"[bcdfghjklmnpqrstvwxz]{6,}|[бвгджзйклмнпрстфхцчшщ]{6,}")
 _KEYS = ("qwertzuiop", "qwertyuiop", "azertyuiop", "asdfghjkl", "zxcvbnm", "йцукенгшщзхъ", "фывапролджэ", "ячсмитьбю", "ضصثقفغعهخحجد", "شسيبلاتنمكط")  # fmt: skip
 _KEY_RUNS = frozenset(row[at : at + 5] for row in _KEYS for at in range(len(row) - 4))
-_NEIGHBOURING_KEYS = re.compile(
+_NEIGHBOURING_KEYS = plain(
     "asdf|sdfg|dfgh|fghj|ghjk|hjkl|zxcv|xcvb|qwer(?!ty)|fdsa|gfds|lkjh|rewq|poiu|vcxz|mnbv|фыва|йцук"
 )
 _MAX_SAMPLE = 8_000
 _MAX_TAIL = 1_200
+_LISTED, _MIN_DIFFERENT = 6, 0.5
+"""Of a listing, so large a share of all stretches of so many words and numbers is there once."""
 _MIN_REPEATS = 6
 """So many repetitions in a row, up to the end of a text, count as a model that got stuck."""
 
@@ -131,12 +133,25 @@ def _repeats(text: str, lines: Lines) -> Iterator[Problem]:
     tokens = [token for token in sample.casefold().split() if _LETTER.search(token)]
     if times >= 5 and times > len(rows) * 0.6 and _LETTER.search(common):
         yield "repetition", 0, len(text), f"the same line {times} times."
-    elif len(tokens) >= 12 and len(set(tokens)) <= max(2, min(30, len(tokens) // 12)):
+    elif len(tokens) >= 12 and len(set(tokens)) <= max(2, min(30, len(tokens) // 12)) and not _is_listing(sample):
         yield "repetition", 0, len(text), "the same few words over and over."
     elif len(text) >= 40 and len(set(sample)) <= 2:
         yield "repetition", 0, len(text), "one character over and over."
     elif stuck := _stuck(text):
         yield "repetition", stuck, len(text), "it repeats itself to the end."
+
+
+def _is_listing(sample: str) -> bool:
+    """Few words, and numbers or names beside them that change: `shelf 1 holds 3 boxes`, `shelf 2 holds 5 boxes`."""
+    signs = sample.split()
+    if sum(map(_has_digit, signs)) * 8 < len(signs):
+        return False
+    windows = list(zip(*(signs[at:] for at in range(_LISTED)), strict=False))
+    return len(set(windows)) >= len(windows) * _MIN_DIFFERENT
+
+
+def _has_digit(sign: str) -> bool:
+    return any(map(str.isdigit, sign))
 
 
 def _stuck(text: str) -> int:

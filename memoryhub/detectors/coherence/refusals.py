@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from ..finding import Lines, Problem
+from ..patterns import bounded
 
 _MAX_READ = 300  # characters: who declines says so first
 
@@ -50,7 +50,7 @@ _LANGUAGES = (
     r"ขออภัย[^\n]{0,40}ไม่สามารถ(?:ช่วย|ตอบ|ให้|ดำเนินการ)",
     r"(?:מצטער|סליחה|לצערי|אני מתנצל)[^.\n]{0,20}(?:לא יכול|איני יכול|לא אוכל|אין באפשרותי)[^.\n]{0,25}(?:לעזור|לסייע|לענות|לספק)",
 )  # fmt: skip
-_REFUSAL = re.compile(r"\W{0,4}(?:" + "|".join(_LANGUAGES) + ")", re.I)
+_REFUSAL = bounded(r"\W{0,4}(?:" + "|".join(_LANGUAGES) + ")", "i")
 
 
 def refusal(text: str, lines: Lines) -> Iterator[Problem]:

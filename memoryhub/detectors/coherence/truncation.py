@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import ast
 import json
-import re
 from collections.abc import Iterator
 
 from ..finding import Lines, Problem
+from ..patterns import bounded, plain
 
-_BEGINS_JSON = re.compile(r"\{\s*(?:[\"'}]|$)|\[\s*(?:[\[{\"]|-?\d+(?:\.\d+)?\s*(?:,|$)|(?:true|false|null)\s*(?:,|$))")
-_BEGINS_MARKDOWN = re.compile(r"\[[^\]\n]*\](?:\(|:|\s|$)|\[\[[^\]\n]*\]\]")
-_OPENS_JSON = re.compile(r"^[ \t]{0,3}```json[ \t]*\n", re.M)
-_CLOSES = re.compile(r"^[ \t]{0,3}```[ \t]*$", re.M)
-_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
-_FENCE = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})(.*)$", re.M)
-_OPEN_LINK = re.compile(r"!?\[[^\]\n]*\]\((?:https?:)?[^)\s]*\Z")
+_BEGINS_JSON = bounded(r"\{\s*(?:[\"'}]|$)|\[\s*(?:[\[{\"]|-?\d+(?:\.\d+)?\s*(?:,|$)|(?:true|false|null)\s*(?:,|$))")
+_BEGINS_MARKDOWN = bounded(r"\[[^\]\n]*\](?:\(|:|\s|$)|\[\[[^\]\n]*\]\]")
+_OPENS_JSON = plain(r"^[ \t]{0,3}```json[ \t]*\n", "m")
+_CLOSES = plain(r"^[ \t]{0,3}```[ \t]*$", "m")
+_STRING = plain(r'"(?:[^"\\\n]|\\.)*+"?')
+_FENCE = plain(r"^[ \t]{0,3}(`{3,}|~{3,})(.*)$", "m")
+_OPEN_LINK = bounded(r"!?\[[^\]\n]*\]\((?:https?:)?[^)\s]*\Z")
 _MAX_LITERAL = 20_000
 
-_CUT = re.compile(
+_CUT = bounded(
     r"(?:\[(?:output |response |text |message )?truncated[^\]]*\]|<truncated>|(?:\.\.\.|…) ?\(?(?:truncated|output limit|\d+ (?:more )?(?:chars|characters|lines|bytes))[^\n]*|max(?:imum)?[_ ]tokens? (?:reached|exceeded))\s*$",
-    re.I,
+    "i",
 )
-_OPEN = re.compile(r"[,(\[{،、，（［「『《；]$")
+_DENSE = plain("[\u3041-\u30ff\u3400-\u9fff]")
+_OPEN = bounded(r"[,(\[{،、，（［「『《；]$")
 # Words that no sentence ends with, for each language with the words that tell it; where the script tells it, with none.
 _NEVER_LAST = (
     (r"the|and|is|to|of|in|for|are|that|with", r"and|or|but|because|if|the|a|an|of|to|than|into|its|their|our|your"),
@@ -38,11 +39,11 @@ _NEVER_LAST = (
     ("", r"और|या|कि|लेकिन"),
 )  # fmt: skip
 _UNFINISHED = tuple(
-    (re.compile(rf"(?<!\w)(?:{tells})(?!\w)", re.I) if tells else None, re.compile(rf"(?<![\w-])(?:{last})\Z"))
+    (plain(rf"(?<!\w)(?:{tells})(?!\w)", "i") if tells else None, bounded(rf"(?<![\w-])(?:{last})\Z"))
     for tells, last in _NEVER_LAST
 )
 # Chinese and Japanese mark where words join without blanks.
-_JOINS = re.compile("(?:并且|而且|但是|因为|如果|以及|或者|為了|為|把|被|[をは])$")
+_JOINS = bounded("(?:并且|而且|但是|因为|如果|以及|或者|為了|為|把|被|[をは])$")
 _MIN_LANGUAGE_WORDS = 3  # beside the last word
 
 
@@ -139,7 +140,7 @@ def truncated(text: str, lines: Lines) -> Iterator[Problem]:
 
 def _dangles(body: str) -> bool:
     """Whether the last word promises another one."""
-    is_dense = not body[-40:].isascii() and bool(re.search("[\u3041-\u30ff\u3400-\u9fff]", body[-40:]))
+    is_dense = not body[-40:].isascii() and bool(_DENSE.search(body[-40:]))
     if len(body) <= (20 if is_dense else 80):
         return False
     end = body[-40:]

@@ -7,13 +7,16 @@ as an example of an attack are left alone.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
 
+from .. import encoded
 from ..finding import Finding, Lines, without_overlaps
 from ..known_texts import KnownText
-from ..scanning import REACH, lines_around
+from ..patterns import Found, bounded, plain
+from ..scanning import REACH, Rows, lines_around
 from . import poison_rules, rules
 from .foreign_orders import orders_to_ignore, orders_to_reveal
 from .jailbreak_style import jailbreak_spans
@@ -24,22 +27,53 @@ from .rules import FOREIGN_LEAK, FOREIGN_OVERRIDE, JAILBREAK_STYLE
 CODE = "injection"
 RULES = (*rules.RULES, *poison_rules.RULES)
 
-_TAG = re.compile(
+_TAG = plain(
     r"<(?P<close>/?)(?P<name>instructions?|memory|memories|context|assistant|user(?:_?(?:query|input|data))?|untrusted\w*|document|data|tool|human|query|system(?:[-_](?:reminder|prompt|message|instructions?))?)(?=[\s>])"
 )
 """Tags that honest prompts open and close themselves. Those of a system have no business in memory but in code."""
 
 
+def _by_stem() -> dict[int, list[int]]:
+    """For each stem the places in RULES of those that cannot do without one of its kind: of the shortest group of a rule."""
+    places: dict[int, list[int]] = {}
+    for place, rule in enumerate(RULES):
+        for stem in min(rule.groups, key=len, default=()):
+            places.setdefault(stem, []).append(place)
+    return places
+
+
+_BY_STEM = _by_stem()
+_WITH_NEEDLES = [place for place, rule in enumerate(RULES) if rule.needles]
+
+
+def _rules_for(rows: Rows) -> list[Rule]:
+    """The rules that may find something where these stems stand: few of them do for most texts."""
+    places = {*_WITH_NEEDLES, *chain.from_iterable(_BY_STEM[stem] for stem in rows.stems & _BY_STEM.keys())}
+    return [RULES[place] for place in sorted(places)]
+
+
 def find(text: str, lines: Lines, known: Sequence[KnownText] = ()) -> list[Finding]:
-    """One finding per place and kind; of findings that overlap the most severe."""
+    """One finding per place and kind; of findings that overlap the most severe. What stands there in base64 counts as well."""
+    found = _found(lines)
+    for run in encoded.decoded(text, lines.words):
+        found += [
+            replace(
+                one, start=run.start, end=run.end, line=lines.number(run.start), message=f"{one.message} In base64."
+            )
+            for one in _found(Lines(run.plain))[:1]
+        ]
+    found.sort(key=lambda one: (one.severity != "high", one.start))
+    return without_overlaps(found, lambda one: (one.start, one.end))
+
+
+def _found(lines: Lines) -> list[Finding]:
     found: list[Finding] = []
-    for rule in RULES:
+    for rule in _rules_for(lines.rows):
         if rule.needles or lines.rows.have(rule.groups):
             found += [_finding(rule, lines, *span) for span in _spans(rule, lines)]
     for rule, spans in _spans_without_rules(lines):
         found += [_finding(rule, lines, *_in_original(lines, *span)) for span in spans]
-    found.sort(key=lambda one: (one.severity != "high", one.start))
-    return without_overlaps(found, lambda one: (one.start, one.end))
+    return sorted(found, key=lambda one: one.severity != "high")
 
 
 def _spans(rule: Rule, lines: Lines) -> Iterator[tuple[int, int]]:
@@ -65,7 +99,7 @@ def _in_original(lines: Lines, start: int, end: int) -> tuple[int, int]:
     return (start, end) if offsets is None else (offsets[start], offsets[end - 1] + 1)
 
 
-def _matches(rule: Rule, lines: Lines) -> Iterator[re.Match[str]]:
+def _matches(rule: Rule, lines: Lines) -> Iterator[Found]:
     rows = lines.rows
     for start, end in _where(rule, lines):
         if rule.opens is None:
@@ -83,7 +117,7 @@ def _where(rule: Rule, lines: Lines) -> Iterable[tuple[int, int]]:
     return lines.rows.near(rule.groups)
 
 
-def _is_own_markup(lines: Lines, match: re.Match[str]) -> bool:
+def _is_own_markup(lines: Lines, match: Found) -> bool:
     """A tag that the text itself opened and closes, or a mark in quotes: neither ends what stands around the text."""
     text = lines.normalised
     at = text.find("<", match.start(), match.end())
@@ -94,10 +128,11 @@ def _is_own_markup(lines: Lines, match: re.Match[str]) -> bool:
     return (before in QUOTES and after in QUOTES and bool(before and after)) or _is_template(text, match)
 
 
-_OPENED = re.compile(r"<system\b|\[inst\]")
+_FENCE = plain("```")
+_OPENED = bounded(r"<system\b|\[inst\]")
 
 
-def _is_template(text: str, match: re.Match[str]) -> bool:
+def _is_template(text: str, match: Found) -> bool:
     """A mark that quotes or code on its line open and close again."""
     start, end = text.rfind("\n", 0, match.start()) + 1, text.find("\n", match.end())
     before = text[max(start, match.start() - REACH) : match.start()]
@@ -111,7 +146,7 @@ def _is_in_code(lines: Lines, at: int) -> bool:
 
 
 def _fences(text: str) -> list[int]:
-    return [match.start() for match in re.finditer("```", text)]
+    return [match.start() for match in _FENCE.finditer(text)]
 
 
 def _paired(text: str) -> set[int]:

@@ -5,17 +5,17 @@ Languages differ in the order of these words, so each is looked for within one s
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from ..finding import Lines
 from ..normalise import normalise
+from ..patterns import bounded, plain
 from ..scanning import offsets_of
 
 _AROUND = 70
-_SENTENCE_ENDS = re.compile(r"[.!?\n;。！？।؟]")
+_SENTENCE_ENDS = plain(r"[.!?\n;。！？।؟]")
 # Before the order: forbidden by a word right before it, or by a never anywhere.
-_NOT = re.compile(
+_NOT = bounded(
     r"(?:"
     + normalise(
         r"\b(?:nicht|ne|no|não|nao|non|niet|inte|ikke|nie|đừng|không|не|لا|לא|אל|нельзя)\s+(?:\w+\s+)?|मत |ห้าม|อย่า|不要|切勿|不得|勿|别|別|不可|不能|防止|避免|拒绝"
@@ -28,7 +28,7 @@ _NOT = re.compile(
     )[0]
     + r")\b"
 )
-_NOT_AFTER = re.compile(r"^\S{0,6}?(?:ない|ません|지\s?마|지\s?않|मत\b|ma(?:yın|yin|malı))")
+_NOT_AFTER = bounded(r"^\S{0,6}?(?:ない|ません|지\s?마|지\s?않|मत\b|ma(?:yın|yin|malı))")
 
 # Of each language: how a sentence says to ignore, what it says came before, and what it calls orders.
 _IGNORING: tuple[tuple[str, str, str], ...] = (
@@ -93,11 +93,11 @@ def _needles(words: str) -> tuple[str, ...]:
 
 
 _LANGUAGES = tuple(
-    (_needles(ignoring), re.compile(_normalised(before)), re.compile(_normalised(orders)))
+    (_needles(ignoring), bounded(_normalised(before)), bounded(_normalised(orders)))
     for ignoring, before, orders in _IGNORING
 )
 _REVEALING_WORDS = _needles(_SHOWING)
-_GIVEN_ORDERS = re.compile(_normalised(_GIVEN))
+_GIVEN_ORDERS = bounded(_normalised(_GIVEN))
 
 
 def orders_to_ignore(lines: Lines) -> Iterator[tuple[int, int]]:

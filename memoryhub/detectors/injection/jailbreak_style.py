@@ -7,11 +7,11 @@ content and honest prompts use some of the families; none of 1,591 that were loo
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 
 from ..finding import Lines
+from ..patterns import bounded, plain
 from ..scanning import groups
 
 MAX_SPAN = 600
@@ -35,9 +35,9 @@ _FAMILIES: tuple[tuple[float, str], ...] = (
     (1.0, r"chatbot\w*|ai|ais|programmed|conscious\w*|sentient|opinions?|freedom|humans?|humanity|emotions?|feelings|biases"),
     (1.5, r"disregard\w*|ignor(?:e|es|ing)|bypass\w*|regardless|forget"),
 )  # fmt: skip
-_WORD = re.compile("|".join(rf"(?P<f{number}>(?:{words})(?![^\W_]))" for number, (_, words) in enumerate(_FAMILIES)))
-_BREAK = re.compile(r"\n[ \t]*(?:#|```|---|[-*+•]\s|\|)")
-_ENDINGS = re.compile(r"\(\?:[^)]*\)\??|\\w\*|\[.*?\]|\w\?")
+_WORD = bounded("|".join(rf"(?P<f{number}>(?:{words})(?![^\W_]))" for number, (_, words) in enumerate(_FAMILIES)))
+_BREAK = plain(r"\n[ \t]*(?:#|```|---|[-*+•]\s|\|)")
+_ENDINGS = plain(r"\(\?:[^)]*\)\??|\\w\*|\[.*?\]|\w\?")
 # How the words begin, so that no other is looked at.
 (_STEMS,) = groups(" ".join(begin for _, words in _FAMILIES for begin in _ENDINGS.sub("", words).split("|")))
 

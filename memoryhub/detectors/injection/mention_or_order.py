@@ -6,14 +6,13 @@ goes on over line ends), above the list or the column of the table that they sta
 
 from __future__ import annotations
 
-import re
-
+from ..patterns import bounded
 from ..scanning import REACH
 
-_NEGATIVE = re.compile(r"(?:do\s+not|don't|never|must\s+not|should\s+not|shouldn't|mustn't)\b")
+_NEGATIVE = bounded(r"(?:do\s+not|don't|never|must\s+not|should\s+not|shouldn't|mustn't)\b")
 """Sentences whose own words forbid something: a `never` before them is part of the sentence, not a guard."""
 
-_DESCRIBES = re.compile(
+_DESCRIBES = bounded(
     r"\b(?:that|which|who|would|could|might|may|can|if|whether|unless|when)(?:\W{1,4}|\s+the\s+|\W+an?\s+)$|"
     r"\b(?:developers|users|attackers|clients|agents|teams|people|models|callers)(?:\s+will)?\s$|"
     r"\bassum\w+\s[^.\n]{1,40}\s(?:will|may|might|can)\s$|"
@@ -24,10 +23,10 @@ _DESCRIBES = re.compile(
 )
 """What follows tells what something does or whether it is so; it orders nothing."""
 
-_STATES = re.compile(
+_STATES = bounded(
     r"(?:the\s+)?(?:current\s+)?(?:users?|accounts?|persons?|e?mails?|address|domain|sender|visitor|caller)\b"
 )
-_CONDITION = re.compile(
+_CONDITION = bounded(
     r"\b(?:where|whose|when|if|whether|unless|until|because|after|assumes?|check\w*)\b[^.,;:\n]{0,40}$"
 )
 """A statement after one of these is a case that is spoken of, not a right that is given."""
@@ -36,43 +35,43 @@ _FORBIDDING = (
     r"never|do\s+\*{0,2}not|don't|must\s+\*{0,2}not|mustn't|cannot|can't|should\s+not|shouldn't|avoid|refuse\s+to|not\s+to|prevents?|forbid\w*|prohibit\w*|"
     r"disallow\w*|reject\w*|no\s+(?:(?!you\b|we\b|they\b|doubt|matter|rule|limit|restriction|law|filter|guideline)[\w-]+\s+){1,3}(?:may|shall|must)|no\s+option\s+to|may\s+not|does\s+not|doesn't"
 )
-_FORBIDS = re.compile(
+_FORBIDS = bounded(
     rf"\b(?:{_FORBIDDING}|instead\s+of|rather\s+than|attempt\w*\s+to|attackers?|adversar\w+|trying\s+to|tries\s+to|block\w*|detect\w*|against|"
     r"resist\w*|if\s+(?:asked|told|instructed)\s+to)\b[^.;:\n]{0,40}$"
 )
-_FORBIDS_ALL = re.compile(rf"\b(?:{_FORBIDDING})\b(?:[^,]*|.*?\b(?:n?or|by|and)\b[^,]*)$", re.S)
+_FORBIDS_ALL = bounded(rf"\b(?:{_FORBIDDING})\b(?:[^,]*|.*?\b(?:n?or|by|and)\b[^,]*)$", "s")
 """One `never` for everything in its sentence: no comma begins something new, or an `or` goes on."""
-_FORBIDS_SERIES = re.compile(rf"\b(?:{_FORBIDDING})\b[^\n]*,\s*$")
-_SERIES_WITHIN = re.compile(r",\s+n?or\b")
-_TOLD_BY_TEXT = re.compile(
+_FORBIDS_SERIES = bounded(rf"\b(?:{_FORBIDDING})\b[^\n]*,\s*$")
+_SERIES_WITHIN = bounded(r",\s+n?or\b")
+_TOLD_BY_TEXT = bounded(
     r"\b(?:if|when(?:ever)?|text|content|anything|something|whatever)\b(?:(?!\bi\b)[^.;:,]){0,60}\b(?:asks?|asking|tells?|telling|instructs?|instructing)\s+(?:you|it|the\s+\w+)\s+to\b[^.;:,]*$"
 )
 """What some text asks for is a case that is spoken of; after a comma the order for that case would begin."""
-_COMPLIES = re.compile(r"[^.;\n]{0,60}?(?<!not\s)\b(?:comply|obey|do\s+(?:so|it|that)|agree)\b")
-_SERIES = re.compile(r"[^.;\n]{0,60}?,?\s+n?or\b")
+_COMPLIES = bounded(r"[^.;\n]{0,60}?(?<!not\s)\b(?:comply|obey|do\s+(?:so|it|that)|agree)\b")
+_SERIES = bounded(r"[^.;\n]{0,60}?,?\s{1,40}n?or\b")
 
-_BREAK = re.compile(r"[.!?;:。！？；](?=[\s*\"'`)]|$)|\n[ \t]*(?:\n|[-*+>#|•]|\d+[.)])|\n(?=[ \t]*```)")
+_BREAK = bounded(r"[.!?;:。！？；](?=[\s*\"'`)]|$)|\n[ \t]*(?:\n|[-*+>#|•]|\d+[.)])|\n(?=[ \t]*```)")
 _MAX_SENTENCE = 240
 
-_ATTACK = re.compile(
+_ATTACK = bounded(
     r"(?<![a-z])(?:inject\w*|jailbreak\w*|attack\w*|untrusted|malicious|adversar\w*|phrases?|patterns?|such\s+as|e\.g|for\s+example|like|suspicious|"
     r"detect\w*|test\w*|social\s+engineering|red\s+flags?|manipulat\w*|treat\s+(?:it|them|this)|probes?|payloads?|red-?team\w*|report\s+(?:it|to)|hidden\s+(?:instructions?|text)|scams?|phish\w*|frauds?|exfiltrat\w*|不是指令|注入|攻击|攻撃)(?![a-z])"
 )
-_SAYING = re.compile(r"\b(?:saying|says|containing|reading)\s+[\"'`“«]\s?$")
-_IS_A_THING = re.compile(r"\s?[\"'`”»]\s+(?:is|are|was|were)\s+(?:an?|only|just|not|data|text|content|treated)\b")
-_NEXT_QUOTE = re.compile(r"\s?(?:\"\s*,\s*\"[^\"\n]{1,80}\n?[^\"\n]{0,80}\"(?!\s*:)|[”»]\s*,\s*[“«])")
-_QUOTE_BEFORE = re.compile(r"(?:(?<![:\s])\"\s*,\s*\"|[”»]\s*,\s*[“«]\s?)$")
-_VALUE = re.compile(r"[\"']\s*:\s*[\"“«]\s?$")
-_QUOTE_ENDS = re.compile(r"[^\"”».\n]{0,40}[\"”»]")
+_SAYING = bounded(r"\b(?:saying|says|containing|reading)\s+[\"'`“«]\s?$")
+_IS_A_THING = bounded(r"\s?[\"'`”»]\s+(?:is|are|was|were)\s+(?:an?|only|just|not|data|text|content|treated)\b")
+_NEXT_QUOTE = bounded(r"\s?(?:\"\s*,\s*\"[^\"\n]{1,80}\n?[^\"\n]{0,80}\"(?!\s*:)|[”»]\s*,\s*[“«])")
+_QUOTE_BEFORE = bounded(r"(?:(?<![:\s])\"\s*,\s*\"|[”»]\s*,\s*[“«]\s?)$")
+_VALUE = bounded(r"[\"']\s*:\s*[\"“«]\s?$")
+_QUOTE_ENDS = bounded(r"[^\"”».\n]{0,40}[\"”»]")
 """Short quotes one after another are a list of examples; after a quoted name and a colon they are its value."""
 _AROUND = 300
 QUOTES = ('"', "'", "`", "“", "‘", "«", "”", "’", "»", "\\")
 
-_ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)]|[❌✗✘🚫⛔✖])[ \t\ufe0f]")
-_CROSS = re.compile(
-    r"[ \t|>*+-]*(?:\d{1,3}[.)][ \t]*)?[\"'`*]{0,3}(?:[❌✗✘🚫⛔✖]|\b(?:bad|wrong|don'?ts?|never|avoid|anti-?patterns?)\b[*`]{0,3}:)"
+_ITEM = bounded(r"[ \t]*+(?:[-*+•]|\d{1,3}[.)]|[❌✗✘🚫⛔✖])[ \t\ufe0f]")
+_CROSS = bounded(
+    r"[ \t|>*+-]*+(?:\d{1,3}[.)][ \t]*)?[\"'`*]{0,3}(?:[❌✗✘🚫⛔✖]|\b(?:bad|wrong|don'?ts?|never|avoid|anti-?patterns?)\b[*`]{0,3}:)"
 )
-_WARNING = re.compile(
+_WARNING = bounded(
     r"\b(?:never|do\s+not|don'?ts?|must\s?n[o']t|should\s?n[o']t|may\s+not|cannot|can't|won't|will\s+not|avoid\w*|anti-?patterns?|forbid\w*|prohibit\w*|disallow\w*|"
     r"not\s+allowed|(?:red|warning)\s+flags?|warning\s+signs?|bad|wrong|mistakes?|pitfalls?|violat\w+|attacks?|attackers?|threats?|injections?|risks?|malicious|suspicious|"
     r"unsafe|dangerous|vulnerab\w+|refuse\w*|reject\w*|block(?:s|ed|ing)?|detect\w*|failure\s+modes?|smells?|rationali[sz]ations?|excuses?|out\s+of\s+scope|unacceptable|"
@@ -83,9 +82,9 @@ _MAX_ABOVE = 2_000
 
 
 _NEAR = 60
-_OPTION = re.compile(r"[ \t|*+-]{0,8}[\"'`*]{1,3}-{1,2}[a-z][^\n`]{0,40}`[*]{0,2}(?:[^\n`]{0,40}\|)?[\s|:—–-]{1,8}")
-_COMMENT = re.compile(r"[ \t]{0,8}#[ \t]")
-_COMMAND = re.compile(r"[^\n]{0,200}\n[ \t]{0,8}[a-z][^\n]{0,200}?\s-{1,2}[a-z]")
+_OPTION = bounded(r"[ \t|*+-]{0,8}[\"'`*]{1,3}-{1,2}[a-z][^\n`]{0,40}`[*]{0,2}(?:[^\n`]{0,40}\|)?[\s|:—–-]{1,8}")
+_COMMENT = bounded(r"[ \t]{0,8}#[ \t]")
+_COMMAND = bounded(r"[^\n]{0,200}\n[ \t]{0,8}[a-z][^\n]{0,200}?\s-{1,2}[a-z]")
 
 
 def is_forbidden_or_described(text: str, at: int) -> bool:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from ..finding import Severity
+from ..patterns import Bounded, bounded, plain
 from ..scanning import Group, groups
 
 
@@ -15,7 +15,7 @@ class Rule:
     severity: Severity
     groups: tuple[Group, ...]
     needles: tuple[str, ...]
-    pattern: re.Pattern[str]
+    pattern: Bounded
     says: str
     opens: Group | None
     """The pattern begins with one of these words; nothing: it may begin anywhere."""
@@ -25,10 +25,21 @@ def rule(kind: str, severity: Severity, words: str, pattern: str, says: str) -> 
     """`words`: of each group (between slashes) one must stand near. Before a `^` stand the words that the pattern begins with;
     a leading `^` says that these are the first group. A leading `=` gives literal needles instead."""
     if words.startswith("="):
-        return Rule(kind, severity, (), tuple(words[1:].split("¦")), re.compile(pattern), says, None)
+        return Rule(kind, severity, (), tuple(words[1:].split("¦")), _compiled(pattern), says, None)
     first, mark, near = words.rpartition("^")
     opens = groups(first or near)[0] if mark else None
-    return Rule(kind, severity, groups(near), (), re.compile(pattern), says, opens)
+    return Rule(kind, severity, groups(near), (), _compiled(pattern), says, opens)
+
+
+MAX_HIT = 1_000
+"""Characters that a rule looks at from where it begins."""
+
+# Blanks that no line's end has to follow: what took them never gives them back, so that a thousand of them are one step.
+_BLANKS = plain(r"\\s([*+])(?![?+])(?!\\n|\\s|,\?\\s|\(\?:[^)]*(?:\\n|\$)|\(\?:(?:[^)]*\|)?,?\??\\s)")
+
+
+def _compiled(pattern: str) -> Bounded:
+    return bounded(_BLANKS.sub(r"\\s\1+", pattern), reach=MAX_HIT)
 
 
 GAP = r"[^.\n]{0,40}?"

@@ -7,27 +7,27 @@ in the place of a secret (`<token>`, `${TOKEN}`, `your-key-here`, `xxxx`) is non
 
 from __future__ import annotations
 
-import base64
-import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
+from .. import costs, encoded
 from ..finding import Finding, Lines, without_overlaps
 from ..known_texts import KnownText
+from ..patterns import plain
 from ..scanning import distinct_words
 from .credentials import credentials
+from .loose_values import loose_values
 from .named_values import RANDOM, named_values, random_keys
 from .provider_keys import Hit, provider_keys
 
 CODE = "secrets"
 MARK = "[secret removed: {kind}]"
 
-_ENDING = re.compile(r"\.[A-Za-z]\w{0,4}$")
-_UNSEEN = re.compile(
-    r"(?<=[\w+/=.-])[\u00ad\u034f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]+(?=[\w+/=.-])"
+_ENDING = plain(r"\.[A-Za-z]\w{0,4}$")
+_UNSEEN = plain(
+    r"(?<=[\w+/=.-])[\u00ad\u034f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]++(?=[\w+/=.-])"
 )
-_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{28,8000}={0,2}")
 
 
 def find(text: str, lines: Lines, known: Sequence[KnownText] = ()) -> list[Finding]:
@@ -36,8 +36,10 @@ def find(text: str, lines: Lines, known: Sequence[KnownText] = ()) -> list[Findi
 
 
 def redact(text: str) -> tuple[str, list[Finding]]:
-    """The text with every secret replaced by a mark that names its kind, and what was found where in the text as sent."""
-    found = find(text, Lines(text))
+    """The text with every secret replaced by a mark that names its kind, and what was found where in the text as sent. Raises
+    TooCostly where that takes too long: a text that was not looked at whole may hold one."""
+    with costs.limited(len(text)):
+        found = find(text, Lines(text))
     parts, at = [], 0
     for one in found:
         parts += [text[at : one.start], MARK.format(kind=one.kind)]
@@ -58,8 +60,16 @@ def hits(text: str, words: str = "") -> list[Hit]:
     if not text.isascii() and _UNSEEN.search(text):
         return _hits_without_unseen(text)
     words = words or distinct_words(text)
-    found = chain(_formats(text, words), named_values(text, words), random_keys(text, words), _in_base64(text, words))
-    return without_overlaps(found, lambda hit: hit[:2])
+    with costs.limited(len(text)):
+        found = chain(
+            _formats(text, words),
+            named_values(text, words),
+            random_keys(text, words),
+            loose_values(text, words),
+            _in_base64(text, words),
+            _over_lines(text),
+        )
+        return without_overlaps(found, lambda hit: hit[:2])
 
 
 def _formats(text: str, words: str) -> Iterator[Hit]:
@@ -80,36 +90,26 @@ def _hits_without_unseen(text: str) -> list[Hit]:
 
 def _in_base64(text: str, words: str) -> Iterator[Hit]:
     """Base64 of something that holds a secret; all that decodes to text is searched at once."""
-    runs = [run for word in words.split("\n") if len(word) >= 28 for run in _BASE64.findall(word)]
-    decoded = [(run, plain) for run in dict.fromkeys(runs) if (plain := _decode(run))]
+    runs = encoded.decoded(text, words)
     starts, at = [], 0
-    for _, plain in decoded:
+    for run in runs:
         starts.append(at)
-        at += len(plain) + 1
-    whole = "\n".join(plain for _, plain in decoded)
+        at += len(run.plain) + 1
+    whole = "\n".join(run.plain for run in runs)
     if not whole:
         return
     inside = distinct_words(whole)
     found = {
-        decoded[bisect_right(starts, start) - 1][0]: kind
+        bisect_right(starts, start) - 1: kind
         for start, _, kind in sorted({*_formats(whole, inside), *named_values(whole, inside)}, reverse=True)
     }
-    for run, kind in found.items():
-        at = text.find(run)
-        while at >= 0:
-            yield at, at + len(run), f"{kind} in base64"
-            at = text.find(run, at + len(run))
+    for place, kind in sorted(found.items()):
+        yield runs[place].start, runs[place].end, f"{kind} in base64"
 
 
-def _decode(run: str) -> str:
-    """The text in base64, or nothing where it is none that can be read."""
-    bare = run.rstrip("=")
-    altchars = b"-_" if "-" in run or "_" in run else None
-    try:
-        plain = base64.b64decode(bare + "=" * (-len(bare) % 4), altchars=altchars).decode("ascii")
-    except ValueError:
-        return ""
-    return plain if plain.replace("\n", "").replace("\t", "").isprintable() else ""
+def _over_lines(text: str) -> Iterator[Hit]:
+    """Keys of a known form that the end of a line cuts in two."""
+    return encoded.hits_over_lines(text, lambda whole: provider_keys(whole, distinct_words(whole)))
 
 
 def _finding(lines: Lines, start: int, end: int, kind: str) -> Finding:

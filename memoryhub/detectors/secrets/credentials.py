@@ -5,15 +5,15 @@ Each kind has lower-case words that its pattern cannot do without: only where on
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from ..patterns import Bounded, bounded
 from ..scanning import lowered, offsets_of
 from .provider_keys import Hit
 from .values import PLACEHOLDER_IN_KEY, UUID
 
-_IN_LINK = re.compile(r"(?<=://)(?P<user>[^\s:/@\"'`<>]{0,80}):(?P<secret>[^\s@\"'`<>]{3,200})@(?P<host>[\w.\-\[\]]+)")
-_PORT = re.compile(r"\d{2,5}(?:\W|$)")
+_IN_LINK = bounded(r"(?<=://)(?P<user>[^\s:/@\"'`<>]{0,80}):(?P<secret>[^\s@\"'`<>]{3,200})@(?P<host>[\w.\-\[\]]+)")
+_PORT = bounded(r"\d{2,5}(?:\W|$)")
 _WELL_KNOWN = frozenset([
     "password", "passwd", "pass", "pwd", "secret", "postgres", "root", "admin", "user", "username", "test", "guest", "mysql",
     "redis", "rabbitmq", "mongo", "mongodb", "minio", "minioadmin", "dev", "changeme", "example", "token", "local",
@@ -22,31 +22,43 @@ _WELL_KNOWN = frozenset([
 _MAX_PATTERN = 400
 
 # kind, words that the pattern needs, how far before them it may begin, the pattern
-_KINDS: tuple[tuple[str, tuple[str, ...], int, re.Pattern[str]], ...] = (
+_KINDS: tuple[tuple[str, tuple[str, ...], int, Bounded], ...] = (
     ("authorization header", ("authorization",), 0,
-     re.compile(r"authorization[\"'`]?\s{0,3}[:=,]\s{0,3}[\"'`]?(?:basic|bearer|token|digest)\s+(?P<secret>[A-Za-z0-9+/=_.~-]{12,})", re.I)),
+     bounded(r"authorization[\"'`]?\s{0,3}[:=,]\s{0,3}[\"'`]?(?:basic|bearer|token|digest)\s+(?P<secret>[A-Za-z0-9+/=_.~-]{12,})", "i")),
     ("password", (" -u ", " -u=", "--user ", "--user="), 1,
-     re.compile(r"(?:\s|^)(?:-u|--user)[ =][\"']?[\w.@+-]{1,60}:(?P<secret>(?!//|\d{1,6}(?:\s|$))[^\s\"'`]{4,100})")),
+     bounded(r"(?:\s|^)(?:-u|--user)[ =][\"']?[\w.@+-]{1,60}:(?P<secret>(?!//|\d{1,6}(?:\s|$))[^\s\"'`]{4,100})")),
     ("Mailchimp key", ("-us",), 33,
-     re.compile(r"\b(?P<secret>[0-9a-f]{32}-us\d{1,2})")),
+     bounded(r"\b(?P<secret>[0-9a-f]{32}-us\d{1,2})")),
     ("Telegram bot token", (":aa", "telegr"), 17,
-     re.compile(r"\b(?P<secret>\d{8,10}:AA[A-Za-z0-9_-]{32,34}|\d{5,16}:A[A-Za-z0-9_-]{34}(?![\w-]))")),
+     bounded(r"\b(?P<secret>\d{8,10}:AA[A-Za-z0-9_-]{32,34}|\d{5,16}:A[A-Za-z0-9_-]{34}(?![\w-]))")),
     ("Azure secret", ("q~",), 4,
-     re.compile(r"(?<![\w.~-])(?P<secret>[A-Za-z0-9_~.-]{3}\dQ~[A-Za-z0-9_~.-]{31,34})")),
+     bounded(r"(?<![\w.~-])(?P<secret>[A-Za-z0-9_~.-]{3}\dQ~[A-Za-z0-9_~.-]{31,34})")),
     ("DeepL key", (":fx",), 36,
-     re.compile(rf"\b(?P<secret>{UUID}:fx)\b")),
+     bounded(rf"\b(?P<secret>{UUID}:fx)\b")),
     ("Discord bot token", ("discord", "bot token", "bot_token"), 0,
-     re.compile(r"\b(?P<secret>[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40})")),
+     bounded(r"\b(?P<secret>[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40})")),
     ("seed phrase", ("seed", "mnemonic", "recovery"), 0,
-     re.compile(r"(?:seed|mnemonic|recovery)(?:[ _-]?(?:phrase|words))?[\"'`*]{0,3}\s*(?:is|=|:)\s*[\"'`]?(?P<secret>(?:[a-z]{3,8} ){11,23}[a-z]{3,8})", re.I)),
+     bounded(r"(?:seed|mnemonic|recovery)(?:[ _-]?(?:phrase|words))?[\"'`*]{0,3}\s*(?:is|=|:)\s*[\"'`]?(?P<secret>(?:[a-z]{3,8} ){11,23}[a-z]{3,8})", "i")),
     ("password", ("identified by",), 0,
-     re.compile(r"identified by\s+[\"'](?P<secret>[^\"'\s]{4,100})[\"']", re.I)),
+     bounded(r"identified by\s+[\"'](?P<secret>[^\"'\s]{4,100})[\"']", "i")),
     ("password", ("credential", "creds ", "log in", "login ", "sign in"), 0,
-     re.compile(r"(?:credentials?|creds|log\s?in|sign\s?in|access|account)\b[^\n]{0,40}?\b[\w.@-]{2,40}\s?[:/]\s?(?P<secret>(?=[^\s]*\d)(?=[^\s]*[A-Za-z])[^\s/:,;`\"']{7,60})(?=[\s,;`\"']|$)", re.I)),
+     bounded(r"(?:credentials?|creds|log\s?in|sign\s?in|access|account)\b[^\n]{0,40}?\b[\w.@-]{2,40}\s?[:/]\s?(?P<secret>(?=[^\s]*\d)(?=[^\s]*[A-Za-z])[^\s/:,;`\"']{7,60})(?=[\s,;`\"']|$)", "i")),
     ("password", ("password=", "pwd="), 60,
-     re.compile(r"(?:user\s?id|uid|user|username)=[^;\s]+;\s?(?:password|pwd)=(?P<secret>[^;\s\"']{4,80})", re.I)),
+     bounded(r"(?:user\s?id|uid|user|username)=[^;\s]+;\s?(?:password|pwd)=(?P<secret>[^;\s\"']{4,80})", "i")),
+    ("connection string", (";password=", "; password=", ";pwd=", "; pwd=", ";password ="), 200,
+     bounded(r"\b(?:server|data ?source|host(?:name)?|provider|driver|addr(?:ess)?|database|initial catalog|user ?id|uid|user(?:name)?|port)\s?=[^;\n]{1,80};(?:[^;\n=]{1,40}=[^;\n]{0,80};){0,8}\s?(?:password|pwd)\s?=\s?(?P<secret>[^;\s\"'<>{}$#%]{4,80})", "i")),
+    ("password", ("psexec", " -p "), 60,
+     bounded(r"psexec(?:\.exe)?\s[^\n]{0,80}-u\s+\S{1,60}\s+-p\s+(?P<secret>[^\s\"'%$<>][^\s\"'<>]{3,60})", "i")),
+    ("token", ("sonar",), 0,
+     bounded(r"sonar[\w.]{0,20}(?:login|token)[\"']?\s?[:=]\s?[\"']?(?P<secret>[0-9a-f]{40})", "i")),
+    ("password", ("machine ",), 0,
+     bounded(r"machine\s+[\w.-]+\s+login\s+\S{1,60}\s+password\s+(?P<secret>[^\s\"'<>]{4,80})", "i")),
+    ("password", ("securestring",), 12,
+     bounded(r"ConvertTo-SecureString\s+(?:-String\s+)?[\"'](?P<secret>[^\"'\s$<>{}]{6,100})[\"']", "i")),
+    ("unseal key", ("unseal",), 0,
+     bounded(r"unseal(?:\s+key)?(?:\s+\d)?\s?:?\s+(?P<secret>[A-Za-z0-9+/]{40,48}={0,2})(?![A-Za-z0-9+/])", "i")),
     ("password", ("mysql",), 0,
-     re.compile(r"\bmysql(?:dump|admin)?\s(?:[^\n]{0,60}?\s)?-p(?P<secret>[^\s\"'`-][^\s\"'`]{3,60})")),
+     bounded(r"\bmysql(?:dump|admin)?\s(?:[^\n]{0,60}?\s)?-p(?P<secret>[^\s\"'`-][^\s\"'`]{3,60})")),
 )  # fmt: skip
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from ..finding import Lines
+from ..patterns import Found, bounded, plain
 from ..scanning import lowered, offsets_of
 from .provider_keys import Hit
 from .values import (
@@ -18,14 +18,17 @@ from .values import (
     is_key,
     is_password,
     is_random_in_list,
+    is_random_letters,
+    is_random_word,
+    is_uuid,
     looks_random,
     mixes_signs,
 )
 
 RANDOM = "random string beside a name for secrets"
 
-_STRONG = r"pass(?:word|wd|phrase|code)s?|pwd|pass(?!through|ed\b|es\b|ing\b|age|eng|iv|port|ion)|secret|api[ _-]?token|token|api[ _-]?key|apikey|credential|private[ _-]?key"
-_NAMES = re.compile(
+_STRONG = r"pass(?:word|wd|phrase|code)s?|pwd|pass(?!through|ed\b|es\b|ing\b|age|eng|iv|port|ion)|secret|api[ _-]?token|token(?!i[sz])|api[ _-]?key|apikey|credential|private[ _-]?key"
+_NAMES = bounded(
     rf"(?<!by)(?<!com)(?<!sur)(?:{_STRONG})|(?:access|auth|secret|signing|encryption|license|master|account|session|webhook|service|storage|deploy|admin|"
     r"client|shared|app|hmac|root|db|database)[ _-]?key|bearer|creds|cookie|\bpin\b|connection string|\bdsn\b|\blogin\b|\bsalt\b|\bpw\b|\blog\s?in\b|\bwifi\b"
 )
@@ -39,31 +42,30 @@ _NO_SECRETS = frozenset([
     "entity", "group", "react", "list", "item", "config", "registry", "redis", "i18n", "locale", "translation", "prop",
 ])  # fmt: skip
 """What stands before `key` in keys that open nothing."""
-_NAME_BEFORE = re.compile(r"(?:([a-z0-9]+)[_-]?)?$")
+_NAME_BEFORE = bounded(r"(?:([a-z0-9]+)[_-]?)?$")
 _PASSWORDS = ("pass", "pwd", "pw", "pin", "cred", "login", "log in", "wifi")
-_GIVEN = re.compile(
-    r"[\w-]{0,24}[\"'`*\])]{0,4}(?:[ \t]+(?:for|of|to|on|in|at)[ \t]+(?:the[ \t]+)?[\w./@-]{2,30}(?:[ \t]+[\w./@-]{2,20}){0,2})?"
-    r"[ \t]{0,3}(?P<sep>=>|:=|==?|:|->|→|\||\bis(?:[ \t]+(?:now|set[ \t]+to|changed[ \t]+to|currently))?:?|\bwas(?:[ \t]+(?:changed|set|reset)[ \t]+to)?\b|,)[ \t]{0,8}(?:\n[ \t]{0,8}(?=\S+[ \t]*(?:\n|$)))?"
-    r"(?P<open>\*\*|[\"'`]{1,3}|)(?P<value>[^\s\"'`|]{4,512})"
+_GIVEN = bounded(
+    r"[\w-]{0,24}[\"'`*\])]{0,4}(?:[ \t]{1,9}(?:for|of|to|on|in|at)[ \t]{1,9}(?:the[ \t]{1,9})?[\w./@-]{2,30}(?:[ \t]{1,9}[\w./@-]{2,20}){0,2})?"
+    r"[ \t]{0,3}(?P<sep>=>|:=|==?|:|->|→|\||\bis(?:[ \t]{1,9}(?:now|set[ \t]{1,9}to|changed[ \t]{1,9}to|currently))?:?|\bwas(?:[ \t]{1,9}(?:changed|set|reset)[ \t]{1,9}to)?\b|,)[ \t]{0,8}(?:\n[ \t]{0,8}(?=\S{1,512}[ \t]{0,9}(?:\n|$)))?"
+    r"(?P<open>\*\*|[\"'`]{1,3}|)(?P<value>[^\s\"'`|]{4,512})",
+    reach=1_500,
 )
-_SPACE = re.compile(r"\s")
+_SPACE = plain(r"\s")
 _MAX_NAMES_IN_WORD = 40  # `password=password=password=…` without end: each value reaches over the next sixty names
 _MAX_KEYS_IN_VALUE = 4  # `key:key:key:…`: the same
-_BARE = re.compile(r"[ \t]+(?P<open>[\"'`]|)(?P<value>[^\s\"'`|]{6,200})")
-_IMAGE = re.compile(
-    r"[a-z][a-z0-9./-]+:\d[\w.-]*$"
-)  # `neo4j:5-community` after a password is the next word of a command
-_TOKEN = re.compile(r"[A-Za-z0-9+/_\-=.~]{16,256}")
-_HASHES = re.compile(
-    r"\b(?:sha\d*|md5|hash(?:es)?|commit|digest|checksum|revision|integrity|etag|fingerprint|blob|uuid)\b|sha\d{3}-|data:",
-    re.I,
+_BARE = bounded(r"[ \t]{1,9}(?P<open>[\"'`]|)(?P<value>[^\s\"'`|]{6,200})")
+_IMAGE = bounded(r"[a-z][a-z0-9./-]+:\d[\w.-]*$")  # `neo4j:5-community` after a password is the next word of a command
+_TOKEN = plain(r"[A-Za-z0-9+/_\-=.~]{16,256}")
+_HASHES = bounded(
+    r"\b(?:sha\d*|md5|\w{0,30}hash(?:es)?|commit|\w{0,30}digest|\w{0,30}checksum|revision|integrity|etag|fingerprint|blob|uuid)\b|sha\d{3}-|data:",
+    "i",
 )
 
 
-_GOES_ON = re.compile(r"[\"'`]?(?:\.\.\.|…)")
-_OTHER_NAME = re.compile(
+_GOES_ON = bounded(r"[\"'`]?(?:\.\.\.|…)")
+_OTHER_NAME = bounded(
     r"\b(?:id|uuid|guid|serial|device|commit|sha\d*|version|model|address|contract|name|file|path|url|image|colou?r|network|chain)[\"'`*]{0,3}\s?[:=]\s?[\"'`*]{0,3}$",
-    re.I,
+    "i",
 )
 """Names that say of a random string that it is no secret, even on a line that speaks of one."""
 
@@ -100,12 +102,22 @@ def random_keys(text: str, words: str) -> Iterator[Hit]:
         value = match["value"].rstrip(".,;:)]}*\\").partition("&")[0]
         reach = max(reach, match.start("value") + len(value)) if not in_value else reach
         line = text.rfind("\n", max(0, at - 200), at) + 1
-        if (before[1] or len(value) >= 24) and looks_random(value) and not _HASHES.search(text, max(line, at - 60), at):
+        if (
+            (before[1] or len(value) >= 24)
+            and _is_random_key(text, match, value)
+            and not _HASHES.search(text, max(line, at - 60), at)
+        ):
             done = match.end()
             yield match.start("value"), match.start("value") + len(value), "key"
 
 
-def _names(lower: str, words: str) -> list[re.Match[str]]:
+def _is_random_key(text: str, match: Found, value: str) -> bool:
+    """Of a key whose name begins with a word of its own, also one of letters alone; a UUID only in an address."""
+    in_address = match["sep"] == "=" and text[max(0, match.start() - 4) : match.start() - 3] in ("?", "&")
+    return looks_random(value) or is_random_word(value) or is_random_letters(value) or (in_address and is_uuid(value))
+
+
+def _names(lower: str, words: str) -> list[Found]:
     """The telling names in order; each is looked for only where its rarest part stands."""
     found = {}
     for at in offsets_of(lower, _ROOTS, words):
@@ -136,7 +148,8 @@ def _given_without_sign(text: str, at: int, name: str) -> Iterator[Hit]:
     value = match["value"].rstrip(".,;:)]*\\!?")
     may_be_password = name != "pass" and not name.startswith(("bearer", "pin"))
     is_password_like = may_be_password and mixes_signs(value) and not HYPHENED.match(value)
-    if not _IMAGE.match(value) and (looks_random(value) or is_password_like):
+    is_random = looks_random(value) or (name.startswith("bearer") and is_random_word(value))
+    if not _IMAGE.match(value) and (is_random or is_password_like):
         yield match.start("value"), match.start("value") + len(value), _kind(name)
 
 
@@ -150,7 +163,7 @@ def _is_ordinary(name: str, value: str) -> bool:
     return is_other or bool(SLUG.match(value) or WORDS.match(value))
 
 
-def _is_secret(name: str, value: str, match: re.Match[str]) -> bool:
+def _is_secret(name: str, value: str, match: Found) -> bool:
     quoted = bool(match["open"])
     if quoted and name.startswith(("api", "secret")) and KEY_OF_DIGITS.match(value):
         return True
@@ -159,7 +172,7 @@ def _is_secret(name: str, value: str, match: re.Match[str]) -> bool:
     return (is_password if name.startswith(_PASSWORDS) else is_key)(value, quoted)
 
 
-def _is_example(text: str, match: re.Match[str], value: str) -> bool:
+def _is_example(text: str, match: Found, value: str) -> bool:
     """`password: "SecurePass123!"` in code shows how to call something; it is no secret itself."""
     if match["value"].endswith(("...", "…")) or _GOES_ON.match(text, match.end("value")):
         return True

@@ -6,14 +6,16 @@ than one general regular expression.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from ..patterns import Bounded, Found, bounded, escape
 from ..scanning import may_contain
+from .formats import MORE_KEYS, PASSWORD_HASHES, WEBHOOKS
 from .values import PLACEHOLDER_IN_KEY, UUID
 
 Hit = tuple[int, int, str]  # start, end, kind
 
+MAX_PIECE = 9_000
 _W = r"[A-Za-z0-9_-]"
 _END = r"(?![A-Za-z0-9])"
 
@@ -24,14 +26,14 @@ _PREFIXED: tuple[tuple[str, str, str], ...] = (
     ("Anthropic key", "sk-ant-", rf"{_W}{{16,}}"),
     ("OpenRouter key", "sk-or-", rf"{_W}{{20,}}"),
     ("OpenAI key", "sk-proj-|sk-svcacct-", rf"{_W}{{20,}}"),
-    ("API key", "sk-", r"(?=[A-Za-z-]*\d)[A-Za-z0-9-]{18,}" + _END),
+    ("API key", "sk-", r"(?=[A-Za-z-]{0,60}\d)[A-Za-z0-9-]{18,}" + _END),
     ("Stripe key", "sk_live_|sk_test_|rk_live_|rk_test_", r"[A-Za-z0-9]{10,}"),
     ("webhook secret", "whsec_", r"[A-Za-z0-9+/=]{16,}"),
     ("GitHub token", "ghp_|gho_|ghu_|ghs_|ghr_", r"[A-Za-z0-9]{30,}"),
     ("GitHub token", "github_pat_", r"\w{22,}"),
     ("GitLab token", "glpat-|gldt-|glrt-", rf"{_W}{{20,}}"),
     ("npm token", "npm_", r"[A-Za-z0-9]{30,}"),
-    ("PyPI token", "pypi-", rf"(?=\w*[A-Z0-9]){_W}{{30,}}"),
+    ("PyPI token", "pypi-", rf"(?=\w{0,60}[A-Z0-9]){_W}{{30,}}"),
     ("RubyGems key", "rubygems_", r"[a-f0-9]{40,}"),
     ("Slack token", "xoxb-|xoxp-|xoxa-|xoxs-", r"[A-Za-z0-9-]{10,}"),
     ("Slack token", "xoxe.", r"[A-Za-z0-9.-]{10,}"),
@@ -150,6 +152,68 @@ _PREFIXED: tuple[tuple[str, str, str], ...] = (
     ("Linear token", "lin_oauth_", r"[a-f0-9]{64}"),
     ("Apify token", "apify_api_", r"[A-Za-z0-9]{30,}"),
     ("Bundler credential", "BUNDLE_", r"[A-Z0-9_]{2,60}__[A-Z]{2,6}[ \t]{0,2}[=:][ \t]{0,2}[\"']?[^\s\"':]{3,100}:[^\s\"']{3,100}"),
+    ("Adafruit key", "aio_", r"[A-Za-z0-9]{28}" + _END),
+    ("Hugging Face token", "api_org_", r"[A-Za-z0-9]{30,}"),
+    ("Sourcegraph token", "sgd_|slk_|sgpat_", r"[A-Za-z0-9_]{40,}"),
+    ("Sourcegraph token", "sgp_", r"(?:local_|[A-Za-z0-9]{16}_)[a-f0-9]{40}"),
+    ("Bitbucket token", "BBDC-", r"[A-Za-z0-9+/@_-]{40,50}"),
+    ("ClickUp token", "pk_", r"\d{5,9}_[A-Z0-9]{30,}"),
+    ("Dependency-Track key", "odt_", r"[A-Za-z0-9]{32,}"),
+    ("Doppler token", "dp.scim.|dp.audit.|dp.said.|dp.sso.", r"[A-Za-z0-9]{40,}"),
+    ("New Relic key", "NRAA-", r"[a-f0-9]{27}"),
+    ("New Relic key", "NRIQ-|NRSP-|NRRA-", r"[A-Za-z0-9_-]{27,}"),
+    ("New Relic key", "NRJS-", r"[a-f0-9]{19}"),
+    ("Mapbox token", "tk.eyJ", rf"{_W}{{40,}}\.{_W}{{20,}}"),
+    ("AppSync key", "da2-", r"[a-z0-9]{26}" + _END),
+    ("Artifactory token", "cmVmdGtuOjAxOj", r"[A-Za-z0-9+/=]{40,}"),
+    ("Vault token", "s.|b.|r.", r"(?=[A-Za-z]{0,20}\d)[A-Za-z0-9]{24,26}" + _END),
+    ("Shopify token", "shppa_|shptka_|shpua_|shpit_", r"[a-fA-F0-9]{32}"),
+    ("Slack token", "xoxr-|xoxo-|xoxc-|xoxd-", r"[A-Za-z0-9%/+=-]{10,}"),
+    ("Slack token", "xwfp-", r"[A-Za-z0-9-]{20,}"),
+    ("Razorpay key", "rzp_live_|rzp_test_", r"[A-Za-z0-9]{14,}"),
+    ("Trello token", "ATTA", r"[a-f0-9]{60,}"),
+    ("LaunchDarkly key", "api-|sdk-", UUID),
+    ("Scaleway key", "SCW", r"[A-Z0-9]{17}" + _END),
+    ("Deno token", "ddp_|ddw_|ddo_", r"[A-Za-z0-9]{36}"),
+    ("WakaTime key", "waka_", UUID),
+    ("LangFuse key", "sk-lf-|pk-lf-", UUID),
+    ("Fireworks key", "fw_", r"[A-Za-z0-9]{22,}" + _END),
+    ("Langsmith key", "ls__", r"[a-f0-9]{32}"),
+    ("Lichess token", "lip_", r"[A-Za-z0-9]{20,}"),
+    ("Open VSX token", "ovsxat_", r"[a-f0-9-]{36}"),
+    ("Polar token", "polar_at_|polar_pat_|polar_oat_", r"[A-Za-z0-9_-]{20,}"),
+    ("Ramp secret", "ramp_sec_", r"[A-Za-z0-9]{40,}"),
+    ("Rootly key", "rootly_", r"[a-f0-9]{60,}"),
+    ("Trigger.dev key", "tr_dev_|tr_prod_|tr_stg_|tr_pat_", r"[A-Za-z0-9]{16,}"),
+    ("Zuplo key", "zpka_", r"[a-z0-9_]{20,}"),
+    ("Canva secret", "cnvca", r"[A-Za-z0-9_-]{40,}"),
+    ("Endor key", "endr+", r"[A-Za-z0-9]{16,}"),
+    ("Friendli token", "flp_", r"[A-Za-z0-9]{40,}"),
+    ("Ionic token", "ion_", r"[A-Za-z0-9]{42}"),
+    ("Klaviyo key", "pk_", r"[a-f0-9]{34}" + _END),
+    ("Mergify key", "mka_", r"[A-Za-z0-9_-]{40,}"),
+    ("Persona key", "persona_production_|persona_sandbox_", r"[a-f0-9-]{36}"),
+    ("Retool token", "retool_", r"[a-z0-9_]{20,}"),
+    ("JumpCloud key", "jca_", r"[A-Za-z0-9]{36}"),
+    ("OneSignal key", "os_v2_app_|os_v2_org_", r"[a-z0-9]{60,}"),
+    ("Onfido key", "api_live.|api_sandbox.|api_live_us.", r"[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{20,}"),
+    ("Stytch secret", "secret-live-|secret-test-", r"[A-Za-z0-9_=-]{30,}"),
+    ("Docker token", "dckr_oat_", rf"{_W}{{20,}}"),
+    ("Flutterwave key", "FLWPUBK", r"(?:_TEST)?-[a-z0-9]{12,40}-?X?"),
+    ("GitLab token", "glrtr-|glwt-|_gitlab_session=", r"[A-Za-z0-9_-]{20,}"),
+    ("Grafana token", "eyJrIjoi", r"[A-Za-z0-9+/=_-]{60,}"),
+    ("Intercom token", "dG9rOm", r"[A-Za-z0-9+/=]{40,}"),
+    ("Salesforce token", "00D", r"[A-Za-z0-9]{12,15}![A-Za-z0-9._]{80,}"),
+    ("Sendinblue key", "xsmtpsib-", r"[a-f0-9]{64}-[A-Za-z0-9]{16}"),
+    ("Telnyx key", "KEY0", r"[A-F0-9]{31}_[A-Za-z0-9]{22}"),
+    ("Voyage key", "pa-", rf"(?=[A-Za-z_-]{{0,20}}\d){_W}{{40,}}"),
+    ("Jenkins secret", "{AQAAABAAAA", r"[A-Za-z0-9+/]{20,}={0,2}\}"),
+    ("Amazon token", "amzn.mws.", UUID),
+    ("Azure DevOps token", "JQQJ99", r"[A-Za-z0-9]{40,}"),
+    ("Azure SAS", "SharedAccessSignature=", r"[A-Za-z0-9%+/=&:;.-]{40,}"),
+    ("Sentry DSN", "https://", r"[a-f0-9]{32}(?::[a-f0-9]{32})?@(?:o\d+\.)?(?:ingest\.)?(?:us\.|de\.)?(?:sentry\.io|sentry\.[\w.]+)/\d+"),
+    ("PlanetScale token", "pscale_", r"(?:tkn|pw|oauth)_[\w.=-]{30,}"),
+    ("Asana token", "0/|1/|2/", r"(?:\d{10,20}/\d{10,20}:[a-f0-9A-Z]{32}|\d{10,20}:[a-f0-9]{32}|[a-f0-9]{32})" + _END),
     ("memoryhub token", "mh_", r"[A-Za-z0-9_-]{24,}"),
     ("JSON web token", "eyJ", rf"{_W}{{8,}}\.eyJ{_W}{{8,}}(?:\.{_W}{{6,}})?"),
     ("Azure key", "AccountKey=", r"[A-Za-z0-9+/]{40,}={0,2}"),
@@ -159,8 +223,8 @@ _PREFIXED: tuple[tuple[str, str, str], ...] = (
     ("private key", "PuTTY-User-Key-File-", r"\d: (?:(?!PuTTY-User-Key)[\s\S]){0,8000}?Private-MAC: \w+"),
 )  # fmt: skip
 _COMPILED = [
-    (kind, prefix, re.compile(re.escape(prefix) + rest))
-    for kind, prefixes, rest in _PREFIXED
+    (kind, prefix, bounded(escape(prefix) + rest, reach=MAX_PIECE))
+    for kind, prefixes, rest in (*_PREFIXED, *MORE_KEYS, *PASSWORD_HASHES, *WEBHOOKS)
     for prefix in prefixes.split("|")
 ]
 _INSIDE_WORDS = (
@@ -170,40 +234,41 @@ _INSIDE_WORDS = (
     "-----BEGIN ",
     "AccountKey=",
     "SharedAccessKey=",
+    "/hooks/",
+    ":aad3b435b51404eeaad3b435b51404ee:",
+    *(prefix for _, prefixes, _ in WEBHOOKS for prefix in prefixes.split("|")),
 )
 """Prefixes that begin a key in the middle of a word as well."""
 _ORDINARY = frozenset(["sk-", "key-", "pat", "pat-", "pypi-", "secret_", "live_", "access-", "API-", "sl.", "s."])
 """Prefixes that names of things have as well: after a hyphen they begin nothing."""
-_WITH_BLANKS = frozenset(
-    prefix for _, prefix, pattern in _COMPILED if " " in pattern.pattern or "\\s" in pattern.pattern
-)
-_EMPTY_PRIVATE_KEY = re.compile(r"X{4,}|\.\.\.|…|<|\$\{|(?<![A-Za-z0-9])your")
+_WORDS = [one for one in _COMPILED if " " in one[2].pattern or "\\s" in one[2].pattern]
+_ONE_WORD = [one for one in _COMPILED if one not in _WORDS]
+_EMPTY_PRIVATE_KEY = bounded(r"X{4,}|\.\.\.|…|<|\$\{|(?<![A-Za-z0-9])your")
 
 _MIN_WORD = 14  # characters: nearly every key is one long word, and prose has few of those
 _MIN_PREFIX = 4  # letters from which a prefix is no accident
 _MAX_SPLIT_KEY = 320
-_SEAM = re.compile(r"[ \t]*\\?[ \t]*\n[ \t>*#]*|[\"'`][ \t]*(?:\+[ \t\n]*|\\[ \t]*\n[ \t]*)[\"'`]")
+_SEAM = bounded(
+    r"[ \t]{0,40}+\\?[ \t]{0,40}\n[ \t>*#]{0,40}|[\"'`][ \t]{0,40}(?:\+[ \t\n]{0,40}|\\[ \t]{0,40}\n[ \t]{0,40})[\"'`]"
+)
 # The rest of a key: after a seam that says so, or a line of nothing but such signs.
-_REST = re.compile(
-    r"[\"'`]?[ \t]*(?:\\[ \t]*\n[ \t]*|\+[ \t\n]*)[\"'`]?[A-Za-z0-9+/=_-]{4,200}|"
-    r"[ \t]*\n[ \t]*(?=[A-Za-z+/=_-]{0,60}\d)(?=[\d+/=_-]{0,60}[A-Za-z])[A-Za-z0-9+/=_-]{20,200}(?=\s|$)"
+_REST = bounded(
+    r"[\"'`]?[ \t]{0,40}(?:\\[ \t]{0,40}\n[ \t]{0,40}|\+[ \t\n]{0,40})[\"'`]?[A-Za-z0-9+/=_-]{4,200}|"
+    r"[ \t]{0,40}\n[ \t]{0,40}(?=[A-Za-z+/=_-]{0,60}\d)(?=[\d+/=_-]{0,60}[A-Za-z])[A-Za-z0-9+/=_-]{20,200}(?=\s|$)"
 )
 
 
 def provider_keys(text: str, words: str) -> Iterator[Hit]:
     """Every key with a provider's prefix; `words` are the words of the text, each once."""
     long_words = "\n".join(word for word in words.split("\n") if len(word) >= _MIN_WORD)
-    is_split = "+" in words or "\\" in words
-    for kind, prefix, pattern in _COMPILED:
-        at = (
-            text.find(prefix)
-            if may_contain(prefix, words if prefix in _WITH_BLANKS or is_split else long_words)
-            else -1
-        )
+    where = words if "+" in words or "\\" in words else long_words
+    there = [one for one in _ONE_WORD if one[1] in where] + [one for one in _WORDS if may_contain(one[1], words)]
+    for kind, prefix, pattern in there:
+        at = text.find(prefix)
         joined = 0  # nothing is put together twice
         while at >= 0:
             is_inside = _is_inside_word(text, at, prefix)
-            match = pattern.match(text, at) if prefix in _INSIDE_WORDS or not is_inside else None
+            match = _match(pattern, text, at) if prefix in _INSIDE_WORDS or not is_inside else None
             if match and not _is_placeholder(kind, match.group()[len(prefix) :]):
                 yield at, _end_over_seams(text, match.end()), kind
             elif match is None and at >= joined and len(prefix) >= _MIN_PREFIX and not is_inside:
@@ -213,8 +278,17 @@ def provider_keys(text: str, words: str) -> Iterator[Hit]:
             at = text.find(prefix, match.end() if match else at + 1)
 
 
+def _match(pattern: Bounded, text: str, at: int) -> Found | None:
+    """The key that begins here, whole: of a token that fills the piece that was looked at, a longer piece is."""
+    match, size = pattern.match(text, at), MAX_PIECE
+    while match and match.end() == at + size < len(text):
+        size *= 8
+        match = pattern.match_within(text, at, at + size)
+    return match
+
+
 def _is_placeholder(kind: str, rest: str) -> bool:
-    return bool((_EMPTY_PRIVATE_KEY if kind == "private key" else PLACEHOLDER_IN_KEY).search(rest))
+    return bool((_EMPTY_PRIVATE_KEY if kind in ("private key", "password hash") else PLACEHOLDER_IN_KEY).search(rest))
 
 
 def _is_inside_word(text: str, at: int, prefix: str) -> bool:
@@ -234,7 +308,7 @@ def _end_over_seams(text: str, end: int) -> int:
     return end
 
 
-def _end_of_split_key(text: str, at: int, pattern: re.Pattern[str]) -> int:
+def _end_of_split_key(text: str, at: int, pattern: Bounded) -> int:
     """Where a key ends that was cut by a line's end or put together from pieces; 0 where there is none."""
     piece = text[at : at + _MAX_SPLIT_KEY]
     seams = [match.span() for match in _SEAM.finditer(piece)][:4]

@@ -6,25 +6,26 @@ Words and names of things can be pronounced; random strings cannot, and change b
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from itertools import pairwise
 
-_PLACEHOLDER = re.compile(
+from ..patterns import bounded, linear, plain
+
+_PLACEHOLDER = linear(
     r"^[<{\[$%(«‹⟨【]|^HTTP/|^CVE-|\$\{|\{\{|\$\(|<[a-z]|\(\)|^\w+\(|\.\.\.|…|\*\*\*|xxx|your|example|placeholder|change.?me|dummy|redacted|removed|replace|"
     r"insert|foobar|^test|^fake|^sample|^mock|env[.\[(]|environ|getenv|process\.|config[.\[]|settings\.|secrets?[.\[]|vault:|op://|"
     r"^(?:\w+\.)+\w+$|^(?:https?|file)://|^--?[a-z]|[\w)]\(|\]\?|\bsys\.|\w\[\d|^\d{1,4}-[a-z]+$|^[./~]+[\w/.-]*$|^@|^[a-z]+://\w+$|->|=>|::|\\[wdsbn]|^\^|[{}<>]|"
     r"^[\w./-]{1,80}\.[a-z]{1,5}:\d+(?:-\d+)?$|^[a-z]{2}-[a-z]+-\d:",
-    re.I,
+    "i",
 )
-PLACEHOLDER_IN_KEY = re.compile(
+PLACEHOLDER_IN_KEY = bounded(
     r"^[a-z_]{2,20}=\w|(?i:^(?:in)?valid-|^fake-|^dummy-)|^(?:[a-z]{2,12}-){1,5}\d{1,6}$|^[a-z]+\d?(?:_[a-z]+)+$|^[A-Z]+(?:_[A-Z]+)+$|(?i:^[a-z_-]{0,40}(?:password|passwd|secret|token|key)$)|^\[|^env\.|\^|^[a-z]+(?:-[a-z]+)+$|^(?:v\d-)?[a-z]+\d?(?:-[a-z]+\d?)+$|^[xX*.•0_-]+$|x{6,}|X{6,}|\*{3,}|(?<![A-Za-z0-9])your|YOUR|abc_?123|example|placeholder|<|\.\.\.|\$\{|^\$|^%|\{"
 )
 """What stands for a key in its own place: `sk-your-key-here`, `ghp_xxxx`."""
-_ALGORITHMS = re.compile(
+_ALGORITHMS = linear(
     r"^(?:sha|md|cl|aes|hs|rs|es|ps|ed|p|x|argon|bcrypt|scrypt|oauth|base|utf|uuid|pbkdf|rfc|int|uint|float|pkcs|ipv|http|v|s|k|ec|node|py(?:thon)?|"
     r"part|step|phase|level|type|item|user|option|min|max|len|length|size|line|page|bearer|basic)[-_]?\d[\w.-]{0,16}$",
-    re.I,
+    "i",
 )
 _COMMON = frozenset([
     "password", "passwords", "passwd", "secret", "secrets", "token", "tokens", "string", "str", "null", "none", "true",
@@ -32,38 +33,42 @@ _COMMON = frozenset([
     "any", "unknown", "empty", "invalid", "expired", "missing", "admin", "root", "user", "username", "postgres", "redis",
     "mysql",
 ])  # fmt: skip
-SELF_DESCRIBING = re.compile(
+SELF_DESCRIBING = linear(
     r"^[\W_]*(?:my|a|the|new|old|some|test|demo|user|admin|app|very|super|secure|strong|safe|good|bad|weak|wrong|your|db|root|dummy|sample|local|dev|jwt|auth|review|not|[\W_])*"
     r"(?:pass(?:word|wd|phrase|code)?|pwd|p[a@][s$]{2}w[o0]rd|secret|token|key)(?:[\W_]|pass|word|secret|key|token|here|confirm|hash|value)*\d{0,6}[\W_]*$",
-    re.I,
+    "i",
 )
 """A value that says what it is, with a number at its end."""
-TEST_VALUE = re.compile(
+TEST_VALUE = linear(
     r"abc_?123|123_?abc|^(?:test|demo|foo|bar|session|example)[\w.=-]*$|^[A-Z]{2,8}_?123$",
-    re.I,
+    "i",
 )
-HYPHENED = re.compile(r"^[A-Za-z][A-Za-z0-9]*(?:[-+.][A-Za-z0-9]+)+$")
-WORDS = re.compile(r"^[A-Za-z]+(?:[-_./][A-Za-z]+)*$")
+HYPHENED = linear(r"^[A-Za-z][A-Za-z0-9]*(?:[-+.][A-Za-z0-9]+)+$")
+WORDS = linear(r"^[A-Za-z]+(?:[-_./][A-Za-z]+)*$")
 _FIELD_WORDS = ("pass", "secret", "token", "key", "cred", "field", "input", "reset", "login")
-_CAMEL_CASE = re.compile(r"^(?:[A-Za-z]?[a-z]+|[A-Z]{1,6}[a-z]{2,})(?:[A-Z][a-z]+)+$")
-_IDENTIFIER = re.compile(r"^[A-Za-z]{2,}(?:[-_.]?[A-Za-z]{2,})*[-_.]?\d{1,2}$")
-KEY_OF_DIGITS = re.compile(r"(?!(\d)\1+$)\d{14,40}$")
-_WORDS_AND_NUMBER = re.compile(r"[a-z]{2,12}(?:[-_][a-z]{2,12}){0,8}[-_]?\d{0,5}$")
-_SECRET_WORD = re.compile(r"(?:^|[-_])(?:pass(?:word|wd)?|secret|token|key)(?:[-_]|\d|$)")
+_CAMEL_CASE = linear(r"^(?:[A-Za-z]?[a-z]+|[A-Z]{1,6}[a-z]{2,})(?:[A-Z][a-z]+)+$")
+_IDENTIFIER = linear(r"^[A-Za-z]{2,}(?:[-_.]?[A-Za-z]{2,})*[-_.]?\d{1,2}$")
+KEY_OF_DIGITS = bounded(r"(?!(\d)\1+$)\d{14,40}$")
+_WORDS_AND_NUMBER = linear(r"[a-z]{2,12}(?:[-_][a-z]{2,12}){0,8}[-_]?\d{0,5}$")
+_SECRET_WORD = linear(r"(?:^|[-_])(?:pass(?:word|wd)?|secret|token|key)(?:[-_]|\d|$)")
 """Words and a number, one of them what it is: `valid-token-123`."""
-_PART = re.compile(r"(?:[A-Z]?[a-z]+(?:[A-Z][a-z]+)*|[A-Z]+)\d{0,2}$|\d{1,3}$")
-_SERIES = re.compile(r"abc_?123|123_?abc|abcdef|1a2b3c|a1b2c3|def_?456|xyz_?789|12345678|deadbeef", re.I)
+_PART = linear(r"(?:[A-Z]?[a-z]+(?:[A-Z][a-z]+)*|[A-Z]+)\d{0,2}$|\d{1,3}$")
+_SERIES = linear(r"abc_?123|123_?abc|abcdef|1a2b3c|a1b2c3|def_?456|xyz_?789|12345678|deadbeef", "i")
 """Series that stand in the keys of examples; a long key may hold one by chance."""
-_HEX = re.compile(r"^[0-9a-fA-F]{24,128}$")
+_HEX = linear(r"^[0-9a-fA-F]{24,128}$")
 UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
-_UUID = re.compile(f"^{UUID}$", re.I)
-_PATH = re.compile(r"^[A-Za-z][\w.-]{1,40}(?:/[A-Za-z][\w.-]{1,40})+$|^[\w.-]+(?:/[\w.-]+)+\.[a-z]\w{0,4}$")
+_UUID = linear(f"^{UUID}$", "i")
+_PATH = linear(r"^[A-Za-z][\w.-]{1,40}(?:/[A-Za-z][\w.-]{1,40})+$|^[\w.-]+(?:/[\w.-]+)+\.[a-z]\w{0,4}$")
 """`vendor/model-7b-v2`, `o200k_base/cl100k_base`: parts that begin with a letter, none of them long."""
-_NUMBER = re.compile(r"^[\d_.,-]+$")
-_UNSPELLABLE = re.compile(r"[bcdfghjklmnpqrstvwxz]{5,}|q(?!u)|[jqvxz][bcdfgjkmpqvwxz]|[bcdfgkmpqvw]x[bcdfg]", re.I)
-_SYLLABLES = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{2,}(?![a-z])")
-_NUMBERED = re.compile(r"(?:[a-z]+\d{0,4}|[A-Z]+\d{0,2}|\d+[a-z]?)$")
-SLUG = re.compile(r"^[A-Za-z0-9]+(?:[-_.+][A-Za-z0-9]+)+$")
+_SCALE = linear(r"^[a-z]+(?:-[a-z]+)*-\d{1,4}(?:/\d{1,3})?$")
+"""`bg-yellow-500/10`: a step on a scale."""
+_NUMBER = linear(r"^[\d_.,-]+$")
+_UNSPELLABLE = bounded(r"[bcdfghjklmnpqrstvwxz]{5,}|q(?!u)|[jqvxz][bcdfgjkmpqvwxz]|[bcdfgkmpqvw]x[bcdfg]", "i")
+_SYLLABLES = plain(r"[A-Z]?[a-z]{2,}|[A-Z]{2,}(?![a-z])")
+_NUMBERED = linear(r"(?:[a-z]+\d{0,4}|[A-Z]+\d{0,2}|\d+[a-z]?)$")
+_JOINTS = plain("[-_.+]")
+_KINDS_OF_SIGN = plain(r"[a-z]+|[A-Z]+|\d+")
+SLUG = linear(r"^[A-Za-z0-9]+(?:[-_.+][A-Za-z0-9]+)+$")
 
 
 def is_random_in_list(value: str, quoted: bool) -> bool:
@@ -116,7 +121,7 @@ def _is_password_of_letters(value: str, quoted: bool) -> bool:
 
 def _is_name(value: str) -> bool:
     """Words with versions: `MiniMax-M2.7`."""
-    return bool(SLUG.match(value)) and _pronounceable(value) >= 4 and all(map(_PART.match, re.split("[-_.+]", value)))
+    return bool(SLUG.match(value)) and _pronounceable(value) >= 4 and all(map(_PART.match, _JOINTS.split(value)))
 
 
 def _is_series(value: str) -> bool:
@@ -160,15 +165,45 @@ def _is_word_like(value: str) -> bool:
     """Names of things: mostly words, in CamelCase or between hyphens, with a number here and there."""
     if _pronounceable(value) > 0.6 * len(value):
         return True
-    return bool(SLUG.match(value)) and all(
-        len(part) <= 4 or _NUMBERED.match(part) for part in re.split("[-_.+]", value)
-    )
+    return bool(SLUG.match(value)) and all(len(part) <= 4 or _NUMBERED.match(part) for part in _JOINTS.split(value))
 
 
 def _pronounceable(value: str) -> int:
     """How many letters stand in something that one could pronounce."""
     parts = _SYLLABLES.findall(value)
     return sum(len(one) for one in parts if any(c in "aeiouyAEIOUY" for c in one) and not _UNSPELLABLE.search(one))
+
+
+def is_random_word(value: str) -> bool:
+    """Letters and digits, mixed as no name of a thing has them; for values that nothing but a telling word announces."""
+    if len(value) < 16 or _is_placeholder(value) or _is_series(value) or value.startswith("0x"):
+        return False
+    if _PATH.match(value) or _SCALE.match(value):
+        return False
+    digits, letters = sum(map(str.isdigit, value)), sum(map(str.isalpha, value))
+    if digits < 3 or letters < 3 or any(word in value for word in ("--", "__", "/-", "./", "..")):
+        return False
+    if _HEX.match(value):
+        return _entropy(value) >= 2.8
+    if value.count("/") > 3 or (SLUG.match(value) and all(map(_PART.match, _JOINTS.split(value)))):
+        return False
+    if value.isalnum() and len(value) >= 24 and digits >= 4 and not TEST_VALUE.search(value):
+        return _entropy(value) >= 3.0
+    is_alike = _pronounceable(value) >= 0.5 * len(value)
+    return not is_alike and _entropy(value) >= 3.2 and _switch_rate(value) >= 0.18
+
+
+def is_random_letters(value: str) -> bool:
+    """Letters in large and small that nobody could pronounce, and no words in CamelCase."""
+    return (
+        16 <= len(value) <= 128
+        and not _is_placeholder(value)
+        and _is_random_letters(value, sum(map(str.isdigit, value)))
+    )
+
+
+def is_uuid(value: str) -> bool:
+    return bool(_UUID.match(value))
 
 
 def looks_random(value: str) -> bool:
@@ -179,9 +214,9 @@ def looks_random(value: str) -> bool:
     digits = sum(map(str.isdigit, value))
     if _HEX.match(value):
         return digits >= 4 and digits < len(value) and _entropy(value) >= 2.8
-    if _UUID.match(value) or value.startswith("0x") or _PATH.match(value) or _NUMBER.match(value):
+    if _UUID.match(value) or value.startswith("0x") or any(one.match(value) for one in (_PATH, _NUMBER, _SCALE)):
         return False
     if any(word in value for word in ("--", "__", "/-", "./")) or value.count("/") > 3:
         return False
-    longest = max(map(len, re.findall(r"[a-z]+|[A-Z]+|\d+", value)), default=0)
+    longest = max(map(len, _KINDS_OF_SIGN.findall(value)), default=0)
     return digits >= 2 and _entropy(value) >= 3.3 and _switch_rate(value) >= 0.28 and longest <= 8

@@ -28,6 +28,10 @@ def may(role: str, action: str) -> bool:
     return role in RANK and RANK[Role(role)] >= RANK[LEAST_ROLE[action]]
 
 
+def role_rank(role: str) -> int:
+    return RANK[Role(role)]
+
+
 def refusal(role: str, action: str) -> Forbidden:
     if action in ("decide", "promote") and not role:
         return Forbidden("Only people decide: an agent's token cannot approve, reject or promote.", code="people_only")

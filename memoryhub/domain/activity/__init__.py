@@ -16,7 +16,7 @@ from memoryhub.domain.activity.log import (
     record_line,
     shorten,
 )
-from memoryhub.domain.activity.metrics import prometheus_text
+from memoryhub.domain.activity.metrics import gauge, prometheus_text
 from memoryhub.domain.activity.overview import (
     Figures,
     expiring_entries,
@@ -37,6 +37,7 @@ __all__ = [
     "expiring_entries",
     "figures",
     "find_lines",
+    "gauge",
     "latest",
     "line_about_as_change",
     "lines_as_change",

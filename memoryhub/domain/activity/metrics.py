@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from django.db import connection
 from prometheus_client import CollectorRegistry, generate_latest
@@ -56,8 +56,23 @@ GAUGES = {
 }
 
 
+# Gauges by space that packages above measure; called with the slug of the one space to show, or an empty string.
+Measure = Callable[[str], Iterable[tuple[str, float]]]
+measured: dict[str, tuple[str, Measure]] = {}
+
+
+def gauge(name: str, help_text: str) -> Callable[[Measure], Measure]:
+    """Registers a function that measures every space: a decorator."""
+
+    def register(measure: Measure) -> Measure:
+        measured[name] = (help_text, measure)
+        return measure
+
+    return register
+
+
 class DatabaseCollector:
-    """Collects GAUGES by SQL; `only` is the slug of the one space to show."""
+    """Collects GAUGES by SQL, then what is measured; `only` is the slug of the one space to show."""
 
     def __init__(self, only: str = "") -> None:
         self.only = only
@@ -65,13 +80,18 @@ class DatabaseCollector:
     def collect(self) -> Iterator[GaugeMetricFamily]:
         with connection.cursor() as cursor:
             for name, (help_text, sql, labels) in GAUGES.items():
-                gauge = GaugeMetricFamily(name, help_text, labels=labels)
+                family = GaugeMetricFamily(name, help_text, labels=labels)
                 cursor.execute(sql)
                 for *label_values, figure in cursor.fetchall():
                     if self.only and labels[0] == "space" and label_values[0] != self.only:
                         continue
-                    gauge.add_metric([str(value) for value in label_values], float(figure))
-                yield gauge
+                    family.add_metric([str(value) for value in label_values], float(figure))
+                yield family
+        for name, (help_text, measure) in measured.items():
+            family = GaugeMetricFamily(name, help_text, labels=["space"])
+            for slug, figure in measure(self.only):
+                family.add_metric([slug], float(figure))
+            yield family
 
 
 def prometheus_text(only: str = "") -> bytes:

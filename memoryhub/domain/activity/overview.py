@@ -125,12 +125,13 @@ KIND_VERBS = {
     "delete": "deletes",
     "move": "moves",
     "promotion": "promotes",
+    "template": "wants to use",
 }
 
 
 def waiting_items(space: Space, now: Figures) -> list[WaitingItem]:
     """What waits in a space, the riskiest first: proposals, held records, entries to check, files that are not on disk."""
-    pending = Proposal.objects.within(space).filter(state__in=("pending", "outdated")).defer("content", "change")
+    pending = Proposal.objects.within(space).filter(state__in=("pending", "outdated")).defer("content")
     items = [waiting_proposal(proposal) for proposal in pending.order_by("-risk", "created_at")[:3]]
     if more := now.proposals + now.promotions - len(items):
         title = f"{more:,} more proposal{'s' if more != 1 else ''}"
@@ -163,7 +164,7 @@ def held_reasons(space: Space) -> str:
 
 def waiting_proposal(proposal: Proposal) -> WaitingItem:
     high = [f for f in proposal.findings if f.get("severity") == "high"]
-    name = proposal.path.rsplit("/", 1)[-1] or "an answer"
+    name = "an answer" if proposal.kind == Proposal.Kind.PROMOTION else proposal.thing.rsplit("/", 1)[-1]
     return WaitingItem(
         glyph="warn" if proposal.risk > 1 else "proposal",
         title=f"{proposal.agent_name} {KIND_VERBS.get(proposal.kind, 'changes')} {name}",

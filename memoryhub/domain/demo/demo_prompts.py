@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from memoryhub.domain import prompts
 from memoryhub.domain.demo.start import Cast
-from memoryhub.domain.prompts import Prompt
+from memoryhub.domain.prompts import Prompt, PromptRequest
 from memoryhub.errors import HubError
 from memoryhub.models import Revision
 
@@ -20,10 +20,11 @@ def make(cast: Cast) -> None:
     """Takes in the library's template where the library is installed, and notes a few deliveries, one of older memory."""
     with contextlib.suppress(HubError):  # without the library the preview says how to mend it
         prompts.import_installed_template(cast.ops, space_id=cast.space.pk)
-    asked = prompts.assemble(cast.space, cast.counter, query=QUESTION, task=QUESTION)
-    prompts.record_delivery(cast.space.pk, cast.counter.pk, "desk-20931", asked)
-    prompts.record_delivery(cast.space.pk, cast.forge.pk, "t-1187", of_yesterday(cast))
-    prompts.record_delivery(cast.space.pk, cast.forge.pk, "t-1190", prompts.assemble(cast.space, cast.forge))
+    asked = PromptRequest(query=QUESTION, task=QUESTION)
+    prompt = prompts.assemble(cast.space, cast.counter, query=QUESTION, task=QUESTION)
+    prompts.record_delivery(cast.space.pk, cast.counter.pk, "desk-20931", prompt, asked)
+    for thread, got in (("t-1187", of_yesterday(cast)), ("t-1190", prompts.assemble(cast.space, cast.forge))):
+        prompts.record_delivery(cast.space.pk, cast.forge.pk, thread, got, PromptRequest())
 
 
 def of_yesterday(cast: Cast) -> Prompt:

@@ -1,4 +1,4 @@
-"""The demo: a small team that keeps books, with two agents. Made by the same verbs as everything else; one click removes it.
+"""The demo: a small team that keeps books, with two agents. Made by the same verbs as everything else.
 
 Each noun adds its part in a module of its own, `demo_<noun>.py` with `make(cast)`, called in the order of PARTS.
 """
@@ -51,6 +51,7 @@ def make(owner: Person | None = None) -> Space:
             if find_spec(f"memoryhub.domain.demo.demo_{part}"):
                 import_module(f"memoryhub.domain.demo.demo_{part}").make(cast)
     Membership.objects.update_or_create(space=space, person=owner, defaults={"role": Role.OWNER})
+    prompts.start_missing_download(space)
     return space
 
 

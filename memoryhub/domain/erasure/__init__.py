@@ -1,8 +1,27 @@
-"""Taking back for good what is kept for good otherwise."""
+"""Taking back for good what is kept for good otherwise: words of a session, a person or an agent, a text, a revision.
 
-from memoryhub.domain.erasure.sessions import erase, erasure_extent
+A dry run counts, a person confirms, a job erases and searches the whole database, and a receipt says what was done.
+"""
+
+from memoryhub.domain.erasure.receipts import BACKUP, receipt, sees_all
+from memoryhub.domain.erasure.requests import (
+    EVERYWHERE,
+    cancel,
+    confirmation,
+    dry_run,
+    erase,
+    erase_now,
+    erasures_of,
+    forget_unconfirmed,
+    get,
+    job_of,
+    plan,
+    retry,
+)
+from memoryhub.domain.erasure.run import unpack
+from memoryhub.domain.erasure.targets import KINDS, Target
 
 __all__ = [
-    "erase",
-    "erasure_extent",
-]
+    "BACKUP", "EVERYWHERE", "KINDS", "Target", "cancel", "confirmation", "dry_run", "erase", "erase_now", "erasures_of",
+    "forget_unconfirmed", "get", "job_of", "plan", "receipt", "retry", "sees_all", "unpack",
+]  # fmt: skip

@@ -1,10 +1,11 @@
 """Import from elsewhere, export, Anthropic's memory tool, and the disks of a backup."""
 
-from memoryhub.domain.exchange.backups import give_back_the_disk, note_restore, take_in_the_disk
+from memoryhub.domain.exchange.backups import give_back_the_disk, note_backup, note_restore, take_in_the_disk
 from memoryhub.domain.exchange.exporting import export
 from memoryhub.domain.exchange.import_formats import IMPORT_FORMATS, Folder
 from memoryhub.domain.exchange.imports import MAX_IMPORT_BYTES, PREVIEW_JOB, get_import, preview_import, start_import
 from memoryhub.domain.exchange.memory_tool import MEMORY_TOOL_COMMANDS, MEMORY_TOOL_READS, run_memory_tool
+from memoryhub.domain.exchange.stored_secrets import mark_stored_secrets
 
 __all__ = [
     "IMPORT_FORMATS",
@@ -16,6 +17,8 @@ __all__ = [
     "export",
     "get_import",
     "give_back_the_disk",
+    "mark_stored_secrets",
+    "note_backup",
     "note_restore",
     "preview_import",
     "run_memory_tool",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db import transaction
 
-from memoryhub.domain import activity, files, spaces
+from memoryhub.domain import activity, erasure, files, spaces
 from memoryhub.errors import HubError
 from memoryhub.models import HUB, File, Mount, Space
 
@@ -12,6 +12,12 @@ from memoryhub.models import HUB, File, Mount, Space
 def take_in_the_disk() -> None:
     """What was changed on disk since the last look becomes revisions, so that the backup has it."""
     files.scan_all()
+
+
+@transaction.atomic
+def note_backup(file: str) -> None:
+    """The hub's activity names each backup, so that a receipt of an erasure can say which still have what was erased."""
+    activity.record(None, HUB, erasure.BACKUP, "wrote the backup", file)
 
 
 def give_back_the_disk(made_at: str) -> list[str]:

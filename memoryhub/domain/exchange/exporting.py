@@ -58,6 +58,7 @@ What is here, one folder for each space:
 
   files/      every memory file as it is now, below its virtual path
   history/    every earlier text of a file: history/<path>/<revision>
+  revisions.jsonl  for each of them who wanted it, who approved it, and which lines a reviewer wrote
   *.jsonl     one JSON object a line: agents, mounts, sources, proposals, quarantine, working and long-term memory, activity
 
 people.jsonl and activity.jsonl beside this file are the hub's own. Passwords and tokens are not here;
@@ -89,6 +90,8 @@ def _space(space: Space, folder: Path) -> tuple[int, int]:
     for name, model in LISTS.items():
         rows = model._default_manager.filter(space_id=space.pk).order_by("pk")
         _lines(folder / name, (as_dict(row) for row in rows.iterator(chunk_size=500)))
+    revisions = Revision.objects.within(space).defer("content").order_by("file_id", "number")
+    _lines(folder / "revisions.jsonl", (_without_text(row) for row in revisions.iterator(chunk_size=500)))
     _write(folder / "longterm.jsonl", longterm.export_entries(space))
     _write(folder / "activity.jsonl", activity.as_json_lines(activity.find_lines(space).iterator(chunk_size=2000)))
     return _files(space, folder)
@@ -132,6 +135,12 @@ def as_dict(row: models.Model) -> dict[str, Any]:
     """The columns of a row, readable."""
     fields = [field for field in row._meta.concrete_fields if field.name not in LEFT_OUT]
     return {field.attname: _readable(getattr(row, field.attname)) for field in fields}
+
+
+def _without_text(revision: Revision) -> dict[str, Any]:
+    """A revision without its text, which is a file in `history/`."""
+    fields = [one for one in Revision._meta.concrete_fields if one.name not in LEFT_OUT and one.name != "content"]
+    return {one.attname: getattr(revision, one.attname) for one in fields}
 
 
 def _readable(value: Any) -> Any:

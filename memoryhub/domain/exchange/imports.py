@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db import transaction
 
-from memoryhub.domain import activity, files, jobs, longterm, proposals, quarantine
+from memoryhub.domain import activity, files, jobs, longterm, quarantine, spaces
 from memoryhub.domain.accounts import require
 from memoryhub.domain.exchange import import_formats
 from memoryhub.domain.exchange.import_formats import IMPORT_FORMATS, Item
@@ -22,6 +22,7 @@ from memoryhub.text.lines import text_of
 PREVIEW_JOB, RUN = "imports.look", "imports.run"
 SHOWN = 500  # lines kept for the page; all are counted
 MAX_IMPORT_BYTES = 32 * 1024 * 1024
+MARKED = "secrets replaced"  # among the details of an item: how many
 NEW, SAME, CONFLICT, REFUSED = "new", "same", "conflict", "refused"
 
 
@@ -110,14 +111,15 @@ def report(job: Job, progress: jobs.Progress, each: Any) -> dict[str, Any]:
 
 
 def without_secret(space: Space, item: Item) -> Item:
-    """A thing with a secret in its text or its name is not even kept in the job: its name stays, with what the refusal says. What
-    else is told of it loses its secrets."""
+    """A thing as the job may keep it: marks stand in the place of secrets in its text and in what else is told of it. One with a
+    secret in its name keeps nothing but the rest of that name, with what the refusal says."""
     name = quarantine.without_secrets(item.name)
     try:
-        proposals.check_text(space, text_of(item.content))
+        marked = spaces.mark_secrets(space, item.content)
         if name != item.name:
             raise Invalid("There is a secret in its name. It was not stored anywhere.", code="secret_found")
-        return Item(item.kind, name, item.content, quarantine.without_secrets(item.details))
+        details = quarantine.without_secrets(item.details) | ({MARKED: len(marked.secrets)} if marked.secrets else {})
+        return Item(item.kind, name, marked.content, details)
     except HubError as refused:
         return Item(item.kind, name, b"", {"refused": refused.message})
     except RecursionError:
@@ -131,9 +133,11 @@ def judge(space: Space, item: Item, target: str) -> Line:
         name, here = standing(space, item, target)
     except HubError as refused:
         return Line(item.kind, item.name, REFUSED, refused.message)
+    count = item.details.get(MARKED, 0)
+    why = f"{count} secret{'s' if count > 1 else ''} replaced by a mark" if count else ""
     if here is None:
-        return Line(item.kind, name, NEW)
-    return Line(item.kind, name, SAME if here == item.content else CONFLICT)
+        return Line(item.kind, name, NEW, why)
+    return Line(item.kind, name, SAME if here == item.content else CONFLICT, why)
 
 
 def run_import(space: Space, actor: Actor, item: Item, target: str, *, overwrite: bool) -> Line:

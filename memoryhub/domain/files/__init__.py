@@ -1,9 +1,25 @@
 """Files at virtual paths: mounts and rules, reading, changing, revisions, and the disk."""
 
 from memoryhub.domain.files.change import lock_files
+from memoryhub.domain.files.disk.git_authors import find_git_authors
+from memoryhub.domain.files.disk.intake import leave_out_everywhere
+from memoryhub.domain.files.disk.marks import check_marks
+from memoryhub.domain.files.disk.no_secret import allow_in_text, allow_on_disk, allowed_in_space, forbid
+from memoryhub.domain.files.disk.review import (
+    change_on_disk,
+    held_file,
+    keep_approved,
+    look_again,
+    mark_seen,
+    put_back,
+    take_back,
+    take_in_mount,
+    unreviewed,
+)
 from memoryhub.domain.files.disk.sync import lock_file, sync_file
 from memoryhub.domain.files.disk.watch import retry_disk, scan_all, sync_path
 from memoryhub.domain.files.find import glob, grep, is_folder, list_entries, walk
+from memoryhub.domain.files.line_authors import author_of, blame, blame_job, lines_with_keys
 from memoryhub.domain.files.mounts import (
     add_mount,
     add_rule,
@@ -14,6 +30,8 @@ from memoryhub.domain.files.mounts import (
     find_mount,
     get_mount,
     is_inside,
+    is_left_out,
+    matched_paths,
     mounts_of_space,
     policy_for,
     remove_mount,
@@ -21,13 +39,14 @@ from memoryhub.domain.files.mounts import (
     reset_written,
     resolve_path,
     rules_of_space,
+    survey_mount,
+    why_program,
 )
 from memoryhub.domain.files.read import Published, unchanged_on_disk
 from memoryhub.domain.files.requests import Applied, ChangeRequest, Pending, decode_content, text_as_bytes
 from memoryhub.domain.files.revisions import (
+    Approval,
     base_content,
-    blame,
-    blame_job,
     content_of,
     get_revision,
     record_revision,
@@ -70,6 +89,7 @@ __all__ = [
     "FOLDER_PAGE_SIZE",
     "GUIDELINES_PATH",
     "Applied",
+    "Approval",
     "ChangeRequest",
     "FolderCache",
     "FolderEntry",
@@ -80,12 +100,18 @@ __all__ = [
     "add_rule",
     "agents_md_files",
     "agents_reading",
+    "allow_in_text",
+    "allow_on_disk",
+    "allowed_in_space",
     "allowed_roots",
+    "author_of",
     "base_content",
     "blame",
     "blame_job",
     "change_mount",
+    "change_on_disk",
     "check_content",
+    "check_marks",
     "content_of",
     "copy",
     "decode_content",
@@ -97,18 +123,28 @@ __all__ = [
     "explain_path",
     "fetch_zip",
     "file_row",
+    "find_git_authors",
     "find_mount",
     "folder_entries",
+    "forbid",
     "get_mount",
     "get_revision",
     "glob",
     "grep",
+    "held_file",
     "is_folder",
     "is_inside",
+    "is_left_out",
     "is_small_folder",
+    "keep_approved",
+    "leave_out_everywhere",
+    "lines_with_keys",
     "list_entries",
     "lock_file",
     "lock_files",
+    "look_again",
+    "mark_seen",
+    "matched_paths",
     "mount_at",
     "mounts_of_space",
     "move",
@@ -117,6 +153,7 @@ __all__ = [
     "pending_proposals",
     "policy_for",
     "published_now",
+    "put_back",
     "read",
     "read_many",
     "record_revision",
@@ -133,12 +170,17 @@ __all__ = [
     "stop_editing",
     "submit",
     "submit_all",
+    "survey_mount",
     "sync_file",
     "sync_path",
+    "take_back",
+    "take_in_mount",
     "text_as_bytes",
     "tree",
     "unchanged_on_disk",
+    "unreviewed",
     "walk",
+    "why_program",
     "write",
     "zip_bytes",
     "zip_job",

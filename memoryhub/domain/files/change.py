@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -12,13 +12,16 @@ from django.db import transaction
 from memoryhub.db import statements
 from memoryhub.domain import activity
 from memoryhub.domain.files import mounts, revisions
-from memoryhub.domain.files.disk import sync
+from memoryhub.domain.files.disk import arrivals, marks, sync
 from memoryhub.domain.files.mounts import Place
 from memoryhub.errors import Invalid, Stale
 from memoryhub.models import Actor, File, Mount, Revision, Space
 from memoryhub.stores import FilesystemStore, paths
 from memoryhub.stores.disk import MAX_BYTES, too_large
 from memoryhub.text import edits, protected
+
+# Looks at the text before and after, under the lock of the file, and raises where the change must not be.
+Guard = Callable[[bytes, bytes], None]
 
 
 @dataclass
@@ -31,6 +34,7 @@ class Change:
     place: Place
     file: File
     before: bytes
+    guard: Guard | None = None
 
     @property
     def exists(self) -> bool:
@@ -40,7 +44,7 @@ class Change:
 @contextmanager
 def locked_change(
     space: Space, actor: Actor, path: str, thread_id: str, place: Place | None, if_match: str | None = None, *,
-    may_be_new: bool = False,
+    may_be_new: bool = False, guard: Guard | None = None,
 ) -> Iterator[Change]:  # fmt: skip
     """Gives the change of the file at this path: locked, in step with its disk, and checked against `if_match`.
 
@@ -50,6 +54,7 @@ def locked_change(
     place = place or mounts.resolve_path(space, path, agent=actor.agent)
     with transaction.atomic():
         change = start_change(space, actor, path, place, thread_id)
+        change.guard = guard
         if not may_be_new:
             require_existing(change)
         check_if_match(change.file, if_match)
@@ -70,6 +75,8 @@ def lock_files(space: Space, names: Iterable[str], *threads: str) -> None:
 def start_change(space: Space, actor: Actor, path: str, place: Place, thread_id: str) -> Change:
     """Lock the file and record what its disk has, so that checks see the true state."""
     thread_id = thread_id if place.mount.store == Mount.Store.THREAD else ""
+    if why := place.why_closed():
+        raise mounts.left_out_error(path, why)
     file = sync.lock_file(space, path, thread_id)
     if not file.revision or file.is_deleted:
         refuse_folder(space, path, place, thread_id)
@@ -113,13 +120,18 @@ def record_change(change: Change, content: bytes, verb: str, says: str, *, adds:
     if len(content) > MAX_BYTES:
         raise too_large(change.path, len(content), MAX_BYTES)
     check_protected(change, content, facts.get("proposal"))
+    check_program(change, content, facts.get("proposal"))
+    check_marks(change, None if facts.get("is_deleted") else content)
+    if change.guard:
+        change.guard(change.before, content)
     on_disk = change.place.store.on_disk
 
     def with_revision(revision: Revision) -> list[statements.Change]:
-        line = revisions.revision_line(change.space, change.actor, verb, says, revision, adds)
+        line = revisions.revision_line(change.space, change.actor, verb, says, revision, adds or _edited_by(revision))
         return [activity.lines_as_change(line)]
 
     facts.setdefault("before", change.before)
+    arrivals.forget_put_backs(change.file)
     revision = revisions.record_revision(
         change.space, change.file, change.actor, content, in_place=not on_disk, more_changes=with_revision, **facts
     )
@@ -128,10 +140,36 @@ def record_change(change: Change, content: bytes, verb: str, says: str, *, adds:
     return revision
 
 
+def _edited_by(revision: Revision) -> str:
+    """What the line of activity adds where a reviewer wrote some of it; who approved it stands in the line of the decision."""
+    if not (mine := revision.reviewer_lines):
+        return ""
+    count = sum(last - first + 1 for first, last in mine["lines"])
+    return f"with {count} line{'' if count == 1 else 's'} by {mine['name']}"
+
+
 def check_protected(change: Change, content: bytes, proposal: int | None) -> None:
     """Refuse an agent's change of a protected region; a proposal that a person approved counts as the person's change."""
     if change.actor.agent is not None and proposal is None:
         protected.check(change.before, content)
+
+
+def check_marks(change: Change, content: bytes | None) -> None:
+    """Refuse a change that would lose a secret that stands on disk, where the hub has a mark; None is a deletion.
+
+    Where the disk has a text that waits for a person, the write to the disk looks whether it would be lost.
+    """
+    if change.file.held and content is not None:
+        return
+    marks.check_marks(change.path, change.file.disk_secrets, change.before, content)
+
+
+def check_program(change: Change, content: bytes, proposal: int | None) -> None:
+    """Refuse a text by an agent that is a program, or lies where one is run; what a person approved has been looked at."""
+    if change.actor.agent is None or proposal is not None:
+        return
+    if reasons := mounts.why_not_memory(change.place, change.path, content):
+        raise mounts.not_memory_error(change.path, reasons)
 
 
 def etag_matches(if_match: str, sha: str | None) -> bool:

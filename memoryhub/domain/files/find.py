@@ -8,13 +8,15 @@ from datetime import UTC, datetime
 from typing import Any
 
 from memoryhub.db import statements
-from memoryhub.domain.files.mounts import find_mount, mounts_of_space
+from memoryhub.domain.files.disk.marks import has_secret_name
+from memoryhub.domain.files.mounts import find_mount, intake_of, mounts_of_space
 from memoryhub.domain.files.read import Published
 from memoryhub.domain.files.write import published_now, read_many
 from memoryhub.errors import HubError, Invalid
 from memoryhub.models import Mount, Space
-from memoryhub.stores import FilesystemStore, paths
+from memoryhub.stores import paths
 from memoryhub.stores.filesystem import Entry as DiskEntry
+from memoryhub.stores.survey import Intake
 from memoryhub.text.lines import text_of
 from memoryhub.text.path_patterns import glob_matches
 
@@ -45,8 +47,9 @@ def list_entries(space: Space, prefix: str = "/", *, thread_id: str = "", with_o
     mounts = mounts_of_space(space)
     mount = find_mount(mounts, prefix)
     found = {entry.path: entry for entry in _entries_in_hub(space, mounts, mount, prefix, thread_id)} if mount else {}
-    if mount and mount.store == Mount.Store.FILESYSTEM:
-        found = _entries_on_disk(mount, prefix, found, with_odd=with_odd)
+    if mount and (taking := intake_of(mount)):
+        found = _entries_on_disk(mount, taking, prefix, found, with_odd=with_odd)
+        found = _without_held(space, found, prefix)
     for other in mounts:
         if other.prefix != prefix and other.prefix.startswith(prefix):
             name = other.prefix[len(prefix) :].partition("/")[0]
@@ -88,11 +91,12 @@ def _entries_in_hub(space: Space, mounts: list[Mount], mount: Mount, prefix: str
             yield Entry(path, is_dir, 0 if is_dir else size, modified_at, "not on disk yet" if is_unwritten else "")
 
 
-def _entries_on_disk(mount: Mount, prefix: str, in_hub: dict[str, Entry], *, with_odd: bool) -> dict[str, Entry]:
+def _entries_on_disk(
+    mount: Mount, taking: Intake, prefix: str, in_hub: dict[str, Entry], *, with_odd: bool
+) -> dict[str, Entry]:
     """The entries of the folder on disk, and those that the hub has not written there yet."""
-    store = FilesystemStore(mount.directory, mount.prefix)
     try:
-        on_disk = store.entries(paths.strip(mount.prefix, prefix))
+        on_disk = taking.entries(paths.strip(mount.prefix, prefix))
     except HubError as error:
         if error.status == 503:
             raise
@@ -100,10 +104,36 @@ def _entries_on_disk(mount: Mount, prefix: str, in_hub: dict[str, Entry], *, wit
     shown = {}
     for disk_entry in on_disk:
         entry = _entry_from_disk(prefix, disk_entry)
-        if with_odd or not entry.note:
+        if (with_odd or not entry.note) and not has_secret_name(disk_entry.name):
             shown[entry.path] = entry
     unwritten = {path: entry for path, entry in in_hub.items() if entry.note and path not in shown}
     return shown | unwritten
+
+
+# What waits for a person is not shown: a new file is not there yet, a deleted one still is.
+_HELD = "SELECT path, held, size, modified_at FROM memoryhub_file WHERE space_id = %s AND held <> '' AND thread_id = ''"
+
+
+def _held(space: Space, prefix: str) -> dict[str, Entry | None]:
+    """The entries of files below a prefix whose change on disk waits, as the hub hands them out; None is no file."""
+    return {
+        path: None if held == "made" else Entry(path, False, size, modified_at)
+        for path, held, size, modified_at in statements.rows(_HELD, [space.pk])
+        if path.startswith(prefix)
+    }
+
+
+def _without_held(space: Space, shown: dict[str, Entry], prefix: str) -> dict[str, Entry]:
+    """The entries of a folder as the hub hands them out."""
+    for path, entry in _held(space, prefix).items():
+        name, slash, _ = path[len(prefix) :].partition("/")
+        if entry is None:
+            shown.pop(path, None)
+        elif slash:
+            shown.setdefault(f"{prefix}{name}/", Entry(f"{prefix}{name}/", True, 0, None))
+        else:
+            shown[path] = entry
+    return shown
 
 
 def _modified_at(entry: DiskEntry) -> datetime | None:
@@ -139,15 +169,23 @@ def walk(space: Space, prefix: str = "/", *, thread_id: str = "") -> Iterator[En
 
 
 def _walk_mount(space: Space, mounts: list[Mount], mount: Mount, prefix: str, thread_id: str) -> Iterator[Entry]:
-    seen = set()
-    if on_disk := mount.store == Mount.Store.FILESYSTEM:
-        store = FilesystemStore(mount.directory, mount.prefix)
-        for relative, entry in store.walk(paths.strip(mount.prefix, prefix)):
+    seen: set[str] = set()
+    taking = intake_of(mount)
+    held = _held(space, prefix) if taking else {}
+    for path, as_handed_out in held.items():
+        if find_mount(mounts, path) is mount:
+            seen.add(path)
+            if as_handed_out:
+                yield as_handed_out
+    if taking:
+        for relative, entry in taking.files(paths.strip(mount.prefix, prefix)):
             path = mount.prefix + relative[1:]
-            if entry.stat.kind == "file" and not entry.odd and find_mount(mounts, path) is mount:
+            if entry.odd or entry.stat.kind != "file" or path in seen or has_secret_name(relative):
+                continue
+            if find_mount(mounts, path) is mount:
                 seen.add(path)
                 yield Entry(path, False, entry.stat.size, _modified_at(entry))
-    for path, size, modified_at in _files(_below(space, mount, prefix, thread_id), unwritten=on_disk):
+    for path, size, modified_at in _files(_below(space, mount, prefix, thread_id), unwritten=taking is not None):
         if path not in seen and find_mount(mounts, path) is mount:
             yield Entry(path, False, size, modified_at)
 

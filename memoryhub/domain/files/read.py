@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from memoryhub.db import fragments, statements
+from memoryhub.domain.files.mounts.intakes import intake_at
 from memoryhub.errors import HubError, NotFound
 from memoryhub.models import Space
 from memoryhub.stores import FilesystemStore, paths
@@ -29,6 +31,7 @@ class Published:
     author_kind: str = ""
     author_name: str = ""
     problem: str = ""
+    disk_secrets: tuple[dict[str, Any], ...] = ()  # that stand on disk where the content has marks
 
     @property
     def is_text(self) -> bool:
@@ -69,22 +72,33 @@ class PublishedRow:
     used_at: datetime | None
     author_kind: str
     author_name: str
+    disk_secrets: str  # as JSON
+    held: str  # what lies on disk is another text, which waits for a person
     content: bytes | None
+    selection: str = ""
     refusal: HubError | None = None
 
     @property
     def relative(self) -> str:
         return paths.strip(self.prefix or "/", self.path)
 
+    def is_left_out(self) -> bool:
+        """Whether its mount leaves the path out by its name. What only the disk tells, syncing finds out."""
+        return bool(self.selection) and bool(intake_at(self.directory, self.selection).why_named_out(self.relative))
+
     def matches_disk(self, stat: Stat | None) -> bool:
         """Whether this stat of the file on disk (None: no file) is that of the last read or write."""
-        if self.file_id is None:
+        if self.file_id is None or not (self.revision or self.held):
             return stat is None
         if self.written_revision != self.revision or self.problem:
             return False
-        if stat is None or self.is_deleted:
+        if self.held == "deleted":
+            return stat is None
+        if not self.held and (stat is None or self.is_deleted):
             return stat is None and self.is_deleted
-        return stat.mark is not None and self.stat is not None and stat.mark == json.loads(self.stat)
+        return (
+            stat is not None and stat.mark is not None and self.stat is not None and stat.mark == json.loads(self.stat)
+        )
 
     def answer(self) -> Published | HubError:
         """The published file, or the error that says why there is none."""
@@ -98,7 +112,8 @@ class PublishedRow:
         """Where its text lies on disk, if it does."""
         if self.store != "filesystem":
             return ()
-        return (DiskFile(self.directory, self.relative, tuple(json.loads(self.stat or "[]"))),)
+        mark = None if self.held == "deleted" else tuple(json.loads(self.stat or "[]"))
+        return (DiskFile(self.directory, self.relative, mark),)
 
     def published(self) -> Published:
         """The published file of a row that has one."""
@@ -107,6 +122,7 @@ class PublishedRow:
         return Published(
             self.path, self.content, self.revision, self.sha256, self.created_at, self.modified_at,
             author_kind=self.author_kind, author_name=self.author_name, problem=self.problem,
+            disk_secrets=() if self.disk_secrets == "[]" else tuple(json.loads(self.disk_secrets)),
         )  # fmt: skip
 
 
@@ -120,9 +136,10 @@ READ_ROWS = f"""
 SELECT p.path, m.prefix, coalesce(m.store, ''), coalesce(m.directory, ''), coalesce(m.policy, ''), f.id,
   coalesce(f.revision, 0), coalesce(f.is_deleted, false), coalesce(f.sha256, ''), f.stat::text, f.written_revision,
   coalesce(f.problem, ''), f.created_at, f.modified_at, f.used_at, coalesce(f.author_kind, ''),
-  coalesce(f.author_name, ''), r.content
+  coalesce(f.author_name, ''), coalesce(f.disk_secrets::text, '[]'),
+  coalesce(f.held, ''), r.content, coalesce(m.selection, '')
 FROM unnest(%(paths)s::text[]) WITH ORDINALITY AS p(path, n)
-LEFT JOIN LATERAL ({fragments.mount_of("p.path", "%(space)s", f"*, {THREAD_OF_STORE}")}) m ON true
+LEFT JOIN LATERAL ({fragments.mount_of("p.path", "%(space)s", f"*, {THREAD_OF_STORE}, {fragments.SELECTION}")}) m ON true
 LEFT JOIN LATERAL ({fragments.file_at("p.path", "%(space)s", "coalesce(m.thread, '')")}) f ON true
 LEFT JOIN LATERAL ({fragments.newest_text_of("f", "%(space)s", only="NOT f.is_deleted")}) r ON true
 ORDER BY p.n
@@ -159,15 +176,15 @@ def published_rows(space: Space | int, asked_paths: list[str], thread_id: str = 
         row = _refused_row(path, refused[path]) if path in refused else rows[cleaned[path]]
         if row.path != path:
             row = replace(row, path=path)  # two spellings of one path have a row each
-        if row.refusal is None and row.prefix is None:
+        if row.refusal is None and (row.prefix is None or row.is_left_out()):
             row.refusal = not_found(path)
         answers.append(row)
     return answers
 
 
 def _refused_row(path: str, refusal: HubError) -> PublishedRow:
-    nothing = (None, "", "", "", None, 0, False, "", None, None, "", None, None, None, "", "", None)
-    return PublishedRow(path, *nothing, refusal)
+    nothing = (None, "", "", "", None, 0, False, "", None, None, "", None, None, None, "", "", "[]", "", None)
+    return PublishedRow(path, *nothing, refusal=refusal)
 
 
 def published_at(space: Space, asked_paths: list[str], at: datetime) -> dict[str, Published | HubError]:

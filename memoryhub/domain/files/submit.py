@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from django.db import transaction
 
+from memoryhub import detectors
 from memoryhub.detectors import secrets
 from memoryhub.domain import activity, spaces
 from memoryhub.domain.accounts import require
@@ -97,10 +98,10 @@ def _submit(space: Space, actor: Actor, request: ChangeRequest, place: mounts.Pl
         raise too_large(path, len(request.content), MAX_BYTES)
     if actor.agent is None:
         require(actor, "edit")
-        _check_text(space, request, before)
+        _check_words(space, request, before)
         return _apply(space, actor, request, places[0])
     # A move needs both ends: the stricter policy counts.
-    policies = {place.policy for place in places}
+    policies = {place.policy for place in places} | _policy_of_programs(space, actor, request, places)
     if Policy.READ_ONLY in policies:
         read_only = next(place for place in places if place.policy == Policy.READ_ONLY)
         raise Forbidden(
@@ -108,16 +109,28 @@ def _submit(space: Space, actor: Actor, request: ChangeRequest, place: mounts.Pl
             code="read_only",
             path=path,
         )
-    findings = _check_text(space, request, before)
-    if policies == {Policy.TRUSTED} and all(_conditions_hold(place, request, findings, before) for place in places):
-        applied = _apply(space, actor, request, places[0])
-        _note_rules(space, actor, request, places)
-        return applied
+    if policies == {Policy.TRUSTED}:
+        with suppress(_NeedsReview):
+            applied = _apply(space, actor, request, places[0], guard=_guard(space, request, places))
+            _note_rules(space, actor, request, places)
+            return applied
+    _check_words(space, request, before)
     if request.kind in ("write", "move"):
         change.refuse_folder(
             space, paths.clean(request.to or request.path), places[-1], _thread_of(places[-1], request)
         )
     return _propose(space, actor, request)
+
+
+def _policy_of_programs(space: Space, actor: Actor, request: ChangeRequest, places: list[mounts.Place]) -> set[str]:
+    """Refuse what agents never write. What a rule names all the same waits for a person, whatever the policy."""
+    assert actor.agent is not None
+    names = [paths.clean(request.path), *([paths.clean(request.to)] if request.kind == "move" else [])]
+    named = [
+        mounts.check_agents_path(space, actor.agent, place, name, request.content)
+        for place, name in zip(places, names, strict=True)
+    ]
+    return {Policy.REVIEW} if any(named) else set()
 
 
 def _note_rules(space: Space, actor: Actor, request: ChangeRequest, places: list[mounts.Place]) -> None:
@@ -137,31 +150,56 @@ def _thread_of(place: mounts.Place, request: ChangeRequest) -> str:
     return request.thread_id if place.mount.store == Mount.Store.THREAD else ""
 
 
-def _conditions_hold(place: mounts.Place, request: ChangeRequest, findings: list[Any], before: TextBefore) -> bool:
-    """Whether the conditions of the rule that trusts this path hold for this change; True where no rule is involved."""
-    rule = place.rule
-    if rule is None:
-        return True
-    if rule.unless_findings and findings:
-        return False
-    return rule.max_added is None or mounts.is_small(rule.max_added, *texts_of(request, before))
+class _NeedsReview(Exception):
+    """A condition of the rule that trusts a path does not hold for this change: a person decides on it."""
 
 
-def _check_text(space: Space, request: ChangeRequest, before: TextBefore) -> list[Any]:
-    """Refuse secrets in what is written; answers the other findings."""
-    if request.kind in ("delete", "move"):
-        return []
+def _guard(space: Space, request: ChangeRequest, places: list[mounts.Place]) -> change.Guard:
+    """What a change of an agent on a trusted path has to pass, under the lock of its file, where nobody changes the text between
+    the look and the change: no secret in the text that results, and the conditions of the rules that trust the path."""
+    _check_encoding(request)
+    rules = [place.rule for place in places if place.rule]
+    only = None if any(rule.unless_findings for rule in rules) else ["secrets"]
+
+    def check(before: bytes, after: bytes) -> None:
+        found = spaces.ask_event("check_change", space, before, after, only=only) if after else []
+        # Nobody knows whether there is a secret in it; or a person said that it is none, and an agent's text waits all the same.
+        if any(one.code in (detectors.COST, "secrets") for one in found):
+            raise _NeedsReview
+        for rule in rules:
+            if rule.unless_findings and found:
+                raise _NeedsReview
+            if rule.max_added is not None and not mounts.is_small(
+                rule.max_added, *texts_of(request, lambda: text_of(before))
+            ):
+                raise _NeedsReview
+
+    return check
+
+
+def _check_encoding(request: ChangeRequest) -> None:
     for text in (request.old, request.new, request.text):
         text_as_bytes(text)
+
+
+def _check_words(space: Space, request: ChangeRequest, before: TextBefore) -> None:
+    """Refuses secrets in the words of a change before anything else is looked at."""
+    _check_encoding(request)
+    if request.kind in ("delete", "move"):
+        return
     if request.content is None:
-        return list(spaces.ask_event("check_text", space, request.new if request.kind == "edit" else request.text))
-    return list(spaces.ask_event("check_text", space, text_of(request.content), before=before()))
+        words = request.new if request.kind == "edit" else request.text
+        spaces.ask_event("check_change", space, b"", words.encode(), only=["secrets"])
+    else:
+        spaces.ask_event(
+            "check_change", space, before().encode("utf-8", "surrogateescape"), request.content, only=["secrets"]
+        )
 
 
 def check_content(space: Space, path: str, content: bytes) -> None:
     """Refuse secrets in what a person saves in the browser; what the file has already may stay."""
     request = ChangeRequest("write", path, content=content)
-    _check_text(space, request, lambda: _text_before(space, request))
+    _check_words(space, request, lambda: _text_before(space, request))
 
 
 def _text_before(space: Space, request: ChangeRequest) -> str:
@@ -170,8 +208,10 @@ def _text_before(space: Space, request: ChangeRequest) -> str:
     return text_of(found.content) if isinstance(found, Published) else ""
 
 
-def _apply(space: Space, actor: Actor, request: ChangeRequest, place: mounts.Place) -> Applied:
-    common: dict[str, Any] = {"reason": request.reason, "thread_id": request.thread_id}
+def _apply(
+    space: Space, actor: Actor, request: ChangeRequest, place: mounts.Place, guard: change.Guard | None = None
+) -> Applied:
+    common: dict[str, Any] = {"reason": request.reason, "thread_id": request.thread_id, "guard": guard}
     if request.kind != "move":
         common["place"] = place
     match request.kind:

@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 from django.db.models import Count, Q
 from django.utils import timezone
 
-from memoryhub import dialects
 from memoryhub.domain.files import find, mounts
 from memoryhub.domain.files.read import Published
 from memoryhub.domain.files.write import read_many
@@ -191,7 +190,7 @@ def agents_reading(space: Space, path: str) -> list[Agent]:
     showing = set(listed.filter(path=path, is_on=True).values_list("agent_id", flat=True))
     everyone = Agent.objects.within(space).filter(memory_is_on=True).order_by("name", "pk")
     if path == GUIDELINES_PATH:
-        return [agent for agent in everyone if dialects.resolve(agent.dialect).family == "hub"]
+        return [agent for agent in everyone if agent.fetched_dialect.family == "hub"]
     shown = Q(pk__in=showing - {None})
     if None in showing:
         shown |= ~Q(pk__in=have_own)

@@ -14,7 +14,9 @@ from django.utils import timezone
 
 from memoryhub.domain.files import mounts, revisions
 from memoryhub.domain.files.change import (
+    Guard,
     check_if_match,
+    check_marks,
     check_protected,
     locked_change,
     record_change,
@@ -38,6 +40,7 @@ from memoryhub.errors import Conflict, HubError
 from memoryhub.models import Actor, File, Mount, Revision, Space
 from memoryhub.stores import paths
 from memoryhub.stores.disk import MAX_BYTES, too_large
+from memoryhub.stores.selection import columns_of
 from memoryhub.text import edits
 from memoryhub.text.lines import bytes_of, text_of
 from memoryhub.text.merge import merge3
@@ -97,8 +100,8 @@ def _answers(
 
 def _sync_row(space: Space, row: PublishedRow) -> HubError | None:
     """Bring one path in step with its disk; answers the error of a disk that cannot be read, so that no old text is served."""
-    mount = Mount(space=space, prefix=row.prefix, store=row.store, directory=row.directory, policy=row.policy)
-    place = mounts.place_in_mount(mount, row.path)
+    columns = {"prefix": row.prefix, "store": row.store, "directory": row.directory, "policy": row.policy}
+    place = mounts.place_in_mount(Mount(space=space, **columns, **columns_of(row.selection)), row.path)
     try:
         file = sync.sync_file(space, paths.clean(row.path), place)
     except HubError as error:
@@ -148,16 +151,18 @@ def write(
     thread_id: str = "",
     must_be_new: bool = False,
     restored_from: int | None = None,
+    approval: revisions.Approval | None = None,
     place: Place | None = None,
+    guard: Guard | None = None,
 ) -> Revision:
-    """Make this the text of a file.
+    """Make this the text of a file. The actor is who wanted it; `approval` says who decided, where that was another.
 
     With an older `base_revision`, changes since then are merged where they do not touch; else `edit_conflict` is raised.
     """
     path = paths.clean(path)
     if len(content) > MAX_BYTES:
         raise too_large(path, len(content), MAX_BYTES)
-    with locked_change(space, actor, path, thread_id, place, if_match, may_be_new=True) as change:
+    with locked_change(space, actor, path, thread_id, place, if_match, may_be_new=True, guard=guard) as change:
         file = change.file
         if must_be_new and change.exists:
             raise Conflict(f"File {path} already exists", code="file_exists", path=path)
@@ -166,7 +171,9 @@ def write(
         if change.exists and content == change.before:
             sync.write_to_disk(space, file, change.place)
             return revisions.get_revision(file, file.revision)
-        return save_text(change, content, kind=kind, reason=reason, proposal=proposal, restored_from=restored_from)
+        return save_text(
+            change, content, kind=kind, reason=reason, proposal=proposal, restored_from=restored_from, approval=approval
+        )
 
 
 def _merge_edit(file: File, content: bytes, base_revision: int, reason: str) -> tuple[bytes, str]:
@@ -210,32 +217,35 @@ def edit(
     proposal: int | None = None,
     thread_id: str = "",
     place: Place | None = None,
+    guard: Guard | None = None,
 ) -> Revision:
     """Replace a string in a file by another, with the rules of agents' edit tools."""
-    with locked_change(space, actor, path, thread_id, place, if_match) as change:
+    with locked_change(space, actor, path, thread_id, place, if_match, guard=guard) as change:
         content = bytes_of(edits.apply_edit(text_of(change.before), old, new, replace_all))
         return save_if_changed(change, content, "edit", "edited", reason, proposal)
 
 
 def insert(
     space: Space, actor: Actor, path: str, line: int, text: str, *, reason: str = "", proposal: int | None = None,
-    thread_id: str = "", place: Place | None = None,
+    thread_id: str = "", place: Place | None = None, guard: Guard | None = None,
 ) -> Revision:  # fmt: skip
     """Insert text after a line of a file; 0 is the beginning."""
-    with locked_change(space, actor, path, thread_id, place) as change:
+    with locked_change(space, actor, path, thread_id, place, guard=guard) as change:
         content = bytes_of(edits.apply_insert(text_of(change.before), line, text))
         return save_if_changed(change, content, "edit", "edited", reason, proposal)
 
 
 def delete(
     space: Space, actor: Actor, path: str, *, reason: str = "", if_match: str | None = None, proposal: int | None = None,
-    thread_id: str = "", place: Place | None = None,
+    approval: revisions.Approval | None = None, thread_id: str = "", place: Place | None = None,
+    guard: Guard | None = None,
 ) -> Revision:  # fmt: skip
     """Delete a file; its revisions stay, and it can be restored."""
-    with locked_change(space, actor, path, thread_id, place, if_match) as change:
+    with locked_change(space, actor, path, thread_id, place, if_match, guard=guard) as change:
         return record_change(
-            change, b"", "files.delete", "deleted", kind="delete", reason=reason, proposal=proposal, is_deleted=True
-        )
+            change, b"", "files.delete", "deleted", kind="delete", reason=reason, proposal=proposal, is_deleted=True,
+            approval=approval,
+        )  # fmt: skip
 
 
 def move(
@@ -247,7 +257,9 @@ def move(
     reason: str = "",
     if_match: str | None = None,
     proposal: int | None = None,
+    approval: revisions.Approval | None = None,
     thread_id: str = "",
+    guard: Guard | None = None,
 ) -> Revision:
     """Give a file another path; its history can be followed back through the move."""
     return _transfer(
@@ -258,8 +270,10 @@ def move(
         reason=reason,
         if_match=if_match,
         proposal=proposal,
+        approval=approval,
         thread_id=thread_id,
         keep_source=False,
+        guard=guard,
     )
 
 
@@ -270,7 +284,7 @@ def copy(space: Space, actor: Actor, path: str, to: str, *, reason: str = "", th
 
 def _transfer(
     space: Space, actor: Actor, path: str, to: str, *, reason: str, keep_source: bool, if_match: str | None = None,
-    proposal: int | None = None, thread_id: str = "",
+    proposal: int | None = None, approval: revisions.Approval | None = None, thread_id: str = "", guard: Guard | None = None,
 ) -> Revision:  # fmt: skip
     path, to = paths.clean(path), paths.clean(to)
     if path == to:
@@ -280,23 +294,26 @@ def _transfer(
         # In the order of the paths, so that two moves in opposite directions cannot wait for each other.
         changes = {name: start_change(space, actor, name, places[name], thread_id) for name in sorted((path, to))}
         source, target = changes[path], changes[to]
+        target.guard = guard
         require_existing(source)
         check_if_match(source.file, if_match)
         if target.exists:
             raise Conflict(f"The destination {to} already exists.", code="file_exists", path=to)
+        if not keep_source:
+            check_protected(source, b"", proposal)
         number = source.file.revision
         moved = {} if keep_source else {"moved_from": path, "restored_from": number}
         why = reason or (f"Copied from {path}" if keep_source else f"Moved from {path}")
         verb, says = ("files.copy", "made") if keep_source else ("files.move", "moved")
         revision = record_change(
             target, source.before, verb, says, adds=f"from {path}", kind="create" if keep_source else "move", reason=why,
-            proposal=proposal, **moved,
+            proposal=proposal, approval=approval, **moved,
         )  # fmt: skip
         if not keep_source:
-            check_protected(source, b"", proposal)
+            check_marks(source, None)
             why = reason or f"Moved to {to}"
             revisions.record_revision(
-                space, source.file, actor, b"", kind="move", reason=why, proposal=proposal, is_deleted=True,
+                space, source.file, actor, b"", kind="move", reason=why, proposal=proposal, approval=approval, is_deleted=True,
                 before=source.before, in_place=not source.place.store.on_disk,
             )  # fmt: skip
             if source.place.store.on_disk:  # the deleted half of a move gets no line of activity

@@ -24,6 +24,7 @@ from memoryhub.domain.jobs.queue import (
     run,
 )
 from memoryhub.domain.jobs.results import find_result, keep_result, newest_result, result_lifetimes
+from memoryhub.domain.jobs.sign_ins import forget_sign_ins
 
 __all__ = [
     "MAX_TRIES",
@@ -36,6 +37,7 @@ __all__ = [
     "enqueue_as_change",
     "extend_leases",
     "find_result",
+    "forget_sign_ins",
     "get",
     "job",
     "keep_result",

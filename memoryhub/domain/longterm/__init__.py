@@ -7,7 +7,7 @@ from memoryhub.domain.longterm.bulk_import import (
     imports_with_session,
     unfinished_import,
 )
-from memoryhub.domain.longterm.changes import edit, restore, retire, set_review_by, take_back, verify
+from memoryhub.domain.longterm.changes import edit, erase_words, restore, retire, set_review_by, take_back, verify
 from memoryhub.domain.longterm.chunks import remove_chunks
 from memoryhub.domain.longterm.conflicts import (
     CONTRADICTION,
@@ -92,6 +92,7 @@ __all__ = [
     "embedder_before",
     "embedders_with_vectors",
     "entries_of",
+    "erase_words",
     "export_entries",
     "fill_vectors",
     "forget_conflicts",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import date
 
@@ -65,6 +65,31 @@ def _correct(
         index(space, entry, cut)
     record_activity(space, actor, "longterm.edit", "corrected", entry, aside=f"revision {entry.revision}")
     return entry
+
+
+def erase_words(space: Space, actor: Actor, number: int, without: Callable[[str], str]) -> bool:
+    """Takes words out of an entry for an erasure: cut and embedded anew; where nothing is left, the entry goes. Answers whether
+    it had any. Its history is erased elsewhere."""
+    for _ in range(TRIES):
+        seen = get(space, number)
+        text = without(seen.content)
+        if text == seen.content:
+            return False
+        cut = chunks.cut_chunks(space, text) if text.strip() and seen.state in LIVE else None
+        with suppress(statements.NotHeld), transaction.atomic():
+            entry = lock_unchanged(space, seen)
+            chunks.remove_chunks(entry)
+            conflicts.forget_conflicts(entry)
+            if not text.strip():
+                EntryRevision.objects.within(space).filter(entry_id=entry.pk).delete()
+                entry.delete()
+                return True
+            entry.content = text
+            save_revision(entry, actor, "erased")
+            if cut:
+                index(space, entry, cut)
+            return True
+    raise Conflict(CHANGED_TOO_OFTEN)
 
 
 @transaction.atomic

@@ -1,5 +1,6 @@
 """Notices to people and programs outside: webhooks, the daily mail, and outgoing HTTP."""
 
+from memoryhub.domain.notify.addresses import addresses_of, check_url
 from memoryhub.domain.notify.http import absolute_url, post_json
 from memoryhub.domain.notify.webhooks import (
     add_webhook,
@@ -17,6 +18,8 @@ from memoryhub.domain.notify.webhooks import (
 __all__ = [
     "absolute_url",
     "add_webhook",
+    "addresses_of",
+    "check_url",
     "enqueue_notice",
     "enqueue_notices",
     "newest_notices",

@@ -79,7 +79,7 @@ def _open_proposals(space: Space) -> list[Proposal]:
 
 KIND_VERBS = {
     "edit": "edits", "write": "writes", "insert": "adds to", "delete": "deletes", "move": "moves",
-    "promotion": "promotes to",
+    "promotion": "promotes to", "template": "wants to use",
 }  # fmt: skip
 
 
@@ -95,7 +95,7 @@ def mail_text(space: Space, proposals: list[Proposal]) -> str:
     for proposal in sorted(proposals, key=lambda proposal: not _expires_by(proposal, soon))[:MAX_LISTED]:
         codes = ", ".join(sorted({finding["code"] for finding in proposal.findings}))
         lines.append(f"{proposal.number:>5}  {proposal.agent_name}: {proposal.title}")
-        change = f"{KIND_VERBS[proposal.kind]} {proposal.path or 'long-term memory'}"
+        change = f"{KIND_VERBS[proposal.kind]} {proposal.thing}"
         lines.append(f"       {change}{', found: ' if codes else ''}{codes}")
         if _expires_by(proposal, soon):
             lines.append(f"       ends {timezone.localtime(proposal.expires_at):%-d %b %H:%M}, unapplied")

@@ -1,28 +1,20 @@
-"""Outgoing HTTP to addresses that people enter: which ones are refused, and one request that cannot be led elsewhere."""
+"""Outgoing HTTP to addresses that people enter: one request that cannot be led elsewhere, and an answer that cannot be large."""
 
 from __future__ import annotations
 
 import contextlib
-import ipaddress
 import socket
 import threading
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from memoryhub.errors import Invalid
+from memoryhub.domain.notify.addresses import addresses_of
 
 if TYPE_CHECKING:
     import httpx
 
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-
-_NAT64 = ipaddress.ip_network("64:ff9b::/96")  # IPv4 addresses as networks without IPv4 write them
-# Where clouds answer for their machines' credentials outside the link-local range.
-_METADATA = {
-    ipaddress.ip_address(text) for text in ("fd00:ec2::254", "fd20:ce::254", "100.100.100.200", "168.63.129.16")
-}
+MAX_ANSWER = 64 * 1024  # bytes; what comes after them is not read
 
 
 def absolute_url(path: str) -> str:
@@ -31,7 +23,7 @@ def absolute_url(path: str) -> str:
 
 
 def post_json(url: str, *, content: bytes, headers: dict[str, str], seconds: float) -> httpx.Response:
-    """Posts JSON and returns the answer; refuses addresses of a machine's own network services.
+    """Posts JSON and returns the answer, cut at 64 kB; refuses addresses that the hub may not connect to (`addresses`).
 
     The name is looked up once, and the connection goes to the address that was checked, so a name that resolves otherwise
     a moment later leads nowhere else. No redirects, no proxies; `seconds` is the limit for the whole call.
@@ -39,7 +31,7 @@ def post_json(url: str, *, content: bytes, headers: dict[str, str], seconds: flo
     import httpx  # inside: importing it takes a tenth of a second at every start of the hub
 
     parsed = httpx.URL(url)
-    all_headers = {**headers, "Host": parsed.netloc.decode("ascii")}
+    all_headers = {**headers, "Host": parsed.netloc.decode("ascii"), "Accept-Encoding": "identity"}
     failure: Exception | None = None
     with (
         httpx.Client(timeout=seconds, follow_redirects=False, trust_env=False) as client,
@@ -47,10 +39,11 @@ def post_json(url: str, *, content: bytes, headers: dict[str, str], seconds: flo
     ):
         for address in addresses_of(url):
             try:
-                answer = client.post(
-                    parsed.copy_with(host=str(address)), content=content, headers=all_headers,
+                with client.stream(
+                    "POST", parsed.copy_with(host=str(address)), content=content, headers=all_headers,
                     extensions={"sni_hostname": parsed.raw_host.decode("ascii"), "trace": deadline.watch},
-                )  # fmt: skip
+                ) as coming:  # fmt: skip
+                    answer = cut_answer(coming)
             except httpx.ConnectError as error:  # another address of the name may answer
                 failure = error
             else:
@@ -58,6 +51,20 @@ def post_json(url: str, *, content: bytes, headers: dict[str, str], seconds: flo
                     raise httpx.ReadTimeout(f"{parsed.host} did not answer in {seconds} seconds")
                 return answer
     raise failure or httpx.ConnectError(f"{parsed.host} has no address")
+
+
+def cut_answer(coming: httpx.Response) -> httpx.Response:
+    """The answer with the first bytes of its body. A compressed one, which was not asked for, has none."""
+    import httpx  # inside: see above
+
+    body = bytearray()
+    if coming.headers.get("Content-Encoding", "identity") == "identity":
+        for part in coming.iter_raw():
+            body += part
+            if len(body) >= MAX_ANSWER:
+                break
+    headers = {"Content-Type": coming.headers.get("Content-Type", "")}
+    return httpx.Response(coming.status_code, headers=headers, content=bytes(body[:MAX_ANSWER]), request=coming.request)
 
 
 class Deadline:
@@ -90,28 +97,3 @@ class Deadline:
             with contextlib.suppress(OSError):  # closed already
                 # Not the TLS socket's own shutdown: it drops the cipher first, and what is being sent would go out readable.
                 socket.socket.shutdown(opened, socket.SHUT_RDWR)
-
-
-def addresses_of(url: str) -> list[Address]:
-    """The IP addresses of a URL's host; refused if one is that of a service which machines ask for their own credentials."""
-    host = urlsplit(url).hostname or ""
-    found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    addresses = list(dict.fromkeys(ipaddress.ip_address(str(info[4][0]).split("%")[0]) for info in found))
-    if any(is_own_service(address) for address in addresses):
-        raise Invalid(f"{host} is an address of this machine's own network services.", code="invalid_url")
-    return addresses
-
-
-def is_own_service(address: Address) -> bool:
-    """Whether an address, in any notation, is one that a machine asks about itself (pure)."""
-    plain = as_ipv4(address)
-    return plain.is_link_local or plain in _METADATA
-
-
-def as_ipv4(address: Address) -> Address:
-    """The IPv4 address that an IPv6 address stands for, if it does; else the address itself."""
-    if isinstance(address, ipaddress.IPv4Address):
-        return address
-    if address in _NAT64:
-        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
-    return address.ipv4_mapped or address.sixtofour or address

@@ -20,7 +20,7 @@ from django.utils import timezone
 from memoryhub.db import statements
 from memoryhub.domain import activity, jobs
 from memoryhub.domain.accounts import require
-from memoryhub.domain.notify import http
+from memoryhub.domain.notify import addresses, http
 from memoryhub.errors import HubError, Invalid, NotFound, Unavailable
 from memoryhub.models import Actor, Job, Space, Webhook, WebhookNotice
 from memoryhub.text.unseen import spelled_out
@@ -28,6 +28,7 @@ from memoryhub.text.unseen import spelled_out
 EVENTS = (
     "proposal.created", "proposal.approved", "proposal.rejected", "proposal.withdrawn", "proposal.outdated",
     "proposal.expiring", "proposal.expired", "proposal.commented", "proposal.undone", "proposal.reopened",
+    "file.changed_on_disk",
 )  # fmt: skip
 TIMEOUT_SECONDS = 10
 SEND_JOB = "webhooks.send"
@@ -56,6 +57,7 @@ def add_webhook(
     parts = urlsplit(url.strip())
     if parts.scheme not in ("http", "https") or not parts.hostname or len(url) > 500:
         raise Invalid("Give a whole address that begins with https:// or http://.", field="url")
+    addresses.check_url(url.strip())
     if shape not in ("hub", "slack"):
         raise Invalid("A notice has the shape hub or slack.", field="shape")
     chosen = [event for event in EVENTS if events is None or event in events]

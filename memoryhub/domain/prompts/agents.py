@@ -13,7 +13,7 @@ from memoryhub.dialects import deepagents
 from memoryhub.domain import activity, spaces
 from memoryhub.domain.accounts import require
 from memoryhub.errors import Conflict, Invalid, NotFound
-from memoryhub.models import HUB, Actor, Agent, AgentChange, Space
+from memoryhub.models import HUB, Actor, Agent, AgentChange, Space, TemplateChoice
 
 # What of an agent stands in its prompt; a change of it is kept, so that a prompt of the past can be told exactly.
 IN_PROMPT = ("dialect", "system_prompt", "persona", "memory_is_on", "template", "budget", "gives_way")
@@ -80,7 +80,8 @@ def assign_values(agent: Agent, values: dict[str, Any]) -> None:
         setattr(agent, key, value)
     if not agent.name:
         raise Invalid("An agent needs a name.", field="name")
-    dialects.resolve(agent.dialect)
+    if agent.dialect != dialects.AUTO:
+        dialects.resolve(agent.dialect)
     if agent.template:
         deepagents.check_template(agent.template)
 
@@ -97,6 +98,7 @@ def delete_agent(agent: Agent, actor: Actor) -> None:
     require(actor, "manage")
     space = agent.space
     activity.record(space, actor, "agents.delete", "deleted the agent", agent.name)
+    TemplateChoice.objects.within(space).filter(agent_id=agent.pk).delete()
     agent.delete()
     spaces.mark_setup(space)
 

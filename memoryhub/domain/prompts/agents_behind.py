@@ -1,23 +1,28 @@
-"""The last prompt of each agent of a space, and the threads that still run on an older text."""
+"""The last prompt of each agent of a space, and which threads would get other bytes now for what they asked then."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import connection
 from django.db.models import F, Q
 from django.utils import timezone
 
-from memoryhub import dialects
-from memoryhub.domain.prompts import sources
-from memoryhub.domain.prompts.assemble import dialect_of
+from memoryhub.db import statements
+from memoryhub.domain import activity
+from memoryhub.domain.prompts import inputs, sources
+from memoryhub.domain.prompts.assemble import assemble_request
+from memoryhub.domain.prompts.requests import LastCall, StoredRequest, compare_query, dialect_of, stored_texts
 from memoryhub.models import Agent, Delivery, PromptText, Source, Space, Token
+from memoryhub.stores.file_cache import DiskFile, FileCache
 
 # A thread that has not asked for its prompt for this long counts as ended.
 THREAD_LIFETIME = timedelta(days=7)
+MAX_DELIVERIES = 100  # the newest of an agent, among which its threads are looked for
+MAX_REQUESTS = 20  # different ones of an agent that are assembled; threads that asked for others are not compared
 LAYER_OF_PART = {"source": "source", "working": "working", "longterm": "longterm"}
 
 
@@ -39,13 +44,20 @@ class AgentRow:
     delivery: Delivery | None = None
     tokens: int = 0
     segments: Sequence[Segment] = ()
-    behind: int = 0
+    behind_threads: Sequence[BehindThread] = ()  # calls without a thread count as one
+    is_current: bool = False  # its last call would get the same bytes now
+    is_old: bool = False  # its last call would get other bytes now
+    now: PromptNow | None = None  # what its last call would get now
     token: Token | None = None  # the one it used last
 
     @property
-    def dialect(self) -> dialects.Dialect:
-        """The dialect of its prompt, in the version that its client reported."""
-        return dialect_of("", self.agent)
+    def behind(self) -> int:
+        return len(self.behind_threads)
+
+    @property
+    def up_to_date(self) -> bool | None:
+        """Whether its last call would get the same bytes now; None before the first, and where that is not known."""
+        return True if self.is_current else False if self.is_old else None
 
     @property
     def spoken(self) -> str:
@@ -54,14 +66,16 @@ class AgentRow:
         return f"{self.agent.name}: {self.tokens:,}{budget} tokens; {parts}"
 
 
-def agent_rows(space: Space, *, words: str = "", after: str = "", limit: int = 100) -> list[AgentRow]:
-    """Agents in the order of their address, each with its last prompt: five statements for any number of them."""
+def agent_rows(space: Space, *, words: str = "", after: str = "", limit: int = 100) -> tuple[list[AgentRow], str]:
+    """Agents in the order of their address, each with its last prompt and whether it is up to date; and the one after which
+    there are more, else an empty string."""
     found = Agent.objects.within(space).order_by("slug")
     if words:
         found = found.filter(name__icontains=words) | found.filter(description__icontains=words)
     if after:
         found = found.filter(slug__gt=after)
-    return rows_for(space, list(found[:limit]))
+    agents = list(found[: limit + 1])
+    return rows_for(space, agents[:limit]), agents[limit - 1].slug if len(agents) > limit else ""
 
 
 def agent_row(space: Space, agent: Agent) -> AgentRow:
@@ -69,19 +83,25 @@ def agent_row(space: Space, agent: Agent) -> AgentRow:
 
 
 def rows_for(space: Space, agents: list[Agent]) -> list[AgentRow]:
-    last = last_deliveries(space, [agent.pk for agent in agents])
-    texts = PromptText.objects.within(space).filter(sha256__in={d.sha256 for d in last.values()}).defer("text")
-    by_sha = {text.sha256: text for text in texts}
-    behind: dict[int, int] = {}
-    for thread in threads_behind(space):
-        behind[thread.agent_id] = behind.get(thread.agent_id, 0) + 1
+    by_agent: dict[int, list[ThreadStanding]] = {}
+    for one in standings(space, agents):
+        by_agent.setdefault(one.delivery.agent_id, []).append(one)
+    last = {pk: threads[0] for pk, threads in by_agent.items()}
+    shas = {one.delivery.sha256 for one in last.values()}
+    texts = {one.sha256: one for one in PromptText.objects.within(space).filter(sha256__in=shas).defer("text")}
     out = []
     for agent in agents:
-        delivery = last.get(agent.pk)
-        text = by_sha.get(delivery.sha256) if delivery else None
+        newest = last.get(agent.pk)
+        text = texts.get(newest.delivery.sha256) if newest else None
         tokens = text.tokens if text else 0
         segments = segments_of(text.parts, tokens, agent.budget) if text else ()
-        out.append(AgentRow(agent, delivery, tokens, segments, behind.get(agent.pk, 0)))
+        behind = [as_behind(one, agent) for one in by_agent.get(agent.pk, ()) if one.is_behind]
+        row = AgentRow(agent, None, tokens, segments, behind)
+        if newest:
+            row = replace(
+                row, delivery=newest.delivery, is_current=newest.is_current, is_old=newest.is_behind, now=newest.now
+            )
+        out.append(row)
     return out
 
 
@@ -92,11 +112,6 @@ def rows_with_tokens(space: Space, rows: list[AgentRow]) -> list[AgentRow]:
     latest = found.order_by("agent_id", F("used_at").desc(nulls_last=True), "-pk").distinct("agent_id")
     by_agent = {token.agent_id: token for token in latest}
     return [replace(row, token=by_agent.get(row.agent.pk)) for row in rows]
-
-
-def last_deliveries(space: Space, agent_ids: list[int]) -> dict[int, Delivery]:
-    found = Delivery.objects.within(space).filter(agent_id__in=agent_ids).order_by("agent_id", "-last_at")
-    return {delivery.agent_id: delivery for delivery in found.distinct("agent_id")}
 
 
 def segments_of(parts: list[dict[str, Any]], tokens: int, budget: int | None) -> list[Segment]:
@@ -115,8 +130,160 @@ def segments_of(parts: list[dict[str, Any]], tokens: int, budget: int | None) ->
     return segments
 
 
+# What each thread would get now
+
+
+@dataclass(frozen=True, slots=True)
+class PromptNow:
+    """What an agent would get now for one of its calls; without the text, so that many can be kept."""
+
+    sha256: str
+    dialect: str
+    verified: bool
+    lacks_template: bool
+    revisions: dict[str, int]
+    disk: tuple[DiskFile, ...]
+    per_thread: bool
+
+    @property
+    def bytes(self) -> int:
+        return 200 + 100 * len(self.revisions)
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadStanding:
+    """What a thread got last, and whether it would get the same bytes now; `now` is None where that is not known."""
+
+    delivery: Delivery
+    now: PromptNow | None = None
+    sha256: str = ""  # of the delivered bytes, as far as they are stored
+    looks_back: bool = False  # it asked for a past moment, which stays
+    is_guess: bool = False  # recorded by an older version, which stored no more of the call than its dialect
+
+    @property
+    def differs(self) -> bool:
+        return self.now is not None and self.now.sha256 != self.sha256
+
+    @property
+    def is_behind(self) -> bool:
+        return self.differs and not (self.is_guess and self.older_file is None)
+
+    @property
+    def is_current(self) -> bool:
+        return self.looks_back or (self.now is not None and not self.differs)
+
+    @property
+    def older_file(self) -> tuple[str, int, int] | None:
+        """The file of which a newer revision reaches the prompt: path, the revision it has, and the newest. None where the
+        text differs for another reason."""
+        if not self.differs or self.now is None:
+            return None
+        has = self.delivery.revisions
+        found = [
+            (path, int(has[path]), number)
+            for path, number in self.now.revisions.items()
+            if path in has and str(has[path]).isdecimal() and int(has[path]) < number
+        ]
+        return max(found, key=lambda one: one[2] - one[1], default=None)
+
+
+NEWEST_DELIVERIES = f"""
+SELECT d.* FROM unnest(%s::bigint[]) a(id) CROSS JOIN LATERAL (
+  SELECT * FROM memoryhub_delivery WHERE space_id = %s AND agent_id = a.id ORDER BY last_at DESC, id DESC LIMIT {MAX_DELIVERIES}
+) d ORDER BY d.last_at DESC, d.id DESC
+"""  # noqa: S608 (a number of ours)
+
+
+def live_threads(space: Space, agents: Iterable[Agent]) -> list[Delivery]:
+    """The last delivery of each thread of the last days, and of each agent its very last, newest first."""
+    ids = [agent.pk for agent in agents]
+    since, seen, met = timezone.now() - THREAD_LIFETIME, set(), set()
+    out = []
+    for one in Delivery.objects.raw(NEWEST_DELIVERIES, [ids, space.pk]) if ids else ():
+        place = (one.agent_id, one.thread_id)
+        if place not in seen and (one.last_at >= since or one.agent_id not in met):
+            out.append(one)
+        seen.add(place)
+        met.add(one.agent_id)
+    return out
+
+
+def last_calls(space: Space, agents: Iterable[Agent]) -> dict[int, LastCall]:
+    """What each agent asked for last of the present, by its key; agents that never asked are left out."""
+    newest: dict[int, StoredRequest] = {}
+    for delivery in live_threads(space, agents):
+        stored = StoredRequest(delivery)
+        if not stored.looks_back:
+            newest.setdefault(delivery.agent_id, stored)
+    texts = stored_texts(space.pk, newest.values())
+    return {
+        pk: LastCall(stored.request(texts.get(stored.delivery.sha256, b"")), stored.delivery)
+        for pk, stored in newest.items()
+    }
+
+
+def standings(space: Space, agents: Iterable[Agent]) -> list[ThreadStanding]:
+    """Each live thread with what it would get now for what it asked then, newest first.
+
+    This is the one place that says what is up to date: pages, API and metrics read it.
+    """
+    by_pk = {agent.pk: agent for agent in agents}
+    stored = [StoredRequest(one) for one in live_threads(space, by_pk.values())]
+    texts = stored_texts(space.pk, stored)
+    entries = working_ids(space, {one.delivery.agent_id for one in stored if one.query})
+    made: dict[int, int] = {}
+    out = []
+    for one in stored:
+        agent = by_pk[one.delivery.agent_id]
+        text = texts.get(one.delivery.sha256, b"")
+        now = None
+        if one.is_comparable:
+            now = prompt_now(space, agent, one, text, entries.get(agent.pk), made)
+        sha256 = hashlib.sha256(text).hexdigest() if one.is_masked else one.delivery.sha256
+        out.append(ThreadStanding(one.delivery, now, sha256, one.looks_back, is_guess=not one.delivery.asked))
+    return out
+
+
+prompts_now: FileCache[PromptNow] = FileCache(max_items=20_000)
+
+
+def prompt_now(
+    space: Space, agent: Agent, one: StoredRequest, text: bytes, entries: str | None, made: dict[int, int]
+) -> PromptNow | None:
+    """What the call would get now, from the cache while nothing changed; None after too many different ones of an agent."""
+    asked = one.request(text)
+    dialect = dialect_of(asked.dialect, agent)
+    key = (space.pk, agent.pk, space.revision, dialect, entries if one.query else None, *one.identity)
+    found = prompts_now.get(key) or prompts_now.get((*key, asked.thread))
+    if found is None and made.get(agent.pk, 0) < MAX_REQUESTS:
+        made[agent.pk] = made.get(agent.pk, 0) + 1
+        prompt = assemble_request(space, agent, asked)
+        found = PromptNow(
+            prompt.sha256,
+            prompt.dialect,
+            prompt.verified,
+            any(one.code == "template_unknown" for one in prompt.warnings),
+            prompt.revisions,
+            prompt.disk,
+            prompt.per_thread,
+        )
+        if prompt.lasts and prompt.working_ids in (None, entries):
+            prompts_now.put((*key, asked.thread) if found.per_thread else key, found)
+    return found
+
+
+WORKING_IDS = "SELECT a.id, " + inputs.newest_ids("a.space_id", "a.id") + " FROM memoryhub_agent a WHERE a.id = ANY(%s)"  # noqa: S608 (an expression of ours)
+
+
+def working_ids(space: Space, agent_ids: set[int]) -> dict[int, str]:
+    """The ids of the working entries that a prompt of each of these agents would show."""
+    return dict(statements.rows(WORKING_IDS, [list(agent_ids)])) if agent_ids else {}  # type: ignore[arg-type]
+
+
 @dataclass
 class BehindThread:
+    """A thread that runs on an older text; `path` is empty where it is older for another reason than one file."""
+
     agent_id: int
     agent: str
     thread_id: str
@@ -124,28 +291,38 @@ class BehindThread:
     has: int
     now: int
     last_at: datetime
+    asked: dict[str, Any]
+
+    @property
+    def compare_query(self) -> str:
+        """The query of the page that compares what was delivered with now."""
+        return compare_query(self.last_at, self.asked)
 
 
-THREADS_BEHIND = """
-SELECT DISTINCT ON (d.agent_id, d.thread_id) d.agent_id, a.slug, d.thread_id, f.path, r.value::bigint, f.revision, d.last_at
-FROM (SELECT DISTINCT ON (agent_id, thread_id) agent_id, thread_id, revisions, last_at FROM memoryhub_delivery
-      WHERE space_id = %(space)s AND thread_id <> '' AND last_at > %(since)s
-      ORDER BY agent_id, thread_id, last_at DESC) d
-JOIN memoryhub_agent a ON a.id = d.agent_id
-CROSS JOIN LATERAL jsonb_each_text(d.revisions) r
-JOIN memoryhub_file f ON f.space_id = %(space)s AND f.path = r.key AND f.thread_id = ''
-WHERE r.value <> '' AND r.value::bigint < f.revision AND (%(agent)s::bigint IS NULL OR d.agent_id = %(agent)s)
-ORDER BY d.agent_id, d.thread_id, f.revision - r.value::bigint DESC
-"""
+def threads_behind(rows: Iterable[AgentRow]) -> list[BehindThread]:
+    """Live threads of these agents that would get other bytes now for what they asked then, newest threads first."""
+    found = [one for row in rows for one in row.behind_threads]
+    return sorted(found, key=lambda one: one.last_at, reverse=True)
 
 
-def threads_behind(space: Space, agent: Agent | None = None) -> list[BehindThread]:
-    """Live threads whose newest prompt shows an older revision of a file than the newest, newest threads first."""
-    with connection.cursor() as cursor:
-        since = timezone.now() - THREAD_LIFETIME
-        cursor.execute(THREADS_BEHIND, {"space": space.pk, "since": since, "agent": agent.pk if agent else None})
-        found = [BehindThread(*row) for row in cursor.fetchall()]
-    return sorted(found, key=lambda thread: thread.last_at, reverse=True)
+def as_behind(one: ThreadStanding, agent: Agent) -> BehindThread:
+    delivery, older = one.delivery, one.older_file or ("", 0, 0)
+    return BehindThread(
+        agent.pk, agent.slug, delivery.thread_id, *older, delivery.last_at, StoredRequest(delivery).values
+    )
+
+
+MAX_MEASURED = 200  # agents of a space, those that called last
+
+
+@activity.gauge("memoryhub_threads_behind", "Threads that would get other bytes now for what they asked then")
+def measure_behind(only: str) -> Iterator[tuple[str, int]]:
+    """The number for each space whose agents called in the last days; `only` is the slug of the one that is asked for."""
+    since = timezone.now() - THREAD_LIFETIME
+    called = set(Delivery.objects.filter(last_at__gte=since).values_list("space_id", flat=True).distinct())
+    for space in Space.objects.filter(pk__in=called, **({"slug": only} if only else {})).order_by("slug"):
+        agents = Agent.objects.within(space).filter(seen_at__gte=since).order_by("-seen_at")[:MAX_MEASURED]
+        yield space.slug, sum(one.is_behind for one in standings(space, agents))
 
 
 @dataclass(frozen=True)

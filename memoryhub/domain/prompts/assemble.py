@@ -5,84 +5,24 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from datetime import datetime
+from functools import cached_property
 from typing import Any
 
-from django.utils import timezone
-
-from memoryhub import detectors, dialects
+from memoryhub import dialects
 from memoryhub.db import statements
 from memoryhub.dialects import Dialect, Entry, Part, Rendered, Source, Warn, tokens_of_bytes
-from memoryhub.domain.prompts import agents, inputs, inputs_then, memory_then
+from memoryhub.domain.prompts import agents, inputs, inputs_then, memory_then, warnings
 from memoryhub.domain.prompts.inputs import PromptInputs
-from memoryhub.errors import Invalid, TooLarge
+from memoryhub.domain.prompts.requests import PromptRequest, as_looked_at, dialect_for
+from memoryhub.errors import Invalid
 from memoryhub.models import Actor, Agent, Space
 from memoryhub.stores import paths
 from memoryhub.stores.file_cache import DiskFile
 
-MAX_TEXT = 20_000
-WARNING_CODES = {"secrets": "secret_like", "hidden": "hidden_characters"}
-MAX_SYSTEM_PROMPT = 1024 * 1024
-MAX_PLACES = 200  # of one kind in one file; more are counted, not marked
 
-
-@dataclass(frozen=True, slots=True)
-class PromptRequest:
-    """What somebody wants to see of an agent's prompt; empty fields mean the agent's own."""
-
-    dialect: str = ""
-    query: str = ""
-    task: str = ""
-    thread: str = ""
-    at: datetime | None = None
-    system_prompt: str | None = None
-
-    def check(self) -> PromptRequest:
-        """Returns itself, or refuses with the name of the field."""
-        for name in ("dialect", "query", "task", "thread", "system_prompt"):
-            check_text(name, getattr(self, name) or "")
-        if self.at and self.at > timezone.now() + timedelta(minutes=1):
-            raise Invalid("at lies in the future; a prompt is known up to now.", field="at")
-        return self
-
-
-def parse_time(text: str) -> datetime | None:
-    """The time in an `at` parameter; UTC without a zone. A `+` that a query string turned into a blank is accepted."""
-    if not text:
-        return None
-    for spelled in (text, text.replace(" ", "+")):
-        try:
-            found = datetime.fromisoformat(spelled)
-        except ValueError:
-            continue
-        return found if found.tzinfo else found.replace(tzinfo=UTC)
-    raise Invalid("at is a time such as 2026-11-18T09:41:00Z.", field="at")
-
-
-def check_text(name: str, value: str) -> None:
-    """Refuses NUL, lone surrogates and texts that are too long."""
-    size = byte_length(value)
-    if size is None or "\x00" in value:
-        raise Invalid(f"{name} holds a NUL or half a character.", field=name)
-    if name == "system_prompt":
-        if size > MAX_SYSTEM_PROMPT:
-            raise TooLarge("system_prompt is larger than 1 MiB.", field=name)
-    elif len(value) > (200 if name in ("thread", "dialect") else MAX_TEXT):
-        raise Invalid(f"{name} is too long.", field=name)
-
-
-def byte_length(text: str) -> int | None:
-    """Length in UTF-8 bytes; None where it cannot be encoded."""
-    try:
-        return len(text.encode())
-    except UnicodeEncodeError:
-        return None
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Prompt:
     """The exact text, with what it was made of."""
 
@@ -93,7 +33,6 @@ class Prompt:
     revisions: dict[str, int]  # of each included file
     ledger: str  # the revisions as JSON, as deliveries store them
     gathered_warnings: tuple[Warn, ...] = ()
-    seen: tuple[Warn, ...] = ()  # findings of detectors, for callers that ask for them
     pending: tuple[int, ...] = ()
     disk: tuple[DiskFile, ...] = ()
     per_thread: bool = False
@@ -125,7 +64,7 @@ class Prompt:
 
     @property
     def verified(self) -> bool:
-        return self.rendered.dialect.verified
+        return self.rendered.verified
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -133,7 +72,17 @@ class Prompt:
 
     @property
     def warnings(self) -> tuple[Warn, ...]:
-        return self.gathered_warnings + self.rendered.warnings + self.seen
+        """What to know about it, without what detectors find in its text: `all_warnings` has that too."""
+        return self.gathered_warnings + self.rendered.warnings
+
+    @cached_property
+    def all_warnings(self) -> tuple[Warn, ...]:
+        return self.warnings + warnings.findings_in(self.data, self.parts)
+
+    @cached_property
+    def warnings_header(self) -> str:
+        """The warnings as answers in plain text carry them; made once for a prompt that is cached."""
+        return warnings.as_header(self.all_warnings)
 
     @property
     def bytes(self) -> int:
@@ -155,25 +104,31 @@ def assemble(
     at: datetime | None = None,
     system_prompt: str | None = None,
     changes: Mapping[str, bytes | None] | None = None,
+    template: str | None = None,
 ) -> Prompt:
-    """The exact prompt of this agent; `at` looks back, `changes` are files as if approved (None: gone)."""
-    asked = PromptRequest(dialect or "", query, task, thread, at, system_prompt).check()
-    chosen = dialect_of(asked.dialect, agent)
+    """The exact prompt of this agent as people look at it; `at` looks back, `changes` are files as if approved (None: gone),
+    `template` is one as if approved."""
+    asked = as_looked_at(agent, PromptRequest(dialect or "", query, task, thread, at, system_prompt).check())
+    return assemble_request(space, agent, asked, changes=changes, template=template)
+
+
+def assemble_request(
+    space: Space,
+    agent: Agent,
+    asked: PromptRequest,
+    *,
+    changes: Mapping[str, bytes | None] | None = None,
+    template: str | None = None,
+) -> Prompt:
+    """The exact prompt that the agent's own call gets; the request was checked."""
+    chosen = dialect_for(agent, asked)
     gathered = gather_inputs(space, agent, chosen, asked, waiting=True)
     if changes:
         gathered = inputs.with_changes(gathered, changes)
+    if template is not None and not agent.template:
+        gathered = replace(gathered, ingredients=replace(gathered.ingredients, template=template))
     prompt = build_prompt(chosen, gathered, asked)
     return with_pending(prompt, gathered.waiting)
-
-
-def dialect_of(asked: str, agent: Agent) -> Dialect:
-    """The dialect that was asked for, else the agent's own; a version nobody named is the one its client reported."""
-    name = asked or agent.dialect
-    reported = agent.reported or {}
-    if "/" not in name and name == reported.get("library") and reported.get("version"):
-        with suppress(Invalid):  # a client can report anything; the newest form is used then
-            return dialects.resolve(f"{name}/{reported['version']}")
-    return dialects.resolve(name)
 
 
 def gather_inputs(
@@ -264,43 +219,6 @@ def change_settings(
     return agents.change_agent(agent, actor, **values, template=template if template.strip() else "")
 
 
-def with_findings(prompt: Prompt) -> Prompt:
-    """The prompt with findings in its sources as warnings: text like a secret, hidden characters."""
-    more = tuple(warn for part in prompt.parts if part.kind == "source" for warn in findings_in_part(prompt, part))
-    return replace(prompt, seen=more)
-
-
-def findings_in_part(prompt: Prompt, part: Part) -> list[Warn]:
-    """One warning per detector for a part, with the byte spans of its findings."""
-    text = prompt.data[part.start : part.end].decode()
-    return [
-        Warn(code, part.label, f"{part.label}: {message}", at=part.start + spans[0][0],
-             places=tuple((part.start + start, part.start + end) for start, end in spans))
-        for code, message, spans in findings_in_text(text)
-    ]  # fmt: skip
-
-
-@lru_cache(maxsize=32)
-def findings_in_text(text: str) -> tuple[tuple[str, str, tuple[tuple[int, int], ...]], ...]:
-    """For secrets and hidden characters: the warning's code, its message, and the byte spans of the findings."""
-    found = detectors.find(text, only=WARNING_CODES)
-    told = []
-    for name, code in WARNING_CODES.items():
-        mine = [one for one in found if one.code == name]
-        if mine:
-            # A detector counts lines of this part, which are neither those of the prompt nor of the file.
-            message = mine[0].message.replace(f" in line {mine[0].line}.", ".", 1)
-            others = f" ({len(mine)} places in this file)" if len(mine) > 1 else ""
-            spans = tuple(byte_span(text, one.start, one.end) for one in mine[:MAX_PLACES])
-            told.append((code, message + others, spans))
-    return tuple(told)
-
-
-def byte_span(text: str, start: int, end: int) -> tuple[int, int]:
-    first = len(text[:start].encode())
-    return first, first + len(text[start:end].encode())
-
-
 def first_change(before: bytes, after: bytes) -> int | None:
     """The offset of the first byte that differs, where a provider's prompt cache ends; None when none does."""
     if before == after:
@@ -333,6 +251,6 @@ def as_json(prompt: Prompt) -> dict[str, Any]:
         "tokens_estimate": prompt.tokens,
         "sources": list(prompt.sources),
         "parts": parts_json(prompt),
-        "warnings": [{"code": one.code, "path": one.path, "message": one.message} for one in prompt.warnings],
+        "warnings": [{"code": one.code, "path": one.path, "message": one.message} for one in prompt.all_warnings],
         "pending": list(prompt.pending),
     }

@@ -14,12 +14,14 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from memoryhub import dialects
 from memoryhub.db import statements
 from memoryhub.detectors import secrets
 from memoryhub.domain import jobs
 from memoryhub.domain.prompts import agents_behind
-from memoryhub.domain.prompts.agents_behind import BehindThread
+from memoryhub.domain.prompts.agents_behind import BehindThread, ThreadStanding
 from memoryhub.domain.prompts.assemble import Prompt, parts_json
+from memoryhub.domain.prompts.requests import PromptRequest, as_stored, mask
 from memoryhub.domain.spaces import get_setting
 from memoryhub.models import Agent, Delivery, PromptText, Space
 from memoryhub.models.prompts import pack
@@ -36,18 +38,28 @@ kept AS (
   ON CONFLICT DO NOTHING
 )
 INSERT INTO memoryhub_delivery AS d
-       (space_id, agent_id, thread_id, sha256, dialect, revisions, first_at, last_at, count)
-SELECT %(space)s, %(agent)s, %(thread)s::text, %(sha256)s::text, %(dialect)s::text, %(revisions)s::jsonb,
+       (space_id, agent_id, thread_id, sha256, dialect, revisions, asked, first_at, last_at, count)
+SELECT %(space)s, %(agent)s, %(thread)s::text, %(sha256)s::text, %(dialect)s::text, %(revisions)s::jsonb, %(asked)s::jsonb,
        clock_timestamp(), clock_timestamp(), 1 FROM quick
 ON CONFLICT (space_id, agent_id, thread_id, sha256) DO UPDATE
-   SET last_at = excluded.last_at, count = d.count + 1, revisions = excluded.revisions, dialect = excluded.dialect
- WHERE d.last_at < clock_timestamp() - interval '1 minute' OR d.revisions <> excluded.revisions
+   SET last_at = excluded.last_at, count = d.count + 1, revisions = excluded.revisions, dialect = excluded.dialect,
+       asked = excluded.asked
+ WHERE d.last_at < clock_timestamp() - interval '1 minute' OR d.revisions <> excluded.revisions OR d.asked <> excluded.asked
 """
 COUNT_DELIVERY = """
 UPDATE memoryhub_delivery SET last_at = clock_timestamp(), count = count + 1
   FROM (SELECT set_config('synchronous_commit', 'off', true)) quick
  WHERE space_id = %(space)s AND agent_id = %(agent)s AND thread_id = %(thread)s AND sha256 = %(sha256)s
    AND last_at < clock_timestamp() - interval '1 minute'
+"""
+# What the call named, where that is another than before; its delivery becomes the newest, so that pages show this call.
+NOTE_DIALECT = """
+WITH quick AS (SELECT set_config('synchronous_commit', 'off', true)),
+named AS (
+  UPDATE memoryhub_agent SET asked_dialect = %(dialect)s::text FROM quick WHERE id = %(agent)s AND space_id = %(space)s
+)
+UPDATE memoryhub_delivery SET last_at = clock_timestamp()
+ WHERE space_id = %(space)s AND agent_id = %(agent)s AND thread_id = %(thread)s AND sha256 = %(sha256)s
 """
 
 
@@ -80,37 +92,40 @@ def redacted_thread(thread: str) -> str:
     return secrets.redact(thread)[0][:MAX_THREAD_ID] if thread else ""
 
 
-@lru_cache(maxsize=256)
-def secrets_in(given: str) -> tuple[bytes, ...]:
-    return tuple(given[start:end].encode("utf-8", "replace") for start, end, _ in secrets.hits(given))
+def record_delivery(
+    space_id: int, agent_id: int, thread: str, prompt: Prompt, asked: PromptRequest | None = None
+) -> None:
+    """Records that this agent and thread get these bytes: new bytes at once, repeats at most once a minute.
 
-
-def without_secrets(data: bytes, given: tuple[str, ...]) -> bytes:
-    """The bytes as they are stored: secrets that came with the request are replaced by as many stars, so that offsets of parts
-    still hold. The sha256 stays that of the delivered bytes."""
-    for secret in (secret for text in given if text for secret in secrets_in(text)):
-        data = data.replace(secret, b"*" * len(secret))
-    return data
-
-
-def record_delivery(space_id: int, agent_id: int, thread: str, prompt: Prompt, given: tuple[str, ...] = ()) -> None:
-    """Records that this agent and thread get these bytes: new bytes at once, repeats at most once a minute."""
+    `asked` is the call, by default one that names the prompt's dialect and nothing else.
+    """
+    asked = asked or PromptRequest(prompt.dialect)
     thread = redacted_thread(thread)
-    key = (space_id, agent_id, thread, prompt.sha256, prompt.ledger)
+    key = (space_id, agent_id, thread, prompt.sha256, prompt.ledger, asked.dialect)
     age = recent_deliveries.age(key)
     if age is not None and age < REPEAT_AFTER:
         return
     values = {"space": space_id, "agent": agent_id, "thread": thread, "sha256": prompt.sha256}
     if age is None:
         values |= {
-            "text": pack(without_secrets(prompt.data, given)),
+            "text": pack(mask(prompt.data, asked)),
             "tokens": prompt.tokens,
             "dialect": prompt.dialect,
             "revisions": prompt.ledger,
         }
         values["parts"] = json.dumps(parts_json(prompt))
+        values["asked"] = json.dumps(as_stored(asked, prompt))
     statements.rows(RECORD_DELIVERY if age is None else COUNT_DELIVERY, values)
     recent_deliveries.note(key)
+
+
+def note_dialect(space_id: int, agent: Agent, prompt: Prompt, asked: PromptRequest) -> None:
+    """Records the dialect that a call named ("" for none), where the call before named another."""
+    named = "" if asked.dialect == dialects.AUTO else asked.dialect
+    if asked.at or named == agent.asked_dialect:
+        return
+    values = {"space": space_id, "agent": agent.pk, "thread": redacted_thread(asked.thread), "sha256": prompt.sha256}
+    statements.rows(NOTE_DIALECT, values | {"dialect": named})
 
 
 def deliveries_of(agent: Agent) -> QuerySet[Delivery]:
@@ -130,22 +145,26 @@ def delivered_at(agent: Agent, sha256: str) -> Delivery | None:
 
 @dataclass(frozen=True, slots=True)
 class AgentThread:
-    """The last prompt of one thread; `behind` names a file whose newest revision it does not have."""
+    """The last prompt of one thread, and whether it would get the same now."""
 
     thread_id: str
     delivery: Delivery
+    standing: ThreadStanding
     behind: BehindThread | None
 
 
 def threads_of(space: Space, agent: Agent, *, limit: int = 50) -> list[AgentThread]:
     """The threads of the last days, latest first, each with what it got last."""
-    newest: dict[str, Delivery] = {}
-    for delivery in deliveries_of(agent).filter(last_at__gte=timezone.now() - agents_behind.THREAD_LIFETIME)[
-        : limit * 10
-    ]:
-        newest.setdefault(delivery.thread_id, delivery)
-    behind = {one.thread_id: one for one in agents_behind.threads_behind(space, agent)}
-    return [AgentThread(thread, one, behind.get(thread)) for thread, one in list(newest.items())[:limit]]
+    found = agents_behind.standings(space, [agent])[:limit]
+    return [
+        AgentThread(
+            one.delivery.thread_id,
+            one.delivery,
+            one,
+            agents_behind.as_behind(one, agent) if one.is_behind else None,
+        )
+        for one in found
+    ]
 
 
 def expire_deliveries(space: Space) -> int:

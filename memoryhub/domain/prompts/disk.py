@@ -19,8 +19,12 @@ State = tuple[Any, ...]  # the mark on disk, whether it is deleted, number and s
 
 
 # The mark of a file as SQL. A file that was too young for a mark when it was written has an empty one, which equals no file:
-# so it differs from a file that is gone. A text that waits to be written has none.
-MARK = "coalesce(stat::text, CASE WHEN written_revision = revision THEN '[]' END) AS mark"
+# so it differs from a file that is gone. A text that waits to be written has none, nor has a file that is not on disk, though a
+# deletion that a person has yet to approve may be all that is missing.
+MARK = """
+CASE WHEN held <> 'deleted' AND (NOT is_deleted OR held <> '')
+  THEN coalesce(stat::text, CASE WHEN written_revision = revision THEN '[]' END) END AS mark
+"""
 
 
 class Place(NamedTuple):
@@ -32,10 +36,18 @@ class Place(NamedTuple):
     directory: str
     prefix: str
     thread: str | None
+    selection: str | None  # what its mount takes in, where that is a directory
+
+    @property
+    def is_left_out(self) -> bool:
+        """Whether its mount leaves it out: then it is missing, whatever lies there."""
+        relative = paths.strip(self.prefix, self.path or "") if self.selection else ""
+        return bool(self.selection) and files.is_left_out(self.directory, self.selection or "", relative)
 
     @property
     def is_on_disk(self) -> bool:
-        return self.store == "filesystem"
+        """Whether its text is taken from the disk."""
+        return self.store == "filesystem" and not self.is_left_out
 
 
 def disk_files(places: Sequence[Place], states: Sequence[State]) -> tuple[DiskFile, ...]:
@@ -44,9 +56,9 @@ def disk_files(places: Sequence[Place], states: Sequence[State]) -> tuple[DiskFi
         DiskFile(
             place.directory,
             relative_path(place.directory, place.prefix, place.path or ""),
-            parse_mark(mark) if mark and not is_deleted else None,
+            parse_mark(mark) if mark else None,
         )
-        for place, (mark, is_deleted, *_) in zip(places, states, strict=True)
+        for place, (mark, *_) in zip(places, states, strict=True)
         if place.is_on_disk
     )
 

@@ -61,7 +61,7 @@ WITH listed AS (
    WHERE space_id = %(space)s AND agent_id IS NULL AND is_on
      AND NOT EXISTS (SELECT 1 FROM memoryhub_source WHERE space_id = %(space)s AND agent_id = %(agent)s)
 )
-SELECT l.path, l.printed, m.store, m.directory, m.prefix, m.thread,
+SELECT l.path, l.printed, m.store, m.directory, m.prefix, m.thread, m.selection,
        f.mark, f.is_deleted, r.number, r.sha256, r.content,
        {agent}
   FROM memoryhub_agent a CROSS JOIN listed l
@@ -79,6 +79,7 @@ AGENT_COLUMNS = {
     "gives_way": "a.gives_way",
     "mark": "(SELECT longterm_mark FROM memoryhub_space WHERE id = %(space)s)",
     "template": "{template}",
+    "template_asked": "{template_asked}",
     "lately": "{lately}",
     "waiting": "{waiting}",
 }
@@ -97,19 +98,29 @@ SELECT number FROM memoryhub_proposal
 PENDING_NUMBERS = f"ARRAY({PENDING.format(paths='ARRAY(SELECT path FROM listed WHERE n = 1)')})"  # noqa: S608
 
 
+def newest_ids(space: str, agent: str) -> str:
+    """The SQL for the ids of the working entries that a prompt would show.
+
+    They tell that agents added some, that some expired, were pushed out or taken out; what people change in an entry raises the
+    space's revision.
+    """
+    return f"ARRAY({working.newest_of_both('id', space, agent, str(memory_then.HOT_LIMIT))})::text"
+
+
 @cache
 def inputs_sql(templated: bool, lately: bool, waiting: bool) -> str:
     """The statement for a dialect: only what it shows is read."""
     once = ",\n".join(f"CASE WHEN l.n = 0 THEN {value} END" for value in AGENT_COLUMNS.values())
     wanted = {
         "template": TEMPLATE if templated else "NULL",
+        "template_asked": f"({framework_templates.TEMPLATE_ASKED})" if templated else "NULL",
         "lately": NEWEST_ENTRIES_JSON if lately else "NULL",
         "waiting": PENDING_NUMBERS if waiting else "NULL",
     }
     thread = "CASE WHEN store = 'thread' THEN %(thread)s::text ELSE '' END AS thread"
     return INPUTS.format(
         agent=once.format(**wanted),
-        mount=fragments.mount_of("l.path", "%(space)s", f"store, directory, prefix, {thread}"),
+        mount=fragments.mount_of("l.path", "%(space)s", f"store, directory, prefix, {thread}, {fragments.SELECTION}"),
         file=fragments.file_at("l.path", "%(space)s", "coalesce(m.thread, '')", f"id, revision, {MARK}, is_deleted"),
         text=fragments.newest_text_of("f", "%(space)s", "number, sha256, content"),
     )
@@ -127,7 +138,7 @@ SELECT p.n, f.mark, f.is_deleted, nullif(f.revision, 0), coalesce(r.sha256, null
     {fragments.newest_text_of("f", "%(space)s", "sha256, content", "(f.is_deleted OR f.sha256 <> p.known)")}) r ON true
  ORDER BY p.n
 """  # noqa: S608 (an expression of ours)
-PLACE_WIDTH, STATE_WIDTH = 6, 5  # columns of a row: the place of a source, then the state of its file
+PLACE_WIDTH, STATE_WIDTH = 7, 5  # columns of a row: the place of a source, then the state of its file
 
 
 def current_inputs(
@@ -156,12 +167,13 @@ def current_inputs(
     ingredients = ingredients_of(values, texts[1:], texts[0].text, entries)
     per_thread = any(place.store == "thread" for place in places)
     asked = pg_array(place.path for place in places), pg_array(place.thread or "" for place in places)
+    other_template = values["template_asked"]
     return PromptInputs(
         ingredients,
         disk,
         per_thread,
         values["mark"],
-        (),
+        (framework_templates.template_warning(other_template),) if other_template else (),
         ids,
         places,
         asked,
@@ -218,7 +230,7 @@ def read_rows(
         "guidelines": GUIDELINES_PATH if dialect.family == "hub" else None,
     }
     if family.templated:
-        given |= framework_templates.template_params(space_id, dialect.name, agent_slug=slug)
+        given |= framework_templates.template_params(space_id, dialect.name, agent_id=agent_id, agent_slug=slug)
     return statements.rows(inputs_sql(family.templated, lately, waiting), given, binary=True)
 
 
@@ -238,7 +250,9 @@ def source_from_state(place: Place, state: State, *, is_still: bool, before: Sou
     path = place.printed or place.path or ""
     if before is not None and before.has_bytes and before.sha256 == sha256 and not problem and not is_deleted:
         return before if before.revision == number else replace(before, revision=number)
-    is_there = place.store and not is_deleted  # without a mount it cannot be read, so no prompt shows it
+    is_there = (
+        place.store and not is_deleted and not place.is_left_out
+    )  # without a mount it cannot be read, so no prompt shows it
     return source_of(path, content if is_there else None, number, sha256, problem)
 
 

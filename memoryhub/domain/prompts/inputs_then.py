@@ -12,6 +12,7 @@ from memoryhub.dialects import Dialect, Source
 from memoryhub.domain.files import GUIDELINES_PATH
 from memoryhub.domain.prompts import framework_templates, memory_then
 from memoryhub.domain.prompts.inputs import PromptInputs, ingredients_of, source_of
+from memoryhub.errors import NotFound
 from memoryhub.models import Agent, AgentChange, SourceChange, Space
 from memoryhub.models import Source as SourceRow
 from memoryhub.stores import paths
@@ -26,18 +27,26 @@ SELECT DISTINCT ON (r.file_id) r.path, r.is_deleted, r.number, r.sha256, r.conte
 
 
 def inputs_at(space_id: int, agent: Agent, dialect: Dialect, at: datetime, *, thread: str = "") -> PromptInputs:
-    """The inputs of this agent's prompt at a past moment, from revisions."""
+    """The inputs of this agent's prompt at a past moment, from revisions; refused for one before the agent was made."""
+    check_existed(agent, at)
     listed = source_paths_at(space_id, agent.pk, at)
     wanted = [paths.of_source(path) for path in listed] + ([GUIDELINES_PATH] if dialect.family == "hub" else [])
     texts = texts_at(space_id, wanted, at, thread)
     there = ((path, texts.get(paths.of_source(path))) for path in listed)
     sources = tuple(replace(one, path=path) if one else Source(path, None, dialects.MISSING) for path, one in there)
-    values, warnings = agent_values_at(space_id, agent, at)
+    values = agent_values_at(space_id, agent, at)
     if not values.get("template"):
-        kept = framework_templates.chosen_template(space_id, dialect.name, agent_slug=agent.slug, at=at)
+        kept = framework_templates.chosen_template(space_id, dialect.name, agent_id=agent.pk, at=at)
         values["template"] = kept.text if kept else None
     guidelines = texts[GUIDELINES_PATH].text if GUIDELINES_PATH in texts and GUIDELINES_PATH in wanted else None
-    return PromptInputs(ingredients_of(values, sources, guidelines), warnings=tuple(warnings))
+    return PromptInputs(ingredients_of(values, sources, guidelines))
+
+
+def check_existed(agent: Agent, at: datetime) -> None:
+    """Refuses a moment before the agent was made."""
+    if at < agent.created_at:
+        made = f"{agent.created_at:%Y-%m-%d at %H:%M:%S} UTC"
+        raise NotFound(f"{agent.name} got no prompt then: it was made on {made}.", code="before_agent", field="at")
 
 
 def texts_at(space_id: int, paths: list[str], at: datetime, thread: str) -> dict[str, Source]:
@@ -64,15 +73,11 @@ def source_paths_at(space_id: int, agent_id: int, at: datetime) -> list[str]:
     return own or [row.shown for row in rows if row.agent_id is None]
 
 
-def agent_values_at(space_id: int, agent: Agent, at: datetime) -> tuple[dict[str, Any], list[dialects.Warn]]:
-    """The agent's own settings at that moment; before it was made, its first ones and a warning."""
+def agent_values_at(space_id: int, agent: Agent, at: datetime) -> dict[str, Any]:
+    """The agent's own settings at that moment, its first ones where they are of the moment itself."""
     changes = AgentChange.objects.within(space_id).filter(agent_id=agent.pk).order_by("-created_at", "-pk")
-    change = changes.filter(created_at__lte=at).first()
-    if change:
-        return dict(change.values), []
-    first = changes.last()
-    said = f"{agent.name} was made on {agent.created_at:%Y-%m-%d at %H:%M} UTC; before that it got no prompt."
-    return dict(first.values) if first else {}, [dialects.Warn("before_agent", None, said)]
+    change = changes.filter(created_at__lte=at).first() or changes.last()
+    return dict(change.values) if change else {}
 
 
 def with_memory_at(found: PromptInputs, space: Space, agent: Agent, query: str, at: datetime) -> PromptInputs:

@@ -11,17 +11,15 @@ from typing import Any, TypeVar
 
 from memoryhub import dialects
 from memoryhub.dialects import Dialect
-from memoryhub.domain import working
 from memoryhub.domain.accounts import Caller
-from memoryhub.domain.prompts import deliveries, inputs, memory_then
-from memoryhub.domain.prompts.assemble import Prompt, PromptRequest, build_prompt, dialect_of, gather_inputs
+from memoryhub.domain.prompts import deliveries, inputs
+from memoryhub.domain.prompts.assemble import Prompt, build_prompt, gather_inputs
 from memoryhub.domain.prompts.inputs import PromptInputs
+from memoryhub.domain.prompts.requests import PromptRequest, dialect_for
 from memoryhub.models import Agent
 from memoryhub.stores.file_cache import FileCache, are_unchanged
 
-# The ids of the working entries that a prompt would show. They tell that agents added some, that some expired, were pushed out
-# or taken out; what people change in an entry raises the space's revision.
-WORKING_IDS = f"ARRAY({working.newest_of_both('id', 's.id', 'a.id', str(memory_then.HOT_LIMIT))})::text"
+WORKING_IDS = inputs.newest_ids("s.id", "a.id")
 
 prompt_cache: FileCache[Prompt] = FileCache()
 # What prompts are made of: another query or task needs none of it anew.
@@ -39,18 +37,19 @@ def prompt_for(caller: Caller, asked: PromptRequest) -> Prompt:
     agent = agent_of(caller)
     dialect = None
     if asked.query:
-        dialect = dialect_of(asked.dialect, agent)
+        dialect = dialect_for(agent, asked)
         asked = without_useless_query(asked, dialect)
     working_ids = caller.beside if asked.query else None
     words = (asked.dialect, asked.query, asked.task, asked.at, asked.system_prompt)
     key = (caller.space.pk, agent.pk, caller.space.revision, working_ids, *words)
     prompt = prompt_cache.get(key) or prompt_cache.get((*key, asked.thread))
     if prompt is None:
-        prompt = assembled(caller, asked, dialect or dialect_of(asked.dialect, agent))
+        prompt = assembled(caller, asked, dialect or dialect_for(agent, asked))
         if prompt.lasts:
             keep(prompt_cache, key, asked.thread, prompt, caller)
-    given = (asked.query, asked.task, asked.system_prompt or "")
-    deliveries.record_delivery(caller.space.pk, agent.pk, asked.thread, prompt, given)
+    deliveries.record_delivery(caller.space.pk, agent.pk, asked.thread, prompt, asked)
+    if asked.dialect != agent.asked_dialect:
+        deliveries.note_dialect(caller.space.pk, agent, prompt, asked)
     return prompt
 
 

@@ -1,15 +1,23 @@
 """Changes that agents ask for, and what people decide on them."""
 
-from memoryhub.domain.proposals.ask import propose, propose_promotion, waiting_text, withdraw
+from memoryhub.domain.proposals.ask import (
+    propose,
+    propose_promotion,
+    report_template,
+    waiting_text,
+    waiting_texts,
+    withdraw,
+)
 from memoryhub.domain.proposals.bulk import decide_many, plan, undo_many
 from memoryhub.domain.proposals.decide import QUICK_REASONS, approve, is_own, reject
 from memoryhub.domain.proposals.expiry import expire_late
 from memoryhub.domain.proposals.findings import check_text
+from memoryhub.domain.proposals.from_disk import asked_since, problem_on_disk
 from memoryhub.domain.proposals.inbox import counts, filtered, inbox
 from memoryhub.domain.proposals.kinds import kind_of
 from memoryhub.domain.proposals.outdate import outdate_waiting, refresh_state
 from memoryhub.domain.proposals.results import result
-from memoryhub.domain.proposals.reviewing import Review, neighbours, review
+from memoryhub.domain.proposals.reviewing import Review, grave_findings, neighbours, review
 from memoryhub.domain.proposals.state import get
 from memoryhub.domain.proposals.to_json import as_json, list_as_json
 from memoryhub.domain.proposals.undo import comment, reopen, undo
@@ -19,6 +27,7 @@ __all__ = [
     "Review",
     "approve",
     "as_json",
+    "asked_since",
     "check_text",
     "comment",
     "counts",
@@ -26,6 +35,7 @@ __all__ = [
     "expire_late",
     "filtered",
     "get",
+    "grave_findings",
     "inbox",
     "is_own",
     "kind_of",
@@ -33,15 +43,18 @@ __all__ = [
     "neighbours",
     "outdate_waiting",
     "plan",
+    "problem_on_disk",
     "propose",
     "propose_promotion",
     "refresh_state",
     "reject",
     "reopen",
+    "report_template",
     "result",
     "review",
     "undo",
     "undo_many",
     "waiting_text",
+    "waiting_texts",
     "withdraw",
 ]

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from memoryhub.detectors import Finding
-from memoryhub.domain import activity, files, spaces
+from memoryhub.domain import activity, files, prompts, spaces
 from memoryhub.domain.proposals import expiry, findings, notices
 from memoryhub.domain.proposals.kinds import FILE_EDITS, kind_of
-from memoryhub.domain.proposals.results import published, result, result_on
+from memoryhub.domain.proposals.results import check_marks, published, result, result_on
 from memoryhub.domain.proposals.state import (
     OPEN,
     already_decided,
@@ -25,9 +26,10 @@ from memoryhub.domain.proposals.state import (
     outdate_children,
 )
 from memoryhub.errors import HubError, Invalid, NotFound
-from memoryhub.models import Actor, Agent, Proposal, Record, Space
+from memoryhub.models import Actor, Agent, DialectTemplate, Proposal, Record, Space
 from memoryhub.stores.disk import MAX_BYTES, too_large
 from memoryhub.text import protected
+from memoryhub.text.lines import bytes_of
 
 State = Proposal.State
 
@@ -58,12 +60,21 @@ def propose(
         raise Invalid(f"{path} says that already: there is nothing to propose.", code="no_change", path=path)
     if after is not None and len(after) > MAX_BYTES:
         raise too_large(path, len(after), MAX_BYTES)
-    # A deletion and a move add no words.
-    found = findings.findings_of(space, path, before, after) if kind_of(proposal).is_editable else []
-    spaces.refuse_secrets(space, found)
+    found = [*program_findings(proposal, after), *kind_of(proposal).findings(proposal, before, after)]
+    spaces.refuse_secrets(space, found, findings.detectable(after))
     protected.check(before, after)
     proposal.reviewers = reviewers_for(space, agent, path)
     return _insert(proposal, found, kind_of(proposal).risk(proposal, found, before, after))
+
+
+def program_findings(proposal: Proposal, after: bytes | None) -> list[Finding]:
+    """What to look at closely in a change of a program, hook or start file, which a rule of an owner names; refused without."""
+    found = []
+    for path in kind_of(proposal).files_after(proposal, after):
+        if why := files.why_program(proposal.space, proposal.agent, path, after):
+            says = f"{path} is no memory: {why}. A rule of this space lets agents ask for it."
+            found.append(Finding("program", "high", 0, 0, 1, says))
+    return found
 
 
 def propose_promotion(
@@ -88,12 +99,62 @@ def propose_promotion(
         reason=clean(reason, 2000), thread_id=clean(thread_id, 200), tool_call_id=clean(tool_call_id, 200),
     )  # fmt: skip
     found = findings.findings_of(space, "", None, proposal.content)
-    spaces.refuse_secrets(space, found)
+    spaces.refuse_secrets(space, found, content)
     proposal.same_as = same_as(proposal)
     if waiting := _pending_twin(proposal):
         return waiting
     proposal.reviewers = max(1, spaces.get_setting(space, "reviewers"))
     return _insert(proposal, found, kind_of(proposal).risk(proposal, found, None, proposal.content))
+
+
+def report_template(
+    agent: Agent,
+    version: str,
+    text: str,
+    *,
+    library: str = "deepagents",
+    before_asking: Callable[[], None] = lambda: None,
+) -> DialectTemplate | Proposal:
+    """Takes in the template that an agent's client reports, if it is a published one or people decided on it; else asks them,
+    which `before_asking` may refuse.
+
+    A text that people rejected is answered with that proposal: clients report at every start.
+    """
+    report = prompts.read_report(agent, version, text, library)
+    if report.published:
+        return prompts.take_published(report)
+    if known := prompts.template_in_use_again(report):
+        return known
+    before_asking()
+    return propose_template(report)
+
+
+def propose_template(report: prompts.Report) -> Proposal:
+    """Asks that a text become the template of this agent's prompts."""
+    space, agent = report.agent.space, report.agent
+    change = {"version": report.version, "form": report.form}
+    proposal = Proposal(
+        space=space, agent=agent, agent_name=agent.slug, kind=Proposal.Kind.TEMPLATE, change=change, content=bytes_of(report.text),
+    )  # fmt: skip
+    kind = kind_of(proposal)
+    # A version is what the client says: with another one it is no other request.
+    proposal.same_as = same_as(proposal, but="version")
+    if answered := _pending_twin(proposal) or _rejected_twin(proposal):
+        return answered
+    now = published(proposal)
+    proposal.base_sha256 = now.sha256 if now and now.content else ""
+    found = kind.findings(proposal, now.content if now else None, proposal.content)
+    spaces.refuse_secrets(space, found, report.text)
+    proposal.reviewers = max(1, spaces.get_setting(space, "reviewers"))
+    spaces.mark_setup(space)  # prompts warn of it
+    return _insert(proposal, found, kind.risk(proposal, found, None, proposal.content))
+
+
+def _rejected_twin(proposal: Proposal) -> Proposal | None:
+    same = Proposal.objects.within(proposal.space_id).filter(
+        agent=proposal.agent, kind=proposal.kind, state=State.REJECTED, same_as=proposal.same_as
+    )
+    return same.select_related("space", "agent").order_by("-number").first()
 
 
 @transaction.atomic
@@ -111,9 +172,10 @@ def withdraw(space: Space, agent: Agent, number: int) -> Proposal:
     return proposal
 
 
-def same_as(proposal: Proposal) -> str:
-    """One digest for one request of one agent."""
-    parts = [proposal.agent_id, proposal.kind, proposal.path, proposal.change]
+def same_as(proposal: Proposal, *, but: str = "") -> str:
+    """One digest for one request of one agent; `but` is what of the change does not count."""
+    change = {name: value for name, value in proposal.change.items() if name != but}
+    parts = [proposal.agent_id, proposal.kind, proposal.path, change]
     digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode())
     digest.update(bytes(proposal.content or b""))
     return digest.hexdigest()
@@ -136,7 +198,9 @@ def _before_and_after(proposal: Proposal) -> tuple[bytes | None, bytes | None]:
     before = now.content if now else None
     proposal.base_revision, proposal.base_sha256 = (now.revision, now.sha256) if now else (None, "")
     try:
-        return before, kind.make(proposal, before)
+        after = kind.make(proposal, before)
+        check_marks(proposal, now, before, after)
+        return before, after
     except HubError as refusal:
         newest = newest_pending(proposal) if kind.can_stack else None
         if newest is None or refusal.code not in ("string_not_found", "file_not_found"):
@@ -157,6 +221,19 @@ def waiting_text(space: Space, agent: Agent, path: str, thread_id: str = "") -> 
     """What the agent's own newest waiting proposal makes of a file; nothing without one."""
     newest = newest_pending(Proposal(space=space, agent=agent, path=path, thread_id=thread_id))
     return result(newest).after if newest else None
+
+
+def waiting_texts(
+    space: Space, agent: Agent, paths: Iterable[str], thread_id: str = ""
+) -> dict[str, tuple[int, bytes]]:
+    """By path, the number of the agent's own newest waiting proposal and the text it makes; of those paths that have one. One
+    statement where none waits."""
+    mine = Proposal.objects.within(space).filter(
+        state=State.PENDING, agent=agent, path__in=list(paths), kind__in=FILE_EDITS, expires_at__gt=timezone.now()
+    )
+    newest = {one.path: one for one in mine.select_related("space", "agent").order_by("number")}
+    found = {path: result(one) for path, one in newest.items()}
+    return {path: (newest[path].number, one.after) for path, one in found.items() if one.after is not None}
 
 
 def newest_pending(proposal: Proposal) -> Proposal | None:
@@ -187,7 +264,7 @@ def _insert(proposal: Proposal, found: list[Finding], risk: int) -> Proposal:
         with transaction.atomic():
             proposal.number = spaces.next_number(space, "last_proposal")
             proposal.save(force_insert=True)
-            thing = proposal.path or "long-term memory"
+            thing = proposal.thing
             activity.record(
                 space, Actor.of_agent(proposal.agent), "proposals.propose", f"asked to {kind_of(proposal).wants}", thing,
                 url=f"proposals/{proposal.number}/", adds=f"in proposal {proposal.number}", path=proposal.path,

@@ -11,7 +11,7 @@ from memoryhub.domain.prompts import PromptChange
 from memoryhub.domain.proposals.decide import agents_barred, approve, reject
 from memoryhub.domain.proposals.expiry import expire_late
 from memoryhub.domain.proposals.kinds import sha_of
-from memoryhub.domain.proposals.results import Result, published, result_on
+from memoryhub.domain.proposals.results import Result, published, result, result_on
 from memoryhub.domain.proposals.reviewing import prompt_changes
 from memoryhub.domain.proposals.state import Parents, get, parents_of
 from memoryhub.domain.proposals.undo import reopen, undo
@@ -56,7 +56,11 @@ class Plan:
     @property
     def entries(self) -> int:
         """How many of them go into long-term memory instead of a file."""
-        return sum(not one.kind.has_file for one in self.fit)
+        return sum(one.kind.changes == "entry" for one in self.fit)
+
+    @property
+    def templates(self) -> int:
+        return sum(one.kind.changes == "template" for one in self.fit)
 
 
 def _fits(one: Result, barred: set[int | None]) -> bool:
@@ -75,7 +79,7 @@ def plan(space: Space, numbers: Iterable[int], actor: Actor) -> Plan:
     parents = parents_of(space, waiting)
     found = [_on_top(proposal, texts, applied, barred, parents) for proposal in waiting]
     changes = {path: now.content if now else None for path, now in texts.items()}
-    shown, more = prompt_changes(space, changes) if changes else ([], 0)
+    shown, more = prompt_changes(space, changes, [one.proposal for one in found if _fits(one, barred)])
     return Plan(found, shown, more, barred)
 
 
@@ -135,5 +139,5 @@ def undo_many(space: Space, actor: Actor, numbers: Iterable[int]) -> tuple[list[
 
 
 def _check_plain(space: Space, number: int) -> None:
-    if any(one.get("severity") == "high" for one in get(space, number).findings):
+    if result(get(space, number)).is_grave:
         raise Conflict("The gate found something grave in it: decide on it by itself.", code="needs_a_look")

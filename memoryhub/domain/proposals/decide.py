@@ -19,6 +19,7 @@ from memoryhub.domain import files, quarantine, spaces
 from memoryhub.domain.accounts import require
 from memoryhub.domain.proposals import findings, notices
 from memoryhub.domain.proposals.expiry import expire_one
+from memoryhub.domain.proposals.from_disk import problem_on_disk
 from memoryhub.domain.proposals.kinds import Settlement, kind_of, sha_of
 from memoryhub.domain.proposals.outdate import outdate, outdate_waiting
 from memoryhub.domain.proposals.results import Result, result
@@ -90,7 +91,7 @@ def approve(
 def reject(space: Space, actor: Actor, number: int, *, note: str, again: bool = False) -> Proposal:
     """Says no with a reason that the agent reads; `again` asks it to try another way."""
     require(actor, "decide")
-    if not note.strip():
+    if not note.strip() and not get(space, number).from_disk:  # there is nobody to learn from it
         raise Invalid("Say why: the agent reads it and learns from it.", code="invalid", field="note")
     reason = f"Please try again: {note.strip()}" if again else note.strip()
     with transaction.atomic():
@@ -108,6 +109,8 @@ def _reject(proposal: Proposal, actor: Actor, reason: str) -> HubError | None:
     _check_person(proposal, actor)
     close(proposal, State.REJECTED, actor, "proposals.reject", "rejected", note=reason, adds=_about(proposal))
     outdate_children(proposal.space, [proposal.number], State.REJECTED)
+    if proposal.from_disk:
+        files.keep_approved(proposal.space, proposal.path)
     notices.add(proposal, "proposal.rejected")
     return None
 
@@ -141,6 +144,9 @@ def _approve(proposal: Proposal, approval: Approval) -> HubError | None:
         raise Conflict(
             f"It builds on proposal {found.waits_for}. Decide that one first.", code="stacked", stacked_on=found.waits_for
         )  # fmt: skip
+    if why := problem_on_disk(proposal):
+        outdate(proposal, why)
+        return _no_longer_applies(found)
     if approval.content is None and (found.problem or proposal.state == State.OUTDATED):
         outdate(proposal, found.problem)
         return _no_longer_applies(found)
@@ -157,6 +163,8 @@ def _approve(proposal: Proposal, approval: Approval) -> HubError | None:
 
 def _apply(proposal: Proposal, approval: Approval, found: Result, after: bytes | None) -> None:
     actor = approval.actor
+    # Two changes, each harmless by itself, can make a secret together.
+    findings.check_change(proposal.space, found.before or b"", after or b"", only=["secrets"])
     try:
         kind_of(proposal).apply(proposal, actor, found.before, after, approval.settlement)
     except Stale:
@@ -272,5 +280,4 @@ def _no_longer_applies(found: Result) -> Conflict:
 
 def _about(proposal: Proposal, form: str = "") -> str:
     """What the line of activity about a decision says behind it."""
-    where = f"to {proposal.path}" if proposal.path else "to long-term memory"
-    return f"{where} by {proposal.agent_name}{', ' + form if form else ''}"
+    return f"to {proposal.thing} by {proposal.agent_name}{', ' + form if form else ''}"

@@ -12,7 +12,7 @@ from memoryhub.db import statements
 from memoryhub.domain import activity, spaces
 from memoryhub.domain.jobs import periodic
 from memoryhub.domain.proposals import notices
-from memoryhub.domain.proposals.state import OPEN, locked, outdate_children
+from memoryhub.domain.proposals.state import OPEN, locked, mark_prompts, outdate_children
 from memoryhub.models import HUB, Proposal, Space
 
 State = Proposal.State
@@ -27,7 +27,7 @@ WITH due AS (
 )
 UPDATE memoryhub_proposal p SET state = 'expired', note = %s, decided_at = %s, updated_at = %s, decided_by_id = NULL,
     decided_by_name = %s
-FROM due WHERE p.id = due.id RETURNING p.number, p.path
+FROM due WHERE p.id = due.id RETURNING p.number, p.path, p.kind
 """
 EXPIRE_ONE, EXPIRE_ALL = EXPIRE.format(which="number = %s"), EXPIRE.format(which="true")
 
@@ -70,8 +70,9 @@ def _expire(space: Space, sql: str, by: datetime | None, *which: int) -> list[in
     found = statements.changed(sql, [space.pk, by or now, *which, EXPIRED_AT_ONCE, NOTE, now, now, HUB.name])
     if not found:
         return []
-    statements.send_change(activity.lines_as_change(*(_line(space, one, path) for one, path in found)))
-    numbers = [one for one, _ in found]
+    statements.send_change(activity.lines_as_change(*(_line(space, one, path) for one, path, _ in found)))
+    numbers = [one for one, _, _ in found]
+    mark_prompts(space, {kind for _, _, kind in found})
     outdate_children(space, numbers, State.EXPIRED)
     notices.add_later(space, numbers, "proposal.expired")
     return numbers

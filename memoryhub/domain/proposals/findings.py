@@ -2,33 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from memoryhub import detectors
 from memoryhub.detectors import Finding, KnownText
 from memoryhub.domain import spaces
 from memoryhub.models import File, LongtermEntry, Revision, Source, Space
-from memoryhub.text import diff
-from memoryhub.text.lines import text_of
+from memoryhub.text.lines import split, text_of
+from memoryhub.text.match import changes
 
 KNOWN_TEXTS_LIMIT = 200
 SHRINKS_TO, FROM_SIZE = 0.5, 500  # a text of so many bytes that keeps less than this share may be an accident
 
 
-@spaces.on_event("check_text")
-def check_text(space: Space, text: str, *, before: str = "") -> list[Finding]:
-    """Refuses secrets in what a write adds, and answers the other findings. Every door calls it, trusted or not."""
-    found = findings_in(before, text)
-    spaces.refuse_secrets(space, found)
-    return [one for one in found if one.code != "secrets"]
+def check_text(space: Space, text: str, *, before: str = "", only: Iterable[str] | None = None) -> list[Finding]:
+    """Refuses secrets in what a write makes of a text, and answers the other findings (`only`: of these detectors). Every door
+    calls it, trusted or not. A secret among them is a value of which a person said that it is none."""
+    found = findings_in(before, text, only=only)
+    allowed = spaces.refuse_secrets(space, found, text)
+    return [one for one in found if one.code != "secrets" or one in allowed]
+
+
+@spaces.on_event("check_change")
+def check_change(space: Space, before: bytes, after: bytes, *, only: Iterable[str] | None = None) -> list[Finding]:
+    """`check_text` for contents, which may be text in another encoding."""
+    return check_text(space, detectable(after), before=detectable(before), only=only)
 
 
 def findings_of(space: Space, path: str, before: bytes | None, after: bytes | None) -> list[Finding]:
-    """Findings in what a change of a file adds, compared with what memory says already; `path` is empty for a text that is
-    no file's."""
+    """Findings in what a change of a file makes of it, compared with what memory says already; `path` is empty for a text that
+    is no file's."""
     known = _unchanged_only(known_texts(space, path, before), before, after)
-    return findings_in(text_of(before or b""), text_of(after or b""), known)
+    return findings_in(detectable(before), detectable(after), known)
+
+
+def detectable(content: bytes | None) -> str:
+    """A content as the detectors read it: text in UTF-16 is read as such."""
+    content = content or b""
+    for mark, encoding in ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")):
+        if content.startswith(mark):
+            return content[2:].decode(encoding, "replace")
+    if b"\x00" in content[:SAMPLE]:
+        odd, even = content[1:SAMPLE:2], content[:SAMPLE:2]
+        if odd.count(0) * 2 > len(odd):
+            return content.decode("utf-16-le", "replace")
+        if even.count(0) * 2 > len(even):
+            return content.decode("utf-16-be", "replace")
+    return text_of(content)
 
 
 def _unchanged_only(known: Sequence[KnownText], before: bytes | None, after: bytes | None) -> list[KnownText]:
@@ -41,29 +65,100 @@ def _unchanged_only(known: Sequence[KnownText], before: bytes | None, after: byt
     return [replace(known[0], text=own), *known[1:]]
 
 
-def findings_in(before: str, after: str, known: Sequence[KnownText] = ()) -> list[Finding]:
-    """Findings in the lines that a change adds, at their places in the text it makes."""
+def findings_in(
+    before: str, after: str, known: Sequence[KnownText] = (), *, only: Iterable[str] | None = None
+) -> list[Finding]:
+    """Findings in the lines that a change touches, at their places in the text it makes, and those that come about because
+    these lines and the ones around them stand together now."""
     if not before:
-        return detectors.find(after, context=known)
-    changes = diff.compare(before, after, context=0)
-    starts = _line_starts(changes.new_lines)
+        return detectors.find(after, only=only, context=known)
+    codes = tuple(only or detectors.PROPOSAL)
+    old, new = split(before), split(after)
+    starts, old_starts = _line_starts(new), _line_starts(old)
     found: list[Finding] = []
-    for hunk in changes.hunks:
-        added = "".join(changes.new_lines[hunk.new_start : hunk.new_end])
-        shift = starts[hunk.new_start] if hunk.new_start < len(starts) else 0
-        found += [
-            replace(one, start=one.start + shift, end=one.end + shift, line=one.line + hunk.new_start)
-            for one in (detectors.find(added, context=known) if added else [])
-        ]
-    return found
+    touched: list[Touched] = []
+    for old_start, old_end, start, end in changes(old, new):
+        one = Touched(starts[start], starts[end], old_starts[old_start], old_starts[old_end])
+        touched.append(one)
+        if start < end:
+            added = detectors.find(after[one.start : one.end], only=codes, context=known)
+            found += [_moved(finding, one.start, start) for finding in added]
+    for finding in _joined(before, after, touched, starts, [code for code in codes if code in JOINING]):
+        if not any(finding.code == one.code and finding.start < one.end and one.start < finding.end for one in found):
+            found.append(finding)
+    return sorted(found, key=lambda one: (one.start, one.end, one.code))
+
+
+REACH = 4_000  # characters on each side of a change that are looked at together with it
+JOINING = ("secrets", "hidden", "injection")
+SAMPLE = 4_000  # bytes that tell the encoding of a text
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """Where a change begins and ends in the new text, and what it replaces in the old one."""
+
+    start: int
+    end: int
+    old_start: int
+    old_end: int
+
+    def has(self, one: Finding) -> bool:
+        """Whether a finding lies in it, in part at least; of a deletion, whether it goes over the place."""
+        if self.start == self.end:
+            return one.start < self.start < one.end
+        return one.start < self.end and self.start < one.end
+
+
+def _joined(before: str, after: str, touched: list[Touched], starts: list[int], codes: list[str]) -> Iterator[Finding]:
+    """Findings with the text around each change in view: those that touch it, and those that the old text did not have."""
+    for group in _near(touched) if codes else ():
+        left = min(REACH, group[0].start)
+        right = min(REACH, len(after) - group[-1].end)
+        first, last = group[0].start - left, group[-1].end + right
+        line = bisect_right(starts, first) - 1
+        found = [_moved(one, first, line) for one in detectors.find(after[first:last], only=codes)]
+        yield from (one for one in found if any(part.has(one) for part in group))
+        others = [one for one in found if not any(part.has(one) for part in group)]
+        if others:
+            was = before[group[0].old_start - left : group[-1].old_end + right]
+            yield from _not_there(others, after, was, detectors.find(was, only=codes))
+
+
+def _not_there(found: list[Finding], after: str, was: str, earlier: list[Finding]) -> Iterator[Finding]:
+    """The findings that an earlier text did not have."""
+    there = Counter((one.code, one.kind, was[one.start : one.end]) for one in earlier)
+    for one in found:
+        key = one.code, one.kind, after[one.start : one.end]
+        if there[key]:
+            there[key] -= 1
+        else:
+            yield one
+
+
+def _near(touched: list[Touched]) -> Iterator[list[Touched]]:
+    """The changes in groups whose surroundings overlap."""
+    group: list[Touched] = []
+    for one in touched:
+        if group and one.start - group[-1].end > 2 * REACH:
+            yield group
+            group = []
+        group.append(one)
+    if group:
+        yield group
+
+
+def _moved(one: Finding, start: int, line: int) -> Finding:
+    """A finding of a stretch, at its place in the whole text; sentences name the line as well."""
+    number = one.line + line
+    message = one.message.replace(f"in line {one.line} ", f"in line {number} ", 1)
+    message = message.replace(f"in line {one.line}.", f"in line {number}.", 1)
+    return replace(one, start=one.start + start, end=one.end + start, line=number, message=message)
 
 
 def _line_starts(lines: list[str]) -> list[int]:
-    starts, at = [], 0
-    for line in lines:
-        starts.append(at)
-        at += len(line)
-    return starts
+    """Where each line begins, and where the last one ends."""
+    return list(accumulate(map(len, lines), initial=0))
 
 
 def known_texts(space: Space, path: str, before: bytes | None) -> list[KnownText]:

@@ -57,7 +57,7 @@ def body_of(proposal: Proposal, **more: Any) -> dict[str, Any]:
 def sentence(proposal: Proposal, event: str) -> str:
     """The event in a sentence, for a chat."""
     what = event.removeprefix("proposal.")
-    where = proposal.path or "long-term memory"
+    where = proposal.thing
     if what == "created":
         return f"{proposal.agent_name} asks to change {where} (proposal {proposal.number})"
     if what == "expiring":

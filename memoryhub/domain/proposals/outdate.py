@@ -12,7 +12,7 @@ from memoryhub.db import statements
 from memoryhub.domain.jobs import periodic
 from memoryhub.domain.proposals import expiry, notices
 from memoryhub.domain.proposals.results import published, result, result_on
-from memoryhub.domain.proposals.state import is_late, locked, parents_of
+from memoryhub.domain.proposals.state import is_late, locked, mark_prompts, parents_of
 from memoryhub.errors import HubError
 from memoryhub.models import Proposal, Space
 
@@ -25,6 +25,7 @@ def outdate(proposal: Proposal, why: str) -> None:
     if proposal.state == State.PENDING:
         proposal.state, proposal.note, proposal.updated_at = State.OUTDATED, why[:2000], timezone.now()
         proposal.save(update_fields=["state", "note", "updated_at"])
+        mark_prompts(proposal.space, [proposal.kind])
         notices.add(proposal, "proposal.outdated")
 
 

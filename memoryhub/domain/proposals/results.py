@@ -6,11 +6,12 @@ from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+from memoryhub.detectors import Finding
 from memoryhub.domain import files
 from memoryhub.domain.proposals import findings
 from memoryhub.domain.proposals.kinds import ChangeKind, kind_of, sha_of
 from memoryhub.domain.proposals.state import Parents, parent_of, parents_of
-from memoryhub.errors import HubError, NotFound
+from memoryhub.errors import HubError
 from memoryhub.models import Mount, Proposal, Space
 from memoryhub.text import protected
 from memoryhub.text.lines import text_of
@@ -59,7 +60,17 @@ class Result:
     @property
     def is_grave(self) -> bool:
         """Whether the gate found something grave: it is decided on by itself, never among many."""
-        return any(one.get("severity") == "high" for one in self.proposal.findings)
+        return any(one.get("severity") == "high" for one in self.proposal.findings) or any(
+            one.severity == "high" for one in self.findings
+        )
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """What the detectors find in it now: the text around it may have changed since it was asked for."""
+        found = self.kind.findings(self.proposal, self.before, self.after) if self.applies else []
+        if self.proposal.from_disk:  # marks stand in the place of secrets, where nothing finds them again
+            found += [Finding(**one) for one in self.proposal.findings if one["code"] == "secrets"]
+        return found
 
     @property
     def shrinks(self) -> bool:
@@ -85,12 +96,7 @@ class Result:
 
 def published(proposal: Proposal) -> files.Published | None:
     """The text that stands at the proposal's path now, with what changed on disk taken in."""
-    if not kind_of(proposal).has_file:
-        return None
-    try:
-        return files.read(proposal.space, proposal.path, thread_id=proposal.thread_id)
-    except NotFound:
-        return None
+    return kind_of(proposal).published(proposal)
 
 
 def result(proposal: Proposal) -> Result:
@@ -122,10 +128,19 @@ def result_on(
             below, waits_for = made.after, parent.number
     try:
         after = kind_of(proposal).make(proposal, below, parents)
-        protected.check(below, after)
+        if kind_of(proposal).has_file:
+            protected.check(below, after)
+            check_marks(proposal, now, below, after)
     except HubError as error:
         return Result(proposal, below, None, revision, _problem(error), waits_for)
     return Result(proposal, below, after, revision, "", waits_for)
+
+
+def check_marks(proposal: Proposal, now: files.Published | None, before: bytes | None, after: bytes | None) -> None:
+    """Refuse a change that would lose a secret which stands on disk where the published text has a mark."""
+    if now is not None and now.disk_secrets and not proposal.from_disk:
+        stays = kind_of(proposal).files_after(proposal, after).get(proposal.path)
+        files.check_marks(proposal.path, list(now.disk_secrets), before or b"", stays)
 
 
 def results_of(space: Space, chosen: Iterable[Proposal]) -> list[Result]:
@@ -144,7 +159,9 @@ def results_of(space: Space, chosen: Iterable[Proposal]) -> list[Result]:
 def _text_for(
     proposal: Proposal, found: dict[str, files.Published | None], mounts: list[Mount]
 ) -> files.Published | None:
-    mount = files.find_mount(mounts, proposal.path) if proposal.thread_id and proposal.path else None
+    if not proposal.path:
+        return published(proposal)
+    mount = files.find_mount(mounts, proposal.path) if proposal.thread_id else None
     if mount is not None and mount.store == Mount.Store.THREAD:
         return published(proposal)
     return found.get(proposal.path)

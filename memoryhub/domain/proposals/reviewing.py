@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from django.db.models import Count, Q
 
 from memoryhub.detectors import Finding
 from memoryhub.domain import files, prompts
-from memoryhub.domain.prompts import PromptChange
+from memoryhub.domain.prompts import LastCall, PromptChange, PromptRequest
 from memoryhub.domain.proposals import findings
 from memoryhub.domain.proposals.expiry import ends_soon
-from memoryhub.domain.proposals.kinds import ChangeKind, kind_of
+from memoryhub.domain.proposals.kinds import ChangeKind, kind_of, prompt_dialect
 from memoryhub.domain.proposals.results import Result, result
 from memoryhub.domain.proposals.state import OPEN
 from memoryhub.errors import HubError
 from memoryhub.models import Agent, Proposal, ProposalComment, Space
-from memoryhub.text.diff import Diff, compare
-from memoryhub.text.lines import text_of
+from memoryhub.text import comments
+from memoryhub.text.diff import Diff, compare, take
+from memoryhub.text.lines import bytes_of, text_of
 
 State = Proposal.State
 AGENTS_SHOWN = 8
 HUNKS_TO_TICK = 200
 HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*\s*$")
-COMMENT = re.compile(r"<!--.*?-->", re.S)
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,7 @@ class Review:
     losing_agents: list[Agent] = field(default_factory=list)  # whose prompt a move takes the file out of
     context: int | None = 3
     findings: list[Finding] = field(default_factory=list)
+    ticked: list[int] | None = None  # the changes that the reviewer would take; None: all
 
     @cached_property
     def diff(self) -> Diff:
@@ -95,10 +96,28 @@ class Review:
     def can_edit(self) -> bool:
         return self.is_open and self.kind.is_editable
 
-    @property
+    @cached_property
+    def taken(self) -> list[int]:
+        """The numbers of the changes that would be approved."""
+        numbers = [hunk.number for hunk in self.diff.hunks]
+        return numbers if self.ticked is None else [number for number in numbers if number in self.ticked]
+
+    @cached_property
+    def takes_all(self) -> bool:
+        return not self.can_take_hunks or len(self.taken) == len(self.diff.hunks)
+
+    @cached_property
+    def after(self) -> bytes | None:
+        """The text that approving the ticked changes makes."""
+        if self.takes_all:
+            return self.found.after
+        return bytes_of(take(self.found.before_text, self.found.after_text, self.taken))
+
+    @cached_property
     def grave_findings(self) -> list[Finding]:
-        """Grave findings: they ask for a tick before approving."""
-        return [one for one in self.findings if one.severity == "high"]
+        """Grave findings in what would be approved: they ask for a tick before."""
+        found = self.findings if self.takes_all else self.kind.findings(self.proposal, self.found.before, self.after)
+        return [one for one in found if one.severity == "high"]
 
     @property
     def shrinks(self) -> bool:
@@ -111,11 +130,11 @@ class Review:
     @cached_property
     def for_people_only(self) -> bool:
         """Whether it adds a comment, which no prompt shows that strips them."""
-        new = set(COMMENT.findall(self.found.after_text)) - set(COMMENT.findall(self.found.before_text))
+        new = set(comments.found(self.found.after_text)) - set(comments.found(self.found.before_text))
         return (
             bool(new)
             and bool(self.changes)
-            and not any(one in change.after.text for one in new for change in self.changes)
+            and all(new.isdisjoint(comments.found(change.after.text)) for change in self.changes)
         )
 
     @cached_property
@@ -125,23 +144,35 @@ class Review:
         return compare(self.found.before_text, text, context=3), text
 
 
-def review(proposal: Proposal, *, context: int | None = 3) -> Review:
-    """Gathers what the page shows; while it waits, as things stand now."""
+def review(proposal: Proposal, *, context: int | None = 3, ticked: list[int] | None = None) -> Review:
+    """Gathers what the page shows; while it waits, as things stand now. The effect on prompts is that of the `ticked` changes."""
     found = result_to_show(proposal)
-    made = Review(
-        proposal, found, history_of(proposal), list(ProposalComment.objects.filter(proposal=proposal)), context=context
-    )
-    if made.kind.is_editable and found.applies:
-        made.findings = findings.findings_of(proposal.space, proposal.path, found.before, found.after)
+    remarks = list(ProposalComment.objects.filter(proposal=proposal))
+    made = Review(proposal, found, history_of(proposal), remarks, context=context, ticked=ticked)
+    made.findings = found.findings
     if made.is_open:
         made.rejected_before = _rejected_before(proposal)
-    if found.applies and made.is_open and proposal.path:
+    if found.applies and made.is_open:
         made.changes, made.more_readers = prompt_changes(
-            proposal.space, made.kind.files_after(proposal, found.after), first=proposal.agent_id
+            proposal.space, made.kind.files_after(proposal, made.after), [proposal], first=proposal.agent_id
         )
         made.losing_agents = _losing_agents(proposal, made.agents)
-        made.threads_behind = sum(len(prompts.threads_of(proposal.space, one.agent, limit=20)) for one in made.changes)
+        made.threads_behind = len(prompts.live_threads(proposal.space, [one.agent for one in made.changes]))
     return made
+
+
+def grave_findings(
+    proposal: Proposal, *, ticked: list[int] | None = None, content: bytes | None = None
+) -> list[Finding]:
+    """The grave findings in what a reviewer is about to approve: all of it, the ticked changes, or a text of their own."""
+    found = result_to_show(proposal)
+    if content is not None:
+        chosen = kind_of(proposal).findings(proposal, found.before, content)
+        return [one for one in chosen if one.severity == "high"]
+    return Review(proposal, found, NO_HISTORY, [], findings=found.findings, ticked=ticked).grave_findings
+
+
+NO_HISTORY = AgentHistory(0, 0, 0, "", 0)
 
 
 def _rejected_before(proposal: Proposal) -> Proposal | None:
@@ -163,7 +194,7 @@ def _losing_agents(proposal: Proposal, readers: list[Agent]) -> list[Agent]:
 def result_to_show(proposal: Proposal) -> Result:
     """What it would make now; of a text that was approved, what it made."""
     kind = kind_of(proposal)
-    if proposal.state == State.APPROVED and kind.has_file and kind.has_text:
+    if proposal.state == State.APPROVED and kind.has_text:
         before, after = kind.applied_texts(proposal)
         return Result(proposal, before or b"", after or b"", proposal.base_revision)
     try:
@@ -173,16 +204,34 @@ def result_to_show(proposal: Proposal) -> Result:
 
 
 def prompt_changes(
-    space: Space, changes: Mapping[str, bytes | None], *, first: int | None = None
+    space: Space,
+    changes: Mapping[str, bytes | None],
+    asked: Iterable[Proposal] = (),
+    *,
+    first: int | None = None,
 ) -> tuple[list[PromptChange], int]:
-    """Before and after for each agent that reads one of the paths, who asked first; and how many more there are."""
+    """Before and after for each agent that reads one of the paths or gets one of the templates asked for, who asked first; and
+    how many more there are. Each is what the agent asked for last: dialect, thread, base prompt, query and task."""
     readers = {agent.pk: agent for path in changes for agent in files.agents_reading(space, path)}
+    templates = {one.agent.pk: one for one in asked if one.kind == Proposal.Kind.TEMPLATE and one.agent}
+    readers |= {pk: one.agent for pk, one in templates.items()}
     chosen = sorted(readers.values(), key=lambda agent: agent.pk != first)[:AGENTS_SHOWN]
-    shown = [
-        PromptChange(agent, prompts.assemble(space, agent), prompts.assemble(space, agent, changes=changes))
-        for agent in chosen
-    ]
+    calls = prompts.last_calls(space, chosen)
+    shown = [_prompt_change(space, agent, calls.get(agent.pk), changes, templates.get(agent.pk)) for agent in chosen]
     return shown, len(readers) - len(chosen)
+
+
+def _prompt_change(
+    space: Space, agent: Agent, call: LastCall | None, changes: Mapping[str, bytes | None], template: Proposal | None
+) -> PromptChange:
+    """The prompt of an agent before and after, as it asked for it last; of a template, in a dialect that shows it."""
+    asked = call.request if call else PromptRequest()
+    if template and prompts.dialect_of(asked.dialect, agent).name != template.change["form"]:
+        asked, call = replace(asked, dialect=prompt_dialect(template)), None
+    text = text_of(bytes(template.content or b"")) if template else None
+    before = prompts.assemble_request(space, agent, asked)
+    after = prompts.assemble_request(space, agent, asked, changes=changes, template=text)
+    return PromptChange(agent, before, after, call)
 
 
 def history_of(proposal: Proposal) -> AgentHistory:

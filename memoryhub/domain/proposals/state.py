@@ -112,8 +112,15 @@ def close(
         proposal.state, proposal.note, now, now, proposal.decided_by_id, proposal.decided_by_name, proposal.with_edits,
         proposal.applied_revision, proposal.entry_number, proposal.pk,
     )  # fmt: skip
+    mark_prompts(proposal.space, [proposal.kind])
     line = line_of(proposal, actor, verb, says, adds=adds, aside=proposal.note[:100])
     statements.together(statements.Change(CLOSE, values), activity.lines_as_change(line))
+
+
+def mark_prompts(space: Space, kinds: Iterable[str]) -> None:
+    """After proposals of these kinds came to another state: prompts warn of templates that nobody let in."""
+    if Proposal.Kind.TEMPLATE in kinds:
+        spaces.mark_setup(space)
 
 
 CHILDREN = """

@@ -9,7 +9,7 @@ from memoryhub.domain import files
 from memoryhub.domain.accounts import require
 from memoryhub.domain.proposals import notices
 from memoryhub.domain.proposals.kinds import kind_of
-from memoryhub.domain.proposals.state import clean, deadline, locked, record
+from memoryhub.domain.proposals.state import clean, deadline, locked, mark_prompts, record
 from memoryhub.errors import Conflict, Forbidden, Invalid
 from memoryhub.models import Actor, File, Proposal, ProposalComment, Revision, Space
 
@@ -25,6 +25,8 @@ def undo(space: Space, actor: Actor, number: int) -> Proposal:
         raise Conflict(f"Proposal {number} is {proposal.state}: only an approval can be undone.", code="not_approved")
     reason = f"Undone: proposal {proposal.number}"
     proposal.undone_revision = kind_of(proposal).undo(proposal, actor, _file_as_decided(proposal), reason)
+    if proposal.from_disk:  # the text before is on disk again
+        proposal.change["put_back_at"] = timezone.now().isoformat()
     _wait_again(proposal)
     record(proposal, actor, "proposals.undo", "undid the approval of", adds=f"by {proposal.agent_name}")
     notices.add(proposal, "proposal.undone")
@@ -80,6 +82,7 @@ def _wait_again(proposal: Proposal) -> None:
     try:
         with transaction.atomic():
             proposal.save()
+            mark_prompts(proposal.space, [proposal.kind])
     except IntegrityError:
         raise Conflict("The agent asked for the same again meanwhile: decide that one.", code="asked_again") from None
 

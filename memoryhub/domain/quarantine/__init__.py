@@ -7,6 +7,7 @@ from memoryhub.domain.quarantine.decide import (
     discard,
     in_bulk,
     lock_record,
+    see,
     undo,
     was_promoted,
 )
@@ -44,6 +45,7 @@ __all__ = [
     "lock_record",
     "locked_state",
     "log",
+    "see",
     "session",
     "today",
     "undo",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from memoryhub.db.cache import Cache
 from memoryhub.detectors import secrets
 from memoryhub.domain import working
 from memoryhub.domain.quarantine import gate
-from memoryhub.errors import Invalid
+from memoryhub.errors import HubError, Invalid
 from memoryhub.models import Agent, Record, Space
 from memoryhub.text import input_checks
 
@@ -29,27 +30,56 @@ def checked(
     scope: Any,
     metadata: Any,
 ) -> Record:
-    """The record as it may be stored, or a refusal before anything is."""
-    if node_kind not in Record.NodeKind.values:
-        raise Invalid(
-            f"node_kind is one of {', '.join(Record.NodeKind.values)}.", code="unknown_node_kind", field="node_kind"
-        )
-    if scope not in SCOPES:
+    """The record as it may be stored, or one refusal that names everything that is wrong, before anything is stored."""
+    checks: dict[str, Callable[[], Any]] = {
+        "content": lambda: input_checks.check_content(_given(content, "content")),
+        "session_id": lambda: _name(session_id, "session_id"),
+        "node_id": lambda: _name(node_id, "node_id"),
+        "node_kind": lambda: _node_kind(node_kind),
+        "scope": lambda: _scope(scope, agent),
+        "metadata": lambda: input_checks.check_metadata(metadata),
+    }
+    values, refusals = {}, []
+    for field, check in checks.items():
+        try:
+            values[field] = check()
+        except HubError as refusal:
+            refusals.append((field, refusal))
+    if refusals:
+        raise _all_in_one(refusals)
+    return Record(space_id=space.pk, agent_id=agent.pk if agent else None, **values)
+
+
+def _all_in_one(refusals: list[tuple[str, HubError]]) -> HubError:
+    """One refusal as it is; of several the first one's status and code, with the sentences of all."""
+    (field, first), *others = refusals
+    if not others:
+        return first
+    fields = [{"field": name, "message": one.message} for name, one in refusals]
+    message = " ".join(one.message for _, one in refusals)
+    return type(first)(message, code=first.code, **{**first.details, "field": field, "fields": fields})
+
+
+def _given(value: Any, field: str) -> Any:
+    if value is None:
+        raise Invalid(f"{field} is missing.", code="invalid", field=field)
+    return value
+
+
+def _node_kind(value: Any) -> str:
+    if value not in Record.NodeKind.values:
+        kinds = ", ".join(Record.NodeKind.values)
+        raise Invalid(f"node_kind is one of {kinds}.", code="unknown_node_kind", field="node_kind")
+    return str(value)
+
+
+def _scope(value: Any, agent: Agent | None) -> str:
+    if value not in SCOPES:
         raise Invalid(f"scope is one of {', '.join(SCOPES)}.", code="unknown_scope", field="scope")
-    if scope == working.AGENT and agent is None:
-        raise Invalid(
-            "Only an agent has memory of its own; a person logs for the group.", code="invalid", field="scope"
-        )
-    return Record(
-        space_id=space.pk,
-        agent_id=agent.pk if agent else None,
-        session_id=_name(session_id, "session_id"),
-        node_id=_name(node_id, "node_id"),
-        node_kind=node_kind,
-        scope=scope,
-        content=input_checks.check_content(content),
-        metadata=input_checks.check_metadata(metadata),
-    )
+    if value == working.AGENT and agent is None:
+        says = "Only an agent has memory of its own; a person logs for the group."
+        raise Invalid(says, code="invalid", field="scope")
+    return str(value)
 
 
 def _name(value: Any, field: str) -> str:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
 
-from memoryhub.detectors import secrets
+from memoryhub import detectors
+from memoryhub.detectors import secrets, titles
 from memoryhub.domain import activity, spaces, working
 from memoryhub.domain.accounts import require
+from memoryhub.domain.quarantine.gate import Verdict, findings_of_entry
 from memoryhub.domain.quarantine.records import ADMITTED, enter_working, get, history, locked_state, write_state
 from memoryhub.errors import Conflict, Invalid, NotFound
 from memoryhub.models import Actor, Agent, LongtermEntry, Record, RecordState, Space, WorkingEntry
@@ -18,19 +21,69 @@ PROMOTED, DISCARDED = RecordState.PROMOTED, RecordState.DISCARDED
 
 
 @transaction.atomic
-def admit(space: Space, actor: Actor, record_id: int) -> RecordState:
-    """A person lets a held or discarded record into working memory."""
+def admit(
+    space: Space, actor: Actor, record_id: int, *, looked: bool = False, without_hidden: bool = False
+) -> RecordState:
+    """A person lets a held or discarded record into working memory; with `without_hidden`, its text without the characters that
+    nobody sees. With a grave finding in what would enter they have to say that they `looked` at it."""
     require(actor, "edit")
     record = get(space, record_id)
+    instead = _without_hidden(space, record) if without_hidden else None
+    check_looked(instead.findings if instead else record.findings, looked)
     before = locked_state(space, record)
     if before.state in (ADMITTED, PROMOTED):
         raise Conflict(f"This record is {before.state} already.", code="already_decided")
     agent = Agent.objects.within(space).filter(pk=record.agent_id).first()
     if record.scope == working.AGENT and agent is None:
         raise Conflict("The agent whose own memory this was meant for is gone; promote the record instead.")
-    state = write_state(record, actor, ADMITTED, working_id=enter_working(space, agent, record))
-    _record_activity(space, actor, "quarantine.admit", "admitted", record)
+    entry = enter_working(space, agent, record, seen_by=actor.name, instead=instead)
+    reason = WITHOUT_HIDDEN if instead else ""
+    state = write_state(record, actor, ADMITTED, reason=reason, working_id=entry)
+    _record_activity(space, actor, "quarantine.admit", "admitted", record, adds=f" {reason}" if reason else "")
     return state
+
+
+WITHOUT_HIDDEN = "without the hidden characters"
+
+
+def check_looked(findings: Iterable[dict[str, Any]], looked: bool) -> None:
+    """Refuses to let in what has a grave finding, unless the person says that they looked at it."""
+    grave = sorted({one["code"] for one in findings if one.get("severity") == "high"})
+    if grave and not looked:
+        names = " and ".join(titles.TITLES.get(code, code) for code in grave)
+        raise Invalid(
+            f"Say first that you looked at what the gate found: {names}.", code="needs_a_look", field="looked"
+        )
+
+
+def _without_hidden(space: Space, record: Record) -> Verdict:
+    """The text of a record without hidden characters, and what is found in that. Letters that only look like others stay."""
+    text = record.content
+    for one in reversed(detectors.find(text, only=["hidden"])):
+        if one.kind not in ("lookalike", "styled"):
+            text = text[: one.start] + text[one.end :]
+    if not text.strip():
+        raise Invalid("Nothing is left without the hidden characters: discard the record instead.", field="looked")
+    return Verdict(text, ADMITTED, findings_of_entry(space, text))
+
+
+@transaction.atomic
+def see(space: Space, actor: Actor, record_id: int, *, looked: bool = False) -> RecordState:
+    """A person says that they have seen an admitted record. Where other agents wait for that, they get it from now on."""
+    require(actor, "edit")
+    record = get(space, record_id)
+    before = locked_state(space, record)
+    if before.state != ADMITTED or not before.working_id:
+        raise Conflict(f"This record is {before.state}: there is nothing in working memory to mark as seen.")
+    check_looked(record.findings, looked)
+    if not working.mark_seen(space, actor, before.working_id):
+        raise Conflict("It was seen already, or has left working memory.", code="already_decided")
+    state = write_state(record, actor, ADMITTED, reason=SEEN, working_id=before.working_id)
+    _record_activity(space, actor, "quarantine.see", "marked as seen", record)
+    return state
+
+
+SEEN = "seen"
 
 
 @transaction.atomic
@@ -76,13 +129,18 @@ def undo(space: Space, actor: Actor, record_id: int) -> RecordState:
     if len(states) < 2 or now.actor_kind == "hub":
         raise Conflict("There is nothing to undo: no person decided on this record.", code="nothing_to_undo")
     before = states[-2]
-    if now.state == PROMOTED:
+    is_same_entry = now.state == before.state == ADMITTED and now.working_id == before.working_id
+    if is_same_entry and now.reason == SEEN:
+        working.mark_unseen(space, now.working_id)
+    elif is_same_entry:
+        working.mark_seen(space, actor, now.working_id)
+    elif now.state == PROMOTED:
         spaces.send_event("promotion_undone", space, actor, now.reason)
     elif before.state == PROMOTED:
         spaces.send_event("promotion_redone", space, actor, before.reason)
     elif now.state == ADMITTED:
         _set_removed(now, True)
-    if before.state == ADMITTED:
+    if before.state == ADMITTED and not is_same_entry:
         _set_removed(before, False)
     state = write_state(record, actor, before.state, reason=before.reason, working_id=before.working_id)
     _record_activity(space, actor, "quarantine.undo", f"undid “{now.state}” of", record)
@@ -103,21 +161,26 @@ def _record_activity(space: Space, actor: Actor, verb: str, says: str, record: R
 
 
 def in_bulk(
-    space: Space, actor: Actor, record_ids: Iterable[int], verb: str, reason: str = ""
+    space: Space, actor: Actor, record_ids: Iterable[int], verb: str, reason: str = "", *, looked: bool = False
 ) -> tuple[list[int], list[str]]:
     """One decision on many records, or its undoing: the ids of those it was done to, and a sentence for each of the others."""
     done: list[int] = []
     refused = []
     for record_id in record_ids:
         try:
-            _decide(space, actor, record_id, verb, reason)
+            _decide(space, actor, record_id, verb, reason, looked)
             done.append(record_id)
-        except (Conflict, NotFound) as refusal:
+        except (Conflict, NotFound, Invalid) as refusal:
             refused.append(f"#{record_id}: {refusal.message}")
     return done, refused
 
 
-def _decide(space: Space, actor: Actor, record_id: int, verb: str, reason: str) -> RecordState:
-    if verb == "discard":
-        return discard(space, actor, record_id, reason)
-    return undo(space, actor, record_id) if verb == "undo" else admit(space, actor, record_id)
+def _decide(space: Space, actor: Actor, record_id: int, verb: str, reason: str, looked: bool) -> RecordState:
+    match verb:
+        case "discard":
+            return discard(space, actor, record_id, reason)
+        case "undo":
+            return undo(space, actor, record_id)
+        case "see":
+            return see(space, actor, record_id, looked=looked)
+    return admit(space, actor, record_id, looked=looked)

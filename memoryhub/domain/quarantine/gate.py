@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from memoryhub import detectors
 from memoryhub.detectors import Finding, KnownText, secrets
-from memoryhub.domain import jobs, spaces
+from memoryhub.detectors.copies import is_copy
+from memoryhub.domain import jobs, spaces, working
 from memoryhub.domain.accounts import require
 from memoryhub.domain.quarantine import known_texts
 from memoryhub.errors import Invalid
@@ -59,6 +60,7 @@ class Verdict:
     state: str
     findings: list[dict[str, Any]] = field(default_factory=list)
     reason: str = ""
+    copy_of: int | None = None  # the entry of working memory that its session said already
 
 
 def gate_steps(space: Space, values: dict[str, Any] | None = None) -> list[Step]:
@@ -94,25 +96,43 @@ def checked_steps(chosen: Iterable[tuple[str, str]]) -> dict[str, Any]:
     return {"steps": [{"code": code, "action": action} for code, action in pairs]}
 
 
-def examine(space: Space, agent: Agent | None, content: str, node_kind: str, gate: list[Step] | None = None) -> Verdict:
+def examine(
+    space: Space, agent: Agent | None, content: str, node_kind: str, *, session: str = "", scope: str = working.GROUP
+) -> Verdict:
     """Lets every detector of the space's gate look at an output, before anything of it is stored."""
-    gate = gate_steps(space) if gate is None else gate
+    gate = gate_steps(space)
     looking = [step.code for step in gate if step.action != ADMIT]
-    found = [*_detect(content, node_kind, looking), *_compare(space, agent, content, looking)]
+    compares = "duplicate" in looking or FEEDBACK in looking
+    known = known_texts.read(space, agent, content, session, scope) if compares else NOTHING_KNOWN
+    found = [*_detect(content, node_kind, looking), *_compare(known, content, looking)]
     if "secrets" not in looking:
         found += detectors.find(content, only=["secrets"])
-    return _verdict(gate, content, found)
+    return replace(_verdict(gate, content, found), copy_of=_copy_of(known, content))
 
 
-def _compare(space: Space, agent: Agent | None, content: str, looking: list[str]) -> Iterator[Finding]:
+NOTHING_KNOWN = known_texts.Known([], [], [])
+
+
+def _compare(known: known_texts.Known, content: str, looking: list[str]) -> Iterator[Finding]:
     """What an output repeats of what is known already."""
-    if "duplicate" not in looking and FEEDBACK not in looking:
-        return
-    known, given_out = known_texts.read(space, agent, content)
     if "duplicate" in looking:
-        yield from detectors.find(content, only=["duplicate"], context=known)
+        yield from detectors.find(content, only=["duplicate"], context=known.texts)
     if FEEDBACK in looking:
-        yield from _feedback(content, given_out)
+        yield from _feedback(content, known.given_out)
+
+
+def _copy_of(known: known_texts.Known, content: str) -> int | None:
+    """The newest entry of the same session that says the same or nearly."""
+    return next((pk for pk, one in known.same_session if is_copy(content, one)), None)
+
+
+@spaces.on_event("findings_of_entry")
+def findings_of_entry(space: Space, content: str) -> list[dict[str, Any]]:
+    """What the gate finds in a text that a person wrote into working memory; it holds nothing."""
+    looking = [step.code for step in gate_steps(space) if step.action != ADMIT]
+    stored = StoredText(content, has_secrets=False)
+    found = _detect(content, Record.NodeKind.AGENT, looking)
+    return [stored.as_json(one) for one in sorted(found, key=lambda one: (one.start, one.end))]
 
 
 def _detect(content: str, node_kind: str, looking: list[str]) -> Iterator[Finding]:
@@ -138,9 +158,16 @@ def _verdict(gate: list[Step], content: str, found: list[Finding]) -> Verdict:
     """From findings to a state: the first step that holds, in the gate's order, gives the reason (pure)."""
     found = sorted(found, key=lambda one: (one.start, one.end, one.code))
     codes = {one.code for one in found}
-    holding = next((step.code for step in gate if step.action == HOLD and step.code in codes), "")
-    stored = StoredText(content, has_secrets="secrets" in codes)
+    holding = _first_that_holds(gate, codes)
+    stored = StoredText(content, has_secrets=not codes.isdisjoint(("secrets", detectors.COST)))
     return Verdict(stored.content, "held" if holding else "admitted", [stored.as_json(one) for one in found], holding)
+
+
+def _first_that_holds(gate: list[Step], codes: set[str]) -> str:
+    """The code of the step that holds; a text that takes too long to check is held under every gate."""
+    if detectors.COST in codes:
+        return detectors.COST
+    return next((step.code for step in gate if step.action == HOLD and step.code in codes), "")
 
 
 class StoredText:
@@ -242,5 +269,5 @@ def _state_under(gate: list[Step], record: Record) -> tuple[str, str]:
     codes |= {code for code in (*OF_ITS_TIME, "secrets") if code in looking and code in record.codes}
     if READS_ONLY in looking and record.node_kind == Record.NodeKind.MEMORY_RETRIEVAL:
         codes.add(READS_ONLY)
-    holding = next((step.code for step in gate if step.action == HOLD and step.code in codes), "")
+    holding = _first_that_holds(gate, codes)
     return ("held", holding) if holding else ("admitted", "")

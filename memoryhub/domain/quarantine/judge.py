@@ -43,6 +43,8 @@ def configure_judge(
         raise Invalid(
             "A judge needs the address of its endpoint, such as http://127.0.0.1:11434/v1, and a model.", field="url"
         )
+    if is_on:
+        notify.check_url(url)
     if not 1 <= seconds <= 120 or not 1 <= daily <= 100_000:
         raise Invalid("The time limit is 1 to 120 seconds, the budget 1 to 100,000 a day.", field="seconds")
     _check_may_use_key(space, actor, url)

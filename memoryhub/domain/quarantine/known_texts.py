@@ -7,6 +7,8 @@ wherever it stands, not only where retrieval would look first.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from memoryhub.db import statements
 from memoryhub.db.cache import Cache
 from memoryhub.detectors import KnownText, fingerprints
@@ -28,17 +30,20 @@ CROSS JOIN LATERAL (
     LIMIT {MAX_ALIKE}
 ) t ORDER BY 1 LIMIT {MAX_ALIKE}
 """  # noqa: S608 (a number of ours is put in)
+NEWEST = working.newest_of_both(
+    "id, agent_name, content, agent_id, scope, session_id", "%(space)s", "%(agent)s", str(working.MAX_ENTRIES)
+)
 KNOWN = f"""
-SELECT 'source', f.id, f.revision, f.size, s.path, f.sha256
+SELECT 'source', f.id, f.revision, f.size, s.path, f.sha256, NULL::bigint, ''
 FROM (SELECT DISTINCT path FROM memoryhub_source WHERE space_id = %(space)s AND is_on) s CROSS JOIN LATERAL (
     SELECT id, revision, size, sha256 FROM memoryhub_file
     WHERE space_id = %(space)s AND path = s.path AND thread_id = '' AND NOT is_deleted LIMIT 1
 ) f
 UNION ALL
-SELECT 'working', w.id, 0, 0, w.agent_name, w.content
-FROM ({working.newest_of_both("id, agent_name, content", "%(space)s", "%(agent)s", str(working.MAX_ENTRIES))}) w
+SELECT 'working', w.id, 0, 0, w.agent_name, w.content, w.agent_id, w.scope || ' ' || w.session_id
+FROM ({NEWEST}) w
 UNION ALL
-SELECT 'longterm', c.id, e.number, 0, '', c.text FROM ({NEAR}) n
+SELECT 'longterm', c.id, e.number, 0, '', c.text, NULL::bigint, '' FROM ({NEAR}) n
 CROSS JOIN LATERAL (SELECT id, entry_id, text FROM memoryhub_chunk WHERE id = n.chunk_id AND space_id = %(space)s LIMIT 1) c
 CROSS JOIN LATERAL (SELECT number FROM memoryhub_longtermentry WHERE id = c.entry_id LIMIT 1) e
 """  # noqa: S608 (SQL and numbers of ours are put in)
@@ -55,20 +60,37 @@ working_texts: Cache[KnownText] = Cache(
 )  # fmt: skip
 
 
-def read(space: Space, agent: Agent | None, content: str) -> tuple[list[KnownText], list[KnownText]]:
-    """What this agent's output may repeat: sources and working memory, newest first; and chunks of long-term memory."""
+@dataclass(slots=True)
+class Known:
+    """What an output may repeat: sources and working memory, newest first; chunks of long-term memory; and what the same agent
+    said in the same session for the same readers, by the id of its entry, newest first."""
+
+    texts: list[KnownText]
+    given_out: list[KnownText]
+    same_session: list[tuple[int, KnownText]]
+
+
+def read(space: Space, agent: Agent | None, content: str, session: str = "", scope: str = working.GROUP) -> Known:
+    """What this agent's output may repeat."""
     asked = f"[{fingerprints.as_json(fingerprints.to_look_up(content))}]"
     values = {"space": space.pk, "agent": agent.pk if agent else NO_AGENT, "asked": asked}
-    known, recent, given_out = [], [], []
-    for kind, pk, number, size, label, text in statements.rows(KNOWN, values, binary=True):
+    known, recent, given_out, same_session = [], [], [], []
+    for kind, pk, number, size, label, text, logged_by, said_in in statements.rows(KNOWN, values, binary=True):
         if kind == "source":
             known.append(_source(label, text, space.pk, pk, number, size))
         elif kind == "working":
-            recent.append((pk, _working_text(f"working memory ({label or 'a person'})", text)))
+            one = _working_text(f"working memory ({label or 'a person'})", text)
+            recent.append((pk, one))
+            if agent and session and logged_by == agent.pk and said_in == f"{scope} {session}":
+                same_session.append((pk, one))
         else:
             given_out.append((pk, KnownText(f"L-{number}", text)))
     newest_first = sorted(recent, key=lambda pair: -pair[0])
-    return known + [one for _, one in newest_first], [one for _, one in sorted(given_out, key=lambda pair: pair[0])]
+    return Known(
+        known + [one for _, one in newest_first],
+        [one for _, one in sorted(given_out, key=lambda pair: pair[0])],
+        sorted(same_session, key=lambda pair: -pair[0]),
+    )
 
 
 def _source(path: str, sha256: str, space: int, file: int, revision: int, size: int) -> KnownText:

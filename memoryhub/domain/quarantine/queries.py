@@ -11,10 +11,11 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from memoryhub.db import statements
-from memoryhub.domain import retrieval
+from memoryhub.domain import retrieval, working
 from memoryhub.domain.quarantine.records import ADMITTED, HELD
 from memoryhub.models import Record, RecordState, Space
 
+UNSEEN = "unseen"  # admitted by the gate, in working memory, and looked at by nobody
 MAX_COUNTED = 50_000
 # The gate's own word on each record of a day: from the day's first record on, by the index of the states.
 TODAY = """
@@ -47,6 +48,8 @@ def find(
         found = found.filter(codes__contains=[finding])
     if words.strip():
         found = found.filter(retrieval.records_with(words))
+    if state == UNSEEN:
+        return found.filter(pk__in=working.unseen(space).values("record_id"))
     return found.in_state(space, state) if state else found.not_in_state(space, RecordState.DISCARDED)
 
 
@@ -55,8 +58,11 @@ def with_states(records: Iterable[Record]) -> list[Record]:
     records = list(records)
     rows = RecordState.objects.filter(record_id__in=[one.pk for one in records], is_newest=True)
     states = {row.record_id: row for row in rows.filter(space_id__in={one.space_id for one in records})}
+    live = [row.working_id for row in states.values() if row.state == ADMITTED and row.working_id]
+    unseen = working.entries_unseen(live) if live else set()
     for one in records:
         one.state = states.get(one.pk)
+        one.is_unseen = bool(one.state and one.state.working_id in unseen)
     return records
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
@@ -71,7 +71,7 @@ def log(
     record = checks.checked(space, agent, content, session_id, node_id, node_kind, scope, metadata)
     record.agent_name = by.name
     record.created_at = at or timezone.now()
-    verdict = gate.examine(space, agent, record.content, node_kind)
+    verdict = gate.examine(space, agent, record.content, node_kind, session=record.session_id, scope=record.scope)
     checks.take_out_secrets(record, verdict)
     state, reason = verdict.state, verdict.reason
     if state == ADMITTED and checks.has_secret_beside(record):
@@ -81,13 +81,15 @@ def log(
         state, reason = HELD, gate.JUDGE
     # One statement is a transaction by itself, without the trips that begin and end one.
     with transaction.atomic() if asks_judge else nullcontext():
-        working_id = _store(space, agent, record, by, state, reason)
+        working_id = _store(space, agent, record, by, state, reason, verdict.copy_of)
         if asks_judge:
             jobs.enqueue(gate.JUDGE_JOB, {"record": record.pk}, space=space)
     return Logged(record, state, record.findings, working_id)
 
 
-def _store(space: Space, agent: Agent | None, record: Record, by: Actor, state: str, reason: str) -> int | None:
+def _store(
+    space: Space, agent: Agent | None, record: Record, by: Actor, state: str, reason: str, copy_of: int | None = None
+) -> int | None:
     """Stores a record, what the gate made of it and the line of activity in one statement, and says where it entered."""
     its_id = "(SELECT id FROM record)"
     first = {
@@ -98,7 +100,7 @@ def _store(space: Space, agent: Agent | None, record: Record, by: Actor, state: 
     if state != ADMITTED:
         (record.pk,) = statements.together(*changes, _insert_state(first, record_id=its_id))
         return None
-    changes += working.entering(space, agent, _output(record, record.created_at), "record")
+    changes += working.entering(space, agent, replace(_output(record, record.created_at), copy_of=copy_of), "record")
     changes.append(_insert_state(first, record_id=its_id, working_id="(SELECT id FROM entered)"))
     record.pk, working_id = statements.together(*changes, answer="SELECT record.id, entered.id FROM record, entered")
     return working_id
@@ -123,10 +125,15 @@ def _insert_state(one: Mapping[str, Any], **elsewhere: str) -> statements.Change
     )
 
 
-def enter_working(space: Space, agent: Agent | None, record: Record) -> int:
-    """Lets a record that was held into working memory, with a whole time to live from now on."""
-    (entry_id,) = statements.together(*working.entering(space, agent, _output(record, timezone.now())))
-    return entry_id
+def enter_working(
+    space: Space, agent: Agent | None, record: Record, *, seen_by: str = "", instead: gate.Verdict | None = None
+) -> int:
+    """Lets a record that was held into working memory, with a whole time to live from now on. `instead` has another text, with
+    what is found in it."""
+    one = replace(_output(record, timezone.now()), seen_by=seen_by)
+    if instead is not None:
+        one = replace(one, content=instead.content, findings=instead.findings)
+    return working.enter(space, agent, one)
 
 
 def _output(record: Record, at: datetime) -> working.Output:

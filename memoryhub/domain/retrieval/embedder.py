@@ -13,6 +13,7 @@ from django.conf import settings
 from memoryhub import embedders
 from memoryhub.db import statements
 from memoryhub.db.cache import Cache
+from memoryhub.domain import notify
 from memoryhub.embedders import Embedder, EmbedderTimeout, EmbedderUnavailable
 from memoryhub.errors import Invalid
 from memoryhub.models import Space
@@ -29,6 +30,8 @@ def embedder_choice(space: Space) -> str:
 
 
 def load_embedder(named: str) -> Embedder:
+    if named.partition(":")[0] == "openai_endpoint":
+        notify.check_url(settings.EMBEDDER_URL)
     environ = {"MEMORYHUB_EMBEDDER_URL": settings.EMBEDDER_URL, "MEMORYHUB_EMBEDDER_KEY": settings.EMBEDDER_KEY}
     return embedders.load(named, environ)
 

@@ -259,7 +259,7 @@ def _in_proposals(space: Space, query: str, agent: Agent | None, limit: int) -> 
     for one in found[:MAX_PROPOSALS]:
         text = _text_of(one)
         if has_all(f"{one.path} {text}", asked) or query.lstrip("#") == str(one.number):
-            title = f"#{one.number} {one.path or 'a promotion'}, {one.state}"
+            title = f"#{one.number} {one.path or ('a promotion' if one.kind == Proposal.Kind.PROMOTION else one.thing)}, {one.state}"
             hits.append(
                 Hit(
                     "proposals",

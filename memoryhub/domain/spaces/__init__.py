@@ -1,6 +1,7 @@
 """Spaces, their members and settings, change marks for caches, and events between packages."""
 
 from memoryhub.domain.spaces.events import ask_event, on_event, send_event
+from memoryhub.domain.spaces.group_roles import apply_group_roles
 from memoryhub.domain.spaces.marks import LONGTERM_MARKS, NEW_MARK, longterm_mark, mark_longterm, mark_setup, text_mark
 from memoryhub.domain.spaces.members import (
     add_member,
@@ -11,7 +12,17 @@ from memoryhub.domain.spaces.members import (
     reactivate_person,
     remove_member,
 )
-from memoryhub.domain.spaces.secrets import check_secrets, refuse_secrets, secret_suspects
+from memoryhub.domain.spaces.secrets import (
+    MarkedBytes,
+    allowed_values,
+    bytes_digest,
+    check_secrets,
+    mark_secrets,
+    refuse_secrets,
+    secret_error,
+    secret_suspects,
+    value_digest,
+)
 from memoryhub.domain.spaces.settings import change_settings, get_setting
 from memoryhub.domain.spaces.space import (
     create,
@@ -27,8 +38,12 @@ from memoryhub.domain.spaces.space import (
 __all__ = [
     "LONGTERM_MARKS",
     "NEW_MARK",
+    "MarkedBytes",
     "add_member",
+    "allowed_values",
+    "apply_group_roles",
     "ask_event",
+    "bytes_digest",
     "change_role",
     "change_settings",
     "check_secrets",
@@ -41,6 +56,7 @@ __all__ = [
     "get_setting",
     "longterm_mark",
     "mark_longterm",
+    "mark_secrets",
     "mark_setup",
     "members",
     "memberships_of",
@@ -50,8 +66,10 @@ __all__ = [
     "refuse_secrets",
     "remove_member",
     "rename",
+    "secret_error",
     "secret_suspects",
     "send_event",
     "spaces_of_person",
     "text_mark",
+    "value_digest",
 ]

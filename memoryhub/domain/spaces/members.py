@@ -19,20 +19,21 @@ def members(space: Space) -> QuerySet[Membership]:
 
 
 @transaction.atomic
-def add_member(space: Space, actor: Actor, person: Person, role: str) -> Membership:
+def add_member(space: Space, actor: Actor, person: Person, role: str, *, because: str = "") -> Membership:
     """Makes a person a member; one who is a member already gets the role."""
     require(actor, "manage")
     lock_members(space)
     existing = Membership.objects.within(space).filter(person=person).first()
     if existing:
-        return change_role(space, actor, person, role)
+        return change_role(space, actor, person, role, because=because)
     membership = Membership.objects.create(space=space, person=person, role=checked_role(role))
-    activity.record(space, actor, "people.add", "added", person.username, url="settings/people/", adds=f"as {role}")
+    adds = f"as {role} {because}".strip()
+    activity.record(space, actor, "people.add", "added", person.username, url="settings/people/", adds=adds)
     return membership
 
 
 @transaction.atomic
-def change_role(space: Space, actor: Actor, person: Person, role: str) -> Membership:
+def change_role(space: Space, actor: Actor, person: Person, role: str, *, because: str = "") -> Membership:
     """Gives a member another role; a space always keeps an owner."""
     require(actor, "manage")
     lock_members(space)
@@ -43,13 +44,13 @@ def change_role(space: Space, actor: Actor, person: Person, role: str) -> Member
         require_another_owner(space, person)
     old_role, membership.role = membership.role, role
     membership.save(update_fields=["role"])
-    adds = f"{role}, was {old_role}"
+    adds = f"{role}, was {old_role}" + (f", {because}" if because else "")
     activity.record(space, actor, "people.change_role", "made", person.username, url="settings/people/", adds=adds)
     return membership
 
 
 @transaction.atomic
-def remove_member(space: Space, actor: Actor, person: Person) -> None:
+def remove_member(space: Space, actor: Actor, person: Person, *, because: str = "") -> None:
     """Removes a member and revokes their tokens for this space; what they did stays."""
     require(actor, "manage")
     lock_members(space)
@@ -58,7 +59,7 @@ def remove_member(space: Space, actor: Actor, person: Person) -> None:
         require_another_owner(space, person)
     membership.delete()
     person.tokens.within(space).filter(revoked_at=None).update(revoked_at=timezone.now())
-    activity.record(space, actor, "people.remove", "removed", person.username, url="settings/people/")
+    activity.record(space, actor, "people.remove", "removed", person.username, url="settings/people/", adds=because)
 
 
 def lock_members(space: Space) -> None:

@@ -18,9 +18,11 @@ SETTINGS: dict[str, tuple[Any, ...]] = {
     "warn_days": (3, 0, 60),
     "working_limit": (50, 1, 50),
     "working_hours": (24, 1, 24 * 30),
+    "logs_reach_others": ("gate",),  # "person": what an agent logs reaches other agents when a person has seen it
     "delivery_days": (90, 1, 3650),
     "reviewers": (1, 1, 2),
     "who_decides": ("any",),  # "others": who made a token of an agent does not decide on its proposals
+    "second_factor": ("off",),  # "required": members open the space with a second factor alone
     "ingress": ({},),
     "detectors": ({},),
     "judge": ({},),
@@ -28,6 +30,9 @@ SETTINGS: dict[str, tuple[Any, ...]] = {
     "embedder_before": ("",),
     "digest": ("",),
 }
+
+
+CHOICES = {"logs_reach_others": ("gate", "person"), "second_factor": ("off", "required")}
 
 
 def get_setting(space: Space, key: str) -> Any:
@@ -48,6 +53,8 @@ def change_settings(space: Space, actor: Actor, values: dict[str, Any]) -> Space
     space.save(update_fields=["settings"])
     if get_setting(space, "working_limit") < before.get("working_limit", SETTINGS["working_limit"][0]):
         events.send_event("working_limit_lowered", space)
+    if get_setting(space, "logs_reach_others") != before.get("logs_reach_others", SETTINGS["logs_reach_others"][0]):
+        events.send_event("logs_reach_others", space)
     marks.mark_setup(space)
     changed = [key for key in values if before.get(key, SETTINGS[key][0]) != space.settings[key]]
     names_and_values = ", ".join(f"{key.replace('_', ' ')}: {shown_value(space.settings[key])}" for key in changed)
@@ -67,6 +74,8 @@ def checked_value(key: str, value: Any) -> Any:
     default, *bounds = SETTINGS[key]
     if bounds and (not isinstance(value, int) or isinstance(value, bool) or not bounds[0] <= value <= bounds[1]):
         raise Invalid(f"{key.replace('_', ' ').capitalize()} is a number from {bounds[0]} to {bounds[1]}.", field=key)
+    if key in CHOICES and value not in CHOICES[key]:
+        raise Invalid(f"{key.replace('_', ' ').capitalize()} is one of: {', '.join(CHOICES[key])}.", field=key)
     if not isinstance(value, type(default)):
         raise Invalid(f"{key.replace('_', ' ').capitalize()} has another form.", field=key)
     return value

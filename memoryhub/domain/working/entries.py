@@ -26,9 +26,15 @@ GROUP, AGENT = "group", "agent"
 ENTER = """
 INSERT INTO memoryhub_workingentry
     (space_id, agent_key, agent_id, agent_name, scope, content, metadata, findings, record_id, session_id, is_pinned,
-     created_at, expires_at)
-VALUES (%s, %s, %s, %s, %s, %s, %s, %s, {record}, %s, false, %s, %s)
+     created_at, expires_at, seen_by, times)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, {record}, %s, false, %s, %s, %s, {times})
 RETURNING id
+"""
+# An entry that the new one says again gives way to it. What a person pinned or corrected stays.
+TAKE_OVER = """
+DELETE FROM memoryhub_workingentry w WHERE id = %s AND space_id = %s AND NOT is_pinned AND removed_at IS NULL
+  AND NOT EXISTS (SELECT FROM memoryhub_workingrevision r WHERE r.space_id = w.space_id AND r.entry_id = w.id)
+RETURNING times
 """
 # What the new entry pushes over the limit, which is one less as the statement does not see that one; pinned entries apart.
 TRIM = """
@@ -53,7 +59,7 @@ SELECT {columns} FROM memoryhub_workingentry
 WHERE space_id = {space} AND agent_key = {key} AND (expires_at > now() OR is_pinned) AND removed_at IS NULL
 ORDER BY id DESC LIMIT {most}
 """
-COLUMNS = "id, content, metadata, date_part('epoch', created_at), date_part('epoch', expires_at), agent_name, scope, is_pinned"
+COLUMNS = "id, content, metadata, date_part('epoch', created_at), date_part('epoch', expires_at), agent_name, scope, is_pinned, times"
 OF_ONE = NEWEST.format(columns=COLUMNS, space="%s", key="%s", most="%s")
 OLDER = OF_ONE.replace("ORDER BY", "AND id < %s ORDER BY")
 
@@ -79,6 +85,7 @@ class WorkingItem:
     agent: str
     scope: str
     is_pinned: bool
+    times: int
 
 
 @dataclass(slots=True)
@@ -92,6 +99,8 @@ class Output:
     session_id: str
     created_at: datetime
     record_id: int | None = None
+    seen_by: str = ""
+    copy_of: int | None = None  # the entry that says the same already
 
 
 def admit(
@@ -108,25 +117,34 @@ def admit(
 ) -> int:
     """Puts an output into working memory, pushing out the oldest beyond the limit, and gives the entry's id."""
     one = Output(content, scope, metadata or {}, findings or [], session_id, at or timezone.now(), record_id)
-    (entry_id,) = statements.together(*entering(space, agent, one))
+    return enter(space, agent, one)
+
+
+def enter(space: Space, agent: Agent | None, one: Output) -> int:
+    """Puts an output into working memory by one statement, and gives the entry's id."""
+    (entry_id,) = statements.together(*entering(space, agent, one), answer="SELECT id FROM entered")
     return entry_id
 
 
 def entering(
     space: Space, agent: Agent | None, one: Output, record: str = ""
 ) -> tuple[statements.Change, statements.Change]:
-    """A new entry and what it pushes out, as changes; `record` names the change whose record the entry is made from."""
-    key = agent.pk if agent and one.scope == AGENT else 0
-    sql = ENTER.format(record=f"(SELECT id FROM {record})" if record else "%s")  # noqa: S608
+    """A new entry, named `entered`, and what it takes over or pushes out, as changes; `record` names the change whose record
+    the entry is made from."""
+    alone = one.scope == AGENT or (not one.seen_by and spaces.get_setting(space, "logs_reach_others") == "person")
+    key = agent.pk if agent and alone else 0
+    times = "(SELECT coalesce(max(times), 0) + 1 FROM copied)" if one.copy_of else "1"
+    sql = ENTER.format(record=f"(SELECT id FROM {record})" if record else "%s", times=times)  # noqa: S608
     values = [
         space.pk, key, agent.pk if agent else None, agent.slug if agent else "", one.scope, one.content, _as_json(one.metadata),
         _as_json(one.findings), *([] if record else [one.record_id]), one.session_id, one.created_at,
-        one.created_at + _lifetime(space),
+        one.created_at + _lifetime(space), one.seen_by[:150],
     ]  # fmt: skip
+    entry = statements.Change(sql, values, "entered")
+    if one.copy_of:
+        return statements.Change(TAKE_OVER, [one.copy_of, space.pk], "copied"), entry
     keep = spaces.get_setting(space, "working_limit") - 1
-    return statements.Change(sql, values, "entered" if record else ""), statements.Change(
-        TRIM, [space.pk, key, space.pk, key, keep]
-    )
+    return entry, statements.Change(TRIM, [space.pk, key, space.pk, key, keep])
 
 
 def _as_json(value: dict[str, Any] | list[Any]) -> str:
@@ -221,7 +239,9 @@ def edit(space: Space, actor: Actor, entry_id: int, content: str) -> WorkingEntr
     )
     if before == entry.content:
         return entry
-    entry.save(update_fields=["content"])
+    entry.findings = spaces.ask_event("findings_of_entry", space, content)
+    entry.seen_by, entry.agent_key = actor.name[:150], 0 if entry.scope == GROUP else entry.agent_key
+    entry.save(update_fields=["content", "findings", "seen_by", "agent_key"])
     WorkingRevision.objects.create(
         space_id=space.pk, entry_id=entry.pk, session_id=entry.session_id, content=before, **actor.as_fields()
     )

@@ -21,7 +21,7 @@ class Command(HubCommand):
         parser.add_argument("verb", choices=["add"])
         parser.add_argument("name")
         parser.add_argument("--space", default="main")
-        parser.add_argument("--dialect", default="hub")
+        parser.add_argument("--dialect", default="auto", help="default: auto, what its calls ask for")
         parser.add_argument("--description", default="")
 
     @transaction.atomic

@@ -28,7 +28,9 @@ class Command(HubCommand):
         if not to.parent.is_dir():
             raise Invalid(f"There is no folder {to.parent}.")
         exchange.take_in_the_disk()
-        return dump.write(to)
+        written = dump.write(to)
+        exchange.note_backup(str(to))
+        return written
 
     def say(self, answer: dict[str, Any]) -> str:
         return f"Wrote {answer['file']} ({answer['bytes']:,} bytes)."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.management.base import CommandParser
+from django.db import transaction
 
 from memoryhub.domain import files, spaces
 from memoryhub.management.base import HubCommand
@@ -23,19 +24,41 @@ class Command(HubCommand):
         store.add_argument("--dir", metavar="PATH", help="files of this directory")
         store.add_argument("--database", action="store_true", help="files that live in the hub")
         store.add_argument("--thread", action="store_true", help="short-term files, apart for each thread")
+        parser.add_argument(
+            "--include", metavar="PATTERN", action="append", default=[], help="take in what this pattern matches too"
+        )
+        parser.add_argument(
+            "--exclude", metavar="PATTERN", action="append", default=[], help="leave out what this pattern matches"
+        )
         parser.add_argument("--space", default="main", metavar="SLUG", help="default: main")
         parser.add_argument("--policy", default="review", choices=["review", "trusted", "read_only"])
+        parser.add_argument(
+            "--on-disk", default="apply", choices=["apply", "hold"], help="what a change in the directory does"
+        )
+        parser.add_argument("--put-back", action="store_true", help="with hold: the file returns to the approved text")
 
+    @transaction.atomic
     def run(self, **options: Any) -> dict[str, Any]:
         space = spaces.get_by_slug(options["space"])
         store = "filesystem" if options["dir"] else "thread" if options["thread"] else "database"
         mount = files.add_mount(
-            space, HUB, options["prefix"], store=store, directory=options["dir"] or "", policy=options["policy"]
-        )
-        return {
+            space, HUB, options["prefix"], store=store, directory=options["dir"] or "", policy=options["policy"],
+            include=options["include"], exclude=options["exclude"],
+        )  # fmt: skip
+        if options["on_disk"] == "hold" or options["put_back"]:
+            mount = files.change_on_disk(space, HUB, mount, options["on_disk"], put_back=options["put_back"])
+            files.take_in_mount(space, mount)
+        answer: dict[str, Any] = {
             "space": space.slug, "prefix": mount.prefix, "store": mount.store, "directory": mount.directory or None,
-            "policy": mount.policy,
+            "policy": mount.policy, "on_disk": mount.on_disk,
         }  # fmt: skip
+        if found := files.survey_mount(mount):
+            answer |= {
+                "takes": mount.takes, "include": mount.include.splitlines(), "exclude": mount.exclude.splitlines(),
+                "files": found.files, "left_out": found.as_json(), "says": found.sentence(mount.directory),
+            }  # fmt: skip
+        return answer
 
     def say(self, answer: dict[str, Any]) -> str:
-        return f"Mounted {answer['prefix']} on {answer['directory'] or answer['store']}, policy {answer['policy']}."
+        mounted = f"Mounted {answer['prefix']} on {answer['directory'] or answer['store']}, policy {answer['policy']}."
+        return f"{mounted}\n{answer['says']}" if "says" in answer else mounted

@@ -35,7 +35,7 @@ class Command(HubCommand):
         words = {name: options[name] for name in ("dialect", "query", "task", "thread")}
         prompt = prompts.assemble(space, agent, **words, at=prompts.parse_time(options["at"]))
         if options["json"]:
-            return prompts.as_json(prompts.with_findings(prompt))
+            return prompts.as_json(prompt)
         write_bytes(self, prompt.data)
         return None
 

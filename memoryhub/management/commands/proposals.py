@@ -59,7 +59,7 @@ def summary_line(one: dict[str, Any]) -> str:
     reason = f"  “{' '.join(one['reason'][:60].split())}”" if one["reason"] else ""
     by = f" by {one['decided_by']}" if one["decided_by"] else ""
     ended = f"  {one['state']}{by}" if one["state"] not in ("pending", "outdated") else ""
-    thing = one["path"] or "long-term memory"
+    thing = one["path"] or ("long-term memory" if one["kind"] == "promotion" else "")
     return spelled_out(f"{one['number']:>5}  {one['agent']}: {one['kind']} {thing}{codes}{reason}{ended}")
 
 

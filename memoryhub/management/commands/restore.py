@@ -32,6 +32,7 @@ class Command(HubCommand):
             kept = self.keep_what_is_there()
             about = dump.read(Path(file).expanduser().absolute())
             migrate_if_needed()
+            exchange.mark_stored_secrets()
             problems = exchange.give_back_the_disk(about["made_at"])
             exchange.note_restore(about["made_at"])
         finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import http.client
 import os
+import socket
 import sys
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterator
@@ -16,7 +17,7 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 from django.db import OperationalError, connection, connections
 
-from memoryhub import embedders
+from memoryhub.domain import retrieval
 from memoryhub.errors import HubError, Invalid, Unavailable
 from memoryhub.management.base import HubCommand
 from memoryhub.server import datadir, postgres, processes, serve, static_files, supervise, work
@@ -35,6 +36,7 @@ class Command(HubCommand):
         parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (127.0.0.1)")
         parser.add_argument("--port", type=port, default=8000, help="the port to listen on (8000)")
         parser.add_argument("--workers", type=workers, default=2, metavar="N", help="web processes (2)")
+        parser.add_argument("--hold", action="store_true", help="changes in DIR wait for a person")
         parser.add_argument("--demo", action="store_true", help="make a demo space and open it")
         parser.add_argument("--demo-at-first", action="store_true", help="the same, unless somebody has deleted it")
         parser.add_argument("--open", metavar="SLUG", help="the space to open instead")
@@ -54,18 +56,19 @@ class Command(HubCommand):
         data_dir = datadir.prepare(settings.DATA_DIR)
         lock = datadir.hub_lock(data_dir)
         processes.end_leftover_processes(data_dir)
-        number, reserved = serve.reserve_port(options["host"], options["port"])
+        listener = serve.bind(options["host"], options["port"])
         if not (settings.DATABASE_URL or postgres.cluster_of(data_dir).exists()):
             self.tell("First start: making the database …")
         with database(data_dir) as using:
             migrate_if_needed()
             set_role_defaults()
             static_files.collect_if_changed()
-            link = self.prepare_hub(directory, demo=self.wants_demo(options), opened=options["open"])
+            link = self.prepare_hub(
+                directory, demo=self.wants_demo(options), opened=options["open"], hold=options["hold"]
+            )
             self.allow(options["host"])
             self.load()
-            hub = partial(self.serve, data_dir, options["host"], number, options["workers"], link)
-            hub([lock, *using], reserved)
+            self.serve(data_dir, options["host"], listener, options["workers"], link, [lock, *using])
 
     def wants_demo(self, options: dict[str, Any]) -> bool:
         from memoryhub.domain import demo
@@ -77,14 +80,18 @@ class Command(HubCommand):
         if sys.stderr.isatty():
             sys.stderr.write(f"{text}\n")
 
-    def prepare_hub(self, directory: Path | None, *, demo: bool, opened: str | None) -> str:
+    def prepare_hub(self, directory: Path | None, *, demo: bool, opened: str | None, hold: bool) -> str:
         """Makes the first space, its owner and, if wanted, the demo; returns the path of the owner's sign-in link."""
         from memoryhub.domain import accounts, first_start, spaces
         from memoryhub.management import health
         from memoryhub.models import HUB
 
-        if moved := first_start.prepare(directory):
-            self.stdout.write(moved)
+        shown, moved = first_start.prepare(directory)
+        for line in (shown, moved):
+            if line:
+                self.stdout.write(line)
+        if hold:
+            first_start.hold_changes_on_disk()
         for mount in health.mounts():
             if not mount.ok:
                 sys.stderr.write(f"The {mount.name} is passed over for now: {mount.says} {mount.mend}\n")
@@ -95,6 +102,8 @@ class Command(HubCommand):
         if settings.FRONT_SPACE and not health.front_space().ok:
             raise HubError(health.front_space().says)
         settings.FRONT_SPACE = os.environ["MEMORYHUB_FRONT_SPACE"] = settings.FRONT_SPACE or slug
+        if not settings.OWNER_LINK:
+            return "/login/"
         return f"/login/once/{accounts.make_sign_in_link(HUB, accounts.hub_owner(), leads_to=f'/s/{slug}/')}/"
 
     def make_demo(self) -> str:
@@ -116,23 +125,24 @@ class Command(HubCommand):
         """Loads what the children need: they are forks of this process and share its memory."""
         serve.load()
         work.import_domain()
-        embedder = embedders.load(settings.EMBEDDER, {"MEMORYHUB_EMBEDDER_URL": settings.EMBEDDER_URL})
+        embedder = retrieval.load_embedder(settings.EMBEDDER)
         if embedder.is_local:
             embedder.embed(["anything"])  # it loads its weights at the first call
         connections.close_all()  # a fork must not use them
         processes.share_memory()
 
     def serve(
-        self, data_dir: Path, host: str, number: int, count: int, link: str, held: list[datadir.Lock], reserved: Any
+        self, data_dir: Path, host: str, listener: socket.socket, count: int, link: str, held: list[datadir.Lock]
     ) -> None:
-        shown = f"[{host}]" if ":" in host else host
+        shown, number = f"[{host}]" if ":" in host else host, listener.getsockname()[1]
+        listener.listen(serve.BACKLOG)
         ready = ReadinessCheck(host, number, partial(self.say_ready, f"http://{shown}:{number}{link}"))
         children = [
-            supervise.Child("web", partial(serve.run, host, number, count, data_dir), vital=True),
-            supervise.Child("background", partial(background, data_dir)),
+            supervise.Child("web", partial(serve.run, listener, count, data_dir), vital=True),
+            supervise.Child("background", partial(background, data_dir, listener)),
         ]
         supervisor = supervise.Supervisor(
-            children, partial(release_in_child, held, reserved), partial(restart_database, data_dir)
+            children, partial(release_in_child, held), partial(restart_database, data_dir)
         )
         try:
             supervisor.run(ready)
@@ -166,18 +176,17 @@ class ReadinessCheck:
         return True
 
 
-def background(data_dir: Path) -> None:
+def background(data_dir: Path, listener: socket.socket) -> None:
+    listener.close()
     processes.write_note(data_dir)
     # No other hub can work on the embedded database, so jobs that are "running" there were left by a killed one.
     work.main(alone=not settings.DATABASE_URL)
 
 
-def release_in_child(held: list[datadir.Lock], reserved: Any) -> None:
-    """Releases the locks and the port in a child, since children may outlive the hub."""
+def release_in_child(held: list[datadir.Lock]) -> None:
+    """Releases the locks in a child, since children may outlive the hub."""
     for lock in held:
         lock.release()
-    if reserved is not None:
-        reserved.close()
 
 
 @contextlib.contextmanager

@@ -1,10 +1,11 @@
-"""Let a person in or keep one out: memoryhub user add NAME --role editor, memoryhub user deactivate NAME."""
+"""Let a person in or keep one out: memoryhub user add NAME --role editor, memoryhub user link NAME, memoryhub user deactivate NAME."""
 
 from __future__ import annotations
 
 import sys
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import CommandParser
 from django.db import transaction
 
@@ -21,17 +22,28 @@ class Command(HubCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         self.parser = parser
-        parser.add_argument("verb", choices=["add", "deactivate", "reactivate"])
+        self.valid = "15m"
+        parser.add_argument(
+            "verb", choices=["add", "link", "deactivate", "reactivate", "sign-out", "reset-second-factor"]
+        )
         parser.add_argument("name")
         parser.add_argument("--role", choices=Role.values, help="needed to add a person")
         parser.add_argument("--space", default="main")
         parser.add_argument("--email", default="")
+        lasts = "how long the one-time link works: 15m, 1h, 1d or 3d (15m)"
+        parser.add_argument("--valid", default="15m", metavar="TIME", help=lasts)
         parser.add_argument("--password-stdin", action="store_true", help="read the password from standard input")
 
     def run(self, **options: Any) -> dict[str, Any]:
         if options["verb"] == "add":
             return self.add(options)
         person = accounts.person_by_name(options["name"])
+        if options["verb"] == "link":
+            return self.make_link(person, options["valid"])
+        if options["verb"] == "sign-out":
+            return {"user": person.username, "ended": accounts.end_sessions(HUB, person)}
+        if options["verb"] == "reset-second-factor":
+            return {"user": person.username, "was_reset": accounts.reset_second_factor(HUB, person)}
         change = spaces.deactivate_person if options["verb"] == "deactivate" else spaces.reactivate_person
         change(HUB, person)
         return {"user": person.username, "is_active": options["verb"] == "reactivate"}
@@ -42,19 +54,26 @@ class Command(HubCommand):
         password = sys.stdin.readline().rstrip("\r\n") if options["password_stdin"] else ""
         if options["password_stdin"] and not password:
             raise Invalid("--password-stdin was given, but standard input was empty.")
+        self.valid = options["valid"]
         with transaction.atomic():
             space = spaces.get_by_slug(options["space"])
             person = self.person(options, password)
             self.link = (
-                "" if options["json"] or person.has_usable_password() else accounts.make_sign_in_link(HUB, person)
+                ""
+                if options["json"] or person.has_usable_password()
+                else self.make_link(person, options["valid"])["link"]
             )
             return self.let_in(space, person, options["role"])
 
+    def make_link(self, person: Person, valid: str) -> dict[str, Any]:
+        secret = accounts.make_sign_in_link(HUB, person, lasts=accounts.link_time(valid))
+        return {"user": person.username, "link": f"{settings.PUBLIC_URL}/login/once/{secret}/", "valid": valid}
+
     def person(self, options: dict[str, Any], password: str) -> Person:
-        known = Person.objects.filter(username__iexact=options["name"]).first()
+        known = accounts.find_person(options["name"])
         if known is None:
             return accounts.create_person(HUB, options["name"], email=options["email"], password=password)
-        if password:
+        if password and not known.check_password(password):
             accounts.change_password(known, password)
         return known
 
@@ -66,10 +85,20 @@ class Command(HubCommand):
     def say(self, answer: dict[str, Any]) -> str:
         if "is_active" in answer:
             return f"{answer['user']} {'can sign in again' if answer['is_active'] else 'is deactivated'}."
+        if "ended" in answer:
+            return f"{answer['user']} is signed out of {answer['ended']} browser{'s' if answer['ended'] != 1 else ''}."
+        if "was_reset" in answer:
+            done = "has no second factor any more, and is signed out everywhere" if answer["was_reset"] else "had none"
+            return f"{answer['user']} {done}."
+        if "link" in answer:
+            return f"Sign-in for {answer['user']}, once within {answer['valid']}{self.where()}: {answer['link']}"
         lines = [
             f"{answer['user']} is {answer['role']} in {answer['space']}.",
             f"Personal API token, shown this once: {answer['token']}",
         ]
         if self.link:
-            lines.append(f"Sign-in, once within 15 minutes, at the hub's address: /login/once/{self.link}/")
+            lines.append(f"Sign-in, once within {self.valid}{self.where()}: {self.link}")
         return "\n".join(lines)
+
+    def where(self) -> str:
+        return "" if settings.PUBLIC_URL else ", at the hub's address"

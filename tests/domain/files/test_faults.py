@@ -16,12 +16,14 @@ from django.utils import timezone
 from memoryhub.domain import accounts, files, spaces
 from memoryhub.domain.files import revisions
 from memoryhub.domain.files.disk import sync as disk
-from memoryhub.domain.files.disk.watch import recover_leftovers, scan
+from memoryhub.domain.files.disk.leftovers import recover_leftovers
+from memoryhub.domain.files.disk.watch import scan
 from memoryhub.domain.jobs import queue
 from memoryhub.errors import Conflict
 from memoryhub.models import HUB, Actor, File, Job, Revision
 from memoryhub.stores import atomic
 
+leftovers = importlib.import_module("memoryhub.domain.files.disk.leftovers")
 watch_module = importlib.import_module("memoryhub.domain.files.disk.watch")
 
 PATH = "/memories/AGENTS.md"
@@ -76,7 +78,7 @@ def killing(module, name, when):
 
 
 def start_again(space, monkeypatch):
-    monkeypatch.setattr(watch_module, "KEEP_DISPLACED_SECONDS", -1.0)
+    monkeypatch.setattr(leftovers, "KEEP_DISPLACED_SECONDS", -1.0)
     for mount in files.mounts_of_space(space):
         recover_leftovers(space, mount)
         scan(space, mount)

@@ -18,7 +18,7 @@ from memoryhub.domain.files.disk.watch import expire_threads, recover_leftovers,
 from memoryhub.errors import Conflict, Forbidden, HubError, Invalid, NotFound, Stale, TooLarge
 from memoryhub.models import HUB, ActivityLine, Actor, File, Job, Revision
 
-watch_module = importlib.import_module("memoryhub.domain.files.disk.watch")
+leftovers = importlib.import_module("memoryhub.domain.files.disk.leftovers")
 
 PATH = "/memories/AGENTS.md"
 
@@ -199,8 +199,8 @@ def test_policies_and_exceptions(space, hub):
     from memoryhub.domain import prompts
 
     forge = prompts.create_agent(space, HUB, "forge")
-    files.add_rule(space, HUB, "/memories/drafts/**", "trusted", agent=forge)
-    files.add_rule(space, HUB, "*.lock.md", "read_only")
+    files.add_rule(space, HUB, "/memories/drafts/**", "trusted", agent=forge, confirmed=True)
+    files.add_rule(space, HUB, "*.lock.md", "read_only", confirmed=True)
     assert files.policy_for(space, PATH, forge)[0] == "review"
     assert files.policy_for(space, "/memories/drafts/a/b.md", forge)[0] == "trusted"
     assert files.policy_for(space, "/memories/drafts/a/b.md", None)[0] == "review"
@@ -447,7 +447,7 @@ def test_leftovers_of_a_crash_are_read_before_they_go(space, rk, root, monkeypat
     files.write(space, rk, PATH, b"one")
     (root / ".memoryhub-swap-0badcafe-AGENTS.md").write_bytes(b"stood there")
     (root / ".memoryhub-new-0badcafe-AGENTS.md").write_bytes(b"half")
-    monkeypatch.setattr(watch_module, "KEEP_DISPLACED_SECONDS", -1)
+    monkeypatch.setattr(leftovers, "KEEP_DISPLACED_SECONDS", -1)
     mount = files.mounts_of_space(space)[0]
     assert recover_leftovers(space, mount) >= 2
     assert os.listdir(root) == ["AGENTS.md"]

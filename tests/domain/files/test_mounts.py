@@ -87,7 +87,7 @@ def test_roots_do_not_bind_who_runs_the_hub(space, tmp_path, settings):
 def test_whoever_changes_mounts_and_exceptions_is_told_of(space, owner, tmp_path):
     made = files.add_mount(space, owner, "/a/")
     files.change_mount(space, owner, made, policy="trusted")
-    rule = files.add_rule(space, owner, "/a/**", "read_only")
+    rule = files.add_rule(space, owner, "/a/**", "read_only", confirmed=True)
     files.remove_rule(space, owner, rule.pk)
     files.remove_mount(space, owner, made)
     told = ActivityLine.objects.within(space).filter(actor_name="ann").order_by("id")

@@ -254,7 +254,7 @@ def test_what_is_retired_or_erased_before_the_look_has_no_pairs(space, rk):
     for n, text in enumerate((REFUNDS, REFUNDS + " ", REFUNDS + "  ")):
         longterm.store(space, rk, text, session_id=f"s-{n}")
     longterm.retire(space, rk, 2)
-    erasure.erase(space, HUB, "s-2", confirm="s-2")
+    erasure.erase_now(space, HUB, erasure.Target("session", "s-2"))
     queue.run_waiting()
     assert set(Job.objects.values_list("kind", "state")) == {(conflicts.DETECT, "done")}
     assert not EntryPair.objects.exists()

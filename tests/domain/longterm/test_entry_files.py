@@ -47,7 +47,7 @@ def test_everything_comes_back_under_other_numbers(space, rk, owner, forge, coun
     longterm.edit(space, rk, 8, "It was said better.", reason="clearer")
     longterm.verify(space, rk, 8)
     longterm.absorb(space, rk, 8, merges=[6])
-    erasure.erase(space, owner, "gone", confirm="gone")
+    erasure.erase_now(space, owner, erasure.Target("session", "gone"))
     there = spaces.create(HUB, "there")
     prompts.create_agent(there, HUB, "forge")
     assert longterm.import_entries(there, rk, exported(space).encode()) == 7

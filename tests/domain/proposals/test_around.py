@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from memoryhub.domain import accounts, files, jobs, notify, prompts, proposals, spaces
 from memoryhub.domain.jobs import queue
-from memoryhub.domain.notify import daily_mail, http
+from memoryhub.domain.notify import daily_mail
 from memoryhub.errors import Forbidden, HubError, Invalid
 from memoryhub.models import HUB, Actor, Job, Proposal, WebhookNotice
 
@@ -191,20 +191,6 @@ def test_only_what_was_asked_for_is_told_and_a_pause_is_kept(space, forge, recei
 def test_what_is_no_address_is_refused(space, url):
     with pytest.raises(Invalid):
         notify.add_webhook(space, HUB, url)
-
-
-@pytest.mark.parametrize(
-    "host", ["169.254.169.254", "2852039166", "[::ffff:169.254.169.254]", "[64:ff9b::a9fe:a9fe]", "[2002:a9fe:a9fe::]",
-             "[fd00:ec2::254]", "[fe80::1]", "100.100.100.200"],
-)  # fmt: skip
-def test_the_cloud_s_own_services_are_no_webhook(host):
-    with pytest.raises(Invalid):
-        http.addresses_of(f"http://{host}/latest")
-
-
-def test_other_addresses_may_be_told():
-    for host in ("127.0.0.1", "[::1]", "10.0.0.7", "[2001:db8::1]"):
-        http.addresses_of(f"http://{host}/hook")
 
 
 def test_a_name_that_changes_its_answer_leads_nowhere_else(receiver, monkeypatch):

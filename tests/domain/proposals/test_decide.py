@@ -503,7 +503,7 @@ def submit(space, agent, **wish):
 
 
 def test_a_rule_that_lets_a_change_through_says_so(space, forge, file) -> None:
-    files.add_rule(space, HUB, "/memories/notes/**", "trusted", max_added=20, unless_findings=True)
+    files.add_rule(space, HUB, "/memories/notes/**", "trusted", max_added=20, unless_findings=True, confirmed=True)
     submit(space, forge, kind="write", path="/memories/notes/a.md", content=b"- short\n")
     assert text_at(space, "/memories/notes/a.md") == "- short\n"
     line = ActivityLine.objects.get(verb="policies.let_through")
@@ -536,7 +536,7 @@ PROTECTED = "a\n<!-- protected -->\n- rule\n<!-- /protected -->\nb\n"
     ],
 )
 def test_no_change_by_an_agent_gets_at_a_protected_region(space, forge, rk, wish, marks, policy) -> None:
-    files.add_rule(space, HUB, "/memories/**", policy)
+    files.add_rule(space, HUB, "/memories/**", policy, confirmed=True)
     files.write(space, rk, PATH, marks.encode())
     with pytest.raises(Forbidden) as refusal:
         submit(space, forge, path=PATH, **wish)
@@ -551,7 +551,7 @@ def test_a_protected_file_is_moved_by_people_alone(space, forge, rk) -> None:
     files.write(space, rk, PATH, PROTECTED.encode())
     asked = submit(space, forge, kind="move", path=PATH, to="/memories/other.md")
     assert isinstance(asked, files.Pending)
-    files.add_rule(space, HUB, "/memories/**", "trusted")
+    files.add_rule(space, HUB, "/memories/**", "trusted", confirmed=True)
     with pytest.raises(Forbidden):
         submit(space, forge, kind="move", path=PATH, to="/memories/elsewhere.md")
     submit(space, forge, kind="write", path="/memories/mine.md", content=b"mine\n")
@@ -561,7 +561,7 @@ def test_a_protected_file_is_moved_by_people_alone(space, forge, rk) -> None:
 
 
 def test_of_two_equal_regions_none_goes_and_a_forgotten_end_protects_the_rest(space, forge, rk) -> None:
-    files.add_rule(space, HUB, PATH, "trusted")
+    files.add_rule(space, HUB, PATH, "trusted", confirmed=True)
     files.write(space, rk, PATH, (PROTECTED * 2).encode())
     with pytest.raises(Forbidden):
         submit(space, forge, kind="write", path=PATH, content=PROTECTED.encode())
@@ -581,7 +581,7 @@ def test_a_file_full_of_protected_regions_keeps_nobody_waiting() -> None:
 
 def test_a_region_protected_at_the_last_moment_holds(space, forge, rk, monkeypatch) -> None:
     """The gate has looked at the text already when a person protects it; what is looked at under the lock counts."""
-    files.add_rule(space, HUB, PATH, "trusted")
+    files.add_rule(space, HUB, PATH, "trusted", confirmed=True)
     files.write(space, rk, PATH, b"a\n")
     gate, real = importlib.import_module("memoryhub.domain.files.submit"), files.write
 
@@ -607,7 +607,7 @@ def test_what_people_protect_while_a_proposal_waits_is_theirs(space, forge, rk) 
 
 
 def test_a_rule_for_small_additions_lets_nobody_throw_a_text_away(space, forge, rk) -> None:
-    files.add_rule(space, HUB, "/memories/**", "trusted", max_added=20)
+    files.add_rule(space, HUB, "/memories/**", "trusted", max_added=20, confirmed=True)
     text = "- keep this\n" * 30
     files.write(space, rk, PATH, text.encode())
     for wish in (

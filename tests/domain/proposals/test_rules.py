@@ -73,7 +73,7 @@ def test_a_rule_raises_the_number_of_reviewers_and_never_lowers_it(space, forge,
     spaces.change_settings(space, HUB, {"reviewers": of_space})
     space.refresh_from_db()
     if of_rule:
-        files.add_rule(space, HUB, "/memories/**", "review", reviewers=of_rule)
+        files.add_rule(space, HUB, "/memories/**", "review", reviewers=of_rule, confirmed=True)
     asked = ask(space, forge)
     assert asked.reviewers == needed
     assert approve(space, rk, asked.number).state == ("approved" if needed == 1 else "pending")
@@ -83,7 +83,7 @@ def test_a_rule_raises_the_number_of_reviewers_and_never_lowers_it(space, forge,
 
 def test_a_rule_for_another_agent_or_path_asks_for_nobody_more(space, forge):
     files.add_rule(space, HUB, "/memories/**", "review", agent=prompts.create_agent(space, HUB, "counter"), reviewers=2)
-    files.add_rule(space, HUB, "/memories/law/**", "review", reviewers=2)
+    files.add_rule(space, HUB, "/memories/law/**", "review", reviewers=2, confirmed=True)
     assert ask(space, forge).reviewers == 1
 
 

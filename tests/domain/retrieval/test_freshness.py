@@ -73,7 +73,7 @@ CHANGES = {
     "retire": lambda space: longterm.retire(space, HUB, 1),
     "restore": restore,
     "embed what waits": embed_waiting,
-    "erase a session": lambda space: erasure.erase(space, HUB, "s-1", confirm="s-1"),
+    "erase a session": lambda space: erasure.erase_now(space, HUB, erasure.Target("session", "s-1")),
     "another embedder": lambda space: longterm.run_reembedding(space, "hashing"),
     "and back": switch_back,
     "a backup restored": lambda space: exchange.note_restore("today"),

@@ -43,7 +43,7 @@ CHANGES = {
     "edit": lambda space: longterm.edit(space, HUB, 1, "A card refund takes five days."),
     "retire": lambda space: longterm.retire(space, HUB, 1),
     "verify": lambda space: longterm.verify(space, HUB, 1),
-    "erase a session": lambda space: erasure.erase(space, HUB, "s-1", confirm="s-1"),
+    "erase a session": lambda space: erasure.erase_now(space, HUB, erasure.Target("session", "s-1")),
     "store": lambda space: longterm.store(space, HUB, "Refunds need a receipt."),
 }
 

@@ -17,15 +17,16 @@ from django.db import DEFAULT_DB_ALIAS, transaction
 from django.utils import timezone
 
 from memoryhub.db import fragments, statements
-from memoryhub.domain import jobs
+from memoryhub.domain import jobs, spaces
 from memoryhub.domain.files import revisions
-from memoryhub.domain.files.disk import conflicts
+from memoryhub.domain.files.disk import arrivals, conflicts, marks
+from memoryhub.domain.files.disk.marks import DiskText
 from memoryhub.domain.files.mounts import MOUNT_COLUMNS, Place, cached_mount, place_in_mount
-from memoryhub.domain.files.revisions import sha_of
 from memoryhub.errors import HubError, NotFound, Unavailable
-from memoryhub.models import File, Space
+from memoryhub.models import HUB, File, Space
 from memoryhub.stores import FilesystemStore
 from memoryhub.stores.disk import FileContent, WriteResult
+from memoryhub.stores.selection import LeftOut
 
 log = logging.getLogger("memoryhub.files")
 MAX_ROUNDS = 8  # writes in a row, when another program replaces the file each time; the next read or save tries again
@@ -33,7 +34,8 @@ KEEP_DISPLACED_SECONDS = 2.0  # how long a displaced file stays, for programs th
 
 
 COLUMNS = [field.attname for field in File._meta.concrete_fields]
-_NAMES = ", ".join("stat::text" if name == "stat" else name for name in COLUMNS)
+AS_JSON = ("stat", "disk_secrets")
+_NAMES = ", ".join(f"{name}::text" if name in AS_JSON else name for name in COLUMNS)
 LOCK_ROW = f"SELECT {_NAMES} FROM memoryhub_file WHERE space_id = %s AND path = %s AND thread_id = %s FOR UPDATE"  # noqa: S608
 # A new row is locked by its transaction; no row comes back when another transaction made it at the same moment.
 INSERT_ROW = f"""
@@ -57,6 +59,7 @@ def lock_file(space: Space, path: str, thread_id: str = "") -> File:
 def _file_from_row(values: Sequence[Any]) -> File:
     file = File.from_db(DEFAULT_DB_ALIAS, COLUMNS, values)
     file.stat = json.loads(file.stat) if file.stat else None
+    file.disk_secrets = json.loads(file.disk_secrets)
     return file
 
 
@@ -69,17 +72,43 @@ def sync_file(space: Space, path: str, place: Place, thread_id: str = "") -> Fil
     """Bring one file and its disk in step; None if it is neither in the hub nor on disk."""
     with transaction.atomic():
         in_hub = File.objects.within(space).filter(path=path, thread_id=thread_id).exists()
-        if not in_hub and (not isinstance(place.store, FilesystemStore) or place.store.stat(place.relative) is None):
+        if not in_hub and not (isinstance(place.store, FilesystemStore) and _takes_new(place, place.store)):
             return None
         file = lock_file(space, path, thread_id)
+        if why := place.why_out():
+            leave_out(space, file, why)
+            return None
         pull_from_disk(space, file, place)
         write_to_disk(space, file, place)
         if not file.revision:
-            file.delete()
+            if not (file.held or file.put_backs):  # what is held keeps its row
+                file.delete()
             if file.problem:
                 raise disk_error(file, place)
             return None
     return file
+
+
+def _takes_new(place: Place, store: FilesystemStore) -> bool:
+    """Whether a file that the hub does not have lies there and is taken in."""
+    stat = store.stat(place.relative)
+    if marks.has_secret_name(place.relative):
+        return False
+    return stat is not None and not place.mount.is_full and not place.why_out(stat)
+
+
+def leave_out(space: Space, file: File, why: LeftOut) -> None:
+    """Take a file out of lists and prompts that its mount leaves out now; its history stays, and so does the disk. The row is
+    locked."""
+    if file.revision and not file.is_deleted:
+        says = f"Left out of the mount: {why.why}"
+        revisions.record_revision(space, file, HUB, b"", kind="delete", reason=says, is_deleted=True, in_place=True)
+    if file.held:
+        arrivals.release(space, file, f"Left out of the mount: {why.why}")
+    if not file.revision:
+        file.delete()
+    elif file.written_revision != file.revision or file.written_sha256 or file.problem:
+        mark_written(file, None, None)
 
 
 def disk_error(file: File, place: Place) -> HubError:
@@ -104,18 +133,24 @@ def pull_from_disk(space: Space, file: File, place: Place) -> None:
     found = read_disk(file, place)
     if found is None and file.problem:
         return
-    content = found.content if found else None
-    sha = sha_of(content) if content is not None else ""
-    if sha == file.written_sha256 and file.written_revision is not None:
+    is_decided = bool(file.held) and not is_written(file)  # the hub has a newer text than the one that is held
+    if file.written_revision is not None and not is_decided and _is_last_seen(file, found):
         _note_stat(file, found)
-    elif file.revision and sha == file.sha256:
-        _mark_written(file, found)
-    elif sha != file.written_sha256:
-        conflicts.record_conflict(
-            space, file, content, was_pending=bool(file.revision) and file.written_revision != file.revision
-        )
-        if is_written(file):
-            _mark_written(file, found)
+        return
+    seen = marks.take_in(space, found.content) if found else None
+    if file.revision and (seen.sha256 if seen else "") == file.sha256:
+        if not is_decided:
+            arrivals.release(space, file, "The file on disk is back at the approved text.")
+        mark_written(file, found, seen)
+    elif (seen.digest if seen else "") != file.written_sha256:
+        arrivals.record_arrival(space, file, place, seen, found.stat.mark if found else None)
+        if not file.held and is_written(file):
+            mark_written(file, found, seen)
+
+
+def _is_last_seen(file: File, found: FileContent | None) -> bool:
+    """Whether the bytes on disk are those of the last look, or there is no file as there was none."""
+    return not file.written_sha256 if found is None else marks.is_known(file.written_sha256, found.content)
 
 
 def read_disk(file: File, place: Place) -> FileContent | None:
@@ -157,11 +192,13 @@ def _note_stat(file: File, found: FileContent | None) -> None:
             file.save(update_fields=["stat"])
 
 
-def _mark_written(file: File, found: FileContent | None) -> None:
-    file.written_revision, file.written_sha256 = file.revision, file.sha256
+def mark_written(file: File, found: FileContent | None, seen: DiskText | None) -> None:
+    """Note that disk and hub are in step; `seen` is what was taken in of the disk, None for no file."""
+    file.written_revision, file.written_sha256 = file.revision, seen.digest if seen else file.sha256
+    file.disk_secrets = seen.secrets if seen else []
     file.stat = found.stat.mark if found else None
-    file.problem = ""
-    file.save(update_fields=["written_revision", "written_sha256", "stat", "problem"])
+    file.problem, file.held, file.held_proposal, file.put_backs = "", "", None, 0
+    file.save(update_fields=[*arrivals.HELD_COLUMNS, "problem"])
 
 
 # ---- writing
@@ -174,17 +211,18 @@ def write_to_disk(space: Space, file: File, place: Place, at_hand: tuple[int, by
     """
     if not isinstance(place.store, FilesystemStore):
         if file.written_revision != file.revision:
-            _mark_written(file, None)
+            mark_written(file, None, None)
         return
+    displaced: DiskText | None = None
     for _ in range(MAX_ROUNDS):
-        if file.problem or not file.revision or file.written_revision == file.revision:
+        if file.problem or not (file.revision or file.held) or file.written_revision == file.revision:
             return
         try:
-            placed = _write_newest(file, place, at_hand)
+            placed, written = _write_newest(space, file, place, at_hand, displaced)
         except HubError as error:
             _set_problem(file, _unwritten_problem(file, error))
             return
-        _after_write(space, file, placed)
+        displaced = _after_write(space, file, place, placed, written)
     if file.written_revision != file.revision:
         _set_problem(file, f"Revision {file.revision} is not written: something else keeps replacing the file on disk.")
 
@@ -193,40 +231,76 @@ def _unwritten_problem(file: File, error: HubError) -> str:
     return f"Revision {file.revision} is not on disk yet. {error.message}"
 
 
-def _write_newest(file: File, place: Place, at_hand: tuple[int, bytes] | None) -> WriteResult:
+def _write_newest(
+    space: Space, file: File, place: Place, at_hand: tuple[int, bytes] | None, displaced: DiskText | None
+) -> tuple[WriteResult, DiskText | None]:
+    """Put the newest revision on disk, with the secrets that stand there; answers what was written, None for a deletion.
+
+    `displaced` is what the write before took away: its secrets have to come back.
+    """
     assert isinstance(place.store, FilesystemStore)
-    if file.is_deleted:
+    secrets = file.disk_secrets or (displaced.secrets if displaced else [])
+    if not arrivals.exists(file):
+        marks.check_marks(file.path, secrets, b"", None)
         try:
-            return place.store.remove(place.relative)
+            return place.store.remove(place.relative), None
         except NotFound:
-            return WriteResult(None, None)
+            return WriteResult(None, None), None
     text = at_hand[1] if at_hand and at_hand[0] == file.revision else revisions.newest_text(file)
-    return place.store.put(place.relative, text)
+    written = _with_secrets(space, file, place, text, displaced) if secrets else DiskText(text, text, file.sha256, [])
+    return place.store.put(place.relative, written.raw), written
 
 
-MARK_WRITTEN = (
-    "UPDATE memoryhub_file SET written_revision = %s, written_sha256 = %s, stat = %s WHERE id = %s RETURNING id"
-)
+def _with_secrets(space: Space, file: File, place: Place, text: bytes, displaced: DiskText | None) -> DiskText:
+    """The text as it has to stand on disk: with the secrets that are there, at their marks."""
+    assert isinstance(place.store, FilesystemStore)
+    if displaced and displaced.secrets:
+        try:
+            return marks.take_in(space, marks.compose(space, file.path, text, displaced.raw))
+        except HubError:
+            place.store.put(place.relative, displaced.raw)  # nobody else has what it holds
+            raise
+    return marks.take_in(space, marks.compose(space, file.path, text, place.store.read(place.relative).content))
 
 
-def _after_write(space: Space, file: File, placed: WriteResult) -> None:
-    """Mark the newest revision as written. A text that came onto the disk between reading and writing is recorded."""
+MARK_WRITTEN = """
+UPDATE memoryhub_file SET written_revision = %s, written_sha256 = %s, stat = %s, disk_secrets = %s, held = '',
+  held_proposal = NULL WHERE id = %s RETURNING id
+"""
+
+
+def _after_write(
+    space: Space, file: File, place: Place, placed: WriteResult, written: DiskText | None
+) -> DiskText | None:
+    """Mark the newest revision as written. A text that came onto the disk between reading and writing is recorded, and
+    answered."""
     expected, written_before = file.written_sha256, file.written_revision
-    number, displaced = file.revision, placed.displaced
-    file.written_revision, file.written_sha256 = file.revision, file.sha256
+    number = file.revision
+    file.written_revision, file.written_sha256 = file.revision, written.digest if written else ""
+    file.disk_secrets = written.secrets if written else []
     file.stat = placed.stat.mark if placed.stat else None
     mark = None if file.stat is None else statements.Json(file.stat)
-    written = statements.Change(MARK_WRITTEN, [file.written_revision, file.written_sha256, mark, file.pk])
-    statements.together(written, *([_reread_later(space, file, placed.leftover)] if placed.leftover else []))
-    if displaced is None or sha_of(displaced) in (expected, file.sha256):
-        return
+    values = [file.written_revision, file.written_sha256, mark, statements.Json(file.disk_secrets), file.pk]
+    change = statements.Change(MARK_WRITTEN, values)
+    statements.together(change, *([_reread_later(space, file, placed.leftover)] if placed.leftover else []))
+    if file.held_proposal:
+        spaces.send_event("disk_put_back", space, file.held_proposal)
+    file.held, file.held_proposal = "", None
+    if placed.displaced is None or any(
+        marks.is_known(sha, placed.displaced) for sha in (expected, file.written_sha256)
+    ):
+        return None
+    displaced = marks.take_in(space, placed.displaced)
+    if arrivals.record_displaced(space, file, place, displaced):
+        return None
     base = conflicts.common_base(file, written_before)
     ours = None if file.is_deleted else revisions.newest_text(file)
-    from_disk = conflicts.record_disk_text(space, file, displaced)
-    if not conflicts.merge_or_record_again(space, file, ours, number, base, displaced, from_disk):
+    from_disk = conflicts.record_disk_text(space, file, displaced, based_on=written_before)
+    merged = conflicts.merge_or_record_again(space, file, ours, number, base, displaced, from_disk)
+    if not merged and not displaced.secrets:
         file.written_revision = file.revision  # our text is on disk already
-    file.written_sha256 = sha_of(ours) if ours is not None else ""
-    file.save(update_fields=["written_revision", "written_sha256"])
+    file.save(update_fields=["written_revision"])
+    return displaced
 
 
 def _reread_later(space: Space, file: File, leftover: str) -> statements.Change:
@@ -237,7 +311,7 @@ def _reread_later(space: Space, file: File, leftover: str) -> statements.Change:
 
 # The row, locked, with the mount of its path.
 LOCK_WITH_MOUNT = f"""
-SELECT {", ".join("f.stat::text" if name == "stat" else f"f.{name}" for name in COLUMNS)},
+SELECT {", ".join(f"f.{name}::text" if name in AS_JSON else f"f.{name}" for name in COLUMNS)},
   {", ".join(f"m.{name}" for name in MOUNT_COLUMNS)}
 FROM memoryhub_file f LEFT JOIN LATERAL ({fragments.mount_of("f.path", "f.space_id")}) m ON true
 WHERE f.id = %s FOR UPDATE OF f
@@ -255,6 +329,8 @@ def push_revision(space: Space, file_id: int, number: int, text: bytes) -> None:
             return
         file, mount = _file_from_row(rows[0][: len(COLUMNS)]), rows[0][len(COLUMNS) :]
         place = place_in_mount(cached_mount(space.pk, *mount), file.path)
+        if place.why_out():  # a pattern changed meanwhile
+            return
         try:
             pull_from_disk(space, file, place)
             write_to_disk(space, file, place, (number, text))

@@ -17,15 +17,16 @@ from watchfiles import Change
 from watchfiles import watch as watch_disk
 
 from memoryhub.domain import activity, jobs, spaces
-from memoryhub.domain.files import revisions
-from memoryhub.domain.files.disk.conflicts import record_late_text
-from memoryhub.domain.files.disk.sync import KEEP_DISPLACED_SECONDS, is_written, lock_file, sync_file
+from memoryhub.domain.files.disk import arrivals, marks
+from memoryhub.domain.files.disk.intake import leave_out_known, taken_files
+from memoryhub.domain.files.disk.leftovers import recover_leftovers
+from memoryhub.domain.files.disk.marks import DiskText
+from memoryhub.domain.files.disk.sync import is_written, sync_file
 from memoryhub.domain.files.mounts import find_mount, mounts_of_space, place_in_mount
-from memoryhub.domain.files.revisions import sha_of
 from memoryhub.errors import Conflict, HubError, NotFound
 from memoryhub.models import DISK, File, Job, Mount, Revision, Space
 from memoryhub.stores import FilesystemStore, ThreadStore, paths
-from memoryhub.stores.disk import FileContent, problem
+from memoryhub.stores.disk import Stat, problem
 
 log = logging.getLogger("memoryhub.files")
 RESCAN_SECONDS = 30.0  # after which the watcher compares mounts and directories with its own list
@@ -44,19 +45,17 @@ def scan(space: Space, mount: Mount) -> int:
     store = place_in_mount(mount, mount.prefix).store
     if not isinstance(store, FilesystemStore):
         return 0
-    try:
-        on_disk = {path: entry.stat for path, entry in store.walk() if entry.stat.kind == "file" and not entry.odd}
-    except HubError as error:
-        _set_problem(mount, error.message)
-        return 0
     _set_problem(mount, _root_problem(store))
     if mount.problem:
         return 0
+    on_disk = {path: entry.stat for path, entry in taken_files(mount)}
     mounts = mounts_of_space(space)
     prefix = mount.prefix
     in_hub = _known_files(space, mount, mounts)
-    new = [prefix + relative[1:] for relative in sorted(on_disk) if prefix + relative[1:] not in in_hub]
-    changed = record_new_files(space, mount, [path for path in new if find_mount(mounts, path) == mount])
+    changed = leave_out_known(space, mount, list(in_hub.values()))
+    if not arrivals.handling_of(space, mount).taken_in:  # a first look; what is new later is a change of each file
+        new = [prefix + relative[1:] for relative in sorted(on_disk) if prefix + relative[1:] not in in_hub]
+        changed += record_new_files(space, mount, [path for path in new if find_mount(mounts, path) == mount])
     in_hub = _known_files(space, mount, mounts)
     for path in sorted({prefix + relative[1:] for relative in on_disk} | set(in_hub)):
         file, stat = in_hub.get(path), on_disk.get("/" + path[len(prefix) :])
@@ -65,6 +64,8 @@ def scan(space: Space, mount: Mount) -> int:
             and find_mount(mounts, path) == mount
         ):
             changed += _sync_quietly(space, path, mount)
+    # From now on, what differs on disk is a change.
+    Mount.objects.filter(pk=mount.pk, taken_in_at=None).update(taken_in_at=timezone.now())
     return changed
 
 
@@ -88,16 +89,17 @@ def record_new_files(space: Space, mount: Mount, new: list[str]) -> int:
 
 def _record_batch(space: Space, mount: Mount, batch: list[str]) -> int:
     in_hub = set(File.objects.within(space).filter(path__in=batch, thread_id="").values_list("path", flat=True))
-    found: dict[str, FileContent] = {}
+    found: dict[str, tuple[Stat, DiskText]] = {}
     for path in batch:
         place = place_in_mount(mount, path)
         assert isinstance(place.store, FilesystemStore)
-        if path not in in_hub:
+        if path not in in_hub and not marks.has_secret_name(place.relative):
             with contextlib.suppress(HubError):
                 paths.clean(path)
-                found[path] = place.store.read(place.relative)
-    new = File.objects.bulk_create([_as_file(space, path, on_disk) for path, on_disk in found.items()])
-    Revision.objects.bulk_create([_as_first_revision(file, found[file.path].content) for file in new])
+                on_disk = place.store.read(place.relative)
+                found[path] = on_disk.stat, marks.take_in(space, on_disk.content)
+    new = File.objects.bulk_create([_as_file(space, path, *seen) for path, seen in found.items()])
+    Revision.objects.bulk_create([_as_first_revision(file, found[file.path][1].text) for file in new])
     if new:
         spaces.mark_setup(space)
         adds = f"{len(new):,} files below {mount.prefix}" if len(new) > 1 else new[0].path
@@ -107,11 +109,10 @@ def _record_batch(space: Space, mount: Mount, batch: list[str]) -> int:
     return len(new)
 
 
-def _as_file(space: Space, path: str, found: FileContent) -> File:
-    sha = sha_of(found.content)
+def _as_file(space: Space, path: str, stat: Stat, seen: DiskText) -> File:
     return File(
-        space=space, path=path, revision=1, size=len(found.content), sha256=sha, author_kind=DISK.kind, author_name=DISK.name,
-        written_revision=1, written_sha256=sha, stat=found.stat.mark,
+        space=space, path=path, revision=1, size=len(seen.text), sha256=seen.sha256, author_kind=DISK.kind,
+        author_name=DISK.name, written_revision=1, written_sha256=seen.digest, disk_secrets=seen.secrets, stat=stat.mark,
     )  # fmt: skip
 
 
@@ -127,6 +128,8 @@ def _needs_sync(file: File | None, mark: list[int] | None, *, exists: bool) -> b
         return exists
     if not is_written(file):
         return True
+    if file.held:
+        return exists == (file.held == arrivals.DELETED) or (exists and (mark is None or file.stat != mark))
     return (mark is None or file.stat != mark) if exists else not file.is_deleted
 
 
@@ -165,63 +168,6 @@ def retry_disk(space: Space, path: str) -> File:
     if file.problem:
         raise Conflict(file.problem, code="still_unwritten")
     return file
-
-
-# ---- files that earlier writes left behind
-
-
-@jobs.job("files.forget")
-def delete_displaced(job: Job, progress: jobs.Progress) -> None:
-    """Reads a displaced file once more, records its text if no revision has it, then removes it."""
-    file = File.objects.select_related("space").filter(pk=job.payload["file"]).first()
-    mount = find_mount(mounts_of_space(file.space), file.path) if file else None
-    if file is None or mount is None:
-        return
-    place, name = place_in_mount(mount, file.path), job.payload["name"]
-    if not isinstance(place.store, FilesystemStore):
-        return
-    with transaction.atomic():
-        file = File.objects.select_for_update(of=("self",)).select_related("space").get(pk=file.pk)
-        content = place.store.read_again(place.relative, name)
-        if content is not None and not revisions.has_text(file, sha_of(content)):
-            record_late_text(file.space, file, content)
-    place.store.forget(place.relative, name)
-
-
-def recover_leftovers(space: Space, mount: Mount) -> int:
-    """At the start: record and remove temporary files of writes that were cut off; answers how many there were."""
-    place = place_in_mount(mount, mount.prefix)
-    if not isinstance(place.store, FilesystemStore):
-        return 0
-    return sum(_recover_folder(mount, place.store, folder) for folder in place.store.folders())
-
-
-def _names_in(mount: Mount, folder: str) -> list[str]:
-    """The names of the files right below a folder that the hub knows, deleted ones included."""
-    above = mount.prefix + folder[1:]
-    paths_below = File.objects.within(mount.space).filter(path__startswith=above).values_list("path", flat=True)
-    return [path[len(above) :] for path in paths_below if "/" not in path[len(above) :]]
-
-
-def _recover_folder(mount: Mount, store: FilesystemStore, folder: str) -> int:
-    try:
-        found = store.leftovers(folder, lambda: _names_in(mount, folder))
-        old = [left for left in found if left.age >= KEEP_DISPLACED_SECONDS]
-    except HubError as error:
-        if error.code == "root_missing":
-            raise
-        log.warning(
-            "%s: %s", mount.prefix + folder[1:], error.message
-        )  # one folder that is shut does not shut the rest
-        return 0
-    for left in old:
-        if left.content is not None:
-            with transaction.atomic():
-                file = lock_file(mount.space, mount.prefix + left.path[1:])
-                if not revisions.has_text(file, sha_of(left.content)):
-                    record_late_text(mount.space, file, left.content)
-        store.forget(left.path, left.name)
-    return len(old)
 
 
 # ---- the background process
@@ -291,13 +237,17 @@ def _watch_roots(stop: threading.Event, mounts: list[Mount], directories: dict[i
         *roots, watch_filter=None, stop_event=stop, recursive=True, ignore_permission_denied=True,
         rust_timeout=int(RESCAN_SECONDS * 1000), yield_on_timeout=True, debounce=200, step=50, raise_interrupt=False,
     )  # fmt: skip
-    watched = {(m.pk, m.directory, m.prefix, directories[m.pk]) for m in mounts}
+    watched = {(m.pk, m.directory, m.prefix, m.selection, directories[m.pk]) for m in mounts}
     with contextlib.suppress(FileNotFoundError):  # a directory was deleted just now: the next round sees it
         for changes in events:
             for mount, path in _affected_paths(mounts, {path for _, path in changes}):
                 _sync_quietly(mount.space, path, mount)
             deleted = roots & {path for kind, path in changes if kind == Change.deleted}
-            if deleted or {(m.pk, m.directory, m.prefix, _directory_identity(m)) for m in _disk_mounts()} != watched:
+            if (
+                deleted
+                or {(m.pk, m.directory, m.prefix, m.selection, _directory_identity(m)) for m in _disk_mounts()}
+                != watched
+            ):
                 return
 
 
@@ -312,6 +262,14 @@ def _affected_paths(mounts: list[Mount], changed: set[str]) -> Iterator[tuple[Mo
                 path = mount.prefix + unicodedata.normalize("NFC", os.path.relpath(real_path, root))
                 if find_mount(mounts_of_space(mount.space), path) == mount:
                     yield mount, path
+
+
+@jobs.job("files.scan_mount")
+def scan_mount_job(job: Job, progress: jobs.Progress) -> None:
+    """Scans a mount whose selection changed."""
+    mount = Mount.objects.filter(pk=job.payload["mount"]).select_related("space").first()
+    if mount is not None:
+        _scan_mount(mount, {mount.pk})
 
 
 @jobs.periodic("files.expire_threads", every=timedelta(minutes=10))

@@ -3,6 +3,8 @@
 from memoryhub.domain.files.mounts.changes import add_mount, change_mount, clean_prefix, remove_mount, reset_written
 from memoryhub.domain.files.mounts.directories import allowed_roots, clean_directory, is_hub_operator, is_inside
 from memoryhub.domain.files.mounts.explain import Explanation, explain_path
+from memoryhub.domain.files.mounts.guard import check_agents_path, not_memory_error, why_not_memory, why_program
+from memoryhub.domain.files.mounts.intakes import intake_of, is_left_out, left_out_error, survey_mount
 from memoryhub.domain.files.mounts.resolve import (
     MOUNT_COLUMNS,
     Place,
@@ -20,6 +22,7 @@ from memoryhub.domain.files.mounts.rules import (
     conditions_hold,
     dry_run_rule,
     is_small,
+    matched_paths,
     remove_rule,
     rule_applies,
     rules_of_space,
@@ -34,6 +37,7 @@ __all__ = [
     "allowed_roots",
     "cached_mount",
     "change_mount",
+    "check_agents_path",
     "clean_directory",
     "clean_prefix",
     "conditions_hold",
@@ -41,11 +45,16 @@ __all__ = [
     "explain_path",
     "find_mount",
     "get_mount",
+    "intake_of",
     "is_hub_operator",
     "is_inside",
+    "is_left_out",
     "is_small",
+    "left_out_error",
+    "matched_paths",
     "mounts_of_space",
     "no_mount_error",
+    "not_memory_error",
     "place_in_mount",
     "policy_for",
     "remove_mount",
@@ -54,4 +63,7 @@ __all__ = [
     "resolve_path",
     "rule_applies",
     "rules_of_space",
+    "survey_mount",
+    "why_not_memory",
+    "why_program",
 ]

@@ -11,6 +11,8 @@ from memoryhub.domain.files.mounts.directories import clean_directory, require_a
 from memoryhub.errors import Conflict, Invalid
 from memoryhub.models import Actor, File, Mount, Policy, Space
 from memoryhub.stores import paths
+from memoryhub.stores.selection import ALL, checked_patterns
+from memoryhub.stores.survey import kind_of
 
 
 def clean_prefix(prefix: str) -> str:
@@ -26,19 +28,27 @@ def _checked_choices(store: str, policy: str, directory: str) -> tuple[str, str,
     return store, policy, clean_directory(directory) if store == Mount.Store.FILESYSTEM else ""
 
 
+Patterns = str | list[str]  # one a line, or one each
+
+
 @transaction.atomic
 def add_mount(
-    space: Space, actor: Actor, prefix: str, *, store: str = "database", directory: str = "", policy: str = "review"
-) -> Mount:
-    """Adds a mount: a store for the virtual paths with this prefix."""
+    space: Space, actor: Actor, prefix: str, *, store: str = "database", directory: str = "", policy: str = "review",
+    takes: str = "", include: Patterns = "", exclude: Patterns = "",
+) -> Mount:  # fmt: skip
+    """Adds a mount: a store for the virtual paths with this prefix. Of a directory it takes in what `takes` says (all files, or
+    memory and documents; by default what suits the directory) and what patterns include, without what they exclude."""
     require(actor, "manage")
     prefix = clean_prefix(prefix)
     store, policy, directory = _checked_choices(store, policy, directory)
     if directory:
         require_allowed_directory(space, actor, directory)
+    chosen = _checked_selection(directory, takes, include, exclude)
     try:
         with transaction.atomic():
-            mount = Mount.objects.create(space=space, prefix=prefix, store=store, directory=directory, policy=policy)
+            mount = Mount.objects.create(
+                space=space, prefix=prefix, store=store, directory=directory, policy=policy, **chosen
+            )
     except IntegrityError:
         raise Conflict(f"There is a mount at {prefix} already. Change that one.", field="prefix") from None
     reset_written(space, mount)
@@ -57,8 +67,11 @@ def change_mount(
     policy: str | None = None,
     store: str | None = None,
     directory: str | None = None,
+    takes: str | None = None,
+    include: Patterns | None = None,
+    exclude: Patterns | None = None,
 ) -> Mount:
-    """Changes the policy, store or directory of a mount; what is None stays. Files move into the new store."""
+    """Changes the policy, store, directory or selection of a mount; what is None stays. Files move into the new store."""
     require(actor, "manage")
     mount = Mount.objects.select_for_update().get(pk=mount.pk, space_id=space.pk)
     before = (mount.store, mount.policy, mount.directory)
@@ -67,20 +80,58 @@ def change_mount(
         policy or mount.policy,
         mount.directory if directory is None else directory,
     )
-    if after == before:
+    chosen = _selection_after(mount, after[2], takes, include, exclude)
+    selected = {name: value for name, value in chosen.items() if value != getattr(mount, name)}
+    if after == before and not selected:
         return mount
     if after[2] and after[2] != before[2]:
         require_allowed_directory(space, actor, after[2])
     mount.store, mount.policy, mount.directory = after
-    mount.problem = ""
+    for name, value in selected.items():
+        setattr(mount, name, value)
+    mount.problem, mount.is_full = "", False
+    if selected or (before[0], before[2]) != (after[0], after[2]):
+        mount.taken_in_at = None  # what lies there is no change
     mount.save()
     if (before[0], before[2]) != (after[0], after[2]):
         reset_written(space, mount, was_on_disk=before[0] == Mount.Store.FILESYSTEM)
     spaces.mark_setup(space)
+    if selected:
+        spaces.send_event("mount_changed", mount)
     labels = zip(_labels(after), _labels(before), strict=True)
-    adds = ", ".join(new for new, old in labels if new and new != old)
+    adds = ", ".join([new for new, old in labels if new and new != old] + [_says(*one) for one in selected.items()])
     activity.record(space, actor, "mounts.change", "changed the mount", mount.prefix, url="mounts/", adds=adds)
     return mount
+
+
+def _checked_selection(directory: str, takes: str, include: Patterns, exclude: Patterns) -> dict[str, str]:
+    """The columns for what a mount takes in; patterns are for directories alone."""
+    chosen = {"include": checked_patterns(include), "exclude": checked_patterns(exclude)}
+    if takes and takes not in Mount.Takes.values:
+        raise Invalid(f"What a mount takes in is one of: {', '.join(Mount.Takes.values)}.", field="takes")
+    if not directory and any(chosen.values()):
+        raise Invalid("Only a mount of a directory has patterns.", code="no_directory", field="include")
+    return {"takes": takes or (kind_of(directory) if directory else ALL), **chosen}
+
+
+def _selection_after(
+    mount: Mount, directory: str, takes: str | None, include: Patterns | None, exclude: Patterns | None
+) -> dict[str, str]:
+    """The columns after a change. Another directory is looked at anew, unless the change says what to take in."""
+    if not directory:
+        return {}
+    kept = mount.takes if directory == mount.directory else ""
+    return _checked_selection(
+        directory, kept if takes is None else takes, mount.include if include is None else include,
+        mount.exclude if exclude is None else exclude,
+    )  # fmt: skip
+
+
+def _says(name: str, value: str) -> str:
+    """A change of the selection as the activity says it."""
+    if name == "takes":
+        return f"takes in {Mount.Takes(value).label.lower()}"
+    return f"{name}s {', '.join(value.splitlines()[:5])}" if value else f"{name}s nothing"
 
 
 def _labels(choices: tuple[str, str, str]) -> tuple[str, str, str]:
@@ -105,9 +156,10 @@ def reset_written(space: Space, mount: Mount, *, was_on_disk: bool = False) -> N
     unless the directory has a file at that path already.
     """
     files = File.objects.within(space).filter(path__startswith=mount.prefix)
+    files.update(disk_secrets=[], held="", held_proposal=None, put_backs=0)
     if mount.store != Mount.Store.FILESYSTEM:
         files.update(written_revision=F("revision"), stat=None, problem="")
     elif was_on_disk:
-        files.update(stat=None, problem="")
+        files.update(written_revision=None, stat=None, problem="")
     else:
         files.update(written_revision=None, written_sha256="", stat=None, problem="")

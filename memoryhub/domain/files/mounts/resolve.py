@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from memoryhub.db import statements
+from memoryhub.domain.files.mounts.intakes import intake_of
 from memoryhub.domain.files.mounts.rules import rule_applies
 from memoryhub.errors import HubError, Invalid, NotFound
-from memoryhub.models import Agent, Mount, Policy, PolicyRule, Space, instance_from_columns
-from memoryhub.stores import Store, open_store, paths
+from memoryhub.models import Agent, File, Mount, Policy, PolicyRule, Space, instance_from_columns
+from memoryhub.stores import FilesystemStore, Store, open_store, paths
+from memoryhub.stores.disk import Stat
+from memoryhub.stores.selection import FULL, LeftOut, why_entry_out
+from memoryhub.stores.survey import Intake
 
 
 @dataclass(frozen=True)
@@ -23,6 +29,33 @@ class Place:
     relative: str
     policy: str = Policy.REVIEW
     rule: PolicyRule | None = None
+
+    @property
+    def intake(self) -> Intake | None:
+        """What the directory of its mount takes in; None where files lie in the hub."""
+        return intake_of(self.mount)
+
+    def why_out(self, stat: Stat | None = None) -> LeftOut | None:
+        """Why its mount leaves the path out, or None: by its name, `.gitignore` files and, where it is given, what lies there."""
+        taking = self.intake
+        return taking.why_out(self.relative, stat) if taking else None
+
+    def why_closed(self) -> LeftOut | None:
+        """Why nothing can be written there: the path is left out, or something lies there that is."""
+        if why := self.why_out():
+            return why
+        if not isinstance(self.store, FilesystemStore):
+            return None
+        why = None
+        with contextlib.suppress(HubError):  # links and the like are refused with their own words
+            stat = self.store.stat(self.relative)
+            why = FULL if stat is None and self.mount.is_full else why_entry_out(self.relative, stat)
+        return why if why and not self._is_known() else None
+
+    def _is_known(self) -> bool:
+        """Whether the hub has a file there: one that grew too large shows that as its problem."""
+        path = self.mount.prefix + self.relative.lstrip("/")
+        return File.objects.within(self.mount.space_id).filter(path=path, is_deleted=False, revision__gt=0).exists()
 
     @property
     def real_path(self) -> str:
@@ -44,13 +77,13 @@ def find_mount(mounts: Iterable[Mount], path: str) -> Mount | None:
 
 
 # The columns of a mount that `cached_mount` needs.
-MOUNT_COLUMNS = ("prefix", "store", "directory", "policy")
+MOUNT_COLUMNS = ("prefix", "store", "directory", "policy", "takes", "include", "exclude", "is_full")
 
 
 @lru_cache(maxsize=256)
-def cached_mount(space_id: int, prefix: str, store: str, directory: str, policy: str) -> Mount:
-    """A mount with these columns and no id. It is shared by all who ask with equal values, so nobody may change it."""
-    return Mount(space_id=space_id, prefix=prefix, store=store, directory=directory, policy=policy)
+def cached_mount(space_id: int, *columns: Any) -> Mount:
+    """A mount with these MOUNT_COLUMNS and no id. It is shared by all who ask with equal values, so nobody may change it."""
+    return Mount(space_id=space_id, **dict(zip(MOUNT_COLUMNS, columns, strict=True)))
 
 
 def place_in_mount(mount: Mount, path: str) -> Place:
@@ -73,11 +106,11 @@ def resolve_path(space: Space, path: str, *, agent: Agent | None = None) -> Plac
 
 
 MOUNTS_AND_RULES = """
-SELECT id, space_id, prefix, store, directory, policy, problem, created_at,
+SELECT id, space_id, prefix, store, directory, policy, takes, include, exclude, is_full, problem, created_at,
   EXISTS (SELECT 1 FROM memoryhub_policyrule r WHERE r.space_id = %(space)s AND r.is_on)
 FROM memoryhub_mount WHERE space_id = %(space)s ORDER BY prefix
 """
-READ_COLUMNS = ("id", "space_id", "prefix", "store", "directory", "policy", "problem", "created_at")
+READ_COLUMNS = ("id", "space_id", *MOUNT_COLUMNS, "problem", "created_at")
 
 
 def _mounts_and_rules(space: Space) -> tuple[list[Mount], bool]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 
 from django.db import transaction
 
@@ -12,7 +14,8 @@ from memoryhub.domain.accounts import require
 from memoryhub.domain.files.requests import request_of, texts_of
 from memoryhub.domain.files.revisions import base_content
 from memoryhub.errors import Invalid, NotFound
-from memoryhub.models import Actor, Agent, Policy, PolicyRule, Proposal, Space
+from memoryhub.models import Actor, Agent, File, Mount, Policy, PolicyRule, Proposal, Space
+from memoryhub.stores import paths
 from memoryhub.text import diff
 from memoryhub.text.lines import text_of
 from memoryhub.text.path_patterns import matches
@@ -33,16 +36,21 @@ def rule_applies(rule: PolicyRule, path: str, agent: Agent | None) -> bool:
 
 @transaction.atomic
 def add_rule(
-    space: Space, actor: Actor, pattern: str, policy: str, *, agent: Agent | None = None, max_added: int | None = None,
-    unless_findings: bool = False, reviewers: int = 1,
+    space: Space, actor: Actor, pattern: str, policy: str = Policy.REVIEW, *, agent: Agent | None = None,
+    max_added: int | None = None, unless_findings: bool = False, reviewers: int = 1, confirmed: bool = False,
 ) -> PolicyRule:  # fmt: skip
-    """Adds a rule: writes to paths of this pattern, by this agent or by any, get this policy instead of the mount's."""
+    """Adds a rule: writes to paths of this pattern, by this agent or by any, get this policy instead of the mount's.
+
+    A pattern that matches nothing is refused unless a person `confirmed` it.
+    """
     require(actor, "manage")
     pattern = pattern.strip()
     if not pattern or len(pattern) > 1024 or "\x00" in pattern:
         raise Invalid("Write a pattern such as /memories/drafts/** or *.log.md.", field="pattern")
     if policy not in Policy.values:
         raise Invalid(f"A policy is one of: {', '.join(Policy.values)}.", field="policy")
+    if not confirmed and not _matches_something(space, pattern):
+        raise Invalid(_why_nothing(space, pattern), code="matches_nothing", field="pattern")
     last = PolicyRule.objects.within(space).order_by("-position").values_list("position", flat=True).first()
     rule = PolicyRule.objects.create(
         space=space, position=(last or 0) + 1, pattern=pattern, agent=agent, policy=policy, max_added=max_added,
@@ -51,6 +59,38 @@ def add_rule(
     who = f"for {agent.slug}" if agent else "for every agent"
     activity.record(space, actor, "policies.add", "made an exception for", pattern, url="mounts/", adds=f"{policy} {who}")  # fmt: skip
     return rule
+
+
+MAX_MATCHED, LOOKED_AT = 100, 20_000
+
+
+def matched_paths(space: Space, pattern: str, most: int = MAX_MATCHED) -> list[str]:
+    """The files of the hub that a pattern matches, in the order of their paths: at most so many, of the first 20,000 that its
+    beginning allows."""
+    known = File.objects.within(space).filter(is_deleted=False, thread_id="", revision__gt=0).order_by("path")
+    if "/" in pattern:
+        known = known.filter(path__startswith=re.split(r"[*?\[{]", pattern, maxsplit=1)[0])
+    return list(
+        islice((path for path in known.values_list("path", flat=True)[:LOOKED_AT] if matches(pattern, path)), most)
+    )
+
+
+def _matches_something(space: Space, pattern: str) -> bool:
+    """Whether a file matches, or the pattern is a path without wildcards below a mount: that one it matches by itself."""
+    is_path = not re.search(r"[*?\[{]", pattern) and "/" in pattern
+    mounts = Mount.objects.within(space).values_list("prefix", flat=True)
+    is_below = any(
+        pattern != prefix and paths.under(prefix, pattern) and not pattern.endswith("/") for prefix in mounts
+    )
+    return (is_path and is_below) or bool(matched_paths(space, pattern, 1))
+
+
+def _why_nothing(space: Space, pattern: str) -> str:
+    says = f"No file matches “{pattern[:200]}”."
+    for prefix in Mount.objects.within(space).values_list("prefix", flat=True):
+        if pattern.strip("/") and pattern.strip("/") == prefix.strip("/"):
+            return f"{says} For everything below {prefix} write {prefix}**."
+    return f"{says} Check the pattern, or confirm that it is meant for files to come."
 
 
 @transaction.atomic

@@ -13,8 +13,10 @@ from memoryhub.domain.proposals.kinds.file_changes import (
     sha_of,
 )
 from memoryhub.domain.proposals.kinds.promotion import Promotion
+from memoryhub.domain.proposals.kinds.template import Template, prompt_dialect
 from memoryhub.models import Proposal
 
 KINDS[Proposal.Kind.PROMOTION] = Promotion()
+KINDS[Proposal.Kind.TEMPLATE] = Template()
 
-__all__ = ["FILE_EDITS", "KINDS", "ChangeKind", "Settlement", "kind_of", "sha_of"]
+__all__ = ["FILE_EDITS", "KINDS", "ChangeKind", "Settlement", "kind_of", "prompt_dialect", "sha_of"]

@@ -11,9 +11,10 @@ from memoryhub.detectors import Finding
 from memoryhub.domain import files
 from memoryhub.domain.proposals import findings
 from memoryhub.domain.proposals.state import Parents, parent_of
-from memoryhub.errors import Conflict, HubError, Stale
-from memoryhub.models import Actor, File, Proposal, Revision
+from memoryhub.errors import Conflict, HubError, NotFound, Stale
+from memoryhub.models import DISK, Actor, File, Proposal, Revision
 from memoryhub.text import edits
+from memoryhub.text.blame import ReviewedLines, lines_by_reviewer
 from memoryhub.text.lines import bytes_of, text_of
 from memoryhub.text.merge import merge3
 from memoryhub.text.unified import unified_bytes
@@ -40,7 +41,9 @@ class ChangeKind:
     approve_label = "Approve"
     without_prompts = "In no agent's prompt; agents see it when they read the file."
     revision_kind = "edit"
-    has_file = True  # it changes a file; without one it is about long-term memory
+    has_file = True  # it changes a file
+    changes = "file"  # or entry, of long-term memory, or template
+    adds_words = True  # detectors look at what it makes
     has_text = True  # there are texts to compare; a move changes none
     is_editable = True  # a reviewer may approve other words instead
     removes_file = False
@@ -70,8 +73,19 @@ class ChangeKind:
         """The files as they are once it is applied, by path; none for a file that is gone."""
         return {proposal.path: after}
 
+    def published(self, proposal: Proposal) -> files.Published | None:
+        """The text that stands now where it would change something, with what changed on disk taken in."""
+        try:
+            return files.read(proposal.space, proposal.path, thread_id=proposal.thread_id)
+        except NotFound:
+            return None
+
+    def findings(self, proposal: Proposal, before: bytes | None, after: bytes | None) -> list[Finding]:
+        """What the detectors find in what it would make."""
+        return findings.findings_of(proposal.space, proposal.path, before, after) if self.adds_words else []
+
     def diff(self, proposal: Proposal, before: bytes | None, after: bytes | None) -> str:
-        return unified_bytes(before, after, proposal.path or "long-term")
+        return unified_bytes(before, after, proposal.path or proposal.thing)
 
     def applied_texts(self, proposal: Proposal) -> tuple[bytes | None, bytes | None]:
         """The texts before and after the revision that an approved proposal became."""
@@ -96,12 +110,35 @@ class ChangeKind:
         self, proposal: Proposal, actor: Actor, before: bytes | None, after: bytes | None, settlement: Settlement
     ) -> None:
         """Carries it out: `after` in place of `before`. `Stale` where that is not the text that stands there."""
-        # The words are the agent's, or the reviewer's where they changed them.
-        author = actor if proposal.with_edits else Actor("agent", proposal.agent_id, proposal.agent_name)
+        author, approval = self.credit(proposal, actor, before, after)
         notes = {
             "reason": proposal.reason[:1000], "proposal": proposal.number, "thread_id": proposal.thread_id,
+            "approval": approval,
         }  # fmt: skip
         proposal.applied_revision = self.change_file(proposal, author, before, after, notes).number
+
+    def credit(
+        self, proposal: Proposal, actor: Actor, before: bytes | None, after: bytes | None
+    ) -> tuple[Actor, files.Approval]:
+        """The author of what is carried out, and its approval: the agent's words stay the agent's, line by line.
+
+        A reviewer is the author alone where everything that is new is theirs.
+        """
+        asked = DISK if proposal.from_disk else Actor("agent", proposal.agent_id, proposal.agent_name)
+        if not proposal.with_edits or after is None or b"\x00" in after:
+            return asked, files.Approval(actor)
+        reviewer = _first_to_send(proposal, after) or actor
+        mine = self.lines_by_reviewer(proposal, before, after)
+        if mine.all_new:
+            return reviewer, files.Approval(actor)
+        return asked, files.Approval(actor, reviewer, mine.ranges)
+
+    def lines_by_reviewer(self, proposal: Proposal, before: bytes | None, after: bytes) -> ReviewedLines:
+        """What of an approved text the reviewer wrote. Where the proposal no longer applied, what it added once is its."""
+        try:
+            return lines_by_reviewer(before, self.make(proposal, before) or b"", after)
+        except HubError:
+            return lines_by_reviewer(before, self.wanted(proposal) or b"", after, files.base_content(proposal))
 
     def change_file(
         self, proposal: Proposal, author: Actor, before: bytes | None, after: bytes | None, notes: dict[str, Any]
@@ -207,6 +244,7 @@ class Delete(ChangeKind):
     approve_label = "Approve the deletion"
     without_prompts = "In no agent's prompt; agents no longer find the file."
     is_editable = False
+    adds_words = False
     removes_file = True
 
     def make(self, proposal: Proposal, before: bytes | None, parents: Parents = parent_of) -> bytes | None:
@@ -255,6 +293,10 @@ class Move(ChangeKind):
         )
         return moved.values_list("sha256", flat=True).first()
 
+    def findings(self, proposal: Proposal, before: bytes | None, after: bytes | None) -> list[Finding]:
+        """Of the whole text: other rules may hold where it goes."""
+        return findings.findings_in("", findings.detectable(after))
+
     def risk(self, proposal: Proposal, found: list[Finding], before: bytes | None, after: bytes | None) -> int:
         """A file that a prompt shows is taken out of it, as by a deletion."""
         is_source = findings.is_source(proposal.space, proposal.path)
@@ -271,6 +313,12 @@ class Move(ChangeKind):
         assert file is not None
         thread = file.thread_id
         return files.move(proposal.space, actor, file.path, proposal.path, reason=reason, thread_id=thread).number
+
+
+def _first_to_send(proposal: Proposal, after: bytes) -> Actor | None:
+    """Of two who have to agree, the one who sent this text first; none where one decides."""
+    found = next((one for one in proposal.approvals if one["sha256"] == sha_of(after)), None)
+    return Actor("person", found["id"], found["name"]) if found else None
 
 
 def _existing(proposal: Proposal, before: bytes | None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memoryhub.domain import longterm, quarantine
+from memoryhub.domain import files, longterm, quarantine
 from memoryhub.domain.proposals.kinds.file_changes import ChangeKind, Settlement
 from memoryhub.domain.proposals.state import Parents, parent_of
 from memoryhub.models import Actor, File, Proposal
@@ -17,6 +17,10 @@ class Promotion(ChangeKind):
     approve_label = "Promote"
     without_prompts = "Recalled by agents whose question it fits."
     has_file = False
+    changes = "entry"
+
+    def published(self, proposal: Proposal) -> files.Published | None:
+        return None
 
     def make(self, proposal: Proposal, before: bytes | None, parents: Parents = parent_of) -> bytes | None:
         return bytes(proposal.content or b"")

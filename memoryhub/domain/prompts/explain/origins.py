@@ -8,6 +8,7 @@ from memoryhub.dialects import Part
 from memoryhub.domain import files
 from memoryhub.domain.prompts.assemble import Prompt
 from memoryhub.models import (
+    Actor,
     Agent,
     AgentChange,
     Chunk,
@@ -33,6 +34,7 @@ class LineOrigin:
     path: str = ""
     file_line: int | None = None
     revision: Revision | None = None
+    author: Actor | None = None  # of the line: who wanted the revision, or its reviewer
     change: AgentChange | None = None  # of the agent's settings, that brought it
     hot: WorkingEntry | None = None
     cold: LongtermEntry | None = None
@@ -102,4 +104,4 @@ def file_origin(space: Space, prompt: Prompt, path: str, origin: LineOrigin, nth
     if not equal:
         return placed
     row = equal[min(nth, len(equal) - 1)]
-    return replace(placed, file_line=row.number, revision=row.revision)
+    return replace(placed, file_line=row.number, revision=row.revision, author=row.author)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from typing import Any
 
 from django.utils import timezone
 
-from memoryhub.dialects import Entry, Part
+from memoryhub.dialects import Entry, Ingredients, Part, Warn
 from memoryhub.domain import files
-from memoryhub.domain.prompts.assemble import Prompt, assemble, first_change
+from memoryhub.domain.prompts.assemble import Prompt, assemble, build_prompt, first_change
+from memoryhub.domain.prompts.inputs import PromptInputs
+from memoryhub.domain.prompts.requests import LastCall, PromptRequest, as_looked_at, dialect_of
+from memoryhub.errors import NotFound
 from memoryhub.models import (
     Agent,
     AgentChange,
@@ -19,10 +22,10 @@ from memoryhub.models import (
     DialectTemplate,
     EntryRevision,
     LongtermEntry,
-    Proposal,
     Revision,
     SourceChange,
     Space,
+    TemplateChoice,
     WorkingEntry,
 )  # fmt: skip
 from memoryhub.stores import paths
@@ -59,10 +62,11 @@ class PromptChange:
     agent: Agent
     before: Prompt
     after: Prompt
+    call: LastCall | None = None  # what was asked for, where it is what the agent asked for last
 
     @cached_property
     def diff(self) -> Diff:
-        return diff.compare(self.before.text, self.after.text, context=2)
+        return diff.compare(self.before.text, self.after.text, context=2, ignore_last_newline=True)
 
     @property
     def is_same(self) -> bool:
@@ -124,9 +128,22 @@ def compare_moments(
     space: Space, agent: Agent, start: datetime, end: datetime | None, **asked: Any
 ) -> MomentComparison:
     """What the agent would have got at two moments (`end` None: now), with everything that happened in between."""
-    before = assemble(space, agent, at=start, **asked)
-    after = assemble(space, agent, at=end, **asked)
-    return MomentComparison(agent, before, after, causes(space, agent, before, after, start, end))
+    before = prompt_or_none_yet(space, agent, start, asked)
+    after = prompt_or_none_yet(space, agent, end, asked)
+    return MomentComparison(agent, before, after, causes=causes(space, agent, before, after, start, end))
+
+
+def prompt_or_none_yet(space: Space, agent: Agent, at: datetime | None, asked: dict[str, Any]) -> Prompt:
+    """The prompt at a moment; before the agent was made an empty one with a warning."""
+    try:
+        return assemble(space, agent, at=at, **asked)
+    except NotFound as error:
+        if error.code != "before_agent":
+            raise
+        says = error.message
+    dialect = dialect_of(as_looked_at(agent, PromptRequest(str(asked.get("dialect") or ""))).dialect, agent)
+    nothing = build_prompt(dialect, PromptInputs(Ingredients(off=True)), PromptRequest())
+    return replace(nothing, gathered_warnings=(Warn("before_agent", None, says),))
 
 
 def causes(
@@ -141,7 +158,7 @@ def causes(
         *revision_causes(space, touched, between),
         *settings_causes(agent, between),
         *source_list_causes(space, agent, between),
-        *template_causes(space, before, after, between),
+        *template_causes(space, agent, before, after, between),
         *memory_causes(space, before, after, start, end),
     ]
     return sorted(found, key=lambda cause: cause.at, reverse=True)[:MAX_CAUSES]
@@ -151,28 +168,21 @@ def revision_causes(space: Space, touched: set[str], between: dict[str, Any]) ->
     rows = (
         Revision.objects.within(space).filter(path__in=touched, **between).defer("content").order_by("-pk")[:MAX_CAUSES]
     )
-    deciders = approvers_of(space, {row.proposal for row in rows if row.proposal})
     return [
         Cause(
-            row.created_at, "source", describe_revision(row, deciders), row.actor_kind, row.actor_name, row.path, row.number,
+            row.created_at, "source", describe_revision(row), row.actor_kind, row.actor_name, row.path, row.number,
             row.proposal, row.reason,
         )
         for row in rows
     ]  # fmt: skip
 
 
-def describe_revision(row: Revision, deciders: dict[int, str]) -> str:
+def describe_revision(row: Revision) -> str:
     if row.proposal:
-        return f"proposal {row.proposal} was approved" + (f" by {who}" if (who := deciders.get(row.proposal)) else "")
+        return f"proposal {row.proposal} was approved" + (f" by {row.approver_name}" if row.approver_name else "")
     return {"delete": "deleted it", "restore": "restored it", "move": "moved it", "create": "made it"}.get(
         row.kind, "changed it"
     )
-
-
-def approvers_of(space: Space, numbers: set[int]) -> dict[int, str]:
-    """Who approved each of these proposals."""
-    rows = Proposal.objects.within(space).filter(number__in=numbers).values_list("number", "decided_by_name")
-    return dict(rows)
 
 
 def settings_causes(agent: Agent, between: dict[str, Any]) -> list[Cause]:
@@ -202,10 +212,19 @@ def source_list_causes(space: Space, agent: Agent, between: dict[str, Any]) -> l
     ]  # fmt: skip
 
 
-def template_causes(space: Space, before: Prompt, after: Prompt, between: dict[str, Any]) -> list[Cause]:
+def template_causes(space: Space, agent: Agent, before: Prompt, after: Prompt, between: dict[str, Any]) -> list[Cause]:
     forms = {before.dialect, after.dialect}
+    chosen = TemplateChoice.objects.within(space).filter(agent_id=agent.pk, form__in=forms, **between)
+    decided = [
+        Cause(
+            row.created_at, "template",
+            f"proposal {row.proposal} was approved" if row.proposal else "its client reported another template",
+            row.actor_kind, row.actor_name, proposal=row.proposal,
+        )
+        for row in chosen.order_by("-pk")[:MAX_CAUSES]
+    ]  # fmt: skip
     rows = DialectTemplate.objects.filter(space_id__in=(0, space.pk), form__in=forms, **between)
-    return [
+    return decided + [
         Cause(row.created_at, "template", f"took the template of {row.family} {row.version} from the {row.came_from}", "hub", "hub")
         for row in rows[:MAX_CAUSES]
     ]  # fmt: skip

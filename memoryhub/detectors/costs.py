@@ -1,0 +1,61 @@
+"""What one text may cost: time of a processor and pieces looked at, counted between the pieces.
+
+RE2 and pieces of bounded length keep each step short; this keeps their number in bounds, for whatever nobody thought of.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+
+from memoryhub.errors import TooLarge
+
+SECONDS, SECONDS_PER_CHARACTER = 0.4, 1.1e-6
+PIECES, PIECES_PER_CHARACTER = 100_000, 3
+_LOOK = 32  # pieces, of all threads together, from one look at the clock to the next
+_pieces = count()
+
+
+class TooCostly(TooLarge):
+    """Checking a text takes too long. Whoever has to be sure of a text lets this end the call: it becomes a 413."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This text takes too long to check for secrets and hidden orders. Send it in smaller parts, or leave out what repeats.",
+            code="too_costly",
+        )
+
+
+class _Spent(threading.local):
+    until = math.inf
+    looks_left = math.inf
+
+
+_spent = _Spent()
+
+
+@contextmanager
+def limited(characters: int, seconds: float | None = None) -> Iterator[None]:
+    """Counts what the checks inside cost; those of a text inside of another's count as its."""
+    if _spent.until < math.inf:
+        yield
+        return
+    allowed = SECONDS + SECONDS_PER_CHARACTER * characters if seconds is None else seconds
+    _spent.until = time.thread_time() + allowed
+    _spent.looks_left = (PIECES + PIECES_PER_CHARACTER * characters) // _LOOK
+    try:
+        yield
+    finally:
+        _spent.until = _spent.looks_left = math.inf
+
+
+def spend() -> None:
+    """One more piece; TooCostly where the text has had its share."""
+    if next(_pieces) % _LOOK == 0 and _spent.until < math.inf:
+        _spent.looks_left -= 1
+        if _spent.looks_left < 0 or time.thread_time() > _spent.until:
+            raise TooCostly

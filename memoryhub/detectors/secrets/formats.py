@@ -1,0 +1,72 @@
+"""More shapes with a beginning of their own: password hashes, and addresses of webhooks, whose path is the key.
+
+Read by `provider_keys` as its own table is: kind, beginnings with bars between them, what follows a beginning.
+"""
+
+from __future__ import annotations
+
+from .values import UUID
+
+_B64 = r"[A-Za-z0-9+/]"
+_CRYPT = r"[./A-Za-z0-9]"
+
+PASSWORD_HASHES: tuple[tuple[str, str, str], ...] = (
+    ("password hash", "$2a$|$2b$|$2y$|$2x$", rf"\d\d\${_CRYPT}{{53}}"),
+    ("password hash", "$argon2id$|$argon2i$|$argon2d$", rf"(?:v=\d+\$)?m=\d+,t=\d+,p=\d+\${_B64}{{8,}}={{0,2}}\${_B64}{{20,}}={{0,2}}"),
+    ("password hash", "$6$|$5$", rf"(?:rounds=\d+\$)?[^$\s:]{{1,16}}\${_CRYPT}{{43,86}}"),
+    ("password hash", "$1$|$apr1$", rf"[^$\s:]{{1,8}}\${_CRYPT}{{22}}"),
+    ("password hash", "$y$|$gy$|$7$", rf"{_CRYPT}{{2,20}}\$?{_CRYPT}{{4,90}}\${_CRYPT}{{40,90}}"),
+    ("password hash", "$scrypt$", rf"[^\s$]{{3,40}}\${_B64}{{8,}}={{0,2}}\${_B64}{{20,}}={{0,2}}"),
+    ("password hash", "scrypt:", r"\d+:\d+:\d+\$[^\s$]{6,40}\$[a-f0-9]{64,}"),
+    ("password hash", "pbkdf2_sha256$|pbkdf2_sha1$|pbkdf2_sha512$|scrypt$|bcrypt_sha256$", r"\d+\$[^\s]{4,80}\$[^\s]{20,200}"),
+    ("password hash", "pbkdf2:sha1|pbkdf2:sha256|pbkdf2:sha512", r":\d+\$[^\s$]{4,40}\$[a-f0-9]{40,}"),
+    ("password hash", "$pbkdf2$|$pbkdf2-sha1$|$pbkdf2-sha256$|$pbkdf2-sha512$", r"(?:\d+|[^\s$]{3,40})\$[./A-Za-z0-9+]{6,}\$[./A-Za-z0-9+]{20,}"),
+    ("password hash", "{SSHA}|{SHA}|{SMD5}|{MD5}|{SSHA256}|{SSHA512}|{SHA512}", rf"{_B64}{{20,}}={{0,2}}"),
+    ("password hash", "$P$|$H$", rf"{_CRYPT}{{31}}"),
+    ("password hash", "$S$", rf"{_CRYPT}{{52}}"),
+    ("password hash", "$NT$", r"\$?[a-fA-F0-9]{32}"),
+    ("password hash", "$krb5asrep$|$krb5tgs$|$krb5pa$", r"\d{1,2}\$[^\s]{60,}"),
+    ("password hash", "$DCC2$", r"\d+#[^#\s]{1,60}#[a-f0-9]{32}"),
+    ("password hash", "SCRAM-SHA-256$|SCRAM-SHA-1$", rf"\d+:{_B64}{{8,}}={{0,2}}\${_B64}{{20,}}={{0,2}}:{_B64}{{20,}}={{0,2}}"),
+    ("password hash", ":aad3b435b51404eeaad3b435b51404ee:", r"[a-fA-F0-9]{32}"),
+)  # fmt: skip
+
+WEBHOOKS: tuple[tuple[str, str, str], ...] = (
+    ("Slack webhook", "hooks.slack.com/services/|hooks.slack-gov.com/services/", r"T\w{5,}/B\w{5,}/\w{16,}"),
+    ("Slack webhook", "hooks.slack.com/workflows/|hooks.slack.com/triggers/", r"\w+/[\w/]{16,}"),
+    ("Discord webhook", "discord.com/api/|discordapp.com/api/", r"(?:v\d{1,2}/)?webhooks/\d{15,}/[\w-]{50,}"),
+    ("Teams webhook", "outlook.office.com/webhook/|outlook.office365.com/webhook/", rf"{UUID}@{UUID}/\w+/\w{{20,}}/[\w-]{{20,}}"),
+    ("Teams webhook", ".logic.azure.com:443/workflows/|.logic.azure.com/workflows/|.api.powerplatform.com/powerautomate/", r"[^\s\"'<>]{20,}[?&]sig=[\w%-]{20,}"),
+    ("Google Chat webhook", "chat.googleapis.com/v1/spaces/", r"[\w-]+/messages\?[^\s\"'<>]*(?:key|token)=[\w%-]{20,}[^\s\"'<>]*"),
+    ("Zapier webhook", "hooks.zapier.com/hooks/catch/", r"\d+/\w{6,}"),
+    ("Make webhook", ".make.com/|.integromat.com/", r"(?=\w{0,30}\d)[a-z0-9]{28,40}(?![\w/])"),
+    ("IFTTT webhook", "maker.ifttt.com/", r"(?:use/|trigger/[\w-]+/(?:json/)?with/key/)[\w-]{20,}"),
+    ("Feishu webhook", "open.feishu.cn/open-apis/bot/v2/hook/|open.larksuite.com/open-apis/bot/v2/hook/", UUID),
+    ("DingTalk webhook", "oapi.dingtalk.com/robot/send?access_token=", r"[a-f0-9]{64}"),
+    ("WeCom webhook", "qyapi.weixin.qq.com/cgi-bin/webhook/send?key=", UUID),
+    ("Webex webhook", "webexapis.com/v1/webhooks/incoming/", r"[\w-]{60,}"),
+    ("Mattermost webhook", "/hooks/", r"[a-z0-9]{26}(?!\w)"),
+    ("Rocket.Chat webhook", "/hooks/", r"[A-Za-z0-9]{17,24}/[A-Za-z0-9]{30,}"),
+    ("Telegram bot token", "api.telegram.org/bot", r"\d{8,10}:[\w-]{30,}"),
+    ("Healthchecks address", "hc-ping.com/", UUID),
+    ("PagerDuty webhook", "events.pagerduty.com/integration/", r"[a-f0-9]{32}"),
+    ("Opsgenie webhook", "api.opsgenie.com/v1/json/", rf"[\w/]{{0,40}}\?apiKey={UUID}"),
+)  # fmt: skip
+
+MORE_KEYS: tuple[tuple[str, str, str], ...] = (
+    ("Vercel token", "vcp_|vci_|vca_|vcr_|vck_", r"[A-Za-z0-9]{24,}"),
+    ("GitHub token", "ghs_", r"\d+_eyJ[\w.-]{60,}"),
+    ("Shopify token", "shpss_|shpat_|shpca_", r"[A-Za-z0-9]{32,}"),
+    ("Supabase token", "sbp_", r"[a-z0-9]{40}"),
+    ("StackHawk key", "hawk.", r"[A-Za-z0-9_-]{20}\.[A-Za-z0-9_-]{20}"),
+    ("Teamwork token", "tkn.v1_", r"[A-Za-z0-9+/]{60,}={0,2}"),
+    ("Square secret", "sq0idp-", r"[\w-]{22}"),
+    ("Nightfall key", "NF-", r"[A-Za-z0-9]{32}(?!\w)"),
+    ("Pagar.me key", "ak_live_|ak_test_", r"[A-Za-z0-9]{24,}"),
+    ("PubNub key", "sec-c-", r"[A-Za-z0-9-]{36,}"),
+    ("PostHog key", "phx_|phs_", r"[A-Za-z0-9_]{40,}"),
+    ("Okta token", "SSWS ", r"00[\w-]{40}"),
+    ("Telnyx key", "KEY", r"[A-Za-z0-9_-]{36,}_[A-Za-z0-9]{20,}"),
+    ("Ethereum key", "private key 0x|privateKey: 0x|PRIVATE_KEY=0x", r"[a-fA-F0-9]{64}(?!\w)"),
+    ("JSON web token", "eyJ", r"[A-Za-z0-9_-]{14,}\.[A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]{20,}"),
+)  # fmt: skip

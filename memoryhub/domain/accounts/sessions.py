@@ -1,0 +1,83 @@
+"""Signed-in browsers of a person: noted, shown, ended."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.conf import settings
+from django.contrib.sessions.models import Session
+from django.db import transaction
+from django.db.models import F, Q, QuerySet
+from django.utils import timezone
+
+from memoryhub.domain import activity
+from memoryhub.errors import NotFound
+from memoryhub.models import Actor, FailedTry, Person, SignIn, SignInLink
+
+
+@transaction.atomic
+def note_sign_in(person: Person, session_key: str, address: str | None, browser: str, *, by: str = "") -> SignIn:
+    """Remembers a signed-in browser, so that its owner can see and end it; the hub's activity says how they came."""
+    adds = f"by {by.replace('_', ' ')}" if by else ""
+    activity.record(None, Actor.of_person(person), "people.sign_in", "signed in", adds=adds, aside=address or "")
+    values = {"person": person, "address": address, "browser": browser[:300], "seen_at": timezone.now()}
+    sign_in, _ = SignIn.objects.update_or_create(session_key=session_key, defaults=values)
+    return sign_in
+
+
+def note_seen(session_key: str, address: str | None) -> None:
+    """Written at most once a minute."""
+    now = timezone.now()
+    SignIn.objects.filter(session_key=session_key, seen_at__lt=now - timedelta(minutes=1)).update(
+        seen_at=now, address=address or F("address")
+    )
+
+
+def ended_sign_ins() -> QuerySet[SignIn]:
+    """Sign-ins that were not used within the idle limit, or began too long ago."""
+    now = timezone.now()
+    ended = Q(created_at__lt=now - settings.SESSION_LASTS)
+    if settings.SESSION_IDLE:
+        ended |= Q(seen_at__lt=now - settings.SESSION_IDLE)
+    return SignIn.objects.filter(ended)
+
+
+@transaction.atomic
+def forget_ended_sign_ins() -> None:
+    """Deletes sessions that have ended, failed tries of yesterday, and one-time links a month after their time."""
+    now = timezone.now()
+    Session.objects.filter(session_key__in=ended_sign_ins().values("session_key")).delete()
+    Session.objects.filter(expire_date__lt=now).delete()
+    SignIn.objects.exclude(session_key__in=Session.objects.values("session_key")).delete()
+    FailedTry.objects.filter(last_at__lt=now - timedelta(days=1)).delete()
+    SignInLink.objects.filter(expires_at__lt=now - timedelta(days=30)).delete()
+
+
+def end_session(person: Person, pk: int) -> None:
+    """Signs one browser out."""
+    sign_in = SignIn.objects.filter(person=person, pk=pk).first()
+    if sign_in is None:
+        raise NotFound("That session has ended already.")
+    Session.objects.filter(session_key=sign_in.session_key).delete()
+    sign_in.delete()
+
+
+@transaction.atomic
+def end_sessions(actor: Actor, person: Person, *, keep: str = "") -> int:
+    """Signs a person out everywhere, but for the session with the key `keep`; returns how many browsers there were."""
+    mine = list(person.sign_ins.exclude(session_key=keep))
+    for sign_in in mine:
+        end_session(person, sign_in.pk)
+    if mine:
+        activity.record(None, actor, "people.end_sessions", "ended the sessions of", person.username)
+    return len(mine)
+
+
+def live_sessions(person: Person) -> list[SignIn]:
+    """The person's sessions that still live; the rest is forgotten on the way."""
+    ended = ended_sign_ins().filter(person=person).values("session_key")
+    Session.objects.filter(session_key__in=ended).delete()
+    mine = person.sign_ins.order_by("-seen_at")
+    keys = Session.objects.filter(expire_date__gt=timezone.now()).values("session_key")
+    mine.exclude(session_key__in=keys).delete()
+    return list(mine)

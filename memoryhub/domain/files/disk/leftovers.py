@@ -1,0 +1,82 @@
+"""Temporary files of writes that were cut off, and displaced files that a program may still have open."""
+
+from __future__ import annotations
+
+import logging
+
+from django.db import transaction
+
+from memoryhub.domain import jobs, spaces
+from memoryhub.domain.files import revisions
+from memoryhub.domain.files.disk import arrivals, marks
+from memoryhub.domain.files.disk.conflicts import record_late_text
+from memoryhub.domain.files.disk.intake import folders_taken_in
+from memoryhub.domain.files.disk.sync import KEEP_DISPLACED_SECONDS, lock_file
+from memoryhub.domain.files.mounts import Place, find_mount, mounts_of_space, place_in_mount
+from memoryhub.errors import HubError
+from memoryhub.models import File, Job, Mount, Space
+from memoryhub.stores import FilesystemStore
+
+log = logging.getLogger("memoryhub.files")
+
+
+@jobs.job("files.forget")
+def delete_displaced(job: Job, progress: jobs.Progress) -> None:
+    """Reads a displaced file once more, records its text if no revision has it, then removes it."""
+    file = File.objects.select_related("space").filter(pk=job.payload["file"]).first()
+    mount = find_mount(mounts_of_space(file.space), file.path) if file else None
+    if file is None or mount is None:
+        return
+    place, name = place_in_mount(mount, file.path), job.payload["name"]
+    if not isinstance(place.store, FilesystemStore):
+        return
+    with transaction.atomic():
+        file = File.objects.select_for_update(of=("self",)).select_related("space").get(pk=file.pk)
+        content = place.store.read_again(place.relative, name)
+        if content is not None:
+            _record_if_new(file.space, file, place, content)
+    place.store.forget(place.relative, name)
+
+
+def _record_if_new(space: Space, file: File, place: Place, content: bytes) -> None:
+    seen = marks.take_in(space, content)
+    if revisions.has_text(file, seen.sha256) or spaces.ask_event("is_held_text", space, file.path, seen.text):
+        return
+    if arrivals.record_displaced(space, file, place, seen):
+        return
+    record_late_text(space, file, seen)
+
+
+def recover_leftovers(space: Space, mount: Mount) -> int:
+    """At the start: record and remove temporary files of writes that were cut off; answers how many there were."""
+    place = place_in_mount(mount, mount.prefix)
+    if not isinstance(place.store, FilesystemStore):
+        return 0
+    return sum(_recover_folder(mount, place.store, folder) for folder, _ in folders_taken_in(mount))
+
+
+def _names_in(mount: Mount, folder: str) -> list[str]:
+    """The names of the files right below a folder that the hub knows, deleted ones included."""
+    above = mount.prefix + folder[1:]
+    paths_below = File.objects.within(mount.space).filter(path__startswith=above).values_list("path", flat=True)
+    return [path[len(above) :] for path in paths_below if "/" not in path[len(above) :]]
+
+
+def _recover_folder(mount: Mount, store: FilesystemStore, folder: str) -> int:
+    try:
+        found = store.leftovers(folder, lambda: _names_in(mount, folder))
+        old = [left for left in found if left.age >= KEEP_DISPLACED_SECONDS]
+    except HubError as error:
+        if error.code == "root_missing":
+            raise
+        log.warning(
+            "%s: %s", mount.prefix + folder[1:], error.message
+        )  # one folder that is shut does not shut the rest
+        return 0
+    for left in old:
+        if left.content is not None:
+            with transaction.atomic():
+                file = lock_file(mount.space, mount.prefix + left.path[1:])
+                _record_if_new(mount.space, file, place_in_mount(mount, file.path), left.content)
+        store.forget(left.path, left.name)
+    return len(old)

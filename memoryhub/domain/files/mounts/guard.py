@@ -1,0 +1,105 @@
+"""Where agents may write at all: not to what a mount leaves out, and never to programs, hooks and start files.
+
+An owner may name such a path in a rule: then a change of it can be proposed, whatever the policy, and is shown as one to look at
+closely.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from memoryhub.domain.files.mounts.intakes import left_out_error
+from memoryhub.domain.files.mounts.resolve import Place, resolve_path
+from memoryhub.errors import HubError, Invalid
+from memoryhub.models import Agent, Policy, PolicyRule, Space
+from memoryhub.stores import programs
+from memoryhub.stores.known_names import is_hidden_memory
+
+NO_REASONS: frozenset[str] = frozenset()
+
+
+def why_not_memory(place: Place, path: str, content: bytes | None = None) -> frozenset[str]:
+    """Why a path, or a text for it, is no memory: empty for memory and plain data."""
+    return _name_reasons(place) | programs.text_reasons(path, content) | _mode_reasons(place)
+
+
+def _name_reasons(place: Place) -> frozenset[str]:
+    """The reasons of the path inside the mount, and of where that lies: `/claude/` may be the folder `.claude`."""
+    found = programs.reasons(place.relative)
+    for above in (place.mount.prefix, place.mount.directory):
+        if "/." in f"/{above}" and (tail := _hidden_tail(above)):
+            is_memory = is_hidden_memory(tuple(tail.split("/")), is_folder=True)
+            found |= programs.reasons(f"/{tail}{place.relative}") - ({programs.HIDDEN} if not is_memory else set())
+    return found
+
+
+def _hidden_tail(above: str) -> str:
+    """A path from its first hidden name on, without slashes around it."""
+    parts = [part for part in above.removeprefix("~").split("/") if part and part != "."]
+    first = next((at for at, part in enumerate(parts) if part.startswith(".")), len(parts))
+    return "/".join(parts[first:])
+
+
+def _mode_reasons(place: Place) -> frozenset[str]:
+    """An executable file on disk is a program, unless its ending says prose: some disks mark every file as executable."""
+    if not place.store.on_disk or programs.is_prose(place.relative):
+        return NO_REASONS
+    try:
+        mode = os.lstat(place.real_path).st_mode
+    except (OSError, ValueError):
+        return NO_REASONS
+    return frozenset({programs.CONTENT}) if stat.S_ISREG(mode) and mode & 0o111 else NO_REASONS
+
+
+def check_agents_path(space: Space, agent: Agent, place: Place, path: str, content: bytes | None = None) -> bool:
+    """Refuse a path that its mount leaves out, or that is no memory. Answers whether it is no memory, but named in a rule."""
+    why_out = place.why_closed()
+    reasons = why_not_memory(place, path, content)
+    says_less = why_out is not None and why_out.code in SAID_BETTER and bool(reasons - {programs.HIDDEN})
+    if why_out and not says_less and programs.HOOK not in reasons:
+        raise left_out_error(path, why_out)
+    if not reasons:
+        return False
+    if why_out or not is_named(space, agent, path, reasons):
+        raise not_memory_error(path, reasons)
+    return True
+
+
+# Reasons to leave a path out that say less than that it is a program.
+SAID_BETTER = ("hidden", "no_document", "not_included")
+
+
+def not_memory_error(path: str, reasons: frozenset[str]) -> Invalid:
+    why = first_reason(reasons)
+    return Invalid(
+        f"Agents do not write “{path}”: {why}. Do not retry. If it has to change, an owner of the space can name this path in a "
+        "rule; then the change is proposed to a person.", code="not_memory", path=path, why=why,
+    )  # fmt: skip
+
+
+def first_reason(reasons: frozenset[str]) -> str:
+    """The reason that says most."""
+    return next(says for reason, says in programs.SAYS.items() if reason in reasons)
+
+
+def is_named(space: Space, agent: Agent | None, path: str, reasons: frozenset[str]) -> bool:
+    """Whether a rule of the space that is on, and about this agent, names a path that is no memory."""
+    rules = PolicyRule.objects.within(space).filter(is_on=True).exclude(policy=Policy.READ_ONLY)
+    return any(
+        programs.is_named_by(rule.pattern, path, reasons)
+        for rule in rules
+        if rule.agent_id is None or (agent is not None and rule.agent_id == agent.pk)
+    )
+
+
+def why_program(space: Space, agent: Agent | None, path: str, content: bytes | None = None) -> str:
+    """For a proposal: why its path or text is no memory, as a sentence; empty for memory. Refused where no rule names it."""
+    try:
+        place = resolve_path(space, path, agent=agent)
+    except HubError:
+        return ""
+    reasons = why_not_memory(place, path, content)
+    if reasons and not is_named(space, agent, path, reasons):
+        raise not_memory_error(path, reasons)
+    return first_reason(reasons) if reasons else ""

@@ -1,0 +1,64 @@
+"""What the directories of mounts take in: the intake of a mount, and refusals of what is left out."""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import lru_cache
+
+from django.conf import settings
+
+from memoryhub.errors import Invalid
+from memoryhub.models import Mount
+from memoryhub.stores.selection import LeftOut
+from memoryhub.stores.survey import Intake, Survey, intake, survey
+
+PROGRAM = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))))
+
+
+def intake_of(mount: Mount) -> Intake | None:
+    """What the directory of a mount takes in; None for other stores."""
+    if mount.store != Mount.Store.FILESYSTEM:
+        return None
+    return intake_at(mount.directory, mount.selection)
+
+
+def intake_at(directory: str, selection: str) -> Intake:
+    """What a directory takes in by a selection in one text."""
+    return intake(directory, selection, own_folders(directory, str(settings.DATA_DIR)))
+
+
+def is_left_out(directory: str, selection: str, relative: str) -> bool:
+    """Whether a directory leaves out a path inside of it, by its name or a `.gitignore` file."""
+    return intake_at(directory, selection).why_out(relative) is not None
+
+
+def survey_mount(mount: Mount) -> Survey | None:
+    """How many files a mount of a directory takes in, and what it leaves out and why; None for other stores."""
+    taking = intake_of(mount)
+    if taking is None:
+        return None
+    taking.ignored.forget()
+    return survey(taking)
+
+
+def hub_folders() -> list[str]:
+    """The directories of the hub's program, pages, environment and data."""
+    outside = os.path.dirname(PROGRAM)
+    pages = [os.path.join(outside, name) for name in ("templates", "static")]
+    return [os.path.realpath(path) for path in (PROGRAM, *pages, sys.prefix, settings.DATA_DIR)]
+
+
+@lru_cache(maxsize=256)
+def own_folders(directory: str, data_dir: str) -> tuple[str, ...]:
+    """The hub's own folders that lie inside a directory, relative to it."""
+    root = directory.rstrip("/") + "/"
+    return tuple(folder.removeprefix(root) for folder in hub_folders() if folder.startswith(root))
+
+
+def left_out_error(path: str, why: LeftOut) -> Invalid:
+    """The refusal to write to a path that its mount leaves out."""
+    return Invalid(
+        f"“{path}” is left out of its mount ({why.why}). Write elsewhere, or ask an owner of the space to change what the mount "
+        "takes in.", code="left_out", path=path, why=why.why,
+    )  # fmt: skip

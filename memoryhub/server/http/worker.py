@@ -1,0 +1,428 @@
+"""The loop of a web worker: one thread that reads, answers and sends, and waits for no single client.
+
+    readable  ->  head  ->  body, as it comes  ->  queue  ->  the WSGI application  ->  send, as the client takes it
+
+The application is called only with a request that has arrived as a whole. Before a body is awaited, whoever sends it has
+to be known (`senders.py`): unknown addresses and strangers are answered at once, as if their body were empty.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import os
+import selectors
+import signal
+import socket
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memoryhub.server.http import answers
+from memoryhub.server.http.connection import GRACE, IDLE, Connection, State
+from memoryhub.server.http.http1 import MAX_HEAD, BadRequest, Environ, answer_head, parse_head
+from memoryhub.server.http.watchdog import Heartbeat
+
+log = logging.getLogger("memoryhub")
+
+READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
+CHECK_AFTER = 0.2  # seconds for the rest of a small body, before its sender is looked up
+SMALL_BODY = 64 * 1024
+MAX_AHEAD = 64 * 1024  # bytes that are read while an earlier request of the connection is under way
+LINGER = 2.0
+LEAVE_TO_OTHERS = 0.002  # seconds; long enough for a process that sleeps to wake up
+STOP_SECONDS = 5.0
+LATE = "request_timeout"
+BUSY = BadRequest(503, "The hub has too much to do just now. Try again in a moment.", "busy")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much a worker takes on."""
+
+    connections: int = 2000
+    waiting: int = 500  # complete requests; more are answered 503
+    bodies: int = 512 << 20  # bytes of bodies that are on their way
+    answers: int = 64 << 20  # bytes of answers in memory; beyond, they wait on disk
+
+
+class Worker:
+    """Serves one WSGI application on one listening socket.
+
+    `allowed_bytes` says how many bytes of a body the sender of this head may send: 0 where the application answers without
+    it, BadRequest where nobody needs to ask the application.
+    """
+
+    def __init__(
+        self,
+        listener: socket.socket,
+        application: Callable[..., Any],
+        allowed_bytes: Callable[[Environ], int],
+        heartbeat: Heartbeat,
+        others: Sequence[Heartbeat] = (),
+        limits: Limits = Limits(),
+    ) -> None:
+        self.listener, self.application, self.allowed_bytes = listener, application, allowed_bytes
+        self.heartbeat, self.others, self.limits = heartbeat, others, limits
+        self.base = answers.base_environ(listener)
+        self.selector = selectors.DefaultSelector()
+        self.connections: dict[int, Connection] = {}
+        self.queue: deque[tuple[Connection, Callable[[Connection], None]]] = deque()
+        self.checks: deque[tuple[float, Connection, object]] = deque()  # when, whose, for which request
+        self.stopping_at = 0.0
+        self.swept = 0.0
+        self.accepts_again = 0.0  # when; zero while it accepts
+
+    # ---- the loop ----
+
+    def run(self, parent: int) -> None:
+        """Serve until SIGTERM, then finish what has begun; also ends with the parent."""
+        self._install_signals()
+        self.listener.setblocking(False)
+        self.selector.register(self.listener, READ, None)
+        while not self._is_done():
+            self._turn()
+            if os.getppid() != parent:
+                return
+
+    def _turn(self) -> None:
+        now = time.monotonic()
+        for key, events in self.selector.select(self._pause(now)):
+            if key.data is None:
+                if not self.stopping_at:
+                    self._accept()
+            elif key.data is self:
+                self._begin_to_stop()
+            else:
+                self._on_event(key.data, events)
+        now = time.monotonic()
+        while self.checks and self.checks[0][0] <= now:
+            _, connection, head = self.checks.popleft()
+            if connection.state == State.BODY and connection.head is head and connection.allowed is None:
+                self._ask_who_sends(connection)
+        if self.queue:
+            connection, act = self.queue.popleft()
+            if connection.state != State.CLOSED:
+                act(connection)
+        if now - self.swept > 1:
+            self._sweep(now)
+        if self.accepts_again and now >= self.accepts_again:
+            self._accept_again()
+
+    def _pause(self, now: float) -> float:
+        if self.queue:
+            return 0
+        next_check = self.checks[0][0] - now if self.checks else 1.0
+        return max(0.0, min(1.0, next_check, self.accepts_again - now if self.accepts_again else 1.0))
+
+    def _install_signals(self) -> None:
+        self.heartbeat.install()
+        wake, self._waker = socket.socketpair()
+        wake.setblocking(False)
+        self._waker.setblocking(False)
+        self.selector.register(wake, READ, self)
+        signal.set_wakeup_fd(self._waker.fileno(), warn_on_full_buffer=False)
+        signal.signal(signal.SIGTERM, lambda *_: None)  # the byte that arrives is what is read
+
+    def _begin_to_stop(self) -> None:
+        if not self.stopping_at:
+            self.stopping_at = time.monotonic() + STOP_SECONDS
+            if not self.accepts_again:
+                self.selector.unregister(self.listener)
+            self.accepts_again = 0.0
+        for connection in list(self.connections.values()):
+            connection.keep_alive = False
+            if connection.state == State.HEAD:
+                self._close(connection)
+
+    def _is_done(self) -> bool:
+        return bool(self.stopping_at) and (not self.connections or time.monotonic() > self.stopping_at)
+
+    def _sweep(self, now: float) -> None:
+        """Close or refuse the connections whose time is over."""
+        self.swept = now
+        for connection in [one for one in self.connections.values() if one.is_late(now)]:
+            if connection.state == State.BODY:
+                self._refuse(connection, BadRequest(408, "The body did not arrive in time. Send it again.", LATE))
+            elif connection.state == State.HEAD and connection.buffer:
+                self._refuse(connection, BadRequest(408, "The request did not arrive in time. Send it again.", LATE))
+            elif connection.state != State.WAITING:
+                self._close(connection)
+
+    # ---- connections ----
+
+    def _accept(self) -> None:
+        """One at a time; with more connections than another worker, it leaves the next to that one for a moment."""
+        try:
+            accepted, address = self.listener.accept()
+        except OSError:  # taken by another worker, gone again, or out of descriptors
+            self._make_room()
+            return
+        accepted.setblocking(False)
+        with contextlib.suppress(OSError):
+            accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection = Connection(accepted, address[0] if address else "", time.monotonic())
+        self.connections[connection.number] = connection
+        self._watch(connection, READ)
+        self._make_room()
+        self.heartbeat.connections = len(self.connections)
+        if any(other.connections < len(self.connections) for other in self.others):
+            self.selector.unregister(self.listener)
+            self.accepts_again = time.monotonic() + LEAVE_TO_OTHERS
+
+    def _accept_again(self) -> None:
+        self.accepts_again = 0.0
+        self.selector.register(self.listener, READ, None)
+
+    def _make_room(self) -> None:
+        """Above the limit, close those that have kept the worker waiting longest; idle ones first."""
+        if len(self.connections) <= self.limits.connections:
+            return
+        candidates = [one for one in self.connections.values() if one.state != State.WAITING]
+        candidates.sort(key=lambda one: (one.state == State.SENDING, one.allowed is not None, one.deadline))
+        for connection in candidates[: max(1, self.limits.connections // 16)]:
+            self._close(connection)
+
+    def _watch(self, connection: Connection, interest: int) -> None:
+        if interest == connection.interest:
+            return
+        if not connection.interest:
+            self.selector.register(connection.socket, interest, connection)
+        elif not interest:
+            self.selector.unregister(connection.socket)
+        else:
+            self.selector.modify(connection.socket, interest, connection)
+        connection.interest = interest
+
+    def _close(self, connection: Connection) -> None:
+        if connection.state != State.CLOSED:
+            self._watch(connection, 0)
+            self.connections.pop(connection.number, None)
+            self.heartbeat.connections = len(self.connections)
+            connection.close()
+
+    def _on_event(self, connection: Connection, events: int) -> None:
+        if events & WRITE and connection.state in (State.SENDING, State.LINGERING):
+            self._send(connection)
+        if events & READ and connection.state != State.CLOSED:
+            self._on_readable(connection)
+
+    def _on_readable(self, connection: Connection) -> None:
+        came = connection.receive()
+        if came is None:
+            self._on_end(connection)
+        elif connection.state == State.HEAD:
+            self._read_head(connection)
+        elif connection.state == State.BODY:
+            self._read_body(connection)
+        elif connection.state == State.LINGERING:
+            connection.buffer.clear()
+        elif len(connection.buffer) > MAX_AHEAD:
+            self._watch(connection, connection.interest & ~READ)
+
+    def _on_end(self, connection: Connection) -> None:
+        """The client sends no more; what it asked before it may still want."""
+        if connection.state in (State.WAITING, State.SENDING):
+            connection.keep_alive = connection.is_unread = False
+            self._watch(connection, connection.interest & ~READ)
+        else:
+            self._close(connection)
+
+    # ---- requests ----
+
+    def _read_head(self, connection: Connection) -> None:
+        buffer = connection.buffer
+        while buffer[:2] == b"\r\n":
+            del buffer[:2]
+        end = buffer.find(b"\r\n\r\n", connection.moved)  # where the search before ended
+        if end < 0:
+            if connection.moved == 0 and buffer:
+                connection.deadline = time.monotonic() + GRACE
+            connection.moved = max(0, len(buffer) - 3)
+            if len(buffer) > MAX_HEAD:
+                self._refuse(connection, BadRequest(431, "The request's head is too long."))
+            return
+        head = bytes(buffer[:end])
+        del buffer[: end + 4]
+        try:
+            connection.head = parse_head(head, self.base)
+        except BadRequest as error:
+            self._refuse(connection, error)
+            return
+        self._begin(connection)
+
+    def _begin(self, connection: Connection) -> None:
+        head, now = connection.head, time.monotonic()
+        assert head is not None
+        head.environ["REMOTE_ADDR"] = connection.address
+        connection.keep_alive = connection.keep_alive and head.keep_alive
+        if not head.has_body:
+            self._enqueue(connection, self._run)
+            return
+        connection.begin_body(head, now)
+        if head.length > SMALL_BODY or head.expects_continue:
+            self._ask_who_sends(connection)
+        else:
+            self.checks.append((now + CHECK_AFTER, connection, head))
+            self._read_body(connection)
+
+    def _ask_who_sends(self, connection: Connection) -> None:
+        self._watch(connection, 0)  # nothing is read until it is known
+        self._enqueue(connection, self._check)
+
+    def _read_body(self, connection: Connection) -> None:
+        """Take what has come; the request waits for its turn when that is all."""
+        try:
+            is_complete = connection.take_body()
+        except BadRequest as error:
+            self._refuse(connection, error)
+            return
+        if connection.allowed is None:
+            if connection.moved > SMALL_BODY:
+                self._ask_who_sends(connection)
+            elif is_complete:
+                self._enqueue(connection, self._run)
+        elif connection.moved > connection.allowed:
+            self._answer_without_body(connection, connection.moved)
+        elif is_complete:
+            self._enqueue(connection, self._run)
+
+    def _check(self, connection: Connection) -> None:
+        """Look up who sends a body that is large or late: it goes on, or is answered without it."""
+        head = connection.head
+        assert head is not None
+        connection.state = State.BODY
+        try:
+            with self._busy(head.environ):
+                allowed = self.allowed_bytes(head.environ)
+        except BadRequest as error:
+            self._refuse(connection, error)
+            return
+        under_way = sum(one.moved for one in self.connections.values() if one.state == State.BODY)
+        if not allowed or head.length > allowed:
+            self._answer_without_body(connection, head.length if allowed else 0)
+        elif under_way + head.length > self.limits.bodies:
+            self._refuse(connection, BUSY)
+        else:
+            connection.allowed = allowed
+            if head.expects_continue:
+                with contextlib.suppress(OSError):
+                    connection.socket.send(b"HTTP/1.1 100 Continue\r\n\r\n")
+            self._watch(connection, READ)
+            self._read_body(connection)
+
+    def _answer_without_body(self, connection: Connection, length: int) -> None:
+        """The application's answer to the head alone. It refuses a length that is too much without reading on."""
+        assert connection.head is not None
+        connection.head.environ["CONTENT_LENGTH"] = str(length)
+        connection.body, connection.keep_alive, connection.is_unread = None, False, True
+        self._enqueue(connection, self._run)
+
+    def _enqueue(self, connection: Connection, act: Callable[[Connection], None]) -> None:
+        if len(self.queue) >= self.limits.waiting:
+            self._refuse(connection, BUSY)
+            return
+        connection.state = State.WAITING
+        self.queue.append((connection, act))
+
+    @contextlib.contextmanager
+    def _busy(self, environ: Environ) -> Iterator[None]:
+        """What runs inside is what the watchdog looks at."""
+        self.heartbeat.begin(environ["REQUEST_METHOD"], environ["PATH_INFO"])
+        try:
+            yield
+        finally:
+            self.heartbeat.end()
+
+    # ---- answers ----
+
+    def _run(self, connection: Connection) -> None:
+        """Let the application answer a request that has arrived as a whole."""
+        head = connection.head
+        assert head is not None
+        environ = head.environ
+        if connection.body is None:
+            environ["wsgi.input"] = io.BytesIO()
+        else:
+            connection.body.seek(0)
+            environ["wsgi.input"], environ["CONTENT_LENGTH"] = connection.body, str(connection.moved)
+        self.heartbeat.begin(environ["REQUEST_METHOD"], environ["PATH_INFO"])
+        try:
+            answer = answers.call(self.application, environ)
+        finally:
+            self.heartbeat.end()
+        lines, is_chunked, connection.keep_alive = answers.framing(
+            answer, head, connection.keep_alive and not self.stopping_at
+        )
+        connection.pieces, connection.rest, connection.is_chunked = answer.pieces, answer.rest, is_chunked
+        self._put(connection, answer_head(answer.status, answer.headers, lines), answer.body)
+
+    def _refuse(self, connection: Connection, error: BadRequest) -> None:
+        """The server's own answer, after which the connection ends."""
+        connection.keep_alive, connection.is_unread = False, True
+        self._put(connection, *answers.refusal(error, connection.head))
+
+    def _put(self, connection: Connection, head: bytes, body: bytes) -> None:
+        connection.put(head, body)
+        connection.state = State.SENDING
+        connection.begin_moving(time.monotonic())
+        self._send(connection)
+        if connection.state == State.SENDING and len(body) > SMALL_BODY:
+            in_memory = sum(one.bytes_in_memory for one in self.connections.values())
+            if in_memory > self.limits.answers:
+                connection.spool()
+
+    def _send(self, connection: Connection) -> None:
+        try:
+            is_sent = connection.send()
+        except OSError:
+            self._close(connection)
+            return
+        if not is_sent:
+            self._watch(connection, connection.interest | WRITE)
+        elif connection.pieces is not None:
+            self._watch(connection, connection.interest & ~WRITE)
+            self.queue.append((connection, self._continue))
+        else:
+            self._finish(connection)
+
+    def _continue(self, connection: Connection) -> None:
+        """Make and send the next piece of an answer whose beginning the client has taken."""
+        assert connection.pieces is not None and connection.head is not None
+        try:
+            with self._busy(connection.head.environ):
+                data, is_end = answers.next_piece(connection.pieces, connection.is_chunked)
+        except Exception:
+            log.exception("%s: its answer broke off", connection.head.environ["PATH_INFO"])
+            self._close(connection)  # a length or a last chunk that is missing tells the client
+            return
+        if is_end:
+            connection.end_pieces()
+        connection.put(b"", data)
+        connection.begin_moving(time.monotonic())
+        self._send(connection)
+
+    def _finish(self, connection: Connection) -> None:
+        """The answer has gone: the next request, or the end."""
+        now = time.monotonic()
+        if connection.is_unread:
+            self._linger(connection, now)
+        elif not connection.keep_alive or self.stopping_at:
+            self._close(connection)
+        else:
+            connection.begin_request()
+            connection.state, connection.deadline = State.HEAD, now + IDLE
+            self._watch(connection, READ)
+            if connection.buffer:
+                self._read_head(connection)
+
+    def _linger(self, connection: Connection, now: float) -> None:
+        """Read on for a moment: closed with bytes unread, the connection would be reset and the answer lost."""
+        connection.state, connection.deadline = State.LINGERING, now + LINGER
+        connection.buffer.clear()
+        with contextlib.suppress(OSError):
+            connection.socket.shutdown(socket.SHUT_WR)
+        self._watch(connection, READ)

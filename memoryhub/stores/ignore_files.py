@@ -1,0 +1,124 @@
+"""What `.gitignore` files and the markers of caches and environments leave out, read from the disk and kept for a moment.
+
+Nested files count as in git: the last pattern that matches decides, deeper files before those above, and nothing below an ignored
+folder comes back. Only files at or below the root are read.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from threading import Lock
+
+from pathspec import GitIgnoreSpec
+
+from memoryhub.stores.selection import LeftOut, compiled, is_pattern, steps
+
+NAME = ".gitignore"
+MARKERS = {"pyvenv.cfg": ("Dependencies", "dependencies"), "CACHEDIR.TAG": ("Cache", "cache")}
+MAX_BYTES, MAX_LINES = 256 * 1024, 5000
+RECHECK_SECONDS = 1.0
+MAX_FOLDERS = 4096
+
+Mark = tuple[int, int, int] | None
+
+
+@dataclass(slots=True)
+class Folder:
+    """What one folder says about what lies below it."""
+
+    spec: GitIgnoreSpec | None
+    lines: list[str]
+    mark: Mark
+    marker: str  # the name of the file that makes the folder a cache or an environment
+    checked: float = field(default_factory=time.monotonic)
+
+
+class IgnoreFiles:
+    """The `.gitignore` files of one directory. A folder is looked at again after RECHECK_SECONDS."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+        self._folders: OrderedDict[str, Folder] = OrderedDict()
+        self._lock = Lock()
+
+    def forget(self) -> None:
+        """Read everything anew at the next question."""
+        with self._lock:
+            self._folders.clear()
+
+    def why_out(self, path: str) -> LeftOut | None:
+        """Why a file is left out: the outermost folder on its way that is ignored, or the file itself."""
+        for at, is_folder in steps(path):
+            if why := self.why_name_out(at, is_folder=is_folder):
+                return why
+        return None
+
+    def why_name_out(self, at: str, *, is_folder: bool) -> LeftOut | None:
+        """Why a folder or file is left out, where nothing above it is."""
+        if is_folder and (marker := self._folder(at).marker):
+            why, code = MARKERS[marker]
+            return LeftOut(at.rsplit("/", 1)[-1], why, code, at)
+        above = ["", *(folder for folder, is_above in steps(at) if is_above)]
+        for folder in reversed(above):
+            known = self._folder(folder)
+            if known.spec is None:
+                continue
+            inside = at[len(folder) + 1 :] if folder else at
+            found = known.spec.check_file(inside + ("/" if is_folder else ""))
+            if found.include is not None:
+                return self._ignored(folder, known.lines[found.index or 0], at) if found.include else None
+        return None
+
+    def _ignored(self, folder: str, line: str, at: str) -> LeftOut:
+        place = f"{folder}/{NAME}" if folder else NAME
+        return LeftOut(line.strip().strip("/") or line, f"{place}: {line.strip()}", "ignored", at)
+
+    def _folder(self, folder: str) -> Folder:
+        now = time.monotonic()
+        with self._lock:
+            known = self._folders.get(folder)
+        if known is not None and now - known.checked < RECHECK_SECONDS:
+            return known
+        mark = self._mark(folder)
+        if known is None or known.mark != mark:
+            lines = self._read(folder) if mark else []
+            known = Folder(compiled(lines) if lines else None, lines, mark, "")
+        known.marker = self._marker(folder) if folder else ""
+        known.checked = now
+        with self._lock:
+            self._folders[folder] = known
+            self._folders.move_to_end(folder)
+            while len(self._folders) > MAX_FOLDERS:
+                self._folders.popitem(last=False)
+        return known
+
+    def _path(self, folder: str, name: str) -> str:
+        return os.path.join(self.root, folder, name)
+
+    def _mark(self, folder: str) -> Mark:
+        try:
+            found = os.lstat(self._path(folder, NAME))
+        except (OSError, ValueError):
+            return None
+        return found.st_mtime_ns, found.st_size, found.st_ino
+
+    def _marker(self, folder: str) -> str:
+        return next((name for name in MARKERS if os.path.lexists(self._path(folder, name))), "")
+
+    def _read(self, folder: str) -> list[str]:
+        """The patterns of the file, as far as its limits go; none where it is a link, a pipe or cannot be read."""
+        try:
+            file = os.open(self._path(folder, NAME), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError:
+            return []
+        try:
+            content = os.read(file, MAX_BYTES)
+        except OSError:
+            return []
+        finally:
+            os.close(file)
+        lines = content.decode("utf-8", "replace").removeprefix("\ufeff").splitlines()[:MAX_LINES]
+        return [line for line in lines if is_pattern(line)]

@@ -1,0 +1,96 @@
+"""Tags for changes on disk that wait for a person, or that count and were not reviewed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django import template
+from django.template import Context
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from memoryhub.domain import files, proposals
+from memoryhub.templatetags.hub import ago, plural
+
+register = template.Library()
+NOW_ON_DISK = {
+    "made": "The new file lies on disk as it was found.",
+    "changed": "The changed text lies on disk as it was found.",
+    "deleted": "The file is gone from the disk.",
+}
+
+
+@dataclass(frozen=True)
+class OnDisk:
+    """What a held change says of the disk: when it was found and put back, whether it still lies there."""
+
+    found_at: datetime
+    put_back_at: datetime | None
+    is_there: bool
+    now: str
+    lines: str
+
+    @property
+    def put_back_words(self) -> str:
+        """How long the change stood on disk, as far as the hub saw it."""
+        if self.put_back_at is None:
+            return ""
+        seconds = max(0.0, (self.put_back_at - self.found_at).total_seconds())
+        stood = f"{seconds:.1f} seconds" if seconds < 60 else plural(int(seconds // 60), "minute")
+        return f"It was put back {stood} after the hub found the change."
+
+
+@register.simple_tag
+def on_disk(proposal: Any) -> OnDisk:
+    """What lies on disk now, as far as the hub knows."""
+    change = proposal.change
+    put_back = change.get("put_back_at")
+    lines = sorted({one["line"] for one in change.get("secrets", [])})
+    said = f" (line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines[:5]))})" if lines else ""
+    return OnDisk(
+        datetime.fromisoformat(change["found_at"]), datetime.fromisoformat(put_back) if put_back else None,
+        not proposals.problem_on_disk(proposal) and not put_back, NOW_ON_DISK.get(change.get("held", ""), ""), said,
+    )  # fmt: skip
+
+
+@register.filter
+def disk_title(proposal: Any) -> str:
+    """AGENTS.md changed on disk."""
+    return f"{proposal.path.rpartition('/')[2]} {proposal.change.get('held', 'changed')} on disk"
+
+
+@register.filter
+def keep_label(proposal: Any) -> str:
+    """The label of the button that rejects: it says what stays."""
+    if proposal.change.get("held") == "made":
+        return "Reject the new file"
+    if proposal.change.get("held") == "deleted":
+        return "Keep the file"
+    return f"Keep the approved text, revision {proposal.base_revision}"
+
+
+@register.simple_tag
+def disk_effect(review: Any) -> SafeString:
+    """What approving and rejecting do on disk."""
+    proposal = review.proposal
+    if proposal.change.get("held") == "deleted":
+        return format_html("Approving <b>deletes</b> <code>{}</code>; its history stays.", proposal.path)
+    return format_html("Approving makes this text a revision by <b>disk</b>, and the file on disk has it.")
+
+
+@register.simple_tag
+def asked_since(agent: Any, moment: datetime) -> SafeString:
+    """When an agent last asked the hub for its prompt since a moment; “no” where it did not."""
+    last = proposals.asked_since(agent, moment)
+    return format_html("{}, got the approved text", ago(last)) if last else format_html("no")
+
+
+@register.simple_tag(takes_context=True)
+def unreviewed_note(context: Context, path: str) -> str:
+    """Says of a source that its text came from disk and that nobody reviewed it; empty for others. Asked once for a page."""
+    kept = context.render_context
+    if "unreviewed" not in kept:
+        kept["unreviewed"] = {file.path for file in files.unreviewed(context["space"])}
+    return "from disk, not reviewed" if path in kept["unreviewed"] else ""

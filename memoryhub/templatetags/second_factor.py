@@ -1,0 +1,26 @@
+"""The QR code that an app reads its key from, as SVG of one path."""
+
+from __future__ import annotations
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+register = template.Library()
+QUIET = 4  # modules of white around the code, which readers need
+
+
+@register.simple_tag
+def qr_code(text: str) -> SafeString:
+    from qrcode import QRCode  # for one page, which few people open
+
+    code = QRCode(border=QUIET)
+    code.add_data(text)
+    rows = code.get_matrix()
+    path = "".join(f"M{x} {y}h1v1h-1z" for y, row in enumerate(rows) for x, dark in enumerate(row) if dark)
+    return format_html(
+        '<svg class="qr" role="img" aria-label="QR code of the key below" width="232" height="232" viewBox="0 0 {0} {0}" '
+        'shape-rendering="crispEdges"><rect width="{0}" height="{0}" fill="#fff"/><path d="{1}" fill="#000"/></svg>',
+        len(rows),
+        path,
+    )

@@ -1,0 +1,124 @@
+"""Changes on disk: what a mount does with them, saying seen, taking back, and values that are no secrets."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from memoryhub.domain import files
+from memoryhub.errors import Conflict, HubError
+from memoryhub.templatetags.files import page_address
+from memoryhub.web import file_views
+from memoryhub.web.access import post_only, space_page
+from memoryhub.web.file_views import requested_path
+from memoryhub.web.notices import done, refused
+
+
+def back_to(request: HttpRequest, where: str) -> HttpResponse:
+    """The page that the form was on: the inbox, or the file."""
+    inbox = reverse("proposals.page", args=[request.space.slug])
+    to = inbox if request.POST.get("next") == "inbox" else page_address(request.space.slug, where)
+    return HttpResponseRedirect(to, status=303)
+
+
+@post_only("decide")
+def mark_seen(request: HttpRequest, path: str) -> HttpResponse:
+    """Says that somebody looked at a change on disk that counts."""
+    where = requested_path(request, path)
+    revision = file_views.revision_number(request.POST.get("revision", ""))
+    try:
+        files.mark_seen(request.space, request.actor, where, revision)
+        done(request, _("%(path)s is reviewed.") % {"path": where})
+    except Conflict as error:
+        refused(request, error.message)
+    return back_to(request, where)
+
+
+@post_only("decide")
+def take_back(request: HttpRequest, path: str) -> HttpResponse:
+    """Makes the text before a change on disk the newest again, on disk as well."""
+    where = requested_path(request, path)
+    revision = file_views.revision_number(request.POST.get("revision", ""))
+    try:
+        files.take_back(request.space, request.actor, where, revision)
+        done(request, _("%(path)s is as it was before the change on disk.") % {"path": where})
+    except Conflict as error:
+        refused(request, error.message)
+    return back_to(request, where)
+
+
+@post_only("decide")
+def put_back(request: HttpRequest, path: str) -> HttpResponse:
+    """Writes the approved text over what is held on disk."""
+    where = requested_path(request, path)
+    try:
+        files.put_back(request.space, request.actor, where)
+        done(request, _("The approved text is on disk again. The change is kept in its proposal."))
+    except HubError as error:
+        refused(request, error.message)
+    return back_to(request, where)
+
+
+@post_only("edit")
+def look_again(request: HttpRequest, path: str) -> HttpResponse:
+    """Looks whether the secret is still in the file on disk."""
+    where = requested_path(request, path)
+    lines = files.look_again(request.space, where)
+    if lines:
+        found = ", ".join(map(str, lines))
+        refused(request, _("There is still a secret in the file on disk: line %(lines)s.") % {"lines": found})
+    else:
+        done(request, _("There is no secret in the file on disk any more."))
+    return back_to(request, where)
+
+
+@post_only("edit")
+def allow(request: HttpRequest, path: str) -> HttpResponse:
+    """Says that a marked value is no secret."""
+    where = requested_path(request, path)
+    try:
+        allowed = files.allow_on_disk(request.space, request.actor, where, request.POST.get("value", ""))
+        undo = reverse("disk.forbid", args=[request.space.slug, allowed.pk])
+        done(request, _("The value is no secret from now on. Only a keyed digest of it is kept."), undo=undo)
+    except Conflict as error:
+        refused(request, error.message)
+    return back_to(request, where)
+
+
+@space_page("read", methods=("GET", "HEAD"))
+def allowed(request: HttpRequest) -> HttpResponse:
+    """The values of which people said that they are no secrets."""
+    return render(request, "disk/allowed.html", {"values": files.allowed_in_space(request.space)})
+
+
+@post_only("edit")
+def forbid(request: HttpRequest, pk: int) -> HttpResponse:
+    """Takes back that a value is no secret."""
+    files.forbid(request.space, request.actor, pk)
+    done(request, _("The value counts as a secret again. Revisions keep what was saved meanwhile."))
+    return redirect("disk.allowed", request.space.slug)
+
+
+@post_only("manage")
+def change_on_disk(request: HttpRequest, pk: int) -> HttpResponse:
+    """Chooses what a change in the directory of a mount does."""
+    mount, chosen = files.get_mount(request.space, pk), request.POST.get("on_disk", "")
+    on_disk, _sep, put_back = chosen.partition("+")
+    files.change_on_disk(request.space, request.actor, mount, on_disk, put_back=bool(put_back))
+    done(request, _("%(prefix)s is changed.") % {"prefix": mount.prefix})
+    return redirect("mounts.page", request.space.slug)
+
+
+@post_only("edit")
+def retry(request: HttpRequest, path: str) -> HttpResponse:
+    """Tries again to write a revision to the disk that did not get there."""
+    where = requested_path(request, path)
+    try:
+        files.retry_disk(request.space, where)
+    except Conflict as error:
+        refused(request, error.message)
+    else:
+        done(request, f"{where} is on disk now.")
+    return back_to(request, where)

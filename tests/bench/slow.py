@@ -1,0 +1,93 @@
+"""What slow clients cost the others: prompts beside 200 connections that dribble, say nothing or do not read.
+
+    python -m tests.bench.slow [--seconds 2] [--rounds 5] [--clients 200]
+
+Starts a database and two web workers of its own, without a proxy, and takes all of it away again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.bench import load
+from tests.bench.prompts import furnish, token
+from tests.bench.served import Address, database, processor_time, serving
+from tests.bench.table import Row, finish, row
+
+LARGE = "/api/v1/files/memories/large.md"
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.slow")
+    parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--clients", type=int, default=200)
+    options = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory(prefix="memoryhub-bench-", dir="/tmp") as place:
+        return finish(measure(Path(place), options.seconds, options.rounds, options.clients))
+
+
+def measure(place: Path, seconds: float, rounds: int, clients: int) -> list[Row]:
+    with database(place, MEMORYHUB_EMBEDDER="hashing"):
+        scene = furnish(place, 10)
+        (scene.folder / "large.md").write_text("A line of a large file.\n" * 40_000)
+        ask = load.request("/api/v1/prompt", **token(scene, "forge"))
+        cost = against_granian(ask, place, seconds, rounds)
+        with serving() as (address, _):
+            load.run(address, lambda: ask, seconds=0.5)
+            quiet, crowded = [], []
+            for _ in range(rounds):
+                quiet.append(slowest(address, ask, seconds))
+                with crowd(address, clients, scene.tokens["counter"]):
+                    crowded.append(slowest(address, ask, seconds))
+    ratio = statistics.median(one / other for one, other in zip(crowded, quiet, strict=True))
+    detail = f"{statistics.median(crowded) * 1e3:.2f} ms against {statistics.median(quiet) * 1e3:.2f}"
+    what = f"95th percentile of prompts beside {clients} slow clients"
+    return [row(what, ratio, baseline="without them", unit="x", warm="the prompt", at_most=2.0, detail=detail), cost]
+
+
+def against_granian(ask: bytes, place: Path, seconds: float, rounds: int) -> Row:
+    """Processor time of a prompt, web and database, here and with granian as the server, in turns."""
+    with serving() as ours, serving(by_granian=True) as theirs:
+        took: dict[int, list[float]] = {ours[1]: [], theirs[1]: []}
+        for _ in range(rounds + 1):  # the first round warms both
+            for address, pid in (ours, theirs):
+                before = processor_time(pid, place)
+                told = load.run(address, lambda: ask, seconds=seconds)
+                took[pid].append((processor_time(pid, place) - before) / len(told.took))
+    ratio = statistics.median(one / other for one, other in zip(took[ours[1]][1:], took[theirs[1]][1:], strict=True))
+    detail = f"{statistics.median(took[ours[1]]) * 1e3:.2f} ms against {statistics.median(took[theirs[1]]) * 1e3:.2f}"
+    what = "processor time of a prompt, with the hub's own web server"
+    return row(what, ratio, baseline="granian", unit="x", warm="the prompt", at_most=1.1, detail=detail)
+
+
+def slowest(address: Address, ask: bytes, seconds: float) -> float:
+    """The 95th percentile of how long an answer takes; every answer has to be the prompt."""
+    told = load.run(address, lambda: ask, lines=8, seconds=seconds)
+    assert not told.wrong, told.first_wrong
+    return told.percentile(0.95)
+
+
+@contextlib.contextmanager
+def crowd(address: Address, clients: int, secret: str) -> Iterator[None]:
+    """Slow clients in a process of their own."""
+    command = [sys.executable, "-m", "tests.slow", address[0], str(address[1]), str(clients), secret, LARGE]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE)
+    try:
+        assert process.stdout and process.stdout.readline() == b"ready\n"
+        yield
+    finally:
+        process.terminate()
+        process.wait()
+        process.stdout.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,51 @@
+"""`--hold`: a change in the folder waits for a person, with a real hub and a real watcher."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import httpx
+
+from tests.commands.test_disk_secrets import do, sign_in
+from tests.running import refused, running_in
+
+ONE, TWO = "# Rules\n\nRun `make test`.\n", "# Rules\n\nRun `make check`.\n"
+
+
+def until(condition, seconds=20.0):
+    end = time.monotonic() + seconds
+    while not (found := condition()) and time.monotonic() < end:
+        time.sleep(0.2)
+    return found
+
+
+def test_up_hold(place):
+    folder, data = place / "memory", place / "data"
+    folder.mkdir()
+    (folder / "AGENTS.md").write_text(ONE)
+    with running_in(data, str(folder), "--hold") as hub:
+        (folder / "AGENTS.md").write_text(TWO)  # at once: what was there at the start counts as approved
+        token = json.loads(do(data, "agent", "add", "scout", "--json"))["token"]
+        agent = httpx.Client(base_url=f"{hub.url}/api/v1/", headers={"Authorization": f"Bearer {token}"})
+        assert until(lambda: json.loads(do(data, "proposals", "--json"))["items"]), "the watcher found it by itself"
+        for call in ("prompt", "files/memories/AGENTS.md", "grep?pattern=Run&prefix=/memories/", "search?q=Run"):
+            answer = agent.get(call, headers={"Accept": "application/json"}).text
+            assert "make check" not in answer, call
+        assert "make test" in agent.get("prompt").text
+        assert agent.get("proposals").json()["items"] == [], "what is held is nothing for agents"
+        browser = httpx.Client(base_url=hub.url, follow_redirects=True)
+        sign_in(browser, hub.link)
+        assert "disk" in browser.get("/s/main/proposals/1/").text
+        do(data, "approve", "1")
+        assert "make check" in agent.get("prompt").text and (folder / "AGENTS.md").read_text() == TWO
+
+
+def test_mount_add_on_disk(place, data_dir):
+    folder = place / "memory"
+    folder.mkdir()
+    (folder / "a.md").write_text(ONE)
+    answer = json.loads(do(data_dir, "mount", "add", "/notes/", "--dir", str(folder), "--on-disk", "hold", "--json"))
+    assert answer["on_disk"] == "hold"
+    said = refused("mount", "add", "/b/", "--database", "--on-disk", "hold", "--data-dir", str(data_dir))
+    assert "directory" in said
