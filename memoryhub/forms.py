@@ -154,6 +154,16 @@ class SettingsForm(HubForm):
     delivery_days = forms.IntegerField(label="Delivered prompts are kept (days)")
 
 
+class LimitsForm(HubForm):
+    """How much agents may send and store; the domain checks the bounds."""
+
+    agent_calls_a_minute = forms.IntegerField(
+        label="Logs and changes of one agent a minute", help_text="Each web process counts by itself."
+    )
+    agent_megabytes = forms.IntegerField(label="Stored by one agent (MB)")
+    space_megabytes = forms.IntegerField(label="Stored in this space (MB)")
+
+
 CUT_ORDER_LABELS = {"working": "working memory", "longterm": "long-term memory", "source": "files"}
 
 
