@@ -6,6 +6,7 @@ activity       who did what, and the figures drawn from it
 accounts       people, sign-in, tokens, what each may do
 spaces         spaces, members, settings, change marks, events
 jobs           the queue of slow and periodic work, and kept results
+quotas         how much agents may send and store
 notify         webhooks, the daily mail, outgoing HTTP
 files          mounts, rules, reading, changing, revisions, the disk
 working        working memory: the last day
@@ -16,6 +17,7 @@ prompts        agents, sources, templates, assembling and serving prompts, deliv
 proposals      asking, findings, review, deciding, undo, expiry
 erasure        taking back what is kept for good otherwise
 exchange       import from elsewhere, export, Anthropic's memory tool, disks of a backup
+coding_agents  coding agents of a machine: the files they read, faults of memory files
 demo           the demo space
 
 `first_start.py` makes what `memoryhub up` needs, out of all of them.

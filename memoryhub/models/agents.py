@@ -33,6 +33,7 @@ class Agent(models.Model):
     system_prompt = models.TextField(blank=True)
     persona = models.TextField(blank=True)
     is_on = models.BooleanField(default=True)  # off: its tokens are refused
+    stored_bytes = models.BigIntegerField(default=0, db_default=0)  # by it, as a job counts them (domain/quotas)
     memory_is_on = models.BooleanField(default=True)  # off: it gets its base prompt alone
     template = models.TextField(blank=True)  # its own, with one {agent_memory} slot
     budget = models.PositiveIntegerField(null=True, blank=True)  # tokens

@@ -33,6 +33,9 @@ class Space(models.Model):
     setup_mark = models.BigIntegerField(default=0)
     last_proposal = models.BigIntegerField(default=0)  # proposals and entries count per space
     last_entry = models.BigIntegerField(default=0)
+    # What agents and people have stored, as a job counts it (domain/quotas): in all, and by kind.
+    stored_bytes = models.BigIntegerField(default=0, db_default=0)
+    stored = models.JSONField(default=dict, db_default={})
     # What a space chose for itself; every key and its default stand in domain/spaces.py.
     settings = models.JSONField(default=dict)
     created_at = models.DateTimeField(default=timezone.now)

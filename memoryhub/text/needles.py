@@ -11,7 +11,7 @@ import json
 import re
 import unicodedata
 from base64 import b64encode, urlsafe_b64encode
-from collections import defaultdict
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from urllib.parse import quote, quote_plus
 
@@ -19,8 +19,10 @@ import re2
 
 MARK = "[erased]"
 MIN_TEXT, MIN_NAME, MIN_LINE, MIN_SENTENCE = 6, 8, 12, 20  # characters: shorter words would be found in texts of others
-HEAD = 16  # characters by which a shortened copy is recognised
+_COMPARED = 4096  # bytes of a text that are compared to find its neighbours
+HEAD = 16  # bytes by which a shortened copy is recognised
 _PER_PATTERN = 500
+MANY = 200  # pieces from which on the stored forms alone are looked for, by an index
 _ELLIPSIS = "…".encode()
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")
 _BULLETS = " \t\r-*+#>|"
@@ -48,12 +50,21 @@ def pieces_of(text: str) -> set[str]:
     return found
 
 
-def variants_of(piece: str) -> set[str]:
-    """The ways in which a piece may be stored."""
+def stored_variants_of(piece: str) -> set[str]:
+    """The forms in which a table of the hub stores a piece: as it is, in one line, composed or decomposed, in JSON."""
     found = {piece, " ".join(piece.split())}
-    found |= {unicodedata.normalize(form, one) for one in tuple(found) for form in ("NFC", "NFD")}
+    if not piece.isascii():
+        found |= {unicodedata.normalize(form, one) for one in tuple(found) for form in ("NFC", "NFD")}
     for one in tuple(found):
-        found |= {json.dumps(one)[1:-1], json.dumps(one, ensure_ascii=False)[1:-1], html.escape(one)}
+        found |= {json.dumps(one)[1:-1], json.dumps(one, ensure_ascii=False)[1:-1]}
+    return found
+
+
+def variants_of(piece: str) -> set[str]:
+    """All forms in which a piece may be stored, in a URL, a page or base64 too."""
+    found = stored_variants_of(piece)
+    for one in tuple(found):
+        found.add(html.escape(one))
         if not _has_surrogates(one):
             found |= {quote(one), quote(one, safe=""), quote_plus(one), *_base64_cores(one.encode())}
     return found
@@ -74,31 +85,43 @@ def _base64_cores(data: bytes) -> Iterator[str]:
 
 
 class Needles:
-    """What is looked for: texts with their variants, and the beginnings of long ones."""
+    """What is looked for: texts with their variants, and the beginnings of long ones.
+
+    Up to a few hundred, all their variants are looked for by patterns; of more, those that a table stores are found by what
+    they begin with, so that each text is gone through once whatever their number.
+    """
 
     def __init__(self, pieces: Iterable[str]) -> None:
         chosen = sorted(set(pieces))
-        self.literals = sorted({as_bytes(one) for piece in chosen for one in variants_of(piece)}, key=len, reverse=True)
-        self._heads: dict[bytes, list[bytes]] = defaultdict(list)
-        for piece in chosen:
-            for one in {piece, " ".join(piece.split())}:
-                if len(one) > HEAD + 2:
-                    self._heads[as_bytes(one[:HEAD])].append(as_bytes(one))
-        self._patterns = _compiled(self.literals)
-        self._head_patterns = _compiled(sorted(self._heads))
+        variants = variants_of if len(chosen) <= MANY else stored_variants_of
+        self.literals = sorted({as_bytes(one) for piece in chosen for one in variants(piece)}, key=len, reverse=True)
+        self._wholes = sorted(
+            {as_bytes(one) for piece in chosen for one in (piece, " ".join(piece.split())) if len(one) > HEAD + 2}
+        )
+        self._heads = {whole[:HEAD] for whole in self._wholes}
+        few = len(chosen) <= MANY
+        self._patterns = _compiled(self.literals) if few else []
+        self._head_patterns = _compiled(sorted(self._heads)) if few else []
+        self._indexes = [] if few else _indexes(self.literals)
+        self._shortest = min(map(len, [*self._heads, *self.literals]), default=0)
 
     def __bool__(self) -> bool:
         return bool(self.literals)
 
-    @property
-    def marks(self) -> list[bytes]:
-        """What every text with a copy contains at least one of, for a database that looks beforehand."""
-        heads = set(self._heads)
-        return [*heads, *(one for one in self.literals if not any(one.startswith(head) for head in heads))]
+    def marks(self, most: int) -> list[bytes] | None:
+        """What every text with a copy contains at least one of, for a database that looks beforehand; none if these are more."""
+        if len(self._heads) > most:
+            return None
+        found = [*self._heads, *(one for one in self.literals if not one.startswith(tuple(self._heads) or (b"\0\0",)))]
+        return found if len(found) <= most else None
 
     def is_in(self, data: bytes) -> bool:
         """Whether a copy stands in this, shortened ones included."""
-        return any(pattern.search(data) for pattern in self._patterns) or any(True for _ in self._shortened(data))
+        if len(data) < self._shortest:
+            return False
+        if any(pattern.search(data) for pattern in self._patterns):
+            return True
+        return any(True for _ in self._indexed(data)) or any(True for _ in self._shortened(data))
 
     def spans(self, data: bytes) -> list[Span]:
         """Where copies stand, in order and not overlapping."""
@@ -108,22 +131,40 @@ class Needles:
             if pattern.search(data)
             for one in pattern.finditer(data)
         ]
-        return joined([*found, *self._shortened(data)])
+        return joined([*found, *self._indexed(data), *self._shortened(data)])
+
+    def _indexed(self, data: bytes) -> Iterator[Span]:
+        for size, index in self._indexes:
+            for at in range(len(data) - size + 1):
+                if lengths := index.get(data[at : at + size]):
+                    for length, literals in lengths:
+                        if data[at : at + length] in literals:
+                            yield at, at + length
+                            break
 
     def _shortened(self, data: bytes) -> Iterator[Span]:
         """Beginnings of a long text that end with the text around them, or with an ellipsis."""
+        for start in self._starts(data):
+            same, whole = self._longest(data, start)
+            end = _character_start(data, start + same)
+            same = end - start
+            if HEAD <= same < len(whole) and (
+                end == len(data) or data.startswith(_ELLIPSIS, _bare_end(data, start, end))
+            ):
+                yield start, end
+
+    def _starts(self, data: bytes) -> Iterator[int]:
+        if self._indexes:
+            yield from (at for at in range(len(data) - HEAD + 1) if data[at : at + HEAD] in self._heads)
         for pattern in self._head_patterns:
-            if not pattern.search(data):
-                continue
-            for one in pattern.finditer(data):
-                start = one.start()
-                for whole in self._heads[bytes(one.group())]:
-                    same = _same_length(data, start, whole)
-                    end = start + same
-                    if same < len(whole) and (
-                        end == len(data) or data.startswith(_ELLIPSIS, _bare_end(data, start, end))
-                    ):
-                        yield start, end
+            yield from (one.start() for one in pattern.finditer(data)) if pattern.search(data) else ()
+
+    def _longest(self, data: bytes, start: int) -> tuple[int, bytes]:
+        """The text with the longest beginning that stands here: a neighbour in the order of all."""
+        here = data[start : start + _COMPARED]
+        place = bisect_left(self._wholes, here)
+        near = self._wholes[max(0, place - 1) : place + 1]
+        return max(((_same_length(data, start, one), one) for one in near), default=(0, b""))
 
     def replace(self, data: bytes, mark: Callable[[bytes], bytes]) -> bytes:
         """The data with what `mark` makes of each copy in its place."""
@@ -133,6 +174,25 @@ class Needles:
 def _compiled(literals: list[bytes]) -> list[re2._Regexp]:
     groups = (literals[at : at + _PER_PATTERN] for at in range(0, len(literals), _PER_PATTERN))
     return [re2.compile(b"|".join(re2.escape(one) for one in group), _LATIN1) for group in groups]
+
+
+Index = dict[bytes, list[tuple[int, set[bytes]]]]
+
+
+def _indexes(literals: list[bytes]) -> list[tuple[int, Index]]:
+    """Texts by what they begin with, short ones apart; those that begin alike by their length, longest first."""
+    found = []
+    shortest = min(map(len, literals), default=0)
+    for size, chosen in (
+        (24, [one for one in literals if len(one) >= 24]),
+        (shortest, [one for one in literals if len(one) < 24]),
+    ):
+        by_start: dict[bytes, dict[int, set[bytes]]] = {}
+        for one in chosen:
+            by_start.setdefault(one[:size], {}).setdefault(len(one), set()).add(one)
+        if by_start:
+            found.append((size, {start: sorted(each.items(), reverse=True) for start, each in by_start.items()}))
+    return found
 
 
 def _same_length(data: bytes, start: int, whole: bytes) -> int:
@@ -145,6 +205,13 @@ def _same_length(data: bytes, start: int, whole: bytes) -> int:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if data[start : start + middle] == whole[:middle] else (low, middle - 1)
     return low
+
+
+def _character_start(data: bytes, at: int) -> int:
+    """The place, or that of the character in the middle of which it lies."""
+    while 0 < at < len(data) and data[at] & 0xC0 == 0x80:
+        at -= 1
+    return at
 
 
 def _bare_end(data: bytes, start: int, end: int) -> int:

@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
-from memoryhub.domain import accounts, spaces
+from memoryhub.domain import accounts, activity, spaces
 from memoryhub.errors import HubError, NotFound, TooMany, Unauthenticated
 from memoryhub.forms import EmailForm, PasswordForm, TokenForm
 from memoryhub.models import Actor, Person, Space, Token
@@ -44,6 +44,14 @@ def show(request: HttpRequest, *, status: int = 200, **more: object) -> HttpResp
 @signed_in
 def page(request: HttpRequest) -> HttpResponse:
     return show(request)
+
+
+@signed_in
+def log(request: HttpRequest) -> HttpResponse:
+    """What happened to one's own account; the owner of the hub may look at everybody's."""
+    everybody = request.user.is_hub_owner and "everybody" in request.GET
+    lines = activity.account_lines(None if everybody else request.user)
+    return render(request, "account/log.html", {"lines": lines, "everybody": everybody})
 
 
 def wrong_password_reason(person: Person, current: str) -> str:

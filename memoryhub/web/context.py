@@ -21,6 +21,7 @@ SETTINGS_TABS = [
     ("gate", "Gate", "gate.page"),
     ("webhooks", "Notices", "webhooks.page"),
     ("imports", "Import", "imports.page"),
+    ("quotas", "Usage", "quotas.page"),
     ("erasure", "Erasure", "erasure.page"),
 ]
 

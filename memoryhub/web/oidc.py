@@ -36,9 +36,9 @@ logger = logging.getLogger(__name__)
 # Signatures that only the provider can make. HMAC and `none` are not among them.
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 CLOCKS_DIFFER = 60  # seconds
-CONFIGURATION_KEPT = 300  # seconds
+CONFIGURATION_KEPT, AWAY_KEPT = 300, 10  # seconds
 FAILED = "Sign-in by the provider failed. Try again; if it goes on, ask whoever runs the hub to look into its log."
-_configurations: dict[str, tuple[float, dict[str, Any]]] = {}
+_configurations: dict[str, tuple[float, dict[str, Any] | None]] = {}  # until when, and what; None while it is away
 
 
 class Adapter(OpenIDConnectOAuth2Adapter):
@@ -53,15 +53,28 @@ class Adapter(OpenIDConnectOAuth2Adapter):
 
     @property
     def openid_config(self) -> dict[str, Any]:
-        """What the provider says about itself, if it is the issuer of the settings. Kept for five minutes."""
-        issuer = settings.OIDC.issuer
-        fetched, found = _configurations.get(issuer, (0.0, {}))
-        if time.monotonic() - fetched > CONFIGURATION_KEPT or not found:
-            found = fetched_json(f"{issuer.rstrip('/')}/.well-known/openid-configuration")
-            if found.get("issuer") != issuer:  # to the letter, the slash at its end included
-                raise OAuth2Error(f"{issuer} calls itself {str(found.get('issuer'))[:200]!r}")
-            _configurations[issuer] = (time.monotonic(), found)
+        """What the provider says about itself, if it is the issuer of the settings. Kept for five minutes; that it was away, for
+        ten seconds, so that strangers who ask do not each hold a worker until it answers."""
+        issuer, now = settings.OIDC.issuer, time.monotonic()
+        until, found = _configurations.get(issuer, (0.0, None))
+        if now < until and found is None:
+            raise ProviderAway(f"{issuer} did not answer a moment ago")
+        if now >= until or found is None:
+            _configurations[issuer] = (now + AWAY_KEPT, None)
+            found = fetched_configuration(issuer)
+            _configurations[issuer] = (time.monotonic() + CONFIGURATION_KEPT, found)
         return found
+
+
+class ProviderAway(Exception):
+    """The provider did not answer."""
+
+
+def fetched_configuration(issuer: str) -> dict[str, Any]:
+    found = fetched_json(f"{issuer.rstrip('/')}/.well-known/openid-configuration")
+    if found.get("issuer") != issuer:  # to the letter, the slash at its end included
+        raise OAuth2Error(f"{issuer} calls itself {str(found.get('issuer'))[:200]!r}")
+    return found
 
 
 class Fetching(DefaultSocialAccountAdapter):
@@ -171,7 +184,7 @@ def callback(request: HttpRequest) -> HttpResponse:
 def refuse_answer(request: HttpRequest, error: Exception) -> HttpResponse:
     """The sign-in page with a refusal. What was wrong stands in the log: it is for whoever runs the hub."""
     logger.warning("sign-in by the provider failed: %s: %s", type(error).__name__, repr(str(error)[:500]))
-    away = type(error).__module__.startswith("requests")
+    away = isinstance(error, ProviderAway) or type(error).__module__.startswith("requests")
     return show(request, Unavailable(FAILED) if away else Forbidden(FAILED, code="provider_failed"))
 
 

@@ -196,6 +196,7 @@ READ = {
         "gives_way": "cut order", "template": NOT_SHOWN, "dialect": NOT_SHOWN, "asked_dialect": NOT_SHOWN, "slug": NOT_SHOWN,
         "name": NOT_SHOWN,
         "description": NOT_SHOWN, "is_on": NOT_SHOWN, "reported": NOT_SHOWN, "seen_at": NOT_SHOWN,
+        "stored_bytes": NOT_SHOWN,
     },
     "source": {
         "path": "source added", "printed": "source added", "position": "source moved", "is_on": "source off",
@@ -242,7 +243,8 @@ READ = {
     **{name: dict.fromkeys(DERIVED, "knowledge stored")
        for name in ("chunk", "embedding", "posting", "lexemecount", "chunkcount")},
     "space": {"settings": "another embedder"} | dict.fromkeys(
-        ["slug", "name", "description", "is_demo", "revision", "longterm_mark", "setup_mark", "last_proposal", "last_entry"],
+        ["slug", "name", "description", "is_demo", "revision", "longterm_mark", "setup_mark", "last_proposal", "last_entry",
+         "stored_bytes", "stored"],
         NOT_SHOWN,
     ),
 }  # fmt: skip

@@ -39,6 +39,7 @@ from memoryhub.models import (
     Job,
     LexemeCount,
     Made,
+    Mount,
     Person,
     Posting,
     PromptText,
@@ -328,6 +329,19 @@ def test_files_on_disk_are_written_or_named(space, rk, tmp_path):
     assert (tmp_path / "AGENTS.md").read_text() == "- one\n- Mrs Marlowe of Elm Street\n"
     assert left.problems == [f"{PATH}: its text lies in a mounted directory, which was to be left alone."]
     assert left.found == {"revision.content": 1}
+
+
+def test_a_change_on_disk_that_waits_is_named(space, rk, tmp_path):
+    files.add_mount(space, HUB, "/memories/", store="filesystem", directory=str(tmp_path), policy="review")
+    Mount.objects.update(on_disk="hold")
+    (tmp_path / "AGENTS.md").write_text("- one\n")
+    files.read(space, PATH)
+    files.scan_all()
+    (tmp_path / "AGENTS.md").write_text("- one\n- Mrs Marlowe of Elm Street\n")
+    files.read(space, PATH)
+    assert Proposal.objects.get().agent_name == "disk"
+    done = erasure.erase_now(space, HUB, Target("text", "Mrs Marlowe of Elm"))
+    assert len(done.problems) == 1 and "waits for a decision" in done.problems[0] and "Marlowe" not in done.problems[0]
 
 
 # ---- the wall, the receipt

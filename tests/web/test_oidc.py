@@ -433,6 +433,19 @@ def test_a_provider_that_calls_itself_otherwise_or_is_away_is_refused(client, se
     assert client.get("/login/oidc/").status_code == 503
 
 
+def test_strangers_who_ask_wait_once_for_a_provider_that_is_away(client, settings, monkeypatch):
+    oidc._configurations.clear()
+    settings.OIDC = Oidc(issuer="http://127.0.0.1:9", client_id="x", secret="")
+    asked = []
+    fetch = oidc.fetched_json
+    monkeypatch.setattr(oidc, "fetched_json", lambda url, **headers: asked.append(url) or fetch(url, **headers))
+    assert [client.get("/login/oidc/").status_code for _ in range(5)] == [503] * 5
+    assert len(asked) == 1
+    oidc._configurations[settings.OIDC.issuer] = (0.0, None)  # ten seconds later
+    client.get("/login/oidc/")
+    assert len(asked) == 2
+
+
 def test_no_page_of_the_library_is_served(client):
     from django.urls import get_resolver
 

@@ -4,6 +4,7 @@ from memoryhub.domain.activity.counts import counts_of_space
 from memoryhub.domain.activity.log import (
     KINDS,
     Line,
+    account_lines,
     as_csv,
     as_json_lines,
     find_lines,
@@ -31,6 +32,7 @@ __all__ = [
     "KINDS",
     "Figures",
     "Line",
+    "account_lines",
     "as_csv",
     "as_json_lines",
     "counts_of_space",

@@ -15,7 +15,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from memoryhub.db import statements
-from memoryhub.models import ActivityLine, Actor, Space
+from memoryhub.models import ActivityLine, Actor, Person, Space
 from memoryhub.requests import current_request_id
 
 # The kinds that a person can filter by, with the beginnings of the verbs that belong to each.
@@ -220,3 +220,11 @@ def without_formula(cell: Any) -> Any:
 def latest(space: Space, since: datetime, limit: int = 8) -> QuerySet[ActivityLine]:
     """The newest lines of a space since a moment."""
     return ActivityLine.objects.within(space).filter(at__gte=since).order_by("-id")[:limit]
+
+
+def account_lines(person: Person | None, limit: int = 100) -> list[ActivityLine]:
+    """The newest lines of 90 days that belong to no space: sign-ins, links, factors, accounts. Of one person, or of everybody."""
+    lines = ActivityLine.objects.filter(space_id=0, at__gte=timezone.now() - timedelta(days=90))
+    if person is not None:
+        lines = lines.filter(Q(actor_kind="person", actor_id=person.pk) | Q(thing=person.username))
+    return list(lines.order_by("-id")[:limit])

@@ -18,6 +18,7 @@ from memoryhub.domain import files, jobs
 from memoryhub.domain.erasure.words import Words, scoped
 from memoryhub.errors import HubError
 from memoryhub.models import Actor, Erasure, File, FileWords, Job, Mount, Proposal, Revision
+from memoryhub.stores import FilesystemStore
 from memoryhub.text.needles import Needles, Span, by_lines, cut_out, joined, line_spans, replaced
 
 REASON = "Erased, receipt {number}"
@@ -75,9 +76,27 @@ def erase_file(work: FileErasure, file_id: int, tally: Callable[[Counter[str]], 
         file.refresh_from_db()
         if file.problem:  # it cannot be written: the disk still has the old text
             problem = f"{file.path}: {file.problem}"
+        problem = problem or _problem_on_disk(work, file)
     with transaction.atomic():
         tally(Counter({"revision": _mark_earlier(work, file, keep_newest=bool(problem))}))
     return problem
+
+
+def problems_of_held(work: FileErasure) -> set[str]:
+    """Texts on disk that wait for a decision and have the words: their proposals lose them, the disk is a person's to decide."""
+    held = scoped(File.objects.exclude(held=""), work.erasure.space_id).select_related("space")
+    return {_problem_on_disk(work, file) for file in held.iterator(chunk_size=200)}
+
+
+def _problem_on_disk(work: FileErasure, file: File) -> str:
+    """What to say where the disk has another text than the hub, and the words in it: a change there that waits for a person."""
+    try:
+        place = files.resolve_path(file.space, file.path)
+        content = place.store.read(place.relative).content if isinstance(place.store, FilesystemStore) else b""
+    except HubError:
+        return ""  # there is no file
+    waits = "a change on disk waits for a decision and has the words" if file.held else "the file on disk has the words"
+    return f"{file.path}: {waits}. Decide on it or edit it there." if work.needles.is_in(content) else ""
 
 
 def _spans_now(work: FileErasure, file: File) -> list[Span]:

@@ -126,10 +126,11 @@ def erase_once(
     """One round through everything; answers in sentences where something had to stay."""
     work = FileErasure(erasure, actor_of(erasure), words, needles, name_for)
     ids = file_texts.affected_files(work)
-    problems = set()
+    problems: set[str] = set()
     for done, file_id in enumerate(ids, 1):
         problems.add(file_texts.erase_file(work, file_id, tally))
         progress(done, len(ids))
+    problems |= file_texts.problems_of_held(work)
     for space in spaces_of(erasure):
         erase_own_rows(space, words, tally)
         _erase_from_entries(space, actor_of(erasure), needles, tally)

@@ -12,7 +12,7 @@ from django.db import transaction
 
 from memoryhub import detectors
 from memoryhub.detectors import secrets
-from memoryhub.domain import activity, spaces
+from memoryhub.domain import activity, quotas, spaces
 from memoryhub.domain.accounts import require
 from memoryhub.domain.files import change, mounts, revisions
 from memoryhub.domain.files.read import Published
@@ -100,6 +100,7 @@ def _submit(space: Space, actor: Actor, request: ChangeRequest, place: mounts.Pl
         require(actor, "edit")
         _check_words(space, request, before)
         return _apply(space, actor, request, places[0])
+    quotas.count_call(space, actor.agent)
     # A move needs both ends: the stricter policy counts.
     policies = {place.policy for place in places} | _policy_of_programs(space, actor, request, places)
     if Policy.READ_ONLY in policies:
@@ -111,6 +112,7 @@ def _submit(space: Space, actor: Actor, request: ChangeRequest, place: mounts.Pl
         )
     if policies == {Policy.TRUSTED}:
         with suppress(_NeedsReview):
+            quotas.count_bytes(space, actor.agent, len(request.content or request.new.encode()))
             applied = _apply(space, actor, request, places[0], guard=_guard(space, request, places))
             _note_rules(space, actor, request, places)
             return applied

@@ -11,7 +11,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from memoryhub.detectors import Finding
-from memoryhub.domain import activity, files, prompts, spaces
+from memoryhub.domain import activity, files, prompts, quotas, spaces
 from memoryhub.domain.proposals import expiry, findings, notices
 from memoryhub.domain.proposals.kinds import FILE_EDITS, kind_of
 from memoryhub.domain.proposals.results import check_marks, published, result, result_on
@@ -90,6 +90,7 @@ def propose_promotion(
     tool_call_id: str = "",
 ) -> Proposal:
     """Asks that a text become long-term memory: only a person promotes."""
+    quotas.count_call(space, agent)
     if not content.strip():
         raise Invalid("There is nothing to promote: the content is empty.", code="invalid_content", field="content")
     change = {"scope": scope, "record_id": record.pk if record else None,
@@ -120,6 +121,7 @@ def report_template(
 
     A text that people rejected is answered with that proposal: clients report at every start.
     """
+    quotas.count_call(agent.space, agent)
     report = prompts.read_report(agent, version, text, library)
     if report.published:
         return prompts.take_published(report)
@@ -255,9 +257,17 @@ def reviewers_for(space: Space, agent: Agent | None, path: str) -> int:
     return max(asked, rule.reviewers if rule else 1)
 
 
+def size_of(proposal: Proposal) -> int:
+    """About how many bytes a proposal stores."""
+    words = sum(len(value.encode()) for value in proposal.change.values() if isinstance(value, str))
+    return words + len(proposal.content or b"")
+
+
 def _insert(proposal: Proposal, found: list[Finding], risk: int) -> Proposal:
     """Gives the number and records it; of two equal requests at the same moment one wins and both get its number."""
     space = proposal.space
+    if proposal.agent:
+        quotas.count_bytes(space, proposal.agent, size_of(proposal))
     proposal.findings, proposal.risk = [one.as_json() for one in found], risk
     proposal.expires_at = deadline(space)
     try:

@@ -18,7 +18,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from memoryhub.db import statements
-from memoryhub.domain import activity, jobs, retrieval, working
+from memoryhub.domain import activity, jobs, quotas, retrieval, working
 from memoryhub.domain.quarantine import checks, gate
 from memoryhub.errors import NotFound
 from memoryhub.models import HUB, Actor, Agent, Record, RecordState, Space
@@ -67,8 +67,12 @@ def log(
     at: datetime | None = None,
 ) -> Logged:
     """Keeps an output of an agent for good, and lets it into working memory if the space's gate agrees."""
+    if agent is not None:
+        quotas.count_call(space, agent)
     by = by or (Actor.of_agent(agent) if agent else HUB)
     record = checks.checked(space, agent, content, session_id, node_id, node_kind, scope, metadata)
+    if agent is not None:
+        quotas.count_bytes(space, agent, len(record.content.encode()))
     record.agent_name = by.name
     record.created_at = at or timezone.now()
     verdict = gate.examine(space, agent, record.content, node_kind, session=record.session_id, scope=record.scope)

@@ -23,6 +23,10 @@ SETTINGS: dict[str, tuple[Any, ...]] = {
     "reviewers": (1, 1, 2),
     "who_decides": ("any",),  # "others": who made a token of an agent does not decide on its proposals
     "second_factor": ("off",),  # "required": members open the space with a second factor alone
+    # For each agent, but the last; counted as `domain/quotas` says.
+    "agent_calls_a_minute": (60_000, 1, 1_000_000),
+    "agent_megabytes": (2_048, 1, 1_000_000),
+    "space_megabytes": (20_480, 1, 10_000_000),
     "ingress": ({},),
     "detectors": ({},),
     "judge": ({},),

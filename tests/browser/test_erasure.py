@@ -1,0 +1,45 @@
+"""Erasing in the browser: choose, dry run, confirm by typing, receipt; with scripts and without."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from playwright.sync_api import expect
+
+from memoryhub.domain import quarantine
+from memoryhub.domain.jobs import queue
+from memoryhub.models import Record
+
+TEXT = "Mrs Marlowe of 7 Elm Street asked for her refund."
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_session_is_erased_and_its_receipt_downloaded(space, sign_in_as, new_page, scripts):
+    record = quarantine.log(space, None, content=TEXT, session_id="call-17", node_id="n").id
+    page = sign_in_as("owner", new_page(java_script_enabled=scripts))
+    page.goto(f"{space.get_absolute_url()}quarantine/{record}/")
+    page.get_by_role("link", name="Erase this session").click()
+    expect(page.get_by_label("Session, name, or path of the file")).to_have_value("call-17")
+    page.get_by_role("button", name="List every place").click()
+    expect(page.get_by_text("nothing is changed")).to_be_visible()
+    queue.run_waiting()
+    if not scripts:
+        page.get_by_role("link", name="Look again").click()
+    expect(page.get_by_role("heading", name="Dry run: what would go")).to_be_visible()
+    expect(page.get_by_role("cell", name="quarantine.record.content")).to_be_visible()
+    page.get_by_label("Type").fill("call-17")
+    page.get_by_role("button", name="Erase a session").click()
+    expect(page.get_by_text(f"Type {space.slug} to confirm")).to_be_visible()
+    page.get_by_label("Type").fill(space.slug)
+    page.get_by_role("button", name="Erase a session").click()
+    expect(page.get_by_text("it goes on, also after a restart")).to_be_visible()
+    queue.run_waiting()
+    if not scripts:
+        page.get_by_role("link", name="Look again").click()
+    expect(page.get_by_text("found nothing of it any more")).to_be_visible()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download the receipt").click()
+    receipt = json.loads(download.value.path().read_text())
+    assert receipt["rows"]["quarantine.record"] == 1 and "Marlowe" not in json.dumps(receipt)
+    assert Record.objects.get().content == "[erased]"
