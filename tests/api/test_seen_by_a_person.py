@@ -226,6 +226,14 @@ def test_other_sessions_agents_and_facts_are_no_copies(forge, counter, space):
     assert WorkingEntry.objects.count() == 8
 
 
+def test_what_a_person_saw_is_not_taken_away_by_another_wording(forge, counter, space, rk):
+    after_a_person(space)
+    quarantine.see(space, rk, log(forge, session_id="one")["id"])
+    log(forge, FACT.replace("second", "third"), session_id="one")
+    assert [one["content"] for one in counter("GET", "working").json()["items"]] == [FACT]
+    assert len(forge("GET", "working").json()["items"]) == 2
+
+
 def test_what_a_person_corrected_is_not_taken_over(forge, space, rk):
     pk = log(forge, session_id="one")["working_id"]
     working.edit(space, rk, pk, FACT.replace("second", "third"))

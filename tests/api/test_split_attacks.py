@@ -30,7 +30,7 @@ def space(db):
     files.add_mount(space, HUB, "/memories/", store="database", policy="trusted")
     files.add_mount(space, HUB, "/rules/", store="database", policy="review")
     files.add_mount(space, HUB, "/review/", store="database", policy="review")
-    files.add_rule(space, HUB, "/rules/**", "trusted", unless_findings=True)
+    files.add_rule(space, HUB, "/rules/**", "trusted", unless_findings=True, confirmed=True)
     return space
 
 

@@ -30,9 +30,10 @@ INSERT INTO memoryhub_workingentry
 VALUES (%s, %s, %s, %s, %s, %s, %s, %s, {record}, %s, false, %s, %s, %s, {times})
 RETURNING id
 """
-# An entry that the new one says again gives way to it. What a person pinned or corrected stays.
+# An entry that the new one says again gives way to it. What a person pinned, corrected or looked at stays: by another wording an
+# agent must not take away what a person let on.
 TAKE_OVER = """
-DELETE FROM memoryhub_workingentry w WHERE id = %s AND space_id = %s AND NOT is_pinned AND removed_at IS NULL
+DELETE FROM memoryhub_workingentry w WHERE id = %s AND space_id = %s AND NOT is_pinned AND removed_at IS NULL AND seen_by = ''
   AND NOT EXISTS (SELECT FROM memoryhub_workingrevision r WHERE r.space_id = w.space_id AND r.entry_id = w.id)
 RETURNING times
 """
