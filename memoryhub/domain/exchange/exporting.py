@@ -13,6 +13,7 @@ from django.db import models
 from memoryhub.domain import activity, longterm
 from memoryhub.models import (
     Agent,
+    AllowedValue,
     File,
     Membership,
     Mount,
@@ -43,6 +44,7 @@ LEFT_OUT = {
 }
 LISTS: dict[str, type[models.Model]] = {
     "agents.jsonl": Agent,
+    "values-that-are-no-secrets.jsonl": AllowedValue,
     "mounts.jsonl": Mount,
     "exceptions.jsonl": PolicyRule,
     "sources.jsonl": Source,

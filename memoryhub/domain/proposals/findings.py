@@ -12,7 +12,7 @@ from memoryhub import detectors
 from memoryhub.detectors import Finding, KnownText
 from memoryhub.domain import spaces
 from memoryhub.models import File, LongtermEntry, Revision, Source, Space
-from memoryhub.text.lines import split, text_of
+from memoryhub.text.lines import is_text, split, text_of
 from memoryhub.text.match import changes
 
 KNOWN_TEXTS_LIMIT = 200
@@ -29,7 +29,12 @@ def check_text(space: Space, text: str, *, before: str = "", only: Iterable[str]
 
 @spaces.on_event("check_change")
 def check_change(space: Space, before: bytes, after: bytes, *, only: Iterable[str] | None = None) -> list[Finding]:
-    """`check_text` for contents, which may be text in another encoding."""
+    """`check_text` for contents, which may be text in another encoding, or none between whose bytes text stands."""
+    if not is_text(after):
+        known = {one.digest for one in spaces.mark_secrets(space, before).secrets}
+        for one in spaces.mark_secrets(space, after).secrets:
+            if one.digest not in known:
+                raise spaces.secret_error(one.kind, one.line)
     return check_text(space, detectable(after), before=detectable(before), only=only)
 
 

@@ -58,6 +58,8 @@ def sentence(proposal: Proposal, event: str) -> str:
     """The event in a sentence, for a chat."""
     what = event.removeprefix("proposal.")
     where = proposal.thing
+    if what == "created" and proposal.from_disk:
+        return f"{where} changed on disk and waits for a decision (proposal {proposal.number})"
     if what == "created":
         return f"{proposal.agent_name} asks to change {where} (proposal {proposal.number})"
     if what == "expiring":

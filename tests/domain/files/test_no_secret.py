@@ -124,3 +124,14 @@ def test_a_value_that_is_gone_cannot_be_allowed(space, root, mia):
     with pytest.raises(Conflict):
         files.allow_on_disk(space, mia, PATH, "0" * 64)
     assert_nowhere(KEY)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-32"])
+def test_what_is_no_utf_8_is_looked_at_as_well(space, root, mia, encoding):
+    agent = Actor.of_agent(prompts.create_agent(space, HUB, "scout", dialect="hub"))
+    for content in (TEXT.encode(encoding), b"\x89\x00\xff" + KEY.encode("utf-16-le") + b"\xff\x00"):
+        for actor in (agent, mia):
+            with pytest.raises(Invalid) as refusal:
+                files.submit(space, actor, files.ChangeRequest("write", "/memories/own.md", content=content))
+            assert refusal.value.code == "secret_found"
+    assert_nowhere(KEY)
