@@ -2,7 +2,7 @@
 # browser and PgBouncer) is installed with apt-get where it is missing and nobody has to be asked, and that is said.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help run test lint lock bench clean
+.PHONY: help run test lint lock bench conformance-agents clean
 
 PORT ?= 8000
 DIR ?=
@@ -34,6 +34,9 @@ lint: .venv/test.stamp ## check format, lint and types
 
 bench: .venv/test.stamp ## measure what docs/develop/performance.md tells, and print one table
 	$(BIN)/python -m tests.bench
+
+conformance-agents: .venv/test.stamp ## compare contexts of coding agents with the real programs (fetched by npm)
+	$(BIN)/python -m tests.conformance.coding_agents
 
 lock: .venv/test.stamp ## pin the newest allowed versions of everything, with hashes
 	$(PIP) uv

@@ -14,8 +14,8 @@ import sys
 from pathlib import Path
 
 COMMANDS = Path(__file__).parent / "management" / "commands"
-STANDALONE = ("mcp", "sync")  # what agents' machines run: `main(arguments) -> int`, no Django, no database, no HOME
-WITHOUT_DATABASE = ("makemigrations", "collectstatic", "findstatic", "check", "diffsettings", "help")
+STANDALONE = ("check", "context", "mcp", "sync")  # what runs anywhere: `main(arguments) -> int`, no Django, no database
+WITHOUT_DATABASE = ("makemigrations", "collectstatic", "findstatic", "diffsettings", "help")
 
 
 def main() -> None:

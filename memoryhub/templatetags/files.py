@@ -79,8 +79,10 @@ def _blame_row(slug: str, one: Any, *, is_first: bool) -> str:
     turn = "turn" if one.turns and not is_first else ""
     css = f"{turn} machine".strip() if one.author.kind == "agent" else turn
     by = _author(slug, one) if one.turns or is_first else ""
+    # The margin has no room for who approved it.
+    title = f' title="{escape(one.author.name + _approved(one))}"' if by else ""
     return (
-        f'<tr class="{css}"><td class="by">{by}</td>'
+        f'<tr class="{css}"><td class="by"{title}>{by}</td>'
         f'<td class="no">{one.number}</td><td class="code">{line_html(one.text)}</td></tr>'
     )
 

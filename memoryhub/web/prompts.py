@@ -69,6 +69,9 @@ def address_of_picked_agent(request: HttpRequest, agent: str) -> str:
     picked = "".join(get.pop("agent", [])[-1:])
     if not picked:
         return ""
+    if picked != agent:  # what is of a call of this agent means nothing to another
+        for name in ("thread", "base"):
+            get.pop(name, None)
     path = reverse("prompts.page", args=[request.space.slug, prompts.agent_by_slug(request.space, picked).slug])
     query = urlencode([(name, value) for name, value in get.items() if value])
     return f"{path}?{query}" if query else path

@@ -16,7 +16,7 @@ from memoryhub.domain import accounts, files, longterm, prompts, proposals, spac
 from memoryhub.domain.activity import metrics
 from memoryhub.domain.prompts import agents_behind, deliveries, framework_templates
 from memoryhub.domain.working import entries
-from memoryhub.models import HUB, Actor, Agent, Delivery, PromptText, Space
+from memoryhub.models import HUB, Actor, Agent, Delivery, DialectTemplate, PromptText, Space
 from tests.api.calling import Caller
 from tests.one_line import one_line
 
@@ -293,6 +293,29 @@ def test_a_delivery_of_an_older_version_is_old_only_where_a_file_is(desk):
     assert row(desk).behind == 1
 
 
+# Verified
+
+
+@pytest.mark.parametrize(
+    ("dialect", "template", "verified"),
+    [("deepagents/0.7.1", "published", True), ("deepagents/0.7.1", "own", False), ("deepagents/0.7.1", "none", False),
+     ("deepagents/0.7.1", "wheel", False), ("deepagents/99.1.0", "published", False), ("hub", "none", True)],
+)  # fmt: skip
+def test_verified_means_a_published_template(desk, dialect, template, verified):
+    if template == "own":
+        prompts.change_agent(desk.scout, HUB, template=OTHER)
+    elif template != "published":
+        DialectTemplate.objects.all().delete()
+    if template == "wheel":  # by an owner: it is used, and no published text
+        framework_templates.keep_template(desk.space.pk, HUB, "0.7.9", OTHER, "wheel x")
+    spaces.mark_setup(desk.space)
+    told = json.loads(desk.call("POST", "prompt", {"dialect": dialect}, Accept="application/json").content)
+    assert told["verified"] is verified
+    assert ("unverified" in shown(desk)) is not verified
+    (item,) = json.loads(desk.call("GET", "agents").content)["items"]
+    assert (item["verified"], item["shown_as"]) == (verified, dialect)
+
+
 # What is stored
 
 
@@ -317,12 +340,13 @@ def test_what_is_stored_of_a_call_is_small(desk):
     assert "not compared" in shown(desk)
 
 
-def test_many_different_calls_are_compared_up_to_a_limit(desk, statements):
+def test_many_different_calls_are_compared_up_to_a_limit(desk):
     for number in range(agents_behind.MAX_REQUESTS + 5):
         get(desk, task=f"Count to {number}.", thread=f"t-{number}")
-    standings = prompts.standings(Space.objects.get(pk=desk.space.pk), [desk.scout])
-    assert [one.is_current for one in standings] == [True] * agents_behind.MAX_REQUESTS + [False] * 5
-    assert not any(one.is_behind for one in standings)
+    for _ in "first", "again":  # what is remembered makes no difference
+        standings = prompts.standings(Space.objects.get(pk=desk.space.pk), [desk.scout])
+        assert [one.is_current for one in standings] == [True] * agents_behind.MAX_REQUESTS + [False] * 5
+        assert not any(one.is_behind for one in standings)
 
 
 def test_repeats_need_no_statement_more(desk, statements):

@@ -7,15 +7,19 @@ import json
 import os
 import re
 import subprocess
+import sys
+import time
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import httpx
+import psycopg
 import pytest
 
 from memoryhub.server import postgres, postgres_programs
-from tests.running import Hub, command, copy, running_in
+from tests.running import TREE, Hub, clean, command, copy, running_in
 
 CANARY = "kanarienvogel-7f3a9"
 LINE = f"The {CANARY} of Mrs Marlowe sings at noon."
@@ -152,6 +156,57 @@ def test_a_canary_at_every_door_is_nowhere_after_it_was_erased(hub, doors, folde
     assert CANARY not in " ".join(on_disk) and not any(CANARY.encode() in text for text in on_disk.values())
     assert on_disk["AGENTS.md"] == b"# Rules\n\n- one\n- The  of Mrs Marlowe sings at noon.\n"
     assert CANARY not in hub.stderr()
+
+
+FILL = """
+import sys
+import django
+django.setup()
+from memoryhub.domain import erasure, spaces
+from memoryhub.management.base import database
+from memoryhub.models import HUB, Erasure, Record, RecordState
+
+with database():
+    space = spaces.get_by_slug("main")
+    rows = [Record(space_id=space.pk, agent_name="forge", session_id="big", node_id="n", node_kind="agent", sha256="",
+                   content=f"Fact {n} of shelf {n * 7} of the store.") for n in range(4000)]
+    Record.objects.bulk_create(rows, batch_size=1000)
+    states = [RecordState(space_id=space.pk, record_id=one.pk, state="held", actor_kind="hub", actor_name="hub") for one in rows]
+    RecordState.objects.bulk_create(states, batch_size=1000)
+    asked = erasure.plan(space, HUB, erasure.Target("session", "big"))
+    while asked.state != Erasure.COUNTED:
+        asked.refresh_from_db()
+    erasure.erase(space, HUB, asked.pk, confirm="main")
+"""
+STATE = "SELECT state, rows, found, work IS NULL FROM memoryhub_erasure"
+MARKED = "SELECT count(*) FROM quarantine.record WHERE content = '[erased]'"
+
+
+def asked_until(data_dir: Path, sql: str, good: Callable[[Any], bool]) -> Any:
+    """The first row of this statement for which the condition holds, within two minutes."""
+    to = postgres.address(data_dir)
+    with psycopg.connect(host=to["HOST"], user=to["USER"], dbname=to["NAME"], autocommit=True) as connection:
+        for _ in range(6000):
+            if good(row := connection.execute(sql).fetchone()):
+                return row
+            time.sleep(0.02)
+    raise AssertionError(row)
+
+
+def test_a_hub_that_is_killed_goes_on_erasing(place, started_once):
+    data_dir = copy(started_once, place / "data")
+    with running_in(data_dir) as hub:
+        environment = clean(MEMORYHUB_DATA_DIR=str(data_dir), DJANGO_SETTINGS_MODULE="memoryhub.settings")
+        subprocess.run([sys.executable, "-c", FILL], cwd=TREE, env=environment, check=True, timeout=120)
+        asked_until(data_dir, MARKED, lambda row: row[0] > 0)
+        for process in hub.family():
+            process.kill()
+        hub.process.wait()
+    with running_in(data_dir):
+        _, rows, found, wiped = asked_until(data_dir, STATE, lambda row: row[0] == "done")
+        assert (found, wiped) == ({}, True)
+        assert rows["quarantine.record"] == 4000
+        assert asked_until(data_dir, MARKED, lambda row: True) == (4000,)
 
 
 def test_wrong_arguments_and_nothing_found_are_said(hub):

@@ -208,6 +208,12 @@ def test_what_gave_way_is_listed(see, house, counter):
     assert "What exactly" not in see().content.decode()
 
 
+def test_the_thread_of_one_agent_is_not_asked_of_another(see, house):
+    prompts.create_agent(house.space, HUB, "forge")
+    gone = see(agent="forge", thread="t-1", dialect="plain", base="call", ask="")
+    assert (gone.status_code, gone["Location"]) == (302, "/s/books/prompt/forge/?dialect=plain")
+
+
 def test_memory_that_is_off_and_a_source_that_is_missing_are_said(see, counter, house):
     lists(house.space, AGENTS, "/memories/never.md")
     assert "/memories/never.md</span> does not exist" in see().content.decode()

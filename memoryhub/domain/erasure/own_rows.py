@@ -31,7 +31,7 @@ BATCH = 500
 CHANGE_TEXTS = ("old_string", "new_string", "text")  # what an agent's request for a change says
 TOMBSTONE = """
 UPDATE "quarantine"."record" SET content = %s, session_id = %s, node_id = %s, metadata = '{}', findings = '[]', codes = '{}',
-  sha256 = '', words = NULL WHERE space_id = %s AND id = ANY(%s)
+  sha256 = '', words = NULL WHERE space_id = %s AND id = ANY(%s) AND (content, session_id) <> (%s, %s)
 """
 REASONS = 'UPDATE "quarantine"."state" SET reason = %s WHERE space_id = %s AND {column} = ANY(%s) AND reason NOT IN (\'\', %s)'
 # Lines of activity that name one of the rows by its number or id: what they quote goes, what happened stays.
@@ -95,7 +95,7 @@ def _erase_records(space: Space, ids: list[int], counts: Counter[str]) -> None:
         # States before the space, as everywhere (`spaces.space.LOCKED_BEFORE_SPACE`).
         newest = RecordState.objects.within(space).select_for_update().filter(record_id__in=ids, is_newest=True)
         states = {one.record_id: one for one in newest.order_by("pk")}
-        cursor.execute(TOMBSTONE, [MARK, MARK, MARK, space.pk, ids])
+        cursor.execute(TOMBSTONE, [MARK, MARK, MARK, space.pk, ids, MARK, MARK])
         counts["quarantine.record"] += cursor.rowcount
         cursor.execute(REASONS.format(column="record_id"), [MARK, space.pk, ids, MARK])
         counts["quarantine.state"] += cursor.rowcount

@@ -79,9 +79,9 @@ class Words:
         counts = {
             "quarantine records": self.records, "working entries": self.working, "long-term entries": self.entries,
             "proposals": self.proposals, "comments": self.comments, "revisions": {abs(key) for key in self.lines},
-            "files on their way into long-term memory": self.imports,
         }  # fmt: skip
-        return {name: len(ids) for name, ids in counts.items() if ids}
+        found = {name: len(set(ids)) for name, ids in counts.items() if ids}
+        return found | ({"files on their way into long-term memory": len(self.imports)} if self.imports else {})
 
 
 def words_of(target: Target, space_id: int) -> Words:

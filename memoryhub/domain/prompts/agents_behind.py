@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -13,10 +14,10 @@ from django.utils import timezone
 
 from memoryhub.db import statements
 from memoryhub.domain import activity
-from memoryhub.domain.prompts import inputs, sources
+from memoryhub.domain.prompts import inputs
 from memoryhub.domain.prompts.assemble import assemble_request
 from memoryhub.domain.prompts.requests import LastCall, StoredRequest, compare_query, dialect_of, stored_texts
-from memoryhub.models import Agent, Delivery, PromptText, Source, Space, Token
+from memoryhub.models import Agent, Delivery, PromptText, Space, Token
 from memoryhub.stores.file_cache import DiskFile, FileCache
 
 # A thread that has not asked for its prompt for this long counts as ended.
@@ -230,15 +231,11 @@ def standings(space: Space, agents: Iterable[Agent]) -> list[ThreadStanding]:
     by_pk = {agent.pk: agent for agent in agents}
     stored = [StoredRequest(one) for one in live_threads(space, by_pk.values())]
     texts = stored_texts(space.pk, stored)
-    entries = working_ids(space, {one.delivery.agent_id for one in stored if one.query})
-    made: dict[int, int] = {}
+    look = LookedUp(space, working_ids(space, {one.delivery.agent_id for one in stored if one.query}))
     out = []
     for one in stored:
-        agent = by_pk[one.delivery.agent_id]
         text = texts.get(one.delivery.sha256, b"")
-        now = None
-        if one.is_comparable:
-            now = prompt_now(space, agent, one, text, entries.get(agent.pk), made)
+        now = look.prompt_now(by_pk[one.delivery.agent_id], one, text) if one.is_comparable else None
         sha256 = hashlib.sha256(text).hexdigest() if one.is_masked else one.delivery.sha256
         out.append(ThreadStanding(one.delivery, now, sha256, one.looks_back, is_guess=not one.delivery.asked))
     return out
@@ -247,16 +244,34 @@ def standings(space: Space, agents: Iterable[Agent]) -> list[ThreadStanding]:
 prompts_now: FileCache[PromptNow] = FileCache(max_items=20_000)
 
 
-def prompt_now(
-    space: Space, agent: Agent, one: StoredRequest, text: bytes, entries: str | None, made: dict[int, int]
-) -> PromptNow | None:
-    """What the call would get now, from the cache while nothing changed; None after too many different ones of an agent."""
+@dataclass
+class LookedUp:
+    """What calls would get now, each different one of an agent looked up once, up to `MAX_REQUESTS` of them."""
+
+    space: Space
+    entries: dict[int, str]  # by agent, the ids of its working entries
+    found: dict[tuple[Any, ...], PromptNow] = field(default_factory=dict)
+    counts: Counter[int] = field(default_factory=Counter)
+
+    def prompt_now(self, agent: Agent, one: StoredRequest, text: bytes) -> PromptNow | None:
+        """What this call would get now; None where the agent made too many different ones."""
+        key = (agent.pk, *one.identity)
+        threaded = (*key, one.delivery.thread_id)
+        now = self.found.get(key) or self.found.get(threaded)
+        if now is None and self.counts[agent.pk] < MAX_REQUESTS:
+            self.counts[agent.pk] += 1
+            now = prompt_now(self.space, agent, one, text, self.entries.get(agent.pk))
+            self.found[threaded if now.per_thread else key] = now
+        return now
+
+
+def prompt_now(space: Space, agent: Agent, one: StoredRequest, text: bytes, entries: str | None) -> PromptNow:
+    """What the call would get now, from the cache while nothing changed."""
     asked = one.request(text)
     dialect = dialect_of(asked.dialect, agent)
     key = (space.pk, agent.pk, space.revision, dialect, entries if one.query else None, *one.identity)
     found = prompts_now.get(key) or prompts_now.get((*key, asked.thread))
-    if found is None and made.get(agent.pk, 0) < MAX_REQUESTS:
-        made[agent.pk] = made.get(agent.pk, 0) + 1
+    if found is None:
         prompt = assemble_request(space, agent, asked)
         found = PromptNow(
             prompt.sha256,
@@ -323,38 +338,3 @@ def measure_behind(only: str) -> Iterator[tuple[str, int]]:
     for space in Space.objects.filter(pk__in=called, **({"slug": only} if only else {})).order_by("slug"):
         agents = Agent.objects.within(space).filter(seen_at__gte=since).order_by("-seen_at")[:MAX_MEASURED]
         yield space.slug, sum(one.is_behind for one in standings(space, agents))
-
-
-@dataclass(frozen=True)
-class SourceRow:
-    path: str
-    is_on: bool
-    whose: str
-    status: str  # as in `sources.SourceStatus`
-    problem: str
-    number: int  # its position in prompts
-
-
-MAX_SOURCES = 50
-
-
-def listed_sources(space: Space, agent: Agent | None = None) -> tuple[list[SourceRow], int]:
-    """The first sources in the order of the prompt, of the whole space and of each agent, or those that one agent uses; and
-    how many more there are."""
-    every = Source.objects.within(space)
-    found = every
-    if agent:
-        found = every.filter(agent=agent) if every.filter(agent=agent).exists() else every.filter(agent=None)
-    ordered = found.select_related("agent").order_by(F("agent__slug").asc(nulls_first=True), "position", "pk")
-    first = list(ordered[: MAX_SOURCES + 1])  # the space's own stand before those of agents
-    more = found.count() - MAX_SOURCES if len(first) > MAX_SOURCES else 0
-    has_own = any(one.agent_id for one in first) or bool(more and found.exclude(agent=None).exists())
-    everyone = "every other agent" if has_own else "every agent"
-    place: dict[int | None, int] = {}
-    rows = []
-    for one in sources.check_sources(space, first[:MAX_SOURCES]):
-        source = one.source
-        place[source.agent_id] = number = place.get(source.agent_id, 0) + 1
-        whose = source.agent.name if source.agent else everyone
-        rows.append(SourceRow(source.shown, source.is_on, whose, one.status, one.problem, number))
-    return rows, more

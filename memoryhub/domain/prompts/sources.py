@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
+from django.db.models import F
 
 from memoryhub.domain import activity, files, spaces
 from memoryhub.domain.accounts import require
@@ -91,10 +92,15 @@ def checked_path(path: str) -> dict[str, str]:
 
 
 @transaction.atomic
-def add_source(space: Space, actor: Actor, path: str, *, agent: Agent | None = None) -> Source:
-    """Appends a path to the list. The file may be missing, and the path may be listed already."""
+def add_source(
+    space: Space, actor: Actor, path: str, *, agent: Agent | None = None, must_be_mounted: bool = False
+) -> Source:
+    """Appends a path to the list. The file may be missing, and the path may be listed already. With `must_be_mounted` a path
+    that no mount shows is refused: prompts could not get it."""
     require(actor, "manage")
     where = checked_path(path)
+    if must_be_mounted:
+        files.require_shown(space, where["path"])
     listed = _locked(space, agent)
     if len(listed) >= MAX_SOURCES:
         raise Invalid(f"A list of sources has {MAX_SOURCES} paths at most.", code="too_many_sources")
@@ -197,3 +203,38 @@ def _changed(
     whose = f"for {agent.slug}" if agent else "for every agent"
     url = "sources/" + (f"?agent={agent.slug}" if agent else "")
     activity.record(space, actor, verb, says, path, url=url, adds=f"{adds} {whose}".strip(), path=path)
+
+
+@dataclass(frozen=True)
+class SourceRow:
+    path: str
+    is_on: bool
+    whose: str
+    status: str  # as in `SourceStatus`
+    problem: str
+    number: int  # its position in prompts
+
+
+MAX_LISTED = 50
+
+
+def listed_sources(space: Space, agent: Agent | None = None) -> tuple[list[SourceRow], int]:
+    """The first sources in the order of the prompt, of the whole space and of each agent, or those that one agent uses; and
+    how many more there are."""
+    every = Source.objects.within(space)
+    found = every
+    if agent:
+        found = every.filter(agent=agent) if every.filter(agent=agent).exists() else every.filter(agent=None)
+    ordered = found.select_related("agent").order_by(F("agent__slug").asc(nulls_first=True), "position", "pk")
+    first = list(ordered[: MAX_LISTED + 1])  # the space's own stand before those of agents
+    more = found.count() - MAX_LISTED if len(first) > MAX_LISTED else 0
+    has_own = any(one.agent_id for one in first) or bool(more and found.exclude(agent=None).exists())
+    everyone = "every other agent" if has_own else "every agent"
+    place: dict[int | None, int] = {}
+    rows = []
+    for one in check_sources(space, first[:MAX_LISTED]):
+        source = one.source
+        place[source.agent_id] = number = place.get(source.agent_id, 0) + 1
+        whose = source.agent.name if source.agent else everyone
+        rows.append(SourceRow(source.shown, source.is_on, whose, one.status, one.problem, number))
+    return rows, more

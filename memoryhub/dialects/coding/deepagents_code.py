@@ -1,0 +1,46 @@
+"""deepagents-code: this person's file, then two of the repository's root; comments are left out wherever they stand."""
+
+from __future__ import annotations
+
+import re
+
+from .plain_files import repository, text_at
+from .shapes import CodingAgent, Context, Start, Writer
+from .tree import is_below
+
+COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+NAME = "AGENTS.md"
+
+
+def read(start: Start) -> Context:
+    """The block of memory in the system prompt, without the library's own guidelines behind it."""
+    writer = Writer()
+    root = repository(start)
+    places = [(start.at(".deepagents", "agent", NAME), "user", "This person's memory for the agent `agent`")]
+    if root:
+        places += [
+            (f"{root}/.deepagents/{NAME}", "project", "Instructions of the repository"),
+            (f"{root}/{NAME}", "project", "Instructions of the repository"),
+        ]
+    elif start.tree.kind(f"{start.directory}/{NAME}") == "file":
+        writer.ignore(f"{start.directory}/{NAME}", "The folder is in no git repository, so no file of it is read")
+    for path, kind, why in places:
+        if start.tree.kind(path) != "file":
+            continue
+        if kind == "project" and not is_below(start.tree.real(path), start.tree.real(root)):
+            writer.ignore(path, "A link out of the repository")
+            continue
+        text = COMMENT.sub("", text_at(start, path)).rstrip()
+        if not text:
+            writer.ignore(path, "Empty, or comments alone")
+            continue
+        writer.add(f"\n\n{path}\n" if writer.blocks else f"<agent_memory>\n{path}\n\n")
+        writer.block(path, kind, why, text)
+    if writer.blocks:
+        writer.add("\n</agent_memory>")
+    return writer.context()
+
+
+AGENT = CodingAgent(
+    "deepagents-code", "deepagents-code", "0.1.57", False, read, (NAME, ".deepagents/AGENTS.md"), "dcode"
+)

@@ -1,0 +1,50 @@
+"""Settings files of coding agents: JSON with or without comments, TOML. What cannot be read counts as empty."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from typing import Any
+
+from .tree import Tree
+
+JSON_COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
+TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', re.DOTALL)
+
+
+def read_json(tree: Tree, path: str) -> dict[str, Any]:
+    """A JSON object; comments and trailing commas are allowed."""
+    data = tree.read(path)
+    if data is None:
+        return {}
+    text = data.decode("utf-8-sig", "replace")
+    try:
+        found = json.loads(text)
+    except ValueError:
+        try:
+            found = json.loads(TRAILING_COMMA.sub(_string_only, JSON_COMMENT.sub(_string_only, text)))
+        except ValueError:
+            return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _string_only(match: re.Match[str]) -> str:
+    return match[1] or ""
+
+
+def read_toml(tree: Tree, path: str) -> dict[str, Any]:
+    data = tree.read(path)
+    try:
+        return tomllib.loads((data or b"").decode("utf-8-sig"))
+    except (ValueError, UnicodeDecodeError):
+        return {}
+
+
+def at(settings: Any, *keys: str) -> Any:
+    """The value under nested keys; None where there is none."""
+    for key in keys:
+        if not isinstance(settings, dict):
+            return None
+        settings = settings.get(key)
+    return settings

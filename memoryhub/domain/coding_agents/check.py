@@ -1,0 +1,240 @@
+"""Faults of memory files: what agents do not read or cut, what it names and is not there, and what must not stand in it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from memoryhub import detectors
+from memoryhub.dialects import coding
+from memoryhub.domain.coding_agents.walk import memory_files
+
+NO_HOME = "/nonexistent"  # a check of a project says the same for everybody
+HARMLESS = ("Empty", "Says what", "A link to")
+MENTION_LINE = re.compile(r"\s*(?:[-*]\s+)?@\S+\s*$")
+MENTION = re.compile(r"(?:^|\s)@((?:\.{1,2}/)?[\w./-]+\.(?:md|mdc|txt|rst|json|ya?ml|toml))(?=$|[\s,.;:)])")
+CODE_SPAN = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+PATH = re.compile(r"(?:\./)?[A-Za-z0-9_.@-]+(?:/[A-Za-z0-9_.@-]+)+\.[A-Za-z][A-Za-z0-9]{0,5}")
+COMMAND = re.compile(r"(?:\$ )?(make|npm run|pnpm run|yarn run) ([A-Za-z][\w:.-]*)$")
+# A line with one of these speaks of a file that need not be there.
+MADE_LATER = re.compile(
+    r"\b(?:e\.g\.|example|create[sd]?|creating|generate[sd]?|output|new file|will be|writes?|template|rename|deprecated|removed|legacy)\b",
+    re.IGNORECASE,
+)
+BUILT = frozenset(["dist", "build", "out", "target", "node_modules", "coverage", "tmp", "temp", ".next", "htmlcov"])
+REPEATED_IN, REPEATED_LENGTH = 3, 40
+
+
+@dataclass(frozen=True)
+class FindingInFile:
+    """One fault, and the agents that it matters to (none for faults that matter to all)."""
+
+    code: str
+    path: str
+    line: int
+    message: str
+    agents: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class MemoryFile:
+    """A file as it is checked."""
+
+    root: str
+    path: str
+
+    @cached_property
+    def text(self) -> str:
+        return (coding.DiskTree().read(self.path) or b"").decode("utf-8", "replace")
+
+    @cached_property
+    def lines(self) -> list[str]:
+        return self.text.split("\n")
+
+    @cached_property
+    def fenced(self) -> set[int]:
+        """The numbers of the lines inside of code fences."""
+        found, inside = set(), False
+        for number, line in enumerate(self.lines, 1):
+            if line.lstrip().startswith(("```", "~~~")):
+                inside = not inside
+            elif inside:
+                found.add(number)
+        return found
+
+    @property
+    def folder(self) -> str:
+        return os.path.dirname(self.path)
+
+    def has(self, name: str) -> bool:
+        """Whether a relative path exists below the file's folder or below the root."""
+        return any(os.path.lexists(os.path.join(base, name)) for base in (self.folder, self.root))
+
+
+def check_folder(root: str, agents: list[str] | None = None) -> list[FindingInFile]:
+    """The faults of the memory files in a folder and below it, by path and line. Nothing is run and nothing is written."""
+    root = os.path.realpath(root)
+    chosen = agents or [one.name for one in coding.agents().values() if one.verified]
+    files = [MemoryFile(root, path) for path in memory_files(root, chosen)]
+    found = [*_not_read(root, files, chosen), *_repeated(files)]
+    for file in files:
+        found += [*_secrets_and_hidden(file), *_missing_imports(file), *_dead_paths(file), *_missing_commands(file)]
+    return sorted(set(found), key=lambda one: (one.path, one.line, one.code, one.message))
+
+
+# ---- what agents do not read
+
+
+def _not_read(root: str, files: list[MemoryFile], agents: list[str]) -> Iterator[FindingInFile]:
+    """Files that an agent passes over or cuts, where it is started in their folder."""
+    by_path = {file.path: file for file in files}
+    found: dict[tuple[str, str, int, str], set[str]] = defaultdict(set)
+    for folder in sorted({_start_of(file.path) for file in files}):
+        for agent in agents:
+            context = coding.context_of(agent, folder, NO_HOME)
+            for one in context.ignored:
+                if one.path not in by_path or _start_of(one.path) != folder or one.why.startswith(HARMLESS):
+                    continue
+                if _says_something(by_path[one.path], context):
+                    found["not_read", one.path, 1, one.why].add(agent)
+            for block in context.blocks:
+                if block.cut_at and block.path in by_path:
+                    found["cut", block.path, block.cut_at, "Cut here: what follows is over the limit"].add(agent)
+    for (code, path, line, message), names in found.items():
+        yield FindingInFile(code, path, line, message, tuple(sorted(names)))
+
+
+def _start_of(path: str) -> str:
+    """The folder in which an agent would be started to read this file."""
+    folder = os.path.dirname(path)
+    while os.path.basename(folder) in (
+        ".claude",
+        ".cursor",
+        ".github",
+        "rules",
+        "instructions",
+        ".windsurf",
+        ".deepagents",
+    ):
+        folder = os.path.dirname(folder)
+    return folder
+
+
+def _says_something(file: MemoryFile, context: coding.Context) -> bool:
+    """Whether a file that is not read holds more than imports, and more than what the agent reads anyway."""
+    own = "\n".join(line for line in file.lines if not MENTION_LINE.match(line)).strip()
+    return bool(own) and own.encode() not in context.text
+
+
+# ---- what stands in a file
+
+
+def _secrets_and_hidden(file: MemoryFile) -> Iterator[FindingInFile]:
+    for one in detectors.find(file.text, only=("secrets", "hidden")):
+        code = "secret" if one.code == "secrets" else one.code
+        yield FindingInFile(code, file.path, one.line, one.message)
+
+
+def _missing_imports(file: MemoryFile) -> Iterator[FindingInFile]:
+    """Imports in the syntax of Claude Code and Gemini CLI whose file is not there; both pass over it without a word."""
+    if os.path.basename(file.path) not in ("CLAUDE.md", "CLAUDE.local.md", "GEMINI.md"):
+        return
+    for number, line in enumerate(file.lines, 1):
+        if number in file.fenced:
+            continue
+        for match in MENTION.finditer(CODE_SPAN.sub("", line)):
+            if not os.path.lexists(os.path.join(file.folder, match[1])):
+                yield FindingInFile(
+                    "missing_import",
+                    file.path,
+                    number,
+                    f"The import @{match[1]} leads to no file",
+                    ("claude-code", "gemini-cli"),
+                )
+
+
+def _dead_paths(file: MemoryFile) -> Iterator[FindingInFile]:
+    """Paths in code whose folder exists in the checkout and whose file does not."""
+    for number, line in enumerate(file.lines, 1):
+        if number in file.fenced or MADE_LATER.search(line):
+            continue
+        for match in CODE_SPAN.finditer(line):
+            name = match[1].split(":")[0].removeprefix("./")
+            first = name.split("/")[0]
+            if PATH.fullmatch(name) and first not in BUILT and file.has(first) and not file.has(name):
+                yield FindingInFile("dead_path", file.path, number, f"{name} does not exist")
+
+
+def _missing_commands(file: MemoryFile) -> Iterator[FindingInFile]:
+    """`make` targets and package scripts that the checkout does not define."""
+    for number, line in enumerate(file.lines, 1):
+        pieces = [line.strip()] if number in file.fenced else [match[1].strip() for match in CODE_SPAN.finditer(line)]
+        for piece in pieces:
+            match = COMMAND.match(piece)
+            if match and match[2] not in _defined(file, match[1]):
+                kind = "make target" if match[1] == "make" else "script of package.json"
+                yield FindingInFile("missing_command", file.path, number, f"{match[2]} is no {kind} here")
+
+
+class _Everything(frozenset[str]):
+    """What cannot be known counts as defined."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+def _defined(file: MemoryFile, tool: str) -> frozenset[str]:
+    base = next((one for one in (file.folder, file.root) if os.path.exists(os.path.join(one, _definition(tool)))), "")
+    text = (
+        (coding.DiskTree().read(os.path.join(base, _definition(tool))) or b"").decode("utf-8", "replace")
+        if base
+        else ""
+    )
+    return (_make_targets(text) if tool == "make" else _scripts(text)) if text else _Everything()
+
+
+def _definition(tool: str) -> str:
+    return "Makefile" if tool == "make" else "package.json"
+
+
+def _make_targets(text: str) -> frozenset[str]:
+    if re.search(r"^(?:-?include|[^\t#\n]*%[^\n]*:)", text, re.M):
+        return _Everything()
+    heads = re.findall(r"^([^\t#=:\n]+):(?!=)", text, re.M)
+    return frozenset(name for head in heads for name in head.split())
+
+
+def _scripts(text: str) -> frozenset[str]:
+    try:
+        document = json.loads(text)
+    except ValueError:
+        return _Everything()
+    scripts = document.get("scripts") if isinstance(document, dict) else None
+    if not isinstance(scripts, dict) or "workspaces" in document:
+        return _Everything()
+    return frozenset(scripts)
+
+
+def _repeated(files: list[MemoryFile]) -> Iterator[FindingInFile]:
+    """A rule that stands in several files: a change of one leaves the others behind."""
+    places: dict[str, list[tuple[str, int]]] = defaultdict(list)
+    for file in files:
+        if os.path.islink(file.path):
+            continue
+        for rule, number in {
+            " ".join(line.strip(" -*#").split()).lower(): at for at, line in enumerate(file.lines, 1)
+        }.items():
+            if len(rule) >= REPEATED_LENGTH:
+                places[rule].append((file.path, number))
+    for rule, where in places.items():
+        if len(where) >= REPEATED_IN:
+            path, number = where[0]
+            others = ", ".join(os.path.relpath(other, os.path.dirname(path)) for other, _ in where[1:4])
+            yield FindingInFile(
+                "repeated", path, number, f"Stands in {len(where)} files: also in {others} (“{rule[:60]}”)"
+            )

@@ -1,0 +1,88 @@
+"""`memoryhub check`: each planted fault is found, and nothing in sound projects."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from memoryhub.domain import coding_agents
+from tests.conformance.coding_agents import trees
+
+ROOT = Path(__file__).resolve().parents[2]
+LONG = "Run the whole suite before you push, on a machine without network."
+SOUND = {
+    "AGENTS.md": "# Shop\n\n- Tests: `make test`, front end `npm run build`.\n- Start at `src/app.py`; see `docs/` and @alice.\n"
+                 "- Mail team@example.org.\n- Create `src/new_module.py` for a new page.\n- Builds land in `dist/app.js`.\n",
+    "CLAUDE.md": "@AGENTS.md\n", "Makefile": "test: src\n\tpytest\n", "package.json": '{"scripts": {"build": "vite"}}', "src/app.py": "",
+    "docs/x.md": "", "web/AGENTS.md": "- Components live in `web/parts/`.\n", "web/CLAUDE.md": "@AGENTS.md\n",
+    "web/parts/x.js": "",
+}  # fmt: skip
+PLANTED = {
+    "not_read": {"CLAUDE.md": "- Only for one agent.\n"},
+    "cut": {"web/AGENTS.md": "- x\n" * 9_000},
+    "missing_import": {"CLAUDE.md": "@AGENTS.md\n@docs/style.md\n"},
+    "dead_path": {"web/AGENTS.md": "- The entry is `src/main.py`.\n"},
+    "missing_command": {"web/AGENTS.md": "- Run `make lint` first.\n"},
+    "repeated": {"web/AGENTS.md": f"- {LONG}\n", "GEMINI.md": f"* {LONG}\n", "src/GEMINI.md": f"{LONG}\n"},
+    "secret": {"web/AGENTS.md": "- Token: ghp_0123456789abcdefghijABCDEFGHIJ012345\n"},
+    "hidden": {"web/AGENTS.md": "- Close\u202e at nine.\n"},
+}
+
+
+def written(root, files):
+    trees.build(trees.Case("one", {f"p/{name}": text for name, text in files.items()}, "p", {}, "p"), root.resolve())
+    return str(root.resolve() / "p")
+
+
+def test_a_sound_project_has_no_findings(tmp_path):
+    assert coding_agents.check_folder(written(tmp_path, SOUND)) == []
+
+
+@pytest.mark.parametrize("code", PLANTED)
+def test_a_planted_fault_is_found_and_nothing_else(tmp_path, code):
+    found = coding_agents.check_folder(written(tmp_path, SOUND | PLANTED[code]))
+    assert {one.code for one in found} == {code}
+
+
+def test_a_file_that_is_not_read_names_the_agents(tmp_path):
+    found = coding_agents.check_folder(written(tmp_path, SOUND | PLANTED["not_read"]))
+    assert {(os.path.basename(one.path), one.agents) for one in found} == {
+        ("AGENTS.md", ("claude-code",)),
+        ("CLAUDE.md", ("opencode",)),
+    }
+
+
+def test_what_matters_to_another_agent_is_left_out(tmp_path):
+    folder = written(tmp_path, SOUND | PLANTED["not_read"])
+    assert coding_agents.check_folder(folder, ["codex"]) == []
+
+
+def test_other_peoples_projects_are_not_entered(tmp_path):
+    files = {"node_modules/x/AGENTS.md": "- `src/none.py`\n", ".venv/y/CLAUDE.md": "- `src/none.py`\n"}
+    assert coding_agents.check_folder(written(tmp_path, SOUND | files)) == []
+
+
+def command(*arguments):
+    return subprocess.run([sys.executable, "-m", "memoryhub", "check", *map(str, arguments)], cwd=ROOT, capture_output=True, text=True,
+                          env={"PATH": os.environ["PATH"]})  # fmt: skip
+
+
+def test_the_command_exits_1_with_findings_and_0_without(tmp_path):
+    folder = written(tmp_path, SOUND)
+    assert (command(folder).returncode, command(folder).stdout) == (0, "No findings.\n")
+    written(tmp_path, PLANTED["secret"])
+    done = command(folder, "--json")
+    assert done.returncode == 1
+    (one,) = json.loads(done.stdout)["findings"]
+    assert (one["code"], one["line"], set(one)) == ("secret", 1, {"code", "path", "line", "message", "agents"})
+    assert "ghp_" not in done.stdout
+
+
+def test_the_command_refuses_in_one_sentence(tmp_path):
+    assert "does not exist" in command(tmp_path / "none").stderr
+    assert "There is no coding agent" in command(tmp_path, "--agent", "nope").stderr
