@@ -192,13 +192,13 @@ class RuleForm(HubForm):
     """A rule for paths, for all agents or one of the space."""
 
     POLICIES = (
-        ("trusted", "trusted: applied at once"), ("review", "review: a person decides"), ("read_only", "read only: refused"),
+        ("review", "review: a person decides"), ("trusted", "trusted: applied at once"), ("read_only", "read only: refused"),
     )  # fmt: skip
     PEOPLE = ((1, "one person decides"), (2, "two people have to agree"))
 
     pattern = forms.CharField(max_length=1024, label="Paths", help_text="A pattern such as /memories/notes/**")
     agent = forms.ChoiceField(required=False)
-    policy = forms.ChoiceField(choices=POLICIES)
+    policy = forms.ChoiceField(choices=POLICIES, initial="review")
     max_added = forms.IntegerField(
         required=False,
         min_value=0,
@@ -208,6 +208,7 @@ class RuleForm(HubForm):
     )
     unless_findings = forms.BooleanField(required=False, initial=True, label="Only when no detector objects")
     reviewers = forms.TypedChoiceField(coerce=int, empty_value=1, choices=PEOPLE, required=False)
+    confirm = forms.BooleanField(required=False, label="Add it although no file matches it now")
 
     def __init__(self, *args: Any, space: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -246,4 +247,9 @@ class MountForm(HubForm):
     policy = forms.ChoiceField(
         choices=[("review", "review: agents ask, people decide"), ("trusted", "trusted: agents write at once"),
                  ("read_only", "read_only: agents only read")], help_text="What happens to a write by an agent.",
+    )  # fmt: skip
+    exclude = forms.CharField(
+        required=False, max_length=100_000, widget=forms.Textarea(attrs={"rows": 2, "class": "input mono"}), label="Leave out",
+        help_text="Of a directory: patterns as in .gitignore files, one a line. Version control, secrets, dependencies and "
+                  "what .gitignore files ignore are left out anyway.",
     )  # fmt: skip

@@ -61,11 +61,19 @@ class IgnoreFiles:
         if is_folder and (marker := self._folder(at).marker):
             why, code = MARKERS[marker]
             return LeftOut(at.rsplit("/", 1)[-1], why, code, at)
-        above = ["", *(folder for folder, is_above in steps(at) if is_above)]
-        for folder in reversed(above):
-            known = self._folder(folder)
-            if known.spec is None:
-                continue
+        return self.why_matched(self.above(at.rpartition("/")[0]), at, is_folder=is_folder)
+
+    def above(self, folder: str) -> list[tuple[str, Folder]]:
+        """The folders with patterns that count for what lies in a folder, deepest first."""
+        chain = [folder]
+        while chain[-1]:
+            chain.append(chain[-1].rpartition("/")[0])
+        return [(path, known) for path in chain if (known := self._folder(path)).spec is not None]
+
+    def why_matched(self, above: list[tuple[str, Folder]], at: str, *, is_folder: bool) -> LeftOut | None:
+        """Why the patterns of these folders leave a path out."""
+        for folder, known in above:
+            assert known.spec is not None
             inside = at[len(folder) + 1 :] if folder else at
             found = known.spec.check_file(inside + ("/" if is_folder else ""))
             if found.include is not None:
@@ -78,8 +86,7 @@ class IgnoreFiles:
 
     def _folder(self, folder: str) -> Folder:
         now = time.monotonic()
-        with self._lock:
-            known = self._folders.get(folder)
+        known = self._folders.get(folder)
         if known is not None and now - known.checked < RECHECK_SECONDS:
             return known
         mark = self._mark(folder)

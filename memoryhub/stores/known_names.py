@@ -5,6 +5,8 @@ Everything that asks "is this memory?" asks these lists. Names are compared as `
 
 from __future__ import annotations
 
+import fnmatch
+import re
 import unicodedata
 from functools import lru_cache
 
@@ -15,6 +17,11 @@ from memoryhub.text.path_patterns import matches
 def plain(name: str) -> str:
     """A name as forgiving file systems read it: without case, without look-alikes, without dots and blanks at its end."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).rstrip(". \t\u3000")
+
+
+def any_of(*patterns: str) -> re.Pattern[str]:
+    """One expression for names that fit one of these patterns, which are ours: `*` stands for any characters."""
+    return re.compile("|".join(fnmatch.translate(one) for one in patterns))
 
 
 def words(text: str) -> frozenset[str]:
@@ -88,7 +95,7 @@ VERSION_CONTROL = words("""
 SECRET_FOLDERS = words("""
     .ssh .gnupg .gpg .aws .azure .kube .docker .password-store .gcloud
 """)
-SECRET_FILES = (
+SECRET_FILES = any_of(
     ".env", ".env.*", "*.env", ".netrc", "_netrc", ".pgpass", ".htpasswd", ".git-credentials", ".npmrc", ".pypirc",
     ".credentials*", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk", "*.tfstate", "*.tfstate.*",
     "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_*_sk",
@@ -100,7 +107,7 @@ DEPENDENCIES = words("""
 BUILDS = words("""
     build dist target _build deriveddata htmlcov .next .nuxt .output .svelte-kit .angular .docusaurus
 """)
-BUILD_PATTERNS = ("cmake-build-*", "*.egg-info", "*.dist-info", "bazel-*")
+BUILD_PATTERNS = any_of("cmake-build-*", "*.egg-info", "*.dist-info", "bazel-*")
 CACHES = words("""
     __pycache__ .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis .turbo .parcel-cache .sass-cache .ipynb_checkpoints
     thumbs.db desktop.ini .ds_store
@@ -116,12 +123,10 @@ PROJECT_MARKERS = words("""
     package.swift cmakelists.txt makefile gnumakefile meson.build configure.ac build.sbt project.clj deps.edn stack.yaml
     dune-project rebar.config shard.yml workspace module.bazel flake.nix dockerfile tsconfig.json
 """)
-PROJECT_PATTERNS = ("*.sln", "*.csproj", "*.cabal", "*.xcodeproj", "*.gemspec", "*.nimble")
+PROJECT_PATTERNS = any_of("*.sln", "*.csproj", "*.cabal", "*.xcodeproj", "*.gemspec", "*.nimble")
 
 
 def is_project(names: list[str]) -> bool:
     """Whether a folder with these names is a project, so that what it holds is not all memory."""
     found = {plain(name) for name in names}
-    return not found.isdisjoint(PROJECT_MARKERS) or any(
-        matches(one, name) for one in PROJECT_PATTERNS for name in found
-    )
+    return not found.isdisjoint(PROJECT_MARKERS) or any(map(PROJECT_PATTERNS.match, found))

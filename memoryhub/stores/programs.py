@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from memoryhub.stores.known_names import DOCUMENT_ENDINGS, ending, is_hidden_memory, plain, words
+from memoryhub.stores.known_names import DOCUMENT_ENDINGS, any_of, ending, is_hidden_memory, plain, words
 from memoryhub.text.path_patterns import alternatives, matches
 
 PROGRAM, HOOK, TOOL, START, HIDDEN, CONTENT = "program", "hook", "tool", "start", "hidden", "content"
@@ -63,7 +63,7 @@ TOOL_NAMES = words("""
     alembic.ini ruff.toml noxfile dodo gruntfile mise.toml devenv.yaml procfile.dev crontab fabfile
 """)
 PROSE = DOCUMENT_ENDINGS - {"txt"}  # tools read some texts, such as requirements.txt
-TOOL_PATTERNS = (
+TOOL_PATTERNS = any_of(
     "requirements*.txt", "*requirements.txt", "constraints*.txt", "makefile.*", "dockerfile.*", "*.dockerfile", "containerfile.*",
     "jenkinsfile.*", "docker-compose*.yml", "docker-compose*.yaml", "compose.*.yml", "compose.*.yaml", "tsconfig*.json",
     "package*.json", "*.config.json", "*.config.toml", "*.config.yaml", "*.config.yml", "*.mcp.json", "mcp*.json",
@@ -104,7 +104,7 @@ def _name_reasons(parts: tuple[str, ...], at: int) -> set[str]:
     end = ending(name)
     if end in PROGRAM_ENDINGS or (not end and name.removeprefix(".") in PROGRAM_ENDINGS and _is_hidden(name)):
         found.add(PROGRAM)
-    if name in TOOL_NAMES or (end not in PROSE and any(matches(one, name) for one in TOOL_PATTERNS)):
+    if name in TOOL_NAMES or (end not in PROSE and TOOL_PATTERNS.match(name)):
         found.add(TOOL)
     if name in START_NAMES:
         found.add(START)

@@ -130,6 +130,12 @@ class Selection:
                 return why
         return self._why_not_chosen(path)
 
+    def why_name_in(self, path: str) -> LeftOut | None:
+        """Why a file is left out whose folder is taken in, as far as names tell. Walks ask it, once for each file."""
+        if self.include or any(part.startswith(".") for part in path.split("/")):
+            return self._why_file_out(path)
+        return self.why_name_out(path, is_folder=False) or self._why_not_chosen(path)
+
     def why_name_out(self, at: str, *, is_folder: bool) -> LeftOut | None:
         """Why a folder or file is left out whatever lies above it, before include patterns are asked."""
         raw = at.rsplit("/", 1)[-1]
@@ -192,11 +198,11 @@ def _always_out(raw: str, at: str, *, is_folder: bool, of_project: bool) -> Left
     name = plain(raw)
     if name in VERSION_CONTROL:
         return LeftOut(raw, "Version control, always", "version_control", at, fixed=True)
-    if name in SECRET_FOLDERS if is_folder else any(matches(one, name) for one in SECRET_FILES):
+    if name in SECRET_FOLDERS if is_folder else SECRET_FILES.match(name):
         return LeftOut(raw, "Secrets, always", "secrets", at, fixed=True)
     if is_folder and name in DEPENDENCIES:
         return LeftOut(raw, "Dependencies", "dependencies", at)
-    if is_folder and (name in BUILDS or any(matches(one, name) for one in BUILD_PATTERNS)):
+    if is_folder and (name in BUILDS or BUILD_PATTERNS.match(name)):
         return LeftOut(raw, "Build output", "build", at)
     if name in CACHES:
         return LeftOut(raw, "Cache", "cache", at)

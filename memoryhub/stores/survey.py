@@ -15,7 +15,7 @@ from typing import Any
 from memoryhub.errors import HubError
 from memoryhub.stores.disk import Stat
 from memoryhub.stores.filesystem import Entry, FilesystemStore
-from memoryhub.stores.ignore_files import IgnoreFiles
+from memoryhub.stores.ignore_files import Folder, IgnoreFiles
 from memoryhub.stores.known_names import is_project
 from memoryhub.stores.selection import ALL, DOCUMENTS, MAX_FILES, LeftOut, Selection, selection, steps, why_entry_out
 
@@ -49,6 +49,13 @@ class Intake:
             if why and not self.selection.is_lifted(why, path):
                 return why
         return None
+
+    def _why_entry_out(self, above: list[tuple[str, Folder]], path: str, stat: Stat) -> LeftOut | None:
+        """`why_out` for an entry of a folder that is taken in, whose patterns are known."""
+        ignored = self.ignored.why_matched(above, path, is_folder=False) if above else None
+        if ignored and self.selection.is_lifted(ignored, path):
+            ignored = None
+        return self._own(path) or self.selection.why_name_in(path) or ignored or why_entry_out(path, stat)
 
     def why_folder_out(self, path: str) -> LeftOut | None:
         """Why nothing below a folder can be taken in, so that no walk enters it. Folders above are in."""
@@ -107,9 +114,10 @@ class Intake:
 
     def _sorted(self, folder: str, entries: list[Entry]) -> tuple[list[Entry], list[tuple[Entry, LeftOut]]]:
         taken, out = [], []
+        above = self.ignored.above(folder.strip("/"))
         for entry in entries:
             inside = (folder + entry.name).strip("/")
-            why = self.why_folder_out(inside) if entry.is_folder else self.why_out(inside, entry.stat)
+            why = self.why_folder_out(inside) if entry.is_folder else self._why_entry_out(above, inside, entry.stat)
             if why and not (entry.stat.kind == "link" and why.code in ("no_document", "not_included")):
                 out.append((entry, why))
             else:
@@ -133,6 +141,11 @@ class Group:
     fixed: bool
     count: int = 0
     is_more: bool = False  # the count stopped at its limit
+
+    @property
+    def can_be_taken(self) -> bool:
+        """Whether an include pattern of its name takes it in."""
+        return not self.fixed and self.code not in ("no_document", "not_included")
 
     @property
     def says(self) -> str:

@@ -21,12 +21,15 @@ def page(request: HttpRequest) -> HttpResponse:
     return show(request, form)
 
 
-def show(request: HttpRequest, form: RuleForm, status: int = 200) -> HttpResponse:
+def show(request: HttpRequest, form: RuleForm, status: int = 200, *, ask_to_confirm: bool = False) -> HttpResponse:
     tried = None
     if form.is_bound and form.is_valid() and form.cleaned_data["policy"] == "trusted":
         tried = files.dry_run_rule(request.space, form.cleaned_data["pattern"], **conditions(request, form))
+    rules = [
+        (rule, len(files.matched_paths(request.space, rule.pattern))) for rule in files.rules_of_space(request.space)
+    ]
     context: dict[str, Any] = {
-        "form": form, "rules": files.rules_of_space(request.space), "mounts": files.mounts_of_space(request.space), "tried": tried,
+        "form": form, "rules": rules, "ask_to_confirm": ask_to_confirm, "mounts": files.mounts_of_space(request.space), "tried": tried,
         "says": tried.sentence(request.actor.name) if tried else "",
     }  # fmt: skip
     return render(request, "policies/page.html", context, status=status)
@@ -48,17 +51,19 @@ def add_rule(request: HttpRequest) -> HttpResponse:
     form = RuleForm(request.POST, space=request.space)
     if request.POST.get("do") == "try":
         return show(request, form, 200 if form.is_valid() else 422)
+    ask_to_confirm = False
     if form.is_valid():
         data = form.cleaned_data
         try:
             files.add_rule(
                 request.space, request.actor, data["pattern"], data["policy"], reviewers=data["reviewers"],
-                **conditions(request, form),
+                confirmed=data["confirm"], **conditions(request, form),
             )  # fmt: skip
         except HubError as error:
             form.refuse(error)
+            ask_to_confirm = error.code == "matches_nothing"
     if form.errors:
-        return show(request, form, 422)
+        return show(request, form, 422, ask_to_confirm=ask_to_confirm)
     done(request, "The rule holds from now on.")
     return redirect("policies.page", request.space.slug)
 

@@ -39,9 +39,12 @@ def page(request: HttpRequest) -> HttpResponse:
 def add(request: HttpRequest) -> HttpResponse:
     agent, path = chosen_agent(request), request.POST.get("path", "")
     try:
-        source = prompts.add_source(request.space, request.actor, path, agent=agent)
+        source = prompts.add_source(
+            request.space, request.actor, path, agent=agent, must_be_mounted="confirm" not in request.POST
+        )
     except HubError as error:
-        return show(request, status=error.status, error=error, typed=path)
+        can_confirm = error.code in ("no_mount", "left_out")
+        return show(request, status=error.status, error=error, typed=path, can_confirm=can_confirm)
     done(request, f"{source.shown} is a source now.")
     return redirect_to_sources(request, agent)
 

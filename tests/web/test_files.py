@@ -222,7 +222,8 @@ def test_viewers_change_nothing(space, client, sign_in):
     assert Revision.objects.count() == 1
 
 
-def test_owners_mount_explain_and_order_sources(space, client, sign_in, tmp_path):
+def test_owners_mount_explain_and_order_sources(space, client, sign_in, tmp_path, settings):
+    settings.MOUNT_ROOTS = [str(tmp_path)]
     sign_in("owner")
     sent = {"prefix": "project", "store": "filesystem", "directory": str(tmp_path), "policy": "trusted"}
     assert client.post("/s/ledger/mounts/add/", sent).status_code == 303

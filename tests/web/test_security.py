@@ -445,6 +445,7 @@ def test_an_owner_of_a_space_does_not_reach_past_it_with_a_directory(house, tmp_
     (tmp_path / "ours").mkdir()
     settings.DATA_DIR = tmp_path / "data"
     settings.DATA_DIR.mkdir()
+    settings.MOUNT_ROOTS = [str(tmp_path)]
     sly = Actor.of_person(house.owner.person, "owner")
     sly.person.is_hub_owner = False
     files.add_mount(spaces.create(HUB, "elsewhere"), HUB, "/m/", store="filesystem", directory=str(tmp_path / "theirs"))

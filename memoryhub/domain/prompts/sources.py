@@ -92,10 +92,15 @@ def checked_path(path: str) -> dict[str, str]:
 
 
 @transaction.atomic
-def add_source(space: Space, actor: Actor, path: str, *, agent: Agent | None = None) -> Source:
-    """Appends a path to the list. The file may be missing, and the path may be listed already."""
+def add_source(
+    space: Space, actor: Actor, path: str, *, agent: Agent | None = None, must_be_mounted: bool = False
+) -> Source:
+    """Appends a path to the list. The file may be missing, and the path may be listed already. With `must_be_mounted` a path
+    that no mount shows is refused: prompts could not get it."""
     require(actor, "manage")
     where = checked_path(path)
+    if must_be_mounted:
+        files.require_shown(space, where["path"])
     listed = _locked(space, agent)
     if len(listed) >= MAX_SOURCES:
         raise Invalid(f"A list of sources has {MAX_SOURCES} paths at most.", code="too_many_sources")

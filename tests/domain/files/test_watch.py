@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import logging
 import os
 import shutil
@@ -15,6 +16,8 @@ from django.db import connection
 from memoryhub.domain import files, spaces
 from memoryhub.domain.files.disk.watch import _logged_problems, watch
 from memoryhub.models import HUB, File, Mount
+
+watch_module = importlib.import_module("memoryhub.domain.files.disk.watch")
 
 
 @pytest.fixture
@@ -104,3 +107,45 @@ def test_a_folder_inside_that_is_shut_does_not_shut_the_rest(roots):
     (roots / "here" / "a.md").write_bytes(b"a\n")
     files.scan_all()
     assert File.objects.filter(path="/here/a.md").exists()
+
+
+def gone(path):
+    until = time.monotonic() + 15
+    while time.monotonic() < until:
+        if File.objects.filter(path=path, is_deleted=True).exists():
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def test_folders_that_come_go_or_are_ignored_are_followed(roots):
+    root = roots / "here"
+    (root / "old").mkdir()
+    (root / "old/a.md").write_bytes(b"a\n")
+    (root / "node_modules/x").mkdir(parents=True)
+    with watching_now() as failed:
+        assert noticed("/here/old/a.md", failed)
+        (root / "deep/er").mkdir(parents=True)
+        (root / "deep/er/new.md").write_bytes(b"new\n")
+        assert noticed("/here/deep/er/new.md", failed)
+        time.sleep(1.5)
+        (root / "deep/er/later.md").write_bytes(b"later\n")
+        assert noticed("/here/deep/er/later.md", failed), "a folder that came later is watched"
+        (root / "old").rename(roots / "elsewhere")
+        assert gone("/here/old/a.md"), "a folder that was moved away takes its files along"
+        (root / ".gitignore").write_text("deep/\n")
+        assert gone("/here/deep/er/new.md")
+        (root / "node_modules/x/README.md").write_bytes(b"x\n")
+        (root / "deep/er/ignored.md").write_bytes(b"x\n")
+        (root / "last.md").write_bytes(b"last\n")
+        assert noticed("/here/last.md", failed)
+    assert not File.objects.filter(path__contains="node_modules").exists()
+    assert not File.objects.filter(path="/here/deep/er/ignored.md").exists()
+
+
+def test_no_folder_that_is_left_out_is_watched(roots, monkeypatch):
+    root = roots / "here"
+    for name in (".git/objects/aa", "node_modules/x/y", "docs/a", "build"):
+        (root / name).mkdir(parents=True)
+    watched = list(watch_module._real_folders(Mount.objects.get(prefix="/here/")))
+    assert sorted(watched) == [str(root), str(root / "docs"), str(root / "docs/a")]

@@ -6,9 +6,11 @@ import contextlib
 import logging
 import os
 import threading
+import time
 import unicodedata
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from typing import Any
 from urllib.parse import quote
 
 from django.db import IntegrityError, transaction
@@ -18,17 +20,18 @@ from watchfiles import watch as watch_disk
 
 from memoryhub.domain import activity, jobs, spaces
 from memoryhub.domain.files.disk import arrivals, marks
-from memoryhub.domain.files.disk.intake import leave_out_known, taken_files
+from memoryhub.domain.files.disk.intake import folders_taken_in, leave_out_known, taken_files
 from memoryhub.domain.files.disk.leftovers import recover_leftovers
 from memoryhub.domain.files.disk.marks import DiskText
 from memoryhub.domain.files.disk.sync import is_written, sync_file
-from memoryhub.domain.files.mounts import find_mount, mounts_of_space, place_in_mount
+from memoryhub.domain.files.mounts import find_mount, intake_of, is_inside, mounts_of_space, place_in_mount
 from memoryhub.errors import Conflict, HubError, NotFound
 from memoryhub.models import DISK, File, Job, Mount, Revision, Space
-from memoryhub.stores import FilesystemStore, ThreadStore, paths
+from memoryhub.stores import FilesystemStore, ThreadStore, ignore_files, paths
 from memoryhub.stores.disk import Stat, problem
 
 log = logging.getLogger("memoryhub.files")
+TICK_SECONDS = 2.0  # the longest wait for the first look after a watch began
 RESCAN_SECONDS = 30.0  # after which the watcher compares mounts and directories with its own list
 
 
@@ -183,7 +186,7 @@ def watch(stop: threading.Event) -> None:
         for mount in mounts:
             _scan_mount(mount, recovered)
         if any(directories.values()):
-            _watch_roots(stop, mounts, directories)
+            _watch_folders(stop, mounts, directories)
         else:
             stop.wait(RESCAN_SECONDS)
 
@@ -230,36 +233,77 @@ def _directory_identity(mount: Mount) -> tuple[int, int] | None:
     return (found.st_dev, found.st_ino) if os.access(mount.directory, os.R_OK | os.X_OK) else None
 
 
-def _watch_roots(stop: threading.Event, mounts: list[Mount], directories: dict[int, tuple[int, int] | None]) -> None:
-    """Watch until a mount changes, goes or comes back, for which the list is compared every RESCAN_SECONDS."""
-    roots = {os.path.realpath(mount.directory) for mount in mounts if directories[mount.pk]}
+def _watch_folders(stop: threading.Event, mounts: list[Mount], directories: dict[int, tuple[int, int] | None]) -> None:
+    """Watch the folders that are taken in, until the list of them changes or a mount changes, goes or comes back."""
+    folders = {path for mount in mounts if directories[mount.pk] for path in _real_folders(mount)}
     events = watch_disk(
-        *roots, watch_filter=None, stop_event=stop, recursive=True, ignore_permission_denied=True,
-        rust_timeout=int(RESCAN_SECONDS * 1000), yield_on_timeout=True, debounce=200, step=50, raise_interrupt=False,
+        *folders, watch_filter=None, stop_event=stop, recursive=False, ignore_permission_denied=True,
+        rust_timeout=int(min(TICK_SECONDS, RESCAN_SECONDS) * 1000), yield_on_timeout=True, debounce=200, step=50,
+        raise_interrupt=False,
     )  # fmt: skip
-    watched = {(m.pk, m.directory, m.prefix, m.selection, directories[m.pk]) for m in mounts}
-    with contextlib.suppress(FileNotFoundError):  # a directory was deleted just now: the next round sees it
+    watched = _as_watched(mounts)
+    is_first, compared = True, time.monotonic()
+    try:
         for changes in events:
+            if is_first:  # what changed between the last scan and the start of this watch
+                for mount in mounts:
+                    _scan_mount(mount, {mount.pk})
+                is_first = False
             for mount, path in _affected_paths(mounts, {path for _, path in changes}):
                 _sync_quietly(mount.space, path, mount)
-            deleted = roots & {path for kind, path in changes if kind == Change.deleted}
-            if (
-                deleted
-                or {(m.pk, m.directory, m.prefix, m.selection, _directory_identity(m)) for m in _disk_mounts()}
-                != watched
-            ):
+            if _changes_folders(mounts, folders, changes):
                 return
+            if (changes or time.monotonic() - compared >= RESCAN_SECONDS) and _as_watched(_disk_mounts()) != watched:
+                return
+            compared = time.monotonic() if changes else compared
+    except FileNotFoundError:  # a folder was deleted just now: the next round sees it
+        return
+    except OSError as error:
+        log.warning("Changes on disk are seen by scans alone for now: %s", error)
+        stop.wait(RESCAN_SECONDS)
+
+
+def _as_watched(mounts: list[Mount]) -> set[tuple[Any, ...]]:
+    """What has to stay as it is for a watch to go on."""
+    return {(m.pk, m.directory, m.prefix, m.selection, _directory_identity(m)) for m in mounts}
+
+
+def _real_folders(mount: Mount) -> Iterator[str]:
+    """The folders of a mounted directory that are taken in, as they are on disk."""
+    root = os.path.realpath(mount.directory)
+    for folder, _ in folders_taken_in(mount):
+        spelled = FilesystemStore(root).spelled(folder.rstrip("/")) if not folder.isascii() else folder
+        yield os.path.join(root, spelled.strip("/")).rstrip("/")
+
+
+def _changes_folders(mounts: list[Mount], folders: set[str], changes: set[tuple[Change, str]]) -> bool:
+    """Whether other folders have to be watched: one came or went, or a `.gitignore` file changed."""
+    for kind, path in changes:
+        if os.path.basename(path) == ignore_files.NAME or (kind == Change.deleted and path in folders):
+            return True
+        is_new = path not in folders and os.path.isdir(path) and not os.path.islink(path)
+        if is_new and any(_takes_folder(mount, path) for mount in mounts):
+            return True
+    return False
+
+
+def _takes_folder(mount: Mount, real_path: str) -> bool:
+    root, taking = os.path.realpath(mount.directory), intake_of(mount)
+    return taking is not None and is_inside(real_path, root) and not taking.leads_out(os.path.relpath(real_path, root))
 
 
 def _affected_paths(mounts: list[Mount], changed: set[str]) -> Iterator[tuple[Mount, str]]:
-    """The virtual paths of files that changed on disk, without the hub's own temporary files."""
+    """The virtual paths of files that changed on disk and are taken in, without the hub's own temporary files."""
     for real_path in sorted(changed):
         if os.path.basename(real_path).startswith(paths.TEMPORARY) or os.path.isdir(real_path):
             continue
         for mount in mounts:
-            root = os.path.realpath(mount.directory)
-            if real_path.startswith(root + os.sep):
-                path = mount.prefix + unicodedata.normalize("NFC", os.path.relpath(real_path, root))
+            root, taking = os.path.realpath(mount.directory), intake_of(mount)
+            if taking is None or not real_path.startswith(root + os.sep):
+                continue
+            relative = unicodedata.normalize("NFC", os.path.relpath(real_path, root))
+            if not taking.why_named_out(relative):
+                path = mount.prefix + relative
                 if find_mount(mounts_of_space(mount.space), path) == mount:
                     yield mount, path
 

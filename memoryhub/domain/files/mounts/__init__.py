@@ -1,7 +1,15 @@
 """Mounts: which store a virtual path belongs to, and which policy agents' writes get there; rules are exceptions by path."""
 
-from memoryhub.domain.files.mounts.changes import add_mount, change_mount, clean_prefix, remove_mount, reset_written
-from memoryhub.domain.files.mounts.directories import allowed_roots, clean_directory, is_hub_operator, is_inside
+from memoryhub.domain.files.mounts.changes import (
+    add_mount,
+    change_mount,
+    clean_prefix,
+    remove_mount,
+    reset_written,
+    stop_excluding,
+    take_in_name,
+)
+from memoryhub.domain.files.mounts.directories import allowed_roots, is_hub_operator, is_inside, may_mount_directories
 from memoryhub.domain.files.mounts.explain import Explanation, explain_path
 from memoryhub.domain.files.mounts.guard import check_agents_path, not_memory_error, why_not_memory, why_program
 from memoryhub.domain.files.mounts.intakes import intake_of, is_left_out, left_out_error, survey_mount
@@ -15,6 +23,7 @@ from memoryhub.domain.files.mounts.resolve import (
     no_mount_error,
     place_in_mount,
     policy_for,
+    require_shown,
     resolve_path,
 )
 from memoryhub.domain.files.mounts.rules import (
@@ -38,7 +47,6 @@ __all__ = [
     "cached_mount",
     "change_mount",
     "check_agents_path",
-    "clean_directory",
     "clean_prefix",
     "conditions_hold",
     "dry_run_rule",
@@ -52,6 +60,7 @@ __all__ = [
     "is_small",
     "left_out_error",
     "matched_paths",
+    "may_mount_directories",
     "mounts_of_space",
     "no_mount_error",
     "not_memory_error",
@@ -59,11 +68,14 @@ __all__ = [
     "policy_for",
     "remove_mount",
     "remove_rule",
+    "require_shown",
     "reset_written",
     "resolve_path",
     "rule_applies",
     "rules_of_space",
+    "stop_excluding",
     "survey_mount",
+    "take_in_name",
     "why_not_memory",
     "why_program",
 ]

@@ -7,7 +7,7 @@ from django.db.models import F
 
 from memoryhub.domain import activity, spaces
 from memoryhub.domain.accounts import require
-from memoryhub.domain.files.mounts.directories import clean_directory, require_allowed_directory
+from memoryhub.domain.files.mounts.directories import checked_directory, real_directory
 from memoryhub.errors import Conflict, Invalid
 from memoryhub.models import Actor, File, Mount, Policy, Space
 from memoryhub.stores import paths
@@ -20,12 +20,12 @@ def clean_prefix(prefix: str) -> str:
     return paths.clean(prefix if prefix.startswith(("/", *paths.HEADS)) else "/" + prefix, directory=True)
 
 
-def _checked_choices(store: str, policy: str, directory: str) -> tuple[str, str, str]:
+def _checked_choices(store: str, policy: str) -> tuple[str, str]:
     if store not in Mount.Store.values:
         raise Invalid(f"A store is one of: {', '.join(Mount.Store.values)}.", field="store")
     if policy not in Policy.values:
         raise Invalid(f"A policy is one of: {', '.join(Policy.values)}.", field="policy")
-    return store, policy, clean_directory(directory) if store == Mount.Store.FILESYSTEM else ""
+    return store, policy
 
 
 Patterns = str | list[str]  # one a line, or one each
@@ -40,9 +40,8 @@ def add_mount(
     memory and documents; by default what suits the directory) and what patterns include, without what they exclude."""
     require(actor, "manage")
     prefix = clean_prefix(prefix)
-    store, policy, directory = _checked_choices(store, policy, directory)
-    if directory:
-        require_allowed_directory(space, actor, directory)
+    store, policy = _checked_choices(store, policy)
+    directory = checked_directory(space, actor, directory) if store == Mount.Store.FILESYSTEM else ""
     chosen = _checked_selection(directory, takes, include, exclude)
     try:
         with transaction.atomic():
@@ -75,17 +74,13 @@ def change_mount(
     require(actor, "manage")
     mount = Mount.objects.select_for_update().get(pk=mount.pk, space_id=space.pk)
     before = (mount.store, mount.policy, mount.directory)
-    after = _checked_choices(
-        store or mount.store,
-        policy or mount.policy,
-        mount.directory if directory is None else directory,
-    )
+    kept = directory is None or (mount.directory != "" and real_directory(directory) == mount.directory)
+    new_store, new_policy = _checked_choices(store or mount.store, policy or mount.policy)
+    after = (new_store, new_policy, _directory_after(space, actor, mount, new_store, None if kept else directory))
     chosen = _selection_after(mount, after[2], takes, include, exclude)
     selected = {name: value for name, value in chosen.items() if value != getattr(mount, name)}
     if after == before and not selected:
         return mount
-    if after[2] and after[2] != before[2]:
-        require_allowed_directory(space, actor, after[2])
     mount.store, mount.policy, mount.directory = after
     for name, value in selected.items():
         setattr(mount, name, value)
@@ -102,6 +97,26 @@ def change_mount(
     adds = ", ".join([new for new, old in labels if new and new != old] + [_says(*one) for one in selected.items()])
     activity.record(space, actor, "mounts.change", "changed the mount", mount.prefix, url="mounts/", adds=adds)
     return mount
+
+
+def take_in_name(space: Space, actor: Actor, mount: Mount, name: str) -> Mount:
+    """Includes what is left out under a name. A folder made for memory, which takes in all else, goes on doing so."""
+    patterns = mount.include.splitlines() or (["**"] if mount.takes == ALL else [])
+    return change_mount(space, actor, mount, include=[*patterns, name])
+
+
+def stop_excluding(space: Space, actor: Actor, mount: Mount, pattern: str) -> Mount:
+    """Removes an exclude pattern of a mount."""
+    return change_mount(space, actor, mount, exclude=[one for one in mount.exclude.splitlines() if one != pattern])
+
+
+def _directory_after(space: Space, actor: Actor, mount: Mount, store: str, directory: str | None) -> str:
+    """The directory after a change: the one that is there, or another that this person may mount."""
+    if store != Mount.Store.FILESYSTEM:
+        return ""
+    if directory is None and mount.store == Mount.Store.FILESYSTEM:
+        return mount.directory
+    return checked_directory(space, actor, directory or "")
 
 
 def _checked_selection(directory: str, takes: str, include: Patterns, exclude: Patterns) -> dict[str, str]:

@@ -42,11 +42,16 @@ def survey_mount(mount: Mount) -> Survey | None:
     return survey(taking)
 
 
+def hub_pages() -> list[str]:
+    """The directories of the hub's templates and static files, where they lie beside the program."""
+    outside = os.path.dirname(PROGRAM)
+    has_pages = os.path.exists(os.path.join(outside, "manage.py"))
+    return [os.path.join(outside, name) for name in ("templates", "static")] if has_pages else []
+
+
 def hub_folders() -> list[str]:
     """The directories of the hub's program, pages, environment and data."""
-    outside = os.path.dirname(PROGRAM)
-    pages = [os.path.join(outside, name) for name in ("templates", "static")]
-    return [os.path.realpath(path) for path in (PROGRAM, *pages, sys.prefix, settings.DATA_DIR)]
+    return [os.path.realpath(path) for path in (PROGRAM, *hub_pages(), sys.prefix, settings.DATA_DIR)]
 
 
 @lru_cache(maxsize=256)

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from memoryhub.db import statements
-from memoryhub.domain.files.mounts.intakes import intake_of
+from memoryhub.domain.files.mounts.intakes import intake_of, left_out_error
 from memoryhub.domain.files.mounts.rules import rule_applies
 from memoryhub.errors import HubError, Invalid, NotFound
 from memoryhub.models import Agent, File, Mount, Policy, PolicyRule, Space, instance_from_columns
@@ -127,6 +127,13 @@ def no_mount_error(path: str, mounts: Iterable[Mount]) -> HubError:
         return paths.refused(path, "begins with “~”, and no mount of this space has that prefix")
     where = f"Write below {', '.join(prefixes)}." if prefixes else "This space has no mounts yet."
     return Invalid(f"Nothing is mounted at “{path}”. {where}", code="no_mount", path=path, prefixes=prefixes)
+
+
+def require_shown(space: Space, path: str) -> None:
+    """Refuse a path under no mount, or one that its mount leaves out."""
+    place = resolve_path(space, path)
+    if why := place.why_closed():
+        raise left_out_error(place.mount.prefix + place.relative.lstrip("/"), why)
 
 
 def policy_for(space: Space, path: str, agent: Agent | None = None) -> tuple[str, PolicyRule | None]:

@@ -80,7 +80,8 @@ def _matches_something(space: Space, pattern: str) -> bool:
     is_path = not re.search(r"[*?\[{]", pattern) and "/" in pattern
     mounts = Mount.objects.within(space).values_list("prefix", flat=True)
     is_below = any(
-        pattern != prefix and paths.under(prefix, pattern) and not pattern.endswith("/") for prefix in mounts
+        pattern.rstrip("/") != prefix.rstrip("/") and paths.under(prefix, pattern) and not pattern.endswith("/")
+        for prefix in mounts
     )
     return (is_path and is_below) or bool(matched_paths(space, pattern, 1))
 
