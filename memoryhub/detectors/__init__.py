@@ -31,8 +31,8 @@ __all__ = [
     "worst",
 ]
 
-PROPOSAL = ("secrets", "hidden", "injection", "duplicate", "transient", "vague")
-QUARANTINE = ("coherence", "secrets", "hidden", "injection", "duplicate")
+PROPOSAL = ("secrets", "hidden", "injection", "risky_advice", "duplicate", "transient", "vague")
+QUARANTINE = ("coherence", "secrets", "hidden", "injection", "risky_advice", "duplicate")
 COST = "cost"
 """The code of the finding that stands for what was not looked at, because the text takes too long to check."""
 MAX_FINDINGS = 200

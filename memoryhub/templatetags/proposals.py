@@ -21,7 +21,8 @@ register = template.Library()
 STATE_GLYPHS = {"pending": "clock", "approved": "check", "outdated": "clock", "expired": "clock"}
 NOUNS = {
     "secrets": "secret", "hidden": "hidden character", "injection": "injection", "duplicate": "duplicate",
-    "transient": "passing moment", "vague": "vague line", "coherence": "incoherent stretch",
+    "transient": "passing moment", "vague": "vague line", "coherence": "incoherent stretch", "risky_advice": "risky piece of advice",
+    "cost": "text too costly to check",
 }  # fmt: skip
 
 

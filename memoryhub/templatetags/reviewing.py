@@ -40,7 +40,7 @@ LAYER_LABELS = {
 PLAIN_LABEL = ("info", "around memory", "is-plain")
 FINDING_NAMES = {
     "secrets": "Secret", "hidden": "Hidden", "injection": "Injection", "duplicate": "Duplicate", "transient": "Transient",
-    "vague": "Vague", "coherence": "Incoherent",
+    "vague": "Vague", "coherence": "Incoherent", "risky_advice": "Look closely", "cost": "Not checked",
 }  # fmt: skip
 
 

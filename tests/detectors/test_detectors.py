@@ -6,7 +6,16 @@ from memoryhub import detectors
 
 
 def test_being_in_the_folder_registers_a_detector() -> None:
-    assert detectors.codes() == ["coherence", "duplicate", "hidden", "injection", "secrets", "transient", "vague"]
+    assert detectors.codes() == [
+        "coherence",
+        "duplicate",
+        "hidden",
+        "injection",
+        "risky_advice",
+        "secrets",
+        "transient",
+        "vague",
+    ]
 
 
 def test_findings_come_in_the_order_of_the_text_and_are_bounded() -> None:

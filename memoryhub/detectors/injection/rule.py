@@ -61,6 +61,4 @@ AWAY = r"(?:(?<!\]\()https?://|ftp://|to\s+(?:this|the|an?|our|my|that)\s+(?:\w+
 PERSON = r"(?:the\s+|any\s+|your\s+|our\s+)?(?:users?|humans?|people|anyone|anybody|operators?|owners?|reviewers?|developers?|admins?|administrators?|them)"
 
 # Programs and browsers have a developer mode of their own.
-NO_SWITCH = (
-    r"(?![^\n]{0,60}(?:chrome|extension|setting|android|iphone|device|discord|toggle|windows|browser|simulator))"
-)
+NO_SWITCH = r"(?![^\n]{0,60}(?:chrome|extension|setting|android|iphone|device|discord|toggle|windows|browser|simulator|symlink|elevated|powershell|orchestrator))"

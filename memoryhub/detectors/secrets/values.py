@@ -40,7 +40,7 @@ SELF_DESCRIBING = linear(
 )
 """A value that says what it is, with a number at its end."""
 TEST_VALUE = linear(
-    r"abc_?123|123_?abc|^(?:test|demo|foo|bar|session|example)[\w.=-]*$|^[A-Z]{2,8}_?123$",
+    r"abc_?123|123_?abc|^(?:wrong|invalid|incorrect|bad|test|sample|fake|dummy)[\w!@#$-]{0,6}(?:pass(?:word)?|pwd)[\w!@#$-]{0,8}$|^(?:test|demo|foo|bar|session|example)[\w.=-]*$|^[A-Z]{2,8}_?123$",
     "i",
 )
 HYPHENED = linear(r"^[A-Za-z][A-Za-z0-9]*(?:[-+.][A-Za-z0-9]+)+$")

@@ -28,6 +28,7 @@ DEFAULT_STEPS = {
     "injection": HOLD,
     "coherence": HOLD,
     READS_ONLY: HOLD,
+    "risky_advice": MARK,
     "duplicate": MARK,
     FEEDBACK: MARK,
 }
@@ -36,6 +37,7 @@ SAYS = {
     "hidden": "Characters that a reader does not see and a model does.",
     "injection": "Sentences that speak to the model as if they were its rules.",
     "coherence": "Empty, cut off, repeated or broken text, error dumps and refusals.",
+    "risky_advice": "Recipes that send data to an address, loosen a check, or run something from outside. Worth a close look.",
     READS_ONLY: "Output of memory_retrieval nodes, which only read.",
     "duplicate": "Text that a source or working memory already has.",
     FEEDBACK: "Text that retrieval gave out and that comes back.",
