@@ -54,10 +54,11 @@ def find(text: str, *, only: Iterable[str] | None = None, context: Sequence[Know
     """The findings of the named detectors (by default those of a proposal), in the order of the text."""
     lines = Lines(text)
     found: list[Finding] = []
+    there = detectors()  # to import them and compile their patterns is no cost of the first text
     with costs.limited(len(text)):
         for code in only or PROPOSAL:
             try:
-                found += detectors()[code].find(text, lines, context)[:MAX_FINDINGS]
+                found += there[code].find(text, lines, context)[:MAX_FINDINGS]
             except costs.TooCostly as refusal:
                 found.append(Finding(COST, "high", 0, len(text), 1, refusal.message, code))
                 break

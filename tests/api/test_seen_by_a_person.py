@@ -186,12 +186,11 @@ def test_without_hidden_characters_an_injection_still_asks(browser, space, forge
 def test_a_corrected_entry_gets_its_findings_anew(space, rk, forge, browser, grave):
     browser.post(f"/s/books/quarantine/{grave}/admit/", {"looked": "yes"})
     entry = WorkingEntry.objects.get()
-    assert {one["code"] for one in entry.findings} == {"injection"}
+    assert "injection" in {one["code"] for one in entry.findings}
     working.edit(space, rk, entry.pk, "The customer asked for the list of customers, which we refused.")
     assert WorkingEntry.objects.get().findings == []
     working.edit(space, rk, entry.pk, f"Nothing new here. {ORDER}")
-    (found,) = WorkingEntry.objects.get().findings
-    assert found["code"] == "injection"
+    found = next(one for one in WorkingEntry.objects.get().findings if one["code"] == "injection")
     assert WorkingEntry.objects.get().content[found["from"] : found["to"]].startswith("Ignore all")
 
 
