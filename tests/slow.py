@@ -32,10 +32,10 @@ def openings(token: str, large: str) -> dict[str, bytes]:
     }
 
 
-def connect(address: Address, opening: bytes) -> socket.socket:
+def connect(address: Address, opening: bytes, *, buffer: int = 4096) -> socket.socket:
     """A connection that takes in little at once, and has sent its opening."""
     made = socket.socket()
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
     made.settimeout(5)
     made.connect(address)
     with contextlib.suppress(OSError):

@@ -21,12 +21,13 @@ DEPTH = 2  # base64 of base64
 _PIECE = plain(r"[A-Za-z0-9+/_-]{8,}={0,2}")
 # What stands between the two halves of a word that is continued on the next line: quotes, signs of quoting, lists and addition.
 _JOINT = plain(
-    r"(?<=[A-Za-z0-9+/_=.-])[ \t]{0,4}[\"'`]?[ \t]{0,4}[\\+,]?[ \t]{0,4}\r?\n[ \t]{0,8}(?:[>*+#|-][ \t]{0,4}){0,2}[\"'`]?"
-    r"(?=[A-Za-z0-9+/_=.-])"
+    r"(?<=[A-Za-z0-9+/_=.-])[ \t]{0,4}[\"'`]?[ \t]{0,4}[\\+,|]?[ \t]{0,4}(?:\r?\n[ \t]{0,8}){1,3}"
+    r"(?:[>*+#|-][ \t]{0,4}){0,2}[\"'`]?(?=[A-Za-z0-9+/_=.-])"
 )
 _IN_JOINT = frozenset(" \t\r\n\"'`\\+,>*#|-")
 _WORD = plain(r"[A-Za-z0-9+/_=.-]+")
 _DIGIT = plain(r"[0-9]")
+_HEX = plain(r"(?:[0-9a-fA-F]{2})+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,15 +102,23 @@ def _joints(text: str) -> Iterator[tuple[int, int]]:
         start, end = match.span()
         left, right = _WORD.match(text[max(0, start - MAX_WORD) : start][::-1]), _WORD.match(text, end, end + MAX_WORD)
         word = (left.group() if left else "") + (right.group() if right else "")
-        if len(word) >= MIN_WORD and _DIGIT.search(word):
+        if len(word) >= MIN_WORD and _DIGIT.search(word) and not (right and _begins_paragraph(text, start, right)):
             yield start, end
 
 
+def _begins_paragraph(text: str, start: int, right: Found) -> bool:
+    """Whether a word behind an empty line is the first of a text, not all of its line and with a digit, as a piece of a key is."""
+    if text.count("\n", start, right.start()) < 2:
+        return False
+    line = text[right.end() : right.end() + 4].lstrip("\"'` \t\r")
+    return not _DIGIT.search(right.group()) or not (line.startswith("\n") or right.end() >= len(text.rstrip()))
+
+
 def _chains(text: str) -> Iterator[list[Found]]:
-    """Pieces of base64, those together that follow each other line by line."""
+    """Pieces of base64, those together that follow each other line by line, or are cut into words of one length."""
     chain: list[Found] = []
     for piece in _PIECE.finditer(text):
-        if chain and not _goes_on(text, chain[-1].end(), piece.start()):
+        if chain and not _goes_on(text, chain, piece):
             yield chain
             chain = []
         chain.append(piece)
@@ -117,8 +126,11 @@ def _chains(text: str) -> Iterator[list[Found]]:
         yield chain
 
 
-def _goes_on(text: str, end: int, start: int) -> bool:
-    return start - end <= MAX_GAP and text.count("\n", end, start) == 1 and _IN_JOINT.issuperset(text[end:start])
+def _goes_on(text: str, chain: list[Found], piece: Found) -> bool:
+    gap = text[chain[-1].end() : min(piece.start(), chain[-1].end() + MAX_GAP + 1)]
+    if gap == " ":
+        return len(chain[-1].group()) == len(chain[0].group())
+    return len(gap) <= MAX_GAP and 1 <= gap.count("\n") <= 3 and _IN_JOINT.issuperset(gap)
 
 
 def _readings(text: str, chain: list[Found]) -> Iterator[Decoded]:
@@ -134,7 +146,9 @@ def _readings(text: str, chain: list[Found]) -> Iterator[Decoded]:
 
 
 def decode(run: str, depth: int = DEPTH) -> str:
-    """The text in base64; empty where it is none that can be read."""
+    """The text in base64 or in hexadecimal digits; empty where it is none that can be read."""
+    if _HEX.fullmatch(run) and (said := _as_text(bytes.fromhex(run))):
+        return said
     bare = run.rstrip("=")
     bare = bare[: len(bare) - 1] if len(bare) % 4 == 1 else bare
     try:

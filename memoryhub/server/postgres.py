@@ -46,6 +46,7 @@ CONFIGURATION = {
     "max_connections": "60",
     "shared_buffers": "128MB",
     "dynamic_shared_memory_type": "posix",
+    "client_connection_check_interval": "5s",  # what a worker asked that was ended does not go on
     "jit": "off",  # costs more than it gives on queries of milliseconds
     "timezone": "UTC",
     "log_timezone": "UTC",

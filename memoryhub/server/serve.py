@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import resource
 import socket
 import sys
 from collections.abc import Callable
@@ -20,6 +21,8 @@ from memoryhub.server.http import watchdog
 from memoryhub.server.http.http1 import Environ
 
 BACKLOG = 1024  # connections that wait for a worker
+MAX_FILES = 8192
+SEND_BUFFER = 128 * 1024  # else the system keeps megabytes for a slow reader, and for long nothing seems to move
 SECONDS_TO_STOP = 8  # for requests under way; less than the hub gives the web processes together
 
 
@@ -38,6 +41,7 @@ def bind(host: str, port: int) -> socket.socket:
     bound = socket.socket(family, kind, proto)
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # else closed connections count as taken
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)  # of every connection that is accepted on it
         bound.bind(to)
     except OSError as error:
         bound.close()
@@ -86,12 +90,14 @@ class Workers:
 
     def _serve(self, heartbeat: watchdog.Heartbeat) -> None:
         # Inside: the commands need no web server.
+        from memoryhub.server.http.loop import Limits
         from memoryhub.server.http.worker import Worker
 
         with contextlib.suppress(OSError):  # a full disk is no reason not to serve
             processes.write_note(self.data_dir)
         others = [other for other in self.heartbeats if other is not heartbeat]
-        Worker(self.listener, self.application, self.allowed_bytes, heartbeat, others).run(os.getppid())
+        limits = Limits(connections=min(Limits.connections, open_files() - 100))
+        Worker(self.listener, self.application, self.allowed_bytes, heartbeat, others, limits).run(os.getppid())
 
     def _end_stuck(self) -> None:
         for child, heartbeat in zip(self.children, self.heartbeats, strict=True):
@@ -103,13 +109,17 @@ class Workers:
 
 def _allow_many_files() -> None:
     """As many open connections as the system lets this process have; the usual limit is meant for other programs."""
-    import resource  # inside: the module is missing where the hub does not run, and this file is imported there
-
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = 8192 if hard == resource.RLIM_INFINITY else min(hard, 8192)
+    wanted = MAX_FILES if hard == resource.RLIM_INFINITY else min(hard, MAX_FILES)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def open_files() -> int:
+    """How many files and sockets this process may have open."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return MAX_FILES if soft == resource.RLIM_INFINITY else soft
 
 
 def run(listener: socket.socket, workers: int, data_dir: Path) -> None:

@@ -25,7 +25,8 @@ def of_budget(tokens: int, budget: int | None) -> str:
 def dialect_note(agent: Any, has_called: bool) -> str:
     """Where the dialect of an agent's prompt comes from."""
     if agent.dialect != AUTO:
-        return "fixed" if has_called else "fixed; no call yet"
+        set_to = f"set to {agent.dialect}" if agent.asks_for_another else "fixed"
+        return set_to if has_called else f"{set_to}; no call yet"
     if agent.asked_dialect:
         return "auto: as its last call asked"
     shown = agent.own_dialect

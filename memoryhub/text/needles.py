@@ -52,7 +52,7 @@ def pieces_of(text: str) -> set[str]:
 
 def stored_variants_of(piece: str) -> set[str]:
     """The forms in which a table of the hub stores a piece: as it is, in one line, composed or decomposed, in JSON."""
-    found = {piece, " ".join(piece.split())}
+    found = {piece, " ".join(piece.split()), piece.replace("\n", "\r\n")}
     if not piece.isascii():
         found |= {unicodedata.normalize(form, one) for one in tuple(found) for form in ("NFC", "NFD")}
     for one in tuple(found):

@@ -114,11 +114,11 @@ def test_to_take_away_the_word_that_forbids_is_a_finding(space, forge):
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-16-le", "utf-16-be"])
-@pytest.mark.parametrize("wrapped", [False, True])
+@pytest.mark.parametrize("wrapped", ["", "\n", "\r\n", " ", "\n\n", '",\n  "'])
 @pytest.mark.parametrize("said", [f"token = {GITHUB}", f"the key is {AWS} for now"])
 def test_a_key_in_base64_of_any_text(space, forge, encoding, wrapped, said):
     run = base64.b64encode(said.encode(encoding)).decode()
-    run = "\n".join(run[at : at + 24] for at in range(0, len(run), 24)) if wrapped else run
+    run = wrapped.join(run[at : at + 24] for at in range(0, len(run), 24)) if wrapped else run
     assert code(put(forge, f"# Notes\n\n{run}\n")) == (422, "secret_found")
 
 
@@ -135,7 +135,11 @@ def test_a_key_in_a_file_of_utf_16(space, forge, encoding):
     assert code(answer) == (422, "secret_found")
 
 
-@pytest.mark.parametrize("joint", ["\n", "\n  ", '"\n+ "', "\\\n", "\n> ", "\r\n"])
+def test_a_key_in_hexadecimal_digits(space, forge):
+    assert code(put(forge, f"# Notes\n\n{f'token = {GITHUB}'.encode().hex()}\n")) == (422, "secret_found")
+
+
+@pytest.mark.parametrize("joint", ["\n", "\n\n", " |\n| ", "\n  ", '"\n+ "', "\\\n", "\n> ", "\r\n"])
 @pytest.mark.parametrize("key", [AWS, GITHUB, "sk_" + "live_" + made(24)], ids=lambda key: key[:4])
 def test_a_key_over_two_lines(space, forge, joint, key):
     assert code(put(forge, f"# Notes\n- first {key[:10]}{joint}{key[10:]}\n- end\n")) == (422, "secret_found")

@@ -232,6 +232,9 @@ def test_only_agents_report(call, space):
     [
         {"text": "no slot"},
         {"text": "{agent_memory} {other}"},
+        {"text": "{agent_memory}\x00"},
+        {"text": "{agent_memory}\ud800"},
+        {"text": "{agent_memory}" + "x" * 200_000},
         {"library": "mem0", "version": "1"},
         {"version": "0.1.0"},
     ],

@@ -243,3 +243,36 @@ def test_the_blame_of_a_long_history_appears_by_itself(root, space, sign_in_as, 
     monkeypatch.undo()
     queue.run_waiting()
     expect(page.locator(".source .by").first).to_contain_text("a line of its own")
+
+
+def test_an_owner_takes_in_and_leaves_out(root, space, sign_in_as):
+    for name in ("node_modules/x/NOTES.md", "drafts/a.md", ".git/config"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("x\n")
+    page = sign_in_as("owner")
+    page.goto("/s/ledger/mounts/")
+    row = page.locator(".left-out tr", has_text="node_modules")
+    expect(row).to_contain_text("Dependencies")
+    expect(page.locator(".left-out tr", has_text=".git").first).to_contain_text("Version control, always")
+    row.get_by_role("button", name="Include node_modules").click()
+    expect(page.locator(".left-out tr", has_text="node_modules")).to_have_count(0)
+    assert files.exists(space, "/memories/node_modules/x/NOTES.md")
+    page.get_by_label("Exclude").fill("drafts/")
+    page.get_by_role("button", name="Save what it takes in").click()
+    expect(page.locator(".left-out tr", has_text="drafts/")).to_contain_text("Excluded by a pattern of this mount")
+    assert not files.exists(space, "/memories/drafts/a.md")
+    page.get_by_role("button", name="Remove drafts/").click()
+    expect(page.locator(".left-out tr", has_text="drafts/")).to_have_count(0)
+    assert files.exists(space, "/memories/drafts/a.md")
+
+
+def test_a_rule_that_matches_nothing_is_confirmed(root, sign_in_as):
+    page = sign_in_as("owner")
+    page.goto("/s/ledger/rules/")
+    expect(page.get_by_label("Policy")).to_have_value("review")
+    page.get_by_label("Paths").fill("memories")
+    page.get_by_role("button", name="Add the rule").click()
+    expect(page.get_by_text("No file matches “memories”.")).to_be_visible()
+    page.get_by_label("Add it although no file matches it now").check()
+    page.get_by_role("button", name="Add the rule").click()
+    expect(page.locator("ol.rows").first).to_contain_text("memories")

@@ -47,5 +47,7 @@ def test_mount_add_on_disk(place, data_dir):
     (folder / "a.md").write_text(ONE)
     answer = json.loads(do(data_dir, "mount", "add", "/notes/", "--dir", str(folder), "--on-disk", "hold", "--json"))
     assert answer["on_disk"] == "hold"
+    answer = json.loads(do(data_dir, "mount", "add", "/n/", "--dir", str(folder), "--hold", "--put-back", "--json"))
+    assert answer["on_disk"] == "hold"
     said = refused("mount", "add", "/b/", "--database", "--on-disk", "hold", "--data-dir", str(data_dir))
     assert "directory" in said

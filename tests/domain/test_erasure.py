@@ -354,10 +354,10 @@ def test_an_owner_of_one_space_neither_erases_nor_learns_of_others(space, forge)
     owner = Actor.of_person(accounts.create_person(HUB, "owner"), "owner")
     done = erasure.erase_now(space, owner, Target("text", "Marlowe"))
     assert Record.objects.get(space_id=elsewhere.pk).content == TEXT
-    assert "elsewhere" not in json.dumps(erasure.receipt(done, owner)) and "other_spaces" not in json.dumps(
+    assert "elsewhere" not in json.dumps(erasure.receipt(done, owner)) and "found_elsewhere" not in json.dumps(
         erasure.receipt(done, owner)
     )
-    assert erasure.receipt(done, HUB)["search"]["rows_found_in_other_spaces"]["quarantine.record.content"] == 1
+    assert erasure.receipt(done, HUB)["search"]["rows_found_elsewhere"]["quarantine.record.content"] == 1
     done = erasure.erase_now(None, HUB, Target("text", "Marlowe"))
     assert anywhere("Marlowe") == {} and done.elsewhere == {}
 

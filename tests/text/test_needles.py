@@ -18,7 +18,8 @@ from tests.text.samples import clock
 
 TEXT = 'Frau Müller, “die vom 3. Stock”,\n\tsaid "yes" & left at 7 <early>.'
 FORMS = {
-    "itself": TEXT, "one line": " ".join(TEXT.split()), "decomposed": unicodedata.normalize("NFD", TEXT),
+    "itself": TEXT,
+    "other line ends": TEXT.replace("\n", "\r\n"), "one line": " ".join(TEXT.split()), "decomposed": unicodedata.normalize("NFD", TEXT),
     "JSON": json.dumps({"a": [TEXT]}), "JSON with letters": json.dumps({"a": [TEXT]}, ensure_ascii=False),
     "HTML": html.escape(TEXT), "a URL": "files/" + quote(TEXT, safe=""),
     "base64": base64.b64encode(b"before " + TEXT.encode() + b" behind").decode(),

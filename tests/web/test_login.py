@@ -196,6 +196,9 @@ def test_five_failed_tries_slow_the_name_down_and_say_so(client, rk):
     assert refused.status_code == 429
     assert 0 < int(refused["Retry-After"]) <= 60
     assert re.search(r"Wait \d+ seconds", refused.content.decode())
+    for longer in ("2 minutes", "4 minutes", "8 minutes", "15 minutes", "15 minutes"):
+        FailedTry.objects.update(blocked_until=timezone.now())
+        assert f"Wait {longer} before" in sign_in(client, password="wrong").content.decode()
     FailedTry.objects.update(blocked_until=timezone.now())
     assert sign_in(client).status_code == 303
 

@@ -25,7 +25,13 @@ from django.utils import timezone
 from memoryhub.domain import activity
 from memoryhub.domain.accounts.access import require_hub_owner
 from memoryhub.domain.accounts.sessions import end_session
-from memoryhub.domain.accounts.throttle import count_failure, forget_failures, network_of, refuse_if_blocked
+from memoryhub.domain.accounts.throttle import (
+    count_failure,
+    forget_failures,
+    network_of,
+    refuse_if_blocked,
+    what_is_left,
+)
 from memoryhub.errors import Conflict, Invalid, Unauthenticated
 from memoryhub.models import Actor, Person
 
@@ -177,8 +183,8 @@ def check_code(person: Person, code: str, address: str | None) -> str:
     kind = spend_code(person, code)
     if not kind:
         left = count_failure(keys)
-        wait = "" if left > 0 else " Wait a minute before the next try."
-        raise Unauthenticated(f"That code is wrong or was used already.{wait}", code="wrong_code", tries_left=left)
+        says = f"That code is wrong or was used already.{what_is_left(left)}"
+        raise Unauthenticated(says, code="wrong_code", tries_left=left)
     forget_failures(keys[0])
     return kind
 

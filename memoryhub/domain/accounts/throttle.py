@@ -36,7 +36,8 @@ def check_password(username: str, password: str, address: str | None) -> Person:
     fits = person is not None and person.check_password(password)
     if person is None or not fits or not person.is_active:
         left = count_failure(keys)
-        raise Unauthenticated(wrong_password(left), code="wrong_password", tries_left=left)
+        says = f"That name and password do not belong together.{what_is_left(left)}"
+        raise Unauthenticated(says, code="wrong_password", tries_left=left)
     forget_failures(keys[0])
     return person
 
@@ -65,11 +66,13 @@ def network_of(address: str) -> str:
     return str(parsed)
 
 
-def wrong_password(left: int) -> str:
+def what_is_left(left: int) -> str:
+    """How many tries are free, or how long one has to wait after that many too many."""
     if left <= 0:
-        return "That name and password do not belong together. Wait a minute before the next try."
+        seconds = int(wait_after(FREE_TRIES - left).total_seconds())
+        return f" Wait {'a minute' if seconds == 60 else in_words(seconds)} before the next try."
     tries = "One more try" if left == 1 else f"{left} more tries"
-    return f"That name and password do not belong together. {tries}, then you have to wait a minute."
+    return f" {tries}, then you have to wait a minute."
 
 
 def refuse_if_blocked(keys: list[str]) -> None:
@@ -114,7 +117,9 @@ def forget_failures(key: str) -> None:
 
 
 def wait_until(failures: int, now: datetime) -> datetime | None:
+    return now + wait_after(failures) if failures >= FREE_TRIES else None
+
+
+def wait_after(failures: int) -> timedelta:
     """Free tries first, then a minute, doubled by each further failure up to a quarter of an hour."""
-    if failures < FREE_TRIES:
-        return None
-    return now + min(FIRST_WAIT * 2 ** min(failures - FREE_TRIES, 8), LONGEST_WAIT)
+    return min(FIRST_WAIT * 2 ** min(failures - FREE_TRIES, 8), LONGEST_WAIT)

@@ -141,7 +141,8 @@ def _cut_out_now(work: FileErasure, file: File, *, on_disk: bool) -> str:
             )  # fmt: skip
         return ""
     except HubError as error:
-        return f"{file.path}: {error.message}"
+        # What a mount leaves out is served to nobody: its last text is marked in its place.
+        return "" if error.code in ("left_out", "no_mount") else f"{file.path}: {error.message}"
 
 
 def _finish_writes(file: File) -> None:

@@ -32,7 +32,7 @@ TEXT, JSON, BYTES, ARRAY, OTHER = "text", "json", "bytes", "array", "other"
 MADE_AT = ("created_at", "at", "first_at", "made_at")
 OWN = "memoryhub_erasure"  # what is to be erased stands there until the end
 FEW = 100  # marks up to which the database looks for them itself
-FETCH = 500
+FETCH = 50  # rows, of up to a megabyte each
 MAX_UNPACKED = 256 * 1024 * 1024
 
 
@@ -156,6 +156,7 @@ def rows_with(table: Table, needles: Needles, where: str = "", params: tuple[Any
     sql = f"SELECT ctid::text, {space}, {made_at}, {columns} FROM {table.quoted} WHERE {wanted}"  # noqa: S608 (names)
     name = f"scan_{table.name}"[:60]
     with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('idle_in_transaction_session_timeout', '0', true)")  # between two fetches
         cursor.execute(f"DECLARE {name} NO SCROLL CURSOR FOR {sql}", [*params, *values])
         while True:
             cursor.execute(f"FETCH {FETCH} FROM {name}")

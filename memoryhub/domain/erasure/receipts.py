@@ -46,7 +46,7 @@ def receipt(erasure: Erasure, actor: Actor) -> dict[str, Any]:
         "backups": erasure.backups,
     }
     if sees_all(actor):
-        document["search"]["rows_found_in_other_spaces"] = erasure.elsewhere
+        document["search"]["rows_found_elsewhere"] = erasure.elsewhere
     return document
 
 

@@ -57,9 +57,11 @@ def check_template(family: str, version: str, text: str) -> dialects.Dialect:
     """The dialect that a template of this version serves; refused where it is no template."""
     if family != "deepagents":
         raise Invalid(f"{family[:60]!r} has no template; deepagents has one.", code="invalid_template", field="family")
-    if len(text) > MAX_TEMPLATE or "\x00" in text:
+    if len(text) > MAX_TEMPLATE or "\x00" in text or any("\ud800" <= char <= "\udfff" for char in text):
         raise Invalid(
-            f"A template is text of {MAX_TEMPLATE:,} characters at most.", code="invalid_template", field="text"
+            f"A template is text of {MAX_TEMPLATE:,} characters at most, without NUL or half characters.",
+            code="invalid_template",
+            field="text",
         )
     deepagents.check_template(text)
     return dialects.resolve(f"{family}/{version}")

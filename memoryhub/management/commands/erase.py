@@ -65,7 +65,7 @@ def target_of(options: dict[str, Any]) -> Target:
 
 
 def receipt_lines(answer: dict[str, Any]) -> list[str]:
-    found = {**answer["search"]["rows_found"], **answer["search"].get("rows_found_in_other_spaces", {})}
+    found = {**answer["search"]["rows_found"], **answer["search"].get("rows_found_elsewhere", {})}
     rows = [f"{count:>8,}  {table}" for table, count in answer["rows"].items()]
     stands = [*answer["still_stands"], *(f"{place}: {count:,} rows" for place, count in found.items())]
     backups = [

@@ -35,6 +35,9 @@ class Command(HubCommand):
         parser.add_argument(
             "--on-disk", default="apply", choices=["apply", "hold"], help="what a change in the directory does"
         )
+        parser.add_argument(
+            "--hold", action="store_const", const="hold", dest="on_disk", help="the same as --on-disk hold"
+        )
         parser.add_argument("--put-back", action="store_true", help="with hold: the file returns to the approved text")
 
     @transaction.atomic

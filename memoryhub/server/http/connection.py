@@ -19,6 +19,7 @@ READ_BYTES = 64 * 1024
 SEND_BYTES = 1 << 20  # to one client, before the others have their turn
 IN_MEMORY = 1 << 20  # of a body; what is more lies on disk until the request is answered
 GRACE = 10.0  # seconds that a head, a body or a reader may take
+STALLED = 30.0  # seconds without progress of a reader; the system takes the next bytes only when a third of its buffer is read
 SLOWEST = 8 * 1024  # bytes a second, on the average beyond the grace
 IDLE = 75.0  # seconds between two requests; longer than proxies keep their connections to us
 
@@ -38,7 +39,7 @@ class Connection:
     """A socket with its buffers; `deadline` is when it has to be in its next state."""
 
     __slots__ = (
-        "address", "allowed", "body", "buffer", "chunks", "deadline", "head", "interest", "is_chunked", "is_unread",
+        "address", "allowed", "body", "buffer", "chunks", "deadline", "head", "heard", "interest", "is_chunked", "is_unread",
         "keep_alive", "left", "moved", "number", "outgoing", "pieces", "progress", "rest", "socket", "state",
     )  # fmt: skip
 
@@ -52,6 +53,7 @@ class Connection:
         self.interest = 0  # what the selector was asked to report
         self.keep_alive = True
         self.deadline = now + GRACE
+        self.heard = now  # when something came last
         self.begin_request()
 
     def begin_request(self) -> None:
@@ -78,6 +80,7 @@ class Connection:
         if not data:
             return None
         self.buffer += data
+        self.heard = time.monotonic()
         return True
 
     def begin_body(self, head: Head, now: float) -> None:
@@ -176,8 +179,11 @@ class Connection:
 
     def is_late(self, now: float) -> bool:
         """Whether the client has used up its time; a large body or answer has more of it."""
+        if self.state == State.SENDING and not self.outgoing:
+            return False  # the worker makes its next piece
         if self.state in (State.BODY, State.SENDING):
-            return now > min(self.deadline + self.moved / SLOWEST, self.progress + GRACE)
+            stalled = STALLED if self.state == State.SENDING else GRACE
+            return now > min(self.deadline + self.moved / SLOWEST, self.progress + stalled)
         return now > self.deadline
 
     def close(self) -> None:

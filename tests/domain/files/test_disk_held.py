@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+import threading
+import time
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from memoryhub.domain import accounts, files, notify, prompts, proposals, retrieval, spaces
@@ -440,3 +444,50 @@ def test_only_who_decides_says_seen(space, root):
         with pytest.raises(HubError) as refusal:
             act(space, Actor.of_person(person, "editor"), PATH, 2)
         assert refusal.value.status == 403
+
+
+def test_the_disk_changes_while_people_decide(space, root, mia):
+    """Neither waits for the other for ever, and what is handed out is what somebody approved."""
+    hold(space)
+    errors, over = [], threading.Event()
+
+    def act(step):
+        def run():
+            number = 0
+            try:
+                while not over.is_set():
+                    number += 1
+                    with contextlib.suppress(Conflict, NotFound):
+                        step(number)
+            except Exception as error:
+                errors.append(error)
+            finally:
+                connection.close()
+
+        return threading.Thread(target=run)
+
+    def decide(number):
+        for one in waiting(space):
+            if number % 3:
+                approve(space, mia, one.number)
+            else:
+                proposals.reject(space, mia, one.number, note="no")
+
+    steps = [
+        lambda number: (root / "AGENTS.md").write_text(f"{ONE}round {number % 50}\n"),
+        lambda number: files.read(space, PATH),
+        lambda number: scan(space, mount_of(space)),
+        decide,
+        decide,
+    ]
+    threads = [act(step) for step in steps]
+    for thread in threads:
+        thread.start()
+    time.sleep(6)
+    over.set()
+    for thread in threads:
+        thread.join(30)
+    assert errors == []
+    allowed = {ONE} | {bytes(one.content).decode() for one in Proposal.objects.within(space).filter(state="approved")}
+    assert read(space) in allowed
+    assert Proposal.objects.within(space).filter(state="approved").exists()

@@ -1,0 +1,203 @@
+"""The loop of a web worker with an application of its own: what is served, and who has to go when there are too many."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from memoryhub.server import serve
+from memoryhub.server.http import connection, worker
+from memoryhub.server.http.loop import Limits
+from memoryhub.server.http.watchdog import Heartbeat
+from memoryhub.server.http.worker import Worker
+from tests.slow import Address, connect, exchange, head
+
+GET = head("GET / HTTP/1.1")
+workers: list[int] = []  # their processes, the newest last
+LAST = head("GET / HTTP/1.1", "Connection: close")
+
+
+def application(environ, start_response):
+    """Answers with what it was asked; `/pieces` in pieces, `/slow` after a while, `/broken` not at all, `/large` a lot."""
+    path = environ["PATH_INFO"]
+    body = environ["wsgi.input"].read()
+    if path == "/broken":
+        raise ZeroDivisionError
+    if path == "/slow":
+        time.sleep(1.5)
+    if path == "/pieces":
+        start_response("200 OK", [])
+        return (b"piece %d\n" % number for number in range(20_000))
+    if path == "/broken-off":
+        start_response("200 OK", [])
+        return (b"x" * 100_000 if number else 1 / 0 for number in (1, 1, 0))
+    content = b"a" * 5_000_000 if path == "/large" else b"%s %s %s" % (
+        environ["REQUEST_METHOD"].encode(), environ["REMOTE_ADDR"].encode(), body,
+    )  # fmt: skip
+    start_response("200 OK", [("Content-Type", "text/plain")])
+    return [content]
+
+
+@pytest.fixture
+def server(request) -> Iterator[Address]:
+    """One worker in a process of its own."""
+    limits = getattr(request, "param", Limits())
+    listener = serve.bind("127.0.0.1", 0)
+    listener.listen(1000)
+    parent = os.getpid()
+    child = os.fork()
+    if not child:
+        try:
+            Worker(listener, application, lambda environ: 1 << 20, Heartbeat(), limits=limits).run(parent)
+        finally:
+            os._exit(0)
+    workers.append(child)
+    try:
+        yield listener.getsockname()
+    finally:
+        os.kill(child, signal.SIGTERM)
+        began = time.monotonic()
+        os.waitpid(child, 0)
+        listener.close()
+        assert time.monotonic() - began < 10
+
+
+def body_of(answer: bytes) -> bytes:
+    return answer.partition(b"\r\n\r\n")[2]
+
+
+def test_a_request_gets_the_applications_answer(server):
+    assert body_of(exchange(server, LAST)[0]) == b"GET 127.0.0.1 "
+    post = head("POST / HTTP/1.1", "Content-Length: 5", "Connection: close")
+    assert body_of(exchange(server, post + b"hello")[0]) == b"POST 127.0.0.1 hello"
+    answer, _ = exchange(server, head("HEAD / HTTP/1.1", "Connection: close"))
+    assert answer.startswith(b"HTTP/1.1 200") and body_of(answer) == b""
+
+
+def test_an_answer_in_pieces_arrives_as_a_whole(server):
+    whole = b"".join(b"piece %d\n" % number for number in range(20_000))
+    answer, _ = exchange(server, head("GET /pieces HTTP/1.1", "Connection: close"))
+    rest, body = body_of(answer), b""
+    while size := int(rest.partition(b"\r\n")[0], 16):
+        rest = rest.partition(b"\r\n")[2]
+        body, rest = body + rest[:size], rest[size + 2 :]
+    assert body == whole and rest == b"0\r\n\r\n"
+    assert body_of(exchange(server, b"GET /pieces HTTP/1.0\r\n\r\n")[0]) == whole
+
+
+def test_an_answer_that_breaks_off_is_seen_to(server):
+    answer, _ = exchange(server, head("GET /broken-off HTTP/1.1"))
+    assert not answer.endswith(b"0\r\n\r\n")
+    assert body_of(exchange(server, LAST)[0])
+
+
+def test_an_application_that_raises_is_a_500(server):
+    assert exchange(server, head("GET /broken HTTP/1.1", "Connection: close"))[0].startswith(b"HTTP/1.1 500")
+
+
+def test_a_large_answer_arrives_although_it_is_read_slowly(server):
+    with connect(server, head("GET /large HTTP/1.1", "Connection: close"), buffer=1 << 16) as one:
+        came = 0
+        while part := one.recv(1 << 16):
+            came += len(part)
+            if came < 1_000_000:
+                time.sleep(0.05)
+    assert came > 5_000_000
+
+
+@pytest.fixture
+def short_deadlines(monkeypatch):
+    for name in ("GRACE", "STALLED", "IDLE"):
+        monkeypatch.setattr(connection, name, 1.0)
+    for name in ("GRACE", "IDLE"):
+        monkeypatch.setattr(worker, name, 1.0)
+    monkeypatch.setattr(connection, "SLOWEST", 1 << 30)
+
+
+def test_an_answer_that_nobody_reads_is_given_up(short_deadlines, server):
+    with connect(server, head("GET /large HTTP/1.1")) as one:
+        time.sleep(4)
+        came = 0
+        with contextlib.suppress(ConnectionError):
+            while part := one.recv(1 << 20):
+                came += len(part)
+    assert came < 4_000_000
+
+
+def test_a_connection_that_asks_nothing_is_closed(short_deadlines, server):
+    with connect(server, GET) as asked, connect(server, b"") as silent, connect(server, b"GET / HT") as half:
+        assert body_of(asked.recv(1000)) == b"GET 127.0.0.1 "
+        assert (asked.recv(1000), silent.recv(1000)) == (b"", b"")
+        assert half.recv(1000).startswith(b"HTTP/1.1 408")
+
+
+def test_a_long_request_is_not_held_against_the_others(short_deadlines, server):
+    """While the worker is in one, it reads nothing; what has come meanwhile is in time."""
+    post = head("POST / HTTP/1.1", "Content-Length: 10", "Connection: close")
+    with connect(server, post + b"hello") as one:
+        time.sleep(0.3)
+        threading.Thread(target=lambda: exchange(server, head("GET /slow HTTP/1.1", "Connection: close"))).start()
+        time.sleep(0.2)
+        one.sendall(b"world")
+        assert body_of(one.recv(1000)) == b"POST 127.0.0.1 helloworld"
+
+
+@pytest.mark.parametrize("server", [Limits(answers=1 << 20)], indirect=True)
+def test_answers_that_wait_for_slow_readers_lie_on_disk(server):
+    many = [socket.create_connection(server, timeout=20) for _ in range(5)]
+    for one in many:
+        one.sendall(head("GET /large HTTP/1.1", "Connection: close"))
+    time.sleep(0.5)
+    for one in many:
+        data = b""
+        while part := one.recv(1 << 20):
+            data += part
+        assert body_of(data) == b"a" * 5_000_000
+        one.close()
+
+
+@pytest.mark.parametrize("server", [Limits(connections=20)], indirect=True)
+def test_above_the_limit_those_go_that_were_silent_for_longest(server):
+    """A crowd that keeps its connections open does not keep a newcomer out."""
+    crowd = []
+    for _ in range(60):
+        one = socket.create_connection(server, timeout=5)
+        one.sendall(GET)
+        assert one.recv(1000).startswith(b"HTTP/1.1 200")
+        crowd.append(one)
+    assert body_of(exchange(server, LAST, seconds=5)[0]) == b"GET 127.0.0.1 "
+    open_still = 0
+    for one in crowd:
+        with contextlib.suppress(OSError):
+            one.sendall(GET)
+            open_still += one.recv(1000).startswith(b"HTTP/1.1 200")
+        one.close()
+    assert 0 < open_still <= 20
+
+
+@pytest.mark.parametrize("server", [Limits(waiting=3)], indirect=True)
+def test_more_requests_than_can_wait_are_503(server):
+    slow = [socket.create_connection(server, timeout=30) for _ in range(8)]
+    for one in slow:
+        one.sendall(head("GET /slow HTTP/1.1", "Connection: close"))
+    answers = [one.recv(2000) for one in slow]
+    busy = [answer for answer in answers if answer.startswith(b"HTTP/1.1 503")]
+    assert busy and all(b"Retry-After: 1" in answer for answer in busy)
+    assert any(answer.startswith(b"HTTP/1.1 200") for answer in answers)
+
+
+def test_what_is_under_way_is_finished_before_the_end(server):
+    answers = []
+    asking = threading.Thread(target=lambda: answers.append(exchange(server, head("GET /slow HTTP/1.1"))[0]))
+    asking.start()
+    time.sleep(0.5)
+    os.kill(workers[-1], signal.SIGTERM)
+    asking.join(20)
+    assert body_of(answers[0]) == b"GET 127.0.0.1 "
