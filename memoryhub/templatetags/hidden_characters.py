@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from html import unescape
 from typing import Any
 
@@ -28,6 +29,7 @@ CHARACTER_NAMES = {
 SHORT_LABELS = {0x0D: "CR", 0x00: "NUL", 0x0C: "FF", 0x0B: "VT", 0x1B: "ESC"}
 
 
+@lru_cache(maxsize=512)  # a text may be nothing but such characters
 def character_label(char: str) -> str:
     """HTML of the label for one unseen character. It cannot be selected, so copied text does not contain it."""
     code = ord(char)
@@ -44,7 +46,9 @@ def escape_with_labels(text: str) -> str:
     for match in UNSEEN_CHARACTER.finditer(text):
         if match.start() in kept:
             continue
-        out += [escape(text[at : match.start()]), character_label(match.group())]
+        if match.start() > at:
+            out.append(escape(text[at : match.start()]))
+        out.append(character_label(match.group()))
         at = match.end()
     return "".join([*out, escape(text[at:])])
 

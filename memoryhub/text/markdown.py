@@ -29,6 +29,7 @@ _MAX_PARAGRAPH, _MAX_UNCLOSED, _MAX_BRACKETS = 30_000, 40, 1_500
 # A text with more marks than this after rendering is shown as it stands: cleaning takes a step for each, and long ones.
 _MAX_MARKS = 60_000
 MAX_CHARACTERS = 250_000
+MAX_SOURCE = 100_000
 TOO_LARGE = "Shown as source: too large to render."
 _RAW = "x-raw"  # holds a piece of raw HTML until the end
 
@@ -56,7 +57,8 @@ def render(text: str) -> Rendered:
 
 
 def _as_source(text: str) -> Rendered:
-    return Rendered(f"<p><em>{TOO_LARGE}</em></p>\n<pre><code>{html.escape(text)}</code></pre>")
+    more = f" These are the first {MAX_SOURCE:,} characters." if len(text) > MAX_SOURCE else ""
+    return Rendered(f"<p><em>{TOO_LARGE}{more}</em></p>\n<pre><code>{html.escape(text[:MAX_SOURCE])}</code></pre>")
 
 
 @lru_cache(maxsize=128)

@@ -41,7 +41,7 @@ def measure(place: Path, seconds: float, rounds: int, clients: int) -> list[Row]
         ask = load.request("/api/v1/prompt", **token(scene, "forge"))
         cost = against_granian(ask, place, seconds, rounds)
         with serving() as (address, _):
-            load.run(address, lambda: ask, seconds=0.5)
+            load.run(address, lambda: ask, seconds=1.0)
             quiet, crowded = [], []
             for _ in range(rounds):
                 quiet.append(slowest(address, ask, seconds))
@@ -57,12 +57,14 @@ def against_granian(ask: bytes, place: Path, seconds: float, rounds: int) -> Row
     """Processor time of a prompt, web and database, here and with granian as the server, in turns."""
     with serving() as ours, serving(by_granian=True) as theirs:
         took: dict[int, list[float]] = {ours[1]: [], theirs[1]: []}
-        for _ in range(rounds + 1):  # the first round warms both
+        for address, _ in (ours, theirs):  # both warm up
+            load.run(address, lambda: ask, seconds=max(seconds, 1.0))
+        for _ in range(rounds):
             for address, pid in (ours, theirs):
                 before = processor_time(pid, place)
                 told = load.run(address, lambda: ask, seconds=seconds)
-                took[pid].append((processor_time(pid, place) - before) / len(told.took))
-    ratio = statistics.median(one / other for one, other in zip(took[ours[1]][1:], took[theirs[1]][1:], strict=True))
+                took[pid].append((processor_time(pid, place) - before) / max(1, len(told.took)))
+    ratio = statistics.median(one / other for one, other in zip(took[ours[1]], took[theirs[1]], strict=True))
     detail = f"{statistics.median(took[ours[1]]) * 1e3:.2f} ms against {statistics.median(took[theirs[1]]) * 1e3:.2f}"
     what = "processor time of a prompt, with the hub's own web server"
     return row(what, ratio, baseline="granian", unit="x", warm="the prompt", at_most=1.1, detail=detail)

@@ -74,8 +74,8 @@ def change_mount(
     require(actor, "manage")
     mount = Mount.objects.select_for_update().get(pk=mount.pk, space_id=space.pk)
     before = (mount.store, mount.policy, mount.directory)
-    kept = directory is None or (mount.directory != "" and real_directory(directory) == mount.directory)
     new_store, new_policy = _checked_choices(store or mount.store, policy or mount.policy)
+    kept = directory is None or (directory.strip() != "" and real_directory(directory) == mount.directory)
     after = (new_store, new_policy, _directory_after(space, actor, mount, new_store, None if kept else directory))
     chosen = _selection_after(mount, after[2], takes, include, exclude)
     selected = {name: value for name, value in chosen.items() if value != getattr(mount, name)}
