@@ -232,7 +232,8 @@ class MemoryHubBackend(BackendProtocol):
         else:
             outcomes += [
                 self.hub.delete(entry["path"], **self._notes())
-                for entry in self.hub.walk(parts.folder_of(there), thread_id=current_thread())
+                for folder in (parts.folder_of(there), parts.former_folder_of(there))
+                for entry in self.hub.walk(folder, thread_id=current_thread())
             ]
         if not outcomes:
             return DeleteResult(error=f"Error: File '{file_path}' not found")

@@ -1,4 +1,4 @@
-"""Files larger than the hub keeps in one piece (1 MiB), as a note at their path and parts in a hidden folder beside it.
+"""Files larger than the hub keeps in one piece (1 MiB), as a note at their path and parts in a folder beside it.
 
 The parts pass the same gate. Where the note would wait for a person, nothing is stored: nobody reviews megabytes.
 """
@@ -21,8 +21,18 @@ MAX_NOTE = 4096
 
 
 def folder_of(path: str) -> str:
+    return f"{path}.parts/"
+
+
+def former_folder_of(path: str) -> str:
+    """The hidden folder in which earlier clients put the parts; a hub takes no new files there."""
     parent, _, name = path.rpartition("/")
     return f"{parent}/.{name}.parts/"
+
+
+def part_paths(folder: str, count: int) -> list[str]:
+    ending = "" if folder.rstrip("/").rpartition("/")[2].startswith(".") else ".txt"
+    return [f"{folder}{number:02}{ending}" for number in range(count)]
 
 
 def write(hub: MemoryHub, path: str, data: bytes, **notes: str | None) -> Outcome:
@@ -42,8 +52,8 @@ def write(hub: MemoryHub, path: str, data: bytes, **notes: str | None) -> Outcom
         raise Invalid(
             "The file is larger than 1 MiB, which is more than a person can review. Keep less.", code="too_large"
         )
-    for number, piece in enumerate(pieces):
-        hub.write(f"{folder}{number:02}", piece, **notes)
+    for where, piece in zip(part_paths(folder, len(pieces)), pieces, strict=True):
+        hub.write(where, piece, **notes)
     return outcome
 
 
@@ -65,7 +75,7 @@ def whole(data: bytes, batch: Callable[[list[str]], list[Record]]) -> bytes:
     found = NOTE.fullmatch(data) if len(data) <= MAX_NOTE else None
     if not found or not 0 < int(found[1]) <= MAX_PARTS:
         return data
-    paths = [f"{found[2].decode()}{number:02}" for number in range(int(found[1]))]
+    paths = part_paths(found[2].decode(), int(found[1]))
     pieces = [file for start in range(0, len(paths), 16) for file in batch(paths[start : start + 16])]
     if any(piece.get("error") for piece in pieces):
         return data

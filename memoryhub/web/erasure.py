@@ -49,7 +49,7 @@ def _names(request: HttpRequest) -> list[str]:
 
 
 def _listed(one: Erasure) -> dict[str, Any]:
-    return {"erasure": one, "label": KINDS[one.kind], "rows": sum(one.rows.values())}
+    return {"erasure": one, "label": KINDS.get(one.kind, one.kind), "rows": sum(one.rows.values())}
 
 
 @post_only("manage")
@@ -77,7 +77,7 @@ def _detail(request: HttpRequest, one: Erasure) -> dict[str, Any]:
     failed = job is not None and job.state == Job.FAILED and one.state != Erasure.DONE
     share = job.done * 100 // job.total if job and job.total else 0
     context: dict[str, Any] = {
-        "erasure": one, "label": KINDS[one.kind], "job": job, "failed": failed, "share": min(share, 100),
+        "erasure": one, "label": KINDS.get(one.kind, one.kind), "job": job, "failed": failed, "share": min(share, 100),
         "is_running": one.state in (Erasure.COUNTING, Erasure.ERASING) and not failed,
         "everywhere": not one.space_id, "word": erasure.confirmation(one),
     }  # fmt: skip

@@ -25,11 +25,11 @@ def show(request: HttpRequest, form: RuleForm, status: int = 200, *, ask_to_conf
     tried = None
     if form.is_bound and form.is_valid() and form.cleaned_data["policy"] == "trusted":
         tried = files.dry_run_rule(request.space, form.cleaned_data["pattern"], **conditions(request, form))
-    rules = [
-        (rule, len(files.matched_paths(request.space, rule.pattern))) for rule in files.rules_of_space(request.space)
-    ]
+    rules = files.rules_of_space(request.space)
+    matched = files.count_matched(request.space, [rule.pattern for rule in rules])
     context: dict[str, Any] = {
-        "form": form, "rules": rules, "ask_to_confirm": ask_to_confirm, "mounts": files.mounts_of_space(request.space), "tried": tried,
+        "form": form, "rules": list(zip(rules, matched, strict=True)),
+        "ask_to_confirm": ask_to_confirm, "mounts": files.mounts_of_space(request.space), "tried": tried,
         "says": tried.sentence(request.actor.name) if tried else "",
     }  # fmt: skip
     return render(request, "policies/page.html", context, status=status)

@@ -270,7 +270,7 @@ def test_the_root_is_never_deleted(trusted):
 
 
 def test_a_directory_is_deleted_file_by_file(either):
-    for name in ("a/one.md", "a/.two.md", "a/b/three.md", "keep.md"):
+    for name in ("a/one.md", "a/two.md", "a/b/three.md", "keep.md"):
         either.put(f"/memories/{name}", "x")
     backend = MemoryHubBackend(either.hub)
     assert backend.delete("/a").path == "/a"
@@ -387,7 +387,7 @@ def test_megabytes_are_kept_in_parts_where_nobody_reviews(trusted):
     assert backend.write("/big.txt", text).path == "/big.txt"
     assert backend.download_files(["/big.txt"])[0].content.decode() == text
     assert backend.read("/big.txt", offset=149_999).file_data["content"] == "149999: grüße\n"
-    assert trusted.text("/memories/big.txt").startswith("Kept in 3 parts in /memories/.big.txt.parts/")
+    assert trusted.text("/memories/big.txt").startswith("Kept in 3 parts in /memories/big.txt.parts/")
     assert backend.write("/big.txt", "small again").error is None
     assert backend.read("/big.txt").file_data["content"] == "small again"
     assert backend.delete("/big.txt").error is None

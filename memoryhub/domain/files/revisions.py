@@ -91,6 +91,7 @@ def record_revision(
     }  # fmt: skip
     revision = instance_from_columns(Revision, written.items(), space=space, file=file)
     revision.is_new, revision.git_author, revision.git_commit = True, "", ""
+    revision.erased_at, revision.erased_by, revision.erasure = None, "", None
     file.revision, file.size, file.is_deleted = revision.number, revision.size, is_deleted
     file.sha256 = NO_SHA if is_deleted else revision.sha256
     file.author_kind, file.author_name = actor.kind, actor.name

@@ -75,6 +75,13 @@ def matched_paths(space: Space, pattern: str, most: int = MAX_MATCHED) -> list[s
     )
 
 
+def count_matched(space: Space, patterns: list[str], most: int = MAX_MATCHED) -> list[int]:
+    """For each pattern how many files of the hub it matches, by one query: at most so many, of the first 20,000."""
+    known = File.objects.within(space).filter(is_deleted=False, thread_id="", revision__gt=0).order_by("path")
+    listed = list(known.values_list("path", flat=True)[:LOOKED_AT]) if patterns else []
+    return [sum(1 for _ in islice((path for path in listed if matches(pattern, path)), most)) for pattern in patterns]
+
+
 def _matches_something(space: Space, pattern: str) -> bool:
     """Whether a file matches, or the pattern is a path without wildcards below a mount: that one it matches by itself."""
     is_path = not re.search(r"[*?\[{]", pattern) and "/" in pattern
