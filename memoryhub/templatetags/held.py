@@ -9,7 +9,7 @@ from typing import Any
 from django import template
 from django.template import Context
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 
 from memoryhub.domain import files, proposals
 from memoryhub.templatetags.hub import ago, plural
@@ -77,14 +77,14 @@ def disk_effect(review: Any) -> SafeString:
     proposal = review.proposal
     if proposal.change.get("held") == "deleted":
         return format_html("Approving <b>deletes</b> <code>{}</code>; its history stays.", proposal.path)
-    return format_html("Approving makes this text a revision by <b>disk</b>, and the file on disk has it.")
+    return format_html("Approving makes this text a revision by <b>{}</b>, and the file on disk has it.", "disk")
 
 
 @register.simple_tag
 def asked_since(agent: Any, moment: datetime) -> SafeString:
     """When an agent last asked the hub for its prompt since a moment; “no” where it did not."""
     last = proposals.asked_since(agent, moment)
-    return format_html("{}, got the approved text", ago(last)) if last else format_html("no")
+    return format_html("{}, got the approved text", ago(last)) if last else mark_safe("no")
 
 
 @register.simple_tag(takes_context=True)

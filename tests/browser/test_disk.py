@@ -81,7 +81,7 @@ def test_put_back(root, space, sign_in_as):
     page.goto("/s/ledger/mounts/")
     page.get_by_label("Changes on disk").select_option("hold+put_back")
     picture(page, "mounts")
-    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Save", exact=True).click()
     (root / "AGENTS.md").write_text(TWO)
     page.goto(FILE)
     assert (root / "AGENTS.md").read_text() == ONE

@@ -372,8 +372,8 @@ def test_a_query_adds_working_and_long_term_memory_where_the_dialect_has_a_place
 def test_secrets_and_hidden_characters_are_pointed_at(space, counter):
     put(space, AGENTS, "ä\nkey: ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8\nwi\u200bll do\n")
     lists(space, AGENTS)
-    prompt = prompts.with_findings(plain(space, counter))
-    found = {one.code: one for one in prompt.warnings}
+    prompt = plain(space, counter)
+    found = {one.code: one for one in prompt.all_warnings}
     assert set(found) == {"secret_like", "hidden_characters"}
     assert "ghp_a1B2" not in found["secret_like"].message
     assert prompt.data[found["hidden_characters"].at :].startswith("\u200b".encode())

@@ -29,6 +29,14 @@ def long_ago(entry, days=3):
     EntryRevision.objects.filter(entry_id=entry.pk).update(created_at=then)
 
 
+@pytest.fixture(autouse=True)
+def _made_long_ago(forge, counter):
+    """Before its agent was made there is no prompt."""
+    for agent in (forge, counter):
+        agent.created_at = timezone.now() - timedelta(days=9)
+        agent.save(update_fields=["created_at"])
+
+
 @pytest.fixture
 def entry(space):
     made = longterm.store(space, HUB, "A card refund takes ten days.")

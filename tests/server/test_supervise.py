@@ -82,10 +82,11 @@ class TestStart:
             (place / name).mkdir()
         hub = Hub(place / "data", str(place / "one")).wait_ready()
         hub.stop()
-        assert len(hub.said) == 1
+        assert [line.split(maxsplit=1)[0] for line in hub.said] == ["memoryhub", "memoryhub"]
+        assert hub.said[0] == f"memoryhub shows 0 files of {place / 'one'}, 0 left out\n"
         hub = Hub(place / "data", str(place / "two")).wait_ready()
         hub.stop()
-        assert hub.said[0] == f"/memories/ moved from {place / 'one'} to {place / 'two'}.\n"
+        assert f"/memories/ moved from {place / 'one'} to {place / 'two'}.\n" in hub.said
         hub = Hub(place / "data").wait_ready()
         hub.stop()
         assert len(hub.said) == 1
