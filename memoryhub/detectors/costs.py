@@ -14,7 +14,7 @@ from itertools import count
 
 from memoryhub.errors import TooLarge
 
-SECONDS, SECONDS_PER_CHARACTER = 0.4, 1.1e-6
+SECONDS, SECONDS_PER_CHARACTER = 0.4, 0.9e-6
 PIECES, PIECES_PER_CHARACTER = 100_000, 3
 _LOOK = 32  # pieces, of all threads together, from one look at the clock to the next
 _pieces = count()

@@ -49,7 +49,6 @@ BOTH = {  # no shell, paths relative to the search root, or names without a slas
 
 
 PROGRAMS = {  # the suite writes scripts, or hidden files, which agents do not
-    "test_adownload_large_text_payload_roundtrip",
     "test_grep_with_glob_pattern",
     "test_grep_with_globstar_include_pattern",
 }
