@@ -166,7 +166,10 @@ def size(number: int | None) -> str:
     number = int(number or 0)
     if number < 1024:
         return f"{number} B"
-    return f"{number / 1024:.1f} kB" if number < 1024 * 1024 else f"{number / 1024 / 1024:.1f} MB"
+    value, unit = number / 1024, "kB"
+    for larger in ("MB", "GB"):
+        value, unit = (value / 1024, larger) if value >= 1024 else (value, unit)
+    return f"{value:.1f} {unit}"
 
 
 BROWSERS = (

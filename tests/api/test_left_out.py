@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from memoryhub.domain import accounts, files, prompts, spaces
+from memoryhub.domain import accounts, files, prompts, proposals, spaces
 from memoryhub.domain.files.disk.watch import scan
+from memoryhub.errors import Invalid
 from memoryhub.models import HUB, ActivityLine, File, Proposal, Revision, Space
 from tests.api.calling import Caller, as_person, code
 from tests.stores.test_selection import repository
@@ -171,6 +172,19 @@ def test_agents_write_no_programs_in_any_store(space, notes, agent, path, policy
     for move in ({"from": "/notes/a.md", "to": f"/notes/{path}.sh"}, {"from": f"/notes/{path}", "to": "/notes/b.md"}):
         assert code(agent("POST", "moves", move)) == (422, "not_memory")
     assert not Proposal.objects.exists()
+
+
+def test_a_program_that_no_rule_names_any_more_is_not_approved(space, notes, agent):
+    rule = files.add_rule(space, HUB, "/notes/deploy.sh", "review")
+    assert agent("PUT", "files/notes/deploy.sh", {"content": "x"}).status_code == 202
+    waiting = Proposal.objects.get()
+    files.remove_rule(space, HUB, rule.pk)
+    seen = proposals.result(waiting).sha256
+    with pytest.raises(Invalid) as refused:
+        proposals.approve(space, HUB, waiting.number, seen=seen)
+    assert refused.value.code == "not_memory"
+    files.add_rule(space, HUB, "/notes/deploy.sh", "review")
+    assert proposals.approve(space, HUB, waiting.number, seen=seen).state == "approved"
 
 
 def test_agents_write_memory_of_other_agents(space, notes, agent):

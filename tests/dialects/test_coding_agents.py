@@ -7,12 +7,13 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from memoryhub.dialects import coding
-from memoryhub.dialects.coding.claude_code import cut_memory, project_slug
+from memoryhub.dialects.coding.claude_memory import cut_memory, project_slug
 from memoryhub.errors import Invalid
 from tests.conformance.coding_agents import programs, trees
 
@@ -183,6 +184,21 @@ def test_imports_of_themselves_end(agent, tmp_path):
     files = {f"p/{name}": text for name in ("AGENTS.md", "CLAUDE.md", "GEMINI.md", "x.md", ".rules", "HERMES.md")}
     trees.build(trees.Case("loop", files, "p", {}, "p"), root)
     assert len(coding.context_of(agent, str(root / "p"), str(root / "home")).text) < 2_000_000
+
+
+HARD = {
+    "back-ticks": "`" * 200_000, "runs of back-ticks": " ".join("`" * size for size in range(1, 600)), "open comments": "<!--" * 50_000,
+    "stars": "*_" * 100_000, "at signs": "@x " * 30_000, "brackets": "[" * 200_000, "quotes": "> " * 3_000, "tags": "<a " * 60_000,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", HARD)
+def test_no_text_keeps_an_agent_busy(project, shape):
+    files = {f"p/{name}": HARD[shape] for name in ("CLAUDE.md", "AGENTS.md", "GEMINI.md")}
+    for agent in coding.agents():
+        start = time.thread_time()
+        project(agent, files)
+        assert time.thread_time() - start < 2, agent  # back-ticks took over a minute
 
 
 def test_an_agent_that_is_unknown_is_refused_with_the_names():

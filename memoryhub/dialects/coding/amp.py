@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from .plain_files import USER, first_of, folders_from_root, text_at, why
+from .plain_files import USER, first_of, folders_from_root, text_at, why_read
 from .shapes import CodingAgent, Context, Start, Writer
 
 NAMES = ("AGENTS.md", "Agents.md", "agents.md", "AGENT.md", "Agent.md", "agent.md", "CLAUDE.md")
@@ -17,7 +17,7 @@ def read(start: Start) -> Context:
     found = [(own, "user", USER)] if own else []
     for folder in folders_from_root(start):
         path = first_of(start, writer, [os.path.join(folder, name) for name in NAMES])
-        found += [(path, "project", why(start, folder))] if path else []
+        found += [(path, "project", why_read(start, folder))] if path else []
     for path, kind, reason in found:
         text = text_at(start, path).strip()
         if text:

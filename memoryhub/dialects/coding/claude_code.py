@@ -8,14 +8,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
 
-from . import front_matter, globs
+from . import front_matter
+from .claude_memory import cut_memory, project_slug, trimmed
+from .claude_settings import MANAGED, Settings
 from .markdown_imports import mentions, without_block_comments
-from .settings import at, read_json
+from .plain_files import USER, matches_like_gitignore
+from .settings import at
 from .shapes import CodingAgent, Context, Start, Writer
-from .tree import is_below, main_repository, nearest_with, parents_down_to
+from .tree import is_below, main_repository, parents_down_to
 
 HEADING = "Codebase and user instructions are shown below."
 LABELS = {
@@ -25,13 +26,10 @@ LABELS = {
     "local": " (user's private project instructions, not checked in)",
     "memory": " (user's auto-memory, persists across conversations)",
 }
-MANAGED = "/etc/claude-code"
 DEFAULT_MODE = "claude-md-or-agents-md"
 AGENTS_MD = ("AGENTS.md", ".claude/AGENTS.md")
 MAX_BYTES = 4_194_304
 MAX_LEVELS = 5  # a file and four hops of imports
-MEMORY_LINES, MEMORY_UNITS = 200, 25_000
-JS_WHITE_SPACE = "\t\n\v\f\r \xa0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(map(chr, range(0x2000, 0x200B)))
 TEXT_ENDINGS = frozenset(
     """
     md txt text json yaml yml toml xml csv html htm css scss sass less js ts tsx jsx mjs cjs mts cts py pyi pyw rb erb
@@ -57,71 +55,11 @@ class Loaded:
 
 
 @dataclass
-class Session:
+class Session(Settings):
     """One start of the program: what it may load, and what it loaded already."""
 
-    start: Start
     writer: Writer
     done: set[str] = field(default_factory=set)
-
-    # ---- settings
-
-    @cached_property
-    def config(self) -> str:
-        return self.start.env.get("CLAUDE_CONFIG_DIR") or self.start.at(".claude")
-
-    @cached_property
-    def settings(self) -> list[tuple[str, dict[str, Any]]]:
-        """Each settings file that counts, with the folder that its relative patterns mean."""
-        tree, cwd = self.start.tree, self.start.directory
-        return [
-            (self.config, read_json(tree, os.path.join(self.config, "settings.json"))),
-            (cwd, read_json(tree, os.path.join(cwd, ".claude", "settings.json"))),
-            (cwd, read_json(tree, os.path.join(cwd, ".claude", "settings.local.json"))),
-            ("/", read_json(tree, os.path.join(MANAGED, "managed-settings.json"))),
-        ]
-
-    @cached_property
-    def git_root(self) -> str:
-        return nearest_with(self.start.tree, self.start.directory, (".git",))
-
-    @cached_property
-    def takes_external(self) -> bool:
-        """Whether this project was allowed to import files from outside the folder it is started in."""
-        where = self.start.env.get("CLAUDE_CONFIG_DIR")
-        known = read_json(
-            self.start.tree, os.path.join(where, ".claude.json") if where else self.start.at(".claude.json")
-        )
-        return (
-            at(known, "projects", self.git_root or self.start.directory, "hasClaudeMdExternalIncludesApproved") is True
-        )
-
-    def refusal(self, path: str, label: str) -> str:
-        """Why settings keep a file out; empty where they do not."""
-        for folder, settings in self.settings:
-            for rule in at(settings, "permissions", "deny") or []:
-                if (
-                    isinstance(rule, str)
-                    and rule.startswith("Read(")
-                    and rule.endswith(")")
-                    and self._denies(rule[5:-1], folder, path)
-                ):
-                    return f"Denied by the permission rule {rule}"
-            for pattern in at(settings, "claudeMdExcludes") or []:
-                if label in ("user", "project", "local") and isinstance(pattern, str) and globs.matches(pattern, path):
-                    return f"Left out by claudeMdExcludes: {pattern}"
-        return ""
-
-    def _denies(self, pattern: str, folder: str, path: str) -> bool:
-        if pattern.startswith("//"):
-            return globs.matches_like_gitignore(pattern[2:], path.lstrip("/"))
-        if pattern.startswith("~/"):
-            folder, pattern = self.start.home, pattern[1:]
-        elif pattern.startswith("/"):
-            folder = folder if folder != self.config else os.path.dirname(self.config)
-        else:
-            folder, pattern = self.start.directory, pattern.removeprefix("./")
-        return is_below(path, folder) and globs.matches_like_gitignore(pattern, os.path.relpath(path, folder))
 
     # ---- loading
 
@@ -220,9 +158,7 @@ class Session:
             yield from self.rules(os.path.join(MANAGED, ".claude", "rules"), "managed")
 
     def user(self) -> Iterator[Loaded]:
-        yield from self.load(
-            os.path.join(self.config, "CLAUDE.md"), "user", "user", "This person's instructions for every project"
-        )
+        yield from self.load(os.path.join(self.config, "CLAUDE.md"), "user", "user", USER)
         yield from self.rules(os.path.join(self.config, "rules"), "user")
 
     def project(self) -> Iterator[Loaded]:
@@ -302,91 +238,12 @@ class Session:
         return os.path.join(self.config, "projects", project_slug(root), "memory")
 
 
-def trimmed(text: str) -> str:
-    """Without white space around it, as JavaScript trims: a byte order mark counts, some control characters do not."""
-    return text.strip(JS_WHITE_SPACE)
-
-
 def rule_patterns(given: str | list[str] | None) -> tuple[str, ...]:
     """The patterns of a rule's `paths`; empty for a rule that counts always."""
     parts = given if isinstance(given, list) else (given or "").split(",")
     found = [part.strip().removesuffix("/**") for part in parts if part.strip()]
     found = [part for part in found if part]
     return () if all(part == "**" for part in found) else tuple(found)
-
-
-def project_slug(path: str) -> str:
-    """The folder name under which Claude Code keeps what belongs to a project."""
-    units = _utf16(path)
-    slug = "".join(chr(unit) if chr(unit).isascii() and chr(unit).isalnum() else "-" for unit in units)
-    if len(slug) <= 200:
-        return slug
-    total = 0
-    for unit in units:
-        total = (total * 31 + unit) & 0xFFFFFFFF
-    total = abs(total - (1 << 32) if total >= 1 << 31 else total)
-    return f"{slug[:200]}-{_base36(total)}"
-
-
-def _utf16(text: str) -> list[int]:
-    data = text.encode("utf-16-le", "surrogatepass")
-    return [data[at] | data[at + 1] << 8 for at in range(0, len(data), 2)]
-
-
-def _base36(number: int) -> str:
-    digits = ""
-    while True:
-        number, rest = divmod(number, 36)
-        digits = "0123456789abcdefghijklmnopqrstuvwxyz"[rest] + digits
-        if not number:
-            return digits
-
-
-def cut_memory(raw: str) -> tuple[str, int | None]:
-    """The part of an index that is loaded, with the program's warning where it was cut, and the first line that is lost."""
-    text = trimmed(without_block_comments(front_matter.split(raw)[1]))
-    lines, units = text.split("\n"), len(_utf16(text))
-    if len(lines) <= MEMORY_LINES and units <= MEMORY_UNITS:
-        return text, None
-    kept = "\n".join(lines[:MEMORY_LINES])
-    if len(_utf16(kept)) > MEMORY_UNITS:
-        head = _first_units(kept, MEMORY_UNITS)
-        kept = head[:at_newline] if (at_newline := head.rfind("\n")) > 0 else head
-    count = kept.count("\n") + 1
-    return kept + _warning(lines, units, count), _line_in_file(raw, text, count) if count < len(lines) else None
-
-
-def _first_units(text: str, limit: int) -> str:
-    return text.encode("utf-16-le", "surrogatepass")[: 2 * limit].decode("utf-16-le", "replace")
-
-
-def _line_in_file(raw: str, text: str, count: int) -> int:
-    """The number, in the file, of the line behind the first `count` of the loaded text."""
-    offset = len(raw.replace("\r\n", "\n").split("\n")) - len(raw.replace("\r\n", "\n").lstrip().split("\n"))
-    shift = max(0, raw.count("\n") + 1 - len(raw[len(raw) - len(raw.lstrip()) :].split("\n"))) or offset
-    front = raw.count("\n") - front_matter.split(raw)[1].count("\n")
-    return max(shift, front) + count + 1
-
-
-def _warning(lines: list[str], units: int, count: int) -> str:
-    many, large = len(lines) > MEMORY_LINES, units > MEMORY_UNITS
-    size, limit = f"{_kilobytes(units)}", f"{_kilobytes(MEMORY_UNITS)}"
-    if many and large:
-        what = f"{len(lines)} lines and {size} (limits: {MEMORY_LINES} lines, {limit})"
-    elif many:
-        what = f"{len(lines)} lines (limit: {MEMORY_LINES})"
-    else:
-        what = f"{size} (limit: {limit})"
-    lost = len(lines) - count
-    first = lines[count] if count < len(lines) else ""
-    return (
-        f"\n\n> WARNING: MEMORY.md is {what}. Only part of it was loaded: {lost} of {len(lines)} lines were cut off,"
-        f' starting at line {count + 1} ("{first}"). Keep index entries to one line under ~200 chars; move detail into topic files.'
-    )
-
-
-def _kilobytes(units: int) -> str:
-    return f"{units / 1024:.1f}".removesuffix(".0") + "KB"
 
 
 # ---- the text
@@ -435,7 +292,7 @@ def _on_touch(session: Session, path: str) -> Iterator[Loaded]:
         for one in fresh.rules(folder, label, conditional=True):
             inside = is_below(path, base)
             fits = inside and any(
-                globs.matches_like_gitignore(pattern, os.path.relpath(path, base)) for pattern in one.patterns
+                matches_like_gitignore(pattern, os.path.relpath(path, base)) for pattern in one.patterns
             )
             if fits and f"rule {one.path}" not in session.done:
                 session.done.add(f"rule {one.path}")

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+from .plain_files import USER, why_read
 from .settings import at, read_toml
 from .shapes import CodingAgent, Context, Start, Writer
 from .tree import from_to, nearest_with
@@ -26,7 +27,7 @@ def read(start: Start) -> Context:
     if user or project:
         writer.add(f"# AGENTS.md instructions{f' for {start.directory}' if project else ''}\n\n<INSTRUCTIONS>\n")
         if user:
-            writer.block(user[0], "user", "This person's instructions for every project", user[1])
+            writer.block(user[0], "user", USER, user[1])
         for number, (path, text, cut_at, why) in enumerate(project):
             writer.add("\n\n" if number else SEPARATOR if user else "")
             writer.block(path, "project", why, text, cut_at)
@@ -72,11 +73,7 @@ def _project_files(
             cut = data[:left]
             cut_at = cut.count(b"\n") + 1 if len(cut) < len(data) else None
             left -= len(cut)
-            yield path, cut.decode("utf-8", "replace").encode(), cut_at, _why(start, folder)
-
-
-def _why(start: Start, folder: str) -> str:
-    return "Instructions of this folder" if folder == start.directory else "Instructions of a folder above"
+            yield path, cut.decode("utf-8", "replace").encode(), cut_at, why_read(start, folder)
 
 
 def _refusal(start: Start, settings: dict[str, Any], limit: int, left: int) -> str:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from . import front_matter
+from .plain_files import USER, outside_code, why_read
 from .shapes import CodingAgent, Context, Start, Writer
 from .tree import from_to, is_below, nearest_with
 
@@ -14,7 +15,6 @@ GITHUB = os.path.join(".github", "copilot-instructions.md")
 NAMES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
 WITHOUT_IMPORTS = "GEMINI.md"
 MENTION = re.compile(r"(?:^|(?<=[\s(]))@(?P<path>\S*[^\s.,;:!?)\]}'\"])")
-CODE = re.compile(r"(?P<ticks>`+)(?:(?!(?P=ticks)).)*?(?P=ticks)", re.DOTALL)
 TABLE = "| Pattern | File Path | Description |\n| ------- | --------- | ----------- |\n"
 
 
@@ -46,19 +46,15 @@ def _root(start: Start) -> str:
 
 def _whole_files(start: Start) -> Iterator[tuple[str, str, str]]:
     folders = from_to(_root(start), start.directory)
-    places = [(start.at(".copilot", "copilot-instructions.md"), "user", "This person's instructions for every project")]
+    places = [(start.at(".copilot", "copilot-instructions.md"), "user", USER)]
     # The root and the folder itself come first, then those between.
     ends = list(dict.fromkeys((folders[0], folders[-1])))
-    places += [(os.path.join(folder, GITHUB), "project", _why(start, folder)) for folder in ends]
-    places += [(os.path.join(folder, name), "project", _why(start, folder)) for folder in ends for name in NAMES]
+    places += [(os.path.join(folder, GITHUB), "project", why_read(start, folder)) for folder in ends]
+    places += [(os.path.join(folder, name), "project", why_read(start, folder)) for folder in ends for name in NAMES]
     places += [
-        (os.path.join(one, name), "project", _why(start, one)) for one in folders[1:-1] for name in (GITHUB, *NAMES)
+        (os.path.join(one, name), "project", why_read(start, one)) for one in folders[1:-1] for name in (GITHUB, *NAMES)
     ]
     return (one for one in places if start.tree.kind(one[0]) == "file")
-
-
-def _why(start: Start, folder: str) -> str:
-    return "Instructions of this folder" if folder == start.directory else "Instructions of a folder above"
 
 
 def _add_text(start: Start, writer: Writer, path: str, kind: str, why: str, text: str) -> None:
@@ -76,7 +72,7 @@ def _read(start: Start, path: str) -> str:
 def _with_imports(start: Start, path: str, text: str, done: set[str]) -> str:
     """The text with each file that it mentions behind the mention, whole at the first time."""
     out, end = [], 0
-    for match in _mentions(text):
+    for match in outside_code(MENTION, text):
         target = _target(start, path, match["path"])
         if not target:
             continue
@@ -89,11 +85,6 @@ def _with_imports(start: Start, path: str, text: str, done: set[str]) -> str:
         out += [text[end : match.end("path")], piece]
         end = match.end("path")
     return "".join(out) + text[end:]
-
-
-def _mentions(text: str) -> Iterator[re.Match[str]]:
-    code = [match.span() for match in CODE.finditer(text)] if "`" in text else []
-    return (match for match in MENTION.finditer(text) if not any(a <= match.start() < b for a, b in code))
 
 
 def _target(start: Start, path: str, name: str) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from . import front_matter, globs
-from .plain_files import HERE, files_in, text_at
+from . import front_matter
+from .plain_files import HERE, files_in, matches_like_gitignore, text_at
 from .shapes import CodingAgent, Context, Start, Writer
 from .tree import is_below
 
@@ -47,7 +47,7 @@ def _add(writer: Writer, path: str, kind: str, why: str, text: str) -> None:
 
 def _fits(root: str, pattern: str, path: str) -> bool:
     path = os.path.normpath(os.path.join(root, path))
-    return is_below(path, root) and globs.matches_like_gitignore(pattern, os.path.relpath(path, root))
+    return is_below(path, root) and matches_like_gitignore(pattern, os.path.relpath(path, root))
 
 
 AGENT = CodingAgent(

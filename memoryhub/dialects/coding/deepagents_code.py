@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
+from memoryhub.text import comments
 
 from .plain_files import repository, text_at
 from .shapes import CodingAgent, Context, Start, Writer
 from .tree import is_below
 
-COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 NAME = "AGENTS.md"
 
 
@@ -30,7 +29,7 @@ def read(start: Start) -> Context:
         if kind == "project" and not is_below(start.tree.real(path), start.tree.real(root)):
             writer.ignore(path, "A link out of the repository")
             continue
-        text = COMMENT.sub("", text_at(start, path)).rstrip()
+        text = comments.without(text_at(start, path)).rstrip()
         if not text:
             writer.ignore(path, "Empty, or comments alone")
             continue

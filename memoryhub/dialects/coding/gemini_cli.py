@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from .plain_files import USER, outside_code, why_read
 from .settings import at, read_json
 from .shapes import CodingAgent, Context, Start, Writer
 from .tree import from_to, is_below, nearest_with
@@ -15,8 +16,8 @@ from .tree import from_to, is_below, nearest_with
 DEFAULT_NAME = "GEMINI.md"
 MAX_DEPTH = 5
 MAX_IMPORTS = 200  # the program follows all; files that name each other many times would never end
+FIRST_OF_MENTION = re.compile(r"[./A-Za-z]")
 MENTION = re.compile(r"(?:^|(?<=\s))@(\S+)")
-CODE = re.compile(r"(?P<ticks>`+)(?:(?!(?P=ticks)).)*?(?P=ticks)", re.DOTALL)
 PRIVATE_BEGINS = "--- Private Project Memory Index (private, not committed to repo) ---"
 PRIVATE_ENDS = "--- End Private Project Memory Index ---"
 
@@ -36,10 +37,7 @@ def read(start: Start) -> Context:
     writer = Writer()
     settings = _settings(start)
     names = _names(settings)
-    own = [
-        _found(start, writer, start.at(".gemini", name), "user", "This person's instructions for every project")
-        for name in names
-    ]
+    own = [_found(start, writer, start.at(".gemini", name), "user", USER) for name in names]
     private = _private_memory(start)
     globals_ = [one for one in own if one]
     if globals_ or private:
@@ -52,8 +50,8 @@ def read(start: Start) -> Context:
         writer.add("\n</loaded_context>")
     project = [
         one
-        for path, why in _project_files(start, writer, settings, names)
-        if (one := _found(start, writer, path, "project", why))
+        for path, reason in _project_files(start, writer, settings, names)
+        if (one := _found(start, writer, path, "project", reason))
     ]
     if project:
         writer.add(("\n" if writer.blocks else "") + "<loaded_context>\n")
@@ -119,8 +117,7 @@ def _project_files(
             writer.ignore(path, f"A link to {real}, which is loaded already")
             continue
         seen.add(real)
-        here = os.path.dirname(path) == start.directory
-        yield path, "Instructions of this folder" if here else "Instructions of a folder above"
+        yield path, why_read(start, os.path.dirname(path))
 
 
 # ---- texts and imports
@@ -153,10 +150,7 @@ def _with_imports(start: Start, text: str, path: str, root: str, done: set[str],
 
 
 def _mentions(text: str) -> Iterator[re.Match[str]]:
-    code = [match.span() for match in CODE.finditer(text)] if "`" in text else []
-    for match in MENTION.finditer(text):
-        if re.match(r"[./A-Za-z]", match[1]) and not any(a <= match.start() < b for a, b in code):
-            yield match
+    return (match for match in outside_code(MENTION, text) if FIRST_OF_MENTION.match(match[1]))
 
 
 def _imported(start: Start, name: str, path: str, root: str, done: set[str], left: list[None]) -> str:

@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from memoryhub.text import gfm
+from memoryhub.text import comments, gfm
 from memoryhub.text.gfm_syntax import Block
 
-COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 MENTION = re.compile(r"(?:^|\s)@((?:[^\s\\]|\\ )+)")
 FIRST_OF_MENTION = re.compile(r"[A-Za-z0-9._-]")
 # Pieces of inline text that hold no mention. Each ends the text before it, so that a mention may begin right behind it.
@@ -41,7 +40,7 @@ def without_block_comments(text: str) -> str:
         while last < len(lines) - 1 and not lines[last]:
             last, raw = last + 1, raw + "\n"
         out += [line + "\n" for line in lines[at:first]]
-        rest = COMMENT.sub("", raw)
+        rest = comments.without(raw)
         out.append(rest if rest.strip() else "")
         at = last
     return "".join(out) + "\n".join(lines[at:])
@@ -83,7 +82,7 @@ def _pieces(block: Block, in_item: bool = False) -> Iterator[str]:
             yield block.text
         yield from _inline(block.text)
     elif _is_comment(block):
-        rest = COMMENT.sub("", block.text)
+        rest = comments.without(block.text)
         if rest.strip():
             yield rest
     for child in block.children:

@@ -6,7 +6,9 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from . import globs
+from memoryhub.text import path_patterns
+
+from .plain_files import USER, why_read
 from .settings import at, read_json
 from .shapes import CodingAgent, Context, Start, Writer
 from .tree import from_to, nearest_with
@@ -53,12 +55,7 @@ def _project_files(start: Start, writer: Writer) -> Iterator[tuple[str, str, str
                 writer.ignore(path, f"{first} exists here or above, so {name} is not read")
                 continue
             first = name
-            here = folder == start.directory
-            yield (
-                path,
-                "project" if name == NAMES[0] else "fallback",
-                "Instructions of this folder" if here else "Instructions of a folder above",
-            )
+            yield path, "project" if name == NAMES[0] else "fallback", why_read(start, folder)
 
 
 def _global_file(start: Start, writer: Writer) -> Iterator[tuple[str, str, str]]:
@@ -71,7 +68,7 @@ def _global_file(start: Start, writer: Writer) -> Iterator[tuple[str, str, str]]
     for path in there[1:]:
         writer.ignore(path, f"{there[0]} exists, so it alone is read")
     for path in there[:1]:
-        yield path, "user", "This person's instructions for every project"
+        yield path, "user", USER
 
 
 def _named_in_settings(start: Start, writer: Writer) -> Iterator[tuple[str, str, str]]:
@@ -110,7 +107,7 @@ def _matching(start: Start, pattern: str) -> Iterator[str]:
     for number, path in enumerate(_files_below(start, head or "/", deep)):
         if number >= MAX_FILES:  # a pattern such as `**/x.md` outside of a repository means the whole disk
             return
-        if globs.matches(os.path.normpath(pattern), path):
+        if path_patterns.matches(os.path.normpath(pattern), path):
             yield path
 
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+
+from memoryhub.text import path_patterns
 
 from .shapes import Start, Writer
 from .tree import from_to, nearest_with
 
+TICKS = re.compile(r"`+")
 HERE, ABOVE, USER = (
     "Instructions of this folder",
     "Instructions of a folder above",
@@ -30,7 +35,7 @@ def folders_from_root(start: Start) -> list[str]:
     return from_to(repository(start), start.directory)
 
 
-def why(start: Start, folder: str) -> str:
+def why_read(start: Start, folder: str) -> str:
     return HERE if folder == start.directory else ABOVE
 
 
@@ -61,3 +66,38 @@ def head_and_tail(text: str, limit: int, head: float, tail: float, marker: str) 
     kept = text[: int(limit * head)]
     end = text[len(text) - int(limit * tail) :]
     return f"{kept}{marker}{end}", kept.count("\n") + 1
+
+
+def matches_like_gitignore(pattern: str, path: str) -> bool:
+    """As in a .gitignore: without a slash inside it fits a name at any depth, and a folder takes what is below it along."""
+    anchored = "/" in pattern.rstrip("/")
+    bare = pattern.strip("/")
+    heads = [path]
+    while "/" in heads[-1]:
+        heads.append(heads[-1].rpartition("/")[0])
+    return any(path_patterns.matches("/" + bare if anchored else "**/" + bare, head) for head in heads)
+
+
+def outside_code(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    """The matches that do not begin inside of back-ticks."""
+    spans = list(_code_spans(text))
+    starts = [start for start, _ in spans]
+    for match in pattern.finditer(text):
+        at = bisect_right(starts, match.start()) - 1
+        if at < 0 or match.start() >= spans[at][1]:
+            yield match
+
+
+def _code_spans(text: str) -> Iterator[tuple[int, int]]:
+    """From a run of back-ticks to where as many follow again. A run that never closes is text, and so is every longer one."""
+    at, unclosed = 0, len(text) + 1
+    while run := TICKS.search(text, at):
+        at = run.end()
+        if len(run[0]) >= unclosed:
+            continue
+        end = text.find(run[0], at)
+        if end < 0:
+            unclosed = len(run[0])
+            continue
+        at = end + len(run[0])
+        yield run.start(), at

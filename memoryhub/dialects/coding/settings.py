@@ -9,6 +9,7 @@ from typing import Any
 
 from .tree import Tree
 
+MAX_COMMENTS = 1_000  # each that never closes is looked for to the end
 JSON_COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', re.DOTALL)
 
@@ -22,6 +23,8 @@ def read_json(tree: Tree, path: str) -> dict[str, Any]:
     try:
         found = json.loads(text)
     except ValueError:
+        if text.count("/*") > MAX_COMMENTS:
+            return {}
         try:
             found = json.loads(TRAILING_COMMA.sub(_string_only, JSON_COMMENT.sub(_string_only, text)))
         except ValueError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from . import front_matter
-from .plain_files import HERE, USER, files_in, folders_from_root, text_at, why
+from .plain_files import HERE, USER, files_in, folders_from_root, text_at, why_read
 from .shapes import CodingAgent, Context, Start, Writer
 
 GLOBAL_LIMIT, RULE_LIMIT = 6_000, 12_000
@@ -20,7 +20,7 @@ def read(start: Start) -> Context:
             keys, body = front_matter.split(text_at(start, path))
             trigger = keys.get("trigger") or "always_on"
             if trigger == "always_on":
-                _add(writer, path, "rule", why(start, folder), body, RULE_LIMIT)
+                _add(writer, path, "rule", why_read(start, folder), body, RULE_LIMIT)
             else:
                 writer.load_later(path, f"by its trigger {trigger}")
     path = os.path.join(start.directory, "AGENTS.md")

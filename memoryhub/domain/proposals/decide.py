@@ -18,6 +18,7 @@ from memoryhub.db import statements
 from memoryhub.domain import files, quarantine, spaces
 from memoryhub.domain.accounts import require
 from memoryhub.domain.proposals import findings, notices
+from memoryhub.domain.proposals.ask import program_findings
 from memoryhub.domain.proposals.expiry import expire_one
 from memoryhub.domain.proposals.from_disk import problem_on_disk
 from memoryhub.domain.proposals.kinds import Settlement, kind_of, sha_of
@@ -163,6 +164,8 @@ def _approve(proposal: Proposal, approval: Approval) -> HubError | None:
 
 def _apply(proposal: Proposal, approval: Approval, found: Result, after: bytes | None) -> None:
     actor = approval.actor
+    if not proposal.from_disk:
+        program_findings(proposal, after)  # refuses what rules no longer allow, or did not when it was asked for
     # Two changes, each harmless by itself, can make a secret together.
     findings.check_change(proposal.space, found.before or b"", after or b"", only=["secrets"])
     try:
