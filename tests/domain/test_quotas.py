@@ -144,7 +144,7 @@ def test_the_page_shows_use_and_owners_change_limits(client, space, scout):
     assert "Not counted yet" in client.get(page).content.decode()
     quotas.count_stored_bytes()
     shown = client.get(page).content.decode()
-    assert "of 20480.0 MB" in shown and "scout" in shown and "Owners change these" in shown
+    assert "of 20.0 GB" in shown and "scout" in shown and "Owners change these" in shown
     values = {"agent_calls_a_minute": 100, "agent_megabytes": 10, "space_megabytes": 50}
     assert client.post(f"{page}change/", values).status_code == 403
     client.force_login(owner)
