@@ -29,6 +29,7 @@ COMMENTS = {"css": re.compile(rb"\s*/\*.*?\*/", re.DOTALL), "js": re.compile(rb"
 # The styles of the pages' parts, in the order of the cascade; collected, they travel as one file.
 PARTS = (
     "shell", "controls", "surfaces", "lists", "files", "diffs", "decision", "prompts", "drawings", "narrow", "layers",
+    "contexts",
 )  # fmt: skip
 JOINED = "css/parts.css"
 
