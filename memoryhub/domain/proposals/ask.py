@@ -60,7 +60,11 @@ def propose(
         raise Invalid(f"{path} says that already: there is nothing to propose.", code="no_change", path=path)
     if after is not None and len(after) > MAX_BYTES:
         raise too_large(path, len(after), MAX_BYTES)
-    found = [*program_findings(proposal, after), *kind_of(proposal).findings(proposal, before, after)]
+    found = [
+        *program_findings(proposal, after),
+        *other_path_findings(proposal, after),
+        *kind_of(proposal).findings(proposal, before, after),
+    ]
     spaces.refuse_secrets(space, found, findings.detectable(after))
     protected.check(before, after)
     proposal.reviewers = reviewers_for(space, agent, path)
@@ -74,6 +78,16 @@ def program_findings(proposal: Proposal, after: bytes | None) -> list[Finding]:
         if why := files.why_program(proposal.space, proposal.agent, path, after):
             says = f"{path} is no memory: {why}. A rule of this space lets agents ask for it."
             found.append(Finding("program", "high", 0, 0, 1, says))
+    return found
+
+
+def other_path_findings(proposal: Proposal, after: bytes | None) -> list[Finding]:
+    """That a file on disk is read under other paths too: the review page shows the effect on prompts of this path alone."""
+    found = []
+    for path in kind_of(proposal).files_after(proposal, after):
+        if others := files.other_paths(proposal.space, path):
+            says = f"Other paths: on disk {path} is the same file as {', '.join(others[:5])}, which changes with it."
+            found.append(Finding("other_path", "mid", 0, 0, 1, says))
     return found
 
 

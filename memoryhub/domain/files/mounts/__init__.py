@@ -36,6 +36,7 @@ from memoryhub.domain.files.mounts.rules import (
     rule_applies,
     rules_of_space,
 )
+from memoryhub.domain.files.mounts.shared import other_paths, shared_places
 
 __all__ = [
     "MOUNT_COLUMNS",
@@ -64,6 +65,7 @@ __all__ = [
     "mounts_of_space",
     "no_mount_error",
     "not_memory_error",
+    "other_paths",
     "place_in_mount",
     "policy_for",
     "remove_mount",
@@ -73,6 +75,7 @@ __all__ = [
     "resolve_path",
     "rule_applies",
     "rules_of_space",
+    "shared_places",
     "stop_excluding",
     "survey_mount",
     "take_in_name",
