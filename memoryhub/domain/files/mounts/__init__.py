@@ -11,7 +11,14 @@ from memoryhub.domain.files.mounts.changes import (
 )
 from memoryhub.domain.files.mounts.directories import allowed_roots, is_hub_operator, is_inside, may_mount_directories
 from memoryhub.domain.files.mounts.explain import Explanation, explain_path
-from memoryhub.domain.files.mounts.guard import check_agents_path, not_memory_error, why_not_memory, why_program
+from memoryhub.domain.files.mounts.guard import (
+    check_agents_path,
+    not_memory_error,
+    other_paths,
+    shared_places,
+    why_not_memory,
+    why_program,
+)
 from memoryhub.domain.files.mounts.intakes import intake_of, is_left_out, left_out_error, survey_mount
 from memoryhub.domain.files.mounts.resolve import (
     MOUNT_COLUMNS,
@@ -36,7 +43,6 @@ from memoryhub.domain.files.mounts.rules import (
     rule_applies,
     rules_of_space,
 )
-from memoryhub.domain.files.mounts.shared import other_paths, shared_places
 
 __all__ = [
     "MOUNT_COLUMNS",

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memoryhub.domain.files.mounts.guard import first_reason, why_not_memory
+from memoryhub.domain.files.mounts.guard import first_reason, shared_places, why_not_memory
 from memoryhub.domain.files.mounts.resolve import Place, mounts_of_space, resolve_path
 from memoryhub.domain.files.mounts.rules import rule_applies
-from memoryhub.domain.files.mounts.shared import shared_places
 from memoryhub.errors import HubError
 from memoryhub.models import Agent, Mount, PolicyRule, Space
 from memoryhub.stores import paths
