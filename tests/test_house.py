@@ -222,7 +222,7 @@ VERBS = {
     "sources.remove": "prompts.remove_source",
     "sources.reorder": "prompts.reorder_source",
     "sources.switch": "prompts.switch_source",
-    "sources.take_over": "prompts.take_over_sources",
+    "sources.take_over": "prompts.take_over_configuration",
     "spaces.load_demo": "demo.make",
     "templates.import_installed": "prompts.import_installed_template",
     "templates.import_wheel": "prompts.import_template_wheel",

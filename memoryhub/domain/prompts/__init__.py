@@ -50,16 +50,18 @@ from memoryhub.domain.prompts.framework_templates import (
 from memoryhub.domain.prompts.requests import LastCall, PromptRequest, dialect_of, parse_time
 from memoryhub.domain.prompts.serve import prompt_for, working_column
 from memoryhub.domain.prompts.sources import (
+    Configuration,
     add_source,
     check_sources,
     get_source,
     is_source,
     listed_sources,
+    read_configuration,
     remove_source,
     reorder_source,
     sources_of,
     switch_source,
-    take_over_sources,
+    take_over_configuration,
 )
 from memoryhub.domain.prompts.template_download import (
     DOWNLOAD_JOB,
@@ -72,6 +74,7 @@ from memoryhub.domain.prompts.template_download import (
 __all__ = [
     "DOWNLOAD_JOB",
     "AgentRow",
+    "Configuration",
     "LastCall",
     "LineOrigin",
     "MomentComparison",
@@ -112,6 +115,7 @@ __all__ = [
     "parse_time",
     "pending_numbers",
     "prompt_for",
+    "read_configuration",
     "read_report",
     "record_delivery",
     "remove_source",
@@ -123,7 +127,7 @@ __all__ = [
     "start_missing_download",
     "switch_source",
     "take_back_template",
-    "take_over_sources",
+    "take_over_configuration",
     "take_published",
     "template_in_use_again",
     "template_with_sha256",
