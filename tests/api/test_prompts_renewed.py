@@ -140,6 +140,7 @@ CHANGES = {
     "file edited": lambda own: files.edit(own.space, own.rk, TONE, "two", "three"),
     "file deleted": lambda own: files.delete(own.space, own.rk, TONE),
     "file moved": lambda own: files.move(own.space, own.rk, TONE, "/memories/away.md"),
+    "positioning": lambda own: files.write(own.space, own.rk, "/memories/hub-positioning.md", b"We sell books.\n"),
     "guidelines": lambda own: files.write(own.space, own.rk, "/memories/hub-guidelines.md", b"- Only ask.\n"),
     "source added": lambda own: prompts.add_source(own.space, own.rk, TONE),
     "source of one's own": own_source,

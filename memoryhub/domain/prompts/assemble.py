@@ -13,7 +13,7 @@ from typing import Any
 from memoryhub import dialects
 from memoryhub.db import statements
 from memoryhub.dialects import Dialect, Entry, Part, Rendered, Source, Warn, tokens_of_bytes
-from memoryhub.domain.prompts import agents, inputs, inputs_then, memory_then, warnings
+from memoryhub.domain.prompts import agents, inputs, inputs_then, memory, warnings
 from memoryhub.domain.prompts.inputs import PromptInputs
 from memoryhub.domain.prompts.requests import PromptRequest, as_looked_at, dialect_for
 from memoryhub.errors import Invalid
@@ -44,7 +44,7 @@ class Prompt:
     @property
     def lasts(self) -> bool:
         """Whether it may be cached. Not while the embedder is away: nothing tells when it is back."""
-        return all(one.code != memory_then.EMBEDDER_AWAY for one in self.gathered_warnings)
+        return all(one.code != memory.EMBEDDER_AWAY for one in self.gathered_warnings)
 
     @property
     def text(self) -> str:

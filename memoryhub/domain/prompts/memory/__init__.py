@@ -1,0 +1,22 @@
+"""What working and long-term memory give to the query of a prompt: now, and at a past moment."""
+
+from memoryhub.domain.prompts.memory.now import longterm_entries, parse_entries
+from memoryhub.domain.prompts.memory.then import (
+    COLD_LIMIT,
+    EMBEDDER_AWAY,
+    HOT_LIMIT,
+    MAX_CHARS,
+    longterm_at,
+    working_at,
+)
+
+__all__ = [
+    "COLD_LIMIT",
+    "EMBEDDER_AWAY",
+    "HOT_LIMIT",
+    "MAX_CHARS",
+    "longterm_at",
+    "longterm_entries",
+    "parse_entries",
+    "working_at",
+]
