@@ -47,7 +47,7 @@ from memoryhub.domain.prompts.framework_templates import (
     template_with_sha256,
     templates_for,
 )
-from memoryhub.domain.prompts.requests import LastCall, PromptRequest, dialect_of, parse_time
+from memoryhub.domain.prompts.requests import NO_LIMITS, AskedLimits, LastCall, PromptRequest, dialect_of, parse_time
 from memoryhub.domain.prompts.serve import prompt_for, working_column
 from memoryhub.domain.prompts.sources import (
     Configuration,
@@ -73,7 +73,9 @@ from memoryhub.domain.prompts.template_download import (
 
 __all__ = [
     "DOWNLOAD_JOB",
+    "NO_LIMITS",
     "AgentRow",
+    "AskedLimits",
     "Configuration",
     "LastCall",
     "LineOrigin",

@@ -19,6 +19,7 @@ from memoryhub.domain import working
 from memoryhub.domain.files import GUIDELINES_PATH, POSITIONING_PATH
 from memoryhub.domain.prompts import framework_templates, memory
 from memoryhub.domain.prompts.disk import MARK, Place, State, disk_files, read_error, sync_sources
+from memoryhub.domain.retrieval import Limits
 from memoryhub.models import Agent, Space
 from memoryhub.stores import paths
 from memoryhub.stores.file_cache import DiskFile, are_unchanged
@@ -87,8 +88,8 @@ AGENT_COLUMNS = {
 }
 TEMPLATE = f"coalesce(nullif(a.template, ''), ({framework_templates.CHOSEN_TEMPLATE.format(columns='t.text')}))"
 NEWEST_ENTRIES = working.newest_of_both(
-    f"id, left(content, {memory.MAX_CHARS}) AS content, date_part('epoch', created_at) AS at, scope = 'agent' AS own",
-    "%(space)s", "%(agent)s", str(memory.HOT_LIMIT),
+    "id, left(content, %(max_chars)s::int) AS content, date_part('epoch', created_at) AS at, scope = 'agent' AS own",
+    "%(space)s", "%(agent)s", "%(hot)s",
 )  # fmt: skip
 NEWEST_ENTRIES_JSON = (
     f"(SELECT coalesce(json_agg(json_build_array(id, content, at, own)), '[]')::text FROM ({NEWEST_ENTRIES}) w)"  # noqa: S608
@@ -100,13 +101,17 @@ SELECT number FROM memoryhub_proposal
 PENDING_NUMBERS = f"ARRAY({PENDING.format(paths='ARRAY(SELECT path FROM listed WHERE n = 1)')})"  # noqa: S608
 
 
-def newest_ids(space: str, agent: str) -> str:
-    """The SQL for the ids of the working entries that a prompt would show.
+# What `retrieval.limits_of` says of a space `s` and an agent `a`.
+HOT_LIMIT = "coalesce((a.retrieval ->> 'hot')::int, (s.settings -> 'retrieval' ->> 'hot')::int, 10)"
+
+
+def newest_ids(space: str, agent: str, limit: str) -> str:
+    """The SQL for the ids of the working entries that a prompt would show; `limit` is SQL too.
 
     They tell that agents added some, that some expired, were pushed out or taken out; what people change in an entry raises the
     space's revision.
     """
-    return f"ARRAY({working.newest_of_both('id', space, agent, str(memory.HOT_LIMIT))})::text"
+    return f"ARRAY({working.newest_of_both('id', space, agent, limit)})::text"
 
 
 @cache
@@ -144,12 +149,12 @@ PLACE_WIDTH, STATE_WIDTH = 7, 5  # columns of a row: the place of a source, then
 
 
 def current_inputs(
-    space_id: int, agent_id: int, slug: str, dialect: Dialect, *, thread: str = "", lately: bool = False,
-    waiting: bool = False, revision: int = 0,
+    space_id: int, agent_id: int, slug: str, dialect: Dialect, *, thread: str = "",
+    lately: Limits | None = None, waiting: bool = False, revision: int = 0,
 ) -> PromptInputs:  # fmt: skip
     """The inputs of this agent's prompt as of now. Sources that changed on disk are synced first.
 
-    `lately` adds the newest working entries, `waiting` the numbers of pending proposals for the sources.
+    `lately` adds the newest working entries within its limits, `waiting` the numbers of pending proposals for the sources.
     """
     rows = read_rows(space_id, agent_id, slug, dialect, thread, lately, waiting)
     places, states, disk = split_rows(rows)
@@ -226,7 +231,7 @@ def pg_quoted(value: str | None) -> str:
 
 
 def read_rows(
-    space_id: int, agent_id: int, slug: str, dialect: Dialect, thread: str, lately: bool, waiting: bool
+    space_id: int, agent_id: int, slug: str, dialect: Dialect, thread: str, lately: Limits | None, waiting: bool
 ) -> list[tuple[Any, ...]]:
     family = dialects.families()[dialect.family]
     given = {
@@ -236,9 +241,11 @@ def read_rows(
         "guidelines": GUIDELINES_PATH if dialect.family == "hub" else None,
         "positioning": POSITIONING_PATH if dialect.family == "hub" else None,
     }
+    if lately:
+        given |= {"hot": lately.hot, "max_chars": lately.max_chars}
     if family.templated:
         given |= framework_templates.template_params(space_id, dialect.name, agent_id=agent_id, agent_slug=slug)
-    return statements.rows(inputs_sql(family.templated, lately, waiting), given, binary=True)
+    return statements.rows(inputs_sql(family.templated, lately is not None, waiting), given, binary=True)
 
 
 def heads_of(dialect: Dialect) -> int:
@@ -300,9 +307,9 @@ def source_of(path: str, content: bytes | None, number: int | None, sha256: str 
         return Source(path, None, "invalid_utf8", number, sha256, len(data))
 
 
-def with_memory(gathered: PromptInputs, space: Space, agent: Agent, query: str) -> PromptInputs:
+def with_memory(gathered: PromptInputs, space: Space, agent: Agent, query: str, limits: Limits) -> PromptInputs:
     """The inputs with what long-term memory gives to the query."""
-    cold, told = memory.longterm_entries(space, agent, query, gathered.mark)
+    cold, told = memory.longterm_entries(space, agent, query, gathered.mark, limits)
     ingredients = replace(gathered.ingredients, longterm=cold)
     return replace(gathered, ingredients=ingredients, warnings=(*gathered.warnings, *told))
 

@@ -9,6 +9,7 @@ from typing import Any
 from memoryhub import dialects
 from memoryhub.db import statements
 from memoryhub.dialects import Dialect, Source
+from memoryhub.domain import retrieval
 from memoryhub.domain.files import GUIDELINES_PATH, POSITIONING_PATH, PROMPT_FILES
 from memoryhub.domain.prompts import framework_templates, memory
 from memoryhub.domain.prompts.inputs import PromptInputs, ingredients_of, source_of
@@ -80,9 +81,13 @@ def agent_values_at(space_id: int, agent: Agent, at: datetime) -> dict[str, Any]
     return dict(change.values) if change else {}
 
 
-def with_memory_at(found: PromptInputs, space: Space, agent: Agent, query: str, at: datetime) -> PromptInputs:
+def with_memory_at(
+    found: PromptInputs, space: Space, agent: Agent, query: str, at: datetime, asked: dict[str, Any]
+) -> PromptInputs:
     """The inputs with working and long-term memory as they were at a past moment."""
-    lived, gone = memory.working_at(space, agent, at)
-    cold, told = memory.longterm_at(space, agent, query, at)
+    own = agent_values_at(space.pk, agent, at).get("retrieval", {})
+    limits = retrieval.limits_then(space, own, at).with_values(asked)
+    lived, gone = memory.working_at(space, agent, at, limits)
+    cold, told = memory.longterm_at(space, agent, query, at, limits)
     ingredients = replace(found.ingredients, working=lived, longterm=cold)
     return replace(found, ingredients=ingredients, warnings=(*found.warnings, *gone, *told))

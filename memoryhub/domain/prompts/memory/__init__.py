@@ -2,19 +2,13 @@
 
 from memoryhub.domain.prompts.memory.now import longterm_entries, parse_entries
 from memoryhub.domain.prompts.memory.then import (
-    COLD_LIMIT,
     EMBEDDER_AWAY,
-    HOT_LIMIT,
-    MAX_CHARS,
     longterm_at,
     working_at,
 )
 
 __all__ = [
-    "COLD_LIMIT",
     "EMBEDDER_AWAY",
-    "HOT_LIMIT",
-    "MAX_CHARS",
     "longterm_at",
     "longterm_entries",
     "parse_entries",

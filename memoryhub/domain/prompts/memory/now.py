@@ -11,6 +11,7 @@ from memoryhub import dialects
 from memoryhub.dialects import Entry
 from memoryhub.domain import retrieval
 from memoryhub.domain.prompts.memory.then import as_warnings
+from memoryhub.domain.retrieval import Limits
 from memoryhub.models import Agent, Space
 
 
@@ -23,13 +24,16 @@ def parse_entries(told: str) -> tuple[tuple[Entry, ...], str]:
 
 
 def longterm_entries(
-    space: Space, agent: Agent, query: str, mark: int
+    space: Space, agent: Agent, query: str, mark: int, limits: Limits
 ) -> tuple[tuple[Entry, ...], list[dialects.Warn]]:
     """What long-term memory gives to a query; cached until the space's long-term mark or embedder changes."""
-    key = (space.pk, mark, retrieval.embedder_choice(space), agent.pk, query)
+    key = (space.pk, mark, retrieval.embedder_choice(space), agent.pk, query, limits)
     if (found := _longterm_cache.get(key)) is not None:
         return found, []
-    sought = retrieval.retrieve(space, query, agent=agent, hot=0)
+    sought = retrieval.retrieve(
+        space, query, agent=agent, hot=0, cold=limits.cold, threshold=limits.threshold, max_chars=limits.max_chars,
+        words=limits.words,
+    )  # fmt: skip
     found = tuple(entry_of(item) for item in sought.cold)
     if not sought.warnings:  # by words alone, while the embedder is away
         if len(_longterm_cache) >= MAX_CACHED_QUERIES:
