@@ -214,6 +214,8 @@ VERBS = {
     "retrieval_checks.forget": "retrieval.forget_check",
     "retrieval_checks.run": "retrieval.run_checks",
     "retrieval_checks.save": "retrieval.save_check",
+    "retrieval_settings.change": "retrieval.change_limits",
+    "retrieval_settings.change_chunks": "longterm.change_chunks",
     "second_factor.add_passkey": "accounts.add_passkey",
     "second_factor.new_recovery_codes": "accounts.new_recovery_codes",
     "second_factor.remove_passkey": "accounts.remove_passkey",
