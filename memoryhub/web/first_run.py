@@ -23,6 +23,8 @@ MAX_OFFERED, MAX_OTHERS, MAX_NAMED = 50, 50, 4
 MAX_MOUNTS = 5  # whose coding agents are told of
 MAX_AGENTS = 8
 LINES_SHOWN = 120  # of the files in the prompt
+LINES_OF_FRAME = 3  # of each part that comes from no file
+IMPORTED = "Imported by "  # how the rules of every agent begin the reason for an import
 
 FRAMEWORKS = (
     ("claude-code", "Claude Code", gettext_lazy("MCP server")),
@@ -144,18 +146,28 @@ class FirstRun:
         says = []
         if path in self._known and path not in self._sources and "/" in self._name(path) and "/." not in path:
             says.append(_("For work below %(folder)s.") % {"folder": self._name(path).rpartition("/")[0] + "/"})
-        if by := next((one.why for one in loading if one.why.startswith("Imported by ")), ""):
-            says.append(_("Imported by %(file)s.") % {"file": self._name(by.removeprefix("Imported by "))})
+        if by := next((one.why for one in loading if one.why.startswith(IMPORTED)), ""):
+            says.append(_("Imported by %(file)s.") % {"file": self._name(by.removeprefix(IMPORTED))})
         says += self._imports(path, readers)
-        if loading:
-            says.append(_("%(agents)s load it by name.") % {"agents": named([one.agent.title for one in loading])})
-        says += [f"{one.agent.title}: {one.why}." for one in found if one.state == "ignored"][:1]
+        by_name = [one.agent.title for one in loading if not one.why.startswith(IMPORTED)]
+        if by_name:
+            says.append(_("Loaded by %(agents)s.") % {"agents": named(by_name)})
+        if path in self._known:
+            says += [
+                _("Not by %(agent)s: %(why)s.") % {"agent": one.agent.title, "why": self._words(one.why)}
+                for one in found
+                if one.state == "ignored" and one.agent.verified
+            ][:1]
         return says or [_("Agents can read it by path.")]
+
+    def _words(self, why: str) -> str:
+        """A reason with names as this page shows them."""
+        return why.replace(self.mount.prefix, "") if self.mount and len(self.mounts) == 1 else why
 
     def _imports(self, path: str, readers: MountReaders) -> list[str]:
         """What one agent loads because of a file."""
         for one in readers.loaded.get(path[: path.rfind("/") + 1], readers.at_root):
-            names = [self._name(other) for other, why in one.why.items() if why == f"Imported by {path}"]
+            names = [self._name(other) for other, why in one.why.items() if why == IMPORTED + path]
             if names:
                 said = {"files": named(names), "agent": one.agent.title, "tokens": f"{one.tokens:,}"}
                 return [_("Imports %(files)s: %(agent)s loads %(tokens)s tokens here.") % said]
@@ -186,7 +198,7 @@ class FirstRun:
         """The parts of the prompt with the lines that the page shows of them."""
         left, found = LINES_SHOWN, []
         for one in self.view.stretches:
-            lines = one.lines[:left] if one.path else one.head
+            lines = one.lines[: left if one.path else LINES_OF_FRAME]
             left -= len(lines) if one.path else 0
             if lines:
                 found.append((one, lines))

@@ -7,7 +7,7 @@ from dataclasses import astuple
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from memoryhub.domain import accounts, activity, prompts, spaces
+from memoryhub.domain import activity, prompts, spaces
 from memoryhub.domain.activity import Counts, counts_of_space
 from memoryhub.web import first_run
 from memoryhub.web.access import space_page
@@ -18,7 +18,6 @@ AGENTS_SHOWN = 5
 @space_page("read", methods=("GET", "HEAD"))
 def page(request: HttpRequest) -> HttpResponse:
     space = request.space
-    accounts.note_space(request.user, space)
     counts = counts_of_space(space)
     if first_run.is_first_run(space):
         return first_page(request, counts)
