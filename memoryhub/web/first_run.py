@@ -113,6 +113,12 @@ class FirstRun:
         return [self._row(file.path, file) for file in found[:MAX_OTHERS]]
 
     @property
+    def others_in_short(self) -> str:
+        """The first few of them, each with its tokens."""
+        first = ", ".join(f"{row.name} {row.tokens:,}" for row in self.others[:MAX_NAMED])
+        return first + (", …" if self.other_count > MAX_NAMED else "")
+
+    @property
     def more(self) -> int:
         """How many files no list of this page names."""
         named = [row for row in (*self.in_prompt, *self.offered, *self.others) if row.file]

@@ -59,7 +59,9 @@ def choose(request: HttpRequest) -> HttpResponse:
         place = _("in every prompt") if path in chosen else _("out of every prompt")
         more = len(changed) - 1
         said = {"path": path, "place": place, "more": more}
-        done(request, _("%(path)s and %(more)d more changed.") % said if more else _("%(path)s is now %(place)s.") % said)
+        done(
+            request, _("%(path)s and %(more)d more changed.") % said if more else _("%(path)s is now %(place)s.") % said
+        )
     return HttpResponseRedirect(request.space.get_absolute_url(), status=303)
 
 

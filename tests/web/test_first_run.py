@@ -35,7 +35,7 @@ def test_it_shows_the_files_the_prompt_and_how_to_connect(as_role, house, folder
     for said in ("5 files", "Your memory", "Amounts are integers in cents.", "for any new agent", "Connect", "Claude Code",
                  "Imports docs/style.md", "For work below web/.", "Imported by CLAUDE.md.", ".env", "left out"):  # fmt: skip
         assert said in page, said
-    assert "Open full prompt" in page and "<svg class=\"flow" not in page
+    assert "Open full prompt" in page and '<svg class="flow' not in page
     assert re.search(r'value="/memories/AGENTS.md" +checked', page)
     assert not re.search(r'value="/memories/CLAUDE.md" +checked', page)
 
