@@ -25,13 +25,17 @@ LAST = head("GET / HTTP/1.1", "Connection: close")
 
 
 def application(environ, start_response):
-    """Answers with what it was asked; `/pieces` in pieces, `/slow` after a while, `/broken` not at all, `/large` a lot."""
+    """Answers with what it was asked; `/pieces` in pieces, `/slow` after a while, `/broken` not at all, `/large` a lot,
+    `/unwritable` with a header that no bytes can stand for."""
     path = environ["PATH_INFO"]
     body = environ["wsgi.input"].read()
     if path == "/broken":
         raise ZeroDivisionError
     if path == "/slow":
         time.sleep(1.5)
+    if path == "/unwritable":
+        start_response("200 OK", [("X-Name", "\u7121")])
+        return [b""]
     if path == "/pieces":
         start_response("200 OK", [])
         return (b"piece %d\n" % number for number in range(20_000))
@@ -100,6 +104,28 @@ def test_an_answer_that_breaks_off_is_seen_to(server):
 
 def test_an_application_that_raises_is_a_500(server):
     assert exchange(server, head("GET /broken HTTP/1.1", "Connection: close"))[0].startswith(b"HTTP/1.1 500")
+
+
+def test_an_answer_that_cannot_be_written_ends_its_connection_alone(server):
+    with connect(server, b"") as other:
+        assert exchange(server, head("GET /unwritable HTTP/1.1"))[0] == b""
+        other.sendall(LAST)
+        assert body_of(other.recv(1000)) == b"GET 127.0.0.1 "
+
+
+def full_disk(*_):
+    raise OSError(28, "No space left on device")
+
+
+def test_a_body_that_finds_no_room_on_disk_ends_its_connection_alone(monkeypatch, request):
+    monkeypatch.setattr(connection, "_on_disk", full_disk)
+    monkeypatch.setattr(connection, "IN_MEMORY", 1000)
+    server = request.getfixturevalue("server")
+    with connect(server, b"") as other:
+        post = head("POST / HTTP/1.1", "Content-Length: 2000")
+        assert exchange(server, post + b"a" * 2000)[0] == b""
+        other.sendall(LAST)
+        assert body_of(other.recv(1000)) == b"GET 127.0.0.1 "
 
 
 def test_a_large_answer_arrives_although_it_is_read_slowly(server):

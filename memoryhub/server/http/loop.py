@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import logging
 import os
 import selectors
 import signal
@@ -24,6 +25,8 @@ ACCEPT_AT_ONCE = 64
 LEAVE_TO_OTHERS = 0.002  # seconds; long enough for a process that sleeps to wake up
 STOP_SECONDS = 5.0
 LATE = "request_timeout"
+
+log = logging.getLogger("memoryhub")
 
 
 @dataclass(frozen=True)
@@ -90,21 +93,29 @@ class Loop:
                 self.selector.unregister(key.fileobj)
                 self._begin_to_stop()
             else:
-                self._on_event(key.data, events)
+                self._guarded(key.data, self._on_event, events)
         now = time.monotonic()
         while self.checks and self.checks[0][0] <= now:
             _, connection, head = self.checks.popleft()
             if connection.state == State.BODY and connection.head is head and connection.allowed is None:
-                self._ask_who_sends(connection)
+                self._guarded(connection, self._ask_who_sends)
         if self.queue:
             connection, act = self.queue.popleft()
             if connection.state != State.CLOSED:
-                act(connection)
+                self._guarded(connection, act)
                 self._forgive(time.monotonic() - now)
         if now - self.swept > 1:
             self._sweep(now)
         if self.accepts_again and now >= self.accepts_again:
             self._accept_again()
+
+    def _guarded(self, connection: Connection, act: Callable[..., None], *arguments: Any) -> None:
+        """Whatever breaks on one connection (a full disk, an answer that cannot be written) ends that one and no other."""
+        try:
+            act(connection, *arguments)
+        except Exception:
+            log.exception("a connection of %s was closed, as something broke", connection.address or "a socket")
+            self._close(connection)
 
     def _forgive(self, seconds: float) -> None:
         """While the worker was in a long request it read and sent nothing: that was no client's fault."""
@@ -147,9 +158,12 @@ class Loop:
         self.swept = now
         for connection in [one for one in self.connections.values() if one.is_late(now)]:
             if connection.state == State.BODY:
-                self._refuse(connection, BadRequest(408, "The body did not arrive in time. Send it again.", LATE))
+                self._guarded(
+                    connection, self._refuse, BadRequest(408, "The body did not arrive in time. Send it again.", LATE)
+                )
             elif connection.state == State.HEAD and connection.buffer:
-                self._refuse(connection, BadRequest(408, "The request did not arrive in time. Send it again.", LATE))
+                late = BadRequest(408, "The request did not arrive in time. Send it again.", LATE)
+                self._guarded(connection, self._refuse, late)
             elif connection.state != State.WAITING:
                 self._close(connection)
 
