@@ -164,6 +164,22 @@ def test_a_connection_that_asks_nothing_is_closed(short_deadlines, server):
         assert half.recv(1000).startswith(b"HTTP/1.1 408")
 
 
+def test_a_head_has_its_time_from_its_first_byte_on(short_deadlines, server):
+    """Line ends before a request are skipped: they are no new beginning."""
+    with connect(server, b"\r") as one:
+        began, answer = time.monotonic(), b""
+        one.settimeout(0.4)
+        while time.monotonic() - began < 8 and not answer:
+            with contextlib.suppress(TimeoutError):
+                one.sendall(b"\n\r")
+                answer = one.recv(1000)
+        assert answer.startswith(b"HTTP/1.1 408") and time.monotonic() - began < 4
+
+
+def test_a_head_that_is_too_long_is_431_also_when_it_comes_at_once(server):
+    assert exchange(server, head("GET / HTTP/1.1", f"X: {'a' * 70_000}"), seconds=5)[0].startswith(b"HTTP/1.1 431")
+
+
 def test_a_long_request_is_not_held_against_the_others(short_deadlines, server):
     """While the worker is in one, it reads nothing; what has come meanwhile is in time."""
     post = head("POST / HTTP/1.1", "Content-Length: 10", "Connection: close")

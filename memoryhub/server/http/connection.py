@@ -62,7 +62,8 @@ class Connection:
         self.body: IO[bytes] | None = None
         self.chunks: ChunkedReader | None = None
         self.left = 0  # bytes of the body that have not come
-        self.moved, self.progress = 0, 0.0  # bytes of a body or of an answer, and when there were more of them
+        # Bytes of a body or of an answer, and when there were more of them; of a head, when it began.
+        self.moved, self.progress = 0, 0.0
         self.allowed: int | None = None  # bytes of the body, once it is known who sends it
         self.is_chunked = False  # the answer
         self.is_unread = False  # the client may still be sending what nobody reads

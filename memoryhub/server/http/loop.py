@@ -122,7 +122,7 @@ class Loop:
         if seconds > 1:
             for connection in self.connections.values():
                 connection.deadline += seconds
-                connection.progress += seconds
+                connection.progress += seconds if connection.progress else 0
 
     def _pause(self, now: float) -> float:
         if self.queue:

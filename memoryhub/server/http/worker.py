@@ -81,12 +81,14 @@ class Worker(Loop):
         while buffer[:2] == b"\r\n":
             del buffer[:2]
         end = buffer.find(b"\r\n\r\n", connection.moved)  # where the search before ended
+        if end > MAX_HEAD or (end < 0 and len(buffer) > MAX_HEAD):
+            self._refuse(connection, BadRequest(431, "The request's head is too long."))
+            return
         if end < 0:
-            if connection.moved == 0 and buffer:
-                connection.deadline = time.monotonic() + GRACE
+            if connection.progress == 0 and buffer:
+                connection.progress = time.monotonic()
+                connection.deadline = connection.progress + GRACE
             connection.moved = max(0, len(buffer) - 3)
-            if len(buffer) > MAX_HEAD:
-                self._refuse(connection, BadRequest(431, "The request's head is too long."))
             return
         head = bytes(buffer[:end])
         del buffer[: end + 4]
