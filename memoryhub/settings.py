@@ -276,6 +276,8 @@ MFA_RECOVERY_CODE_DIGITS = 10
 MFA_RECOVERY_CODE_COUNT = 10
 OIDC = settings_sign_in.oidc()
 PROXY = settings_sign_in.proxy()
+# Whose X-Forwarded- headers count behind TLS.
+TRUSTED_PROXIES = settings_sign_in.trusted_proxies(env("MEMORYHUB_TRUSTED_PROXIES", "loopback,private"))
 GROUP_ROLES = settings_sign_in.group_roles(env("MEMORYHUB_GROUP_ROLES"))
 
 LANGUAGE_CODE = "en"

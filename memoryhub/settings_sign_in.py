@@ -14,6 +14,10 @@ from memoryhub.environment import env, env_bool
 
 ROLES = ("viewer", "editor", "reviewer", "owner")
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+PROXY_WORDS = {
+    "loopback": ("127.0.0.0/8", "::1"),
+    "private": ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"),
+}
 
 
 @dataclass(frozen=True)
@@ -48,12 +52,7 @@ class Proxy:
 
     def trusts(self, address: str) -> bool:
         """Whether a connection from this address is one of the proxies."""
-        try:
-            peer: ipaddress.IPv4Address | ipaddress.IPv6Address = ipaddress.ip_address(address)
-        except ValueError:
-            return False
-        peer = getattr(peer, "ipv4_mapped", None) or peer
-        return any(peer in network for network in self.addresses)
+        return is_within(address, self.addresses)
 
 
 def oidc() -> Oidc | None:
@@ -94,6 +93,28 @@ def is_issuer(url: str) -> bool:
         return False
     local = host in ("localhost", "127.0.0.1", "::1")
     return bool(host) and (parts.scheme == "https" or (parts.scheme == "http" and local)) and not parts.query
+
+
+def trusted_proxies(given: str) -> tuple[Network, ...]:
+    """The addresses whose `X-Forwarded-` headers count: `loopback`, `private` and networks."""
+    words = [one.strip().lower() for one in given.split(",") if one.strip()]
+    try:
+        return tuple(ipaddress.ip_network(one) for word in words for one in PROXY_WORDS.get(word, (word,)))
+    except ValueError as error:
+        raise ImproperlyConfigured(
+            f"MEMORYHUB_TRUSTED_PROXIES: {error}; allowed is a list of loopback, private, addresses and networks: "
+            "loopback,203.0.113.7."
+        ) from None
+
+
+def is_within(address: str, networks: tuple[Network, ...]) -> bool:
+    """Whether an address is in one of the networks; one of IPv4 also as `::ffff:` has it."""
+    try:
+        found: ipaddress.IPv4Address | ipaddress.IPv6Address = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    found = getattr(found, "ipv4_mapped", None) or found
+    return any(found in network for network in networks)
 
 
 def proxy() -> Proxy | None:
