@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import logging
 import re
 import secrets
@@ -11,14 +12,14 @@ from typing import Any
 
 from django.conf import settings
 
-from memoryhub.settings_sign_in import is_within
-
 log = logging.getLogger("memoryhub")
 _request_id: ContextVar[str] = ContextVar("request_id", default="")
 TOKEN_PATTERN = re.compile(r"(mh_[A-Za-z0-9-]+_[A-Za-z0-9]{4})[A-Za-z0-9]+")
 ONE_TIME_LINK_PATTERN = re.compile(r"(/login/once/)[A-Za-z0-9_-]{8,}")
 # A request id has letters of one case; keys mix both cases with digits.
 KEY_PATTERN = re.compile(r"(?=.*[a-z])(?=.*[A-Z])(?=.*\d).{25,}")
+SUBNET_V6 = 64  # what one customer of a network gets: within it anybody has as many addresses as they like
+KNOWN = "memoryhub.known"  # in the variables of a request: a person or an agent sent it
 REQUEST_ID_PATTERN = re.compile(r"^[A-Za-z0-9._-]{8,64}$")
 
 
@@ -41,13 +42,29 @@ def client_address(meta: dict[str, Any]) -> str | None:
     return (forwarded.split(",")[-1].strip() if forwarded else meta.get("REMOTE_ADDR")) or None
 
 
+def client_network(meta: dict[str, Any]) -> str:
+    """The client's address as limits count it; "" over a unix socket."""
+    return network_of(client_address(meta) or "")
+
+
+@lru_cache(maxsize=4096)
+def network_of(address: str) -> str:
+    """The address, or its /64 for IPv6."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return address[:64]
+    if isinstance(parsed, ipaddress.IPv6Address):
+        if parsed.ipv4_mapped:
+            return str(parsed.ipv4_mapped)
+        return str(ipaddress.ip_network((parsed, SUBNET_V6), strict=False))
+    return str(parsed)
+
+
 def from_trusted_proxy(meta: dict[str, Any]) -> bool:
     """Whether the other end of the connection is a proxy of the settings; whoever has the unix socket is."""
     peer = meta.get("REMOTE_ADDR")
-    return not peer or _is_within(peer, settings.TRUSTED_PROXIES)
-
-
-_is_within = lru_cache(maxsize=1024)(is_within)
+    return not peer or settings.TRUSTED_PROXIES.hold(peer)
 
 
 def distrust_forwarded(meta: dict[str, Any]) -> None:

@@ -11,13 +11,14 @@ import selectors
 import signal
 import socket
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from memoryhub.server.http.connection import Connection, State
 from memoryhub.server.http.http1 import BadRequest
+from memoryhub.server.http.turns import Turns
 from memoryhub.server.http.watchdog import Heartbeat
 
 READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
@@ -34,7 +35,7 @@ class Limits:
     """How much a worker takes on."""
 
     connections: int = 2000
-    waiting: int = 500  # complete requests; more are answered 503
+    waiting: int = 500  # complete requests; more are answered 503, but for who has none waiting
     bodies: int = 512 << 20  # bytes of bodies that are on their way
     answers: int = 64 << 20  # bytes of answers in memory; beyond, they wait on disk
 
@@ -51,7 +52,7 @@ class Loop:
         self.listener, self.heartbeat, self.others, self.limits = listener, heartbeat, others, limits
         self.selector = selectors.DefaultSelector()
         self.connections: dict[int, Connection] = {}
-        self.queue: deque[tuple[Connection, Callable[[Connection], None]]] = deque()
+        self.queue: Turns[tuple[Connection, Callable[[Connection], None]]] = Turns()
         self.checks: deque[tuple[float, Connection, object]] = deque()  # when, whose, for which request
         self.stopping_at = 0.0
         self.swept = 0.0
@@ -201,11 +202,16 @@ class Loop:
         self.selector.register(self.listener, READ, None)
 
     def _make_room(self, *, at_least: bool = False) -> None:
-        """Above the limit, close those that nothing has come from for longest; last those that are known, or take an answer."""
+        """Above the limit, close some: first of addresses with more than their share, then those that nothing has come from
+        for longest; last those that are known, or take an answer."""
         if len(self.connections) <= self.limits.connections and not at_least:
             return
+        held = Counter(one.address for one in self.connections.values())
+        share = len(self.connections) / len(held)
         candidates = [one for one in self.connections.values() if one.state != State.WAITING]
-        candidates.sort(key=lambda one: (one.state == State.SENDING, one.allowed is not None, one.heard))
+        candidates.sort(key=lambda one: (
+            held[one.address] <= share, one.state == State.SENDING, one.allowed is not None, one.heard,
+        ))  # fmt: skip
         for connection in candidates[: max(1, self.limits.connections // 16)]:
             self._close(connection)
 
