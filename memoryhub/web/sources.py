@@ -52,6 +52,21 @@ def add(request: HttpRequest) -> HttpResponse:
 
 
 @post_only("manage")
+def choose(request: HttpRequest) -> HttpResponse:
+    """Puts the ticked of the shown files into every prompt, and takes the others out."""
+    shown, chosen = request.POST.getlist("shown"), request.POST.getlist("file")
+    changed = prompts.choose_sources(request.space, request.actor, shown, chosen)
+    for path in changed[:1]:
+        place = _("in every prompt") if path in chosen else _("out of every prompt")
+        more = len(changed) - 1
+        said = {"path": path, "place": place, "more": more}
+        done(
+            request, _("%(path)s and %(more)d more changed.") % said if more else _("%(path)s is now %(place)s.") % said
+        )
+    return HttpResponseRedirect(request.space.get_absolute_url(), status=303)
+
+
+@post_only("manage")
 def remove(request: HttpRequest, pk: int) -> HttpResponse:
     source = prompts.get_source(request.space, pk)
     prompts.remove_source(request.space, request.actor, pk)

@@ -33,6 +33,7 @@ from memoryhub.domain.prompts.explain.compare import (
     PromptChange,
     compare_moments,
 )
+from memoryhub.domain.prompts.explain.new_agent import prompt_of_new_agent
 from memoryhub.domain.prompts.explain.origins import LineOrigin, line_origin
 from memoryhub.domain.prompts.framework_templates import (
     Report,
@@ -53,6 +54,7 @@ from memoryhub.domain.prompts.sources import (
     Configuration,
     add_source,
     check_sources,
+    choose_sources,
     get_source,
     is_source,
     listed_sources,
@@ -96,6 +98,7 @@ __all__ = [
     "change_agent",
     "change_settings",
     "check_sources",
+    "choose_sources",
     "chosen_template",
     "compare_moments",
     "create_agent",
@@ -117,6 +120,7 @@ __all__ = [
     "parse_time",
     "pending_numbers",
     "prompt_for",
+    "prompt_of_new_agent",
     "read_configuration",
     "read_report",
     "record_delivery",
