@@ -22,7 +22,7 @@ from memoryhub.domain.accounts import Caller
 from memoryhub.errors import Forbidden, HubError, Invalid, NotFound, TooLarge, Unauthenticated
 from memoryhub.models import Scope
 from memoryhub.refusals import json_refusal, refusal_of
-from memoryhub.requests import bearer_token, client_address
+from memoryhub.requests import KNOWN, bearer_token, client_address
 
 View = Callable[..., HttpResponse]
 BODY_LIMIT = 8 * 1024 * 1024
@@ -58,7 +58,9 @@ class Given(Schema):
 
 def authenticate(request: HttpRequest, *, beside: str = "NULL") -> Caller:
     """Who calls, by the token in the header; for every call of the API."""
-    return accounts.authenticate(bearer_token(request.META), client_address(request.META), beside=beside)
+    caller = accounts.authenticate(bearer_token(request.META), client_address(request.META), beside=beside)
+    request.META[KNOWN] = True
+    return caller
 
 
 class TokenAuth(HttpBearer):
