@@ -119,6 +119,7 @@ in_space = [
     path("mounts/<int:pk>/remove/", mounts.remove, name="mounts.remove"),
     path("sources/", sources.page, name="sources.page"),
     path("sources/add/", sources.add, name="sources.add"),
+    path("sources/choose/", sources.choose, name="sources.choose"),
     path("sources/take-over/", sources.take_over, name="sources.take_over"),
     path("sources/<int:pk>/remove/", sources.remove, name="sources.remove"),
     path("sources/<int:pk>/switch/", sources.switch, name="sources.switch"),

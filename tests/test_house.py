@@ -219,6 +219,7 @@ VERBS = {
     "second_factor.remove_passkey": "accounts.remove_passkey",
     "second_factor.remove_totp": "accounts.remove_totp",
     "sources.add": "prompts.add_source",
+    "sources.choose": "prompts.choose_sources",
     "sources.remove": "prompts.remove_source",
     "sources.reorder": "prompts.reorder_source",
     "sources.switch": "prompts.switch_source",

@@ -20,7 +20,7 @@ PART_GLYPHS = {
 }  # fmt: skip
 PART_TITLES = {"base": "Positioning", "working": "Working memory", "longterm": "Long-term memory"}
 LAYERS = ("plain", "source", "working", "longterm")
-LAYER_NAMES = {"plain": "what frames memory", "source": "files", "working": "working", "longterm": "long-term"}
+LAYER_NAMES = {"plain": "template and guidelines", "source": "files", "working": "working", "longterm": "long-term"}
 GRAVE_WARNINGS = {
     "invalid_utf8", "is_directory", "permission_denied", "source_error", "secret_like", "hidden_characters", "closing_tag",
     "unclosed_comment", "over_budget", "cut", "lines_dropped", "template_unknown", "dialect_unverified", "memory_off",

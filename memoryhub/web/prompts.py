@@ -28,10 +28,12 @@ PAGE = 100
 
 @space_page("read", methods=("GET", "HEAD"))
 def start(request: HttpRequest) -> HttpResponse:
-    """Leads to the prompt of the first agent; without agents, shows how to make one."""
+    """Leads to the prompt of the first agent; without agents, or if asked for, shows what a new one would get."""
     first = prompts.agents_of_space(request.space).first()
-    if first is None:
-        return render(request, "prompts/empty.html")
+    if first is None or request.GET.get("new"):
+        prompt = prompts.prompt_of_new_agent(request.space)
+        context = {"prompt": prompt, "view": PromptView(request.space, prompt), "agent": first}
+        return render(request, "prompts/new_agent.html", context)
     return redirect("prompts.page", request.space.slug, first.slug)
 
 

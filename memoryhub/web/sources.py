@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from memoryhub.domain import prompts
 from memoryhub.errors import HubError, Invalid
@@ -47,6 +48,21 @@ def add(request: HttpRequest) -> HttpResponse:
         return show(request, status=error.status, error=error, typed=path, can_confirm=can_confirm)
     done(request, f"{source.shown} is a source now.")
     return redirect_to_sources(request, agent)
+
+
+@post_only("manage")
+def choose(request: HttpRequest) -> HttpResponse:
+    """Puts the ticked of the shown files into every prompt, and takes the others out."""
+    shown, chosen = request.POST.getlist("shown"), request.POST.getlist("file")
+    changed = prompts.choose_sources(request.space, request.actor, shown, chosen)
+    for path in changed[:1]:
+        place = _("in every prompt") if path in chosen else _("out of every prompt")
+        more = len(changed) - 1
+        said = {"path": path, "place": place, "more": more}
+        done(
+            request, _("%(path)s and %(more)d more changed.") % said if more else _("%(path)s is now %(place)s.") % said
+        )
+    return HttpResponseRedirect(request.space.get_absolute_url(), status=303)
 
 
 @post_only("manage")

@@ -287,8 +287,9 @@ def test_the_causes_of_a_change_of_the_guidelines_are_named(see, house):
     assert re.search(r'<tr class="why">.*hub-guidelines\.md.*our own.*</tr>', html, re.DOTALL)
 
 
-def test_an_empty_space_says_how_prompts_come(as_role, house):
-    assert "as soon as there is an agent" in one_line(as_role("viewer").get("/s/books/prompt/"))
+def test_a_space_without_agents_shows_what_a_new_one_gets(as_role, house):
+    page = one_line(as_role("viewer").get("/s/books/prompt/"))
+    assert "The prompt of a new agent" in page and "# What the team knows" in page
 
 
 def test_the_navigation_leads_to_the_first_agent(as_role, counter):

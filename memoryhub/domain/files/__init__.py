@@ -20,6 +20,7 @@ from memoryhub.domain.files.disk.sync import lock_file, sync_file
 from memoryhub.domain.files.disk.watch import retry_disk, scan_all, sync_path
 from memoryhub.domain.files.find import glob, grep, is_folder, list_entries, walk
 from memoryhub.domain.files.line_authors import author_of, blame, blame_job, lines_with_keys
+from memoryhub.domain.files.listing import file_totals, files_at, first_files
 from memoryhub.domain.files.mounts import (
     add_mount,
     add_rule,
@@ -128,8 +129,11 @@ __all__ = [
     "explain_path",
     "fetch_zip",
     "file_row",
+    "file_totals",
+    "files_at",
     "find_git_authors",
     "find_mount",
+    "first_files",
     "folder_entries",
     "forbid",
     "get_mount",

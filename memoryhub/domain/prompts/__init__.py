@@ -34,6 +34,7 @@ from memoryhub.domain.prompts.explain.compare import (
     PromptChange,
     compare_moments,
 )
+from memoryhub.domain.prompts.explain.new_agent import prompt_of_new_agent
 from memoryhub.domain.prompts.explain.origins import LineOrigin, line_origin
 from memoryhub.domain.prompts.framework_templates import (
     Report,
@@ -53,6 +54,7 @@ from memoryhub.domain.prompts.serve import prompt_for, working_column
 from memoryhub.domain.prompts.sources import (
     add_source,
     check_sources,
+    choose_sources,
     get_source,
     is_source,
     listed_sources,
@@ -92,6 +94,7 @@ __all__ = [
     "change_agent",
     "change_settings",
     "check_sources",
+    "choose_sources",
     "chosen_template",
     "compare_moments",
     "connect_agent",
@@ -114,6 +117,7 @@ __all__ = [
     "parse_time",
     "pending_numbers",
     "prompt_for",
+    "prompt_of_new_agent",
     "read_report",
     "record_delivery",
     "remove_source",

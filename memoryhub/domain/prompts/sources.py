@@ -134,6 +134,27 @@ def switch_source(space: Space, actor: Actor, pk: int, is_on: bool) -> Source:
 
 
 @transaction.atomic
+def choose_sources(space: Space, actor: Actor, shown: Sequence[str], chosen: Sequence[str]) -> list[str]:
+    """Puts those of the shown paths that are chosen into every prompt and takes the others out; answers which changed.
+
+    Paths that were not shown stay as they are. One that comes back has its old position, a new one is last.
+    """
+    require(actor, "manage")
+    changed = []
+    for path in dict.fromkeys(checked_path(one)["path"] for one in shown):
+        listed = [source for source in _locked(space, None) if source.path == path]
+        if path in chosen and not listed:
+            add_source(space, actor, path, must_be_mounted=True)
+        elif (path in chosen) != any(source.is_on for source in listed):
+            for source in listed:
+                switch_source(space, actor, source.pk, path in chosen)
+        else:
+            continue
+        changed.append(path)
+    return changed
+
+
+@transaction.atomic
 def reorder_source(space: Space, actor: Actor, pk: int, to: int) -> Source:
     """Moves a source to another position of its list, counted from 1."""
     require(actor, "manage")
