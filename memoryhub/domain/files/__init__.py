@@ -61,6 +61,8 @@ from memoryhub.domain.files.submit import check_content, submit, submit_all
 from memoryhub.domain.files.tree import (
     FOLDER_PAGE_SIZE,
     GUIDELINES_PATH,
+    POSITIONING_PATH,
+    PROMPT_FILES,
     FolderCache,
     FolderEntry,
     add_details,
@@ -93,6 +95,8 @@ from memoryhub.domain.files.zip import fetch_zip, is_small_folder, pack_folder, 
 __all__ = [
     "FOLDER_PAGE_SIZE",
     "GUIDELINES_PATH",
+    "POSITIONING_PATH",
+    "PROMPT_FILES",
     "Applied",
     "Approval",
     "ChangeRequest",

@@ -12,13 +12,13 @@ from django.utils.text import slugify
 
 from memoryhub import dialects
 from memoryhub.dialects import deepagents
-from memoryhub.domain import accounts, activity, spaces
+from memoryhub.domain import accounts, activity, retrieval, spaces
 from memoryhub.domain.accounts import require
 from memoryhub.errors import Conflict, Invalid, NotFound
 from memoryhub.models import HUB, Actor, Agent, AgentChange, Space, TemplateChoice, Token
 
 # What of an agent stands in its prompt; a change of it is kept, so that a prompt of the past can be told exactly.
-IN_PROMPT = ("dialect", "system_prompt", "persona", "memory_is_on", "template", "budget", "gives_way")
+IN_PROMPT = ("dialect", "system_prompt", "persona", "memory_is_on", "template", "budget", "gives_way", "retrieval")
 CHANGEABLE = ("name", "description", "is_on", *IN_PROMPT)
 MAX_LENGTHS = {"name": 100, "description": 500, "system_prompt": 200_000, "persona": 50_000, "template": 200_000}
 
@@ -103,6 +103,8 @@ def assign_values(agent: Agent, values: dict[str, Any]) -> None:
     for key, value in values.items():
         if key not in CHANGEABLE:
             raise Invalid(f"An agent has no {key!r}.", field=key)
+        if key == "retrieval":
+            value = retrieval.check_limits(value)
         if isinstance(value, str):
             value = value if key in ("system_prompt", "persona", "template") else value.strip()
             if "\x00" in value:
