@@ -5,6 +5,7 @@ from memoryhub.domain.prompts.agents import (
     agent_by_slug,
     agents_of_space,
     change_agent,
+    connect_agent,
     create_agent,
     delete_agent,
 )
@@ -101,6 +102,7 @@ __all__ = [
     "choose_sources",
     "chosen_template",
     "compare_moments",
+    "connect_agent",
     "create_agent",
     "decide_template",
     "delete_agent",
