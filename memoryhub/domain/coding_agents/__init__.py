@@ -5,11 +5,12 @@ from memoryhub.domain.coding_agents.check import MENTION_LINE, FindingInFile, ch
 from memoryhub.domain.coding_agents.cuts import Cut, cut_of
 from memoryhub.domain.coding_agents.fixes import Fix, fixes_for_cut, fixes_for_ignored
 from memoryhub.domain.coding_agents.matrix import Cell, Group, Row, matrix_of
-from memoryhub.domain.coding_agents.walk import memory_files
+from memoryhub.domain.coding_agents.walk import RULE_FOLDERS, memory_files, names_of_agents
 
 __all__ = [
     "MENTION_LINE",
     "NOT_LOADED",
+    "RULE_FOLDERS",
     "Cell",
     "Cut",
     "FindingInFile",
@@ -24,4 +25,5 @@ __all__ = [
     "folder_of",
     "matrix_of",
     "memory_files",
+    "names_of_agents",
 ]

@@ -34,6 +34,8 @@ SETTINGS: dict[str, tuple[Any, ...]] = {
     "embedder_before": ("",),
     "digest": ("",),
     "home": ("",),  # whose coding agents on this machine the space shows; set by `contexts.set_home` alone
+    "retrieval": ({},),  # as `domain/retrieval` checks it
+    "chunks": ({},),  # size and overlap, as `domain/longterm` checks it
 }
 
 
