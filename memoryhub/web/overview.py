@@ -17,7 +17,7 @@ AGENTS_SHOWN = 5
 @space_page("read", methods=("GET", "HEAD"))
 def page(request: HttpRequest) -> HttpResponse:
     space = request.space
-    counts = counts_of_space(space)
+    counts = request.counts = counts_of_space(space)
     if counts.is_empty:
         return render(request, "overview/empty.html", {"counts": counts, "has_demo": demo.exists()})
     now = activity.figures(space)
