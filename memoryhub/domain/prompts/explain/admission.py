@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from memoryhub import dialects
 from memoryhub.dialects import Entry
-from memoryhub.domain import working
-from memoryhub.domain.prompts import inputs, memory_then
+from memoryhub.domain import retrieval, working
+from memoryhub.domain.prompts import inputs
 from memoryhub.domain.prompts.agents_behind import last_calls
 from memoryhub.domain.prompts.assemble import build_prompt
 from memoryhub.domain.prompts.explain.compare import PromptChange
@@ -53,13 +53,14 @@ def _change(space: Space, agent: Agent, text: str, scope: str, last: LastCall | 
     dialect = dialect_for(agent, asked)
     if not dialects.families()[dialect.family].retrieves:
         return None
-    gathered = inputs.current_inputs(space.pk, agent.pk, agent.slug, dialect, thread=asked.thread, lately=True)
-    if gathered.ingredients.off:
+    limits = retrieval.limits_of(space, agent).with_values(asked.limits.given)
+    gathered = inputs.current_inputs(space.pk, agent.pk, agent.slug, dialect, thread=asked.thread, lately=limits)
+    if gathered.ingredients.off or not limits.hot:
         return None
     if last and last.request.query:
-        gathered = inputs.with_memory(gathered, space, agent, asked.query)
-    entry = Entry(0, text[: memory_then.MAX_CHARS], timezone.now(), own=scope == working.AGENT)
-    working_then = (entry, *gathered.ingredients.working)[: memory_then.HOT_LIMIT]
+        gathered = inputs.with_memory(gathered, space, agent, asked.query, limits)
+    entry = Entry(0, text[: limits.max_chars], timezone.now(), own=scope == working.AGENT)
+    working_then = (entry, *gathered.ingredients.working)[: limits.hot]
     after = replace(gathered, ingredients=replace(gathered.ingredients, working=working_then))
     call = last if last and last.request.query else None
     return PromptChange(agent, build_prompt(dialect, gathered, asked), build_prompt(dialect, after, asked), call)
