@@ -171,6 +171,7 @@ VERBS = {
     "account.create_token": "accounts.create_token",
     "account.end_session": "accounts.end_session",
     "account.end_sessions": "accounts.end_sessions",
+    "account.open_next": "accounts.set_preference",
     "account.revoke_token": "accounts.revoke_token",
     "account.theme": "accounts.set_preference",
     "agents.change": "prompts.change_agent",
