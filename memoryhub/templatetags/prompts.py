@@ -18,10 +18,11 @@ from memoryhub.templatetags.files import leads_to
 from memoryhub.templatetags.hidden_characters import line_html
 from memoryhub.templatetags.hub import ago, may, until, who
 from memoryhub.templatetags.reviewing import line_with_marks
-from memoryhub.web.prompt_view import LINES_TOGETHER, MAX_NUMBERED
 
 register = template.Library()
 Marks = Mapping[int, Sequence[tuple[int, int, str]]]
+# Lines that are an element each, and how many are one further down: browsers, too, take seconds for half a million.
+MAX_NUMBERED, LINES_TOGETHER = 10_000, 100
 
 
 @register.simple_tag(takes_context=True)

@@ -11,8 +11,8 @@ from memoryhub.dialects import BYTES_PER_TOKEN, Entry, Part, Warn, tokens_of_byt
 from memoryhub.domain.prompts import Prompt
 from memoryhub.models import Revision, Space
 from memoryhub.stores import paths
+from memoryhub.templatetags.prompts import MAX_NUMBERED
 
-MAX_NUMBERED, LINES_TOGETHER = 10_000, 100  # lines that are an element each on the page; then so many are one
 FOLD_AT = 16  # longer sections that are not memory are folded after their first lines
 LINES_BEFORE_FOLD = 3
 PART_GLYPHS = {
