@@ -11,16 +11,22 @@ from memoryhub.dialects import BYTES_PER_TOKEN, Entry, Part, Warn, tokens_of_byt
 from memoryhub.domain.prompts import Prompt
 from memoryhub.models import Revision, Space
 from memoryhub.stores import paths
+from memoryhub.templatetags.prompts import MAX_NUMBERED
 
 FOLD_AT = 16  # longer sections that are not memory are folded after their first lines
 LINES_BEFORE_FOLD = 3
 PART_GLYPHS = {
-    "base": "settings", "persona": "agent", "guidelines": "info", "template": "info", "source": "source",
+    "positioning": "info", "base": "settings", "persona": "agent", "guidelines": "info", "template": "info", "source": "source",
     "working": "working", "longterm": "longterm", "task": "comment",
 }  # fmt: skip
-PART_TITLES = {"base": "Positioning", "working": "Working memory", "longterm": "Long-term memory"}
+PART_TITLES = {
+    "positioning": "Group positioning",
+    "base": "Base prompt",
+    "working": "Working memory",
+    "longterm": "Long-term memory",
+}
 LAYERS = ("plain", "source", "working", "longterm")
-LAYER_NAMES = {"plain": "what frames memory", "source": "files", "working": "working", "longterm": "long-term"}
+LAYER_NAMES = {"plain": "template and guidelines", "source": "files", "working": "working", "longterm": "long-term"}
 GRAVE_WARNINGS = {
     "invalid_utf8", "is_directory", "permission_denied", "source_error", "secret_like", "hidden_characters", "closing_tag",
     "unclosed_comment", "over_budget", "cut", "lines_dropped", "template_unknown", "dialect_unverified", "memory_off",
@@ -80,7 +86,9 @@ class PromptSection:
 
     @property
     def is_folded(self) -> bool:
-        return self.part.kind in ("template", "guidelines", "base", "persona") and len(self.lines) > FOLD_AT
+        return (
+            self.part.kind in ("template", "guidelines", "positioning", "base", "persona") and len(self.lines) > FOLD_AT
+        )
 
     @property
     def hidden_lines(self) -> int:
@@ -167,6 +175,11 @@ class PromptView:
     @property
     def line_count(self) -> int:
         return len(self.line_starts) if self.prompt.data else 0
+
+    @property
+    def is_long(self) -> bool:
+        """Whether some of its lines are drawn many at once."""
+        return self.line_count > MAX_NUMBERED
 
     def line_at(self, offset: int) -> int:
         return bisect_right(self.line_starts, offset)

@@ -287,8 +287,9 @@ def test_the_causes_of_a_change_of_the_guidelines_are_named(see, house):
     assert re.search(r'<tr class="why">.*hub-guidelines\.md.*our own.*</tr>', html, re.DOTALL)
 
 
-def test_an_empty_space_says_how_prompts_come(as_role, house):
-    assert "as soon as there is an agent" in one_line(as_role("viewer").get("/s/books/prompt/"))
+def test_a_space_without_agents_shows_what_a_new_one_gets(as_role, house):
+    page = one_line(as_role("viewer").get("/s/books/prompt/"))
+    assert "The prompt of a new agent" in page and "# What the team knows" in page
 
 
 def test_the_navigation_leads_to_the_first_agent(as_role, counter):
@@ -320,6 +321,24 @@ def test_a_long_prompt_stays_readable(see, house):
 def save(client, **values):
     form = {"budget": "", "gives_way": "working,longterm,source", "template": "", "memory_is_on": "on", **values}
     return client.post("/s/books/prompt/counter/settings/change/", {k: v for k, v in form.items() if v is not None})
+
+
+def test_a_very_long_prompt_is_whole_with_few_elements(see, house):
+    lines = [f"{n}" for n in range(1, 30_001)]
+    lines[20_122] = "hid\u200bden"
+    files.write(house.space, house.editor, AGENTS, "\n".join(lines).encode())
+    html = see(dialect="deepagents/0.4.3").content.decode()
+    agent = prompts.agent_by_slug(house.space, "counter")
+    prompt = prompts.assemble(house.space, agent, dialect="deepagents/0.4.3")
+    assert "each hundredth line is numbered" in html and html.count(" data-n=") < 10_300
+    drawn = re.findall(r'<span id="L(\d+)" data-n="\d+">(.*?)</span>(?=<span id="L|</pre>)', html, re.DOTALL)
+    whole = [line for _, text in drawn for line in re.sub(r"<[^>]+>|U\+200B", "", text).split("\n")]
+    assert whole == [escape(line).replace("\u200b", "") for line in prompt.text.splitlines()]
+    hidden = prompt.text.splitlines().index("hid\u200bden") + 1
+    alone = {int(number) for number, text in drawn if "\n" not in text}
+    assert {1, 10_000, hidden} <= alone and 12_000 not in alone
+    asked = see(dialect="deepagents/0.4.3", line="25055").content.decode()
+    assert AGENTS in asked[asked.index('id="origin"') :][:2000]
 
 
 def test_owners_change_what_shapes_the_prompt(as_role, counter):
@@ -365,7 +384,8 @@ def test_templates_are_taken_in_for_this_space_and_shown_with_their_hash(as_role
 def test_a_source_without_a_slash_leads_to_its_file_and_its_revision(house, counter, as_role):
     from memoryhub.domain import prompts
 
-    prompts.take_over_sources(house.space, HUB, '{"memory_files": ["memories/AGENTS.md"]}')
+    config = prompts.read_configuration('{"memory_files": ["memories/AGENTS.md"]}')
+    prompts.take_over_configuration(house.space, HUB, config)
     for page in ("prompt/counter/", "agents/"):
         shown = as_role("viewer").get(f"/s/books/{page}").content.decode()
         assert 'href="/s/books/files/memories/AGENTS.md"' in shown

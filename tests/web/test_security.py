@@ -18,7 +18,7 @@ from django.utils.html import strip_tags
 from memoryhub.domain import accounts, files, prompts, spaces
 from memoryhub.errors import Forbidden, HubError, Invalid
 from memoryhub.models import HUB, Actor
-from memoryhub.requests import HideTokens, hide_secrets
+from memoryhub.requests import KNOWN, HideTokens, hide_secrets
 
 ROOT = Path(__file__).resolve().parents[2]
 MIB = 1024 * 1024
@@ -279,6 +279,22 @@ def test_a_log_line_shows_the_beginning_of_a_secret_at_most(said, kept):
     assert HideTokens().filter(record) and record.getMessage() == kept
 
 
+@pytest.mark.parametrize("typed", ["a\n2026-11-19 ERROR forged", "a\r\x1b[2J", "a\u2028b", "a\u202eb"])
+def test_what_somebody_typed_begins_no_line_of_the_log(typed):
+    for args in ((typed,), (ValueError(typed),), ({"name": typed},)):
+        said = "%(name)s was here" if isinstance(args[0], dict) else "%s was here"
+        record = logging.LogRecord("memoryhub", logging.WARNING, "here.py", 1, said, args, None)
+        HideTokens().filter(record)
+        line = record.getMessage()
+        assert line.endswith(" was here") and line.isprintable()
+
+
+def test_a_password_typed_as_a_name_is_not_in_the_log(client, db, caplog):
+    client.post("/login/", {"username": "Correct horse battery", "password": "x"})
+    assert "failed sign-in of a name that nobody has, number 1" in caplog.text
+    assert "horse" not in caplog.text.lower()
+
+
 def test_a_traceback_in_the_log_hides_secrets_too(secret):
     try:
         raise RuntimeError(f"no luck with {secret}")
@@ -481,3 +497,15 @@ def test_a_refusal_says_once_what_to_do(as_role, house, client):
     stale = Client(enforce_csrf_checks=True).post("/login/", {"username": "a", "password": "b"})
     assert stale.status_code == 403
     assert "reload the page" in stale.content.decode() and "for your role" not in stale.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("path", "signed_in", "known"),
+    [("/account/", True, True), ("/s/books/", True, True), ("/account/", False, False), ("/login/", False, False)],
+)
+def test_the_server_is_told_who_is_no_stranger(house, owner, client, path, signed_in, known):
+    """Strangers' requests are limited by address: whoever is signed in, or calls with a token, is none."""
+    answer = (owner if signed_in else client).get(path)
+    assert (KNOWN in answer.wsgi_request.META) is known
+    called = client.get("/api/v1/me", headers={"Authorization": "Bearer mh_x_y"})
+    assert KNOWN not in called.wsgi_request.META

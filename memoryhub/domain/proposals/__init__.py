@@ -9,7 +9,7 @@ from memoryhub.domain.proposals.ask import (
     withdraw,
 )
 from memoryhub.domain.proposals.bulk import decide_many, plan, undo_many
-from memoryhub.domain.proposals.decide import QUICK_REASONS, approve, is_own, reject
+from memoryhub.domain.proposals.decide import QUICK_REASONS, approve, count_to_decide, is_own, reject
 from memoryhub.domain.proposals.expiry import expire_late
 from memoryhub.domain.proposals.findings import check_text
 from memoryhub.domain.proposals.from_disk import asked_since, problem_on_disk
@@ -30,6 +30,7 @@ __all__ = [
     "asked_since",
     "check_text",
     "comment",
+    "count_to_decide",
     "counts",
     "decide_many",
     "expire_late",
