@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+from urllib.parse import urlencode
 
 from django.utils.translation import gettext as _
 
@@ -119,6 +120,7 @@ class ShownFix:
     before: int
     after: int
     can_be_made: bool  # by the hub, of a person who may edit
+    query: str  # what its page is asked for
 
 
 @dataclass(frozen=True)
@@ -287,7 +289,9 @@ class ContextView:
     def _fix(self, fix: Fix) -> ShownFix:
         path = self.place.shorten(fix.path)
         file_path, after = self.place.tree.file_path(fix.path), tokens_of_bytes(fix.size)
-        return ShownFix(fix, path, file_path, self.seen.tokens, after, contexts.can_make(self.place, fix))
+        asks = {"agent": self.seen.agent.name, "about": self.place.tree.file_path(fix.about), "code": fix.code}
+        can = contexts.can_make(self.place, fix)
+        return ShownFix(fix, path, file_path, self.seen.tokens, after, can, urlencode(asks))
 
 
 def listed(place: Place, path: str, why: str) -> Listed:
