@@ -8,7 +8,10 @@ from django.shortcuts import render
 from memoryhub.web.access import signed_in
 
 KEYS = [
-    ("Everywhere", [("?", "this list"), ("/ or Ctrl K", "search or go to"), ("u", "undo what was just done"), ("Esc", "close what is open")]),
+    (
+        "Everywhere",
+        [("?", "this list"), ("/ or Ctrl K", "search or go to"), ("u", "undo what was just done"), ("Esc", "close what is open")],
+    ),
     (
         "Go to",
         [
