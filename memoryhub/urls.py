@@ -12,6 +12,7 @@ from memoryhub.web import (
     agents,
     client,
     connect,
+    contexts,
     disk,
     erasure,
     files,
@@ -140,6 +141,12 @@ in_space = [
     path("prompt/<slug:agent>/delivered/<str:sha256>/", prompts.delivered, name="prompts.delivered"),
     path("prompt/<slug:agent>/settings/", prompts.settings, name="prompts.settings"),
     path("prompt/<slug:agent>/settings/change/", prompts.change_settings, name="prompts.change_settings"),
+    # what coding agents see in mounted directories
+    path("contexts/", contexts.page, name="contexts.page"),
+    path("contexts/raw/", contexts.raw, name="contexts.raw"),
+    path("contexts/files/", contexts.matrix, name="contexts.matrix"),
+    path("contexts/files.csv", contexts.export_csv, name="contexts.export_csv"),
+    path("contexts/checks/", contexts.checks, name="contexts.checks"),
     # proposals
     path("proposals/", proposals.page, name="proposals.page"),
     path("proposals/several/", proposals.bulk, name="proposals.bulk"),

@@ -95,7 +95,8 @@ def test_the_client_stands_alone():
 # Lower packages first: a package imports those before it. What it must tell a later one goes through `spaces.events`.
 PACKAGES = (
     "activity", "accounts", "spaces", "jobs", "quotas", "notify", "files", "working", "retrieval", "quarantine", "longterm", "prompts",
-    "proposals", "erasure", "exchange", "coding_agents", "demo",
+    "proposals", "erasure", "exchange", "coding_agents", "contexts",
+    "demo",
 )  # fmt: skip
 
 
