@@ -95,7 +95,8 @@ def test_the_client_stands_alone():
 # Lower packages first: a package imports those before it. What it must tell a later one goes through `spaces.events`.
 PACKAGES = (
     "activity", "accounts", "spaces", "jobs", "quotas", "notify", "files", "working", "retrieval", "quarantine", "longterm", "prompts",
-    "proposals", "erasure", "exchange", "coding_agents", "demo",
+    "proposals", "erasure", "exchange", "coding_agents", "contexts",
+    "demo",
 )  # fmt: skip
 
 
@@ -170,6 +171,7 @@ VERBS = {
     "account.create_token": "accounts.create_token",
     "account.end_session": "accounts.end_session",
     "account.end_sessions": "accounts.end_sessions",
+    "account.open_next": "accounts.set_preference",
     "account.revoke_token": "accounts.revoke_token",
     "account.theme": "accounts.set_preference",
     "agents.change": "prompts.change_agent",
@@ -214,6 +216,8 @@ VERBS = {
     "retrieval_checks.forget": "retrieval.forget_check",
     "retrieval_checks.run": "retrieval.run_checks",
     "retrieval_checks.save": "retrieval.save_check",
+    "retrieval_settings.change": "retrieval.change_limits",
+    "retrieval_settings.change_chunks": "longterm.change_chunks",
     "second_factor.add_passkey": "accounts.add_passkey",
     "second_factor.new_recovery_codes": "accounts.new_recovery_codes",
     "second_factor.remove_passkey": "accounts.remove_passkey",
@@ -223,7 +227,7 @@ VERBS = {
     "sources.remove": "prompts.remove_source",
     "sources.reorder": "prompts.reorder_source",
     "sources.switch": "prompts.switch_source",
-    "sources.take_over": "prompts.take_over_sources",
+    "sources.take_over": "prompts.take_over_configuration",
     "spaces.load_demo": "demo.make",
     "templates.import_installed": "prompts.import_installed_template",
     "templates.import_wheel": "prompts.import_template_wheel",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memoryhub.dialects import tokens_of_bytes
-from memoryhub.domain import coding_agents, files
+from memoryhub.domain import contexts, files
 from memoryhub.domain.files import FolderEntry, Published
 from memoryhub.errors import NotFound
 from memoryhub.models import Mount, Revision, Space
@@ -45,7 +45,7 @@ def folder(space: Space, where: str, page: str) -> dict[str, Any]:
         raise NotFound("There is no such folder.")
     shown, next_page = file_views.page_slice(entries, page, files.FOLDER_PAGE_SIZE)
     rows = files.add_details(space, shown)
-    coding_agents.add_readers(space, rows)
+    contexts.add_readers(space, rows)
     return {
         "where": where, "name": file_views.crumbs(where)[-1].name if where != "/" else "", "crumbs": file_views.crumbs(where),
         "mounts": mounts, "mount": mount, "rows": rows, "entries": len(entries), "next_page": next_page,

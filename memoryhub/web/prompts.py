@@ -153,7 +153,6 @@ def prompt_context(request: HttpRequest, agent: Agent, call: prompts.LastCall | 
         "threads": threads,
         "last": next((one for one in threads if call and one.delivery.pk == call.delivery.pk), None),
         "origin": origin_of_line(request, agent, prompt),
-        "guidelines_path": files.GUIDELINES_PATH,
         "template": template_of_prompt(agent, prompt),
     }
 
@@ -298,7 +297,13 @@ def initial_settings(agent: Agent) -> dict[str, Any]:
 
 def show_settings(request: HttpRequest, agent: Agent, form: PromptSettingsForm) -> HttpResponse:
     templates = [template_row(template) for template in prompts.templates_for(request.space.pk)]
-    context = {"agent": agent, "form": form, "templates": templates, "guidelines_path": files.GUIDELINES_PATH}
+    context = {
+        "agent": agent,
+        "form": form,
+        "templates": templates,
+        "guidelines_path": files.GUIDELINES_PATH,
+        "positioning_path": files.POSITIONING_PATH,
+    }
     return render(request, "prompts/settings.html", context, status=422 if form.errors else 200)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memoryhub.domain import coding_agents, files
-from memoryhub.domain.coding_agents import Reader
+from memoryhub.domain import contexts, files
+from memoryhub.domain.contexts import Reader
 from memoryhub.models import Agent, Space
 
 
@@ -31,5 +31,5 @@ class Readers:
 def readers_of(space: Space, path: str) -> Readers:
     """Who reads a file, before any agent exists as well."""
     mount = files.mount_at(space, path)
-    loaded = coding_agents.mount_readers(space, mount).readers(path) if mount else []
+    loaded = contexts.mount_readers(space, mount).readers(path) if mount else []
     return Readers(path in files.in_every_prompt(space), files.agents_reading(space, path), loaded)

@@ -366,7 +366,8 @@ def test_templates_are_taken_in_for_this_space_and_shown_with_their_hash(as_role
 def test_a_source_without_a_slash_leads_to_its_file_and_its_revision(house, counter, as_role):
     from memoryhub.domain import prompts
 
-    prompts.take_over_sources(house.space, HUB, '{"memory_files": ["memories/AGENTS.md"]}')
+    config = prompts.read_configuration('{"memory_files": ["memories/AGENTS.md"]}')
+    prompts.take_over_configuration(house.space, HUB, config)
     for page in ("prompt/counter/", "agents/"):
         shown = as_role("viewer").get(f"/s/books/{page}").content.decode()
         assert 'href="/s/books/files/memories/AGENTS.md"' in shown

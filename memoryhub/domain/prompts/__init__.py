@@ -5,6 +5,7 @@ from memoryhub.domain.prompts.agents import (
     agent_by_slug,
     agents_of_space,
     change_agent,
+    connect_agent,
     create_agent,
     delete_agent,
 )
@@ -28,6 +29,7 @@ from memoryhub.domain.prompts.assemble import (
     with_pending,
 )
 from memoryhub.domain.prompts.deliveries import delivered_at, delivered_text, deliveries_of, record_delivery, threads_of
+from memoryhub.domain.prompts.explain.admission import Admission, if_admitted
 from memoryhub.domain.prompts.explain.compare import (
     MomentComparison,
     PromptChange,
@@ -48,20 +50,22 @@ from memoryhub.domain.prompts.framework_templates import (
     template_with_sha256,
     templates_for,
 )
-from memoryhub.domain.prompts.requests import LastCall, PromptRequest, dialect_of, parse_time
+from memoryhub.domain.prompts.requests import NO_LIMITS, AskedLimits, LastCall, PromptRequest, dialect_of, parse_time
 from memoryhub.domain.prompts.serve import prompt_for, working_column
 from memoryhub.domain.prompts.sources import (
+    Configuration,
     add_source,
     check_sources,
     choose_sources,
     get_source,
     is_source,
     listed_sources,
+    read_configuration,
     remove_source,
     reorder_source,
     sources_of,
     switch_source,
-    take_over_sources,
+    take_over_configuration,
 )
 from memoryhub.domain.prompts.template_download import (
     DOWNLOAD_JOB,
@@ -73,7 +77,11 @@ from memoryhub.domain.prompts.template_download import (
 
 __all__ = [
     "DOWNLOAD_JOB",
+    "NO_LIMITS",
+    "Admission",
     "AgentRow",
+    "AskedLimits",
+    "Configuration",
     "LastCall",
     "LineOrigin",
     "MomentComparison",
@@ -96,6 +104,7 @@ __all__ = [
     "choose_sources",
     "chosen_template",
     "compare_moments",
+    "connect_agent",
     "create_agent",
     "decide_template",
     "delete_agent",
@@ -105,6 +114,7 @@ __all__ = [
     "dialect_of",
     "download_template",
     "get_source",
+    "if_admitted",
     "import_installed_template",
     "import_template_wheel",
     "is_source",
@@ -116,6 +126,7 @@ __all__ = [
     "pending_numbers",
     "prompt_for",
     "prompt_of_new_agent",
+    "read_configuration",
     "read_report",
     "record_delivery",
     "remove_source",
@@ -127,7 +138,7 @@ __all__ = [
     "start_missing_download",
     "switch_source",
     "take_back_template",
-    "take_over_sources",
+    "take_over_configuration",
     "take_published",
     "template_in_use_again",
     "template_with_sha256",

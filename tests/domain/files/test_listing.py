@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from memoryhub.domain import coding_agents, files, prompts, proposals, spaces
+from memoryhub.domain import contexts, files, prompts, proposals, spaces
 from memoryhub.domain.files import listing
 from memoryhub.models import HUB, File, Revision, Space
 
@@ -21,7 +21,7 @@ def space(db):
 def rows_of(space, where="/memories/"):
     space = Space.objects.get(pk=space.pk)
     rows = files.add_details(space, files.folder_entries(space, where, {}))
-    coding_agents.add_readers(space, rows)
+    contexts.add_readers(space, rows)
     return {row.name: row for row in rows}
 
 
@@ -107,7 +107,16 @@ def test_as_many_statements_for_any_number_of_rows(space, statements):
     ],
 )
 def test_a_file_is_found_by_some_of_its_letters(space, letters, first):
-    for path in ("AGENTS.md", "web/AGENTS.md", "docs/style.md", "100%.md", "a_b.md", "axb.md", "İstanbul.md", "s/t/y/l/e.md"):
+    for path in (
+        "AGENTS.md",
+        "web/AGENTS.md",
+        "docs/style.md",
+        "100%.md",
+        "a_b.md",
+        "axb.md",
+        "İstanbul.md",
+        "s/t/y/l/e.md",
+    ):
         files.write(space, HUB, f"/memories/{path}", b"x")
     found = files.search_paths(space, letters)
     assert found[0].path == first

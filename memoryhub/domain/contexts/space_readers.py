@@ -9,7 +9,7 @@ from memoryhub.db.cache import Cache
 from memoryhub.dialects import coding, tokens_of_bytes
 from memoryhub.dialects.coding import CodingAgent, Start
 from memoryhub.domain import files
-from memoryhub.domain.coding_agents.space_tree import HOME, ROOT, SpaceTree
+from memoryhub.domain.contexts.space_tree import HOME, ROOT, SpaceTree
 from memoryhub.domain.files import FolderEntry
 from memoryhub.models import Mount, Space
 
@@ -108,7 +108,7 @@ def add_readers(space: Space, rows: Sequence[FolderEntry]) -> None:
 
 
 _cache: Cache[MountReaders] = Cache(
-    "coding_agents.readers", key="mount", invalidated_by="the space's revision", max_items=64,
+    "contexts.readers", key="mount", invalidated_by="the space's revision", max_items=64,
     saves="starting every coding agent in every folder with instructions for each list of files",
 )  # fmt: skip
 
