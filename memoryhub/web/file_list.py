@@ -15,7 +15,7 @@ from memoryhub.web import file_views
 from memoryhub.web.readers import Readers, readers_of
 from memoryhub.web.surveys import survey_of
 
-EXPLAINS = ("agents.md", "readme.md")  # the first of them is shown below the list
+EXPLAINS = ("AGENTS.md", "README.md", "Readme.md", "readme.md")  # the first of them is shown below the list
 MAX_SHOWN = 100_000  # bytes of it
 
 
@@ -40,17 +40,21 @@ def folder(space: Space, where: str, page: str) -> dict[str, Any]:
     """The context of a folder's page, or of the start page above several mounts; NotFound for no folder."""
     mounts = files.mounts_of_space(space)
     mount = files.find_mount(mounts, where)
-    entries = files.folder_entries(space, where, {}) if mount or where != "/" else mount_entries(mounts)
+    if mount is None and where == "/":
+        entries, total, next_page = mount_entries(mounts), len(mounts), None
+    else:
+        at = max(1, int(page)) if page.isdigit() and len(page) < 6 else 1
+        entries, total = files.folder_entries(space, where, (at - 1) * files.FOLDER_PAGE_SIZE)
+        next_page = at + 1 if at * files.FOLDER_PAGE_SIZE < total else None
     if not entries and mount is None and where != "/":
         raise NotFound("There is no such folder.")
-    shown, next_page = file_views.page_slice(entries, page, files.FOLDER_PAGE_SIZE)
-    rows = files.add_details(space, shown)
+    rows = files.add_details(space, entries)
     contexts.add_readers(space, rows)
     return {
         "where": where, "name": file_views.crumbs(where)[-1].name if where != "/" else "", "crumbs": file_views.crumbs(where),
-        "mounts": mounts, "mount": mount, "rows": rows, "entries": len(entries), "next_page": next_page,
+        "mounts": mounts, "mount": mount, "rows": rows, "entries": total, "next_page": next_page,
         "survey": survey_of(mount) if mount and where == mount.prefix else None,
-        "gone": files.deleted_files(space, where) if mount else [], "explaining": explaining(space, entries),
+        "gone": files.deleted_files(space, where) if mount else [], "explaining": explaining(space, where) if mount else None,
         **newest_below(space, where),
     }  # fmt: skip
 
@@ -67,13 +71,11 @@ def newest_below(space: Space, where: str) -> dict[str, Any]:
     return {"below": below, "latest": newest}
 
 
-def explaining(space: Space, entries: list[FolderEntry]) -> Explaining | None:
+def explaining(space: Space, where: str) -> Explaining | None:
     """The text of the folder that says what it is for: its AGENTS.md, else its README.md."""
-    by_name = {entry.name.lower(): entry for entry in entries if not entry.is_dir and not entry.note}
-    chosen = next((by_name[name] for name in EXPLAINS if name in by_name), None)
-    found = files.read_many(space, [chosen.path])[chosen.path] if chosen else None
-    if chosen is None or not isinstance(found, Published) or not found.is_text or len(found.content) > MAX_SHOWN:
-        return None
-    rendered = markdown.render(found.content.decode())
-    size = tokens_of_bytes(len(found.content))
-    return Explaining(chosen.path, chosen.name, size, rendered, readers_of(space, chosen.path))
+    asked = [where + name for name in EXPLAINS]
+    for path, found in files.read_many(space, asked).items():
+        if isinstance(found, Published) and found.is_text and len(found.content) <= MAX_SHOWN:
+            rendered, size = markdown.render(found.content.decode()), tokens_of_bytes(len(found.content))
+            return Explaining(path, path.rpartition("/")[2], size, rendered, readers_of(space, path))
+    return None

@@ -66,11 +66,6 @@ def crumbs(path: str) -> list[Crumb]:
     return found
 
 
-def page_slice(rows: Sequence[Any], page: str, size: int) -> tuple[Sequence[Any], int | None]:
-    at = max(1, int(page)) if page.isdigit() and len(page) < 6 else 1
-    return rows[(at - 1) * size : at * size], at + 1 if at * size < len(rows) else None
-
-
 def children_of(rows: list[files.FolderEntry], where: str) -> list[files.FolderEntry]:
     """The children of the folder `where` in a tree; an empty list if it is not there or not loaded."""
     for row in rows:

@@ -16,6 +16,7 @@ class Readers:
     in_every: bool
     agents: list[Agent]
     coding: list[Reader]
+    is_source: bool = True  # not one of the files that the hub's own dialect takes in any case
 
     @property
     def groups(self) -> list[list[Reader]]:
@@ -32,4 +33,9 @@ def readers_of(space: Space, path: str) -> Readers:
     """Who reads a file, before any agent exists as well."""
     mount = files.mount_at(space, path)
     loaded = contexts.mount_readers(space, mount).readers(path) if mount else []
-    return Readers(path in files.in_every_prompt(space), files.agents_reading(space, path), loaded)
+    return Readers(
+        path in files.in_every_prompt(space),
+        files.agents_reading(space, path),
+        loaded,
+        path not in files.PROMPT_FILES.values(),
+    )

@@ -46,17 +46,15 @@ class FolderEntry:
     children: list[FolderEntry] | None = None
 
 
-FolderCache = dict[str, list[find.Entry]]  # entries by folder, for one page that shows folders twice
-
-
-def folder_entries(space: Space, prefix: str, cache: FolderCache) -> list[FolderEntry]:
-    """The entries of a folder, and sources that are missing in it; what was read is put into the cache."""
-    found = cache[prefix] = find.list_entries(space, prefix, with_odd=True)
-    listed = {entry.path for entry in found}
-    missing = [path for path in source_readers(space) if paths.parent(path) == prefix and path not in listed]
+def folder_entries(
+    space: Space, prefix: str, start: int = 0, count: int = FOLDER_PAGE_SIZE
+) -> tuple[list[FolderEntry], int]:
+    """Some of the entries of a folder, behind the last of them the sources that are missing in it; and how many there are."""
+    found, total = find.page_of_entries(space, prefix, start, count, with_odd=True)
     rows = [FolderEntry(e.path, e.name, e.is_dir, e.size, e.modified_at, note=e.note) for e in found]
-    rows += [FolderEntry(path, path.rpartition("/")[2], False, note="missing") for path in missing]
-    return rows
+    if start + count >= total:
+        rows += _missing_sources(space, source_readers(space), prefix, {row.path for row in rows})
+    return rows, total
 
 
 def pending_by_path(space: Space, wanted: Iterable[str]) -> dict[str, int]:
@@ -73,7 +71,6 @@ class _TreeContext:
     path: str  # the folders above it are open
     mounts: dict[str, Mount]
     sources: Iterable[str]
-    cache: FolderCache
 
 
 def pending_proposals(space: Space, path: str) -> list[Proposal]:
@@ -81,25 +78,25 @@ def pending_proposals(space: Space, path: str) -> list[Proposal]:
     return list(Proposal.objects.within(space).filter(state="pending", path=path).order_by("number")[:50])
 
 
-def tree(space: Space, path: str, cache: FolderCache | None = None) -> list[FolderEntry]:
+def tree(space: Space, path: str) -> list[FolderEntry]:
     """The tree with the folders above a path open; pages fetch the others when a person opens them."""
     all_mounts = {mount.prefix: mount for mount in mounts.mounts_of_space(space)}
-    return _branch(_TreeContext(space, path, all_mounts, source_readers(space), {} if cache is None else cache), "/", 0)
+    return _branch(_TreeContext(space, path, all_mounts, source_readers(space)), "/", 0)
 
 
 def _branch(context: _TreeContext, prefix: str, depth: int) -> list[FolderEntry]:
     try:
-        entries = context.cache[prefix] if prefix in context.cache else find.list_entries(context.space, prefix)
+        entries, total = find.page_of_entries(context.space, prefix, 0, FOLDER_PAGE_SIZE)
     except HubError:
-        entries = []
-    rows = [FolderEntry(e.path, e.name, e.is_dir, e.size, note=e.note) for e in entries[:FOLDER_PAGE_SIZE]]
+        entries, total = [], 0
+    rows = [FolderEntry(e.path, e.name, e.is_dir, e.size, note=e.note) for e in entries]
     if depth == 0:
         heads = {prefix for prefix in context.mounts if not prefix.startswith("/")}
         rows += [FolderEntry(head, head.rstrip("/"), True) for head in sorted(heads)]
-    if len(entries) > FOLDER_PAGE_SIZE:
-        rows.append(FolderEntry(prefix, f"{len(entries) - FOLDER_PAGE_SIZE:,} more", True, note="more"))
+    if total > FOLDER_PAGE_SIZE:
+        rows.append(FolderEntry(prefix, f"{total - FOLDER_PAGE_SIZE:,} more", True, note="more"))
     else:
-        rows += _missing_sources(context, prefix, {entry.path for entry in entries})
+        rows += _missing_sources(context.space, context.sources, prefix, {entry.path for entry in entries})
     pending = pending_by_path(context.space, [row.path for row in rows if not row.is_dir])
     for row in rows:
         row.is_current, row.waiting = row.path == context.path, pending.get(row.path, 0)
@@ -113,10 +110,13 @@ def _branch(context: _TreeContext, prefix: str, depth: int) -> list[FolderEntry]
 STORE_LABELS = {Mount.Store.FILESYSTEM: " · disk", Mount.Store.THREAD: " · per thread"}
 
 
-def _missing_sources(context: _TreeContext, prefix: str, listed: set[str]) -> list[FolderEntry]:
+def _missing_sources(space: Space, sources: Iterable[str], prefix: str, listed: set[str]) -> list[FolderEntry]:
     """Entries for the sources that should be in a folder and are not."""
-    absent = [path for path in context.sources if paths.parent(path) == prefix and path not in listed]
-    return [FolderEntry(path, path.rpartition("/")[2], False, note="missing") for path in absent]
+    absent = {path for path in sources if paths.parent(path) == prefix and path not in listed}
+    if absent:
+        there = File.objects.within(space).filter(path__in=absent, is_deleted=False, thread_id="", revision__gt=0)
+        absent -= set(there.values_list("path", flat=True))
+    return [FolderEntry(path, path.rpartition("/")[2], False, note="missing") for path in sorted(absent)]
 
 
 def deleted_files(space: Space, prefix: str) -> list[File]:
@@ -155,8 +155,11 @@ def in_every_prompt(space: Space) -> set[str]:
     for source in listed:
         if source.agent_id is not None:
             own.setdefault(source.agent_id, set()).update([source.path] if source.is_on else [])
-    with_memory = set(Agent.objects.within(space).filter(pk__in=own, memory_is_on=True).values_list("pk", flat=True))
-    return shared.intersection(*(own[pk] for pk in with_memory)) if with_memory else shared
+    with_memory = list(Agent.objects.within(space).filter(memory_is_on=True))
+    for agent in with_memory:
+        shared &= own.get(agent.pk, shared)
+    is_hub = all(agent.fetched_dialect.family == "hub" for agent in with_memory)
+    return shared | set(PROMPT_FILES.values()) if is_hub else shared
 
 
 def agents_reading(space: Space, path: str) -> list[Agent]:

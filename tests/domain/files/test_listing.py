@@ -20,7 +20,7 @@ def space(db):
 
 def rows_of(space, where="/memories/"):
     space = Space.objects.get(pk=space.pk)
-    rows = files.add_details(space, files.folder_entries(space, where, {}))
+    rows = files.add_details(space, files.folder_entries(space, where)[0])
     contexts.add_readers(space, rows)
     return {row.name: row for row in rows}
 
@@ -80,7 +80,7 @@ def test_a_file_found_on_disk_changed_when_its_disk_says_so(space, tmp_path):
 
 def test_as_many_statements_for_any_number_of_rows(space, statements):
     def cost():
-        found = files.folder_entries(Space.objects.get(pk=space.pk), "/memories/", {})
+        found, _ = files.folder_entries(Space.objects.get(pk=space.pk), "/memories/")
         with statements() as sent:
             files.add_details(space, found)
         return len(sent)
@@ -138,7 +138,7 @@ def test_hostile_letters_take_no_longer(space):
     assert not files.search_paths(space, "a" * 90 + "z")
 
 
-def test_a_hundred_thousand_files_are_listed_page_by_page(space):
+def test_very_many_files_are_listed_page_by_page(space):
     rows = [
         File(space=space, path=f"/memories/d{n % 300}/e{n % 7}/{n}.md", revision=1, size=n % 90) for n in range(20_000)
     ]
@@ -148,8 +148,10 @@ def test_a_hundred_thousand_files_are_listed_page_by_page(space):
     )
     below = files.below_folders(space, ["/memories/"])["/memories/"]
     assert below.files == 20_000 and below.tokens == sum(-(-(n % 90) // 4) for n in range(20_000))
-    found = files.folder_entries(space, "/memories/", {})
-    assert len(found) == 300
-    shown = files.add_details(space, found[: files.FOLDER_PAGE_SIZE])
-    assert sum(row.files for row in shown) > 13_000
+    found, total = files.folder_entries(space, "/memories/")
+    assert (len(found), total) == (files.FOLDER_PAGE_SIZE, 300)
+    assert sum(row.files for row in files.add_details(space, found)) > 13_000
+    every = [entry.path for entry in files.list_entries(space, "/memories/")]
+    again = [row.path for start in (0, 200) for row in files.folder_entries(space, "/memories/", start)[0]]
+    assert again == every
     assert listing.common_start("/a/bc", "/a/bd") == "/a/b"
