@@ -67,6 +67,23 @@
     (next < 0 ? form.querySelector("input") : links[Math.min(next, links.length - 1)]).focus();
   });
 
+  // ---- copying a block of code, without the labels that stand for unseen characters
+  for (const block of document.querySelectorAll(".md[data-copy-code] pre")) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "btn small-act copy-code";
+    button.textContent = block.closest(".md").dataset.copyCode;
+    button.addEventListener("click", async () => {
+      const code = block.querySelector("code").cloneNode(true);
+      for (const label of code.querySelectorAll(".inv")) label.remove();
+      await navigator.clipboard.writeText(code.textContent);
+      const before = button.textContent;
+      button.textContent = document.body.dataset.sayCopied;
+      setTimeout(() => { button.textContent = before; }, 1500);
+    });
+    block.append(button);
+  }
+
   // ---- dropping files anywhere on the page of a folder
   const upload = document.getElementById("upload");
   const hasFiles = (event) => [...(event.dataTransfer?.types || [])].includes("Files");
