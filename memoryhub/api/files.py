@@ -68,6 +68,7 @@ class FileOut(Schema):
     revision: int
     created_at: datetime
     modified_at: datetime
+    expires_at: datetime | None = None
 
 
 class Matches(Schema):
@@ -236,6 +237,7 @@ def _file_document(found: Published) -> bytes:
     return _as_json({
         "path": found.path, **_content(found), "sha256": found.sha256, "revision": found.revision,
         "created_at": as_text(found.created_at), "modified_at": as_text(found.modified_at),
+        **({"expires_at": as_text(found.expires_at)} if found.expires_at else {}),
     })  # fmt: skip
 
 

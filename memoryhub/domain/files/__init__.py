@@ -17,7 +17,7 @@ from memoryhub.domain.files.disk.review import (
     unreviewed,
 )
 from memoryhub.domain.files.disk.sync import lock_file, sync_file
-from memoryhub.domain.files.disk.watch import retry_disk, scan_all, sync_path
+from memoryhub.domain.files.disk.watch import end_threads_of_run, retry_disk, scan_all, sync_path
 from memoryhub.domain.files.find import glob, grep, is_folder, list_entries, walk
 from memoryhub.domain.files.line_authors import author_of, blame, blame_job, lines_with_keys
 from memoryhub.domain.files.listing import file_totals, files_at, first_files
@@ -129,6 +129,7 @@ __all__ = [
     "deleted_files",
     "dry_run_rule",
     "edit",
+    "end_threads_of_run",
     "exists",
     "explain_path",
     "fetch_zip",

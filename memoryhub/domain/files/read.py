@@ -14,6 +14,7 @@ from memoryhub.models import Space
 from memoryhub.stores import FilesystemStore, paths
 from memoryhub.stores.disk import Stat
 from memoryhub.stores.file_cache import DiskFile, FileCache
+from memoryhub.stores.thread import ThreadStore
 from memoryhub.text.lines import is_text
 
 
@@ -31,6 +32,7 @@ class Published:
     author_kind: str = ""
     author_name: str = ""
     problem: str = ""
+    expires_at: datetime | None = None  # of files per thread, unless they are used before
     disk_secrets: tuple[dict[str, Any], ...] = ()  # that stand on disk where the content has marks
 
     @property
@@ -108,6 +110,11 @@ class PublishedRow:
             return not_found(self.path)
         return self.published()
 
+    @property
+    def expires_at(self) -> datetime | None:
+        """When a file of a thread goes, unless it is used before; reading it puts that off, at most once an hour."""
+        return self.used_at + ThreadStore.keeps_for if self.store == "thread" and self.used_at else None
+
     def on_disk(self) -> tuple[DiskFile, ...]:
         """Where its text lies on disk, if it does."""
         if self.store != "filesystem":
@@ -121,7 +128,7 @@ class PublishedRow:
         assert self.created_at is not None and self.modified_at is not None
         return Published(
             self.path, self.content, self.revision, self.sha256, self.created_at, self.modified_at,
-            author_kind=self.author_kind, author_name=self.author_name, problem=self.problem,
+            author_kind=self.author_kind, author_name=self.author_name, problem=self.problem, expires_at=self.expires_at,
             disk_secrets=() if self.disk_secrets == "[]" else tuple(json.loads(self.disk_secrets)),
         )  # fmt: skip
 

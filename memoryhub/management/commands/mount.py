@@ -38,6 +38,9 @@ class Command(HubCommand):
         parser.add_argument(
             "--hold", action="store_const", const="hold", dest="on_disk", help="the same as --on-disk hold"
         )
+        parser.add_argument(
+            "--ends-with-run", action="store_true", help="with --thread: files end when the hub starts again"
+        )
         parser.add_argument("--put-back", action="store_true", help="with hold: the file returns to the approved text")
 
     @transaction.atomic
@@ -46,7 +49,7 @@ class Command(HubCommand):
         store = "filesystem" if options["dir"] else "thread" if options["thread"] else "database"
         mount = files.add_mount(
             space, HUB, options["prefix"], store=store, directory=options["dir"] or "", policy=options["policy"],
-            include=options["include"], exclude=options["exclude"],
+            include=options["include"], exclude=options["exclude"], ends_with_run=options["ends_with_run"],
         )  # fmt: skip
         if options["on_disk"] == "hold" or options["put_back"]:
             mount = files.change_on_disk(space, HUB, mount, options["on_disk"], put_back=options["put_back"])

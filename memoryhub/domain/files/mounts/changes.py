@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db import IntegrityError, transaction
 from django.db.models import F
 
@@ -34,15 +36,19 @@ Patterns = str | list[str]  # one a line, or one each
 @transaction.atomic
 def add_mount(
     space: Space, actor: Actor, prefix: str, *, store: str = "database", directory: str = "", policy: str = "review",
-    takes: str = "", include: Patterns = "", exclude: Patterns = "",
+    takes: str = "", include: Patterns = "", exclude: Patterns = "", ends_with_run: bool = False,
 ) -> Mount:  # fmt: skip
-    """Adds a mount: a store for the virtual paths with this prefix. Of a directory it takes in what `takes` says (all files, or
-    memory and documents; by default what suits the directory) and what patterns include, without what they exclude."""
+    """Adds a mount: a store for the virtual paths with this prefix.
+
+    Of a directory it takes in what `takes` says (all files, or memory and documents; by default what suits the directory) and
+    what patterns include, without what they exclude. Of files per thread, `ends_with_run` deletes them when the hub starts again.
+    """
     require(actor, "manage")
     prefix = clean_prefix(prefix)
     store, policy = _checked_choices(store, policy)
     directory = checked_directory(space, actor, directory) if store == Mount.Store.FILESYSTEM else ""
-    chosen = _checked_selection(directory, takes, include, exclude)
+    chosen: dict[str, Any] = _checked_selection(directory, takes, include, exclude)
+    chosen["ends_with_run"] = _checked_end(store, ends_with_run)
     try:
         with transaction.atomic():
             mount = Mount.objects.create(
@@ -69,8 +75,9 @@ def change_mount(
     takes: str | None = None,
     include: Patterns | None = None,
     exclude: Patterns | None = None,
+    ends_with_run: bool | None = None,
 ) -> Mount:
-    """Changes the policy, store, directory or selection of a mount; what is None stays. Files move into the new store."""
+    """Changes the policy, store, directory, selection or end of a mount; what is None stays. Files move into the new store."""
     require(actor, "manage")
     mount = Mount.objects.select_for_update().get(pk=mount.pk, space_id=space.pk)
     before = (mount.store, mount.policy, mount.directory)
@@ -78,13 +85,16 @@ def change_mount(
     kept = directory is None or (directory.strip() != "" and real_directory(directory) == mount.directory)
     after = (new_store, new_policy, _directory_after(space, actor, mount, new_store, None if kept else directory))
     chosen = _selection_after(mount, after[2], takes, include, exclude)
+    ends = mount.ends_with_run and new_store == Mount.Store.THREAD if ends_with_run is None else ends_with_run
     selected = {name: value for name, value in chosen.items() if value != getattr(mount, name)}
-    if after == before and not selected:
+    ends = _checked_end(new_store, ends)
+    if after == before and not selected and ends == mount.ends_with_run:
         return mount
     mount.store, mount.policy, mount.directory = after
     for name, value in selected.items():
         setattr(mount, name, value)
-    mount.problem, mount.is_full = "", False
+    adds = [_END[ends]] if ends != mount.ends_with_run else []
+    mount.problem, mount.is_full, mount.ends_with_run = "", False, ends
     if selected or (before[0], before[2]) != (after[0], after[2]):
         mount.taken_in_at = None  # what lies there is no change
     mount.save()
@@ -94,8 +104,10 @@ def change_mount(
     if selected:
         spaces.send_event("mount_changed", mount)
     labels = zip(_labels(after), _labels(before), strict=True)
-    adds = ", ".join([new for new, old in labels if new and new != old] + [_says(*one) for one in selected.items()])
-    activity.record(space, actor, "mounts.change", "changed the mount", mount.prefix, url="mounts/", adds=adds)
+    adds += [new for new, old in labels if new and new != old] + [_says(*one) for one in selected.items()]
+    activity.record(
+        space, actor, "mounts.change", "changed the mount", mount.prefix, url="mounts/", adds=", ".join(adds)
+    )
     return mount
 
 
@@ -140,6 +152,15 @@ def _selection_after(
         directory, kept if takes is None else takes, mount.include if include is None else include,
         mount.exclude if exclude is None else exclude,
     )  # fmt: skip
+
+
+_END = {True: "files end with the hub's run", False: "files end after a day without use"}
+
+
+def _checked_end(store: str, ends_with_run: bool) -> bool:
+    if ends_with_run and store != Mount.Store.THREAD:
+        raise Invalid("Only files per thread end with the hub's run.", field="ends_with_run")
+    return ends_with_run
 
 
 def _says(name: str, value: str) -> str:
