@@ -27,7 +27,7 @@ from memoryhub.api.base import (
 from memoryhub.api.proposals import shown
 from memoryhub.domain import files, proposals
 from memoryhub.domain.accounts import Caller
-from memoryhub.domain.files import Applied, ChangeRequest, Pending, Published, decode_content
+from memoryhub.domain.files import Applied, ChangeRequest, Pending, Published, Reader, decode_content
 from memoryhub.errors import HubError, Invalid, NotFound
 from memoryhub.stores import paths
 
@@ -91,7 +91,7 @@ class Lines(Schema):
 @needs("files")
 def entries(request: HttpRequest, prefix: str = "/", thread_id: str = "") -> HttpResponse:
     caller: Caller = request.auth
-    found = files.list_entries(caller.space, _rooted(prefix), thread_id=_thread(thread_id))
+    found = files.list_entries(caller.space, _rooted(prefix), thread_id=_thread(thread_id), reader=_reader(caller))
     return json_response({"entries": _fields(Entry, found)})
 
 
@@ -99,7 +99,9 @@ def entries(request: HttpRequest, prefix: str = "/", thread_id: str = "") -> Htt
 @needs("files")
 def grep(request: HttpRequest, pattern: str, prefix: str = "/", glob: str = "", thread_id: str = "") -> HttpResponse:
     caller: Caller = request.auth
-    found, truncated = files.grep(caller.space, pattern, _rooted(prefix), glob=glob, thread_id=_thread(thread_id))
+    found, truncated = files.grep(
+        caller.space, pattern, _rooted(prefix), glob=glob, thread_id=_thread(thread_id), reader=_reader(caller)
+    )
     return json_response({"matches": _fields(Line, found), "truncated": truncated})
 
 
@@ -107,7 +109,9 @@ def grep(request: HttpRequest, pattern: str, prefix: str = "/", glob: str = "", 
 @needs("files")
 def glob(request: HttpRequest, pattern: str, prefix: str = "/", thread_id: str = "") -> HttpResponse:
     caller: Caller = request.auth
-    found, truncated = files.glob(caller.space, pattern, _rooted(prefix), thread_id=_thread(thread_id))
+    found, truncated = files.glob(
+        caller.space, pattern, _rooted(prefix), thread_id=_thread(thread_id), reader=_reader(caller)
+    )
     return json_response({"matches": _fields(Entry, found), "truncated": truncated})
 
 
@@ -121,6 +125,10 @@ def _thread(thread_id: str) -> str:
     """The name of a thread, as far as it is text."""
     files.text_as_bytes(thread_id)
     return thread_id
+
+
+def _reader(caller: Caller) -> Reader:
+    return Reader(caller.agent, caller.has("retrieve"))
 
 
 def _rooted(prefix: str) -> str:
@@ -156,7 +164,7 @@ class Batch(Schema):
 @needs("files")
 def batch(request: HttpRequest, body: BatchIn) -> HttpResponse:
     caller: Caller = request.auth
-    found = files.published_now(caller.space, body.paths, thread_id=_thread(body.thread_id))
+    found = files.published_now(caller.space, body.paths, thread_id=_thread(body.thread_id), reader=_reader(caller))
     if sum(len(one.content) for one in found.values() if isinstance(one, Published)) > MAX_BATCH_BYTES:
         raise Invalid("These files are larger than 32 MiB together. Ask for fewer at once.", code="too_many_bytes")
     for path, one in found.items():
@@ -220,7 +228,7 @@ def read(request: HttpRequest, path: str, thread_id: str = "") -> HttpResponse:
     """JSON, or the bytes for who wants text."""
     caller: Caller = request.auth
     where = paths.clean(paths.from_url(path))
-    found = files.published_now(caller.space, [where], thread_id=_thread(thread_id))[where]
+    found = files.published_now(caller.space, [where], thread_id=_thread(thread_id), reader=_reader(caller))[where]
     if isinstance(found, NotFound):
         if path.startswith("~/"):
             files.resolve_path(caller.space, path)  # no mount of that prefix: a home directory, which is outside

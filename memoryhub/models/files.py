@@ -32,6 +32,7 @@ class Mount(models.Model):
         FILESYSTEM = "filesystem"
         DATABASE = "database"
         THREAD = "thread"
+        VIEWS = "views"
 
     class Takes(models.TextChoices):
         ALL = "all", "Every file"

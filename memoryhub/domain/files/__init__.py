@@ -45,9 +45,10 @@ from memoryhub.domain.files.mounts import (
     stop_excluding,
     survey_mount,
     take_in_name,
+    view_at,
     why_program,
 )
-from memoryhub.domain.files.read import Published, unchanged_on_disk
+from memoryhub.domain.files.read import Published, Reader, unchanged_on_disk
 from memoryhub.domain.files.requests import Applied, ChangeRequest, Pending, decode_content, text_as_bytes
 from memoryhub.domain.files.revisions import (
     Approval,
@@ -104,6 +105,7 @@ __all__ = [
     "FolderEntry",
     "Pending",
     "Published",
+    "Reader",
     "add_details",
     "add_mount",
     "add_rule",
@@ -196,6 +198,7 @@ __all__ = [
     "tree",
     "unchanged_on_disk",
     "unreviewed",
+    "view_at",
     "walk",
     "why_program",
     "write",

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from memoryhub.db import fragments, statements
+from memoryhub.domain import spaces
 from memoryhub.domain.files.mounts.intakes import intake_at
-from memoryhub.errors import HubError, NotFound
-from memoryhub.models import Space
+from memoryhub.errors import Forbidden, HubError, NotFound
+from memoryhub.models import Agent, Space
 from memoryhub.stores import FilesystemStore, paths
 from memoryhub.stores.disk import Stat
 from memoryhub.stores.file_cache import DiskFile, FileCache
@@ -39,6 +41,17 @@ class Published:
     def is_text(self) -> bool:
         """Whether the content is valid UTF-8 without NUL."""
         return is_text(self.content)
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """For whom files are read: files of a `views` mount show each agent its own. Without an agent, what the group has."""
+
+    agent: Agent | None = None
+    may_recall: bool = True  # whether its token may read working and long-term memory
+
+
+ANYBODY = Reader()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +146,23 @@ class PublishedRow:
         )  # fmt: skip
 
 
+def read_view(space: Space, row: PublishedRow, reader: Reader) -> Published | HubError:
+    """A file of a `views` mount, made now."""
+    if row.refusal is not None:
+        return row.refusal
+    if not reader.may_recall:
+        return Forbidden(
+            "This file shows memory, so its token needs the scope 'retrieve'.", code="scope_missing", scope="retrieve"
+        )
+    found: tuple[bytes, datetime] | None = spaces.ask_event("read_view", space, reader.agent, row.relative)
+    if found is None:
+        return not_found(row.path)
+    content, at = found
+    return Published(
+        row.path, content, 0, hashlib.sha256(content).hexdigest(), at, at, author_kind="hub", author_name="hub"
+    )
+
+
 def not_found(path: str) -> NotFound:
     """The error for a path without a file."""
     return NotFound(f"File '{path}' not found", code="file_not_found", path=path)
@@ -221,7 +251,7 @@ def cached(space: Space, path: str) -> Published | None:
 
 def put_in_cache(space: Space, row: PublishedRow, answer: Published) -> None:
     """Keeps a file for the next reader at this revision. Those of threads are noted as used whenever they are read."""
-    if row.store != "thread":
+    if row.store not in ("thread", "views"):
         cache.put((space.pk, space.revision, row.path), CachedFile(answer, row.on_disk()))
 
 

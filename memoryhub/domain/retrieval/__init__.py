@@ -1,5 +1,6 @@
 """What memory gives to a question, and search over every layer."""
 
+from memoryhub.domain.retrieval import views
 from memoryhub.domain.retrieval.checks import checks_of, forget_check, run_checks, save_check
 from memoryhub.domain.retrieval.embedder import (
     EMBEDDER_SECONDS,
@@ -85,5 +86,6 @@ __all__ = [
     "serving_embedder",
     "split_at_threshold",
     "split_words",
+    "views",
     "words_by_configuration",
 ]

@@ -48,6 +48,7 @@ def add_mount(
     store, policy = _checked_choices(store, policy)
     directory = checked_directory(space, actor, directory) if store == Mount.Store.FILESYSTEM else ""
     chosen: dict[str, Any] = _checked_selection(directory, takes, include, exclude)
+    policy = Policy.READ_ONLY if store == Mount.Store.VIEWS else policy
     chosen["ends_with_run"] = _checked_end(store, ends_with_run)
     try:
         with transaction.atomic():
@@ -57,8 +58,9 @@ def add_mount(
     except IntegrityError:
         raise Conflict(f"There is a mount at {prefix} already. Change that one.", field="prefix") from None
     reset_written(space, mount)
+    _note_views(space)
     spaces.mark_setup(space)
-    where = directory or {"thread": "per thread"}.get(store, "in the hub")
+    where = directory or {"thread": "per thread", "views": "of memory"}.get(store, "in the hub")
     activity.record(space, actor, "mounts.add", "mounted", prefix, url="mounts/", adds=f"{where}, policy {policy}")
     return mount
 
@@ -82,6 +84,9 @@ def change_mount(
     mount = Mount.objects.select_for_update().get(pk=mount.pk, space_id=space.pk)
     before = (mount.store, mount.policy, mount.directory)
     new_store, new_policy = _checked_choices(store or mount.store, policy or mount.policy)
+    if (new_store == Mount.Store.VIEWS) != (mount.store == Mount.Store.VIEWS):
+        raise Invalid("What shows memory has no files to move: remove the mount and add another.", field="store")
+    new_policy = Policy.READ_ONLY if new_store == Mount.Store.VIEWS else new_policy
     kept = directory is None or (directory.strip() != "" and real_directory(directory) == mount.directory)
     after = (new_store, new_policy, _directory_after(space, actor, mount, new_store, None if kept else directory))
     chosen = _selection_after(mount, after[2], takes, include, exclude)
@@ -181,8 +186,15 @@ def remove_mount(space: Space, actor: Actor, mount: Mount) -> None:
     require(actor, "manage")
     prefix = mount.prefix
     mount.delete()
+    _note_views(space)
     spaces.mark_setup(space)
     activity.record(space, actor, "mounts.remove", "took away the mount", prefix, url="mounts/")
+
+
+def _note_views(space: Space) -> None:
+    """Notes on the space whether it has a mount that shows memory: prompts of others need not look."""
+    has_views = Mount.objects.within(space).filter(store=Mount.Store.VIEWS).exists()
+    Space.objects.filter(pk=space.pk).exclude(has_views=has_views).update(has_views=has_views)
 
 
 def reset_written(space: Space, mount: Mount, *, was_on_disk: bool = False) -> None:
