@@ -7,11 +7,26 @@ from itertools import permutations
 from typing import Any
 
 from django import forms
+from django.forms.utils import pretty_name
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from memoryhub import dialects
 from memoryhub.models import Role, Scope
+
+
+def labelled_messages(field: forms.Field, label: str) -> dict[str, str]:
+    """What a field says of a wrong value, naming it by its label."""
+    words = {
+        "required": _("%(label)s is required."),
+        "invalid_choice": _("%(label)s: choose one of the list."),
+        "max_length": _("%(label)s has %%(limit_value)d characters at most."),
+        "min_value": _("%(label)s is at least %%(limit_value)s."),
+        "max_value": _("%(label)s is at most %%(limit_value)s."),
+    }
+    if isinstance(field, forms.IntegerField):
+        words["invalid"] = _("%(label)s is a whole number.")
+    return {code: text % {"label": label} for code, text in words.items()}
 
 
 class HubForm(forms.Form):
@@ -20,7 +35,8 @@ class HubForm(forms.Form):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs.setdefault("label_suffix", "")
         super().__init__(*args, **kwargs)
-        for field in self.fields.values():
+        for name, field in self.fields.items():
+            field.error_messages |= labelled_messages(field, str(field.label or pretty_name(name)))
             if not isinstance(field.widget, forms.CheckboxInput | forms.CheckboxSelectMultiple | forms.RadioSelect):
                 field.widget.attrs.setdefault("class", "input")
 
@@ -48,10 +64,22 @@ class AgentForm(HubForm):
         # A family by its name alone is its newest form, or the version that the agent's client reports.
         names = list(dict.fromkeys([dialects.AUTO, *dialects.families(), *dialects.names()]))
         # A version between two forms is as good a choice; one that an agent has already stays selectable.
-        if (given := self.initial.get("dialect") or self.data.get("dialect")) and given not in names:
+        if (given := self.initial.get("dialect")) and given not in names:
             names = [given, *names]
         said = {dialects.AUTO: "auto: what its calls ask for"}
         self.fields["dialect"].choices = [(name, said.get(name, name)) for name in names]
+
+
+class NewAgentForm(AgentForm):
+    """A new agent. Without a dialect of its own it gets that of its framework."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["dialect"]
+        field.required = False
+        field.choices = [("", _("As its framework does")), *field.choices]
+        field.help_text = _("How memory is wrapped into the prompt.")
+        self.fields["name"].help_text = _("In any script.")
 
 
 class TokenForm(HubForm):

@@ -5,6 +5,7 @@ from memoryhub.domain.prompts.agents import (
     agent_by_slug,
     agents_of_space,
     change_agent,
+    connect_agent,
     create_agent,
     delete_agent,
 )
@@ -28,6 +29,7 @@ from memoryhub.domain.prompts.assemble import (
     with_pending,
 )
 from memoryhub.domain.prompts.deliveries import delivered_at, delivered_text, deliveries_of, record_delivery, threads_of
+from memoryhub.domain.prompts.explain.admission import Admission, if_admitted
 from memoryhub.domain.prompts.explain.compare import (
     MomentComparison,
     PromptChange,
@@ -76,6 +78,7 @@ from memoryhub.domain.prompts.template_download import (
 __all__ = [
     "DOWNLOAD_JOB",
     "NO_LIMITS",
+    "Admission",
     "AgentRow",
     "AskedLimits",
     "Configuration",
@@ -101,6 +104,7 @@ __all__ = [
     "choose_sources",
     "chosen_template",
     "compare_moments",
+    "connect_agent",
     "create_agent",
     "decide_template",
     "delete_agent",
@@ -110,6 +114,7 @@ __all__ = [
     "dialect_of",
     "download_template",
     "get_source",
+    "if_admitted",
     "import_installed_template",
     "import_template_wheel",
     "is_source",
