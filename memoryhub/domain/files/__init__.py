@@ -18,7 +18,7 @@ from memoryhub.domain.files.disk.review import (
 )
 from memoryhub.domain.files.disk.sync import lock_file, sync_file
 from memoryhub.domain.files.disk.watch import end_threads_of_run, retry_disk, scan_all, sync_path
-from memoryhub.domain.files.find import glob, grep, is_folder, list_entries, walk
+from memoryhub.domain.files.find import existing_paths, find_paths, glob, grep, is_folder, list_entries, walk
 from memoryhub.domain.files.line_authors import author_of, blame, blame_job, lines_with_keys
 from memoryhub.domain.files.listing import file_totals, files_at, first_files
 from memoryhub.domain.files.mounts import (
@@ -135,6 +135,7 @@ __all__ = [
     "dry_run_rule",
     "edit",
     "end_threads_of_run",
+    "existing_paths",
     "exists",
     "explain_path",
     "fetch_zip",
@@ -143,6 +144,7 @@ __all__ = [
     "files_at",
     "find_git_authors",
     "find_mount",
+    "find_paths",
     "first_files",
     "folder_entries",
     "forbid",

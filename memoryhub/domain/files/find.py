@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -296,3 +296,37 @@ def _check_pattern(pattern: str) -> None:
 def is_folder(space: Space, path: str) -> bool:
     """Whether a file or a mount lies below this path."""
     return next(walk(space, path), None) is not None or any(m.prefix == path + "/" for m in mounts_of_space(space))
+
+
+_NAMED = """
+SELECT path FROM memoryhub_file
+WHERE space_id = %(space)s AND thread_id = '' AND NOT is_deleted AND revision > 0 AND path ILIKE ALL (%(likes)s)
+ORDER BY lower(regexp_replace(path, '^.*/', '')) LIKE %(begins)s DESC, regexp_replace(path, '^.*/', '') ILIKE %(holds)s DESC,
+  length(path), path
+LIMIT %(limit)s
+"""
+_ESCAPED = str.maketrans({"\\": "\\\\", "%": "\\%", "_": "\\_"})
+
+
+def find_paths(space: Space, typed: str, limit: int = 8) -> list[str]:
+    """The paths of files that fit what is typed: names that begin with it, then names and paths with all its words, then paths
+    with its letters in this order."""
+    words = typed.lower().split()[:8]
+    if not words:
+        return []
+    first = words[0].translate(_ESCAPED)
+    values = {"space": space.pk, "limit": limit, "begins": f"{first}%", "holds": f"%{first}%"}
+    likes = [f"%{word.translate(_ESCAPED)}%" for word in words]
+    found = [path for (path,) in statements.rows(_NAMED, {**values, "likes": likes})]
+    letters = "".join(words)
+    if len(found) < limit and 2 <= len(letters) <= 40:
+        scattered = "%" + "%".join(letter.translate(_ESCAPED) for letter in letters) + "%"
+        more = statements.rows(_NAMED, {**values, "likes": [scattered]})
+        found += [path for (path,) in more if path not in found]
+    return found[:limit]
+
+
+def existing_paths(space: Space, wanted: Iterable[str]) -> set[str]:
+    """Those of the paths at which there is a file."""
+    sql = "SELECT path FROM memoryhub_file WHERE space_id = %s AND path = ANY(%s) AND thread_id = '' AND NOT is_deleted AND revision > 0"
+    return {path for (path,) in statements.rows(sql, [space.pk, list(wanted)])}
