@@ -70,6 +70,23 @@ def _views(space: Space, mount: Mount, prefix: str, reader: Reader) -> Iterator[
                 yield Entry(path, False, len(found.content), found.modified_at)
 
 
+def page_of_entries(
+    space: Space, prefix: str, start: int, count: int, *, with_odd: bool = False
+) -> tuple[list[Entry], int]:
+    """Some of what `list_entries` answers, and how many there are in all. Of a folder that lies in the hub alone, nothing else
+    is read."""
+    mounts = mounts_of_space(space)
+    mount = find_mount(mounts, prefix)
+    has_inner = any(other.prefix != prefix and other.prefix.startswith(prefix) for other in mounts)
+    if mount is None or has_inner or mount.store == Mount.Store.VIEWS or intake_of(mount):
+        found = list_entries(space, prefix, with_odd=with_odd)
+        return found[start : start + count], len(found)
+    values = {"cut": len(prefix) + 1, **_below(space, mount, prefix, ""), "start": start, "count": count}
+    rows = statements.rows(_PAGE, values, binary=True)
+    total = rows[0][5] if rows else 0
+    return [_entry_in_hub(prefix, *row[:5]) for row in rows], total
+
+
 # Below a prefix that ends with a slash lies what comes before the same prefix with the next sign, which is a zero: a range
 # that the index of paths gives.
 _CHILDREN = """
@@ -80,6 +97,8 @@ WHERE space_id = %(space)s AND thread_id = %(thread)s AND NOT is_deleted AND rev
   AND path ~>=~ %(prefix)s AND path ~<~ %(end)s
 GROUP BY 1, 2
 """
+_PAGE = f"SELECT *, count(*) OVER () FROM ({_CHILDREN}) c (name, is_dir, size, modified_at, unwritten) "  # noqa: S608
+_PAGE += 'ORDER BY is_dir DESC, name COLLATE "C" LIMIT %(count)s OFFSET %(start)s'
 _FILES = """
 SELECT path, size, modified_at FROM memoryhub_file
 WHERE space_id = %(space)s AND thread_id = %(thread)s AND NOT is_deleted AND revision > 0
@@ -98,10 +117,15 @@ def _below(space: Space, mount: Mount, prefix: str, thread_id: str) -> dict[str,
 def _entries_in_hub(space: Space, mounts: list[Mount], mount: Mount, prefix: str, thread_id: str) -> Iterator[Entry]:
     """The entries that the hub knows, without those of other mounts."""
     values = {"cut": len(prefix) + 1, **_below(space, mount, prefix, thread_id)}
-    for name, is_dir, size, modified_at, is_unwritten in statements.rows(_CHILDREN, values, binary=True):
-        path = prefix + name + ("/" if is_dir else "")
-        if find_mount(mounts, path) is mount:
-            yield Entry(path, is_dir, 0 if is_dir else size, modified_at, "not on disk yet" if is_unwritten else "")
+    for row in statements.rows(_CHILDREN, values, binary=True):
+        entry = _entry_in_hub(prefix, *row)
+        if find_mount(mounts, entry.path) is mount:
+            yield entry
+
+
+def _entry_in_hub(prefix: str, name: str, is_dir: bool, size: int, modified_at: datetime, unwritten: bool) -> Entry:
+    path = prefix + name + ("/" if is_dir else "")
+    return Entry(path, is_dir, 0 if is_dir else size, modified_at, "not on disk yet" if unwritten else "")
 
 
 def _entries_on_disk(
