@@ -6,7 +6,7 @@ STORES = ["filesystem", "database", "thread", "views"]
 
 
 class Migration(migrations.Migration):
-    dependencies = [("memoryhub", "0004_short_term_files")]
+    dependencies = [("memoryhub", "0005_short_term_files")]
 
     operations = [
         migrations.AlterField(
