@@ -6,6 +6,8 @@ import re
 from collections import Counter
 from difflib import SequenceMatcher
 
+from memoryhub.text.match import Span, changes
+
 Marks = tuple[tuple[int, int], ...]
 
 _TOKEN = re.compile(r"\w+|\s+|.", re.DOTALL)
@@ -13,6 +15,7 @@ _MAX_GAP = 2  # characters; a gap no longer than this between two changes is mar
 _MIN_SIMILARITY = 0.4  # two lines less alike than this are no pair
 _MAX_LINE_LENGTH = 4000  # characters; in longer lines no words are marked
 _MAX_COMPARISONS = 40 * 40
+_MAX_FOR_DIFFLIB = 200 * 200  # tokens of one line by those of the other
 
 
 def word_marks(old: str, new: str) -> tuple[Marks, Marks]:
@@ -23,11 +26,18 @@ def word_marks(old: str, new: str) -> tuple[Marks, Marks]:
     at_old, at_new = _starts(before), _starts(after)
     old_marks: list[tuple[int, int]] = []
     new_marks: list[tuple[int, int]] = []
-    for tag, i1, i2, j1, j2 in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
-        if tag != "equal":
-            old_marks.append((at_old[i1], at_old[i2]))
-            new_marks.append((at_new[j1], at_new[j2]))
+    for i1, i2, j1, j2 in _changed_tokens(before, after):
+        old_marks.append((at_old[i1], at_old[i2]))
+        new_marks.append((at_new[j1], at_new[j2]))
     return _join(old_marks, new_marks)
+
+
+def _changed_tokens(before: list[str], after: list[str]) -> list[Span]:
+    """What differs: difflib reads best, and takes seconds for a line of very many short words."""
+    if len(before) * len(after) > _MAX_FOR_DIFFLIB:
+        return changes(before, after)
+    opcodes = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+    return [(i1, i2, j1, j2) for tag, i1, i2, j1, j2 in opcodes if tag != "equal"]
 
 
 def _starts(tokens: list[str]) -> list[int]:
@@ -52,9 +62,16 @@ def _join(old: list[tuple[int, int]], new: list[tuple[int, int]]) -> tuple[Marks
 
 
 def similarity(old: str, new: str) -> float:
-    """The share of two lines that is equal words, from 0 to 1."""
-    before, after = Counter(_TOKEN.findall(old.strip())), Counter(_TOKEN.findall(new.strip()))
-    size = sum(len(t) * n for t, n in (before + after).items())
+    """The share of two lines that is equal words, from 0 to 1; of long lines, of their beginnings."""
+    return _share(_words_of(old), _words_of(new))
+
+
+def _words_of(line: str) -> Counter[str]:
+    return Counter(_TOKEN.findall(line.strip()[:_MAX_LINE_LENGTH]))
+
+
+def _share(before: Counter[str], after: Counter[str]) -> float:
+    size = sum(len(t) * n for t, n in before.items()) + sum(len(t) * n for t, n in after.items())
     if not size:
         return 1.0
     return 2 * sum(len(t) * n for t, n in (before & after).items()) / size
@@ -68,7 +85,8 @@ def pair_lines(old: list[str], new: list[str]) -> list[tuple[int, int]]:
         return [(i, i) for i, (a, b) in enumerate(zip(old, new, strict=False)) if similarity(a, b) >= _MIN_SIMILARITY]
     if len(old) == len(new) == 1:
         return [(0, 0)] if similarity(old[0], new[0]) >= _MIN_SIMILARITY / 2 else []
-    return _best_pairs([[similarity(a, b) for b in new] for a in old])
+    words = [_words_of(line) for line in new]
+    return _best_pairs([[_share(before, one) for one in words] for before in map(_words_of, old)])
 
 
 def _best_pairs(alike: list[list[float]]) -> list[tuple[int, int]]:

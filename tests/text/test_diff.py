@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -169,3 +170,15 @@ def test_a_change_of_very_many_lines_is_coarse_and_says_so():
 def test_long_changes_stand_side_by_side_in_their_order():
     diff = diffs.compare("".join(f"old {n}\n" for n in range(1_200)), "".join(f"new {n}\n" for n in range(1_200)))
     assert [(old.text, new.text) for old, new in diff.pairs[:2]] == [("old 0", "new 0"), ("old 1", "new 1")]
+
+
+@pytest.mark.parametrize("words", [1_990, 13_000], ids=["many words", "long lines"])
+def test_lines_of_very_many_short_words_take_a_moment(words):
+    """difflib alone takes a second for one such pair of lines, and a page has hundreds."""
+    drawn = random.Random(5)
+    lines = 500_000 // words
+    old, new = ("".join(" ".join(drawn.choices("ab", k=words)) + "\n" for _ in range(min(lines, 40))) for _ in range(2))
+    began = time.thread_time()
+    rows = diffs.compare(old, new).first_rows(500)
+    assert time.thread_time() - began < 4
+    assert {row.kind for row in rows} == {"del", "add"}
