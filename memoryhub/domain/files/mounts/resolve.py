@@ -50,9 +50,9 @@ class Place:
         with contextlib.suppress(HubError):  # links and the like are refused with their own words
             stat = self.store.stat(self.relative)
             why = FULL if stat is None and self.mount.is_full else why_entry_out(self.relative, stat)
-        return why if why and not self._is_known() else None
+        return why if why and not self.is_known() else None
 
-    def _is_known(self) -> bool:
+    def is_known(self) -> bool:
         """Whether the hub has a file there: one that grew too large shows that as its problem."""
         path = self.mount.prefix + self.relative.lstrip("/")
         return File.objects.within(self.mount.space_id).filter(path=path, is_deleted=False, revision__gt=0).exists()
@@ -118,6 +118,14 @@ def _mounts_and_rules(space: Space) -> tuple[list[Mount], bool]:
     rows = statements.rows(MOUNTS_AND_RULES, {"space": space.pk}, binary=True)
     mounts = [instance_from_columns(Mount, zip(READ_COLUMNS, row[:-1], strict=True), space=space) for row in rows]
     return mounts, bool(rows) and rows[0][-1]
+
+
+def view_at(space: Space, path: str) -> str:
+    """The name of the file at this path of a mount that shows memory, such as /working.md; empty elsewhere."""
+    if not space.has_views:
+        return ""
+    mount = find_mount(mounts_of_space(space), path)
+    return paths.strip(mount.prefix, path) if mount and mount.store == Mount.Store.VIEWS else ""
 
 
 def no_mount_error(path: str, mounts: Iterable[Mount]) -> HubError:
