@@ -1,6 +1,8 @@
 """What memory gives to a question, and search over every layer."""
 
+from memoryhub.domain.retrieval import views
 from memoryhub.domain.retrieval.checks import checks_of, forget_check, run_checks, save_check
+from memoryhub.domain.retrieval.copies import Joined, group_hits, join_copies
 from memoryhub.domain.retrieval.embedder import (
     EMBEDDER_SECONDS,
     duplicate_threshold,
@@ -54,6 +56,7 @@ __all__ = [
     "Found",
     "Hit",
     "Item",
+    "Joined",
     "Limits",
     "Wanted",
     "add_to_vector_index",
@@ -66,7 +69,9 @@ __all__ = [
     "embedder_choice",
     "embedder_of",
     "forget_check",
+    "group_hits",
     "has_more_activity",
+    "join_copies",
     "limits_of",
     "limits_then",
     "load_embedder",
@@ -85,5 +90,6 @@ __all__ = [
     "serving_embedder",
     "split_at_threshold",
     "split_words",
+    "views",
     "words_by_configuration",
 ]
