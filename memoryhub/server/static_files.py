@@ -26,16 +26,17 @@ LARGE_FILE = 100_000  # bytes; from here on brotli's best quality takes seconds 
 # For our own files, in css/ and js/. In scripts only whole lines are comments.
 COMMENTS = {"css": re.compile(rb"\s*/\*.*?\*/", re.DOTALL), "js": re.compile(rb"^\s*//.*\n", re.MULTILINE)}
 
-# The styles of the pages' parts, in the order of the cascade; collected, they travel as one file.
-PARTS = (
-    "shell", "controls", "surfaces", "lists", "files", "diffs", "decision", "prompts", "drawings", "narrow", "layers",
-)  # fmt: skip
-JOINED = "css/parts.css"
+# The styles of the pages' parts, in the order of the cascade; collected, each group travels as one file. Those of texts and
+# what is decided on them are left out where no text is shown; styles of a single page are files of their own in css/.
+GROUPS = {
+    "texts": ("files", "diffs", "decision", "prompts", "layers"),
+    "parts": ("shell", "controls", "surfaces", "lists", "drawings", "narrow"),
+}
 
 
-def part_styles() -> list[str]:
-    """The static files that hold the styles of parts: one where files are collected, else each as it lies in the tree."""
-    return [JOINED] if settings.COLLECTED else [f"css/parts/{name}.css" for name in PARTS]
+def group_styles(group: str) -> list[str]:
+    """The static files of a group of parts: one where files are collected, else each as it lies in the tree."""
+    return [f"css/{group}.css"] if settings.COLLECTED else [f"css/parts/{name}.css" for name in GROUPS[group]]
 
 
 class SizedCompressor(Compressor):
@@ -63,10 +64,12 @@ class HashedStorage(CompressedManifestStaticFilesStorage):
         return super()._save(name, content)
 
     def post_process(self, paths: dict[str, Any], *args: Any, **options: Any) -> Iterator[Any]:
-        """Joins the styles of parts before names and compressed twins are made: eleven requests would be slower than one."""
-        parts = [paths.pop(f"css/parts/{name}.css") for name in PARTS]
-        self.delete(JOINED)
-        paths[JOINED] = (self, self._save(JOINED, ContentFile(b"".join(_content(*part) for part in parts))))
+        """Joins the styles of parts before names and compressed twins are made: eleven requests would be slower than two."""
+        for group, names in GROUPS.items():
+            parts = [paths.pop(f"css/parts/{name}.css") for name in names]
+            joined = f"css/{group}.css"
+            self.delete(joined)
+            paths[joined] = (self, self._save(joined, ContentFile(b"".join(_content(*part) for part in parts))))
         yield from super().post_process(paths, *args, **options)
 
     def create_compressor(self, **options: Any) -> Compressor:

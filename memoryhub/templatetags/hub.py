@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import zlib
 from collections.abc import Iterable
 from datetime import date, datetime, timedelta
 from typing import Any
 
 from django import template
+from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
@@ -18,7 +21,7 @@ ACTOR_WORDS = {"person": "person", "agent": "agent", "disk": "disk", "hub": "hub
 ACTOR_GLYPHS = {"person": "person", "agent": "agent", "disk": "disk", "hub": "overview", "import": "down"}
 
 
-register.simple_tag(static_files.part_styles)
+register.simple_tag(static_files.group_styles)
 
 
 @register.simple_tag
@@ -141,6 +144,39 @@ def names(things: Iterable[Any], most: int = 0) -> str:
     if not most or len(said) <= most:
         return join_words(said)
     return f"{', '.join(said[:most])} and {len(said) - most} more"
+
+
+BADGE_COLOURS = 8
+WORDS_OF_NAME = re.compile(r"[^\W_]+")
+
+
+def initials(name: str) -> str:
+    """Two letters that stand for a name: of its first two words, or of its only one. Any script."""
+    words = WORDS_OF_NAME.findall(name) or ["?"]
+    two = words[0][0].upper() + words[1][0].lower() if len(words) > 1 else words[0][:2]
+    return two[0].upper() + two[1:]
+
+
+@register.simple_tag
+def agent_badge(name: str, label: bool = False, colour: int | None = None) -> SafeString:
+    """The square badge of an agent: initials on one of eight tints, always the same for a name. It stands beside the name;
+    alone it has the name as its `label`. Without a name it is grey."""
+    tint = colour if colour is not None else 1 + zlib.crc32(name.encode()) % BADGE_COLOURS if name else 0
+    given = {"css": f"a{tint}", "initials": initials(name), "label": name if label else ""}
+    return mark_safe(render_to_string("_agent_badge.html", given).strip().replace("\n", ""))  # noqa: S308 (escaped there)
+
+
+@register.simple_block_tag
+def menu(content: str, label: str) -> SafeString:
+    """A ⋯ menu: between the tags stand its items, `<li>` with a link, or with a form and its button."""
+    return render_to_string("_menu.html", {"label": label, "content": content})
+
+
+@register.simple_tag
+def message_links(message: Any) -> dict[str, str]:
+    """Where a notice leads, as far as it leads anywhere: the addresses of `undo` and `see`."""
+    undo, _, see = (message.extra_tags or "").partition(" ")
+    return {name: url for name, url in (("undo", undo), ("see", see)) if url}
 
 
 MESSAGE_KINDS = {

@@ -99,6 +99,8 @@ def space_page(action: str, *, methods: tuple[str, ...] = ("GET", "HEAD", "POST"
             if second_factor_missing(request, request.space):
                 return to_second_factor(request, request.space)
             accounts.require(request.actor, action)
+            if request.method == "GET" and not request.htmx:
+                accounts.note_space(request.user, request.space)
             if request.method not in methods:
                 return wrong_method(request, methods)
             return view(request, **kwargs)

@@ -6,9 +6,9 @@ from django.contrib import messages
 from django.http import HttpRequest
 
 
-def done(request: HttpRequest, text: str, *, undo: str = "") -> None:
-    """Adds a notice to the next page; a POST to the address `undo` takes back what was done."""
-    messages.success(request, text, extra_tags=undo)
+def done(request: HttpRequest, text: str, *, undo: str = "", see: str = "") -> None:
+    """Adds a notice to the next page; a POST to the address `undo` takes back what was done, `see` is a prompt that shows it."""
+    messages.success(request, text, extra_tags=f"{undo} {see}".rstrip())
 
 
 def refused(request: HttpRequest, text: str) -> None:

@@ -7,7 +7,7 @@ from dataclasses import astuple
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from memoryhub.domain import accounts, activity, demo, prompts, spaces
+from memoryhub.domain import activity, demo, prompts, spaces
 from memoryhub.domain.activity import counts_of_space
 from memoryhub.web.access import space_page
 
@@ -17,7 +17,6 @@ AGENTS_SHOWN = 5
 @space_page("read", methods=("GET", "HEAD"))
 def page(request: HttpRequest) -> HttpResponse:
     space = request.space
-    accounts.note_space(request.user, space)
     counts = counts_of_space(space)
     if counts.is_empty:
         return render(request, "overview/empty.html", {"counts": counts, "has_demo": demo.exists()})

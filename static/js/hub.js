@@ -2,6 +2,7 @@
 "use strict";
 (() => {
   const typing = (target) => target.closest?.("input:not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable]");
+  const say = document.body.dataset; // the words of this script, in the language of the page
   const busy = () => document.querySelector("dialog[open]");
 
   // ---- keys: `g` then a letter goes places (data-go), data-key names the single key of a link or button ----
@@ -80,7 +81,11 @@
 
   // ---- small comforts ----
   const closeMenus = (but) => {
-    for (const menu of document.querySelectorAll("details.space[open]")) if (!but || !menu.contains(but)) menu.open = false;
+    for (const menu of document.querySelectorAll("details:is(.space, .menu)[open]")) {
+      if (but && menu.contains(but)) continue;
+      if (menu.contains(document.activeElement)) menu.querySelector("summary").focus();
+      menu.open = false;
+    }
   };
   document.addEventListener("click", async (event) => {
     closeMenus(event.target);
@@ -90,7 +95,7 @@
     await navigator.clipboard.writeText(source.dataset.raw ?? source.value ?? source.textContent);
     const label = copy.querySelector("[data-label]") || copy;
     const before = label.textContent;
-    label.textContent = "Copied";
+    label.textContent = say.sayCopied;
     setTimeout(() => { label.textContent = before; }, 1500);
   });
   document.addEventListener("keydown", (event) => { if (event.key === "Escape") closeMenus(); });
@@ -98,9 +103,65 @@
     const form = event.target.closest("form[data-auto]");
     if (form) form.requestSubmit();
   });
-  // Asks before what cannot be undone; without this script the page behind the button asks the same.
+
+  // ---- notices: they go when dismissed; those that lead nowhere go by themselves, unless one is on them ----
+  const SHOWN = 8000;
+  const leave = (toast) => setTimeout(() => {
+    if (toast.matches(":hover, :focus-within")) leave(toast); else toast.remove();
+  }, SHOWN);
+  const noticed = () => document.querySelectorAll('[data-toast=""]').forEach((toast) => { toast.dataset.toast = "seen"; leave(toast); });
+  noticed();
+  document.addEventListener("htmx:load", noticed);
+  document.addEventListener("click", (event) => event.target.closest?.("[data-dismiss]")?.closest("[data-toast]").remove());
+
+  // ---- questions: data-confirm asks before what cannot be undone; without this script the page behind asks the same ----
+  const element = (name, css, text = "") => Object.assign(document.createElement(name), { className: css, textContent: text });
+  function ask(sentence, yes, then) {
+    const [dialog, form, says, actions] = [element("dialog", "ask"), element("form", ""), element("p", "", sentence), element("p", "actions")];
+    says.id = "ask-says";
+    dialog.setAttribute("aria-labelledby", says.id);
+    form.method = "dialog";
+    actions.append(element("button", "btn", say.sayCancel), Object.assign(element("button", "btn main-act", yes), { value: "yes" }));
+    form.append(says, actions);
+    dialog.append(form);
+    dialog.addEventListener("close", () => { dialog.remove(); if (dialog.returnValue === "yes") then(); });
+    document.body.append(dialog);
+    dialog.showModal();
+  }
+  let agreed = null;
   document.addEventListener("submit", (event) => {
-    const sentence = event.submitter?.dataset.confirm || event.target.dataset.confirm;
-    if (sentence && !window.confirm(sentence)) { event.preventDefault(); event.stopPropagation(); }
+    const { target: form, submitter } = event;
+    const sentence = submitter?.dataset.confirm || form.dataset.confirm;
+    if (!sentence || agreed === form) { agreed = null; return; }
+    event.preventDefault();
+    event.stopPropagation();
+    const label = (submitter?.ariaLabel || submitter?.textContent || "OK").trim();
+    ask(sentence, label, () => { agreed = form; form.requestSubmit(submitter); });
   }, true);
+
+  // ---- fields: what is missing is said beside the field, in the look of the page ----
+  const reason = (field) => {
+    if (!field.validity.valueMissing) return field.validationMessage;
+    return { checkbox: say.sayTick, radio: say.sayChoose }[field.type] || say.sayMissing;
+  };
+  const messageOf = (field) => (field.id || field.name) && document.getElementById(`wrong-${field.id || field.name}`);
+  document.addEventListener("invalid", (event) => {
+    const field = event.target;
+    event.preventDefault();
+    field.closest("details:not([open])")?.setAttribute("open", "");
+    const first = [...field.form.elements].find((one) => one.willValidate && !one.validity.valid);
+    if (first === field) { field.focus(); field.scrollIntoView({ block: "nearest" }); }
+    if (messageOf(field)) return;
+    const says = element("p", "wrong-here", reason(field));
+    says.id = `wrong-${field.id || field.name}`;
+    says.setAttribute("role", "alert");
+    (field.closest("label, .chips") || field).after(says);
+    field.setAttribute("aria-invalid", "true");
+    field.setAttribute("aria-describedby", `${field.getAttribute("aria-describedby") || ""} ${says.id}`.trim());
+  }, true);
+  document.addEventListener("input", ({ target: field }) => {
+    if (field.getAttribute?.("aria-invalid") !== "true" || !messageOf(field) || !field.validity.valid) return;
+    messageOf(field).remove();
+    field.removeAttribute("aria-invalid");
+  });
 })();

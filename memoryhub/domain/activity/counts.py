@@ -15,6 +15,8 @@ SQL = """
 SELECT
   (SELECT count(*) FROM memoryhub_file WHERE space_id = %(space)s AND NOT is_deleted AND thread_id = ''),
   (SELECT count(*) FROM (SELECT 1 FROM "quarantine"."record" WHERE space_id = %(space)s LIMIT %(max)s) r),
+  (SELECT count(*) FROM (
+     SELECT 1 FROM "quarantine"."state" WHERE space_id = %(space)s AND state = 'held' AND is_newest LIMIT %(max)s) h),
   (SELECT count(*) FROM memoryhub_workingentry
      WHERE space_id = %(space)s AND removed_at IS NULL AND (is_pinned OR expires_at > now())),
   (SELECT count(*) FROM memoryhub_longtermentry WHERE space_id = %(space)s AND state <> 'retired'),
@@ -28,6 +30,7 @@ SELECT
 class Counts:
     files: int
     quarantine: int
+    held: int
     working: int
     longterm: int
     agents: int
@@ -40,7 +43,7 @@ class Counts:
 
 
 def counts_of_space(space: Space) -> Counts:
-    """The counts of a space; quarantine is counted up to a limit."""
+    """The counts of a space; records are counted up to a limit."""
     with connection.cursor() as cursor:
         cursor.execute(SQL, {"space": space.pk, "max": MAX_COUNTED})
         return Counts(*cursor.fetchone())

@@ -9,7 +9,7 @@ from memoryhub.domain.proposals.ask import (
     withdraw,
 )
 from memoryhub.domain.proposals.bulk import decide_many, plan, undo_many
-from memoryhub.domain.proposals.decide import QUICK_REASONS, approve, is_own, reject
+from memoryhub.domain.proposals.decide import QUICK_REASONS, approve, count_to_decide, is_own, reject
 from memoryhub.domain.proposals.drafts.check import (
     DraftCheck,
     check_entry_draft,
@@ -44,6 +44,7 @@ __all__ = [
     "check_template_draft",
     "check_text",
     "comment",
+    "count_to_decide",
     "counts",
     "cuts_of",
     "decide_many",

@@ -255,6 +255,15 @@ def agents_barred(space: Space, actor: Actor, agents: Iterable[int | None]) -> s
     return set(made.values_list("agent_id", flat=True))
 
 
+def count_to_decide(space: Space, actor: Actor, waiting: int) -> int:
+    """Of the waiting proposals those on which this person may decide: all, but for those of agents whose keys they made."""
+    if not actor.is_person or spaces.get_setting(space, "who_decides") != "others":
+        return waiting
+    made = Token.objects.within(space).filter(agent__isnull=False, made_by=actor.name).values("agent_id")
+    barred = Proposal.objects.within(space).filter(state__in=OPEN, agent_id__in=made)
+    return max(0, waiting - barred.count())
+
+
 def _check_first_time(proposal: Proposal, actor: Actor) -> None:
     """Nobody agrees twice where two have to."""
     if any(one["id"] == actor.id for one in proposal.approvals):

@@ -75,6 +75,13 @@ def get_for_person(person: Person, slug: str) -> tuple[Space, str]:
     return membership.space, membership.role
 
 
+def last_of_person(person: Person) -> tuple[Space | None, str]:
+    """The space that a person was in last, else their first, and their role there; none for who is in no space."""
+    mine = Membership.objects.select_related("space").filter(person=person).order_by("space_id")
+    last = mine.filter(space_id=person.last_space_id).first() or mine.first()
+    return (last.space, last.role) if last else (None, "")
+
+
 def get_by_slug(slug: str) -> Space:
     """The space of this slug, without asking who may see it: for commands, whose user has the data directory anyway."""
     space = Space.objects.filter(slug=slug).first()

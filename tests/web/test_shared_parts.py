@@ -1,0 +1,92 @@
+"""Parts that every page shares: the title's count, the sidebar, badges of agents, menus, notices."""
+
+import re
+
+import pytest
+from django.template import Context, Template
+
+from memoryhub.domain import accounts, files, prompts, spaces
+from memoryhub.models import HUB, Actor
+from memoryhub.templatetags.hub import agent_badge, initials
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def waiting(house):
+    """One proposal of an agent whose key the owner made."""
+    forge = prompts.create_agent(house.space, HUB, "forge")
+    accounts.create_token(house.space, house.owner, agent=forge)
+    files.add_mount(house.space, HUB, "/memories/", store="database", policy="review")
+    asked = files.ChangeRequest(path="/memories/a.md", kind="write", content=b"One.\n")
+    files.submit(house.space, Actor.of_agent(forge), asked)
+
+
+def title_of(client, path: str) -> str:
+    return " ".join(re.search(r"<title>(.*?)</title>", client.get(path).content.decode(), re.DOTALL)[1].split())
+
+
+def test_the_title_counts_what_one_may_decide(house, as_role, waiting):
+    path = f"/s/{house.space.slug}/files/"
+    assert title_of(as_role("reviewer"), path).startswith("(1) ")
+    assert title_of(as_role("owner"), path).startswith("(1) ")
+    assert not title_of(as_role("viewer"), path).startswith("(")
+    assert not title_of(as_role("editor"), path).startswith("(")
+
+
+def test_the_title_leaves_out_proposals_that_somebody_else_decides(house, as_role, waiting):
+    spaces.change_settings(house.space, house.owner, {"who_decides": "others"})
+    path = f"/s/{house.space.slug}/files/"
+    assert title_of(as_role("reviewer"), path).startswith("(1) ")
+    assert not title_of(as_role("owner"), path).startswith("(")
+
+
+def test_the_sidebar_counts_what_waits_and_nothing_else(house, as_role, waiting):
+    page = as_role("viewer").get(f"/s/{house.space.slug}/files/").content.decode()
+    numbers = re.findall(r'<span class="n[^"]*">\s*(\d+)', page)
+    assert numbers == ["1"]
+
+
+@pytest.mark.parametrize("path", ["/account/", "/account/log/", "/shortcuts/", "/account/second-factor/"])
+def test_pages_about_oneself_keep_the_space_one_was_in(house, as_role, path):
+    viewer = as_role("viewer")
+    viewer.get(f"/s/{house.space.slug}/activity/")
+    answer = viewer.get(path)
+    if answer.status_code == 200:
+        assert f'href="/s/{house.space.slug}/quarantine/"' in answer.content.decode()
+
+
+def test_who_left_a_space_sees_nothing_of_it_there(house, as_role):
+    viewer = as_role("viewer")
+    viewer.get(f"/s/{house.space.slug}/")
+    spaces.remove_member(house.space, house.owner, house.viewer.person)
+    assert house.space.slug not in viewer.get("/shortcuts/").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("name", "letters"),
+    [
+        ("Claude Code", "Cc"),
+        ("forge", "Fo"),
+        ("客服助手", "客服"),
+        ("x", "X"),
+        ("ünal bot", "Üb"),
+        ("--", "?"),
+        ("", "?"),
+    ],
+)
+def test_a_badge_has_initials_in_any_script(name, letters):
+    assert initials(name) == letters
+    assert f">{letters}</span>" in agent_badge(name)
+
+
+def test_a_badge_is_the_same_for_a_name_and_says_it_where_it_stands_alone():
+    assert agent_badge("forge") == agent_badge("forge")
+    assert 'aria-label="&lt;b&gt;"' in agent_badge("<b>", label=True)
+    assert "aria-label" not in agent_badge("forge")
+
+
+def test_a_menu_holds_what_stands_between_its_tags():
+    drawn = Template('{% menu name %}<li><a href="/a">{{ what }}</a></li>{% endmenu %}')
+    text = drawn.render(Context({"what": "<Open>", "name": "Actions for <x>"}))
+    assert 'aria-label="Actions for &lt;x&gt;"' in text and '<li><a href="/a">&lt;Open&gt;</a></li>' in text
