@@ -135,6 +135,8 @@ in_space = [
     path("prompt/<slug:agent>/delivered/<str:sha256>/", prompts.delivered, name="prompts.delivered"),
     path("prompt/<slug:agent>/settings/", prompts.settings, name="prompts.settings"),
     path("prompt/<slug:agent>/settings/change/", prompts.change_settings, name="prompts.change_settings"),
+    path("prompt/<slug:agent>/template/", templates.own, name="templates.own"),
+    path("prompt/<slug:agent>/template/save/", templates.change, name="templates.change"),
     # the editor of all of them
     path("editor/check/", editor.check, name="editor.check"),
     path("editor/editing/", editor.note_editing, name="editor.note_editing"),

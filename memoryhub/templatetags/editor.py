@@ -10,6 +10,7 @@ from itertools import accumulate
 from typing import Any
 
 from django import template
+from django.utils.html import escape
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -18,9 +19,9 @@ from memoryhub.detectors import Finding
 from memoryhub.domain import proposals
 from memoryhub.domain.prompts import PromptChange
 from memoryhub.domain.proposals import DraftCheck
-from memoryhub.templatetags.hidden_characters import ROW_SIGNS, coarse_row
+from memoryhub.templatetags.hidden_characters import COARSE, ROW_SIGNS
 from memoryhub.templatetags.proposals import grave_words
-from memoryhub.templatetags.reviewing import FINDING_NAMES, fold_row, line_with_marks, table
+from memoryhub.templatetags.reviewing import FINDING_NAMES, line_with_marks, table
 from memoryhub.text.diff_rows import Fold
 
 register = template.Library()
@@ -68,13 +69,15 @@ def finding_list(checked: DraftCheck) -> FindingList:
 def _listed(key: tuple[int, str, str], found: Sequence[Finding], text: str, starts: list[int]) -> Listed:
     line, code, kind = key
     name = FINDING_NAMES.get(code, code)
+    message = found[0].message.removeprefix(f"{name}: ")
+    message = message[:1].upper() + message[1:]
     if len(found) > 1:
         name = ngettext("%(name)s, %(count)s time", "%(name)s, %(count)s times", len(found)) % {
             "name": name, "count": len(found),
         }  # fmt: skip
     marks = " ".join(_mark(one, text, starts) for one in found[:MAX_MARKS])
     can_be_removed = code == "hidden" and kind not in ("lookalike", "styled")
-    return Listed(name, found[0].severity, line, found[0].message, marks, can_be_removed)
+    return Listed(name, found[0].severity, line, message, marks, can_be_removed)
 
 
 def _mark(one: Finding, text: str, starts: list[int]) -> str:
@@ -86,7 +89,8 @@ def _place(offset: int, text: str, starts: list[int]) -> str:
     offset = min(offset, len(text))
     line = bisect_right(starts, offset)
     before = text[starts[line - 1] : offset]
-    return f"{line}:{len(before) + sum(char > '\uffff' for char in before)}"
+    doubled = sum(ord(char) > 0xFFFF for char in before)
+    return f"{line}:{len(before) + doubled}"
 
 
 @register.simple_tag
@@ -113,14 +117,18 @@ def agents_reached(checked: DraftCheck, others: Sequence[str]) -> str:
     return _("%(reached)s of %(total)s agents") % {"reached": reached, "total": total}
 
 
+def _said_row(text: str) -> str:
+    return f'<tr class="fold"><td colspan="2">{escape(text)}</td></tr>'
+
+
 @register.simple_tag
 def draft_diff(change: PromptChange) -> SafeString:
     """What changes in one prompt, narrow: sign and line."""
-    body = [coarse_row(change.diff)]
+    body = [_said_row(COARSE)] if change.diff.is_coarse else []
     for row in change.diff.first_rows(MAX_ROWS):
         if isinstance(row, Fold):
             many = ngettext("%(count)s unchanged line", "%(count)s unchanged lines", row.count)
-            body.append(fold_row(many % {"count": f"{row.count:,}"}))
+            body.append(_said_row(many % {"count": f"{row.count:,}"}))
             continue
         sign, word, tag = ROW_SIGNS[row.kind]
         said = f'<span class="sr">{word}</span>' if word else ""

@@ -93,7 +93,7 @@ def of_file(request: HttpRequest, path: str) -> Editor:
         page_address(space.slug, where) if exists else reverse("files.page", args=[space.slug]),
         lambda text: proposals.check_file_draft(space, where, text),
         on_save=on_save_of_file(base + 1, place.mount.store), hidden={"base_revision": str(base)},
-        reason_label=_("Reason, shown in history and blame"), ends=describe_ends(raw) if raw else "",
+        reason_label=_("Reason, shown in history and blame"), ends=describe_ends(raw).removesuffix(", no newline at the end") if raw else "",
         is_markdown=where.lower().endswith(file_views.MARKDOWN),
     )  # fmt: skip
 
@@ -189,7 +189,7 @@ def of_template(request: HttpRequest, slug: str) -> Editor:
         _("of %(agent)s") % {"agent": agent.name},
         [(_("Agents"), reverse("agents.page", args=[request.space.slug])), (agent.name, reverse("agents.detail", args=at)),
          (_("Prompt settings"), settings)],
-        for_editor(agent.template), for_editor(agent.template), "", reverse("prompts.change_template", args=at), _("Save"), settings,
+        for_editor(agent.template), for_editor(agent.template), "", reverse("templates.change", args=at), _("Save"), settings,
         lambda text: proposals.check_template_draft(agent, text),
         on_save=[_("It takes the place of the library's template in the prompts of this agent. Empty, the library's counts again."),
                  _("It needs {agent_memory} exactly once, where memory goes.")],
@@ -235,6 +235,7 @@ def look(request: HttpRequest, editor: Editor, text: str, view: str) -> dict[str
     opened = request.POST.getlist("open") or [change.agent.slug for change in checked.changes[:1]]
     context: dict[str, Any] = {
         "checked": checked, "problem": problem, "view": view, "opened": opened,
+        "previews": [("people", _("Preview")), ("model", _("Model view")), ("change", _("Changes"))],
         "others_agents": agents_without(request, editor, checked), "looked": request.POST.get("looked_at", ""),
     }  # fmt: skip
     if view == "people" and editor.is_markdown and text.count("\n") <= file_views.MAX_RENDERED_LINES:

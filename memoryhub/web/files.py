@@ -7,12 +7,11 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from memoryhub.domain import files, prompts, spaces
-from memoryhub.domain.accounts import require
 from memoryhub.domain.files import Published
 from memoryhub.errors import Conflict, HubError, Invalid, NotFound
 from memoryhub.stores import disk, paths
 from memoryhub.templatetags.files import page_address
-from memoryhub.text.lines import for_editor, keep_ends, text_of
+from memoryhub.text.lines import for_editor, keep_ends
 from memoryhub.web import editor, file_views
 from memoryhub.web.access import post_only, space_page
 from memoryhub.web.file_views import download_response, requested_path
