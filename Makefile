@@ -18,7 +18,7 @@ help: ## list the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## /make \1: /p' Makefile
 
 run: .venv/run.stamp ## start the hub with a demo space; DIR=path/with/AGENTS.md shows your files, PORT=8000
-	@exec $(BIN)/memoryhub up --demo-at-first --port $(PORT) $(if $(DIR),--open main "$(DIR)")
+	@exec $(BIN)/memoryhub up --demo-at-first --port $(PORT) $(if $(DIR),"$(DIR)")
 
 test: .venv/test.stamp ## run every test, browser tests included; PYTEST_ADDOPTS is honoured
 	@$(BIN)/python -m tests.chromium

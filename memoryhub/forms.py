@@ -7,10 +7,26 @@ from itertools import permutations
 from typing import Any
 
 from django import forms
+from django.forms.utils import pretty_name
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from memoryhub import dialects
 from memoryhub.models import Role, Scope
+
+
+def labelled_messages(field: forms.Field, label: str) -> dict[str, str]:
+    """What a field says of a wrong value, naming it by its label."""
+    words = {
+        "required": _("%(label)s is required."),
+        "invalid_choice": _("%(label)s: choose one of the list."),
+        "max_length": _("%(label)s has %%(limit_value)d characters at most."),
+        "min_value": _("%(label)s is at least %%(limit_value)s."),
+        "max_value": _("%(label)s is at most %%(limit_value)s."),
+    }
+    if isinstance(field, forms.IntegerField):
+        words["invalid"] = _("%(label)s is a whole number.")
+    return {code: text % {"label": label} for code, text in words.items()}
 
 
 class HubForm(forms.Form):
@@ -19,7 +35,8 @@ class HubForm(forms.Form):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs.setdefault("label_suffix", "")
         super().__init__(*args, **kwargs)
-        for field in self.fields.values():
+        for name, field in self.fields.items():
+            field.error_messages |= labelled_messages(field, str(field.label or pretty_name(name)))
             if not isinstance(field.widget, forms.CheckboxInput | forms.CheckboxSelectMultiple | forms.RadioSelect):
                 field.widget.attrs.setdefault("class", "input")
 
@@ -47,10 +64,22 @@ class AgentForm(HubForm):
         # A family by its name alone is its newest form, or the version that the agent's client reports.
         names = list(dict.fromkeys([dialects.AUTO, *dialects.families(), *dialects.names()]))
         # A version between two forms is as good a choice; one that an agent has already stays selectable.
-        if (given := self.initial.get("dialect") or self.data.get("dialect")) and given not in names:
+        if (given := self.initial.get("dialect")) and given not in names:
             names = [given, *names]
         said = {dialects.AUTO: "auto: what its calls ask for"}
         self.fields["dialect"].choices = [(name, said.get(name, name)) for name in names]
+
+
+class NewAgentForm(AgentForm):
+    """A new agent. Without a dialect of its own it gets that of its framework."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["dialect"]
+        field.required = False
+        field.choices = [("", _("As its framework does")), *field.choices]
+        field.help_text = _("How memory is wrapped into the prompt.")
+        self.fields["name"].help_text = _("In any script.")
 
 
 class TokenForm(HubForm):
@@ -253,3 +282,51 @@ class MountForm(HubForm):
         help_text="Of a directory: patterns as in .gitignore files, one a line. Version control, secrets, dependencies and "
                   "what .gitignore files ignore are left out anyway.",
     )  # fmt: skip
+
+
+class RetrievalForm(HubForm):
+    """Limits of retrieval; what is left empty is as the space, or as the hub has it."""
+
+    hot = forms.IntegerField(
+        label=_("Recent entries"),
+        required=False,
+        min_value=0,
+        max_value=50,
+        help_text=_("The newest of working memory."),
+    )
+    cold = forms.IntegerField(
+        label=_("Long-term chunks"), required=False, min_value=0, max_value=50, help_text=_("The best matches.")
+    )
+    max_chars = forms.IntegerField(
+        label=_("Characters of each"),
+        required=False,
+        min_value=1,
+        max_value=1 << 20,
+        help_text=_("Longer texts are cut."),
+    )
+    threshold = forms.FloatField(
+        label=_("Similarity threshold"), required=False, min_value=-1, max_value=1,
+        help_text=_("The lowest cosine that is given out. Empty: the embedder's own, below which equal words count too."),
+    )  # fmt: skip
+    words = forms.IntegerField(
+        label=_("Words in the order, in %"), required=False, min_value=0, max_value=100,
+        help_text=_("The rest is likeness of meaning."),
+    )  # fmt: skip
+
+    def __init__(self, *args: Any, inherited: Any = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, field in self.fields.items():
+            value = getattr(inherited, name, None)
+            if value is not None:
+                field.widget.attrs["placeholder"] = round(value * 100) if name == "words" else value
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """What was given, as the domain has it."""
+        given = {name: value for name, value in self.cleaned_data.items() if value is not None}
+        return given | ({"words": given["words"] / 100} if "words" in given else {})
+
+
+class ChunksForm(HubForm):
+    size = forms.IntegerField(label=_("Characters of a chunk"), help_text=_("100 to 4,000."))
+    overlap = forms.IntegerField(label=_("Shared with the next"), help_text=_("Up to half of a chunk."))

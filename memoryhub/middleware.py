@@ -92,14 +92,18 @@ class FormCheck(CsrfViewMiddleware):
 
 
 def last_seen(get_response: View) -> View:
-    """Notes when a signed-in browser was last seen, at most once a minute. Requests by htmx do not count."""
+    """Notes when a signed-in browser was last seen, at most once a minute. Requests by htmx do not count. Tells the web server
+    that somebody known asked."""
 
     def handle(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
         session = getattr(request, "session", None)
-        if session is not None and session.accessed and session.session_key and not request.htmx:
+        if session is not None and session.accessed and session.session_key:
             user = getattr(request, "user", None)
-            if user is not None and user.is_authenticated:
+            if user is None or not user.is_authenticated:
+                return response
+            request.META[requests.KNOWN] = True
+            if not request.htmx:
                 accounts.note_seen(session.session_key, requests.client_address(request.META))
         return response
 

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import ipaddress
 import logging
 import re
 import secrets
 from contextvars import ContextVar
+from functools import lru_cache
 from typing import Any
 
 from django.conf import settings
 
+log = logging.getLogger("memoryhub")
 _request_id: ContextVar[str] = ContextVar("request_id", default="")
 TOKEN_PATTERN = re.compile(r"(mh_[A-Za-z0-9-]+_[A-Za-z0-9]{4})[A-Za-z0-9]+")
 ONE_TIME_LINK_PATTERN = re.compile(r"(/login/once/)[A-Za-z0-9_-]{8,}")
 # A request id has letters of one case; keys mix both cases with digits.
 KEY_PATTERN = re.compile(r"(?=.*[a-z])(?=.*[A-Z])(?=.*\d).{25,}")
+SUBNET_V6 = 64  # what one customer of a network gets: within it anybody has as many addresses as they like
+KNOWN = "memoryhub.known"  # in the variables of a request: a person or an agent sent it
 REQUEST_ID_PATTERN = re.compile(r"^[A-Za-z0-9._-]{8,64}$")
 
 
@@ -32,9 +37,48 @@ def set_request_id(given: str | None) -> str:
 
 
 def client_address(meta: dict[str, Any]) -> str | None:
-    """The client's address; behind TLS the last one in X-Forwarded-For. None over a unix socket."""
-    forwarded = meta.get("HTTP_X_FORWARDED_FOR", "") if settings.BEHIND_TLS else ""
+    """The client's address; behind TLS the last one in X-Forwarded-For, if a trusted proxy sent it. None over a unix socket."""
+    forwarded = meta.get("HTTP_X_FORWARDED_FOR", "") if settings.BEHIND_TLS and from_trusted_proxy(meta) else ""
     return (forwarded.split(",")[-1].strip() if forwarded else meta.get("REMOTE_ADDR")) or None
+
+
+def client_network(meta: dict[str, Any]) -> str:
+    """The client's address as limits count it; "" over a unix socket."""
+    return network_of(client_address(meta) or "")
+
+
+@lru_cache(maxsize=4096)
+def network_of(address: str) -> str:
+    """The address, or its /64 for IPv6."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return address[:64]
+    if isinstance(parsed, ipaddress.IPv6Address):
+        if parsed.ipv4_mapped:
+            return str(parsed.ipv4_mapped)
+        return str(ipaddress.ip_network((parsed, SUBNET_V6), strict=False))
+    return str(parsed)
+
+
+def from_trusted_proxy(meta: dict[str, Any]) -> bool:
+    """Whether the other end of the connection is a proxy of the settings; whoever has the unix socket is."""
+    peer = meta.get("REMOTE_ADDR")
+    return not peer or settings.TRUSTED_PROXIES.hold(peer)
+
+
+def distrust_forwarded(meta: dict[str, Any]) -> None:
+    """Lets nobody but a trusted proxy say that a request came over TLS. The header stays: `/metrics` looks for proxies."""
+    if "HTTP_X_FORWARDED_PROTO" in meta and not from_trusted_proxy(meta):
+        _warn_once(meta["REMOTE_ADDR"])
+        meta["HTTP_X_FORWARDED_PROTO"] = "http"
+
+
+@lru_cache(maxsize=64)
+def _warn_once(peer: str) -> None:
+    log.warning(
+        "X-Forwarded- headers from %s are ignored. If it is your proxy, list it in MEMORYHUB_TRUSTED_PROXIES.", peer
+    )
 
 
 def bearer_token(meta: dict[str, Any]) -> str:

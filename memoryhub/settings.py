@@ -178,6 +178,8 @@ ALLOWED_HOSTS = allowed_hosts(env("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]"))
 BEHIND_TLS = env_bool("MEMORYHUB_BEHIND_TLS")
 PGBOUNCER = env_bool("MEMORYHUB_PGBOUNCER")
 REQUEST_SECONDS = env_number("MEMORYHUB_REQUEST_SECONDS", 30, 1, 3600)  # then a request is ended with its worker
+# How many requests a minute one address may send without a valid token or session, to each web worker; 0: no limit.
+STRANGER_REQUESTS = env_number("MEMORYHUB_STRANGER_REQUESTS", 600, 0, 1_000_000)
 # Whether each start prints a link that signs the owner of the hub in, once and for 15 minutes.
 OWNER_LINK = env_bool("MEMORYHUB_OWNER_LINK", True)
 OUTBOUND = outbound(env("MEMORYHUB_OUTBOUND"))  # for webhooks, judges and the embedder
@@ -276,6 +278,8 @@ MFA_RECOVERY_CODE_DIGITS = 10
 MFA_RECOVERY_CODE_COUNT = 10
 OIDC = settings_sign_in.oidc()
 PROXY = settings_sign_in.proxy()
+# Whose X-Forwarded- headers count behind TLS.
+TRUSTED_PROXIES = settings_sign_in.trusted_proxies(env("MEMORYHUB_TRUSTED_PROXIES", "loopback,private"))
 GROUP_ROLES = settings_sign_in.group_roles(env("MEMORYHUB_GROUP_ROLES"))
 
 LANGUAGE_CODE = "en"

@@ -6,6 +6,7 @@ import ipaddress
 import json
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
@@ -14,6 +15,10 @@ from memoryhub.environment import env, env_bool
 
 ROLES = ("viewer", "editor", "reviewer", "owner")
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+PROXY_WORDS = {
+    "loopback": ("127.0.0.0/8", "::1"),
+    "private": ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"),
+}
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,23 @@ class Oidc:
 
 
 @dataclass(frozen=True)
+class Networks:
+    """Addresses, as a setting lists them."""
+
+    listed: tuple[Network, ...]
+
+    @lru_cache(maxsize=1024)  # noqa: B019  the few of a process live as long as it does
+    def hold(self, address: str) -> bool:
+        """Whether an address is in one of the networks; one of IPv4 also as `::ffff:` has it."""
+        try:
+            found: ipaddress.IPv4Address | ipaddress.IPv6Address = ipaddress.ip_address(address)
+        except ValueError:
+            return False
+        found = getattr(found, "ipv4_mapped", None) or found
+        return any(found in network for network in self.listed)
+
+
+@dataclass(frozen=True)
 class Proxy:
     """A header in which a proxy names who is signed in, and the addresses that such proxies call from."""
 
@@ -48,12 +70,7 @@ class Proxy:
 
     def trusts(self, address: str) -> bool:
         """Whether a connection from this address is one of the proxies."""
-        try:
-            peer: ipaddress.IPv4Address | ipaddress.IPv6Address = ipaddress.ip_address(address)
-        except ValueError:
-            return False
-        peer = getattr(peer, "ipv4_mapped", None) or peer
-        return any(peer in network for network in self.addresses)
+        return Networks(self.addresses).hold(address)
 
 
 def oidc() -> Oidc | None:
@@ -94,6 +111,18 @@ def is_issuer(url: str) -> bool:
         return False
     local = host in ("localhost", "127.0.0.1", "::1")
     return bool(host) and (parts.scheme == "https" or (parts.scheme == "http" and local)) and not parts.query
+
+
+def trusted_proxies(given: str) -> Networks:
+    """The addresses whose `X-Forwarded-` headers count: `loopback`, `private` and networks."""
+    words = [one.strip().lower() for one in given.split(",") if one.strip()]
+    try:
+        return Networks(tuple(ipaddress.ip_network(one) for word in words for one in PROXY_WORDS.get(word, (word,))))
+    except ValueError as error:
+        raise ImproperlyConfigured(
+            f"MEMORYHUB_TRUSTED_PROXIES: {error}; allowed is a list of loopback, private, addresses and networks: "
+            "loopback,203.0.113.7."
+        ) from None
 
 
 def proxy() -> Proxy | None:

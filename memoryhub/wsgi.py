@@ -18,6 +18,7 @@ django_application = get_wsgi_application()
 from memoryhub.api import wsgi as api  # noqa: E402  needs the apps that the line above loads
 from memoryhub.api.base import BODY_LIMIT  # noqa: E402
 from memoryhub.middleware import BROKEN_PATH  # noqa: E402
+from memoryhub.requests import distrust_forwarded  # noqa: E402
 
 CHUNK_BYTES = 1 << 20
 
@@ -26,6 +27,8 @@ def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> 
     """Prompts and files go past Django's middleware: measured, it doubles what an agent can ask."""
     if "HTTP_TRANSFER_ENCODING" in environ and not environ.get("CONTENT_LENGTH"):
         read_chunked_body(environ)
+    if settings.BEHIND_TLS:
+        distrust_forwarded(environ)
     if not is_allowed(environ.get("HTTP_HOST", "")) or has_broken_path(environ):
         return django_application(environ, start_response)  # which refuses it
     answer = api.answer_for(environ)

@@ -89,3 +89,13 @@ def test_numbers_out_of_bounds_stop_the_start(monkeypatch, wrong):
     monkeypatch.setenv("MEMORYHUB_SESSION_IDLE_HOURS", wrong)
     with pytest.raises(ImproperlyConfigured, match="MEMORYHUB_SESSION_IDLE_HOURS"):
         env_number("MEMORYHUB_SESSION_IDLE_HOURS", 168, 0, 8760)
+
+
+def test_proxies_that_say_where_a_request_comes_from():
+    found = settings_sign_in.trusted_proxies("loopback, Private,203.0.113.7")
+    for address in ("127.0.0.1", "::1", "172.17.0.1", "::ffff:10.0.0.1", "fd00::1", "203.0.113.7"):
+        assert found.hold(address), address
+    for address in ("203.0.113.8", "172.32.0.1", "fe80::1", "", "nothing"):
+        assert not found.hold(address), address
+    with pytest.raises(ImproperlyConfigured, match="MEMORYHUB_TRUSTED_PROXIES"):
+        settings_sign_in.trusted_proxies("loopback,hub.example.org")

@@ -132,12 +132,14 @@ SUMMARY = {
 def retrieve(
     request: HttpRequest,
     query: str = "",
-    hot: int = 10,
-    cold: int = 5,
+    hot: int | None = None,
+    cold: int | None = None,
     threshold: float | Literal[""] | None = None,
-    max_chars: int = 500,
+    max_chars: int | None = None,
     scope: str | None = None,
 ) -> Any:
+    """Limits that are not given are those of the agent or its space: 10 hot and 5 cold items of 500 characters, unless somebody
+    set others."""
     caller: Caller = request.auth
     found = retrieval.retrieve(
         caller.space, input_checks.check_text(query, "query"), agent=caller.agent, hot=hot, cold=cold,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -19,10 +19,11 @@ from ninja import Router, Schema
 from memoryhub.api.base import ERRORS, NO_JSON, authenticate, conditional, refusals_as_json, weighed
 from memoryhub.domain import accounts, prompts
 from memoryhub.domain.accounts import Caller
-from memoryhub.domain.prompts import Prompt, PromptRequest
+from memoryhub.domain.prompts import NO_LIMITS, AskedLimits, Prompt, PromptRequest
 from memoryhub.errors import Invalid, NotAllowed, NotFound
 
 FIELDS = ("dialect", "query", "task", "thread", "at", "agent")
+LIMITS: dict[str, Callable[[Any], Any]] = {"hot": int, "cold": int, "threshold": float, "max_chars": int}
 ALL_DEFAULTS = PromptRequest()
 JSON, TEXT = "application/json", "text/plain; charset=utf-8"
 ALLOWED = ("GET", "HEAD", "POST")
@@ -67,7 +68,7 @@ def prompt_for_person(caller: Caller, asked: PromptRequest, agent_slug: str) -> 
         raise Invalid(f"A person's token names the agent: ?agent=… (there is: {named}).", code="agent_required")
     return prompts.assemble(
         caller.space, agent, dialect=asked.dialect, query=asked.query, task=asked.task, thread=asked.thread,
-        at=asked.at, system_prompt=asked.system_prompt,
+        at=asked.at, system_prompt=asked.system_prompt, limits=asked.limits,
     )  # fmt: skip
 
 
@@ -87,14 +88,29 @@ def parse(given: Mapping[str, Any]) -> tuple[PromptRequest, str]:
             raise Invalid(f"{name} is text.", field=name)
     words = {name: given.get(name) or "" for name in ("dialect", "query", "task", "thread")}
     at = prompts.parse_time(given.get("at") or "")
-    return PromptRequest(**words, at=at, system_prompt=given.get("system_prompt")).check(), given.get("agent") or ""
+    asked = PromptRequest(**words, at=at, system_prompt=given.get("system_prompt"), limits=limits_in(given))
+    return asked.check(), given.get("agent") or ""
+
+
+def limits_in(given: Mapping[str, Any]) -> AskedLimits:
+    """The limits of retrieval among the fields, where any is there."""
+    found = {}
+    for name, kind in LIMITS.items():
+        value = given.get(name)
+        if value is None or value == "":
+            continue
+        try:
+            found[name] = kind(value) if isinstance(value, str) else value
+        except ValueError:
+            raise Invalid(f"{name} is a number.", field=name) from None
+    return AskedLimits(**found) if found else NO_LIMITS
 
 
 def query_fields(request: HttpRequest) -> Mapping[str, Any]:
     """What stands behind the question mark; a base prompt has no place there."""
     query = request.META.get("QUERY_STRING")
     given = QueryDict(query.encode("latin-1")) if query else {}
-    return {name: given.get(name) for name in FIELDS} if given else {}
+    return {name: given.get(name) for name in (*FIELDS, *LIMITS)} if given else {}
 
 
 def body_fields(request: HttpRequest) -> dict[str, Any]:
@@ -146,6 +162,10 @@ class PromptIn(Schema):
     at: datetime | None = None
     agent: str | None = None
     system_prompt: str | None = None
+    hot: int | None = None
+    cold: int | None = None
+    threshold: float | None = None
+    max_chars: int | None = None
 
 
 class SourceOut(Schema):
@@ -210,8 +230,13 @@ def get_prompt(
     thread: str = "",
     at: str = "",
     agent: str = "",
+    hot: int | None = None,
+    cold: int | None = None,
+    threshold: float | None = None,
+    max_chars: int | None = None,
 ) -> HttpResponse:
-    """Text unless `Accept: application/json`. `query` adds what retrieval finds where the dialect has a place for it;
+    """Text unless `Accept: application/json`. `query` adds what retrieval finds where the dialect has a place for it, within
+    the limits `hot`, `cold`, `threshold` and `max_chars` where they are given;
     `at` looks back; a person's token names the `agent`."""
     return prompt(request)
 

@@ -25,7 +25,7 @@ def main(arguments: list[str] | None = None) -> int:
 
         from .deepagents import MemoryHubBackend, MemoryHubMiddleware
     except ImportError:
-        return failed("deepagents is not installed here: pip install 'memoryhub[deepagents]'.")
+        return failed("deepagents is not installed here: pip install 'deepagents>=0.7,<0.8'.")
     try:
         hub = MemoryHub.from_env()
         hub.list("/memories/")

@@ -102,7 +102,11 @@ def add_reading(server: MCPServer, hub: AsyncMemoryHub) -> None:
 
     @server.tool(title="Retrieve memories", annotations=READS, structured_output=False)
     async def memory_retrieve(
-        query: str, hot: int = 10, cold: int = 5, threshold: float | None = None, scope: str | None = None
+        query: str,
+        hot: int | None = None,
+        cold: int | None = None,
+        threshold: float | None = None,
+        scope: str | None = None,
     ) -> str:
         """Get a summary of what is remembered about a query: recent work first, then long-term knowledge."""
         return await or_tool_error(hub.retrieve_text(query, hot=hot, cold=cold, threshold=threshold, scope=scope))

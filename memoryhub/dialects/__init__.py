@@ -185,10 +185,20 @@ def with_base(base: str, block: Block) -> list[Piece]:
     own = Piece("base", "system prompt", base)
     if not pieces:
         return [own]
+    if block.lead:
+        return before_base(pieces, own, block)
     if block.placement == "prepend":
         last = pieces[-1].with_text(pieces[-1].text + block.glue)
         return [*pieces[:-1], last, own]
     return [own.with_text(base + block.glue), *pieces]
+
+
+def before_base(pieces: list[Piece], own: Piece, block: Block) -> list[Piece]:
+    """The base prompt behind the first pieces of the block and before the others."""
+    head, rest = pieces[: block.lead], pieces[block.lead :]
+    if not rest:
+        return [*head[:-1], head[-1].with_text(head[-1].text + block.glue), own]
+    return [*head, own.with_text(own.text + block.glue), *rest]
 
 
 def finished(dialect: Dialect, memory: Ingredients, block: Block, dropped: list[_budget.Drop]) -> Rendered:

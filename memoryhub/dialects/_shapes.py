@@ -61,6 +61,7 @@ class Entry:
 class Ingredients:
     """Everything a prompt is made of, gathered by whoever asks: now, at a past moment, or as it would be."""
 
+    positioning: str = ""  # what the group is for, before the agent's base prompt
     base: str = ""
     persona: str = ""
     guidelines: str | None = None  # None: the hub's own words
@@ -77,7 +78,7 @@ class Ingredients:
 class Piece(NamedTuple):  # several for each prompt, and a tuple is made three times as quickly as a dataclass
     """A stretch of text with the place it came from; glue between two pieces belongs to the first."""
 
-    kind: str  # base | persona | guidelines | template | source | working | longterm | task
+    kind: str  # positioning | base | persona | guidelines | template | source | working | longterm | task
     label: str
     text: str
     source: int | None = None  # index into Ingredients.sources
@@ -121,6 +122,7 @@ class Block:
     find_warnings: Callable[[], list[Warn]]  # a function, as most calls need the bytes alone
     placement: str = "append"
     glue: str = "\n\n"
+    lead: int = 0  # pieces that stand before the base prompt all the same
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,7 @@
-"""hub: our own dialect. Five layers, most important first: positioning, persona, group memory, own experience, task."""
+"""hub: our own dialect. Five layers, most important first: positioning, persona, group memory, own experience, task.
+
+The positioning is the group's own text, then the agent's base prompt.
+"""
 
 from __future__ import annotations
 
@@ -66,11 +69,14 @@ def layers(memory: Ingredients, texts: list[str]) -> list[Piece]:
 def build(dialect: Dialect, memory: Ingredients) -> Block:
     """All layers in their order, an empty line between them; comments in sources are for people and left out."""
     texts = ["" if source.error else without_comments(source.text or "") for source in memory.sources]
+    positioning = without_comments(memory.positioning)
+    lead = [Piece("positioning", "group positioning", positioning)] if positioning.strip() else []
     return Block(
-        pieces=joined(layers(memory, texts)),
+        pieces=joined([*lead, *layers(memory, texts)]),
         statuses=[status_of(source, text) for source, text in zip(memory.sources, texts, strict=True)],
         # No tags wrap memory here, so a closing tag in a source does no harm.
         find_warnings=lambda: warn_of_sources(memory.sources, texts, strips=True, wraps=False),
+        lead=len(lead),
     )
 
 

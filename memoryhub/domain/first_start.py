@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 from django.db import transaction
 
 from memoryhub.domain import accounts, files, prompts, spaces
+from memoryhub.errors import HubError
 from memoryhub.models import HUB, Membership, Mount, OnDisk, Person, Role, Space
 
-SLUG, PREFIX, SOURCE = "main", "/memories/", "/memories/AGENTS.md"
+SLUG, NAME, PREFIX, SOURCE = "main", "Main", "/memories/", "/memories/AGENTS.md"
+AT_ONCE = 1_000  # files; more are taken in by the background process
 
 
 def prepare(directory: Path | None) -> tuple[str, str]:
@@ -21,6 +24,9 @@ def prepare(directory: Path | None) -> tuple[str, str]:
         return "", moved
     mount = Mount.objects.get(space__slug=SLUG, prefix=PREFIX)
     found = files.survey_mount(mount)
+    if found and found.files <= AT_ONCE and mount.taken_in_at is None:
+        with contextlib.suppress(HubError):  # a directory that cannot be read is told of by its mount
+            files.take_in_mount(mount.space, mount)
     return (found.sentence(mount.directory) if found else ""), moved
 
 
@@ -29,7 +35,7 @@ def _make(directory: Path | None) -> str:
     owner = accounts.hub_owner()
     space = Space.objects.filter(slug=SLUG).first()
     if space is None:
-        space = spaces.create(HUB, SLUG, "Main")
+        space = spaces.create(HUB, SLUG, name_of(directory))
         files.add_mount(space, HUB, PREFIX, **_place(directory))
         prompts.add_source(space, HUB, SOURCE)
         moved = ""
@@ -59,13 +65,28 @@ def _place(directory: Path | None) -> dict[str, str]:
     return {"store": Mount.Store.FILESYSTEM, "directory": str(directory)}
 
 
+def name_of(directory: Path | str | None) -> str:
+    """The name of the space that shows this directory."""
+    name = Path(directory).name if directory else ""
+    return name.encode("utf-8", "replace").decode().strip()[:100] or NAME
+
+
 def _move(space: Space, directory: Path) -> str:
     mount = Mount.objects.within(space).filter(prefix=PREFIX).first()
     if mount is None:
         files.add_mount(space, HUB, PREFIX, **_place(directory))
+        _rename(space, NAME, directory)
         return f"{PREFIX} is now at {directory}."
     was = mount.directory if mount.store == Mount.Store.FILESYSTEM else "the database"
     if was == str(directory):
         return ""
+    named = name_of(mount.directory)
     files.change_mount(space, HUB, mount, **_place(directory))
+    _rename(space, named, directory)
     return f"{PREFIX} moved from {was} to {directory}."
+
+
+def _rename(space: Space, named: str, directory: Path) -> None:
+    """Gives the space the name of its new directory, unless a person chose another one than it had from the old."""
+    if space.name in (NAME, named) and space.name != name_of(directory):
+        spaces.rename(space, HUB, name_of(directory), space.description)

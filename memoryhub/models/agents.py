@@ -40,6 +40,7 @@ class Agent(models.Model):
     gives_way = ArrayField(
         models.CharField(max_length=16), default=list, blank=True
     )  # the order in which parts are cut
+    retrieval = models.JSONField(default=dict, db_default={}, blank=True)  # limits in place of the space's
     reported = models.JSONField(default=dict, blank=True)  # library and version, as its client said
     created_at = models.DateTimeField(default=timezone.now)
     seen_at = models.DateTimeField(null=True)

@@ -190,7 +190,7 @@ class EntryRevision(ByActor):
 
 
 class Chunk(models.Model):
-    """A piece of a live entry: at most 500 characters, 50 shared with its neighbour. Its vectors are in `Embedding`."""
+    """A piece of a live entry: 500 characters at most unless its space has another size. Its vectors are in `Embedding`."""
 
     space_id = models.BigIntegerField()
     entry_id = models.BigIntegerField()

@@ -66,6 +66,7 @@ class Workers:
     allowed_bytes: Callable[[Environ], int]
     data_dir: Path
     request_seconds: float
+    stranger_requests: int = 0
     children: list[supervise.Child] = field(default_factory=list)
     heartbeats: list[watchdog.Heartbeat] = field(default_factory=list)
 
@@ -91,13 +92,17 @@ class Workers:
     def _serve(self, heartbeat: watchdog.Heartbeat) -> None:
         # Inside: the commands need no web server.
         from memoryhub.server.http.loop import Limits
+        from memoryhub.server.http.turns import Strangers
         from memoryhub.server.http.worker import Worker
 
         with contextlib.suppress(OSError):  # a full disk is no reason not to serve
             processes.write_note(self.data_dir)
         others = [other for other in self.heartbeats if other is not heartbeat]
         limits = Limits(connections=min(Limits.connections, open_files() - 100))
-        Worker(self.listener, self.application, self.allowed_bytes, heartbeat, others, limits).run(os.getppid())
+        strangers = Strangers(self.stranger_requests)
+        Worker(self.listener, self.application, self.allowed_bytes, heartbeat, others, limits, strangers).run(
+            os.getppid()
+        )
 
     def _end_stuck(self) -> None:
         for child, heartbeat in zip(self.children, self.heartbeats, strict=True):
@@ -129,7 +134,9 @@ def run(listener: socket.socket, workers: int, data_dir: Path) -> None:
     from memoryhub.server.http.senders import allowed_bytes
 
     processes.write_note(data_dir)
-    Workers(listener, load(), allowed_bytes, data_dir, settings.REQUEST_SECONDS).run(workers)
+    Workers(listener, load(), allowed_bytes, data_dir, settings.REQUEST_SECONDS, settings.STRANGER_REQUESTS).run(
+        workers
+    )
 
 
 def load() -> Any:

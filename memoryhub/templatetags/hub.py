@@ -42,7 +42,9 @@ def actor_glyph(kind: str) -> SafeString:
 
 @register.simple_tag
 def who(kind: str, name: str) -> SafeString:
-    """The glyph and the name of an actor."""
+    """The glyph and the name of an actor; of an agent its badge and name."""
+    if kind == "agent":
+        return format_html('<span class="who">{}{}</span>', agent_badge(name, ACTOR_WORDS[kind]), name)
     return format_html('<span class="who">{}{}</span>', actor_glyph(kind), name)
 
 
@@ -152,17 +154,21 @@ WORDS_OF_NAME = re.compile(r"[^\W_]+")
 
 def initials(name: str) -> str:
     """Two letters that stand for a name: of its first two words, or of its only one. Any script."""
-    words = WORDS_OF_NAME.findall(name) or ["?"]
+    words = WORDS_OF_NAME.findall(name) or [name.strip()[:1] or "?"]
     two = words[0][0].upper() + words[1][0].lower() if len(words) > 1 else words[0][:2]
     return two[0].upper() + two[1:]
 
 
 @register.simple_tag
-def agent_badge(name: str, label: bool = False, colour: int | None = None) -> SafeString:
+def agent_badge(name: str, label: bool | str = False, colour: int | None = None) -> SafeString:
     """The square badge of an agent: initials on one of eight tints, always the same for a name. It stands beside the name;
-    alone it has the name as its `label`. Without a name it is grey."""
+    alone it has the name as its `label`, or these words. Without a name it is grey."""
     tint = colour if colour is not None else 1 + zlib.crc32(name.encode()) % BADGE_COLOURS if name else 0
-    given = {"css": f"a{tint}", "initials": initials(name), "label": name if label else ""}
+    given = {
+        "css": f"a{tint}",
+        "initials": initials(name),
+        "label": label if isinstance(label, str) else name if label else "",
+    }
     return mark_safe(render_to_string("_agent_badge.html", given).strip().replace("\n", ""))  # noqa: S308 (escaped there)
 
 

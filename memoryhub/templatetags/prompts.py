@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from memoryhub.domain import working
+from memoryhub.domain import files, working
 from memoryhub.models import Actor, Revision
 from memoryhub.templatetags.files import leads_to
 from memoryhub.templatetags.hidden_characters import line_html
@@ -194,6 +194,7 @@ def stretch_note(one: Any, agent: Any, template: Any) -> str:
     notes = {
         "base": f"base prompt of {agent.name}",
         "persona": f"persona of {agent.name}",
+        "positioning": "of the whole group, a file",
         "guidelines": "editable, like any file",
         "working": f"newest {one.count}, of the last 24 hours",
         "longterm": f"{one.count} by the query",
@@ -215,14 +216,14 @@ def unseen_notes(one: Any, agent: Any) -> list[str]:
 
 
 @register.simple_tag(takes_context=True)
-def stretch_url(context: Any, slug: str, agent: Any, one: Any, guidelines_path: str) -> str:
+def stretch_url(context: Any, slug: str, agent: Any, one: Any) -> str:
     """The URL of the page where the text of a section is edited; "" for the task, which comes with the request."""
     if one.path:
         return f"/s/{slug}/files{leads_to(one.path)}"
     if one.kind in ("working", "longterm"):
         return f"/s/{slug}/{one.kind}/"
-    if one.kind == "guidelines":
-        return f"/s/{slug}/files{guidelines_path}{'?view=edit' if may(context['role'], 'edit') else ''}"
+    if path := files.PROMPT_FILES.get(one.kind):
+        return f"/s/{slug}/files{path}{'?view=edit' if may(context['role'], 'edit') else ''}"
     return "" if one.kind == "task" else reverse("agents.detail", args=[slug, agent.slug])
 
 

@@ -9,13 +9,15 @@ from django.urls import reverse
 from memoryhub import dialects
 from memoryhub.domain import accounts, prompts
 from memoryhub.errors import HubError
-from memoryhub.forms import AgentForm, TokenForm
+from memoryhub.forms import AgentForm, NewAgentForm, TokenForm
 from memoryhub.models import Agent
+from memoryhub.web import connect, frameworks
 from memoryhub.web.access import post_only, space_page
 from memoryhub.web.login import safe_next
 from memoryhub.web.notices import done
 
 PAGE = 100
+SHOWN_SOURCES = 10
 SWITCHES = {"is_on": "{} is switched", "memory_is_on": "The memory of {} is switched"}
 FORM_FIELDS = ("name", "description", "dialect", "system_prompt", "persona")
 
@@ -43,16 +45,26 @@ def source_rows(request: HttpRequest, agent: Agent | None = None) -> dict[str, o
 
 @space_page("manage")
 def create(request: HttpRequest) -> HttpResponse:
-    form = AgentForm(request.POST or None, initial={"dialect": dialects.AUTO})
+    """The form; sent, the page with the lines to copy. That answers the POST itself, as a secret is never shown twice."""
+    form = NewAgentForm(request.POST or None)
+    chosen = frameworks.framework_of(request.POST.get("framework") or request.GET.get("framework"))
     if request.method == "POST" and form.is_valid():
+        values = form.cleaned_data | {"dialect": form.cleaned_data["dialect"] or chosen.dialect}
         try:
-            agent = prompts.create_agent(request.space, request.actor, **form.cleaned_data)
+            agent, token, secret = prompts.connect_agent(request.space, request.actor, **values)
         except HubError as error:
             form.refuse(error)
         else:
-            done(request, f"{agent.name} is made. Next: a token, and a few lines of code.")
-            return redirect("connect.page", request.space.slug, agent.slug)
-    return render(request, "agents/create.html", {"form": form}, status=422 if form.errors else 200)
+            return connect.show(request, agent, secret=secret, token=token)
+    more = any(form.errors.get(name) or request.POST.get(name) for name in FORM_FIELDS if name != "name")
+    context = {
+        "form": form,
+        "frameworks": frameworks.FRAMEWORKS,
+        "chosen": chosen,
+        "more_open": more,
+        "sources": prompts.sources_of(request.space)[:SHOWN_SOURCES],
+    }
+    return render(request, "agents/create.html", context, status=422 if form.errors else 200)
 
 
 def show(request: HttpRequest, agent: Agent, *, status: int = 200, **more: object) -> HttpResponse:

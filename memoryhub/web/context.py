@@ -21,6 +21,7 @@ SETTINGS_TABS = [
     ("sources", "Sources", "sources.page"),
     ("policies", "Rules", "policies.page"),
     ("gate", "Gate", "gate.page"),
+    ("retrieval", "Retrieval", "retrieval_settings.page"),
     ("webhooks", "Notices", "webhooks.page"),
     ("imports", "Import", "imports.page"),
     ("quotas", "Usage", "quotas.page"),

@@ -14,7 +14,6 @@ from memoryhub.domain import longterm, retrieval
 from memoryhub.domain.accounts import may
 from memoryhub.errors import Conflict, HubError, Invalid
 from memoryhub.models import EntryPair, Job, LongtermEntry
-from memoryhub.text import split
 from memoryhub.web import editor
 from memoryhub.web.access import post_only, space_page
 from memoryhub.web.helpers import REVIEW_AFTER, clean_text, page_or_part, parse_date, parse_number, typed_text
@@ -132,7 +131,7 @@ def entry(request: HttpRequest, number: int) -> HttpResponse:
 def show_entry(request: HttpRequest, one: LongtermEntry, *, status: int = 200, **more: Any) -> HttpResponse:
     context = {
         "entry": one,
-        "pieces": split.split(one.content),
+        "pieces": longterm.cut_text(request.space, one.content),
         "history": longterm.history(one),
         "pairs": longterm.conflicts_with_entries(request.space, longterm.open_conflicts(request.space, of=one)[:PAGE]),
         "is_due": bool(one.review_by and one.review_by <= timezone.localdate()),

@@ -7,8 +7,9 @@ from dataclasses import astuple
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from memoryhub.domain import activity, demo, prompts, spaces
-from memoryhub.domain.activity import counts_of_space
+from memoryhub.domain import activity, prompts, spaces
+from memoryhub.domain.activity import Counts, counts_of_space
+from memoryhub.web import first_run
 from memoryhub.web.access import space_page
 
 AGENTS_SHOWN = 5
@@ -18,8 +19,10 @@ AGENTS_SHOWN = 5
 def page(request: HttpRequest) -> HttpResponse:
     space = request.space
     counts = counts_of_space(space)
-    if counts.is_empty:
-        return render(request, "overview/empty.html", {"counts": counts, "has_demo": demo.exists()})
+    if first_run.is_first_run(space):
+        return first_page(request, counts)
+    if request.htmx and "first" in request.GET:  # asked by the page of before: from now on there is another one
+        return HttpResponse(status=204, headers={"HX-Refresh": "true"})
     now = activity.figures(space)
     agents, _ = prompts.agent_rows(space, limit=AGENTS_SHOWN)
     changed = list(activity.latest(space, activity.midnight()))
@@ -47,6 +50,16 @@ def page(request: HttpRequest) -> HttpResponse:
     return render(
         request, "overview/_live.html" if request.htmx and not request.htmx.boosted else "overview/page.html", context
     )
+
+
+def first_page(request: HttpRequest, counts: Counts) -> HttpResponse:
+    """The overview before the first agent does something. It asks whether it is still true, and is loaded again if not."""
+    shown = first_run.version_of(request.space, counts.agents)
+    if request.htmx and "first" in request.GET:
+        is_shown = request.GET["first"] == shown
+        return HttpResponse(status=204, headers={} if is_shown else {"HX-Refresh": "true"})
+    context = {"counts": counts, "version": shown, **first_run.context_of(request)}
+    return render(request, "overview/first_run.html", context)
 
 
 def pipe_widths(now: activity.Figures) -> dict[str, float]:

@@ -11,8 +11,7 @@ from django.utils import timezone
 
 from memoryhub.domain import longterm
 from memoryhub.errors import Conflict, Invalid
-from memoryhub.models import Agent, LongtermEntry, Record
-from memoryhub.text import split
+from memoryhub.models import Agent, LongtermEntry, Record, Space
 from memoryhub.web.access import post_only, space_page
 from memoryhub.web.helpers import REVIEW_AFTER, clean_text, neighbour_choices, parse_date, parse_number, typed_text
 from memoryhub.web.notices import done
@@ -39,7 +38,7 @@ def show_preview(
     agents = list(Agent.objects.within(request.space))
     preview = longterm.preview_promotion(request.space, content, source.pair)
     context = {
-        "preview": with_choices(preview, given),
+        "preview": with_choices(request.space, preview, given),
         "map": longterm.draw_map(request.space, newcomers=preview.newcomers) if preview.newcomers else None,
         "origin": source,
         "agents": agents,
@@ -58,12 +57,12 @@ def owning_agent(source: longterm.PromotionOrigin, agents: list[Agent]) -> str:
     return next((agent.slug for agent in agents if agent.pk == own), "")
 
 
-def with_choices(preview: longterm.PromotionPreview, given: QueryDict) -> longterm.PromotionPreview:
+def with_choices(space: Space, preview: longterm.PromotionPreview, given: QueryDict) -> longterm.PromotionPreview:
     """The preview with the choices of the form for each neighbour, and chunks of the text with what is merged in."""
     chosen = [replace(one, advice=given.get(f"near-{one.entry.number}", one.advice)) for one in preview.neighbours]
     merged = [one.entry.content for one in chosen if one.advice == "merge"]
     text = "\n\n".join([preview.content, *merged])
-    return replace(preview, neighbours=chosen, pieces=split.split(text) if merged else preview.pieces)
+    return replace(preview, neighbours=chosen, pieces=longterm.cut_text(space, text) if merged else preview.pieces)
 
 
 def undo_url(slug: str, made: LongtermEntry) -> str:

@@ -15,12 +15,17 @@ from memoryhub.stores import paths
 FOLD_AT = 16  # longer sections that are not memory are folded after their first lines
 LINES_BEFORE_FOLD = 3
 PART_GLYPHS = {
-    "base": "settings", "persona": "agent", "guidelines": "info", "template": "info", "source": "source",
+    "positioning": "info", "base": "settings", "persona": "agent", "guidelines": "info", "template": "info", "source": "source",
     "working": "working", "longterm": "longterm", "task": "comment",
 }  # fmt: skip
-PART_TITLES = {"base": "Positioning", "working": "Working memory", "longterm": "Long-term memory"}
+PART_TITLES = {
+    "positioning": "Group positioning",
+    "base": "Base prompt",
+    "working": "Working memory",
+    "longterm": "Long-term memory",
+}
 LAYERS = ("plain", "source", "working", "longterm")
-LAYER_NAMES = {"plain": "what frames memory", "source": "files", "working": "working", "longterm": "long-term"}
+LAYER_NAMES = {"plain": "template and guidelines", "source": "files", "working": "working", "longterm": "long-term"}
 GRAVE_WARNINGS = {
     "invalid_utf8", "is_directory", "permission_denied", "source_error", "secret_like", "hidden_characters", "closing_tag",
     "unclosed_comment", "over_budget", "cut", "lines_dropped", "template_unknown", "dialect_unverified", "memory_off",
@@ -80,7 +85,9 @@ class PromptSection:
 
     @property
     def is_folded(self) -> bool:
-        return self.part.kind in ("template", "guidelines", "base", "persona") and len(self.lines) > FOLD_AT
+        return (
+            self.part.kind in ("template", "guidelines", "positioning", "base", "persona") and len(self.lines) > FOLD_AT
+        )
 
     @property
     def hidden_lines(self) -> int:

@@ -28,10 +28,12 @@ PAGE = 100
 
 @space_page("read", methods=("GET", "HEAD"))
 def start(request: HttpRequest) -> HttpResponse:
-    """Leads to the prompt of the first agent; without agents, shows how to make one."""
+    """Leads to the prompt of the first agent; without agents, or if asked for, shows what a new one would get."""
     first = prompts.agents_of_space(request.space).first()
-    if first is None:
-        return render(request, "prompts/empty.html")
+    if first is None or request.GET.get("new"):
+        prompt = prompts.prompt_of_new_agent(request.space)
+        context = {"prompt": prompt, "view": PromptView(request.space, prompt), "agent": first}
+        return render(request, "prompts/new_agent.html", context)
     return redirect("prompts.page", request.space.slug, first.slug)
 
 
@@ -151,7 +153,6 @@ def prompt_context(request: HttpRequest, agent: Agent, call: prompts.LastCall | 
         "threads": threads,
         "last": next((one for one in threads if call and one.delivery.pk == call.delivery.pk), None),
         "origin": origin_of_line(request, agent, prompt),
-        "guidelines_path": files.GUIDELINES_PATH,
         "template": template_of_prompt(agent, prompt),
     }
 
@@ -296,7 +297,13 @@ def initial_settings(agent: Agent) -> dict[str, Any]:
 
 def show_settings(request: HttpRequest, agent: Agent, form: PromptSettingsForm) -> HttpResponse:
     templates = [template_row(template) for template in prompts.templates_for(request.space.pk)]
-    context = {"agent": agent, "form": form, "templates": templates, "guidelines_path": files.GUIDELINES_PATH}
+    context = {
+        "agent": agent,
+        "form": form,
+        "templates": templates,
+        "guidelines_path": files.GUIDELINES_PATH,
+        "positioning_path": files.POSITIONING_PATH,
+    }
     return render(request, "prompts/settings.html", context, status=422 if form.errors else 200)
 
 

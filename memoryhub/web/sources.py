@@ -5,6 +5,8 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from memoryhub.domain import prompts
 from memoryhub.errors import HubError, Invalid
@@ -50,6 +52,21 @@ def add(request: HttpRequest) -> HttpResponse:
 
 
 @post_only("manage")
+def choose(request: HttpRequest) -> HttpResponse:
+    """Puts the ticked of the shown files into every prompt, and takes the others out."""
+    shown, chosen = request.POST.getlist("shown"), request.POST.getlist("file")
+    changed = prompts.choose_sources(request.space, request.actor, shown, chosen)
+    for path in changed[:1]:
+        place = _("in every prompt") if path in chosen else _("out of every prompt")
+        more = len(changed) - 1
+        said = {"path": path, "place": place, "more": more}
+        done(
+            request, _("%(path)s and %(more)d more changed.") % said if more else _("%(path)s is now %(place)s.") % said
+        )
+    return HttpResponseRedirect(request.space.get_absolute_url(), status=303)
+
+
+@post_only("manage")
 def remove(request: HttpRequest, pk: int) -> HttpResponse:
     source = prompts.get_source(request.space, pk)
     prompts.remove_source(request.space, request.actor, pk)
@@ -76,10 +93,26 @@ def reorder(request: HttpRequest, pk: int) -> HttpResponse:
 
 @post_only("manage")
 def take_over(request: HttpRequest) -> HttpResponse:
-    agent, config = chosen_agent(request), request.POST.get("config", "")
+    agent, text = chosen_agent(request), request.POST.get("config", "")
     try:
-        made = prompts.take_over_sources(request.space, request.actor, config, agent=agent)
+        config = prompts.read_configuration(text)
+        made = prompts.take_over_configuration(request.space, request.actor, config, agent=agent, prompt_of=agent)
     except HubError as error:
-        return show(request, status=error.status, error=error, config=config)
-    done(request, f"{len(made)} sources are taken over.")
+        return show(request, status=error.status, error=error, config=text)
+    done(request, taken_over(config, len(made), agent))
     return redirect_to_sources(request, agent)
+
+
+def taken_over(config: prompts.Configuration, sources: int, agent: Agent | None) -> str:
+    """What was taken from a configuration, and what was not."""
+    says = []
+    if config.memory_files is not None:
+        says.append(ngettext("%d source was taken.", "%d sources were taken.", sources) % sources)
+    if config.react_prompt is not None and agent:
+        says.append(_("The base prompt of %s was replaced.") % agent.name)
+    left = [*(["react_prompt"] if config.react_prompt is not None and not agent else []), *config.other]
+    if left:
+        says.append(_("Not taken: %s.") % ", ".join(left))
+    if config.react_prompt is not None and not agent:
+        says.append(_("To take react_prompt as a base prompt, choose an agent first."))
+    return " ".join(says)

@@ -9,6 +9,7 @@ from memoryhub.domain import accounts, prompts
 from memoryhub.errors import HubError
 from memoryhub.forms import TokenForm
 from memoryhub.models import Token
+from memoryhub.web import connect
 from memoryhub.web.access import post_only
 from memoryhub.web.notices import done
 
@@ -29,7 +30,7 @@ def create(request: HttpRequest) -> HttpResponse:
         except HubError as error:
             form.refuse(error)
         else:
-            return render(request, "tokens/made.html", {"new_token": token, "secret": secret, "agent": agent})
+            return connect.show(request, agent, secret=secret, token=token)
     return render(request, "tokens/form.html", {"form": form, "agent": agent}, status=422)
 
 
@@ -45,4 +46,4 @@ def revoke(request: HttpRequest, pk: int) -> HttpResponse:
 def rotate(request: HttpRequest, pk: int) -> HttpResponse:
     token = accounts.get_token(request.space, pk, person=None)
     new, secret = accounts.rotate_token(token, request.actor)
-    return render(request, "tokens/made.html", {"new_token": new, "secret": secret, "agent": token.agent, "old": token})
+    return connect.show(request, new.agent, secret=secret, token=new, old=token)

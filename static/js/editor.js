@@ -388,5 +388,6 @@
   mirror.compare(stored);
   mirror.later();
   showMarks();
-  if (document.getElementById("ed-side").hasAttribute("data-late")) ask();
+  // htmx listens from then on.
+  document.addEventListener("DOMContentLoaded", () => { if (document.getElementById("ed-side").hasAttribute("data-late")) ask(); });
 })();

@@ -5,10 +5,14 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.test import RequestFactory
 from django.utils import timezone
 
+from memoryhub import requests
 from memoryhub.domain import accounts, files, prompts, spaces
 from memoryhub.models import HUB, Token
+from memoryhub.settings_sign_in import trusted_proxies
+from memoryhub.wsgi import application
 from tests.api.calling import Caller
 
 pytestmark = pytest.mark.django_db
@@ -90,3 +94,38 @@ def test_what_a_caller_says_of_its_address_counts_behind_a_proxy_alone(call, set
     settings.BEHIND_TLS = behind_proxy
     assert call(*DOORS[door], X_Forwarded_For="1.2.3.4, 10.9.8.7", X_Forwarded_Proto="https").status_code == 200
     assert Token.objects.get().used_from == noted
+
+
+@pytest.mark.parametrize("door", ["prompt", "file", "me"])
+@pytest.mark.parametrize(
+    ("trusted", "noted"), [("loopback", "10.9.8.7"), ("private,203.0.113.0/24", "127.0.0.1"), ("", "127.0.0.1")]
+)
+def test_behind_tls_a_proxy_alone_says_where_a_caller_is(call, settings, door, trusted, noted):
+    settings.BEHIND_TLS, settings.TRUSTED_PROXIES = True, trusted_proxies(trusted)
+    assert call(*DOORS[door], X_Forwarded_For="1.2.3.4, 10.9.8.7").status_code == 200
+    assert Token.objects.get().used_from == noted
+
+
+@pytest.mark.parametrize("peer", ["203.0.113.9", "::ffff:203.0.113.9", "2001:db8::7"])
+def test_who_connects_past_the_proxy_is_believed_nothing(settings, peer):
+    """Else they would choose the address that their tries to sign in are counted for, and the scheme of the hub."""
+    settings.BEHIND_TLS = True
+    meta = {"REMOTE_ADDR": peer, "HTTP_X_FORWARDED_FOR": "10.0.0.1", "HTTP_X_FORWARDED_PROTO": "https"}
+    requests.distrust_forwarded(meta)
+    assert (requests.client_address(meta), meta["HTTP_X_FORWARDED_PROTO"]) == (peer, "http")
+    meta |= {"REMOTE_ADDR": "172.17.0.1", "HTTP_X_FORWARDED_PROTO": "https"}
+    requests.distrust_forwarded(meta)
+    assert (requests.client_address(meta), meta["HTTP_X_FORWARDED_PROTO"]) == ("10.0.0.1", "https")
+
+
+def test_the_scheme_is_believed_of_proxies_alone(settings):
+    settings.BEHIND_TLS = True
+    for peer, scheme in (("127.0.0.1", "https"), ("203.0.113.9", "http")):
+        environ = RequestFactory().get("/healthz", headers={"X-Forwarded-Proto": "https"}, REMOTE_ADDR=peer).environ
+        assert application_saw(environ | {"HTTP_HOST": "localhost"}) == scheme
+
+
+def application_saw(environ: dict) -> str:
+    """The scheme that is said behind the door of WSGI."""
+    list(application(environ, lambda *_: None))
+    return environ["HTTP_X_FORWARDED_PROTO"]

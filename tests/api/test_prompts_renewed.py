@@ -13,7 +13,18 @@ import pytest
 from django.apps import apps
 from django.utils import timezone
 
-from memoryhub.domain import accounts, erasure, files, longterm, prompts, proposals, quarantine, spaces, working
+from memoryhub.domain import (
+    accounts,
+    erasure,
+    files,
+    longterm,
+    prompts,
+    proposals,
+    quarantine,
+    retrieval,
+    spaces,
+    working,
+)
 from memoryhub.domain.files.disk.watch import scan
 from memoryhub.domain.prompts import framework_templates
 from memoryhub.domain.working import entries
@@ -140,6 +151,7 @@ CHANGES = {
     "file edited": lambda own: files.edit(own.space, own.rk, TONE, "two", "three"),
     "file deleted": lambda own: files.delete(own.space, own.rk, TONE),
     "file moved": lambda own: files.move(own.space, own.rk, TONE, "/memories/away.md"),
+    "positioning": lambda own: files.write(own.space, own.rk, "/memories/hub-positioning.md", b"We sell books.\n"),
     "guidelines": lambda own: files.write(own.space, own.rk, "/memories/hub-guidelines.md", b"- Only ask.\n"),
     "source added": lambda own: prompts.add_source(own.space, own.rk, TONE),
     "source of one's own": own_source,
@@ -164,6 +176,8 @@ CHANGES = {
     "entry put back": lambda own: working.put_back(own.space, own.rk, own.gone),
     "entry over": expire_an_entry,
     "fewer entries": lambda own: spaces.change_settings(own.space, own.rk, {"working_limit": 1}),
+    "limits of the space": lambda own: retrieval.change_limits(own.space, own.rk, {"hot": 0}),
+    "limits of the agent": lambda own: prompts.change_agent(own.forge, own.rk, retrieval={"cold": 0}),
     "another embedder": lambda own: spaces.change_settings(own.space, own.rk, {"embedder": "hashing"}),
     "knowledge stored": lambda own: longterm.store(own.space, own.rk, "Card refunds are free."),
     "knowledge corrected": lambda own: longterm.edit(own.space, own.rk, own.fact, "Card refunds take 3 days."),
@@ -193,7 +207,8 @@ DERIVED = {"entry_id", "chunk_id", "agent_id", "lexeme", "lexemes", "chunks", "c
 READ = {
     "agent": {
         "system_prompt": "base prompt", "persona": "persona", "memory_is_on": "memory off", "budget": "budget",
-        "gives_way": "cut order", "template": NOT_SHOWN, "dialect": NOT_SHOWN, "asked_dialect": NOT_SHOWN, "slug": NOT_SHOWN,
+        "gives_way": "cut order", "retrieval": "limits of the agent",
+        "template": NOT_SHOWN, "dialect": NOT_SHOWN, "asked_dialect": NOT_SHOWN, "slug": NOT_SHOWN,
         "name": NOT_SHOWN,
         "description": NOT_SHOWN, "is_on": NOT_SHOWN, "reported": NOT_SHOWN, "seen_at": NOT_SHOWN,
         "stored_bytes": NOT_SHOWN,

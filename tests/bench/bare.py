@@ -75,9 +75,9 @@ class Moved:
         def changed_rows(sql: str, params: Any = (), **more: Any) -> list[tuple[Any, ...]]:
             if cls.what != "file" or sql is not inputs.TEXTS:
                 return rows(sql, params, **more)
-            before = params["known"].split(",")
-            found = rows(sql, {**params, "known": ",".join([before[0], '"another"', *before[2:]])}, **more)
-            at = next(place for place, row in enumerate(found) if row[0] == 2)
+            before = params["known"].removesuffix("}").split(",")
+            found = rows(sql, {**params, "known": ",".join([*before[:-1], '"another"']) + "}"}, **more)
+            at = len(found) - 1  # the last source
             n, mark, is_deleted, number, _, content, *others = found[at]
             comment = b"<!-- %d -->" % next(cls.numbers)
             found[at] = (n, mark, is_deleted, number, str(comment), content + comment, *others)

@@ -193,13 +193,13 @@ def asks_of(scene: Scene, etag: str) -> Asks:
 def in_process(scene: Scene) -> list[Row]:
     """Assembly in this process against the vector query alone, and three files against the library's own middleware."""
     from memoryhub.domain import prompts
-    from memoryhub.domain.prompts import inputs
+    from memoryhub.domain.prompts.memory import now as memory_now
 
     def assembly() -> None:
         prompts.assemble(scene.space, scene.hub, query=QUERY, task="Answer.")
 
     def anew() -> None:
-        inputs._longterm_cache.clear()  # as if long-term memory had just changed
+        memory_now._longterm_cache.clear()  # as if long-term memory had just changed
         assembly()
 
     took = beside({"raw": vector_query(scene), "assembly": assembly, "anew": anew})

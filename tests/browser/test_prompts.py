@@ -80,7 +80,7 @@ def test_by_keyboard_a_line_is_asked_for_and_the_parts_are_walked(space, counter
     expect(page.locator('span[data-n="1500"] + .origin')).to_be_focused()
     expect(page.locator('span[data-n="1500"] + .origin')).to_be_in_viewport()
     parts = page.get_by_role("navigation", name="Parts of this prompt").get_by_role("link")
-    expect(parts).to_contain_text(["Positioning", "Guidelines", AGENTS])
+    expect(parts).to_contain_text(["Base prompt", "Guidelines", AGENTS])
     tops = []
     for key in ("k", "k", "j", "j"):
         page.keyboard.press(key)

@@ -1,129 +1,272 @@
-"""The lines of the Connect page, run as they stand there (but for `pip install`) against a hub process of its own."""
+"""The lines that the pages print, run as they stand there: in an environment without the hub, in a shell, against a hub process.
+
+What pip would fetch from an index it finds in a folder of wheels, packed from this environment's own packages: `PIP_NO_INDEX`
+and `PIP_FIND_LINKS` say so, the lines themselves are not touched.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import base64
+import hashlib
 import json
+import os
+import re
+import shlex
 import shutil
+import site
 import subprocess
 import sys
 import threading
 import time
+import venv
+import zipfile
+from html import unescape
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from importlib.metadata import distribution
 from pathlib import Path
 from types import SimpleNamespace
 
+import httpx
 import playwright
 import pytest
-from django.template.loader import render_to_string
+from packaging.requirements import Requirement
 
 from memoryhub.client import MemoryHub
-from memoryhub.client.example import scripted
-from tests.running import TREE, clean, command, copied, running_in
+from tests.running import CSRF_FIELD, clean, command, copied, running_in, sign_in_by_link
 
 AGENTS = "/memories/AGENTS.md"
 TEXT = "# Memory\n\n- Refunds need a second person.\n"
+FACT = "The bakery closes at 18:00."
+BLOCK = re.compile(r'<pre[^>]*\sid="lines-([\w-]+)"[^>]*>(.*?)</pre>', re.DOTALL)
 
 
 @pytest.fixture(scope="module")
 def running(started_once):
-    """One hub for all of them: its address, the token of an agent, and of a person who decides."""
-    with copied(started_once) as data_dir, running_in(data_dir) as hub:
+    """One hub for all of them: its address, a browser signed in as its owner, and a person's token that decides."""
+    with copied(started_once) as data_dir, running_in(data_dir) as hub, httpx.Client(follow_redirects=True) as browser:
+        sign_in_by_link(browser, hub.link)
         data = ("--data-dir", str(data_dir))
         person = json.loads(command("user", "add", "rk", "--role", "reviewer", "--json", *data).stdout)["token"]
-        token = json.loads(command("agent", "add", "scout", "--json", *data).stdout)["token"]
         with MemoryHub(hub.url, person) as reviewer:
             reviewer.write(AGENTS, TEXT)
-        yield hub.url, token, person
+            yield SimpleNamespace(url=hub.url, browser=browser, reviewer=reviewer)
 
 
 @pytest.fixture
-def scout(running, tmp_path, monkeypatch):
-    """An agent whose memory is there: its client, its settings, and what the page would show."""
-    url, token, person = running
-    monkeypatch.setenv("MEMORYHUB_CACHE_DIR", str(tmp_path / "copies"))
-    monkeypatch.setenv("MEMORYHUB_URL", url)
-    monkeypatch.setenv("MEMORYHUB_TOKEN", token)
-    with MemoryHub(url, token) as client:
-        yield SimpleNamespace(client=client, url=url, token=token, waiting=lambda: client.proposals("pending"))
-        with MemoryHub(url, person) as reviewer:
-            for one in client.proposals("pending"):
-                reviewer.reject(one.number, note="The next test begins anew.")
+def connected(running, request):
+    """A function that makes an agent on the page, as a person does: its blocks by key, and its own client."""
+    made = []
+
+    def make(framework: str) -> SimpleNamespace:
+        form = f"{running.url}/s/main/agents/new/?framework={framework}"
+        token = CSRF_FIELD.search(running.browser.get(form).text)[1]
+        values = {"name": f"{framework} {len(made)} {request.node.name}"[:60], "framework": framework}
+        page = running.browser.post(form, data=values | {"csrfmiddlewaretoken": token})
+        assert page.status_code == 200, page.text
+        blocks = {key: unescape(text) for key, text in BLOCK.findall(page.text) if key.startswith(f"{framework}-")}
+        secret = re.search(r'id="secret"[^>]*>(mh_[\w-]+)<', page.text)[1]
+        client = MemoryHub(running.url, secret)
+        made.append(client)
+        return SimpleNamespace(blocks=blocks, client=client, waiting=lambda: client.proposals("pending"))
+
+    yield make
+    for client in made:
+        for one in client.proposals("pending"):
+            running.reviewer.reject(one.number, note="The next test begins anew.")
+        client.close()
 
 
-def lines(scout, key):
-    values = {"url": scout.url, "token": scout.token, "agent": SimpleNamespace(name="scout", slug="scout")}
-    text = render_to_string(f"connect/snippets/{key}.txt", values)
-    return "\n".join(line for line in text.splitlines() if not line.startswith("pip install"))
+# ---- environments without the hub ----
 
 
-def run_python(scout, key, **names):
-    exec(compile(lines(scout, key), key, "exec"), names)
-    return names
+def packed(name: str, into: Path) -> None:
+    """An installed package as a wheel again, without its scripts."""
+    found = distribution(name)
+    tag = re.search(r"^Tag: (.+)$", found.read_text("WHEEL"), re.MULTILINE)[1]
+    stem = f"{found.metadata['Name'].replace('-', '_').replace('.', '_')}-{found.version}"
+    record = []
+    with zipfile.ZipFile(into / f"{stem}-{tag}.whl", "w") as wheel:
+        for file in found.files or ():
+            if ".." in file.parts or file.name == "RECORD" or "__pycache__" in file.parts:
+                continue
+            content = Path(found.locate_file(file)).read_bytes()
+            wheel.writestr(str(file), content)
+            digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+            record.append(f"{file},sha256={digest},{len(content)}")
+        info = next(str(file.parent) for file in found.files or () if file.name == "METADATA")
+        wheel.writestr(f"{info}/RECORD", "\n".join([*record, f"{info}/RECORD,,", ""]))
 
 
-def shell(script, *program, **more):
-    return subprocess.run(program or ["bash", "-e", "-c", script], capture_output=True, text=True, timeout=60, **more)
+def with_what_it_needs(*wanted: str) -> set[str]:
+    """The names of these packages and of all that they need here."""
+    seen: set[tuple[str, str]] = set()  # a package, and an extra of it
+    waiting = [(name, "") for name in wanted]
+    while waiting:
+        name, extra = one = waiting.pop()
+        if one in seen:
+            continue
+        seen.add(one)
+        for needed in map(Requirement, distribution(name).requires or ()):
+            if needed.marker is None or needed.marker.evaluate({"extra": extra}):
+                canonical = needed.name.lower().replace("_", "-")
+                waiting += [(canonical, extra) for extra in ("", *needed.extras)]
+    return {name for name, _ in seen}
 
 
-def test_curl(scout):
-    done = shell(lines(scout, "curl"))
-    assert done.returncode == 0, done.stderr
-    assert "Refunds need a second person." in done.stdout and '"state": "admitted"' in done.stdout
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory):
+    """What pip is given in place of a package index: httpx and the MCP SDK, with what they need."""
+    folder = tmp_path_factory.mktemp("wheels")
+    for name in with_what_it_needs("httpx", "mcp"):
+        packed(name, folder)
+    return folder
 
 
-def test_typescript(scout):
-    node = shutil.which("node") or Path(playwright.__file__).parent / "driver/node"  # Playwright brings one
-    names = 'const before = "a second person", after = "two more people";\n'
-    script = names + lines(scout, "typescript") + "\nconsole.log(system, status, proposal.number);"
-    done = shell("", node, "--input-type=module", "-e", script)
-    assert done.returncode == 0, done.stderr
-    (asked,) = scout.waiting()
-    assert asked.path == AGENTS
-    assert "Refunds need a second person." in done.stdout and done.stdout.rstrip().endswith(f"pending {asked.number}")
+@pytest.fixture
+def empty(tmp_path, wheels):
+    """A function that runs a line in the shell of a fresh environment, where only pip is."""
+    return in_environment(tmp_path / "env", PIP_NO_INDEX="1", PIP_FIND_LINKS=str(wheels))
 
 
-def test_python(scout):
-    names = {"question": "refunds?", "answer": "Two people look.", "thread": "t-1", "old": "second", "new": "third"}
-    found = run_python(scout, "python", **names)
-    assert "Refunds need a second person." in found["system"]
-    assert [one.reason for one in scout.waiting()] == ["the user asked twice"]
+@pytest.fixture
+def with_frameworks(tmp_path):
+    """As `empty`, but the frameworks are there already, from this environment; pip fetches the client alone."""
+    run = in_environment(tmp_path / "env", PIP_NO_INDEX="1", PIP_NO_DEPS="1")
+    (packages,) = (tmp_path / "env").glob("lib/python*/site-packages")
+    (packages / "frameworks.pth").write_text("\n".join(site.getsitepackages()))
+    return run
 
 
-def test_deepagents(scout):
-    found = run_python(scout, "deepagents", model=scripted("Invoices go out on Mondays."))
-    said = found["agent"].invoke({"messages": [("user", "Remember this.")]})["messages"]
-    (asked,) = scout.waiting()
-    assert any(f"proposal {asked.number}" in message.text for message in said)
+def in_environment(folder: Path, **settings: str):
+    venv.create(folder, with_pip=False)
+    pip = folder / "bin/pip"
+    pip.write_text(f'#!/bin/sh\nexec {sys.executable} -m pip --python {folder}/bin/python "$@"\n')
+    pip.chmod(0o755)
+    place = folder.parent / "work"
+    place.mkdir()
+    path = f"{folder}/bin{os.pathsep}{os.environ['PATH']}"
+    environment = clean(PATH=path, HOME=str(place), MEMORYHUB_CACHE_DIR=str(place / "copies"), **settings)
+
+    def run(script: str, **more: str) -> str:
+        done = subprocess.run(
+            ["bash", "-e", "-c", script], capture_output=True, text=True, cwd=place, env=environment | more, timeout=120
+        )
+        assert done.returncode == 0, done.stderr + done.stdout
+        return done.stdout
+
+    run.place, run.environment = place, environment
+    return run
 
 
-def test_langgraph(scout):
-    from langgraph.graph import END, START, StateGraph
+def test_python_in_an_empty_environment(connected, empty):
+    made = connected("other")
+    empty(made.blocks["other-install"])
+    (empty.place / "agent.py").write_text(made.blocks["other-python"])
+    told = empty(f"{made.blocks['other-token']}\npython agent.py")
+    assert "Refunds need a second person." in told
+    (asked,) = made.waiting()
+    assert asked.path == "/memories/bakery.md"
+    assert any(FACT in entry.content for entry in made.client.working())
+    nothing_else = empty(
+        'python -c \'import importlib.util as u; print(u.find_spec("django"), u.find_spec("memoryhub.domain"))\''
+    )
+    assert nothing_else.split() == ["None", "None"]
 
-    builder = StateGraph(dict)
-    builder.add_node("check", lambda state: {"found": "The invoice of March was paid twice."})
-    builder.add_edge(START, "check")
-    builder.add_edge("check", END)
-    found = run_python(scout, "langgraph", builder=builder, question={"asked": "paid?"}, thread="t-1")
-    found["hub"].close()
-    assert any("paid twice" in entry.content for entry in scout.client.working())
+
+@pytest.mark.parametrize("framework", ["claude-code", "codex"])
+def test_a_coding_agent_registers_the_server(connected, empty, framework):
+    """The program itself is played by a script that starts what is to be registered, as the real one does later."""
+    made = connected(framework)
+    empty(made.blocks[f"{framework}-install"])
+    program = empty.place.parent / "env/bin" / framework.partition("-")[0]
+    program.write_text('#!/bin/sh\nfor given in "$@"; do echo "$given"; done\n')
+    program.chmod(0o755)
+    told = empty(made.blocks[f"{framework}-{framework}"]).splitlines()
+    assert told[:3] == ["mcp", "add", "memoryhub"]
+    at = told.index("--")
+    settings = dict(one.split("=", 1) for flag, one in zip(told[3:at:2], told[4:at:2], strict=True) if flag == "--env")
+    assert "Refunds need a second person." in read_over_mcp(empty, told[at + 1 :], settings)
 
 
-def test_anthropic(scout, monkeypatch):
-    turns = [
-        [{"type": "tool_use", "id": "t1", "name": "memory", "input": {"command": "view", "path": AGENTS}}],
-        [{"type": "text", "text": "I have read it."}],
-    ]
+@pytest.mark.parametrize("framework", ["cursor", "mcp"])
+def test_an_mcp_client_with_the_settings(connected, empty, framework):
+    made = connected(framework)
+    empty(made.blocks[f"{framework}-install"])
+    (named,) = json.loads(made.blocks[f"{framework}-mcp"])["mcpServers"].values()
+    assert "Refunds need a second person." in read_over_mcp(empty, [named["command"], *named["args"]], named["env"])
+
+
+def read_over_mcp(run, server: list[str], settings: dict[str, str]) -> str:
+    from mcp import Client, StdioServerParameters
+
+    program = shutil.which(server[0], path=run.environment["PATH"])
+    started = StdioServerParameters(
+        command=program, args=server[1:], env=run.environment | settings, cwd=str(run.place)
+    )
+
+    async def read() -> str:
+        async with Client(started, mode="legacy") as session:
+            return (await session.call_tool("memory_read", {"path": AGENTS})).content[0].text
+
+    return asyncio.run(read())
+
+
+def test_deepagents(connected, with_frameworks, model):
+    made = connected("deepagents")
+    with_frameworks(made.blocks["deepagents-install"])
+    (with_frameworks.place / "agent.py").write_text(made.blocks["deepagents-deepagents"])
+    told = with_frameworks(f"{made.blocks['deepagents-token']}\npython agent.py", **model.settings)
+    assert "I have read it." in told
+    assert "Refunds need a second person." in json.dumps(model.asked[0]["system"])
+    assert "Refunds need a second person." in json.dumps(model.asked[1]["messages"])
+
+
+def test_the_first_call_of_deepagents_needs_no_model(connected, with_frameworks):
+    made = connected("deepagents")
+    with_frameworks(made.blocks["deepagents-install"])
+    told = with_frameworks(f"{made.blocks['deepagents-token']}\n" + f'python -m memoryhub.client.example "{FACT}"')
+    (asked,) = made.waiting()
+    assert f"proposal {asked.number}" in told
+
+
+def test_langgraph(connected, with_frameworks):
+    made = connected("langgraph")
+    with_frameworks(made.blocks["langgraph-install"])
+    (with_frameworks.place / "agent.py").write_text(made.blocks["langgraph-langgraph"])
+    told = with_frameworks(f"{made.blocks['langgraph-token']}\npython agent.py")
+    assert FACT in told
+    assert any(FACT in entry.content for entry in made.client.working())
+
+
+def test_anthropic(connected, with_frameworks, model):
+    made = connected("anthropic")
+    with_frameworks(made.blocks["anthropic-install"])
+    (with_frameworks.place / "agent.py").write_text(made.blocks["anthropic-anthropic"])
+    told = with_frameworks(f"{made.blocks['anthropic-token']}\npython agent.py", **model.settings)
+    assert "I have read it." in told
+    assert "Refunds need a second person." in json.dumps(model.asked[0]["system"])
+    assert "Refunds need a second person." in json.dumps(model.asked[1]["messages"])
+
+
+@pytest.fixture
+def model():
+    """A model that reads the memory with whatever tool it is given, then answers: its requests, and where it is."""
     asked = []
 
     class Model(BaseHTTPRequestHandler):
         def do_POST(self):
             asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            content = turns[len(asked) - 1]
-            reason = "tool_use" if content[0]["type"] == "tool_use" else "end_turn"
+            names = [tool["name"] for tool in asked[-1].get("tools", ())]
+            look = {"name": "memory", "input": {"command": "view", "path": AGENTS}}
+            if "read_file" in names:
+                look = {"name": "read_file", "input": {"file_path": AGENTS}}
+            reads = len(asked) == 1
+            content = {"type": "tool_use", "id": "t1", **look} if reads else {"type": "text", "text": "I have read it."}
             body = json.dumps({
-                "id": "m", "type": "message", "role": "assistant", "model": "x", "content": content, "stop_reason": reason,
-                "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 1},
+                "id": "m", "type": "message", "role": "assistant", "model": "x", "content": [content],
+                "stop_reason": "tool_use" if reads else "end_turn", "stop_sequence": None,
+                "usage": {"input_tokens": 1, "output_tokens": 1},
             }).encode()  # fmt: skip
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
@@ -136,45 +279,40 @@ def test_anthropic(scout, monkeypatch):
 
     server = HTTPServer(("127.0.0.1", 0), Model)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    monkeypatch.setenv("ANTHROPIC_BASE_URL", f"http://127.0.0.1:{server.server_port}")
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "none")
-    try:
-        run_python(scout, "anthropic", model="x", question="What do you know?")
-    finally:
-        server.shutdown()
-        server.server_close()
-    assert "Refunds need a second person." in json.dumps(asked[0]["system"])
-    assert "Refunds need a second person." in json.dumps(asked[1]["messages"])
+    url = f"http://127.0.0.1:{server.server_port}"
+    yield SimpleNamespace(asked=asked, settings={"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "none"})
+    server.shutdown()
+    server.server_close()
 
 
-def test_mcp(scout):
-    from mcp import Client, StdioServerParameters
+def test_curl(connected, with_frameworks):
+    made = connected("other")
+    told = with_frameworks(f"{made.blocks['other-token']}\n{made.blocks['other-curl']}")
+    assert "Refunds need a second person." in told and '"state": "admitted"' in told
 
-    text = lines(scout, "mcp")
-    (named,) = json.loads(text[text.index("{") :])["mcpServers"].values()
-    assert (named["command"], named["args"]) == ("memoryhub", ["mcp"])
-    started = StdioServerParameters(
-        command=sys.executable, args=["-m", "memoryhub", *named["args"]], env=clean(**named["env"]), cwd=TREE
+
+def test_typescript(connected, with_frameworks):
+    made = connected("other")
+    node = shutil.which("node") or Path(playwright.__file__).parent / "driver/node"  # Playwright brings one
+    (with_frameworks.place / "agent.mjs").write_text(made.blocks["other-typescript"])
+    told = with_frameworks(f"{made.blocks['other-token']}\n{shlex.quote(str(node))} agent.mjs")
+    (asked,) = made.waiting()
+    assert asked.path == "/memories/bakery.md"
+    assert "Refunds need a second person." in told and "202" in told
+
+
+def test_agents_md_on_disk(connected, empty):
+    made = connected("other")
+    empty(made.blocks["other-install"])
+    script = f"{made.blocks['other-token']}\nexec {made.blocks['other-sync']}"
+    running = subprocess.Popen(
+        ["bash", "-e", "-c", script], cwd=empty.place, env=empty.environment, stdout=subprocess.DEVNULL
     )
-
-    async def read():
-        async with Client(started, mode="legacy") as session:
-            return await session.call_tool("memory_read", {"path": AGENTS})
-
-    assert "Refunds need a second person." in asyncio.run(read()).content[0].text
-
-
-def test_agents_md_on_disk(scout, tmp_path):
-    script = lines(scout, "sync").replace("memoryhub sync", f"exec {sys.executable} -m memoryhub sync")
-    folder = tmp_path / "project"
-    folder.mkdir()
-    script = f"cd {folder}\n{script}"
-    running = subprocess.Popen(["bash", "-e", "-c", script], env=clean(PYTHONPATH=str(TREE)), stdout=subprocess.DEVNULL)
     try:
-        copy = folder / ".memory" / "AGENTS.md"
+        copy = empty.place / ".memory/AGENTS.md"
         until(lambda: copy.exists() and copy.read_text() == TEXT)
         copy.write_text(TEXT + "- Invoices go out on Mondays.\n")
-        until(scout.waiting)
+        until(made.waiting)
     finally:
         running.terminate()
         running.wait(10)

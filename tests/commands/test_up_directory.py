@@ -7,7 +7,7 @@ import re
 
 import httpx
 
-from tests.running import command, data_dir, place, running_in, started_once  # noqa: F401  fixtures
+from tests.running import command, data_dir, place, running_in, sign_in_by_link, started_once  # noqa: F401  fixtures
 from tests.stores.test_selection import repository
 
 
@@ -22,6 +22,11 @@ def test_a_hub_on_a_repository_shows_memory_alone(tmp_path, data_dir):
     with running_in(data_dir, str(root)) as hub:
         first = re.fullmatch(r"memoryhub shows 5 files of (.+), (\d+) left out: (.+)\n", hub.said[0])
         assert first and first[1] == str(root) and first[3].startswith(".git 31, ")
+        with httpx.Client(follow_redirects=True) as browser:
+            page = sign_in_by_link(browser, hub.link)
+            assert page.url.path == "/s/main/" and "<h1>shop</h1>" in re.sub(r"\s+(?=<)|(?<=>)\s+", "", page.text)
+            assert "# Rules" in page.text  # the prompt of a new agent
+            assert browser.get(hub.url).url.path == "/s/main/"
         made = run("agent", "add", "scout", "--json")
         token = json.loads(made.stdout)["token"]
         with httpx.Client(base_url=f"{hub.url}/api/v1/", headers={"Authorization": f"Bearer {token}"}) as agent:
@@ -42,3 +47,17 @@ def test_a_hub_on_a_repository_shows_memory_alone(tmp_path, data_dir):
         told = json.loads(added.stdout)
         assert (told["files"], told["include"], told["exclude"]) == (1, ["*.md"], ["drafts/"])
         assert run("mount", "add", "/home/", "--dir", "/proc/1/root").returncode == 1
+
+
+def test_with_a_folder_the_demo_is_a_link_there_and_without_one_it_is_opened(tmp_path, data_dir):
+    folder = tmp_path / "Läden & Co"
+    folder.mkdir()
+    (folder / "AGENTS.md").write_text("# Rules\n")
+    with running_in(data_dir, "--demo", str(folder)) as hub, httpx.Client(follow_redirects=True) as browser:
+        page = sign_in_by_link(browser, hub.link)
+        assert page.url.path == "/s/main/" and "Läden &amp; Co" in page.text
+        assert 'href="/s/demo/"' in page.text
+    with running_in(data_dir, "--demo") as hub, httpx.Client(follow_redirects=True) as browser:
+        assert sign_in_by_link(browser, hub.link).url.path == "/s/demo/"
+        after = hub.process.stdout.readline()
+        assert after == "Press Ctrl-C to stop.\n"

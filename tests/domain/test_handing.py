@@ -153,7 +153,7 @@ def test_a_text_that_changed_is_sent_alone(scene, counter, handed, asked):
     assert b"another" in handed().data
     (_, (sql, found), *ledger) = asked
     assert sql == inputs.TEXTS and len(ledger) == 1
-    assert [row[5] for row in found] == [None, None, b"another", None, None]
+    assert [row[5] for row in found] == [None, None, None, b"another", None, None]
     asked.clear()
     prompts.change_agent(counter, HUB, persona="Calm.")
     asked.clear()

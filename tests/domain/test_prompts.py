@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from memoryhub.db import statements
 from memoryhub.domain import longterm, prompts, spaces
-from memoryhub.domain.files import GUIDELINES_PATH, agents_reading
+from memoryhub.domain.files import GUIDELINES_PATH, POSITIONING_PATH, agents_reading
 from memoryhub.domain.prompts import agents, framework_templates, inputs
 from memoryhub.domain.prompts.assemble import first_change
 from memoryhub.domain.working import entries
@@ -75,7 +75,8 @@ def test_sources_are_looked_up_one_by_one_before_the_database_has_counted_its_ta
     for number in range(40):
         put(space, f"/memories/{number}.md", "text")
     lists(space, "/memories/7.md", "/memories/8.md")
-    given = {"space": space.pk, "agent": counter.pk, "thread": "", "guidelines": None}
+    given = {"space": space.pk, "agent": counter.pk, "thread": "", "guidelines": None, "positioning": None,
+             "hot": 10, "max_chars": 500}  # fmt: skip
     plan = "\n".join(row[0] for row in statements.rows(f"EXPLAIN {inputs.inputs_sql(False, lately, lately)}", given))
     assert "Join Filter" not in plan and "Hash" not in plan and "Merge Join" not in plan, plan
     assert "using one_file_per_path" in plan and "using one_revision_number" in plan, plan
@@ -147,6 +148,26 @@ def test_a_space_writes_guidelines_of_its_own_like_any_file(space, counter):
     assert prompts.assemble(space, counter).text == "Base.\n\n# Ours"
     assert prompts.assemble(space, counter, changes={GUIDELINES_PATH: b"# New"}).text == "Base.\n\n# New"
     assert [agent.slug for agent in agents_reading(space, GUIDELINES_PATH)] == ["counter"]
+
+
+def test_a_space_has_a_positioning_of_its_own_before_the_base_prompt(space, counter):
+    before = timezone.now()
+    put(space, POSITIONING_PATH, "We sell books. <!-- since May -->\n")
+    put(space, GUIDELINES_PATH, "# Ours")
+    found = prompts.assemble(space, counter)
+    assert found.text == "We sell books.\n\nBase.\n\n# Ours"
+    assert [part.kind for part in found.parts] == ["positioning", "base", "guidelines"]
+    assert found.fragment == "We sell books.\n\n# Ours"
+    assert prompts.assemble(space, counter, system_prompt="").text == "We sell books.\n\n# Ours"
+    assert prompts.assemble(space, counter, changes={POSITIONING_PATH: None}).text == "Base.\n\n# Ours"
+    assert prompts.assemble(space, counter, changes={POSITIONING_PATH: b"New."}).text.startswith("New.\n\nBase.")
+    assert prompts.assemble(space, counter, dialect="plain").text == "Base."
+    assert "We sell books." in prompts.assemble(space, counter, at=timezone.now()).text
+    if before >= counter.created_at:
+        assert "We sell books." not in prompts.assemble(space, counter, at=before).text
+    assert [agent.slug for agent in agents_reading(space, POSITIONING_PATH)] == ["counter"]
+    put(space, POSITIONING_PATH, "<!-- nothing for models -->")
+    assert prompts.assemble(space, counter).text == "Base.\n\n# Ours"
 
 
 def test_memory_off(space, counter):

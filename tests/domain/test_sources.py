@@ -66,16 +66,39 @@ def test_a_source_that_is_no_text_is_an_error(space):
     assert (row.status, row.size, row.problem) == ("error", 4, "It is not valid UTF-8: prompts leave it out.")
 
 
+def take_over(space, text, **more):
+    return prompts.take_over_configuration(space, HUB, prompts.read_configuration(text), **more)
+
+
 def test_a_configuration_is_taken_over(space):
     prompts.add_source(space, HUB, "/memories/old.md")
-    prompts.take_over_sources(
-        space, HUB, json.dumps({"memory_files": ["/memories/AGENTS.md", "./.deepagents/AGENTS.md"]})
+    forge = prompts.create_agent(space, HUB, "forge", system_prompt="Old.")
+    text = json.dumps(
+        {"memory_files": ["/memories/AGENTS.md", "./.deepagents/AGENTS.md"], "react_prompt": "You build."}
     )
+    take_over(space, text, prompt_of=forge)
     assert listed(space) == ["/memories/AGENTS.md", "./.deepagents/AGENTS.md"]
-    for bad in ("{", "[]", '{"memory_files": "x"}', '{"memory_files": [1]}', '{"memory_files": ["../x"]}'):
-        with pytest.raises(HubError):
-            prompts.take_over_sources(space, HUB, bad)
-    assert len(listed(space)) == 2
+    forge.refresh_from_db()
+    assert forge.system_prompt == "You build."
+    take_over(space, '{"react_prompt": "Another.", "model": "x"}', agent=forge, prompt_of=forge)
+    forge.refresh_from_db()
+    assert (forge.system_prompt, len(listed(space))) == ("Another.", 2)
+    take_over(space, '{"memory_files": ["/memories/forge.md"]}', agent=forge)
+    assert [one.shown for one in prompts.sources_of(space, forge)] == ["/memories/forge.md"] and len(listed(space)) == 2
+
+
+@pytest.mark.parametrize(
+    "bad",
+    ["{", "[]", "{}", '{"model": "x"}', '{"memory_files": "x"}', '{"memory_files": [1]}', '{"memory_files": ["../x"]}',
+     '{"react_prompt": 1}', '{"memory_files": ["../x"], "react_prompt": "New."}'],
+)  # fmt: skip
+def test_a_configuration_that_does_not_fit_changes_nothing(space, bad):
+    prompts.add_source(space, HUB, "/memories/old.md")
+    forge = prompts.create_agent(space, HUB, "forge", system_prompt="Old.")
+    with pytest.raises(HubError):
+        take_over(space, bad, prompt_of=forge)
+    forge.refresh_from_db()
+    assert (listed(space), forge.system_prompt) == (["/memories/old.md"], "Old.")
 
 
 def test_only_owners_change_sources(space):
@@ -99,6 +122,31 @@ def test_commands(space, tmp_path, capsys):
     assert "/project/AGENTS.md" in capsys.readouterr().out
 
 
+def test_the_command_takes_a_base_prompt_and_says_what_it_leaves(space, tmp_path, capsys):
+    forge = prompts.create_agent(space, HUB, "forge", system_prompt="Old.")
+    config = tmp_path / "config.json"
+    config.write_text(
+        '{"memory_files": ["/project/AGENTS.md"], "react_prompt": "You build.", "model": "m", "tools": []}'
+    )
+
+    def taken(*arguments: str) -> str:
+        call_command("import", str(config), "--space", "ledger", *arguments)
+        forge.refresh_from_db()
+        return capsys.readouterr().out
+
+    says = taken("--agent", "forge", "--dry-run")
+    assert "Would take react_prompt as the base prompt of forge." in says and "model, tools" in says
+    assert (forge.system_prompt, listed(space)) == ("Old.", [])
+    says = taken()
+    assert "Name the agent" in says and (forge.system_prompt, listed(space)) == ("Old.", ["/project/AGENTS.md"])
+    answer = json.loads(taken("--agent", "forge", "--json"))
+    assert (answer["base_prompt_of"], answer["not_taken"]) == ("forge", ["model", "tools"])
+    assert (
+        forge.system_prompt == "You build."
+        and [one.shown for one in prompts.sources_of(space, forge)] == answer["sources"]
+    )
+
+
 @pytest.mark.parametrize("given", ["memories/rel.md", unicodedata.normalize("NFD", "/memories/Café.md")])
 def test_a_source_is_printed_as_it_was_configured(space, given):
     where = unicodedata.normalize("NFC", given if given.startswith("/") else "/" + given)
@@ -107,7 +155,7 @@ def test_a_source_is_printed_as_it_was_configured(space, given):
     asked_at = []
     for configure in (
         lambda: prompts.add_source(space, HUB, given),
-        lambda: prompts.take_over_sources(space, HUB, json.dumps({"memory_files": [given]})),
+        lambda: take_over(space, json.dumps({"memory_files": [given]})),
     ):
         configure()
         assert [(row.source.shown, row.status) for row in prompts.check_sources(space, prompts.sources_of(space))] == [

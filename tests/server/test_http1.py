@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import h11
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memoryhub.server.http import http1
 from memoryhub.server.http.http1 import BadRequest, ChunkedReader, answer_head, parse_head
 
 BASE = {"SERVER_NAME": "127.0.0.1"}
@@ -101,7 +104,21 @@ def test_a_chunked_body_is_the_same_however_it_arrives(chunks, step, trailer):
 
 
 @pytest.mark.parametrize(
-    "data", [b"x\r\n", b"-1\r\n", b"0x1\r\na\r\n", b"1\r\nab\r\n", b"\r\n", b"1\n", b"1" * 2000, b"1" * 17 + b"\r\n"]
+    "data",
+    [
+        b"x\r\n",
+        b"-1\r\n",
+        b"0x1\r\na\r\n",
+        b"1\r\nab\r\n",
+        b"\r\n",
+        b"1\n",
+        b"1" * 2000,
+        b"1" * 17 + b"\r\n",
+        b"0\r\nhello\r\n",
+        b"0\r\nA: b\n\r\n",
+        b"0\r\n A: b\r\n",
+        b"0\r\nA: \x00\r\n",
+    ],
 )
 def test_a_body_that_is_not_chunked_as_it_should_be_is_refused(data):
     with pytest.raises(BadRequest):
@@ -138,3 +155,73 @@ def test_an_answer_cannot_hold_a_line_end_in_a_header():
         answer_head("200 OK", [("A", "b\r\nSet-Cookie: x")])
     with pytest.raises(ValueError, match="line end"):
         answer_head("200 OK", [("A", "b\r\n\r\nx")])
+
+
+def test_names_that_strangers_think_up_are_not_kept_for_long(monkeypatch):
+    monkeypatch.setattr(http1, "_names", {})
+    for number in range(1100):
+        head(f"X-{number}: a", f"Y{number}{'y' * 60_000}: a")
+    assert len(http1._names) == http1.MAX_NAMES
+    assert max(map(len, http1._names)) <= 64
+
+
+LINES = st.sampled_from([
+    b"POST / HTTP/1.1", b"GET /a HTTP/1.1", b"GET /a HTTP/1.0", b"Host: hub", b"Host: hub", b"host:hub",
+    b"Content-Length: 5", b"Content-Length:5 ", b"Content-Length: 05", b"Content-Length: 5,5", b"content-length: 0",
+    b"Content-Length: 5\r\nContent-Length: 5", b"Transfer-Encoding: chunked", b"Transfer-Encoding:chunked\t",
+    b"transfer-encoding: Chunked", b"Transfer-Encoding: \x0bchunked", b"Transfer-Encoding: chunked, chunked",
+    b"Transfer-Encoding : chunked", b"Transfer-Encoding: identity", b"Transfer_Encoding: chunked", b" chunked",
+    b"Connection: close", b"X: a\nContent-Length: 5", b"X: a\rY: b", b"X: \x00", b"X", b"", b"", b"5", b"0", b"5;a=b",
+    b"0x5", b"hello", b"hello0", b"00", b"+5", b"5 ", b"-0", b"\xb2",
+])  # fmt: skip
+
+
+def our_reading(data: bytes) -> list[tuple[bytes, bytes, bytes]]:
+    """Method, target and body of each complete request, up to the first that is refused."""
+    found, buffer = [], bytearray(data)
+    with contextlib.suppress(BadRequest):
+        while (end := buffer.find(b"\r\n\r\n")) >= 0:
+            one = parse_head(bytes(buffer[:end]), BASE)
+            del buffer[: end + 4]
+            body = bytes(buffer[: one.length])
+            if one.is_chunked:
+                pieces, is_complete = ChunkedReader().feed(buffer)
+                body = b"".join(pieces)
+            else:
+                is_complete = len(body) == one.length
+                del buffer[: one.length]
+            if not is_complete:
+                break
+            found.append((one.environ["REQUEST_METHOD"].encode(), one.environ["RAW_URI"].encode("latin-1"), body))
+            if not one.keep_alive:
+                break
+    return found
+
+
+def their_reading(data: bytes) -> list[tuple[bytes, bytes, bytes]]:
+    """What h11 makes of the same bytes."""
+    found, server = [], h11.Connection(h11.SERVER)
+    server.receive_data(data)
+    with contextlib.suppress(h11.RemoteProtocolError):
+        while isinstance(asked := server.next_event(), h11.Request):
+            body = b""
+            while isinstance(part := server.next_event(), h11.Data):
+                body += bytes(part.data)
+            if part is h11.NEED_DATA:
+                break
+            found.append((asked.method, asked.target, body))
+            server.send(h11.Response(status_code=200, headers=[("Content-Length", "0")]))
+            server.send(h11.EndOfMessage())
+            if server.our_state is h11.MUST_CLOSE:
+                break
+            server.start_next_cycle()
+    return found
+
+
+@settings(max_examples=1500, deadline=None)
+@given(st.lists(LINES, min_size=2, max_size=14), st.sampled_from([b"POST / HTTP/1.1", b"POST / HTTP/1.0"]))
+def test_where_a_request_ends_is_where_another_library_ends_it(lines, first):
+    """A proxy that ends it elsewhere would let a stranger's bytes pass as somebody's next request. To refuse more is no fault."""
+    data = b"\r\n".join([first, b"Host: hub", *lines, b"", b""])
+    ours = our_reading(data)
+    assert their_reading(data)[: len(ours)] == ours

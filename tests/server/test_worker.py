@@ -12,9 +12,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from memoryhub.requests import KNOWN
 from memoryhub.server import serve
 from memoryhub.server.http import connection, worker
 from memoryhub.server.http.loop import Limits
+from memoryhub.server.http.turns import Strangers
 from memoryhub.server.http.watchdog import Heartbeat
 from memoryhub.server.http.worker import Worker
 from tests.slow import Address, connect, exchange, head
@@ -25,13 +27,19 @@ LAST = head("GET / HTTP/1.1", "Connection: close")
 
 
 def application(environ, start_response):
-    """Answers with what it was asked; `/pieces` in pieces, `/slow` after a while, `/broken` not at all, `/large` a lot."""
+    """Answers with what it was asked; `/pieces` in pieces, `/slow` after a while, `/broken` not at all, `/large` a lot,
+    `/unwritable` with a header that no bytes can stand for."""
     path = environ["PATH_INFO"]
+    if environ.get("HTTP_AUTHORIZATION", "").startswith("good"):
+        environ[KNOWN] = True
     body = environ["wsgi.input"].read()
     if path == "/broken":
         raise ZeroDivisionError
     if path == "/slow":
         time.sleep(1.5)
+    if path == "/unwritable":
+        start_response("200 OK", [("X-Name", "\u7121")])
+        return [b""]
     if path == "/pieces":
         start_response("200 OK", [])
         return (b"piece %d\n" % number for number in range(20_000))
@@ -55,7 +63,10 @@ def server(request) -> Iterator[Address]:
     child = os.fork()
     if not child:
         try:
-            Worker(listener, application, lambda environ: 1 << 20, Heartbeat(), limits=limits).run(parent)
+            strangers = Strangers(10)
+            Worker(listener, application, lambda environ: 1 << 20, Heartbeat(), limits=limits, strangers=strangers).run(
+                parent
+            )
         finally:
             os._exit(0)
     workers.append(child)
@@ -102,6 +113,28 @@ def test_an_application_that_raises_is_a_500(server):
     assert exchange(server, head("GET /broken HTTP/1.1", "Connection: close"))[0].startswith(b"HTTP/1.1 500")
 
 
+def test_an_answer_that_cannot_be_written_ends_its_connection_alone(server):
+    with connect(server, b"") as other:
+        assert exchange(server, head("GET /unwritable HTTP/1.1"))[0] == b""
+        other.sendall(LAST)
+        assert body_of(other.recv(1000)) == b"GET 127.0.0.1 "
+
+
+def full_disk(*_):
+    raise OSError(28, "No space left on device")
+
+
+def test_a_body_that_finds_no_room_on_disk_ends_its_connection_alone(monkeypatch, request):
+    monkeypatch.setattr(connection, "_on_disk", full_disk)
+    monkeypatch.setattr(connection, "IN_MEMORY", 1000)
+    server = request.getfixturevalue("server")
+    with connect(server, b"") as other:
+        post = head("POST / HTTP/1.1", "Content-Length: 2000")
+        assert exchange(server, post + b"a" * 2000)[0] == b""
+        other.sendall(LAST)
+        assert body_of(other.recv(1000)) == b"GET 127.0.0.1 "
+
+
 def test_a_large_answer_arrives_although_it_is_read_slowly(server):
     with connect(server, head("GET /large HTTP/1.1", "Connection: close"), buffer=1 << 16) as one:
         came = 0
@@ -136,6 +169,22 @@ def test_a_connection_that_asks_nothing_is_closed(short_deadlines, server):
         assert body_of(asked.recv(1000)) == b"GET 127.0.0.1 "
         assert (asked.recv(1000), silent.recv(1000)) == (b"", b"")
         assert half.recv(1000).startswith(b"HTTP/1.1 408")
+
+
+def test_a_head_has_its_time_from_its_first_byte_on(short_deadlines, server):
+    """Line ends before a request are skipped: they are no new beginning."""
+    with connect(server, b"\r") as one:
+        began, answer = time.monotonic(), b""
+        one.settimeout(0.4)
+        while time.monotonic() - began < 8 and not answer:
+            with contextlib.suppress(TimeoutError):
+                one.sendall(b"\n\r")
+                answer = one.recv(1000)
+        assert answer.startswith(b"HTTP/1.1 408") and time.monotonic() - began < 4
+
+
+def test_a_head_that_is_too_long_is_431_also_when_it_comes_at_once(server):
+    assert exchange(server, head("GET / HTTP/1.1", f"X: {'a' * 70_000}"), seconds=5)[0].startswith(b"HTTP/1.1 431")
 
 
 def test_a_long_request_is_not_held_against_the_others(short_deadlines, server):
@@ -201,3 +250,65 @@ def test_what_is_under_way_is_finished_before_the_end(server):
     os.kill(workers[-1], signal.SIGTERM)
     asking.join(20)
     assert body_of(answers[0]) == b"GET 127.0.0.1 "
+
+
+def forwarded(address: str, *headers: str, path: str = "/") -> bytes:
+    return head(f"GET {path} HTTP/1.1", f"X-Forwarded-For: {address}", "Connection: close", *headers)
+
+
+def status_of(answer: bytes) -> int:
+    return int(answer[9:12])
+
+
+@pytest.fixture
+def behind_proxy(settings):
+    settings.BEHIND_TLS = True
+
+
+def test_a_crowd_of_one_address_does_not_keep_others_waiting(behind_proxy, server):
+    """Thirty requests of 1.5 seconds wait; another address has its turn after the one that is under way."""
+    crowd = [connect(server, forwarded("203.0.113.7", path="/slow")) for _ in range(30)]
+    time.sleep(0.3)
+    _, seconds = exchange(server, forwarded("203.0.113.8"))
+    assert seconds < 8
+    for one in crowd:
+        one.close()
+
+
+@pytest.mark.parametrize("server", [Limits(waiting=3)], indirect=True)
+def test_who_has_nothing_waiting_gets_a_place_in_a_full_queue(behind_proxy, server):
+    crowd = [connect(server, forwarded("203.0.113.7", path="/slow")) for _ in range(8)]
+    time.sleep(0.3)
+    assert status_of(exchange(server, forwarded("203.0.113.8"))[0]) == 200
+    assert [status_of(one.recv(1000)) for one in crowd].count(503) >= 4
+
+
+def test_strangers_of_one_address_are_held_up_and_nobody_else(behind_proxy, server):
+    good = "Authorization: good"
+    assert status_of(exchange(server, forwarded("203.0.113.7", good))[0]) == 200
+    answers = [exchange(server, forwarded("203.0.113.7"))[0] for _ in range(15)]
+    assert [status_of(one) for one in answers].count(200) in (10, 11)
+    assert status_of(answers[-1]) == 429 and b"Retry-After: 10" in answers[-1]
+    assert status_of(exchange(server, forwarded("203.0.113.7", good))[0]) == 200  # behind the same address
+    assert status_of(exchange(server, forwarded("203.0.113.8"))[0]) == 200
+    assert status_of(exchange(server, forwarded("203.0.113.7", path="/static/a.css"))[0]) == 200
+    assert status_of(exchange(server, forwarded("1.1.1.1, 203.0.113.7"))[0]) == 429  # what the client says of itself
+    guesses = [status_of(exchange(server, forwarded("203.0.113.7", f"Authorization: x{n}"))[0]) for n in range(15)]
+    assert guesses.count(200) in (10, 11) and guesses[-1] == 429
+
+
+def test_this_machine_is_no_stranger(server):
+    assert {status_of(exchange(server, LAST)[0]) for _ in range(30)} == {200}
+
+
+@pytest.mark.parametrize("server", [Limits(connections=40)], indirect=True)
+def test_an_address_with_more_than_its_share_of_connections_loses_some_first(server):
+    """127.0.0.2 opens three times as many as there are places; 127.0.0.1 keeps its one, though it is silent for longest."""
+    with connect(server, GET) as one:
+        assert one.recv(1000)
+        crowd = [socket.create_connection(server, timeout=5, source_address=("127.0.0.2", 0)) for _ in range(120)]
+        time.sleep(0.5)
+        one.sendall(GET)
+        assert one.recv(1000).startswith(b"HTTP/1.1 200")
+        for other in crowd:
+            other.close()

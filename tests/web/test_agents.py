@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from memoryhub.domain import accounts, files, prompts, spaces
 from memoryhub.models import HUB, ActivityLine, Agent, AgentChange, Delivery, PromptText, Token
+from memoryhub.templatetags.hub import agent_badge
 from tests.one_line import one_line
 
 NEW = {
@@ -25,9 +26,16 @@ def forge(house):
 
 def test_an_owner_connects_an_agent_and_gets_its_token_once(as_role, house, client):
     owner = as_role("owner")
-    made = owner.post("/s/books/agents/new/", NEW, follow=True)
-    assert made.redirect_chain == [("/s/books/agents/forge-two/connect/", 303)]
+    made = owner.post("/s/books/agents/new/", NEW | {"framework": "codex"})
+    assert made.status_code == 200
     agent = Agent.objects.get(slug="forge-two")
+    (token,) = agent.tokens.all()
+    first = re.search(r'id="secret"[^>]*>(mh_forge-two_\w+)<', made.content.decode())[1]
+    assert client.get("/api/v1/me", headers={"Authorization": f"Bearer {first}"}).json()["scopes"] == sorted(
+        token.scopes
+    )
+    assert 'value="codex" checked' in " ".join(made.content.decode().split())
+    assert first not in owner.get("/s/books/agents/forge-two/connect/").content.decode()
     assert agent.system_prompt == "  You code.\n"
     page = owner.post("/s/books/tokens/new/", {"agent": "forge-two", "scopes": ["prompt", "files"], "label": "ci"})
     secret = re.search(r"mh_forge-two_\w+", page.content.decode()).group()
@@ -170,10 +178,10 @@ def test_only_owners_change_agents_and_see_their_tokens(as_role, house, forge, r
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"name": ""}, "This field is required"),
+        ({"name": ""}, "Name is required."),
         ({"name": "!!!"}, "letters or digits"),
         ({"name": "forge"}, "There is an agent"),
-        ({"dialect": "nothing/1"}, "Select a valid choice"),
+        ({"dialect": "nothing/1"}, "Dialect: choose one of the list."),
     ],
 )
 def test_a_wrong_form_comes_back_with_what_was_typed(as_role, forge, wrong, said):
@@ -181,6 +189,68 @@ def test_a_wrong_form_comes_back_with_what_was_typed(as_role, forge, wrong, said
     assert page.status_code == 422
     assert said in page.content.decode()
     assert "You code." in page.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("framework", "dialect", "kept"),
+    [
+        ("deepagents", "", "deepagents"),
+        ("langgraph", "", "auto"),
+        ("nothing", "", "deepagents"),
+        ("mcp", "plain", "plain"),
+    ],
+)
+def test_the_framework_chooses_the_dialect_unless_one_is_named(as_role, house, framework, dialect, kept):
+    as_role("owner").post("/s/books/agents/new/", {"name": "forge", "framework": framework, "dialect": dialect})
+    assert Agent.objects.get(slug="forge").dialect == kept
+
+
+@pytest.mark.parametrize(
+    ("names", "slugs"),
+    [
+        (["研究员", "客服"], ["agent-1", "agent-2"]),
+        (["客服 bot", "退款 bot", "bot"], ["bot", "bot-2", None]),
+        (["مساعد"], ["agent-1"]),
+        (["🚀"], ["agent-1"]),
+        (["Ñandú Röster"], ["nandu-roster"]),
+        (["客" * 100], ["agent-1"]),
+        (["研究员", "研究员"], ["agent-1", None]),
+    ],
+)
+def test_names_in_any_script_get_an_address(as_role, house, client, names, slugs):
+    owner = as_role("owner")
+    for name, slug in zip(names, slugs, strict=True):
+        made = owner.post("/s/books/agents/new/", {"name": name, "framework": "other"})
+        if slug is None:
+            assert made.status_code == 422 and "There is an agent" in made.content.decode()
+            continue
+        assert Agent.objects.get(name=name).slug == slug
+        secret = re.search(r'id="secret"[^>]*>(mh_[\w-]+)<', made.content.decode())[1]
+        assert client.get("/api/v1/me", headers={"Authorization": f"Bearer {secret}"}).status_code == 200
+        assert owner.get(f"/s/books/agents/{slug}/").status_code == 200
+        assert prompts.agent_by_name(house.space, name).slug == slug
+
+
+@pytest.mark.parametrize(
+    ("name", "letters"),
+    [
+        ("forge", "Fo"),
+        ("code reviewer", "Cr"),
+        ("x", "X"),
+        ("研究员", "研究"),
+        ("🚀", "🚀"),
+        ("_ _", "_"),
+        ("7b", "7b"),
+    ],
+)
+def test_a_badge_has_initials_and_one_of_eight_tints(name, letters):
+    badge = agent_badge(name)
+    assert re.fullmatch(rf'<span class="av a[1-8]" aria-hidden="true">{letters}</span>', badge), badge
+    assert badge == agent_badge(name)
+
+
+def test_twenty_agents_use_every_tint():
+    assert {agent_badge(f"agent {number}").split('"')[1] for number in range(60)} == {f"av a{n}" for n in range(1, 9)}
 
 
 def test_an_agent_that_is_not_there_is_404(as_role, house):

@@ -5,8 +5,9 @@ from html import unescape
 
 import pytest
 
-from memoryhub.domain import accounts, prompts
+from memoryhub.domain import accounts, files, prompts
 from memoryhub.models import HUB
+from memoryhub.web.frameworks import FRAMEWORKS
 
 PAGE = "/s/books/agents/forge/connect/"
 
@@ -21,21 +22,77 @@ def html(answer):
     return answer.content.decode()
 
 
+def blocks(page):
+    """The lines to copy, by the id of their block."""
+    found = re.findall(r'<pre[^>]*\sid="lines-([\w-]+)"[^>]*>(.*?)</pre>', page, re.DOTALL)
+    return {key: unescape(text) for key, text in found}
+
+
 def test_every_framework_has_its_lines_with_the_address(as_role, forge):
     page = html(as_role("viewer").get(PAGE))
-    for label in ("Python", "deepagents", "LangGraph", "Anthropic", "MCP", "AGENTS.md on disk", "curl", "TypeScript"):
-        assert f">{label}</label>" in page
-    assert page.count("http://testserver") >= 8
-    assert "mh_…" in page
+    for label in (
+        "deepagents",
+        "LangGraph",
+        "Anthropic SDK",
+        "Claude Code",
+        "Codex CLI",
+        "Cursor",
+        "MCP client",
+        "Something else",
+    ):
+        assert f'<b class="strong">{label}</b>' in page
+    lines = blocks(page)
+    for one in FRAMEWORKS:
+        assert lines[f"{one.key}-install"].startswith('pip install "')
+        assert "http://testserver/client/memoryhub_client-" in lines[f"{one.key}-install"]
+        assert (f"[{one.extra}] @ " in lines[f"{one.key}-install"]) == bool(one.extra)
+        said = "\n".join(text for key, text in lines.items() if key.startswith(f"{one.key}-"))
+        assert "http://testserver\n" in said or "http://testserver " in said or '"http://testserver"' in said
+        assert "mh_…" in said
     assert "Waiting for the first call" in page
 
 
 def test_a_new_token_stands_in_the_lines_once(as_role, forge):
     owner = as_role("owner")
-    page = html(owner.post("/s/books/tokens/new/", {"agent": "forge"}))
+    page = html(owner.post("/s/books/tokens/new/", {"agent": "forge", "framework": "cursor"}))
     secret = re.search(r"mh_forge_\w+", page).group()
-    assert page.count(secret) >= 9
+    lines = blocks(page)
+    assert all(
+        secret in lines[key] for key in ("deepagents-token", "claude-code-claude-code", "cursor-mcp", "other-token")
+    )
+    assert "mh_…" not in "".join(lines.values())
+    assert 'value="cursor" checked' in " ".join(page.split())
     assert secret not in html(owner.get(PAGE))
+
+
+def test_a_rotated_token_stands_there_too(as_role, forge):
+    token, old = accounts.create_token(forge.space, HUB, agent=forge)
+    page = html(as_role("owner").post(f"/s/books/tokens/{token.pk}/rotate/"))
+    assert old not in page
+    assert f"The old one, {token}, is revoked." in page
+
+
+@pytest.mark.parametrize(
+    ("mounts", "prefix"),
+    [
+        ((), ""),
+        (("/memories/",), "/memories/"),
+        (("/记忆/",), "/记忆/"),
+        (('/a"b/', "/notes/"), "/notes/"),
+        (("~/.x/",), ""),
+    ],
+)
+def test_the_examples_write_where_a_mount_is(as_role, forge, mounts, prefix):
+    for one in mounts:
+        files.add_mount(forge.space, HUB, one, store="database", policy="review")
+    lines = blocks(html(as_role("owner").get(PAGE)))
+    assert ("hub.write(" in lines["other-python"]) == bool(prefix)
+    assert f'hub.write("{prefix}bakery.md"' in lines["other-python"] or not prefix
+    routed = f'{{"{prefix or "/memories/"}": MemoryHubBackend(hub'
+    assert routed in lines["deepagents-deepagents"]
+    assert ("mount=" in lines["deepagents-deepagents"]) == (prefix not in ("", "/memories/"))
+    for key in ("other-python", "deepagents-deepagents"):
+        compile(lines[key], key, "exec")
 
 
 def test_the_light_waits_for_a_call_with_the_new_token(as_role, forge, client):
@@ -53,7 +110,19 @@ def test_the_light_waits_for_a_call_with_the_new_token(as_role, forge, client):
     green = html(owner.get(light))
     assert "on thread t-1" in green
     assert "You write &lt;code&gt;." in green
-    assert "data-renew" not in green
+    assert 'data-renew="5"' in green  # the first proposal is still to come
+    files.add_mount(forge.space, HUB, "/memories/", store="database", policy="review")
+    wanted = {"content": "- One.\n", "reason": "Asked to remember it"}
+    answer = client.put(
+        "/api/v1/files/memories/a.md",
+        wanted,
+        content_type="application/json",
+        headers={"Authorization": f"Bearer {secret}"},
+    )
+    assert answer.status_code == 202
+    done = html(owner.get(light))
+    assert "Asked to remember it" in done and "/s/books/proposals/1/" in done
+    assert "data-renew" not in done
 
 
 def test_without_a_token_the_light_tells_of_any_call(as_role, forge, client):
@@ -63,7 +132,7 @@ def test_without_a_token_the_light_tells_of_any_call(as_role, forge, client):
 
 
 def test_only_owners_are_offered_a_token(as_role, forge):
-    assert "Make a token" in html(as_role("owner").get(PAGE))
+    assert "Create token" in html(as_role("owner").get(PAGE))
     assert "Ask an owner" in html(as_role("reviewer").get(PAGE))
 
 
@@ -79,14 +148,3 @@ def test_the_token_of_another_agent_is_not_told_about(as_role, house, forge):
     token, _ = accounts.create_token(house.space, HUB, agent=other)
     assert as_role("owner").get(f"{PAGE}light/?token={token.pk}").status_code == 404
     assert as_role("owner").get(f"{PAGE}light/?token=x").status_code == 200
-
-
-def test_the_lines_in_python_are_python(as_role, forge):
-    """Everything but the installation line compiles; the names they import are there."""
-    page = html(as_role("owner").post("/s/books/tokens/new/", {"agent": "forge"}))
-    for key in ("python", "deepagents", "langgraph", "anthropic"):
-        lines = unescape(re.search(rf'id="lines-{key}">(.*?)</pre>', page, re.DOTALL)[1])
-        install, _, code = lines.partition("\n")
-        assert install.startswith("pip install ")
-        compile(code, key, "exec")
-        exec("\n".join(line for line in code.splitlines() if line.startswith(("from ", "import "))), {})

@@ -67,13 +67,6 @@ def test_it_renews_itself_and_sends_nothing_when_nothing_changed(as_role, full):
     assert one_line(renewed).lstrip().startswith('<div class="stack" id="live"')
 
 
-def test_an_empty_space_says_three_useful_things(as_role, house):
-    page = as_role("owner").get("/s/books/").content.decode()
-    for said in ("Connect an agent", "Show a folder", "Load the demo", "The five layers, all empty"):
-        assert said in page
-    assert "/agents/new/" not in as_role("viewer").get("/s/books/").content.decode()
-
-
 @pytest.mark.parametrize("rows", [1, 3])
 def test_it_costs_the_same_queries_for_any_number_of_rows(as_role, full, rows, statements):
     for number in range(rows):
@@ -88,7 +81,7 @@ def test_it_costs_the_same_queries_for_any_number_of_rows(as_role, full, rows, s
     assert len(sent) == QUERIES
 
 
-QUERIES = 14
+QUERIES = 16
 
 
 def test_another_space_does_not_shine_through(as_role, full):

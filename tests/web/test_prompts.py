@@ -287,8 +287,9 @@ def test_the_causes_of_a_change_of_the_guidelines_are_named(see, house):
     assert re.search(r'<tr class="why">.*hub-guidelines\.md.*our own.*</tr>', html, re.DOTALL)
 
 
-def test_an_empty_space_says_how_prompts_come(as_role, house):
-    assert "as soon as there is an agent" in one_line(as_role("viewer").get("/s/books/prompt/"))
+def test_a_space_without_agents_shows_what_a_new_one_gets(as_role, house):
+    page = one_line(as_role("viewer").get("/s/books/prompt/"))
+    assert "The prompt of a new agent" in page and "# What the team knows" in page
 
 
 def test_the_navigation_leads_to_the_first_agent(as_role, counter):
@@ -365,7 +366,8 @@ def test_templates_are_taken_in_for_this_space_and_shown_with_their_hash(as_role
 def test_a_source_without_a_slash_leads_to_its_file_and_its_revision(house, counter, as_role):
     from memoryhub.domain import prompts
 
-    prompts.take_over_sources(house.space, HUB, '{"memory_files": ["memories/AGENTS.md"]}')
+    config = prompts.read_configuration('{"memory_files": ["memories/AGENTS.md"]}')
+    prompts.take_over_configuration(house.space, HUB, config)
     for page in ("prompt/counter/", "agents/"):
         shown = as_role("viewer").get(f"/s/books/{page}").content.decode()
         assert 'href="/s/books/files/memories/AGENTS.md"' in shown

@@ -18,7 +18,7 @@ from django.utils.html import strip_tags
 from memoryhub.domain import accounts, files, prompts, spaces
 from memoryhub.errors import Forbidden, HubError, Invalid
 from memoryhub.models import HUB, Actor
-from memoryhub.requests import HideTokens, hide_secrets
+from memoryhub.requests import KNOWN, HideTokens, hide_secrets
 
 ROOT = Path(__file__).resolve().parents[2]
 MIB = 1024 * 1024
@@ -481,3 +481,15 @@ def test_a_refusal_says_once_what_to_do(as_role, house, client):
     stale = Client(enforce_csrf_checks=True).post("/login/", {"username": "a", "password": "b"})
     assert stale.status_code == 403
     assert "reload the page" in stale.content.decode() and "for your role" not in stale.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("path", "signed_in", "known"),
+    [("/account/", True, True), ("/s/books/", True, True), ("/account/", False, False), ("/login/", False, False)],
+)
+def test_the_server_is_told_who_is_no_stranger(house, owner, client, path, signed_in, known):
+    """Strangers' requests are limited by address: whoever is signed in, or calls with a token, is none."""
+    answer = (owner if signed_in else client).get(path)
+    assert (KNOWN in answer.wsgi_request.META) is known
+    called = client.get("/api/v1/me", headers={"Authorization": "Bearer mh_x_y"})
+    assert KNOWN not in called.wsgi_request.META

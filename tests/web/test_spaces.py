@@ -33,7 +33,7 @@ def test_somebody_in_no_space_is_told_what_to_do(db):
 
 def test_the_owner_of_the_hub_makes_a_space(as_role, house):
     made = as_role("owner").post("/spaces/new/", {"name": "Field notes", "slug": "field-notes"}, follow=True)
-    assert "Nothing is remembered here yet" in made.content.decode()
+    assert "No agent is connected yet." in made.content.decode()
     again = as_role("owner").post("/spaces/new/", {"name": "Field notes", "slug": "field-notes"})
     assert again.status_code == 422
     assert "already" in again.content.decode()

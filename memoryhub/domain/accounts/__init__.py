@@ -61,6 +61,7 @@ from memoryhub.domain.accounts.throttle import check_password
 from memoryhub.domain.accounts.tokens import (
     create_token,
     get_token,
+    last_used_token,
     revoke_token,
     rotate_token,
     tokens_of_space,
@@ -96,6 +97,7 @@ __all__ = [
     "has_second_factor",
     "hub_owner",
     "identities_of",
+    "last_used_token",
     "link_time",
     "linkable",
     "live_sessions",

@@ -28,13 +28,14 @@ NOTE_USE_EVERY = timedelta(minutes=1)
 # What calls need of each row. The models leave out the rest, such as an agent's texts: who reads one asks for it then.
 TOKEN = ("id", "space_id", "agent_id", "person_id", "prefix", "digest", "scopes", "expires_at", "revoked_at", "used_at")
 SPACE = ("id", "slug", "name", "revision", "longterm_mark", "setup_mark", "stored_bytes", "settings")
-AGENT = ("id", "space_id", "slug", "name", "dialect", "asked_dialect", "is_on", "reported", "stored_bytes")
+AGENT = ("id", "space_id", "slug", "name", "dialect", "asked_dialect", "is_on", "reported", "retrieval", "stored_bytes")
 PERSON = ("id", "username", "email", "is_active", "is_hub_owner")
 # An array as text is read ten times quicker; and what JSON a column holds, its model is given as Python has it.
 READ_AS = {
     "t.scopes": "array_to_string(t.scopes, ',')",
     "s.settings": "s.settings::text",
     "a.reported": "a.reported::text",
+    "a.retrieval": "a.retrieval::text",
 }
 
 SQL = """
@@ -125,6 +126,7 @@ def caller_of(row: tuple[Any, ...]) -> Caller:
     its_space = instance_from_columns(Space, space.items())
     if agent["id"] is not None:
         agent["reported"] = json.loads(agent["reported"])
+        agent["retrieval"] = json.loads(agent["retrieval"])
         one = instance_from_columns(Agent, agent.items(), space=its_space)
         its_token = instance_from_columns(Token, token.items(), space=its_space, agent=one)
         return Caller(its_token, its_space, agent=one, beside=beside)

@@ -28,12 +28,12 @@ from memoryhub.domain.accounts.sessions import end_session
 from memoryhub.domain.accounts.throttle import (
     count_failure,
     forget_failures,
-    network_of,
     refuse_if_blocked,
     what_is_left,
 )
 from memoryhub.errors import Conflict, Invalid, Unauthenticated
 from memoryhub.models import Actor, Person
+from memoryhub.requests import network_of
 
 TOTP, RECOVERY, PASSKEY = Authenticator.Type.TOTP, Authenticator.Type.RECOVERY_CODES, Authenticator.Type.WEBAUTHN
 CODES, FEW_CODES = 10, 3

@@ -6,7 +6,6 @@ name share one count. Names that nobody has are counted by what they fold to, so
 
 from __future__ import annotations
 
-import ipaddress
 import logging
 import unicodedata
 from datetime import datetime, timedelta
@@ -18,12 +17,12 @@ from django.utils import timezone
 from memoryhub.domain.accounts.people import find_person
 from memoryhub.errors import TooMany, Unauthenticated
 from memoryhub.models import FailedTry, Person
+from memoryhub.requests import network_of
 
 logger = logging.getLogger(__name__)
 FREE_TRIES = 5
 FIRST_WAIT, LONGEST_WAIT = timedelta(minutes=1), timedelta(minutes=15)
 FORGOTTEN_AFTER = timedelta(hours=1)
-SUBNET_V6 = 64  # what one customer of a network gets: within it anybody has as many addresses as they like
 
 
 def check_password(username: str, password: str, address: str | None) -> Person:
@@ -51,19 +50,6 @@ def throttle_keys(person: Person | None, username: str, address: str | None) -> 
 def folded(username: str) -> str:
     """The name as PostgreSQL's `UPPER` and NFKC see it: two spellings that would find one person fold to one text."""
     return unicodedata.normalize("NFKC", username).strip().upper().casefold()
-
-
-def network_of(address: str) -> str:
-    """The address, or its /64 for IPv6."""
-    try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:
-        return address[:64]
-    if isinstance(parsed, ipaddress.IPv6Address):
-        if parsed.ipv4_mapped:
-            return str(parsed.ipv4_mapped)
-        return str(ipaddress.ip_network((parsed, SUBNET_V6), strict=False))
-    return str(parsed)
 
 
 def what_is_left(left: int) -> str:

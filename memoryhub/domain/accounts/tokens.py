@@ -86,6 +86,11 @@ def tokens_of_space(space: Space, **by: object) -> QuerySet[Token]:
     return Token.objects.within(space).filter(**by).select_related("agent", "person", "space")
 
 
+def last_used_token(agent: Agent) -> Token | None:
+    """The token with which the agent called last; none before its first call."""
+    return tokens_of_space(agent.space, agent=agent).exclude(used_at=None).order_by("-used_at").first()
+
+
 def get_token(space: Space, pk: int, **by: object) -> Token:
     token = tokens_of_space(space, **by).filter(pk=pk).first()
     if token is None:

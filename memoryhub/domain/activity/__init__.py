@@ -1,6 +1,6 @@
 """The append-only record of who did what, and the figures of the overview and the metrics."""
 
-from memoryhub.domain.activity.counts import counts_of_space
+from memoryhub.domain.activity.counts import Counts, counts_of_space, has_flow
 from memoryhub.domain.activity.log import (
     KINDS,
     Line,
@@ -30,6 +30,7 @@ from memoryhub.domain.activity.overview import (
 
 __all__ = [
     "KINDS",
+    "Counts",
     "Figures",
     "Line",
     "account_lines",
@@ -40,6 +41,7 @@ __all__ = [
     "figures",
     "find_lines",
     "gauge",
+    "has_flow",
     "latest",
     "line_about_as_change",
     "lines_as_change",

@@ -47,3 +47,17 @@ def counts_of_space(space: Space) -> Counts:
     with connection.cursor() as cursor:
         cursor.execute(SQL, {"space": space.pk, "max": MAX_COUNTED})
         return Counts(*cursor.fetchone())
+
+
+FLOW = """
+SELECT EXISTS (SELECT 1 FROM memoryhub_delivery WHERE space_id = %(space)s)
+  OR EXISTS (SELECT 1 FROM "quarantine"."record" WHERE space_id = %(space)s)
+  OR EXISTS (SELECT 1 FROM memoryhub_proposal WHERE space_id = %(space)s AND agent_id IS NOT NULL)
+"""
+
+
+def has_flow(space: Space) -> bool:
+    """Whether an agent ever got a prompt, logged output or proposed a change in this space."""
+    with connection.cursor() as cursor:
+        cursor.execute(FLOW, {"space": space.pk})
+        return bool(cursor.fetchone()[0])

@@ -1,6 +1,7 @@
-"""Import from elsewhere, export, Anthropic's memory tool, and the disks of a backup."""
+"""Import from elsewhere, export, the client's wheel, Anthropic's memory tool, and the disks of a backup."""
 
 from memoryhub.domain.exchange.backups import give_back_the_disk, note_backup, note_restore, take_in_the_disk
+from memoryhub.domain.exchange.client_wheel import CLIENT_EXTRAS, CLIENT_NAME, ClientWheel, client_wheel
 from memoryhub.domain.exchange.exporting import export
 from memoryhub.domain.exchange.import_formats import IMPORT_FORMATS, Folder
 from memoryhub.domain.exchange.imports import MAX_IMPORT_BYTES, PREVIEW_JOB, get_import, preview_import, start_import
@@ -8,12 +9,16 @@ from memoryhub.domain.exchange.memory_tool import MEMORY_TOOL_COMMANDS, MEMORY_T
 from memoryhub.domain.exchange.stored_secrets import mark_stored_secrets
 
 __all__ = [
+    "CLIENT_EXTRAS",
+    "CLIENT_NAME",
     "IMPORT_FORMATS",
     "MAX_IMPORT_BYTES",
     "MEMORY_TOOL_COMMANDS",
     "MEMORY_TOOL_READS",
     "PREVIEW_JOB",
+    "ClientWheel",
     "Folder",
+    "client_wheel",
     "export",
     "get_import",
     "give_back_the_disk",

@@ -20,6 +20,7 @@ from memoryhub.domain.files.disk.sync import lock_file, sync_file
 from memoryhub.domain.files.disk.watch import retry_disk, scan_all, sync_path
 from memoryhub.domain.files.find import glob, grep, is_folder, list_entries, walk
 from memoryhub.domain.files.line_authors import author_of, blame, blame_job, lines_with_keys
+from memoryhub.domain.files.listing import file_totals, files_at, first_files
 from memoryhub.domain.files.mounts import (
     add_mount,
     add_rule,
@@ -34,6 +35,7 @@ from memoryhub.domain.files.mounts import (
     is_left_out,
     may_mount_directories,
     mounts_of_space,
+    other_paths,
     policy_for,
     remove_mount,
     remove_rule,
@@ -60,6 +62,8 @@ from memoryhub.domain.files.submit import check_content, submit, submit_all
 from memoryhub.domain.files.tree import (
     FOLDER_PAGE_SIZE,
     GUIDELINES_PATH,
+    POSITIONING_PATH,
+    PROMPT_FILES,
     FolderCache,
     FolderEntry,
     add_details,
@@ -92,6 +96,8 @@ from memoryhub.domain.files.zip import fetch_zip, is_small_folder, pack_folder, 
 __all__ = [
     "FOLDER_PAGE_SIZE",
     "GUIDELINES_PATH",
+    "POSITIONING_PATH",
+    "PROMPT_FILES",
     "Applied",
     "Approval",
     "ChangeRequest",
@@ -128,8 +134,11 @@ __all__ = [
     "explain_path",
     "fetch_zip",
     "file_row",
+    "file_totals",
+    "files_at",
     "find_git_authors",
     "find_mount",
+    "first_files",
     "folder_entries",
     "forbid",
     "get_mount",
@@ -154,6 +163,7 @@ __all__ = [
     "mounts_of_space",
     "move",
     "note_editing",
+    "other_paths",
     "pack_folder",
     "pending_proposals",
     "policy_for",

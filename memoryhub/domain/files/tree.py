@@ -19,6 +19,9 @@ from memoryhub.stores import paths
 EDITING_TIMEOUT = timedelta(seconds=60)
 FOLDER_PAGE_SIZE = 200
 GUIDELINES_PATH = "/memories/hub-guidelines.md"
+POSITIONING_PATH = "/memories/hub-positioning.md"
+# Files that stand in every prompt of the dialect `hub`, by the kind of their part.
+PROMPT_FILES = {"positioning": POSITIONING_PATH, "guidelines": GUIDELINES_PATH}
 
 
 @dataclass
@@ -189,7 +192,7 @@ def agents_reading(space: Space, path: str) -> list[Agent]:
     have_own = set(listed.exclude(agent=None).values_list("agent_id", flat=True))
     showing = set(listed.filter(path=path, is_on=True).values_list("agent_id", flat=True))
     everyone = Agent.objects.within(space).filter(memory_is_on=True).order_by("name", "pk")
-    if path == GUIDELINES_PATH:
+    if path in PROMPT_FILES.values():
         return [agent for agent in everyone if agent.fetched_dialect.family == "hub"]
     shown = Q(pk__in=showing - {None})
     if None in showing:

@@ -8,7 +8,7 @@ from memoryhub.domain.longterm.bulk_import import (
     unfinished_import,
 )
 from memoryhub.domain.longterm.changes import edit, erase_words, restore, retire, set_review_by, take_back, verify
-from memoryhub.domain.longterm.chunks import remove_chunks
+from memoryhub.domain.longterm.chunks import chunk_size, cut_text, remove_chunks
 from memoryhub.domain.longterm.conflicts import (
     CONTRADICTION,
     DUPLICATE,
@@ -34,6 +34,7 @@ from memoryhub.domain.longterm.entries import (
     title_of_entry,
 )
 from memoryhub.domain.longterm.entry_files import check_import, export_entries
+from memoryhub.domain.longterm.indexing import LARGEST_CHUNK, RECUT, SMALLEST_CHUNK, change_chunks, recut
 from memoryhub.domain.longterm.map import Map, Point, draw_map
 from memoryhub.domain.longterm.promote import (
     PromotionOrigin,
@@ -68,9 +69,12 @@ __all__ = [
     "DUPLICATE",
     "GROUP",
     "KEEP_BOTH",
+    "LARGEST_CHUNK",
     "LIVE",
+    "RECUT",
     "REEMBEDDING_JOB",
     "RETIRED",
+    "SMALLEST_CHUNK",
     "WAITING",
     "ListedEntry",
     "Map",
@@ -79,9 +83,12 @@ __all__ = [
     "PromotionPreview",
     "absorb",
     "by_label",
+    "change_chunks",
     "check_import",
+    "chunk_size",
     "conflicts_with_entries",
     "contradictions_of",
+    "cut_text",
     "draw_map",
     "drop_all_vectors",
     "drop_imports_with_session",
@@ -108,6 +115,7 @@ __all__ = [
     "promote",
     "promote_record",
     "promotion_origin",
+    "recut",
     "reembedding_state",
     "remove_chunks",
     "requested_promotions",

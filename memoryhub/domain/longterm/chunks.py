@@ -90,9 +90,20 @@ class Cut:
         return not self.embedded_by
 
 
+def chunk_size(space: Space) -> tuple[int, int]:
+    """How many characters a chunk of this space has at most, and how many it shares with its neighbour."""
+    chosen = spaces.get_setting(space, "chunks")
+    return chosen.get("size", split.SIZE), chosen.get("overlap", split.OVERLAP)
+
+
+def cut_text(space: Space, content: str) -> list[split.Piece]:
+    """The pieces that a text becomes in this space."""
+    return split.split(content, *chunk_size(space))
+
+
 def cut_chunks(space: Space, content: str, *, seconds: float = retrieval.EMBEDDER_SECONDS) -> Cut:
     """Cuts a text and asks the space's embedder for the vectors of its pieces; nothing is stored."""
-    pieces = split.split(content)
+    pieces = cut_text(space, content)
     try:
         embedder = retrieval.serving_embedder(space)
         vectors = embedder.embed([piece.text for piece in pieces], seconds=seconds)

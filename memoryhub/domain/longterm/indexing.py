@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from django.db import transaction
 
 from memoryhub.db import statements
 from memoryhub.domain import jobs, retrieval, spaces
+from memoryhub.domain.accounts import require
 from memoryhub.domain.longterm import chunks, conflicts
 from memoryhub.domain.longterm.entries import ACTIVE, WAITING, entries_of, lock_entry, lock_space
-from memoryhub.errors import NotFound
-from memoryhub.models import Job, LongtermEntry, Space
+from memoryhub.embedders import EmbedderUnavailable
+from memoryhub.errors import Invalid, NotFound
+from memoryhub.models import Actor, Job, LongtermEntry, Space
 
-EMBED_WAITING = "longterm.embed_waiting"
+EMBED_WAITING, RECUT = "longterm.embed_waiting", "longterm.recut"
+SMALLEST_CHUNK, LARGEST_CHUNK = 100, 4000  # characters
+RECUT_BATCH = 200
+RECUT_SECONDS = 30.0
 
 
 def index(space: Space, entry: LongtermEntry, cut: chunks.Cut | None = None) -> None:
@@ -88,4 +95,59 @@ def _embed_entry(space: Space, number: int, seconds: float) -> bool:
                 conflicts.detect(space, entry)
                 spaces.mark_longterm(space)
                 return True
+    return False
+
+
+# ---- another size of chunks
+
+
+@transaction.atomic
+def change_chunks(space: Space, actor: Actor, size: int, overlap: int) -> Space:
+    """Sets the size of chunks. Entries are cut anew in the background, each at once: until then its old chunks are found."""
+    require(actor, "manage")
+    if not SMALLEST_CHUNK <= size <= LARGEST_CHUNK:
+        says = f"A chunk has {SMALLEST_CHUNK} to {LARGEST_CHUNK} characters."
+        raise Invalid(says, code="invalid", field="size")
+    if not 0 <= overlap <= size // 2:
+        raise Invalid("Chunks share half their characters at most.", code="invalid", field="overlap")
+    if (size, overlap) == chunks.chunk_size(space):
+        return space
+    space = spaces.change_settings(space, actor, {"chunks": {"size": size, "overlap": overlap}})
+    jobs.enqueue(RECUT, {}, space=space, asked_by=actor.name)
+    return space
+
+
+@jobs.job(RECUT)
+def recut_job(job: Job, progress: jobs.Progress) -> dict[str, Any]:
+    return {"cut": recut(Space.objects.get(pk=job.space_id), progress)}
+
+
+def recut(space: Space, progress: Callable[[int, int], None] = lambda done, total: None) -> int:
+    """Cuts every entry that is cut in another size; begun again after a crash, it finds those that are left."""
+    live = entries_of(space).filter(state__in=(ACTIVE, WAITING)).order_by("number")
+    total, done, last, cut = live.count(), 0, 0, 0
+    while numbers := list(live.filter(number__gt=last).values_list("number", flat=True)[:RECUT_BATCH]):
+        for number in numbers:
+            cut += recut_entry(space, number)
+            done += 1
+        last = numbers[-1]
+        progress(min(done, total), total)
+    return cut
+
+
+def recut_entry(space: Space, number: int) -> bool:
+    """Replaces the chunks of an entry by those of today's size, in one transaction; answers whether it had others."""
+    while seen := entries_of(space).filter(number=number, state__in=(ACTIVE, WAITING)).first():
+        reload_settings(space)
+        wanted = [(piece.start, piece.end) for piece in chunks.cut_text(space, seen.content)]
+        if [(chunk.start, chunk.end) for chunk in chunks.chunks_of(seen)] == wanted:
+            return False
+        made = chunks.cut_chunks(space, seen.content, seconds=RECUT_SECONDS)
+        if made.waits and seen.state == ACTIVE:
+            raise EmbedderUnavailable("The embedder is away: chunks are cut anew when it is back.")
+        with suppress(statements.NotHeld), transaction.atomic():
+            entry = lock_unchanged(space, seen)
+            chunks.remove_chunks(entry)
+            statements.together(spaces.longterm_mark(space), *chunks.insert_changes(entry, made))
+            return True
     return False

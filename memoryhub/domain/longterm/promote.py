@@ -11,7 +11,7 @@ from django.db import transaction
 from memoryhub.db import statements
 from memoryhub.domain import quarantine, retrieval, working
 from memoryhub.domain.accounts import require
-from memoryhub.domain.longterm import conflicts, entries, map
+from memoryhub.domain.longterm import chunks, conflicts, entries, map
 from memoryhub.domain.longterm.store import store
 from memoryhub.embedders import EmbedderUnavailable
 from memoryhub.errors import Conflict, NotFound
@@ -60,7 +60,7 @@ def preview_promotion(space: Space, content: str, pair: EntryPair | None = None)
     """The chunks that a text would become, and its nearest neighbours in long-term memory; those it merges come first."""
     found = _neighbours(space, content) if content.strip() else ([], 0, 0.0, "", None)
     digest = sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
-    seen = PromotionPreview(content, digest, split.split(content), *found)
+    seen = PromotionPreview(content, digest, chunks.cut_text(space, content), *found)
     return _with_pair(seen, pair) if pair else seen
 
 

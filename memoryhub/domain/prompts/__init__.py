@@ -5,6 +5,7 @@ from memoryhub.domain.prompts.agents import (
     agent_by_slug,
     agents_of_space,
     change_agent,
+    connect_agent,
     create_agent,
     delete_agent,
 )
@@ -33,6 +34,7 @@ from memoryhub.domain.prompts.explain.compare import (
     PromptChange,
     compare_moments,
 )
+from memoryhub.domain.prompts.explain.new_agent import prompt_of_new_agent
 from memoryhub.domain.prompts.explain.origins import LineOrigin, line_origin
 from memoryhub.domain.prompts.framework_templates import (
     Report,
@@ -47,19 +49,22 @@ from memoryhub.domain.prompts.framework_templates import (
     template_with_sha256,
     templates_for,
 )
-from memoryhub.domain.prompts.requests import LastCall, PromptRequest, dialect_of, parse_time
+from memoryhub.domain.prompts.requests import NO_LIMITS, AskedLimits, LastCall, PromptRequest, dialect_of, parse_time
 from memoryhub.domain.prompts.serve import prompt_for, working_column
 from memoryhub.domain.prompts.sources import (
+    Configuration,
     add_source,
     check_sources,
+    choose_sources,
     get_source,
     is_source,
     listed_sources,
+    read_configuration,
     remove_source,
     reorder_source,
     sources_of,
     switch_source,
-    take_over_sources,
+    take_over_configuration,
 )
 from memoryhub.domain.prompts.template_download import (
     DOWNLOAD_JOB,
@@ -71,7 +76,10 @@ from memoryhub.domain.prompts.template_download import (
 
 __all__ = [
     "DOWNLOAD_JOB",
+    "NO_LIMITS",
     "AgentRow",
+    "AskedLimits",
+    "Configuration",
     "LastCall",
     "LineOrigin",
     "MomentComparison",
@@ -91,8 +99,10 @@ __all__ = [
     "change_agent",
     "change_settings",
     "check_sources",
+    "choose_sources",
     "chosen_template",
     "compare_moments",
+    "connect_agent",
     "create_agent",
     "decide_template",
     "delete_agent",
@@ -112,6 +122,8 @@ __all__ = [
     "parse_time",
     "pending_numbers",
     "prompt_for",
+    "prompt_of_new_agent",
+    "read_configuration",
     "read_report",
     "record_delivery",
     "remove_source",
@@ -123,7 +135,7 @@ __all__ = [
     "start_missing_download",
     "switch_source",
     "take_back_template",
-    "take_over_sources",
+    "take_over_configuration",
     "take_published",
     "template_in_use_again",
     "template_with_sha256",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+from itertools import count
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -10,24 +12,24 @@ from django.utils.text import slugify
 
 from memoryhub import dialects
 from memoryhub.dialects import deepagents
-from memoryhub.domain import activity, spaces
+from memoryhub.domain import accounts, activity, retrieval, spaces
 from memoryhub.domain.accounts import require
 from memoryhub.errors import Conflict, Invalid, NotFound
-from memoryhub.models import HUB, Actor, Agent, AgentChange, Space, TemplateChoice
+from memoryhub.models import HUB, Actor, Agent, AgentChange, Space, TemplateChoice, Token
 
 # What of an agent stands in its prompt; a change of it is kept, so that a prompt of the past can be told exactly.
-IN_PROMPT = ("dialect", "system_prompt", "persona", "memory_is_on", "template", "budget", "gives_way")
+IN_PROMPT = ("dialect", "system_prompt", "persona", "memory_is_on", "template", "budget", "gives_way", "retrieval")
 CHANGEABLE = ("name", "description", "is_on", *IN_PROMPT)
 MAX_LENGTHS = {"name": 100, "description": 500, "system_prompt": 200_000, "persona": 50_000, "template": 200_000}
 
 
 @transaction.atomic
 def create_agent(space: Space, actor: Actor, name: str, *, slug: str = "", **values: Any) -> Agent:
-    """Makes an agent; its slug comes from its name."""
+    """Makes an agent. Its slug comes from its name; from a name in another script than Latin it is numbered."""
     require(actor, "manage")
-    slug = (slug or slugify(name))[:64].strip("-")
-    if not slug:
-        raise Invalid("Give the agent a name with letters or digits.", field="name")
+    if not name.strip():
+        raise Invalid("An agent needs a name.", field="name")
+    slug = slug[:64].strip("-") or slug_for(space, name.strip())
     agent = Agent(space=space, slug=slug, name=name.strip())
     assign_values(agent, values)
     try:
@@ -39,6 +41,39 @@ def create_agent(space: Space, actor: Actor, name: str, *, slug: str = "", **val
     spaces.mark_setup(space)
     activity.record(space, actor, "agents.create", "made the agent", agent.name, url=f"agents/{slug}/")
     return agent
+
+
+@transaction.atomic
+def connect_agent(
+    space: Space, actor: Actor, name: str, *, token_label: str = "", **values: Any
+) -> tuple[Agent, Token, str]:
+    """Makes an agent with a token of all scopes; the secret of the token is given here and never again."""
+    agent = create_agent(space, actor, name, **values)
+    token, secret = accounts.create_token(space, actor, agent=agent, label=token_label)
+    return agent, token, secret
+
+
+def slug_for(space: Space, name: str) -> str:
+    """The slug for a new name: its Latin letters and digits. Where others would be lost, a number tells such names apart:
+    `bot-2`, and `agent-3` where nothing is left. The same name again is refused."""
+    slug = slugify(name)[:64].strip("-_")
+    if not slug and name.isascii():
+        raise Invalid("Give the agent a name with letters or digits.", field="name")
+    if slug and is_latin(name):
+        return slug
+    Space.objects.select_for_update().get(pk=space.pk)  # two people who create such agents at once get two numbers
+    if Agent.objects.within(space).filter(name=name).exists():
+        raise Conflict(f"There is an agent {name!r} in this space already.", field="name")
+    stem = slug[:56] or "agent"
+    taken = set(Agent.objects.within(space).filter(slug__startswith=stem).values_list("slug", flat=True))
+    free = (f"{stem}-{number}" for number in count(2 if slug else 1))
+    return slug if slug and slug not in taken else next(one for one in free if one not in taken)
+
+
+def is_latin(name: str) -> bool:
+    """Whether a slug keeps every letter and digit of a name, apart from accents."""
+    plain = unicodedata.normalize("NFKD", name)
+    return all(letter.isascii() for letter in plain if letter.isalnum())
 
 
 @transaction.atomic
@@ -68,6 +103,8 @@ def assign_values(agent: Agent, values: dict[str, Any]) -> None:
     for key, value in values.items():
         if key not in CHANGEABLE:
             raise Invalid(f"An agent has no {key!r}.", field=key)
+        if key == "retrieval":
+            value = retrieval.check_limits(value)
         if isinstance(value, str):
             value = value if key in ("system_prompt", "persona", "template") else value.strip()
             if "\x00" in value:
@@ -116,8 +153,10 @@ def agent_by_slug(space: Space, slug: str) -> Agent:
 
 def agent_by_name(space: Space, name: str) -> Agent:
     """For commands: the slug or the name."""
-    agent = Agent.objects.within(space).select_related("space").filter(slug=slugify(name)).first()
-    agent = agent or Agent.objects.within(space).select_related("space").filter(name=name).first()
+    known = Agent.objects.within(space).select_related("space")
+    agent = known.filter(slug=name).first() or known.filter(name=name.strip()).first()
+    if agent is None and is_latin(name):
+        agent = known.filter(slug=slugify(name)).first()
     if agent is None:
         have = ", ".join(agents_of_space(space).values_list("slug", flat=True)[:10]) or "none yet"
         raise NotFound(f"There is no agent {name!r} in the space {space.slug}. There is: {have}.")

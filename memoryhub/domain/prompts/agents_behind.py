@@ -287,7 +287,10 @@ def prompt_now(space: Space, agent: Agent, one: StoredRequest, text: bytes, entr
     return found
 
 
-WORKING_IDS = "SELECT a.id, " + inputs.newest_ids("a.space_id", "a.id") + " FROM memoryhub_agent a WHERE a.id = ANY(%s)"  # noqa: S608 (an expression of ours)
+WORKING_IDS = f"""
+SELECT a.id, {inputs.newest_ids("s.id", "a.id", inputs.HOT_LIMIT)}
+FROM memoryhub_agent a JOIN memoryhub_space s ON s.id = a.space_id WHERE a.id = ANY(%s)
+"""  # noqa: S608 (an expression of ours)
 
 
 def working_ids(space: Space, agent_ids: set[int]) -> dict[int, str]:

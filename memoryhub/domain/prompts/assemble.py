@@ -13,9 +13,10 @@ from typing import Any
 from memoryhub import dialects
 from memoryhub.db import statements
 from memoryhub.dialects import Dialect, Entry, Part, Rendered, Source, Warn, tokens_of_bytes
-from memoryhub.domain.prompts import agents, inputs, inputs_then, memory_then, warnings
+from memoryhub.domain import retrieval
+from memoryhub.domain.prompts import agents, inputs, inputs_then, memory, warnings
 from memoryhub.domain.prompts.inputs import PromptInputs
-from memoryhub.domain.prompts.requests import PromptRequest, as_looked_at, dialect_for
+from memoryhub.domain.prompts.requests import NO_LIMITS, AskedLimits, PromptRequest, as_looked_at, dialect_for
 from memoryhub.errors import Invalid
 from memoryhub.models import Actor, Agent, Space
 from memoryhub.stores import paths
@@ -44,7 +45,7 @@ class Prompt:
     @property
     def lasts(self) -> bool:
         """Whether it may be cached. Not while the embedder is away: nothing tells when it is back."""
-        return all(one.code != memory_then.EMBEDDER_AWAY for one in self.gathered_warnings)
+        return all(one.code != memory.EMBEDDER_AWAY for one in self.gathered_warnings)
 
     @property
     def text(self) -> str:
@@ -103,12 +104,13 @@ def assemble(
     thread: str = "",
     at: datetime | None = None,
     system_prompt: str | None = None,
+    limits: AskedLimits = NO_LIMITS,
     changes: Mapping[str, bytes | None] | None = None,
     template: str | None = None,
 ) -> Prompt:
     """The exact prompt of this agent as people look at it; `at` looks back, `changes` are files as if approved (None: gone),
     `template` is one as if approved."""
-    asked = as_looked_at(agent, PromptRequest(dialect or "", query, task, thread, at, system_prompt).check())
+    asked = as_looked_at(agent, PromptRequest(dialect or "", query, task, thread, at, system_prompt, limits).check())
     return assemble_request(space, agent, asked, changes=changes, template=template)
 
 
@@ -136,18 +138,25 @@ def gather_inputs(
 ) -> PromptInputs:
     """The inputs of the prompt, with what retrieval finds where the dialect shows it."""
     retrieves = bool(asked.query) and dialects.families()[dialect.family].retrieves
+    limits = retrieval.limits_of(space, agent).with_values(asked.limits.given)
     if asked.at:
         found = inputs_then.inputs_at(space.pk, agent, dialect, asked.at, thread=asked.thread)
     else:
         thread = asked.thread
         found = inputs.current_inputs(
-            space.pk, agent.pk, agent.slug, dialect, thread=thread, lately=retrieves, waiting=waiting
+            space.pk,
+            agent.pk,
+            agent.slug,
+            dialect,
+            thread=thread,
+            lately=limits if retrieves else None,
+            waiting=waiting,
         )
     if not retrieves or found.ingredients.off:
         return found
     if asked.at:
-        return inputs_then.with_memory_at(found, space, agent, asked.query, asked.at)
-    return inputs.with_memory(found, space, agent, asked.query)
+        return inputs_then.with_memory_at(found, space, agent, asked.query, asked.at, asked.limits.given)
+    return inputs.with_memory(found, space, agent, asked.query, limits)
 
 
 def build_prompt(dialect: Dialect, gathered: PromptInputs, asked: PromptRequest) -> Prompt:

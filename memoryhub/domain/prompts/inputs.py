@@ -6,21 +6,20 @@ preview and an agent's call differ only in how the inputs were read.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import cache, lru_cache
 from typing import Any
 
 from memoryhub import dialects
 from memoryhub.db import fragments, statements
 from memoryhub.dialects import Dialect, Entry, Ingredients, Source
-from memoryhub.domain import retrieval, working
-from memoryhub.domain.files import GUIDELINES_PATH
-from memoryhub.domain.prompts import framework_templates, memory_then
+from memoryhub.domain import working
+from memoryhub.domain.files import GUIDELINES_PATH, POSITIONING_PATH
+from memoryhub.domain.prompts import framework_templates, memory
 from memoryhub.domain.prompts.disk import MARK, Place, State, disk_files, read_error, sync_sources
+from memoryhub.domain.retrieval import Limits
 from memoryhub.models import Agent, Space
 from memoryhub.stores import paths
 from memoryhub.stores.file_cache import DiskFile, are_unchanged
@@ -38,9 +37,10 @@ class PromptInputs:
     working_ids: str | None = (
         None  # the ids of its working entries as a PostgreSQL array; None where none were asked for
     )
-    places: tuple[Place, ...] = ()  # of the guidelines, then of the sources
+    places: tuple[Place, ...] = ()  # of the guidelines, of the positioning if the dialect has it, then of the sources
     asked: tuple[str, str] = ("", "")  # paths and thread ids of the places, as PostgreSQL arrays
     texts: tuple[Source, ...] = ()  # the text at each place
+    heads: int = 1  # how many places are none of sources
     revision: int = 0  # the space's revision at which this was current
     waiting: tuple[int, ...] = ()  # numbers of pending proposals for the sources, where asked for
 
@@ -49,10 +49,13 @@ class PromptInputs:
         return sum(source.size for source in self.ingredients.sources)
 
 
-# A row a source. The first row is the guidelines (none for most dialects) and carries the agent's own columns.
+# A row a source. The first row is the guidelines (none for most dialects) and carries the agent's own columns; the positioning
+# comes next where the dialect has one.
 INPUTS = """
 WITH listed AS (
   SELECT 0 AS n, 0 AS position, 0::bigint AS id, %(guidelines)s::text AS path, '' AS printed
+  UNION ALL
+  SELECT 0, 1, 0, %(positioning)s::text, '' WHERE %(positioning)s::text IS NOT NULL
   UNION ALL
   SELECT 1, position, id, path, printed FROM memoryhub_source
    WHERE space_id = %(space)s AND agent_id = %(agent)s AND is_on
@@ -85,8 +88,8 @@ AGENT_COLUMNS = {
 }
 TEMPLATE = f"coalesce(nullif(a.template, ''), ({framework_templates.CHOSEN_TEMPLATE.format(columns='t.text')}))"
 NEWEST_ENTRIES = working.newest_of_both(
-    f"id, left(content, {memory_then.MAX_CHARS}) AS content, date_part('epoch', created_at) AS at, scope = 'agent' AS own",
-    "%(space)s", "%(agent)s", str(memory_then.HOT_LIMIT),
+    "id, left(content, %(max_chars)s::int) AS content, date_part('epoch', created_at) AS at, scope = 'agent' AS own",
+    "%(space)s", "%(agent)s", "%(hot)s",
 )  # fmt: skip
 NEWEST_ENTRIES_JSON = (
     f"(SELECT coalesce(json_agg(json_build_array(id, content, at, own)), '[]')::text FROM ({NEWEST_ENTRIES}) w)"  # noqa: S608
@@ -98,19 +101,23 @@ SELECT number FROM memoryhub_proposal
 PENDING_NUMBERS = f"ARRAY({PENDING.format(paths='ARRAY(SELECT path FROM listed WHERE n = 1)')})"  # noqa: S608
 
 
-def newest_ids(space: str, agent: str) -> str:
-    """The SQL for the ids of the working entries that a prompt would show.
+# What `retrieval.limits_of` says of a space `s` and an agent `a`.
+HOT_LIMIT = "coalesce((a.retrieval ->> 'hot')::int, (s.settings -> 'retrieval' ->> 'hot')::int, 10)"
+
+
+def newest_ids(space: str, agent: str, limit: str) -> str:
+    """The SQL for the ids of the working entries that a prompt would show; `limit` is SQL too.
 
     They tell that agents added some, that some expired, were pushed out or taken out; what people change in an entry raises the
     space's revision.
     """
-    return f"ARRAY({working.newest_of_both('id', space, agent, str(memory_then.HOT_LIMIT))})::text"
+    return f"ARRAY({working.newest_of_both('id', space, agent, limit)})::text"
 
 
 @cache
 def inputs_sql(templated: bool, lately: bool, waiting: bool) -> str:
     """The statement for a dialect: only what it shows is read."""
-    once = ",\n".join(f"CASE WHEN l.n = 0 THEN {value} END" for value in AGENT_COLUMNS.values())
+    once = ",\n".join(f"CASE WHEN l.n = 0 AND l.position = 0 THEN {value} END" for value in AGENT_COLUMNS.values())
     wanted = {
         "template": TEMPLATE if templated else "NULL",
         "template_asked": f"({framework_templates.TEMPLATE_ASKED})" if templated else "NULL",
@@ -142,12 +149,12 @@ PLACE_WIDTH, STATE_WIDTH = 7, 5  # columns of a row: the place of a source, then
 
 
 def current_inputs(
-    space_id: int, agent_id: int, slug: str, dialect: Dialect, *, thread: str = "", lately: bool = False,
-    waiting: bool = False, revision: int = 0,
+    space_id: int, agent_id: int, slug: str, dialect: Dialect, *, thread: str = "",
+    lately: Limits | None = None, waiting: bool = False, revision: int = 0,
 ) -> PromptInputs:  # fmt: skip
     """The inputs of this agent's prompt as of now. Sources that changed on disk are synced first.
 
-    `lately` adds the newest working entries, `waiting` the numbers of pending proposals for the sources.
+    `lately` adds the newest working entries within its limits, `waiting` the numbers of pending proposals for the sources.
     """
     rows = read_rows(space_id, agent_id, slug, dialect, thread, lately, waiting)
     places, states, disk = split_rows(rows)
@@ -163,8 +170,9 @@ def current_inputs(
         source_from_state(place, state, is_still=in_step) for place, state in zip(places, states, strict=True)
     )
     values = dict(zip(AGENT_COLUMNS, rows[0][PLACE_WIDTH + STATE_WIDTH :], strict=True))
-    entries, ids = parse_entries(values["lately"]) if values["lately"] and values["memory_is_on"] else ((), None)
-    ingredients = ingredients_of(values, texts[1:], texts[0].text, entries)
+    entries, ids = memory.parse_entries(values["lately"]) if values["lately"] and values["memory_is_on"] else ((), None)
+    heads = heads_of(dialect)
+    ingredients = ingredients_of(values, texts[heads:], texts[0].text, texts[1].text if heads > 1 else None, entries)
     per_thread = any(place.store == "thread" for place in places)
     asked = pg_array(place.path for place in places), pg_array(place.thread or "" for place in places)
     other_template = values["template_asked"]
@@ -178,6 +186,7 @@ def current_inputs(
         places,
         asked,
         texts,
+        heads,
         revision,
         tuple(values["waiting"] or ()),
     )
@@ -203,7 +212,9 @@ def with_current_texts(kept: PromptInputs, space_id: int, revision: int) -> Prom
         source_from_state(place, state, is_still=True, before=before)
         for place, state, before in zip(kept.places, states, kept.texts, strict=True)
     )
-    ingredients = replace(kept.ingredients, guidelines=texts[0].text, sources=texts[1:])
+    positioning = texts[1].text or "" if kept.heads > 1 else ""
+    sources = texts[kept.heads :]
+    ingredients = replace(kept.ingredients, guidelines=texts[0].text, positioning=positioning, sources=sources)
     return replace(
         kept, ingredients=ingredients, disk=disk, mark=rows[0][STATE_WIDTH + 1], texts=texts, revision=revision
     )
@@ -220,7 +231,7 @@ def pg_quoted(value: str | None) -> str:
 
 
 def read_rows(
-    space_id: int, agent_id: int, slug: str, dialect: Dialect, thread: str, lately: bool, waiting: bool
+    space_id: int, agent_id: int, slug: str, dialect: Dialect, thread: str, lately: Limits | None, waiting: bool
 ) -> list[tuple[Any, ...]]:
     family = dialects.families()[dialect.family]
     given = {
@@ -228,10 +239,18 @@ def read_rows(
         "agent": agent_id,
         "thread": thread,
         "guidelines": GUIDELINES_PATH if dialect.family == "hub" else None,
+        "positioning": POSITIONING_PATH if dialect.family == "hub" else None,
     }
+    if lately:
+        given |= {"hot": lately.hot, "max_chars": lately.max_chars}
     if family.templated:
         given |= framework_templates.template_params(space_id, dialect.name, agent_id=agent_id, agent_slug=slug)
-    return statements.rows(inputs_sql(family.templated, lately, waiting), given, binary=True)
+    return statements.rows(inputs_sql(family.templated, lately is not None, waiting), given, binary=True)
+
+
+def heads_of(dialect: Dialect) -> int:
+    """How many rows of `INPUTS` come before those of the sources."""
+    return 2 if dialect.family == "hub" else 1
 
 
 def split_rows(rows: Sequence[tuple[Any, ...]]) -> tuple[tuple[Place, ...], list[State], tuple[DiskFile, ...]]:
@@ -256,19 +275,13 @@ def source_from_state(place: Place, state: State, *, is_still: bool, before: Sou
     return source_of(path, content if is_there else None, number, sha256, problem)
 
 
-@lru_cache(maxsize=256)
-def parse_entries(told: str) -> tuple[tuple[Entry, ...], str]:
-    """Working entries from JSON, and their ids as an array. Times come as numbers: parsing those is ten times quicker."""
-    found = json.loads(told)
-    entries = (Entry(pk, text, datetime.fromtimestamp(at, UTC), own=own) for pk, text, at, own in found)
-    return tuple(entries), "{" + ",".join(str(pk) for pk, *_ in found) + "}"
-
-
 def ingredients_of(
-    values: Mapping[str, Any], sources: tuple[Source, ...], guidelines: str | None, working: tuple[Entry, ...] = ()
-) -> Ingredients:
-    """The ingredients from an agent's own columns and its sources."""
+    values: Mapping[str, Any], sources: tuple[Source, ...], guidelines: str | None, positioning: str | None,
+    working: tuple[Entry, ...] = (),
+) -> Ingredients:  # fmt: skip
+    """The ingredients from an agent's own columns, its sources and the files of its dialect."""
     return Ingredients(
+        positioning=positioning or "",
         base=values.get("system_prompt") or "",
         persona=values.get("persona") or "",
         guidelines=guidelines,
@@ -294,36 +307,9 @@ def source_of(path: str, content: bytes | None, number: int | None, sha256: str 
         return Source(path, None, "invalid_utf8", number, sha256, len(data))
 
 
-# Working and long-term memory
-
-
-def longterm_entries(
-    space: Space, agent: Agent, query: str, mark: int
-) -> tuple[tuple[Entry, ...], list[dialects.Warn]]:
-    """What long-term memory gives to a query; cached until the space's long-term mark or embedder changes."""
-    key = (space.pk, mark, retrieval.embedder_choice(space), agent.pk, query)
-    if (found := _longterm_cache.get(key)) is not None:
-        return found, []
-    sought = retrieval.retrieve(space, query, agent=agent, hot=0)
-    found = tuple(entry_of(item) for item in sought.cold)
-    if not sought.warnings:  # by words alone, while the embedder is away
-        if len(_longterm_cache) >= MAX_CACHED_QUERIES:
-            _longterm_cache.clear()
-        _longterm_cache[key] = found
-    return found, memory_then.as_warnings(sought.warnings)
-
-
-MAX_CACHED_QUERIES = 2000
-_longterm_cache: dict[tuple[Any, ...], tuple[Entry, ...]] = {}
-
-
-def entry_of(item: retrieval.Item) -> Entry:
-    return Entry(item.id, item.content, item.created_at, item.score, own=item.scope == "agent")
-
-
-def with_memory(gathered: PromptInputs, space: Space, agent: Agent, query: str) -> PromptInputs:
+def with_memory(gathered: PromptInputs, space: Space, agent: Agent, query: str, limits: Limits) -> PromptInputs:
     """The inputs with what long-term memory gives to the query."""
-    cold, told = longterm_entries(space, agent, query, gathered.mark)
+    cold, told = memory.longterm_entries(space, agent, query, gathered.mark, limits)
     ingredients = replace(gathered.ingredients, longterm=cold)
     return replace(gathered, ingredients=ingredients, warnings=(*gathered.warnings, *told))
 
@@ -346,7 +332,10 @@ def with_changes(gathered: PromptInputs, changes: Mapping[str, bytes | None]) ->
         else source
         for source in kept.sources
     )
-    guidelines = kept.guidelines
+    guidelines, positioning = kept.guidelines, kept.positioning
     if GUIDELINES_PATH in changes:
         guidelines = source_of(GUIDELINES_PATH, changes[GUIDELINES_PATH], None, None).text
-    return replace(gathered, ingredients=replace(kept, sources=sources, guidelines=guidelines))
+    if POSITIONING_PATH in changes:
+        positioning = source_of(POSITIONING_PATH, changes[POSITIONING_PATH], None, None).text or ""
+    ingredients = replace(kept, sources=sources, guidelines=guidelines, positioning=positioning)
+    return replace(gathered, ingredients=ingredients)

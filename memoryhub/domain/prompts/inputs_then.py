@@ -9,8 +9,9 @@ from typing import Any
 from memoryhub import dialects
 from memoryhub.db import statements
 from memoryhub.dialects import Dialect, Source
-from memoryhub.domain.files import GUIDELINES_PATH
-from memoryhub.domain.prompts import framework_templates, memory_then
+from memoryhub.domain import retrieval
+from memoryhub.domain.files import GUIDELINES_PATH, POSITIONING_PATH, PROMPT_FILES
+from memoryhub.domain.prompts import framework_templates, memory
 from memoryhub.domain.prompts.inputs import PromptInputs, ingredients_of, source_of
 from memoryhub.errors import NotFound
 from memoryhub.models import Agent, AgentChange, SourceChange, Space
@@ -30,16 +31,16 @@ def inputs_at(space_id: int, agent: Agent, dialect: Dialect, at: datetime, *, th
     """The inputs of this agent's prompt at a past moment, from revisions; refused for one before the agent was made."""
     check_existed(agent, at)
     listed = source_paths_at(space_id, agent.pk, at)
-    wanted = [paths.of_source(path) for path in listed] + ([GUIDELINES_PATH] if dialect.family == "hub" else [])
-    texts = texts_at(space_id, wanted, at, thread)
+    heads = list(PROMPT_FILES.values()) if dialect.family == "hub" else []
+    texts = texts_at(space_id, [*map(paths.of_source, listed), *heads], at, thread)
     there = ((path, texts.get(paths.of_source(path))) for path in listed)
     sources = tuple(replace(one, path=path) if one else Source(path, None, dialects.MISSING) for path, one in there)
     values = agent_values_at(space_id, agent, at)
     if not values.get("template"):
         kept = framework_templates.chosen_template(space_id, dialect.name, agent_id=agent.pk, at=at)
         values["template"] = kept.text if kept else None
-    guidelines = texts[GUIDELINES_PATH].text if GUIDELINES_PATH in texts and GUIDELINES_PATH in wanted else None
-    return PromptInputs(ingredients_of(values, sources, guidelines))
+    head = {path: texts[path].text for path in heads if path in texts}
+    return PromptInputs(ingredients_of(values, sources, head.get(GUIDELINES_PATH), head.get(POSITIONING_PATH)))
 
 
 def check_existed(agent: Agent, at: datetime) -> None:
@@ -80,9 +81,13 @@ def agent_values_at(space_id: int, agent: Agent, at: datetime) -> dict[str, Any]
     return dict(change.values) if change else {}
 
 
-def with_memory_at(found: PromptInputs, space: Space, agent: Agent, query: str, at: datetime) -> PromptInputs:
+def with_memory_at(
+    found: PromptInputs, space: Space, agent: Agent, query: str, at: datetime, asked: dict[str, Any]
+) -> PromptInputs:
     """The inputs with working and long-term memory as they were at a past moment."""
-    lived, gone = memory_then.working_at(space, agent, at)
-    cold, told = memory_then.longterm_at(space, agent, query, at)
+    own = agent_values_at(space.pk, agent, at).get("retrieval", {})
+    limits = retrieval.limits_then(space, own, at).with_values(asked)
+    lived, gone = memory.working_at(space, agent, at, limits)
+    cold, told = memory.longterm_at(space, agent, query, at, limits)
     ingredients = replace(found.ingredients, working=lived, longterm=cold)
     return replace(found, ingredients=ingredients, warnings=(*found.warnings, *gone, *told))

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
 
 from django.utils import timezone
@@ -15,6 +15,7 @@ from django.utils import timezone
 from memoryhub import dialects
 from memoryhub.detectors import secrets
 from memoryhub.dialects import Dialect
+from memoryhub.domain import retrieval
 from memoryhub.errors import Invalid, TooLarge
 from memoryhub.models import Agent, AgentChange, Delivery, PromptText
 
@@ -27,6 +28,22 @@ MAX_LOOKED_AT = 200
 MAX_STORED_QUERY = 2_000  # characters; a delivery with a longer query cannot be compared with what it would be now
 
 
+class AskedLimits(NamedTuple):
+    """The limits of retrieval that a call names; None: as the agent or its space has them."""
+
+    hot: int | None = None
+    cold: int | None = None
+    threshold: float | None = None
+    max_chars: int | None = None
+
+    @property
+    def given(self) -> dict[str, Any]:
+        return {name: value for name, value in self._asdict().items() if value is not None}
+
+
+NO_LIMITS = AskedLimits()
+
+
 @dataclass(frozen=True, slots=True)
 class PromptRequest:
     """What somebody wants to see of an agent's prompt; empty fields mean the agent's own."""
@@ -37,11 +54,14 @@ class PromptRequest:
     thread: str = ""
     at: datetime | None = None
     system_prompt: str | None = None
+    limits: AskedLimits = NO_LIMITS
 
     def check(self) -> PromptRequest:
         """Returns itself, or refuses with the name of the field."""
         for name in ("dialect", "query", "task", "thread", "system_prompt"):
             check_text(name, getattr(self, name) or "")
+        if self.limits.given:
+            retrieval.check_limits(self.limits.given)
         if self.at and self.at > timezone.now() + timedelta(minutes=1):
             raise Invalid("at lies in the future; a prompt is known up to now.", field="at")
         return self
@@ -145,6 +165,8 @@ def as_stored(asked: PromptRequest, prompt: Prompt) -> dict[str, Any]:
         stored["query"] = mask(asked.query.encode(), asked).decode()[:MAX_STORED_QUERY]
         if len(asked.query) > MAX_STORED_QUERY:
             stored["is_cut"] = True
+        if asked.limits.given:
+            stored["limits"] = asked.limits.given
     if asked.system_prompt is not None:
         stored["base"] = place_in(prompt, "base", asked.system_prompt)
     if asked.task and (place := place_in(prompt, "task", asked.task))[1]:
@@ -194,7 +216,11 @@ class StoredRequest:
     def identity(self) -> tuple[Any, ...]:
         """Equal for calls that ask the same, whatever their thread."""
         base, task = self.values.get("base"), self.values.get("task")
-        return (self.values.get("dialect", ""), self.query, base and base[2], task and task[2])
+        return (self.values.get("dialect", ""), self.query, self.limits, base and base[2], task and task[2])
+
+    @property
+    def limits(self) -> AskedLimits:
+        return AskedLimits(**self.values.get("limits", {}))
 
     @property
     def needs_text(self) -> bool:
@@ -209,7 +235,7 @@ class StoredRequest:
 
         base = cut("base") if "base" in self.values else None
         named = str(self.values.get("dialect", ""))
-        return PromptRequest(named, self.query, cut("task"), self.delivery.thread_id, None, base)
+        return PromptRequest(named, self.query, cut("task"), self.delivery.thread_id, None, base, self.limits)
 
 
 def compare_query(at: datetime, values: dict[str, Any]) -> str:

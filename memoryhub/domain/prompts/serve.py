@@ -11,15 +11,18 @@ from typing import Any, TypeVar
 
 from memoryhub import dialects
 from memoryhub.dialects import Dialect
+from memoryhub.domain import retrieval
 from memoryhub.domain.accounts import Caller
 from memoryhub.domain.prompts import deliveries, inputs
 from memoryhub.domain.prompts.assemble import Prompt, build_prompt, gather_inputs
 from memoryhub.domain.prompts.inputs import PromptInputs
-from memoryhub.domain.prompts.requests import PromptRequest, dialect_for
+from memoryhub.domain.prompts.requests import NO_LIMITS, PromptRequest, dialect_for
 from memoryhub.models import Agent
 from memoryhub.stores.file_cache import FileCache, are_unchanged
 
-WORKING_IDS = inputs.newest_ids("s.id", "a.id")
+WORKING_IDS = inputs.newest_ids("s.id", "a.id", inputs.HOT_LIMIT)
+# For a call that names a limit of its own, of which the first ones count.
+ALL_WORKING_IDS = inputs.newest_ids("s.id", "a.id", str(retrieval.MAX_ITEMS))
 
 prompt_cache: FileCache[Prompt] = FileCache()
 # What prompts are made of: another query or task needs none of it anew.
@@ -29,7 +32,19 @@ Made = TypeVar("Made", Prompt, PromptInputs)
 
 def working_column(asked: PromptRequest) -> str:
     """What `accounts.authenticate` reads beside, for a call that may show working memory."""
-    return WORKING_IDS if asked.query and asked.at is None else "NULL"
+    if not asked.query or asked.at is not None:
+        return "NULL"
+    return WORKING_IDS if asked.limits.hot is None else ALL_WORKING_IDS
+
+
+def working_ids_of(caller: Caller, asked: PromptRequest) -> str | None:
+    """The ids of the working entries that the prompt would show, as a PostgreSQL array."""
+    if not asked.query:
+        return None
+    ids: str | None = caller.beside
+    if ids is None or asked.limits.hot is None:
+        return ids
+    return "{" + ",".join(ids.strip("{}").split(",")[: asked.limits.hot]) + "}"
 
 
 def prompt_for(caller: Caller, asked: PromptRequest) -> Prompt:
@@ -39,14 +54,14 @@ def prompt_for(caller: Caller, asked: PromptRequest) -> Prompt:
     if asked.query:
         dialect = dialect_for(agent, asked)
         asked = without_useless_query(asked, dialect)
-    working_ids = caller.beside if asked.query else None
-    words = (asked.dialect, asked.query, asked.task, asked.at, asked.system_prompt)
+    working_ids = working_ids_of(caller, asked)
+    words = (asked.dialect, asked.query, asked.task, asked.at, asked.system_prompt, asked.limits)
     key = (caller.space.pk, agent.pk, caller.space.revision, working_ids, *words)
     prompt = prompt_cache.get(key) or prompt_cache.get((*key, asked.thread))
     if prompt is None:
         prompt = assembled(caller, asked, dialect or dialect_for(agent, asked))
         if prompt.lasts:
-            keep(prompt_cache, key, asked.thread, prompt, caller)
+            keep(prompt_cache, key, asked.thread, prompt, working_ids)
     deliveries.record_delivery(caller.space.pk, agent.pk, asked.thread, prompt, asked)
     if asked.dialect != agent.asked_dialect:
         deliveries.note_dialect(caller.space.pk, agent, prompt, asked)
@@ -60,14 +75,14 @@ def agent_of(caller: Caller) -> Agent:
 
 def without_useless_query(asked: PromptRequest, dialect: Dialect) -> PromptRequest:
     """The request, without its query where the dialect has no place for what retrieval finds."""
-    return asked if dialects.families()[dialect.family].retrieves else replace(asked, query="")
+    return asked if dialects.families()[dialect.family].retrieves else replace(asked, query="", limits=NO_LIMITS)
 
 
-def keep(cache: FileCache[Made], key: tuple[Any, ...], thread: str, made: Made, caller: Caller) -> None:
+def keep(cache: FileCache[Made], key: tuple[Any, ...], thread: str, made: Made, working_ids: str | None) -> None:
     """Caches what was made; most prompts show nothing of one thread, so one copy serves all threads."""
     # What was read after the caller may be newer than the key says. A revision never comes back, so that is no harm; the
     # ids of working memory can, when an entry comes and goes again.
-    if made.working_ids is None or made.working_ids == caller.beside:
+    if made.working_ids is None or made.working_ids == working_ids:
         cache.put((*key, thread) if made.per_thread else key, made)
 
 
@@ -79,7 +94,8 @@ def assembled(caller: Caller, asked: PromptRequest, dialect: Dialect) -> Prompt:
         return build_prompt(dialect, gather_inputs(whole.space, whole, dialect, asked), asked)
     gathered = inputs_for(caller, asked, dialect)
     if asked.query and not gathered.ingredients.off:
-        gathered = inputs.with_memory(gathered, caller.space, agent, asked.query)
+        limits = retrieval.limits_of(caller.space, agent).with_values(asked.limits.given)
+        gathered = inputs.with_memory(gathered, caller.space, agent, asked.query, limits)
     return build_prompt(dialect, gathered, asked)
 
 
@@ -89,15 +105,17 @@ def inputs_for(caller: Caller, asked: PromptRequest, dialect: Dialect) -> Prompt
     What was gathered under the space's `setup_mark` holds but for its texts: those are compared again for each revision.
     """
     space, agent = caller.space, agent_of(caller)
-    key = (space.pk, agent.pk, space.setup_mark, caller.beside if asked.query else None, dialect.name)
+    working_ids = working_ids_of(caller, asked)
+    key = (space.pk, agent.pk, space.setup_mark, working_ids, dialect.name, asked.limits)
     found = inputs_cache.peek(key) or inputs_cache.peek((*key, asked.thread))
     if found is not None:
         if found.revision == space.revision and are_unchanged(found.disk):
             return found
         found = inputs.with_current_texts(found, space.pk, space.revision)
     if found is None:
+        limits = retrieval.limits_of(space, agent).with_values(asked.limits.given) if asked.query else None
         found = inputs.current_inputs(
-            space.pk, agent.pk, agent.slug, dialect, thread=asked.thread, lately=bool(asked.query), revision=space.revision
+            space.pk, agent.pk, agent.slug, dialect, thread=asked.thread, lately=limits, revision=space.revision
         )  # fmt: skip
-    keep(inputs_cache, key, asked.thread, found, caller)
+    keep(inputs_cache, key, asked.thread, found, working_ids)
     return found

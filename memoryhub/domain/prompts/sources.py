@@ -13,6 +13,7 @@ from django.db.models import F
 from memoryhub.domain import activity, files, spaces
 from memoryhub.domain.accounts import require
 from memoryhub.domain.files import Published
+from memoryhub.domain.prompts import agents
 from memoryhub.errors import HubError, Invalid, NotFound
 from memoryhub.models import Actor, Agent, Mount, Source, SourceChange, Space
 from memoryhub.stores import paths
@@ -134,6 +135,27 @@ def switch_source(space: Space, actor: Actor, pk: int, is_on: bool) -> Source:
 
 
 @transaction.atomic
+def choose_sources(space: Space, actor: Actor, shown: Sequence[str], chosen: Sequence[str]) -> list[str]:
+    """Puts those of the shown paths that are chosen into every prompt and takes the others out; answers which changed.
+
+    Paths that were not shown stay as they are. One that comes back has its old position, a new one is last.
+    """
+    require(actor, "manage")
+    changed = []
+    for path in dict.fromkeys(checked_path(one)["path"] for one in shown):
+        listed = [source for source in _locked(space, None) if source.path == path]
+        if path in chosen and not listed:
+            add_source(space, actor, path, must_be_mounted=True)
+        elif (path in chosen) != any(source.is_on for source in listed):
+            for source in listed:
+                switch_source(space, actor, source.pk, path in chosen)
+        else:
+            continue
+        changed.append(path)
+    return changed
+
+
+@transaction.atomic
 def reorder_source(space: Space, actor: Actor, pk: int, to: int) -> Source:
     """Moves a source to another position of its list, counted from 1."""
     require(actor, "manage")
@@ -153,11 +175,44 @@ def reorder_source(space: Space, actor: Actor, pk: int, to: int) -> Source:
     return source
 
 
+@dataclass(frozen=True)
+class Configuration:
+    """What a project's configuration file says about memory."""
+
+    memory_files: list[str] | None = None
+    react_prompt: str | None = None
+    other: tuple[str, ...] = ()  # names of settings that the hub has no place for
+
+
+def read_configuration(text: str) -> Configuration:
+    """The configuration in a JSON text; refused where it has neither sources nor a base prompt."""
+    try:
+        document: Any = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise Invalid(f"The configuration is not valid JSON: {error}.", code="invalid_json") from None
+    if not isinstance(document, dict) or not {"memory_files", "react_prompt"} & document.keys():
+        raise Invalid('The configuration needs {"memory_files": ["/memories/AGENTS.md", …]}.', code="invalid_config")
+    listed, base = document.pop("memory_files", None), document.pop("react_prompt", None)
+    if listed is not None and not (isinstance(listed, list) and all(isinstance(one, str) and one for one in listed)):
+        raise Invalid('memory_files is a list of paths such as "/memories/AGENTS.md".', code="invalid_config")
+    if base is not None and not isinstance(base, str):
+        raise Invalid("react_prompt is text.", code="invalid_config")
+    if len(listed or ()) > MAX_SOURCES:
+        raise Invalid(f"A list of sources has {MAX_SOURCES} paths at most.", code="too_many_sources")
+    return Configuration(listed, base, tuple(document))
+
+
 @transaction.atomic
-def take_over_sources(space: Space, actor: Actor, config: str, *, agent: Agent | None = None) -> list[Source]:
-    """Replaces the list by the `memory_files` of a configuration."""
+def take_over_configuration(
+    space: Space, actor: Actor, config: Configuration, *, agent: Agent | None = None, prompt_of: Agent | None = None
+) -> list[Source]:
+    """Replaces the list of sources, the agent's own where one is given, and the base prompt of `prompt_of`."""
     require(actor, "manage")
-    wanted = [checked_path(path) for path in _memory_files(config)]
+    if config.react_prompt is not None and prompt_of:
+        agents.change_agent(prompt_of, actor, system_prompt=config.react_prompt)
+    if config.memory_files is None:
+        return sources_of(space, agent)
+    wanted = [checked_path(path) for path in config.memory_files]
     listed = _locked(space, agent)
     for source in listed:
         source.delete()
@@ -165,19 +220,6 @@ def take_over_sources(space: Space, actor: Actor, config: str, *, agent: Agent |
     says = "took over the sources of a configuration"
     _changed(space, actor, agent, "sources.take_over", says, adds=f"{len(made)} paths")
     return made
-
-
-def _memory_files(config: str) -> list[str]:
-    try:
-        document: Any = json.loads(config)
-    except ValueError as error:
-        raise Invalid(f"The configuration is not valid JSON: {error}.", code="invalid_json") from None
-    listed = document.get("memory_files") if isinstance(document, dict) else None
-    if not isinstance(listed, list) or not all(isinstance(path, str) and path for path in listed):
-        raise Invalid('The configuration needs {"memory_files": ["/memories/AGENTS.md", …]}.', code="invalid_config")
-    if len(listed) > MAX_SOURCES:
-        raise Invalid(f"A list of sources has {MAX_SOURCES} paths at most.", code="too_many_sources")
-    return listed
 
 
 def get_source(space: Space, pk: int) -> Source:

@@ -12,6 +12,14 @@ from memoryhub.domain.retrieval.embedder import (
     serving_embedder,
 )
 from memoryhub.domain.retrieval.index import Wanted, readers_for
+from memoryhub.domain.retrieval.limits import (
+    MAX_ITEMS,
+    Limits,
+    change_limits,
+    check_limits,
+    limits_of,
+    limits_then,
+)
 from memoryhub.domain.retrieval.query_words import records_with
 from memoryhub.domain.retrieval.rank import rank, rank_texts
 from memoryhub.domain.retrieval.retrieve import Found, Item, as_text, retrieve
@@ -39,15 +47,19 @@ __all__ = [
     "EMBEDDER_SECONDS",
     "LAYERS",
     "MAX_HITS",
+    "MAX_ITEMS",
     "TITLES",
     "TSVECTOR",
     "Candidate",
     "Found",
     "Hit",
     "Item",
+    "Limits",
     "Wanted",
     "add_to_vector_index",
     "as_text",
+    "change_limits",
+    "check_limits",
     "checks_of",
     "drop_vector_index",
     "duplicate_threshold",
@@ -55,6 +67,8 @@ __all__ = [
     "embedder_of",
     "forget_check",
     "has_more_activity",
+    "limits_of",
+    "limits_then",
     "load_embedder",
     "marked_pieces",
     "nearest_by_index",

@@ -74,6 +74,7 @@ class Wanted:
     cut: int = 0
     threshold: float | None = None
     candidates: bool = False
+    words: float = word_rank.HALF  # the share of words in the order
 
     @property
     def by_meaning(self) -> int:
@@ -83,6 +84,10 @@ class Wanted:
     def by_words(self) -> int:
         return max(MIN_BY_WORDS, 4 * self.by_meaning)
 
+    def is_strict(self, has_embedder: object) -> bool:
+        """Whether nothing below the threshold passes, whatever the words say."""
+        return self.threshold is not None and bool(has_embedder)
+
     def choose(self, found: list[Candidate], embedder: Embedder | None) -> Hits:
         """The hits among these candidates, in their order and without their texts.
 
@@ -90,8 +95,8 @@ class Wanted:
         words can speak.
         """
         threshold = self.threshold if self.threshold is not None else embedder.threshold if embedder else 0.0
-        strict = self.threshold is not None and embedder is not None
-        best, cut_off = word_rank.split_at_threshold(found, threshold, self.limit, strict=strict)
+        strict = self.is_strict(embedder is not None)
+        best, cut_off = word_rank.split_at_threshold(found, threshold, self.limit, strict=strict, words=self.words)
         return Hits(best, cut_off[: self.cut], threshold, found if self.candidates else [])
 
 

@@ -12,13 +12,13 @@ from typing import Any
 
 from memoryhub.domain import working
 from memoryhub.domain.retrieval.index import Text, Wanted, readers_for
+from memoryhub.domain.retrieval.limits import check_limits, limits_of
 from memoryhub.domain.retrieval.rank import rank
 from memoryhub.domain.retrieval.word_rank import Candidate
 from memoryhub.embedders import Embedder
 from memoryhub.errors import Invalid
 from memoryhub.models import Agent, Space
 
-MAX_ITEMS = 50
 SCOPES = ("group", "agent")
 BY_WORDS = "\n(Long-term memory was searched by words alone: the embedder is away.)\n"
 
@@ -62,10 +62,11 @@ def retrieve(
     query: str,
     *,
     agent: Agent | None = None,
-    hot: int = 10,
-    cold: int = 5,
+    hot: int | None = None,
+    cold: int | None = None,
     threshold: float | None = None,
-    max_chars: int = 500,
+    max_chars: int | None = None,
+    words: float | None = None,
     scope: str | None = None,
     embedder: Embedder | None = None,
     everyone: bool = False,
@@ -73,28 +74,23 @@ def retrieve(
 ) -> Found:
     """The newest working entries (`hot`), then the long-term chunks that fit the query best (`cold`), as this agent may read them.
 
-    `everyone` reads every agent's own memory too, for people; `embedder` asks another one than the one that serves; `show_cut` is
-    how many of those that the threshold cut off are told.
+    Limits that are not given are those of the agent, or of the space. `everyone` reads every agent's own memory too, for people;
+    `embedder` asks another one than the one that serves; `show_cut` is how many of those that the threshold cut off are told.
     """
-    _check(hot, cold, threshold, max_chars, scope)
-    first = [_hot(one, max_chars) for one in working.newest(space, agent=agent, limit=hot, scope=scope)]
-    if not query.strip() or (cold == 0 and not show_cut) or (scope == "agent" and agent is None):
-        return Found(first, [], threshold or 0.0, "", [])
-    hits = rank(space, query, readers_for(agent, scope, everyone), Wanted(cold, show_cut, threshold), embedder)
-    best, cut_off = ([_cold(one, hits.texts[one.id], max_chars) for one in some] for some in (hits.best, hits.cut_off))
-    return Found(first + best, cut_off, hits.threshold, hits.embedded_by, hits.warnings)
-
-
-def _check(hot: int, cold: int, threshold: float | None, max_chars: int, scope: str | None) -> None:
-    for name, value in (("hot", hot), ("cold", cold)):
-        if not 0 <= value <= MAX_ITEMS:
-            raise Invalid(f"{name} is a number from 0 to {MAX_ITEMS}.", code="invalid", field=name)
-    if threshold is not None and not -1 <= threshold <= 1:
-        raise Invalid("threshold is a number from -1 to 1.", code="invalid", field="threshold")
-    if not 1 <= max_chars <= 1 << 20:
-        raise Invalid("max_chars is a number from 1 to 1048576.", code="invalid", field="max_chars")
+    given = {"hot": hot, "cold": cold, "threshold": threshold, "max_chars": max_chars, "words": words}
+    limits = limits_of(space, agent).with_values(check_limits(given))
     if scope is not None and scope not in SCOPES:
         raise Invalid(f"scope is one of {', '.join(SCOPES)}.", code="unknown_scope", field="scope")
+    newest = working.newest(space, agent=agent, limit=limits.hot, scope=scope)
+    first = [_hot(one, limits.max_chars) for one in newest]
+    if not query.strip() or (limits.cold == 0 and not show_cut) or (scope == "agent" and agent is None):
+        return Found(first, [], limits.threshold or 0.0, "", [])
+    wanted = Wanted(limits.cold, show_cut, limits.threshold, words=limits.words)
+    hits = rank(space, query, readers_for(agent, scope, everyone), wanted, embedder)
+    best, cut_off = (
+        [_cold(one, hits.texts[one.id], limits.max_chars) for one in some] for some in (hits.best, hits.cut_off)
+    )
+    return Found(first + best, cut_off, hits.threshold, hits.embedded_by, hits.warnings)
 
 
 def _hot(one: working.WorkingItem, max_chars: int) -> Item:

@@ -119,11 +119,12 @@ class Candidate:
         return self.cosine is not None and self.cosine >= threshold
 
 
-def fuse(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The candidates in one order, of which each is told its place: half their words (divided by the best), half their cosine."""
+def fuse(candidates: Sequence[Candidate], words: float = HALF) -> list[Candidate]:
+    """The candidates in one order, of which each is told its place: this share of their words (divided by the best), and the rest
+    of their cosine."""
     best = max((one.words for one in candidates), default=0.0) or 1.0
     for one in candidates:
-        one.mixed = HALF * one.words / best + (1 - HALF) * max(0.0, one.cosine or 0.0)
+        one.mixed = words * one.words / best + (1 - words) * max(0.0, one.cosine or 0.0)
     ranked = sorted(candidates, key=lambda one: (-one.mixed, -(one.cosine or 0.0), one.id))
     for rank, one in enumerate(ranked, start=1):
         one.rank = rank
@@ -131,10 +132,10 @@ def fuse(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 def split_at_threshold(
-    candidates: Sequence[Candidate], threshold: float, limit: int, *, strict: bool = False
+    candidates: Sequence[Candidate], threshold: float, limit: int, *, strict: bool = False, words: float = HALF
 ) -> tuple[list[Candidate], list[Candidate]]:
     """The best candidates in order, and all that the threshold cut off; only a strict one cuts off what the words speak for."""
-    ranked = fuse(candidates)
+    ranked = fuse(candidates, words)
     passing = [one for one in ranked if one.reaches(threshold) or (not strict and one.has_enough_words)]
     chosen = {one.id for one in passing}
     return passing[:limit], [one for one in ranked if one.id not in chosen]

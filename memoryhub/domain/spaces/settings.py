@@ -33,6 +33,8 @@ SETTINGS: dict[str, tuple[Any, ...]] = {
     "embedder": ("",),
     "embedder_before": ("",),
     "digest": ("",),
+    "retrieval": ({},),  # as `domain/retrieval` checks it
+    "chunks": ({},),  # size and overlap, as `domain/longterm` checks it
 }
 
 

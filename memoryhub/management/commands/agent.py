@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.db import transaction
 
-from memoryhub.domain import accounts, prompts, spaces
+from memoryhub.domain import prompts, spaces
 from memoryhub.management.base import HubCommand
 from memoryhub.models import HUB
 
@@ -28,8 +28,7 @@ class Command(HubCommand):
     def run(self, **options: Any) -> dict[str, Any]:
         space = spaces.get_by_slug(options["space"])
         values = {"dialect": options["dialect"], "description": options["description"]}
-        agent = prompts.create_agent(space, HUB, options["name"], **values)
-        _, secret = accounts.create_token(space, HUB, agent=agent, label="command line")
+        agent, _, secret = prompts.connect_agent(space, HUB, options["name"], token_label="command line", **values)  # noqa: S106
         return {"agent": agent.slug, "space": space.slug, "token": secret}
 
     def say(self, answer: dict[str, Any]) -> str:

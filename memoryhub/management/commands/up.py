@@ -37,7 +37,7 @@ class Command(HubCommand):
         parser.add_argument("--port", type=port, default=8000, help="the port to listen on (8000)")
         parser.add_argument("--workers", type=workers, default=2, metavar="N", help="web processes (2)")
         parser.add_argument("--hold", action="store_true", help="changes in DIR wait for a person")
-        parser.add_argument("--demo", action="store_true", help="make a demo space and open it")
+        parser.add_argument("--demo", action="store_true", help="make a demo space; without DIR, open it")
         parser.add_argument("--demo-at-first", action="store_true", help="the same, unless somebody has deleted it")
         parser.add_argument("--open", metavar="SLUG", help="the space to open instead")
 
@@ -95,9 +95,8 @@ class Command(HubCommand):
         for mount in health.mounts():
             if not mount.ok:
                 sys.stderr.write(f"The {mount.name} is passed over for now: {mount.says} {mount.mend}\n")
-        slug = first_start.SLUG
-        if demo:
-            slug = self.make_demo()
+        made = self.make_demo() if demo else ""
+        slug = first_start.SLUG if directory else made or first_start.SLUG
         slug = spaces.get_by_slug(opened).slug if opened else slug
         if settings.FRONT_SPACE and not health.front_space().ok:
             raise HubError(health.front_space().says)
@@ -154,6 +153,7 @@ class Command(HubCommand):
     def say_ready(self, url: str) -> None:
         with contextlib.suppress(BrokenPipeError):
             self.stdout.write(f"memoryhub ready: {url}")
+            self.stdout.write("Press Ctrl-C to stop.")
             self.stdout.flush()
 
 

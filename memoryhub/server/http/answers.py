@@ -16,7 +16,11 @@ from memoryhub.server.http.http1 import BadRequest, Environ, Head, answer_head
 
 log = logging.getLogger("memoryhub")
 
-MORE = {401: "WWW-Authenticate: Bearer\r\n", 503: "Retry-After: 1\r\n"}  # headers that a status needs
+MORE = {
+    401: "WWW-Authenticate: Bearer\r\n",
+    429: "Retry-After: 10\r\n",
+    503: "Retry-After: 1\r\n",
+}  # headers that a status needs
 PIECE_BYTES, PIECE_SECONDS = 64 * 1024, 0.05  # of an answer that is made while it is sent, in one turn
 LAST_CHUNK = b"0\r\n\r\n"
 

@@ -39,12 +39,13 @@ class Connection:
     """A socket with its buffers; `deadline` is when it has to be in its next state."""
 
     __slots__ = (
-        "address", "allowed", "body", "buffer", "chunks", "deadline", "head", "heard", "interest", "is_chunked", "is_unread",
+        "address", "allowed", "body", "buffer", "chunks", "client", "deadline", "head", "heard", "interest", "is_chunked", "is_unread",
         "keep_alive", "left", "moved", "number", "outgoing", "pieces", "progress", "rest", "socket", "state",
     )  # fmt: skip
 
     def __init__(self, connected: socket.socket, address: str, now: float) -> None:
         self.socket, self.address, self.number = connected, address, connected.fileno()
+        self.client = address  # whose turn a request takes: behind a proxy, the address that it names
         self.state = State.HEAD
         self.buffer = bytearray()
         self.outgoing: deque[memoryview | IO[bytes]] = deque()
@@ -62,7 +63,8 @@ class Connection:
         self.body: IO[bytes] | None = None
         self.chunks: ChunkedReader | None = None
         self.left = 0  # bytes of the body that have not come
-        self.moved, self.progress = 0, 0.0  # bytes of a body or of an answer, and when there were more of them
+        # Bytes of a body or of an answer, and when there were more of them; of a head, when it began.
+        self.moved, self.progress = 0, 0.0
         self.allowed: int | None = None  # bytes of the body, once it is known who sends it
         self.is_chunked = False  # the answer
         self.is_unread = False  # the client may still be sending what nobody reads

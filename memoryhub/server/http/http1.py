@@ -17,7 +17,7 @@ from urllib.parse import unquote_to_bytes
 Environ = dict[str, Any]
 MAX_HEAD = 64 * 1024
 MAX_HEADERS = 100
-MAX_NAMES = 1000  # remembered header names
+MAX_NAMES, MAX_NAME = 1000, 64  # remembered header names, and bytes of one: strangers choose them
 MAX_CHUNK_LINE = 1024
 MAX_TRAILERS = 8 * 1024
 
@@ -26,6 +26,7 @@ _REQUEST_LINE = re.compile(r"([!#$%&'*+.^_`|~\w-]{1,32}) (\S+) HTTP/(\d)\.(\d)",
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~\w-]+", re.ASCII)
 _ABSOLUTE = re.compile(r"https?://([^/?#]+)([/?].*)?", re.IGNORECASE | re.ASCII)
 _CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*(?:;[^\r\n]*)?")
+_TRAILER = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\x00-\x08\x0a-\x1f\x7f]*")
 _ONCE = {"CONTENT_LENGTH", "CONTENT_TYPE", "HTTP_HOST", "HTTP_AUTHORIZATION", "HTTP_TRANSFER_ENCODING"}
 _names: dict[str, str] = {}
 
@@ -120,7 +121,7 @@ def _variable(name: str, separator: str) -> str:
         key = ""
     elif key not in ("CONTENT_LENGTH", "CONTENT_TYPE"):
         key = f"HTTP_{key}"
-    if len(_names) < MAX_NAMES:
+    if len(_names) < MAX_NAMES and len(name) <= MAX_NAME:
         _names[name] = key
     return key
 
@@ -185,6 +186,8 @@ class ChunkedReader:
             self._trailers += len(line) + 2
             if self._trailers > MAX_TRAILERS:
                 raise BadRequest(431, "The trailers are too long.")
+            if line and not _TRAILER.fullmatch(line):
+                raise BadRequest(400, "The body is not chunked as it should be.")
             return not line
         if self._ends_line:
             if line:

@@ -5,18 +5,20 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import logging
 import os
 import selectors
 import signal
 import socket
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from memoryhub.server.http.connection import Connection, State
 from memoryhub.server.http.http1 import BadRequest
+from memoryhub.server.http.turns import Turns
 from memoryhub.server.http.watchdog import Heartbeat
 
 READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
@@ -25,13 +27,15 @@ LEAVE_TO_OTHERS = 0.002  # seconds; long enough for a process that sleeps to wak
 STOP_SECONDS = 5.0
 LATE = "request_timeout"
 
+log = logging.getLogger("memoryhub")
+
 
 @dataclass(frozen=True)
 class Limits:
     """How much a worker takes on."""
 
     connections: int = 2000
-    waiting: int = 500  # complete requests; more are answered 503
+    waiting: int = 500  # complete requests; more are answered 503, but for who has none waiting
     bodies: int = 512 << 20  # bytes of bodies that are on their way
     answers: int = 64 << 20  # bytes of answers in memory; beyond, they wait on disk
 
@@ -48,7 +52,7 @@ class Loop:
         self.listener, self.heartbeat, self.others, self.limits = listener, heartbeat, others, limits
         self.selector = selectors.DefaultSelector()
         self.connections: dict[int, Connection] = {}
-        self.queue: deque[tuple[Connection, Callable[[Connection], None]]] = deque()
+        self.queue: Turns[tuple[Connection, Callable[[Connection], None]]] = Turns()
         self.checks: deque[tuple[float, Connection, object]] = deque()  # when, whose, for which request
         self.stopping_at = 0.0
         self.swept = 0.0
@@ -90,28 +94,36 @@ class Loop:
                 self.selector.unregister(key.fileobj)
                 self._begin_to_stop()
             else:
-                self._on_event(key.data, events)
+                self._guarded(key.data, self._on_event, events)
         now = time.monotonic()
         while self.checks and self.checks[0][0] <= now:
             _, connection, head = self.checks.popleft()
             if connection.state == State.BODY and connection.head is head and connection.allowed is None:
-                self._ask_who_sends(connection)
+                self._guarded(connection, self._ask_who_sends)
         if self.queue:
             connection, act = self.queue.popleft()
             if connection.state != State.CLOSED:
-                act(connection)
+                self._guarded(connection, act)
                 self._forgive(time.monotonic() - now)
         if now - self.swept > 1:
             self._sweep(now)
         if self.accepts_again and now >= self.accepts_again:
             self._accept_again()
 
+    def _guarded(self, connection: Connection, act: Callable[..., None], *arguments: Any) -> None:
+        """Whatever breaks on one connection (a full disk, an answer that cannot be written) ends that one and no other."""
+        try:
+            act(connection, *arguments)
+        except Exception:
+            log.exception("a connection of %s was closed, as something broke", connection.address or "a socket")
+            self._close(connection)
+
     def _forgive(self, seconds: float) -> None:
         """While the worker was in a long request it read and sent nothing: that was no client's fault."""
         if seconds > 1:
             for connection in self.connections.values():
                 connection.deadline += seconds
-                connection.progress += seconds
+                connection.progress += seconds if connection.progress else 0
 
     def _pause(self, now: float) -> float:
         if self.queue:
@@ -147,9 +159,12 @@ class Loop:
         self.swept = now
         for connection in [one for one in self.connections.values() if one.is_late(now)]:
             if connection.state == State.BODY:
-                self._refuse(connection, BadRequest(408, "The body did not arrive in time. Send it again.", LATE))
+                self._guarded(
+                    connection, self._refuse, BadRequest(408, "The body did not arrive in time. Send it again.", LATE)
+                )
             elif connection.state == State.HEAD and connection.buffer:
-                self._refuse(connection, BadRequest(408, "The request did not arrive in time. Send it again.", LATE))
+                late = BadRequest(408, "The request did not arrive in time. Send it again.", LATE)
+                self._guarded(connection, self._refuse, late)
             elif connection.state != State.WAITING:
                 self._close(connection)
 
@@ -187,11 +202,16 @@ class Loop:
         self.selector.register(self.listener, READ, None)
 
     def _make_room(self, *, at_least: bool = False) -> None:
-        """Above the limit, close those that nothing has come from for longest; last those that are known, or take an answer."""
+        """Above the limit, close some: first of addresses with more than their share, then those that nothing has come from
+        for longest; last those that are known, or take an answer."""
         if len(self.connections) <= self.limits.connections and not at_least:
             return
+        held = Counter(one.address for one in self.connections.values())
+        share = len(self.connections) / len(held)
         candidates = [one for one in self.connections.values() if one.state != State.WAITING]
-        candidates.sort(key=lambda one: (one.state == State.SENDING, one.allowed is not None, one.heard))
+        candidates.sort(key=lambda one: (
+            held[one.address] <= share, one.state == State.SENDING, one.allowed is not None, one.heard,
+        ))  # fmt: skip
         for connection in candidates[: max(1, self.limits.connections // 16)]:
             self._close(connection)
 

@@ -16,10 +16,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from memoryhub.requests import client_network
 from memoryhub.server.http import answers
 from memoryhub.server.http.connection import GRACE, IDLE, Connection, State
 from memoryhub.server.http.http1 import MAX_HEAD, BadRequest, Environ, answer_head, parse_head
 from memoryhub.server.http.loop import READ, USUAL_LIMITS, WRITE, Limits, Loop
+from memoryhub.server.http.turns import Strangers
 from memoryhub.server.http.watchdog import Heartbeat
 
 log = logging.getLogger("memoryhub")
@@ -28,7 +30,15 @@ CHECK_AFTER = 0.2  # seconds for the rest of a small body, before its sender is 
 SMALL_BODY = 64 * 1024
 MAX_AHEAD = 64 * 1024  # bytes that are read while an earlier request of the connection is under way
 LINGER = 2.0
+FREE = ("/static/", "/healthz")  # no limit for strangers: a page has many such files, and monitors ask often
+SLOW_DOWN = BadRequest(
+    429, "Too many requests without a valid token or session come from your address. Wait a little.", "slow_down"
+)
 BUSY = BadRequest(503, "The hub has too much to do just now. Try again in a moment.", "busy")
+
+
+def is_free(path: str) -> bool:
+    return path.startswith(FREE)
 
 
 class Worker(Loop):
@@ -46,9 +56,11 @@ class Worker(Loop):
         heartbeat: Heartbeat,
         others: Sequence[Heartbeat] = (),
         limits: Limits = USUAL_LIMITS,
+        strangers: Strangers | None = None,
     ) -> None:
         super().__init__(listener, heartbeat, others, limits)
         self.application, self.allowed_bytes = application, allowed_bytes
+        self.strangers = strangers or Strangers(0)
         self.base = answers.base_environ(listener)
 
     # ---- reading ----
@@ -81,12 +93,14 @@ class Worker(Loop):
         while buffer[:2] == b"\r\n":
             del buffer[:2]
         end = buffer.find(b"\r\n\r\n", connection.moved)  # where the search before ended
+        if end > MAX_HEAD or (end < 0 and len(buffer) > MAX_HEAD):
+            self._refuse(connection, BadRequest(431, "The request's head is too long."))
+            return
         if end < 0:
-            if connection.moved == 0 and buffer:
-                connection.deadline = time.monotonic() + GRACE
+            if connection.progress == 0 and buffer:
+                connection.progress = time.monotonic()
+                connection.deadline = connection.progress + GRACE
             connection.moved = max(0, len(buffer) - 3)
-            if len(buffer) > MAX_HEAD:
-                self._refuse(connection, BadRequest(431, "The request's head is too long."))
             return
         head = bytes(buffer[:end])
         del buffer[: end + 4]
@@ -101,7 +115,11 @@ class Worker(Loop):
         head, now = connection.head, time.monotonic()
         assert head is not None
         head.environ["REMOTE_ADDR"] = connection.address
+        connection.client = client_network(head.environ)
         connection.keep_alive = connection.keep_alive and head.keep_alive
+        if self.strangers.refuses(connection.client, head.environ) and not is_free(head.environ["PATH_INFO"]):
+            self._refuse(connection, SLOW_DOWN)
+            return
         if not head.has_body:
             self._enqueue(connection, self._run)
             return
@@ -142,6 +160,7 @@ class Worker(Loop):
             with self._busy(head.environ):
                 allowed = self.allowed_bytes(head.environ)
         except BadRequest as error:
+            self.strangers.note(connection.client, head.environ, is_refused=error.status == 401)
             self._refuse(connection, error)
             return
         under_way = sum(one.moved for one in self.connections.values() if one.state == State.BODY)
@@ -165,11 +184,12 @@ class Worker(Loop):
         self._enqueue(connection, self._run)
 
     def _enqueue(self, connection: Connection, act: Callable[[Connection], None]) -> None:
-        if len(self.queue) >= self.limits.waiting:
+        waiting, limit = len(self.queue), self.limits.waiting
+        if waiting >= limit and (self.queue.is_waiting(connection.client) or waiting >= 2 * limit):
             self._refuse(connection, BUSY)
             return
         connection.state = State.WAITING
-        self.queue.append((connection, act))
+        self.queue.append(connection.client, (connection, act))
 
     @contextlib.contextmanager
     def _busy(self, environ: Environ) -> Iterator[None]:
@@ -197,6 +217,8 @@ class Worker(Loop):
             answer = answers.call(self.application, environ)
         finally:
             self.heartbeat.end()
+        if answer.status < "5" and not is_free(environ["PATH_INFO"]):
+            self.strangers.note(connection.client, environ, is_refused=answer.status[:3] == "401")
         lines, is_chunked, connection.keep_alive = answers.framing(
             answer, head, connection.keep_alive and not self.stopping_at
         )
@@ -228,7 +250,7 @@ class Worker(Loop):
             self._watch(connection, connection.interest | WRITE)
         elif connection.pieces is not None:
             self._watch(connection, connection.interest & ~WRITE)
-            self.queue.append((connection, self._continue))
+            self.queue.append(connection.client, (connection, self._continue))
         else:
             self._finish(connection)
 

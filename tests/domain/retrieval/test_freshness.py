@@ -9,6 +9,7 @@ from django.utils import timezone
 from memoryhub.domain import accounts, erasure, exchange, longterm, prompts, quarantine, retrieval, spaces, working
 from memoryhub.domain.longterm import indexing
 from memoryhub.domain.prompts import PromptRequest, inputs, serve
+from memoryhub.domain.prompts.memory import now as memory_now
 from memoryhub.domain.retrieval import query_words
 from memoryhub.domain.retrieval.in_memory import postings
 from memoryhub.domain.working import entries
@@ -279,14 +280,14 @@ def test_what_came_after_the_caller_was_known_and_went_again_is_not_cached(facts
 def test_without_the_embedder_nothing_is_kept_for_later(facts, ask, settings):
     spaces.change_settings(facts, HUB, {"embedder": "openai_endpoint"})
     settings.EMBEDDER_URL = ""
-    inputs._longterm_cache.clear()
+    memory_now._longterm_cache.clear()
     assert "takes ten days" in ask()
-    assert not inputs._longterm_cache
+    assert not memory_now._longterm_cache
 
 
 def test_a_prompt_says_that_the_embedder_is_away_and_is_made_anew_when_it_is_back(facts, counter, monkeypatch):
     secret = accounts.create_token(facts, HUB, agent=counter)[1]
-    inputs._longterm_cache.clear()
+    memory_now._longterm_cache.clear()
 
     def answer():
         prompt = prompts.prompt_for(calling(secret), PromptRequest(query="the time for money to return"))

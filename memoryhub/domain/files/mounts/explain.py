@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memoryhub.domain.files.mounts.guard import first_reason, why_not_memory
+from memoryhub.domain.files.mounts.guard import first_reason, shared_places, why_not_memory
 from memoryhub.domain.files.mounts.resolve import Place, mounts_of_space, resolve_path
 from memoryhub.domain.files.mounts.rules import rule_applies
 from memoryhub.errors import HubError
@@ -24,6 +24,7 @@ class Explanation:
     problem: str = ""
     why_out: LeftOut | None = None  # why its mount leaves it out
     program: str = ""  # why agents never write it
+    shared: tuple[Place, ...] = ()  # other places of the same file on disk, whose policies count as well
 
 
 def explain_path(space: Space, path: str, *, agent: Agent | None = None) -> Explanation:
@@ -42,7 +43,8 @@ def explain_path(space: Space, path: str, *, agent: Agent | None = None) -> Expl
     verdicts = [(m, _mount_verdict(m, path, place.mount)) for m in mounts]
     reasons = why_not_memory(place, path)
     program = first_reason(reasons) if reasons else ""
-    return Explanation(path, place, verdicts, rules, why_out=place.why_closed(), program=program)
+    shared = tuple(shared_places(space, place, agent))
+    return Explanation(path, place, verdicts, rules, why_out=place.why_closed(), program=program, shared=shared)
 
 
 def _mount_verdict(mount: Mount, path: str, chosen: Mount | None) -> str:

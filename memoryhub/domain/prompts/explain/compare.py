@@ -111,14 +111,14 @@ class MomentComparison(PromptChange):
 
     def causes_of(self, part: Part) -> list[Cause]:
         """The causes that can have changed this part of the prompt, the most specific first."""
-        where = paths.of_source(part.label) if part.kind == "source" else files.GUIDELINES_PATH
+        where = paths.of_source(part.label) if part.kind == "source" else files.PROMPT_FILES.get(part.kind, "")
         mine = [one for one in self.causes if one.kind in CAUSES_OF_PART.get(part.kind, ()) and one.path in ("", where)]
         return sorted(mine, key=lambda one: one.kind != part.kind)
 
 
 UNCERTAIN_CODES = {"before_agent", "working_memory_gone", "longterm_memory_gone", "embedder_away"}
 CAUSES_OF_PART = {
-    "base": ("settings",), "persona": ("settings",), "guidelines": ("source", "settings"),
+    "base": ("settings",), "persona": ("settings",), "positioning": ("source",), "guidelines": ("source", "settings"),
     "template": ("template", "settings"), "source": ("source", "sources", "settings"),
     "working": ("working", "settings"), "longterm": ("longterm", "settings"),
 }  # fmt: skip
@@ -153,7 +153,7 @@ def causes(
     between = {"created_at__gt": start, **({"created_at__lte": end} if end else {})}
     touched = {paths.of_source(one["path"]) for prompt in (before, after) for one in prompt.sources}
     if "hub" in (before.dialect, after.dialect):
-        touched.add(files.GUIDELINES_PATH)
+        touched.update(files.PROMPT_FILES.values())
     found = [
         *revision_causes(space, touched, between),
         *settings_causes(agent, between),

@@ -54,8 +54,8 @@ def line_origin(space: Space, agent: Agent, prompt: Prompt, number: int) -> Line
         return None
     above = prompt.data[part.start : start].split(b"\n")
     origin = LineOrigin(number, text, part.label, part.kind)
-    if part.kind in ("source", "guidelines"):
-        path = part.label if part.kind == "source" else files.GUIDELINES_PATH
+    if part.kind == "source" or part.kind in files.PROMPT_FILES:
+        path = files.PROMPT_FILES.get(part.kind, part.label)
         return file_origin(space, prompt, path, origin, above.count(lines[number - 1]))
     if part.kind in ("working", "longterm"):
         return entry_origin(space, part, origin, sum(line.startswith(b"- ") for line in [*above, lines[number - 1]]))

@@ -21,7 +21,7 @@ LEFT JOIN unnest(%(chunks)s::bigint[]) AS f(chunk_id) ON true LEFT JOIN LATERAL 
 """  # noqa: S608 (columns of our own)
 
 texts: Cache[Text] = Cache(
-    "chunk texts", key="space, chunk", max_items=10_000,  # of 500 characters at most
+    "chunk texts", key="space, chunk", max_items=10_000,  # of 500 characters, unless the space has another size
     invalidated_by="the space's longterm_mark", saves="a statement for each query",
 )  # fmt: skip
 

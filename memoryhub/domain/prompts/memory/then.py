@@ -11,11 +11,9 @@ from django.utils import timezone
 
 from memoryhub.dialects import Entry, Warn
 from memoryhub.domain import longterm, retrieval, spaces, working
-from memoryhub.domain.retrieval import Candidate, readers_for
+from memoryhub.domain.retrieval import Candidate, Limits, readers_for
 from memoryhub.models import Agent, EntryRevision, LongtermEntry, Space, WorkingEntry
-from memoryhub.text import split
 
-HOT_LIMIT, COLD_LIMIT, MAX_CHARS = 10, 5, 500  # the defaults of an agent's request
 EMBEDDER_AWAY = "embedder_away"
 MAX_CHANGED = 200  # entries whose text of that time is weighed anew
 SWEPT_AFTER = timedelta(hours=1)
@@ -34,15 +32,15 @@ class PastPiece:
     entry: LongtermEntry
 
 
-def working_at(space: Space, agent: Agent, at: datetime) -> tuple[tuple[Entry, ...], list[Warn]]:
+def working_at(space: Space, agent: Agent, at: datetime, limits: Limits) -> tuple[tuple[Entry, ...], list[Warn]]:
     """The newest entries of that moment that are still stored, and a warning where some may be gone."""
     found = WorkingEntry.objects.within(space).filter(
         Q(expires_at__gt=at) | Q(is_pinned=True), Q(removed_at=None) | Q(removed_at__gt=at),
         agent_key__in=[0, agent.pk], created_at__lte=at,
     )  # fmt: skip
     entries = tuple(
-        Entry(one.pk, one.content[:MAX_CHARS], one.created_at, own=one.scope == working.AGENT)
-        for one in found.order_by("-id")[:HOT_LIMIT]
+        Entry(one.pk, one.content[: limits.max_chars], one.created_at, own=one.scope == working.AGENT)
+        for one in found.order_by("-id")[: limits.hot]
     )
     is_whole = at > timezone.now() - SWEPT_AFTER and not may_have_lost_entries(space, agent, at)
     return entries, [] if is_whole else [Warn("working_memory_gone", None, WORKING_GONE)]
@@ -58,22 +56,27 @@ def may_have_lost_entries(space: Space, agent: Agent, at: datetime) -> bool:
     return False
 
 
-def longterm_at(space: Space, agent: Agent, query: str, at: datetime) -> tuple[tuple[Entry, ...], list[Warn]]:
+def longterm_at(
+    space: Space, agent: Agent, query: str, at: datetime, limits: Limits
+) -> tuple[tuple[Entry, ...], list[Warn]]:
     """The pieces that fit the query best in long-term memory at that moment, with the texts of that time."""
     changed = changed_since(space, agent, at)
-    wanted = retrieval.Wanted(candidate_count(changed), candidates=True)
+    wanted = retrieval.Wanted(candidate_count(changed, limits.cold), 0, limits.threshold, True, limits.words)
     readers = readers_for(agent, None, False)
     hits = retrieval.rank(space, query, readers, wanted)
     old = {piece.id: piece for piece in pieces_at(space, changed[:MAX_CHANGED], at)}
     moved = {entry.number for entry in changed}
     today = [one for one in hits.candidates if is_unchanged_since(hits.texts[one.id], moved, at)]
     past = retrieval.rank_texts(space, query, readers, {number: piece.text for number, piece in old.items()})
-    kept, _ = retrieval.split_at_threshold([*today, *past], hits.threshold, COLD_LIMIT)
+    kept, _ = retrieval.split_at_threshold(
+        [*today, *past], hits.threshold, limits.cold, strict=wanted.is_strict(hits.embedded_by), words=limits.words
+    )
     told = as_warnings(hits.warnings)
     if len(changed) > MAX_CHANGED:
         told.append(Warn("longterm_memory_gone", None, LONGTERM_GONE.format(most=MAX_CHANGED)))
     entries = (
-        past_entry(one, old[one.id]) if one.id in old else current_entry(one, hits.texts[one.id]) for one in kept
+        past_entry(one, old[one.id], limits) if one.id in old else current_entry(one, hits.texts[one.id], limits)
+        for one in kept
     )
     return tuple(entries), told
 
@@ -90,9 +93,9 @@ def changed_since(space: Space, agent: Agent, at: datetime) -> list[LongtermEntr
     return list(mine.order_by("-modified_at")[: MAX_CHANGED + 1])
 
 
-def candidate_count(changed: list[LongtermEntry]) -> int:
+def candidate_count(changed: list[LongtermEntry], cold: int) -> int:
     """How many candidates to rank today: entries added or changed since may come before those of that time."""
-    return min(200, COLD_LIMIT + 40 + len(changed))
+    return min(200, cold + 40 + len(changed))
 
 
 def is_unchanged_since(text: Sequence[object], moved: set[int], at: datetime) -> bool:
@@ -109,21 +112,21 @@ def pieces_at(space: Space, changed: list[LongtermEntry], at: datetime) -> Itera
     for revision in newest:
         if revision.state == longterm.RETIRED:
             continue
-        for piece in split.split(revision.content):
+        for piece in longterm.cut_text(space, revision.content):
             number -= 1
             yield PastPiece(number, piece.text, entries[revision.entry_id])
 
 
-def past_entry(one: Candidate, piece: PastPiece) -> Entry:
+def past_entry(one: Candidate, piece: PastPiece, limits: Limits) -> Entry:
     entry = piece.entry
     own = entry.scope == longterm.AGENT
-    return Entry(one.id, piece.text[:MAX_CHARS], entry.created_at, rounded_score(one), own=own)
+    return Entry(one.id, piece.text[: limits.max_chars], entry.created_at, rounded_score(one), own=own)
 
 
-def current_entry(one: Candidate, text: Sequence[object]) -> Entry:
+def current_entry(one: Candidate, text: Sequence[object], limits: Limits) -> Entry:
     content, _, created_at, scope, *_ = text
     own = scope == longterm.AGENT
-    return Entry(one.id, str(content)[:MAX_CHARS], created_at, rounded_score(one), own=own)  # type: ignore[arg-type]
+    return Entry(one.id, str(content)[: limits.max_chars], created_at, rounded_score(one), own=own)  # type: ignore[arg-type]
 
 
 def rounded_score(one: Candidate) -> float:

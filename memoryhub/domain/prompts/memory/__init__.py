@@ -1,0 +1,16 @@
+"""What working and long-term memory give to the query of a prompt: now, and at a past moment."""
+
+from memoryhub.domain.prompts.memory.now import longterm_entries, parse_entries
+from memoryhub.domain.prompts.memory.then import (
+    EMBEDDER_AWAY,
+    longterm_at,
+    working_at,
+)
+
+__all__ = [
+    "EMBEDDER_AWAY",
+    "longterm_at",
+    "longterm_entries",
+    "parse_entries",
+    "working_at",
+]

@@ -1,0 +1,50 @@
+"""What working and long-term memory give to a query now."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any
+
+from memoryhub import dialects
+from memoryhub.dialects import Entry
+from memoryhub.domain import retrieval
+from memoryhub.domain.prompts.memory.then import as_warnings
+from memoryhub.domain.retrieval import Limits
+from memoryhub.models import Agent, Space
+
+
+@lru_cache(maxsize=256)
+def parse_entries(told: str) -> tuple[tuple[Entry, ...], str]:
+    """Working entries from JSON, and their ids as an array. Times come as numbers: parsing those is ten times quicker."""
+    found = json.loads(told)
+    entries = (Entry(pk, text, datetime.fromtimestamp(at, UTC), own=own) for pk, text, at, own in found)
+    return tuple(entries), "{" + ",".join(str(pk) for pk, *_ in found) + "}"
+
+
+def longterm_entries(
+    space: Space, agent: Agent, query: str, mark: int, limits: Limits
+) -> tuple[tuple[Entry, ...], list[dialects.Warn]]:
+    """What long-term memory gives to a query; cached until the space's long-term mark or embedder changes."""
+    key = (space.pk, mark, retrieval.embedder_choice(space), agent.pk, query, limits)
+    if (found := _longterm_cache.get(key)) is not None:
+        return found, []
+    sought = retrieval.retrieve(
+        space, query, agent=agent, hot=0, cold=limits.cold, threshold=limits.threshold, max_chars=limits.max_chars,
+        words=limits.words,
+    )  # fmt: skip
+    found = tuple(entry_of(item) for item in sought.cold)
+    if not sought.warnings:  # by words alone, while the embedder is away
+        if len(_longterm_cache) >= MAX_CACHED_QUERIES:
+            _longterm_cache.clear()
+        _longterm_cache[key] = found
+    return found, as_warnings(sought.warnings)
+
+
+MAX_CACHED_QUERIES = 2000
+_longterm_cache: dict[tuple[Any, ...], tuple[Entry, ...]] = {}
+
+
+def entry_of(item: retrieval.Item) -> Entry:
+    return Entry(item.id, item.content, item.created_at, item.score, own=item.scope == "agent")

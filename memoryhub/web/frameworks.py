@@ -1,0 +1,174 @@
+"""What agents run on: the cards of the new agent's page, and the lines that connect each of them to this hub."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from django.http import HttpRequest
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from memoryhub import dialects
+from memoryhub.domain import exchange, files
+from memoryhub.models import Agent, Mount, Space
+
+Words = str | Promise
+NO_TOKEN = "mh_…"  # noqa: S105  (what stands where a token belongs)
+
+
+@dataclass(frozen=True)
+class Lines:
+    """One thing to copy: a template of connect/snippets, and where it goes."""
+
+    key: str
+    title: Words
+    where: Words
+    note: Words = ""
+
+
+@dataclass(frozen=True)
+class Framework:
+    """A card: what it is, the dialect that it chooses, the extra of the client, and its lines."""
+
+    key: str
+    label: str
+    note: Words
+    initials: str
+    colour: int  # of static/css/parts/agents.css, a0 to a8
+    lines: tuple[Lines, ...]
+    extra: str = ""
+    dialect: str = dialects.AUTO
+    needs_environment: bool = True  # whether its lines read address and token from the environment
+    try_it: Words = ""  # what to run or to say first
+
+
+@dataclass(frozen=True)
+class Block:
+    """Lines with address and token filled in."""
+
+    key: str
+    title: Words
+    where: Words
+    text: str
+    note: Words = ""
+
+    @property
+    def is_one_line(self) -> bool:
+        return "\n" not in self.text
+
+
+@dataclass
+class Shown:
+    """A framework with its blocks."""
+
+    framework: Framework
+    blocks: list[Block] = field(default_factory=list)
+
+
+SHELL = gettext_lazy("in your shell")
+RUN_AGENT = gettext_lazy("python agent.py")
+SAY = gettext_lazy("Ask it: “Read the team's memory, then remember that the bakery closes at 18:00.”")
+ON_PATH = gettext_lazy(
+    "Where memoryhub is not on the path of the program, give the full path that `which memoryhub` prints."
+)
+MODEL_KEY = gettext_lazy("The model needs its own key in the environment, such as ANTHROPIC_API_KEY.")
+
+FRAMEWORKS = (
+    Framework(
+        "deepagents", "deepagents", "0.7", "Da", 1, (Lines("deepagents", gettext_lazy("Code"), "agent.py", MODEL_KEY),),
+        extra="deepagents", dialect="deepagents",
+        try_it=gettext_lazy('python -m memoryhub.client.example "The bakery closes at 18:00."'),
+    ),
+    Framework("langgraph", "LangGraph", "1.x", "Lg", 5, (Lines("langgraph", gettext_lazy("Code"), "agent.py"),),
+              extra="langgraph", try_it=RUN_AGENT),
+    Framework("anthropic", "Anthropic SDK", gettext_lazy("memory tool"), "An", 4,
+              (Lines("anthropic", gettext_lazy("Code"), "agent.py", MODEL_KEY),), extra="anthropic", try_it=RUN_AGENT),
+    Framework("claude-code", "Claude Code", "MCP", "Cc", 7, (Lines("claude-code", gettext_lazy("Register"), SHELL, ON_PATH),),
+              extra="mcp", needs_environment=False, try_it=SAY),
+    Framework("codex", "Codex CLI", "MCP", "Cx", 2, (Lines("codex", gettext_lazy("Register"), SHELL, ON_PATH),),
+              extra="mcp", needs_environment=False, try_it=SAY),
+    Framework("cursor", "Cursor", "MCP", "Cu", 6, (Lines("mcp", gettext_lazy("Settings"), ".cursor/mcp.json", ON_PATH),),
+              extra="mcp", needs_environment=False, try_it=SAY),
+    Framework("mcp", gettext_lazy("MCP client"), gettext_lazy("any client"), "Mc", 3,
+              (Lines("mcp", gettext_lazy("Settings"), gettext_lazy("the client's MCP settings"), ON_PATH),),
+              extra="mcp", needs_environment=False, try_it=SAY),
+    Framework(
+        "other", gettext_lazy("Something else"), gettext_lazy("Python or REST"), "+", 0,
+        (
+            Lines("python", "Python", "agent.py"),
+            Lines("curl", "curl", SHELL, gettext_lazy("Without the client: any program that speaks HTTP.")),
+            Lines("typescript", "TypeScript", "agent.ts"),
+            Lines("sync", gettext_lazy("AGENTS.md on disk"), SHELL,
+                  gettext_lazy("The folder follows what was approved; edits in it become proposals.")),
+        ),
+        try_it=RUN_AGENT,
+    ),
+)  # fmt: skip
+BY_KEY = {one.key: one for one in FRAMEWORKS}
+
+
+def framework_of(key: str | None, agent: Agent | None = None) -> Framework:
+    """The chosen framework; without a choice the one that the agent's dialect names, else the first."""
+    if key in BY_KEY:
+        return BY_KEY[key]
+    if agent is None or agent.dialect.startswith("deepagents"):
+        return FRAMEWORKS[0]
+    library = str((agent.reported or {}).get("library", ""))
+    return BY_KEY.get(library, BY_KEY["other"])
+
+
+def hub_address(request: HttpRequest) -> str:
+    return request.build_absolute_uri("/").rstrip("/")
+
+
+def install_line(request: HttpRequest, extra: str = "") -> str:
+    """What installs this hub's client: an address, because a name would be looked up on a package index."""
+    wheel = request.build_absolute_uri(reverse("client.wheel", args=[exchange.client_wheel().name]))
+    return f'pip install "{exchange.CLIENT_NAME}[{extra}] @ {wheel}"' if extra else f'pip install "{wheel}"'
+
+
+def installs(request: HttpRequest) -> list[Block]:
+    """The line of the client alone, and with each extra."""
+    plain = Block("client", _("Client"), _("REST, without a framework"), install_line(request))
+    extras = [
+        Block(f"client-{extra}", extra, _("with what the framework needs"), install_line(request, extra))
+        for extra in exchange.CLIENT_EXTRAS
+    ]
+    return [plain, *extras]
+
+
+def writable_prefix(space: Space) -> str:
+    """The prefix of the first mount whose files last, for the examples; "" where there is none, or none that code, JSON and
+    addresses can hold as it is."""
+    found = (one.prefix for one in files.mounts_of_space(space) if one.store != Mount.Store.THREAD)
+    return next((prefix for prefix in found if re.fullmatch(r"/[\w./~-]*", prefix)), "")
+
+
+def with_lines(request: HttpRequest, space: Space, secret: str = "") -> list[Shown]:
+    """Every framework with its lines; `secret` stands in them where a token was made just now."""
+    prefix = writable_prefix(space)
+    values = {
+        "url": hub_address(request), "token": secret or NO_TOKEN, "prefix": prefix, "routed": prefix or "/memories/",
+        "mount": f', mount="{prefix}"' if prefix not in ("", "/memories/") else "",
+    }  # fmt: skip
+    return [Shown(one, blocks_of(request, one, values)) for one in FRAMEWORKS]
+
+
+def blocks_of(request: HttpRequest, framework: Framework, values: dict[str, str]) -> list[Block]:
+    served = _("Served by this hub, not by a package index. Needs Python 3.11 or newer.")
+    blocks = [Block(f"{framework.key}-install", _("Install"), SHELL, install_line(request, framework.extra), served)]
+    if framework.needs_environment:
+        blocks.append(Block(f"{framework.key}-token", _("Environment"), SHELL, snippet("token", values)))
+    blocks += [
+        Block(f"{framework.key}-{one.key}", one.title, one.where, snippet(one.key, values), one.note)
+        for one in framework.lines
+    ]
+    return blocks
+
+
+def snippet(key: str, values: dict[str, str]) -> str:
+    return render_to_string(f"connect/snippets/{key}.txt", values).strip("\n")
