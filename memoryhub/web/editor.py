@@ -93,9 +93,14 @@ def of_file(request: HttpRequest, path: str) -> Editor:
         page_address(space.slug, where) if exists else reverse("files.page", args=[space.slug]),
         lambda text: proposals.check_file_draft(space, where, text),
         on_save=on_save_of_file(base + 1, place.mount.store), hidden={"base_revision": str(base)},
-        reason_label=_("Reason, shown in history and blame"), ends=describe_ends(raw).removesuffix(", no newline at the end") if raw else "",
+        reason_label=_("Reason, shown in history and blame"), ends=ends_of(raw),
         is_markdown=where.lower().endswith(file_views.MARKDOWN),
     )  # fmt: skip
+
+
+def ends_of(raw: str) -> str:
+    """Line ends and BOM in a few words; whether it ends with one is said elsewhere, as that changes."""
+    return describe_ends(raw).removesuffix(", no newline at the end") if raw else ""
 
 
 def first_text(where: str) -> str:

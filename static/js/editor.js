@@ -160,18 +160,19 @@
   text.addEventListener("input", written);
 
   // ---- checks: the parts beside the text follow it, the longer the text the later
+  const asker = document.getElementById("ed-look");
   let asking = 0;
   let sent = mirror.rows.slice();
   const delay = () => 300 + Math.min(1200, mirror.value.length / 300);
-  const ask = () => { clearTimeout(asking); window.htmx?.trigger(text, "look"); };
+  const ask = () => { clearTimeout(asking); window.htmx?.trigger(asker, "look"); };
   function askLater() { clearTimeout(asking); asking = setTimeout(ask, delay()); }
   document.body.addEventListener("htmx:configRequest", (event) => {
-    if (event.target !== text) return;
+    if (event.target !== asker) return;
     mirror.update();
     event.detail.parameters.view = shownTab();
     event.detail.parameters.open = [...document.querySelectorAll("#ed-side details[open]")].map((one) => one.dataset.agent);
   });
-  document.body.addEventListener("htmx:beforeSend", (event) => { if (event.target === text) sent = mirror.rows.slice(); });
+  document.body.addEventListener("htmx:beforeSend", (event) => { if (event.target === asker) sent = mirror.rows.slice(); });
   document.body.addEventListener("htmx:afterSettle", (event) => {
     if (!["ed-side", "ed-preview"].includes(event.detail.elt?.id)) return;
     if (event.detail.elt.id === "ed-side") showMarks();

@@ -104,7 +104,7 @@ def test_new_move_delete_and_undo(root, sign_in_as):
     page.locator("#path").fill("/memories/team/style.md")
     page.keyboard.press("Enter")
     page.locator("#text").fill("short")
-    expect(page.get_by_text("5 characters, 5 bytes")).to_be_visible()  # the editor's script is there, and so is Ctrl-S
+    expect(page.locator("#ed-tok")).to_contain_text("2 tokens")  # the editor's script is there, and so is Ctrl-S
     page.keyboard.press("Control+s")
     expect(page.get_by_text("Saved as revision 1.")).to_be_visible()
     assert (root / "team" / "style.md").read_bytes() == b"short"
@@ -139,9 +139,9 @@ def test_it_all_works_without_scripts(root, sign_in_as, new_page):
     page.goto(HERE)
     page.get_by_role("link", name="Edit e").click()
     page.locator("#text").fill("# Plain\n")
-    page.get_by_role("button", name="Change", exact=True).click()
+    page.get_by_role("button", name="Changes", exact=True).click()
     expect(page.locator("#text")).to_have_value("# Plain\n")
-    expect(page.locator("#preview .diff")).to_be_visible()
+    expect(page.locator("#ed-preview .diff")).to_be_visible()
     page.locator("#save").click()
     expect(page.locator(".md h1")).to_have_text("Plain")
     assert (root / "AGENTS.md").read_bytes() == b"# Plain\r\n"
