@@ -12,6 +12,7 @@ from memoryhub.web import (
     agents,
     client,
     connect,
+    contexts,
     disk,
     editor,
     erasure,
@@ -143,6 +144,12 @@ in_space = [
     # the editor of all of them
     path("editor/check/", editor.check, name="editor.check"),
     path("editor/editing/", editor.note_editing, name="editor.note_editing"),
+    # what coding agents see in mounted directories
+    path("contexts/", contexts.page, name="contexts.page"),
+    path("contexts/raw/", contexts.raw, name="contexts.raw"),
+    path("contexts/files/", contexts.matrix, name="contexts.matrix"),
+    path("contexts/files.csv", contexts.export_csv, name="contexts.export_csv"),
+    path("contexts/checks/", contexts.checks, name="contexts.checks"),
     # proposals
     path("proposals/", proposals.page, name="proposals.page"),
     path("proposals/several/", proposals.bulk, name="proposals.bulk"),
@@ -173,6 +180,7 @@ in_space = [
     path("erasure/<int:number>/cancel/", erasure.cancel, name="erasure.cancel"),
     path("erasure/<int:number>/retry/", erasure.retry, name="erasure.retry"),
     path("erasure/<int:number>/receipt/", erasure.receipt, name="erasure.receipt"),
+    path("quarantine/several/", quarantine.bulk, name="quarantine.bulk"),
     path("quarantine/many/", quarantine.in_bulk, name="quarantine.in_bulk"),
     path("quarantine/<int:pk>/", quarantine.record, name="quarantine.record"),
     path("quarantine/<int:pk>/admit/", quarantine.admit, name="quarantine.admit"),
@@ -243,6 +251,7 @@ urlpatterns = [
     path("account/sessions/end/", account.end_sessions, name="account.end_sessions"),
     path("account/log/", account.log, name="account.log"),
     path("account/theme/", account.theme, name="account.theme"),
+    path("account/open-next/", account.open_next, name="account.open_next"),
     path("account/confirm/", second_factor.confirm, name="second_factor.confirm"),
     path("account/second-factor/", second_factor.page, name="second_factor.page"),
     path("account/second-factor/app/", second_factor.app, name="second_factor.app"),

@@ -104,6 +104,8 @@ def _entries_on_disk(
     shown = {}
     for disk_entry in on_disk:
         entry = _entry_from_disk(prefix, disk_entry)
+        if entry.is_dir and entry.path not in in_hub and taking.hides_all_of(paths.strip(mount.prefix, entry.path)):
+            continue  # a folder of code would look empty
         if (with_odd or not entry.note) and not has_secret_name(disk_entry.name):
             shown[entry.path] = entry
     unwritten = {path: entry for path, entry in in_hub.items() if entry.note and path not in shown}
