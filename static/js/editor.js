@@ -6,7 +6,7 @@
   if (!form || !text) return;
   const [grid, scroll] = [document.querySelector(".ed-grid"), document.getElementById("ed-scroll")];
   grid.classList.add("ed-on");
-  const first = text.value;
+  const first = text.defaultValue; // somebody may write before this script is there
   const stored = (document.getElementById("stored")?.value ?? first).split("\n");
   const mirror = new window.TextMirror(text, document.querySelector(".ed-mirror"), scroll);
   const save = document.getElementById("save");
@@ -390,5 +390,8 @@
   mirror.later();
   showMarks();
   // htmx listens from then on.
-  document.addEventListener("DOMContentLoaded", () => { if (document.getElementById("ed-side").hasAttribute("data-late")) ask(); });
+  document.addEventListener("DOMContentLoaded", () => {
+    if (text.value !== first) keepLater();
+    if (text.value !== first || document.getElementById("ed-side").hasAttribute("data-late")) ask();
+  });
 })();
