@@ -15,7 +15,7 @@ PATH = "/memories/AGENTS.md"
 HERE = "/s/ledger/files/memories/AGENTS.md"
 TEXT = "# Rules\n\n- One.\n- Two.\n\n## Later\n\n- Three.\n"
 LARGE = "".join(
-    f"- Rule {number} says what to do about the refunds of that many customers.\n" for number in range(5000)
+    f"- Rule {number} says what to do about the refunds of that many customers.\n" for number in range(5100)
 )
 # Milliseconds from each key to the picture after it, at the middle of all keys.
 KEY_TIMES = """() => {
