@@ -12,7 +12,7 @@ from memoryhub.errors import Conflict, HubError, Invalid, NotFound
 from memoryhub.stores import disk, paths
 from memoryhub.templatetags.files import page_address
 from memoryhub.text.lines import for_editor, keep_ends
-from memoryhub.web import editor, file_list, file_views
+from memoryhub.web import editor, file_list, file_views, recall
 from memoryhub.web.access import post_only, space_page
 from memoryhub.web.file_views import download_response, requested_path
 from memoryhub.web.notices import done, refused
@@ -31,6 +31,8 @@ def page(request: HttpRequest, path: str = "") -> HttpResponse:
     where = requested_path(request, path)
     if where.endswith("/"):
         return show_folder(request, where)
+    if shown := files.view_at(request.space, where):
+        return recall.show(request, where, shown)
     view = request.GET.get("view", "rendered")
     if view == "edit":
         return editor.show_editor(request, editor.of_file(request, where))
