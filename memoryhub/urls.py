@@ -150,6 +150,8 @@ in_space = [
     path("contexts/raw/", contexts.raw, name="contexts.raw"),
     path("contexts/files/", contexts.matrix, name="contexts.matrix"),
     path("contexts/files.csv", contexts.export_csv, name="contexts.export_csv"),
+    path("contexts/fix/", contexts.fix, name="contexts.fix"),
+    path("contexts/fix/apply/", contexts.apply_fix, name="contexts.apply_fix"),
     path("contexts/checks/", contexts.checks, name="contexts.checks"),
     # proposals
     path("proposals/", proposals.page, name="proposals.page"),
