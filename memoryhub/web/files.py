@@ -7,6 +7,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from memoryhub.domain import files, prompts, spaces
+from memoryhub.domain.accounts import may
 from memoryhub.domain.files import Published
 from memoryhub.errors import Conflict, HubError, Invalid, NotFound
 from memoryhub.models import Space
@@ -64,7 +65,8 @@ def show_folder(request: HttpRequest, where: str, *, status: int = 200, **more: 
         return render(request, "files/_branches.html", {"tree": file_views.children_of(rows, where)})
     if status == 200 and (mount := file_list.only_mount(request.space, where)):
         return HttpResponseRedirect(page_address(request.space.slug, mount.prefix))
-    context = file_list.folder(request.space, where, request.GET.get("page", "1"))
+    manages = may(request.actor.role, "manage")
+    context = file_list.folder(request.space, where, request.GET.get("page", "1"), manages=manages)
     return render(request, "files/folder.html", {**context, **more}, status=status)
 
 
