@@ -377,7 +377,7 @@ def test_the_bar_comes_with_the_first_tick_without_scripts_too(new_page, sign_in
     page.get_by_label("Select 1").check()
     page.get_by_role("button", name="Approve selected").click()
     expect(page.locator("h1")).to_have_text("Approve 1 proposal?")
-    expect(page.locator(".diff .add")).to_contain_text("make test-fast")
+    expect(page.locator(".bulk-texts .diff .add")).to_contain_text("make test-fast")
 
 
 def test_the_next_one_opens_until_one_prefers_to_stay(sign_in_as, space, forge, inbox):

@@ -506,15 +506,15 @@ def test_changes_requested_is_a_state_of_its_own(house, forge, as_role):
     assert answer.status_code == 303
     client.post(at(house, "reject", 2), {"do": "reject", "note": "wrong"})
     inbox = f"/s/{house.space.slug}/proposals/"
+    client.get(inbox)  # with what was done, and its undo
     changes, decided = (one_line(client.get(inbox, {"view": view})) for view in ("changes", "decided"))
     assert "proposals/1/" in changes and "proposals/2/" not in changes and "“name the target”" in changes
     assert "proposals/2/" in decided and "proposals/1/" not in decided
     page = one_line(client.get(at(house, "detail", 1)))
     assert "requested changes: “name the target”" in page and "Please try again" not in page
-    assert (
-        '1</b> rejected, <b class="strong">1</b> sent back' in one_line(client.get(at(house, "detail", 2)))
-        or "sent back" in page + decided
-    )
+    asked = edit_of(house, forge, "pytest -q", "make everything")
+    history = re.sub(r"<[^>]+>", "", one_line(client.get(at(house, "detail", asked.number))))
+    assert "1 rejected" in history and "1 sent back" in history
     log = one_line(client.get(f"/s/{house.space.slug}/activity/"))
     assert "requested changes to" in log
     client.post(at(house, "reopen", 1))
@@ -522,10 +522,8 @@ def test_changes_requested_is_a_state_of_its_own(house, forge, as_role):
 
 
 def test_after_a_decision_the_next_one_opens(house, forge, as_role):
-    for number, (old, new) in enumerate(
-        [("pytest -q", "make all"), ("Verify it", "Check it"), ("# Rules", "# House")], 1
-    ):
-        assert edit_of(house, forge, old, new) is None or number
+    for old, new in (("pytest -q", "make all"), ("Verify it", "Check it"), ("# Rules", "# House")):
+        edit_of(house, forge, old, new)
     client = as_role("reviewer")
     assert reject_of(house, client, 2).headers["Location"].endswith("/proposals/3/")
     assert reject_of(house, client, 3).headers["Location"].endswith("/proposals/1/"), "from the last to the first"
