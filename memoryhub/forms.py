@@ -268,7 +268,12 @@ class WebhookForm(HubForm):
 class MountForm(HubForm):
     prefix = forms.CharField(max_length=1024, help_text="As agents see it: /memories/, or ~/.deepagents/.")
     store = forms.ChoiceField(
-        choices=[("database", "in the hub"), ("filesystem", "in a directory"), ("thread", "per thread, for a day")]
+        choices=[
+            ("database", "in the hub"),
+            ("filesystem", "in a directory"),
+            ("thread", "per thread, for a day"),
+            ("views", "shows memory, read-only"),
+        ]
     )
     directory = forms.CharField(
         required=False, max_length=4096, help_text="On the machine of the hub, for files in a directory."

@@ -146,6 +146,8 @@ in_space = [
     path("contexts/raw/", contexts.raw, name="contexts.raw"),
     path("contexts/files/", contexts.matrix, name="contexts.matrix"),
     path("contexts/files.csv", contexts.export_csv, name="contexts.export_csv"),
+    path("contexts/fix/", contexts.fix, name="contexts.fix"),
+    path("contexts/fix/apply/", contexts.apply_fix, name="contexts.apply_fix"),
     path("contexts/checks/", contexts.checks, name="contexts.checks"),
     # proposals
     path("proposals/", proposals.page, name="proposals.page"),
@@ -209,6 +211,8 @@ in_space = [
     path("longterm/<int:number>/verify/", longterm.verify, name="longterm.verify"),
     path("longterm/<int:number>/review-by/", longterm.set_review_by, name="longterm.set_review_by"),
     path("longterm/<int:number>/retire/", longterm.retire, name="longterm.retire"),
+    path("longterm/<int:number>/pin/", longterm.pin, name="longterm.pin"),
+    path("longterm/<int:number>/unpin/", longterm.unpin, name="longterm.unpin"),
     path("longterm/<int:number>/take-back/", longterm.take_back, name="longterm.take_back"),
     path("longterm/<int:number>/restore/", longterm.restore, name="longterm.restore"),
     path("retrieval/", retrieval.page, name="retrieval.page"),

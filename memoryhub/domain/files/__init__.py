@@ -17,10 +17,20 @@ from memoryhub.domain.files.disk.review import (
     unreviewed,
 )
 from memoryhub.domain.files.disk.sync import lock_file, sync_file
-from memoryhub.domain.files.disk.watch import retry_disk, scan_all, sync_path
+from memoryhub.domain.files.disk.watch import end_threads_of_run, retry_disk, scan_all, sync_path
 from memoryhub.domain.files.find import existing_paths, find_paths, glob, grep, is_folder, list_entries, walk
 from memoryhub.domain.files.line_authors import author_of, blame, blame_job, lines_with_keys
-from memoryhub.domain.files.listing import file_totals, files_at, first_files
+from memoryhub.domain.files.listing import (
+    Below,
+    Found,
+    add_details,
+    below_folders,
+    file_totals,
+    files_at,
+    first_files,
+    newest_revisions,
+    search_paths,
+)
 from memoryhub.domain.files.mounts import (
     add_mount,
     add_rule,
@@ -48,9 +58,10 @@ from memoryhub.domain.files.mounts import (
     stop_excluding,
     survey_mount,
     take_in_name,
+    view_at,
     why_program,
 )
-from memoryhub.domain.files.read import Published, unchanged_on_disk
+from memoryhub.domain.files.read import Published, Reader, unchanged_on_disk
 from memoryhub.domain.files.requests import Applied, ChangeRequest, Pending, decode_content, text_as_bytes
 from memoryhub.domain.files.revisions import (
     Approval,
@@ -66,17 +77,15 @@ from memoryhub.domain.files.tree import (
     GUIDELINES_PATH,
     POSITIONING_PATH,
     PROMPT_FILES,
-    FolderCache,
     FolderEntry,
-    add_details,
-    agents_md_files,
     agents_reading,
     deleted_files,
     folder_entries,
+    in_every_prompt,
     mount_at,
     note_editing,
     pending_proposals,
-    search_paths,
+    source_readers,
     stop_editing,
     tree,
 )
@@ -102,15 +111,16 @@ __all__ = [
     "PROMPT_FILES",
     "Applied",
     "Approval",
+    "Below",
     "ChangeRequest",
-    "FolderCache",
     "FolderEntry",
+    "Found",
     "Pending",
     "Published",
+    "Reader",
     "add_details",
     "add_mount",
     "add_rule",
-    "agents_md_files",
     "agents_reading",
     "allow_in_text",
     "allow_on_disk",
@@ -118,6 +128,7 @@ __all__ = [
     "allowed_roots",
     "author_of",
     "base_content",
+    "below_folders",
     "blame",
     "blame_job",
     "change_mount",
@@ -132,6 +143,7 @@ __all__ = [
     "deleted_files",
     "dry_run_rule",
     "edit",
+    "end_threads_of_run",
     "existing_paths",
     "exists",
     "explain_path",
@@ -150,6 +162,7 @@ __all__ = [
     "glob",
     "grep",
     "held_file",
+    "in_every_prompt",
     "intake_of",
     "is_folder",
     "is_hub_operator",
@@ -168,6 +181,7 @@ __all__ = [
     "mount_at",
     "mounts_of_space",
     "move",
+    "newest_revisions",
     "note_editing",
     "other_paths",
     "pack_folder",
@@ -189,6 +203,7 @@ __all__ = [
     "rules_of_space",
     "scan_all",
     "search_paths",
+    "source_readers",
     "stop_editing",
     "stop_excluding",
     "submit",
@@ -203,6 +218,7 @@ __all__ = [
     "tree",
     "unchanged_on_disk",
     "unreviewed",
+    "view_at",
     "walk",
     "why_program",
     "write",
