@@ -14,6 +14,7 @@ from memoryhub.web import (
     connect,
     contexts,
     disk,
+    editor,
     erasure,
     files,
     gate,
@@ -108,8 +109,6 @@ in_space = [
     path("file/packed/<int:pk>/", files.packed, name="files.packed"),
     path("file/manage/<path:path>", files.manage, name="files.manage"),
     path("file/write/<path:path>", files.write, name="files.write"),
-    path("file/preview/<path:path>", files.preview, name="files.preview"),
-    path("file/editing/<path:path>", files.note_editing, name="files.note_editing"),
     path("file/move/<path:path>", files.move, name="files.move"),
     path("file/copy/<path:path>", files.copy, name="files.copy"),
     path("file/delete/<path:path>", files.delete, name="files.delete"),
@@ -141,6 +140,11 @@ in_space = [
     path("prompt/<slug:agent>/delivered/<str:sha256>/", prompts.delivered, name="prompts.delivered"),
     path("prompt/<slug:agent>/settings/", prompts.settings, name="prompts.settings"),
     path("prompt/<slug:agent>/settings/change/", prompts.change_settings, name="prompts.change_settings"),
+    path("prompt/<slug:agent>/template/", templates.own, name="templates.own"),
+    path("prompt/<slug:agent>/template/save/", templates.change, name="templates.change"),
+    # the editor of all of them
+    path("editor/check/", editor.check, name="editor.check"),
+    path("editor/editing/", editor.note_editing, name="editor.note_editing"),
     # what coding agents see in mounted directories
     path("contexts/", contexts.page, name="contexts.page"),
     path("contexts/raw/", contexts.raw, name="contexts.raw"),
