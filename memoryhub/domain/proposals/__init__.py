@@ -9,30 +9,48 @@ from memoryhub.domain.proposals.ask import (
     withdraw,
 )
 from memoryhub.domain.proposals.bulk import decide_many, plan, undo_many
-from memoryhub.domain.proposals.decide import QUICK_REASONS, approve, count_to_decide, is_own, reject
+from memoryhub.domain.proposals.decide import QUICK_REASONS, TRY_AGAIN, approve, count_to_decide, is_own, reject
+from memoryhub.domain.proposals.drafts.check import (
+    DraftCheck,
+    check_entry_draft,
+    check_file_draft,
+    check_proposal_draft,
+    check_template_draft,
+    cuts_of,
+    edited_bytes,
+)
 from memoryhub.domain.proposals.expiry import expire_late
 from memoryhub.domain.proposals.findings import check_text
 from memoryhub.domain.proposals.from_disk import asked_since, problem_on_disk
 from memoryhub.domain.proposals.inbox import counts, filtered, inbox
 from memoryhub.domain.proposals.kinds import kind_of
 from memoryhub.domain.proposals.outdate import outdate_waiting, refresh_state
-from memoryhub.domain.proposals.results import result
-from memoryhub.domain.proposals.reviewing import Review, grave_findings, neighbours, review
+from memoryhub.domain.proposals.results import Result, result
+from memoryhub.domain.proposals.reviewing import Review, grave_findings, neighbours, next_to_decide, review
 from memoryhub.domain.proposals.state import get
 from memoryhub.domain.proposals.to_json import as_json, list_as_json
 from memoryhub.domain.proposals.undo import comment, reopen, undo
 
 __all__ = [
     "QUICK_REASONS",
+    "TRY_AGAIN",
+    "DraftCheck",
+    "Result",
     "Review",
     "approve",
     "as_json",
     "asked_since",
+    "check_entry_draft",
+    "check_file_draft",
+    "check_proposal_draft",
+    "check_template_draft",
     "check_text",
     "comment",
     "count_to_decide",
     "counts",
+    "cuts_of",
     "decide_many",
+    "edited_bytes",
     "expire_late",
     "filtered",
     "get",
@@ -42,6 +60,7 @@ __all__ = [
     "kind_of",
     "list_as_json",
     "neighbours",
+    "next_to_decide",
     "outdate_waiting",
     "plan",
     "problem_on_disk",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
+from collections import Counter
 from dataclasses import dataclass, field
-from difflib import SequenceMatcher
 
 from django.db.models import Count, Q, QuerySet
+from django.utils.translation import gettext as _
 
 from memoryhub.dialects import tokens_of_bytes
 from memoryhub.domain.proposals.expiry import ends_soon, expire_late
@@ -18,12 +20,18 @@ from memoryhub.text.lines import text_of
 State = Proposal.State
 PAGE = 50
 DECIDED = (State.APPROVED, State.REJECTED, State.WITHDRAWN, State.EXPIRED)
-VIEWS = {"pending": (State.PENDING,), "outdated": (State.OUTDATED,), "decided": DECIDED}
+VIEWS = {
+    "pending": Q(state=State.PENDING), "outdated": Q(state=State.OUTDATED),
+    "changes": Q(state=State.REJECTED, changes_requested=True),
+    "decided": Q(state__in=DECIDED) & ~Q(state=State.REJECTED, changes_requested=True),
+}  # fmt: skip
 ORDERS = {
     "risk": ("-risk", "created_at", "pk"),
     "newest": ("-created_at", "-pk"),
     "oldest": ("created_at", "pk"),
 }
+ALIKE, PIECE = 0.8, 8  # the share of pieces of so many characters
+SECONDS = 3.0  # of a processor; lines of a list after it go without counts
 LARGE = 300_000  # of texts with so many bytes, no changes are counted
 
 
@@ -82,7 +90,7 @@ def filtered(
     """The proposals of a space that fit: by state, agent, thread, kind, path (of a folder, all below it), and words in path,
     reason or finding. What is past its date waits no more."""
     expire_late(space)
-    found = Proposal.objects.within(space).filter(state__in=VIEWS.get(view, VIEWS["pending"]))
+    found = Proposal.objects.within(space).filter(VIEWS.get(view, VIEWS["pending"]))
     if agent:
         found = found.filter(agent_name=agent)
     if kind:
@@ -104,8 +112,9 @@ def filtered(
 
 def counts(space: Space) -> dict[str, int]:
     """How many there are in each view, in one statement."""
-    by_state = dict(Proposal.objects.within(space).values_list("state").annotate(times=Count("pk")))
-    return {view: sum(by_state.get(state, 0) for state in states) for view, states in VIEWS.items()}
+    return Proposal.objects.within(space).aggregate(
+        **{view: Count("pk", filter=chosen) for view, chosen in VIEWS.items()}
+    )
 
 
 def inbox(
@@ -121,7 +130,7 @@ def inbox(
     total = found.count() if total is None else total
     pages = max(1, -(-total // PAGE))
     page = min(max(1, page), pages)
-    by = ("-decided_at", "-pk") if view == "decided" else ORDERS.get(order, ORDERS["risk"])
+    by = ("-decided_at", "-pk") if view in ("decided", "changes") else ORDERS.get(order, ORDERS["risk"])
     chosen = list(found.select_related("space", "agent").order_by(*by)[(page - 1) * PAGE : page * PAGE])
     rows = rows_of(space, chosen)
     return Inbox(_grouped(rows, view, order), total, page, pages)
@@ -130,18 +139,21 @@ def inbox(
 def rows_of(space: Space, chosen: list[Proposal]) -> list[Row]:
     """What each line says; of what is decided, no texts are read."""
     open_ones = {one.proposal.pk: one for one in results_of(space, [one for one in chosen if one.state in OPEN])}
+    began = time.thread_time()
     rows = [
-        _row(open_ones[one.pk]) if one.pk in open_ones else Row(one, Result(one, None, None, None, "decided"))
+        _row(open_ones[one.pk], counts=time.thread_time() - began < SECONDS)
+        if one.pk in open_ones
+        else Row(one, Result(one, None, None, None, "decided"))
         for one in chosen
     ]
     _mark_alike(rows)
     return rows
 
 
-def _row(found: Result) -> Row:
+def _row(found: Result, *, counts: bool = True) -> Row:
     row = Row(found.proposal, found, expires_soon=ends_soon(found.proposal))
     before, after = len(found.before or b""), len(found.after or b"")
-    if found.applies and found.kind.has_text and before + after < LARGE:
+    if counts and found.applies and found.kind.has_text and before + after < LARGE:
         changes = diff.compare(found.before_text, found.after_text, context=0)
         row.added, row.removed = changes.added, changes.removed
         row.more_tokens = tokens_of_bytes(after) - tokens_of_bytes(before)
@@ -165,20 +177,28 @@ def _new_text(proposal: Proposal) -> str:
 
 
 def _alike(one: str, other: str) -> bool:
+    """Whether two texts share four fifths of their pieces; in one pass over both, as agents choose them."""
     if not one or not other or min(len(one), len(other)) < 0.6 * max(len(one), len(other)):
         return False
-    matcher = SequenceMatcher(None, one, other, autojunk=False)
-    return matcher.real_quick_ratio() > 0.8 and matcher.quick_ratio() > 0.8 and matcher.ratio() > 0.8
+    pieces, others = _pieces_of(one), _pieces_of(other)
+    return 2 * (pieces & others).total() > ALIKE * (pieces.total() + others.total())
+
+
+def _pieces_of(text: str) -> Counter[str]:
+    """Every few characters in a row, each with how often it stands there."""
+    return Counter(text[at : at + PIECE] for at in range(max(1, len(text) - PIECE + 1)))
 
 
 def _grouped(rows: list[Row], view: str, order: str) -> list[Group]:
     rows = _chains_together(rows)
     if view == "decided":
-        return [Group("Decided", rows)] if rows else []
+        return [Group(_("Decided"), rows)] if rows else []
+    if view == "changes":
+        return [Group(_("Changes requested"), rows)] if rows else []
     if view == "outdated":
-        return [Group("Outdated, the file moved on", rows)] if rows else []
+        return [Group(_("Outdated: the file changed since"), rows)] if rows else []
     if order != "risk":
-        return [Group("Waiting", rows)] if rows else []
+        return [Group(_("Waiting"), rows)] if rows else []
     by_number = {row.proposal.number: row for row in rows}
     risks: dict[int, int] = {}
     for row in rows:
@@ -187,7 +207,7 @@ def _grouped(rows: list[Row], view: str, order: str) -> list[Group]:
     # A chain is as risky as its riskiest link, so that it stays together.
     close = [row for row in rows if risks[_root(row, by_number)] > 0]
     plain = [row for row in rows if risks[_root(row, by_number)] == 0]
-    return [group for group in (Group("Look closely", close), Group("Plain", plain)) if group.rows]
+    return [group for group in (Group(_("Needs attention"), close), Group(_("Routine"), plain)) if group.rows]
 
 
 def _root(row: Row, by_number: dict[int, Row]) -> int:
