@@ -17,7 +17,7 @@ from ninja.schema import DjangoGetter
 from ninja.security import HttpBearer
 from pydantic import model_validator
 
-from memoryhub.domain import accounts
+from memoryhub.domain import accounts, activity
 from memoryhub.domain.accounts import Caller
 from memoryhub.errors import Forbidden, HubError, Invalid, NotFound, TooLarge, Unauthenticated
 from memoryhub.models import Scope
@@ -82,6 +82,7 @@ class PersonAuth(TokenAuth):
     def __call__(self, request: HttpRequest) -> Caller:
         caller = authenticate(request)
         if not caller.person:
+            request.auth = caller
             raise Forbidden("Only people decide: an agent's token cannot do this.", code="people_only")
         return caller
 
@@ -144,7 +145,7 @@ def install_errors(api: NinjaAPI) -> None:
         error = refusal_of_call(exception)
         if error is None:
             raise exception
-        return json_refusal(error)
+        return refused(request, error)
 
     # django-ninja brings handlers for some classes and finds the nearest by class: ours take their places.
     for kind in (Exception, HttpError, AuthenticationError, ValidationError, Http404):
@@ -162,9 +163,23 @@ def refusals_as_json(view: View) -> View:
             error = refusal_of_call(exception)
             if error is None:
                 raise
-            return json_refusal(error)
+            return refused(request, error)
 
     return guarded
+
+
+def refused(request: HttpRequest, error: HubError) -> HttpResponse:
+    """The refusal as JSON; one for lack of a role or scope is noted where the owners see it."""
+    caller = getattr(request, "auth", None)
+    if isinstance(error, Forbidden) and isinstance(caller, Caller):
+        activity.note_refusal(caller.space, caller.actor, error, request.method or "", route_of(request))
+    return json_refusal(error)
+
+
+def route_of(request: HttpRequest) -> str:
+    """The pattern of an address without what was typed in its place; of calls past the middleware, its beginning."""
+    match = getattr(request, "resolver_match", None)
+    return match.route if match else "/".join(request.META.get("PATH_INFO", "").split("/")[1:4])
 
 
 def refusal_of_call(exception: Exception) -> HubError | None:
