@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import lru_cache, wraps
 from typing import Annotated, Any
 
@@ -17,7 +18,7 @@ from ninja.schema import DjangoGetter
 from ninja.security import HttpBearer
 from pydantic import model_validator
 
-from memoryhub.domain import accounts, activity
+from memoryhub.domain import accounts, activity, files, spaces
 from memoryhub.domain.accounts import Caller
 from memoryhub.errors import Forbidden, HubError, Invalid, NotFound, TooLarge, Unauthenticated
 from memoryhub.models import Scope
@@ -220,6 +221,26 @@ def first_sentence(errors: list[dict[str, Any]]) -> str:
         if fields
         else "The request does not validate."
     )
+
+
+# ---- what a person says is no secret ----
+
+
+@contextmanager
+def no_secrets(caller: Caller, path: str, content: Callable[[], bytes], digests: list[str]) -> Iterator[None]:
+    """Notes the values of a content of which a person says that they are no secrets. A refusal inside because of a secret tells
+    a person the digest of each, to say so with the next call."""
+    if digests and caller.agent:
+        raise Forbidden("Only people say that a value is no secret.", code="people_only")
+    try:
+        if digests:
+            files.allow_in_text(caller.space, caller.actor, path, content(), digests)
+        yield
+    except Invalid as refusal:
+        if refusal.code == "secret_found" and caller.person:
+            found = spaces.mark_secrets(caller.space, content()).secrets
+            refusal.details["secrets"] = [one.as_json() for one in found]
+        raise
 
 
 # ---- conditional answers ----
