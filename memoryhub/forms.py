@@ -255,7 +255,8 @@ class WebhookForm(HubForm):
     events = forms.MultipleChoiceField(
         widget=forms.CheckboxSelectMultiple,
         choices=[
-            ("proposal.created", "an agent asks"), ("proposal.approved", "approved"), ("proposal.rejected", "rejected"),
+            ("proposal.created", "an agent asks"), ("proposal.approved", "approved"),
+            ("proposal.rejected", "rejected, or changes requested"),
             ("proposal.withdrawn", "taken back"), ("proposal.outdated", "no longer applies"),
             ("proposal.expiring", "ends soon"), ("proposal.expired", "expired"), ("proposal.commented", "commented"),
             ("proposal.undone", "undone"),

@@ -152,9 +152,12 @@ in_space = [
     path("contexts/files.csv", contexts.export_csv, name="contexts.export_csv"),
     path("contexts/fix/", contexts.fix, name="contexts.fix"),
     path("contexts/fix/apply/", contexts.apply_fix, name="contexts.apply_fix"),
+    path("contexts/memory/", contexts.memory, name="contexts.memory"),
+    path("contexts/memory/change/", contexts.change_entry, name="contexts.change_entry"),
     path("contexts/checks/", contexts.checks, name="contexts.checks"),
     # proposals
     path("proposals/", proposals.page, name="proposals.page"),
+    path("proposals/preference/", proposals.set_preference, name="proposals.set_preference"),
     path("proposals/several/", proposals.bulk, name="proposals.bulk"),
     path("proposals/several/decide/", proposals.decide_many, name="proposals.decide_many"),
     path("proposals/several/undo/", proposals.undo_many, name="proposals.undo_many"),
