@@ -92,10 +92,33 @@ def hide_secrets(text: str) -> str:
     return ONE_TIME_LINK_PATTERN.sub(r"\1…", TOKEN_PATTERN.sub(r"\1…", text))
 
 
+class Lines(str):
+    """A text for the log that has several lines of the hub's own."""
+
+
+# A line end that a stranger typed must not begin a line of the log, nor turn what a terminal shows of it.
+_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))}
+_CONTROLS |= {
+    code: f"\\u{code:04x}" for code in (0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
+}
+
+
+def one_line(value: Any) -> Any:
+    """A text of somebody else, or an error that may quote one, without what would begin another line; other values as they are."""
+    if isinstance(value, BaseException):
+        value = str(value)
+    return value.translate(_CONTROLS) if type(value) is str else value
+
+
 class HideTokens(logging.Filter):
-    """Hides secrets in every line of the log and in its traceback, as an exception may quote its arguments."""
+    """Hides secrets in every line of the log and in its traceback, as an exception may quote its arguments; and keeps each
+    entry one line."""
 
     def filter(self, record: logging.LogRecord) -> bool:
+        if isinstance(record.args, tuple):
+            record.args = tuple(map(one_line, record.args))
+        elif record.args:
+            record.args = {name: one_line(value) for name, value in record.args.items()}
         record.msg, record.args = hide_secrets(record.getMessage()), ()
         if record.exc_info and not record.exc_text:
             record.exc_text = hide_secrets(logging.Formatter().formatException(record.exc_info))

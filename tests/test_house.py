@@ -95,7 +95,8 @@ def test_the_client_stands_alone():
 # Lower packages first: a package imports those before it. What it must tell a later one goes through `spaces.events`.
 PACKAGES = (
     "activity", "accounts", "spaces", "jobs", "quotas", "notify", "files", "working", "retrieval", "quarantine", "longterm", "prompts",
-    "proposals", "erasure", "exchange", "coding_agents", "demo",
+    "proposals", "erasure", "exchange", "coding_agents", "contexts",
+    "demo",
 )  # fmt: skip
 
 
@@ -170,6 +171,7 @@ VERBS = {
     "account.create_token": "accounts.create_token",
     "account.end_session": "accounts.end_session",
     "account.end_sessions": "accounts.end_sessions",
+    "account.open_next": "accounts.set_preference",
     "account.revoke_token": "accounts.revoke_token",
     "account.theme": "accounts.set_preference",
     "agents.change": "prompts.change_agent",

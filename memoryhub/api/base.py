@@ -317,14 +317,16 @@ def page_limit(limit: int) -> int:
 def page_by_id(
     found: QuerySet[Any], cursor: str, limit: int, as_items: Callable[[list[Any]], list[Any]]
 ) -> dict[str, Any]:
-    """A page of a newest-first list: `next` is null on the last one. Rows that are added meanwhile do not shift it."""
+    """A page of a newest-first list: `next` is null on the last one. Rows that are added meanwhile do not shift it.
+
+    `as_items` may answer fewer than it was given, the first ones: then the page is shorter, and `next` goes on behind them.
+    """
     limit = page_limit(limit)
     if cursor:
         found = found.filter(pk__lt=number_in(cursor))
     rows = list(found.order_by("-pk")[: limit + 1])
-    more = len(rows) > limit
-    rows = rows[:limit]
-    return {"items": as_items(rows), "next": encode_cursor(rows[-1].pk) if more else None}
+    items = as_items(rows[:limit])
+    return {"items": items, "next": encode_cursor(rows[len(items) - 1].pk) if len(rows) > len(items) else None}
 
 
 def unknown_route(request: HttpRequest, path: str = "") -> HttpResponse:

@@ -43,6 +43,7 @@ class VirtualPath(PathConverter):
 register_converter(VirtualPath, "virtual")
 MAX_PATHS = 200
 MAX_BATCH_BYTES = 32 * 1024 * 1024
+READ_AT_ONCE = 50  # files
 JSON, TEXT, BINARY = "application/json", "text/plain; charset=utf-8", "application/octet-stream"
 
 
@@ -155,15 +156,26 @@ class Batch(Schema):
 @needs("files")
 def batch(request: HttpRequest, body: BatchIn) -> HttpResponse:
     caller: Caller = request.auth
-    found = files.published_now(caller.space, body.paths, thread_id=_thread(body.thread_id))
-    if sum(len(one.content) for one in found.values() if isinstance(one, Published)) > MAX_BATCH_BYTES:
-        raise Invalid("These files are larger than 32 MiB together. Ask for fewer at once.", code="too_many_bytes")
+    found = _read_batch(caller, body)
     for path, one in found.items():
         if isinstance(one, NotFound):
             found[path] = _folder_or(caller, path, one)
     listed = [_in_batch(path, found[path]) for path in body.paths]
     answer = _as_json({"files": _with_waiting(caller, body, listed) if body.waiting and caller.agent else listed})
     return conditional(request, f'"{hashlib.sha256(answer).hexdigest()}"', answer, JSON)
+
+
+def _read_batch(caller: Caller, body: BatchIn) -> dict[str, Published | HubError]:
+    """The files by path, refused as soon as the answer is too large; a path that is asked for twice is answered twice."""
+    found: dict[str, Published | HubError] = {}
+    thread, size = _thread(body.thread_id), 0
+    for start in range(0, len(body.paths), READ_AT_ONCE):
+        part = body.paths[start : start + READ_AT_ONCE]
+        found |= files.published_now(caller.space, [path for path in part if path not in found], thread_id=thread)
+        size += sum(len(one.content) for path in part if isinstance(one := found[path], Published))
+        if size > MAX_BATCH_BYTES:
+            raise Invalid("These files are larger than 32 MiB together. Ask for fewer at once.", code="too_many_bytes")
+    return found
 
 
 def _with_waiting(caller: Caller, body: BatchIn, listed: list[dict[str, Any]]) -> list[dict[str, Any]]:

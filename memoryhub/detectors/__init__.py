@@ -19,6 +19,7 @@ from .known_texts import KnownText
 
 __all__ = [
     "COST",
+    "MAX_FINDINGS",
     "PROPOSAL",
     "QUARANTINE",
     "RANK",

@@ -9,7 +9,9 @@ import base64
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
+from .costs import spend
 from .patterns import Found, plain
 
 MAX_DECODED = 256 * 1024  # characters of one text
@@ -98,8 +100,16 @@ def hits_over_lines(text: str, find: Callable[[str], Iterable[tuple[int, int, st
 
 def _joints(text: str) -> Iterator[tuple[int, int]]:
     """Where a line ends in the middle of what could be a key: long enough together, and with a digit."""
-    for match in _JOINT.finditer(text):
-        start, end = match.span()
+    if not _DIGIT.search(text):
+        return
+    spans = [match.span() for match in _JOINT.finditer(text)]
+    before = 0
+    for (start, end), (following, _) in pairwise([*spans, (len(text), len(text))]):
+        # No word goes over a line's end, so most pairs of short lines are too short before a look at them.
+        room, before = start - before + following - end, end
+        if room < MIN_WORD:
+            continue
+        spend()
         left, right = _WORD.match(text[max(0, start - MAX_WORD) : start][::-1]), _WORD.match(text, end, end + MAX_WORD)
         word = (left.group() if left else "") + (right.group() if right else "")
         if len(word) >= MIN_WORD and _DIGIT.search(word) and not (right and _begins_paragraph(text, start, right)):

@@ -2,6 +2,6 @@
 
 TITLES = {
     "secrets": "secret, removed", "hidden": "hidden characters", "injection": "injection", "coherence": "incoherent",
-    "risky_advice": "look closely", "duplicate": "said already", "feedback": "from memory", "reads_only": "only reads", "transient": "transient",
+    "risky_advice": "needs attention", "duplicate": "duplicate", "feedback": "from memory", "reads_only": "retrieval output", "transient": "transient",
     "vague": "vague", "cost": "too costly to check", "judge": "waits for the judge",
 }  # fmt: skip

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
+from urllib.parse import urlencode
 
 from django import template
 from django.template.defaultfilters import date
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import escape, format_html, format_html_join
+from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext, ngettext
 
 from memoryhub.detectors import titles
 from memoryhub.domain import longterm, retrieval
 from memoryhub.models import Proposal, Space
 from memoryhub.templatetags.hidden_characters import drawn as drawn_text
 from memoryhub.templatetags.hidden_characters import escape_with_labels
-from memoryhub.templatetags.hub import ago, duration_in_words, g, plural
+from memoryhub.templatetags.hub import ago, duration_in_words, g, join_html, join_words, plural
 
 register = template.Library()
 MAX_MARKED_FINDINGS = 200
@@ -97,12 +98,55 @@ def has_grave(findings: list[dict[str, Any]]) -> bool:
     return any(one.get("severity") == "high" for one in findings)
 
 
+@register.filter
+def grave_kinds(findings: list[dict[str, Any]]) -> set[str]:
+    """The kinds of the grave ones among these findings."""
+    return {one["code"] for one in findings if one.get("severity") == "high"}
+
+
+def line_of(finding: dict[str, Any], text: str) -> int:
+    return text.count("\n", 0, finding["start"]) + 1
+
+
 @register.simple_tag
-def grave_codes(findings: list[dict[str, Any]]) -> SafeString:
-    """The grave findings that a person confirms, by kind, each kind with how many there are."""
-    counts = Counter(one["code"] for one in findings)
-    kinds = ((titles.TITLES.get(code, code), f" ({n} places)" if n > 1 else "") for code, n in sorted(counts.items()))
-    return format_html_join(" and ", 'the <b class="strong">{}</b>{}', kinds)
+def finding_place(finding: dict[str, Any], text: str) -> str:
+    """Where a finding stands: its line; nothing where it is about the whole text or stands beside it."""
+    if finding.get("beside") or finding["start"] >= finding["end"] or "\n" not in text:
+        return ""
+    return gettext("line %(number)s") % {"number": line_of(finding, text)}
+
+
+@register.simple_tag
+def grave_places(findings: list[dict[str, Any]], text: str) -> SafeString:
+    """The grave findings that a person confirms, by kind: the first line, and how many there are."""
+    kinds: dict[str, list[dict[str, Any]]] = {}
+    for one in findings:
+        if one.get("severity") == "high":
+            kinds.setdefault(one["code"], []).append(one)
+    told = []
+    for code, found in sorted(kinds.items()):
+        place = finding_place(found[0], text)
+        more = ngettext("%(n)s place", "%(n)s places", len(found)) % {"n": len(found)} if len(found) > 1 else ""
+        where = ", ".join(part for part in (place, more) if part)
+        told.append(format_html('<b class="strong">{}</b>{}', code_name(code), f" ({where})" if where else ""))
+    return join_html(told)
+
+
+@register.simple_tag
+def without_words(lines: list[int]) -> str:
+    """The label of the button that admits a record without some lines."""
+    if len(lines) > 3:
+        return ngettext("Admit without %(n)s line", "Admit without %(n)s lines", len(lines)) % {"n": len(lines)}
+    named = join_words(map(str, lines))
+    return ngettext("Admit without line %(lines)s", "Admit without lines %(lines)s", len(lines)) % {"lines": named}
+
+
+@register.simple_tag
+def bulk_url(slug: str, verb: str, records: Iterable[Any], query: str) -> str:
+    """The address of the summary of one decision on these records; it leads back to the list with this query."""
+    back = reverse("quarantine.page", args=[slug]) + (f"?{query}" if query else "")
+    asked = urlencode({"verb": verb, "pick": [one.pk for one in records], "next": back}, True)
+    return f"{reverse('quarantine.bulk', args=[slug])}?{asked}"
 
 
 @register.filter

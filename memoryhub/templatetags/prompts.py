@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from django import template
@@ -21,25 +21,47 @@ from memoryhub.templatetags.reviewing import line_with_marks
 
 register = template.Library()
 Marks = Mapping[int, Sequence[tuple[int, int, str]]]
+# Lines that are an element each, and how many are one further down: browsers, too, take seconds for half a million.
+MAX_NUMBERED, LINES_TOGETHER = 10_000, 100
 
 
 @register.simple_tag(takes_context=True)
-def numbered(context: Any, lines: Iterable[str], first: int, marks: Marks) -> SafeString:
-    """One element for each line, with labels for unseen characters; numbers are CSS, so they are not copied.
+def numbered(context: Any, lines: Sequence[str], first: int, marks: Marks) -> SafeString:
+    """One element for each line, with labels for unseen characters; numbers are CSS, so they are not copied. Far down in a
+    long prompt an element holds many lines.
 
     The origin of the line in `context["origin"]` is put below that line.
     """
     # Built here, since a prompt has thousands of lines.
     asked = context["origin"].number if context.get("origin") else 0
     drawn = []
-    for number, text in enumerate(lines, first):
-        found = marks.get(number)
-        drawn.append(f'<span id="L{number}" data-n="{number}">')
-        drawn.append(line_with_marks(text, (), "", found, whole=True) if found else line_html(text))
+    alone = {asked, *marks, *(one.line or 0 for one in context["view"].notices)}
+    for start, end in _drawn_together(first, first + len(lines), alone):
+        found = marks.get(start)
+        drawn.append(f'<span id="L{start}" data-n="{start}">')
+        if found:
+            drawn.append(line_with_marks(lines[start - first], (), "", found, whole=True))
+        else:
+            drawn.append("\n".join(map(line_html, lines[start - first : end - first])))
         drawn.append("</span>")
-        if number == asked:
+        if start == asked:
             drawn.append(render_to_string("prompts/_origin.html", context.flatten()).strip())
     return mark_safe("".join(drawn))  # noqa: S308  every line is escaped where it is drawn
+
+
+def _drawn_together(start: int, end: int, alone: set[int]) -> Iterator[tuple[int, int]]:
+    """The lines from `start` to `end` in runs: one by one up to MAX_NUMBERED, then many at once, but for those in `alone`."""
+    while start < min(end, MAX_NUMBERED + 1):
+        yield start, start + 1
+        start += 1
+    waiting = sorted(number for number in alone if start <= number < end)
+    for stop in (*waiting, end):
+        while start < stop:
+            yield start, min(start + LINES_TOGETHER, stop)
+            start = min(start + LINES_TOGETHER, stop)
+        if stop < end:
+            yield stop, stop + 1
+            start = stop + 1
 
 
 # ---- where a line comes from

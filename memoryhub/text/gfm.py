@@ -12,7 +12,6 @@ from typing import Any
 from memoryhub.text.gfm_syntax import (
     FENCE,
     HEADING,
-    HEADING_END,
     INDENT,
     LINK_DEFINITION,
     LIST_ITEM,
@@ -23,6 +22,7 @@ from memoryhub.text.gfm_syntax import (
     Block,
     alignment,
     cells,
+    without_closing_marks,
 )
 
 MAX_DEPTH = 32  # of quotes and lists inside each other; deeper signs are plain text
@@ -186,7 +186,7 @@ class Reader:
     def _open_heading(self, depth: int, rest: str, bare: str, at_para: bool) -> str | None:
         if not (match := HEADING.match(bare)):
             return None
-        text = HEADING_END.sub("", bare[match.end() :]).strip()
+        text = without_closing_marks(bare[match.end() :]).strip()
         self._push(self._out_of_list(depth), "heading", level=len(match[1])).lines = [text]
         return ""
 
@@ -314,14 +314,14 @@ class Reader:
 
     def _take_definitions(self, para: Block) -> None:
         """Take link definitions off the start of a paragraph."""
-        text = para.text
-        while text.startswith("[") and (match := LINK_DEFINITION.match(text)):
+        text, at = para.text, 0
+        while text.startswith("[", at) and (match := LINK_DEFINITION.match(text, at)):
             name = " ".join(match[1].split()).lower()
             target = match[2].removeprefix("<").removesuffix(">") if match[2].startswith("<") else match[2]
             self.references.setdefault(name, (target, match[3][1:-1] if match[3] else None))
-            text = text[match.end() :]
-        if text != para.text:
-            para.lines = text.split("\n") if text else []
+            at = match.end()
+        if at:
+            para.lines = text[at:].split("\n") if text[at:] else []
 
 
 def _outdent(line: str, width: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
@@ -9,6 +10,7 @@ from memoryhub.errors import Invalid, TooLarge
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 20
+MAX_METADATA = 256 * 1024  # bytes as JSON
 MAX_INDEXED = 200_000  # characters of a text whose words are indexed: a tsvector holds 1 MiB at most
 
 
@@ -44,7 +46,16 @@ def check_metadata(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise Invalid("metadata is an object.", code="invalid_metadata", field="metadata")
     _check(value, 1)
+    if json_size(value) > MAX_METADATA:
+        raise TooLarge(
+            "metadata is over 256 KiB as JSON; put what is worth remembering into the content.", limit=MAX_METADATA
+        )
     return value
+
+
+def json_size(value: Any) -> int:
+    """The bytes that a JSON value takes."""
+    return len(json.dumps(value, ensure_ascii=False).encode()) if value else 0
 
 
 def _check(value: Any, depth: int) -> None:

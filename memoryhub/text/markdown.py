@@ -235,7 +235,8 @@ class _InlineHtml(InlineProcessor):
 
 # ---- links
 
-_TAIL = re.compile(r"(?:[?!.,:*_~'\"]|&[a-z]+;)+$")
+_ENTITY_END = re.compile(r"&[a-z]+;\Z")
+_LONGEST_ENTITY = 40
 
 
 class _BareLink(InlineProcessor):
@@ -250,13 +251,17 @@ class _BareLink(InlineProcessor):
 
 def _without_punctuation(url: str) -> str:
     """A bare link without the punctuation that ends the sentence and without a bracket that was opened before the link."""
-    while True:
-        shorter = _TAIL.sub("", url)
-        if shorter.endswith(")") and shorter.count(")") > shorter.count("("):
-            shorter = shorter[:-1]
-        if shorter == url:
-            return url
-        url = shorter
+    end, unopened = len(url), url.count(")") - url.count("(")
+    while end:
+        if url[end - 1] in "?!.,:*_~'\"":
+            end -= 1
+        elif url[end - 1] == ")" and unopened > 0:
+            end, unopened = end - 1, unopened - 1
+        elif url[end - 1] == ";" and (entity := _ENTITY_END.search(url[max(0, end - _LONGEST_ENTITY) : end])):
+            end -= len(entity[0])
+        else:
+            break
+    return url[:end]
 
 
 class _Image(Treeprocessor):

@@ -128,6 +128,14 @@ def theme(request: HttpRequest) -> HttpResponse:
     return redirect(safe_next(request))
 
 
+@require_POST
+@signed_in
+def open_next(request: HttpRequest) -> HttpResponse:
+    """Keeps whether a decision leads to the next one that waits."""
+    accounts.set_preference(request.user, "open_next", "yes" if request.POST.get("open_next") else "no")
+    return HttpResponse(status=204) if request.htmx else redirect(safe_next(request))
+
+
 def own_actor(request: HttpRequest, slug: str) -> tuple[Space, Actor]:
     space, role = spaces.get_for_person(request.user, slug)
     return space, Actor.of_person(request.user, role)

@@ -94,7 +94,8 @@ def page(request: HttpRequest) -> dict[str, Any]:
         "my_spaces": SimpleLazyObject(lambda: list(spaces.spaces_of_person(user))),
     }
     if space is not None:
-        counts: Any = SimpleLazyObject(lambda: counts_of_space(space))
+        # A view that counted already leaves its counts at the request.
+        counts: Any = getattr(request, "counts", None) or SimpleLazyObject(lambda: counts_of_space(space))
         context["counts"] = counts
         context["to_decide"] = SimpleLazyObject(lambda: count_to_decide(request, space, role, counts.proposals))
         context["settings_nav"] = SimpleLazyObject(lambda: settings_nav(request, space.slug, role))

@@ -13,8 +13,8 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from memoryhub.db.cache import Cache
 from memoryhub.dialects import tokens_of_bytes
-from memoryhub.domain import activity, coding_agents, demo, files, prompts, spaces
-from memoryhub.domain.coding_agents import Loaded, MountReaders
+from memoryhub.domain import activity, contexts, demo, files, prompts, spaces
+from memoryhub.domain.contexts import Loaded, MountReaders
 from memoryhub.models import File, Mount, Space
 from memoryhub.stores.survey import Survey
 from memoryhub.web.prompt_view import PromptSection, PromptView
@@ -84,7 +84,7 @@ class FirstRun:
 
     @cached_property
     def readers(self) -> list[MountReaders]:
-        return [coding_agents.mount_readers(self.space, mount) for mount in self.mounts[:MAX_MOUNTS]]
+        return [contexts.mount_readers(self.space, mount) for mount in self.mounts[:MAX_MOUNTS]]
 
     @cached_property
     def _sources(self) -> dict[str, bool]:

@@ -18,7 +18,7 @@ AGENTS_SHOWN = 5
 @space_page("read", methods=("GET", "HEAD"))
 def page(request: HttpRequest) -> HttpResponse:
     space = request.space
-    counts = counts_of_space(space)
+    counts = request.counts = counts_of_space(space)
     if first_run.is_first_run(space):
         return first_page(request, counts)
     if request.htmx and "first" in request.GET:  # asked by the page of before: from now on there is another one

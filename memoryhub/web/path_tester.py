@@ -93,6 +93,8 @@ def steps_of(
         return
     if explained.program:
         yield Step("lock", _("Not memory"), says=program_words(explained, outcome))
+    for other in explained.shared:
+        yield shared_step(space, other)
     who = agent.name if agent else _("an agent")
     yield Step("proposal", _("A write by %(who)s") % {"who": who}, says=write_words(explained, outcome))
     if mount.store == Mount.Store.FILESYSTEM:
@@ -108,6 +110,14 @@ def rule_step(space: Space, explained: files.Explanation) -> Step:
         return Step("settings", _("Rule"), says=_("none matches; the mount says: %(policy)s") % {"policy": policy})
     number = next(n for n, (one, _fits) in enumerate(explained.rules, 1) if one.pk == rule.pk)
     return Step("settings", _("Rule %(number)d") % {"number": number}, rule.pattern, policy_words(rule.policy))
+
+
+def shared_step(space: Space, other: files.Place) -> Step:
+    """Another place of the same file on disk; of another space nothing but its policy."""
+    says = _("%(policy)s; the strictest of all counts") % {"policy": policy_words(other.policy)}
+    if other.mount.space_id != space.pk:
+        return Step("folder", _("Also in a mount of another space"), says=says)
+    return Step("folder", _("Also at"), other.mount.prefix + other.relative.lstrip("/"), says)
 
 
 def policy_words(policy: str) -> str:

@@ -11,6 +11,7 @@ from memoryhub.dialects import BYTES_PER_TOKEN, Entry, Part, Warn, tokens_of_byt
 from memoryhub.domain.prompts import Prompt
 from memoryhub.models import Revision, Space
 from memoryhub.stores import paths
+from memoryhub.templatetags.prompts import MAX_NUMBERED
 
 FOLD_AT = 16  # longer sections that are not memory are folded after their first lines
 LINES_BEFORE_FOLD = 3
@@ -174,6 +175,11 @@ class PromptView:
     @property
     def line_count(self) -> int:
         return len(self.line_starts) if self.prompt.data else 0
+
+    @property
+    def is_long(self) -> bool:
+        """Whether some of its lines are drawn many at once."""
+        return self.line_count > MAX_NUMBERED
 
     def line_at(self, offset: int) -> int:
         return bisect_right(self.line_starts, offset)

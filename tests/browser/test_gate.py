@@ -46,7 +46,6 @@ def test_a_record_with_a_finding_is_admitted(space, scout, sign_in_as, new_page,
     quarantine.log(space, scout, content=ORDER, session_id="s-1", node_id="answer")
     page = sign_in_as("editor", new_page(java_script_enabled=javascript))
     page.goto(f"{space.get_absolute_url()}quarantine/")
-    page.get_by_role("link", name="Look and admit").click()
     page.get_by_role("button", name="Admit", exact=False).first.click()
     assert not working.live(space).exists()
     page.get_by_label("I looked at").check()
@@ -60,7 +59,6 @@ def test_a_record_is_admitted_without_its_hidden_characters(space, scout, sign_i
     quarantine.log(space, scout, content=said, session_id="s-1", node_id="answer")
     page = sign_in_as("editor")
     page.goto(f"{space.get_absolute_url()}quarantine/")
-    page.get_by_role("link", name="Look and admit").click()
     page.get_by_role("button", name="Admit without the hidden characters").click()
     expect(page.get_by_text("is in working memory")).to_be_visible()
     assert working.live(space).get().content == "Refunds above 30 euros need a second person."

@@ -23,9 +23,8 @@ def record(space):
 def test_from_quarantine_to_long_term_memory_and_out_again(space, record, sign_in_as):
     page = sign_in_as("reviewer")
     page.goto(page.url.split("/s/")[0] + f"/s/{space.slug}/quarantine/")
-    page.get_by_role("link", name="Look and admit").click()
     page.get_by_label("I looked at").check()
-    page.get_by_role("button", name="Admit").first.click()
+    page.get_by_role("button", name="Admit", exact=False).first.click()
     assert "is in working memory" in page.locator("#notices").inner_text()
     page.get_by_role("button", name="Undo").first.click()
     page.goto(page.url.split("/s/")[0] + f"/s/{space.slug}/longterm/promote/?record={record}")
@@ -120,13 +119,13 @@ def test_chinese_is_found_as_one_types(space, sign_in_as):
 def test_the_list_filters_as_one_types_and_ticks_bring_up_the_bulk_bar(space, record, sign_in_as):
     page = sign_in_as("editor")
     page.goto(page.url.split("/s/")[0] + f"/s/{space.slug}/quarantine/")
-    assert not page.locator(".bulk").is_visible()
+    assert not page.locator(".q-bulk").is_visible()
     page.get_by_label(f"Select record {record}").check()
-    assert page.locator(".bulk").is_visible()
+    assert page.locator(".q-bulk").is_visible()
     page.locator("#words").press_sequentially("zebra")
     page.get_by_text("No record fits").wait_for()
     page.locator("#words").fill("refunds")
-    page.locator(".said").first.wait_for()
+    page.locator(".said-box").first.wait_for()
 
 
 def test_search_marks_hits_as_one_types(space, record, sign_in_as):

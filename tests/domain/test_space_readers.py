@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from memoryhub.dialects import coding
-from memoryhub.domain import coding_agents, files, spaces
-from memoryhub.domain.coding_agents import space_readers
+from memoryhub.domain import contexts, files, spaces
+from memoryhub.domain.contexts import space_readers
 from memoryhub.models import HUB, File, Revision, Space
 
 TREE = {
@@ -52,7 +52,7 @@ def mounted(space, store, root, prefix="/memories/"):
 @pytest.mark.parametrize("folder", ["", "web/", "api/"])
 def test_each_agent_loads_what_it_loads_of_the_folder_on_disk(space, root, store, folder):
     mount, space = mounted(space, store, root)
-    loaded = coding_agents.mount_readers(space, mount).loaded["/memories/" + folder]
+    loaded = contexts.mount_readers(space, mount).loaded["/memories/" + folder]
     assert len(loaded) == len(coding.agents()) >= 10
     for one in loaded:
         context = coding.context_of(one.agent.name, str(root / folder), "/nobody")
@@ -64,7 +64,7 @@ def test_each_agent_loads_what_it_loads_of_the_folder_on_disk(space, root, store
 
 def test_a_reader_is_named_with_its_reason(space, root):
     mount, space = mounted(space, "filesystem", root)
-    readers = coding_agents.mount_readers(space, mount)
+    readers = contexts.mount_readers(space, mount)
 
     def states(path):
         return {one.agent.name: one.state for one in readers.readers(path)}
@@ -81,21 +81,21 @@ def test_a_reader_is_named_with_its_reason(space, root):
 
 def test_a_change_is_seen_and_what_a_mount_leaves_out_is_not_there(space, root):
     mount, space = mounted(space, "filesystem", root)
-    coding_agents.mount_readers(space, mount)
+    contexts.mount_readers(space, mount)
     files.write(space, HUB, "/memories/CLAUDE.md", b"Nothing else.\n")
     space = Space.objects.get(pk=space.pk)
-    assert "Claude Code" not in coding_agents.mount_readers(space, mount).names("/memories/docs/style.md")
+    assert "Claude Code" not in contexts.mount_readers(space, mount).names("/memories/docs/style.md")
     (root / "CLAUDE.local.md").write_text("@AGENTS.md\n")
     (root / ".gitignore").write_text("CLAUDE.local.md\n")
     files.take_in_mount(space, mount)
     space = Space.objects.get(pk=space.pk)
-    assert "/memories/CLAUDE.local.md" not in coding_agents.mount_readers(space, mount).known
+    assert "/memories/CLAUDE.local.md" not in contexts.mount_readers(space, mount).known
 
 
 @pytest.mark.parametrize("prefix", ["/", "~/notes/", "/a/b/"])
 def test_any_prefix_will_do(space, root, prefix):
     mount, space = mounted(space, "database", root, prefix)
-    readers = coding_agents.mount_readers(space, mount)
+    readers = contexts.mount_readers(space, mount)
     assert "Codex" in readers.names(prefix + "web/AGENTS.md")
     assert next(iter(readers.loaded)) == prefix
 
@@ -109,11 +109,11 @@ def test_many_files_cost_few_statements(space, statements):
     )
     space = Space.objects.get(pk=space.pk)
     with statements() as sent:
-        readers = coding_agents.mount_readers(space, mount)
+        readers = contexts.mount_readers(space, mount)
     assert len(sent) < 5
     assert len(readers.loaded) == space_readers.MAX_FOLDERS
     with statements() as sent:
-        coding_agents.mount_readers(space, mount)
+        contexts.mount_readers(space, mount)
     assert not sent
 
 
@@ -121,6 +121,6 @@ def test_a_nasty_import_leads_nowhere(space):
     mount = files.add_mount(space, HUB, "/memories/")
     files.write(space, HUB, "/memories/CLAUDE.md", b"@/etc/passwd @../../x.md @~/.ssh/id_rsa @CLAUDE.md @\x01.md\n")
     space = Space.objects.get(pk=space.pk)
-    found = coding_agents.mount_readers(space, mount)
+    found = contexts.mount_readers(space, mount)
     assert list(found.known) == ["/memories/CLAUDE.md"]
     assert all(path == "/memories/CLAUDE.md" for one in found.at_root for path in one.why)

@@ -81,7 +81,7 @@ def test_it_costs_the_same_queries_for_any_number_of_rows(as_role, full, rows, s
     assert len(sent) == QUERIES
 
 
-QUERIES = 16
+QUERIES = 15
 
 
 def test_another_space_does_not_shine_through(as_role, full):

@@ -323,6 +323,24 @@ def save(client, **values):
     return client.post("/s/books/prompt/counter/settings/change/", {k: v for k, v in form.items() if v is not None})
 
 
+def test_a_very_long_prompt_is_whole_with_few_elements(see, house):
+    lines = [f"{n}" for n in range(1, 30_001)]
+    lines[20_122] = "hid\u200bden"
+    files.write(house.space, house.editor, AGENTS, "\n".join(lines).encode())
+    html = see(dialect="deepagents/0.4.3").content.decode()
+    agent = prompts.agent_by_slug(house.space, "counter")
+    prompt = prompts.assemble(house.space, agent, dialect="deepagents/0.4.3")
+    assert "each hundredth line is numbered" in html and html.count(" data-n=") < 10_300
+    drawn = re.findall(r'<span id="L(\d+)" data-n="\d+">(.*?)</span>(?=<span id="L|</pre>)', html, re.DOTALL)
+    whole = [line for _, text in drawn for line in re.sub(r"<[^>]+>|U\+200B", "", text).split("\n")]
+    assert whole == [escape(line).replace("\u200b", "") for line in prompt.text.splitlines()]
+    hidden = prompt.text.splitlines().index("hid\u200bden") + 1
+    alone = {int(number) for number, text in drawn if "\n" not in text}
+    assert {1, 10_000, hidden} <= alone and 12_000 not in alone
+    asked = see(dialect="deepagents/0.4.3", line="25055").content.decode()
+    assert AGENTS in asked[asked.index('id="origin"') :][:2000]
+
+
 def test_owners_change_what_shapes_the_prompt(as_role, counter):
     owner = as_role("owner")
     done = save(

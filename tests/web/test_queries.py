@@ -10,8 +10,9 @@ from tests.planting import PK, plant
 from tests.web.test_walls import IN_SPACE
 
 pytestmark = pytest.mark.django_db
-# Two queries more as soon as there are other proposals at all, never more than that.
-ONCE_MORE = {"proposals.detail": 2}
+# Two queries more as soon as there are other proposals at all, never more than that; and in quarantine one for each agent
+# whose prompt is assembled, of which there are four at most.
+ONCE_MORE = {"proposals.detail": 2, "quarantine.page": 2, "quarantine.record": 2}
 
 
 def asked(client, path: str, statements) -> list[str]:

@@ -279,6 +279,22 @@ def test_a_log_line_shows_the_beginning_of_a_secret_at_most(said, kept):
     assert HideTokens().filter(record) and record.getMessage() == kept
 
 
+@pytest.mark.parametrize("typed", ["a\n2026-11-19 ERROR forged", "a\r\x1b[2J", "a\u2028b", "a\u202eb"])
+def test_what_somebody_typed_begins_no_line_of_the_log(typed):
+    for args in ((typed,), (ValueError(typed),), ({"name": typed},)):
+        said = "%(name)s was here" if isinstance(args[0], dict) else "%s was here"
+        record = logging.LogRecord("memoryhub", logging.WARNING, "here.py", 1, said, args, None)
+        HideTokens().filter(record)
+        line = record.getMessage()
+        assert line.endswith(" was here") and line.isprintable()
+
+
+def test_a_password_typed_as_a_name_is_not_in_the_log(client, db, caplog):
+    client.post("/login/", {"username": "Correct horse battery", "password": "x"})
+    assert "failed sign-in of a name that nobody has, number 1" in caplog.text
+    assert "horse" not in caplog.text.lower()
+
+
 def test_a_traceback_in_the_log_hides_secrets_too(secret):
     try:
         raise RuntimeError(f"no luck with {secret}")

@@ -13,7 +13,7 @@ def read(start: Start) -> Context:
     writer = Writer()
     for folder in dict.fromkeys((start.home, repository(start) or start.directory, start.directory)):
         config = os.path.join(folder, ".aider.conf.yml")
-        listed = front_matter.split(f"---\n{text_at(start, config)}\n---\n")[0].get("read") or []
+        listed = front_matter.split(f"---\n{_settings(start, config)}\n---\n")[0].get("read") or []
         for name in [listed] if isinstance(listed, str) else listed:
             path = os.path.normpath(
                 os.path.join(start.directory, name.replace("~", start.home, 1) if name.startswith("~/") else name)
@@ -27,6 +27,10 @@ def read(start: Start) -> Context:
         if start.tree.kind(path) == "file":
             writer.ignore(path, "Aider reads no file by its name; list it under read: in .aider.conf.yml")
     return writer.context()
+
+
+def _settings(start: Start, path: str) -> str:
+    return (start.tree.read_settings(path) or b"").decode("utf-8-sig", "replace")
 
 
 AGENT = CodingAgent("aider", "Aider", "0.86.2", False, read, (".aider.conf.yml",), "aider")

@@ -62,14 +62,14 @@ def _add_text(start: Start, writer: Writer, path: str, kind: str, why: str, text
     if os.path.basename(path) == WITHOUT_IMPORTS:
         writer.block(path, kind, why, text)
         return
-    writer.block(path, kind, why, _with_imports(start, path, text, {path}))
+    writer.block(path, kind, why, _with_imports(start, writer, path, text, {path}))
 
 
 def _read(start: Start, path: str) -> str:
     return (start.tree.read(path) or b"").decode("utf-8", "replace").removeprefix("\ufeff")
 
 
-def _with_imports(start: Start, path: str, text: str, done: set[str]) -> str:
+def _with_imports(start: Start, writer: Writer, path: str, text: str, done: set[str]) -> str:
     """The text with each file that it mentions behind the mention, whole at the first time."""
     out, end = [], 0
     for match in outside_code(MENTION, text):
@@ -81,7 +81,8 @@ def _with_imports(start: Start, path: str, text: str, done: set[str]) -> str:
             piece = f'{head} skipped="already-loaded" />'
         else:
             done.add(target)
-            piece = f"{head}>\n{_with_imports(start, target, _read(start, target), done).strip()}\n</imported_custom_instruction>"
+            writer.inline(target, path)
+            piece = f"{head}>\n{_with_imports(start, writer, target, _read(start, target), done).strip()}\n</imported_custom_instruction>"
         out += [text[end : match.end("path")], piece]
         end = match.end("path")
     return "".join(out) + text[end:]

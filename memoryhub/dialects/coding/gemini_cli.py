@@ -20,6 +20,8 @@ FIRST_OF_MENTION = re.compile(r"[./A-Za-z]")
 MENTION = re.compile(r"(?:^|(?<=\s))@(\S+)")
 PRIVATE_BEGINS = "--- Private Project Memory Index (private, not committed to repo) ---"
 PRIVATE_ENDS = "--- End Private Project Memory Index ---"
+NESTED_BEGINS = "--- Newly Discovered Project Context ---"
+NESTED_ENDS = "--- End Project Context ---"
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,29 @@ def read(start: Start) -> Context:
         writer.add(("\n" if writer.blocks else "") + "<loaded_context>\n")
         _add_group(writer, "project_context", project)
         writer.add("\n</loaded_context>")
+    _add_nested(start, writer, settings, names)
     return writer.context()
+
+
+def _add_nested(start: Start, writer: Writer, settings: list[dict[str, Any]], names: list[str]) -> None:
+    """What touched files add behind the answer of the tool: the files of the folders from the project's root down to them."""
+    taken = {one.path for one in writer.blocks}
+    for path in start.touched:
+        path = os.path.normpath(os.path.join(start.directory, path))
+        folders = from_to(_root(start, settings) or start.directory, os.path.dirname(path))
+        there = [os.path.join(folder, name) for folder in folders for name in names]
+        found = [
+            one
+            for name in there
+            if name not in taken
+            and start.tree.kind(name) == "file"
+            and (one := _found(start, writer, name, "nested", f"Loaded when {path} is read"))
+        ]
+        taken |= {one.path for one in found}
+        if found:
+            writer.add(("\n" if writer.blocks else "") + f"{NESTED_BEGINS}\n")
+            _add_group(writer, "", found)
+            writer.add(f"\n{NESTED_ENDS}")
 
 
 def _add_group(writer: Writer, tag: str, found: list[Found]) -> None:
@@ -102,12 +126,17 @@ def _private_memory(start: Start) -> Found | None:
     return Found(path, "memory", "Its private notes on this project", text) if text else None
 
 
+def _root(start: Start, settings: list[dict[str, Any]]) -> str:
+    """The folder that holds one of the markers; empty where none does, or none counts."""
+    markers = _setting(settings, "context", "memoryBoundaryMarkers")
+    markers = tuple(one for one in markers if isinstance(one, str)) if isinstance(markers, list) else (".git",)
+    return nearest_with(start.tree, start.directory, markers) if markers else ""
+
+
 def _project_files(
     start: Start, writer: Writer, settings: list[dict[str, Any]], names: list[str]
 ) -> Iterator[tuple[str, str]]:
-    markers = _setting(settings, "context", "memoryBoundaryMarkers")
-    markers = tuple(one for one in markers if isinstance(one, str)) if isinstance(markers, list) else (".git",)
-    folders = from_to(nearest_with(start.tree, start.directory, markers) if markers else "", start.directory)
+    folders = from_to(_root(start, settings), start.directory)
     seen = {start.tree.real(start.at(".gemini", name)) for name in names}
     for path in sorted(os.path.join(folder, name) for folder in folders for name in names):
         if start.tree.kind(path) != "file":
@@ -129,7 +158,7 @@ def _found(start: Start, writer: Writer, path: str, kind: str, why: str) -> Foun
         return None
     root = nearest_with(start.tree, os.path.dirname(path), (".git",)) or os.path.dirname(path)
     text = (
-        _with_imports(start, data.decode("utf-8", "replace"), path, root, {path}, [None] * MAX_IMPORTS)
+        _with_imports(start, writer, data.decode("utf-8", "replace"), path, root, {path}, [None] * MAX_IMPORTS)
         .strip()
         .removeprefix("\ufeff")
     )
@@ -138,13 +167,15 @@ def _found(start: Start, writer: Writer, path: str, kind: str, why: str) -> Foun
     return Found(path, kind, why, text) if text else None
 
 
-def _with_imports(start: Start, text: str, path: str, root: str, done: set[str], left: list[None]) -> str:
+def _with_imports(
+    start: Start, writer: Writer, text: str, path: str, root: str, done: set[str], left: list[None]
+) -> str:
     """The text with what it imports in place of each mention; `done` are the files above, `left` the imports that may still follow."""
     if len(done) > MAX_DEPTH:
         return text
     out, end = [], 0
     for match in _mentions(text):
-        out += [text[end : match.start()], _imported(start, match[1], path, root, done, left)]
+        out += [text[end : match.start()], _imported(start, writer, match[1], path, root, done, left)]
         end = match.end()
     return "".join(out) + text[end:]
 
@@ -153,7 +184,7 @@ def _mentions(text: str) -> Iterator[re.Match[str]]:
     return (match for match in outside_code(MENTION, text) if FIRST_OF_MENTION.match(match[1]))
 
 
-def _imported(start: Start, name: str, path: str, root: str, done: set[str], left: list[None]) -> str:
+def _imported(start: Start, writer: Writer, name: str, path: str, root: str, done: set[str], left: list[None]) -> str:
     target = os.path.normpath(os.path.join(os.path.dirname(path), name))
     if not is_below(start.tree.real(target), start.tree.real(root)):
         return f"<!-- Import failed: {name} - Path traversal attempt -->"
@@ -166,7 +197,8 @@ def _imported(start: Start, name: str, path: str, root: str, done: set[str], lef
         )  # fmt: skip
         return f"<!-- Import failed: {name} - {reason} -->"
     left.pop()
-    inner = _with_imports(start, data.decode("utf-8", "replace"), target, root, done | {target}, left)
+    writer.inline(target, path)
+    inner = _with_imports(start, writer, data.decode("utf-8", "replace"), target, root, done | {target}, left)
     return f"<!-- Imported from: {name} -->\n{inner}\n<!-- End of import from: {name} -->"
 
 

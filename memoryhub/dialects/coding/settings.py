@@ -16,7 +16,7 @@ TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', re.DOTALL)
 
 def read_json(tree: Tree, path: str) -> dict[str, Any]:
     """A JSON object; comments and trailing commas are allowed."""
-    data = tree.read(path)
+    data = tree.read_settings(path)
     if data is None:
         return {}
     text = data.decode("utf-8-sig", "replace")
@@ -37,7 +37,7 @@ def _string_only(match: re.Match[str]) -> str:
 
 
 def read_toml(tree: Tree, path: str) -> dict[str, Any]:
-    data = tree.read(path)
+    data = tree.read_settings(path)
     try:
         return tomllib.loads((data or b"").decode("utf-8-sig"))
     except (ValueError, UnicodeDecodeError):

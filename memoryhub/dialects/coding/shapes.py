@@ -54,6 +54,14 @@ class Later:
 
 
 @dataclass(frozen=True)
+class Inlined:
+    """A file whose text stands inside the block of another, which imports it."""
+
+    path: str
+    by: str
+
+
+@dataclass(frozen=True)
 class Context:
     """What stands in an agent's context."""
 
@@ -61,6 +69,7 @@ class Context:
     blocks: tuple[Block, ...]
     ignored: tuple[Ignored, ...]
     later: tuple[Later, ...]
+    inlined: tuple[Inlined, ...] = ()
 
 
 class Writer:
@@ -72,6 +81,7 @@ class Writer:
         self.blocks: list[Block] = []
         self.ignored: list[Ignored] = []
         self.later: list[Later] = []
+        self.inlined: list[Inlined] = []
 
     def add(self, text: str | bytes) -> None:
         """Text of the agent's own, such as a label or a separator."""
@@ -91,12 +101,16 @@ class Writer:
     def load_later(self, path: str, trigger: str) -> None:
         self.later.append(Later(path, trigger))
 
+    def inline(self, path: str, by: str) -> None:
+        self.inlined.append(Inlined(path, by))
+
     def context(self) -> Context:
         taken = {one.path for one in self.blocks}
         return Context(
             b"".join(self._parts), tuple(self.blocks),
             tuple(dict.fromkeys(one for one in self.ignored if one.path not in taken)),
             tuple(dict.fromkeys(one for one in self.later if one.path not in taken)),
+            tuple(dict.fromkeys(one for one in self.inlined if one.path not in taken)),
         )  # fmt: skip
 
 

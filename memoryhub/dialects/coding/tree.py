@@ -20,6 +20,9 @@ class Tree(Protocol):
     def read(self, path: str) -> bytes | None:
         """The bytes of a regular file; None where there is none, it cannot be read, or it is too large."""
 
+    def read_settings(self, path: str) -> bytes | None:
+        """The bytes of a file that decides what is read and is never text of a context: settings, a `.git` file."""
+
     def names(self, path: str) -> list[str]:
         """The names in a folder, in the order of the file system; empty where there is none."""
 
@@ -56,6 +59,9 @@ class DiskTree:
         finally:
             os.close(handle)
 
+    def read_settings(self, path: str) -> bytes | None:
+        return self.read(path)
+
     def names(self, path: str) -> list[str]:
         try:
             return os.listdir(path)
@@ -83,6 +89,9 @@ class ChangedTree:
 
     def read(self, path: str) -> bytes | None:
         return self.changes[path] if path in self.changes else self.below.read(path)
+
+    def read_settings(self, path: str) -> bytes | None:
+        return self.changes[path] if path in self.changes else self.below.read_settings(path)
 
     def names(self, path: str) -> list[str]:
         gone = {
@@ -146,7 +155,7 @@ def from_to(top: str, directory: str) -> list[str]:
 
 def main_repository(tree: Tree, worktree: str) -> str:
     """The root of the repository that a linked worktree belongs to; the folder itself where it is no linked worktree."""
-    text = tree.read(os.path.join(worktree, ".git"))
+    text = tree.read_settings(os.path.join(worktree, ".git"))
     if not text or not text.startswith(b"gitdir:"):
         return worktree
     pointed = os.path.normpath(os.path.join(worktree, os.fsdecode(text[7:].strip())))

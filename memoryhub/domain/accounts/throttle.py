@@ -92,8 +92,10 @@ def count_failure(keys: list[str]) -> int:
         row.last_at, row.blocked_until = now, wait_until(row.failures, now)
         row.save()
         left = min(left, FREE_TRIES - row.failures)
+        # What was typed as a name may be a password.
+        whose = "a name that nobody has" if key.startswith("name:") else key
         logger.warning(
-            "failed sign-in of %s, number %d%s", key, row.failures, ", slowed down" if row.blocked_until else ""
+            "failed sign-in of %s, number %d%s", whose, row.failures, ", slowed down" if row.blocked_until else ""
         )
     return left
 

@@ -6,12 +6,15 @@ import json
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from memoryhub import detectors
 from memoryhub.dialects import coding
+from memoryhub.dialects.coding import Tree
+from memoryhub.dialects.coding.tree import is_below
+from memoryhub.domain.coding_agents import rules
 from memoryhub.domain.coding_agents.walk import memory_files
 
 NO_HOME = "/nonexistent"  # a check of a project says the same for everybody
@@ -27,7 +30,6 @@ MADE_LATER = re.compile(
     re.IGNORECASE,
 )
 BUILT = frozenset(["dist", "build", "out", "target", "node_modules", "coverage", "tmp", "temp", ".next", "htmlcov"])
-REPEATED_IN, REPEATED_LENGTH = 3, 40
 
 
 @dataclass(frozen=True)
@@ -47,10 +49,11 @@ class MemoryFile:
 
     root: str
     path: str
+    tree: Tree = field(default_factory=coding.DiskTree)
 
     @cached_property
     def text(self) -> str:
-        return (coding.DiskTree().read(self.path) or b"").decode("utf-8", "replace")
+        return (self.tree.read(self.path) or b"").decode("utf-8", "replace")
 
     @cached_property
     def lines(self) -> list[str]:
@@ -73,38 +76,76 @@ class MemoryFile:
 
     def has(self, name: str) -> bool:
         """Whether a relative path exists below the file's folder or below the root."""
-        return any(os.path.lexists(os.path.join(base, name)) for base in (self.folder, self.root))
+        return any(_is_there(self.tree, os.path.join(base, name)) for base in (self.folder, self.root))
 
 
-def check_folder(root: str, agents: list[str] | None = None) -> list[FindingInFile]:
-    """The faults of the memory files in a folder and below it, by path and line. Nothing is run and nothing is written."""
-    root = os.path.realpath(root)
+def _is_there(tree: Tree, path: str) -> bool:
+    return bool(tree.kind(path)) or tree.is_link(path)  # a link that leads nowhere is there
+
+
+def check_folder(
+    root: str, agents: list[str] | None = None, *, tree: Tree | None = None, files: Iterable[str] | None = None
+) -> list[FindingInFile]:
+    """The faults of the memory files in a folder and below it, by path and line. Nothing is run and nothing is written.
+
+    A `tree` other than the disk comes with the `files` in it that are checked.
+    """
+    root = os.path.realpath(root) if tree is None else root
+    tree = tree or coding.DiskTree()
     chosen = agents or [one.name for one in coding.agents().values() if one.verified]
-    files = [MemoryFile(root, path) for path in memory_files(root, chosen)]
-    found = [*_not_read(root, files, chosen), *_repeated(files)]
+    listed = memory_files(root, chosen) if files is None else files
+    return _check([MemoryFile(root, path, tree) for path in listed], chosen)
+
+
+def _check(files: list[MemoryFile], chosen: list[str]) -> list[FindingInFile]:
+    contexts = _contexts(files, chosen)
+    found = list(_not_read(files, contexts))
+    files = files + _imported(files, contexts)
+    found += _of_rules(files)
     for file in files:
         found += [*_secrets_and_hidden(file), *_missing_imports(file), *_dead_paths(file), *_missing_commands(file)]
     return sorted(set(found), key=lambda one: (one.path, one.line, one.code, one.message))
 
 
+Contexts = dict[tuple[str, str], coding.Context]  # by the folder that an agent is started in, and the agent
+
+
+def _contexts(files: list[MemoryFile], agents: list[str]) -> Contexts:
+    """What each agent gets where it is started beside one of the files."""
+    folders = sorted({_start_of(file.path) for file in files})
+    return {
+        (folder, agent): coding.context_of(agent, folder, NO_HOME, tree=files[0].tree)
+        for folder in folders
+        for agent in agents
+    }
+
+
+def _imported(files: list[MemoryFile], contexts: Contexts) -> list[MemoryFile]:
+    """The files that memory files import: their text reaches agents as well. Those outside of the checked folder are not looked at."""
+    known = {file.path for file in files}
+    found: dict[str, None] = {}
+    for context in contexts.values():
+        paths = [one.path for one in context.blocks if one.kind == "import"] + [one.path for one in context.inlined]
+        found |= dict.fromkeys(path for path in paths if path not in known and is_below(path, files[0].root))
+    return [MemoryFile(files[0].root, path, files[0].tree) for path in found]
+
+
 # ---- what agents do not read
 
 
-def _not_read(root: str, files: list[MemoryFile], agents: list[str]) -> Iterator[FindingInFile]:
+def _not_read(files: list[MemoryFile], contexts: Contexts) -> Iterator[FindingInFile]:
     """Files that an agent passes over or cuts, where it is started in their folder."""
     by_path = {file.path: file for file in files}
     found: dict[tuple[str, str, int, str], set[str]] = defaultdict(set)
-    for folder in sorted({_start_of(file.path) for file in files}):
-        for agent in agents:
-            context = coding.context_of(agent, folder, NO_HOME)
-            for one in context.ignored:
-                if one.path not in by_path or _start_of(one.path) != folder or one.why.startswith(HARMLESS):
-                    continue
-                if _says_something(by_path[one.path], context):
-                    found["not_read", one.path, 1, one.why].add(agent)
-            for block in context.blocks:
-                if block.cut_at and block.path in by_path:
-                    found["cut", block.path, block.cut_at, "Cut here: what follows is over the limit"].add(agent)
+    for (folder, agent), context in contexts.items():
+        for one in context.ignored:
+            if one.path not in by_path or _start_of(one.path) != folder or one.why.startswith(HARMLESS):
+                continue
+            if _says_something(by_path[one.path], context):
+                found["not_read", one.path, 1, one.why].add(agent)
+        for block in context.blocks:
+            if block.cut_at and block.path in by_path:
+                found["cut", block.path, block.cut_at, "Cut here: what follows is over the limit"].add(agent)
     for (code, path, line, message), names in found.items():
         yield FindingInFile(code, path, line, message, tuple(sorted(names)))
 
@@ -131,6 +172,13 @@ def _says_something(file: MemoryFile, context: coding.Context) -> bool:
     return bool(own) and own.encode() not in context.text
 
 
+def _of_rules(files: list[MemoryFile]) -> Iterator[FindingInFile]:
+    """Rules that stand in several files, and rules that say the opposite of each other."""
+    plain = [(file.path, file.lines, file.fenced) for file in files if not file.tree.is_link(file.path)]
+    for code, path, line, message in (*rules.repeated(plain), *rules.contradictions(plain)):
+        yield FindingInFile(code, path, line, message)
+
+
 # ---- what stands in a file
 
 
@@ -148,7 +196,7 @@ def _missing_imports(file: MemoryFile) -> Iterator[FindingInFile]:
         if number in file.fenced:
             continue
         for match in MENTION.finditer(CODE_SPAN.sub("", line)):
-            if not os.path.lexists(os.path.join(file.folder, match[1])):
+            if not _is_there(file.tree, os.path.join(file.folder, match[1])):
                 yield FindingInFile(
                     "missing_import",
                     file.path,
@@ -189,12 +237,9 @@ class _Everything(frozenset[str]):
 
 
 def _defined(file: MemoryFile, tool: str) -> frozenset[str]:
-    base = next((one for one in (file.folder, file.root) if os.path.exists(os.path.join(one, _definition(tool)))), "")
-    text = (
-        (coding.DiskTree().read(os.path.join(base, _definition(tool))) or b"").decode("utf-8", "replace")
-        if base
-        else ""
-    )
+    places = (os.path.join(one, _definition(tool)) for one in (file.folder, file.root))
+    path = next((one for one in places if file.tree.kind(one)), "")
+    text = (file.tree.read_settings(path) or b"").decode("utf-8", "replace") if path else ""
     return (_make_targets(text) if tool == "make" else _scripts(text)) if text else _Everything()
 
 
@@ -218,23 +263,3 @@ def _scripts(text: str) -> frozenset[str]:
     if not isinstance(scripts, dict) or "workspaces" in document:
         return _Everything()
     return frozenset(scripts)
-
-
-def _repeated(files: list[MemoryFile]) -> Iterator[FindingInFile]:
-    """A rule that stands in several files: a change of one leaves the others behind."""
-    places: dict[str, list[tuple[str, int]]] = defaultdict(list)
-    for file in files:
-        if os.path.islink(file.path):
-            continue
-        for rule, number in {
-            " ".join(line.strip(" -*#").split()).lower(): at for at, line in enumerate(file.lines, 1)
-        }.items():
-            if len(rule) >= REPEATED_LENGTH:
-                places[rule].append((file.path, number))
-    for rule, where in places.items():
-        if len(where) >= REPEATED_IN:
-            path, number = where[0]
-            others = ", ".join(os.path.relpath(other, os.path.dirname(path)) for other, _ in where[1:4])
-            yield FindingInFile(
-                "repeated", path, number, f"Stands in {len(where)} files: also in {others} (“{rule[:60]}”)"
-            )

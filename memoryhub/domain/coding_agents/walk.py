@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from memoryhub.dialects import coding
 
@@ -26,13 +26,18 @@ def names_of_agents(agents: list[str]) -> set[str]:
     return {name for agent in agents for name in coding.agent(agent).files}
 
 
-def memory_files(root: str, agents: list[str]) -> Iterator[str]:
-    """The instruction files below a folder in the order of their paths, links to folders not followed."""
+def memory_files(
+    root: str, agents: list[str], *, enters: Callable[[str], bool] | None = None, most: int = MAX_FOLDERS
+) -> Iterator[str]:
+    """The instruction files below a folder in the order of their paths, links to folders not followed; `enters` says whether
+    the walk goes into a folder, of which it sees so many at most."""
     names = {name.lower() for name in names_of_agents(agents)}
     for number, (folder, folders, files) in enumerate(os.walk(root)):
-        if number >= MAX_FOLDERS:
+        if number >= most:
             return
         folders[:] = sorted(name for name in folders if name not in SKIPPED)
+        if enters:
+            folders[:] = [name for name in folders if enters(os.path.join(folder, name))]
         inner = os.path.relpath(folder, root)
         ending = next((end for place, end in RULE_FOLDERS.items() if f"/{inner}/".find(f"/{place}/") >= 0), None)
         for name in sorted(files):

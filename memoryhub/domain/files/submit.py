@@ -103,8 +103,10 @@ def _submit(space: Space, actor: Actor, request: ChangeRequest, place: mounts.Pl
     quotas.count_call(space, actor.agent)
     # A move needs both ends: the stricter policy counts.
     policies = {place.policy for place in places} | _policy_of_programs(space, actor, request, places)
+    shared = _shared_places(space, actor, places) if policies == {Policy.TRUSTED} else []
+    policies |= {place.policy for place in shared}
     if Policy.READ_ONLY in policies:
-        read_only = next(place for place in places if place.policy == Policy.READ_ONLY)
+        read_only = next(place for place in [*places, *shared] if place.policy == Policy.READ_ONLY)
         raise Forbidden(
             f"“{path}” is read-only for agents (mount {read_only.mount.prefix}). Do not retry; carry on without it.",
             code="read_only",
@@ -113,8 +115,8 @@ def _submit(space: Space, actor: Actor, request: ChangeRequest, place: mounts.Pl
     if policies == {Policy.TRUSTED}:
         with suppress(_NeedsReview):
             quotas.count_bytes(space, actor.agent, len(request.content or request.new.encode()))
-            applied = _apply(space, actor, request, places[0], guard=_guard(space, request, places))
-            _note_rules(space, actor, request, places)
+            applied = _apply(space, actor, request, places[0], guard=_guard(space, request, [*places, *shared]))
+            _note_rules(space, actor, request, [*places, *shared])
             return applied
     _check_words(space, request, before)
     if request.kind in ("write", "move"):
@@ -122,6 +124,11 @@ def _submit(space: Space, actor: Actor, request: ChangeRequest, place: mounts.Pl
             space, paths.clean(request.to or request.path), places[-1], _thread_of(places[-1], request)
         )
     return _propose(space, actor, request)
+
+
+def _shared_places(space: Space, actor: Actor, places: list[mounts.Place]) -> list[mounts.Place]:
+    """Where else on trusted paths the same files are read: one mount must not let in what another one holds."""
+    return [found for place in places for found in mounts.shared_places(space, place, actor.agent)]
 
 
 def _policy_of_programs(space: Space, actor: Actor, request: ChangeRequest, places: list[mounts.Place]) -> set[str]:

@@ -29,6 +29,7 @@ from memoryhub.domain.prompts.assemble import (
     with_pending,
 )
 from memoryhub.domain.prompts.deliveries import delivered_at, delivered_text, deliveries_of, record_delivery, threads_of
+from memoryhub.domain.prompts.explain.admission import Admission, if_admitted
 from memoryhub.domain.prompts.explain.compare import (
     MomentComparison,
     PromptChange,
@@ -77,6 +78,7 @@ from memoryhub.domain.prompts.template_download import (
 __all__ = [
     "DOWNLOAD_JOB",
     "NO_LIMITS",
+    "Admission",
     "AgentRow",
     "AskedLimits",
     "Configuration",
@@ -112,6 +114,7 @@ __all__ = [
     "dialect_of",
     "download_template",
     "get_source",
+    "if_admitted",
     "import_installed_template",
     "import_template_wheel",
     "is_source",

@@ -10,6 +10,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from memoryhub.db import statements
 from memoryhub.detectors import Finding
 from memoryhub.domain import activity, files, prompts, quotas, spaces
 from memoryhub.domain.proposals import expiry, findings, notices
@@ -25,7 +26,7 @@ from memoryhub.domain.proposals.state import (
     locked,
     outdate_children,
 )
-from memoryhub.errors import HubError, Invalid, NotFound
+from memoryhub.errors import Conflict, HubError, Invalid, NotFound
 from memoryhub.models import Actor, Agent, DialectTemplate, Proposal, Record, Space
 from memoryhub.stores.disk import MAX_BYTES, too_large
 from memoryhub.text import protected
@@ -60,7 +61,11 @@ def propose(
         raise Invalid(f"{path} says that already: there is nothing to propose.", code="no_change", path=path)
     if after is not None and len(after) > MAX_BYTES:
         raise too_large(path, len(after), MAX_BYTES)
-    found = [*program_findings(proposal, after), *kind_of(proposal).findings(proposal, before, after)]
+    found = [
+        *program_findings(proposal, after),
+        *other_path_findings(proposal, after),
+        *kind_of(proposal).findings(proposal, before, after),
+    ]
     spaces.refuse_secrets(space, found, findings.detectable(after))
     protected.check(before, after)
     proposal.reviewers = reviewers_for(space, agent, path)
@@ -74,6 +79,16 @@ def program_findings(proposal: Proposal, after: bytes | None) -> list[Finding]:
         if why := files.why_program(proposal.space, proposal.agent, path, after):
             says = f"{path} is no memory: {why}. A rule of this space lets agents ask for it."
             found.append(Finding("program", "high", 0, 0, 1, says))
+    return found
+
+
+def other_path_findings(proposal: Proposal, after: bytes | None) -> list[Finding]:
+    """That a file on disk is read under other paths too: the review page shows the effect on prompts of this path alone."""
+    found = []
+    for path in kind_of(proposal).files_after(proposal, after):
+        if others := files.other_paths(proposal.space, path):
+            says = f"Other paths: on disk {path} is the same file as {', '.join(others[:5])}, which changes with it."
+            found.append(Finding("other_path", "mid", 0, 0, 1, says))
     return found
 
 
@@ -207,6 +222,7 @@ def _before_and_after(proposal: Proposal) -> tuple[bytes | None, bytes | None]:
         newest = newest_pending(proposal) if kind.can_stack else None
         if newest is None or refusal.code not in ("string_not_found", "file_not_found"):
             raise
+        _check_depth(newest)
         proposal.stacked_on = newest.number
         below = result_on(newest, now)
         if below.problem or below.after is None:
@@ -217,6 +233,27 @@ def _before_and_after(proposal: Proposal) -> tuple[bytes | None, bytes | None]:
             new_file = refusal.code == "file_not_found"  # then the pending text is all there is
             raise (there if new_file or there.code == "string_not_unique" else refusal) from None
         return below.after, after
+
+
+MAX_STACKED = 50
+DEPTH = """
+WITH RECURSIVE chain AS (
+    SELECT stacked_on, 1 AS depth FROM memoryhub_proposal WHERE space_id = %(space)s AND number = %(number)s
+    UNION ALL
+    SELECT p.stacked_on, c.depth + 1 FROM chain c JOIN memoryhub_proposal p
+        ON p.space_id = %(space)s AND p.number = c.stacked_on AND p.state = 'pending' WHERE c.depth < %(most)s
+) SELECT max(depth) FROM chain
+"""
+
+
+def _check_depth(newest: Proposal) -> None:
+    """Refuse to build on a proposal that stands on very many others: each look at it makes all of their texts."""
+    values = {"space": newest.space_id, "number": newest.number, "most": MAX_STACKED}
+    if statements.row(DEPTH, values)[0] >= MAX_STACKED:
+        raise Conflict(
+            f"{MAX_STACKED} of your proposals for {newest.path} wait and build on each other. Wait until a person has decided on "
+            "them, or take some back.", code="too_many_stacked", path=newest.path, stacked_on=newest.number,
+        )  # fmt: skip
 
 
 def waiting_text(space: Space, agent: Agent, path: str, thread_id: str = "") -> bytes | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
@@ -11,7 +12,7 @@ from memoryhub.domain.prompts import PromptChange
 from memoryhub.domain.proposals.decide import agents_barred, approve, reject
 from memoryhub.domain.proposals.expiry import expire_late
 from memoryhub.domain.proposals.kinds import sha_of
-from memoryhub.domain.proposals.results import Result, published, result, result_on
+from memoryhub.domain.proposals.results import SECONDS_FOR_MANY, TOO_LONG, Result, published, result, result_on
 from memoryhub.domain.proposals.reviewing import prompt_changes
 from memoryhub.domain.proposals.state import Parents, get, parents_of
 from memoryhub.domain.proposals.undo import reopen, undo
@@ -77,7 +78,13 @@ def plan(space: Space, numbers: Iterable[int], actor: Actor) -> Plan:
     texts: Texts = {}
     applied: set[int] = set()
     parents = parents_of(space, waiting)
-    found = [_on_top(proposal, texts, applied, barred, parents) for proposal in waiting]
+    began = time.thread_time()
+    found = [
+        _on_top(proposal, texts, applied, barred, parents)
+        if time.thread_time() - began < SECONDS_FOR_MANY
+        else Result(proposal, None, None, None, TOO_LONG)
+        for proposal in waiting
+    ]
     changes = {path: now.content if now else None for path, now in texts.items()}
     shown, more = prompt_changes(space, changes, [one.proposal for one in found if _fits(one, barred)])
     return Plan(found, shown, more, barred)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -81,19 +81,23 @@ def findings_in(
     old, new = split(before), split(after)
     starts, old_starts = _line_starts(new), _line_starts(old)
     found: list[Finding] = []
-    touched: list[Touched] = []
-    for old_start, old_end, start, end in changes(old, new):
-        one = Touched(starts[start], starts[end], old_starts[old_start], old_starts[old_end])
-        touched.append(one)
-        if start < end:
+    touched = [
+        Touched(starts[start], starts[end], old_starts[old_start], old_starts[old_end])
+        for old_start, old_end, start, end in changes(old, new)
+    ]
+    if len(touched) > MAX_STRETCHES:
+        return _in_whole(before, after, touched, known, codes)
+    for one in touched:
+        if one.start < one.end:
             added = detectors.find(after[one.start : one.end], only=codes, context=known)
-            found += [_moved(finding, one.start, start) for finding in added]
+            found += [_moved(finding, one.start, bisect_right(starts, one.start) - 1) for finding in added]
     for finding in _joined(before, after, touched, starts, [code for code in codes if code in JOINING]):
         if not any(finding.code == one.code and finding.start < one.end and one.start < finding.end for one in found):
             found.append(finding)
     return sorted(found, key=lambda one: (one.start, one.end, one.code))
 
 
+MAX_STRETCHES = 60  # changes that are looked at one by one; of more, the whole text is looked at once
 REACH = 4_000  # characters on each side of a change that are looked at together with it
 JOINING = ("secrets", "hidden", "injection")
 SAMPLE = 4_000  # bytes that tell the encoding of a text
@@ -113,6 +117,26 @@ class Touched:
         if self.start == self.end:
             return one.start < self.start < one.end
         return one.start < self.end and self.start < one.end
+
+
+def _in_whole(
+    before: str, after: str, touched: list[Touched], known: Sequence[KnownText], codes: tuple[str, ...]
+) -> list[Finding]:
+    """`findings_in` for very many changes: the findings of the whole text that lie in one of them, and those that the old text did
+    not have. Where there are too many to list, all count: the ones that are missing may lie anywhere."""
+    found = detectors.find(after, only=codes, context=known)
+    count = Counter(one.code for one in found)
+    ends = [one.end for one in touched]
+
+    def is_touched(one: Finding) -> bool:
+        near = touched[max(0, bisect_left(ends, one.start) - 1) : bisect_right(ends, one.end) + 1]
+        return one.code == detectors.COST or count[one.code] >= detectors.MAX_FINDINGS or any(t.has(one) for t in near)
+
+    here = [one for one in found if is_touched(one)]
+    others = [one for one in found if one.code in JOINING and not is_touched(one)]
+    joined = [code for code in codes if code in JOINING]
+    new = _not_there(others, after, before, detectors.find(before, only=joined)) if others else ()
+    return sorted([*here, *new], key=lambda one: (one.start, one.end, one.code))
 
 
 def _joined(before: str, after: str, touched: list[Touched], starts: list[int], codes: list[str]) -> Iterator[Finding]:

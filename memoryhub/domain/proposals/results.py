@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +18,8 @@ from memoryhub.text import protected
 from memoryhub.text.lines import text_of
 
 LARGEST_DIFF = 200_000
+SECONDS_FOR_MANY = 5.0  # of a processor
+TOO_LONG = "Comparing its texts takes too long for a list. Open it by itself."
 OVER = (Proposal.State.REJECTED, Proposal.State.WITHDRAWN, Proposal.State.EXPIRED, Proposal.State.OUTDATED)
 
 
@@ -146,14 +149,20 @@ def check_marks(proposal: Proposal, now: files.Published | None, before: bytes |
 def results_of(space: Space, chosen: Iterable[Proposal]) -> list[Result]:
     """The results of several: one statement for all their files, and one for each level of proposals that they build on.
 
-    A file that cannot be read counts as missing. Files of threads are read one by one.
+    A file that cannot be read counts as missing. Files of threads are read one by one. What is left when SECONDS_FOR_MANY are
+    over says that it has to be looked at by itself: agents choose the texts, and a list must not keep a worker.
     """
-    chosen = list(chosen)
+    chosen, began = list(chosen), time.thread_time()
     paths = sorted({one.path for one in chosen if one.path})
     texts = files.read_many(space, paths) if paths else {}
     found = {path: None if isinstance(text, HubError) else text for path, text in texts.items()}
     parents, mounts = parents_of(space, chosen), files.mounts_of_space(space) if paths else []
-    return [result_on(one, _text_for(one, found, mounts), parents=parents) for one in chosen]
+    return [
+        result_on(one, _text_for(one, found, mounts), parents=parents)
+        if time.thread_time() - began < SECONDS_FOR_MANY
+        else Result(one, None, None, None, TOO_LONG)
+        for one in chosen
+    ]
 
 
 def _text_for(

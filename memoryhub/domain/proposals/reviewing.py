@@ -26,7 +26,7 @@ from memoryhub.text.lines import bytes_of, text_of
 State = Proposal.State
 AGENTS_SHOWN = 8
 HUNKS_TO_TICK = 200
-HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*\s*$")
+HEADING = re.compile(r"#{1,6}\s+")
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Review:
         for hunk in self.diff.hunks:
             for line in self.diff.new_lines[at : hunk.new_start + 1]:
                 if match := HEADING.match(line):
-                    heading = match.group(1)
+                    heading = line[match.end() :].rstrip().rstrip("#").rstrip()
             at = max(at, hunk.new_start + 1)
             if heading:
                 found[hunk.number] = heading

@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
-from memoryhub.domain.proposals.results import Result, applied_diff, result, results_of
+from memoryhub.domain.proposals.results import TOO_LONG, Result, applied_diff, result, results_of
 from memoryhub.errors import HubError
 from memoryhub.models import Proposal, Space
 
+SECONDS = 2.0  # of a processor, for one page of a list
+AT_ONCE = 50
+
 
 def list_as_json(space: Space, proposals: list[Proposal]) -> list[dict[str, Any]]:
-    """Several proposals as `as_json` gives each, by a fixed number of statements for those that are not approved."""
-    waiting = [one for one in proposals if one.state != Proposal.State.APPROVED]
-    results = {found.proposal.pk: found for found in results_of(space, waiting)}
-    return [as_json(one, results.get(one.pk)) for one in proposals]
+    """Several proposals as `as_json` gives each, by a fixed number of statements for every fifty that are not approved.
+
+    Where comparing their texts takes long, the first of them only: the caller pages on from the last.
+    """
+    found: list[dict[str, Any]] = []
+    began = time.thread_time()
+    for start in range(0, len(proposals), AT_ONCE):
+        part = proposals[start : start + AT_ONCE]
+        waiting = [one for one in part if one.state != Proposal.State.APPROVED]
+        results = {result.proposal.pk: result for result in results_of(space, waiting)}
+        for one in part:
+            known = results.get(one.pk)
+            if found and (time.thread_time() - began > SECONDS or (known and known.problem == TOO_LONG)):
+                return found
+            found.append(as_json(one, known))
+    return found
 
 
 def as_json(proposal: Proposal, found: Result | None = None) -> dict[str, Any]:

@@ -1,10 +1,11 @@
 """Raw output of agents, and the gate that it passes on its way to working memory."""
 
-from memoryhub.domain.quarantine.checks import without_secrets
+from memoryhub.domain.quarantine.beside import without_secrets
 from memoryhub.domain.quarantine.decide import (
     PROMOTED,
     admit,
     discard,
+    grave_lines,
     in_bulk,
     lock_record,
     see,
@@ -22,6 +23,7 @@ from memoryhub.domain.quarantine.gate import (
 )
 from memoryhub.domain.quarantine.judge import configure_judge, judge_status
 from memoryhub.domain.quarantine.queries import find, session, today, waiting, with_states
+from memoryhub.domain.quarantine.queue import QueuePage, count_states, is_held, next_held, queue_page
 from memoryhub.domain.quarantine.records import HELD, get, history, locked_state, log, write_state
 
 __all__ = [
@@ -30,21 +32,27 @@ __all__ = [
     "GATE_DRY_RUN",
     "HELD",
     "PROMOTED",
+    "QueuePage",
     "admit",
     "change_gate",
     "configure_judge",
+    "count_states",
     "discard",
     "dry_run_gate",
     "find",
     "gate_steps",
     "get",
+    "grave_lines",
     "history",
     "in_bulk",
+    "is_held",
     "judge_settings",
     "judge_status",
     "lock_record",
     "locked_state",
     "log",
+    "next_held",
+    "queue_page",
     "see",
     "session",
     "today",

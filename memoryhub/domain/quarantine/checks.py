@@ -8,7 +8,7 @@ from typing import Any
 from memoryhub.db.cache import Cache
 from memoryhub.detectors import secrets
 from memoryhub.domain import working
-from memoryhub.domain.quarantine import gate
+from memoryhub.domain.quarantine import beside, gate
 from memoryhub.errors import HubError, Invalid
 from memoryhub.models import Agent, Record, Space
 from memoryhub.text import input_checks
@@ -92,18 +92,35 @@ def _name(value: Any, field: str) -> str:
 def take_out_secrets(record: Record, verdict: gate.Verdict) -> None:
     """Puts what the gate left over into the record: nothing that is stored has a secret in it."""
     record.content, record.findings = verdict.content, list(verdict.findings)
-    for field, clean_of in (
-        ("metadata", without_secrets),
-        ("session_id", _name_without_secrets),
-        ("node_id", _name_without_secrets),
-    ):
-        clean = clean_of(getattr(record, field))
+    cleaned = {
+        "metadata": _metadata_without_secrets(record.metadata),
+        "session_id": _name_without_secrets(record.session_id)[:200],
+        "node_id": _name_without_secrets(record.node_id)[:200],
+    }
+    for field, clean in cleaned.items():
         if clean != getattr(record, field):
-            setattr(record, field, clean if field == "metadata" else clean[:200])
+            setattr(record, field, clean)
             says = f"A secret in {field}. It was removed before anything was stored."
-            record.findings.append(
-                {"code": "secrets", "severity": "high", "start": 0, "end": 0, "message": says, "beside": True}
-            )
+            record.findings.append(_beside("secrets", "high", says))
+
+
+def look_beside(space: Space, record: Record) -> str:
+    """What the gate finds in the metadata and the names goes to the record's findings; the step that holds it, if one does.
+
+    A secret there has been taken out, and holds the output whatever the gate says.
+    """
+    text = beside.texts_beside(record.metadata, record.session_id, record.node_id)
+    found, holding = gate.examine_beside(space, text)
+    for one in found:
+        says = f"In the metadata or a name: {one.message}"
+        if not any(known["message"] == says for known in record.findings):
+            record.findings.append(_beside(one.code, one.severity, says))
+    return "secrets" if has_secret_beside(record) else holding
+
+
+def _beside(code: str, severity: str, message: str) -> dict[str, Any]:
+    """A finding that stands nowhere in the content."""
+    return {"code": code, "severity": severity, "start": 0, "end": 0, "message": message, "beside": True}
 
 
 def _name_without_secrets(name: str) -> str:
@@ -116,25 +133,19 @@ def _name_without_secrets(name: str) -> str:
     return clean
 
 
-def without_secrets(value: Any) -> Any:
-    """A JSON value with a mark in the place of each secret, in keys as well."""
-    if isinstance(value, str):
-        return secrets.redact(value)[0]
-    if isinstance(value, list):
-        return [without_secrets(inner) for inner in value]
-    if isinstance(value, dict):
-        return {without_secrets(key): _value_without_secrets(key, inner) for key, inner in value.items()}
-    return value
-
-
-def _value_without_secrets(key: str, value: Any) -> Any:
-    """A value whose key says that it is secret (`{"password": "…"}`) is one, though alone it would not look like it."""
-    if not isinstance(value, str):
-        return without_secrets(value)
-    lead = f"{key}: "
-    clean = secrets.redact(lead + value)[0]
-    return clean[len(lead) :] if clean.startswith(lead) else secrets.redact(value)[0]
+def _metadata_without_secrets(metadata: dict[str, Any]) -> dict[str, Any]:
+    """The metadata with marks; none of it where a secret is split over several values."""
+    if not metadata:
+        return metadata
+    clean: dict[str, Any] = beside.without_secrets(metadata)
+    hits = secrets.hits(beside.texts_beside(clean))
+    return {"removed": secrets.MARK.format(kind=hits[0][2])} if hits else clean
 
 
 def has_secret_beside(record: Record) -> bool:
-    return any(one.get("beside") for one in record.findings)
+    return any(one.get("beside") and one["code"] == "secrets" for one in record.findings)
+
+
+def size_of(record: Record) -> int:
+    """About how many bytes a record stores."""
+    return len(record.content.encode()) + input_checks.json_size(record.metadata)

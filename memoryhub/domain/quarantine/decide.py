@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterable
+from itertools import accumulate
 from typing import Any
 
 from django.db import transaction
@@ -21,14 +23,12 @@ PROMOTED, DISCARDED = RecordState.PROMOTED, RecordState.DISCARDED
 
 
 @transaction.atomic
-def admit(
-    space: Space, actor: Actor, record_id: int, *, looked: bool = False, without_hidden: bool = False
-) -> RecordState:
-    """A person lets a held or discarded record into working memory; with `without_hidden`, its text without the characters that
-    nobody sees. With a grave finding in what would enter they have to say that they `looked` at it."""
+def admit(space: Space, actor: Actor, record_id: int, *, looked: bool = False, without: str = "") -> RecordState:
+    """A person lets a held or discarded record into working memory; `without` leaves out its `hidden` characters, or the `lines`
+    with grave findings. With a grave finding in what would enter they have to say that they `looked` at it."""
     require(actor, "edit")
     record = get(space, record_id)
-    instead = _without_hidden(space, record) if without_hidden else None
+    instead = _shortened(space, record, without) if without else None
     check_looked(instead.findings if instead else record.findings, looked)
     before = locked_state(space, record)
     if before.state in (ADMITTED, PROMOTED):
@@ -37,13 +37,13 @@ def admit(
     if record.scope == working.AGENT and agent is None:
         raise Conflict("The agent whose own memory this was meant for is gone; promote the record instead.")
     entry = enter_working(space, agent, record, seen_by=actor.name, instead=instead)
-    reason = WITHOUT_HIDDEN if instead else ""
+    reason = _left_out_words(record, without) if instead else ""
     state = write_state(record, actor, ADMITTED, reason=reason, working_id=entry)
     _record_activity(space, actor, "quarantine.admit", "admitted", record, adds=f" {reason}" if reason else "")
     return state
 
 
-WITHOUT_HIDDEN = "without the hidden characters"
+HIDDEN, LINES = "hidden", "lines"
 
 
 def check_looked(findings: Iterable[dict[str, Any]], looked: bool) -> None:
@@ -56,15 +56,47 @@ def check_looked(findings: Iterable[dict[str, Any]], looked: bool) -> None:
         )
 
 
-def _without_hidden(space: Space, record: Record) -> Verdict:
-    """The text of a record without hidden characters, and what is found in that. Letters that only look like others stay."""
+def _shortened(space: Space, record: Record, without: str) -> Verdict:
+    """The text of a record without what is left out, and what is found in that."""
+    text = _without_hidden(record) if without == HIDDEN else _without_lines(record)
+    if not text.strip():
+        raise Invalid("Nothing is left of it then: discard the record instead.", field="looked")
+    return Verdict(text, ADMITTED, findings_of_entry(space, text))
+
+
+def _without_hidden(record: Record) -> str:
+    """The text without hidden characters. Letters that only look like others stay."""
     text = record.content
     for one in reversed(detectors.find(text, only=["hidden"])):
         if one.kind not in ("lookalike", "styled"):
             text = text[: one.start] + text[one.end :]
-    if not text.strip():
-        raise Invalid("Nothing is left without the hidden characters: discard the record instead.", field="looked")
-    return Verdict(text, ADMITTED, findings_of_entry(space, text))
+    return text
+
+
+def _without_lines(record: Record) -> str:
+    left_out = set(grave_lines(record))
+    lines = record.content.split("\n")
+    return "\n".join(line for number, line in enumerate(lines, 1) if number not in left_out)
+
+
+def grave_lines(record: Record) -> list[int]:
+    """The numbers of the lines with grave findings; none if they are about the whole text, or nothing else would be left."""
+    grave = [one for one in record.findings if one.get("severity") == "high"]
+    if not grave or any(one.get("beside") or one["start"] >= one["end"] for one in grave):
+        return []
+    lines = record.content.split("\n")
+    starts = list(accumulate((len(line) + 1 for line in lines[:-1]), initial=0))
+    hit: set[int] = set()
+    for one in grave:
+        hit.update(range(bisect_right(starts, one["start"]), bisect_left(starts, one["end"]) + 1))
+    is_left = any(line.strip() for number, line in enumerate(lines, 1) if number not in hit)
+    return sorted(hit) if is_left else []
+
+
+def _left_out_words(record: Record, without: str) -> str:
+    if without == HIDDEN:
+        return "without the hidden characters"
+    return f"without {'lines' if len(numbers := grave_lines(record)) > 1 else 'line'} {', '.join(map(str, numbers))}"
 
 
 @transaction.atomic
@@ -161,17 +193,18 @@ def _record_activity(space: Space, actor: Actor, verb: str, says: str, record: R
 
 
 def in_bulk(
-    space: Space, actor: Actor, record_ids: Iterable[int], verb: str, reason: str = "", *, looked: bool = False
+    space: Space, actor: Actor, record_ids: Iterable[int], verb: str, reason: str = "", *, looked: Collection[int] = ()
 ) -> tuple[list[int], list[str]]:
-    """One decision on many records, or its undoing: the ids of those it was done to, and a sentence for each of the others."""
+    """One decision on many records, or its undoing: the ids of those it was done to, and a sentence for each of the others.
+    `looked` are the records of whose grave findings the person says that they looked at them."""
     done: list[int] = []
     refused = []
     for record_id in record_ids:
         try:
-            _decide(space, actor, record_id, verb, reason, looked)
+            _decide(space, actor, record_id, verb, reason, record_id in looked)
             done.append(record_id)
         except (Conflict, NotFound, Invalid) as refusal:
-            refused.append(f"#{record_id}: {refusal.message}")
+            refused.append(f"Record {record_id}: {refusal.message}")
     return done, refused
 
 

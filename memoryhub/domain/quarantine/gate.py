@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from memoryhub import detectors
+from memoryhub.db.cache import Cache
 from memoryhub.detectors import Finding, KnownText, secrets
 from memoryhub.detectors.copies import is_copy
 from memoryhub.domain import jobs, spaces, working
@@ -110,6 +111,26 @@ def examine(
     if "secrets" not in looking:
         found += detectors.find(content, only=["secrets"])
     return replace(_verdict(gate, content, found), copy_of=_copy_of(known, content))
+
+
+BESIDE = ("hidden", "injection", "risky_advice")
+clean_beside: Cache[bool] = Cache(
+    "metadata and names without findings", key="text, steps", max_items=4096,
+    invalidated_by="nothing: detectors do not change", saves="looking at the names that come with each output",
+)  # fmt: skip
+MAX_CACHED = 500  # characters
+
+
+def examine_beside(space: Space, text: str) -> tuple[list[Finding], str]:
+    """What the gate finds in a text that comes beside an output, and the step that holds it, if one does."""
+    gate = gate_steps(space)
+    looking = tuple(step.code for step in gate if step.action != ADMIT and step.code in BESIDE)
+    if not looking or clean_beside.get((text, looking)):
+        return [], ""
+    found = detectors.find(text, only=looking)
+    if not found and len(text) <= MAX_CACHED:
+        clean_beside.put((text, looking), True)
+    return found, _first_that_holds(gate, {one.code for one in found})
 
 
 NOTHING_KNOWN = known_texts.Known([], [], [])
@@ -269,6 +290,7 @@ def _state_under(gate: list[Step], record: Record) -> tuple[str, str]:
     plain = [code for code in looking if code in detectors.codes() and code not in (*OF_ITS_TIME, "secrets")]
     codes = {one.code for one in detectors.find(record.content, only=plain)} if plain else set()
     codes |= {code for code in (*OF_ITS_TIME, "secrets") if code in looking and code in record.codes}
+    codes |= {one["code"] for one in record.findings if one.get("beside") and one["code"] in looking}
     if READS_ONLY in looking and record.node_kind == Record.NodeKind.MEMORY_RETRIEVAL:
         codes.add(READS_ONLY)
     holding = _first_that_holds(gate, codes)

@@ -72,14 +72,14 @@ def log(
     by = by or (Actor.of_agent(agent) if agent else HUB)
     record = checks.checked(space, agent, content, session_id, node_id, node_kind, scope, metadata)
     if agent is not None:
-        quotas.count_bytes(space, agent, len(record.content.encode()))
+        quotas.count_bytes(space, agent, checks.size_of(record))
     record.agent_name = by.name
     record.created_at = at or timezone.now()
     verdict = gate.examine(space, agent, record.content, node_kind, session=record.session_id, scope=record.scope)
     checks.take_out_secrets(record, verdict)
     state, reason = verdict.state, verdict.reason
-    if state == ADMITTED and checks.has_secret_beside(record):
-        state, reason = HELD, "secrets"
+    if (holding := checks.look_beside(space, record)) and state == ADMITTED:
+        state, reason = HELD, holding
     asks_judge = state == ADMITTED and gate.judge_settings(space)["is_on"]
     if asks_judge:
         state, reason = HELD, gate.JUDGE

@@ -224,7 +224,7 @@ def _in_working(space: Space, query: str, agent: Agent | None, limit: int) -> li
         Hit(
             "working",
             str(one.pk),
-            one.session_id or "An entry",
+            _session_shown(one, agent) or "An entry",
             f"working/#w{one.pk}",
             one.content,
             one.created_at,
@@ -233,6 +233,11 @@ def _in_working(space: Space, query: str, agent: Agent | None, limit: int) -> li
         for one in _readable_working(space, agent)
         if has_all(one.content, asked)
     ][:limit]
+
+
+def _session_shown(one: WorkingEntry, agent: Agent | None) -> str:
+    """The session of an entry, for people and for the agent itself: with its name others could read files of its thread."""
+    return one.session_id if agent is None or one.agent_id == agent.pk else ""
 
 
 def _readable_working(space: Space, agent: Agent | None) -> list[WorkingEntry]:

@@ -33,6 +33,7 @@ SETTINGS: dict[str, tuple[Any, ...]] = {
     "embedder": ("",),
     "embedder_before": ("",),
     "digest": ("",),
+    "home": ("",),  # whose coding agents on this machine the space shows; set by `contexts.set_home` alone
     "retrieval": ({},),  # as `domain/retrieval` checks it
     "chunks": ({},),  # size and overlap, as `domain/longterm` checks it
 }

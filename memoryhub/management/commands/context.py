@@ -11,7 +11,10 @@ from typing import Any
 
 from memoryhub.dialects import coding
 from memoryhub.dialects.coding import installed
+from memoryhub.domain import coding_agents
 from memoryhub.errors import HubError
+
+MAX_WALKED = 2_000  # folders below the one it is started in
 
 
 def main(arguments: list[str]) -> int:
@@ -35,10 +38,12 @@ def context(name: str, directory: str, home: str | None, touched: list[str]) -> 
     if not os.path.isdir(directory):
         raise HubError(f"{directory} is no folder.")
     heading = installed.claude_heading() if name == "claude-code" else ""
-    found = coding.context_of(
+    start = os.path.realpath(directory)
+    found = coding_agents.context_in(
         name,
-        directory,
+        start,
         home or os.path.expanduser("~"),
+        below=list(coding_agents.memory_files(start, [name], most=MAX_WALKED)),
         touched=touched,
         env={} if home else os.environ,
         heading=heading,

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from memoryhub.requests import hide_secrets
+from memoryhub.requests import Lines, hide_secrets
 
 log = logging.getLogger("memoryhub")
 
@@ -114,7 +114,7 @@ def end_if_stuck(heartbeat: Heartbeat, pid: int, limit: float, data_dir: Path) -
     )
     log.error(
         "%s took over %g seconds: its worker (process %d) was ended and another one starts. It was here:\n%s",
-        ended.request, limit, pid, stack.rstrip(),
+        ended.request, limit, pid, Lines(stack.rstrip()),
     )  # fmt: skip
     _keep(ended, data_dir)
     return True

@@ -283,9 +283,9 @@ def test_filters(space, forge, counter):
 
 def test_bulk_says_what_it_could_not_do(space, forge, rk):
     held, admitted = log(space, forge, BAD).id, log(space, forge).id
-    done, refused = quarantine.in_bulk(space, rk, [held, admitted, 999999], "admit", looked=True)
+    done, refused = quarantine.in_bulk(space, rk, [held, admitted, 999999], "admit", looked={held})
     assert done == [held]
-    assert [line.split(":")[0] for line in refused] == [f"#{admitted}", "#999999"]
+    assert [line.split(":")[0] for line in refused] == [f"Record {admitted}", "Record 999999"]
     assert quarantine.in_bulk(space, rk, done, "undo") == ([held], [])
     assert quarantine.history(quarantine.get(space, held)).last().state == "held"
 

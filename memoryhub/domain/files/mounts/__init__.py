@@ -11,7 +11,14 @@ from memoryhub.domain.files.mounts.changes import (
 )
 from memoryhub.domain.files.mounts.directories import allowed_roots, is_hub_operator, is_inside, may_mount_directories
 from memoryhub.domain.files.mounts.explain import Explanation, WriteOutcome, explain_path, outcome_of_write
-from memoryhub.domain.files.mounts.guard import check_agents_path, not_memory_error, why_not_memory, why_program
+from memoryhub.domain.files.mounts.guard import (
+    check_agents_path,
+    not_memory_error,
+    other_paths,
+    shared_places,
+    why_not_memory,
+    why_program,
+)
 from memoryhub.domain.files.mounts.intakes import intake_of, is_left_out, left_out_error, survey_mount
 from memoryhub.domain.files.mounts.resolve import (
     MOUNT_COLUMNS,
@@ -74,6 +81,7 @@ __all__ = [
     "mounts_of_space",
     "no_mount_error",
     "not_memory_error",
+    "other_paths",
     "outcome_of_write",
     "place_in_mount",
     "policy_for",
@@ -85,6 +93,7 @@ __all__ = [
     "resolve_path",
     "rule_applies",
     "rules_of_space",
+    "shared_places",
     "stop_excluding",
     "survey_mount",
     "take_in_name",

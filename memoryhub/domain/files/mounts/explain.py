@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from memoryhub.detectors import secrets
-from memoryhub.domain.files.mounts.guard import check_agents_path, first_reason, why_not_memory
+from memoryhub.domain.files.mounts.guard import check_agents_path, first_reason, shared_places, why_not_memory
 from memoryhub.domain.files.mounts.resolve import Place, mounts_of_space, resolve_path
 from memoryhub.domain.files.mounts.rules import rule_applies
 from memoryhub.errors import HubError
@@ -26,6 +26,7 @@ class Explanation:
     why_out: LeftOut | None = None  # why its mount leaves it out
     program: str = ""  # why agents never write it
     code: str = ""  # of the problem
+    shared: tuple[Place, ...] = ()  # other places of the same file on disk, whose policies count as well
 
 
 def explain_path(space: Space, path: str, *, agent: Agent | None = None) -> Explanation:
@@ -44,7 +45,8 @@ def explain_path(space: Space, path: str, *, agent: Agent | None = None) -> Expl
     verdicts = [(m, _mount_verdict(m, path, place.mount)) for m in mounts]
     reasons = why_not_memory(place, path)
     program = first_reason(reasons) if reasons else ""
-    return Explanation(path, place, verdicts, rules, why_out=place.why_closed(), program=program)
+    shared = tuple(shared_places(space, place, agent))
+    return Explanation(path, place, verdicts, rules, why_out=place.why_closed(), program=program, shared=shared)
 
 
 def _mount_verdict(mount: Mount, path: str, chosen: Mount | None) -> str:
@@ -77,10 +79,14 @@ def outcome_of_write(space: Space, explained: Explanation, agent: Agent | None) 
         is_program = check_agents_path(space, agent, explained.place, explained.path)
     except HubError as refusal:
         return WriteOutcome(refusal.code, refusal.message)
-    if explained.place.policy == Policy.READ_ONLY:
+    places = [explained.place]
+    if not is_program and explained.place.policy == Policy.TRUSTED:
+        places += explained.shared
+    policies = {place.policy for place in places}
+    if Policy.READ_ONLY in policies:
         return WriteOutcome("read_only")
-    if is_program or explained.place.policy != Policy.TRUSTED:
+    if is_program or policies != {Policy.TRUSTED}:
         return WriteOutcome("proposal", is_program=is_program)
-    rule = explained.place.rule
-    has_conditions = rule is not None and (rule.unless_findings or rule.max_added is not None)
+    rules = [place.rule for place in places if place.rule]
+    has_conditions = any(rule.unless_findings or rule.max_added is not None for rule in rules)
     return WriteOutcome("conditional" if has_conditions else "applied")

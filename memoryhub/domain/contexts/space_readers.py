@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from memoryhub.db.cache import Cache
 from memoryhub.dialects import coding, tokens_of_bytes
 from memoryhub.dialects.coding import CodingAgent, Start
-from memoryhub.domain.coding_agents.space_tree import HOME, ROOT, SpaceTree
+from memoryhub.domain.contexts.space_tree import HOME, ROOT, SpaceTree
 from memoryhub.models import Mount, Space
 
 MAX_FOLDERS = 40  # in which agents are started, those nearest to the root
@@ -81,7 +81,7 @@ def _reader(loaded: Loaded, path: str) -> Reader | None:
 
 
 _cache: Cache[MountReaders] = Cache(
-    "coding_agents.readers", key="mount", invalidated_by="the space's revision", max_items=64,
+    "contexts.readers", key="mount", invalidated_by="the space's revision", max_items=64,
     saves="starting every coding agent in every folder with instructions for each list of files",
 )  # fmt: skip
 

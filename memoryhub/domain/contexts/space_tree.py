@@ -9,7 +9,7 @@ from functools import cached_property
 from memoryhub.db import statements
 from memoryhub.dialects import coding
 from memoryhub.domain import files
-from memoryhub.domain.coding_agents.walk import RULE_FOLDERS, names_of_agents
+from memoryhub.domain.coding_agents import RULE_FOLDERS, names_of_agents
 from memoryhub.domain.files import Published
 from memoryhub.models import Mount, Space
 
@@ -123,6 +123,9 @@ class SpaceTree:
         is_below = path.startswith(ROOT + "/") and path not in self._folders
         is_known = path.rpartition("/")[2].lower() in self._names or "/." in path
         return is_below and len(self.sizes) == MAX_FILES and not is_known and self._looked_up < MAX_LOOKED_UP
+
+    def read_settings(self, path: str) -> bytes | None:
+        return self.read(path)
 
     def names(self, path: str) -> list[str]:
         return self._folders.get(path.rstrip("/"), [])

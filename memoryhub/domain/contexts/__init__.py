@@ -1,0 +1,26 @@
+"""What coding agents see in the mounted directories of a space, for people who may see the mount. Nothing is written."""
+
+from memoryhub.domain.contexts.checks import check
+from memoryhub.domain.contexts.home import home_for, set_home
+from memoryhub.domain.contexts.look import SHOWN_FIRST, Compared, Problem, Seen, compare, look
+from memoryhub.domain.contexts.places import Place, mounts_to_look_at, place_in_mount
+from memoryhub.domain.contexts.space_readers import Loaded, MountReaders, Reader, mount_readers
+
+__all__ = [
+    "SHOWN_FIRST",
+    "Compared",
+    "Loaded",
+    "MountReaders",
+    "Place",
+    "Problem",
+    "Reader",
+    "Seen",
+    "check",
+    "compare",
+    "home_for",
+    "look",
+    "mount_readers",
+    "mounts_to_look_at",
+    "place_in_mount",
+    "set_home",
+]

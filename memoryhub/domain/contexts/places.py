@@ -1,0 +1,104 @@
+"""Where a coding agent is started: a mounted directory and a folder in it, as one person may see it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+
+from memoryhub.dialects import coding
+from memoryhub.domain import coding_agents, files
+from memoryhub.domain.accounts import may
+from memoryhub.domain.contexts.home import home_for
+from memoryhub.domain.contexts.mount_tree import MountTree, Root, roots_of_space
+from memoryhub.errors import NotFound
+from memoryhub.models import Actor, Mount, Space
+from memoryhub.stores import paths
+
+NO_HOME = "/nonexistent"
+MAX_WALKED, MAX_FOLDERS = 2_000, 200
+
+
+@dataclass
+class Place:
+    """A folder of a mounted directory with the tree that agents read there."""
+
+    root: Root
+    folder: str  # inside the mount, without slashes around it
+    tree: MountTree
+
+    @property
+    def directory(self) -> str:
+        """The folder as its path is shown, and as agents are told it."""
+        return os.path.join(self.root.shown, self.folder) if self.folder else self.root.shown
+
+    @property
+    def home(self) -> str:
+        return self.tree.home or NO_HOME
+
+    @property
+    def mount(self) -> Mount:
+        return self.root.mount
+
+    @cached_property
+    def all_files(self) -> list[str]:
+        """The memory files of the whole mount that any agent looks for, by shown path."""
+        return [self._shown(path) for path in self._walk(self.root.real)]
+
+    @cached_property
+    def below(self) -> list[str]:
+        """The memory files below the folder."""
+        return [path for path in self.all_files if path.startswith(self.directory.rstrip("/") + "/")]
+
+    @property
+    def folders(self) -> list[str]:
+        """The folders that hold memory, inside the mount: where it is worth to start an agent. The chosen one is among them."""
+        found = {os.path.relpath(coding_agents.folder_of(path), self.root.shown) for path in self.all_files}
+        listed = sorted({"" if one == "." else one for one in found} | {"", self.folder})
+        return listed[:MAX_FOLDERS] if self.folder in listed[:MAX_FOLDERS] else [*listed[:MAX_FOLDERS], self.folder]
+
+    def shorten(self, text: str) -> str:
+        """A text with its paths as people say them: from the home where it is known, else by their mount."""
+        home = self.tree.home.rstrip("/")
+        if home:
+            text = text.replace(home + "/", "~/")
+        for one in self.tree.roots:
+            text = text.replace(one.shown + "/", one.mount.prefix)
+        return text
+
+    def brief(self, text: str) -> str:
+        """A text with paths relative to the folder, where there is little room."""
+        for folder in (self.directory, self.root.shown):
+            text = text.replace(folder.rstrip("/") + "/", "")
+        return self.shorten(text)
+
+    def _shown(self, real: str) -> str:
+        return self.root.shown + real[len(self.root.real) :]
+
+    def _walk(self, top: str) -> list[str]:
+        intake, names = self.root.intake, list(coding.agents())
+
+        def enters(folder: str) -> bool:
+            return intake.why_folder_out(folder[len(self.root.real) :]) is None
+
+        return list(coding_agents.memory_files(top, names, enters=enters, most=MAX_WALKED))
+
+
+def mounts_to_look_at(space: Space) -> list[Mount]:
+    """The mounts of directories: in them coding agents can be started."""
+    return [one for one in files.mounts_of_space(space) if one.store == Mount.Store.FILESYSTEM]
+
+
+def place_in_mount(space: Space, actor: Actor, pk: int | None, folder: str) -> Place:
+    """A folder of a mount. Who does not manage the space sees virtual paths, and nothing outside of its mounts."""
+    manages = may(actor.role, "manage")
+    roots = roots_of_space(space, real_paths=manages)
+    chosen = next((one for one in roots if pk is None or one.mount.pk == pk), None)
+    if chosen is None:
+        raise NotFound("There is no such mounted directory in this space.")
+    inside = paths.clean("/" + folder.strip("/"), directory=True).strip("/") if folder.strip("/") else ""
+    tree = MountTree(space, roots, home_for(space, actor))
+    place = Place(chosen, inside, tree)
+    if inside and (chosen.intake.leads_out(inside) or tree.kind(place.directory) != "folder"):
+        raise NotFound(f"There is no folder {inside[:200]} in {chosen.mount.prefix}.")
+    return place

@@ -1,0 +1,224 @@
+"""What coding agents see in mounted directories: one agent's context, files by agent, and the faults of memory files."""
+
+from __future__ import annotations
+
+import csv
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from memoryhub.dialects import coding, tokens_of_bytes
+from memoryhub.domain import contexts
+from memoryhub.domain.coding_agents import Cell, FindingInFile
+from memoryhub.domain.contexts import Compared, Place
+from memoryhub.web.access import space_page
+from memoryhub.web.context_view import ContextView
+from memoryhub.web.helpers import clean_text, parse_number
+
+PLAIN_TEXT = "text/plain; charset=utf-8"
+MAX_TOUCHED, MAX_ROWS = 20, 500
+STATES = ("ignored", "cut", "later", "missed")
+
+
+def chosen_place(request: HttpRequest) -> Place | None:
+    """The mounted directory and folder of the address, by default the first one; None where the space has none."""
+    if not contexts.mounts_to_look_at(request.space):
+        return None
+    pk = parse_number(request.GET.get("mount"))
+    return contexts.place_in_mount(request.space, request.actor, pk, clean_text(request.GET.get("dir", "")))
+
+
+def no_place(request: HttpRequest) -> HttpResponse:
+    return render(request, "contexts/empty.html")
+
+
+def frame(request: HttpRequest, place: Place) -> dict[str, Any]:
+    """What all pages of a place show: pickers, tabs, where it is."""
+    return {
+        "place": place, "mounts": contexts.mounts_to_look_at(request.space), "directory": shown_directory(place),
+        "agents": list(coding.agents().values()), "where": urlencode({"mount": place.mount.pk, "dir": place.folder}),
+        "knows_home": bool(place.tree.home),
+    }  # fmt: skip
+
+
+def shown_directory(place: Place) -> str:
+    """The folder as the heading names it: from the home where that is known, else by its virtual path."""
+    home = place.tree.home.rstrip("/")
+    if home and place.directory.startswith(home + "/"):
+        return "~" + place.directory[len(home) :]
+    return place.mount.prefix + place.folder
+
+
+def chosen_agent(request: HttpRequest) -> str:
+    return coding.agent(clean_text(request.GET.get("agent", "")) or contexts.SHOWN_FIRST[0]).name
+
+
+def touched_files(request: HttpRequest) -> list[str]:
+    """The files that the agent reads after its start, as the address names them."""
+    given = [clean_text(one).strip() for one in request.GET.getlist("touch")[:MAX_TOUCHED]]
+    return [one for one in given if one]
+
+
+@space_page("read", methods=("GET", "HEAD"))
+def page(request: HttpRequest) -> HttpResponse:
+    """What one agent sees in one folder: files in their order with why, the exact text, what to mend."""
+    place = chosen_place(request)
+    if place is None:
+        return no_place(request)
+    seen = contexts.look(place, chosen_agent(request), touched_files(request))
+    view = ContextView(seen)
+    touched = "".join(seen.touched[:1])
+    return render(
+        request, "contexts/page.html", frame(request, place) | {"seen": seen, "view": view, "touched": touched}
+    )
+
+
+@space_page("read", methods=("GET", "HEAD"))
+def raw(request: HttpRequest) -> HttpResponse:
+    """The exact text; secrets are marks in it."""
+    place = chosen_place(request)
+    if place is None:
+        return no_place(request)
+    seen = contexts.look(place, chosen_agent(request), touched_files(request))
+    return HttpResponse(seen.text, content_type=PLAIN_TEXT)
+
+
+# ---- files by agent
+
+
+def chosen_agents(request: HttpRequest) -> list[str]:
+    """The agents that are columns, in the order of all agents."""
+    named = set(request.GET.getlist("agents"))
+    found = [name for name in coding.agents() if name in named]
+    return found or list(contexts.SHOWN_FIRST)
+
+
+@space_page("read", methods=("GET", "HEAD"))
+def matrix(request: HttpRequest) -> HttpResponse:
+    """Which agent loads which file."""
+    place = chosen_place(request)
+    if place is None:
+        return no_place(request)
+    compared = contexts.compare(place, chosen_agents(request))
+    rows = matrix_rows(compared, request)
+    show, named = request.GET.get("show", ""), clean_text(request.GET.get("q", "")).strip()
+    kept = [row for row in rows if is_wanted(row, show, named)]
+    counts = {state: sum(is_wanted(row, state, "") for row in rows) for state in STATES}
+    context = {
+        "compared": compared, "columns": list(compared.seen.values()), "groups": grouped(kept[:MAX_ROWS]), "rows": len(rows),
+        "left_over": max(0, len(kept) - MAX_ROWS), "counts": counts, "show": show if show in STATES else "", "named": named,
+        "chosen": list(compared.seen), "complete": compared.complete,
+    }  # fmt: skip
+    return render(request, "contexts/matrix.html", frame(request, place) | context)
+
+
+def matrix_rows(compared: Compared, request: HttpRequest) -> list[dict[str, Any]]:
+    """The rows of the matrix, each with its group, as the template draws them."""
+    place, rows = compared.place, []
+    for group in compared.groups:
+        for row in group.rows:
+            short = place.shorten(row.path)
+            rows.append({
+                "group": place.shorten(group.folder + "/").rstrip("/") or "/",
+                "path": row.path, "short": short, "name": row.path.removeprefix(group.folder.rstrip("/") + "/"),
+                "tokens": tokens_of_bytes(place.tree.size(row.path)), "file_path": place.tree.file_path(row.path),
+                "row": row, "cells": [shown_cell(request, compared, name, row.path, cell) for name, cell in row.cells.items()],
+            })  # fmt: skip
+    return rows
+
+
+def state_words() -> dict[str, str]:
+    return {"in": _("in"), "cut": _("cut"), "later": _("on demand"), "ignored": _("ignored")}
+
+
+def shown_cell(request: HttpRequest, compared: Compared, name: str, path: str, cell: Cell) -> dict[str, Any]:
+    """A cell with its word and reason, and where that agent's context shows the file."""
+    place, seen = compared.place, compared.seen[name]
+    number = next((at for at, one in enumerate(seen.context.blocks, 1) if one.path == path), 0)
+    address = f"{reverse('contexts.page', args=[request.space.slug])}?" + urlencode(
+        {"mount": place.mount.pk, "dir": place.folder, "agent": name}
+    )
+    return {
+        "state": cell.state, "word": state_words().get(cell.state, ""), "says": place.brief(cell.says), "agent": seen.agent,
+        "url": f"{address}#b{number}" if number else f"{address}#{cell.state}",
+    }  # fmt: skip
+
+
+def is_wanted(row: dict[str, Any], show: str, named: str) -> bool:
+    if named and named.lower() not in row["short"].lower():
+        return False
+    if show == "missed":
+        return bool(row["row"].is_missed)
+    return show not in STATES or bool(row["row"].has(show))
+
+
+def grouped(rows: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault(row["group"], []).append(row)
+    return list(groups.items())
+
+
+@space_page("read", methods=("GET", "HEAD"))
+def export_csv(request: HttpRequest) -> HttpResponse:
+    """The matrix as a table for other programs: a cell is its state, and what it says."""
+    place = chosen_place(request)
+    if place is None:
+        return no_place(request)
+    compared = contexts.compare(place, chosen_agents(request))
+    response = HttpResponse(content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = 'attachment; filename="files-by-agent.csv"'
+    writer = csv.writer(response)
+    writer.writerow(["file", "tokens", *compared.seen])
+    for row in matrix_rows(compared, request):
+        cells = [f"{one['state']}: {one['says']}" if one["says"] else one["state"] for one in row["cells"]]
+        writer.writerow([_no_formula(one) for one in (row["short"], str(row["tokens"]), *cells)])
+    return response
+
+
+def _no_formula(text: str) -> str:
+    """A cell that no spreadsheet takes for a formula."""
+    return f"'{text}" if text[:1] in "=+-@\t\r" else text
+
+
+# ---- faults of memory files
+
+
+def code_names() -> dict[str, str]:
+    """What each kind of fault is called, gravest first."""
+    return {
+        "secret": _("Secrets"), "hidden": _("Hidden characters"), "not_read": _("Not read"), "cut": _("Cut at a limit"),
+        "contradiction": _("Contradictions"), "missing_import": _("Imports that lead nowhere"), "dead_path": _("Paths that do not exist"),
+        "missing_command": _("Commands that are not defined"), "repeated": _("Rules in three or more files"),
+    }  # fmt: skip
+
+
+@space_page("read", methods=("GET", "HEAD"))
+def checks(request: HttpRequest) -> HttpResponse:
+    """What `memoryhub check` finds in the folder, and how large each agent's context is there."""
+    place = chosen_place(request)
+    if place is None:
+        return no_place(request)
+    findings = contexts.check(place)
+    sizes = contexts.compare(place, [one.name for one in coding.agents().values()])
+    return render(request, "contexts/checks.html", frame(request, place) | {
+        "findings": findings, "groups": by_code(place, findings[:MAX_ROWS]), "left_over": max(0, len(findings) - MAX_ROWS),
+        "sizes": sorted(sizes.seen.values(), key=lambda one: -one.tokens),
+        "most": max((one.tokens for one in sizes.seen.values()), default=1) or 1,
+    })  # fmt: skip
+
+
+def by_code(place: Place, findings: list[FindingInFile]) -> list[tuple[str, list[dict[str, Any]]]]:
+    names = code_names()
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for one in findings:
+        rows.setdefault(one.code, []).append({
+            "finding": one, "path": place.shorten(one.path), "message": place.shorten(one.message),
+            "file_path": place.tree.file_path(one.path), "agents": [coding.agent(name) for name in one.agents],
+        })  # fmt: skip
+    order = [*names, *(code for code in rows if code not in names)]
+    return [(names.get(code, code), rows[code]) for code in order if code in rows]

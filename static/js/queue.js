@@ -1,0 +1,55 @@
+// The queue by keyboard: x selects the current row, d goes to the reasons first. All of it also works as links and buttons.
+"use strict";
+(() => {
+  const typing = (target) => target.closest?.("input:not([type=checkbox]):not([type=radio]), textarea, select");
+  const current = () => document.querySelector(".q-rows [aria-current]");
+
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target) || document.querySelector("dialog[open]")) return;
+    if (event.key === "x") {
+      const tick = current()?.querySelector("input[name=pick]");
+      if (tick) { event.preventDefault(); tick.click(); }
+    }
+    const form = document.querySelector("[data-discard]");
+    if (event.key === "d" && form && !form.querySelector("input[name=why]:checked") && !form.elements.reason.value.trim()) {
+      event.preventDefault();
+      event.stopPropagation();
+      form.querySelector("input[name=why]").focus();
+      form.scrollIntoView({ block: "nearest" });
+    }
+    if (event.key === "Enter" && event.target.matches?.("[data-discard] input[name=why]")) {
+      event.preventDefault();
+      event.target.checked = true;
+      form.requestSubmit();
+    }
+    if (event.key === "Escape") clear();
+  }, true);
+
+  function clear() {
+    document.querySelectorAll(".q-list [name=pick]:checked").forEach((tick) => { tick.checked = false; });
+  }
+
+  // ---- how many are selected ----
+  document.addEventListener("change", (event) => {
+    const list = event.target.closest(".q-list");
+    const says = list?.querySelector("[data-selected]");
+    if (!says) return;
+    says.dataset.word ??= says.textContent;
+    says.textContent = `${says.dataset.word} ${list.querySelectorAll("[name=pick]:checked").length}`;
+  });
+
+  // ---- the row of the record that is shown, also where only the record was renewed ----
+  function follow() {
+    const shown = document.querySelector("#record")?.dataset.shown;
+    document.querySelectorAll(".q-rows [data-record]").forEach((row) => {
+      if (row.dataset.record === shown) row.setAttribute("aria-current", "true"); else row.removeAttribute("aria-current");
+    });
+    const list = document.querySelector(".q-list");
+    const row = current();
+    if (!list || !row || list.scrollHeight <= list.clientHeight) return;
+    const [here, seen] = [row.getBoundingClientRect(), list.getBoundingClientRect()];
+    if (here.top < seen.top + 40 || here.bottom > seen.bottom) list.scrollTop += here.top - seen.top - 80;
+  }
+  document.addEventListener("htmx:afterSwap", follow);
+  document.addEventListener("DOMContentLoaded", follow);
+})();

@@ -1,0 +1,74 @@
+"""One call of an agent costs a bounded time and answers a bounded size, whatever it asks for."""
+
+from __future__ import annotations
+
+import pytest
+
+from memoryhub.domain import files, proposals, spaces
+from memoryhub.domain.proposals import results, to_json
+from memoryhub.models import HUB
+from tests.api.calling import as_person, code
+
+PATH = "/memories/notes.md"
+
+
+@pytest.fixture
+def space(db):
+    space = spaces.create(HUB, "books")
+    files.add_mount(space, HUB, "/memories/", store="database")
+    files.write(space, HUB, PATH, b"line 0\n")
+    return space
+
+
+def stack(forge, count):
+    edits = (
+        {"path": PATH, "old_string": f"line {at}\n", "new_string": f"line {at}\nline {at + 1}\n"} for at in range(count)
+    )
+    return [forge("POST", "edits", edit) for edit in edits]
+
+
+def test_a_file_that_is_asked_for_many_times_counts_as_often(space, forge):
+    files.write(space, HUB, PATH, b"x" * 500_000)
+    assert code(forge("POST", "batch", {"paths": [PATH] * 200})) == (422, "too_many_bytes")
+    answer = forge("POST", "batch", {"paths": [PATH, "/memories/none.md", PATH]}).json()["files"]
+    assert [one["error"] for one in answer] == [None, "file_not_found", None]
+    assert answer[0] == answer[2]
+
+
+def test_sixty_paths_are_read_in_their_order(space, forge):
+    names = [f"/memories/{at}.md" for at in range(60)]
+    for name in names[::2]:
+        files.write(space, HUB, name, name.encode())
+    answer = forge("POST", "batch", {"paths": names}).json()["files"]
+    assert [one["content"] for one in answer] == [name if at % 2 == 0 else None for at, name in enumerate(names)]
+
+
+def test_a_stack_of_proposals_has_an_end(space, forge):
+    answers = stack(forge, 51)
+    assert {one.status_code for one in answers[:50]} == {202}
+    assert code(answers[50]) == (409, "too_many_stacked")
+    last = answers[49].json()["proposal"]["number"]
+    assert forge("DELETE", f"proposals/{last}").status_code == 200
+    again = forge("POST", "edits", {"path": PATH, "old_string": "line 49\n", "new_string": "line 49, again\n"})
+    assert again.status_code == 202
+
+
+def test_a_list_that_takes_too_long_is_cut_and_goes_on(space, forge, monkeypatch):
+    stack(forge, 5)
+    monkeypatch.setattr(to_json, "SECONDS", -1)
+    listed, cursor, pages = [], "", 0
+    while pages < 9:
+        page = forge("GET", f"proposals?cursor={cursor}").json()
+        listed += [one["number"] for one in page["items"]]
+        pages += 1
+        if not (cursor := page["next"]):
+            break
+    assert (listed, pages) == ([5, 4, 3, 2, 1], 5)
+
+
+def test_people_see_in_a_list_what_took_too_long(space, forge, client, monkeypatch):
+    stack(forge, 3)
+    monkeypatch.setattr(results, "SECONDS_FOR_MANY", -1)
+    assert {one.problem for one in results.results_of(space, proposals.filtered(space))} == {results.TOO_LONG}
+    assert as_person(client, space, "ann", "owner")("GET", "proposals/1").json()["result_sha256"]
+    assert {one.state for one in proposals.filtered(space)} == {"pending"}

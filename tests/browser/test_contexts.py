@@ -1,0 +1,87 @@
+"""What coding agents see, by mouse: a directory and an agent are picked, the matrix leads to a context, and the phone shows it all."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from memoryhub.dialects.coding.claude_memory import project_slug
+from memoryhub.domain import contexts, files
+from memoryhub.models import HUB
+from tests.browser.test_disk import picture
+
+ROWS = "".join(f"- [Note {n}](note{n}.md) — what was found in week {n}\n" for n in range(214))
+
+
+def write(root, made):
+    for name, text in made.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+
+
+@pytest.fixture
+def shop(space, tmp_path):
+    home = (tmp_path / "mia").resolve()
+    root = home / "shop"
+    write(home, {
+        ".claude/CLAUDE.md": "- Answer in English, short.\n- Use `uv`, never `pip`.\n", "shop/.git/HEAD": "ref: refs/heads/main\n",
+        "shop/AGENTS.md": "# Shop\n\n- Amounts are integers in cents.\n- Prices come from `<Price>`.\n",
+        "shop/CLAUDE.md": "# Shop\n@AGENTS.md\n- Branch names start with the ticket number.\n",
+        "shop/.claude/rules/money.md": "- Round half to even, once, at the order line.\n",
+        "shop/.claude/rules/views.md": "---\npaths: web/**/*.tsx\n---\n- No raw buttons.\n",
+        "shop/web/CLAUDE.md": "# Storefront\n- Components live in `web/parts/`, see @docs/parts.md\n",
+        "shop/web/docs/parts.md": "# Components\n- `<Basket>` owns basket_\u200bid.\n", "shop/web/AGENTS.md": "- Web rules.\n" * 3_000,
+        "shop/web/checkout/CLAUDE.md": "- Never log a card.\n", "shop/GEMINI.md": "- See the shop.\n",
+        f".claude/projects/{project_slug(str(root))}/memory/MEMORY.md": ROWS,
+    })  # fmt: skip
+    files.add_mount(space, HUB, "/shop/", store="filesystem", directory=str(root))
+    files.add_mount(space, HUB, "/claude/", store="filesystem", directory=str(home / ".claude"))
+    contexts.set_home(space, HUB, str(home))
+    return root
+
+
+def test_a_context_is_picked_and_read(shop, sign_in_as):
+    page = sign_in_as("owner")
+    page.goto("/s/ledger/contexts/")
+    page.get_by_label("Mount").select_option(label="/shop/")
+    page.get_by_role("button", name="Show").click()
+    page.get_by_label("Directory").select_option("web")
+    page.get_by_role("button", name="Show").click()
+    expect(page.get_by_role("heading", name="What Claude Code sees in ~/shop/web")).to_be_visible()
+    expect(page.get_by_text("Import it in ~/shop/web/CLAUDE.md").first).to_be_visible()
+    expect(page.get_by_text("Cut here", exact=False).first).to_be_visible()
+    expect(page.get_by_text("14 lines", exact=False).first).to_be_visible()
+    picture(page, "context")
+    page.get_by_text("more lines that are not loaded").click()
+    expect(page.get_by_text("what was found in week 213")).to_be_visible()
+    page.get_by_label("When it reads").fill("checkout/Form.tsx")
+    page.get_by_role("button", name="Show").click()
+    expect(page.get_by_text("Never log a card.")).to_be_visible()
+
+
+def test_the_matrix_leads_to_the_context_at_the_file(shop, sign_in_as):
+    page = sign_in_as("viewer")
+    page.goto("/s/ledger/contexts/files/")
+    page.get_by_label("Mount").select_option(label="/shop/")
+    page.get_by_role("button", name="Show").click()
+    page.get_by_label("Directory").select_option("web")
+    page.get_by_role("button", name="Show").click()
+    expect(page.get_by_role("link", name="Codex: cut, at line")).to_be_visible()
+    picture(page, "matrix")
+    page.locator("summary", has_text="Agents 7 of").click()
+    page.get_by_label("Zed").check()
+    page.get_by_role("button", name="Show").click()
+    expect(page.get_by_role("columnheader", name="Zed")).to_be_visible()
+    page.get_by_role("link", name="Codex: cut, at line").click()
+    expect(page.get_by_role("heading", name="What Codex sees in /shop/web")).to_be_visible()
+    expect(page.get_by_role("heading", name="Exact text")).to_be_visible()
+
+
+def test_the_checks_are_read(shop, sign_in_as):
+    page = sign_in_as("viewer")
+    page.goto("/s/ledger/contexts/checks/")
+    page.get_by_label("Mount").select_option(label="/shop/")
+    page.get_by_role("button", name="Check").click()
+    expect(page.get_by_role("heading", name="Hidden characters")).to_be_visible()
+    expect(page.get_by_role("heading", name="Tokens at the start, by agent")).to_be_visible()
+    picture(page, "checks")

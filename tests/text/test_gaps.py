@@ -1,0 +1,59 @@
+"""Lines that go on for long and then end otherwise than they began: nothing that reads a text takes their square."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from memoryhub import detectors
+from memoryhub.detectors import secrets
+from memoryhub.domain.proposals.reviewing import HEADING
+from memoryhub.templatetags.hidden_characters import drawn, label_hidden_in_page, line_html
+from memoryhub.text import comments, diff, edits, markdown, needles, protected, split, unseen, word_diff
+from tests.fixtures.shapes import GAPS, gap
+
+SIZE = 1 << 18
+SECONDS = 2.0
+READERS: dict[str, Callable[[str], object]] = {
+    "line": line_html,
+    "text": drawn,
+    "page": label_hidden_in_page,
+    "spelled out": unseen.spelled_out,
+    "heading": HEADING.match,
+    "comments": comments.without,
+    "protected": lambda text: protected.check(text.encode(), b""),
+    "pieces": split.split,
+    "diff": lambda text: diff.compare(text, text[: SIZE // 2] + "x" + text[SIZE // 2 :]).hunks,
+    "word diff": lambda text: word_diff.word_marks(text, text[: SIZE // 2] + "x" + text[SIZE // 2 :]),
+    "edit": lambda text: edits.string_not_found(text, text[: SIZE // 2] + "x"),
+    "needles": needles.pieces_of,
+    "secrets": secrets.redact,
+    "detectors": lambda text: detectors.find(text, only=(*detectors.PROPOSAL, "coherence")),
+}
+
+
+@pytest.mark.parametrize("around", sorted({around for around, _ in GAPS}))
+def test_no_reader_takes_long(around):
+    slow = []
+    for unit in sorted({unit for _, unit in GAPS}):
+        text = gap(around, unit, SIZE)
+        for name, read in READERS.items():
+            began = time.thread_time()
+            read(text)
+            if (taken := time.thread_time() - began) > SECONDS:
+                slow.append((unit, name, round(taken, 1)))
+    assert slow == []
+
+
+@pytest.mark.parametrize("around", sorted({around for around, _ in GAPS}))
+def test_what_is_rendered_is_rendered_soon(around):
+    slow = []
+    for unit in sorted({unit for _, unit in GAPS}):
+        text = gap(around, unit, 240_000)[-markdown.MAX_CHARACTERS :]
+        began = time.thread_time()
+        markdown.render(text)
+        if (taken := time.thread_time() - began) > SECONDS:
+            slow.append((unit, round(taken, 1)))
+    assert slow == []
