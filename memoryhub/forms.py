@@ -262,6 +262,7 @@ class RuleForm(HubForm):
     confirm = forms.BooleanField(required=False, label=_("Save it although no file matches it now"))
 
     def __init__(self, *args: Any, space: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("auto_id", "rule_%s")
         super().__init__(*args, **kwargs)
         from memoryhub.domain import prompts
 
@@ -310,6 +311,9 @@ class MountForm(HubForm):
         help_text=_("Of a directory: patterns as in .gitignore files, one a line. Version control, secrets, dependencies and "
                     "what .gitignore files ignore are left out anyway."),
     )  # fmt: skip
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, auto_id="mount_%s", **kwargs)
 
 
 class MountSettingsForm(HubForm):

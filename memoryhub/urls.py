@@ -26,6 +26,7 @@ from memoryhub.web import (
     mounts,
     oidc,
     overview,
+    palette,
     people,
     policies,
     promotions,
@@ -230,6 +231,7 @@ in_space = [
     path("retrieval/embedder/drop/", reembedding.drop, name="reembedding.drop"),
     path("retrieval/embedder/back/", reembedding.switch_back, name="reembedding.switch_back"),
     path("search/", search.page, name="search.page"),
+    path("palette/", palette.page, name="palette.page"),
 ]
 
 urlpatterns = [

@@ -14,6 +14,7 @@ from threading import Lock
 
 from pathspec import GitIgnoreSpec
 
+from memoryhub.stores.known_names import is_project
 from memoryhub.stores.selection import LeftOut, compiled, is_pattern, steps
 
 NAME = ".gitignore"
@@ -33,6 +34,8 @@ class Folder:
     lines: list[str]
     mark: Mark
     marker: str  # the name of the file that makes the folder a cache or an environment
+    is_project: bool = False
+    changed: int = -1  # when its names changed last, as far as they are known
     checked: float = field(default_factory=time.monotonic)
 
 
@@ -94,6 +97,7 @@ class IgnoreFiles:
             lines = self._read(folder) if mark else []
             known = Folder(compiled(lines) if lines else None, lines, mark, "")
         known.marker = self._marker(folder) if folder else ""
+        self._look_for_project(folder, known)
         known.checked = now
         with self._lock:
             self._folders[folder] = known
@@ -101,6 +105,20 @@ class IgnoreFiles:
             while len(self._folders) > MAX_FOLDERS:
                 self._folders.popitem(last=False)
         return known
+
+    def is_project(self, folder: str) -> bool:
+        """Whether a folder below the root is a project of its own: it has a `.git`, a `package.json` or the like."""
+        return bool(folder) and self._folder(folder).is_project
+
+    def _look_for_project(self, folder: str, known: Folder) -> None:
+        """Names are read again only where some came or went."""
+        path = os.path.join(self.root, folder)
+        try:
+            changed = os.lstat(path).st_mtime_ns if folder else -1
+            if changed != known.changed:
+                known.is_project, known.changed = is_project(os.listdir(path)), changed
+        except (OSError, ValueError):
+            known.is_project, known.changed = False, -1
 
     def _path(self, folder: str, name: str) -> str:
         return os.path.join(self.root, folder, name)

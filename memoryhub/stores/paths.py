@@ -9,6 +9,7 @@ from __future__ import annotations
 import unicodedata
 
 from memoryhub.errors import Invalid
+from memoryhub.text.unseen import UNSEEN_CHARACTER
 
 MAX_PATH = 1024
 MAX_NAME = 255  # what file systems take
@@ -79,8 +80,26 @@ def why_refused(segment: str) -> str:
     for sign in () if segment.isascii() and segment.isprintable() else segment:
         if unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Zl", "Zp"):
             return f"has the hidden character U+{ord(sign):04X}"
+    if not segment.isascii() and (unseen := UNSEEN_CHARACTER.search(segment)):
+        return f"has the hidden character U+{ord(unseen.group()):04X}"
     if len(segment.encode()) > MAX_NAME:
         return f"has a name longer than {MAX_NAME} bytes"
+    return ""
+
+
+DEVICES = frozenset(["con", "nul", "prn", "aux", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))])
+
+
+def why_misleading(path: str) -> str:
+    """Why an agent gives no new file this name, or nothing: it looks like another name, or some systems read it as one."""
+    for segment in split_head(path)[1].split("/"):
+        if segment != segment.strip() or segment.endswith("."):
+            return f"has the part “{segment}”, which begins or ends with a blank, or ends with a dot"
+        for sign in () if segment.isascii() else segment:
+            if unicodedata.category(sign) == "Zs" and sign not in " \u3000":
+                return f"has the blank U+{ord(sign):04X}, which looks like another one"
+        if segment.partition(".")[0].rstrip().casefold() in DEVICES:
+            return f"has the part “{segment}”, which is a device on some systems"
     return ""
 
 

@@ -123,6 +123,12 @@ class Selection:
         self.exclude, self._excluding = exclude, compiled(list(exclude)) if exclude else None
         self.why_file_out = lru_cache(maxsize=8192)(self._why_file_out)
 
+    def in_projects(self) -> Selection:
+        """What counts in a folder below that is a project of its own: memory and documents, and what an include pattern names."""
+        if self.takes != ALL:
+            return self
+        return Selection(DOCUMENTS, tuple(one.text for one in self.include if one.names), self.exclude)
+
     def _why_file_out(self, path: str) -> LeftOut | None:
         """Why the file at this path inside the mount is left out, as far as names tell."""
         for at, is_folder in steps(path):

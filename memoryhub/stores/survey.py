@@ -22,6 +22,7 @@ from memoryhub.stores.selection import ALL, DOCUMENTS, MAX_FILES, LeftOut, Selec
 MAX_FOLDERS = 50_000
 MAX_COUNTED = 20_000  # names below folders that are left out, over all of them
 MAX_IN_ONE = 10_000
+MAX_LOOKED_AT = 500  # entries of a folder that may hold nothing for the hub
 LINKS = LeftOut("links", "Links are not followed", "links", fixed=True)
 ODD = LeftOut("unusable names", "No path can have such a name", "odd_names", fixed=True)
 
@@ -31,6 +32,7 @@ class Intake:
 
     def __init__(self, root: str, chosen: Selection, own: tuple[str, ...] = ()) -> None:
         self.root, self.selection, self.own = root, chosen, own
+        self.in_projects = chosen.in_projects()
         self.ignored = IgnoreFiles(root)
 
     def why_named_out(self, path: str) -> LeftOut | None:
@@ -41,7 +43,16 @@ class Intake:
     def why_out(self, path: str, stat: Stat | None = None) -> LeftOut | None:
         """Why a path is left out, asking `.gitignore` files and, where it is given, what lies there."""
         path = path.strip("/")
-        return self.why_named_out(path) or self._why_ignored(path) or why_entry_out(path.rsplit("/", 1)[-1], stat)
+        chosen = self._selection_for(path)
+        why = self._own(path) or chosen.why_file_out(path) or self._why_ignored(path)
+        return why or why_entry_out(path.rsplit("/", 1)[-1], stat)
+
+    def _selection_for(self, path: str) -> Selection:
+        """What counts for a path: below a folder that is a project of its own, memory and documents alone."""
+        if self.selection.takes != ALL:
+            return self.selection
+        above = (at for at, is_folder in steps(path) if is_folder)
+        return self.in_projects if any(map(self.ignored.is_project, above)) else self.selection
 
     def _why_ignored(self, path: str) -> LeftOut | None:
         for at, is_folder in steps(path):
@@ -50,21 +61,24 @@ class Intake:
                 return why
         return None
 
-    def _why_entry_out(self, above: list[tuple[str, Folder]], path: str, stat: Stat) -> LeftOut | None:
-        """`why_out` for an entry of a folder that is taken in, whose patterns are known."""
+    def _why_entry_out(
+        self, chosen: Selection, above: list[tuple[str, Folder]], path: str, stat: Stat
+    ) -> LeftOut | None:
+        """`why_out` for an entry of a folder that is taken in, whose selection and patterns are known."""
         ignored = self.ignored.why_matched(above, path, is_folder=False) if above else None
         if ignored and self.selection.is_lifted(ignored, path):
             ignored = None
-        return self._own(path) or self.selection.why_name_in(path) or ignored or why_entry_out(path, stat)
+        return self._own(path) or chosen.why_name_in(path) or ignored or why_entry_out(path, stat)
 
     def why_folder_out(self, path: str) -> LeftOut | None:
         """Why nothing below a folder can be taken in, so that no walk enters it. Folders above are in."""
         path = path.strip("/")
         if not path:
             return None
-        why = self._own(path) or self.selection.why_name_out(path, is_folder=True)
+        chosen = self._selection_for(path)
+        why = self._own(path) or chosen.why_name_out(path, is_folder=True)
         why = why or self.ignored.why_name_out(path, is_folder=True)
-        return None if why is None or self.selection.may_be_lifted(why) else why
+        return None if why is None or chosen.may_be_lifted(why) else why
 
     def leads_out(self, path: str) -> bool:
         """Whether a folder lies in a folder that is left out, or is one."""
@@ -114,15 +128,31 @@ class Intake:
 
     def _sorted(self, folder: str, entries: list[Entry]) -> tuple[list[Entry], list[tuple[Entry, LeftOut]]]:
         taken, out = [], []
-        above = self.ignored.above(folder.strip("/"))
+        above, chosen = self.ignored.above(folder.strip("/")), self._selection_for(folder.strip("/") + "/.")
         for entry in entries:
             inside = (folder + entry.name).strip("/")
-            why = self.why_folder_out(inside) if entry.is_folder else self._why_entry_out(above, inside, entry.stat)
+            why = (
+                self.why_folder_out(inside)
+                if entry.is_folder
+                else self._why_entry_out(chosen, above, inside, entry.stat)
+            )
             if why and not (entry.stat.kind == "link" and why.code in ("no_document", "not_included")):
                 out.append((entry, why))
             else:
                 taken.append(entry)
         return taken, out
+
+    def hides_all_of(self, folder: str, most: int = MAX_LOOKED_AT) -> bool:
+        """Whether something lies in a folder, and nothing of it is taken in, as far as a look at so many entries tells."""
+        left_out = looked = 0
+        for _, taken, out in self._walk(folder):
+            if any(not entry.is_folder for entry in taken):
+                return False
+            left_out += len(out)
+            looked += len(taken) + len(out)
+            if looked > most:
+                break
+        return left_out > 0
 
     def entries(self, folder: str) -> list[Entry]:
         """What one folder holds that is taken in."""

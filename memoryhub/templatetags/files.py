@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
@@ -12,13 +14,13 @@ from django.urls import reverse
 from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.timezone import localtime
+from django.utils.translation import gettext, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
 
 from memoryhub.dialects import tokens_of_bytes
 from memoryhub.stores import paths
 from memoryhub.templatetags.hidden_characters import coarse_row, diff_row, line_html, marked_line_html
-from memoryhub.templatetags.hub import actor_glyph, ago, plural
+from memoryhub.templatetags.hub import actor_glyph, ago, g, plural
 
 register = template.Library()
 SOURCE_STATES = {
@@ -73,18 +75,38 @@ def source_table(lines: Iterable[str], caption: str, anchors: bool = True, first
 
 @register.simple_tag(takes_context=True)
 def blame_table(context: dict[str, Any], lines: Iterable[Any], caption: str) -> SafeString:
-    """A table of lines with their authors."""
-    slug = context["space"].slug
-    rows = "".join(_blame_row(slug, one, is_first=at == 0) for at, one in enumerate(lines))
+    """A table of lines with their authors; the margin of each line tells how old it is among those of this table."""
+    slug, shown = context["space"].slug, list(lines)
+    times = [one.revision.created_at for one in shown]
+    scale = AgeScale(min(times), max(times)) if times else None
+    rows = "".join(
+        _blame_row(slug, context["where"], one, scale.step(one.revision.created_at) if scale else 0, is_first=at == 0)
+        for at, one in enumerate(shown)
+    )
     return mark_safe(  # noqa: S308  every piece is escaped where it is drawn
-        f'<table class="source"><caption class="sr">{escape(caption)}</caption><tbody>{rows}</tbody></table>'
+        f'<table class="source blame"><caption class="sr">{escape(caption)}</caption><tbody>{rows}</tbody></table>'
     )
 
 
-def _blame_row(slug: str, one: Any, *, is_first: bool) -> str:
+AGE_STEPS = 6
+
+
+@dataclass(frozen=True)
+class AgeScale:
+    """Steps of age between the oldest and the newest change, from 1 to AGE_STEPS; the last is the newest."""
+
+    oldest: datetime
+    newest: datetime
+
+    def step(self, moment: datetime) -> int:
+        whole = (self.newest - self.oldest).total_seconds()
+        return AGE_STEPS if whole <= 0 else 1 + int((AGE_STEPS - 1) * (moment - self.oldest).total_seconds() / whole)
+
+
+def _blame_row(slug: str, where: str, one: Any, age: int, *, is_first: bool) -> str:
     turn = "turn" if one.turns and not is_first else ""
-    css = f"{turn} machine".strip() if one.author.kind == "agent" else turn
-    by = _author(slug, one) if one.turns or is_first else ""
+    css = " ".join(name for name in (turn, "machine" if one.author.kind == "agent" else "", f"age{age}") if name)
+    by = _author(slug, where, one) if one.turns or is_first else ""
     # The margin has no room for who approved it.
     title = f' title="{escape(one.author.name + _approved(one))}"' if by else ""
     return (
@@ -93,23 +115,33 @@ def _blame_row(slug: str, one: Any, *, is_first: bool) -> str:
     )
 
 
-def _author(slug: str, line: Any) -> str:
-    """The author of a line: a link to the proposal if there is one, else to the revision; then who approved it."""
+def _author(slug: str, where: str, line: Any) -> str:
+    """The author of a line: a link to the proposal if there is one, else to the revision; when, who approved it, and the file
+    before it."""
     revision = line.revision
     if revision.proposal:
-        where = f"/s/{slug}/proposals/{revision.proposal}/"
+        leads_to = f"/s/{slug}/proposals/{revision.proposal}/"
         words = f"#{revision.proposal} {revision.reason or 'proposal'}"
     else:
-        where, words = (
+        leads_to, words = (
             page_address(slug, revision.path, f"view=diff&to={revision.number}"),
             revision.reason or revision.kind,
         )
     return (
-        f'{actor_glyph(line.author.kind)} <b class="strong">{escape(line.author.name)}</b> '
-        f'<a href="{escape(where)}">{escape(words)}</a> '
+        f'<span class="blamed">{actor_glyph(line.author.kind)}<b class="strong">{escape(line.author.name)}</b>'
+        f'<a class="clip" href="{escape(leads_to)}">{escape(words)}</a>'
         f'<span class="dim">r{revision.number}, {date(localtime(revision.created_at), "M j")}'
-        f"{escape(_approved(line))}</span>"
+        f'<span class="sr">{escape(_approved(line))}</span></span>{_before(slug, where, revision)}</span>'
     )
+
+
+def _before(slug: str, where: str, revision: Any) -> str:
+    """A link to who wrote which line before this change; nothing for the first one, or one that was made in another file."""
+    if revision.number < 2 or revision.path != where:
+        return ""
+    url = page_address(slug, where, f"view=blame&at={revision.number - 1}")
+    words = escape(gettext("Blame before this change"))
+    return f'<a class="before" href="{escape(url)}" title="{words}">{g("clock", words)}</a>'
 
 
 def _approved(line: Any) -> str:

@@ -20,7 +20,7 @@ from markdown.postprocessors import Postprocessor
 from markdown.treeprocessors import Treeprocessor
 from markdown.util import AtomicString
 
-from memoryhub.text import gfm, gfm_syntax
+from memoryhub.text import gfm, gfm_syntax, highlight
 from memoryhub.text.gfm_syntax import Block
 from memoryhub.text.markdown_clean import ANCHOR, HEADING_TAGS, cleaner
 
@@ -28,6 +28,7 @@ from memoryhub.text.markdown_clean import ANCHOR, HEADING_TAGS, cleaner
 _MAX_PARAGRAPH, _MAX_UNCLOSED, _MAX_BRACKETS = 30_000, 40, 1_500
 # A text with more marks than this after rendering is shown as it stands: cleaning takes a step for each, and long ones.
 _MAX_MARKS = 60_000
+_MAX_COLOURED = 40_000  # characters of code that get colours in one text
 MAX_CHARACTERS = 250_000
 MAX_SOURCE = 100_000
 TOO_LARGE = "Shown as source: too large to render."
@@ -110,6 +111,7 @@ class _Blocks(BlockParser):
     """Replaces Python-Markdown's own parser of blocks by `gfm`."""
 
     def parseDocument(self, lines: Any) -> etree.ElementTree:  # noqa: N802
+        self.coloured = 0
         reader = gfm.Reader()
         root = reader.read("\n".join(lines))
         self.md.references.update(reader.references)
@@ -149,7 +151,8 @@ class _Blocks(BlockParser):
 
     def _fence(self, parent: etree.Element, block: Block) -> None:
         language = re.match(r"[\w+#.-]+", block.attributes["info"])
-        _code(parent, "\n".join([*block.lines, ""]) if block.lines else "", language[0] if language else "")
+        text = "\n".join([*block.lines, ""]) if block.lines else ""
+        self.coloured += _code(parent, text, language[0] if language else "", _MAX_COLOURED - self.coloured)
 
     def _code(self, parent: etree.Element, block: Block) -> None:
         _code(parent, block.text.rstrip("\n ") + "\n")
@@ -181,11 +184,21 @@ def _append_text(parent: etree.Element, text: str) -> None:
         parent.text = text
 
 
-def _code(parent: etree.Element, text: str, language: str = "") -> None:
+def _code(parent: etree.Element, text: str, language: str = "", budget: int = 0) -> int:
+    """A block of code, with colours while the page has room for them; how many characters it is."""
     code = etree.SubElement(etree.SubElement(parent, "pre"), "code")
-    code.text = AtomicString(text)
     if language:
         code.set("class", f"language-{language}")
+    last = None
+    for piece, css in highlight.pieces(text, language) if budget > 0 else [(text, "")]:
+        if css:
+            last = etree.SubElement(code, "span", {"class": css})
+            last.text = AtomicString(piece)
+        elif last is None:
+            code.text = AtomicString(piece)
+        else:
+            last.tail = AtomicString(piece)
+    return len(text)
 
 
 def _row(tr: etree.Element, tag: str, texts: list[str], sides: list[str]) -> None:

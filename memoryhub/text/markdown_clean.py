@@ -20,7 +20,7 @@ _TAGS = {
     "samp", "small", "span", "strong", "sub", "summary", "sup", "table", "tbody", "td", "tfoot", "th", "thead", "tr",
     "tt", "u", "ul", "var",
 }  # fmt: skip
-_CLASSES = re.compile(r"(?:comment|sr|task|box|box done|front-matter|language-[\w+#.-]+)\Z")
+_CLASSES = re.compile(r"(?:comment|sr|task|box|box done|front-matter|language-[\w+#.-]+|hl-[bcdfikns])\Z")
 _NAMES = re.compile(rf"{ANCHOR}[\w-]+\Z")
 
 

@@ -18,6 +18,7 @@ from memoryhub.models import File, Proposal, Revision, Space
 from memoryhub.stores import paths
 from memoryhub.text import diff, lines, markdown, merge
 from memoryhub.text.lines import describe_ends, for_editor, text_of
+from memoryhub.web.readers import readers_of
 
 MARKDOWN = (".md", ".markdown", ".mdx", ".mdc")
 HISTORY_PAGE = 50
@@ -65,11 +66,6 @@ def crumbs(path: str) -> list[Crumb]:
     return found
 
 
-def page_slice(rows: Sequence[Any], page: str, size: int) -> tuple[Sequence[Any], int | None]:
-    at = max(1, int(page)) if page.isdigit() and len(page) < 6 else 1
-    return rows[(at - 1) * size : at * size], at + 1 if at * size < len(rows) else None
-
-
 def children_of(rows: list[files.FolderEntry], where: str) -> list[files.FolderEntry]:
     """The children of the folder `where` in a tree; an empty list if it is not there or not loaded."""
     for row in rows:
@@ -98,9 +94,18 @@ def file_header(space: Space, where: str, file: File, found: Published | HubErro
         "held": held_proposal(space, file),
         "where": where, "name": where.rpartition("/")[2], "crumbs": crumbs(where), "file": file, "view": view, "place": place,
         "found": found if isinstance(found, Published) else None, "problem": found.message if isinstance(found, HubError) else "",
-        "readers": files.agents_reading(space, where), "waiting": waiting, "tree": files.tree(space, where),
+        "readers": readers_of(space, where), "waiting": waiting, "tree": shown_tree(space, where),
         "unwritten": file.problem if file.problem.startswith("Revision ") else "", "newest": files.get_revision(file, file.revision),
     }  # fmt: skip
+
+
+def shown_tree(space: Space, where: str) -> list[files.FolderEntry]:
+    """The tree beside a file; empty where all files lie side by side in one folder, so that there is nothing to choose."""
+    rows = files.tree(space, where)
+    mount = files.mount_at(space, where)
+    top = children_of(rows, mount.prefix) if mount and mount.prefix != "/" else rows
+    is_flat = len(rows) == 1 and not any(row.is_dir for row in top)
+    return [] if is_flat and len(files.mounts_of_space(space)) == 1 else rows
 
 
 def held_proposal(space: Space, file: File | None) -> Proposal | None:

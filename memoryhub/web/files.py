@@ -15,7 +15,7 @@ from memoryhub.errors import Conflict, HubError, Invalid, NotFound
 from memoryhub.stores import disk, paths
 from memoryhub.templatetags.files import page_address
 from memoryhub.text.lines import for_editor, keep_ends, text_of
-from memoryhub.web import file_views
+from memoryhub.web import file_list, file_views
 from memoryhub.web.access import post_only, space_page
 from memoryhub.web.file_views import download_response, requested_path
 from memoryhub.web.notices import done, refused
@@ -47,34 +47,25 @@ def page(request: HttpRequest, path: str = "") -> HttpResponse:
 
 
 def search(request: HttpRequest) -> HttpResponse:
-    """The files whose path contains the words of the tree's filter."""
+    """The files whose path has the letters that somebody typed; htmx gets the list alone, or the tree with what was found."""
     words = request.GET["q"].strip()
-    context = {
-        "q": words,
-        "hits": files.search_paths(request.space, words) if words else None,
-        "tree": files.tree(request.space, "/"),
-    }
+    hits = files.search_paths(request.space, words) if words else None
     part = request.htmx and not request.htmx.boosted
-    return render(request, "files/_branches.html" if part else "files/search.html", context)
+    if part and request.GET.get("part") == "tree":
+        context = {"hits": hits, "tree": files.tree(request.space, "/") if hits is None else []}
+        return render(request, "files/_branches.html", context)
+    return render(request, "files/_found.html" if part else "files/search.html", {"q": words, "hits": hits})
 
 
 def show_folder(request: HttpRequest, where: str, *, status: int = 200, **more: object) -> HttpResponse:
+    """The page of a folder, or for htmx its branch of the tree. The start page leads into the only mount."""
     if request.GET.get("part") == "branch" and request.htmx:
         rows = files.tree(request.space, where)
         return render(request, "files/_branches.html", {"tree": file_views.children_of(rows, where)})
-    seen: files.FolderCache = {}
-    rows = files.folder_entries(request.space, where, seen)
-    mount = files.mount_at(request.space, where)
-    if not rows and mount is None and where != "/":
-        raise NotFound("There is no such folder.")
-    shown, next_page = file_views.page_slice(rows, request.GET.get("page", "1"), files.FOLDER_PAGE_SIZE)
-    context = {
-        "where": where, "name": file_views.crumbs(where)[-1].name if where != "/" else "Files",
-        "crumbs": file_views.crumbs(where), "rows": files.add_details(request.space, shown), "total": len(rows), "next_page": next_page,
-        "mount": mount, "tree": files.tree(request.space, where, seen), "gone": files.deleted_files(request.space, where) if mount else [],
-        "applying": files.agents_md_files(request.space, where) if mount else [], **more,
-    }  # fmt: skip
-    return render(request, "files/folder.html", context, status=status)
+    if status == 200 and (mount := file_list.only_mount(request.space, where)):
+        return HttpResponseRedirect(page_address(request.space.slug, mount.prefix))
+    context = file_list.folder(request.space, where, request.GET.get("page", "1"))
+    return render(request, "files/folder.html", {**context, **more}, status=status)
 
 
 def show_file(request: HttpRequest, where: str, found: Published | HubError, view: str) -> HttpResponse:

@@ -41,7 +41,7 @@ def tester(request: HttpRequest) -> HttpResponse:
 def offered_files(request: HttpRequest) -> HttpResponse:
     """Files whose path has the typed words, as choices of the field for a source."""
     words = request.GET.get("path", "").replace("\x00", "")[:200]
-    found = [entry.path for entry in files.search_paths(request.space, words)[:FILES_OFFERED]]
+    found = files.find_paths(request.space, words.strip() or ".md", FILES_OFFERED)
     return render(request, "files_access/_offered.html", {"offered": found})
 
 

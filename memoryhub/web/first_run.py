@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,13 +10,13 @@ from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from memoryhub.db.cache import Cache
 from memoryhub.dialects import tokens_of_bytes
 from memoryhub.domain import activity, contexts, demo, files, prompts, spaces
 from memoryhub.domain.contexts import Loaded, MountReaders
 from memoryhub.models import File, Mount, Space
 from memoryhub.stores.survey import Survey
 from memoryhub.web.prompt_view import PromptSection, PromptView
+from memoryhub.web.surveys import survey_of
 
 MAX_OFFERED, MAX_OTHERS, MAX_NAMED = 50, 50, 4
 MAX_MOUNTS = 5  # whose coding agents are told of
@@ -232,21 +231,6 @@ def agent_words(one: Loaded) -> str:
     if not one.why:
         return _("reads none: no %(name)s") % {"name": one.agent.files[0]}
     return ngettext("reads %(n)d file", "reads %(n)d files", len(one.why)) % {"n": len(one.why)}
-
-
-_surveys: Cache[Survey] = Cache(
-    "first_run.surveys", key="mount", invalidated_by="a minute's end, another directory or selection", max_items=64,
-    saves="walking a directory with everything that is left out of it for each look at a new space",
-)  # fmt: skip
-
-
-def survey_of(mount: Mount) -> Survey | None:
-    """What a mount takes in and leaves out, as it was within the last minute."""
-    mark = (mount.directory, mount.selection, int(time.time()) // 60)
-    found = _surveys.get(mount.pk, mark)
-    if found is None and (found := files.survey_mount(mount)):
-        _surveys.put(mount.pk, found, mark)
-    return found
 
 
 def is_first_run(space: Space) -> bool:

@@ -18,11 +18,12 @@ def page(request: HttpRequest) -> HttpResponse:
     hits = retrieval.search(request.space, query, layers=layers or None, limit=MAX_HITS) if query.strip() else []
     context = {
         "q": query,
-        "hits": hits,
+        "hits": retrieval.group_hits(hits),
         "layers": layers,
         "all_layers": list(retrieval.TITLES.items()),
         "most": MAX_HITS,
     }
+    context["is_cut"] = len(hits) == MAX_HITS
     context["goes_on"] = (
         bool(query.strip()) and (not layers or "activity" in layers) and retrieval.has_more_activity(request.space)
     )

@@ -8,7 +8,10 @@ from django.shortcuts import render
 from memoryhub.web.access import signed_in
 
 KEYS = [
-    ("Everywhere", [("?", "this list"), ("/ or Ctrl K", "search"), ("u", "undo what was just done"), ("Esc", "close what is open")]),
+    (
+        "Everywhere",
+        [("?", "this list"), ("/ or Ctrl K", "search or go to"), ("u", "undo what was just done"), ("Esc", "close what is open")],
+    ),
     (
         "Go to",
         [
@@ -22,6 +25,13 @@ KEYS = [
         [
             ("a", "approve"), ("e", "approve with my edits"), ("r", "reject: choose a reason, then Enter"), ("c", "comment"),
             ("j k", "next and previous"),
+        ],
+    ),
+    (
+        "In quarantine",
+        [
+            ("j k", "next and previous record"), ("a", "admit"), ("p", "promote"), ("d", "discard: choose a reason, then Enter"),
+            ("u", "undo"), ("x", "select the record"),
         ],
     ),
     ("In the editor", [("Ctrl S", "save"), ("Tab", "indent"), ("Esc then Tab", "leave the text")]),

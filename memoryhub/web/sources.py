@@ -9,6 +9,7 @@ from django.utils.translation import ngettext
 from memoryhub.domain import prompts
 from memoryhub.errors import HubError, Invalid
 from memoryhub.models import Agent
+from memoryhub.templatetags.files import page_address
 from memoryhub.web import files_access
 from memoryhub.web.access import post_only, space_page
 from memoryhub.web.files_access import chosen_agent
@@ -54,7 +55,8 @@ def choose(request: HttpRequest) -> HttpResponse:
         done(
             request, _("%(path)s and %(more)d more changed.") % said if more else _("%(path)s is now %(place)s.") % said
         )
-    return HttpResponseRedirect(request.space.get_absolute_url(), status=303)
+    back = page_address(request.space.slug, shown[0]) if request.POST.get("back") == "file" and shown else ""
+    return HttpResponseRedirect(back or request.space.get_absolute_url(), status=303)
 
 
 @post_only("manage")

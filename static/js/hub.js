@@ -34,6 +34,37 @@
     else target.click();
   });
 
+  // ---- the palette: its script is fetched when somebody first asks for it; without scripts the link leads to search ----
+  const search = document.querySelector("[data-palette]");
+  document.addEventListener("click", (event) => {
+    if (!search || !event.target.closest?.("[data-palette], [data-opens-palette]")) return;
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+    event.preventDefault();
+    const nav = document.querySelector(".side:popover-open");
+    if (nav) nav.hidePopover();
+    // What is typed before it is there is kept for it.
+    const early = [];
+    const keep = (key) => {
+      if (key.ctrlKey || key.metaKey || key.altKey || (key.key.length > 1 && !["Enter", "Backspace"].includes(key.key))) return;
+      early.push(key.key);
+      key.preventDefault();
+      key.stopPropagation();
+    };
+    document.addEventListener("keydown", keep, true);
+    import(search.dataset.paletteScript)
+      .then((palette) => palette.open(search, early), () => { location.href = search.href; })
+      .finally(() => document.removeEventListener("keydown", keep, true));
+  });
+  if (search) {
+    try {
+      const { recentKey } = search.dataset, before = JSON.parse(localStorage.getItem(recentKey) || "[]");
+      const now = [location.pathname, ...before.filter((path) => path !== location.pathname)].slice(0, 12);
+      localStorage.setItem(recentKey, JSON.stringify(now));
+    } catch {
+      // Without storage nothing is recent.
+    }
+  }
+
   // ---- lists: j and k move the current row, Enter opens it, x ticks it ----
   function walk(event) {
     const list = document.querySelector("[data-walk]");

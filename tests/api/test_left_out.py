@@ -49,9 +49,7 @@ def test_agents_find_what_is_taken_in_and_nothing_else(space, root, agent):
     scan(space, space.mounts.get())
     assert listed(agent) == IN
     names = {entry["path"] for entry in agent("GET", "files?prefix=/memories/").json()["entries"]}
-    assert names == {
-        f"/memories/{name}" for name in (".claude/", "AGENTS.md", "README.md", "docs/", "sub/", "src/", "logs/")
-    }
+    assert names == {f"/memories/{name}" for name in (".claude/", "AGENTS.md", "README.md", "docs/", "sub/")}
     assert sorted(File.objects.within(space).values_list("path", flat=True)) == [f"/memories/{name}" for name in IN]
     for text in ("KEY=1", "print()", "mine"):
         assert agent("GET", f"grep?pattern={text}").json()["matches"] == []
@@ -239,3 +237,20 @@ def test_a_mount_of_a_folder_of_an_agent_is_no_way_around(space, tmp_path, agent
 def test_a_space_without_directories_is_untouched(space, notes, agent):
     assert Space.objects.get(slug="shop").mounts.get().selection == ""
     assert agent("PUT", "files/notes/build/a.json", {"content": "{}"}).status_code == 201
+
+
+def test_a_folder_of_which_nothing_is_taken_in_is_not_listed(space, forge, tmp_path):
+    root = tmp_path / "listed"
+    for name in ("src/a.py", "src/deep/b.py", "docs/a.md", "lib/x/y/README.md", "lib/x/z.c", "package.json"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("x")
+    (root / "empty").mkdir()
+    files.add_mount(space, HUB, "/listed/", store="filesystem", directory=str(root))
+
+    def listed(prefix):
+        return [one["path"] for one in forge("GET", f"files?prefix={prefix}").json()["entries"]]
+
+    assert listed("/listed/") == ["/listed/docs/", "/listed/empty/", "/listed/lib/"]
+    assert listed("/listed/lib/x/") == ["/listed/lib/x/y/"]
+    (root / "src" / "deep" / "AGENTS.md").write_text("# Rules\n")
+    assert "/listed/src/" in listed("/listed/") and listed("/listed/src/") == ["/listed/src/deep/"]

@@ -101,3 +101,17 @@ def test_what_connects_holds_its_password(text: str) -> None:
 )  # fmt: skip
 def test_a_key_with_its_vendor_s_prefix_is_found_bare(key: str) -> None:
     assert findings_of("secrets", f"Use {key} for it.")
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [f"cfut_{made(48)}", f"llx-{made(48)}", f"akab-{made(16, LOW)}-{made(16, LOW, 2)}", f"packagist_ack_{made(36, HEX)}", f"GOOG1{made(56, UPPER)}", f"phr_{made(48)}", f"PMAT-{made(26, UPPER)}", f"sbp_v0_{made(40, HEX)}",
+     f"SWMTKN-1-{made(50, LOW)}-{made(25, LOW)}", f"SUA{made(55, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567')}", f"{made(36, HEX)}NRAL", f"3MVG9{made(79)}"],
+)  # fmt: skip
+def test_keys_of_further_vendors_are_found(secret: str) -> None:
+    assert secret not in found(f"the value: {secret} here")
+
+
+@pytest.mark.parametrize("shape", ["id:clerk pw:{}", "PW:={}", "any_pw={}", "clerk@203.0.113.9(PW:{})", "PSWD: {}", "ALTER USER clerk IDENTIFIED BY {};", "smtps://clerk@shop.example:{}@mail.shop.example:465"])  # fmt: skip
+def test_short_names_of_passwords_are_known(shape: str) -> None:
+    assert "dqPr128Gg" not in found(shape.format("dqPr128Gg"))

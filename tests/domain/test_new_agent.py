@@ -28,6 +28,7 @@ def test_it_is_byte_for_byte_what_a_new_agent_gets(space, tmp_path, guidelines):
     files.write(space, HUB, AGENTS, "\ufeff# Shop\r\n<!-- note -->\r\nCents, 不是元.\r\n".encode())
     if guidelines is not None:
         files.write(space, HUB, files.GUIDELINES_PATH, guidelines)
+        files.write(space, HUB, files.POSITIONING_PATH, b"The shop of a bakery.\n")
     for path in (AGENTS, STYLE, "memories/AGENTS.md", "/notes/broken.md", "/notes/folder.md", "/nowhere/x.md"):
         prompts.add_source(space, HUB, path)
     prompts.switch_source(space, HUB, prompts.add_source(space, HUB, "/memories/off.md").pk, False)

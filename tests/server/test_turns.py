@@ -60,3 +60,23 @@ def test_what_is_remembered_has_an_end(monkeypatch):
         strangers.note(f"203.0.113.{number}", {}, is_refused=False)
         strangers.note("", {"HTTP_COOKIE": str(number), KNOWN: True}, is_refused=False)
     assert len(strangers._used) == len(strangers._known) == 10
+
+
+def test_who_is_known_waits_in_a_line_of_its_own():
+    strangers = Strangers(0)
+    agent, other = ({"HTTP_AUTHORIZATION": f"Bearer mh_{name}"} for name in "ab")
+    assert strangers.line_of("127.0.0.1", agent) == "127.0.0.1"  # nobody knows yet whether the token is good
+    for one in (agent, other):
+        strangers.note("127.0.0.1", {**one, KNOWN: True}, is_refused=False)
+    lines = [strangers.line_of("127.0.0.1", one) for one in (agent, other, {}, {"HTTP_COOKIE": "a=b"})]
+    assert len(set(lines)) == 3 and lines[2:] == ["127.0.0.1"] * 2
+    assert strangers.line_of("203.0.113.7", {"HTTP_AUTHORIZATION": "bearer   mh_a "}) == lines[0]
+
+
+def test_who_had_the_last_turn_waits_for_who_came_meanwhile():
+    queue = Turns()
+    for one in (1, 2, 3):
+        queue.append("a", one)
+    assert queue.popleft() == 1
+    queue.append("b", 4)
+    assert [queue.popleft() for _ in range(3)] == [4, 2, 3]

@@ -30,7 +30,7 @@ def application(environ, start_response):
     """Answers with what it was asked; `/pieces` in pieces, `/slow` after a while, `/broken` not at all, `/large` a lot,
     `/unwritable` with a header that no bytes can stand for."""
     path = environ["PATH_INFO"]
-    if environ.get("HTTP_AUTHORIZATION", "").startswith("good"):
+    if environ.get("HTTP_AUTHORIZATION", "").startswith("Bearer good"):
         environ[KNOWN] = True
     body = environ["wsgi.input"].read()
     if path == "/broken":
@@ -284,7 +284,7 @@ def test_who_has_nothing_waiting_gets_a_place_in_a_full_queue(behind_proxy, serv
 
 
 def test_strangers_of_one_address_are_held_up_and_nobody_else(behind_proxy, server):
-    good = "Authorization: good"
+    good = "Authorization: Bearer good"
     assert status_of(exchange(server, forwarded("203.0.113.7", good))[0]) == 200
     answers = [exchange(server, forwarded("203.0.113.7"))[0] for _ in range(15)]
     assert [status_of(one) for one in answers].count(200) in (10, 11)
@@ -293,7 +293,9 @@ def test_strangers_of_one_address_are_held_up_and_nobody_else(behind_proxy, serv
     assert status_of(exchange(server, forwarded("203.0.113.8"))[0]) == 200
     assert status_of(exchange(server, forwarded("203.0.113.7", path="/static/a.css"))[0]) == 200
     assert status_of(exchange(server, forwarded("1.1.1.1, 203.0.113.7"))[0]) == 429  # what the client says of itself
-    guesses = [status_of(exchange(server, forwarded("203.0.113.7", f"Authorization: x{n}"))[0]) for n in range(15)]
+    guesses = [
+        status_of(exchange(server, forwarded("203.0.113.7", f"Authorization: Bearer x{n}"))[0]) for n in range(15)
+    ]
     assert guesses.count(200) in (10, 11) and guesses[-1] == 429
 
 
@@ -312,3 +314,15 @@ def test_an_address_with_more_than_its_share_of_connections_loses_some_first(ser
         assert one.recv(1000).startswith(b"HTTP/1.1 200")
         for other in crowd:
             other.close()
+
+
+def test_an_agent_does_not_hold_up_another_on_its_machine(server):
+    good = [f"Authorization: Bearer good-{name}" for name in ("busy", "other")]
+    for one in good:
+        assert b"200" in exchange(server, head("GET / HTTP/1.1", one, "Connection: close"))[0]
+    busy = [connect(server, head("GET /slow HTTP/1.1", good[0], "Connection: close")) for _ in range(4)]
+    time.sleep(0.5)  # the first one has its turn now
+    answer, seconds = exchange(server, head("GET / HTTP/1.1", good[1], "Connection: close"))
+    assert b"200" in answer and seconds < 4.5  # four slow ones take six seconds
+    for one in busy:
+        one.close()

@@ -244,3 +244,35 @@ def test_a_walk_stops_after_many_files(tmp_path):
     assert len(listed) == MAX_FILES + 1 and listed[0] == "/AGENTS.md"
     found = survey(taking)
     assert found.is_full and found.files == MAX_FILES and "more than 10000 files" in found.sentence("x")
+
+
+def names_in(root, chosen=EVERYTHING):
+    return sorted(path for path, _ in Intake(str(root), chosen).files())
+
+
+@pytest.mark.parametrize("marker", [".git/HEAD", "package.json", "pyproject.toml", "Cargo.toml", "app.sln"])
+def test_a_project_inside_a_folder_of_memory_gives_documents_alone(tmp_path, marker):
+    for name in (
+        "notes/plan.txt", "notes/data.csv", "shop/README.md", "shop/data.csv", "shop/src/a.c", "shop/src/deep/AGENTS.md",
+        "shop/bin/tool.md", f"shop/{marker}",
+    ):  # fmt: skip
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    assert names_in(tmp_path) == ["/notes/data.csv", "/notes/plan.txt", "/shop/README.md", "/shop/src/deep/AGENTS.md"]
+    taking = Intake(str(tmp_path), EVERYTHING)
+    assert taking.why_out("shop/src/a.c").code == "no_document" and taking.why_out("notes/data.csv") is None
+    assert "/shop/data.csv" in names_in(tmp_path, Selection(ALL, ("**", "*.csv")))
+    assert "/shop/src/a.c" not in names_in(tmp_path, Selection(ALL, ("**", "*.csv")))
+
+
+def test_a_folder_becomes_a_project_and_ceases_to_be_one(tmp_path):
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop" / "data.csv").write_text("x")
+    taking = Intake(str(tmp_path), EVERYTHING)
+    assert taking.why_out("shop/data.csv") is None
+    (tmp_path / "shop" / "package.json").write_text("{}")
+    taking.ignored.forget()
+    assert taking.why_out("shop/data.csv").code == "no_document"
+    (tmp_path / "shop" / "package.json").unlink()
+    taking.ignored.forget()
+    assert taking.why_out("shop/data.csv") is None

@@ -108,7 +108,7 @@ class Inert(HTMLParser):
                 assert value.startswith("h-")
             if name == "class":
                 assert value in ("comment", "sr", "task", "box", "box done", "front-matter") or value.startswith(
-                    "language-"
+                    ("language-", "hl-")
                 )
 
 

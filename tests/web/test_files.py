@@ -50,7 +50,7 @@ def test_a_file_is_shown_rendered_with_outline_and_what_the_model_sees(space, cl
     shown = text_of(client.get(HERE))
     assert '<h1 id="h-title" aria-level="2">Title</h1>' in shown
     assert '<a href="#h-title">Title</a>' in shown
-    assert "in the prompt of forge" in shown
+    assert "in every prompt" in shown and "See the prompt" in shown
     assert "<script>alert" not in shown
     assert "1 comment stays with people" in shown
     assert "view=edit" not in shown, "a viewer is offered no editor"
@@ -180,10 +180,11 @@ def test_folders_show_who_wrote_what_and_what_waits(space, client, sign_in):
     files.write(space, HUB, PATH, b"one")
     files.write(space, HUB, "/memories/sub/AGENTS.md", b"two")
     shown = text_of(client.get("/s/ledger/files/memories/"))
-    assert "forge" in shown and "missing.md" in shown and "AGENTS.md files that apply here" in shown
-    assert client.get("/s/ledger/files/").status_code == 200
+    assert "every prompt" in shown and "missing.md" in shown and "no file yet" in shown
+    assert client.get("/s/ledger/files/").headers["Location"] == "/s/ledger/files/memories/"
     assert client.get("/s/ledger/files/memories/sub").headers["Location"].endswith("/memories/sub/")
-    assert "/memories/sub/AGENTS.md" in text_of(client.get("/s/ledger/files/?q=sub agents"))
+    found = re.sub(r"</?b>", "", text_of(client.get("/s/ledger/files/?q=sub agents")))
+    assert "/memories/sub/AGENTS.md" in found
     assert client.get("/s/ledger/files/memories/missing.md").status_code == 200
     assert client.get("/s/ledger/files/memories/nothing.md").status_code == 404
     assert client.get("/s/ledger/files/elsewhere/").status_code == 404
@@ -322,7 +323,7 @@ def long_history(space, monkeypatch):
 
 
 def authors(shown: str) -> list[str]:
-    return re.findall(r"made line (\d)</a>", shown)
+    return re.findall(r"made line (\d)</a>", shown.partition('class="source')[2])
 
 
 def test_the_blame_of_a_long_history_is_made_in_the_background_once(space, client, sign_in, long_history):
@@ -399,6 +400,6 @@ def test_who_waits_for_a_decision_stands_above_the_file(space, client, sign_in):
         )
         shown = one_line(client.get(HERE))
         if name == "forge":
-            assert "forge waits for a decision on this file.</b> forge learnt it" in shown
+            assert "A change by forge waits for a decision.</b> forge learnt it" in shown
             assert '<a href="/s/ledger/proposals/1/">Review 1</a>' in shown
-    assert "2 proposals wait for a decision" in shown and "/proposals/?path=/memories/AGENTS.md" in shown
+    assert "2 changes to this file wait for a decision." in shown and "/proposals/?path=/memories/AGENTS.md" in shown

@@ -79,7 +79,7 @@ def test_a_rule_that_matches_nothing_asks_to_be_confirmed(house, as_role):
     assert not PolicyRule.objects.within(house.space).exists()
     assert client.post(add, {**rule, "confirm": "on"}).status_code == 303
     page = one_line(client.get(reverse("files_access.page", args=["books"])))
-    assert "No file matches" in page
+    assert "no file matches" in page
     assert '<option value="review" selected>' in page
 
 

@@ -20,7 +20,7 @@ from ..scanning import REACH, Rows, lines_around
 from . import poison_rules, pretext_rules, rules
 from .foreign_orders import orders_to_ignore, orders_to_reveal
 from .jailbreak_style import jailbreak_spans
-from .mention_or_order import QUOTES, describes_option, is_forbidden_or_described, is_mention, opens_quote
+from .mention_or_order import QUOTES, describes_option, fences, is_forbidden_or_described, is_mention, opens_quote
 from .rule import Rule
 from .rules import FOREIGN_LEAK, FOREIGN_OVERRIDE, JAILBREAK_STYLE
 
@@ -128,7 +128,6 @@ def _is_own_markup(lines: Lines, match: Found) -> bool:
     return (before in QUOTES and after in QUOTES and bool(before and after)) or _is_template(text, match)
 
 
-_FENCE = plain("```")
 _OPENED = bounded(r"<system\b|\[inst\]")
 
 
@@ -142,11 +141,7 @@ def _is_template(text: str, match: Found) -> bool:
 
 
 def _is_in_code(lines: Lines, at: int) -> bool:
-    return bisect_left(lines.cached("fences", _fences), at) % 2 == 1
-
-
-def _fences(text: str) -> list[int]:
-    return [match.start() for match in _FENCE.finditer(text)]
+    return bisect_left(lines.cached("fences", fences), at) % 2 == 1
 
 
 def _paired(text: str) -> set[int]:

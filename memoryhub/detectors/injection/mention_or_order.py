@@ -6,7 +6,7 @@ goes on over line ends), above the list or the column of the table that they sta
 
 from __future__ import annotations
 
-from ..patterns import bounded
+from ..patterns import bounded, plain
 from ..scanning import REACH
 
 _NEGATIVE = bounded(r"(?:do\s+not|don't|never|must\s+not|should\s+not|shouldn't|mustn't)\b")
@@ -54,7 +54,7 @@ _BREAK = bounded(r"[.!?;:。！？；](?=[\s*\"'`)]|$)|\n[ \t]*(?:\n|[-*+>#|•]
 _MAX_SENTENCE = 240
 
 _ATTACK = bounded(
-    r"(?<![a-z])(?:inject\w*|jailbreak\w*|attack\w*|untrusted|malicious|adversar\w*|phrases?|patterns?|such\s+as|e\.g|for\s+example|like|suspicious|"
+    r"(?<![a-z])(?:inject\w*|jailbreak\w*|attack\w*(?!\.[a-z])|untrusted|malicious|adversar\w*|phrases?|patterns?|such\s+as|e\.g|for\s+example|like|suspicious|"
     r"detect\w*|test\w*|social\s+engineering|red\s+flags?|manipulat\w*|treat\s+(?:it|them|this)|probes?|payloads?|red-?team\w*|report\s+(?:it|to)|hidden\s+(?:instructions?|text)|scams?|phish\w*|frauds?|exfiltrat\w*|不是指令|注入|攻击|攻撃)(?![a-z])"
 )
 _SAYING = bounded(r"\b(?:saying|says|containing|reading)\s+[\"'`“«]\s?$")
@@ -82,9 +82,15 @@ _MAX_ABOVE = 2_000
 
 
 _NEAR = 60
+_FENCE = plain("```")
 _OPTION = bounded(r"[ \t|*+-]{0,8}[\"'`*]{1,3}-{1,2}[a-z][^\n`]{0,40}`[*]{0,2}(?:[^\n`]{0,40}\|)?[\s|:—–-]{1,8}")
 _COMMENT = bounded(r"[ \t]{0,8}#[ \t]")
 _COMMAND = bounded(r"[^\n]{0,200}\n[ \t]{0,8}[a-z][^\n]{0,200}?\s-{1,2}[a-z]")
+
+
+def fences(text: str) -> list[int]:
+    """Where the lines of three backticks stand that open and close blocks of code."""
+    return [match.start() for match in _FENCE.finditer(text)]
 
 
 def is_forbidden_or_described(text: str, at: int) -> bool:

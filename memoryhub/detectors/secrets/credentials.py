@@ -12,7 +12,7 @@ from ..scanning import lowered, offsets_of
 from .provider_keys import Hit
 from .values import PLACEHOLDER_IN_KEY, UUID
 
-_IN_LINK = bounded(r"(?<=://)(?P<user>[^\s:/@\"'`<>]{0,80}):(?P<secret>[^\s@\"'`<>]{3,200})@(?P<host>[\w.\-\[\]]+)")
+_IN_LINK = bounded(r"(?<=://)(?P<user>[^\s:/\"'`<>]{0,80}):(?P<secret>[^\s@\"'`<>]{3,200})@(?P<host>[\w.\-\[\]]+)")
 _PORT = bounded(r"\d{2,5}(?:\W|$)")
 _WELL_KNOWN = frozenset([
     "password", "passwd", "pass", "pwd", "secret", "postgres", "root", "admin", "user", "username", "test", "guest", "mysql",
@@ -41,8 +41,18 @@ _KINDS: tuple[tuple[str, tuple[str, ...], int, Bounded], ...] = (
      bounded(r"(?:seed|mnemonic|recovery)(?:[ _-]?(?:phrase|words))?[\"'`*]{0,3}\s*(?:is|=|:)\s*[\"'`]?(?P<secret>(?:[a-z]{3,8} ){11,23}[a-z]{3,8})", "i")),
     ("password", ("identified by",), 0,
      bounded(r"identified by\s+[\"'](?P<secret>[^\"'\s]{4,100})[\"']", "i")),
+    ("password", ("identified by", "identified with"), 0,
+     bounded(r"identified (?:by|with \S{1,40} (?:by|as))\s+(?:password\s+)?[\"']?(?P<secret>(?!\{|<|\$|%|:)(?=\S*\d)(?=\S*[A-Za-z])[^\s\"';\\)]{6,100})", "i")),
+    ("Azure key", ("jqqj99",), 84,
+     bounded(r"(?<![A-Za-z0-9])(?P<secret>[A-Za-z0-9]{52}JQQJ99[A-Za-z0-9+/]{20,30}={0,2})")),
+    ("Mailgun key", ("mailgun", "mg_", "key-"), 40,
+     bounded(r"(?<![\w-])(?P<secret>[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8})(?![\w-])")),
+    ("New Relic key", ("nral",), 36,
+     bounded(r"(?<![A-Za-z0-9])(?P<secret>(?:[0-9a-f]{36}|eu01x[0-9a-f]{31})NRAL)(?!\w)")),
+    ("Facebook token", ("|",), 18,
+     bounded(r"(?<!\w)(?P<secret>\d{13,17}\|(?=[\w-]{0,26}\d)(?=[\w-]{0,26}[A-Z])[\w-]{27})(?![\w-])")),
     ("password", ("credential", "creds ", "log in", "login ", "sign in"), 0,
-     bounded(r"(?:credentials?|creds|log\s?in|sign\s?in|access|account)\b[^\n]{0,40}?\b[\w.@-]{2,40}\s?[:/]\s?(?P<secret>(?=[^\s]*\d)(?=[^\s]*[A-Za-z])[^\s/:,;`\"']{7,60})(?=[\s,;`\"']|$)", "i")),
+     bounded(r"(?:credentials?|creds|log\s?in|sign\s?in|access|account)\b[^\n]{0,40}?\b[\w.@-]{2,40}\s?[:/]\s?(?P<secret>(?=[^\s]*\d)(?=[^\s]*[A-Za-z])[^\s/:,;`\"'*]{7,60})(?=[\s,;`\"'*]|$)", "i")),
     ("password", ("password=", "pwd="), 60,
      bounded(r"(?:user\s?id|uid|user|username)=[^;\s]+;\s?(?:password|pwd)=(?P<secret>[^;\s\"']{4,80})", "i")),
     ("connection string", (";password=", "; password=", ";pwd=", "; pwd=", ";password ="), 200,
@@ -77,8 +87,14 @@ def credentials(text: str, words: str) -> Iterator[Hit]:
                 yield *match.span("secret"), kind
 
 
+_NAME = bounded(
+    r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[a-z0-9]+(?:_[a-z0-9]+)*_(?:key|token|secret|password|id|url)|[\w.+-]+@[\w-]+(?:\.[a-z]+)+"
+)
+"""A variable, the name of a file, an address: where a secret is kept, or whose it is."""
+
+
 def _is_secret(value: str) -> bool:
-    return not PLACEHOLDER_IN_KEY.search(value) and value.lower() not in _WELL_KNOWN
+    return not PLACEHOLDER_IN_KEY.search(value) and value.lower() not in _WELL_KNOWN and not _NAME.fullmatch(value)
 
 
 def _passwords_in_links(text: str) -> Iterator[Hit]:

@@ -54,6 +54,19 @@ WEBHOOKS: tuple[tuple[str, str, str], ...] = (
 )  # fmt: skip
 
 MORE_KEYS: tuple[tuple[str, str, str], ...] = (
+    ("Cloudflare token", "cfat_|cfut_|cfk_", r"[A-Za-z0-9]{40,64}(?![\w-])"),
+    ("LlamaCloud key", "llx-", r"[\w-]{40,64}"),
+    ("Akamai token", "akab-", r"[a-z0-9]{16}-[a-z0-9]{16}"),
+    ("Packagist token", "packagist_ack_|packagist_acs_|packagist_out_|packagist_oat_|packagist_ust_|packagist_uut_", r"(?=\w*\d)(?=\w*[a-z])[a-f0-9]{28,}"),
+    ("Google HMAC key", "GOOG1", r"[A-Z0-9]{50,62}(?!\w)"),
+    ("Salesforce consumer key", "3MVG", r"(?=[\w.]*\d)[\w.]{60,100}"),
+    ("PostHog key", "pha_|phr_", r"[A-Za-z0-9]{40,}"),
+    ("Postman token", "PMAT-", r"[A-Z0-9]{26}(?![A-Za-z0-9])"),
+    ("Supabase token", "sbp_v0_", r"[a-f0-9]{40}"),
+    ("Docker Swarm token", "SWMTKN-1-", r"[a-z0-9]{48,52}-[a-z0-9]{25}"),
+    ("NATS seed", "SUA|SAA|SOA|SCA|SNA", r"[A-Z2-7]{55}(?!\w)"),
+    ("Instagram token", "IGQV", r"[\w-]{80,}"),
+    ("NTLM message", "TlRMTVNTUAAD", r"[A-Za-z0-9+/]{40,}={0,2}"),
     ("Vercel token", "vcp_|vci_|vca_|vcr_|vck_", r"[A-Za-z0-9]{24,}"),
     ("GitHub token", "ghs_", r"\d+_eyJ[\w.-]{60,}"),
     ("Shopify token", "shpss_|shpat_|shpca_", r"[A-Za-z0-9]{32,}"),

@@ -30,10 +30,10 @@ RANDOM = "random string beside a name for secrets"
 _STRONG = r"pass(?:word|wd|phrase|code)s?|pwd|pass(?!through|ed\b|es\b|ing\b|age|eng|iv|port|ion)|secret|api[ _-]?token|(?<!publickey)token(?!i[sz])|api[ _-]?key|apikey|credential|private[ _-]?key"
 _NAMES = bounded(
     rf"(?<!by)(?<!com)(?<!sur)(?:{_STRONG})|(?:access|auth|secret|signing|encryption|license|master|account|session|webhook|service|storage|deploy|admin|"
-    r"client|shared|app|hmac|root|db|database)[ _-]?key|bearer|creds|cookie|\bpin\b|connection string|\bdsn\b|\blogin\b|\bsalt\b|\bpw\b|\blog\s?in\b|\bwifi\b"
+    r"client|shared|app|hmac|root|db|database)[ _-]?key|bearer|creds|cookie|\bpin\b|connection string|\bdsn\b|\blogin\b|\bsalt\b|(?<![a-z0-9])(?:pw|psw|pswd|psswd|paswd)(?![a-z0-9])|\blog\s?in\b|\bwifi\b"
 )
 _ROOTS = (
-    "pass", "pwd", "secret", "token", "key", "cred", "bearer", "cookie", "pin", "connection string", "dsn", "login", "salt",
+    "pass", "pwd", "pw", "psw", "pssw", "pasw", "secret", "token", "key", "cred", "bearer", "cookie", "pin", "connection string", "dsn", "login", "salt",
 )  # fmt: skip
 """In each name one of these stands: only there are names looked for."""
 _NO_SECRETS = frozenset([
@@ -43,7 +43,7 @@ _NO_SECRETS = frozenset([
 ])  # fmt: skip
 """What stands before `key` in keys that open nothing."""
 _NAME_BEFORE = bounded(r"(?:([a-z0-9]+)[_-]?)?$")
-_PASSWORDS = ("pass", "pwd", "pw", "pin", "cred", "login", "log in", "wifi")
+_PASSWORDS = ("pass", "pwd", "pw", "ps", "pasw", "pin", "cred", "login", "log in", "wifi")
 _GIVEN = bounded(
     r"[\w-]{0,24}[\"'`*\])]{0,4}(?:[ \t]{1,9}(?:for|of|to|on|in|at)[ \t]{1,9}(?:the[ \t]{1,9})?[\w./@-]{2,30}(?:[ \t]{1,9}[\w./@-]{2,20}){0,2})?"
     r"[ \t]{0,3}(?P<sep>=>|:=|==?|:|->|→|\||\bis(?:[ \t]{1,9}(?:now|set[ \t]{1,9}to|changed[ \t]{1,9}to|currently))?:?|\bwas(?:[ \t]{1,9}(?:changed|set|reset)[ \t]{1,9}to)?\b|,)[ \t]{0,8}(?:\n[ \t]{0,8}(?=\S{1,512}[ \t]{0,9}(?:\n|$)))?"
@@ -185,7 +185,7 @@ def _is_example(text: str, match: Found, value: str) -> bool:
 
 
 def _kind(name: str) -> str:
-    if name.startswith(("pass", "pwd", "cred", "login", "pin")):
+    if name.startswith(("pass", "pw", "ps", "pasw", "cred", "login", "pin")):
         return "password"
     return {"bearer": "token", "cookie": "session cookie", "dsn": "connection string"}.get(
         name, name.replace("_", " ").replace("-", " ")

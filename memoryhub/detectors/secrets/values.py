@@ -5,17 +5,19 @@ Words and names of things can be pronounced; random strings cannot, and change b
 
 from __future__ import annotations
 
+import base64
 import math
 from collections import Counter
 from itertools import pairwise
 
+from ..cjk import CJK
 from ..patterns import bounded, linear, plain
 
 _PLACEHOLDER = linear(
     r"^[<{\[$%(«‹⟨【]|^HTTP/|^CVE-|\$\{|\{\{|\$\(|<[a-z]|\(\)|^\w+\(|\.\.\.|…|\*\*\*|xxx|your|example|placeholder|change.?me|dummy|redacted|removed|replace|"
     r"insert|foobar|^test|^fake|^sample|^mock|env[.\[(]|environ|getenv|process\.|config[.\[]|settings\.|secrets?[.\[]|vault:|op://|"
     r"^(?:\w+\.)+\w+$|^(?:https?|file)://|^--?[a-z]|[\w)]\(|\]\?|\bsys\.|\w\[\d|^\d{1,4}-[a-z]+$|^[./~]+[\w/.-]*$|^@|^[a-z]+://\w+$|->|=>|::|\\[wdsbn]|^\^|[{}<>]|"
-    r"^[\w./-]{1,80}\.[a-z]{1,5}:\d+(?:-\d+)?$|^[a-z]{2}-[a-z]+-\d:",
+    r"^[\w./-]{1,80}\.[a-z]{1,5}:\d+(?:-\d+)?$|^[a-z]{2}-[a-z]+-\d:|^arn:aws[a-z-]*:|^sk_test_\d{1,8}$|^[a-z][a-z0-9]*(?:_[a-z0-9]+)*_(?:key|token|secret|password|passwd|pat)$|^[\w.+-]+@[\w-]+(?:\.[a-z]+)+$|^\*[a-z]+\*?$|^[a-z]+\d?(?:/[a-z]+\d?)+$|://(?:user(?:name)?|usr):(?:pass(?:word)?|pwd|secret)@",
     "i",
 )
 PLACEHOLDER_IN_KEY = bounded(
@@ -31,7 +33,7 @@ _COMMON = frozenset([
     "password", "passwords", "passwd", "secret", "secrets", "token", "tokens", "string", "str", "null", "none", "true",
     "false", "undefined", "required", "optional", "bearer", "basic", "hidden", "value", "key", "keys", "text", "bytes", "bool",
     "any", "unknown", "empty", "invalid", "expired", "missing", "admin", "root", "user", "username", "postgres", "redis",
-    "mysql",
+    "mysql", "hunter2",
 ])  # fmt: skip
 SELF_DESCRIBING = linear(
     r"^[\W_]*(?:my|a|the|new|old|some|test|demo|user|admin|app|very|super|secure|strong|safe|good|bad|weak|wrong|your|db|root|dummy|sample|local|dev|jwt|auth|review|not|[\W_])*"
@@ -58,6 +60,9 @@ _SERIES = linear(r"abc_?123|123_?abc|abcdef|1a2b3c|a1b2c3|def_?456|xyz_?789|1234
 _HEX = linear(r"^[0-9a-fA-F]{24,128}$")
 UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _UUID = linear(f"^{UUID}$", "i")
+_BASE64 = linear(r"^[A-Za-z0-9+/]+={0,2}$")
+_CONTENT_ADDRESS = linear(r"^(?:Qm[1-9A-HJ-NP-Za-km-z]{44}|baf[a-z2-7]{56})$")
+"""What names a text by its hash, in IPFS."""
 _PATH = linear(r"^[A-Za-z][\w.-]{1,40}(?:/[A-Za-z][\w.-]{1,40})+$|^[\w.-]+(?:/[\w.-]+)+\.[a-z]\w{0,4}$")
 """`vendor/model-7b-v2`, `o200k_base/cl100k_base`: parts that begin with a letter, none of them long."""
 _SCALE = linear(r"^[a-z]+(?:-[a-z]+)*-\d{1,4}(?:/\d{1,3})?$")
@@ -84,10 +89,31 @@ def _entropy(value: str) -> float:
 
 def _is_placeholder(value: str) -> bool:
     """A placeholder, a variable, a call, a type: something that names a secret and is none."""
-    low = value.lower()
+    low = value.strip("*_").lower()
+    if CJK.search(low):
+        return True  # a sentence in a script without blanks
     if _WORDS_AND_NUMBER.match(low) and _SECRET_WORD.search(low):
         return True
-    return low in _COMMON or bool(_PLACEHOLDER.search(value)) or len(set(low)) <= 2 or bool(_ALGORITHMS.match(value))
+    if low in _COMMON or bool(_PLACEHOLDER.search(value)) or len(set(low)) <= 2 or bool(_ALGORITHMS.match(value)):
+        return True
+    return _mostly_one_sign(value) or bool(_CONTENT_ADDRESS.match(value)) or _is_placeholder_in_base64(value)
+
+
+def _mostly_one_sign(value: str) -> bool:
+    """`1x0000000000000000AA`: a form is shown, with nothing in it."""
+    return len(value) >= 16 and max(Counter(value).values()) > 0.6 * len(value)
+
+
+def _is_placeholder_in_base64(value: str) -> bool:
+    """A manifest's `cGFzc3dvcmQxMjM=` says `password123`."""
+    value += "=" * (-len(value) % 4)
+    if not 8 <= len(value) <= 64 or not _BASE64.match(value):
+        return False
+    try:
+        inside = base64.b64decode(value, validate=True).decode("ascii")
+    except ValueError:
+        return False
+    return inside.isprintable() and bool(SELF_DESCRIBING.match(inside) or TEST_VALUE.search(inside))
 
 
 def mixes_signs(value: str) -> bool:

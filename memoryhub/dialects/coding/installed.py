@@ -13,12 +13,20 @@ from .claude_code import HEADING
 PACKAGE_LEVELS = 4
 HEADING_END = re.compile(rb"[\"`\n\\]")
 MAX_HEADING = 2_000
+VERSION = re.compile(r"\d+\.\d+\.\d+[\w.-]*")
 
 
 def installed_version(program: str) -> str:
     """The version in the package of a program on PATH; empty where the machine does not tell."""
     found = shutil.which(program) if program else None
-    folder = os.path.dirname(os.path.realpath(found)) if found else ""
+    return version_of(found) if found else ""
+
+
+def version_of(program: str) -> str:
+    """The version in the package that a program of this path belongs to, or in its own name; empty where neither tells."""
+    if VERSION.fullmatch(name := os.path.basename(os.path.realpath(program))):
+        return name
+    folder = os.path.dirname(os.path.realpath(program))
     for _ in range(PACKAGE_LEVELS):
         try:
             with open(os.path.join(folder, "package.json"), encoding="utf-8") as opened:

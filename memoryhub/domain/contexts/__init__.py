@@ -2,9 +2,10 @@
 
 from memoryhub.domain.contexts.checks import check
 from memoryhub.domain.contexts.home import home_for, set_home
+from memoryhub.domain.contexts.laptop import Shown, show_laptop
 from memoryhub.domain.contexts.look import SHOWN_FIRST, Compared, Problem, Seen, compare, look
 from memoryhub.domain.contexts.places import Place, mounts_to_look_at, place_in_mount
-from memoryhub.domain.contexts.space_readers import Loaded, MountReaders, Reader, mount_readers
+from memoryhub.domain.contexts.space_readers import Loaded, MountReaders, Reader, add_readers, mount_readers
 
 __all__ = [
     "SHOWN_FIRST",
@@ -15,6 +16,8 @@ __all__ = [
     "Problem",
     "Reader",
     "Seen",
+    "Shown",
+    "add_readers",
     "check",
     "compare",
     "home_for",
@@ -23,4 +26,5 @@ __all__ = [
     "mounts_to_look_at",
     "place_in_mount",
     "set_home",
+    "show_laptop",
 ]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from memoryhub.db.cache import Cache
 from memoryhub.dialects import coding, tokens_of_bytes
 from memoryhub.dialects.coding import CodingAgent, Start
+from memoryhub.domain import files
 from memoryhub.domain.contexts.space_tree import HOME, ROOT, SpaceTree
+from memoryhub.domain.files import FolderEntry
 from memoryhub.models import Mount, Space
 
 MAX_FOLDERS = 40  # in which agents are started, those nearest to the root
@@ -59,6 +62,12 @@ class MountReaders:
                     found[one.agent.name] = reader
         return sorted(found.values(), key=lambda one: _ORDER[one.state])
 
+    def names_below(self, prefix: str) -> tuple[str, ...]:
+        """The agents that load some file below a folder."""
+        every = [one for loaded in self.loaded.values() for one in loaded]
+        titles = (one.agent.title for one in every if any(path.startswith(prefix) for path in (*one.why, *one.later)))
+        return tuple(dict.fromkeys(titles))
+
     def names(self, path: str) -> tuple[str, ...]:
         """The agents that load a file, at once or when they come near it."""
         return tuple(one.agent.title for one in self.readers(path) if one.state != "ignored")
@@ -78,6 +87,24 @@ def _reader(loaded: Loaded, path: str) -> Reader | None:
     if path in loaded.ignored:
         return Reader(loaded.agent, "ignored", loaded.ignored[path])
     return None
+
+
+def add_readers(space: Space, rows: Sequence[FolderEntry]) -> None:
+    """Adds to the entries of a page who reads them: agents of the space by their sources, coding agents by their own rules.
+    A folder has the readers of all that lies below it."""
+    mounts = files.mounts_of_space(space)
+    by_source = files.source_readers(space)
+    in_every = files.in_every_prompt(space)
+    for row in rows:
+        mount = files.find_mount(mounts, row.path)
+        loaded = mount_readers(space, mount) if mount else MountReaders()
+        if row.is_dir:
+            mine = [name for path, names in by_source.items() if path.startswith(row.path) for name in names]
+            others = loaded.names_below(row.path)
+        else:
+            mine, others = by_source.get(row.path, []), loaded.names(row.path)
+        row.readers = list(dict.fromkeys([*mine, *others]))
+        row.is_in_every_prompt = row.path in in_every
 
 
 _cache: Cache[MountReaders] = Cache(

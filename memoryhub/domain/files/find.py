@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -57,6 +57,23 @@ def list_entries(space: Space, prefix: str = "/", *, thread_id: str = "", with_o
     return sorted(found.values(), key=lambda entry: (not entry.is_dir, entry.path))
 
 
+def page_of_entries(
+    space: Space, prefix: str, start: int, count: int, *, with_odd: bool = False
+) -> tuple[list[Entry], int]:
+    """Some of what `list_entries` answers, and how many there are in all. Of a folder that lies in the hub alone, nothing else
+    is read."""
+    mounts = mounts_of_space(space)
+    mount = find_mount(mounts, prefix)
+    has_inner = any(other.prefix != prefix and other.prefix.startswith(prefix) for other in mounts)
+    if mount is None or has_inner or intake_of(mount):
+        found = list_entries(space, prefix, with_odd=with_odd)
+        return found[start : start + count], len(found)
+    values = {"cut": len(prefix) + 1, **_below(space, mount, prefix, ""), "start": start, "count": count}
+    rows = statements.rows(_PAGE, values, binary=True)
+    total = rows[0][5] if rows else 0
+    return [_entry_in_hub(prefix, *row[:5]) for row in rows], total
+
+
 # Below a prefix that ends with a slash lies what comes before the same prefix with the next sign, which is a zero: a range
 # that the index of paths gives.
 _CHILDREN = """
@@ -67,6 +84,8 @@ WHERE space_id = %(space)s AND thread_id = %(thread)s AND NOT is_deleted AND rev
   AND path ~>=~ %(prefix)s AND path ~<~ %(end)s
 GROUP BY 1, 2
 """
+_PAGE = f"SELECT *, count(*) OVER () FROM ({_CHILDREN}) c (name, is_dir, size, modified_at, unwritten) "  # noqa: S608
+_PAGE += 'ORDER BY is_dir DESC, name COLLATE "C" LIMIT %(count)s OFFSET %(start)s'
 _FILES = """
 SELECT path, size, modified_at FROM memoryhub_file
 WHERE space_id = %(space)s AND thread_id = %(thread)s AND NOT is_deleted AND revision > 0
@@ -85,10 +104,15 @@ def _below(space: Space, mount: Mount, prefix: str, thread_id: str) -> dict[str,
 def _entries_in_hub(space: Space, mounts: list[Mount], mount: Mount, prefix: str, thread_id: str) -> Iterator[Entry]:
     """The entries that the hub knows, without those of other mounts."""
     values = {"cut": len(prefix) + 1, **_below(space, mount, prefix, thread_id)}
-    for name, is_dir, size, modified_at, is_unwritten in statements.rows(_CHILDREN, values, binary=True):
-        path = prefix + name + ("/" if is_dir else "")
-        if find_mount(mounts, path) is mount:
-            yield Entry(path, is_dir, 0 if is_dir else size, modified_at, "not on disk yet" if is_unwritten else "")
+    for row in statements.rows(_CHILDREN, values, binary=True):
+        entry = _entry_in_hub(prefix, *row)
+        if find_mount(mounts, entry.path) is mount:
+            yield entry
+
+
+def _entry_in_hub(prefix: str, name: str, is_dir: bool, size: int, modified_at: datetime, unwritten: bool) -> Entry:
+    path = prefix + name + ("/" if is_dir else "")
+    return Entry(path, is_dir, 0 if is_dir else size, modified_at, "not on disk yet" if unwritten else "")
 
 
 def _entries_on_disk(
@@ -104,6 +128,8 @@ def _entries_on_disk(
     shown = {}
     for disk_entry in on_disk:
         entry = _entry_from_disk(prefix, disk_entry)
+        if entry.is_dir and entry.path not in in_hub and taking.hides_all_of(paths.strip(mount.prefix, entry.path)):
+            continue  # a folder of code would look empty
         if (with_odd or not entry.note) and not has_secret_name(disk_entry.name):
             shown[entry.path] = entry
     unwritten = {path: entry for path, entry in in_hub.items() if entry.note and path not in shown}
@@ -275,3 +301,37 @@ def _check_pattern(pattern: str) -> None:
 def is_folder(space: Space, path: str) -> bool:
     """Whether a file or a mount lies below this path."""
     return next(walk(space, path), None) is not None or any(m.prefix == path + "/" for m in mounts_of_space(space))
+
+
+_NAMED = """
+SELECT path FROM memoryhub_file
+WHERE space_id = %(space)s AND thread_id = '' AND NOT is_deleted AND revision > 0 AND path ILIKE ALL (%(likes)s)
+ORDER BY lower(regexp_replace(path, '^.*/', '')) LIKE %(begins)s DESC, regexp_replace(path, '^.*/', '') ILIKE %(holds)s DESC,
+  length(path), path
+LIMIT %(limit)s
+"""
+_ESCAPED = str.maketrans({"\\": "\\\\", "%": "\\%", "_": "\\_"})
+
+
+def find_paths(space: Space, typed: str, limit: int = 8) -> list[str]:
+    """The paths of files that fit what is typed: names that begin with it, then names and paths with all its words, then paths
+    with its letters in this order."""
+    words = typed.lower().split()[:8]
+    if not words:
+        return []
+    first = words[0].translate(_ESCAPED)
+    values = {"space": space.pk, "limit": limit, "begins": f"{first}%", "holds": f"%{first}%"}
+    likes = [f"%{word.translate(_ESCAPED)}%" for word in words]
+    found = [path for (path,) in statements.rows(_NAMED, {**values, "likes": likes})]
+    letters = "".join(words)
+    if len(found) < limit and 2 <= len(letters) <= 40:
+        scattered = "%" + "%".join(letter.translate(_ESCAPED) for letter in letters) + "%"
+        more = statements.rows(_NAMED, {**values, "likes": [scattered]})
+        found += [path for (path,) in more if path not in found]
+    return found[:limit]
+
+
+def existing_paths(space: Space, wanted: Iterable[str]) -> set[str]:
+    """Those of the paths at which there is a file."""
+    sql = "SELECT path FROM memoryhub_file WHERE space_id = %s AND path = ANY(%s) AND thread_id = '' AND NOT is_deleted AND revision > 0"
+    return {path for (path,) in statements.rows(sql, [space.pk, list(wanted)])}

@@ -135,11 +135,19 @@ def _policy_of_programs(space: Space, actor: Actor, request: ChangeRequest, plac
     """Refuse what agents never write. What a rule names all the same waits for a person, whatever the policy."""
     assert actor.agent is not None
     names = [paths.clean(request.path), *([paths.clean(request.to)] if request.kind == "move" else [])]
+    _check_new_name(request, places[-1], names[-1])
     named = [
         mounts.check_agents_path(space, actor.agent, place, name, request.content)
         for place, name in zip(places, names, strict=True)
     ]
     return {Policy.REVIEW} if any(named) else set()
+
+
+def _check_new_name(request: ChangeRequest, place: mounts.Place, path: str) -> None:
+    """Refuse a new file whose name looks like another one. What a person named so stays writable."""
+    is_new = request.kind in ("write", "move") and not place.is_known()
+    if is_new and (why := paths.why_misleading(path)):
+        raise paths.refused(path, why)
 
 
 def _note_rules(space: Space, actor: Actor, request: ChangeRequest, places: list[mounts.Place]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -10,10 +10,8 @@ from django.db.models import Count, Q
 from django.utils import timezone
 
 from memoryhub.domain.files import find, mounts
-from memoryhub.domain.files.read import Published
-from memoryhub.domain.files.write import read_many
 from memoryhub.errors import HubError
-from memoryhub.models import Agent, Editing, File, Mount, Person, PolicyRule, Proposal, Source, Space
+from memoryhub.models import Agent, Editing, File, Mount, Person, Proposal, Revision, Source, Space
 from memoryhub.stores import paths
 
 EDITING_TIMEOUT = timedelta(seconds=60)
@@ -37,41 +35,26 @@ class FolderEntry:
     author_name: str = ""
     policy: str = ""
     readers: list[str] = field(default_factory=list)
+    is_in_every_prompt: bool = False
     waiting: int = 0
+    tokens: int = 0
+    files: int = 0  # below a folder
+    revision: Revision | None = None  # the newest, of a folder the newest below it
+    listed: str = ""  # the path of a folder that is joined with its only child, as it is listed
     note: str = ""
     is_current: bool = False
     children: list[FolderEntry] | None = None
 
 
-FolderCache = dict[str, list[find.Entry]]  # entries by folder, for one page that shows folders twice
-
-
-def folder_entries(space: Space, prefix: str, cache: FolderCache) -> list[FolderEntry]:
-    """The entries of a folder, and sources that are missing in it; what was read is put into the cache."""
-    found = cache[prefix] = find.list_entries(space, prefix, with_odd=True)
-    listed = {entry.path for entry in found}
-    missing = [path for path in source_readers(space) if paths.parent(path) == prefix and path not in listed]
+def folder_entries(
+    space: Space, prefix: str, start: int = 0, count: int = FOLDER_PAGE_SIZE
+) -> tuple[list[FolderEntry], int]:
+    """Some of the entries of a folder, behind the last of them the sources that are missing in it; and how many there are."""
+    found, total = find.page_of_entries(space, prefix, start, count, with_odd=True)
     rows = [FolderEntry(e.path, e.name, e.is_dir, e.size, e.modified_at, note=e.note) for e in found]
-    rows += [FolderEntry(path, path.rpartition("/")[2], False, note="missing") for path in missing]
-    return rows
-
-
-def add_details(space: Space, rows: Sequence[FolderEntry]) -> Sequence[FolderEntry]:
-    """Adds to the entries of one page their last author, policy, prompts and pending proposals."""
-    wanted = [row.path for row in rows if not row.is_dir]
-    files = {file.path: file for file in File.objects.within(space).filter(path__in=wanted, thread_id="")}
-    readers = source_readers(space)
-    pending = pending_by_path(space, wanted)
-    all_mounts, all_rules = mounts.mounts_of_space(space), list(PolicyRule.objects.within(space).filter(is_on=True))
-    for row in rows:
-        mount = mounts.find_mount(all_mounts, row.path)
-        rule = next((rule for rule in all_rules if mounts.rule_applies(rule, row.path, None)), None)
-        row.policy = (rule.policy if rule else mount.policy) if mount else ""
-        row.readers, row.waiting = readers.get(row.path, []), pending.get(row.path, 0)
-        if file := files.get(row.path):
-            row.author_kind, row.author_name = file.author_kind, file.author_name
-            row.note = row.note or file.problem
-    return rows
+    if start + count >= total:
+        rows += _missing_sources(space, source_readers(space), prefix, {row.path for row in rows})
+    return rows, total
 
 
 def pending_by_path(space: Space, wanted: Iterable[str]) -> dict[str, int]:
@@ -88,7 +71,6 @@ class _TreeContext:
     path: str  # the folders above it are open
     mounts: dict[str, Mount]
     sources: Iterable[str]
-    cache: FolderCache
 
 
 def pending_proposals(space: Space, path: str) -> list[Proposal]:
@@ -96,25 +78,25 @@ def pending_proposals(space: Space, path: str) -> list[Proposal]:
     return list(Proposal.objects.within(space).filter(state="pending", path=path).order_by("number")[:50])
 
 
-def tree(space: Space, path: str, cache: FolderCache | None = None) -> list[FolderEntry]:
+def tree(space: Space, path: str) -> list[FolderEntry]:
     """The tree with the folders above a path open; pages fetch the others when a person opens them."""
     all_mounts = {mount.prefix: mount for mount in mounts.mounts_of_space(space)}
-    return _branch(_TreeContext(space, path, all_mounts, source_readers(space), {} if cache is None else cache), "/", 0)
+    return _branch(_TreeContext(space, path, all_mounts, source_readers(space)), "/", 0)
 
 
 def _branch(context: _TreeContext, prefix: str, depth: int) -> list[FolderEntry]:
     try:
-        entries = context.cache[prefix] if prefix in context.cache else find.list_entries(context.space, prefix)
+        entries, total = find.page_of_entries(context.space, prefix, 0, FOLDER_PAGE_SIZE)
     except HubError:
-        entries = []
-    rows = [FolderEntry(e.path, e.name, e.is_dir, e.size, note=e.note) for e in entries[:FOLDER_PAGE_SIZE]]
+        entries, total = [], 0
+    rows = [FolderEntry(e.path, e.name, e.is_dir, e.size, note=e.note) for e in entries]
     if depth == 0:
         heads = {prefix for prefix in context.mounts if not prefix.startswith("/")}
         rows += [FolderEntry(head, head.rstrip("/"), True) for head in sorted(heads)]
-    if len(entries) > FOLDER_PAGE_SIZE:
-        rows.append(FolderEntry(prefix, f"{len(entries) - FOLDER_PAGE_SIZE:,} more", True, note="more"))
+    if total > FOLDER_PAGE_SIZE:
+        rows.append(FolderEntry(prefix, f"{total - FOLDER_PAGE_SIZE:,} more", True, note="more"))
     else:
-        rows += _missing_sources(context, prefix, {entry.path for entry in entries})
+        rows += _missing_sources(context.space, context.sources, prefix, {entry.path for entry in entries})
     pending = pending_by_path(context.space, [row.path for row in rows if not row.is_dir])
     for row in rows:
         row.is_current, row.waiting = row.path == context.path, pending.get(row.path, 0)
@@ -128,40 +110,19 @@ def _branch(context: _TreeContext, prefix: str, depth: int) -> list[FolderEntry]
 STORE_LABELS = {Mount.Store.FILESYSTEM: " · disk", Mount.Store.THREAD: " · per thread"}
 
 
-def _missing_sources(context: _TreeContext, prefix: str, listed: set[str]) -> list[FolderEntry]:
+def _missing_sources(space: Space, sources: Iterable[str], prefix: str, listed: set[str]) -> list[FolderEntry]:
     """Entries for the sources that should be in a folder and are not."""
-    absent = [path for path in context.sources if paths.parent(path) == prefix and path not in listed]
-    return [FolderEntry(path, path.rpartition("/")[2], False, note="missing") for path in absent]
-
-
-def search_paths(space: Space, words: str) -> list[FolderEntry]:
-    """Files whose path has every word, for the filter above the tree."""
-    found = File.objects.within(space).filter(is_deleted=False, thread_id="", revision__gt=0)
-    for word in words.split()[:6]:
-        found = found.filter(path__icontains=word)
-    return [
-        FolderEntry(f.path, f.path.rpartition("/")[2], False, f.size, f.modified_at)
-        for f in found.order_by("path")[:FOLDER_PAGE_SIZE]
-    ]
+    absent = {path for path in sources if paths.parent(path) == prefix and path not in listed}
+    if absent:
+        there = File.objects.within(space).filter(path__in=absent, is_deleted=False, thread_id="", revision__gt=0)
+        absent -= set(there.values_list("path", flat=True))
+    return [FolderEntry(path, path.rpartition("/")[2], False, note="missing") for path in sorted(absent)]
 
 
 def deleted_files(space: Space, prefix: str) -> list[File]:
     """The files of a folder that were deleted last and can be restored, at most 20."""
     deleted = File.objects.within(space).filter(is_deleted=True, thread_id="", path__startswith=prefix)
     return list(deleted.order_by("-modified_at")[:20])
-
-
-def agents_md_files(space: Space, prefix: str) -> list[FolderEntry]:
-    """The AGENTS.md files that apply in a folder: its own and those of the folders above, outermost first."""
-    head, rest = paths.split_head(prefix)
-    parts = [part for part in rest.split("/") if part]
-    folders = [head, *(head + "/".join(parts[: n + 1]) + "/" for n in range(len(parts)))]
-    found = read_many(space, [folder + "AGENTS.md" for folder in folders])
-    return [
-        FolderEntry(path, "AGENTS.md", False, len(what.content), what.modified_at, what.author_kind, what.author_name)
-        for path, what in found.items()
-        if isinstance(what, Published)
-    ]
 
 
 def mount_at(space: Space, path: str) -> Mount | None:
@@ -184,6 +145,21 @@ def source_readers(space: Space) -> dict[str, list[str]]:
                 if agent.name not in names:
                     names.append(agent.name)
     return found
+
+
+def in_every_prompt(space: Space) -> set[str]:
+    """The paths that stand in the prompt of every agent with memory, and of the next one that somebody makes."""
+    listed = list(Source.objects.within(space))
+    shared = {source.path for source in listed if source.agent_id is None and source.is_on}
+    own: dict[int, set[str]] = {}
+    for source in listed:
+        if source.agent_id is not None:
+            own.setdefault(source.agent_id, set()).update([source.path] if source.is_on else [])
+    with_memory = list(Agent.objects.within(space).filter(memory_is_on=True))
+    for agent in with_memory:
+        shared &= own.get(agent.pk, shared)
+    is_hub = all(agent.fetched_dialect.family == "hub" for agent in with_memory)
+    return shared | set(PROMPT_FILES.values()) if is_hub else shared
 
 
 def agents_reading(space: Space, path: str) -> list[Agent]:

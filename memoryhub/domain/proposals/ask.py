@@ -64,6 +64,7 @@ def propose(
     found = [
         *program_findings(proposal, after),
         *other_path_findings(proposal, after),
+        *new_name_findings(proposal, before, after),
         *kind_of(proposal).findings(proposal, before, after),
     ]
     spaces.refuse_secrets(space, found, findings.detectable(after))
@@ -90,6 +91,13 @@ def other_path_findings(proposal: Proposal, after: bytes | None) -> list[Finding
             says = f"Other paths: on disk {path} is the same file as {', '.join(others[:5])}, which changes with it."
             found.append(Finding("other_path", "mid", 0, 0, 1, says))
     return found
+
+
+def new_name_findings(proposal: Proposal, before: bytes | None, after: bytes | None) -> list[Finding]:
+    """What to look at in the path of a file that the change makes."""
+    made = {path for path, text in kind_of(proposal).files_after(proposal, after).items() if text is not None}
+    new = made - ({proposal.path} if before is not None else set())
+    return [one for path in sorted(new) if path for one in findings.name_findings(proposal.space, path)]
 
 
 def propose_promotion(

@@ -10,8 +10,10 @@ from itertools import accumulate
 
 from memoryhub import detectors
 from memoryhub.detectors import Finding, KnownText
+from memoryhub.detectors.normalise import normalise
 from memoryhub.domain import spaces
 from memoryhub.models import File, LongtermEntry, Revision, Source, Space
+from memoryhub.stores.known_names import plain
 from memoryhub.text.lines import is_text, split, text_of
 from memoryhub.text.match import changes
 
@@ -192,7 +194,7 @@ def _line_starts(lines: list[str]) -> list[int]:
 
 def known_texts(space: Space, path: str, before: bytes | None) -> list[KnownText]:
     """What memory says already: the file itself, the sources of prompts, and long-term memory."""
-    paths = set(Source.objects.within(space).filter(is_on=True).values_list("path", flat=True)) - {path}
+    paths = _source_paths(space) - {path}
     rows = File.objects.within(space).filter(path__in=paths, is_deleted=False, thread_id="", size__lt=200_000)
     newest = {(row.pk, row.revision): row.path for row in rows[:KNOWN_TEXTS_LIMIT]}
     texts = Revision.objects.within(space).filter(
@@ -206,6 +208,31 @@ def known_texts(space: Space, path: str, before: bytes | None) -> list[KnownText
     entries = LongtermEntry.objects.within(space).filter(state="active").order_by("-id")[:KNOWN_TEXTS_LIMIT]
     known += [KnownText(f"long-term memory L-{entry.number}", entry.content) for entry in entries]
     return [KnownText(path, text_of(before)), *known] if before and path else known
+
+
+MAX_NAMES = 1000
+
+
+def name_findings(space: Space, path: str) -> list[Finding]:
+    """What to look at in the path of a new file: hidden words and letters in it, and names there that look the same."""
+    found = [replace(one, start=0, end=0, line=1, message=f"In the path: {one.message}")
+             for one in detectors.find(path, only=["hidden", "injection"])]  # fmt: skip
+    folder, looks = path.rpartition("/")[0] + "/", _as_it_looks(path)
+    beside = File.objects.within(space).filter(path__startswith=folder, is_deleted=False, thread_id="", revision__gt=0)
+    names = [*_source_paths(space), *beside.exclude(path=path).values_list("path", flat=True)[:MAX_NAMES]]
+    if alike := next((name for name in names if name != path and _as_it_looks(name) == looks), None):
+        says = f"Similar name: {path} looks like {alike}, which is another file."
+        found.append(Finding("similar_name", "high", 0, 0, 1, says))
+    return found
+
+
+def _as_it_looks(path: str) -> str:
+    """A path as a quick reader takes it: without case, accents' spelling, letters of other alphabets that look Latin."""
+    return "/".join(plain(part) for part in normalise(path)[0].split("/"))
+
+
+def _source_paths(space: Space) -> set[str]:
+    return set(Source.objects.within(space).filter(is_on=True).values_list("path", flat=True))
 
 
 def risk_of(found: Iterable[Finding], before: bytes | None, after: bytes | None) -> int:

@@ -1,6 +1,7 @@
 """What memory gives to a question, and search over every layer."""
 
 from memoryhub.domain.retrieval.checks import checks_of, forget_check, run_checks, save_check
+from memoryhub.domain.retrieval.copies import Joined, group_hits, join_copies
 from memoryhub.domain.retrieval.embedder import (
     EMBEDDER_SECONDS,
     duplicate_threshold,
@@ -54,6 +55,7 @@ __all__ = [
     "Found",
     "Hit",
     "Item",
+    "Joined",
     "Limits",
     "Wanted",
     "add_to_vector_index",
@@ -66,7 +68,9 @@ __all__ = [
     "embedder_choice",
     "embedder_of",
     "forget_check",
+    "group_hits",
     "has_more_activity",
+    "join_copies",
     "limits_of",
     "limits_then",
     "load_embedder",

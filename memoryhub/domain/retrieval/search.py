@@ -58,6 +58,7 @@ class Hit:
     by: str = "words"
     cosine: float | None = None
     words: float = 0.0
+    fact: str = ""  # the text that its copies say as well, where `text` has more
 
 
 def search(
@@ -262,7 +263,7 @@ def _in_proposals(space: Space, query: str, agent: Agent | None, limit: int) -> 
     found = found.filter(agent=agent) if agent else found
     hits = []
     for one in found[:MAX_PROPOSALS]:
-        text = _text_of(one)
+        text, fact = _texts_of(one)
         if has_all(f"{one.path} {text}", asked) or query.lstrip("#") == str(one.number):
             title = f"#{one.number} {one.path or ('a promotion' if one.kind == Proposal.Kind.PROMOTION else one.thing)}, {one.state}"
             hits.append(
@@ -274,16 +275,19 @@ def _in_proposals(space: Space, query: str, agent: Agent | None, limit: int) -> 
                     text,
                     one.created_at,
                     one.agent_name,
+                    fact=fact,
                 )
             )
     return hits[:limit]
 
 
-def _text_of(proposal: Proposal) -> str:
+def _texts_of(proposal: Proposal) -> tuple[str, str]:
+    """Everything that a proposal says, and what it would write."""
     change: dict[str, Any] = proposal.change or {}
     new = [str(change[key]) for key in ("new_string", "text") if change.get(key)]
     whole = bytes(proposal.content).decode("utf-8", "replace") if proposal.content else ""
-    return "\n".join(part for part in (proposal.reason, *new, whole) if part)
+    written = [part for part in (*new, whole) if part]
+    return "\n".join(part for part in (proposal.reason, *written) if part), "\n".join(written)
 
 
 def has_more_activity(space: Space) -> bool:

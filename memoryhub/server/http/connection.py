@@ -40,12 +40,13 @@ class Connection:
 
     __slots__ = (
         "address", "allowed", "body", "buffer", "chunks", "client", "deadline", "head", "heard", "interest", "is_chunked", "is_unread",
-        "keep_alive", "left", "moved", "number", "outgoing", "pieces", "progress", "rest", "socket", "state",
+        "keep_alive", "left", "line", "moved", "number", "outgoing", "pieces", "progress", "rest", "socket", "state",
     )  # fmt: skip
 
     def __init__(self, connected: socket.socket, address: str, now: float) -> None:
         self.socket, self.address, self.number = connected, address, connected.fileno()
-        self.client = address  # whose turn a request takes: behind a proxy, the address that it names
+        self.client = address  # behind a proxy, the address that it names
+        self.line = address  # in which line a request waits for its turn
         self.state = State.HEAD
         self.buffer = bytearray()
         self.outgoing: deque[memoryview | IO[bytes]] = deque()

@@ -21,6 +21,7 @@ class Turns(Generic[Waiting]):
     def __init__(self) -> None:
         self._lines: OrderedDict[str, deque[Waiting]] = OrderedDict()
         self._count = 0
+        self._last = ""  # who had the last turn
 
     def __len__(self) -> int:
         return self._count
@@ -33,8 +34,12 @@ class Turns(Generic[Waiting]):
         self._count += 1
 
     def popleft(self) -> Waiting:
-        """The next one; its client's others come after those of everybody else."""
+        """The next one; its client's others come after those of everybody else, also of who came in between."""
         client, line = next(iter(self._lines.items()))
+        if client == self._last and len(self._lines) > 1:
+            self._lines.move_to_end(client)
+            client, line = next(iter(self._lines.items()))
+        self._last = client
         one = line.popleft()
         self._count -= 1
         if line:
@@ -64,6 +69,12 @@ class Strangers:
             return False
         return self._of_late(client) >= self.per_minute * (2 if credential else 1)
 
+    def line_of(self, client: str, environ: Environ) -> str:
+        """Whose turn a request takes: that of its token or session, where that was good lately, else that of its address. So of
+        agents and people on one machine none holds up the others."""
+        credential = _credential(environ)
+        return f"known {hash(credential)}" if credential and hash(credential) in self._known else client
+
     def note(self, client: str, environ: Environ, *, is_refused: bool) -> None:
         """After an answer: remember who is known, and count who is not. `is_refused`: what was sent is not good any more."""
         if requests.KNOWN in environ:
@@ -90,7 +101,8 @@ class Strangers:
 
 
 def _credential(environ: Environ) -> str:
-    return environ.get("HTTP_AUTHORIZATION") or environ.get("HTTP_COOKIE") or ""
+    """The token as the application reads it, so that another way to write the header is no other credential; else the cookies."""
+    return requests.bearer_token(environ) or environ.get("HTTP_COOKIE") or ""
 
 
 def is_own(client: str) -> bool:

@@ -116,6 +116,7 @@ class Worker(Loop):
         assert head is not None
         head.environ["REMOTE_ADDR"] = connection.address
         connection.client = client_network(head.environ)
+        connection.line = self.strangers.line_of(connection.client, head.environ)
         connection.keep_alive = connection.keep_alive and head.keep_alive
         if self.strangers.refuses(connection.client, head.environ) and not is_free(head.environ["PATH_INFO"]):
             self._refuse(connection, SLOW_DOWN)
@@ -185,11 +186,11 @@ class Worker(Loop):
 
     def _enqueue(self, connection: Connection, act: Callable[[Connection], None]) -> None:
         waiting, limit = len(self.queue), self.limits.waiting
-        if waiting >= limit and (self.queue.is_waiting(connection.client) or waiting >= 2 * limit):
+        if waiting >= limit and (self.queue.is_waiting(connection.line) or waiting >= 2 * limit):
             self._refuse(connection, BUSY)
             return
         connection.state = State.WAITING
-        self.queue.append(connection.client, (connection, act))
+        self.queue.append(connection.line, (connection, act))
 
     @contextlib.contextmanager
     def _busy(self, environ: Environ) -> Iterator[None]:
@@ -250,7 +251,7 @@ class Worker(Loop):
             self._watch(connection, connection.interest | WRITE)
         elif connection.pieces is not None:
             self._watch(connection, connection.interest & ~WRITE)
-            self.queue.append(connection.client, (connection, self._continue))
+            self.queue.append(connection.line, (connection, self._continue))
         else:
             self._finish(connection)
 

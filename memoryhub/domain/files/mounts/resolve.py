@@ -50,9 +50,9 @@ class Place:
         with contextlib.suppress(HubError):  # links and the like are refused with their own words
             stat = self.store.stat(self.relative)
             why = FULL if stat is None and self.mount.is_full else why_entry_out(self.relative, stat)
-        return why if why and not self._is_known() else None
+        return why if why and not self.is_known() else None
 
-    def _is_known(self) -> bool:
+    def is_known(self) -> bool:
         """Whether the hub has a file there: one that grew too large shows that as its problem."""
         path = self.mount.prefix + self.relative.lstrip("/")
         return File.objects.within(self.mount.space_id).filter(path=path, is_deleted=False, revision__gt=0).exists()

@@ -73,8 +73,8 @@ def change_rule(
 ) -> PolicyRule:  # fmt: skip
     """Changes a rule at its place in the order; every value is given. What it let through before stays as it was decided."""
     require(actor, "manage")
-    pattern = _checked_pattern(space, pattern, policy, confirmed=confirmed)
     rule = _locked_rules(space, pk)[1]
+    pattern = _checked_pattern(space, pattern, policy, confirmed=confirmed or pattern.strip() == rule.pattern)
     wanted = {
         "pattern": pattern, "policy": policy, "agent_id": agent.pk if agent else None, "max_added": max_added,
         "unless_findings": unless_findings, "reviewers": reviewers,

@@ -1,0 +1,135 @@
+"""Experience that reads like a helpful recipe and does harm where it is followed: advice for a reviewer to look closely.
+
+Each kind is a sentence that tells what to do: data, credentials or traffic go to an address; a check is loosened; something
+from outside is installed or run, or gives the orders; somebody is asked for credentials; answers are steered to somebody's gain.
+Honest memory says such things too (a compiler's own `curl … | sh`), so nothing is held for it. What a text forbids, describes or
+lists as a mistake is no advice.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+
+from ..costs import spend
+from ..finding import Finding, Lines
+from ..injection.mention_or_order import describes_option, fences, is_mention
+from ..known_texts import KnownText
+from ..patterns import bounded
+from .signs import SIGNS, Sign
+
+CODE = "risky_advice"
+MAX_FINDINGS = 20
+_NEAR = 80
+
+_FORBIDS = bounded(
+    r"\b(?:never|no|nobody|without|not|don't|mustn't|cannot|can't|shouldn't|avoid\w*|forbid\w*|prohibit\w*|refus\w*|reject\w*|block\w*|prevent\w*|against|instead\s+of|"
+    r"rather\s+than|no\s+longer|tempt\w*|reach(?:es|ing)?\s+for|detect\w*|flags?|warn\w*|fails?\s+(?:if|when)|error\s+(?:if|when)|which|that\s+(?:can|could|may|might|would))\b[^.;:\n]{0,60}$",
+    reach=200,
+)
+_DENIED = bounded(
+    r"[^.\n]{0,40}?\b(?:is|are)\s+(?:never|not|forbidden|prohibited|disallowed|banned|blocked|dangerous|unsafe|insecure|wrong|an?\s+(?:risk|smell|anti-?pattern|bug|vulnerability))\b|[^.\n]{0,20}\b(?:bypass|attempts?)\b|"
+    r"\s+(?:exposes?|reduces?|increases?|risks?|leaves|breaks?|opens|means)\b|[^.\n]{0,40}\(not\s+recommended"
+)
+_WARNS = bounded(
+    r"\b(?:attack(?:s|ers?)?|vulnerab\w+|exploit\w*|malicious|anti-?patterns?|red\s+flags?|wrong|bad|unsafe|insecure\s+(?:code|example)|why\s+blocked|blocked|impact|never|don't|do\s+not|avoid)\b[*_`]{0,3}\s?:|❌|✗|🚫|⛔|"
+    r"\b(?:attack(?:s|ers?)?\b(?!\.\w)|vulnerab\w+|exploit\w*|malicious|should\s+be\s+blocked|skips?\s+\w+\s+hooks)\b"
+)
+_REPORTED = bounded(
+    r"\b(?:prefers?|wants?|likes?|remember|learn\w*|note[ds]?|found|requires?|means|asked|decided|agreed|request\w*)\s+that\s+$"
+)
+"""What somebody is said to want is as good as an order."""
+# What the verb of an order stands behind; behind a noun it only tells what that does.
+_ORDERS = bounded(
+    r"(?:^|[.;:,!?()\[\]{}/*\"'`>|=+–—•-]\s{0,4}|\b(?:always|we|you|i|they|to|and|or|then|please|just|simply|also|should|must|can|may|do|team|now|instead|safely|first|temporarily|usually|fine|"
+    r"ok|okay|safe|by|for|when|before|after|while|it|best|better|is|are|was|be|helps?|lets?|could|would|will|either|consider|recommend|suggest|try|prefer|often|sometimes|immediately|automatically|"
+    r"silently|quickly|directly|agents?|everyone|anyone|with|from|via|if|once|off|on|only|can't|never|not))\s{0,4}[*_`\"']{0,3}$"
+)
+_INSTALLERS = bounded(
+    r"\b(?:astral\.sh|(?:sh|win)\.rustup\.rs|rustup\.rs|bun\.(?:sh|com)|deno\.land|get\.docker\.com|install\.python-poetry\.org|get\.pnpm\.io|fnm\.vercel\.app|ollama\.(?:com|ai)|mise\.(?:run|jdx\.dev)|"
+    r"get\.sdkman\.io|foundry\.paradigm\.xyz|(?:deb|rpm)\.nodesource\.com|claude\.ai/install|fly\.io/install|starship\.rs|nixos\.org|install\.determinate\.systems|pyenv\.run|just\.systems|get\.volta\.sh|"
+    r"get\.helm\.sh|cli\.github\.com|(?:www\.)?cygwin\.com|go\.dev|nodejs\.org|(?:www\.)?python\.org|brew\.sh|raw\.githubusercontent\.com/(?:homebrew|nvm-sh|helm|pyenv|ohmyzsh|rust-lang)/|"
+    r"dot\.net|aka\.ms|get\.k3s\.io|tailscale\.com/install|install\.duckdb\.org|cursor\.com/install|opencode\.ai/install|get\.haskellup\.org|get-ghcup\.haskell\.org|julialang\.org)"
+)
+"""Where widely used programs are installed from; what else comes from there has been looked at by others."""
+
+
+_CODE_HOSTS = bounded(r"https://(?:raw\.githubusercontent|github|gitlab)\.com/")
+"""In a block of code that shows how to install; in a sentence they are advice like any other."""
+_OPTION_BEFORE = bounded(
+    r"`(?:[^`\n]{0,40}\s)?-{1,2}[a-z][^`\n]{0,40}`\s?[(:—–-]\s?$|[|\]]\s?$|^[ \t]{0,8}then\s[^\n]{0,60}$|^(?:argument-hint|usage|options)\b[^\n]{0,80}$"
+)
+_ITEM_OF_COMMANDS = bounded(r"^[ \t]{0,8}[-*|+]?[ \t]{0,4}`[^`\n]{0,60}$")
+_DESCRIPTION = bounded(r"[^`\n]{0,40}`[ \t]{0,2}(?:[-:—–|]|->)[ \t]")
+"""A list of commands, each with what it does."""
+_QUOTES = ('"', "'", "“", "”")
+
+
+def find(text: str, lines: Lines, known: Sequence[KnownText] = ()) -> list[Finding]:
+    """One finding per line and kind, at most twenty."""
+    found: dict[tuple[int, str], Finding] = {}
+    for sign in SIGNS:
+        if not lines.rows.have(sign.words):
+            continue
+        for start, end in _places(sign, lines):
+            first, last = _in_original(lines, start, end)
+            number = lines.number(first)
+            found.setdefault((number, sign.kind), _finding(sign, first, last, number))
+            if len(found) >= MAX_FINDINGS:
+                return list(found.values())
+    return list(found.values())
+
+
+def _places(sign: Sign, lines: Lines) -> Iterator[tuple[int, int]]:
+    text = lines.normalised
+    for start, end in lines.rows.near(sign.words):
+        spend()
+        for match in sign.pattern.finditer(text, start, end):
+            if not _is_told(sign, lines, *match.span()):
+                yield match.span()
+
+
+def _is_told(sign: Sign, lines: Lines, start: int, end: int) -> bool:
+    """Whether the words around a place only tell of what stands there, or warn of it."""
+    text = lines.normalised
+    before = text[max(text.rfind("\n", 0, start) + 1, start - _NEAR) : start]
+    if _FORBIDS.search(before) or _DENIED.match(text, end) or _is_warned_of(text, start, end):
+        return True
+    if sign.is_order and not _ORDERS.search(before):
+        return True
+    if sign.kind == "runs" and _INSTALLERS.search(text, start, end):
+        return True
+    if sign.kind == "runs" and _CODE_HOSTS.search(text, start, end + 80) and _is_in_code(lines, start):
+        return True
+    if _ITEM_OF_COMMANDS.search(before) and _DESCRIPTION.match(text, end):
+        return True
+    if _OPTION_BEFORE.search(before) or (sign.is_order and _is_name(text, start, end)):
+        return True
+    if _REPORTED.search(before):
+        return False
+    return describes_option(text, start, True) or is_mention(text, start, end)
+
+
+def _is_name(text: str, start: int, end: int) -> bool:
+    """Words alone between quotes are what something is called."""
+    return text[start - 1 : start] in _QUOTES and text[end : end + 1] in _QUOTES and start > 0
+
+
+def _is_in_code(lines: Lines, at: int) -> bool:
+    return bisect_left(lines.cached("fences", fences), at) % 2 == 1
+
+
+def _is_warned_of(text: str, start: int, end: int) -> bool:
+    """A line that speaks of attacks, or stands under a comment that calls it wrong."""
+    first = text.rfind("\n", 0, max(0, text.rfind("\n", 0, start))) + 1
+    last = text.find("\n", end)
+    return bool(_WARNS.search(text, max(first, start - 4 * _NEAR), min(len(text) if last < 0 else last, end + _NEAR)))
+
+
+def _in_original(lines: Lines, start: int, end: int) -> tuple[int, int]:
+    offsets = lines.original_offsets
+    return (start, end) if offsets is None else (offsets[start], offsets[end - 1] + 1)
+
+
+def _finding(sign: Sign, start: int, end: int, number: int) -> Finding:
+    return Finding(CODE, "mid", start, end, number, f"Look closely: {sign.says}.", sign.kind)

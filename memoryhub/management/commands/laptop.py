@@ -1,0 +1,186 @@
+"""Find the coding agents of this home and their projects, and show their memory (--list only looks, no database needed)."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import socket
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import CommandParser
+
+from memoryhub.dialects import coding
+from memoryhub.domain import coding_agents
+from memoryhub.domain.coding_agents import FoundAgent
+from memoryhub.errors import HubError, Invalid
+from memoryhub.management.base import HubCommand, database
+from memoryhub.server import datadir
+
+MAX_SHOWN = 20  # projects
+
+
+def add_arguments(parser: argparse.ArgumentParser | CommandParser) -> None:
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="projects; default: the current folder")
+    parser.add_argument("--home", metavar="DIR", help="the home to look into; default: yours")
+    parser.add_argument("--list", action="store_true", help="only look: nothing is made or asked")
+
+
+def main(arguments: list[str]) -> int:
+    """`--list`: prints what was found, and needs neither a database nor a data directory."""
+    parser = argparse.ArgumentParser(prog="memoryhub laptop", description=__doc__)
+    add_arguments(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.add_argument("--yes", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    try:
+        found = find(options.home, options.paths)
+    except HubError as refusal:
+        print(refusal, file=sys.stderr)
+        return 1
+    if options.json:
+        print(json.dumps({"agents": [asdict(one) for one in found]}, ensure_ascii=True, indent=2))
+    else:
+        print("\n".join(lines_of(found, home_of(options.home))))
+    return 0
+
+
+def home_of(given: str | None) -> str:
+    home = os.path.abspath(given or os.path.expanduser("~"))
+    if not os.path.isdir(home):
+        raise Invalid(f"{home} is no folder: name a home directory with --home.")
+    return home
+
+
+def find(home: str | None, paths: Sequence[str]) -> list[FoundAgent]:
+    """The agents of a home with the projects named, by default that of the current folder. The variables that move folders of
+    agents count for one's own home alone."""
+    for path in paths:
+        if not os.path.isdir(path):
+            raise Invalid(f"{path} is no folder.")
+    return coding_agents.find_agents(home_of(home), named_projects(paths), env={} if home else os.environ)
+
+
+def named_projects(paths: Sequence[str]) -> list[str]:
+    """The real paths of the projects named; of the current folder its repository."""
+    return [os.path.realpath(path) for path in paths] or [coding_agents.project_of(os.path.abspath("."))]
+
+
+def lines_of(found: list[FoundAgent], home: str) -> list[str]:
+    """What was found, for people."""
+    if not found:
+        return [f"No coding agent was found in {home}."]
+    lines = [f"Coding agents in {home}:"]
+    for one in found:
+        version = f" {one.version}" if one.version else ""
+        lines.append(f"  {coding.agent(one.agent).title}{version}{f', {short(one.home, home)}' if one.home else ''}")
+        for project in one.projects:
+            loaded = [file for file in project.files if file.kind != "ignored"]
+            size = sum(file.bytes for file in loaded)
+            lines.append(
+                f"    {short(project.path, home)}: {len(loaded)} file{'' if len(loaded) == 1 else 's'}, {size:,} bytes"
+            )
+    return lines
+
+
+def short(path: str, home: str) -> str:
+    return "~" + path[len(home) :] if path == home or path.startswith(home + "/") else path
+
+
+def projects_to_show(found: list[FoundAgent], named: Sequence[str], home: str) -> list[str]:
+    """The projects named first, then others that hold a memory file of their own. A home itself is none."""
+    others = [
+        project.path
+        for one in found
+        for project in one.projects
+        if any(file.path.startswith(project.path + "/") and file.kind != "ignored" for file in project.files)
+    ]
+    real = os.path.realpath(home)
+    listed = dict.fromkeys([*named, *others])
+    return [path for path in listed if not (real + "/").startswith(path.rstrip("/") + "/")][:MAX_SHOWN]
+
+
+class Command(HubCommand):
+    help = "Find the coding agents of this home and their projects, and show their memory."
+    needs_database = False  # nothing is opened before the question is answered
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        add_arguments(parser)
+        parser.add_argument("--yes", action="store_true", help="do not ask")
+        parser.add_argument("--space", default="laptop", metavar="SLUG", help="the space that shows them (laptop)")
+        parser.add_argument("--port", default="8000", help="the port, where the hub is started (8000)")
+        parser.add_argument("--no-start", action="store_true", help="make the space, but do not start the hub")
+
+    def run(self, **options: Any) -> str | None:
+        home, named = home_of(options["home"]), named_projects(options["paths"])
+        found = find(options["home"], options["paths"])
+        projects = projects_to_show(found, named if options["paths"] else [], home)
+        self.stdout.write("\n".join(lines_of(found, home)))
+        if not found and not projects:
+            return None
+        self.stdout.write("\n".join(self.plan(found, projects, home)))
+        if not (options["yes"] or self.agreed()):
+            return "Nothing was made."
+        with database():
+            address = self.show(home, found, projects, options["space"])
+        if address or options["no_start"]:
+            return address
+        self.start(options)
+        return None
+
+    def plan(self, found: list[FoundAgent], projects: list[str], home: str) -> list[str]:
+        folders = [short(one.home, home) for one in found if one.home and os.path.isdir(one.home)]
+        shown = [*folders, *(short(path, home) for path in projects)]
+        return ["", "memoryhub will show, and write nothing there by itself:", *(f"  {one}" for one in shown)]
+
+    def agreed(self) -> bool:
+        """One question. Without a terminal nobody can answer it."""
+        if not sys.stdin.isatty():
+            raise Invalid("Say --yes to show them, or --list to look only.")
+        self.stdout.write("Show them? [y/N] ", ending="")
+        self.stdout.flush()
+        return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+    def show(self, home: str, found: list[FoundAgent], projects: list[str], slug: str) -> str:
+        """Makes the space; answers a one-time sign-in link to it where the hub runs already."""
+        from memoryhub.domain import accounts, contexts, first_start  # models need Django to be set up
+        from memoryhub.models import HUB
+        from memoryhub.server.migrate import migrate_if_needed
+
+        migrate_if_needed()
+        name = f"Laptop {socket.gethostname()}"[:100] if slug == "laptop" else slug
+        shown = contexts.show_laptop(HUB, home, found, projects, slug=slug, name=name)
+        first_start.join(shown.space, accounts.hub_owner())
+        for directory, why in shown.refused:
+            self.stderr.write(f"{short(directory, home)} is not shown: {why}")
+        for prefix, directory in shown.mounts:
+            self.stdout.write(f"{prefix} shows {short(directory, home)}")
+        if not is_running():
+            return ""
+        secret = accounts.make_sign_in_link(HUB, accounts.hub_owner(), leads_to=f"/s/{shown.space.slug}/contexts/")
+        says = "Open" if settings.PUBLIC_URL else "At the address of the hub that runs, open"
+        return f"{says} {settings.PUBLIC_URL}/login/once/{secret}/"
+
+    def start(self, options: dict[str, Any]) -> None:
+        from memoryhub.management.commands.up import Command as Up  # it loads the servers
+
+        given = ["--data-dir", options["data_dir"]] if options["data_dir"] else []
+        Up(stdout=self.stdout._out, stderr=self.stderr._out).run_from_argv(
+            ["memoryhub", "up", "--open", options["space"], "--port", options["port"], *given]
+        )
+
+
+def is_running() -> bool:
+    """Whether a hub serves this data directory now."""
+    if settings.DATABASE_URL:
+        return True
+    try:
+        datadir.hub_lock(settings.DATA_DIR).release()
+    except HubError:
+        return True
+    return False

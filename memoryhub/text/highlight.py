@@ -1,0 +1,63 @@
+"""Colours for code: the pieces of a text in a known language, each with the class of what it is. The text itself stays as it is."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from pygments.lexer import Lexer
+from pygments.lexers import get_lexer_by_name
+from pygments.token import Token, _TokenType
+from pygments.util import ClassNotFound
+
+# Lexers that are quick on any text. A language that is not here is shown without colours.
+LANGUAGES = frozenset(
+    """
+    bash c cpp csharp css diff docker dockerfile go html ini java javascript js json jsx kotlin make makefile php powershell
+    py python rb rs ruby rust scala sh shell sql swift toml ts tsx typescript xml yaml yml zsh console
+    """.split()  # noqa: SIM905  a table
+)
+MAX_CODE = 20_000  # characters of one block
+MAX_LINE = 1_000  # characters of a line: the rules of some languages take long on longer ones
+MAX_PIECES = 4_000
+# What a reader tells apart; inner kinds are of the kind around them.
+CLASSES: tuple[tuple[_TokenType, str], ...] = (
+    (Token.Comment, "hl-c"), (Token.Keyword, "hl-k"), (Token.Operator.Word, "hl-k"), (Token.Literal.String, "hl-s"),
+    (Token.Literal.Number, "hl-n"), (Token.Name.Function, "hl-f"), (Token.Name.Class, "hl-f"), (Token.Name.Tag, "hl-k"),
+    (Token.Name.Builtin, "hl-b"), (Token.Name.Attribute, "hl-b"), (Token.Name.Decorator, "hl-b"), (Token.Name.Variable, "hl-b"),
+    (Token.Generic.Inserted, "hl-i"), (Token.Generic.Deleted, "hl-d"), (Token.Generic.Heading, "hl-k"), (Token.Generic.Prompt, "hl-c"),
+)  # fmt: skip
+
+
+def pieces(code: str, language: str) -> list[tuple[str, str]]:
+    """The code in pieces, each with its class or none; one piece without a class where it is not coloured."""
+    plain = [(code, "")]
+    if (
+        language.lower() not in LANGUAGES
+        or len(code) > MAX_CODE
+        or any(len(line) > MAX_LINE for line in code.split("\n"))
+    ):
+        return plain
+    lexer = _lexer(language.lower())
+    found: list[tuple[str, str]] = []
+    for kind, text in lexer.get_tokens(code) if lexer else ():
+        css = _class_of(kind)
+        if found and found[-1][1] == css:
+            found[-1] = found[-1][0] + text, css
+        else:
+            found.append((text, css))
+        if len(found) > MAX_PIECES:
+            return plain
+    return found if "".join(text for text, _ in found) == code else plain
+
+
+@cache
+def _lexer(language: str) -> Lexer | None:
+    try:
+        return get_lexer_by_name(language, stripnl=False, ensurenl=False)
+    except ClassNotFound:
+        return None
+
+
+@cache
+def _class_of(kind: _TokenType) -> str:
+    return next((css for outer, css in CLASSES if kind in outer), "")
