@@ -299,7 +299,10 @@ class MountForm(HubForm):
     )  # fmt: skip
     store = forms.ChoiceField(
         label=_("Files are kept"),
-        choices=[("database", _("In the hub")), ("filesystem", _("In a directory")), ("thread", _("Per thread, for a day"))],
+        choices=[
+            ("database", _("In the hub")), ("filesystem", _("In a directory")), ("thread", _("Per thread, for a day")),
+            ("views", _("Nowhere: shows memory, read-only")),
+        ],
     )  # fmt: skip
     directory = forms.CharField(
         required=False, max_length=4096, label=_("Directory"), help_text=_("On the machine of the hub, for files in a directory."),

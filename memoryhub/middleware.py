@@ -104,7 +104,7 @@ def last_seen(get_response: View) -> View:
                 return response
             request.META[requests.KNOWN] = True
             if not request.htmx:
-                accounts.note_seen(session.session_key, requests.client_address(request.META))
+                accounts.note_seen(session.stored_key, requests.client_address(request.META))
         return response
 
     return handle

@@ -27,7 +27,7 @@ from memoryhub.api.base import (
 from memoryhub.api.proposals import shown
 from memoryhub.domain import files, proposals
 from memoryhub.domain.accounts import Caller
-from memoryhub.domain.files import Applied, ChangeRequest, Pending, Published, decode_content
+from memoryhub.domain.files import Applied, ChangeRequest, Pending, Published, Reader, decode_content
 from memoryhub.errors import HubError, Invalid, NotFound
 from memoryhub.stores import paths
 
@@ -69,6 +69,7 @@ class FileOut(Schema):
     revision: int
     created_at: datetime
     modified_at: datetime
+    expires_at: datetime | None = None
 
 
 class Matches(Schema):
@@ -91,7 +92,7 @@ class Lines(Schema):
 @needs("files")
 def entries(request: HttpRequest, prefix: str = "/", thread_id: str = "") -> HttpResponse:
     caller: Caller = request.auth
-    found = files.list_entries(caller.space, _rooted(prefix), thread_id=_thread(thread_id))
+    found = files.list_entries(caller.space, _rooted(prefix), thread_id=_thread(thread_id), reader=_reader(caller))
     return json_response({"entries": _fields(Entry, found)})
 
 
@@ -99,7 +100,9 @@ def entries(request: HttpRequest, prefix: str = "/", thread_id: str = "") -> Htt
 @needs("files")
 def grep(request: HttpRequest, pattern: str, prefix: str = "/", glob: str = "", thread_id: str = "") -> HttpResponse:
     caller: Caller = request.auth
-    found, truncated = files.grep(caller.space, pattern, _rooted(prefix), glob=glob, thread_id=_thread(thread_id))
+    found, truncated = files.grep(
+        caller.space, pattern, _rooted(prefix), glob=glob, thread_id=_thread(thread_id), reader=_reader(caller)
+    )
     return json_response({"matches": _fields(Line, found), "truncated": truncated})
 
 
@@ -107,7 +110,9 @@ def grep(request: HttpRequest, pattern: str, prefix: str = "/", glob: str = "", 
 @needs("files")
 def glob(request: HttpRequest, pattern: str, prefix: str = "/", thread_id: str = "") -> HttpResponse:
     caller: Caller = request.auth
-    found, truncated = files.glob(caller.space, pattern, _rooted(prefix), thread_id=_thread(thread_id))
+    found, truncated = files.glob(
+        caller.space, pattern, _rooted(prefix), thread_id=_thread(thread_id), reader=_reader(caller)
+    )
     return json_response({"matches": _fields(Entry, found), "truncated": truncated})
 
 
@@ -121,6 +126,10 @@ def _thread(thread_id: str) -> str:
     """The name of a thread, as far as it is text."""
     files.text_as_bytes(thread_id)
     return thread_id
+
+
+def _reader(caller: Caller) -> Reader:
+    return Reader(caller.agent, caller.has("retrieve"))
 
 
 def _rooted(prefix: str) -> str:
@@ -171,7 +180,8 @@ def _read_batch(caller: Caller, body: BatchIn) -> dict[str, Published | HubError
     thread, size = _thread(body.thread_id), 0
     for start in range(0, len(body.paths), READ_AT_ONCE):
         part = body.paths[start : start + READ_AT_ONCE]
-        found |= files.published_now(caller.space, [path for path in part if path not in found], thread_id=thread)
+        wanted = [path for path in part if path not in found]
+        found |= files.published_now(caller.space, wanted, thread_id=thread, reader=_reader(caller))
         size += sum(len(one.content) for path in part if isinstance(one := found[path], Published))
         if size > MAX_BATCH_BYTES:
             raise Invalid("These files are larger than 32 MiB together. Ask for fewer at once.", code="too_many_bytes")
@@ -231,7 +241,7 @@ def read(request: HttpRequest, path: str, thread_id: str = "") -> HttpResponse:
     """JSON, or the bytes for who wants text."""
     caller: Caller = request.auth
     where = paths.clean(paths.from_url(path))
-    found = files.published_now(caller.space, [where], thread_id=_thread(thread_id))[where]
+    found = files.published_now(caller.space, [where], thread_id=_thread(thread_id), reader=_reader(caller))[where]
     if isinstance(found, NotFound):
         if path.startswith("~/"):
             files.resolve_path(caller.space, path)  # no mount of that prefix: a home directory, which is outside
@@ -248,6 +258,7 @@ def _file_document(found: Published) -> bytes:
     return _as_json({
         "path": found.path, **_content(found), "sha256": found.sha256, "revision": found.revision,
         "created_at": as_text(found.created_at), "modified_at": as_text(found.modified_at),
+        **({"expires_at": as_text(found.expires_at)} if found.expires_at else {}),
     })  # fmt: skip
 
 

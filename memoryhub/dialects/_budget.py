@@ -20,13 +20,16 @@ class Drop:
 
 
 def drops(memory: Ingredients) -> list[Drop]:
-    """Everything that may be left out, in that order: within a kind the oldest, the least alike, the last listed first."""
+    """Everything that may be left out, in that order: within a kind the oldest, the least alike, the last listed first.
+
+    Files of a `views` mount come before all else."""
     named = [kind for kind in memory.cut_order if kind in CUT_ORDER]
     order = named + [kind for kind in CUT_ORDER if kind not in named]
-    found: list[Drop] = []
+    cut = [Drop("source", index) for index in reversed(range(len(memory.sources))) if memory.sources[index].text]
+    found = [drop for drop in cut if memory.sources[drop.index].is_view]
     for kind in order:
         if kind == "source":
-            found += [Drop(kind, index) for index in reversed(range(len(memory.sources))) if memory.sources[index].text]
+            found += [drop for drop in cut if not memory.sources[drop.index].is_view]
             continue
         entries = getattr(memory, kind)
         weakest = sorted(range(len(entries)), key=lambda i: (entries[i].score, entries[i].created_at, -i))

@@ -26,6 +26,7 @@ class Source:
     revision: int | None = None
     sha256: str | None = None
     size: int = 0
+    is_view: bool = False  # made of memory at the moment of reading: a budget cuts it first
 
     @property
     def has_bytes(self) -> bool:

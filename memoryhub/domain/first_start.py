@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
+from django.conf import settings
 from django.db import transaction
 
 from memoryhub.domain import accounts, files, prompts, spaces
@@ -19,6 +20,8 @@ def prepare(directory: Path | None) -> tuple[str, str]:
     """Makes the space at the first start, moves its mount when another directory is named. Says what the directory shows, and
     what was moved."""
     moved = _make(directory)
+    if not settings.DATABASE_URL:  # else other hubs may be running
+        files.end_threads_of_run()
     files.leave_out_everywhere()
     if directory is None:
         return "", moved

@@ -32,6 +32,7 @@ class Mount(models.Model):
         FILESYSTEM = "filesystem"
         DATABASE = "database"
         THREAD = "thread"
+        VIEWS = "views"
 
     class Takes(models.TextChoices):
         ALL = "all", "Every file"
@@ -50,6 +51,8 @@ class Mount(models.Model):
     problem = models.CharField(max_length=300, blank=True)  # why its directory cannot be read just now
     on_disk = models.CharField(max_length=5, choices=OnDisk, default=OnDisk.APPLY, db_default=OnDisk.APPLY)
     put_back = models.BooleanField(default=False, db_default=False)  # what is held is also undone on disk
+    # Of files per thread: gone when the hub starts again, as the framework's own are with its run.
+    ends_with_run = models.BooleanField(default=False, db_default=False)
     # Since when its files were all taken in once: what is new on disk from then on is a change.
     taken_in_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(default=timezone.now)

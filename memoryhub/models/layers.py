@@ -155,6 +155,7 @@ class LongtermEntry(ByActor):
     review_by = models.DateField(null=True, blank=True)
     checked_at = models.DateTimeField(null=True)
     checked_by = models.CharField(max_length=150, blank=True)
+    pin = models.IntegerField(null=True)  # its place among those that people pinned
     retired_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(default=timezone.now)
     modified_at = models.DateTimeField(default=timezone.now)
@@ -169,6 +170,7 @@ class LongtermEntry(ByActor):
                 fields=["space", "review_by"], condition=models.Q(review_by__isnull=False), name="entry_review_due"
             ),
             models.Index(fields=["agent"], condition=models.Q(agent__isnull=False), name="entry_agent"),
+            models.Index(fields=["space", "pin"], condition=models.Q(pin__isnull=False), name="entry_pinned"),
         ]
 
 

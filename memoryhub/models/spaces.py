@@ -36,6 +36,7 @@ class Space(models.Model):
     # What agents and people have stored, as a job counts it (domain/quotas): in all, and by kind.
     stored_bytes = models.BigIntegerField(default=0, db_default=0)
     stored = models.JSONField(default=dict, db_default={})
+    has_views = models.BooleanField(default=False, db_default=False)  # a mount of the store `views`
     # What a space chose for itself; every key and its default stand in domain/spaces.py.
     settings = models.JSONField(default=dict)
     created_at = models.DateTimeField(default=timezone.now)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from memoryhub.stores.database import DatabaseStore
 from memoryhub.stores.filesystem import FilesystemStore
 from memoryhub.stores.thread import ThreadStore
+from memoryhub.stores.views import ViewStore
 
-Store = FilesystemStore | DatabaseStore | ThreadStore
+Store = FilesystemStore | DatabaseStore | ThreadStore | ViewStore
 
 
 def open_store(kind: str, directory: str = "", prefix: str = "/") -> Store:
     """The store of a mount by its kind."""
     if kind == "filesystem":
         return FilesystemStore(directory, prefix)
+    if kind == "views":
+        return ViewStore()
     return ThreadStore() if kind == "thread" else DatabaseStore()

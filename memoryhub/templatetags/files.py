@@ -219,9 +219,12 @@ def _cell(row: Any, side: str) -> str:
 @register.filter
 def store_words(store: str) -> str:
     """Where the files of a mount are kept."""
-    return {"database": _("in the hub"), "filesystem": _("in a directory"), "thread": _("per thread, for a day")}.get(
-        store, store
-    )
+    return {
+        "database": _("in the hub"),
+        "filesystem": _("in a directory"),
+        "thread": _("per thread, for a day"),
+        "views": _("shows memory"),
+    }.get(store, store)
 
 
 @register.filter

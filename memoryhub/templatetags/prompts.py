@@ -35,8 +35,7 @@ def numbered(context: Any, lines: Sequence[str], first: int, marks: Marks) -> Sa
     # Built here, since a prompt has thousands of lines.
     asked = context["origin"].number if context.get("origin") else 0
     drawn = []
-    alone = {asked, *marks, *(one.line or 0 for one in context["view"].notices)}
-    for start, end in _drawn_together(first, first + len(lines), alone):
+    for start, end in _drawn_together(first, first + len(lines), {asked, *marks}):
         found = marks.get(start)
         drawn.append(f'<span id="L{start}" data-n="{start}">')
         if found:

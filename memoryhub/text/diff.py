@@ -14,6 +14,7 @@ from itertools import islice
 from memoryhub.text.diff_rows import Fold, Pair, Row, changed_words, cut_newline, side_by_side
 from memoryhub.text.lines import split
 from memoryhub.text.match import MAX_COMPARED, changes, common_length
+from memoryhub.text.word_diff import Work
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +78,10 @@ class Diff:
 
     def _all_rows(self) -> Iterator[Row | Fold]:
         at_old = at_new = 0
+        work = Work()
         for hunk in self.hunks:
             yield from self._unchanged(at_old, at_new, hunk.old_start - at_old)
-            yield from self._changed(hunk)
+            yield from self._changed(hunk, work)
             at_old, at_new = hunk.old_end, hunk.new_end
         yield from self._unchanged(at_old, at_new, len(self.old_lines) - at_old)
 
@@ -106,10 +108,10 @@ class Diff:
             other = before.removesuffix("\n") if before != self.new_lines[new + step] else None
             yield Row("ctx", old + step + 1, new + step + 1, text, ends=ends, other=other)
 
-    def _changed(self, hunk: Hunk) -> Iterator[Row]:
+    def _changed(self, hunk: Hunk, work: Work) -> Iterator[Row]:
         before = self.old_lines[hunk.old_start : hunk.old_end]
         after = self.new_lines[hunk.new_start : hunk.new_end]
-        old_marks, new_marks = changed_words(before, after)
+        old_marks, new_marks = changed_words(before, after, work)
         for i, (text, ends) in enumerate(map(cut_newline, before)):
             line = hunk.old_start + i
             moved = self.moved.get(("old", line))

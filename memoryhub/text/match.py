@@ -21,11 +21,11 @@ MAX_COMPARED = 200_000
 _MAX_FOR_DIFFLIB = 160  # items on both sides up to which difflib is quick, and its result reads best
 
 
-def changes(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Span]:
+def changes(a: Sequence[Hashable], b: Sequence[Hashable], *, max_for_difflib: int = _MAX_FOR_DIFFLIB) -> list[Span]:
     """What differs between `a` and `b`, in order, as (start in a, end in a, start in b, end in b)."""
     result: list[Span] = []
     i = j = 0
-    for at_a, at_b, size in [*matching_spans(a, b), (len(a), len(b), 0)]:
+    for at_a, at_b, size in [*matching_spans(a, b, max_for_difflib), (len(a), len(b), 0)]:
         if at_a > i or at_b > j:
             result.append((i, at_a, j, at_b))
         i, j = at_a + size, at_b + size
@@ -46,9 +46,11 @@ def _slide(span: Span, a: Sequence[Hashable], b: Sequence[Hashable]) -> Span:
     return span
 
 
-def matching_spans(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[int, int, int]]:
+def matching_spans(
+    a: Sequence[Hashable], b: Sequence[Hashable], max_for_difflib: int = _MAX_FOR_DIFFLIB
+) -> list[tuple[int, int, int]]:
     """Runs of equal items (start in `a`, start in `b`, length), in order and not overlapping."""
-    pairs = sorted(_pairs(a, b))
+    pairs = sorted(_pairs(a, b, max_for_difflib))
     spans: list[tuple[int, int, int]] = []
     for i, j, size in pairs:
         if spans and spans[-1][0] + spans[-1][2] == i and spans[-1][1] + spans[-1][2] == j:
@@ -58,7 +60,7 @@ def matching_spans(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[i
     return spans
 
 
-def _pairs(a: Sequence[Hashable], b: Sequence[Hashable]) -> Iterator[tuple[int, int, int]]:
+def _pairs(a: Sequence[Hashable], b: Sequence[Hashable], max_for_difflib: int) -> Iterator[tuple[int, int, int]]:
     todo: list[Span] = [(0, len(a), 0, len(b))]
     while todo:
         i1, i2, j1, j2 = todo.pop()
@@ -77,7 +79,7 @@ def _pairs(a: Sequence[Hashable], b: Sequence[Hashable]) -> Iterator[tuple[int, 
             i, j, size = runs[-1]
             todo.append((i + size, i2, j + size, j2))
             continue
-        if i2 - i1 <= _MAX_FOR_DIFFLIB and j2 - j1 <= _MAX_FOR_DIFFLIB:
+        if i2 - i1 <= max_for_difflib and j2 - j1 <= max_for_difflib:
             yield from _by_difflib(a, b, i1, i2, j1, j2)
             continue
         anchors = _anchors(a[i1:i2], b[j1:j2])

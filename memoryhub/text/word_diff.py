@@ -6,28 +6,69 @@ import re
 from collections import Counter
 from difflib import SequenceMatcher
 
+from memoryhub.text import match
+from memoryhub.text.match import Span
+
 Marks = tuple[tuple[int, int], ...]
 
 _TOKEN = re.compile(r"\w+|\s+|.", re.DOTALL)
 _MAX_GAP = 2  # characters; a gap no longer than this between two changes is marked with them
 _MIN_SIMILARITY = 0.4  # two lines less alike than this are no pair
-_MAX_LINE_LENGTH = 4000  # characters; in longer lines no words are marked
+_MAX_LINE_LENGTH = 4000  # characters; in longer lines no words are marked, and their beginnings say how alike they are
 _MAX_COMPARISONS = 40 * 40
+# What `difflib` may need for two lines of `n` words grows with the cube of `n` where words repeat.
+_MAX_COST = 2_000_000
+_MAX_FOR_DIFFLIB = 40  # words between two that are the same on both sides, in lines that may cost more
+_COST_OF_WORD = 1000  # of such a line
+_COST_OF_PAIR = 40  # for each word of both lines, to see how alike they are
 
 
-def word_marks(old: str, new: str) -> tuple[Marks, Marks]:
+class Work:
+    """What looking into the lines of one diff may cost; when it is used up, lines are shown without marks and in their order."""
+
+    def __init__(self, left: int = 40_000_000) -> None:
+        self.left = left
+
+    def takes(self, cost: int) -> bool:
+        """Whether there is that much left; then it is used."""
+        if cost > self.left:
+            return False
+        self.left -= cost
+        return True
+
+
+def word_marks(old: str, new: str, work: Work | None = None) -> tuple[Marks, Marks]:
     """The parts of both lines to highlight, as (start, end) in characters."""
     if max(len(old), len(new)) > _MAX_LINE_LENGTH:
         return (), ()
     before, after = _TOKEN.findall(old), _TOKEN.findall(new)
+    cost = _cost(before, after)
+    is_costly = cost > _MAX_COST
+    if work is not None and not work.takes(_COST_OF_WORD * (len(before) + len(after)) if is_costly else cost):
+        return (), ()
     at_old, at_new = _starts(before), _starts(after)
     old_marks: list[tuple[int, int]] = []
     new_marks: list[tuple[int, int]] = []
-    for tag, i1, i2, j1, j2 in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
-        if tag != "equal":
-            old_marks.append((at_old[i1], at_old[i2]))
-            new_marks.append((at_new[j1], at_new[j2]))
+    for i1, i2, j1, j2 in _costly_changes(before, after) if is_costly else _changes(before, after):
+        old_marks.append((at_old[i1], at_old[i2]))
+        new_marks.append((at_new[j1], at_new[j2]))
     return _join(old_marks, new_marks)
+
+
+def _cost(before: list[str], after: list[str]) -> int:
+    """At most so many steps `difflib` needs: pairs of equal words, for each stretch of equal ones."""
+    in_before, in_after = Counter(before), Counter(after)
+    pairs = sum(count * in_after[word] for word, count in in_before.items())
+    return pairs * min(len(before), len(after)) + len(before) + len(after)
+
+
+def _changes(before: list[str], after: list[str]) -> list[Span]:
+    codes = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+    return [span for tag, *span in codes if tag != "equal"]  # type: ignore[misc]
+
+
+def _costly_changes(before: list[str], after: list[str]) -> list[Span]:
+    return match.changes(before, after, max_for_difflib=_MAX_FOR_DIFFLIB)
 
 
 def _starts(tokens: list[str]) -> list[int]:
@@ -53,22 +94,38 @@ def _join(old: list[tuple[int, int]], new: list[tuple[int, int]]) -> tuple[Marks
 
 def similarity(old: str, new: str) -> float:
     """The share of two lines that is equal words, from 0 to 1."""
-    before, after = Counter(_TOKEN.findall(old.strip())), Counter(_TOKEN.findall(new.strip()))
-    size = sum(len(t) * n for t, n in (before + after).items())
+    return _alike(_words(old), _words(new))
+
+
+def _words(line: str) -> tuple[Counter[str], int]:
+    """The words of a line, and how many characters they have."""
+    words = _TOKEN.findall(line.strip()[:_MAX_LINE_LENGTH])
+    return Counter(words), sum(map(len, words))
+
+
+def _alike(before: tuple[Counter[str], int], after: tuple[Counter[str], int]) -> float:
+    size = before[1] + after[1]
     if not size:
         return 1.0
-    return 2 * sum(len(t) * n for t, n in (before & after).items()) / size
+    fewer, more = (before[0], after[0]) if len(before[0]) <= len(after[0]) else (after[0], before[0])
+    return 2 * sum(len(word) * min(count, more[word]) for word, count in fewer.items() if word in more) / size
 
 
-def pair_lines(old: list[str], new: list[str]) -> list[tuple[int, int]]:
+def pair_lines(old: list[str], new: list[str], work: Work | None = None) -> list[tuple[int, int]]:
     """Which removed line became which added line, as places in `old` and `new`: the pairs in order that are most alike."""
     if not old or not new:
         return []
-    if len(old) * len(new) > _MAX_COMPARISONS:
-        return [(i, i) for i, (a, b) in enumerate(zip(old, new, strict=False)) if similarity(a, b) >= _MIN_SIMILARITY]
+    before, after = list(map(_words, old)), list(map(_words, new))
+    is_long = len(old) * len(new) > _MAX_COMPARISONS
+    times = 1 if is_long else max(len(old), len(new))
+    if work is not None and not work.takes(_COST_OF_PAIR * times * sum(len(words) for words, _ in (*before, *after))):
+        return list(zip(range(len(old)), range(len(new)), strict=False))
+    if is_long:
+        found = enumerate(zip(before, after, strict=False))
+        return [(i, i) for i, (a, b) in found if _alike(a, b) >= _MIN_SIMILARITY]
     if len(old) == len(new) == 1:
-        return [(0, 0)] if similarity(old[0], new[0]) >= _MIN_SIMILARITY / 2 else []
-    return _best_pairs([[similarity(a, b) for b in new] for a in old])
+        return [(0, 0)] if _alike(before[0], after[0]) >= _MIN_SIMILARITY / 2 else []
+    return _best_pairs([[_alike(a, b) for b in after] for a in before])
 
 
 def _best_pairs(alike: list[list[float]]) -> list[tuple[int, int]]:

@@ -25,7 +25,7 @@ def show(request: HttpRequest, *, status: int = 200, **more: object) -> HttpResp
     mine = Token.objects.filter(person=request.user, revoked_at=None).select_related("space", "person", "agent")
     context = {
         "sessions": accounts.live_sessions(request.user),
-        "this_session": request.session.session_key,
+        "this_session": request.session.stored_key,
         "tokens": mine,
         "spaces": spaces.spaces_of_person(request.user),
         "has_password": request.user.has_usable_password(),
@@ -81,15 +81,15 @@ def change_password(request: HttpRequest) -> HttpResponse:
     try:
         accounts.change_password(
             request.user, form.cleaned_data["new"],
-            keep_session=request.session.session_key, keep_tokens=form.cleaned_data["keep_tokens"],
+            keep_session=request.session.stored_key, keep_tokens=form.cleaned_data["keep_tokens"],
         )  # fmt: skip
     except HubError as error:
         form.add_error("new", error.message)
         return show(request, status=422, password_form=form)
-    old_key = request.session.session_key
+    old_key = request.session.stored_key
     update_session_auth_hash(request, request.user)  # gives the session another key
     request.session.save()
-    request.user.sign_ins.filter(session_key=old_key).update(session_key=request.session.session_key)
+    request.user.sign_ins.filter(session_key=old_key).update(session_key=request.session.stored_key)
     done(request, "The password is changed. Every other session was ended.")
     return redirect("account.page")
 
@@ -116,7 +116,7 @@ def end_session(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 @signed_in
 def end_sessions(request: HttpRequest) -> HttpResponse:
-    accounts.end_sessions(request.actor, request.user, keep=request.session.session_key)
+    accounts.end_sessions(request.actor, request.user, keep=request.session.stored_key)
     done(request, "Every other session is ended.")
     return redirect("account.page")
 

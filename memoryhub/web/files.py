@@ -15,7 +15,7 @@ from memoryhub.errors import Conflict, HubError, Invalid, NotFound
 from memoryhub.stores import disk, paths
 from memoryhub.templatetags.files import page_address
 from memoryhub.text.lines import for_editor, keep_ends, text_of
-from memoryhub.web import file_list, file_views
+from memoryhub.web import file_list, file_views, recall
 from memoryhub.web.access import post_only, space_page
 from memoryhub.web.file_views import download_response, requested_path
 from memoryhub.web.notices import done, refused
@@ -34,6 +34,8 @@ def page(request: HttpRequest, path: str = "") -> HttpResponse:
     where = requested_path(request, path)
     if where.endswith("/"):
         return show_folder(request, where)
+    if shown := files.view_at(request.space, where):
+        return recall.show(request, where, shown)
     view = request.GET.get("view", "rendered")
     if view == "edit":
         return show_editor(request, where)

@@ -50,7 +50,7 @@ def sign_in(request: HttpRequest, person: Person, *, by: str = "password", facto
     if not request.session.session_key:
         request.session.save()
     accounts.note_sign_in(
-        person, request.session.session_key, client_address(request.META), request.headers.get("User-Agent", ""),
+        person, request.session.stored_key, client_address(request.META), request.headers.get("User-Agent", ""),
         by=" and ".join(filter(None, (by, factor if factor != by else ""))),
     )  # fmt: skip
 
@@ -216,8 +216,8 @@ def once(request: HttpRequest, secret: str) -> HttpResponse:
 @public
 @require_POST
 def leave(request: HttpRequest) -> HttpResponse:
-    if request.user.is_authenticated and request.session.session_key:
-        request.user.sign_ins.filter(session_key=request.session.session_key).delete()
+    if request.user.is_authenticated and request.session.stored_key:
+        request.user.sign_ins.filter(session_key=request.session.stored_key).delete()
     logout(request)
     messages.success(request, "You are signed out.")
     response = redirect("login.page")

@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from memoryhub.domain import longterm, retrieval
 from memoryhub.errors import Conflict, HubError, Invalid
@@ -20,12 +21,13 @@ from memoryhub.web.notices import done
 PAGE = 40
 MAX_UPLOAD_BYTES = 8 * 1024 * 1024
 PAGED_BY_POSITION = (
+    "pinned",
     "due",
     "pairs",
     "duplicate",
     "contradiction",
 )  # these lists are not ordered by number, so pages count from a position
-LIST_FILTERS = ("", "due", "waiting", "retired", "pairs", "duplicate", "contradiction")
+LIST_FILTERS = ("", "pinned", "due", "waiting", "retired", "pairs", "duplicate", "contradiction")
 
 
 @space_page("read", methods=("GET", "HEAD"))
@@ -87,6 +89,8 @@ def listed_entries(
         return search_entries(request, words)
     if not show:
         return longterm.newest(request.space, PAGE + 1, before=before)
+    if show == "pinned":
+        return longterm.pinned(request.space)[start : start + PAGE + 1]
     found = {
         "due": longterm.due(request.space),
         "waiting": longterm.entries_of(request.space).filter(state=longterm.WAITING).order_by("-number"),
@@ -111,6 +115,7 @@ def counts_by_filter(request: HttpRequest) -> dict[str, int]:
     everything, space = longterm.entries_of(request.space), request.space
     return {
         "live": everything.filter(state__in=longterm.LIVE).count(),
+        "pinned": everything.filter(pin__isnull=False).count(),
         "due": longterm.due(space).count(),
         "retired": everything.filter(state=longterm.RETIRED).count(),
         "waiting": everything.filter(state=longterm.WAITING).count(),
@@ -128,6 +133,7 @@ def show_entry(request: HttpRequest, one: LongtermEntry, *, status: int = 200, *
     context = {
         "entry": one,
         "pieces": longterm.cut_text(request.space, one.content),
+        "chunk_size": longterm.chunk_size(request.space)[0],
         "history": longterm.history(one),
         "pairs": longterm.conflicts_with_entries(request.space, longterm.open_conflicts(request.space, of=one)[:PAGE]),
         "is_due": bool(one.review_by and one.review_by <= timezone.localdate()),
@@ -173,6 +179,33 @@ def set_review_by(request: HttpRequest, number: int) -> HttpResponse:
     done(
         request,
         f"L-{number} is to be checked by {day:%-d %B %Y}." if day else f"L-{number} has no date to be checked by.",
+    )
+    return redirect_to_entry(request, number)
+
+
+@post_only("promote")
+def pin(request: HttpRequest, number: int) -> HttpResponse:
+    """Pins an entry, or moves it among the pinned ones where a place is given."""
+    place = parse_number(request.POST.get("place"))
+    entry = longterm.pin(request.space, request.actor, number, place)
+    if place is not None:
+        return redirect(reverse("longterm.page", args=[request.space.slug]) + "?show=pinned")
+    where = _("It is number %d of the pinned entries.") % entry.pin
+    done(
+        request,
+        _("L-%d is pinned.") % number + " " + where,
+        undo=reverse("longterm.unpin", args=[request.space.slug, number]),
+    )
+    return redirect_to_entry(request, number)
+
+
+@post_only("promote")
+def unpin(request: HttpRequest, number: int) -> HttpResponse:
+    longterm.unpin(request.space, request.actor, number)
+    done(
+        request,
+        _("L-%d is no longer pinned.") % number,
+        undo=reverse("longterm.pin", args=[request.space.slug, number]),
     )
     return redirect_to_entry(request, number)
 

@@ -63,6 +63,8 @@ def own_outcome(actor: Actor, explained: files.Explanation) -> str:
         return _("Refused: under no mount") if explained.code == "no_mount" else _("Refused: no valid path")
     if explained.why_out:
         return _("Refused: left out by its mount")
+    if explained.place.mount.store == Mount.Store.VIEWS:
+        return _("Refused: shows memory, read only")
     return _("Saved at once, as your revision") if may(actor.role, "edit") else _("Refused: your role only reads")
 
 
@@ -83,7 +85,8 @@ def steps_of(
     if mount is None or explained.place is None:
         yield Step("x", _("Mount"), says=explained.problem)
         return
-    where = _("in the hub") if mount.store == Mount.Store.DATABASE else _("per thread, for a day")
+    kept = {"database": _("in the hub"), "thread": _("per thread, for a day"), "views": _("shows memory")}
+    where = kept.get(mount.store, "")
     if mount.store == Mount.Store.FILESYSTEM:
         where = explained.place.real_path if may(actor.role, "manage") else _("in a directory")
     yield Step("folder", _("Mount"), mount.prefix, where)

@@ -152,21 +152,26 @@ def prompt_context(request: HttpRequest, agent: Agent, call: prompts.LastCall | 
         "delivered": prompts.delivered_at(agent, prompt.sha256),
         "threads": threads,
         "last": next((one for one in threads if call and one.delivery.pk == call.delivery.pk), None),
-        "origin": origin_of_line(request, agent, prompt),
+        "origin": origin_of_line(request, agent, prompt, call),
         "template": template_of_prompt(agent, prompt),
     }
 
 
-def origin_of_line(request: HttpRequest, agent: Agent, prompt: prompts.Prompt) -> prompts.LineOrigin | None:
+def origin_of_line(
+    request: HttpRequest, agent: Agent, prompt: prompts.Prompt, call: prompts.LastCall | None
+) -> prompts.LineOrigin | None:
     line = request.GET.get("line", "")
-    return prompts.line_origin(request.space, agent, prompt, int(line)) if line.isdecimal() and len(line) < 9 else None
+    if not line.isdecimal() or len(line) > 8:
+        return None
+    return prompts.line_origin(request.space, agent, prompt, int(line), picked_values(request, call)["query"])
 
 
 @space_page("read", methods=("GET", "HEAD"))
 def line(request: HttpRequest, agent: str) -> HttpResponse:
     """The part below a line that says where the line came from."""
     one = prompts.agent_by_slug(request.space, agent)
-    found = origin_of_line(request, one, assemble_prompt(request, one, last_call(request, one)))
+    call = last_call(request, one)
+    found = origin_of_line(request, one, assemble_prompt(request, one, call), call)
     if found is None:
         raise NotFound("This prompt has no such line.")
     drawn = render_to_string("prompts/_origin.html", {"agent": one, "origin": found}, request)

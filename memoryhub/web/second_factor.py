@@ -140,7 +140,7 @@ def confirm_by(request: HttpRequest, *, has_factor: bool) -> None:
         accounts.check_password(request.user.username, request.POST.get("password", ""), client_address(request.META))
     else:
         raise Invalid("Sign out and in again, then come back.")
-    old_key = request.session.session_key
+    old_key = request.session.stored_key
     request.session["signed_in_at"] = time.time()
     request.session.cycle_key()  # who had learned the old one has nothing of it
-    request.user.sign_ins.filter(session_key=old_key).update(session_key=request.session.session_key)
+    request.user.sign_ins.filter(session_key=old_key).update(session_key=request.session.stored_key)

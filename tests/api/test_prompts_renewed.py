@@ -134,6 +134,18 @@ def ask_as_deepagents(own):
     own.dialect = "deepagents"
 
 
+def show_memory(own):
+    files.add_mount(own.space, own.rk, "/shown/", store="views")
+    prompts.add_source(own.space, own.rk, "/shown/working.md")
+
+
+def pin_what_is_shown(own):
+    files.add_mount(own.space, own.rk, "/shown/", store="views")
+    prompts.add_source(own.space, own.rk, "/shown/pinned.md")
+    handed_out(own)
+    longterm.pin(own.space, own.rk, own.fact)
+
+
 def own_source(own):
     prompts.add_source(own.space, own.rk, TONE, agent=own.forge)
 
@@ -176,6 +188,8 @@ CHANGES = {
     "entry put back": lambda own: working.put_back(own.space, own.rk, own.gone),
     "entry over": expire_an_entry,
     "fewer entries": lambda own: spaces.change_settings(own.space, own.rk, {"working_limit": 1}),
+    "pinned": pin_what_is_shown,
+    "memory shown as a file": show_memory,
     "limits of the space": lambda own: retrieval.change_limits(own.space, own.rk, {"hot": 0}),
     "limits of the agent": lambda own: prompts.change_agent(own.forge, own.rk, retrieval={"cold": 0}),
     "another embedder": lambda own: spaces.change_settings(own.space, own.rk, {"embedder": "hashing"}),
@@ -219,7 +233,8 @@ READ = {
     },
     "mount": {
         "prefix": "mount over it", "store": "mount over it", "directory": "mount shows another directory",
-        "policy": NOT_SHOWN, "problem": NOT_SHOWN, "on_disk": NOT_SHOWN, "put_back": NOT_SHOWN, "taken_in_at": NOT_SHOWN,
+        "policy": NOT_SHOWN, "problem": NOT_SHOWN, "on_disk": NOT_SHOWN, "put_back": NOT_SHOWN, "ends_with_run": NOT_SHOWN,
+        "taken_in_at": NOT_SHOWN,
         "exclude": "mount leaves it out", "include": "mount leaves it out", "takes": "mount leaves it out", "is_full": NOT_SHOWN,
     },
     "file": {
@@ -250,14 +265,14 @@ READ = {
     ),
     "longtermentry": {
         "content": "knowledge corrected", "state": "knowledge retired", "scope": "knowledge stored",
-        "number": "knowledge stored", "agent_id": NOT_SHOWN,
+        "number": "knowledge stored", "agent_id": NOT_SHOWN, "pin": "pinned",
     } | dict.fromkeys(
         ["revision", "record_id", "session_id", "proposal", "reason", "metadata", "review_by", "checked_at", "checked_by",
          "retired_at"], NOT_SHOWN,
     ),
     **{name: dict.fromkeys(DERIVED, "knowledge stored")
        for name in ("chunk", "embedding", "posting", "lexemecount", "chunkcount")},
-    "space": {"settings": "another embedder"} | dict.fromkeys(
+    "space": {"settings": "another embedder", "has_views": "memory shown as a file"} | dict.fromkeys(
         ["slug", "name", "description", "is_demo", "revision", "longterm_mark", "setup_mark", "last_proposal", "last_entry",
          "stored_bytes", "stored"],
         NOT_SHOWN,

@@ -11,7 +11,7 @@ from django.utils import timezone
 from memoryhub.db import statements
 from memoryhub.domain import accounts, files, prompts, working
 from memoryhub.domain.accounts.authenticate import statement
-from memoryhub.domain.prompts import PromptRequest, inputs
+from memoryhub.domain.prompts import PromptRequest, inputs, serve
 from memoryhub.domain.working import entries
 from memoryhub.errors import Invalid
 from memoryhub.models import HUB, File, Space, WorkingEntry
@@ -167,7 +167,7 @@ def test_a_prompt_that_did_not_change_is_one_statement(scene, handed, asked):
     handed()
     asked.clear()
     handed()
-    assert [sql for sql, _ in asked] == [statement("NULL")]
+    assert [sql for sql, _ in asked] == [statement(serve.VIEW_IDS)]
 
 
 def test_an_unknown_dialect_is_refused(handed):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -169,3 +170,50 @@ def test_a_change_of_very_many_lines_is_coarse_and_says_so():
 def test_long_changes_stand_side_by_side_in_their_order():
     diff = diffs.compare("".join(f"old {n}\n" for n in range(1_200)), "".join(f"new {n}\n" for n in range(1_200)))
     assert [(old.text, new.text) for old, new in diff.pairs[:2]] == [("old 0", "new 0"), ("old 1", "new 1")]
+
+
+def costly(name: str) -> tuple[str, str]:
+    """Two texts that differ in so many places, or in lines so much alike, that looking into all of them takes minutes."""
+    match name:
+        case "one line of the same sign":
+            return "." * 3990, "".join("." if at % 3 else "," for at in range(3990))
+        case "one line of the same word":
+            return "a|" * 1990, "".join("a|" if at % 3 else "b|" for at in range(1990))
+        case "lines of the same sign":
+            lines = ["." * 500 + str(at) for at in range(1500)]
+            return "\n".join(lines), "\n".join(",".join(line[at : at + 2] for at in range(0, 500, 2)) for line in lines)
+        case "a wide table":
+            lines = ("a|" * 500 + "\n" + "-|" * 500 + "\n") * 500
+            return lines, "\n".join(line if at % 3 else f"x{line}" for at, line in enumerate(lines.split("\n")))
+        case "forty long lines":
+            return tuple("\n".join(f"a b {word} {at} " * 3000 for at in range(40)) for word in "cd")
+        case "many changes of forty lines":
+            ends = ("e f g h", "e x y z")
+            return tuple("\n".join(["k", *(f"word {at} a b c d {end}" for at in range(39))] * 400) for end in ends)
+        case _:
+            words = [f"w{at}" for at in range(150_000)]
+            return " ".join(words), " ".join(word if at % 5 else "x" for at, word in enumerate(words))
+
+
+@pytest.mark.parametrize("name", [
+    "one line of the same sign", "one line of the same word", "lines of the same sign", "a wide table", "forty long lines",
+    "many changes of forty lines", "many words",
+])  # fmt: skip
+def test_no_diff_takes_long_to_draw(name):
+    old, new = costly(name)
+    began = time.thread_time()
+    found = diffs.compare(old, new)
+    rows = found.first_rows(5000)
+    assert time.thread_time() - began < 3
+    assert "\n".join(row.text for row in rows if isinstance(row, Row) and row.kind != "del")[:1000] == new[:1000]
+    found.first_pairs(5000)
+    assert time.thread_time() - began < 6
+
+
+def test_words_of_a_long_paragraph_are_marked_still():
+    """A line that `difflib` would take long for is looked into by its rare words."""
+    old = [f"word{at}" for at in range(300)]
+    new = [*old[:100], "changed", *old[101:250], "again", *old[251:]]
+    before, after = word_marks(" ".join(old), " ".join(new))
+    assert [" ".join(old)[start:end] for start, end in before] == ["word100", "word250"]
+    assert [" ".join(new)[start:end] for start, end in after] == ["changed", "again"]

@@ -35,6 +35,7 @@ def shop(house, tmp_path):
     )
     files.add_mount(space, HUB, "/open/", store="database", policy="trusted")
     files.add_mount(space, HUB, "/open/closed/", store="database", policy="read_only")
+    files.add_mount(space, HUB, "/shown/", store="views")
     files.add_rule(space, HUB, "/open/asks/**", "review", confirmed=True)
     files.add_rule(space, HUB, "/shop/*.log.md", "trusted", confirmed=True)
     files.add_rule(
@@ -57,7 +58,7 @@ PATHS = [
     "/shop/AGENTS.md", "/shop/new/notes.md", "/shop/drafts/a.md", "/shop/.env", "/shop/.git/config", "/shop/a.log.md",
     "/shop/tool.sh", "/shop/hooks/run.sh", "/shop/node_modules/x/README.md", "/open/a.md", "/open/closed/a.md", "/open/closedish.md",
     "/open/asks/a.md", "/open/asks/never.md", "/open/run.py", "/open/.bashrc", "/nowhere/a.md", "/shop/../etc/passwd", "/open/\x01",
-    "/open/ghp_16C7e42F292c6912E7710c838347Ae178B4a.md", "/open//double.md", "/", "relative.md", "/open/记忆.md", "~/a.md",
+    "/open/ghp_16C7e42F292c6912E7710c838347Ae178B4a.md", "/open//double.md", "/", "relative.md", "/open/记忆.md", "~/a.md", "/shown/a.md",
 ]  # fmt: skip
 
 

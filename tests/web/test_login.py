@@ -1,18 +1,22 @@
+import importlib
 import re
 from datetime import timedelta
 
 import pytest
 from django.contrib.sessions.models import Session
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
 from memoryhub.domain import accounts, jobs, spaces
 from memoryhub.errors import Conflict, Invalid
 from memoryhub.models import HUB, Actor, FailedTry, SignIn, SignInLink
+from memoryhub.sessions import stored
 from tests.running import CSRF_FIELD
 
 pytestmark = pytest.mark.django_db
 PASSWORD = "correct horse battery"
+digests = importlib.import_module("memoryhub.migrations.0004_session_digests")
 
 
 @pytest.fixture
@@ -31,7 +35,7 @@ def test_name_and_password_lead_where_one_wanted_to_go(client, rk):
     done = sign_in(client, next="/s/books/?who=disk")
     assert (done.status_code, done["Location"]) == (303, "/s/books/?who=disk")
     assert client.get(f"/s/{space.slug}/").status_code == 200
-    assert SignIn.objects.get(person=rk).session_key == client.session.session_key
+    assert SignIn.objects.get(person=rk).session_key == client.session.stored_key
 
 
 def test_a_name_is_found_however_it_is_spelled(client, rk):
@@ -150,6 +154,34 @@ def test_an_idle_session_ends_and_so_does_an_old_one(client, rk, settings):
     assert client.get("/account/").status_code == 200
 
 
+def test_a_copy_of_the_database_signs_nobody_in(client, rk):
+    client.post("/login/", {"username": "rk", "password": PASSWORD})
+    key = client.cookies["memoryhub_session"].value
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT session_key FROM django_session UNION ALL SELECT session_key FROM memoryhub_signin")
+        kept = {row[0] for row in cursor.fetchall()}
+    assert key not in kept
+    for stolen in kept:
+        client.cookies["memoryhub_session"] = stolen
+        assert client.get("/account/").status_code == 302
+    client.cookies["memoryhub_session"] = key
+    assert client.get("/account/").status_code == 200
+
+
+def test_who_was_signed_in_before_keys_were_digested_stays_signed_in(client, rk):
+    client.post("/login/", {"username": "rk", "password": PASSWORD})
+    key = client.cookies["memoryhub_session"].value
+    for table in ("django_session", "memoryhub_signin"):
+        with connection.cursor() as cursor:
+            cursor.execute(f"UPDATE {table} SET session_key = %s WHERE session_key = %s", [key, stored(key)])
+    assert client.get("/account/").status_code == 302
+    client.cookies["memoryhub_session"] = key
+    with connection.cursor() as cursor:
+        for statement in (digests.SESSIONS, digests.SIGN_INS):
+            cursor.execute(statement)
+    assert client.get("/account/").status_code == 200
+
+
 def test_a_session_is_read_by_one_statement(client, rk, statements):
     sign_in(client)
     client.get("/account/")
@@ -167,12 +199,12 @@ def test_what_sign_ins_left_behind_is_deleted(client, rk):
     jobs.forget_sign_ins()
     assert (Session.objects.count(), SignIn.objects.count(), FailedTry.objects.count()) == (3, 2, 2)
     long_ago = timezone.now() - timedelta(days=40)
-    SignIn.objects.exclude(session_key=client.session.session_key).update(seen_at=long_ago)
+    SignIn.objects.exclude(session_key=client.session.stored_key).update(seen_at=long_ago)
     Session.objects.exclude(session_key__in=SignIn.objects.values("session_key")).update(expire_date=long_ago)
     FailedTry.objects.update(last_at=long_ago)
     SignInLink.objects.update(expires_at=long_ago)
     jobs.forget_sign_ins()
-    assert [one.session_key for one in SignIn.objects.all()] == [client.session.session_key]
+    assert [one.session_key for one in SignIn.objects.all()] == [client.session.stored_key]
     assert Session.objects.count() == 1
     assert not FailedTry.objects.exists() and not SignInLink.objects.exists()
     assert client.get("/account/").status_code == 200

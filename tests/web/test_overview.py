@@ -119,5 +119,5 @@ def test_a_long_log_is_searched_further_back(as_role, house, monkeypatch):
         links += 1
     assert links == 3 and "These are all since" in page
     hits = viewer.get("/s/books/search/?q=needle").content.decode()
-    assert 'href="/s/books/activity/?q=needle">Search activity further back' in hits
+    assert 'href="/s/books/activity/?q=needle">Search older activity' in hits
     assert "further back" not in viewer.get("/s/books/search/?q=needle&layer=files").content.decode()

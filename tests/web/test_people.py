@@ -274,7 +274,7 @@ def test_sessions_are_ended_one_by_one(house):
     here, there = Client(), Client()
     for client in (here, there):
         client.post(f"/login/once/{accounts.make_sign_in_link(HUB, house.viewer.person)}/")
-    other = house.viewer.person.sign_ins.get(session_key=there.session.session_key)
+    other = house.viewer.person.sign_ins.get(session_key=there.session.stored_key)
     here.post(f"/account/sessions/{other.pk}/end/")
     assert there.get("/account/").status_code == 302
     assert here.get("/account/").status_code == 200

@@ -163,7 +163,7 @@ def test_without_a_factor_the_password_confirms(client, rk):
     before = client.session.session_key
     assert client.post("/account/confirm/", {"password": PASSWORD, "next": "//example.com/"})["Location"] == "/"
     assert client.session.session_key != before
-    assert [one.session_key for one in accounts.live_sessions(rk)] == [client.session.session_key]
+    assert [one.session_key for one in accounts.live_sessions(rk)] == [client.session.stored_key]
     assert client.get("/account/second-factor/app/").status_code == 200
 
 

@@ -27,7 +27,7 @@ NOTE_USE_EVERY = timedelta(minutes=1)
 
 # What calls need of each row. The models leave out the rest, such as an agent's texts: who reads one asks for it then.
 TOKEN = ("id", "space_id", "agent_id", "person_id", "prefix", "digest", "scopes", "expires_at", "revoked_at", "used_at")
-SPACE = ("id", "slug", "name", "revision", "longterm_mark", "setup_mark", "stored_bytes", "settings")
+SPACE = ("id", "slug", "name", "revision", "longterm_mark", "setup_mark", "stored_bytes", "has_views", "settings")
 AGENT = ("id", "space_id", "slug", "name", "dialect", "asked_dialect", "is_on", "reported", "retrieval", "stored_bytes")
 PERSON = ("id", "username", "email", "is_active", "is_hub_owner")
 # An array as text is read ten times quicker; and what JSON a column holds, its model is given as Python has it.

@@ -135,21 +135,21 @@ def waiting_items(space: Space, now: Figures) -> list[WaitingItem]:
     items = [waiting_proposal(proposal) for proposal in pending.order_by("-risk", "created_at")[:3]]
     if more := now.proposals + now.promotions - len(items):
         title = f"{more:,} more proposal{'s' if more != 1 else ''}"
-        items.append(WaitingItem("proposal", title, "proposals/", "by age and risk in the inbox"))
+        items.append(WaitingItem("proposal", title, "proposals/", "sorted by age and risk"))
     if now.held:
         title = f"{now.held:,} record{'s' if now.held != 1 else ''} held in quarantine"
         url = "quarantine/?state=held"
         items.append(WaitingItem("quarantine", title, url, held_reasons(space), "quarantine"))
     if now.due:
-        title = f"{now.due:,} long-term {'entries are' if now.due != 1 else 'entry is'} due for a check"
-        items.append(WaitingItem("longterm", title, "longterm/?due=1", "is it still true?", "longterm"))
+        title = f"{now.due:,} long-term {'entries are' if now.due != 1 else 'entry is'} due for review"
+        items.append(WaitingItem("longterm", title, "longterm/?due=1", "check whether they still hold", "longterm"))
     if now.unwritten:
-        title = f"{now.unwritten:,} {'files need' if now.unwritten != 1 else 'file needs'} a hand"
+        title = f"{now.unwritten:,} {'files are' if now.unwritten != 1 else 'file is'} not written to disk"
         url = "files/?state=unwritten"
-        items.append(WaitingItem("disk", title, url, "not on disk as the hub has it", "source"))
+        items.append(WaitingItem("disk", title, url, "the disk has another text than the hub", "source"))
     if now.missing:
         title = f"{now.missing:,} {'sources are' if now.missing != 1 else 'source is'} missing"
-        items.append(WaitingItem("source", title, "sources/", "skipped, harmless", "source"))
+        items.append(WaitingItem("source", title, "sources/", "left out of prompts", "source"))
     return items
 
 

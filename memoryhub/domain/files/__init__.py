@@ -17,7 +17,7 @@ from memoryhub.domain.files.disk.review import (
     unreviewed,
 )
 from memoryhub.domain.files.disk.sync import lock_file, sync_file
-from memoryhub.domain.files.disk.watch import retry_disk, scan_all, sync_path
+from memoryhub.domain.files.disk.watch import end_threads_of_run, retry_disk, scan_all, sync_path
 from memoryhub.domain.files.find import existing_paths, find_paths, glob, grep, is_folder, list_entries, walk
 from memoryhub.domain.files.line_authors import author_of, blame, blame_job, lines_with_keys
 from memoryhub.domain.files.listing import (
@@ -67,9 +67,10 @@ from memoryhub.domain.files.mounts import (
     stop_excluding,
     survey_mount,
     take_in_name,
+    view_at,
     why_program,
 )
-from memoryhub.domain.files.read import Published, unchanged_on_disk
+from memoryhub.domain.files.read import Published, Reader, unchanged_on_disk
 from memoryhub.domain.files.requests import Applied, ChangeRequest, Pending, decode_content, text_as_bytes
 from memoryhub.domain.files.revisions import (
     Approval,
@@ -127,6 +128,7 @@ __all__ = [
     "Pending",
     "Place",
     "Published",
+    "Reader",
     "WriteOutcome",
     "add_details",
     "add_mount",
@@ -154,6 +156,7 @@ __all__ = [
     "deleted_files",
     "dry_run_rule",
     "edit",
+    "end_threads_of_run",
     "existing_paths",
     "exists",
     "explain_path",
@@ -233,6 +236,7 @@ __all__ = [
     "tree",
     "unchanged_on_disk",
     "unreviewed",
+    "view_at",
     "walk",
     "why_program",
     "write",

@@ -14,7 +14,7 @@ from memoryhub.domain import activity
 from memoryhub.domain.files import mounts, revisions
 from memoryhub.domain.files.disk import arrivals, marks, sync
 from memoryhub.domain.files.mounts import Place
-from memoryhub.errors import Invalid, Stale
+from memoryhub.errors import Forbidden, Invalid, Stale
 from memoryhub.models import Actor, File, Mount, Revision, Space
 from memoryhub.stores import FilesystemStore, paths
 from memoryhub.stores.disk import MAX_BYTES, too_large
@@ -75,6 +75,8 @@ def lock_files(space: Space, names: Iterable[str], *threads: str) -> None:
 def start_change(space: Space, actor: Actor, path: str, place: Place, thread_id: str) -> Change:
     """Lock the file and record what its disk has, so that checks see the true state."""
     thread_id = thread_id if place.mount.store == Mount.Store.THREAD else ""
+    if place.mount.store == Mount.Store.VIEWS:
+        raise views_error(path)
     if why := place.why_closed():
         raise mounts.left_out_error(path, why)
     file = sync.lock_file(space, path, thread_id)
@@ -84,6 +86,11 @@ def start_change(space: Space, actor: Actor, path: str, place: Place, thread_id:
     if file.problem and isinstance(place.store, FilesystemStore):
         raise sync.disk_error(file, place)
     return Change(space, actor, path, place, file, revisions.newest_text(file))
+
+
+def views_error(path: str) -> Forbidden:
+    says = f"“{path}” is made when it is read, of what memory holds: change the entry that it shows."
+    return Forbidden(says, code="read_only", path=path)
 
 
 def refuse_folder(space: Space, path: str, place: Place, thread_id: str = "") -> None:

@@ -10,11 +10,11 @@ from typing import Any
 from memoryhub.db import statements
 from memoryhub.domain.files.disk.marks import has_secret_name
 from memoryhub.domain.files.mounts import find_mount, intake_of, mounts_of_space
-from memoryhub.domain.files.read import Published
+from memoryhub.domain.files.read import ANYBODY, Published, Reader
 from memoryhub.domain.files.write import published_now, read_many
 from memoryhub.errors import HubError, Invalid
 from memoryhub.models import Mount, Space
-from memoryhub.stores import paths
+from memoryhub.stores import paths, views
 from memoryhub.stores.filesystem import Entry as DiskEntry
 from memoryhub.stores.survey import Intake
 from memoryhub.text.lines import text_of
@@ -41,12 +41,16 @@ class Entry:
         return self.path.rstrip("/").rpartition("/")[2]
 
 
-def list_entries(space: Space, prefix: str = "/", *, thread_id: str = "", with_odd: bool = False) -> list[Entry]:
+def list_entries(
+    space: Space, prefix: str = "/", *, thread_id: str = "", with_odd: bool = False, reader: Reader = ANYBODY
+) -> list[Entry]:
     """The entries of a folder: folders, files, and mounts below it. `with_odd` also lists what no virtual path can name."""
     prefix = paths.clean(prefix or "/", directory=True)
     mounts = mounts_of_space(space)
     mount = find_mount(mounts, prefix)
     found = {entry.path: entry for entry in _entries_in_hub(space, mounts, mount, prefix, thread_id)} if mount else {}
+    if mount and mount.store == Mount.Store.VIEWS:
+        found = {entry.path: entry for entry in _views(space, mount, prefix, reader)}
     if mount and (taking := intake_of(mount)):
         found = _entries_on_disk(mount, taking, prefix, found, with_odd=with_odd)
         found = _without_held(space, found, prefix)
@@ -57,6 +61,15 @@ def list_entries(space: Space, prefix: str = "/", *, thread_id: str = "", with_o
     return sorted(found.values(), key=lambda entry: (not entry.is_dir, entry.path))
 
 
+def _views(space: Space, mount: Mount, prefix: str, reader: Reader) -> Iterator[Entry]:
+    """The files of a `views` mount, which lie in its root."""
+    if prefix == mount.prefix:
+        names = [mount.prefix + name.lstrip("/") for name in views.NAMES]
+        for path, found in read_many(space, names, reader=reader).items():
+            if isinstance(found, Published):
+                yield Entry(path, False, len(found.content), found.modified_at)
+
+
 def page_of_entries(
     space: Space, prefix: str, start: int, count: int, *, with_odd: bool = False
 ) -> tuple[list[Entry], int]:
@@ -65,7 +78,7 @@ def page_of_entries(
     mounts = mounts_of_space(space)
     mount = find_mount(mounts, prefix)
     has_inner = any(other.prefix != prefix and other.prefix.startswith(prefix) for other in mounts)
-    if mount is None or has_inner or intake_of(mount):
+    if mount is None or has_inner or mount.store == Mount.Store.VIEWS or intake_of(mount):
         found = list_entries(space, prefix, with_odd=with_odd)
         return found[start : start + count], len(found)
     values = {"cut": len(prefix) + 1, **_below(space, mount, prefix, ""), "start": start, "count": count}
@@ -183,11 +196,15 @@ def _entry_from_disk(prefix: str, entry: DiskEntry) -> Entry:
     )
 
 
-def walk(space: Space, prefix: str = "/", *, thread_id: str = "") -> Iterator[Entry]:
+def walk(space: Space, prefix: str = "/", *, thread_id: str = "", reader: Reader = ANYBODY) -> Iterator[Entry]:
     """Every file at or below a folder, mounts below it included; deleted files are left out."""
     prefix = paths.clean(prefix or "/", directory=True)
     mounts = mounts_of_space(space)
     for mount in mounts:
+        if mount.store == Mount.Store.VIEWS:
+            if paths.under(prefix, mount.prefix):
+                yield from _views(space, mount, mount.prefix, reader)
+            continue
         if paths.under(prefix, mount.prefix):
             yield from _walk_mount(space, mounts, mount, mount.prefix, thread_id)
         elif paths.under(mount.prefix, prefix) and find_mount(mounts, prefix) is mount:
@@ -228,12 +245,14 @@ def _files(below: dict[str, Any], *, unwritten: bool) -> Iterator[tuple[str, int
         yield from rows
 
 
-def glob(space: Space, pattern: str, prefix: str = "/", *, thread_id: str = "") -> tuple[list[Entry], bool]:
+def glob(
+    space: Space, pattern: str, prefix: str = "/", *, thread_id: str = "", reader: Reader = ANYBODY
+) -> tuple[list[Entry], bool]:
     """The files whose path below the prefix matches a pattern, at most MAX_MATCHES, and whether there are more."""
     _check_pattern(pattern)
     prefix = paths.clean(prefix or "/", directory=True)
     found: list[Entry] = []
-    for entry in walk(space, prefix, thread_id=thread_id):
+    for entry in walk(space, prefix, thread_id=thread_id, reader=reader):
         if glob_matches(pattern, entry.path[len(prefix) :]):
             if len(found) == MAX_MATCHES:
                 return found, True
@@ -251,7 +270,7 @@ class Match:
 
 
 def grep(
-    space: Space, pattern: str, prefix: str = "/", *, glob: str = "", thread_id: str = ""
+    space: Space, pattern: str, prefix: str = "/", *, glob: str = "", thread_id: str = "", reader: Reader = ANYBODY
 ) -> tuple[list[Match], bool]:
     """The lines with a literal text in files below the prefix, at most MAX_MATCHES, and whether there are more.
 
@@ -260,14 +279,14 @@ def grep(
     """
     _check_pattern(pattern)
     prefix = paths.clean(prefix or "/", directory=True)
-    entries = walk(space, prefix, thread_id=thread_id)
+    entries = walk(space, prefix, thread_id=thread_id, reader=reader)
     chosen = sorted(entry.path for entry in entries if not glob or glob_matches(glob, entry.path[len(prefix) :]))
     chosen = chosen or _single_file(prefix, glob)
     # More files than these would push out of the cache what others read.
     texts_of = published_now if len(chosen) <= _BATCH else read_many
     found: list[Match] = []
     for start in range(0, len(chosen), _BATCH):
-        texts = texts_of(space, chosen[start : start + _BATCH], thread_id=thread_id)
+        texts = texts_of(space, chosen[start : start + _BATCH], thread_id=thread_id, reader=reader)
         for path, published in texts.items():
             if not isinstance(published, Published) or b"\x00" in published.content:
                 continue

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from memoryhub.db import fragments, statements
+from memoryhub.domain import spaces
 from memoryhub.domain.files.mounts.intakes import intake_at
-from memoryhub.errors import HubError, NotFound
-from memoryhub.models import Space
+from memoryhub.errors import Forbidden, HubError, NotFound
+from memoryhub.models import Agent, Space
 from memoryhub.stores import FilesystemStore, paths
 from memoryhub.stores.disk import Stat
 from memoryhub.stores.file_cache import DiskFile, FileCache
+from memoryhub.stores.thread import ThreadStore
 from memoryhub.text.lines import is_text
 
 
@@ -31,12 +34,24 @@ class Published:
     author_kind: str = ""
     author_name: str = ""
     problem: str = ""
+    expires_at: datetime | None = None  # of files per thread, unless they are used before
     disk_secrets: tuple[dict[str, Any], ...] = ()  # that stand on disk where the content has marks
 
     @property
     def is_text(self) -> bool:
         """Whether the content is valid UTF-8 without NUL."""
         return is_text(self.content)
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """For whom files are read: files of a `views` mount show each agent its own. Without an agent, what the group has."""
+
+    agent: Agent | None = None
+    may_recall: bool = True  # whether its token may read working and long-term memory
+
+
+ANYBODY = Reader()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +123,11 @@ class PublishedRow:
             return not_found(self.path)
         return self.published()
 
+    @property
+    def expires_at(self) -> datetime | None:
+        """When a file of a thread goes, unless it is used before; reading it puts that off, at most once an hour."""
+        return self.used_at + ThreadStore.keeps_for if self.store == "thread" and self.used_at else None
+
     def on_disk(self) -> tuple[DiskFile, ...]:
         """Where its text lies on disk, if it does."""
         if self.store != "filesystem":
@@ -121,9 +141,26 @@ class PublishedRow:
         assert self.created_at is not None and self.modified_at is not None
         return Published(
             self.path, self.content, self.revision, self.sha256, self.created_at, self.modified_at,
-            author_kind=self.author_kind, author_name=self.author_name, problem=self.problem,
+            author_kind=self.author_kind, author_name=self.author_name, problem=self.problem, expires_at=self.expires_at,
             disk_secrets=() if self.disk_secrets == "[]" else tuple(json.loads(self.disk_secrets)),
         )  # fmt: skip
+
+
+def read_view(space: Space, row: PublishedRow, reader: Reader) -> Published | HubError:
+    """A file of a `views` mount, made now."""
+    if row.refusal is not None:
+        return row.refusal
+    if not reader.may_recall:
+        return Forbidden(
+            "This file shows memory, so its token needs the scope 'retrieve'.", code="scope_missing", scope="retrieve"
+        )
+    found: tuple[bytes, datetime] | None = spaces.ask_event("read_view", space, reader.agent, row.relative)
+    if found is None:
+        return not_found(row.path)
+    content, at = found
+    return Published(
+        row.path, content, 0, hashlib.sha256(content).hexdigest(), at, at, author_kind="hub", author_name="hub"
+    )
 
 
 def not_found(path: str) -> NotFound:
@@ -214,7 +251,7 @@ def cached(space: Space, path: str) -> Published | None:
 
 def put_in_cache(space: Space, row: PublishedRow, answer: Published) -> None:
     """Keeps a file for the next reader at this revision. Those of threads are noted as used whenever they are read."""
-    if row.store != "thread":
+    if row.store not in ("thread", "views"):
         cache.put((space.pk, space.revision, row.path), CachedFile(answer, row.on_disk()))
 
 

@@ -107,7 +107,11 @@ def _branch(context: _TreeContext, prefix: str, depth: int) -> list[FolderEntry]
     return rows
 
 
-STORE_LABELS = {Mount.Store.FILESYSTEM: " · disk", Mount.Store.THREAD: " · per thread"}
+STORE_LABELS = {
+    Mount.Store.FILESYSTEM: " · disk",
+    Mount.Store.THREAD: " · per thread",
+    Mount.Store.VIEWS: " · of memory",
+}
 
 
 def _missing_sources(space: Space, sources: Iterable[str], prefix: str, listed: set[str]) -> list[FolderEntry]:

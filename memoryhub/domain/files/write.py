@@ -28,13 +28,16 @@ from memoryhub.domain.files.change import (
 from memoryhub.domain.files.disk import sync
 from memoryhub.domain.files.mounts import Place
 from memoryhub.domain.files.read import (
+    ANYBODY,
     Published,
     PublishedRow,
+    Reader,
     cached,
     changed_on_disk,
     published_at,
     published_rows,
     put_in_cache,
+    read_view,
 )
 from memoryhub.errors import Conflict, HubError
 from memoryhub.models import Actor, File, Mount, Revision, Space
@@ -58,7 +61,12 @@ def read(space: Space, path: str, *, thread_id: str = "") -> Published:
 
 
 def read_many(
-    space: Space, asked_paths: Iterable[str], *, thread_id: str = "", at: datetime | None = None
+    space: Space,
+    asked_paths: Iterable[str],
+    *,
+    thread_id: str = "",
+    at: datetime | None = None,
+    reader: Reader = ANYBODY,
 ) -> dict[str, Published | HubError]:
     """The published text of each path, or the error why there is none; at a past moment with `at`.
 
@@ -67,15 +75,17 @@ def read_many(
     wanted = list(dict.fromkeys(asked_paths))
     if at is not None:
         return published_at(space, wanted, at)
-    answers = {row.path: answer for row, answer, _ in _answers(space, wanted, thread_id)}
+    answers = {row.path: answer for row, answer, _ in _answers(space, wanted, thread_id, reader)}
     return {path: answers[path] for path in wanted}
 
 
-def published_now(space: Space, many: Iterable[str], *, thread_id: str = "") -> dict[str, Published | HubError]:
+def published_now(
+    space: Space, many: Iterable[str], *, thread_id: str = "", reader: Reader = ANYBODY
+) -> dict[str, Published | HubError]:
     """What `read_many` answers, from the cache where it can be; `space` must have been read for this very call."""
     wanted = list(dict.fromkeys(many))
     found: dict[str, Published | HubError] = {path: one for path in wanted if (one := cached(space, path))}
-    for row, answer, agreed in _answers(space, [path for path in wanted if path not in found], thread_id):
+    for row, answer, agreed in _answers(space, [path for path in wanted if path not in found], thread_id, reader):
         found[row.path] = answer
         if agreed and isinstance(answer, Published):
             put_in_cache(space, row, answer)
@@ -83,7 +93,7 @@ def published_now(space: Space, many: Iterable[str], *, thread_id: str = "") -> 
 
 
 def _answers(
-    space: Space, wanted: list[str], thread_id: str
+    space: Space, wanted: list[str], thread_id: str, reader: Reader
 ) -> Iterator[tuple[PublishedRow, Published | HubError, bool]]:
     """Each path's row with its answer, after taking in what changed on disk, and whether the disk agreed at once."""
     rows = published_rows(space, wanted, thread_id) if wanted else []
@@ -95,7 +105,8 @@ def _answers(
         rows = [row for row in rows if row.path not in again] + published_rows(space, list(again), thread_id)
     _note_use(rows)
     for row in rows:
-        yield row, problems.get(row.path) or row.answer(), row.path not in again
+        answer = read_view(space, row, reader) if row.store == Mount.Store.VIEWS else row.answer()
+        yield row, problems.get(row.path) or answer, row.path not in again
 
 
 def _sync_row(space: Space, row: PublishedRow) -> HubError | None:

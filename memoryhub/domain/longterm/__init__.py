@@ -7,7 +7,18 @@ from memoryhub.domain.longterm.bulk_import import (
     imports_with_session,
     unfinished_import,
 )
-from memoryhub.domain.longterm.changes import edit, erase_words, restore, retire, set_review_by, take_back, verify
+from memoryhub.domain.longterm.changes import (
+    edit,
+    erase_words,
+    pin,
+    pinned,
+    restore,
+    retire,
+    set_review_by,
+    take_back,
+    unpin,
+    verify,
+)
 from memoryhub.domain.longterm.chunks import chunk_size, cut_text, remove_chunks
 from memoryhub.domain.longterm.conflicts import (
     CONTRADICTION,
@@ -110,6 +121,8 @@ __all__ = [
     "imports_with_session",
     "newest",
     "open_conflicts",
+    "pin",
+    "pinned",
     "prepare_reembedding",
     "preview_promotion",
     "promote",
@@ -130,6 +143,7 @@ __all__ = [
     "take_back",
     "title_of_entry",
     "unfinished_import",
+    "unpin",
     "unsettle",
     "vector_counts",
     "verify",

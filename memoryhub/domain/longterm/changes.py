@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from memoryhub.db import statements
 from memoryhub.detectors import secrets
-from memoryhub.domain import spaces
+from memoryhub.domain import retrieval, spaces
 from memoryhub.domain.accounts import require
 from memoryhub.domain.longterm import chunks, conflicts
 from memoryhub.domain.longterm.entries import (
@@ -104,6 +104,57 @@ def verify(space: Space, actor: Actor, number: int, review_by: date | None = Non
     spaces.mark_longterm(space)  # answers say when
     record_activity(space, actor, "longterm.verify", "checked", entry)
     return entry
+
+
+@transaction.atomic
+def pin(space: Space, actor: Actor, number: int, place: int | None = None) -> LongtermEntry:
+    """Pins an entry, so that files of a `views` mount show it: at this place among the pinned ones, by default last."""
+    require(actor, "promote")
+    lock_space(space)
+    entry = lock_entry(space, number)
+    if entry.state == RETIRED:
+        raise Conflict(f"L-{number} is retired: restore it first.", code="already_decided")
+    others = [one for one in pinned(space) if one.pk != entry.pk]
+    if len(others) >= retrieval.views.MAX_PINNED:
+        raise Conflict(
+            f"{retrieval.views.MAX_PINNED} entries are pinned already. Unpin one first.", code="too_many_pinned"
+        )
+    others.insert(len(others) if place is None else max(0, min(place - 1, len(others))), entry)
+    was_pinned = entry.pin is not None
+    if _number_pins(others):
+        spaces.mark_longterm(space)
+        says, adds = ("moved the pinned entry", f"to place {others.index(entry) + 1}") if was_pinned else ("pinned", "")
+        record_activity(space, actor, "longterm.pin", says, entry, adds=adds)
+    return entry
+
+
+@transaction.atomic
+def unpin(space: Space, actor: Actor, number: int) -> LongtermEntry:
+    """Takes an entry from those that people pinned; it stays in long-term memory."""
+    require(actor, "promote")
+    lock_space(space)
+    entry = lock_entry(space, number)
+    if entry.pin is not None:
+        entry.pin = None
+        entry.save(update_fields=["pin"])
+        _number_pins(pinned(space))
+        spaces.mark_longterm(space)
+        record_activity(space, actor, "longterm.unpin", "unpinned", entry)
+    return entry
+
+
+def pinned(space: Space) -> list[LongtermEntry]:
+    """The pinned entries in their order, also retired ones, which nobody is shown."""
+    return list(entries_of(space).filter(pin__isnull=False).order_by("pin", "number"))
+
+
+def _number_pins(ordered: list[LongtermEntry]) -> bool:
+    """Gives the entries their places; answers whether any has another now."""
+    moved = [(place, one) for place, one in enumerate(ordered, 1) if one.pin != place]
+    for place, one in moved:
+        one.pin = place
+        one.save(update_fields=["pin"])
+    return bool(moved)
 
 
 @transaction.atomic

@@ -12,8 +12,9 @@ from typing import Any
 
 from memoryhub import dialects
 from memoryhub.db import statements
-from memoryhub.dialects import Dialect, Entry, Part, Rendered, Source, Warn, tokens_of_bytes
+from memoryhub.dialects import Dialect, Entry, Ingredients, Part, Rendered, Source, Warn, tokens_of_bytes
 from memoryhub.domain import retrieval
+from memoryhub.domain.files import GUIDELINES_PATH, POSITIONING_PATH
 from memoryhub.domain.prompts import agents, inputs, inputs_then, memory, warnings
 from memoryhub.domain.prompts.inputs import PromptInputs
 from memoryhub.domain.prompts.requests import NO_LIMITS, AskedLimits, PromptRequest, as_looked_at, dialect_for
@@ -126,7 +127,7 @@ def assemble_request(
     chosen = dialect_for(agent, asked)
     gathered = gather_inputs(space, agent, chosen, asked, waiting=True)
     if changes:
-        gathered = inputs.with_changes(gathered, changes)
+        gathered = with_changes(gathered, changes)
     if template is not None and not agent.template:
         gathered = replace(gathered, ingredients=replace(gathered.ingredients, template=template))
     prompt = build_prompt(chosen, gathered, asked)
@@ -141,27 +142,47 @@ def gather_inputs(
     limits = retrieval.limits_of(space, agent).with_values(asked.limits.given)
     if asked.at:
         found = inputs_then.inputs_at(space.pk, agent, dialect, asked.at, thread=asked.thread)
+        if space.has_views:
+            found = inputs_then.with_views_at(found, space, agent, asked.query, asked.at, asked.limits.given)
     else:
-        thread = asked.thread
         found = inputs.current_inputs(
-            space.pk,
-            agent.pk,
-            agent.slug,
-            dialect,
-            thread=thread,
-            lately=limits if retrieves else None,
-            waiting=waiting,
-        )
-    if not retrieves or found.ingredients.off:
+            space.pk, agent.pk, agent.slug, dialect, thread=asked.thread, lately=limits if retrieves else None,
+            views_within=limits if space.has_views else None, waiting=waiting,
+        )  # fmt: skip
+    if not asked.query or found.ingredients.off or not (retrieves or inputs.shows_query(found)):
         return found
     if asked.at:
         return inputs_then.with_memory_at(found, space, agent, asked.query, asked.at, asked.limits.given)
-    return inputs.with_memory(found, space, agent, asked.query, limits)
+    return inputs.with_memory(found, space, agent, asked.query, limits, retrieves=retrieves)
+
+
+def for_request(ingredients: Ingredients, system_prompt: str | None, task: str) -> Ingredients:
+    """The ingredients of one request: its base prompt, if it has one, in place of the agent's, and its task."""
+    base = ingredients.base if system_prompt is None else system_prompt
+    return replace(ingredients, base=base, task=task)
+
+
+def with_changes(gathered: PromptInputs, changes: Mapping[str, bytes | None]) -> PromptInputs:
+    """The inputs as if files had these texts; None: as if the file were deleted."""
+    kept = gathered.ingredients
+    sources = tuple(
+        inputs.source_of(source.path, changes[where], None, None)
+        if (where := paths.of_source(source.path)) in changes
+        else source
+        for source in kept.sources
+    )
+    guidelines, positioning = kept.guidelines, kept.positioning
+    if GUIDELINES_PATH in changes:
+        guidelines = inputs.source_of(GUIDELINES_PATH, changes[GUIDELINES_PATH], None, None).text
+    if POSITIONING_PATH in changes:
+        positioning = inputs.source_of(POSITIONING_PATH, changes[POSITIONING_PATH], None, None).text or ""
+    ingredients = replace(kept, sources=sources, guidelines=guidelines, positioning=positioning)
+    return replace(gathered, ingredients=ingredients)
 
 
 def build_prompt(dialect: Dialect, gathered: PromptInputs, asked: PromptRequest) -> Prompt:
     """The prompt made of these inputs. Pure: the same for a past moment, a preview and an agent's request."""
-    ingredients = inputs.for_request(gathered.ingredients, asked.system_prompt, asked.task)
+    ingredients = for_request(gathered.ingredients, asked.system_prompt, asked.task)
     rendered = dialects.render(dialect, ingredients)
     data = rendered.data
     states = zip(ingredients.sources, rendered.statuses, strict=True)

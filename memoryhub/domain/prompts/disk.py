@@ -45,6 +45,11 @@ class Place(NamedTuple):
         return bool(self.selection) and files.is_left_out(self.directory, self.selection or "", relative)
 
     @property
+    def view(self) -> str:
+        """The name of the file in a mount that shows memory, empty elsewhere."""
+        return paths.strip(self.prefix, self.path or "") if self.store == "views" else ""
+
+    @property
     def is_on_disk(self) -> bool:
         """Whether its text is taken from the disk."""
         return self.store == "filesystem" and not self.is_left_out

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any
 
 from memoryhub import dialects
@@ -19,10 +19,10 @@ from memoryhub.domain import working
 from memoryhub.domain.files import GUIDELINES_PATH, POSITIONING_PATH
 from memoryhub.domain.prompts import framework_templates, memory
 from memoryhub.domain.prompts.disk import MARK, Place, State, disk_files, read_error, sync_sources
-from memoryhub.domain.retrieval import Limits
+from memoryhub.domain.retrieval import Limits, views
 from memoryhub.models import Agent, Space
-from memoryhub.stores import paths
 from memoryhub.stores.file_cache import DiskFile, are_unchanged
+from memoryhub.stores.views import QUERY
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,7 @@ class PromptInputs:
     per_thread: bool = False  # a source lies in a store of one thread
     mark: int = 0  # the space's long-term mark
     warnings: tuple[dialects.Warn, ...] = ()
-    working_ids: str | None = (
-        None  # the ids of its working entries as a PostgreSQL array; None where none were asked for
-    )
+    working_ids: str | None = None  # of its working entries, as a PostgreSQL array; None where none were asked for
     places: tuple[Place, ...] = ()  # of the guidelines, of the positioning if the dialect has it, then of the sources
     asked: tuple[str, str] = ("", "")  # paths and thread ids of the places, as PostgreSQL arrays
     texts: tuple[Source, ...] = ()  # the text at each place
@@ -85,6 +83,7 @@ AGENT_COLUMNS = {
     "template_asked": "{template_asked}",
     "lately": "{lately}",
     "waiting": "{waiting}",
+    "views": "{views}",
 }
 TEMPLATE = f"coalesce(nullif(a.template, ''), ({framework_templates.CHOSEN_TEMPLATE.format(columns='t.text')}))"
 NEWEST_ENTRIES = working.newest_of_both(
@@ -115,7 +114,7 @@ def newest_ids(space: str, agent: str, limit: str) -> str:
 
 
 @cache
-def inputs_sql(templated: bool, lately: bool, waiting: bool) -> str:
+def inputs_sql(templated: bool, lately: bool, waiting: bool, shown: bool) -> str:
     """The statement for a dialect: only what it shows is read."""
     once = ",\n".join(f"CASE WHEN l.n = 0 AND l.position = 0 THEN {value} END" for value in AGENT_COLUMNS.values())
     wanted = {
@@ -123,6 +122,7 @@ def inputs_sql(templated: bool, lately: bool, waiting: bool) -> str:
         "template_asked": f"({framework_templates.TEMPLATE_ASKED})" if templated else "NULL",
         "lately": NEWEST_ENTRIES_JSON if lately else "NULL",
         "waiting": PENDING_NUMBERS if waiting else "NULL",
+        "views": views.lines_sql("%(space)s", "%(agent)s", "%(hot)s", "%(max_chars)s") if shown else "NULL",
     }
     thread = "CASE WHEN store = 'thread' THEN %(thread)s::text ELSE '' END AS thread"
     return INPUTS.format(
@@ -150,18 +150,20 @@ PLACE_WIDTH, STATE_WIDTH = 7, 5  # columns of a row: the place of a source, then
 
 def current_inputs(
     space_id: int, agent_id: int, slug: str, dialect: Dialect, *, thread: str = "",
-    lately: Limits | None = None, waiting: bool = False, revision: int = 0,
+    lately: Limits | None = None, views_within: Limits | None = None, waiting: bool = False, revision: int = 0,
 ) -> PromptInputs:  # fmt: skip
     """The inputs of this agent's prompt as of now. Sources that changed on disk are synced first.
 
-    `lately` adds the newest working entries within its limits, `waiting` the numbers of pending proposals for the sources.
+    `lately` adds the newest working entries within its limits, `views_within` what
+    files of a `views` mount show, `waiting` the numbers of pending proposals for the sources.
     """
-    rows = read_rows(space_id, agent_id, slug, dialect, thread, lately, waiting)
+    read = partial(read_rows, space_id, agent_id, slug, dialect, thread, lately, waiting, views_within)
+    rows = read()
     places, states, disk = split_rows(rows)
     in_step = are_unchanged(disk)
     if not in_step:
         sync_sources(space_id, [place.path for place in places if place.path and place.is_on_disk], thread)
-        rows = read_rows(space_id, agent_id, slug, dialect, thread, lately, waiting)
+        rows = read()
         places, states, disk = split_rows(rows)
         in_step = are_unchanged(disk)
     if not rows:  # the agent is gone
@@ -171,6 +173,10 @@ def current_inputs(
     )
     values = dict(zip(AGENT_COLUMNS, rows[0][PLACE_WIDTH + STATE_WIDTH :], strict=True))
     entries, ids = memory.parse_entries(values["lately"]) if values["lately"] and values["memory_is_on"] else ((), None)
+    if values["views"]:
+        remembered = views.parse(values["views"])
+        texts = memory.with_views(places, texts, remembered)
+        ids = remembered.working_ids
     heads = heads_of(dialect)
     ingredients = ingredients_of(values, texts[heads:], texts[0].text, texts[1].text if heads > 1 else None, entries)
     per_thread = any(place.store == "thread" for place in places)
@@ -231,7 +237,14 @@ def pg_quoted(value: str | None) -> str:
 
 
 def read_rows(
-    space_id: int, agent_id: int, slug: str, dialect: Dialect, thread: str, lately: Limits | None, waiting: bool
+    space_id: int,
+    agent_id: int,
+    slug: str,
+    dialect: Dialect,
+    thread: str,
+    lately: Limits | None,
+    waiting: bool,
+    views_within: Limits | None,
 ) -> list[tuple[Any, ...]]:
     family = dialects.families()[dialect.family]
     given = {
@@ -241,11 +254,13 @@ def read_rows(
         "guidelines": GUIDELINES_PATH if dialect.family == "hub" else None,
         "positioning": POSITIONING_PATH if dialect.family == "hub" else None,
     }
-    if lately:
-        given |= {"hot": lately.hot, "max_chars": lately.max_chars}
+    if limits := lately or views_within:
+        given |= {"hot": limits.hot, "max_chars": limits.max_chars}
     if family.templated:
         given |= framework_templates.template_params(space_id, dialect.name, agent_id=agent_id, agent_slug=slug)
-    return statements.rows(inputs_sql(family.templated, lately is not None, waiting), given, binary=True)
+    return statements.rows(
+        inputs_sql(family.templated, lately is not None, waiting, views_within is not None), given, binary=True
+    )
 
 
 def heads_of(dialect: Dialect) -> int:
@@ -307,35 +322,28 @@ def source_of(path: str, content: bytes | None, number: int | None, sha256: str 
         return Source(path, None, "invalid_utf8", number, sha256, len(data))
 
 
-def with_memory(gathered: PromptInputs, space: Space, agent: Agent, query: str, limits: Limits) -> PromptInputs:
-    """The inputs with what long-term memory gives to the query."""
+def shows_query(gathered: PromptInputs) -> bool:
+    """Whether one of the sources is what long-term memory gives to the query of the call."""
+    return any(place.view == QUERY for place in gathered.places)
+
+
+def with_memory(
+    gathered: PromptInputs, space: Space, agent: Agent, query: str, limits: Limits, *, retrieves: bool = True
+) -> PromptInputs:
+    """The inputs with what long-term memory gives to the query: in its own place where the dialect has one, and in the sources
+    that show it."""
     cold, told = memory.longterm_entries(space, agent, query, gathered.mark, limits)
+    if shows_query(gathered):
+        gathered = with_query_shown(gathered, views.lines_of_query(space, agent, query, limits))
+    if not retrieves:
+        return replace(gathered, warnings=(*gathered.warnings, *told))
     ingredients = replace(gathered.ingredients, longterm=cold)
     return replace(gathered, ingredients=ingredients, warnings=(*gathered.warnings, *told))
 
 
-def for_request(ingredients: Ingredients, system_prompt: str | None, task: str) -> Ingredients:
-    """The ingredients of one request: its base prompt, if it has one, in place of the agent's, and its task."""
-    base = ingredients.base if system_prompt is None else system_prompt
-    return replace(ingredients, base=base, task=task)
-
-
-# As it would be
-
-
-def with_changes(gathered: PromptInputs, changes: Mapping[str, bytes | None]) -> PromptInputs:
-    """The inputs as if files had these texts; None: as if the file were deleted."""
-    kept = gathered.ingredients
+def with_query_shown(gathered: PromptInputs, lines: Sequence[views.Line]) -> PromptInputs:
     sources = tuple(
-        source_of(source.path, changes[where], None, None)
-        if (where := paths.of_source(source.path)) in changes
-        else source
-        for source in kept.sources
+        memory.view_text(source.path, lines) if place.view == QUERY else source
+        for place, source in zip(gathered.places[gathered.heads :], gathered.ingredients.sources, strict=True)
     )
-    guidelines, positioning = kept.guidelines, kept.positioning
-    if GUIDELINES_PATH in changes:
-        guidelines = source_of(GUIDELINES_PATH, changes[GUIDELINES_PATH], None, None).text
-    if POSITIONING_PATH in changes:
-        positioning = source_of(POSITIONING_PATH, changes[POSITIONING_PATH], None, None).text or ""
-    ingredients = replace(kept, sources=sources, guidelines=guidelines, positioning=positioning)
-    return replace(gathered, ingredients=ingredients)
+    return replace(gathered, ingredients=replace(gathered.ingredients, sources=sources))

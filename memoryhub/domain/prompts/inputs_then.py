@@ -8,15 +8,15 @@ from typing import Any
 
 from memoryhub import dialects
 from memoryhub.db import statements
-from memoryhub.dialects import Dialect, Source
-from memoryhub.domain import retrieval
+from memoryhub.dialects import Dialect, Source, Warn
+from memoryhub.domain import files, retrieval
 from memoryhub.domain.files import GUIDELINES_PATH, POSITIONING_PATH, PROMPT_FILES
 from memoryhub.domain.prompts import framework_templates, memory
 from memoryhub.domain.prompts.inputs import PromptInputs, ingredients_of, source_of
 from memoryhub.errors import NotFound
 from memoryhub.models import Agent, AgentChange, SourceChange, Space
 from memoryhub.models import Source as SourceRow
-from memoryhub.stores import paths
+from memoryhub.stores import paths, views
 
 TEXTS_AT = """
 SELECT DISTINCT ON (r.file_id) r.path, r.is_deleted, r.number, r.sha256, r.content
@@ -81,12 +81,39 @@ def agent_values_at(space_id: int, agent: Agent, at: datetime) -> dict[str, Any]
     return dict(change.values) if change else {}
 
 
+PINNED_THEN = "Which entries were pinned then is not known: those that are pinned today are shown."
+
+
+def with_views_at(
+    found: PromptInputs, space: Space, agent: Agent, query: str, at: datetime, asked: dict[str, Any]
+) -> PromptInputs:
+    """The inputs with the sources that show memory as it was at a past moment."""
+    listed = found.ingredients.sources
+    shown = {source.path: name for source in listed if (name := files.view_at(space, paths.of_source(source.path)))}
+    if not shown:
+        return found
+    limits = limits_at(space, agent, at, asked)
+    lines, told = memory.view_lines_at(space, agent, query if views.QUERY in shown.values() else "", at, limits)
+    sources = tuple(
+        memory.view_text(source.path, lines.get(shown[source.path], ())) if source.path in shown else source
+        for source in listed
+    )
+    warned = [*told, *([Warn("views_then", None, PINNED_THEN)] if views.PINNED in shown.values() else [])]
+    ingredients = replace(found.ingredients, sources=sources)
+    return replace(found, ingredients=ingredients, warnings=(*found.warnings, *warned))
+
+
+def limits_at(space: Space, agent: Agent, at: datetime, asked: dict[str, Any]) -> retrieval.Limits:
+    """The limits of retrieval that held for a call at that moment."""
+    own = agent_values_at(space.pk, agent, at).get("retrieval", {})
+    return retrieval.limits_then(space, own, at).with_values(asked)
+
+
 def with_memory_at(
     found: PromptInputs, space: Space, agent: Agent, query: str, at: datetime, asked: dict[str, Any]
 ) -> PromptInputs:
     """The inputs with working and long-term memory as they were at a past moment."""
-    own = agent_values_at(space.pk, agent, at).get("retrieval", {})
-    limits = retrieval.limits_then(space, own, at).with_values(asked)
+    limits = limits_at(space, agent, at, asked)
     lived, gone = memory.working_at(space, agent, at, limits)
     cold, told = memory.longterm_at(space, agent, query, at, limits)
     ingredients = replace(found.ingredients, working=lived, longterm=cold)

@@ -30,19 +30,26 @@ inputs_cache: FileCache[PromptInputs] = FileCache()
 Made = TypeVar("Made", Prompt, PromptInputs)
 
 
+# Where files of a `views` mount may be in the prompt, what they show.
+VIEW = retrieval.views.ids_sql("s.id", "a.id", inputs.HOT_LIMIT)
+VIEW_IDS = f"CASE WHEN s.has_views THEN {VIEW} END"
+WORKING_OR_VIEW_IDS = f"CASE WHEN s.has_views THEN {VIEW} ELSE {WORKING_IDS} END"
+ALL_WORKING_OR_VIEW_IDS = f"CASE WHEN s.has_views THEN {VIEW} ELSE {ALL_WORKING_IDS} END"
+
+
 def working_column(asked: PromptRequest) -> str:
     """What `accounts.authenticate` reads beside, for a call that may show working memory."""
-    if not asked.query or asked.at is not None:
+    if asked.at is not None:
         return "NULL"
-    return WORKING_IDS if asked.limits.hot is None else ALL_WORKING_IDS
+    if not asked.query:
+        return VIEW_IDS
+    return WORKING_OR_VIEW_IDS if asked.limits.hot is None else ALL_WORKING_OR_VIEW_IDS
 
 
 def working_ids_of(caller: Caller, asked: PromptRequest) -> str | None:
     """The ids of the working entries that the prompt would show, as a PostgreSQL array."""
-    if not asked.query:
-        return None
     ids: str | None = caller.beside
-    if ids is None or asked.limits.hot is None:
+    if ids is None or asked.limits.hot is None or caller.space.has_views:
         return ids
     return "{" + ",".join(ids.strip("{}").split(",")[: asked.limits.hot]) + "}"
 
@@ -53,7 +60,8 @@ def prompt_for(caller: Caller, asked: PromptRequest) -> Prompt:
     dialect = None
     if asked.query:
         dialect = dialect_for(agent, asked)
-        asked = without_useless_query(asked, dialect)
+        if not caller.space.has_views:
+            asked = without_useless_query(asked, dialect)
     working_ids = working_ids_of(caller, asked)
     words = (asked.dialect, asked.query, asked.task, asked.at, asked.system_prompt, asked.limits)
     key = (caller.space.pk, agent.pk, caller.space.revision, working_ids, *words)
@@ -93,9 +101,10 @@ def assembled(caller: Caller, asked: PromptRequest, dialect: Dialect) -> Prompt:
         whole = Agent.objects.select_related("space").get(pk=agent.pk)  # a past moment reads all of it
         return build_prompt(dialect, gather_inputs(whole.space, whole, dialect, asked), asked)
     gathered = inputs_for(caller, asked, dialect)
-    if asked.query and not gathered.ingredients.off:
+    retrieves = dialects.families()[dialect.family].retrieves
+    if asked.query and not gathered.ingredients.off and (retrieves or inputs.shows_query(gathered)):
         limits = retrieval.limits_of(caller.space, agent).with_values(asked.limits.given)
-        gathered = inputs.with_memory(gathered, caller.space, agent, asked.query, limits)
+        gathered = inputs.with_memory(gathered, caller.space, agent, asked.query, limits, retrieves=retrieves)
     return build_prompt(dialect, gathered, asked)
 
 
@@ -108,14 +117,18 @@ def inputs_for(caller: Caller, asked: PromptRequest, dialect: Dialect) -> Prompt
     working_ids = working_ids_of(caller, asked)
     key = (space.pk, agent.pk, space.setup_mark, working_ids, dialect.name, asked.limits)
     found = inputs_cache.peek(key) or inputs_cache.peek((*key, asked.thread))
+    if found is not None and space.has_views and found.revision != space.revision:
+        found = None  # what its sources show may be another
     if found is not None:
         if found.revision == space.revision and are_unchanged(found.disk):
             return found
         found = inputs.with_current_texts(found, space.pk, space.revision)
     if found is None:
-        limits = retrieval.limits_of(space, agent).with_values(asked.limits.given) if asked.query else None
+        limits = retrieval.limits_of(space, agent).with_values(asked.limits.given)
+        retrieves = bool(asked.query) and dialects.families()[dialect.family].retrieves
         found = inputs.current_inputs(
-            space.pk, agent.pk, agent.slug, dialect, thread=asked.thread, lately=limits, revision=space.revision
+            space.pk, agent.pk, agent.slug, dialect, thread=asked.thread, lately=limits if retrieves else None,
+            views_within=limits if space.has_views else None, revision=space.revision,
         )  # fmt: skip
     keep(inputs_cache, key, asked.thread, found, working_ids)
     return found

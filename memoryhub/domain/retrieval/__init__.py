@@ -1,5 +1,6 @@
 """What memory gives to a question, and search over every layer."""
 
+from memoryhub.domain.retrieval import views
 from memoryhub.domain.retrieval.checks import checks_of, forget_check, run_checks, save_check
 from memoryhub.domain.retrieval.copies import Joined, group_hits, join_copies
 from memoryhub.domain.retrieval.embedder import (
@@ -89,5 +90,6 @@ __all__ = [
     "serving_embedder",
     "split_at_threshold",
     "split_words",
+    "views",
     "words_by_configuration",
 ]

@@ -65,6 +65,11 @@ OF_ONE = NEWEST.format(columns=COLUMNS, space="%s", key="%s", most="%s")
 OLDER = OF_ONE.replace("ORDER BY", "AND id < %s ORDER BY")
 
 
+def newest_of(columns: str, space: str, key: str, most: str) -> str:
+    """The SQL for the newest of the group (key 0) or of one agent's own."""
+    return NEWEST.format(columns=columns, space=space, key=key, most=most)
+
+
 def newest_of_both(columns: str, space: str, agent: str, most: str) -> str:
     """The SQL for the newest that an agent may read, of the group's and its own; the id comes first among the columns."""
     group, own = (NEWEST.format(columns=columns, space=space, key=key, most=most) for key in ("0", agent))

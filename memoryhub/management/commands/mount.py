@@ -23,6 +23,7 @@ class Command(HubCommand):
         store = parser.add_mutually_exclusive_group(required=True)
         store.add_argument("--dir", metavar="PATH", help="files of this directory")
         store.add_argument("--database", action="store_true", help="files that live in the hub")
+        store.add_argument("--views", action="store_true", help="read-only files made of working and long-term memory")
         store.add_argument("--thread", action="store_true", help="short-term files, apart for each thread")
         parser.add_argument(
             "--include", metavar="PATTERN", action="append", default=[], help="take in what this pattern matches too"
@@ -38,15 +39,19 @@ class Command(HubCommand):
         parser.add_argument(
             "--hold", action="store_const", const="hold", dest="on_disk", help="the same as --on-disk hold"
         )
+        parser.add_argument(
+            "--ends-with-run", action="store_true", help="with --thread: files end when the hub starts again"
+        )
         parser.add_argument("--put-back", action="store_true", help="with hold: the file returns to the approved text")
 
     @transaction.atomic
     def run(self, **options: Any) -> dict[str, Any]:
         space = spaces.get_by_slug(options["space"])
-        store = "filesystem" if options["dir"] else "thread" if options["thread"] else "database"
+        chosen = {"filesystem": options["dir"], "thread": options["thread"], "views": options["views"]}
+        store = next((name for name, given in chosen.items() if given), "database")
         mount = files.add_mount(
             space, HUB, options["prefix"], store=store, directory=options["dir"] or "", policy=options["policy"],
-            include=options["include"], exclude=options["exclude"],
+            include=options["include"], exclude=options["exclude"], ends_with_run=options["ends_with_run"],
         )  # fmt: skip
         if options["on_disk"] == "hold" or options["put_back"]:
             mount = files.change_on_disk(space, HUB, mount, options["on_disk"], put_back=options["put_back"])

@@ -324,6 +324,15 @@ def expire_threads(now: datetime | None = None) -> int:
     return deleted
 
 
+def end_threads_of_run() -> int:
+    """Deletes the files of mounts that end with the hub's run; called when it starts. Answers how many rows."""
+    deleted = 0
+    for space_id, prefix in Mount.objects.filter(store="thread", ends_with_run=True).values_list("space_id", "prefix"):
+        found = File.objects.within(space_id).exclude(thread_id="").filter(path__startswith=prefix)
+        deleted += found.delete()[0]
+    return deleted
+
+
 @jobs.periodic("files.scan", every=timedelta(minutes=5))
 def scan_all() -> None:
     """Scans all mounts for what the watcher cannot see: network disks, a mount that was away."""

@@ -32,6 +32,7 @@ from memoryhub.domain.files.mounts.resolve import (
     policy_for,
     require_shown,
     resolve_path,
+    view_at,
 )
 from memoryhub.domain.files.mounts.rules import (
     DryRun,
@@ -97,6 +98,7 @@ __all__ = [
     "stop_excluding",
     "survey_mount",
     "take_in_name",
+    "view_at",
     "why_not_memory",
     "why_program",
 ]

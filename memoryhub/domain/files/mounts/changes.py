@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db import IntegrityError, transaction
 from django.db.models import F
 
@@ -34,15 +36,20 @@ Patterns = str | list[str]  # one a line, or one each
 @transaction.atomic
 def add_mount(
     space: Space, actor: Actor, prefix: str, *, store: str = "database", directory: str = "", policy: str = "review",
-    takes: str = "", include: Patterns = "", exclude: Patterns = "",
+    takes: str = "", include: Patterns = "", exclude: Patterns = "", ends_with_run: bool = False,
 ) -> Mount:  # fmt: skip
-    """Adds a mount: a store for the virtual paths with this prefix. Of a directory it takes in what `takes` says (all files, or
-    memory and documents; by default what suits the directory) and what patterns include, without what they exclude."""
+    """Adds a mount: a store for the virtual paths with this prefix.
+
+    Of a directory it takes in what `takes` says (all files, or memory and documents; by default what suits the directory) and
+    what patterns include, without what they exclude. Of files per thread, `ends_with_run` deletes them when the hub starts again.
+    """
     require(actor, "manage")
     prefix = clean_prefix(prefix)
     store, policy = _checked_choices(store, policy)
     directory = checked_directory(space, actor, directory) if store == Mount.Store.FILESYSTEM else ""
-    chosen = _checked_selection(directory, takes, include, exclude)
+    chosen: dict[str, Any] = _checked_selection(directory, takes, include, exclude)
+    policy = Policy.READ_ONLY if store == Mount.Store.VIEWS else policy
+    chosen["ends_with_run"] = _checked_end(store, ends_with_run)
     try:
         with transaction.atomic():
             mount = Mount.objects.create(
@@ -51,8 +58,9 @@ def add_mount(
     except IntegrityError:
         raise Conflict(f"There is a mount at {prefix} already. Change that one.", field="prefix") from None
     reset_written(space, mount)
+    _note_views(space)
     spaces.mark_setup(space)
-    where = directory or {"thread": "per thread"}.get(store, "in the hub")
+    where = directory or {"thread": "per thread", "views": "of memory"}.get(store, "in the hub")
     activity.record(space, actor, "mounts.add", "mounted", prefix, url="mounts/", adds=f"{where}, policy {policy}")
     return mount
 
@@ -69,22 +77,29 @@ def change_mount(
     takes: str | None = None,
     include: Patterns | None = None,
     exclude: Patterns | None = None,
+    ends_with_run: bool | None = None,
 ) -> Mount:
-    """Changes the policy, store, directory or selection of a mount; what is None stays. Files move into the new store."""
+    """Changes the policy, store, directory, selection or end of a mount; what is None stays. Files move into the new store."""
     require(actor, "manage")
     mount = Mount.objects.select_for_update().get(pk=mount.pk, space_id=space.pk)
     before = (mount.store, mount.policy, mount.directory)
     new_store, new_policy = _checked_choices(store or mount.store, policy or mount.policy)
+    if (new_store == Mount.Store.VIEWS) != (mount.store == Mount.Store.VIEWS):
+        raise Invalid("What shows memory has no files to move: remove the mount and add another.", field="store")
+    new_policy = Policy.READ_ONLY if new_store == Mount.Store.VIEWS else new_policy
     kept = directory is None or (directory.strip() != "" and real_directory(directory) == mount.directory)
     after = (new_store, new_policy, _directory_after(space, actor, mount, new_store, None if kept else directory))
     chosen = _selection_after(mount, after[2], takes, include, exclude)
+    ends = mount.ends_with_run and new_store == Mount.Store.THREAD if ends_with_run is None else ends_with_run
     selected = {name: value for name, value in chosen.items() if value != getattr(mount, name)}
-    if after == before and not selected:
+    ends = _checked_end(new_store, ends)
+    if after == before and not selected and ends == mount.ends_with_run:
         return mount
     mount.store, mount.policy, mount.directory = after
     for name, value in selected.items():
         setattr(mount, name, value)
-    mount.problem, mount.is_full = "", False
+    adds = [_END[ends]] if ends != mount.ends_with_run else []
+    mount.problem, mount.is_full, mount.ends_with_run = "", False, ends
     if selected or (before[0], before[2]) != (after[0], after[2]):
         mount.taken_in_at = None  # what lies there is no change
     mount.save()
@@ -94,8 +109,10 @@ def change_mount(
     if selected:
         spaces.send_event("mount_changed", mount)
     labels = zip(_labels(after), _labels(before), strict=True)
-    adds = ", ".join([new for new, old in labels if new and new != old] + [_says(*one) for one in selected.items()])
-    activity.record(space, actor, "mounts.change", "changed the mount", mount.prefix, url="mounts/", adds=adds)
+    adds += [new for new, old in labels if new and new != old] + [_says(*one) for one in selected.items()]
+    activity.record(
+        space, actor, "mounts.change", "changed the mount", mount.prefix, url="mounts/", adds=", ".join(adds)
+    )
     return mount
 
 
@@ -149,6 +166,15 @@ def _selection_after(
     )  # fmt: skip
 
 
+_END = {True: "files end with the hub's run", False: "files end after a day without use"}
+
+
+def _checked_end(store: str, ends_with_run: bool) -> bool:
+    if ends_with_run and store != Mount.Store.THREAD:
+        raise Invalid("Only files per thread end with the hub's run.", field="ends_with_run")
+    return ends_with_run
+
+
 def _says(name: str, value: str) -> str:
     """A change of the selection as the activity says it."""
     if name == "takes":
@@ -167,8 +193,15 @@ def remove_mount(space: Space, actor: Actor, mount: Mount) -> None:
     require(actor, "manage")
     prefix = mount.prefix
     mount.delete()
+    _note_views(space)
     spaces.mark_setup(space)
     activity.record(space, actor, "mounts.remove", "took away the mount", prefix, url="mounts/")
+
+
+def _note_views(space: Space) -> None:
+    """Notes on the space whether it has a mount that shows memory: prompts of others need not look."""
+    has_views = Mount.objects.within(space).filter(store=Mount.Store.VIEWS).exists()
+    Space.objects.filter(pk=space.pk).exclude(has_views=has_views).update(has_views=has_views)
 
 
 def reset_written(space: Space, mount: Mount, *, was_on_disk: bool = False) -> None:

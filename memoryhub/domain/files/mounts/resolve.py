@@ -120,6 +120,14 @@ def _mounts_and_rules(space: Space) -> tuple[list[Mount], bool]:
     return mounts, bool(rows) and rows[0][-1]
 
 
+def view_at(space: Space, path: str) -> str:
+    """The name of the file at this path of a mount that shows memory, such as /working.md; empty elsewhere."""
+    if not space.has_views:
+        return ""
+    mount = find_mount(mounts_of_space(space), path)
+    return paths.strip(mount.prefix, path) if mount and mount.store == Mount.Store.VIEWS else ""
+
+
 def no_mount_error(path: str, mounts: Iterable[Mount]) -> HubError:
     """The error for a path without a mount; it names the prefixes of the mounts there are."""
     prefixes = [mount.prefix for mount in mounts]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from memoryhub.dialects import Part
-from memoryhub.domain import files
+from memoryhub.domain import files, retrieval
 from memoryhub.domain.prompts.assemble import Prompt
 from memoryhub.models import (
     Actor,
@@ -40,7 +40,7 @@ class LineOrigin:
     cold: LongtermEntry | None = None
 
 
-def line_origin(space: Space, agent: Agent, prompt: Prompt, number: int) -> LineOrigin | None:
+def line_origin(space: Space, agent: Agent, prompt: Prompt, number: int, query: str = "") -> LineOrigin | None:
     """What stands behind a line of the prompt: a file and the revision that wrote it, an entry, or a setting."""
     lines = prompt.data.split(b"\n")
     if not 1 <= number <= len(lines):
@@ -56,12 +56,24 @@ def line_origin(space: Space, agent: Agent, prompt: Prompt, number: int) -> Line
     origin = LineOrigin(number, text, part.label, part.kind)
     if part.kind == "source" or part.kind in files.PROMPT_FILES:
         path = files.PROMPT_FILES.get(part.kind, part.label)
+        if view := files.view_at(space, paths.of_source(path)):
+            return view_origin(space, agent, view, origin, query)
         return file_origin(space, prompt, path, origin, above.count(lines[number - 1]))
     if part.kind in ("working", "longterm"):
         return entry_origin(space, part, origin, sum(line.startswith(b"- ") for line in [*above, lines[number - 1]]))
     if part.kind in SETTING_OF_PART:
         return replace(origin, change=setting_change(agent, SETTING_OF_PART[part.kind]))
     return origin
+
+
+def view_origin(space: Space, agent: Agent, view: str, origin: LineOrigin, query: str) -> LineOrigin:
+    """The entry behind a line of a file that shows memory."""
+    line = retrieval.views.line_at(space, agent, view, origin.text, query)
+    if line is None:
+        return origin
+    if line.layer == retrieval.views.WORKING:
+        return replace(origin, hot=WorkingEntry.objects.within(space).filter(pk=line.id).first())
+    return replace(origin, cold=LongtermEntry.objects.within(space).filter(number=line.id).first())
 
 
 SETTING_OF_PART = {"base": "system_prompt", "persona": "persona"}

@@ -6,11 +6,15 @@ from memoryhub.domain.prompts.memory.then import (
     longterm_at,
     working_at,
 )
+from memoryhub.domain.prompts.memory.views import view_lines_at, view_text, with_views
 
 __all__ = [
     "EMBEDDER_AWAY",
     "longterm_at",
     "longterm_entries",
     "parse_entries",
+    "view_lines_at",
+    "view_text",
+    "with_views",
     "working_at",
 ]
