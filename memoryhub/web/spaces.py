@@ -56,7 +56,7 @@ def create(request: HttpRequest) -> HttpResponse:
 def load_demo(request: HttpRequest) -> HttpResponse:
     require_hub_owner(request.actor)
     space = demo.make(request.user)
-    done(request, "This is the demo. Settings, Delete this space removes it.")
+    done(request, "This is the demo. Settings, General, Delete space removes it.")
     return redirect(space.get_absolute_url())
 
 

@@ -206,8 +206,7 @@ def test_it_all_works_without_scripts(root, sign_in_as, new_page):
 
 def test_mounts_are_explained_and_sources_ordered(root, sign_in_as):
     page = sign_in_as("owner")
-    page.goto(HERE)
-    page.get_by_role("link", name="Explain this path").click()
+    page.goto(f"/s/ledger/settings/access/?path={PATH}")
     expect(page.get_by_text(str(root / "AGENTS.md"))).to_be_visible()
     for path in (PATH, "/memories/missing.md"):
         page.locator("#path").fill(path)
