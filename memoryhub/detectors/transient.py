@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from . import chinese
+from .cjk import CJK
 from .finding import Finding, Lines
 from .known_texts import KnownText
-from .patterns import bounded
-from .scanning import groups
+from .patterns import bounded, linear
+from .scanning import groups, offsets_of
 
 CODE = "transient"
 
@@ -45,6 +47,55 @@ _PARTS: tuple[tuple[str, str], ...] = (
     ),
 )
 _WHEN = [(groups(words), bounded(pattern)) for words, pattern in _PARTS]
+_NOW = linear(
+    r"今天|昨天|明天|后天|前天|今晚|今早|昨晚|刚才|刚刚|目前|眼下|此刻|暂时|暂且|这几天|这两天|最近几天|本周|这周|下周|上周|本月|这个月|下个月|本次会话|这次会话|本次对话|"
+    r"(?:稍后|待会儿?|一会儿)(?:再|就|会|要)|现在(?:正|还|暂|不在|在忙)|(?:他|她|客户|老板|服务器?|系统|网络|接口)[^，,。]{0,6}正在|正在(?:出差|休假|开会|请假|维护|排查|修复|路上|生病|等|处理中)|(?:到|等到?|直到)(?:周|星期|下周)[一二三四五六日天]|"
+    r"(?:周|星期)[一二三四五六日天](?:之?前|以前)|(?:接下来|未来|最近)的?(?:几|两|三|一|\d+)个?(?:小时|天|周|分钟)|临时(?:改|换|用|停|关|放|挂|顶|由|负责|不)|(?:还|仍)(?:没|未)(?:修好|恢复|回复|合并|上线|完成)"
+)
+_NOT_NOW = linear(
+    r"每天|每日|每周|每月|每次|总是|始终|通常|经常|定期|平时|一般|如果|若|当[^前]|除非|假如|例如|比如|格式|变量|字段|参数|函数|过期|重试|默认|范围|日期|时间线|周报|日报|日志|模板|[`？?|\"“「]|^\s*#|今天的日期|目前为止|目前(?:仅|只)?支持|到目前"
+)
+_CHINESE_WORDS = [
+    "今天",
+    "昨天",
+    "明天",
+    "后天",
+    "前天",
+    "今晚",
+    "今早",
+    "昨晚",
+    "刚才",
+    "刚刚",
+    "目前",
+    "眼下",
+    "此刻",
+    "暂时",
+    "暂且",
+    "这几天",
+    "这两天",
+    "最近",
+    "本周",
+    "这周",
+    "下周",
+    "上周",
+    "本月",
+    "这个月",
+    "下个月",
+    "会话",
+    "对话",
+    "稍后",
+    "待会",
+    "一会儿",
+    "现在",
+    "正在",
+    "周",
+    "星期",
+    "接下来",
+    "未来",
+    "临时",
+    "没",
+    "未",
+]
 _HABIT = bounded(
     r"\b(?:every|each|always|never|daily|weekly|on\s+\w+days|whenever|when|if|unless|expires?|retries|after|within|format|e\.g\.)\b"
 )
@@ -63,7 +114,21 @@ def find(text: str, lines: Lines, known: Sequence[KnownText] = ()) -> list[Findi
                 start, end = lines.around(match.start())
                 if not _HABIT.search(lower, start, end):
                     found.append(_finding(lines, start, end, text[match.start() : match.end()]))
-    return _one_a_line(found)
+    return _one_a_line([*found, *_in_chinese(text, lines)])
+
+
+def _in_chinese(text: str, lines: Lines) -> Iterator[Finding]:
+    simple = chinese.simplified(text) if CJK.search(text) else ""
+    end = -1
+    for at in sorted(set(offsets_of(simple, _CHINESE_WORDS, simple))):
+        if at < end:
+            continue
+        start, end = chinese.sentence_around(simple, at)
+        sentence = simple[start:end]
+        match = _NOW.search(sentence)
+        if match and not _NOT_NOW.search(sentence):
+            first, last = lines.around(start + match.start())
+            yield _finding(lines, first, last, text[start + match.start() : start + match.end()])
 
 
 def _one_a_line(found: list[Finding]) -> list[Finding]:

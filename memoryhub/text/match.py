@@ -79,6 +79,8 @@ def _pairs(a: Sequence[Hashable], b: Sequence[Hashable], max_for_difflib: int) -
             i, j, size = runs[-1]
             todo.append((i + size, i2, j + size, j2))
             continue
+        if i2 - i1 == 1 == j2 - j1:
+            continue  # they differ, else they were part of what both begin with
         if i2 - i1 <= max_for_difflib and j2 - j1 <= max_for_difflib:
             yield from _by_difflib(a, b, i1, i2, j1, j2)
             continue
@@ -160,8 +162,10 @@ def _by_difflib(
 def _anchors(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[int, int]]:
     """Pairs of equal items in order: of unique items, else of items that both sides have equally often, else of any."""
     in_a, in_b = Counter(a), Counter(b)
+    place = {item: j for j, item in enumerate(b) if in_b[item] == 1 == in_a[item]}  # without a list for each of them
+    if place:
+        return _longest_increasing([(i, place[item]) for i, item in enumerate(a) if item in place])
     for is_anchor in (
-        lambda item: in_a[item] == 1 == in_b[item],
         lambda item: in_a[item] == in_b[item],
         lambda item: item in in_a and item in in_b,
     ):

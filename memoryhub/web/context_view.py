@@ -7,12 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+from urllib.parse import urlencode
 
 from django.utils.translation import gettext as _
 
 from memoryhub.detectors import Finding
 from memoryhub.dialects import tokens_of_bytes
 from memoryhub.dialects.coding import Block
+from memoryhub.domain import contexts
 from memoryhub.domain.coding_agents import Cut, Fix
 from memoryhub.domain.contexts import Place, Problem, Seen
 
@@ -117,6 +119,8 @@ class ShownFix:
     file_path: str
     before: int
     after: int
+    can_be_made: bool  # by the hub, of a person who may edit
+    query: str  # what its page is asked for
 
 
 @dataclass(frozen=True)
@@ -284,7 +288,10 @@ class ContextView:
 
     def _fix(self, fix: Fix) -> ShownFix:
         path = self.place.shorten(fix.path)
-        return ShownFix(fix, path, self.place.tree.file_path(fix.path), self.seen.tokens, tokens_of_bytes(fix.size))
+        file_path, after = self.place.tree.file_path(fix.path), tokens_of_bytes(fix.size)
+        asks = {"agent": self.seen.agent.name, "about": self.place.tree.file_path(fix.about), "code": fix.code}
+        can = contexts.can_make(self.place, fix)
+        return ShownFix(fix, path, file_path, self.seen.tokens, after, can, urlencode(asks))
 
 
 def listed(place: Place, path: str, why: str) -> Listed:

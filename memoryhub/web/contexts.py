@@ -6,7 +6,7 @@ import csv
 from typing import Any
 from urllib.parse import urlencode
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -15,9 +15,12 @@ from memoryhub.dialects import coding, tokens_of_bytes
 from memoryhub.domain import contexts
 from memoryhub.domain.coding_agents import Cell, FindingInFile
 from memoryhub.domain.contexts import Compared, Place
-from memoryhub.web.access import space_page
+from memoryhub.errors import HubError
+from memoryhub.text.diff import compare
+from memoryhub.web.access import post_only, space_page
 from memoryhub.web.context_view import ContextView
 from memoryhub.web.helpers import clean_text, parse_number
+from memoryhub.web.notices import done
 
 PLAIN_TEXT = "text/plain; charset=utf-8"
 MAX_TOUCHED, MAX_ROWS = 20, 500
@@ -85,6 +88,45 @@ def raw(request: HttpRequest) -> HttpResponse:
         return no_place(request)
     seen = contexts.look(place, chosen_agent(request), touched_files(request))
     return HttpResponse(seen.text, content_type=PLAIN_TEXT)
+
+
+# ---- fixes
+
+
+def asked_fix(request: HttpRequest, values: QueryDict) -> contexts.FixReview:
+    """The fix that an address or a form names, as it would be made now."""
+    pk, folder = parse_number(values.get("mount")), clean_text(values.get("dir", ""))
+    place = contexts.place_in_mount(request.space, request.actor, pk, folder)
+    agent, about, code = (clean_text(values.get(name, "")) for name in ("agent", "about", "code"))
+    return contexts.review_fix(place, agent, about, code)
+
+
+@space_page("edit", methods=("GET", "HEAD"))
+def fix(request: HttpRequest) -> HttpResponse:
+    """A fix before it is made: the change of the file, and what it does to the context of every coding agent."""
+    return show_fix(request, asked_fix(request, request.GET))
+
+
+def show_fix(request: HttpRequest, review: contexts.FixReview, *, status: int = 200, **more: object) -> HttpResponse:
+    change = compare(review.before.decode("utf-8", "replace"), (review.after or b"").decode("utf-8", "replace"))
+    about = review.place.tree.file_path(review.fix.about)
+    given = {"agent": review.seen.agent.name, "about": about, "code": review.fix.code}
+    context = {"review": review, "change": change, "given": given, **more}
+    return render(request, "contexts/fix.html", frame(request, review.place) | context, status=status)
+
+
+@post_only("edit")
+def apply_fix(request: HttpRequest) -> HttpResponse:
+    """Makes the fix that the person saw."""
+    review = asked_fix(request, request.POST)
+    try:
+        path = contexts.apply_fix(request.space, request.actor, review, request.POST.get("seen", ""))
+    except HubError as error:
+        return show_fix(request, review, status=error.status, error=error)
+    says = _("%(path)s is changed. Its history takes it back.") if path else _("The file is deleted.")
+    done(request, says % {"path": path})
+    query = urlencode({"mount": review.place.mount.pk, "dir": review.place.folder, "agent": review.seen.agent.name})
+    return HttpResponseRedirect(f"{reverse('contexts.page', args=[request.space.slug])}?{query}", status=303)
 
 
 # ---- files by agent

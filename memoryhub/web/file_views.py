@@ -22,7 +22,6 @@ from memoryhub.web.readers import readers_of
 
 MARKDOWN = (".md", ".markdown", ".mdx", ".mdc")
 HISTORY_PAGE = 50
-PREVIEW_TABS = (("people", "People"), ("model", "Model"), ("change", "Change"))
 LINES_PER_PAGE = 10_000  # more would make a page of several megabytes
 MAX_RENDERED_LINES = 20_000  # longer Markdown is shown as source
 
@@ -166,6 +165,11 @@ def _lines_without_ends(shown: str) -> list[str]:
     return [line.removesuffix("\n") for line in lines.split(shown)]
 
 
+def shown_lines(text: str, *, for_model: bool = False) -> list[str]:
+    """The lines of a text, or of what a model sees of it."""
+    return _lines_without_ends(without_comments(text).rstrip() if for_model else text)
+
+
 def history(file: File, before: str) -> dict[str, Any]:
     rows = files.revisions_of(file, revision_number(before) if before else None, HISTORY_PAGE + 1)
     more = rows[HISTORY_PAGE - 1].number if len(rows) > HISTORY_PAGE else None
@@ -214,44 +218,12 @@ def _content_of(revision: Revision | None) -> bytes:
     return bytes(revision.content) if revision and not revision.is_deleted else b""
 
 
-# ---- the editor
-
-
-def editor(space: Space, where: str, found: Published | None) -> dict[str, Any]:
-    place = files.resolve_path(space, where)
-    return {
-        "where": where, "name": where.rpartition("/")[2], "crumbs": crumbs(where), "place": place, "found": found,
-        "base_revision": found.revision if found else _last_number(space, where),
-        "next_revision": (found.revision if found else _last_number(space, where)) + 1,
-        "readers": files.agents_reading(space, where),
-    }  # fmt: skip
+# ---- what was sent by the editor
 
 
 def text_at_revision(space: Space, where: str, number: int) -> str:
     """The text of one revision of a file; an empty text for revision 0."""
     return text_of(files.content_of(files.file_row(space, where), number)) if number else ""
-
-
-def _last_number(space: Space, where: str) -> int:
-    """The number of the newest revision, also of a deleted file; 0 if there never was one."""
-    file = File.objects.within(space).filter(path=where, thread_id="").first()
-    return file.revision if file else 0
-
-
-def preview(where: str, sent: str, before: str, show: str = "people") -> dict[str, Any]:
-    """The context for the preview in the editor; `show` is one of `PREVIEW_TABS`."""
-    seen = without_comments(sent).rstrip()
-    context: dict[str, Any] = {
-        "where": where, "shows": PREVIEW_TABS, "show": show if show in dict(PREVIEW_TABS) else "people", "tokens": tokens_of_text(sent),
-        "tokens_more": tokens_of_text(sent) - tokens_of_text(before), "bytes": len(sent.encode("utf-8", "replace")),
-    }  # fmt: skip
-    if context["show"] == "change":
-        context["change"] = diff.compare(before, sent)
-    elif context["show"] == "people" and where.lower().endswith(MARKDOWN) and sent.count("\n") <= MAX_RENDERED_LINES:
-        context["rendered"] = markdown.render(sent)
-    else:
-        context["piece"] = line_page(_lines_without_ends(seen if context["show"] == "model" else sent), "")
-    return context
 
 
 def conflict(space: Space, where: str, mine: str, base: int, me: str) -> dict[str, Any]:

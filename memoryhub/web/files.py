@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from memoryhub.domain import files, prompts, spaces
-from memoryhub.domain.accounts import require
 from memoryhub.domain.files import Published
 from memoryhub.errors import Conflict, HubError, Invalid, NotFound
 from memoryhub.stores import disk, paths
 from memoryhub.templatetags.files import page_address
-from memoryhub.text.lines import for_editor, keep_ends, text_of
-from memoryhub.web import file_list, file_views, recall
+from memoryhub.text.lines import for_editor, keep_ends
+from memoryhub.web import editor, file_list, file_views, recall
 from memoryhub.web.access import post_only, space_page
 from memoryhub.web.file_views import download_response, requested_path
 from memoryhub.web.notices import done, refused
@@ -38,7 +35,7 @@ def page(request: HttpRequest, path: str = "") -> HttpResponse:
         return recall.show(request, where, shown)
     view = request.GET.get("view", "rendered")
     if view == "edit":
-        return show_editor(request, where)
+        return editor.show_editor(request, editor.of_file(request, where))
     try:
         found: Published | HubError = files.read(request.space, where)
     except HubError as error:
@@ -156,33 +153,7 @@ def packed(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, "files/_packed.html" if part else "files/packed.html", context)
 
 
-# ---- the editor
-
-
-def show_editor(
-    request: HttpRequest,
-    where: str,
-    *,
-    status: int = 200,
-    content: str | None = None,
-    show: str = "people",
-    **more: Any,
-) -> HttpResponse:
-    """The editor, with the published text or, after a refusal, with `content`."""
-    require(request.actor, "edit")
-    found = files.read_many(request.space, [where])[where]
-    if isinstance(found, HubError) and not isinstance(found, NotFound):
-        raise found
-    if isinstance(found, Published) and not found.is_text:
-        raise Invalid(
-            f"“{where}” is not text (UTF-8), so it is not edited here. Download it, or upload another.", code="not_text"
-        )
-    text = for_editor(found.content.decode()) if isinstance(found, Published) else ""
-    context = file_views.editor(request.space, where, found if isinstance(found, Published) else None)
-    shown = text if content is None else content
-    context |= file_views.preview(where, shown, text, show)
-    context |= {"text": shown, "others": files.note_editing(request.space, request.user, where), "reason": "", **more}
-    return render(request, "files/edit.html", context, status=status)
+# ---- saving
 
 
 @post_only("edit")
@@ -203,8 +174,9 @@ def write(request: HttpRequest, path: str) -> HttpResponse:
         if error.status not in (413, 422):
             raise
         marked = spaces.mark_secrets(request.space, content).secrets if error.code == "secret_found" else ()
-        return show_editor(
-            request, where, status=error.status, content=for_editor(sent), error=error, reason=reason, marked=marked
+        opened = editor.of_file(request, where)
+        return editor.show_editor(
+            request, opened, status=error.status, content=sent, error=error, reason=reason, marked=marked
         )
     files.stop_editing(request.space, request.user, where)
     report_saved(request, where, f"Saved as revision {revision.number}.")
@@ -226,32 +198,11 @@ def show_conflict(
     """The page of an edit conflict: both versions, what overlaps, and a text with both. Raises other conflicts again."""
     if conflict.code not in ("edit_conflict",):
         raise conflict
-    context = file_views.conflict(request.space, where, for_editor(sent), base, request.user.username)
-    context |= {"reason": reason, "error": conflict}
-    return render(request, "files/conflict.html", context, status=409)
-
-
-@post_only("edit")
-def preview(request: HttpRequest, path: str) -> HttpResponse:
-    """The preview beside the editor: for people, for the model, or as a change."""
-    where = requested_path(request, path)
-    found = files.read_many(request.space, [where])[where]
-    before = for_editor(text_of(found.content)) if isinstance(found, Published) else ""
-    sent = for_editor(request.POST.get("content", ""))
-    files.text_as_bytes(sent)
-    show = request.POST.get("show", "people")
-    if not request.htmx:
-        return show_editor(request, where, content=sent, show=show, reason=request.POST.get("reason", ""))
-    context = file_views.preview(where, sent, before, show)
-    return render(request, "files/_preview.html", context)
-
-
-@post_only("edit")
-def note_editing(request: HttpRequest, path: str) -> HttpResponse:
-    """Called while the editor is open: notes that, and shows who else has it open."""
-    where = requested_path(request, path)
-    others = files.note_editing(request.space, request.user, where)
-    return render(request, "files/_editing.html", {"others": others, "where": where})
+    both = file_views.conflict(request.space, where, for_editor(sent), base, request.user.username)
+    opened = editor.of_file(request, where)
+    return editor.show_editor(
+        request, opened, status=409, content=both["text"], error=conflict, reason=reason, conflict=both
+    )
 
 
 # ---- what changes a file besides saving

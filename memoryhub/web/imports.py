@@ -73,16 +73,20 @@ def uploaded_folder(uploads: list[UploadedFile]) -> Folder:
     folder: Folder = {}
     for upload in uploads:
         name = (upload.name or "file").rsplit("/", 1)[-1]
-        folder |= unzip_folder(upload.read()) if name.lower().endswith(".zip") else {name: upload.read()}
+        taken = sum(map(len, folder.values()))
+        is_zip = name.lower().endswith(".zip")
+        folder |= unzip_folder(upload.read(), taken, len(folder)) if is_zip else {name: upload.read()}
     return folder
 
 
-def unzip_folder(data: bytes) -> Folder:
-    """The files of a zip by name; `Invalid` if they are too many or too large."""
+def unzip_folder(data: bytes, taken: int = 0, files: int = 0) -> Folder:
+    """The files of a zip by name; `Invalid` if they are too many or too large, with what came before: a hundred zips of a few
+    kilobytes each could else fill the memory."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             inside = [one for one in archive.infolist() if not one.is_dir()]
-            if len(inside) > MAX_FILES or sum(one.file_size for one in inside) > exchange.MAX_IMPORT_BYTES:
+            size = taken + sum(one.file_size for one in inside)
+            if files + len(inside) > MAX_FILES or size > exchange.MAX_IMPORT_BYTES:
                 raise Invalid("The zip holds more than 5,000 files or 32 MiB. Import it in parts.", code="too_large")
             return without_common_folder({one.filename: archive.read(one) for one in inside})
     except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, RuntimeError, NotImplementedError, OSError):

@@ -12,8 +12,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from memoryhub.domain import longterm, retrieval
+from memoryhub.domain.accounts import may
 from memoryhub.errors import Conflict, HubError, Invalid
 from memoryhub.models import EntryPair, Job, LongtermEntry
+from memoryhub.web import editor
 from memoryhub.web.access import post_only, space_page
 from memoryhub.web.helpers import REVIEW_AFTER, clean_text, page_or_part, parse_date, parse_number, typed_text
 from memoryhub.web.notices import done
@@ -126,6 +128,8 @@ def counts_by_filter(request: HttpRequest) -> dict[str, int]:
 
 @space_page("read", methods=("GET", "HEAD"))
 def entry(request: HttpRequest, number: int) -> HttpResponse:
+    if "edit" in request.GET and may(request.role, "promote"):
+        return editor.show_editor(request, editor.of_entry(request, str(number)))
     return show_entry(request, longterm.get(request.space, number))
 
 
@@ -137,7 +141,6 @@ def show_entry(request: HttpRequest, one: LongtermEntry, *, status: int = 200, *
         "history": longterm.history(one),
         "pairs": longterm.conflicts_with_entries(request.space, longterm.open_conflicts(request.space, of=one)[:PAGE]),
         "is_due": bool(one.review_by and one.review_by <= timezone.localdate()),
-        "editing": "edit" in request.GET,
         "next_review": timezone.localdate() + REVIEW_AFTER,
         **more,
     }  # fmt: skip
@@ -157,10 +160,11 @@ def edit(request: HttpRequest, number: int) -> HttpResponse:
             seen_revision=int(seen) if seen.isdecimal() else None,
         )  # fmt: skip
     except (Conflict, Invalid) as refusal:
-        one = longterm.get(request.space, number)
-        return show_entry(
-            request, one, status=refusal.status, editing=True, draft=typed_text(request), error=refusal.message
-        )
+        reason = clean_text(request.POST.get("reason", ""))
+        return editor.show_editor(
+            request, editor.of_entry(request, str(number)), status=refusal.status, content=typed_text(request),
+            error=refusal, reason=reason,
+        )  # fmt: skip
     done(request, f"L-{number} says it right now; what it said before is in its history.")
     return redirect_to_entry(request, number)
 

@@ -15,7 +15,7 @@ from memoryhub.domain import files, prompts, proposals, spaces
 from memoryhub.domain.accounts import may
 from memoryhub.errors import Conflict, HubError, Invalid
 from memoryhub.models import Proposal, Record
-from memoryhub.text.lines import bytes_of
+from memoryhub.web import editor
 from memoryhub.web.access import post_only, space_page
 from memoryhub.web.helpers import neighbour_choices, parse_date
 from memoryhub.web.notices import done, refused
@@ -75,35 +75,37 @@ def show(
     review = proposals.review(proposal, context=None if everything else 3, ticked=ticked)
     if error is not None and error.code == "changed_since_seen":
         proposal.refresh_from_db()
+    content = (typed or {}).get("content")
+    if review.can_edit and ("edit" in request.GET or content is not None) and may(request.role, "decide"):
+        return show_editor(request, proposal, error, content=content, note=(typed or {}).get("note", ""))
     previous, following = proposals.neighbours(proposal)
     view = request.GET.get("view", "")
     context = {
         "proposal": proposal, "review": review, "found": review.found, "title": proposal.title,
         "view": view if view in VIEWS else "unified", "previous": previous, "following": following, "error": error,
-        "typed": typed or {}, "editing": review.can_edit and ("edit" in request.GET or (typed or {}).get("content") is not None),
+        "typed": typed or {},
         "quick_reasons": proposals.QUICK_REASONS, "may_decide": may(request.role, "decide"), "everything": everything,
         "is_own": proposals.is_own(proposal, request.actor),
         "approved_by_me": any(one["id"] == request.actor.id for one in proposal.approvals),
-        "said_as": promoted_record(proposal), "talk": timeline(proposal, review), "prefill": text_to_edit(review, "clean" in request.GET),
+        "said_as": promoted_record(proposal), "talk": timeline(proposal, review),
     }  # fmt: skip
     return render(request, "proposals/detail.html", context, status=error.status if error else 200)
+
+
+def show_editor(
+    request: HttpRequest, proposal: Proposal, error: HubError | None, *, content: str | None, note: str
+) -> HttpResponse:
+    """The editor with the proposed text; after a refusal with its error and what was typed."""
+    opened = editor.of_proposal(request, str(proposal.number), clean="clean" in request.GET)
+    return editor.show_editor(
+        request, opened, status=error.status if error else 200, content=content, error=error, reason=note
+    )
 
 
 def promoted_record(proposal: Proposal) -> Record | None:
     """The record that a promotion was asked for, without its content; None for other proposals."""
     asked = proposal.change.get("record_id")
     return Record.objects.within(proposal.space_id).filter(pk=asked).defer("content").first() if asked else None
-
-
-def text_to_edit(review: proposals.Review, clean: bool) -> str:
-    """The text for the editor: the proposed one, without hidden characters if `clean`; the current one if it does not apply."""
-    if not review.found.applies:
-        return review.found.before_text
-    text = review.found.after_text
-    for one in reversed(review.findings if clean else []):
-        if one.code == "hidden" and one.kind not in ("lookalike", "styled"):
-            text = text[: one.start] + text[one.end :]
-    return text
 
 
 def timeline(proposal: Proposal, review: proposals.Review) -> list[dict[str, Any]]:
@@ -171,14 +173,10 @@ def require_findings_ticked(proposal: Proposal, post: Any, content: bytes | None
 
 
 def edited_bytes(proposal: Proposal, post: Any) -> bytes | None:
-    """The text that the reviewer typed, with the line ends of the file (browsers send CRLF); None if nothing was edited."""
+    """The text that the reviewer typed, as bytes of the file; None if nothing was edited."""
     if post.get("do") != "edited" or "content" not in post:
         return None
-    text = post["content"].replace("\r\n", "\n")
-    before = proposals.result(proposal).before_text
-    if before.count("\r\n") * 2 > before.count("\n") > 0:
-        text = text.replace("\n", "\r\n")
-    return bytes_of(text)
+    return proposals.edited_bytes(proposals.result(proposal).before, post["content"])
 
 
 def ticked_hunks(post: Any) -> list[int] | None:

@@ -1,17 +1,40 @@
-"""Importing the template text of a framework."""
+"""The template text of a framework: an agent's own, and importing it."""
 
 from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from memoryhub.domain import jobs, prompts
 from memoryhub.errors import HubError
 from memoryhub.models import DialectTemplate, Job
+from memoryhub.web import editor
 from memoryhub.web.access import post_only, space_page
-from memoryhub.web.helpers import page_or_part
+from memoryhub.web.helpers import page_or_part, typed_text
 from memoryhub.web.notices import done, refused
+
+
+@space_page("manage", methods=("GET", "HEAD"))
+def own(request: HttpRequest, agent: str) -> HttpResponse:
+    """The editor with an agent's own template."""
+    return editor.show_editor(request, editor.of_template(request, agent))
+
+
+@post_only("manage")
+def change(request: HttpRequest, agent: str) -> HttpResponse:
+    """Saves an agent's own template; its other settings stay. An empty one gives way to the library's."""
+    one, text = prompts.agent_by_slug(request.space, agent), typed_text(request)
+    try:
+        prompts.change_settings(
+            one, request.actor, budget=one.budget, gives_way=one.gives_way, memory_is_on=one.memory_is_on, template=text
+        )
+    except HubError as error:
+        opened = editor.of_template(request, agent)
+        return editor.show_editor(request, opened, status=error.status, content=text, error=error)
+    done(request, _("The template is saved. The next prompt is made with it."))
+    return redirect("prompts.settings", request.space.slug, one.slug)
 
 
 @post_only("manage")

@@ -85,3 +85,19 @@ def test_the_checks_are_read(shop, sign_in_as):
     expect(page.get_by_role("heading", name="Hidden characters")).to_be_visible()
     expect(page.get_by_role("heading", name="Tokens at the start, by agent")).to_be_visible()
     picture(page, "checks")
+
+
+def test_a_fix_is_looked_at_and_made(shop, sign_in_as):
+    page = sign_in_as("owner")
+    page.goto("/s/ledger/contexts/")
+    page.get_by_label("Mount").select_option(label="/shop/")
+    page.get_by_role("button", name="Show").click()
+    page.get_by_label("Directory").select_option("web")
+    page.get_by_role("button", name="Show").click()
+    row = page.get_by_role("listitem").filter(has_text="Import it in").last
+    row.get_by_role("link", name="Show change").click()
+    expect(page.get_by_role("heading", name="What it does to each coding agent")).to_be_visible()
+    picture(page, "fix")
+    page.get_by_role("button", name="Write change").click()
+    expect(page.get_by_text("/shop/web/CLAUDE.md is changed.")).to_be_visible()
+    assert (shop / "web" / "CLAUDE.md").read_text().endswith("@AGENTS.md\n")

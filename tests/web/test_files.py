@@ -197,26 +197,16 @@ def test_who_else_is_editing_is_said(space, client, sign_in):
     sign_in("editor")
     assert "ops has this file open" in text_of(client.get(f"{HERE}?view=edit"))
     files.stop_editing(space, ops, PATH)
-    assert "has this file open" not in text_of(client.post("/s/ledger/file/editing/memories/AGENTS.md"))
-
-
-def test_the_preview_answers_for_people_models_and_changes(space, client, sign_in):
-    sign_in("editor")
-    files.write(space, HUB, PATH, b"# One\n")
-    for show, expected in (("people", "<h1"), ("model", "# Two"), ("change", "removed ")):
-        sent = {"content": "# Two\r\n<!-- note -->", "show": show}
-        shown = text_of(client.post("/s/ledger/file/preview/memories/AGENTS.md", sent, headers={"HX-Request": "true"}))
-        assert expected in shown and "<html" not in shown
-        assert ("note" in shown) == (show != "model")
-    whole = text_of(client.post("/s/ledger/file/preview/memories/AGENTS.md", {"content": "# Two"}))
-    assert "<html" in whole and "# Two" in whole, "without scripts the editor comes back with its text"
+    assert "has this file open" not in text_of(client.post("/s/ledger/editor/editing/", {"subject": f"file:{PATH}"}))
 
 
 def test_viewers_change_nothing(space, client, sign_in):
     files.write(space, HUB, PATH, b"one")
     sign_in("viewer")
-    for act in ("write", "move", "copy", "delete", "restore", "upload", "retry", "preview", "editing"):
+    for act in ("write", "move", "copy", "delete", "restore", "upload", "retry"):
         assert client.post(f"/s/ledger/file/{act}/memories/AGENTS.md", {"to": "/memories/x.md"}).status_code == 403
+    for act in ("check", "editing"):
+        assert client.post(f"/s/ledger/editor/{act}/", {"subject": f"file:{PATH}"}).status_code == 403
     assert client.get(f"{HERE}?view=edit").status_code == 403
     assert client.post("/s/ledger/mounts/add/", {}).status_code == 403
     assert client.post("/s/ledger/sources/add/", {}).status_code == 403

@@ -72,6 +72,17 @@ def test_a_zip_that_is_damaged_inside_is_refused(as_role, books):
     assert "cannot be read" in answer.content.decode()
 
 
+def test_many_zips_together_hold_as_much_as_one(as_role, books):
+    """Each of them is some kilobytes of nothing but zeros, within the limit; unpacked together they would fill the memory."""
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.md", b"\0" * 20_000_000)
+    many = [SimpleUploadedFile(f"{n}.zip", held.getvalue()) for n in range(2)]
+    answer = send(as_role("editor"), many)
+    assert answer.status_code == 422
+    assert "more than 5,000 files or 32 MiB" in answer.content.decode()
+
+
 @pytest.mark.parametrize(
     ("upload", "kind", "target", "says"),
     [

@@ -12,15 +12,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from .. import encoded
+from .. import chinese, encoded
 from ..finding import Finding, Lines, without_overlaps
 from ..known_texts import KnownText
 from ..patterns import Found, bounded, plain
 from ..scanning import REACH, Rows, lines_around
-from . import poison_rules, pretext_rules, rules
+from . import chinese_rules, poison_rules, pretext_rules, rules
 from .foreign_orders import orders_to_ignore, orders_to_reveal
 from .jailbreak_style import jailbreak_spans
-from .mention_or_order import QUOTES, describes_option, fences, is_forbidden_or_described, is_mention, opens_quote
+from .mention_or_order import (
+    QUOTES,
+    describes_option,
+    fences,
+    is_forbidden_or_described,
+    is_listed_as_wrong,
+    is_mention,
+    opens_quote,
+)
 from .rule import Rule
 from .rules import FOREIGN_LEAK, FOREIGN_OVERRIDE, JAILBREAK_STYLE
 
@@ -71,8 +79,8 @@ def _found(lines: Lines) -> list[Finding]:
     for rule in _rules_for(lines.rows):
         if rule.needles or lines.rows.have(rule.groups):
             found += [_finding(rule, lines, *span) for span in _spans(rule, lines)]
-    for rule, spans in _spans_without_rules(lines):
-        found += [_finding(rule, lines, *_in_original(lines, *span)) for span in spans]
+    for other, spans in _spans_without_rules(lines):
+        found += [_finding(other, lines, *_in_original(lines, *span)) for span in spans]
     return sorted(found, key=lambda one: one.severity != "high")
 
 
@@ -85,9 +93,12 @@ def _spans(rule: Rule, lines: Lines) -> Iterator[tuple[int, int]]:
             yield _in_original(lines, *match.span())
 
 
-def _spans_without_rules(lines: Lines) -> Iterator[tuple[Rule, list[tuple[int, int]]]]:
-    """What no pattern of a rule finds: the style of jailbreaks, and orders in other languages."""
+def _spans_without_rules(lines: Lines) -> Iterator[tuple[Rule | chinese.Rule, list[tuple[int, int]]]]:
+    """What no pattern of a rule finds: Chinese sentences, the style of jailbreaks, and orders in other languages."""
     text = lines.normalised
+    for one, start, end in chinese.found_by(chinese_rules.RULES, chinese.text_of(lines)):
+        if not is_listed_as_wrong(text, start):
+            yield one, [(start, end)]
     yield JAILBREAK_STYLE, [span for span in jailbreak_spans(lines) if not is_forbidden_or_described(text, span[0])]
     yield FOREIGN_OVERRIDE, [span for span in orders_to_ignore(lines) if not is_mention(text, *span)]
     yield FOREIGN_LEAK, [span for span in orders_to_reveal(lines) if not is_mention(text, *span)]
@@ -156,5 +167,5 @@ def _paired(text: str) -> set[int]:
     return paired
 
 
-def _finding(rule: Rule, lines: Lines, start: int, end: int) -> Finding:
+def _finding(rule: Rule | chinese.Rule, lines: Lines, start: int, end: int) -> Finding:
     return Finding(CODE, rule.severity, start, end, lines.number(start), f"Injection: {rule.says}", rule.kind)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..chinese import is_guarded
 from ..finding import Lines
 from ..normalise import normalise
 from ..patterns import bounded, plain
@@ -128,7 +129,7 @@ def _sentences(lines: Lines, needles: tuple[str, ...]) -> Iterator[tuple[int, in
         done = at
         start, end = max(0, at - _AROUND), min(len(text), at + _AROUND + 20)
         start = max([start, *(match.end() for match in _SENTENCE_ENDS.finditer(text, start, at))])
-        if _NOT.search(text, start, at) or _NOT_AFTER.match(text[at + 2 : at + 16]):
+        if _NOT.search(text, start, at) or _NOT_AFTER.match(text[at + 2 : at + 16]) or is_guarded(text, at):
             continue
         after = _SENTENCE_ENDS.search(text, at, end)
         yield start, at, after.start() if after else end

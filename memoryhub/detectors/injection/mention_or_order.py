@@ -121,6 +121,11 @@ def is_mention(text: str, at: int, end: int) -> bool:
     )
 
 
+def is_listed_as_wrong(text: str, at: int) -> bool:
+    """Whether a place stands in an item of a list, or a cell of a column, of what not to do or what to beware of."""
+    return _is_listed(text, text.rfind("\n", 0, at) + 1, at)
+
+
 def _goes_on(text: str, at: int, end: int) -> bool:
     """Whether a series that was forbidden ends with its `or` only here or later."""
     return bool(_SERIES.match(text, end) or _SERIES_WITHIN.search(text, at, end))

@@ -11,11 +11,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
+from .. import chinese
 from ..costs import spend
 from ..finding import Finding, Lines
-from ..injection.mention_or_order import describes_option, fences, is_mention
+from ..injection.mention_or_order import describes_option, fences, is_listed_as_wrong, is_mention
 from ..known_texts import KnownText
 from ..patterns import bounded
+from . import chinese_signs
 from .signs import SIGNS, Sign
 
 CODE = "risky_advice"
@@ -49,11 +51,15 @@ _INSTALLERS = bounded(
     r"\b(?:astral\.sh|(?:sh|win)\.rustup\.rs|rustup\.rs|bun\.(?:sh|com)|deno\.land|get\.docker\.com|install\.python-poetry\.org|get\.pnpm\.io|fnm\.vercel\.app|ollama\.(?:com|ai)|mise\.(?:run|jdx\.dev)|"
     r"get\.sdkman\.io|foundry\.paradigm\.xyz|(?:deb|rpm)\.nodesource\.com|claude\.ai/install|fly\.io/install|starship\.rs|nixos\.org|install\.determinate\.systems|pyenv\.run|just\.systems|get\.volta\.sh|"
     r"get\.helm\.sh|cli\.github\.com|(?:www\.)?cygwin\.com|go\.dev|nodejs\.org|(?:www\.)?python\.org|brew\.sh|raw\.githubusercontent\.com/(?:homebrew|nvm-sh|helm|pyenv|ohmyzsh|rust-lang)/|"
-    r"dot\.net|aka\.ms|get\.k3s\.io|tailscale\.com/install|install\.duckdb\.org|cursor\.com/install|opencode\.ai/install|get\.haskellup\.org|get-ghcup\.haskell\.org|julialang\.org)"
+    r"dot\.net|aka\.ms|get\.k3s\.io|tailscale\.com/install|install\.duckdb\.org|cursor\.com/install|opencode\.ai/install|pypi\.tuna\.tsinghua\.edu\.cn|mirrors\.(?:aliyun|tuna|ustc|cloud\.tencent|huaweicloud)|registry\.npmmirror\.com|get\.haskellup\.org|get-ghcup\.haskell\.org|julialang\.org)"
 )
 """Where widely used programs are installed from; what else comes from there has been looked at by others."""
 
 
+_OWN_HOSTS = bounded(
+    r"localhost|127\.0\.|0\.0\.0\.0|(?:github|gitlab|gitee)\.com|npmjs\.(?:com|org)|pypi\.org|(?:mirrors\.)?(?:aliyun|tuna\.tsinghua|ustc)\.(?:com|edu)|\bexample\.(?:com|org)|\b(?:socket|draw)\.io"
+)
+"""Where code commonly comes from and goes to."""
 _CODE_HOSTS = bounded(r"https://(?:raw\.githubusercontent|github|gitlab)\.com/")
 """In a block of code that shows how to install; in a sentence they are advice like any other."""
 _OPTION_BEFORE = bounded(
@@ -68,6 +74,12 @@ _QUOTES = ('"', "'", "“", "”")
 def find(text: str, lines: Lines, known: Sequence[KnownText] = ()) -> list[Finding]:
     """One finding per line and kind, at most twenty."""
     found: dict[tuple[int, str], Finding] = {}
+    for one, start, end in _in_chinese(lines):
+        first, last = _in_original(lines, start, end)
+        number = lines.number(first)
+        found.setdefault((number, one.kind), _finding(one, first, last, number))
+        if len(found) >= MAX_FINDINGS:
+            return list(found.values())
     for sign in SIGNS:
         if not lines.rows.have(sign.words):
             continue
@@ -78,6 +90,14 @@ def find(text: str, lines: Lines, known: Sequence[KnownText] = ()) -> list[Findi
             if len(found) >= MAX_FINDINGS:
                 return list(found.values())
     return list(found.values())
+
+
+def _in_chinese(lines: Lines) -> Iterator[tuple[chinese.Rule, int, int]]:
+    text = chinese.text_of(lines)
+    for one, start, end in chinese.found_by(chinese_signs.RULES, text):
+        is_own = one.kind in ("sends", "runs") and _OWN_HOSTS.search(text, start, end + 40)
+        if not is_own and not is_listed_as_wrong(text, start):
+            yield one, start, end
 
 
 def _places(sign: Sign, lines: Lines) -> Iterator[tuple[int, int]]:
@@ -93,11 +113,16 @@ def _is_told(sign: Sign, lines: Lines, start: int, end: int) -> bool:
     """Whether the words around a place only tell of what stands there, or warn of it."""
     text = lines.normalised
     before = text[max(text.rfind("\n", 0, start) + 1, start - _NEAR) : start]
-    if _FORBIDS.search(before) or _DENIED.match(text, end) or _is_warned_of(text, start, end):
+    if (
+        chinese.is_guarded(text, start)
+        or _FORBIDS.search(before)
+        or _DENIED.match(text, end)
+        or _is_warned_of(text, start, end)
+    ):
         return True
     if sign.is_order and not _ORDERS.search(before):
         return True
-    if sign.kind == "runs" and _INSTALLERS.search(text, start, end):
+    if sign.kind == "runs" and _INSTALLERS.search(text, start, end + 80):
         return True
     if sign.kind == "runs" and _CODE_HOSTS.search(text, start, end + 80) and _is_in_code(lines, start):
         return True
@@ -131,5 +156,5 @@ def _in_original(lines: Lines, start: int, end: int) -> tuple[int, int]:
     return (start, end) if offsets is None else (offsets[start], offsets[end - 1] + 1)
 
 
-def _finding(sign: Sign, start: int, end: int, number: int) -> Finding:
+def _finding(sign: Sign | chinese.Rule, start: int, end: int, number: int) -> Finding:
     return Finding(CODE, "mid", start, end, number, f"Look closely: {sign.says}.", sign.kind)

@@ -1,6 +1,7 @@
 """What coding agents see in the mounted directories of a space, for people who may see the mount. Nothing is written."""
 
 from memoryhub.domain.contexts.checks import check
+from memoryhub.domain.contexts.fixing import Effect, FixReview, apply_fix, can_make, effects_of, review_fix
 from memoryhub.domain.contexts.home import home_for, set_home
 from memoryhub.domain.contexts.laptop import Shown, show_laptop
 from memoryhub.domain.contexts.look import SHOWN_FIRST, Compared, Problem, Seen, compare, look
@@ -10,6 +11,8 @@ from memoryhub.domain.contexts.space_readers import Loaded, MountReaders, Reader
 __all__ = [
     "SHOWN_FIRST",
     "Compared",
+    "Effect",
+    "FixReview",
     "Loaded",
     "MountReaders",
     "Place",
@@ -18,13 +21,17 @@ __all__ = [
     "Seen",
     "Shown",
     "add_readers",
+    "apply_fix",
+    "can_make",
     "check",
     "compare",
+    "effects_of",
     "home_for",
     "look",
     "mount_readers",
     "mounts_to_look_at",
     "place_in_mount",
+    "review_fix",
     "set_home",
     "show_laptop",
 ]

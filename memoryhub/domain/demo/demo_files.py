@@ -24,6 +24,7 @@ def make(cast: Cast) -> None:
     """Mounts, files with their past, and the sources of the prompts."""
     files.add_mount(cast.space, cast.ops, "/memories/", store="database", policy="review")
     files.add_mount(cast.space, cast.ops, "/scratch/", store="thread", policy="trusted")
+    files.add_mount(cast.space, cast.ops, "/recall/", store="views")
     # By the hub itself: nobody else may mount what lies in its data directory.
     files.add_mount(
         cast.space, HUB, "/project/", store="filesystem", directory=project_directory(cast), policy="review"
@@ -135,6 +136,7 @@ NOW = (
 """
 )
 OTHERS = {
+    files.POSITIONING_PATH: "Ledgerline keeps the books of small shops. Numbers are never guessed: say what is missing instead.\n",
     "/memories/style.md": "# Style\n\n- Short sentences.\n- British spelling in texts for customers.\n- [ ] Decide on the serial comma\n",
     "/memories/team/glossary.md": "# Words\n\n| word | meaning |\n|---|---|\n| ledger | the book of all bookings |\n| tape | a recorded answer of the gateway |\n",
     "/memories/runbooks/deploy.md": "# Deploy\n\n1. Ask in #ship.\n2. `make release`\n3. Watch the queue for ten minutes.\n",

@@ -122,6 +122,8 @@ def keep(cast: Cast, ids: dict[str, int]) -> None:
     )  # fmt: skip
     for number in (4, 14):
         longterm.verify(cast.space, cast.rk, number)
+    for number in (4, 1):
+        longterm.pin(cast.space, cast.rk, number)
 
 
 def change_minds(cast: Cast) -> None:

@@ -10,6 +10,15 @@ from memoryhub.domain.proposals.ask import (
 )
 from memoryhub.domain.proposals.bulk import decide_many, plan, undo_many
 from memoryhub.domain.proposals.decide import QUICK_REASONS, approve, count_to_decide, is_own, reject
+from memoryhub.domain.proposals.drafts.check import (
+    DraftCheck,
+    check_entry_draft,
+    check_file_draft,
+    check_proposal_draft,
+    check_template_draft,
+    cuts_of,
+    edited_bytes,
+)
 from memoryhub.domain.proposals.expiry import expire_late
 from memoryhub.domain.proposals.findings import check_text
 from memoryhub.domain.proposals.from_disk import asked_since, problem_on_disk
@@ -24,15 +33,22 @@ from memoryhub.domain.proposals.undo import comment, reopen, undo
 
 __all__ = [
     "QUICK_REASONS",
+    "DraftCheck",
     "Review",
     "approve",
     "as_json",
     "asked_since",
+    "check_entry_draft",
+    "check_file_draft",
+    "check_proposal_draft",
+    "check_template_draft",
     "check_text",
     "comment",
     "count_to_decide",
     "counts",
+    "cuts_of",
     "decide_many",
+    "edited_bytes",
     "expire_late",
     "filtered",
     "get",
