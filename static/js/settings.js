@@ -37,6 +37,10 @@
   document.addEventListener("input", (event) => { const form = event.target.form?.closest("[data-changes]"); if (form) tell(form); });
   document.addEventListener("reset", (event) => setTimeout(() => tell(event.target)));
 
+  // The list comes back from the server: its handle of the same row keeps the focus for the next key.
+  let moved = "";
+  document.addEventListener("htmx:afterSettle", () => { if (moved) document.getElementById(moved)?.focus(); moved = ""; });
+
   // ---- sorted lists: a move is one of the list's own buttons, with another place in it ----
   const rows = (list) => [...list.children];
   function move(list, row, to) {
@@ -47,6 +51,7 @@
     const button = row.querySelector(to < at ? "[data-move=up]" : "[data-move=down]");
     const first = Number(list.querySelector("[data-place]").dataset.place);
     button.value = first + to;
+    moved = row.querySelector(".drag").id;
     button.click();
   }
   // A list that is saved as a whole: its rows change places, and the numbers in them follow.
