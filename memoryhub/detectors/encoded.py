@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from .costs import spend
+from . import packed
+from .costs import TooCostly, spend
 from .patterns import Found, plain
 
 MAX_DECODED = 256 * 1024  # characters of one text
@@ -167,9 +168,19 @@ def decode(run: str, depth: int = DEPTH) -> str:
         )
     except ValueError:
         return ""
+    if (inside := packed.unpacked(data)) is not None:
+        return _unpacked_text(inside)
     said = _as_text(data[:MAX_DECODED])
     if depth > 1 and len(said) >= MIN_RUN and _PIECE.fullmatch(said.strip()):
         return decode(said.strip(), depth - 1) or said
+    return said
+
+
+def _unpacked_text(inside: packed.Unpacked) -> str:
+    """The text that compressed bytes hold. What cannot be looked into is too costly to check: nobody knows what it says."""
+    said = _as_text(inside.content[:MAX_DECODED]) or inside.content[:MAX_DECODED].decode("latin-1")
+    if not inside.is_whole or len(inside.content) > MAX_DECODED:
+        raise TooCostly
     return said
 
 

@@ -24,6 +24,7 @@ from memoryhub.text import markdown
 from memoryhub.text.lines import describe_ends, for_editor, text_of
 from memoryhub.web import file_views
 from memoryhub.web.access import post_only
+from memoryhub.web.readers import readers_of
 
 LARGE = 100_000  # characters of a text from which on findings and prompts are fetched after the page
 PREVIEWS = ("people", "model", "change")
@@ -241,6 +242,7 @@ def look(request: HttpRequest, editor: Editor, text: str, view: str) -> dict[str
     context: dict[str, Any] = {
         "checked": checked, "problem": problem, "view": view, "opened": opened,
         "previews": [("people", _("Preview")), ("model", _("Model view")), ("change", _("Changes"))],
+        "readers": readers_of(request.space, editor.of) if editor.kind == "file" else None,
         "others_agents": agents_without(request, editor, checked), "looked": request.POST.get("looked_at", ""),
     }  # fmt: skip
     if view == "people" and editor.is_markdown and text.count("\n") <= file_views.MAX_RENDERED_LINES:

@@ -9,6 +9,7 @@ from django.urls import reverse
 from memoryhub.domain import files, prompts, spaces
 from memoryhub.domain.files import Published
 from memoryhub.errors import Conflict, HubError, Invalid, NotFound
+from memoryhub.models import Space
 from memoryhub.stores import disk, paths
 from memoryhub.templatetags.files import page_address
 from memoryhub.text.lines import for_editor, keep_ends
@@ -189,7 +190,15 @@ def report_saved(request: HttpRequest, where: str, sentence: str) -> None:
     if file.problem:
         refused(request, f"{sentence} {file.problem}")
     else:
-        done(request, sentence)
+        done(request, sentence, see=prompt_address(request.space, where))
+
+
+def prompt_address(space: Space, where: str) -> str:
+    """The page of a prompt that shows a file: of the first agent that has it, else of a new one; "" if none does."""
+    reading = files.agents_reading(space, where)
+    if reading:
+        return reverse("prompts.page", args=[space.slug, reading[0].slug])
+    return reverse("prompts.start", args=[space.slug]) + "?new=1" if where in files.in_every_prompt(space) else ""
 
 
 def show_conflict(

@@ -19,6 +19,11 @@ class Readers:
     is_source: bool = True  # not one of the files that the hub's own dialect takes in any case
 
     @property
+    def loading(self) -> list[str]:
+        """The coding agents that load the file, at once or when they come near it."""
+        return [one.agent.title for one in self.coding if one.state != "ignored"]
+
+    @property
     def groups(self) -> list[list[Reader]]:
         """The coding agents that do the same for the same reason, those that load the file first. Of those that ignore it,
         only the ones whose rules were compared with the program."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+import time
+
 import pytest
 
 from memoryhub.domain import files, proposals, spaces
@@ -10,6 +13,7 @@ from memoryhub.models import HUB
 from tests.api.calling import as_person, code
 
 PATH = "/memories/notes.md"
+OTHER = "Something else, of about the same length: it rains, and the till is closed on Sundays."
 
 
 @pytest.fixture
@@ -72,3 +76,29 @@ def test_people_see_in_a_list_what_took_too_long(space, forge, client, monkeypat
     assert {one.problem for one in results.results_of(space, proposals.filtered(space))} == {results.TOO_LONG}
     assert as_person(client, space, "ann", "owner")("GET", "proposals/1").json()["result_sha256"]
     assert {one.state for one in proposals.filtered(space)} == {"pending"}
+
+
+def test_the_inbox_compares_costly_texts_in_a_moment(space, forge):
+    drawn = random.Random(4)
+    for _ in range(10):
+        text = "".join(drawn.choice("abcdefgh") + "\n" for _ in range(1_000))
+        assert forge("PUT", f"files{PATH}", {"content": text}).status_code == 202
+    began = time.thread_time()
+    shown = proposals.inbox(space, proposals.filtered(space))
+    assert time.thread_time() - began < 3
+    assert [row.like for row in shown.rows] == [None] * 10
+
+
+def test_the_inbox_says_what_is_nearly_the_same(space, forge):
+    text = "Answers of the till start with the sum, then the date, then the name of the shop, and end with a thank you."
+    for content in (
+        text,
+        text.replace("thank you", "good day"),
+        OTHER,
+    ):
+        forge("PUT", f"files{PATH}", {"content": content})
+    assert {row.proposal.number: row.like for row in proposals.inbox(space, proposals.filtered(space)).rows} == {
+        1: None,
+        2: 1,
+        3: None,
+    }

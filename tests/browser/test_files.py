@@ -26,11 +26,16 @@ def root(space, tmp_path):
     return directory
 
 
+def choose(page, action):
+    """Clicks an action of the page's menu."""
+    page.get_by_label("More actions").click()
+    page.get_by_role("link", name=action).click()
+
+
 def test_from_the_tree_to_the_file_to_a_save_on_disk(root, sign_in_as):
     page = sign_in_as("editor")
     page.get_by_role("link", name="Files").first.click()
-    page.locator("tbody").get_by_role("link", name="memories/").click()
-    page.locator("tbody").get_by_role("link", name="AGENTS.md").click()
+    page.locator("tbody").get_by_role("link", name="AGENTS.md").first.click()
     expect(page.locator(".md h1")).to_have_text("Title")
     page.keyboard.press("e")
     text = page.locator("#text")
@@ -108,12 +113,12 @@ def test_new_move_delete_and_undo(root, sign_in_as):
     page.keyboard.press("Control+s")
     expect(page.get_by_text("Saved as revision 1.")).to_be_visible()
     assert (root / "team" / "style.md").read_bytes() == b"short"
-    page.get_by_role("link", name="Rename, move, delete").click()
+    choose(page, "Rename, move, delete")
     page.locator("#move-to").fill("/memories/style.md")
     page.get_by_role("button", name="Move", exact=True).click()
     expect(page.get_by_text("Moved to /memories/style.md.")).to_be_visible()
     assert not (root / "team" / "style.md").exists()
-    page.get_by_role("link", name="Rename, move, delete").click()
+    choose(page, "Rename, move, delete")
     page.get_by_role("button", name="Delete").click()
     expect(page.get_by_text("is deleted")).to_be_visible()
     page.keyboard.press("u")
@@ -128,7 +133,7 @@ def test_the_tree_opens_in_place_and_filters_as_one_types(root, space, sign_in_a
     folder = page.locator(".tree [data-unfold]", has_text="deep")
     folder.locator(".g").click()
     expect(page.locator(".tree [data-unfold]", has_text="er").last).to_be_visible()
-    page.get_by_role("searchbox", name="Filter files").fill("notes")
+    page.get_by_role("searchbox", name="Go to file").fill("notes")
     expect(page.locator("#tree a")).to_have_count(1)
     page.locator("#tree a").click()
     expect(page.locator("h1").first).to_have_text("notes.md")
@@ -149,7 +154,8 @@ def test_it_all_works_without_scripts(root, sign_in_as, new_page):
 
 def test_mounts_are_explained_and_sources_ordered(root, sign_in_as):
     page = sign_in_as("owner")
-    page.goto(f"/s/ledger/settings/access/?path={PATH}")
+    page.goto(HERE)
+    choose(page, "Explain this path")
     expect(page.get_by_text(str(root / "AGENTS.md"))).to_be_visible()
     for path in (PATH, "/memories/missing.md"):
         page.locator("#path").fill(path)
@@ -164,7 +170,7 @@ def test_a_large_folder_is_packed_while_its_page_waits(root, sign_in_as, monkeyp
     monkeypatch.setattr(zip, "MAX_SMALL_BYTES", 0)
     page = sign_in_as("viewer")
     page.goto("/s/ledger/files/memories/")
-    page.get_by_role("link", name="Download as zip").click()
+    choose(page, "Download as ZIP")
     page.get_by_role("button", name="Make the zip").click()
     expect(page.get_by_text("It begins in a moment.")).to_be_visible()
     queue.run_waiting()

@@ -6,7 +6,7 @@ import pytest
 from django.db import transaction
 from playwright.sync_api import expect
 
-from memoryhub.domain import accounts, activity, prompts
+from memoryhub.domain import accounts, activity, prompts, quarantine
 from memoryhub.models import DISK, HUB, Agent, Membership, Space
 from tests.browser.conftest import use_link
 
@@ -207,7 +207,8 @@ def test_keys_go_places_and_single_keys_rest_while_one_types(sign_in_as, space):
 
 
 def test_the_overview_renews_itself(sign_in_as, space):
-    prompts.create_agent(space, HUB, "counter")
+    counter = prompts.create_agent(space, HUB, "counter")
+    quarantine.log(space, counter, content="The gateway answers 503.", session_id="s", node_id="n")
     page = sign_in_as("viewer")
     expect(page.get_by_text("forge", exact=True)).to_have_count(0)
     prompts.create_agent(space, HUB, "forge")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 
 import pytest
@@ -131,3 +132,21 @@ def test_a_stranger_sees_nothing(house, folder):
     assert Client().get("/s/books/").status_code == 302
     other = spaces.create(HUB, "other")
     spaces.add_member(other, HUB, house.viewer.person, "viewer")
+
+
+def test_page_and_editor_say_which_prompts_hold_a_file_before_any_agent_exists(as_role, house, folder):
+    owner = as_role("owner")
+    for path, says in (("AGENTS.md", "in every prompt"), ("CLAUDE.md", "in no prompt")):
+        assert says in one_line(owner.get(f"/s/books/files/memories/{path}"))
+    editor = one_line(owner.get("/s/books/files/memories/AGENTS.md?view=edit"))
+    assert "in every prompt" in editor and "Loaded by coding agents: " in editor
+    assert "In no agent's prompt." in html.unescape(one_line(owner.get("/s/books/files/memories/CLAUDE.md?view=edit")))
+    saved = owner.post(
+        "/s/books/file/write/memories/AGENTS.md", {"content": "# Shop\n", "base_revision": 1}, follow=True
+    )
+    assert "/s/books/prompt/?new=1" in one_line(saved).partition('id="notices"')[2][:900]
+    for path, says in (("AGENTS.md", "Take it out of every prompt"), ("CLAUDE.md", "Put it into every prompt")):
+        assert says in one_line(owner.get(f"/s/books/files/memories/{path}"))
+    back = owner.post("/s/books/sources/choose/", {"shown": "/memories/AGENTS.md", "back": "file"})
+    assert back.headers["Location"] == "/s/books/files/memories/AGENTS.md"
+    assert "# Shop" not in prompts.prompt_of_new_agent(house.space).text

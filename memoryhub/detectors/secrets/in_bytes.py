@@ -6,6 +6,7 @@ import codecs
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from .. import packed
 from ..finding import Lines, without_overlaps
 from ..patterns import plain, plain_bytes
 from . import MARK, hits
@@ -19,6 +20,8 @@ _BOMS = (
 _WIDE = (
     (plain_bytes(rb"(?:[\t\n\r\x20-\x7e]\x00){8,}"), "utf-16-le"),
     (plain_bytes(rb"(?:\x00[\t\n\r\x20-\x7e]){8,}"), "utf-16-be"),
+    (plain_bytes(rb"(?:[\t\n\r\x20-\x7e]\x00\x00\x00){8,}"), "utf-32-le"),
+    (plain_bytes(rb"(?:\x00\x00\x00[\t\n\r\x20-\x7e]){8,}"), "utf-32-be"),
 )  # fmt: skip
 MARKS = plain(r"\[secret removed: [^\]\n]{1,80}\]")
 
@@ -72,6 +75,7 @@ def find_in_bytes(content: bytes) -> list[ByteSecret]:
         encoding, found = UTF_8, list(_in_text(content, UTF_8))
     if encoding == UTF_8 and b"\x00" in content:
         found += _in_wide_runs(content)
+    found += _in_packed(content)
     return without_overlaps(found, lambda one: (one.start, one.end))
 
 
@@ -92,6 +96,15 @@ def _in_text(content: bytes, encoding: str, first: int = 0) -> Iterator[ByteSecr
         stop = at + len(write_bytes(text[start:end], encoding))
         yield ByteSecret(at, stop, kind, text[start:end], lines.number(start), encoding)
         at, reached = stop, end
+
+
+def _in_packed(content: bytes) -> Iterator[ByteSecret]:
+    """Compressed bytes with a secret inside are one as a whole."""
+    if (inside := packed.unpacked(content)) is None:
+        return
+    for one in find_in_bytes(inside.content)[:1]:
+        kind = f"{one.kind} in a compressed file"
+        yield ByteSecret(0, len(content), kind, content.decode("latin-1"), 1)
 
 
 def _in_wide_runs(content: bytes) -> Iterator[ByteSecret]:

@@ -181,7 +181,7 @@ def _guard(space: Space, request: ChangeRequest, places: list[mounts.Place]) -> 
     def check(before: bytes, after: bytes) -> None:
         found = spaces.ask_event("check_change", space, before, after, only=only) if after else []
         # Nobody knows whether there is a secret in it; or a person said that it is none, and an agent's text waits all the same.
-        if any(one.code in (detectors.COST, "secrets") for one in found):
+        if any(one.code in (detectors.COST, "packed", "secrets") for one in found):
             raise _NeedsReview
         for rule in rules:
             if rule.unless_findings and found:

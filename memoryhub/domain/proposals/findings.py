@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from memoryhub import detectors
-from memoryhub.detectors import Finding, KnownText
+from memoryhub.detectors import Finding, KnownText, packed
 from memoryhub.detectors.normalise import normalise
 from memoryhub.domain import spaces
 from memoryhub.models import File, LongtermEntry, Revision, Source, Space
@@ -37,14 +37,27 @@ def check_change(space: Space, before: bytes, after: bytes, *, only: Iterable[st
         for one in spaces.mark_secrets(space, after).secrets:
             if one.digest not in known:
                 raise spaces.secret_error(one.kind, one.line)
-    return check_text(space, detectable(after), before=detectable(before), only=only)
+    found = check_text(space, detectable(after), before=detectable(before), only=only)
+    return [*found, UNREADABLE] if cannot_be_read(after) else found
+
+
+UNREADABLE = Finding(
+    "packed", "high", 0, 0, 1, "Compressed or encrypted: the hub cannot look for secrets and orders in it."
+)  # fmt: skip
+
+
+def cannot_be_read(content: bytes) -> bool:
+    """Whether a content is compressed or encrypted in a way that the hub cannot look into, or holds more than it looks at."""
+    inside = packed.unpacked(content)
+    return inside is not None and not inside.is_whole
 
 
 def findings_of(space: Space, path: str, before: bytes | None, after: bytes | None) -> list[Finding]:
     """Findings in what a change of a file makes of it, compared with what memory says already; `path` is empty for a text that
     is no file's."""
     known = _unchanged_only(known_texts(space, path, before), before, after)
-    return findings_in(detectable(before), detectable(after), known)
+    found = findings_in(detectable(before), detectable(after), known)
+    return [UNREADABLE, *found] if after and cannot_be_read(after) else found
 
 
 def detectable(content: bytes | None) -> str:
