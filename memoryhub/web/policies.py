@@ -47,7 +47,7 @@ def try_rule(request: HttpRequest) -> HttpResponse:
     form = RuleForm(request.POST, space=request.space)
     found = trial(request, form)
     if request.htmx:
-        return render(request, "files_access/_rule_trial.html", found)
+        return render(request, "policies/_trial.html", found)
     return files_access.show(
         request, status=200 if form.is_valid() else 422, rule_form=form, edited=edited_rule(request), **found
     )
