@@ -37,7 +37,7 @@ def run(arguments: list[str]) -> int:
         print("The folder this was started in is gone: go to another one and start again.", file=sys.stderr)  # noqa: T201
         return 1
     name, rest = arguments[0], arguments[1:]
-    if (name in STANDALONE or (name == "laptop" and "--list" in rest)) and name in names:
+    if (name in STANDALONE or (name == "laptop" and {"--list", "--json"} & {*rest})) and name in names:
         return importlib.import_module(f"memoryhub.management.commands.{name}").main(rest) or 0
     take_data_dir(rest)
     if name == "up":

@@ -156,6 +156,8 @@ in_space = [
     path("contexts/files.csv", contexts.export_csv, name="contexts.export_csv"),
     path("contexts/fix/", contexts.fix, name="contexts.fix"),
     path("contexts/fix/apply/", contexts.apply_fix, name="contexts.apply_fix"),
+    path("contexts/memory/", contexts.memory, name="contexts.memory"),
+    path("contexts/memory/change/", contexts.change_entry, name="contexts.change_entry"),
     path("contexts/checks/", contexts.checks, name="contexts.checks"),
     # proposals
     path("proposals/", proposals.page, name="proposals.page"),

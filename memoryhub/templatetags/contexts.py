@@ -57,6 +57,12 @@ def lost_lines(lines: Iterable[str], first: int) -> SafeString:
     return mark_safe("".join(drawn))  # noqa: S308  every line is escaped where it is drawn
 
 
+@register.simple_tag
+def entry_lines(text: str) -> SafeString:
+    """The lines of an entry, with labels for unseen characters."""
+    return mark_safe("\n".join(line_html(line) for line in text.split("\n")))  # noqa: S308  escaped line by line
+
+
 @register.filter
 def breakable_path(path: str) -> SafeString:
     """A path that may break behind each slash."""

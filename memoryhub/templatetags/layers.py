@@ -247,7 +247,7 @@ def promotion_words(origin: longterm.PromotionOrigin, slug: str) -> dict[str, st
     if origin.entry:
         return {**promote, "started_from": "working memory", "back": reverse("working.page", args=[slug])}
     return {
-        "heading": "Add to long-term memory", "question": "Keep it?", "button": "Keep for good",
+        "heading": "Add to long-term memory", "question": "Add it?", "button": "Add",
         "started_from": "", "back": entries,
     }  # fmt: skip
 

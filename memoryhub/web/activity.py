@@ -9,12 +9,18 @@ from typing import Any
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext_lazy
 
 from memoryhub.domain import activity
 from memoryhub.models import ActivityLine
 from memoryhub.web.access import space_page
 
 PAGE = 100
+PICTURES = [
+    ("deliveries", gettext_lazy("New prompts delivered")),
+    ("proposals", gettext_lazy("Proposals decided")),
+    ("gate", gettext_lazy("Outputs at the gate")),
+]
 ACTOR_FILTERS = [
     ("", "Everyone", ""),
     ("person", "People", "person"),
@@ -61,6 +67,8 @@ def page(request: HttpRequest) -> HttpResponse:
         "kinds": list(activity.KINDS),
         "first": ActivityLine.objects.within(request.space).order_by("id").values_list("at", flat=True).first(),
     }
+    if not any(filters.values()) and not before:
+        context |= {"daily": activity.daily(request.space), "pictures": PICTURES}
     part = request.htmx and not request.htmx.boosted
     return render(request, "activity/_log.html" if part else "activity/page.html", context)
 

@@ -32,6 +32,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "next": following,
         "words": words,
         "behind": prompts.threads_behind(rows),
+        "sizes": prompts.prompt_sizes(request.space, [row.agent for row in rows]),
         **source_rows(request),
     }
     part = request.htmx and not request.htmx.boosted
@@ -74,6 +75,7 @@ def show(request: HttpRequest, agent: Agent, *, status: int = 200, **more: objec
         "row": row,
         "tokens": list(accounts.tokens_of_space(request.space, agent=agent)[:50]),
         "behind": prompts.threads_behind([row]),
+        "sizes": prompts.prompt_sizes(request.space, [agent]),
         **source_rows(request, agent),
         "form": AgentForm(initial={key: getattr(agent, key) for key in FORM_FIELDS}),
         "token_form": TokenForm(),

@@ -13,13 +13,13 @@ from django.utils.translation import gettext as _
 
 from memoryhub.dialects import coding, tokens_of_bytes
 from memoryhub.domain import contexts
-from memoryhub.domain.coding_agents import Cell, FindingInFile
+from memoryhub.domain.coding_agents import Cell, Entry, FindingInFile
 from memoryhub.domain.contexts import Compared, Place
-from memoryhub.errors import HubError
+from memoryhub.errors import HubError, NotFound
 from memoryhub.text.diff import compare
 from memoryhub.web.access import post_only, space_page
 from memoryhub.web.context_view import ContextView
-from memoryhub.web.helpers import clean_text, parse_number
+from memoryhub.web.helpers import clean_text, parse_number, typed_text
 from memoryhub.web.notices import done
 
 PLAIN_TEXT = "text/plain; charset=utf-8"
@@ -264,3 +264,41 @@ def by_code(place: Place, findings: list[FindingInFile]) -> list[tuple[str, list
         })  # fmt: skip
     order = [*names, *(code for code in rows if code not in names)]
     return [(names.get(code, code), rows[code]) for code in order if code in rows]
+
+
+# ---- memory that agents write
+
+
+@space_page("read", methods=("GET", "HEAD"))
+def memory(request: HttpRequest) -> HttpResponse:
+    """The memory files that agents write themselves, each with its limits; one of them entry by entry."""
+    return show_memory(request, clean_text(request.GET.get("path", "")))
+
+
+def show_memory(request: HttpRequest, path: str, *, status: int = 200, **more: object) -> HttpResponse:
+    one = contexts.own_memory(request.space, path) if path else None
+    context = {"memories": contexts.own_memories(request.space), "memory": one, **more}
+    if one:
+        context |= {"entries": shown_entries(one.entries), "agent": coding.agent(one.format.agent)}
+    return render(request, "contexts/memory.html", context, status=status)
+
+
+def shown_entries(entries: list[Entry]) -> list[Entry]:
+    return entries[:MAX_ROWS]
+
+
+@post_only("edit")
+def change_entry(request: HttpRequest) -> HttpResponse:
+    """Changes, removes or adds one entry."""
+    post = request.POST
+    path, number = clean_text(post.get("path", "")), parse_number(post.get("number"))
+    text = None if "remove" in post else typed_text(request, "text")
+    try:
+        contexts.change_entry(request.space, request.actor, path, seen=post.get("seen", ""), number=number, text=text)
+    except NotFound:
+        raise
+    except HubError as error:
+        return show_memory(request, path, status=error.status, error=error, typed=text or "", typed_number=number)
+    done(request, _("%(path)s is changed. Its history takes it back.") % {"path": path})
+    address = reverse("contexts.memory", args=[request.space.slug])
+    return HttpResponseRedirect(f"{address}?{urlencode({'path': path})}", status=303)

@@ -55,6 +55,7 @@ def folder(space: Space, where: str, page: str) -> dict[str, Any]:
         "mounts": mounts, "mount": mount, "rows": rows, "entries": total, "next_page": next_page,
         "survey": survey_of(mount) if mount and where == mount.prefix else None,
         "gone": files.deleted_files(space, where) if mount else [], "explaining": explaining(space, where) if mount else None,
+        "threads": files.threads_in(space, mount) if mount and mount.store == Mount.Store.THREAD else [],
         **newest_below(space, where),
     }  # fmt: skip
 

@@ -244,7 +244,7 @@ def settle(request: HttpRequest, pk: int) -> HttpResponse:
     pair = longterm.settle(request.space, request.actor, pk, request.POST.get("verdict", ""))
     slug = request.space.slug
     if pair.verdict == longterm.KEEP_BOTH:
-        says = f"Both stand, L-{pair.older.number} and L-{pair.newer.number}."
+        says = f"Kept both, L-{pair.older.number} and L-{pair.newer.number}."
         done(request, says, undo=reverse("longterm.unsettle", args=[slug, pk]))
     else:
         gone, stays = (pair.older, pair.newer) if pair.verdict == "retire_older" else (pair.newer, pair.older)

@@ -20,6 +20,7 @@ from memoryhub.forms import PromptSettingsForm
 from memoryhub.models import Agent, Proposal
 from memoryhub.web.access import post_only, space_page
 from memoryhub.web.notices import done
+from memoryhub.web.prompt_timeline import timeline_of
 from memoryhub.web.prompt_view import PromptView
 
 PLAIN_TEXT = "text/plain; charset=utf-8"
@@ -62,6 +63,9 @@ def page(request: HttpRequest, agent: str) -> HttpResponse:
     context["dialects"] = dialect_choices(one, shown_choice(one, context["get"]["dialect"]))
     context["get"]["dialect"] = shown_choice(one, context["get"]["dialect"])
     part = request.htmx and not request.htmx.boosted
+    if not part:
+        shown = [source["path"] for source in context["prompt"].sources] if "prompt" in context else []
+        context["timeline"] = timeline_of(request, one, context["get"], context.get("at"), shown)
     return render(request, "prompts/_prompt.html" if part else "prompts/page.html", context, status=status)
 
 

@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from memoryhub.domain import spaces, working
 from memoryhub.errors import Invalid, NotFound, TooLarge
@@ -104,7 +105,7 @@ def add(request: HttpRequest) -> HttpResponse:
         working.add(request.space, request.actor, typed_text(request))
     except REFUSALS as refusal:
         return show_list(request, status=refusal.status, adding=True, draft=typed_text(request), error=refusal.message)
-    done(request, "Added; agents get it from now on.")
+    done(request, _("Added. Agents get it from now on."))
     return redirect_to_list(request)
 
 
@@ -114,7 +115,7 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
         working.edit(request.space, request.actor, pk, typed_text(request))
     except REFUSALS as refusal:
         return show_entry(request, pk, status=refusal.status, draft=typed_text(request), error=refusal.message)
-    done(request, "Corrected; agents get the new text from now on.")
+    done(request, _("Saved. Agents get the new text from now on."))
     return redirect_to_list(request)
 
 
@@ -122,26 +123,26 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
 def pin(request: HttpRequest, pk: int) -> HttpResponse:
     wanted = request.POST.get("pinned", "yes") == "yes"
     working.pin(request.space, request.actor, pk, wanted)
-    done(request, "Pinned: it stays until it is unpinned." if wanted else "Unpinned.")
+    done(request, _("Pinned. It stays until it is unpinned.") if wanted else _("Unpinned."))
     return redirect_to_list(request)
 
 
 @post_only("edit")
 def extend(request: HttpRequest, pk: int) -> HttpResponse:
     working.extend(request.space, request.actor, pk)
-    done(request, "It has its whole time again.")
+    done(request, _("The timer is reset."))
     return redirect_to_list(request)
 
 
 @post_only("edit")
 def remove(request: HttpRequest, pk: int) -> HttpResponse:
     working.remove(request.space, request.actor, pk)
-    done(request, "Deleted from working memory.", undo=reverse("working.put_back", args=[request.space.slug, pk]))
+    done(request, _("Deleted from working memory."), undo=reverse("working.put_back", args=[request.space.slug, pk]))
     return redirect_to_list(request)
 
 
 @post_only("edit")
 def put_back(request: HttpRequest, pk: int) -> HttpResponse:
     working.put_back(request.space, request.actor, pk)
-    done(request, "It is back.")
+    done(request, _("Restored."))
     return redirect_to_list(request)

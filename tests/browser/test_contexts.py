@@ -101,3 +101,21 @@ def test_a_fix_is_looked_at_and_made(shop, sign_in_as):
     page.get_by_role("button", name="Write change").click()
     expect(page.get_by_text("/shop/web/CLAUDE.md is changed.")).to_be_visible()
     assert (shop / "web" / "CLAUDE.md").read_text().endswith("@AGENTS.md\n")
+
+
+def test_an_entry_of_own_memory_is_edited(shop, space, sign_in_as):
+    for mount in files.mounts_of_space(space):
+        files.take_in_mount(space, mount)
+    page = sign_in_as("editor")
+    page.goto("/s/ledger/contexts/memory/")
+    picture(page, "memories")
+    page.get_by_role("link", name="MEMORY.md").first.click()
+    expect(page.get_by_text("214 of 200 lines")).to_be_visible()
+    picture(page, "entries")
+    row = page.locator("#e3")
+    row.get_by_text("Edit").click()
+    row.get_by_role("textbox").fill("[Note 2](note2.md) — what the agent got wrong")
+    row.get_by_role("button", name="Save entry").click()
+    expect(page.locator("#e3 pre").get_by_text("what the agent got wrong")).to_be_visible()
+    index = next((shop.parent / ".claude" / "projects").glob("*/memory/MEMORY.md"))
+    assert index.read_text().split("\n")[2] == "- [Note 2](note2.md) — what the agent got wrong"

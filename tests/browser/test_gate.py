@@ -74,7 +74,7 @@ def test_output_waits_for_a_person_and_is_let_on_by_one_click(space, scout, sign
     page = sign_in_as("editor")
     page.goto(f"{space.get_absolute_url()}working/")
     expect(page.get_by_text("waits for a person").first).to_be_visible()
-    page.get_by_role("button", name="Seen").click()
+    page.get_by_role("button", name="Mark as seen").click()
     expect(page.get_by_text("is marked as seen")).to_be_visible()
     assert [one.content for one in working.newest(space)] == ["Parcels to islands take four days longer."]
     page.get_by_role("button", name="Undo").click()

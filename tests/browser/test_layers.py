@@ -29,7 +29,7 @@ def test_from_quarantine_to_long_term_memory_and_out_again(space, record, sign_i
     page.get_by_role("button", name="Undo").first.click()
     page.goto(page.url.split("/s/")[0] + f"/s/{space.slug}/longterm/promote/?record={record}")
     page.locator("textarea[name=content]").fill("Refunds by card take ten days.")
-    page.get_by_role("button", name="Show how it is cut now").click()
+    page.get_by_role("button", name="Preview chunks").click()
     assert "1 chunk" in page.inner_text("main")
     page.get_by_role("button", name="Promote").click()
     assert "L-1 is in long-term memory" in page.locator("#notices").inner_text()
@@ -55,10 +55,10 @@ def test_a_large_import_is_followed_to_its_end(space, sign_in_as):
     page.set_input_files(
         "#file", {"name": "x.jsonl", "mimeType": "application/x-ndjson", "buffer": f"{lines}\n{{".encode()}
     )
-    page.get_by_role("button", name="Bring them in").click()
+    page.get_by_role("button", name="Import", exact=True).click()
     page.get_by_text("Line 61: it is not JSON").wait_for()
     page.set_input_files("#file", {"name": "x.jsonl", "mimeType": "application/x-ndjson", "buffer": lines.encode()})
-    page.get_by_role("button", name="Bring them in").click()
+    page.get_by_role("button", name="Import", exact=True).click()
     page.get_by_text("0 of 60.").wait_for()
     queue.run_waiting()
     page.get_by_text("60 entries are in, from L-1 to L-60.").wait_for()  # by itself
@@ -83,6 +83,7 @@ def test_the_map_is_looked_at_closer_and_a_point_opens_its_entry(space, sign_in_
         longterm.store(space, HUB, f"Database migrations are announced in channel {n} before they run.")
     page = sign_in_as("viewer")
     page.goto(page.url.split("/s/")[0] + f"/s/{space.slug}/longterm/")
+    page.locator("summary").filter(has_text="Map of 12 entries").click()
     page.get_by_role("navigation", name="Parts of the map").get_by_role("link").first.click()
     page.get_by_role("link", name="Whole map").wait_for()
     point = page.locator("svg.map a[aria-label^='L-']").first
@@ -151,7 +152,7 @@ def test_a_half_written_correction_stays_while_the_list_renews_itself(space, sig
     page = sign_in_as("editor")
     page.clock.install()
     page.goto(page.url.split("/s/")[0] + f"/s/{space.slug}/working/")
-    fold = page.get_by_text("Edit, extend, delete")
+    fold = page.locator(".card-list summary").filter(has_text="Edit")
     fold.click()
     page.get_by_label("Text of this entry").fill("The desk closes at")
     fold.click()  # to look at something else

@@ -299,3 +299,69 @@ def test_no_fix_carries_the_mark_of_a_secret(shop, as_role):
     page, apply = fixed(as_role("editor"), shop, "write")
     assert page.status_code == 404 and apply().status_code == 404
     assert "ghp_" not in (root / "CLAUDE.md").read_text()
+
+
+# ---- memory that agents write
+
+INDEX = "/claude/projects/-p/memory/MEMORY.md"
+
+
+@pytest.fixture
+def own(house, tmp_path):
+    root = (tmp_path / "home" / ".claude").resolve()
+    write(root, {"projects/-p/memory/MEMORY.md": "# Index\n- [Tests](tests.md) — fast first\n- [Gateway](gw.md)\n"})
+    mount = files.add_mount(house.space, HUB, "/claude/", store="filesystem", directory=str(root), takes="documents")
+    files.take_in_mount(house.space, mount)
+    return root / "projects/-p/memory/MEMORY.md"
+
+
+def seen_of(client):
+    return re.search(r'name="seen" value="(\w+)"', get(client, "contexts.memory", path=INDEX).content.decode())[1]
+
+
+def change(client, **values):
+    return client.post(reverse("contexts.change_entry", args=["books"]), {"path": INDEX, **values})
+
+
+def test_own_memory_is_listed_with_its_limits(own, as_role):
+    page = text_of(get(as_role("viewer"), "contexts.memory"))
+    assert INDEX in page and "2 entries" in page and "3 of 200 lines" in page
+    assert get(as_role("viewer"), "contexts.memory", path="/claude/none.md").status_code == 404
+    assert "Add entry" not in text_of(get(as_role("viewer"), "contexts.memory", path=INDEX))
+
+
+def test_one_entry_is_changed_and_the_rest_stays(own, as_role, django_capture_on_commit_callbacks):
+    editor = as_role("editor")
+    with django_capture_on_commit_callbacks(execute=True):
+        assert (
+            change(editor, seen=seen_of(editor), number="1", text="[Tests](tests.md) — all of them").status_code == 303
+        )
+    assert own.read_text() == "# Index\n- [Tests](tests.md) — all of them\n- [Gateway](gw.md)\n"
+    with django_capture_on_commit_callbacks(execute=True):
+        assert change(editor, seen=seen_of(editor), number="2", remove="1").status_code == 303
+        assert change(editor, seen=seen_of(editor), text="[Icons](icons.md)").status_code == 303
+    assert own.read_text() == "# Index\n- [Tests](tests.md) — all of them\n- [Icons](icons.md)\n"
+
+
+def test_an_entry_of_a_file_that_moved_on_is_not_changed(own, as_role):
+    editor = as_role("editor")
+    seen = seen_of(editor)
+    own.write_text("# Index\n- [Other](other.md)\n")
+    answer = change(editor, seen=seen, number="1", remove="1")
+    assert answer.status_code == 409 and own.read_text() == "# Index\n- [Other](other.md)\n"
+
+
+def test_a_secret_or_nothing_is_no_entry(own, as_role):
+    editor = as_role("editor")
+    before = own.read_text()
+    for text in (f"key {TOKEN}", "  "):
+        answer = change(editor, seen=seen_of(editor), number="1", text=text)
+        assert answer.status_code == 422
+    assert own.read_text() == before
+    assert change(as_role("viewer"), seen="x", number="1", text="y").status_code == 403
+
+
+def test_entries_of_a_file_with_a_secret_wait(own, as_role):
+    own.write_text(f"# Index\n- key {TOKEN}\n- [Gateway](gw.md)\n")
+    page = text_of(get(as_role("editor"), "contexts.memory", path=INDEX))
+    assert TOKEN not in page and "Save entry" not in page and "Take it out there" in page

@@ -64,7 +64,7 @@ def test_empty_pages_say_what_will_appear_there(reviewer):
         assert "<h1>" in read(reviewer, path)
     assert "No agent has logged anything yet" in read(reviewer, "quarantine/")
     assert "Nothing in working memory" in read(reviewer, "working/")
-    assert "Nothing is kept for good yet" in read(reviewer, "longterm/")
+    assert "No long-term entries yet" in read(reviewer, "longterm/")
 
 
 def test_a_held_record_is_seen_admitted_and_the_deed_undone(space, forge, reviewer):

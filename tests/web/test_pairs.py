@@ -47,7 +47,7 @@ def states(space):
 @pytest.mark.parametrize(
     ("verdict", "says", "left"),
     [
-        ("keep_both", "Both stand, L-1 and L-2.", ["active", "active"]),
+        ("keep_both", "Kept both, L-1 and L-2.", ["active", "active"]),
         ("retire_older", "L-2 stands; L-1 is retired.", ["retired", "active"]),
         ("retire_newer", "L-1 stands; L-2 is retired.", ["active", "retired"]),
     ],

@@ -123,7 +123,7 @@ def test_a_time_is_one_of_the_readers_own_clock_and_the_address_names_its_zone(a
         gone = client.get(here, {name: "2024-11-19T14:02:03", "dialect": "plain"})
         assert (gone.status_code, gone["Location"]) == (302, f"{here}?{name}=2024-11-19T08%3A32%3A03Z&dialect=plain")
         shown = client.get(here, {name: "2024-11-19T08:32:03Z"}).content.decode()
-        assert f'name="{name}" value="2024-11-19T14:02:03"' in shown
+        assert re.search(f'name="{name}"\\s+value="2024-11-19T14:02:03"', shown)
         assert '<span class="dim">Asia/Kolkata</span>' in shown
     shown = client.get("/s/books/prompt/counter/", {"at": "2024-11-19T08:32:03Z"}).content.decode()
     assert "as it was on Tuesday 19 November 2024, 14:02:03 IST" in shown

@@ -1,6 +1,7 @@
 """The append-only record of who did what, and the figures of the overview and the metrics."""
 
 from memoryhub.domain.activity.counts import Counts, counts_of_space, has_flow
+from memoryhub.domain.activity.daily import Daily, daily
 from memoryhub.domain.activity.log import (
     KINDS,
     Line,
@@ -31,12 +32,14 @@ from memoryhub.domain.activity.overview import (
 __all__ = [
     "KINDS",
     "Counts",
+    "Daily",
     "Figures",
     "Line",
     "account_lines",
     "as_csv",
     "as_json_lines",
     "counts_of_space",
+    "daily",
     "expiring_entries",
     "figures",
     "find_lines",

@@ -3,6 +3,17 @@
 from memoryhub.domain.coding_agents.below import NOT_LOADED, context_in, folder_of
 from memoryhub.domain.coding_agents.check import MENTION_LINE, FindingInFile, check_folder
 from memoryhub.domain.coding_agents.cuts import Cut, cut_of
+from memoryhub.domain.coding_agents.entries import (
+    Entry,
+    Format,
+    Limit,
+    and_entry,
+    entries_of,
+    format_of,
+    limits_of,
+    with_entry,
+    without_entry,
+)
 from memoryhub.domain.coding_agents.fixes import Fix, fixes_for_cut, fixes_for_ignored
 from memoryhub.domain.coding_agents.laptop import (
     FoundAgent,
@@ -21,23 +32,32 @@ __all__ = [
     "RULE_FOLDERS",
     "Cell",
     "Cut",
+    "Entry",
     "FindingInFile",
     "Fix",
+    "Format",
     "FoundAgent",
     "FoundFile",
     "FoundProject",
     "Group",
+    "Limit",
     "Row",
     "agent_home",
+    "and_entry",
     "check_folder",
     "context_in",
     "cut_of",
+    "entries_of",
     "find_agents",
     "fixes_for_cut",
     "fixes_for_ignored",
     "folder_of",
+    "format_of",
+    "limits_of",
     "matrix_of",
     "memory_files",
     "names_of_agents",
     "project_of",
+    "with_entry",
+    "without_entry",
 ]

@@ -5,6 +5,7 @@ from memoryhub.domain.contexts.fixing import Effect, FixReview, apply_fix, can_m
 from memoryhub.domain.contexts.home import home_for, set_home
 from memoryhub.domain.contexts.laptop import Shown, show_laptop
 from memoryhub.domain.contexts.look import SHOWN_FIRST, Compared, Problem, Seen, compare, look
+from memoryhub.domain.contexts.own_memory import OwnMemory, change_entry, own_memories, own_memory
 from memoryhub.domain.contexts.places import Place, mounts_to_look_at, place_in_mount
 from memoryhub.domain.contexts.space_readers import Loaded, MountReaders, Reader, add_readers, mount_readers
 
@@ -15,6 +16,7 @@ __all__ = [
     "FixReview",
     "Loaded",
     "MountReaders",
+    "OwnMemory",
     "Place",
     "Problem",
     "Reader",
@@ -23,6 +25,7 @@ __all__ = [
     "add_readers",
     "apply_fix",
     "can_make",
+    "change_entry",
     "check",
     "compare",
     "effects_of",
@@ -30,6 +33,8 @@ __all__ = [
     "look",
     "mount_readers",
     "mounts_to_look_at",
+    "own_memories",
+    "own_memory",
     "place_in_mount",
     "review_fix",
     "set_home",

@@ -132,5 +132,6 @@ def apply_fix(space: Space, actor: Actor, review: FixReview, seen: str) -> str:
     if review.after is None:
         files.delete(space, actor, path, reason=reason, if_match=was)
         return ""
+    files.check_content(space, path, review.after)
     files.write(space, actor, path, review.after, reason=reason, if_match=was)
     return path

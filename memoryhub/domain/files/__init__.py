@@ -30,6 +30,7 @@ from memoryhub.domain.files.listing import (
     first_files,
     newest_revisions,
     search_paths,
+    threads_in,
 )
 from memoryhub.domain.files.mounts import (
     Explanation,
@@ -233,6 +234,7 @@ __all__ = [
     "take_in_mount",
     "take_in_name",
     "text_as_bytes",
+    "threads_in",
     "tree",
     "unchanged_on_disk",
     "unreviewed",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from django.db.models import Count, QuerySet, Sum
+from django.db.models import Count, Max, QuerySet, Sum
 from django.db.models.functions import Ceil
 
 from memoryhub.db import statements
@@ -15,6 +15,7 @@ from memoryhub.dialects import BYTES_PER_TOKEN
 from memoryhub.domain.files import mounts
 from memoryhub.domain.files.tree import FolderEntry
 from memoryhub.models import File, Mount, PolicyRule, Proposal, Revision, Space
+from memoryhub.stores.thread import ThreadStore
 
 MAX_WAITING = 10_000  # pending proposals that are counted
 
@@ -261,3 +262,32 @@ def _distance(found: Found) -> tuple[int, int, int, str]:
     spread = found.places[-1] - found.places[0] + 1 - len(found.places)
     from_name = found.places[0] - found.path.rfind("/") - 1
     return spread + (from_name < 0), max(from_name, 0), len(found.path), found.path
+
+
+@dataclass(frozen=True)
+class ThreadFiles:
+    """The files that one thread has in a mount."""
+
+    thread: str
+    paths: list[str]  # a few of them
+    used_at: datetime
+
+    @property
+    def expires_at(self) -> datetime:
+        return self.used_at + ThreadStore.keeps_for
+
+
+MAX_THREADS, PATHS_OF_THREAD = 50, 5
+
+
+def threads_in(space: Space, mount: Mount) -> list[ThreadFiles]:
+    """The threads that have files in a mount, those used last first."""
+    found = File.objects.within(space).exclude(thread_id="").filter(path__startswith=mount.prefix)
+    live = found.filter(is_deleted=False, revision__gt=0).order_by()
+    newest = list(live.values_list("thread_id").annotate(used=Max("used_at")).order_by("-used")[:MAX_THREADS])
+    by_thread: dict[str, list[str]] = {}
+    for thread, path in (
+        live.filter(thread_id__in=[one for one, _ in newest]).order_by("path").values_list("thread_id", "path")
+    ):
+        by_thread.setdefault(thread, []).append(path)
+    return [ThreadFiles(thread, by_thread.get(thread, [])[:PATHS_OF_THREAD], used) for thread, used in newest]

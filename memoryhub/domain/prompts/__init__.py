@@ -35,8 +35,10 @@ from memoryhub.domain.prompts.explain.compare import (
     PromptChange,
     compare_moments,
 )
+from memoryhub.domain.prompts.explain.moments import Moment, moments_of
 from memoryhub.domain.prompts.explain.new_agent import prompt_of_new_agent
 from memoryhub.domain.prompts.explain.origins import LineOrigin, line_origin
+from memoryhub.domain.prompts.explain.sizes import SizeOfDay, prompt_sizes
 from memoryhub.domain.prompts.framework_templates import (
     Report,
     chosen_template,
@@ -84,11 +86,13 @@ __all__ = [
     "Configuration",
     "LastCall",
     "LineOrigin",
+    "Moment",
     "MomentComparison",
     "Prompt",
     "PromptChange",
     "PromptRequest",
     "Report",
+    "SizeOfDay",
     "add_source",
     "agent_by_name",
     "agent_by_slug",
@@ -122,10 +126,12 @@ __all__ = [
     "line_origin",
     "listed_sources",
     "live_threads",
+    "moments_of",
     "parse_time",
     "pending_numbers",
     "prompt_for",
     "prompt_of_new_agent",
+    "prompt_sizes",
     "read_configuration",
     "read_report",
     "record_delivery",

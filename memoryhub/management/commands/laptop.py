@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser | CommandParser) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """`--list`: prints what was found, and needs neither a database nor a data directory."""
+    """`--list`, or `--json`: prints what was found, and needs neither a database nor a data directory."""
     parser = argparse.ArgumentParser(prog="memoryhub laptop", description=__doc__)
     add_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON document")

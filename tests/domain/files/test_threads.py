@@ -70,3 +70,15 @@ def test_other_stores_do_not_end(space):
         files.add_mount(space, HUB, "/x/", store="database", ends_with_run=True)
     with pytest.raises(Invalid):
         files.change_mount(space, HUB, Mount.objects.within(space).get(prefix="/memories/"), ends_with_run=True)
+
+
+def test_the_page_of_the_mount_lists_threads_and_until_when_their_files_live(space, client):
+    owner = accounts.create_person(HUB, "ow", is_hub_owner=True)
+    spaces.add_member(space, HUB, owner, "owner")
+    client.force_login(owner)
+    for thread in ("t-1", "t-2"):
+        put(space, "/short/a.md", thread)
+    page = client.get("/s/books/files/short/").content.decode()
+    assert page.count("/short/a.md") == 2 and "t-2" in page and "in 23 h" in page
+    page = client.get("/s/books/files/run/").content.decode()
+    assert "when the hub starts again" in page and "No thread has files here" in page

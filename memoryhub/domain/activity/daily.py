@@ -1,0 +1,56 @@
+"""What happened in a space on each of the last days: deliveries, decisions, and what the gate let in or held."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import date, datetime, time, timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from memoryhub.db import statements
+from memoryhub.models import Space
+
+DAYS = 30
+MAX_COUNTED = 20_000  # rows of each kind: beyond that the newest are counted
+SQL = """
+SELECT 'deliveries', 'new', (first_at AT TIME ZONE %(zone)s)::date, count(*) FROM (
+  SELECT first_at FROM memoryhub_delivery WHERE space_id = %(space)s AND last_at >= %(since)s LIMIT %(most)s) d
+WHERE first_at >= %(since)s GROUP BY 3
+UNION ALL
+SELECT 'proposals', state, (decided_at AT TIME ZONE %(zone)s)::date, count(*) FROM memoryhub_proposal
+WHERE space_id = %(space)s AND number > %(proposals)s - %(most)s AND decided_at >= %(since)s GROUP BY 2, 3
+UNION ALL
+SELECT 'gate', state, (created_at AT TIME ZONE %(zone)s)::date, count(*) FROM (
+  SELECT first.state, r.created_at FROM "quarantine"."record" r, LATERAL (
+    SELECT state FROM "quarantine"."state" s WHERE s.space_id = %(space)s AND s.record_id = r.id ORDER BY s.id LIMIT 1
+  ) first WHERE r.space_id = %(space)s AND r.created_at >= %(since)s ORDER BY r.created_at DESC LIMIT %(most)s) q
+GROUP BY 2, 3
+"""
+
+
+@dataclass
+class Daily:
+    """Counts by day, the oldest day first: for each picture a row of numbers for each of its kinds."""
+
+    days: list[date]
+    counts: dict[str, dict[str, list[int]]] = field(default_factory=dict)
+
+    def total(self, picture: str) -> int:
+        return sum(sum(row) for row in self.counts.get(picture, {}).values())
+
+
+def daily(space: Space, days: int = DAYS) -> Daily:
+    """The last days of the reader's time zone; of very many rows the newest."""
+    today = timezone.localdate()
+    dates = [today - timedelta(days=back) for back in range(days - 1, -1, -1)]
+    place = {one: at for at, one in enumerate(dates)}
+    values: dict[str, Any] = {
+        "space": space.pk, "since": timezone.make_aware(datetime.combine(dates[0], time.min)), "most": MAX_COUNTED,
+        "zone": timezone.get_current_timezone_name(), "proposals": space.last_proposal,
+    }  # fmt: skip
+    found = Daily(dates)
+    for picture, kind, day, count in statements.rows(SQL, values):
+        if day in place:
+            found.counts.setdefault(picture, {}).setdefault(kind, [0] * days)[place[day]] += count
+    return found

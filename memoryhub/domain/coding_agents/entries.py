@@ -1,0 +1,189 @@
+"""Memory that agents write themselves, as entries: index lines of Claude Code, sections of Hermes, lines of others (pure).
+
+Every change gives a whole text in the agent's own format; what is not changed stays byte for byte.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from memoryhub.errors import Invalid, TooLarge
+
+INDEX, SECTIONS, LINES = "index", "sections", "lines"
+SEPARATOR = "\n§\n"
+BULLET = re.compile(r"[-*+] ")
+TARGET = re.compile(r"\[([^\]\n]*)\]\(([^)\s]+)\)")
+
+
+@dataclass(frozen=True)
+class Limit:
+    """How much of a file its agent takes: `name` is lines, characters or UTF-16 units."""
+
+    name: str
+    used: int
+    most: int
+
+    @property
+    def is_over(self) -> bool:
+        return self.used > self.most
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One thing that an agent remembers; `start` and `end` count characters of the file."""
+
+    number: int
+    text: str
+    start: int
+    end: int
+    target: str = ""  # the file that an index line leads to
+
+
+@dataclass(frozen=True)
+class Format:
+    """How an agent writes a memory file: its shape, whose it is, and the limits of the program."""
+
+    agent: str
+    shape: str
+    limits: tuple[tuple[str, int], ...] = ()
+    refuses: bool = False  # the agent's own tool refuses a text over the limit
+
+
+CLAUDE = Format("claude-code", INDEX, (("lines", 200), ("units", 25_000)))
+FORMATS = (
+    (re.compile(r"/projects/[^/]+/memory/MEMORY\.md$"), CLAUDE),
+    (re.compile(r"/agent-memory(?:-local)?/[^/]+/MEMORY\.md$"), CLAUDE),
+    (re.compile(r"/\.hermes/memories/MEMORY\.md$"), Format("hermes", SECTIONS, (("characters", 2_200),), True)),
+    (re.compile(r"/\.hermes/memories/USER\.md$"), Format("hermes", SECTIONS, (("characters", 1_375),), True)),
+    (re.compile(r"/\.gemini/tmp/[^/]+/memory/MEMORY\.md$"), Format("gemini-cli", LINES)),
+    (re.compile(r"/\.codex/memories/memory_summary\.md$"), Format("codex", LINES, (("characters", 10_000),))),
+)  # fmt: skip
+
+
+def format_of(path: str) -> Format | None:
+    """The format of a memory file by its real path; None for files that are no agent's own memory."""
+    return next((known for pattern, known in FORMATS if pattern.search(path)), None)
+
+
+def limits_of(known: Format, text: str) -> list[Limit]:
+    counted: dict[str, Callable[[str], int]] = {
+        "lines": lambda one: one.strip().count("\n") + 1 if one.strip() else 0,
+        "units": lambda one: len(one.strip().encode("utf-16-le", "surrogatepass")) // 2,
+        "characters": lambda one: len(one.strip()),
+    }
+    return [Limit(name, counted[name](text), most) for name, most in known.limits]
+
+
+def entries_of(known: Format, text: str) -> list[Entry]:
+    """The entries of a file in their order. What stands around them, such as headings, is no entry."""
+    spans = _sections(text) if known.shape == SECTIONS else _lines(text)
+    return [_entry(number, text, *span) for number, span in enumerate(spans, 1)]
+
+
+def _entry(number: int, text: str, start: int, end: int) -> Entry:
+    said = text[start:end]
+    link = TARGET.search(said)
+    target = link[2] if link and "://" not in link[2] else ""
+    return Entry(number, said, start, end, target)
+
+
+def _sections(text: str) -> list[tuple[int, int]]:
+    found, start = [], 0
+    for piece in text.split(SEPARATOR):
+        if piece.strip():
+            lead = len(piece) - len(piece.lstrip())
+            found.append((start + lead, start + lead + len(piece.strip())))
+        start += len(piece) + len(SEPARATOR)
+    return found
+
+
+def _lines(text: str) -> list[tuple[int, int]]:
+    """Bullets with the indented lines below them; nothing in code fences or front matter."""
+    found: list[tuple[int, int]] = []
+    at, fenced = _front_matter_end(text), False
+    for line in text[at:].splitlines(keepends=True):
+        bare = line.rstrip("\r\n")
+        if bare.lstrip().startswith(("```", "~~~")):
+            fenced = not fenced
+        elif not fenced and BULLET.match(bare):
+            found.append((at, at + len(bare)))
+        elif (
+            not fenced and found and bare[:1] in (" ", "\t") and bare.strip() and text[found[-1][1] : at].strip() == ""
+        ):
+            found[-1] = (found[-1][0], at + len(bare))
+        at += len(line)
+    return found
+
+
+def _front_matter_end(text: str) -> int:
+    match = re.match(r"\ufeff?---\r?\n.*?\n---\r?\n", text, re.DOTALL)
+    return match.end() if match else 0
+
+
+# ---- changing
+
+
+def with_entry(known: Format, text: str, number: int, new: str) -> str:
+    """The text with another entry in place of one."""
+    one = _found(known, text, number)
+    return _checked(known, text[: one.start] + _written(known, new) + text[one.end :])
+
+
+def without_entry(known: Format, text: str, number: int) -> str:
+    """The text without an entry, and without the line or separator that it leaves."""
+    one = _found(known, text, number)
+    if known.shape == SECTIONS:
+        kept = [entry.text for entry in entries_of(known, text) if entry.number != number]
+        return SEPARATOR.join(kept)
+    end = one.end
+    if text.startswith("\r\n", end):
+        end += 2
+    elif text.startswith("\n", end):
+        end += 1
+    return text[: one.start] + text[end:]
+
+
+def and_entry(known: Format, text: str, new: str) -> str:
+    """The text with a further entry at its end."""
+    written = _written(known, new)
+    if known.shape == SECTIONS:
+        return _checked(known, SEPARATOR.join([*(one.text for one in entries_of(known, text)), written]))
+    line_end = "\r\n" if "\r\n" in text else "\n"
+    gap = "" if not text or text.endswith("\n") else line_end
+    return _checked(known, f"{text}{gap}{written}{line_end}")
+
+
+def _found(known: Format, text: str, number: int) -> Entry:
+    found = entries_of(known, text)
+    if not 1 <= number <= len(found):
+        raise Invalid(f"There is no entry {number} in this file. Look at it again.", code="no_entry")
+    return found[number - 1]
+
+
+def _written(known: Format, new: str) -> str:
+    """An entry as it is written: sections may have lines, an index line is one."""
+    new = new.replace("\r\n", "\n").strip()
+    if not new:
+        raise Invalid("Write a text, or remove the entry.", code="invalid_content", field="text")
+    if known.shape == SECTIONS:
+        if "§" in (line.strip() for line in new.split("\n")):
+            raise Invalid(
+                "A line of nothing but § ends an entry. Add another entry instead.",
+                code="invalid_content",
+                field="text",
+            )
+        return new
+    one_line = " ".join(new.split("\n")) if known.shape == INDEX else new.replace("\n", "\n  ")
+    return one_line if BULLET.match(one_line) else f"- {one_line}"
+
+
+def _checked(known: Format, text: str) -> str:
+    over = next((one for one in limits_of(known, text) if one.is_over), None) if known.refuses else None
+    if over:
+        raise TooLarge(
+            f"The file would have {over.used:,} {over.name}; its agent takes {over.most:,} at most. Shorten or remove an entry.",
+            code="over_limit",
+        )
+    return text
