@@ -161,6 +161,7 @@ in_space = [
     path("contexts/checks/", contexts.checks, name="contexts.checks"),
     # proposals
     path("proposals/", proposals.page, name="proposals.page"),
+    path("proposals/preference/", proposals.set_preference, name="proposals.set_preference"),
     path("proposals/several/", proposals.bulk, name="proposals.bulk"),
     path("proposals/several/decide/", proposals.decide_many, name="proposals.decide_many"),
     path("proposals/several/undo/", proposals.undo_many, name="proposals.undo_many"),

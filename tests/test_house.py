@@ -205,6 +205,7 @@ VERBS = {
     "people.reactivate": "spaces.reactivate_person",
     "people.make_link": "accounts.make_sign_in_link",
     "people.remove": "spaces.remove_member",
+    "proposals.set_preference": "accounts.set_preference",
     "policies.add_rule": "files.add_rule",
     "policies.remove_rule": "files.remove_rule",
     "promotions.promote": "longterm.promote",

@@ -79,6 +79,7 @@ class ProposalOut(Schema):
     reviewers: int
     approvals: int
     with_edits: bool
+    changes_requested: bool = False
     comments: list[Comment]
 
 

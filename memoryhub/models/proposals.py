@@ -60,6 +60,8 @@ class Proposal(models.Model):
     decided_by_name = models.CharField(max_length=150, blank=True)
     note = models.CharField(max_length=2000, blank=True)
     from_disk = models.BooleanField(default=False, db_default=False)  # a change on disk that is held; it has no agent
+    # A rejection that asks for another try. Programs read it as rejected, people as a state of its own.
+    changes_requested = models.BooleanField(default=False, db_default=False)
     with_edits = models.BooleanField(default=False)
     applied_revision = models.BigIntegerField(null=True)
     undone_revision = models.BigIntegerField(null=True)
@@ -88,6 +90,11 @@ class Proposal(models.Model):
                 condition=models.Q(state__in=["pending", "outdated"]),
             ),
         ]
+
+    @property
+    def shown_state(self) -> str:
+        """The state as people are shown it: a request for changes is one of its own."""
+        return "changes_requested" if self.changes_requested and self.state == self.State.REJECTED else self.state
 
     @property
     def thing(self) -> str:

@@ -12,13 +12,21 @@ from django import template
 from django.urls import reverse
 from django.utils.html import conditional_escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext_lazy as _
 
+from memoryhub.domain import proposals
 from memoryhub.domain.proposals import kind_of
 from memoryhub.templatetags.files import leads_to
 from memoryhub.templatetags.hub import ago, join_html, join_words, plural
 
 register = template.Library()
-STATE_GLYPHS = {"pending": "clock", "approved": "check", "outdated": "clock", "expired": "clock"}
+STATE_GLYPHS = {
+    "pending": "clock", "approved": "check", "outdated": "clock", "expired": "clock", "changes_requested": "retry",
+}  # fmt: skip
+STATE_WORDS = {
+    "pending": _("Pending"), "approved": _("Approved"), "rejected": _("Rejected"), "withdrawn": _("Withdrawn"),
+    "outdated": _("Outdated"), "expired": _("Expired"), "changes_requested": _("Changes requested"),
+}  # fmt: skip
 NOUNS = {
     "secrets": "secret", "hidden": "hidden character", "injection": "injection", "duplicate": "duplicate",
     "transient": "passing moment", "vague": "vague line", "coherence": "incoherent stretch", "risky_advice": "risky piece of advice",
@@ -30,6 +38,18 @@ NOUNS = {
 def signed(number: int) -> str:
     """+49, −12 or 0, with a true minus."""
     return f"+{number:,}" if number > 0 else f"−{-number:,}" if number < 0 else "0"
+
+
+@register.filter
+def state_words(proposal: Any) -> str:
+    """The state of a proposal as people read it."""
+    return STATE_WORDS[proposal.shown_state]
+
+
+@register.filter
+def reason_words(proposal: Any) -> str:
+    """The reason of a decision, without the words that only the agent needs."""
+    return proposal.note.removeprefix(proposals.TRY_AGAIN)
 
 
 @register.filter

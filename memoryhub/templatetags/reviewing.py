@@ -178,17 +178,17 @@ def review_diff(review: Review, more_url: str = "") -> SafeString:
         number = row.hunk if isinstance(row, Row) else None
         if number and number != open_hunk:
             lead = _lines_above_hunk(pending)
-            body += [_row_html(one, findings_by_line, more_url) for one in pending[: len(pending) - lead]]
+            body += [row_html(one, findings_by_line, more_url) for one in pending[: len(pending) - lead]]
             body.append(hunk_row(review, number))
-            body += [_row_html(one, findings_by_line, more_url) for one in pending[len(pending) - lead :]]
+            body += [row_html(one, findings_by_line, more_url) for one in pending[len(pending) - lead :]]
             pending, open_hunk = [], number
         if number:
-            body += [_row_html(one, findings_by_line, more_url) for one in pending]
+            body += [row_html(one, findings_by_line, more_url) for one in pending]
             pending = []
-            body.append(_row_html(row, findings_by_line, more_url))
+            body.append(row_html(row, findings_by_line, more_url))
         else:
             pending.append(row)
-    body += [_row_html(one, findings_by_line, more_url) for one in pending]
+    body += [row_html(one, findings_by_line, more_url) for one in pending]
     if len(rows) == MAX_ROWS:
         size = f"it adds {review.diff.added:,} lines and removes {review.diff.removed:,}"
         body.append(fold_row(f"Only the first {MAX_ROWS:,} lines of this change are drawn here; {size}."))
@@ -205,7 +205,7 @@ def _lines_above_hunk(rows: Sequence[Row | Fold]) -> int:
     return count
 
 
-def _row_html(row: Row | Fold, findings_by_line: FindingsByLine, more_url: str) -> str:
+def row_html(row: Row | Fold, findings_by_line: FindingsByLine, more_url: str) -> str:
     if isinstance(row, Fold):
         return fold_row(f"{row.count:,} unchanged line{'s' if row.count != 1 else ''}", more_url)
     return text_row(row, findings_by_line) + (

@@ -19,6 +19,8 @@ _MAX_JUMP, _WINDOW = 6, 12  # items: how long a small change may be, and how muc
 MAX_COMPARED = 200_000
 """Items of both sides together, without what both begin and end with; in more of them no equal ones are looked for."""
 _MAX_FOR_DIFFLIB = 160  # items on both sides up to which difflib is quick, and its result reads best
+MAX_COST = 30_000_000  # of all that difflib looks into; half a second of such stretches as it is slowest with
+_ALWAYS = 2_000  # what less costs is nothing beside the rest
 
 
 def changes(a: Sequence[Hashable], b: Sequence[Hashable], *, max_for_difflib: int = _MAX_FOR_DIFFLIB) -> list[Span]:
@@ -62,6 +64,7 @@ def matching_spans(
 
 def _pairs(a: Sequence[Hashable], b: Sequence[Hashable], max_for_difflib: int) -> Iterator[tuple[int, int, int]]:
     todo: list[Span] = [(0, len(a), 0, len(b))]
+    left = MAX_COST
     while todo:
         i1, i2, j1, j2 = todo.pop()
         head = _common_head(a, b, i1, i2, j1, j2)
@@ -82,6 +85,11 @@ def _pairs(a: Sequence[Hashable], b: Sequence[Hashable], max_for_difflib: int) -
         if i2 - i1 == 1 == j2 - j1:
             continue  # they differ, else they were part of what both begin with
         if i2 - i1 <= max_for_difflib and j2 - j1 <= max_for_difflib:
+            left -= (cost := difflib_cost(a[i1:i2], b[j1:j2]))
+            is_quick = left > 0 or cost < _ALWAYS
+        else:
+            is_quick = False
+        if is_quick:
             yield from _by_difflib(a, b, i1, i2, j1, j2)
             continue
         anchors = _anchors(a[i1:i2], b[j1:j2])
@@ -148,6 +156,14 @@ def _next_common_window(
             if i + _WINDOW <= i2 and j + _WINDOW <= j2 and a[i : i + _WINDOW] == b[j : j + _WINDOW]:
                 return down, total - down
     return None
+
+
+def difflib_cost(a: Sequence[Hashable], b: Sequence[Hashable]) -> int:
+    """At most so many steps difflib needs: pairs of equal items, for each stretch of equal ones. It grows with the cube of the
+    length where items repeat."""
+    in_a, in_b = Counter(a), Counter(b)
+    pairs = sum(count * in_b[item] for item, count in in_a.items() if item != "\n")  # empty lines are passed over
+    return pairs * min(len(a), len(b)) + len(a) + len(b)
 
 
 def _by_difflib(

@@ -16,8 +16,7 @@ _MAX_GAP = 2  # characters; a gap no longer than this between two changes is mar
 _MIN_SIMILARITY = 0.4  # two lines less alike than this are no pair
 _MAX_LINE_LENGTH = 4000  # characters; in longer lines no words are marked, and their beginnings say how alike they are
 _MAX_COMPARISONS = 40 * 40
-# What `difflib` may need for two lines of `n` words grows with the cube of `n` where words repeat.
-_MAX_COST = 2_000_000
+_MAX_COST = 2_000_000  # of two lines, for `difflib` (`match.difflib_cost`)
 _MAX_FOR_DIFFLIB = 40  # words between two that are the same on both sides, in lines that may cost more
 _COST_OF_WORD = 1000  # of such a line
 _COST_OF_PAIR = 40  # for each word of both lines, to see how alike they are
@@ -42,7 +41,7 @@ def word_marks(old: str, new: str, work: Work | None = None) -> tuple[Marks, Mar
     if max(len(old), len(new)) > _MAX_LINE_LENGTH:
         return (), ()
     before, after = _TOKEN.findall(old), _TOKEN.findall(new)
-    cost = _cost(before, after)
+    cost = match.difflib_cost(before, after)
     is_costly = cost > _MAX_COST
     if work is not None and not work.takes(_COST_OF_WORD * (len(before) + len(after)) if is_costly else cost):
         return (), ()
@@ -53,13 +52,6 @@ def word_marks(old: str, new: str, work: Work | None = None) -> tuple[Marks, Mar
         old_marks.append((at_old[i1], at_old[i2]))
         new_marks.append((at_new[j1], at_new[j2]))
     return _join(old_marks, new_marks)
-
-
-def _cost(before: list[str], after: list[str]) -> int:
-    """At most so many steps `difflib` needs: pairs of equal words, for each stretch of equal ones."""
-    in_before, in_after = Counter(before), Counter(after)
-    pairs = sum(count * in_after[word] for word, count in in_before.items())
-    return pairs * min(len(before), len(after)) + len(before) + len(after)
 
 
 def _changes(before: list[str], after: list[str]) -> list[Span]:

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
-from memoryhub.domain import files, prompts, proposals, spaces
+from memoryhub.domain import accounts, files, prompts, proposals, spaces
 from memoryhub.domain.accounts import may
 from memoryhub.errors import Conflict, HubError, Invalid
-from memoryhub.models import Proposal, Record
+from memoryhub.models import Proposal
 from memoryhub.web import editor
 from memoryhub.web.access import post_only, space_page
 from memoryhub.web.helpers import neighbour_choices, parse_date
 from memoryhub.web.notices import done, refused
+from memoryhub.web.proposal_view import promoted_record, timeline
 
 UNREVIEWED_SHOWN = 20
+OPENS_NEXT = "opens_next_proposal"
 VIEWS = ("unified", "split", "rendered")
 
 
@@ -37,7 +39,7 @@ def inbox_context(request: HttpRequest) -> dict[str, Any]:
         name: request.GET.get(name, "").replace("\x00", "").strip()
         for name in ("q", "view", "agent", "order", "path", "kind", "thread")
     }
-    view = get["view"] if get["view"] in ("outdated", "decided") else "pending"
+    view = get["view"] if get["view"] in ("outdated", "changes", "decided") else "pending"
     order = get["order"] if get["order"] in ("newest", "oldest") else "risk"
     wanted = {name: get[name] for name in ("agent", "path", "kind", "thread")} | {"words": get["q"]}
     found = proposals.filtered(request.space, view=view, **wanted)
@@ -85,7 +87,7 @@ def show(
         "view": view if view in VIEWS else "unified", "previous": previous, "following": following, "error": error,
         "typed": typed or {},
         "quick_reasons": proposals.QUICK_REASONS, "may_decide": may(request.role, "decide"), "everything": everything,
-        "is_own": proposals.is_own(proposal, request.actor),
+        "is_own": proposals.is_own(proposal, request.actor), "opens_next": opens_next(request),
         "approved_by_me": any(one["id"] == request.actor.id for one in proposal.approvals),
         "said_as": promoted_record(proposal), "talk": timeline(proposal, review),
     }  # fmt: skip
@@ -100,40 +102,6 @@ def show_editor(
     return editor.show_editor(
         request, opened, status=error.status if error else 200, content=content, error=error, reason=note
     )
-
-
-def promoted_record(proposal: Proposal) -> Record | None:
-    """The record that a promotion was asked for, without its content; None for other proposals."""
-    asked = proposal.change.get("record_id")
-    return Record.objects.within(proposal.space_id).filter(pk=asked).defer("content").first() if asked else None
-
-
-def timeline(proposal: Proposal, review: proposals.Review) -> list[dict[str, Any]]:
-    """What happened to a proposal, in order of time."""
-    events: list[dict[str, Any]] = [
-        {
-            "at": proposal.created_at,
-            "kind": "disk" if proposal.from_disk else "agent",
-            "who": proposal.agent_name,
-            "says": "changed; who wrote there is not known" if proposal.from_disk else "proposed this change",
-            "aside": proposal.thread_id,
-        }
-    ]
-    if review.findings:
-        names = sorted({one.code for one in review.findings})
-        events.append({"at": proposal.created_at, "kind": "gate", "who": "gate", "says": f"found: {', '.join(names)}"})
-    for one in proposal.approvals if proposal.state != Proposal.State.APPROVED or proposal.reviewers > 1 else []:
-        at = datetime.fromisoformat(one["at"])
-        events.append({"at": at, "kind": "person", "who": one["name"], "says": "said yes, as the first of two"})
-    for one in review.comments:
-        events.append({"at": one.created_at, "kind": one.actor_kind, "who": one.actor_name, "says": f"“{one.text}”"})
-    if proposal.decided_at:
-        words = f": “{proposal.note}”" if proposal.note else ""
-        who = proposal.decided_by_name or "hub"
-        kind = {"withdrawn": "agent"}.get(proposal.state, "person" if proposal.decided_by_id else "hub")
-        edits = " with edits" if proposal.with_edits else ""
-        events.append({"at": proposal.decided_at, "kind": kind, "who": who, "says": f"{proposal.state}{edits}{words}"})
-    return sorted(events, key=lambda one: one["at"])
 
 
 # ---- deciding
@@ -161,7 +129,7 @@ def approve(request: HttpRequest, number: int) -> HttpResponse:
     else:
         where = f", revision {decided.applied_revision}" if decided.applied_revision else ""
         done(request, f"Approved proposal {number}{where}.", undo=proposal_url(request, "proposals.undo", number))
-    return redirect_to_detail(request, number)
+    return redirect_after_decision(request, decided)
 
 
 def require_findings_ticked(proposal: Proposal, post: Any, content: bytes | None) -> None:
@@ -197,15 +165,41 @@ def reject(request: HttpRequest, number: int) -> HttpResponse:
     why, words = request.POST.get("why", ""), request.POST.get("note", "").strip()
     note = ": ".join(part for part in (why if why in proposals.QUICK_REASONS else "", words) if part)
     try:
-        proposals.reject(request.space, request.actor, number, note=note, again=request.POST.get("do") == "again")
+        decided = proposals.reject(
+            request.space, request.actor, number, note=note, again=request.POST.get("do") == "again"
+        )
     except HubError as error:
         return show_refusal(request, number, error, {"note": words, "why": why})
-    done(
-        request,
-        f"Rejected proposal {number}. The agent reads why.",
-        undo=proposal_url(request, "proposals.reopen", number),
+    says = _("Rejected proposal %(number)s. The agent reads why.")
+    if decided.changes_requested:
+        says = _("Changes to proposal %(number)s are requested. The agent reads which.")
+    done(request, says % {"number": number}, undo=proposal_url(request, "proposals.reopen", number))
+    return redirect_after_decision(request, decided)
+
+
+@post_only("decide")
+def set_preference(request: HttpRequest) -> HttpResponse:
+    """Keeps whether the next proposal opens after a decision of this person."""
+    accounts.set_preference(request.user, OPENS_NEXT, "yes" if request.POST.get("on") else "no")
+    if request.htmx:
+        return HttpResponse(status=204)
+    back = request.POST.get("number", "")
+    return (
+        redirect_to_detail(request, int(back))
+        if back.isdecimal() and len(back) < 10
+        else redirect(inbox_url(request, request.POST))
     )
-    return redirect_to_detail(request, number)
+
+
+def opens_next(request: HttpRequest) -> bool:
+    return request.user.preferences.get(OPENS_NEXT, "yes") == "yes"
+
+
+def redirect_after_decision(request: HttpRequest, decided: Proposal) -> HttpResponse:
+    """To the next proposal that waits, in the order of the inbox, where this person wants that and there is one."""
+    if decided.state == Proposal.State.PENDING or not opens_next(request):
+        return redirect_to_detail(request, decided.number)
+    return redirect_to_detail(request, proposals.next_to_decide(decided, request.actor) or decided.number)
 
 
 @post_only("decide")

@@ -339,8 +339,10 @@ def test_selecting_says_what_it_would_do_and_can_be_cleared(sign_in_as, space, f
     asked = []
     page.on("request", lambda sent: asked.append(sent.url) if "/several/" in sent.url else None)
     page.goto(inbox)
-    press(page, "j", "x", "j", "x")
     bar = page.locator("#bulk")
+    expect(bar).to_be_hidden()  # it comes with the first tick
+    press(page, "j", "x", "j", "x")
+    expect(bar).to_be_in_viewport()
     expect(bar).to_contain_text("2 selected would change 1 file and the prompt of forge (")
     expect(bar).to_contain_text("cache breaks at byte")
     expect(bar.get_by_role("button", name="Approve 2")).to_be_visible()
@@ -350,7 +352,7 @@ def test_selecting_says_what_it_would_do_and_can_be_cleared(sign_in_as, space, f
     press(page, "x")
     bar.get_by_role("button", name="Clear").click()
     expect(page.locator("input[name=n]:checked")).to_have_count(0)
-    expect(bar.get_by_role("button", name="Approve selected")).to_be_visible()
+    expect(bar).to_be_hidden()
     page.wait_for_timeout(600)
     assert len(asked) <= 2  # an answer asks for nothing more
 
@@ -365,3 +367,72 @@ def test_rejecting_many_goes_to_the_reasons_first(sign_in_as, space, forge, inbo
     page.wait_for_url("**/proposals/")
     found = proposals.get(space, number)
     assert (found.state, found.note) == ("rejected", "wrong")
+
+
+def test_the_bar_comes_with_the_first_tick_without_scripts_too(new_page, sign_in_as, space, forge, inbox):
+    edit(space, forge, "pytest -q", "make test-fast")
+    page = sign_in_as("reviewer", new_page(java_script_enabled=False))
+    page.goto(inbox)
+    expect(page.locator("#bulk")).to_be_hidden()
+    page.get_by_label("Select 1").check()
+    page.get_by_role("button", name="Approve selected").click()
+    expect(page.locator("h1")).to_have_text("Approve 1 proposal?")
+    expect(page.locator(".bulk-texts .diff .add")).to_contain_text("make test-fast")
+
+
+def test_the_next_one_opens_until_one_prefers_to_stay(sign_in_as, space, forge, inbox):
+    edit(space, forge, "pytest -q", "make test-fast")
+    edit(space, forge, "from main", "from a tag")
+    edit(space, forge, "Verify the", "Check the")
+    page = sign_in_as("reviewer")
+    page.goto(f"{inbox}1/")
+    press(page, "a")
+    expect(page).to_have_url(re.compile(r"/proposals/2/$"))
+    expect(page.get_by_text("Approved proposal 1, revision 2.")).to_be_visible()
+    page.get_by_label("Open the next proposal").uncheck()
+    page.wait_for_load_state("networkidle")
+    page.get_by_role("radio", name="wrong").check()
+    page.get_by_role("button", name="Reject").click()
+    expect(page.get_by_text("Rejected by reviewer").first).to_be_visible()
+    expect(page).to_have_url(re.compile(r"/proposals/2/$"))
+    page.goto(f"{inbox}3/")
+    expect(page.get_by_label("Open the next proposal")).not_to_be_checked()
+
+
+def test_changes_are_requested_and_stand_by_themselves(sign_in_as, space, forge, inbox, client):
+    ask(space, forge)
+    _, secret = accounts.create_token(space, HUB, agent=forge)
+    page = sign_in_as("reviewer")
+    page.goto(f"{inbox}1/")
+    page.get_by_label("Reason in your words").fill("name the tag")
+    page.get_by_role("button", name="Request changes").click()
+    expect(page.get_by_text("Changes requested by reviewer: “name the tag”")).to_be_visible()
+    expect(page.locator(".state.changes_requested")).to_have_text("Changes requested")
+    page.goto(inbox)
+    page.get_by_role("link", name="Changes requested 1").click()
+    page.get_by_role("link", name="rk asked for it").click()
+    expect(page).to_have_url(re.compile(r"/proposals/1/$"))
+    told = client.get("/api/v1/proposals/1", headers={"Authorization": f"Bearer {secret}"}).json()
+    assert (told["state"], told["note"]) == ("rejected", "Please try again: name the tag")
+    press(page, "u")
+    expect(page.get_by_role("button", name="Approve all 3 changes")).to_be_visible()
+
+
+def test_ticks_count_without_scripts_and_ask_only_for_what_is_ticked(new_page, sign_in_as, space, forge, inbox):
+    ask(space, forge, NEW.replace("Check the", "Che\u200bck the"))
+    page = sign_in_as("reviewer", new_page(java_script_enabled=False))
+    page.goto(f"{inbox}1/")
+    page.get_by_label("Change 3 of 3").uncheck()
+    page.get_by_role("button", name="Approve all 3 changes").click()
+    expect(page.get_by_text("Approved by reviewer")).to_be_visible()
+    assert text(space) == NEW.replace("Check the", "Verify the")
+
+
+@pytest.mark.parametrize("width", [390, 1280, 1920])
+def test_the_pages_use_their_window(new_page, sign_in_as, space, forge, inbox, width):
+    ask(space, forge)
+    page = sign_in_as("reviewer", new_page(viewport={"width": width, "height": 900}))
+    for path in ("", "1/", "1/?edit=1", "several/?n=1"):
+        page.goto(inbox + path)
+        used = page.locator("#main").bounding_box()
+        assert used["x"] + used["width"] >= width - 1 and page.evaluate("document.documentElement.scrollWidth") <= width

@@ -172,6 +172,12 @@ def test_long_changes_stand_side_by_side_in_their_order():
     assert [(old.text, new.text) for old, new in diff.pairs[:2]] == [("old 0", "new 0"), ("old 1", "new 1")]
 
 
+def stretches(signs: str) -> str:
+    """Six hundred stretches of 150 lines of these signs, each with an end that is found in both texts."""
+    lines = "".join(f"{signs[at % len(signs)]}\n" for at in range(150))
+    return "".join(f"{lines}end {number}\n" for number in range(600))
+
+
 def costly(name: str) -> tuple[str, str]:
     """Two texts that differ in so many places, or in lines so much alike, that looking into all of them takes minutes."""
     match name:
@@ -182,6 +188,10 @@ def costly(name: str) -> tuple[str, str]:
         case "lines of the same sign":
             lines = ["." * 500 + str(at) for at in range(1500)]
             return "\n".join(lines), "\n".join(",".join(line[at : at + 2] for at in range(0, 500, 2)) for line in lines)
+        case "stretches of the same line":
+            return stretches("..."), stretches("..,")
+        case "stretches of two lines":
+            return stretches("..,"), stretches(",.")
         case "a wide table":
             lines = ("a|" * 500 + "\n" + "-|" * 500 + "\n") * 500
             return lines, "\n".join(line if at % 3 else f"x{line}" for at, line in enumerate(lines.split("\n")))
@@ -197,7 +207,7 @@ def costly(name: str) -> tuple[str, str]:
 
 @pytest.mark.parametrize("name", [
     "one line of the same sign", "one line of the same word", "lines of the same sign", "a wide table", "forty long lines",
-    "many changes of forty lines", "many words",
+    "many changes of forty lines", "many words", "stretches of the same line", "stretches of two lines",
 ])  # fmt: skip
 def test_no_diff_takes_long_to_draw(name):
     old, new = costly(name)

@@ -496,3 +496,69 @@ def test_the_talk_tells_of_the_first_of_two(house, forge, as_role):
     page = client.get(at(house, "detail", 1)).content.decode()
     assert "said yes, as the first of two" in page
     assert f"files{PATH}?view=diff&amp;to={asked.base_revision}" in page
+
+
+def test_changes_requested_is_a_state_of_its_own(house, forge, as_role):
+    edit_of(house, forge, "pytest -q", "make all")
+    edit_of(house, forge, "Verify it", "Check it")
+    client = as_role("reviewer")
+    answer = client.post(at(house, "reject", 1), {"do": "again", "note": "name the target"})
+    assert answer.status_code == 303
+    client.post(at(house, "reject", 2), {"do": "reject", "note": "wrong"})
+    inbox = f"/s/{house.space.slug}/proposals/"
+    client.get(inbox)  # with what was done, and its undo
+    changes, decided = (one_line(client.get(inbox, {"view": view})) for view in ("changes", "decided"))
+    assert "proposals/1/" in changes and "proposals/2/" not in changes and "“name the target”" in changes
+    assert "proposals/2/" in decided and "proposals/1/" not in decided
+    page = one_line(client.get(at(house, "detail", 1)))
+    assert "requested changes: “name the target”" in page and "Please try again" not in page
+    asked = edit_of(house, forge, "pytest -q", "make everything")
+    history = re.sub(r"<[^>]+>", "", one_line(client.get(at(house, "detail", asked.number))))
+    assert "1 rejected" in history and "1 sent back" in history
+    log = one_line(client.get(f"/s/{house.space.slug}/activity/"))
+    assert "requested changes to" in log
+    client.post(at(house, "reopen", 1))
+    assert not Proposal.objects.get(number=1).changes_requested
+
+
+def test_after_a_decision_the_next_one_opens(house, forge, as_role):
+    for old, new in (("pytest -q", "make all"), ("Verify it", "Check it"), ("# Rules", "# House")):
+        edit_of(house, forge, old, new)
+    client = as_role("reviewer")
+    assert reject_of(house, client, 2).headers["Location"].endswith("/proposals/3/")
+    assert reject_of(house, client, 3).headers["Location"].endswith("/proposals/1/"), "from the last to the first"
+    assert (
+        client.post(f"/s/{house.space.slug}/proposals/preference/", {"number": "1"}).headers["Location"].endswith("/1/")
+    )
+    edit_of(house, forge, "Verify it", "Look at it")
+    assert reject_of(house, client, 1).headers["Location"].endswith("/proposals/1/")
+    assert reject_of(house, as_role("owner"), 4).headers["Location"].endswith("/proposals/4/"), "none is left"
+    assert as_role("editor").post(f"/s/{house.space.slug}/proposals/preference/", {"on": "yes"}).status_code == 403
+
+
+def reject_of(house, client, number):
+    return client.post(at(house, "reject", number), {"do": "reject", "note": "wrong"})
+
+
+def test_many_at_once_show_each_text_and_deletions_loudly(house, forge, as_role):
+    edit_of(house, forge, "pytest -q", "make all")
+    files.write(house.space, HUB, "/memories/old.md", b"- Old words.\n- More old words.\n")
+    proposals.propose(house.space, forge, kind="delete", path="/memories/old.md")
+    numbers = {"n": ["1", "2"], "do": "approve"}
+    page = one_line(as_role("reviewer").get(f"/s/{house.space.slug}/proposals/several/", numbers))
+    assert "make all" in page and 'class="add"' in page
+    assert "Deletes the whole file, 31 bytes" in page and "More old words." in page
+    assert "loud" in page
+    rejecting = one_line(
+        as_role("reviewer").get(f"/s/{house.space.slug}/proposals/several/", numbers | {"do": "reject"})
+    )
+    assert "More old words." in rejecting
+
+
+def test_many_texts_that_take_long_to_compare_do_not_keep_anybody(house, forge, as_role, monkeypatch):
+    from memoryhub.templatetags import bulk
+
+    monkeypatch.setattr(bulk, "SECONDS", -1.0)
+    edit_of(house, forge, "pytest -q", "make all")
+    page = one_line(as_role("reviewer").get(f"/s/{house.space.slug}/proposals/several/", {"n": "1", "do": "approve"}))
+    assert "comparing all of them takes too long" in page and "Approve this one" in page

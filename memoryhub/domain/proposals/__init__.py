@@ -9,7 +9,7 @@ from memoryhub.domain.proposals.ask import (
     withdraw,
 )
 from memoryhub.domain.proposals.bulk import decide_many, plan, undo_many
-from memoryhub.domain.proposals.decide import QUICK_REASONS, approve, count_to_decide, is_own, reject
+from memoryhub.domain.proposals.decide import QUICK_REASONS, TRY_AGAIN, approve, count_to_decide, is_own, reject
 from memoryhub.domain.proposals.drafts.check import (
     DraftCheck,
     check_entry_draft,
@@ -25,15 +25,17 @@ from memoryhub.domain.proposals.from_disk import asked_since, problem_on_disk
 from memoryhub.domain.proposals.inbox import counts, filtered, inbox
 from memoryhub.domain.proposals.kinds import kind_of
 from memoryhub.domain.proposals.outdate import outdate_waiting, refresh_state
-from memoryhub.domain.proposals.results import result
-from memoryhub.domain.proposals.reviewing import Review, grave_findings, neighbours, review
+from memoryhub.domain.proposals.results import Result, result
+from memoryhub.domain.proposals.reviewing import Review, grave_findings, neighbours, next_to_decide, review
 from memoryhub.domain.proposals.state import get
 from memoryhub.domain.proposals.to_json import as_json, list_as_json
 from memoryhub.domain.proposals.undo import comment, reopen, undo
 
 __all__ = [
     "QUICK_REASONS",
+    "TRY_AGAIN",
     "DraftCheck",
+    "Result",
     "Review",
     "approve",
     "as_json",
@@ -58,6 +60,7 @@ __all__ = [
     "kind_of",
     "list_as_json",
     "neighbours",
+    "next_to_decide",
     "outdate_waiting",
     "plan",
     "problem_on_disk",

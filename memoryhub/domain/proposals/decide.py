@@ -40,6 +40,7 @@ from memoryhub.text import diff
 from memoryhub.text.lines import bytes_of, text_of
 
 State = Proposal.State
+TRY_AGAIN = "Please try again: "  # what an agent reads first where changes are requested
 QUICK_REASONS = ("transient", "wrong", "duplicate", "secret", "belongs elsewhere", "too vague")
 
 
@@ -90,25 +91,27 @@ def approve(
 
 
 def reject(space: Space, actor: Actor, number: int, *, note: str, again: bool = False) -> Proposal:
-    """Says no with a reason that the agent reads; `again` asks it to try another way."""
+    """Says no with a reason that the agent reads; `again` asks it to try another way: changes are requested."""
     require(actor, "decide")
     if not note.strip() and not get(space, number).from_disk:  # there is nobody to learn from it
         raise Invalid("Say why: the agent reads it and learns from it.", code="invalid", field="note")
-    reason = f"Please try again: {note.strip()}" if again else note.strip()
+    reason = f"{TRY_AGAIN}{note.strip()}" if again else note.strip()
     with transaction.atomic():
         proposal = locked(space, number)
-        refusal = _reject(proposal, actor, reason)
+        refusal = _reject(proposal, actor, reason, again)
     if refusal:
         raise refusal
     return proposal
 
 
-def _reject(proposal: Proposal, actor: Actor, reason: str) -> HubError | None:
+def _reject(proposal: Proposal, actor: Actor, reason: str, again: bool) -> HubError | None:
     if late := _expire_if_late(proposal):
         return late
     _check_open(proposal)
     _check_person(proposal, actor)
-    close(proposal, State.REJECTED, actor, "proposals.reject", "rejected", note=reason, adds=_about(proposal))
+    proposal.changes_requested = again and not proposal.from_disk  # there is nobody to make them
+    says = "requested changes to" if proposal.changes_requested else "rejected"
+    close(proposal, State.REJECTED, actor, "proposals.reject", says, note=reason, adds=_about(proposal))
     outdate_children(proposal.space, [proposal.number], State.REJECTED)
     if proposal.from_disk:
         files.keep_approved(proposal.space, proposal.path)

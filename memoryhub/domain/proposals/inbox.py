@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from django.db.models import Count, Q, QuerySet
+from django.utils.translation import gettext as _
 
 from memoryhub.dialects import tokens_of_bytes
 from memoryhub.domain.proposals.expiry import ends_soon, expire_late
@@ -19,7 +20,11 @@ from memoryhub.text.lines import text_of
 State = Proposal.State
 PAGE = 50
 DECIDED = (State.APPROVED, State.REJECTED, State.WITHDRAWN, State.EXPIRED)
-VIEWS = {"pending": (State.PENDING,), "outdated": (State.OUTDATED,), "decided": DECIDED}
+VIEWS = {
+    "pending": Q(state=State.PENDING), "outdated": Q(state=State.OUTDATED),
+    "changes": Q(state=State.REJECTED, changes_requested=True),
+    "decided": Q(state__in=DECIDED) & ~Q(state=State.REJECTED, changes_requested=True),
+}  # fmt: skip
 ORDERS = {
     "risk": ("-risk", "created_at", "pk"),
     "newest": ("-created_at", "-pk"),
@@ -85,7 +90,7 @@ def filtered(
     """The proposals of a space that fit: by state, agent, thread, kind, path (of a folder, all below it), and words in path,
     reason or finding. What is past its date waits no more."""
     expire_late(space)
-    found = Proposal.objects.within(space).filter(state__in=VIEWS.get(view, VIEWS["pending"]))
+    found = Proposal.objects.within(space).filter(VIEWS.get(view, VIEWS["pending"]))
     if agent:
         found = found.filter(agent_name=agent)
     if kind:
@@ -107,8 +112,9 @@ def filtered(
 
 def counts(space: Space) -> dict[str, int]:
     """How many there are in each view, in one statement."""
-    by_state = dict(Proposal.objects.within(space).values_list("state").annotate(times=Count("pk")))
-    return {view: sum(by_state.get(state, 0) for state in states) for view, states in VIEWS.items()}
+    return Proposal.objects.within(space).aggregate(
+        **{view: Count("pk", filter=chosen) for view, chosen in VIEWS.items()}
+    )
 
 
 def inbox(
@@ -124,7 +130,7 @@ def inbox(
     total = found.count() if total is None else total
     pages = max(1, -(-total // PAGE))
     page = min(max(1, page), pages)
-    by = ("-decided_at", "-pk") if view == "decided" else ORDERS.get(order, ORDERS["risk"])
+    by = ("-decided_at", "-pk") if view in ("decided", "changes") else ORDERS.get(order, ORDERS["risk"])
     chosen = list(found.select_related("space", "agent").order_by(*by)[(page - 1) * PAGE : page * PAGE])
     rows = rows_of(space, chosen)
     return Inbox(_grouped(rows, view, order), total, page, pages)
@@ -186,11 +192,13 @@ def _pieces_of(text: str) -> Counter[str]:
 def _grouped(rows: list[Row], view: str, order: str) -> list[Group]:
     rows = _chains_together(rows)
     if view == "decided":
-        return [Group("Decided", rows)] if rows else []
+        return [Group(_("Decided"), rows)] if rows else []
+    if view == "changes":
+        return [Group(_("Changes requested"), rows)] if rows else []
     if view == "outdated":
-        return [Group("Outdated, the file moved on", rows)] if rows else []
+        return [Group(_("Outdated: the file changed since"), rows)] if rows else []
     if order != "risk":
-        return [Group("Waiting", rows)] if rows else []
+        return [Group(_("Waiting"), rows)] if rows else []
     by_number = {row.proposal.number: row for row in rows}
     risks: dict[int, int] = {}
     for row in rows:
@@ -199,7 +207,7 @@ def _grouped(rows: list[Row], view: str, order: str) -> list[Group]:
     # A chain is as risky as its riskiest link, so that it stays together.
     close = [row for row in rows if risks[_root(row, by_number)] > 0]
     plain = [row for row in rows if risks[_root(row, by_number)] == 0]
-    return [group for group in (Group("Look closely", close), Group("Plain", plain)) if group.rows]
+    return [group for group in (Group(_("Needs attention"), close), Group(_("Routine"), plain)) if group.rows]
 
 
 def _root(row: Row, by_number: dict[int, Row]) -> int:

@@ -40,6 +40,7 @@ def body_of(proposal: Proposal, **more: Any) -> dict[str, Any]:
         "space": proposal.space.slug,
         "number": proposal.number,
         "state": proposal.state,
+        "changes_requested": proposal.changes_requested,
         "kind": proposal.kind,
         "path": proposal.path,
         "agent": proposal.agent_name,
@@ -65,4 +66,6 @@ def sentence(proposal: Proposal, event: str) -> str:
     if what == "expiring":
         return f"Proposal {proposal.number} for {where} ends soon, unapplied, unless somebody decides on it"
     who = f" by {proposal.decided_by_name}" if proposal.decided_by_name else ""
+    if what == "rejected" and proposal.changes_requested:
+        return f"Changes to proposal {proposal.number} for {where} were requested{who}"
     return f"Proposal {proposal.number} for {where} was {what}{who}"

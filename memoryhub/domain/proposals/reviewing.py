@@ -13,12 +13,13 @@ from memoryhub.detectors import Finding
 from memoryhub.domain import files, prompts
 from memoryhub.domain.prompts import LastCall, PromptChange, PromptRequest
 from memoryhub.domain.proposals import findings
+from memoryhub.domain.proposals.decide import agents_barred
 from memoryhub.domain.proposals.expiry import ends_soon
 from memoryhub.domain.proposals.kinds import ChangeKind, kind_of, prompt_dialect
 from memoryhub.domain.proposals.results import Result, result
 from memoryhub.domain.proposals.state import OPEN
 from memoryhub.errors import HubError
-from memoryhub.models import Agent, Proposal, ProposalComment, Space
+from memoryhub.models import Actor, Agent, Proposal, ProposalComment, Space
 from memoryhub.text import comments
 from memoryhub.text.diff import Diff, compare, take
 from memoryhub.text.lines import bytes_of, text_of
@@ -36,6 +37,7 @@ class AgentHistory:
     approved: int
     with_edits: int
     rejected: int
+    changes_requested: int
     common_reason: str
     common_count: int
 
@@ -172,7 +174,7 @@ def grave_findings(
     return Review(proposal, found, NO_HISTORY, [], findings=found.findings, ticked=ticked).grave_findings
 
 
-NO_HISTORY = AgentHistory(0, 0, 0, "", 0)
+NO_HISTORY = AgentHistory(0, 0, 0, 0, "", 0)
 
 
 def _rejected_before(proposal: Proposal) -> Proposal | None:
@@ -240,9 +242,15 @@ def history_of(proposal: Proposal) -> AgentHistory:
     counts = mine.aggregate(
         approved=Count("pk", filter=Q(state=State.APPROVED, with_edits=False)),
         with_edits=Count("pk", filter=Q(state=State.APPROVED, with_edits=True)),
-        rejected=Count("pk", filter=Q(state=State.REJECTED)),
+        rejected=Count("pk", filter=Q(state=State.REJECTED, changes_requested=False)),
+        changes_requested=Count("pk", filter=Q(state=State.REJECTED, changes_requested=True)),
     )
-    reasons = mine.filter(state=State.REJECTED).values_list("note").annotate(times=Count("pk")).order_by("-times")
+    reasons = (
+        mine.filter(state=State.REJECTED, changes_requested=False)
+        .values_list("note")
+        .annotate(times=Count("pk"))
+        .order_by("-times")
+    )
     reason, times = next(iter(reasons[:1]), ("", 0))
     return AgentHistory(**counts, common_reason=reason if len(reason) < 40 else "", common_count=times)
 
@@ -254,3 +262,14 @@ def neighbours(proposal: Proposal) -> tuple[int | None, int | None]:
     previous = waiting.filter(before).order_by("risk", "-created_at").values_list("number", flat=True).first()
     following = waiting.exclude(before).order_by("-risk", "created_at").values_list("number", flat=True).first()
     return previous, following
+
+
+def next_to_decide(proposal: Proposal, actor: Actor) -> int | None:
+    """The waiting proposal after this one in the order of the inbox, else the first, that this person may decide on."""
+    waiting = Proposal.objects.within(proposal.space_id).filter(state=State.PENDING).exclude(pk=proposal.pk)
+    agents = waiting.values_list("agent_id", flat=True).distinct().order_by()
+    if barred := agents_barred(proposal.space, actor, agents):
+        waiting = waiting.exclude(agent_id__in=barred)
+    before = Q(risk__gt=proposal.risk) | Q(risk=proposal.risk, created_at__lt=proposal.created_at)
+    ordered = waiting.order_by("-risk", "created_at").values_list("number", flat=True)
+    return ordered.exclude(before).first() or ordered.first()

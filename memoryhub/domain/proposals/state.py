@@ -95,7 +95,7 @@ def already_decided(proposal: Proposal) -> Conflict:
 
 CLOSE = """
 UPDATE memoryhub_proposal SET state = %s, note = %s, decided_at = %s, updated_at = %s, decided_by_id = %s,
-    decided_by_name = %s, with_edits = %s, applied_revision = %s, entry_number = %s
+    decided_by_name = %s, changes_requested = %s, with_edits = %s, applied_revision = %s, entry_number = %s
 WHERE id = %s RETURNING id
 """
 
@@ -109,8 +109,8 @@ def close(
     proposal.decided_at, proposal.updated_at = now, now
     proposal.decided_by_id, proposal.decided_by_name = actor.id, actor.name
     values = (
-        proposal.state, proposal.note, now, now, proposal.decided_by_id, proposal.decided_by_name, proposal.with_edits,
-        proposal.applied_revision, proposal.entry_number, proposal.pk,
+        proposal.state, proposal.note, now, now, proposal.decided_by_id, proposal.decided_by_name, proposal.changes_requested,
+        proposal.with_edits, proposal.applied_revision, proposal.entry_number, proposal.pk,
     )  # fmt: skip
     mark_prompts(proposal.space, [proposal.kind])
     line = line_of(proposal, actor, verb, says, adds=adds, aside=proposal.note[:100])

@@ -63,6 +63,7 @@ def as_json(proposal: Proposal, found: Result | None = None) -> dict[str, Any]:
         "reviewers": proposal.reviewers,
         "approvals": len(proposal.approvals),
         "with_edits": proposal.with_edits,
+        "changes_requested": proposal.changes_requested,
         "comments": [{"by": one.actor_name, "at": one.created_at, "text": one.text} for one in proposal.comments.all()],
     }
 

@@ -77,7 +77,7 @@ def reopen(space: Space, actor: Actor, number: int) -> Proposal:
 def _wait_again(proposal: Proposal) -> None:
     proposal.state, proposal.note, proposal.approvals, proposal.with_edits = State.PENDING, "", [], False
     proposal.decided_at = proposal.decided_by_id = proposal.applied_revision = None
-    proposal.decided_by_name, proposal.warned_at = "", None
+    proposal.decided_by_name, proposal.warned_at, proposal.changes_requested = "", None, False
     proposal.updated_at, proposal.expires_at = timezone.now(), deadline(proposal.space)
     try:
         with transaction.atomic():

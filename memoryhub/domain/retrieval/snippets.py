@@ -57,7 +57,7 @@ def snippet(text: str, asked: list[str]) -> tuple[str, tuple[tuple[int, int], ..
 
 def _places(text: str, asked: list[str]) -> list[tuple[int, int]]:
     """Where a text holds the words that were asked for, as far as one snippet can show, in order (pure)."""
-    wanted = tuple(asked)
+    wanted = tuple(dict.fromkeys(asked))  # a query may say a word two hundred times
     places: list[tuple[int, int]] = []
     for match in word_rank.WORD.finditer(text):
         start = match.start()
@@ -82,7 +82,11 @@ def _places_in_word(word: str, wanted: tuple[str, ...]) -> list[tuple[int, int]]
 
 
 def _find_all(text: str, word: str) -> list[int]:
-    return [at for at in range(len(text) - len(word) + 1) if text.startswith(word, at)]
+    found, at = [], text.find(word) if word else -1
+    while at >= 0:
+        found.append(at)
+        at = text.find(word, at + 1)
+    return found
 
 
 def _joined(places: list[tuple[int, int]]) -> list[tuple[int, int]]:

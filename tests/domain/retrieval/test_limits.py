@@ -1,9 +1,12 @@
 """Limits of retrieval: the space's, the agent's in their place, those of one call; now and at a past moment."""
 
+import time
+
 import pytest
 from django.utils import timezone
 
 from memoryhub.domain import accounts, longterm, prompts, retrieval, spaces
+from memoryhub.domain.retrieval import snippets
 from memoryhub.domain.working import entries
 from memoryhub.errors import Forbidden, Invalid
 from memoryhub.models import HUB, Actor
@@ -110,3 +113,12 @@ def test_owners_alone_change_them(memory, rk):
     spaces.add_member(memory, HUB, person, "viewer")
     with pytest.raises(Forbidden):
         retrieval.change_limits(memory, Actor.of_person(person, "viewer"), {"hot": 1})
+
+
+@pytest.mark.parametrize("asked", [["\u7121\u8996", "\u8996\u7121"] * 100, [chr(0x4E00 + at) * 2 for at in range(200)]])
+def test_a_snippet_is_cut_soon_whatever_was_asked(asked):
+    """A query may say a word of two signs a hundred times, and a text may be nothing else."""
+    began = time.thread_time()
+    for number in range(26):
+        snippets.snippet(f"{number}{chr(0x7121)}{chr(0x8996)}" * 1000, asked)
+    assert time.thread_time() - began < 0.8
