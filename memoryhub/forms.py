@@ -280,7 +280,8 @@ class WebhookForm(HubForm):
     events = forms.MultipleChoiceField(
         label=_("Events"), widget=forms.CheckboxSelectMultiple,
         choices=[
-            ("proposal.created", _("proposed")), ("proposal.approved", _("approved")), ("proposal.rejected", _("rejected, or changes requested")),
+            ("proposal.created", _("proposed")), ("proposal.approved", _("approved")),
+            ("proposal.rejected", _("rejected, or changes requested")),
             ("proposal.withdrawn", _("withdrawn")), ("proposal.outdated", _("no longer applies")),
             ("proposal.expiring", _("expires soon")), ("proposal.expired", _("expired")), ("proposal.commented", _("commented")),
             ("proposal.undone", _("undone")), ("proposal.reopened", _("reopened")),
