@@ -20,6 +20,14 @@ from memoryhub.server import datadir, postgres
 
 PACKAGE = Path(__file__).resolve().parent
 BASE_DIR = PACKAGE.parent
+EMBEDDER_SERVERS = {
+    "ollama": "http://127.0.0.1:11434/v1",
+    "lmstudio": "http://127.0.0.1:1234/v1",
+    "llama.cpp": "http://127.0.0.1:8080/v1",
+    "vllm": "http://127.0.0.1:8000/v1",
+    "tei": "http://127.0.0.1:8080/v1",
+}
+"""Servers of embeddings on this machine by name, where each listens unless told otherwise."""
 EMBEDDERS = ("wordllama", "openai_endpoint", "hashing")
 # A worker has one thread. What numpy reckons takes it a tenth of a millisecond; threads of numpy's own, which fight for the
 # cores with the other workers, made 14 of it on a busy machine. Read once, when numpy is first loaded.
@@ -97,14 +105,21 @@ def embedder(choice: str) -> str:
 
 
 def embedder_url(url: str, choice: str) -> str:
-    """Where `openai_endpoint` asks; nothing where no embedder needs it."""
+    """Where `openai_endpoint` asks: an address, or a server of this machine by its name; nothing where no embedder needs it."""
+    url = EMBEDDER_SERVERS.get(url.strip().lower(), url)
     parts = parts_of(url)
     if url and (parts.scheme not in {"http", "https"} or not parts.netloc):
         # The address may hold a password or a key: it is not repeated.
-        raise ImproperlyConfigured("MEMORYHUB_EMBEDDER_URL is no address; allowed is one such as http://host/v1.")
+        raise ImproperlyConfigured(
+            "MEMORYHUB_EMBEDDER_URL is no address; allowed is one such as http://host/v1, or one of: "
+            + ", ".join(EMBEDDER_SERVERS)
+            + "."
+        )
     if not url and choice.partition(":")[0] == "openai_endpoint":
         raise ImproperlyConfigured(
-            "MEMORYHUB_EMBEDDER_URL is empty; allowed is, with openai_endpoint, an address such as http://host/v1."
+            "MEMORYHUB_EMBEDDER_URL is empty; allowed is, with openai_endpoint, an address such as http://host/v1, or one of: "
+            + ", ".join(EMBEDDER_SERVERS)
+            + "."
         )
     return url
 

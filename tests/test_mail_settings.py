@@ -52,6 +52,13 @@ def test_links_lead_to_a_whole_address(url):
         public_url(url)
 
 
+@pytest.mark.parametrize(
+    ("name", "port"), [("ollama", 11434), ("lmstudio", 1234), ("llama.cpp", 8080), ("vllm", 8000), ("TEI", 8080)]
+)
+def test_a_server_of_this_machine_has_a_name(name, port):
+    assert embedder_url(name, "openai_endpoint:bge-m3") == f"http://127.0.0.1:{port}/v1"
+
+
 @pytest.mark.parametrize("url", ["hub.example.org", "http://[hub", "http://hub:port/v1"])
 def test_an_embedder_is_asked_at_an_address(url):
     with pytest.raises(ImproperlyConfigured, match="MEMORYHUB_EMBEDDER_URL is"):

@@ -12,6 +12,9 @@ import numpy as np
 from memoryhub.embedders import unit
 from memoryhub.errors import Invalid
 
+_WITHOUT_BLANKS = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+)
 WORD = re.compile(r"\w+")
 WORD_WEIGHT = 2.0  # a shared word says more than a shared triple
 
@@ -22,6 +25,10 @@ class Hashing:
     embedded_by = "hashing/256"
     dimensions = 256
     threshold = 0.25
+
+    def reads(self, text: str) -> bool:
+        """Scripts without blanks between words make one word of a whole sentence here."""
+        return 2 * len(_WITHOUT_BLANKS.findall(text)) <= sum(map(str.isalpha, text))
 
     def embed(self, texts: Sequence[str], *, seconds: float = 30.0) -> np.ndarray:
         rows = np.zeros((len(texts), self.dimensions), dtype=np.float32)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +20,9 @@ from tokenizers import Tokenizer
 from memoryhub.embedders import unit
 from memoryhub.errors import Invalid
 
+_UNREAD = re.compile(
+    "[\u0590-\u10ff\u1100-\u11ff\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]"
+)
 BATCH = 64  # texts that are padded to one length
 
 
@@ -28,6 +32,10 @@ class WordLlama:
     embedded_by = "wordllama/l2_supercat_256"
     dimensions = 256
     threshold = 0.3  # measured: texts on one subject lie at .37 to .65, on different ones below .1
+
+    def reads(self, text: str) -> bool:
+        """Whether most letters of a text are of scripts that the model was made for: no Arabic, Hebrew, Indic, East Asian ones."""
+        return 2 * len(_UNREAD.findall(text)) <= sum(map(str.isalpha, text))
 
     @cached_property
     def _weights(self) -> np.ndarray:

@@ -36,8 +36,9 @@ def only_mount(space: Space, where: str) -> Mount | None:
     return mounts[0] if len(mounts) == 1 and mounts[0].prefix != "/" else None
 
 
-def folder(space: Space, where: str, page: str) -> dict[str, Any]:
-    """The context of a folder's page, or of the start page above several mounts; NotFound for no folder."""
+def folder(space: Space, where: str, page: str, *, manages: bool) -> dict[str, Any]:
+    """The context of a folder's page, or of the start page above several mounts; NotFound for no folder. Who manages the space
+    is told what the mount leaves out."""
     mounts = files.mounts_of_space(space)
     mount = files.find_mount(mounts, where)
     if mount is None and where == "/":
@@ -53,7 +54,7 @@ def folder(space: Space, where: str, page: str) -> dict[str, Any]:
     return {
         "where": where, "name": file_views.crumbs(where)[-1].name if where != "/" else "", "crumbs": file_views.crumbs(where),
         "mounts": mounts, "mount": mount, "rows": rows, "entries": total, "next_page": next_page,
-        "survey": survey_of(mount) if mount and where == mount.prefix else None,
+        "survey": survey_of(mount) if manages and mount and where == mount.prefix else None,
         "gone": files.deleted_files(space, where) if mount else [], "explaining": explaining(space, where) if mount else None,
         "threads": files.threads_in(space, mount) if mount and mount.store == Mount.Store.THREAD else [],
         **newest_below(space, where),

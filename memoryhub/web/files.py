@@ -7,6 +7,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from memoryhub.domain import files, prompts, spaces
+from memoryhub.domain.accounts import may
 from memoryhub.domain.files import Published
 from memoryhub.errors import Conflict, HubError, Invalid, NotFound
 from memoryhub.models import Space
@@ -58,13 +59,14 @@ def search(request: HttpRequest) -> HttpResponse:
 
 
 def show_folder(request: HttpRequest, where: str, *, status: int = 200, **more: object) -> HttpResponse:
-    """The page of a folder, or for htmx its branch of the tree. The start page leads into the only mount."""
+    """The page of a folder, or for htmx its branch of the tree. The start page is that of the only mount."""
     if request.GET.get("part") == "branch" and request.htmx:
         rows = files.tree(request.space, where)
         return render(request, "files/_branches.html", {"tree": file_views.children_of(rows, where)})
-    if status == 200 and (mount := file_list.only_mount(request.space, where)):
-        return HttpResponseRedirect(page_address(request.space.slug, mount.prefix))
-    context = file_list.folder(request.space, where, request.GET.get("page", "1"))
+    if mount := file_list.only_mount(request.space, where):
+        where = mount.prefix
+    manages = may(request.actor.role, "manage")
+    context = file_list.folder(request.space, where, request.GET.get("page", "1"), manages=manages)
     return render(request, "files/folder.html", {**context, **more}, status=status)
 
 

@@ -8,13 +8,14 @@ from typing import Any
 from django.http import HttpRequest
 from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import ngettext
 
 from memoryhub.dialects import tokens_of_bytes
 from memoryhub.domain import activity, contexts, demo, files, prompts, spaces
 from memoryhub.domain.contexts import Loaded, MountReaders
 from memoryhub.models import File, Mount, Space
 from memoryhub.stores.survey import Survey
+from memoryhub.web.frameworks import FRAMEWORKS
 from memoryhub.web.prompt_view import PromptSection, PromptView
 from memoryhub.web.surveys import survey_of
 
@@ -24,17 +25,6 @@ MAX_AGENTS = 8
 LINES_SHOWN = 120  # of the files in the prompt
 LINES_OF_FRAME = 3  # of each part that comes from no file
 IMPORTED = "Imported by "  # how the rules of every agent begin the reason for an import
-
-FRAMEWORKS = (
-    ("claude-code", "Claude Code", gettext_lazy("MCP server")),
-    ("codex", "Codex", gettext_lazy("MCP server")),
-    ("cursor", "Cursor", gettext_lazy("MCP server")),
-    ("deepagents", "deepagents", gettext_lazy("Python backend")),
-    ("langgraph", "LangGraph", gettext_lazy("Python store")),
-    ("anthropic", "Anthropic SDK", gettext_lazy("Memory tool")),
-    ("mcp", "MCP client", gettext_lazy("Any MCP client")),
-    ("other", "", gettext_lazy("REST or Python")),
-)
 
 
 @dataclass

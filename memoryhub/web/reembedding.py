@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
@@ -15,7 +16,8 @@ EMBEDDER_WITH_MODELS = "openai_endpoint"  # its server may have several models
 EMBEDDER_NOTES = {
     "wordllama": "English and the large European languages; inside the hub, 0.2 ms a text. Weak for Arabic, Chinese, "
     "Japanese and Korean: there the words carry the ranking.",
-    "openai_endpoint": "Whatever model your server has; the best choice for many languages. Texts leave the hub for that server.",
+    "openai_endpoint": "Whatever model your server has; the best choice for many languages. Texts leave the hub for that server. "
+    "Its address is MEMORYHUB_EMBEDDER_URL, or one of " + ", ".join(settings.EMBEDDER_SERVERS) + " on this machine.",
     "hashing": "Tests, and spaces where only words should count. No model at all.",
 }
 

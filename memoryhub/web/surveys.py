@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 
 from memoryhub.db.cache import Cache
 from memoryhub.domain import files
+from memoryhub.errors import HubError
 from memoryhub.models import Mount
 from memoryhub.stores.survey import Survey
 
@@ -16,9 +18,13 @@ _surveys: Cache[Survey] = Cache(
 
 
 def survey_of(mount: Mount) -> Survey | None:
-    """What a mount takes in and leaves out, as it was within the last minute; None for one without a directory."""
+    """What a mount takes in and leaves out, as it was within the last minute; None for one without a directory, or with one that
+    cannot be read just now. Names of what is left out are for those who manage the space."""
     mark = (mount.directory, mount.selection, int(time.time()) // 60)
     found = _surveys.get(mount.pk, mark)
-    if found is None and (found := files.survey_mount(mount)):
-        _surveys.put(mount.pk, found, mark)
+    if found is None:
+        with suppress(HubError):
+            found = files.survey_mount(mount)
+        if found:
+            _surveys.put(mount.pk, found, mark)
     return found

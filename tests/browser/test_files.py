@@ -171,7 +171,7 @@ def test_a_large_folder_is_packed_while_its_page_waits(root, sign_in_as, monkeyp
     page = sign_in_as("viewer")
     page.goto("/s/ledger/files/memories/")
     choose(page, "Download as ZIP")
-    page.get_by_role("button", name="Make the zip").click()
+    page.get_by_role("button", name="Create ZIP").click()
     expect(page.get_by_text("It begins in a moment.")).to_be_visible()
     queue.run_waiting()
     expect(page.get_by_text("1 file, ")).to_be_visible()

@@ -9,7 +9,8 @@ from playwright.sync_api import expect
 
 from memoryhub.domain import accounts, files, first_start, prompts, quarantine, spaces
 from memoryhub.models import HUB, Space, WorkingEntry
-from tests.browser.conftest import PHONE
+from tests.browser.conftest import PHONE, WIDE
+from tests.browser.test_axe import AXE, EVERYTHING, RUN
 
 TEXT = "# Bakery\n\n- Amounts are integers in cents.\n\n```python\ntotal = 1  # cents\n```\n"
 
@@ -147,7 +148,7 @@ def test_nothing_is_clipped_on_a_phone(new_page, link, where):
 
 def test_a_file_is_found_by_its_letters_and_the_tree_keeps_its_width(owner):
     owner.goto("/s/main/files/")
-    expect(owner).to_have_url(re.compile(r"/s/main/files/memories/$"))
+    expect(owner.get_by_role("heading", name="memories")).to_be_visible()
     owner.keyboard.press("t")
     owner.keyboard.type("wagm")
     expect(owner.locator("#found a")).to_have_count(1)
@@ -227,3 +228,22 @@ def test_a_folder_with_one_level_has_no_tree(new_page, transactional_db, tmp_pat
     expect(page.locator(".md h1")).to_have_text("Flat")
     expect(page.locator("nav.tree-panel")).to_have_count(0)
     assert spaces.get_by_slug("main").name == "flat"
+
+
+@pytest.mark.parametrize(("viewport", "scheme"), [(WIDE, "light"), (WIDE, "dark"), (PHONE, "light")])
+def test_axe_finds_nothing_on_these_pages(new_page, link, folder, viewport, scheme):
+    page = new_page(viewport=viewport, color_scheme=scheme)
+    page.goto(link)
+    page.locator("main form button").click()
+    here = "/s/main/files/memories/"
+    for path in (
+        "/s/main/",
+        here,
+        f"{here}web/AGENTS.md",
+        f"{here}AGENTS.md?view=blame",
+        f"{here}?q=web",
+        "/s/main/prompt/",
+    ):
+        page.goto(path)
+        page.evaluate(AXE)
+        assert page.evaluate(RUN % EVERYTHING) == [], path

@@ -181,13 +181,27 @@ def test_folders_show_who_wrote_what_and_what_waits(space, client, sign_in):
     files.write(space, HUB, "/memories/sub/AGENTS.md", b"two")
     shown = text_of(client.get("/s/ledger/files/memories/"))
     assert "every prompt" in shown and "missing.md" in shown and "no file yet" in shown
-    assert client.get("/s/ledger/files/").headers["Location"] == "/s/ledger/files/memories/"
+    assert "no file yet" in text_of(client.get("/s/ledger/files/")), "the start page is the only mount"
     assert client.get("/s/ledger/files/memories/sub").headers["Location"].endswith("/memories/sub/")
     found = re.sub(r"</?b>", "", text_of(client.get("/s/ledger/files/?q=sub agents")))
     assert "/memories/sub/AGENTS.md" in found
     assert client.get("/s/ledger/files/memories/missing.md").status_code == 200
     assert client.get("/s/ledger/files/memories/nothing.md").status_code == 404
     assert client.get("/s/ledger/files/elsewhere/").status_code == 404
+
+
+def test_the_start_page_above_several_mounts_has_a_row_for_each(space, client, sign_in):
+    sign_in("viewer")
+    files.add_mount(space, HUB, "/project/")
+    files.write(space, HUB, "/project/a.md", b"x" * 40, reason="why it is so")
+    shown = one_line(client.get("/s/ledger/files/"))
+    for said in (
+        'href="/s/ledger/files/memories/"',
+        'href="/s/ledger/files/project/"',
+        "why it is so",
+        "1 file, 10 tokens.",
+    ):
+        assert said in shown, said
 
 
 def test_who_else_is_editing_is_said(space, client, sign_in):

@@ -10,6 +10,7 @@ from memoryhub.domain.retrieval.embedder import (
     embedder_of,
     load_embedder,
     query_vector,
+    reads,
     related_threshold,
     serving_embedder,
 )
@@ -81,6 +82,7 @@ __all__ = [
     "rank",
     "rank_texts",
     "readers_for",
+    "reads",
     "records_with",
     "related_threshold",
     "retrieve",

@@ -118,6 +118,12 @@ def _embed_unless_silent(embedder: Embedder, texts: Sequence[str], seconds: floa
     return vectors
 
 
+def reads(embedder: Embedder, text: str) -> bool:
+    """Whether the embedder knows the script that most of a text is written in; one that does not say so knows all."""
+    known = getattr(embedder, "reads", None)
+    return known is None or bool(known(text))
+
+
 query_vectors: Cache[statements.Half] = Cache(
     "query vectors", key="embedder, text", max_items=1024, invalidated_by="nothing: an embedder of this machine is a function",
     saves="embedding a query again",

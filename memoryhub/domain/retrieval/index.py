@@ -75,6 +75,7 @@ class Wanted:
     threshold: float | None = None
     candidates: bool = False
     words: float = word_rank.HALF  # the share of words in the order
+    is_unread: bool = False  # the embedder does not know the script of the query: words make most of the order
 
     @property
     def by_meaning(self) -> int:
@@ -88,16 +89,28 @@ class Wanted:
         """Whether nothing below the threshold passes, whatever the words say."""
         return self.threshold is not None and bool(has_embedder)
 
+    @property
+    def share_of_words(self) -> float:
+        """Most of the order where the embedder cannot read the query, unless somebody chose a share."""
+        return word_rank.MOST if self.is_unread and self.words == word_rank.HALF else self.words
+
+    def is_uncut(self, threshold: float, has_embedder: object) -> bool:
+        """Whether all that holds a word of the query passes: where meaning cannot be asked, or cuts nothing."""
+        return not has_embedder or threshold <= 0 or (self.is_unread and self.threshold is None)
+
     def choose(self, found: list[Candidate], embedder: Embedder | None) -> Hits:
         """The hits among these candidates, in their order and without their texts.
 
-        A threshold that is given is strict. The embedder's own lets through what the words speak for; without an embedder only
-        words can speak.
+        A threshold that is given is strict, above 0. The embedder's own lets through what the words speak for; without an
+        embedder only words can speak, and none of them is cut off.
         """
         threshold = self.threshold if self.threshold is not None else embedder.threshold if embedder else 0.0
         strict = self.is_strict(embedder is not None)
-        best, cut_off = word_rank.split_at_threshold(found, threshold, self.limit, strict=strict, words=self.words)
-        return Hits(best, cut_off[: self.cut], threshold, found if self.candidates else [])
+        uncut, share = self.is_uncut(threshold, embedder is not None), self.share_of_words
+        best, cut_off = word_rank.split_at_threshold(
+            found, threshold, self.limit, strict=strict, words=share, uncut=uncut
+        )
+        return Hits(best, cut_off[: self.cut], threshold, found if self.candidates else [], uncut=uncut, words=share)
 
 
 @dataclass(slots=True)
@@ -111,6 +124,8 @@ class Hits:
     texts: dict[int, Text] = field(default_factory=dict)
     embedded_by: str = ""
     warnings: list[str] = field(default_factory=list)
+    uncut: bool = False  # whether whatever holds a word of the query passed
+    words: float = word_rank.HALF  # the share of words in the order
 
     @property
     def shown(self) -> list[int]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 
 from memoryhub.domain.retrieval import in_database, in_memory, query_words, word_rank
-from memoryhub.domain.retrieval.embedder import EMBEDDER_SECONDS, query_vector, serving_embedder
+from memoryhub.domain.retrieval.embedder import EMBEDDER_SECONDS, query_vector, reads, serving_embedder
 from memoryhub.domain.retrieval.in_memory import postings
 from memoryhub.domain.retrieval.index import Changed, Hits, Query, Readers, Wanted
 from memoryhub.domain.retrieval.word_rank import Candidate
@@ -26,6 +27,7 @@ def rank(space: Space, query: str, readers: Readers, wanted: Wanted, embedder: E
     try:
         one = embedder or serving_embedder(space)
         asked = Query(text, one, query_vector(one, text))
+        wanted = replace(wanted, is_unread=not reads(one, text))
     except EmbedderUnavailable as away:
         hits = _best(space.pk, Query(text), readers, wanted)
         hits.warnings.append(f"{away.message} These results are by words alone.")

@@ -18,6 +18,9 @@ from memoryhub.detectors import cjk
 K1 = 1.2
 B = 0.75
 HALF = 0.5
+MOST = (
+    0.8  # where an embedder does not know the script; measured on Chinese, nDCG@10: .312 with, .306 without its cosines
+)
 ENOUGH_WORDS = 0.3  # the share of a query's weight in words that lets a text through below the threshold of meaning
 
 # Combining marks belong to their word, although `\w` leaves them out; the danda and its double are full stops.
@@ -111,9 +114,9 @@ class Candidate:
     mixed: float = 0.0
     rank: int = 0
 
-    @property
-    def has_enough_words(self) -> bool:
-        return self.coverage >= ENOUGH_WORDS
+    def has_words(self, share: float) -> bool:
+        """Whether words speak for the text, with this share of the query's weight at least."""
+        return self.coverage >= share and (share > 0 or self.words > 0)
 
     def reaches(self, threshold: float) -> bool:
         return self.cosine is not None and self.cosine >= threshold
@@ -132,10 +135,20 @@ def fuse(candidates: Sequence[Candidate], words: float = HALF) -> list[Candidate
 
 
 def split_at_threshold(
-    candidates: Sequence[Candidate], threshold: float, limit: int, *, strict: bool = False, words: float = HALF
+    candidates: Sequence[Candidate],
+    threshold: float,
+    limit: int,
+    *,
+    strict: bool = False,
+    words: float = HALF,
+    uncut: bool = False,
 ) -> tuple[list[Candidate], list[Candidate]]:
-    """The best candidates in order, and all that the threshold cut off; only a strict one cuts off what the words speak for."""
+    """The best candidates in order, and all that the threshold cut off; only a strict one cuts off what the words speak for.
+
+    `uncut`: whatever holds one of the query's words passes.
+    """
     ranked = fuse(candidates, words)
-    passing = [one for one in ranked if one.reaches(threshold) or (not strict and one.has_enough_words)]
+    least = ENOUGH_WORDS if not uncut else 0.0
+    passing = [one for one in ranked if one.reaches(threshold) or ((uncut or not strict) and one.has_words(least))]
     chosen = {one.id for one in passing}
     return passing[:limit], [one for one in ranked if one.id not in chosen]

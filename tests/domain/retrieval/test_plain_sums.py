@@ -84,7 +84,8 @@ class Plain:
         scores = {chunk: found[0] for chunk, found in words.items()}
         (may, sure), (near, nearest) = best(scores, Wanted(wanted).by_words), best(cosines, wanted)
         found = [Candidate(chunk, cosines.get(chunk), *words.get(chunk, (0.0, 0.0))) for chunk in may | near]
-        return {one.id: one for one in word_rank.fuse(found)}, sure | nearest
+        share = word_rank.HALF if embedder is None or retrieval.reads(embedder, query) else word_rank.MOST
+        return {one.id: one for one in word_rank.fuse(found, share)}, sure | nearest
 
 
 def best(scores, wanted):
@@ -102,14 +103,10 @@ def check(space, plain, query, embedder, limit):
         told = [item.why[name] or 0.0 for name in ("words", "coverage", "mixed", "cosine")]
         assert told == pytest.approx([one.words, one.coverage, one.mixed, one.cosine or 0.0], abs=SHOWN)
         assert (item.why["cosine"] is None) == (one.cosine is None)
-        assert one.cosine is not None or one.has_enough_words
+        assert one.cosine is not None or one.words > 0
     mixed = [item.why["mixed"] for item in found]
     assert mixed == sorted(mixed, reverse=True)
-    left = [
-        may[one]
-        for one in sure - {item.id for item in found}
-        if may[one].cosine is not None or may[one].has_enough_words
-    ]
+    left = [may[one] for one in sure - {item.id for item in found} if may[one].cosine is not None or may[one].words > 0]
     assert len(found) == limit or not left
     assert all(one.mixed <= mixed[-1] + SHOWN for one in left)
     if embedder:

@@ -144,6 +144,54 @@ def test_without_the_embedder_words_still_find_and_say_so(space, facts, settings
     assert "by words alone" in found.warnings[0]
 
 
+MANY = "which merchant terminal prints receipts when banks refuse the refunds that travellers of airlines asked for"
+
+
+def test_without_the_embedder_no_words_are_cut_off(space, facts, settings):
+    with_it = cold(space, MANY)
+    space.settings["embedder"] = "openai_endpoint"
+    settings.EMBEDDER_URL = ""
+    found = retrieval.retrieve(space, MANY, hot=0, show_cut=5)
+    assert 1 in [item.number for item in found.cold] and found.cut_off == []
+    assert set(with_it) <= {item.number for item in found.cold}
+    assert retrieval.retrieve(space, MANY, hot=0, threshold=0.9).cold, "a threshold of meaning cuts nothing either"
+
+
+def test_a_threshold_of_nothing_cuts_no_words_off(space, facts):
+    for one in ("hashing", "wordllama"):
+        embedder = retrieval.load_embedder(one)
+        found = retrieval.retrieve(space, MANY, hot=0, threshold=0, embedder=embedder, show_cut=5)
+        assert [item.number for item in found.cut_off if item.why["words"]] == []
+        assert 1 in [item.number for item in found.cold]
+    assert retrieval.retrieve(space, MANY, hot=0, threshold=0.99).cold == []
+
+
+@pytest.mark.parametrize("named", ["wordllama", "hashing"])
+def test_words_decide_where_the_embedder_cannot_read(space, named):
+    texts = [
+        "退款需要十个工作日到账。",
+        "发票在发货后三天内开出。",
+        "退货地址是宁波仓库三号门。",
+        "客服工作时间是早九点到晚六点。",
+    ]
+    for text in texts:
+        longterm.store(space, HUB, text)
+    embedder = retrieval.load_embedder(named)
+    assert retrieval.reads(embedder, "card refunds 退款") and not retrieval.reads(embedder, "退款什么时候到账？ (app)")
+    mixed = retrieval.retrieve(space, "退款什么时候到账？", hot=0, embedder=embedder)
+    words = retrieval.retrieve(space, "退款什么时候到账？", hot=0, embedder=embedder, threshold=0, words=1.0)
+    spoken_for = [item.number for item in words.cold if item.why["words"]]
+    assert {item.number for item in mixed.cold} >= set(spoken_for)
+    assert mixed.cold[0].number == spoken_for[0] == 1
+    best = max(item.why["words"] or 0 for item in mixed.cold)
+    for item in mixed.cold:
+        assert item.why["mixed"] == pytest.approx(
+            0.8 * (item.why["words"] or 0) / best + 0.2 * max(0, item.score), abs=1e-3
+        )
+    chosen = retrieval.retrieve(space, "退款什么时候到账？", hot=0, embedder=embedder, words=0.25).cold[0].why
+    assert chosen["mixed"] == pytest.approx(0.25 + 0.75 * max(0, chosen["cosine"] or 0), abs=1e-3)
+
+
 def test_a_summary_to_put_into_a_prompt(space, facts):
     entries.admit(space, "first line\nsecond line")
     text = retrieval.as_text(retrieve(space, "card refunds", cold=1))

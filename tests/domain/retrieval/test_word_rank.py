@@ -91,4 +91,8 @@ def test_the_threshold_cuts_unless_the_words_speak_for_a_text():
     assert ({one.id for one in kept}, {one.id for one in cut}) == ({1, 2}, {3})
     kept, cut = split_at_threshold([kin, spoken_for, stranger], 0.3, 5, strict=True)
     assert [one.id for one in kept] == [1]
+    kept, cut = split_at_threshold([kin, spoken_for, stranger], 0.3, 5, uncut=True)
+    assert ({one.id for one in kept}, cut) == ({1, 2, 3}, [])
+    nothing = Candidate(4, 0.1)
+    assert split_at_threshold([nothing], 0.3, 5, uncut=True) == ([], [nothing])
     assert split_at_threshold([kin, spoken_for], 0.3, 1)[0] == split_at_threshold([kin, spoken_for], 0.3, 5)[0][:1]

@@ -69,7 +69,12 @@ def longterm_at(
     today = [one for one in hits.candidates if is_unchanged_since(hits.texts[one.id], moved, at)]
     past = retrieval.rank_texts(space, query, readers, {number: piece.text for number, piece in old.items()})
     kept, _ = retrieval.split_at_threshold(
-        [*today, *past], hits.threshold, limits.cold, strict=wanted.is_strict(hits.embedded_by), words=limits.words
+        [*today, *past],
+        hits.threshold,
+        limits.cold,
+        strict=wanted.is_strict(hits.embedded_by),
+        words=hits.words,
+        uncut=hits.uncut,
     )
     told = as_warnings(hits.warnings)
     if len(changed) > MAX_CHANGED:
