@@ -22,7 +22,7 @@ from markdown.util import AtomicString
 
 from memoryhub.text import gfm, gfm_syntax, highlight
 from memoryhub.text.gfm_syntax import Block
-from memoryhub.text.markdown_clean import ANCHOR, HEADING_TAGS, cleaner
+from memoryhub.text.markdown_clean import ANCHOR, HEADING_TAGS, cleaner, is_tangled
 
 # A paragraph with more characters, unclosed brackets or brackets than this is shown as it stands: inline rules turn slow on it.
 _MAX_PARAGRAPH, _MAX_UNCLOSED, _MAX_BRACKETS = 30_000, 40, 1_500
@@ -32,6 +32,7 @@ _MAX_COLOURED = 40_000  # characters of code that get colours in one text
 MAX_CHARACTERS = 250_000
 MAX_SOURCE = 100_000
 TOO_LARGE = "Shown as source: too large to render."
+TANGLED = "Shown as source: too many HTML tags in it are not closed."
 _RAW = "x-raw"  # holds a piece of raw HTML until the end
 
 
@@ -57,9 +58,9 @@ def render(text: str) -> Rendered:
     return _rendered(text) if len(text) <= MAX_CHARACTERS else _as_source(text)
 
 
-def _as_source(text: str) -> Rendered:
+def _as_source(text: str, why: str = TOO_LARGE) -> Rendered:
     more = f" These are the first {MAX_SOURCE:,} characters." if len(text) > MAX_SOURCE else ""
-    return Rendered(f"<p><em>{TOO_LARGE}{more}</em></p>\n<pre><code>{html.escape(text[:MAX_SOURCE])}</code></pre>")
+    return Rendered(f"<p><em>{why}{more}</em></p>\n<pre><code>{html.escape(text[:MAX_SOURCE])}</code></pre>")
 
 
 @lru_cache(maxsize=128)
@@ -72,6 +73,8 @@ def _rendered(text: str) -> Rendered:
     raw = md.convert(body) if body.strip() else ""
     if raw.count("<") + raw.count("&") > _MAX_MARKS:
         return _as_source(text)
+    if is_tangled(raw):
+        return _as_source(text, TANGLED)
     return Rendered(cleaner().clean(front + raw), md.headings)
 
 

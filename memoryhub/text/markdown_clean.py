@@ -24,6 +24,48 @@ _CLASSES = re.compile(r"(?:comment|sr|task|box|box done|front-matter|language-[\
 _NAMES = re.compile(rf"{ANCHOR}[\w-]+\Z")
 
 
+# A browser, and html5lib as well, opens what is left open again and again: a text of ten kilobytes became one of megabytes.
+_MAX_DEPTH, _MAX_OPENED_AGAIN = 200, 20_000  # elements in each other; elements that come back in all
+_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
+_EMPTY = {"br", "hr"}
+_COMES_BACK = {"a", "b", "code", "em", "i", "s", "small", "strong", "tt", "u"}
+_ENDS_ITSELF = {"dd", "dt", "li", "p", "td", "th", "tr"}
+_WALLS = {"caption", "table", "td", "th"}
+
+
+def is_tangled(text: str) -> bool:
+    """Whether HTML leaves so much open that to put it in order would take long."""
+    opened: list[str] = []
+    coming_back = came_back = 0
+    for match in _TAG.finditer(text):
+        name = match[2].lower()
+        if name not in _TAGS or name in _EMPTY:
+            continue
+        came_back += coming_back
+        if not match[1]:
+            if opened and opened[-1] == name and name in _ENDS_ITSELF:
+                opened.pop()
+            opened.append(name)
+        elif (at := _place(opened, name)) >= 0:
+            coming_back += sum(one in _COMES_BACK for one in opened[at + 1 :])
+            del opened[at:]
+        elif name in _COMES_BACK:
+            coming_back = max(0, coming_back - 1)
+        if len(opened) > _MAX_DEPTH or came_back > _MAX_OPENED_AGAIN:
+            return True
+    return False
+
+
+def _place(opened: list[str], name: str) -> int:
+    """Where the element stands that an end tag ends; below zero where there is none that it reaches."""
+    for at in range(len(opened) - 1, -1, -1):
+        if opened[at] == name:
+            return at
+        if opened[at] in _WALLS:
+            break
+    return -1
+
+
 _PROTOCOLS = {"http", "https", "mailto"}
 # What a browser leaves out of an address before it reads the scheme, and anything else that is no letter of one.
 _IN_NO_SCHEME = re.compile(r"[^A-Za-z0-9+.:/?#&;-]+")

@@ -17,6 +17,7 @@ from memoryhub.errors import Conflict, HubError, Invalid
 from memoryhub.models import Proposal
 from memoryhub.web import editor
 from memoryhub.web.access import post_only, space_page
+from memoryhub.web.files import prompt_address
 from memoryhub.web.helpers import neighbour_choices, parse_date
 from memoryhub.web.notices import done, refused
 from memoryhub.web.proposal_view import promoted_record, timeline
@@ -128,7 +129,9 @@ def approve(request: HttpRequest, number: int) -> HttpResponse:
         done(request, f"Your yes is kept. Proposal {number} waits for a second person.")
     else:
         where = f", revision {decided.applied_revision}" if decided.applied_revision else ""
-        done(request, f"Approved proposal {number}{where}.", undo=proposal_url(request, "proposals.undo", number))
+        see = prompt_address(request.space, decided.path) if decided.path else ""
+        undo_url = proposal_url(request, "proposals.undo", number)
+        done(request, f"Approved proposal {number}{where}.", undo=undo_url, see=see)
     return redirect_after_decision(request, decided)
 
 

@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 from memoryhub.dialects.coding.claude_memory import project_slug
 from memoryhub.domain import contexts, files
 from memoryhub.models import HUB
+from tests.browser import test_axe
 from tests.browser.test_disk import picture
 
 ROWS = "".join(f"- [Note {n}](note{n}.md) — what was found in week {n}\n" for n in range(214))
@@ -119,3 +120,28 @@ def test_an_entry_of_own_memory_is_edited(shop, space, sign_in_as):
     expect(page.locator("#e3 pre").get_by_text("what the agent got wrong")).to_be_visible()
     index = next((shop.parent / ".claude" / "projects").glob("*/memory/MEMORY.md"))
     assert index.read_text().split("\n")[2] == "- [Note 2](note2.md) — what the agent got wrong"
+
+
+ADDRESSES = (
+    "contexts/?dir=web&mount={shop}", "contexts/?dir=web&mount={shop}&agent=codex", "contexts/files/?dir=web&mount={shop}",
+    "contexts/checks/?mount={shop}", "contexts/memory/", "contexts/memory/?path={memory}",
+    "contexts/fix/?dir=web&mount={shop}&agent=claude-code&about=/shop/web/AGENTS.md&code=import",
+)  # fmt: skip
+
+
+def test_the_pages_have_no_fault_that_a_machine_can_find(shop, space, sign_in_as):
+    for mount in files.mounts_of_space(space):
+        files.take_in_mount(space, mount)
+    memory = f"/claude/projects/{project_slug(str(shop))}/memory/MEMORY.md"
+    mount = next(one.pk for one in files.mounts_of_space(space) if one.prefix == "/shop/")
+    page, faults = sign_in_as("owner"), []
+    page.add_init_script(test_axe.AXE)
+    for address in ADDRESSES:
+        page.goto(f"/s/ledger/{address.format(shop=mount, memory=memory)}")
+        for size, scheme, rules in test_axe.LOOKS:
+            page.set_viewport_size(size)
+            page.emulate_media(color_scheme=scheme)
+            faults += [f"{address} {size['width']} {scheme}: {one}" for one in page.evaluate(test_axe.RUN % rules)]
+            if wide := page.evaluate(test_axe.OVERFLOWS):
+                faults.append(f"{address} is wider than {size['width']}: {wide}")
+    assert not faults, "\n".join(faults)

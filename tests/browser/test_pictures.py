@@ -55,7 +55,8 @@ def test_a_moment_is_picked_on_the_timeline(furnished, sign_in_as, new_page, jav
 def test_a_machine_finds_no_fault(furnished, sign_in_as, new_page, scheme):
     page = sign_in_as("owner", new_page(color_scheme=scheme))
     page.add_init_script(AXE)
-    for path in ("prompt/forge/", "prompt/forge/?at=2026-01-01T00:00:00Z", "agents/", "agents/forge/", "activity/"):
+    pages = ("prompt/forge/", "prompt/forge/?at=2026-01-01T00:00:00Z", "agents/", "agents/forge/", "activity/")
+    for path in (*pages, "working/", "longterm/", "search/?q=till"):
         page.goto(f"/s/{furnished.slug}/{path}")
         for width in (1440, 390):
             page.set_viewport_size({"width": width, "height": 844})

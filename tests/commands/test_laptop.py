@@ -13,7 +13,7 @@ import pytest
 
 from memoryhub.dialects.coding.claude_memory import project_slug
 from memoryhub.domain import coding_agents, contexts, files, spaces
-from memoryhub.errors import Forbidden
+from memoryhub.errors import Conflict, Forbidden
 from memoryhub.models import HUB, File, Mount, Space
 from tests.running import Hub, clean, command, data_dir, place, sign_in_by_link, started_once  # noqa: F401  fixtures
 
@@ -175,6 +175,19 @@ def test_only_who_runs_the_hub_shows_a_home(db, house, home):
     house.owner.person.save()
     with pytest.raises(Forbidden):
         contexts.show_laptop(house.owner, str(home), [], [], slug="books")
+
+
+def test_a_space_of_others_never_gets_a_home(shown, home, tmp_path):
+    spaces.create(HUB, "team", "Team")
+    for slug, whose in (("team", home), ("laptop", tmp_path)):
+        with pytest.raises(Conflict, match="--space"):
+            contexts.show_laptop(HUB, str(whose), [], [], slug=slug)
+    assert spaces.get_setting(Space.objects.get(slug="team"), "home") == ""
+
+
+def test_a_project_whose_name_is_no_text_is_told(shown, home):
+    again = contexts.show_laptop(HUB, str(home), [], [str(home / "pro\udcff"), str(home / "a\u202eb")])
+    assert [why[:18] for _, why in again.refused] == ["Its name is no UTF"] * 2
 
 
 @pytest.fixture

@@ -57,3 +57,25 @@ def test_what_is_rendered_is_rendered_soon(around):
         if (taken := time.thread_time() - began) > SECONDS:
             slow.append((unit, round(taken, 1)))
     assert slow == []
+
+
+OPEN = [
+    "<div>", "<b>", "<p><b>", "<b></p>", "<div><table><td></div></td></table>", "<ul><li>", "<i title={}><p>",
+    "<div><i title={}></div>\n\n", "<a title={}></div>", "<p><u title={}></p>", "<i title={}>\n\n- a\n\n",
+    "<td><i title={}></td>", "</b><b title={}><p></p>",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("unit", OPEN)
+def test_html_that_is_not_closed_costs_no_more_than_it_says(unit):
+    """What is opened in one element and not closed there is opened again in the next, by browsers and by html5lib."""
+    for size in (20_000, 240_000):
+        text = "".join(unit.format(number) for number in range(size // len(unit)))[:size]
+        began = time.thread_time()
+        found = markdown.render(text)
+        assert time.thread_time() - began < 3 and len(found.html) < 20 * size
+
+
+def test_html_that_is_nearly_in_order_is_rendered():
+    text = "<b>bold <i>both</b>\n\n" + "<p>one<p>two\n\n" * 150 + "<ul>" + "<li>a" * 300 + "</ul>\n\n" + "- a\n" * 300
+    assert "<li>" in markdown.render(text).html and markdown.TANGLED not in markdown.render(text).html

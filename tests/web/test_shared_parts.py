@@ -5,7 +5,7 @@ import re
 import pytest
 from django.template import Context, Template
 
-from memoryhub.domain import accounts, files, prompts, spaces
+from memoryhub.domain import accounts, files, prompts, proposals, spaces
 from memoryhub.models import HUB, Actor
 from memoryhub.templatetags.hub import agent_badge, initials
 
@@ -27,7 +27,7 @@ def title_of(client, path: str) -> str:
 
 
 def test_the_title_counts_what_one_may_decide(house, as_role, waiting):
-    path = f"/s/{house.space.slug}/files/"
+    path = f"/s/{house.space.slug}/activity/"
     assert title_of(as_role("reviewer"), path).startswith("(1) ")
     assert title_of(as_role("owner"), path).startswith("(1) ")
     assert not title_of(as_role("viewer"), path).startswith("(")
@@ -36,13 +36,13 @@ def test_the_title_counts_what_one_may_decide(house, as_role, waiting):
 
 def test_the_title_leaves_out_proposals_that_somebody_else_decides(house, as_role, waiting):
     spaces.change_settings(house.space, house.owner, {"who_decides": "others"})
-    path = f"/s/{house.space.slug}/files/"
+    path = f"/s/{house.space.slug}/activity/"
     assert title_of(as_role("reviewer"), path).startswith("(1) ")
     assert not title_of(as_role("owner"), path).startswith("(")
 
 
 def test_the_sidebar_counts_what_waits_and_nothing_else(house, as_role, waiting):
-    page = as_role("viewer").get(f"/s/{house.space.slug}/files/").content.decode()
+    page = as_role("viewer").get(f"/s/{house.space.slug}/activity/").content.decode()
     numbers = re.findall(r'<span class="n[^"]*">\s*(\d+)', page)
     assert numbers == ["1"]
 
@@ -71,7 +71,7 @@ def test_who_left_a_space_sees_nothing_of_it_there(house, as_role):
         ("客服助手", "客服"),
         ("x", "X"),
         ("ünal bot", "Üb"),
-        ("--", "?"),
+        ("--", "-"),
         ("", "?"),
     ],
 )
@@ -90,3 +90,11 @@ def test_a_menu_holds_what_stands_between_its_tags():
     drawn = Template('{% menu name %}<li><a href="/a">{{ what }}</a></li>{% endmenu %}')
     text = drawn.render(Context({"what": "<Open>", "name": "Actions for <x>"}))
     assert 'aria-label="Actions for &lt;x&gt;"' in text and '<li><a href="/a">&lt;Open&gt;</a></li>' in text
+
+
+def test_after_approving_the_notice_leads_to_the_prompt(house, as_role, waiting):
+    prompts.add_source(house.space, house.owner, "/memories/a.md")
+    one = proposals.get(house.space, 1)
+    given = {"seen": proposals.result(one).seen, "do": "approve"}
+    page = as_role("reviewer").post(f"/s/{house.space.slug}/proposals/1/approve/", given, follow=True).content.decode()
+    assert "See the prompt" in page and f'href="/s/{house.space.slug}/prompt/forge/' in page

@@ -11,8 +11,8 @@ from django.db import transaction
 
 from memoryhub.domain import files, spaces
 from memoryhub.domain.coding_agents import FoundAgent
-from memoryhub.domain.contexts.home import set_home
-from memoryhub.errors import HubError
+from memoryhub.domain.contexts.home import SETTING, set_home
+from memoryhub.errors import Conflict, Forbidden, HubError, Invalid
 from memoryhub.models import Actor, Mount, Space
 
 SLUG = "laptop"
@@ -47,8 +47,7 @@ def show_laptop(
     actor: Actor, home: str, found: Sequence[FoundAgent], projects: Sequence[str], *, slug: str = SLUG, name: str = ""
 ) -> Shown:
     """Makes the space, or adds to it what it does not show yet: a mount for the folder of each agent and for each project."""
-    space = Space.objects.filter(slug=slug).first() or spaces.create(actor, slug, name or "Laptop")
-    set_home(space, actor, home)
+    space = _space_of(actor, home, slug, name)
     shown = Shown(space)
     for directory in _folders(found):
         own = next((given for end, given in OWN_MEMORY.items() if directory.endswith(f"/{end}")), [])
@@ -61,6 +60,27 @@ def show_laptop(
     return shown
 
 
+def _space_of(actor: Actor, home: str, slug: str, name: str) -> Space:
+    """The space that shows this home. One that somebody made for something else is never given it: its members would see it."""
+    if not files.is_hub_operator(actor):
+        raise Forbidden("Only who runs the hub says which home on its machine a space shows.")
+    if not _is_storable(home):
+        raise Invalid("The name of this home is no UTF-8.", code="invalid_path")
+    space = Space.objects.filter(slug=slug).first()
+    if space and spaces.get_setting(space, SETTING) != home:
+        raise Conflict(
+            f"There is a space {slug} that does not show {home}. Name another one with --space.", code="space_taken"
+        )
+    if space is None:
+        space = spaces.create(actor, slug, name or "Laptop")
+        set_home(space, actor, home)
+    return space
+
+
+def _is_storable(path: str) -> bool:
+    return path.isprintable() and path == path.encode("utf-8", "replace").decode()
+
+
 def _folders(found: Sequence[FoundAgent]) -> list[str]:
     """The folders of agents that lie in the home; of OpenClaw its workspace."""
     homes = [os.path.realpath(one.home) for one in found if one.home and os.path.isdir(one.home)]
@@ -68,6 +88,9 @@ def _folders(found: Sequence[FoundAgent]) -> list[str]:
 
 
 def _mount(shown: Shown, actor: Actor, directory: str, *, include: list[str], exclude: list[str], takes: str) -> None:
+    if not _is_storable(directory):
+        shown.refused.append((directory, "Its name is no UTF-8, or holds characters that nobody sees."))
+        return
     known = {one.directory: one.prefix for one in Mount.objects.within(shown.space)}
     if directory in known:
         shown.mounts.append((known[directory], directory))

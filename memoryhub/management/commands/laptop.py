@@ -82,13 +82,18 @@ def lines_of(found: list[FoundAgent], home: str) -> list[str]:
             loaded = [file for file in project.files if file.kind != "ignored"]
             size = sum(file.bytes for file in loaded)
             lines.append(
-                f"    {short(project.path, home)}: {len(loaded)} file{'' if len(loaded) == 1 else 's'}, {size:,} bytes"
+                f"    {printable(short(project.path, home))}: {len(loaded)} file{'' if len(loaded) == 1 else 's'}, {size:,} bytes"
             )
     return lines
 
 
 def short(path: str, home: str) -> str:
     return "~" + path[len(home) :] if path == home or path.startswith(home + "/") else path
+
+
+def printable(path: str) -> str:
+    """A path as a terminal can print it."""
+    return path.encode("utf-8", "backslashreplace").decode()
 
 
 def projects_to_show(found: list[FoundAgent], named: Sequence[str], home: str) -> list[str]:
@@ -136,7 +141,11 @@ class Command(HubCommand):
     def plan(self, found: list[FoundAgent], projects: list[str], home: str) -> list[str]:
         folders = [short(one.home, home) for one in found if one.home and os.path.isdir(one.home)]
         shown = [*folders, *(short(path, home) for path in projects)]
-        return ["", "memoryhub will show, and write nothing there by itself:", *(f"  {one}" for one in shown)]
+        return [
+            "",
+            "memoryhub will show, and write nothing there by itself:",
+            *(f"  {printable(one)}" for one in shown),
+        ]
 
     def agreed(self) -> bool:
         """One question. Without a terminal nobody can answer it."""
@@ -157,7 +166,7 @@ class Command(HubCommand):
         shown = contexts.show_laptop(HUB, home, found, projects, slug=slug, name=name)
         first_start.join(shown.space, accounts.hub_owner())
         for directory, why in shown.refused:
-            self.stderr.write(f"{short(directory, home)} is not shown: {why}")
+            self.stderr.write(f"{printable(short(directory, home))} is not shown: {why}")
         for prefix, directory in shown.mounts:
             self.stdout.write(f"{prefix} shows {short(directory, home)}")
         if not is_running():
