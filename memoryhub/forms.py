@@ -158,29 +158,45 @@ class RenameForm(HubForm):
 
 
 class SettingsForm(HubForm):
-    """The settings of a space; the domain checks their bounds."""
+    """The settings of a space; the domain checks their bounds. With a section, those of that section alone."""
 
-    proposal_days = forms.IntegerField(label="Proposals expire after (days)")
-    warn_days = forms.IntegerField(label="Warn before they expire (days)")
-    reviewers = forms.IntegerField(label="Reviewers for each proposal")
+    SECTIONS = {
+        "proposals": (_("Proposals"), ("proposal_days", "warn_days", "reviewers", "who_decides")),
+        "working": (_("Working memory"), ("working_limit", "working_hours", "logs_reach_others")),
+        "prompts": (_("Delivered prompts"), ("delivery_days",)),
+        "sign_in": (_("Sign-in"), ("second_factor",)),
+    }
+
+    proposal_days = forms.IntegerField(
+        label=_("Proposals expire after (days)"), help_text=_("Nothing is approved automatically.")
+    )
+    warn_days = forms.IntegerField(label=_("Warn before they expire (days)"))
+    reviewers = forms.IntegerField(label=_("Reviewers for each proposal"))
     who_decides = forms.ChoiceField(
-        choices=[("any", "any reviewer or owner"), ("others", "nobody on their own agent's")], required=False,
-        label="Who decides", help_text="Whoever made a key of an agent can ask in its name.",
-    )  # fmt: skip
-    second_factor = forms.ChoiceField(
-        choices=[("off", "up to each person"), ("required", "required of every member")], required=False,
-        label="Second factor", help_text="Without one, members are led to set it up before they open the space.",
+        choices=[("any", _("Any reviewer or owner")), ("others", _("Nobody on their own agent's"))], required=False,
+        label=_("Who decides"), help_text=_("Whoever created a token of an agent can propose in its name."),
     )  # fmt: skip
     working_limit = forms.IntegerField(
-        label="Working memory keeps the newest", help_text="A lower number lets the oldest go at once."
+        label=_("Newest entries kept"), help_text=_("A lower number removes the oldest at once.")
     )
-    working_hours = forms.IntegerField(label="Working memory lasts (hours)", help_text="Entries from now on.")
+    working_hours = forms.IntegerField(label=_("Entries expire after (hours)"), help_text=_("Entries from now on."))
     logs_reach_others = forms.ChoiceField(
-        choices=[("gate", "after the gate"), ("person", "after a person")], required=False,
-        label="What agents log reaches other agents",
-        help_text="After a person: it waits in quarantine as unseen, and only its own agent gets it until then.",
+        choices=[("gate", _("After the gate")), ("person", _("After a person"))], required=False,
+        label=_("What agents log reaches other agents"),
+        help_text=_("After a person: it waits in quarantine as unseen, and only its own agent gets it until then."),
     )  # fmt: skip
-    delivery_days = forms.IntegerField(label="Delivered prompts are kept (days)")
+    delivery_days = forms.IntegerField(label=_("Delivered prompts are kept (days)"))
+    second_factor = forms.ChoiceField(
+        choices=[("off", _("Up to each person")), ("required", _("Required of every member"))], required=False,
+        label=_("Second factor"), help_text=_("Without one, members are led to set it up before they open the space."),
+    )  # fmt: skip
+
+    def __init__(self, *args: Any, section: str = "", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.section = section
+        self.title, names = self.SECTIONS.get(section, (_("Settings"), tuple(self.fields)))
+        for name in set(self.fields) - set(names):
+            del self.fields[name]
 
 
 class LimitsForm(HubForm):
@@ -217,77 +233,130 @@ class PromptSettingsForm(HubForm):
     )  # fmt: skip
 
 
+POLICY_CHOICES = (
+    ("review", _("Need approval")), ("trusted", _("Apply at once")), ("read_only", _("Not allowed (read only)")),
+)  # fmt: skip
+
+
 class RuleForm(HubForm):
     """A rule for paths, for all agents or one of the space."""
 
-    POLICIES = (
-        ("review", "review: a person decides"), ("trusted", "trusted: applied at once"), ("read_only", "read only: refused"),
-    )  # fmt: skip
-    PEOPLE = ((1, "one person decides"), (2, "two people have to agree"))
+    PEOPLE = ((1, _("One reviewer")), (2, _("Two reviewers")))
 
-    pattern = forms.CharField(max_length=1024, label="Paths", help_text="A pattern such as /memories/notes/**")
-    agent = forms.ChoiceField(required=False)
-    policy = forms.ChoiceField(choices=POLICIES, initial="review")
+    pattern = forms.CharField(
+        max_length=1024, label=_("Path pattern"), help_text=_("Such as /memories/notes/** or *.log.md."),
+        widget=forms.TextInput(attrs={"class": "input mono", "autocomplete": "off", "spellcheck": "false"}),
+    )  # fmt: skip
+    agent = forms.ChoiceField(required=False, label=_("Agent"))
+    policy = forms.ChoiceField(choices=POLICY_CHOICES, initial="review", label=_("Changes by agents"))
     max_added = forms.IntegerField(
-        required=False,
-        min_value=0,
-        max_value=1_000_000,
-        label="Only up to so many added characters",
-        help_text="And no more taken away; a deletion or a move always asks.",
+        required=False, min_value=0, max_value=1_000_000, label=_("Apply at once up to (characters)"),
+        help_text=_("Added, and no more removed. Deletions and moves always need approval."),
+    )  # fmt: skip
+    unless_findings = forms.BooleanField(
+        required=False, initial=True, label=_("Apply at once only without findings of detectors")
     )
-    unless_findings = forms.BooleanField(required=False, initial=True, label="Only when no detector objects")
-    reviewers = forms.TypedChoiceField(coerce=int, empty_value=1, choices=PEOPLE, required=False)
-    confirm = forms.BooleanField(required=False, label="Add it although no file matches it now")
+    reviewers = forms.TypedChoiceField(
+        coerce=int, empty_value=1, choices=PEOPLE, required=False, label=_("Approval by")
+    )
+    confirm = forms.BooleanField(required=False, label=_("Save it although no file matches it now"))
 
     def __init__(self, *args: Any, space: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("auto_id", "rule_%s")
         super().__init__(*args, **kwargs)
         from memoryhub.domain import prompts
 
-        slugs = prompts.agents_of_space(space).values_list("slug", flat=True)
-        self.fields["agent"].choices = [("", "every agent"), *((slug, slug) for slug in slugs)]
+        slugs = prompts.agents_of_space(space).values_list("slug", "name")
+        self.fields["agent"].choices = [("", _("Every agent")), *slugs]
 
 
 class WebhookForm(HubForm):
     """A webhook: its URL, format and events."""
 
-    url = forms.CharField(max_length=500, label="Address", help_text="https://… of the program that is told.")
-    shape = forms.ChoiceField(choices=[("hub", "memoryhub's own JSON"), ("slack", "as chat programs take it (Slack)")])
+    url = forms.CharField(max_length=500, label=_("Address"), help_text=_("https://… of the program that is told."))
+    shape = forms.ChoiceField(
+        label=_("Format"), choices=[("hub", _("memoryhub's own JSON")), ("slack", _("For chat programs (Slack)"))]
+    )
     events = forms.MultipleChoiceField(
-        widget=forms.CheckboxSelectMultiple,
+        label=_("Events"), widget=forms.CheckboxSelectMultiple,
         choices=[
-            ("proposal.created", "an agent asks"), ("proposal.approved", "approved"),
-            ("proposal.rejected", "rejected, or changes requested"),
-            ("proposal.withdrawn", "taken back"), ("proposal.outdated", "no longer applies"),
-            ("proposal.expiring", "ends soon"), ("proposal.expired", "expired"), ("proposal.commented", "commented"),
-            ("proposal.undone", "undone"),
-            ("proposal.reopened", "reopened"), ("file.changed_on_disk", "a file changed on disk"),
+            ("proposal.created", _("proposed")), ("proposal.approved", _("approved")),
+            ("proposal.rejected", _("rejected, or changes requested")),
+            ("proposal.withdrawn", _("withdrawn")), ("proposal.outdated", _("no longer applies")),
+            ("proposal.expiring", _("expires soon")), ("proposal.expired", _("expired")), ("proposal.commented", _("commented")),
+            ("proposal.undone", _("undone")), ("proposal.reopened", _("reopened")),
+            ("file.changed_on_disk", _("a file changed on disk")),
         ],
         initial=["proposal.created", "proposal.approved", "proposal.rejected", "proposal.expiring", "proposal.expired"],
     )  # fmt: skip
 
 
 class MountForm(HubForm):
-    prefix = forms.CharField(max_length=1024, help_text="As agents see it: /memories/, or ~/.deepagents/.")
+    """A new mount."""
+
+    prefix = forms.CharField(
+        max_length=1024, label=_("Path"), help_text=_("As agents see it: /memories/, or ~/.deepagents/."),
+        widget=forms.TextInput(attrs={"class": "input mono"}),
+    )  # fmt: skip
     store = forms.ChoiceField(
+        label=_("Files are kept"),
         choices=[
-            ("database", "in the hub"),
-            ("filesystem", "in a directory"),
-            ("thread", "per thread, for a day"),
-            ("views", "shows memory, read-only"),
-        ]
-    )
+            ("database", _("In the hub")), ("filesystem", _("In a directory")), ("thread", _("Per thread, for a day")),
+            ("views", _("Nowhere: shows memory, read-only")),
+        ],
+    )  # fmt: skip
     directory = forms.CharField(
-        required=False, max_length=4096, help_text="On the machine of the hub, for files in a directory."
+        required=False, max_length=4096, label=_("Directory"), help_text=_("On the machine of the hub, for files in a directory."),
+        widget=forms.TextInput(attrs={"class": "input mono"}),
+    )  # fmt: skip
+    policy = forms.ChoiceField(choices=POLICY_CHOICES, label=_("Changes by agents"))
+    exclude = forms.CharField(
+        required=False, max_length=100_000, widget=forms.Textarea(attrs={"rows": 2, "class": "input mono"}), label=_("Exclude"),
+        help_text=_("Of a directory: patterns as in .gitignore files, one a line. Version control, secrets, dependencies and "
+                    "what .gitignore files ignore are left out anyway."),
+    )  # fmt: skip
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, auto_id="mount_%s", **kwargs)
+
+
+class MountSettingsForm(HubForm):
+    """A mount that is there. Only a directory has changes on disk and a selection of files."""
+
+    ON_DISK = (("apply", _("Apply")), ("hold", _("Hold")), ("hold+put_back", _("Hold and put back")))
+
+    policy = forms.ChoiceField(choices=POLICY_CHOICES, label=_("Changes by agents"))
+    on_disk = forms.ChoiceField(choices=ON_DISK, label=_("Changes on disk"), required=False, widget=forms.RadioSelect)
+    directory = forms.CharField(
+        max_length=4096, label=_("Directory"), widget=forms.TextInput(attrs={"class": "input mono"})
     )
-    policy = forms.ChoiceField(
-        choices=[("review", "review: agents ask, people decide"), ("trusted", "trusted: agents write at once"),
-                 ("read_only", "read_only: agents only read")], help_text="What happens to a write by an agent.",
+    takes = forms.ChoiceField(
+        choices=[("all", _("Every file")), ("documents", _("Memory and documents"))],
+        required=False,
+        label=_("Takes in"),
+    )
+    include = forms.CharField(
+        required=False, max_length=100_000, label=_("Include"), help_text=_("One pattern a line, as in .gitignore files."),
+        widget=forms.Textarea(attrs={"rows": 3, "class": "input mono"}),
     )  # fmt: skip
     exclude = forms.CharField(
-        required=False, max_length=100_000, widget=forms.Textarea(attrs={"rows": 2, "class": "input mono"}), label="Leave out",
-        help_text="Of a directory: patterns as in .gitignore files, one a line. Version control, secrets, dependencies and "
-                  "what .gitignore files ignore are left out anyway.",
+        required=False, max_length=100_000, label=_("Exclude"), help_text=_("What both match is excluded."),
+        widget=forms.Textarea(attrs={"rows": 3, "class": "input mono"}),
     )  # fmt: skip
+
+    def __init__(self, *args: Any, mount: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("initial", self.values_of(mount))
+        super().__init__(*args, auto_id=f"m{mount.pk}_%s", **kwargs)
+        if mount.store != "filesystem":
+            for name in ("on_disk", "directory", "takes", "include", "exclude"):
+                del self.fields[name]
+
+    @staticmethod
+    def values_of(mount: Any) -> dict[str, str]:
+        return {
+            "policy": mount.policy, "directory": mount.directory, "takes": mount.takes, "include": mount.include,
+            "exclude": mount.exclude, "on_disk": "hold+put_back" if mount.put_back else mount.on_disk,
+        }  # fmt: skip
 
 
 class RetrievalForm(HubForm):

@@ -14,14 +14,19 @@ from django.urls import reverse
 from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.timezone import localtime
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_lazy, ngettext
+from django.utils.translation import gettext as _
 
+from memoryhub.dialects import tokens_of_bytes
 from memoryhub.stores import paths
 from memoryhub.templatetags.hidden_characters import coarse_row, diff_row, line_html, marked_line_html
-from memoryhub.templatetags.hub import actor_glyph, ago, g, plural, size
+from memoryhub.templatetags.hub import actor_glyph, ago, g, plural
 
 register = template.Library()
-SOURCE_STATES = {"missing": "no file yet; nothing is injected, no error", "empty": "empty; nothing is injected"}
+SOURCE_STATES = {
+    "missing": gettext_lazy("no file yet, left out of prompts"),
+    "empty": gettext_lazy("empty, left out of prompts"),
+}
 
 
 def page_address(slug: str, path: str, query: str = "") -> str:
@@ -212,18 +217,32 @@ def _cell(row: Any, side: str) -> str:
 
 
 @register.filter
+def store_words(store: str) -> str:
+    """Where the files of a mount are kept."""
+    return {
+        "database": _("in the hub"),
+        "filesystem": _("in a directory"),
+        "thread": _("per thread, for a day"),
+        "views": _("shows memory"),
+    }.get(store, store)
+
+
+@register.filter
 def policy_words(policy: str) -> str:
     """The meaning of a policy in a few words."""
     return {
-        "review": "agents ask, people decide", "trusted": "agents write at once", "read_only": "agents only read",
+        "review": _("changes by agents need approval"), "trusted": _("changes by agents apply at once"),
+        "read_only": _("agents only read"),
     }.get(policy, "")  # fmt: skip
 
 
 @register.filter
 def source_state(row: Any) -> str:
-    """The size of a source, or why it is not injected."""
-    said = size(row.size) if row.status == "included" else SOURCE_STATES.get(row.status, row.problem)
-    return said if row.mount else f"{said}; nothing is mounted there"
+    """The tokens of a source, or why prompts leave it out."""
+    tokens = tokens_of_bytes(row.size)
+    counted = ngettext("%(shown)s token", "%(shown)s tokens", tokens) % {"shown": f"{tokens:,}"}
+    said = counted if row.status == "included" else str(SOURCE_STATES.get(row.status, row.problem))
+    return said if row.mount else _("%(said)s; under no mount") % {"said": said}
 
 
 @register.filter

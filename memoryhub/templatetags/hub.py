@@ -154,7 +154,7 @@ WORDS_OF_NAME = re.compile(r"[^\W_]+")
 
 def initials(name: str) -> str:
     """Two letters that stand for a name: of its first two words, or of its only one. Any script."""
-    words = WORDS_OF_NAME.findall(name) or [name.strip()[:1] or "?"]
+    words = WORDS_OF_NAME.findall(name) or ["?" if name.isascii() else name.strip()[:1]]
     two = words[0][0].upper() + words[1][0].lower() if len(words) > 1 else words[0][:2]
     return two[0].upper() + two[1:]
 

@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from django import template
-from django.urls import reverse
-from django.utils.html import format_html_join
-from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 register = template.Library()
+MAX_MATCHED = 100  # where `files.count_matched` stops counting
 
 
 @register.filter
 def rule_words(rule: Any) -> str:
     """What a rule does with a write, and under which conditions."""
-    said = [rule.get_policy_display()]
+    policies = {"review": _("need approval"), "trusted": _("apply at once"), "read_only": _("not allowed")}
+    said = [policies.get(rule.policy, rule.policy)]
     if rule.policy == "trusted" and rule.max_added is not None:
-        said.append(f"up to {rule.max_added:,} added characters")
+        said.append(_("up to %(number)s added characters") % {"number": f"{rule.max_added:,}"})
     if rule.policy == "trusted" and rule.unless_findings:
-        said.append("when no detector objects")
+        said.append(_("without findings"))
     if rule.reviewers > 1:
-        said.append(f"{rule.reviewers} people have to agree")
+        said.append(_("by %(number)d reviewers") % {"number": rule.reviewers})
     return ", ".join(said)
 
 
+@register.filter
+def rule_scope(rule: Any) -> str:
+    """Whose writes a rule is about."""
+    return _("by %(agent)s") % {"agent": rule.agent.name} if rule.agent else _("by every agent")
+
+
 @register.simple_tag
-def proposal_links(slug: str, proposals: Iterable[Any]) -> SafeString:
-    """The numbers of proposals as links."""
-    rows = ((reverse("proposals.detail", args=[slug, one.number]), one.number) for one in proposals)
-    return format_html_join(", ", '<a href="{}">{}</a>', rows)
+def matches_words(count: int, is_cut: bool) -> str:
+    """How many files a pattern matches; of very many, or where not every file was looked at, at least how many."""
+    if not count:
+        return _("no file matches") if not is_cut else _("no match among the first files")
+    shown = f"{count}+" if is_cut or count >= MAX_MATCHED else str(count)
+    return ngettext("%(shown)s file matches", "%(shown)s files match", count) % {"shown": shown}

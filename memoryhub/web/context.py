@@ -1,4 +1,4 @@
-"""Context processor for the layout of every page: the person's spaces, the counts of the layers, the settings tabs."""
+"""Context processor for the layout of every page: the person's spaces, the counts of the layers, the list of settings."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from functools import cache
 from typing import Any
 
 from django.http import HttpRequest
-from django.urls import get_resolver, resolve, reverse
+from django.urls import resolve, reverse
 from django.utils.functional import SimpleLazyObject
+from django.utils.translation import gettext_lazy as _
 
 from memoryhub.domain import proposals, spaces
 from memoryhub.domain.accounts import may
@@ -15,35 +16,48 @@ from memoryhub.domain.activity import counts_of_space
 from memoryhub.models import Actor, Space
 from memoryhub.web.access import second_factor_missing
 
-# Key, label and URL name of each tab.
-SETTINGS_TABS = [
-    ("mounts", "Mounts", "mounts.page"),
-    ("sources", "Sources", "sources.page"),
-    ("policies", "Rules", "policies.page"),
-    ("gate", "Gate", "gate.page"),
-    ("retrieval", "Retrieval", "retrieval_settings.page"),
-    ("webhooks", "Notices", "webhooks.page"),
-    ("imports", "Import", "imports.page"),
-    ("quotas", "Usage", "quotas.page"),
-    ("erasure", "Erasure", "erasure.page"),
-]
+# Groups of the list beside the settings: label, URL name, and the nouns of addresses that belong to the page.
+SETTINGS = (
+    (_("Space"), (
+        (_("General"), "spaces.settings", ("spaces",)),
+        (_("Files and access"), "files_access.page", ("files_access", "mounts", "sources", "policies", "disk")),
+        (_("Gate"), "gate.page", ("gate", "judge")),
+        (_("Retrieval"), "retrieval_settings.page", ("retrieval_settings",)),
+        (_("Usage and limits"), "quotas.page", ("quotas",)),
+    )),
+    (_("People"), (
+        (_("Members"), "people.page", ("people",)),
+    )),
+    (_("Outside"), (
+        (_("Notifications"), "webhooks.page", ("webhooks",)),
+        (_("Import"), "imports.page", ("imports",)),
+    )),
+    (_("Other"), (
+        (_("Erasure"), "erasure.page", ("erasure",)),
+    )),
+)  # fmt: skip
 
 
-def settings_tabs(slug: str, role: str) -> list[dict[str, str]]:
-    """The tabs whose pages this role may open."""
-    known_tabs = [
-        (key, label, reverse(name, args=[slug])) for key, label, name in SETTINGS_TABS if address_exists(name)
-    ]
-    return [
-        {"key": key, "label": label, "url": url}
-        for key, label, url in known_tabs
-        if may(role, getattr(resolve(url).func, "needs", "read"))
-    ]
+def settings_nav(request: HttpRequest, slug: str, role: str) -> list[dict[str, Any]]:
+    """The groups of settings pages that this role may open, and which page this is."""
+    match = request.resolver_match
+    noun = str(match.url_name).partition(".")[0] if match else ""
+    groups = []
+    for label, pages in SETTINGS:
+        listed = [
+            {"label": name, "url": reverse(url_name, args=[slug]), "is_current": noun in nouns}
+            for name, url_name, nouns in pages
+            if may(role, needed_for(url_name))
+        ]
+        if listed:
+            groups.append({"label": label, "pages": listed})
+    return groups
 
 
 @cache
-def address_exists(name: str) -> bool:
-    return bool(get_resolver().reverse_dict.getlist(name))
+def needed_for(url_name: str) -> str:
+    """What a role must be allowed to open a page of a space."""
+    return str(getattr(resolve(reverse(url_name, args=["x"])).func, "needs", "read"))
 
 
 # Pages outside any space that keep the sidebar of the space one was in last.
@@ -84,5 +98,5 @@ def page(request: HttpRequest) -> dict[str, Any]:
         counts: Any = getattr(request, "counts", None) or SimpleLazyObject(lambda: counts_of_space(space))
         context["counts"] = counts
         context["to_decide"] = SimpleLazyObject(lambda: count_to_decide(request, space, role, counts.proposals))
-        context["settings_tabs"] = SimpleLazyObject(lambda: settings_tabs(space.slug, role))
+        context["settings_nav"] = SimpleLazyObject(lambda: settings_nav(request, space.slug, role))
     return context

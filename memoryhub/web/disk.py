@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from memoryhub.domain import files
 from memoryhub.errors import Conflict, HubError
 from memoryhub.templatetags.files import page_address
-from memoryhub.web import file_views
+from memoryhub.web import file_views, files_access
 from memoryhub.web.access import post_only, space_page
 from memoryhub.web.file_views import requested_path
 from memoryhub.web.notices import done, refused
@@ -108,7 +108,7 @@ def change_on_disk(request: HttpRequest, pk: int) -> HttpResponse:
     on_disk, _sep, put_back = chosen.partition("+")
     files.change_on_disk(request.space, request.actor, mount, on_disk, put_back=bool(put_back))
     done(request, _("%(prefix)s is changed.") % {"prefix": mount.prefix})
-    return redirect("mounts.page", request.space.slug)
+    return files_access.back(request, "mounts", mount=mount.pk)
 
 
 @post_only("edit")

@@ -144,7 +144,11 @@ def installs(request: HttpRequest) -> list[Block]:
 def writable_prefix(space: Space) -> str:
     """The prefix of the first mount whose files last, for the examples; "" where there is none, or none that code, JSON and
     addresses can hold as it is."""
-    found = (one.prefix for one in files.mounts_of_space(space) if one.store != Mount.Store.THREAD)
+    found = (
+        one.prefix
+        for one in files.mounts_of_space(space)
+        if one.store in (Mount.Store.DATABASE, Mount.Store.FILESYSTEM) and one.policy != "read_only"
+    )
     return next((prefix for prefix in found if re.fullmatch(r"/[\w./~-]*", prefix)), "")
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 
 from memoryhub.domain import jobs, quarantine
 from memoryhub.web.access import post_only, space_page
@@ -47,7 +48,7 @@ def show(request: HttpRequest, *, status: int = 200, **more: Any) -> HttpRespons
 @post_only("manage")
 def change(request: HttpRequest) -> HttpResponse:
     quarantine.change_gate(request.space, request.actor, steps_of_form(request))
-    done(request, "The gate works like this from now on; what it held or admitted before stays as it is.")
+    done(request, _("Gate saved. What it held or admitted before stays as it is."))
     return redirect("gate.page", request.space.slug)
 
 

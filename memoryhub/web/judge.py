@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils.translation import gettext as _
 
 from memoryhub.domain import quarantine
 from memoryhub.errors import Forbidden, Invalid
@@ -24,5 +25,5 @@ def configure(request: HttpRequest) -> HttpResponse:
         quarantine.configure_judge(request.space, request.actor, **wanted)
     except (Forbidden, Invalid) as refusal:
         return gate.show(request, status=refusal.status, wanted=wanted, refused=refusal.message)
-    done(request, "The judge is asked from now on." if wanted["is_on"] else "The judge is off.")
+    done(request, _("The judge is asked from now on.") if wanted["is_on"] else _("The judge is off."))
     return redirect("gate.page", request.space.slug)

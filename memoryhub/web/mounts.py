@@ -1,56 +1,38 @@
-"""Mounts: which store serves which path, and an explanation for one path."""
+"""Mounts: which store serves which path. They stand on the page of files and access."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 
-from memoryhub.domain import files, prompts
-from memoryhub.domain.accounts import may
+from memoryhub.domain import files
 from memoryhub.errors import HubError
-from memoryhub.forms import MountForm
-from memoryhub.models import Mount, Policy
+from memoryhub.forms import MountForm, MountSettingsForm
+from memoryhub.models import Mount
+from memoryhub.web import files_access
 from memoryhub.web.access import post_only, space_page
 from memoryhub.web.notices import done
-
-
-def show(request: HttpRequest, *, status: int = 200, **more: object) -> HttpResponse:
-    asked, slug = request.GET.get("explain", ""), request.GET.get("agent", "")
-    everyone = list(prompts.agents_of_space(request.space))
-    agent = next((one for one in everyone if one.slug == slug), None)
-    mounts = files.mounts_of_space(request.space)
-    if may(request.actor.role, "manage"):
-        for mount in mounts:
-            mount.survey = surveyed(mount)  # type: ignore[attr-defined]  # for the template
-    context = {
-        "mounts": mounts, "agents": everyone, "agent": slug, "asked": asked, "policies": Policy.values,
-        "explained": files.explain_path(request.space, asked, agent=agent) if asked else None,
-        "form": MountForm(initial={"prefix": request.GET.get("prefix", ""), "policy": "review"}),
-        "roots": files.allowed_roots(request.actor), "may_mount": files.may_mount_directories(request.actor), **more,
-    }  # fmt: skip
-    return render(request, "mounts/page.html", context, status=status)
-
-
-def surveyed(mount: Mount) -> Any:
-    """What a mount of a directory takes in; none where that cannot be read just now."""
-    try:
-        return files.survey_mount(mount)
-    except HubError:
-        return None
+from memoryhub.web.saved import changed_fields, changes_in_words
 
 
 @space_page("read", methods=("GET", "HEAD"))
 def page(request: HttpRequest) -> HttpResponse:
-    return show(request)
+    """The address of earlier versions."""
+    asked = request.GET
+    if "explain" in asked:
+        return files_access.back(request, "tester", path=asked["explain"], by=asked.get("agent", ""))
+    if "prefix" in asked:
+        return files_access.back(request, "add-mount", prefix=asked["prefix"])
+    return files_access.back(request, "mounts", mount=asked.get("mount"))
 
 
 @post_only("manage")
 def add(request: HttpRequest) -> HttpResponse:
     form = MountForm(request.POST)
     if not form.is_valid():
-        return show(request, status=422, form=form)
+        return files_access.show(request, status=422, form=form, adds_mount=True)
     wanted = form.cleaned_data
     try:
         mount = files.add_mount(
@@ -59,36 +41,71 @@ def add(request: HttpRequest) -> HttpResponse:
         )  # fmt: skip
     except HubError as error:
         form.refuse(error)
-        return show(request, status=error.status, form=form)
-    found = surveyed(mount)
+        return files_access.show(request, status=error.status, form=form, adds_mount=True)
+    found = files_access.surveyed(mount) if mount.store == Mount.Store.FILESYSTEM else None
     says = f" {found.sentence(mount.directory).removeprefix('memoryhub shows ')}." if found else ""
-    done(request, f"{mount.prefix} is mounted.{says}")
-    return redirect("mounts.page", request.space.slug)
+    done(request, _("%(prefix)s is mounted.") % {"prefix": mount.prefix} + says)
+    return files_access.back(request, "mounts", mount=mount.pk)
 
 
 @post_only("manage")
 def change(request: HttpRequest, pk: int) -> HttpResponse:
+    """Saves the settings of a mount; or takes in one name that it leaves out, or stops excluding a pattern."""
     mount = files.get_mount(request.space, pk)
-    post = request.POST
+    if name := request.POST.get("take_in"):
+        return change_selection(request, mount, lambda: files.take_in_name(request.space, request.actor, mount, name))
+    if pattern := request.POST.get("stop_excluding"):
+        return change_selection(
+            request, mount, lambda: files.stop_excluding(request.space, request.actor, mount, pattern)
+        )
+    form = MountSettingsForm(with_what_stands(request, mount), mount=mount)
+    if not form.is_valid():
+        return refused(request, mount, form, 422)
+    changed = changed_fields(form)
     try:
-        if name := post.get("take_in"):
-            files.take_in_name(request.space, request.actor, mount, name)
-        elif pattern := post.get("stop_excluding"):
-            files.stop_excluding(request.space, request.actor, mount, pattern)
-        else:
-            files.change_mount(
-                request.space, request.actor, mount, policy=post.get("policy") or None, directory=post.get("directory"),
-                takes=post.get("takes") or None, include=post.get("include"), exclude=post.get("exclude"),
-            )  # fmt: skip
+        save(request, mount, changed)
     except HubError as error:
-        return show(request, status=error.status, error=error)
-    done(request, f"{mount.prefix} is changed.")
-    return redirect("mounts.page", request.space.slug)
+        form.refuse(error)
+        return refused(request, mount, form, error.status)
+    done(request, f"{mount.prefix} {changes_in_words(form, changed)}")
+    return files_access.back(request, "mounts", mount=mount.pk)
+
+
+def with_what_stands(request: HttpRequest, mount: Mount) -> dict[str, Any]:
+    """What was sent, and of the other fields what stands: a form that shows some of them leaves the rest as it is."""
+    return MountSettingsForm.values_of(mount) | {
+        key: value for key, value in request.POST.items() if value or key != "takes"
+    }
+
+
+def save(request: HttpRequest, mount: Mount, changed: dict[str, Any]) -> None:
+    """What differs; a directory that is changed alone is looked at anew."""
+    on_disk = changed.get("on_disk")
+    chosen = {name: value for name, value in changed.items() if name != "on_disk"}
+    if chosen:
+        files.change_mount(request.space, request.actor, mount, **chosen)
+    if on_disk:
+        action, _sep, put_back = on_disk.partition("+")
+        files.change_on_disk(request.space, request.actor, mount, action, put_back=bool(put_back))
+
+
+def change_selection(request: HttpRequest, mount: Mount, act: Any) -> HttpResponse:
+    try:
+        act()
+    except HubError as error:
+        return files_access.show(request, status=error.status, error=error, opened=mount)
+    done(request, _("What %(prefix)s takes in is changed.") % {"prefix": mount.prefix})
+    return files_access.back(request, "mounts", mount=mount.pk)
+
+
+def refused(request: HttpRequest, mount: Mount, form: MountSettingsForm, status: int) -> HttpResponse:
+    survey = files_access.surveyed(mount) if mount.store == Mount.Store.FILESYSTEM else None
+    return files_access.show(request, status=status, opened=mount, mount_settings=form, survey=survey)
 
 
 @post_only("manage")
 def remove(request: HttpRequest, pk: int) -> HttpResponse:
     mount = files.get_mount(request.space, pk)
     files.remove_mount(request.space, request.actor, mount)
-    done(request, f"The mount {mount.prefix} is gone; its files stay where they lie.")
-    return redirect("mounts.page", request.space.slug)
+    done(request, _("The mount %(prefix)s is removed; its files stay where they are.") % {"prefix": mount.prefix})
+    return files_access.back(request, "mounts")

@@ -1,75 +1,114 @@
-"""Rules for what agents may write without a proposal, with a dry run on past writes."""
+"""Rules for what agents may write without a proposal, each tried on past writes first. They stand on the page of files and access."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
+from django.utils.translation import gettext as _
 
 from memoryhub.domain import files, prompts
-from memoryhub.errors import HubError
+from memoryhub.errors import HubError, Invalid
 from memoryhub.forms import RuleForm
+from memoryhub.web import files_access
 from memoryhub.web.access import post_only, space_page
+from memoryhub.web.helpers import parse_number
 from memoryhub.web.notices import done
 
 
 @space_page("manage", methods=("GET", "HEAD"))
 def page(request: HttpRequest) -> HttpResponse:
-    """The rules; with a pattern in the query, also what such a rule would have done."""
-    form = RuleForm(request.GET or None, space=request.space)
-    return show(request, form)
+    """The address of earlier versions."""
+    return files_access.back(request, "rules")
 
 
-def show(request: HttpRequest, form: RuleForm, status: int = 200, *, ask_to_confirm: bool = False) -> HttpResponse:
-    tried = None
-    if form.is_bound and form.is_valid() and form.cleaned_data["policy"] == "trusted":
-        tried = files.dry_run_rule(request.space, form.cleaned_data["pattern"], **conditions(request, form))
-    rules = files.rules_of_space(request.space)
-    matched = files.count_matched(request.space, [rule.pattern for rule in rules])
-    context: dict[str, Any] = {
-        "form": form, "rules": list(zip(rules, matched, strict=True)),
-        "ask_to_confirm": ask_to_confirm, "mounts": files.mounts_of_space(request.space), "tried": tried,
-        "says": tried.sentence(request.actor.name) if tried else "",
-    }  # fmt: skip
-    return render(request, "policies/page.html", context, status=status)
-
-
-def conditions(request: HttpRequest, form: RuleForm) -> dict[str, Any]:
+def values_of(request: HttpRequest, form: RuleForm) -> dict[str, Any]:
     data = form.cleaned_data
-    slug = data["agent"]
     return {
-        "agent": prompts.agent_by_slug(request.space, slug) if slug else None,
-        "max_added": data["max_added"],
-        "unless_findings": data["unless_findings"],
-    }
+        "policy": data["policy"], "max_added": data["max_added"], "unless_findings": data["unless_findings"],
+        "agent": prompts.agent_by_slug(request.space, data["agent"]) if data["agent"] else None,
+    }  # fmt: skip
+
+
+def trial(request: HttpRequest, form: RuleForm) -> dict[str, Any]:
+    """What the rule of the form matches, and what it would have decided; without a valid form the matches alone."""
+    pattern = str(form.data.get("pattern", "")).replace("\x00", "")[:1024]
+    found = files_access.trial_of(request.space, pattern)
+    if not form.is_valid():
+        return found
+    tried = files.dry_run_rule(request.space, form.cleaned_data["pattern"], **values_of(request, form))
+    return {**found, "tried": tried, "says": tried.sentence(request.actor.name)}
+
+
+@post_only("manage")
+def try_rule(request: HttpRequest) -> HttpResponse:
+    """The trial of the form as it stands: the part for a page that asks while one types, else the whole page."""
+    form = RuleForm(request.POST, space=request.space)
+    found = trial(request, form)
+    if request.htmx:
+        return render(request, "policies/_trial.html", found)
+    return files_access.show(
+        request, status=200 if form.is_valid() else 422, rule_form=form, edited=edited_rule(request), **found
+    )
+
+
+def edited_rule(request: HttpRequest) -> Any:
+    pk = parse_number(request.POST.get("rule"))
+    return files.get_rule(request.space, pk) if pk else None
 
 
 @post_only("manage")
 def add_rule(request: HttpRequest) -> HttpResponse:
-    """Adds the rule of the form, or with `do=try` shows its dry run. Both use POST to keep the CSRF token out of the URL."""
-    form = RuleForm(request.POST, space=request.space)
     if request.POST.get("do") == "try":
-        return show(request, form, 200 if form.is_valid() else 422)
-    ask_to_confirm = False
+        return try_rule(request)
+    form = RuleForm(request.POST, space=request.space)
+    return saved(
+        request,
+        form,
+        _("Rule added: %(pattern)s."),
+        lambda values: files.add_rule(request.space, request.actor, **values),
+    )
+
+
+@post_only("manage")
+def change_rule(request: HttpRequest, pk: int) -> HttpResponse:
+    form = RuleForm(request.POST, space=request.space)
+    rule = files.get_rule(request.space, pk)
+    return saved(
+        request, form, _("Rule saved: %(pattern)s."),
+        lambda values: files.change_rule(request.space, request.actor, rule.pk, **values), edited=rule,
+    )  # fmt: skip
+
+
+def saved(request: HttpRequest, form: RuleForm, says: str, save: Any, **more: Any) -> HttpResponse:
+    """Saves the rule of a form; where that is refused, the page with what was typed and what would come of it."""
+    asks = False
     if form.is_valid():
         data = form.cleaned_data
+        values = {"pattern": data["pattern"], "reviewers": data["reviewers"], "confirmed": data["confirm"]}
         try:
-            files.add_rule(
-                request.space, request.actor, data["pattern"], data["policy"], reviewers=data["reviewers"],
-                confirmed=data["confirm"], **conditions(request, form),
-            )  # fmt: skip
+            save(values | values_of(request, form))
         except HubError as error:
             form.refuse(error)
-            ask_to_confirm = error.code == "matches_nothing"
-    if form.errors:
-        return show(request, form, 422, ask_to_confirm=ask_to_confirm)
-    done(request, "The rule holds from now on.")
-    return redirect("policies.page", request.space.slug)
+            asks = error.code == "matches_nothing"
+        else:
+            done(request, says % {"pattern": data["pattern"]})
+            return files_access.back(request, "rules")
+    return files_access.show(request, status=422, rule_form=form, ask_to_confirm=asks, **trial(request, form), **more)
+
+
+@post_only("manage")
+def reorder_rule(request: HttpRequest, pk: int) -> HttpResponse:
+    to = parse_number(request.POST.get("to"))
+    if to is None:
+        raise Invalid(_("A place in the list is a number."), code="invalid")
+    files.reorder_rule(request.space, request.actor, pk, to)
+    return files_access.back(request, "rules", rules=to if to > files_access.RULES_SHOWN else None)
 
 
 @post_only("manage")
 def remove_rule(request: HttpRequest, pk: int) -> HttpResponse:
     files.remove_rule(request.space, request.actor, pk)
-    done(request, "Taken away. The mount's own policy counts again.")
-    return redirect("policies.page", request.space.slug)
+    done(request, _("Rule removed. The next rule that matches decides, or the mount."))
+    return files_access.back(request, "rules")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 
 from memoryhub.domain import quotas, spaces
@@ -13,6 +13,7 @@ from memoryhub.errors import HubError
 from memoryhub.forms import LimitsForm
 from memoryhub.web.access import post_only, space_page
 from memoryhub.web.notices import done
+from memoryhub.web.saved import changed_fields, changes_in_words
 
 
 @space_page("read", methods=("GET", "HEAD"))
@@ -22,23 +23,27 @@ def page(request: HttpRequest) -> HttpResponse:
 
 @post_only("manage")
 def change(request: HttpRequest) -> HttpResponse:
-    form = LimitsForm(request.POST)
+    form = limits_form(request, request.POST)
     if form.is_valid():
+        changed = changed_fields(form)
         try:
-            spaces.change_settings(request.space, request.actor, form.cleaned_data)
+            spaces.change_settings(request.space, request.actor, changed)
         except HubError as error:
             form.refuse(error)
         else:
-            done(request, "The limits are saved.")
+            done(request, changes_in_words(form, changed))
             return redirect("quotas.page", request.space.slug)
     return show(request, status=422, form=form)
 
 
+def limits_form(request: HttpRequest, data: QueryDict | None = None) -> LimitsForm:
+    values = {name: spaces.get_setting(request.space, name) for name in LimitsForm.base_fields}
+    return LimitsForm(data, initial=values)
+
+
 def show(request: HttpRequest, *, status: int = 200, form: LimitsForm | None = None) -> HttpResponse:
     usage = quotas.usage_of_space(request.space)
-    form = form or LimitsForm(
-        initial={name: spaces.get_setting(request.space, name) for name in LimitsForm.base_fields}
-    )
+    form = form or limits_form(request)
     counted_at = datetime.fromisoformat(usage.counted_at) if usage.counted_at else None
     context: dict[str, Any] = {"usage": usage, "form": form, "counted_at": counted_at}
     return render(request, "quotas/page.html", context, status=status)

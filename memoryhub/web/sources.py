@@ -1,10 +1,8 @@
-"""Sources: which files are injected into prompts, and in which order."""
+"""Sources: which files are injected into prompts, and in which order. They stand on the page of files and access."""
 
 from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import render
-from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -12,30 +10,21 @@ from memoryhub.domain import prompts
 from memoryhub.errors import HubError, Invalid
 from memoryhub.models import Agent
 from memoryhub.templatetags.files import page_address
+from memoryhub.web import files_access
 from memoryhub.web.access import post_only, space_page
+from memoryhub.web.files_access import chosen_agent
+from memoryhub.web.helpers import parse_number
 from memoryhub.web.notices import done
-
-
-def chosen_agent(request: HttpRequest) -> Agent | None:
-    slug = request.POST.get("agent") or request.GET.get("agent")
-    return prompts.agent_by_slug(request.space, slug) if slug else None
-
-
-def show(request: HttpRequest, *, status: int = 200, **more: object) -> HttpResponse:
-    agent = chosen_agent(request)
-    rows = prompts.check_sources(request.space, prompts.sources_of(request.space, agent))
-    context = {"agent": agent, "agents": prompts.agents_of_space(request.space), "rows": rows, **more}
-    return render(request, "sources/page.html", context, status=status)
-
-
-def redirect_to_sources(request: HttpRequest, agent: Agent | None) -> HttpResponse:
-    url = reverse("sources.page", args=[request.space.slug])
-    return HttpResponseRedirect(url + (f"?agent={agent.slug}" if agent else ""), status=303)
 
 
 @space_page("read", methods=("GET", "HEAD"))
 def page(request: HttpRequest) -> HttpResponse:
-    return show(request)
+    """The address of earlier versions."""
+    return back(request, chosen_agent(request))
+
+
+def back(request: HttpRequest, agent: Agent | None) -> HttpResponse:
+    return files_access.back(request, "sources", agent=agent.slug if agent else None)
 
 
 @post_only("manage")
@@ -47,9 +36,11 @@ def add(request: HttpRequest) -> HttpResponse:
         )
     except HubError as error:
         can_confirm = error.code in ("no_mount", "left_out")
-        return show(request, status=error.status, error=error, typed=path, can_confirm=can_confirm)
-    done(request, f"{source.shown} is a source now.")
-    return redirect_to_sources(request, agent)
+        return files_access.show(
+            request, status=error.status, source_error=error.message, typed_source=path, can_confirm=can_confirm
+        )
+    done(request, _("%(path)s is a source now.") % {"path": source.shown})
+    return back(request, agent)
 
 
 @post_only("manage")
@@ -72,25 +63,24 @@ def choose(request: HttpRequest) -> HttpResponse:
 def remove(request: HttpRequest, pk: int) -> HttpResponse:
     source = prompts.get_source(request.space, pk)
     prompts.remove_source(request.space, request.actor, pk)
-    done(request, f"{source.shown} is no source any more; the file stays.")
-    return redirect_to_sources(request, source.agent)
+    done(request, _("%(path)s is no longer a source; the file stays.") % {"path": source.shown})
+    return back(request, source.agent)
 
 
 @post_only("manage")
 def switch(request: HttpRequest, pk: int) -> HttpResponse:
     source = prompts.switch_source(request.space, request.actor, pk, request.POST.get("on") == "yes")
-    done(request, f"{source.shown} is {'on' if source.is_on else 'off'}.")
-    return redirect_to_sources(request, source.agent)
+    said = _("%(path)s is on.") if source.is_on else _("%(path)s is off.")
+    done(request, said % {"path": source.shown})
+    return back(request, source.agent)
 
 
 @post_only("manage")
 def reorder(request: HttpRequest, pk: int) -> HttpResponse:
-    to = request.POST.get("to", "")
-    if not to.isdigit() or len(to) > 4:
-        raise Invalid("A place in the list is a number.", code="invalid")
-    source = prompts.reorder_source(request.space, request.actor, pk, int(to))
-    done(request, f"{source.shown} has another place.")
-    return redirect_to_sources(request, source.agent)
+    to = parse_number(request.POST.get("to"))
+    if to is None or to > 9999:
+        raise Invalid(_("A place in the list is a number."), code="invalid")
+    return back(request, prompts.reorder_source(request.space, request.actor, pk, to).agent)
 
 
 @post_only("manage")
@@ -100,9 +90,9 @@ def take_over(request: HttpRequest) -> HttpResponse:
         config = prompts.read_configuration(text)
         made = prompts.take_over_configuration(request.space, request.actor, config, agent=agent, prompt_of=agent)
     except HubError as error:
-        return show(request, status=error.status, error=error, config=text)
+        return files_access.show(request, status=error.status, config_error=error.message, config=text)
     done(request, taken_over(config, len(made), agent))
-    return redirect_to_sources(request, agent)
+    return back(request, agent)
 
 
 def taken_over(config: prompts.Configuration, sources: int, agent: Agent | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
 
@@ -13,6 +13,7 @@ from memoryhub.errors import HubError
 from memoryhub.forms import RenameForm, SettingsForm, SpaceForm
 from memoryhub.web.access import post_only, signed_in, space_page
 from memoryhub.web.notices import done
+from memoryhub.web.saved import changed_fields, changes_in_words
 
 
 @signed_in
@@ -55,20 +56,32 @@ def create(request: HttpRequest) -> HttpResponse:
 def load_demo(request: HttpRequest) -> HttpResponse:
     require_hub_owner(request.actor)
     space = demo.make(request.user)
-    done(request, "This is the demo. Settings, Delete this space removes it.")
+    done(request, "This is the demo. Settings, General, Delete space removes it.")
     return redirect(space.get_absolute_url())
 
 
 def show_settings(request: HttpRequest, *, status: int = 200, **more: object) -> HttpResponse:
-    space = request.space
-    values = {name: spaces.get_setting(space, name) for name in SettingsForm.base_fields}
+    refused = more.pop("form", None)
     context = {
-        "form": SettingsForm(initial=values),
-        "rename_form": RenameForm(initial={"name": space.name, "description": space.description}),
-        "values": values,
+        "sections": [
+            refused if refused and refused.section == key else section_form(request, key)
+            for key in SettingsForm.SECTIONS
+        ],
+        "form": refused if refused and not refused.section else None,
+        "rename_form": rename_form(request),
         **more,
     }
     return render(request, "spaces/settings.html", context, status=status)
+
+
+def section_form(request: HttpRequest, section: str, data: QueryDict | None = None) -> SettingsForm:
+    """The form of a section, or without one of every setting; bound to what was sent."""
+    values = {name: spaces.get_setting(request.space, name) for name in SettingsForm.base_fields}
+    return SettingsForm(data, initial=values, section=section, auto_id=f"{section or 'all'}_%s")
+
+
+def rename_form(request: HttpRequest, data: QueryDict | None = None) -> RenameForm:
+    return RenameForm(data, initial={"name": request.space.name, "description": request.space.description})
 
 
 @space_page("read", methods=("GET", "HEAD"))
@@ -78,25 +91,28 @@ def settings_page(request: HttpRequest) -> HttpResponse:
 
 @post_only("manage")
 def change_settings(request: HttpRequest) -> HttpResponse:
-    form = SettingsForm(request.POST)
+    """Saves one section, or every setting where none is named."""
+    section = request.POST.get("section", "")
+    form = section_form(request, section if section in SettingsForm.SECTIONS else "", request.POST)
     if form.is_valid():
+        changed = {name: value for name, value in changed_fields(form).items() if value != ""}
         try:
-            chosen = {name: value for name, value in form.cleaned_data.items() if value != ""}
-            spaces.change_settings(request.space, request.actor, chosen)
+            spaces.change_settings(request.space, request.actor, changed)
         except HubError as error:
             form.refuse(error)
         else:
-            done(request, "The settings are saved.")
+            done(request, changes_in_words(form, changed))
             return redirect("spaces.settings", request.space.slug)
     return show_settings(request, status=422, form=form)
 
 
 @post_only("manage")
 def rename(request: HttpRequest) -> HttpResponse:
-    form = RenameForm(request.POST)
+    form = rename_form(request, request.POST)
     if form.is_valid():
+        changed = changed_fields(form)
         spaces.rename(request.space, request.actor, **form.cleaned_data)
-        done(request, "Saved.")
+        done(request, changes_in_words(form, changed))
         return redirect("spaces.settings", request.space.slug)
     return show_settings(request, status=422, rename_form=form)
 

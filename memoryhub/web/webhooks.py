@@ -1,9 +1,10 @@
-"""Webhooks for proposals, and the log of their notices."""
+"""Notifications: webhooks for proposals with the log of what was sent, and the daily mail."""
 
 from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 
 from memoryhub.domain import notify, spaces
 from memoryhub.errors import HubError
@@ -46,27 +47,27 @@ def add(request: HttpRequest) -> HttpResponse:
 @post_only("manage")
 def remove(request: HttpRequest, pk: int) -> HttpResponse:
     notify.remove_webhook(request.space, request.actor, pk)
-    return redirect_with_notice(request, "Taken away, with its log.")
+    return redirect_with_notice(request, _("Webhook removed, with its log."))
 
 
 @post_only("manage")
 def switch(request: HttpRequest, pk: int) -> HttpResponse:
     hook = notify.switch_webhook(request.space, request.actor, pk, request.POST.get("on") == "yes")
     return redirect_with_notice(
-        request, "It goes on." if hook.is_on else "Paused: nothing is sent until you let it go on."
+        request, _("Resumed.") if hook.is_on else _("Paused: nothing is sent until you resume it.")
     )
 
 
 @post_only("manage")
 def ping(request: HttpRequest, pk: int) -> HttpResponse:
     notify.ping_webhook(request.space, request.actor, pk)
-    return redirect_with_notice(request, "A trial notice is on its way; the log shows what became of it.")
+    return redirect_with_notice(request, _("A test is on its way; the log shows what became of it."))
 
 
 @post_only("manage")
 def send_again(request: HttpRequest, pk: int) -> HttpResponse:
     notify.send_notice_again(request.space, request.actor, pk)
-    return redirect_with_notice(request, "It is sent again.")
+    return redirect_with_notice(request, _("It is sent again."))
 
 
 @post_only("manage")
@@ -74,7 +75,9 @@ def set_digest(request: HttpRequest) -> HttpResponse:
     hour = request.POST.get("digest", "")
     wanted = hour if hour.isdecimal() and len(hour) < 3 and int(hour) < 24 else ""
     spaces.change_settings(request.space, request.actor, {"digest": wanted})
-    return redirect_with_notice(request, f"Sent daily at {wanted}:00." if wanted else "No mail is sent.")
+    return redirect_with_notice(
+        request, _("Sent daily at %(hour)s:00.") % {"hour": wanted} if wanted else _("No mail is sent.")
+    )
 
 
 def redirect_with_notice(request: HttpRequest, says: str) -> HttpResponse:

@@ -79,9 +79,10 @@ def test_a_held_change_is_rejected_and_the_disk_says_so(root, space, sign_in_as)
 def test_put_back(root, space, sign_in_as):
     page = sign_in_as("owner")
     page.goto("/s/ledger/mounts/")
-    page.get_by_label("Changes on disk").select_option("hold+put_back")
+    page.get_by_role("radio", name="Hold and put back").check()
     picture(page, "mounts")
-    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_role("button", name="Save mount").click()
+    expect(page.get_by_text("Changes on disk: Apply → Hold and put back.")).to_be_visible()
     (root / "AGENTS.md").write_text(TWO)
     page.goto(FILE)
     assert (root / "AGENTS.md").read_text() == ONE

@@ -110,10 +110,10 @@ def test_settings_are_changed_and_refused_with_the_reason(sign_in_as):
     page = sign_in_as("owner")
     page.goto("/s/ledger/settings/")
     page.get_by_label("Reviewers for each proposal").fill("2")
-    page.get_by_role("button", name="Save").first.click()
-    expect(page.get_by_text("The settings are saved.")).to_be_visible()
-    page.get_by_label("Working memory keeps the newest").fill("500")
-    page.get_by_role("button", name="Save").first.click()
+    page.get_by_role("button", name="Save proposals").click()
+    expect(page.get_by_text("Reviewers for each proposal: 1 → 2.")).to_be_visible()
+    page.get_by_label("Newest entries kept").fill("500")
+    page.get_by_role("button", name="Save working memory").click()
     expect(page.get_by_text("is a number from 1 to 50")).to_be_visible()
 
 

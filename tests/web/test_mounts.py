@@ -15,7 +15,7 @@ def test_an_owner_is_told_where_directories_may_lie(house, as_role, settings, tm
     (tmp_path / "allowed").mkdir()
     (tmp_path / "elsewhere").mkdir()
     settings.MOUNT_ROOTS = [str(tmp_path / "allowed")]
-    client, page = as_role("owner"), reverse("mounts.page", args=["books"])
+    client, page = as_role("owner"), reverse("files_access.page", args=["books"])
     assert f"<code>{tmp_path / 'allowed'}</code>" in one_line(client.get(page))
 
     def mount(directory):
@@ -33,7 +33,7 @@ def test_an_owner_is_told_where_directories_are_mounted_by_others(house, as_role
     house.owner.person.save()
     settings.MOUNT_ROOTS = []
     client = as_role("owner")
-    assert "MEMORYHUB_MOUNT_ROOTS" in one_line(client.get(reverse("mounts.page", args=["books"])))
+    assert "MEMORYHUB_MOUNT_ROOTS" in one_line(client.get(reverse("files_access.page", args=["books"])))
     wanted = {"prefix": "/notes/", "store": "filesystem", "directory": str(tmp_path), "policy": "review"}
     assert client.post(reverse("mounts.add", args=["books"]), wanted).status_code == 403
 
@@ -47,13 +47,13 @@ def shop(house, tmp_path):
 
 
 def test_the_page_says_what_a_mount_leaves_out(house, as_role, shop):
-    page = one_line(as_role("owner").get(reverse("mounts.page", args=["books"])))
+    page = one_line(as_role("owner").get(reverse("files_access.page", args=["books"])))
     row = '<td class="mono">.git</td><td class="num">31</td><td class="soft">Version control, always</td>'
     assert row in page.replace("> <", "><")
     assert 'Include <span class="sr">node_modules</span>' in page
     assert 'Include <span class="sr">.git</span>' not in page
     assert "4 files" in page
-    assert "Left out" not in one_line(as_role("viewer").get(reverse("mounts.page", args=["books"])))
+    assert "Left out" not in one_line(as_role("viewer").get(reverse("files_access.page", args=["books"])))
 
 
 def test_the_page_changes_what_a_mount_takes_in(house, as_role, shop):
@@ -78,8 +78,8 @@ def test_a_rule_that_matches_nothing_asks_to_be_confirmed(house, as_role):
     assert asked.status_code == 422 and "No file matches" in one_line(asked) and 'name="confirm"' in one_line(asked)
     assert not PolicyRule.objects.within(house.space).exists()
     assert client.post(add, {**rule, "confirm": "on"}).status_code == 303
-    page = one_line(client.get(reverse("policies.page", args=["books"])))
-    assert "No file matches" in page
+    page = one_line(client.get(reverse("files_access.page", args=["books"])))
+    assert "no file matches" in page
     assert '<option value="review" selected>' in page
 
 

@@ -17,7 +17,7 @@ from memoryhub.errors import Invalid
 from memoryhub.models import Actor, Agent, Job, Record, RecordState, Space
 
 ADMIT, MARK, HOLD = "admit", "mark", "hold"
-GATE_ACTIONS = {ADMIT: "lets through", MARK: "lets through with a mark", HOLD: "holds"}
+GATE_ACTIONS = {ADMIT: "admits", MARK: "admits with a mark", HOLD: "holds"}
 JUDGE = "judge"  # the reason of what the gate let through and a judge has not read yet
 JUDGE_JOB = "judging.judge"
 JUDGE_OFF: dict[str, Any] = {"is_on": False, "url": "", "model": "", "seconds": 15, "daily": 500}

@@ -54,7 +54,7 @@ def count_call(space: Space, agent: Agent) -> None:
         seconds = max(1, round(WINDOW - (now - counter.since)))
         raise TooMany(
             f"{agent.name} has sent {limit:,} logs and changes within a minute, the limit of this space. "
-            f"Wait {seconds} seconds; an owner can raise it under Settings, Usage.",
+            f"Wait {seconds} seconds; an owner can raise it under Settings, Usage and limits.",
             retry_after=seconds, limit=limit,
         )  # fmt: skip
     counter.count += 1
@@ -71,7 +71,7 @@ def count_bytes(space: Space, agent: Agent, size: int) -> None:
         limit = spaces.get_setting(space, key)
         if counter.base + counter.count + size > limit * MEGABYTE:
             raise TooLarge(
-                f"What {whose} has stored reaches the limit of {limit:,} MB. An owner can raise it under Settings, Usage, "
+                f"What {whose} has stored reaches the limit of {limit:,} MB. An owner can raise it under Settings, Usage and limits, "
                 "or erase what is not needed.",
                 code="storage_full", limit_bytes=limit * MEGABYTE, stored_bytes=counter.base + counter.count,
             )  # fmt: skip

@@ -273,8 +273,10 @@ def test_a_rule_is_tried_on_the_past(space, forge, rk):
     ask(space, forge, "two", "two" + "x" * 500)
     proposals.reject(space, rk, 1, note="wrong")
     tried = files.dry_run_rule(space, "/memories/**", max_added=300)
-    assert (tried.tried, [one.number for one in tried.let_through]) == (2, [1])
-    assert tried.sentence("rk") == "It would have let through 1 of 2, 1 of them rejected by people (1 by you)."
+    assert (tried.tried, [one.number for one in tried.hit]) == (2, [1])
+    assert (
+        tried.sentence("rk") == "Of 2 proposals, 1 would have applied at once, 1 of them rejected by people (1 by you)."
+    )
     assert files.dry_run_rule(space, "/elsewhere/**").tried == 0
     other = prompts.create_agent(space, HUB, "counter")
     assert files.dry_run_rule(space, "/memories/**", agent=other).tried == 0

@@ -619,7 +619,7 @@ def test_a_rule_for_small_additions_lets_nobody_throw_a_text_away(space, forge, 
         {"kind": "insert", "line": 0, "text": "x" * 21},
     ):
         assert isinstance(submit(space, forge, path=PATH, **wish), files.Pending), wish
-    assert files.dry_run_rule(space, "/memories/**", max_added=20).let_through == []
+    assert files.dry_run_rule(space, "/memories/**", max_added=20).hit == []
     for wish in (
         {"kind": "write", "content": text.encode() + b"- small\n"},
         {"kind": "edit", "old": "- small", "new": "- tiny"},

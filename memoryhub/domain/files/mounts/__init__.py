@@ -10,7 +10,7 @@ from memoryhub.domain.files.mounts.changes import (
     take_in_name,
 )
 from memoryhub.domain.files.mounts.directories import allowed_roots, is_hub_operator, is_inside, may_mount_directories
-from memoryhub.domain.files.mounts.explain import Explanation, explain_path
+from memoryhub.domain.files.mounts.explain import Explanation, WriteOutcome, explain_path, outcome_of_write
 from memoryhub.domain.files.mounts.guard import (
     check_agents_path,
     not_memory_error,
@@ -35,25 +35,33 @@ from memoryhub.domain.files.mounts.resolve import (
     view_at,
 )
 from memoryhub.domain.files.mounts.rules import (
+    DryRun,
     add_rule,
+    change_rule,
     conditions_hold,
     count_matched,
     dry_run_rule,
+    get_rule,
     is_small,
+    matched_paths,
     remove_rule,
+    reorder_rule,
     rule_applies,
     rules_of_space,
 )
 
 __all__ = [
     "MOUNT_COLUMNS",
+    "DryRun",
     "Explanation",
     "Place",
+    "WriteOutcome",
     "add_mount",
     "add_rule",
     "allowed_roots",
     "cached_mount",
     "change_mount",
+    "change_rule",
     "check_agents_path",
     "clean_prefix",
     "conditions_hold",
@@ -62,21 +70,25 @@ __all__ = [
     "explain_path",
     "find_mount",
     "get_mount",
+    "get_rule",
     "intake_of",
     "is_hub_operator",
     "is_inside",
     "is_left_out",
     "is_small",
     "left_out_error",
+    "matched_paths",
     "may_mount_directories",
     "mounts_of_space",
     "no_mount_error",
     "not_memory_error",
     "other_paths",
+    "outcome_of_write",
     "place_in_mount",
     "policy_for",
     "remove_mount",
     "remove_rule",
+    "reorder_rule",
     "require_shown",
     "reset_written",
     "resolve_path",

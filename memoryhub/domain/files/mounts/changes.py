@@ -136,9 +136,16 @@ def _directory_after(space: Space, actor: Actor, mount: Mount, store: str, direc
     return checked_directory(space, actor, directory or "")
 
 
+def _patterns(field: str, given: Patterns) -> str:
+    try:
+        return checked_patterns(given)
+    except Invalid as refusal:
+        raise Invalid(refusal.message, code=refusal.code, field=field) from None
+
+
 def _checked_selection(directory: str, takes: str, include: Patterns, exclude: Patterns) -> dict[str, str]:
     """The columns for what a mount takes in; patterns are for directories alone."""
-    chosen = {"include": checked_patterns(include), "exclude": checked_patterns(exclude)}
+    chosen = {"include": _patterns("include", include), "exclude": _patterns("exclude", exclude)}
     if takes and takes not in Mount.Takes.values:
         raise Invalid(f"What a mount takes in is one of: {', '.join(Mount.Takes.values)}.", field="takes")
     if not directory and any(chosen.values()):

@@ -43,7 +43,9 @@ def real_directory(given: str) -> str:
     try:
         return os.path.realpath(path)
     except (OSError, ValueError):
-        raise Invalid(f"{_shown(path)} cannot be read. Name another directory.", code="no_directory") from None
+        raise Invalid(
+            f"{_shown(path)} cannot be read. Name another directory.", code="no_directory", field="directory"
+        ) from None
 
 
 def _shown(path: str) -> str:
@@ -61,13 +63,21 @@ def checked_directory(space: Space, actor: Actor, given: str) -> str:
     if not is_hub_operator(actor):
         _refuse_for_owners(space, actor, path)
     if not os.path.isdir(path):
-        raise Invalid(f"There is no directory {_shown(path)}. Make it first, or name another.", code="no_directory")
+        raise Invalid(
+            f"There is no directory {_shown(path)}. Make it first, or name another.",
+            code="no_directory",
+            field="directory",
+        )
     return path
 
 
 def _refuse_for_everybody(path: str) -> None:
     if why := why_nobodys(path):
-        raise Invalid(f"{_shown(path)} cannot be mounted: {why}. Name a directory of its own.", code="no_directory")
+        raise Invalid(
+            f"{_shown(path)} cannot be mounted: {why}. Name a directory of its own.",
+            code="no_directory",
+            field="directory",
+        )
 
 
 def why_nobodys(path: str) -> str:
@@ -123,18 +133,20 @@ def _refuse_for_owners(space: Space, actor: Actor, path: str) -> None:
     if not roots:
         raise Forbidden(
             "Directories are mounted by who runs the hub, unless the setting MEMORYHUB_MOUNT_ROOTS names where owners of "
-            "spaces may. Ask them, or keep the files in the hub."
-        )
+            "spaces may. Ask them, or keep the files in the hub.", field="directory",
+        )  # fmt: skip
     if not any(is_inside(path, root) for root in roots):
         raise Forbidden(
             f"This hub lets owners mount directories below {', '.join(settings.MOUNT_ROOTS)} alone. Name one of those, "
-            "or ask who runs the hub."
-        )
+            "or ask who runs the hub.", field="directory",
+        )  # fmt: skip
     own_spaces = Membership.objects.filter(person=actor.person, role="owner").values("space_id")
     others = Mount.objects.exclude(space=space).exclude(space_id__in=own_spaces).exclude(directory="")
     forbidden = [os.path.realpath(settings.DATA_DIR), *others.values_list("directory", flat=True)]
     if any(is_inside(path, folder) or is_inside(folder, path) for folder in forbidden):
-        raise Forbidden("Only the owner of the hub mounts this directory: it is not this space's alone.")
+        raise Forbidden(
+            "Only the owner of the hub mounts this directory: it is not this space's alone.", field="directory"
+        )
 
 
 def is_hub_operator(actor: Actor) -> bool:

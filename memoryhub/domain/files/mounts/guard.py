@@ -54,7 +54,7 @@ def _mode_reasons(place: Place) -> frozenset[str]:
     return frozenset({programs.CONTENT}) if stat.S_ISREG(mode) and mode & 0o111 else NO_REASONS
 
 
-def check_agents_path(space: Space, agent: Agent, place: Place, path: str, content: bytes | None = None) -> bool:
+def check_agents_path(space: Space, agent: Agent | None, place: Place, path: str, content: bytes | None = None) -> bool:
     """Refuse a path that its mount leaves out, or that is no memory. Answers whether it is no memory, but named in a rule."""
     why_out = place.why_closed()
     reasons = why_not_memory(place, path, content)

@@ -14,7 +14,7 @@ from memoryhub.domain.accounts import require
 from memoryhub.domain.files.requests import request_of, texts_of
 from memoryhub.domain.files.revisions import base_content
 from memoryhub.errors import Invalid, NotFound
-from memoryhub.models import Actor, Agent, File, Mount, Policy, PolicyRule, Proposal, Space
+from memoryhub.models import Actor, Agent, File, Mount, Policy, PolicyRule, Proposal, Revision, Space
 from memoryhub.stores import paths
 from memoryhub.text import diff
 from memoryhub.text.lines import text_of
@@ -44,6 +44,18 @@ def add_rule(
     A pattern that matches nothing is refused unless a person `confirmed` it.
     """
     require(actor, "manage")
+    pattern = _checked_pattern(space, pattern, policy, confirmed=confirmed)
+    last = PolicyRule.objects.within(space).order_by("-position").values_list("position", flat=True).first()
+    rule = PolicyRule.objects.create(
+        space=space, position=(last or 0) + 1, pattern=pattern, agent=agent, policy=policy, max_added=max_added,
+        unless_findings=unless_findings, reviewers=reviewers,
+    )  # fmt: skip
+    who = f"for {agent.slug}" if agent else "for every agent"
+    activity.record(space, actor, "policies.add", "added the rule for", pattern, url="rules/", adds=f"{policy} {who}")  # fmt: skip
+    return rule
+
+
+def _checked_pattern(space: Space, pattern: str, policy: str, *, confirmed: bool) -> str:
     pattern = pattern.strip()
     if not pattern or len(pattern) > 1024 or "\x00" in pattern:
         raise Invalid("Write a pattern such as /memories/drafts/** or *.log.md.", field="pattern")
@@ -51,17 +63,68 @@ def add_rule(
         raise Invalid(f"A policy is one of: {', '.join(Policy.values)}.", field="policy")
     if not confirmed and not _matches_something(space, pattern):
         raise Invalid(_why_nothing(space, pattern), code="matches_nothing", field="pattern")
-    last = PolicyRule.objects.within(space).order_by("-position").values_list("position", flat=True).first()
-    rule = PolicyRule.objects.create(
-        space=space, position=(last or 0) + 1, pattern=pattern, agent=agent, policy=policy, max_added=max_added,
-        unless_findings=unless_findings, reviewers=reviewers,
-    )  # fmt: skip
-    who = f"for {agent.slug}" if agent else "for every agent"
-    activity.record(space, actor, "policies.add", "made an exception for", pattern, url="mounts/", adds=f"{policy} {who}")  # fmt: skip
+    return pattern
+
+
+@transaction.atomic
+def change_rule(
+    space: Space, actor: Actor, pk: int, pattern: str, policy: str, *, agent: Agent | None = None,
+    max_added: int | None = None, unless_findings: bool = False, reviewers: int = 1, confirmed: bool = False,
+) -> PolicyRule:  # fmt: skip
+    """Changes a rule at its place in the order; every value is given. What it let through before stays as it was decided."""
+    require(actor, "manage")
+    rule = _locked_rules(space, pk)[1]
+    pattern = _checked_pattern(space, pattern, policy, confirmed=confirmed or pattern.strip() == rule.pattern)
+    wanted = {
+        "pattern": pattern, "policy": policy, "agent_id": agent.pk if agent else None, "max_added": max_added,
+        "unless_findings": unless_findings, "reviewers": reviewers,
+    }  # fmt: skip
+    changed = [name for name, value in wanted.items() if getattr(rule, name) != value]
+    for name in changed:
+        setattr(rule, name, wanted[name])
+    if changed:
+        rule.save(update_fields=changed)
+        named = ", ".join(name.removesuffix("_id").replace("_", " ") for name in changed)
+        activity.record(space, actor, "policies.change", "changed the rule for", pattern, url="rules/", adds=named)
     return rule
 
 
-MAX_MATCHED, LOOKED_AT = 100, 20_000
+@transaction.atomic
+def reorder_rule(space: Space, actor: Actor, pk: int, to: int) -> PolicyRule:
+    """Moves a rule to another place in the order, counted from 1: an earlier one decides first."""
+    require(actor, "manage")
+    rules, rule = _locked_rules(space, pk)
+    before = [one.pk for one in rules]
+    rules.remove(rule)
+    rules.insert(max(0, min(len(rules), to - 1)), rule)
+    if [one.pk for one in rules] == before:
+        return rule
+    for position, one in enumerate(rules, 1):
+        one.position = position
+    PolicyRule.objects.bulk_update(rules, ["position"])
+    place = f"to place {rules.index(rule) + 1}"
+    activity.record(space, actor, "policies.reorder", "moved the rule for", rule.pattern, url="rules/", adds=place)
+    return rule
+
+
+def _locked_rules(space: Space, pk: int) -> tuple[list[PolicyRule], PolicyRule]:
+    """All rules in their order, locked by the space's row until the transaction ends, and the one of this id."""
+    Space.objects.select_for_update().get(pk=space.pk)
+    rules = list(PolicyRule.objects.within(space))
+    return rules, get_rule(space, pk, rules)
+
+
+def get_rule(space: Space, pk: int, rules: Iterable[PolicyRule] | None = None) -> PolicyRule:
+    """One rule of a space by its id."""
+    listed = rules_of_space(space) if rules is None else rules
+    rule = next((one for one in listed if one.pk == pk), None)
+    if rule is None:
+        raise NotFound("There is no such rule in this space.")
+    return rule
+
+
+MAX_MATCHED, LOOKED_AT, LEAST_LOOKED_AT = 100, 20_000, 200
+MAX_COMPARISONS = 50_000
 
 
 def matched_paths(space: Space, pattern: str, most: int = MAX_MATCHED) -> list[str]:
@@ -75,11 +138,18 @@ def matched_paths(space: Space, pattern: str, most: int = MAX_MATCHED) -> list[s
     )
 
 
-def count_matched(space: Space, patterns: list[str], most: int = MAX_MATCHED) -> list[int]:
-    """For each pattern how many files of the hub it matches, by one query: at most so many, of the first 20,000."""
+def count_matched(space: Space, patterns: list[str], most: int = MAX_MATCHED) -> tuple[list[int], bool]:
+    """For each pattern how many files of the hub it matches, by one query: at most so many. Also whether not every file was
+    looked at: of many patterns only as many files as take about half a second."""
+    if not patterns:
+        return [], False
+    look_at = max(LEAST_LOOKED_AT, min(LOOKED_AT, MAX_COMPARISONS // len(patterns)))
     known = File.objects.within(space).filter(is_deleted=False, thread_id="", revision__gt=0).order_by("path")
-    listed = list(known.values_list("path", flat=True)[:LOOKED_AT]) if patterns else []
-    return [sum(1 for _ in islice((path for path in listed if matches(pattern, path)), most)) for pattern in patterns]
+    listed = list(known.values_list("path", flat=True)[: look_at + 1])
+    is_cut, listed = len(listed) > look_at, listed[:look_at]
+    return [
+        sum(1 for _ in islice((path for path in listed if matches(pattern, path)), most)) for pattern in patterns
+    ], is_cut
 
 
 def _matches_something(space: Space, pattern: str) -> bool:
@@ -105,10 +175,8 @@ def _why_nothing(space: Space, pattern: str) -> str:
 def remove_rule(space: Space, actor: Actor, pk: int) -> None:
     """Removes a rule: the mount's own policy counts again."""
     require(actor, "manage")
-    rule = PolicyRule.objects.within(space).filter(pk=pk).first()
-    if rule is None:
-        raise NotFound("There is no such exception in this space.")
-    activity.record(space, actor, "policies.remove", "took away the exception for", rule.pattern, url="mounts/")
+    rule = get_rule(space, pk)
+    activity.record(space, actor, "policies.remove", "removed the rule for", rule.pattern, url="rules/")
     rule.delete()
 
 
@@ -117,42 +185,68 @@ def remove_rule(space: Space, actor: Actor, pk: int) -> None:
 
 @dataclass(frozen=True)
 class DryRun:
-    """How many proposals a rule was tried on, and those that it would have let through."""
+    """What a rule would have made of the newest proposals: how many it is about, and those that it would have let through or,
+    with the policy `read_only`, refused. With `review`, the writes of agents on its paths that were applied at once."""
 
+    policy: str
     tried: int
-    let_through: list[Proposal]
+    hit: list[Proposal]
+    applied: int = 0
 
     @property
-    def rejected(self) -> list[Proposal]:
-        return [proposal for proposal in self.let_through if proposal.state == State.REJECTED]
-
-    def rejected_by(self, name: str) -> int:
-        return sum(proposal.decided_by_name == name for proposal in self.rejected)
+    def against(self) -> list[Proposal]:
+        """The proposals on which people decided otherwise than the rule would have."""
+        other = State.APPROVED if self.policy == Policy.READ_ONLY else State.REJECTED
+        return [proposal for proposal in self.hit if proposal.state == other] if self.policy != Policy.REVIEW else []
 
     def sentence(self, name: str) -> str:
         """The result in words, for the person of this name."""
+        if self.policy == Policy.REVIEW:
+            if self.applied:
+                return (
+                    f"{counted(self.applied, 'write', 'writes')} that counted at once would have waited for approval."
+                )
+            return "No write of the past would have been decided otherwise."
         if not self.tried:
-            return "No proposal of the past fits this path, so there is nothing to try it on."
-        result = f"It would have let through {len(self.let_through)} of {self.tried}"
-        if not self.rejected:
-            return f"{result}, none of them rejected by anybody."
-        by_reader = self.rejected_by(name)
-        return (
-            f"{result}, {len(self.rejected)} of them rejected by people{f' ({by_reader} by you)' if by_reader else ''}."
-        )
+            return "No proposal of the past is about these paths, so there is nothing to try the rule on."
+        refused = self.policy == Policy.READ_ONLY
+        done = "been refused" if refused else "applied at once"
+        result = f"Of {counted(self.tried, 'proposal', 'proposals')}, {len(self.hit)} would have {done}"
+        if not self.against:
+            return f"{result}, none of them {'approved' if refused else 'rejected'}."
+        by_reader = sum(one.decided_by_name == name for one in self.against)
+        yours = f" ({by_reader} by you)" if by_reader else ""
+        return f"{result}, {len(self.against)} of them {'approved' if refused else 'rejected'} by people{yours}."
+
+
+def counted(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"
 
 
 def dry_run_rule(
-    space: Space, pattern: str, *, agent: Agent | None = None, max_added: int | None = None, unless_findings: bool = False
+    space: Space, pattern: str, *, policy: str = Policy.TRUSTED, agent: Agent | None = None, max_added: int | None = None,
+    unless_findings: bool = False,
 ) -> DryRun:  # fmt: skip
-    """Tries a rule with the policy `trusted` on the newest thousand proposals of the space."""
+    """Tries a rule on the newest thousand proposals of the space, or on as many writes of agents that counted at once."""
     rule = PolicyRule(
-        space=space, pattern=pattern.strip(), agent=agent, policy=Policy.TRUSTED, max_added=max_added,
+        space=space, pattern=pattern.strip(), agent=agent, policy=policy, max_added=max_added,
         unless_findings=unless_findings,
     )  # fmt: skip
     past = Proposal.objects.within(space).exclude(path="").select_related("agent").order_by("-number")
     tried = [proposal for proposal in past[:MAX_TRIED] if rule_applies(rule, proposal.path, proposal.agent)]
-    return DryRun(len(tried), [proposal for proposal in tried if conditions_hold(rule, proposal)])
+    if policy == Policy.REVIEW:
+        return DryRun(policy, len(tried), [], _applied_at_once(space, rule))
+    hit = [one for one in tried if policy == Policy.READ_ONLY or conditions_hold(rule, one)]
+    return DryRun(policy, len(tried), hit)
+
+
+def _applied_at_once(space: Space, rule: PolicyRule) -> int:
+    """How many of the newest thousand revisions by agents, which nobody approved, a rule is about."""
+    newest = Revision.objects.within(space).filter(actor_kind="agent", proposal=None).order_by("-pk")
+    if rule.agent:
+        newest = newest.filter(actor_id=rule.agent.pk)
+    paths_of = newest.values_list("path", flat=True)[:MAX_TRIED]
+    return sum(matches(rule.pattern, path) for path in paths_of)
 
 
 def conditions_hold(rule: PolicyRule, proposal: Proposal) -> bool:
