@@ -140,6 +140,19 @@ def test_template_tags_import_nothing_from_pages():
         assert not rooms_used(file) & {"web", "api", "management", "forms"}, f"{file.relative_to(ROOT)}"
 
 
+def test_no_two_tag_libraries_give_a_name():
+    """Of two filters, or two tags, of one name a template gets that of the library it loads last."""
+    homes: dict[tuple[str, str], str] = {}
+    for file in modules("templatetags"):
+        if file.stem == "__init__":
+            continue
+        library = importlib.import_module(f"memoryhub.templatetags.{file.stem}").register
+        for kind, names in (("filter", library.filters), ("tag", library.tags)):
+            for name in names:
+                home = homes.setdefault((kind, name), file.stem)
+                assert home == file.stem, f"the {kind} {name} is in {home} and in {file.stem}"
+
+
 # ---- one name all the way ----
 
 

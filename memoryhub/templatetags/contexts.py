@@ -30,7 +30,7 @@ def coding_badge(name: str) -> SafeString:
 
 
 @register.filter
-def state_glyph(state: str) -> str:
+def context_state_glyph(state: str) -> str:
     return STATE_GLYPHS.get(state, "dot")
 
 
