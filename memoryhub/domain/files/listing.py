@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from django.db.models import Count, Max, QuerySet, Sum
+from django.db.models import Count, F, Max, QuerySet, Sum
 from django.db.models.functions import Ceil
 
 from memoryhub.db import statements
@@ -34,8 +34,8 @@ def published_files(space: Space) -> QuerySet[File]:
 
 
 def file_totals(space: Space) -> Totals:
-    """The totals of a space."""
-    from_size = Ceil(Sum("size") / float(BYTES_PER_TOKEN))
+    """The totals of a space: of tokens the sum of what each file has, as lists of folders add them up."""
+    from_size = Sum(Ceil(F("size") / float(BYTES_PER_TOKEN)))
     found = published_files(space).aggregate(files=Count("pk"), tokens=from_size)
     return Totals(found["files"], int(found["tokens"] or 0))
 

@@ -65,6 +65,12 @@ def test_what_is_deleted_or_belongs_to_a_thread_is_not_counted(space):
     assert files.file_totals(space).files == 1
 
 
+def test_the_totals_of_a_space_are_the_sum_of_what_each_file_says(space):
+    for name in ("a.md", "b.md", "c.md"):
+        files.write(space, HUB, f"/memories/notes/{name}", b"x")
+    assert files.file_totals(space).tokens == rows_of(space)["notes"].tokens == 3
+
+
 def test_a_file_found_on_disk_changed_when_its_disk_says_so(space, tmp_path):
     (tmp_path / "old").mkdir()
     for name, at in (("a.md", 1_600_000_000), ("b.md", 1_700_000_000)):
