@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy
 
 from memoryhub.domain import files, longterm, prompts, proposals, retrieval, spaces, working
 from memoryhub.domain.accounts import may
-from memoryhub.models import Agent, LongtermEntry, Proposal, WorkingEntry
+from memoryhub.models import Agent, LongtermEntry, Mount, Proposal, WorkingEntry
 
 MOST = 6  # rows of a group
 MAX_LOOKED_AT = 2000  # of the newest proposals and entries
@@ -220,7 +220,7 @@ def action_options(request: HttpRequest, typed: Typed) -> Iterator[Option]:
     yield from space_options(request, typed)
     yield from deciding_options(request, typed)
     if re.fullmatch(r"[^\s/]+\.\w{1,8}|/\S+|[^\s/.]{2,40}", typed.text) and may(request.role, "edit"):
-        yield new_file_option(request, typed.text)
+        yield from new_file_options(request, typed.text)
 
 
 def numbered_actions(request: HttpRequest, typed: Typed) -> Iterator[Option]:
@@ -273,12 +273,16 @@ def space_options(request: HttpRequest, typed: Typed) -> list[Option]:
     ][:MOST]  # fmt: skip
 
 
-def new_file_option(request: HttpRequest, name: str) -> Option:
-    mount = files.mounts_of_space(request.space)
-    prefix = min((one.prefix for one in mount), key=lambda one: (one != "/memories/", one), default="/")
-    path = name if name.startswith("/") else f"{prefix}{name}"
+def new_file_options(request: HttpRequest, name: str) -> Iterator[Option]:
+    """A new file of that name: at its path if a mount has it, else in the first mount that files are written to."""
+    mounts = [one for one in files.mounts_of_space(request.space) if one.store != Mount.Store.VIEWS]
+    if not mounts or name.endswith("/"):
+        return
+    prefix = min((one.prefix for one in mounts), key=lambda one: (one != "/memories/", one))
+    is_mounted = name.startswith("/") and files.find_mount(mounts, name)
+    path = name if is_mounted else f"{prefix}{name.lstrip('/')}"
     path = path if "." in path.rpartition("/")[2] else f"{path}.md"
     folder, _slash, last = path.rpartition("/")
     says = _("New file “%(name)s”") % {"name": last}
     url = address(request, "files.new", query={"path": path})
-    return Option(says, url, _("Action"), "plus", _("in %(folder)s") % {"folder": folder or "/"})
+    yield Option(says, url, _("Action"), "plus", _("in %(folder)s") % {"folder": folder or "/"})

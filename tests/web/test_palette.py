@@ -62,6 +62,21 @@ def test_it_finds_files_agents_proposals_entries_pages_and_actions(as_role, spac
     assert chosen == found[0]
 
 
+@pytest.mark.parametrize("typed", ["invoices", "/invoices", "/memories/invoices.md", "invoices.md", "/recall/invoices"])
+def test_a_new_file_is_offered_where_it_can_be_written(as_role, space, typed):
+    files.add_mount(space, HUB, "/a/", store="views")
+    client = as_role("owner")
+    found, _ = rows(client, typed)
+    (option,) = [row for row in found if row[1].startswith("New file")]
+    assert client.get(option[2], follow=True).status_code == 200, option
+
+
+def test_no_new_file_is_offered_where_nothing_is_mounted(as_role, space):
+    for mount in files.mounts_of_space(space):
+        files.remove_mount(space, HUB, mount)
+    assert not [row for row in rows(as_role("owner"), "invoices")[0] if row[1].startswith("New file")]
+
+
 @pytest.mark.parametrize("words", ["refund policy of last year", "what is slow today", "退款需要多久"])
 def test_enter_on_plain_words_searches(as_role, space, words):
     working.admit(space, "What is slow today: the refund policy of last year.")
@@ -86,7 +101,7 @@ def test_nobody_is_offered_what_they_may_not_do(as_role, space, asked):
     for role in ("viewer", "editor", "reviewer", "owner"):
         client = as_role(role)
         for _, name, url in rows(client, "")[0] + rows(client, ">")[0]:
-            assert client.get(url).status_code in (200, 302), (role, name, url)
+            assert client.get(url, follow=True).status_code == 200, (role, name, url)
 
 
 def test_approve_by_number_leads_to_the_decision(as_role, house, space, asked):
