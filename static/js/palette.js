@@ -80,6 +80,7 @@ function run(dialog, input, address) {
 
   dialog.addEventListener("keydown", (event) => {
     if (event.isComposing) return;
+    if (event.key === "Escape") { event.preventDefault(); dialog.close(); return; } // else a search field is emptied first
     const step = { ArrowDown: 1, ArrowUp: -1, n: event.ctrlKey && 1, p: event.ctrlKey && -1 }[event.key];
     if (step) {
       event.preventDefault();
