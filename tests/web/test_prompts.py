@@ -159,6 +159,12 @@ def test_raw_and_download_are_the_bytes(see, house, counter):
     assert see(tail="raw/", dialect="plain", download="1")["Content-Disposition"].startswith("attachment")
 
 
+def test_where_no_prompt_was_there_are_no_bytes_to_download(see):
+    assert "/raw/" in see().content.decode()
+    before = see(at=(timezone.now() - timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%SZ"))
+    assert before.status_code == 200 and "/raw/" not in before.content.decode()
+
+
 def test_text_alone(see):
     html = see(dialect="plain", bare="1").content.decode()
     assert 'class="stretch is-plain bare"' in html
