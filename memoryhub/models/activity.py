@@ -35,3 +35,8 @@ class ActivityLine(ByActor):
             models.Index(fields=["space_id", "path", "-id"], name="activity_path"),
             models.Index(fields=["space_id", "at"], name="activity_at"),
         ]
+
+    @property
+    def ending(self) -> str:
+        """What follows the thing, with a blank before it unless it begins with punctuation; "" if nothing does."""
+        return self.adds if not self.adds or self.adds.startswith((";", ":", ",", ".")) else f" {self.adds}"

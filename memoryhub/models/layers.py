@@ -116,6 +116,11 @@ class WorkingEntry(models.Model):
     class Meta:
         indexes = [models.Index(fields=["space_id", "agent_key", "-id"], name="working_newest")]
 
+    @property
+    def codes(self) -> list[str]:
+        """What was found in it, each kind once."""
+        return list(dict.fromkeys(one["code"] for one in self.findings))
+
 
 class WorkingRevision(ByActor):
     """The text of a working entry before a person corrected it; stays after the entry expired."""

@@ -189,7 +189,7 @@ def as_dict(line: ActivityLine) -> dict[str, Any]:
         "actor_kind": line.actor_kind,
         "actor": line.actor_name,
         "verb": line.verb,
-        "text": " ".join(part for part in (line.says, line.thing, line.adds) if part),
+        "text": " ".join(part for part in (line.says, line.thing) if part) + line.ending,
         "aside": line.aside,
         "path": line.path,
         "details": line.details,

@@ -303,7 +303,7 @@ def _in_activity(space: Space, query: str, agent: Agent | None, limit: int) -> l
             str(one.pk),
             f"{one.actor_name} {one.says}",
             one.url,
-            f"{one.thing} {one.adds}".strip(),
+            f"{one.thing}{one.ending}".strip(),
             one.at,
             one.actor_name,
         )
