@@ -34,7 +34,14 @@ KEYS = [
             ("u", "undo"), ("x", "select the record"),
         ],
     ),
-    ("In the editor", [("Ctrl S", "save"), ("Tab", "indent"), ("Esc then Tab", "leave the text")]),
+    ("In files", [("t", "go to a file by letters of its path"), ("n", "new file"), ("e", "edit the file")]),
+    (
+        "In the editor",
+        [
+            ("Ctrl S", "save"), ("Ctrl F", "find"), ("Ctrl H", "replace"), ("F8", "next finding"), ("Tab", "indent"),
+            ("Esc then Tab", "leave the text"),
+        ],
+    ),
 ]  # fmt: skip
 
 
