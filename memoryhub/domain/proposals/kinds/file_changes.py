@@ -217,7 +217,7 @@ class Write(ChangeKind):
     revision_kind = "write"
 
     def does(self, proposal: Proposal) -> str:
-        return "rewrites" if proposal.base_revision else "makes"
+        return "changes" if proposal.base_revision else "creates"
 
     def make(self, proposal: Proposal, before: bytes | None, parents: Parents = parent_of) -> bytes | None:
         content = bytes(proposal.content or b"")
