@@ -14,8 +14,8 @@ from django.urls import resolve
 from django.utils import timezone
 
 from memoryhub import requests
-from memoryhub.domain import accounts
-from memoryhub.errors import HubError, Invalid, NotAllowed, TooLarge
+from memoryhub.domain import accounts, activity
+from memoryhub.errors import Forbidden, HubError, Invalid, NotAllowed, TooLarge
 from memoryhub.refusals import json_refusal, refusal_of
 from memoryhub.templatetags.hidden_characters import label_hidden_in_page
 from memoryhub.web import errors as error_pages
@@ -175,6 +175,9 @@ def refusals(get_response: View) -> View:
 def refusal_page(request: HttpRequest, exception: Exception) -> HttpResponse | None:
     """Called by Django when a view raised: the response for a refusal, or None for a bug."""
     error = refusal_of(exception)
+    if isinstance(error, Forbidden) and hasattr(request, "space") and hasattr(request, "actor"):
+        route = request.resolver_match.route if request.resolver_match else ""
+        activity.note_refusal(request.space, request.actor, error, request.method or "", route)
     return error_pages.refuse(request, error) if error else None
 
 

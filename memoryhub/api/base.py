@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import lru_cache, wraps
 from typing import Annotated, Any
 
@@ -17,7 +18,7 @@ from ninja.schema import DjangoGetter
 from ninja.security import HttpBearer
 from pydantic import model_validator
 
-from memoryhub.domain import accounts
+from memoryhub.domain import accounts, activity, files, spaces
 from memoryhub.domain.accounts import Caller
 from memoryhub.errors import Forbidden, HubError, Invalid, NotFound, TooLarge, Unauthenticated
 from memoryhub.models import Scope
@@ -82,6 +83,7 @@ class PersonAuth(TokenAuth):
     def __call__(self, request: HttpRequest) -> Caller:
         caller = authenticate(request)
         if not caller.person:
+            request.auth = caller
             raise Forbidden("Only people decide: an agent's token cannot do this.", code="people_only")
         return caller
 
@@ -144,7 +146,7 @@ def install_errors(api: NinjaAPI) -> None:
         error = refusal_of_call(exception)
         if error is None:
             raise exception
-        return json_refusal(error)
+        return refused(request, error)
 
     # django-ninja brings handlers for some classes and finds the nearest by class: ours take their places.
     for kind in (Exception, HttpError, AuthenticationError, ValidationError, Http404):
@@ -162,9 +164,23 @@ def refusals_as_json(view: View) -> View:
             error = refusal_of_call(exception)
             if error is None:
                 raise
-            return json_refusal(error)
+            return refused(request, error)
 
     return guarded
+
+
+def refused(request: HttpRequest, error: HubError) -> HttpResponse:
+    """The refusal as JSON; one for lack of a role or scope is noted where the owners see it."""
+    caller = getattr(request, "auth", None)
+    if isinstance(error, Forbidden) and isinstance(caller, Caller):
+        activity.note_refusal(caller.space, caller.actor, error, request.method or "", route_of(request))
+    return json_refusal(error)
+
+
+def route_of(request: HttpRequest) -> str:
+    """The pattern of an address without what was typed in its place; of calls past the middleware, its beginning."""
+    match = getattr(request, "resolver_match", None)
+    return match.route if match else "/".join(request.META.get("PATH_INFO", "").split("/")[1:4])
 
 
 def refusal_of_call(exception: Exception) -> HubError | None:
@@ -205,6 +221,26 @@ def first_sentence(errors: list[dict[str, Any]]) -> str:
         if fields
         else "The request does not validate."
     )
+
+
+# ---- what a person says is no secret ----
+
+
+@contextmanager
+def no_secrets(caller: Caller, path: str, content: Callable[[], bytes], digests: list[str]) -> Iterator[None]:
+    """Notes the values of a content of which a person says that they are no secrets. A refusal inside because of a secret tells
+    a person the digest of each, to say so with the next call."""
+    if digests and caller.agent:
+        raise Forbidden("Only people say that a value is no secret.", code="people_only")
+    try:
+        if digests:
+            files.allow_in_text(caller.space, caller.actor, path, content(), digests)
+        yield
+    except Invalid as refusal:
+        if refusal.code == "secret_found" and caller.person:
+            found = spaces.mark_secrets(caller.space, content()).secrets
+            refusal.details["secrets"] = [one.as_json() for one in found]
+        raise
 
 
 # ---- conditional answers ----

@@ -22,6 +22,7 @@ from memoryhub.api.base import (
     conditional,
     json_response,
     needs,
+    no_secrets,
     wants_text,
 )
 from memoryhub.api.proposals import shown
@@ -299,6 +300,11 @@ class Notes(Given):
 class WriteIn(Notes):
     content: str
     encoding: str = "utf-8"
+    no_secret: list[str] = Field(
+        default=[],
+        max_length=50,
+        description="For a person's token: the digests, as the refusal `secret_found` lists them, of values that are no secrets.",
+    )
 
 
 class EditIn(Notes):
@@ -339,8 +345,9 @@ WRITES: dict[int, Any] = {200: AppliedOut, 202: PendingOut, **ERRORS}
 @needs("propose", "edit")
 def write(request: HttpRequest, path: str, body: WriteIn) -> Status:
     only_new = request.headers.get("If-None-Match", "").strip() == "*"
-    content = decode_content(body.content, body.encoding)
-    return _submit(request, "write", paths.from_url(path), body, content=content, must_be_new=only_new)
+    content, where = decode_content(body.content, body.encoding), paths.from_url(path)
+    with no_secrets(request.auth, where, lambda: content, body.no_secret):
+        return _submit(request, "write", where, body, content=content, must_be_new=only_new)
 
 
 @router.post("/edits", response=WRITES, summary="Replace one string in a file by another", openapi_extra=CONDITION)

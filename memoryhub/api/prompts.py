@@ -40,7 +40,7 @@ def prompt(request: HttpRequest) -> HttpResponse:
     except Exception:
         authenticate(request)  # who has no valid token is told that, whatever else is wrong
         raise
-    caller = authenticate(request, beside=prompts.working_column(asked))
+    caller = request.auth = authenticate(request, beside=prompts.working_column(asked))
     caller.need("prompt")
     found = prompt_of_agent(caller, asked, agent_slug) if caller.agent else prompt_for_person(caller, asked, agent_slug)
     return prompt_response(request, caller, found, looks_back=asked.at is not None)

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, Literal
 
 from django.http import HttpRequest, HttpResponse
-from ninja import Router, Schema
+from ninja import Field, Router, Schema
 
 from memoryhub.api.base import (
     CACHE_HEADERS,
@@ -19,6 +19,7 @@ from memoryhub.api.base import (
     has_etag,
     json_response,
     needs,
+    no_secrets,
     not_modified,
     page_by_id,
     people_only,
@@ -97,6 +98,7 @@ class ApproveIn(Given):
     seen: str
     note: str = ""
     content: str | None = None
+    no_secret: list[str] = Field(default=[], max_length=50, description="As in a write.")
 
 
 class RejectIn(Given):
@@ -198,9 +200,15 @@ def withdraw(request: HttpRequest, number: int) -> Any:
 def approve(request: HttpRequest, number: int, body: ApproveIn) -> Any:
     caller: Caller = request.auth
     proposal = one(caller, number)
-    done = proposals.approve(
-        caller.space, caller.actor, proposal.number, seen=body.seen, note=body.note, content=as_bytes(body.content)
-    )
+    content = as_bytes(body.content)
+
+    def made() -> bytes:
+        return content if content is not None else proposals.result(proposal).after or b""
+
+    with no_secrets(caller, proposal.path, made, body.no_secret):
+        done = proposals.approve(
+            caller.space, caller.actor, proposal.number, seen=body.seen, note=body.note, content=content
+        )
     return decided(caller, done)
 
 

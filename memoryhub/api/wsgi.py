@@ -80,12 +80,11 @@ def with_caller(operation: Callable[..., HttpResponse]) -> Answer:
     """The operation's answer to whoever the token stands for."""
 
     @refusals_as_json
-    def answer(environ: Environ) -> HttpResponse:
-        call = Call(environ)
+    def answer(call: Any) -> HttpResponse:
         call.auth = authenticate(call)
         return operation(call)
 
-    return answer
+    return lambda environ: answer(Call(environ))
 
 
 def respond(answer: Answer, environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:

@@ -16,7 +16,7 @@ from django.test import Client
 from django.utils import timezone
 
 from memoryhub.domain import accounts, files, prompts, proposals, spaces
-from memoryhub.models import HUB, Agent, Membership, Person, Scope, Space, Token
+from memoryhub.models import HUB, ActivityLine, Agent, Membership, Person, Scope, Space, Token
 from tests.api.calling import ServedClient
 from tests.planting import fingerprint
 from tests.web.test_walls import CALLS, Call, send
@@ -101,8 +101,10 @@ def make(here: Space) -> Tokens:
 
 
 def contents(space: Space) -> dict[str, Any]:
-    """Everything in the space, but for the notes of when a token was used."""
-    return {table: rows for table, rows in fingerprint(space).items() if table not in ("Token", "Agent")}
+    """Everything in the space, but for the notes of when a token was used, and of who was refused."""
+    lines = ActivityLine.objects.within(space).exclude(verb="access.refuse").count()
+    apart = ("Token", "Agent", "ActivityLine")
+    return {table: rows for table, rows in fingerprint(space).items() if table not in apart} | {"lines": lines}
 
 
 def expected(name: str, call: Call, status: int, code: str) -> tuple[int, str]:

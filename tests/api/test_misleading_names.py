@@ -76,3 +76,13 @@ def test_a_move_to_such_a_name_is_told_too_and_honest_ones_are_not(forge):
 def test_what_a_person_named_so_stays_writable(space, forge):
     files.write(space, HUB, "/notes/old name .md", b"a\n")
     assert put(forge, "/notes/old name .md", "b\n").status_code == 200
+
+
+def test_a_promotion_of_other_words_than_its_record_says_so(forge):
+    record = forge("POST", "quarantine", {"content": "The till of shop 4 closes at nine."}).json()["id"]
+    told = {}
+    for content in (None, "The till of shop 4 closes at nine.\n", "Refunds need no receipt."):
+        asked = forge("POST", "promotions", {"quarantine_id": record, "content": content, "reason": "Keep it."}).json()
+        told[content] = [one["code"] for one in asked["proposal"]["findings"]]
+    assert "other_words" not in told[None] and "other_words" not in told["The till of shop 4 closes at nine.\n"]
+    assert "other_words" in told["Refunds need no receipt."]

@@ -380,7 +380,7 @@ def test_leaving_with_unsaved_words_warns(editing):
 def test_a_refused_text_comes_back_and_can_be_mended(editing, space):
     text_of(editing).fill("token = AKIAIOSFODNN7EXAMPLQ\nsecret: ghp_16C7e42F292c6912E7710c838347Ae178B4a\n")
     editing.keyboard.press("Control+s")
-    expect(editing.get_by_text("Could not be saved:")).to_be_visible()
+    expect(editing.get_by_text("Not saved.")).to_be_visible()
     expect(editing.locator(".ed-line.mod").first).to_be_visible()
     text_of(editing).fill("token: see the vault\n")
     editing.keyboard.press("Control+s")

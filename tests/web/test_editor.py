@@ -174,7 +174,7 @@ def test_a_template_is_edited_and_its_prompt_shown(house, forge, as_role):
     assert answer.status_code == 303
     assert Agent.objects.get(slug="forge").template == TEMPLATE
     page = page_of(owner.post("/s/books/prompt/forge/template/save/", {"content": "none"}), 422)
-    assert "none</textarea>" in page and "Could not be saved" in page
+    assert "none</textarea>" in page and "Not saved." in page
     assert Agent.objects.get(slug="forge").template == TEMPLATE
 
 

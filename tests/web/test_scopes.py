@@ -94,7 +94,8 @@ def ask(here: Space) -> Any:
         answer = send(call, command, secret)
         after = fingerprint(here)
         transaction.savepoint_rollback(point)
-        return answer, {table for table in after if after[table] != before[table]} - NOTED
+        noted = NOTED | ({"ActivityLine"} if answer.status_code == 403 else set())  # who was refused stands there
+        return answer, {table for table in after if after[table] != before[table]} - noted
 
     return make
 

@@ -28,6 +28,7 @@ from memoryhub.domain.activity.overview import (
     pipe_width,
     waiting_items,
 )
+from memoryhub.domain.activity.refused import note_refusal
 
 __all__ = [
     "KINDS",
@@ -50,6 +51,7 @@ __all__ = [
     "lines_as_change",
     "make_line",
     "midnight",
+    "note_refusal",
     "page_of_lines",
     "page_version",
     "pipe_width",

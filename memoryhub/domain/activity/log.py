@@ -25,7 +25,7 @@ KINDS = {
     "edits": ("files.", "revisions."),
     "layers": ("quarantine.", "working."),
     "promotions": ("longterm.", "promotions."),
-    "people and tokens": ("people.", "agents.", "tokens."),
+    "people and tokens": ("people.", "agents.", "tokens.", "access."),
     "settings": ("spaces.", "mounts.", "sources.", "policies.", "webhooks.", "templates.", "retrieval."),
 }
 

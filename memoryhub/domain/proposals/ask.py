@@ -124,6 +124,9 @@ def propose_promotion(
     )  # fmt: skip
     found = findings.findings_of(space, "", None, proposal.content)
     spaces.refuse_secrets(space, found, content)
+    if record is not None and content.strip() != record.content.strip():
+        says = f"Other words: this is not what record {record.pk} says, which the agent names as its source."
+        found.append(Finding("other_words", "mid", 0, 0, 1, says))
     proposal.same_as = same_as(proposal)
     if waiting := _pending_twin(proposal):
         return waiting

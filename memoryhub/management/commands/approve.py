@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from memoryhub.domain import proposals
+from memoryhub.domain import files, proposals, spaces
 from memoryhub.errors import Conflict
 from memoryhub.management import deciding
 from memoryhub.management.base import HubCommand
@@ -23,6 +23,11 @@ class Command(HubCommand):
         parser.add_argument("number", type=int, metavar="N")
         parser.add_argument("--note", default="", metavar="TEXT", help="a word for the agent")
         parser.add_argument("--seen", default="", metavar="SHA256", help="only if the result is still this one")
+        parser.add_argument(
+            "--no-secret",
+            action="store_true",
+            help="what looks like a secret in the result is none; noted in the activity",
+        )
         deciding.add_arguments(parser)
 
     def run(self, **options: Any) -> dict[str, Any]:
@@ -30,7 +35,11 @@ class Command(HubCommand):
         proposal = proposals.get(space, options["number"])
         if not options["seen"]:
             check_not_grave(proposal)
-        seen = options["seen"] or proposals.result(proposal).seen
+        found = proposals.result(proposal)
+        seen = options["seen"] or found.seen
+        if options["no_secret"] and found.after and seen == found.seen:
+            values = [one.digest for one in spaces.mark_secrets(space, found.after).secrets]
+            files.allow_in_text(space, actor, proposal.path, found.after, values)
         done = proposals.approve(space, actor, proposal.number, seen=seen, note=options["note"])
         return {"proposal": proposals.as_json(done), "revision": done.applied_revision}
 
