@@ -302,7 +302,7 @@ def chunk_words(piece: Any, before: int) -> str:
 
 
 @register.filter
-def state_words(state: Any) -> str:
+def record_state_words(state: Any) -> str:
     """Who set the state of a record, and why."""
     by_hub = state.actor_kind == "hub"
     reason = code_name(state.reason) if by_hub else state.reason

@@ -89,7 +89,7 @@ def test_each_warning_leads_to_where_it_is_mended(see, house):
         "Line 7: /memories/AGEN": f"/s/books/files{AGENTS}?view=edit",
         "Line 13: /memories/AGE": f"/s/books/files{AGENTS}?view=edit",
         "Line 19: /memories/AGE": f"/s/books/files{AGENTS}?view=edit",
-        "/memories/AGENTS.md is": "/s/books/sources/?agent=counter",
+        "/memories/AGENTS.md is": "/s/books/settings/access/?agent=counter",
         "/memories/never.md doe": "/s/books/files/memories/never.md?view=edit",
     }
 
@@ -392,5 +392,5 @@ def test_a_source_without_a_slash_leads_to_its_file_and_its_revision(house, coun
         assert "filesmemories" not in shown
         assert "memories/AGENTS.md</a>" in shown and ">/memories/AGENTS.md</a>" not in shown
     assert "revision 1</a>" in as_role("viewer").get("/s/books/prompt/counter/").content.decode()
-    listed = as_role("owner").get("/s/books/sources/").content.decode()
+    listed = as_role("owner").get("/s/books/settings/access/").content.decode()
     assert ">memories/AGENTS.md</a>" in listed
