@@ -69,5 +69,5 @@ def test_members_see_them_and_owners_alone_change_them(memory, as_role):
 
 def test_what_is_out_of_bounds_stands_at_its_field(memory, as_role):
     answer = as_role("owner").post(url(memory, "change/"), {"hot": "51"})
-    assert answer.status_code == 422 and "less than or equal to 50" in answer.content.decode()
+    assert answer.status_code == 422 and "is at most 50." in answer.content.decode()
     assert retrieval.limits_of(memory.space).hot == 10
