@@ -152,4 +152,4 @@ def test_a_slim_environment_is_enough(slim, hub, scout, tmp_path):
     )
     assert synced.returncode == 0, synced.stderr
     told = subprocess.run([script, "mcp"], env=env, cwd=tmp_path, capture_output=True, text=True, timeout=60)
-    assert (told.returncode, "memoryhub[mcp]" in told.stderr) == (1, True)
+    assert (told.returncode, "pip install 'mcp" in told.stderr) == (1, True)

@@ -224,7 +224,7 @@ def test_pages_name_author_approver_and_the_reviewers_lines(client, space, divid
     client.force_login(rk.person)
     page = f"/s/{space.slug}/files{PATH}"
     history = one_line(client.get(f"{page}?view=history"))
-    assert "with lines by rk" in history and "approved by rk" in history and "</svg>forge" in history
+    assert "with lines by rk" in history and "approved by rk" in history and "forge" in history
     blame = one_line(client.get(f"{page}?view=blame"))
     assert ">forge</b>" in blame and ", approved by rk" in blame
     assert ">rk</b>" in blame and ", when approving forge" in blame
@@ -265,7 +265,7 @@ def test_an_upgrade_fills_in_known_approvers(space, forge, ops, rk):
     approve(space, rk, number + 1)
     Revision.objects.update(approver_kind="", approver_id=None, approver_name="")
     with connection.cursor() as cursor:
-        cursor.execute(importlib.import_module("memoryhub.migrations.0004_approvers").FILL)
+        cursor.execute(importlib.import_module("memoryhub.migrations.0002_trust").FILL)
     found = Revision.objects.order_by("pk").values_list("path", "number", "approver_kind", "approver_name")
     assert list(found) == [
         (PATH, 1, "", ""), (PATH, 2, "person", "rk"), ("/memories/b.md", 1, "person", "rk"), (PATH, 3, "", ""),
