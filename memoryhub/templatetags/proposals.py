@@ -41,7 +41,7 @@ def signed(number: int) -> str:
 
 
 @register.filter
-def state_words(proposal: Any) -> str:
+def proposal_state(proposal: Any) -> str:
     """The state of a proposal as people read it."""
     return STATE_WORDS[proposal.shown_state]
 

@@ -41,6 +41,7 @@ def owner(page, link):
     page.goto(link)
     page.locator("main form button").click()
     expect(page.get_by_role("heading", name="bakery")).to_be_visible()
+    page.wait_for_load_state("load")  # its script hears of switches from then on
     return page
 
 

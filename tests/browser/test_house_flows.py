@@ -22,7 +22,7 @@ def hub_owner(member):
 def test_an_owner_adds_somebody_who_comes_in_by_the_link(sign_in_as, new_page):
     page = sign_in_as("owner")
     page.get_by_role("link", name="Settings").click()
-    page.get_by_role("navigation", name="Settings").get_by_role("link", name="People").click()
+    page.get_by_role("navigation", name="Settings").get_by_role("link", name="Members").click()
     page.get_by_label("Name").fill("nina")
     page.get_by_label("Role", exact=True).select_option("editor")
     page.get_by_role("button", name="Add").click()

@@ -84,11 +84,11 @@ def test_a_change_held_on_disk_is_no_flow_and_is_told(as_role, house, folder):
 
 def test_a_space_without_anything_says_what_to_do(as_role, house):
     page = one_line(as_role("owner").get("/s/books/"))
-    for said in ("memoryhub mount add /memories/", "/mounts/#add", "Load the demo", "No agent is connected yet."):
+    for said in ("memoryhub mount add /memories/", "#add-mount", "Load the demo", "No agent is connected yet."):
         assert said in page, said
     assert "0 files" not in page
     viewer = one_line(as_role("viewer").get("/s/books/"))
-    assert "/agents/new/" not in viewer and "/mounts/" not in viewer
+    assert "/agents/new/" not in viewer and "#add-mount" not in viewer
 
 
 def test_the_demo_is_a_link(as_role, house, folder):
