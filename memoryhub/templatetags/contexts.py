@@ -9,15 +9,10 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from memoryhub.templatetags.hidden_characters import line_html
+from memoryhub.templatetags.hub import CODING_BADGES
 from memoryhub.templatetags.reviewing import line_with_marks
 
 register = template.Library()
-# Initials and tint of each coding agent, the same on every page.
-BADGES = {
-    "claude-code": ("Cc", 1), "codex": ("Cx", 2), "gemini-cli": ("Ge", 3), "opencode": ("Oc", 4), "copilot-cli": ("Cp", 5),
-    "cursor": ("Cu", 6), "hermes": ("He", 7), "windsurf": ("Wi", 8), "zed": ("Ze", 4), "amp": ("Am", 1), "aider": ("Ai", 2),
-    "cline": ("Cl", 3), "deepagents-code": ("Da", 5), "openclaw": ("Ow", 6),
-}  # fmt: skip
 STATE_GLYPHS = {"in": "check", "cut": "cut", "later": "clock", "ignored": "x"}
 STATE_CSS = {"in": "in is-source", "cut": "cut-c", "later": "later", "ignored": "ign"}
 
@@ -25,7 +20,7 @@ STATE_CSS = {"in": "in is-source", "cut": "cut-c", "later": "later", "ignored": 
 @register.simple_tag
 def coding_badge(name: str) -> SafeString:
     """The square badge of a coding agent; its name stands beside it."""
-    initials, tint = BADGES.get(name, (name[:2].capitalize(), 0))
+    _title, initials, tint = CODING_BADGES.get(name, (name, name[:2].capitalize(), 0))
     return format_html('<span class="av a{}" aria-hidden="true">{}</span>', tint, initials)
 
 

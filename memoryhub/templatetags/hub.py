@@ -149,6 +149,15 @@ def names(things: Iterable[Any], most: int = 0) -> str:
 
 
 BADGE_COLOURS = 8
+# Title, initials and tint of each coding agent, by its name: the same on every page, and no two alike.
+CODING_BADGES = {
+    "claude-code": ("Claude Code", "Cc", 1), "codex": ("Codex", "Cx", 2), "gemini-cli": ("Gemini CLI", "Ge", 3),
+    "opencode": ("OpenCode", "Oc", 4), "copilot-cli": ("Copilot CLI", "Cp", 5), "cursor": ("Cursor", "Cu", 6),
+    "hermes": ("Hermes", "He", 7), "windsurf": ("Windsurf", "Wi", 8), "zed": ("Zed", "Ze", 4), "amp": ("Amp", "Am", 1),
+    "aider": ("Aider", "Ai", 2), "cline": ("Cline", "Cl", 3), "deepagents-code": ("deepagents-code", "Da", 5),
+    "openclaw": ("OpenClaw", "Ow", 6),
+}  # fmt: skip
+BY_TITLE = {title: (letters, tint) for title, letters, tint in CODING_BADGES.values()}
 WORDS_OF_NAME = re.compile(r"[^\W_]+")
 
 
@@ -163,10 +172,11 @@ def initials(name: str) -> str:
 def agent_badge(name: str, label: bool | str = False, colour: int | None = None) -> SafeString:
     """The square badge of an agent: initials on one of eight tints, always the same for a name. It stands beside the name;
     alone it has the name as its `label`, or these words. Without a name it is grey."""
-    tint = colour if colour is not None else 1 + zlib.crc32(name.encode()) % BADGE_COLOURS if name else 0
+    any_tint = 1 + zlib.crc32(name.encode()) % BADGE_COLOURS if name else 0
+    letters, tint = BY_TITLE.get(name) or (initials(name), any_tint)
     given = {
-        "css": f"a{tint}",
-        "initials": initials(name),
+        "css": f"a{tint if colour is None else colour}",
+        "initials": letters,
         "label": label if isinstance(label, str) else name if label else "",
     }
     return mark_safe(render_to_string("_agent_badge.html", given).strip().replace("\n", ""))  # noqa: S308 (escaped there)

@@ -5,9 +5,11 @@ import re
 import pytest
 from django.template import Context, Template
 
+from memoryhub.dialects import coding
 from memoryhub.domain import accounts, files, prompts, proposals, spaces
 from memoryhub.models import HUB, Actor
-from memoryhub.templatetags.hub import agent_badge, initials
+from memoryhub.templatetags.contexts import coding_badge
+from memoryhub.templatetags.hub import CODING_BADGES, agent_badge, initials
 
 pytestmark = pytest.mark.django_db
 
@@ -71,7 +73,7 @@ def test_who_left_a_space_sees_nothing_of_it_there(house, as_role):
         ("客服助手", "客服"),
         ("x", "X"),
         ("ünal bot", "Üb"),
-        ("--", "-"),
+        ("--", "?"),
         ("", "?"),
     ],
 )
@@ -84,6 +86,17 @@ def test_a_badge_is_the_same_for_a_name_and_says_it_where_it_stands_alone():
     assert agent_badge("forge") == agent_badge("forge")
     assert 'aria-label="&lt;b&gt;"' in agent_badge("<b>", label=True)
     assert "aria-label" not in agent_badge("forge")
+
+
+def test_a_coding_agent_has_one_badge_on_every_page_and_no_two_are_alike():
+    agents = coding.agents()
+    assert {name: one.title for name, one in agents.items()} == {name: one[0] for name, one in CODING_BADGES.items()}
+    assert len({letters for _title, letters, _tint in CODING_BADGES.values()}) == len(agents)
+    for name, one in agents.items():
+        drawn = [
+            re.findall(r"\ba\d\b|(?<=>)\s*\w\w(?=<)", html) for html in (agent_badge(one.title), coding_badge(name))
+        ]
+        assert [part.strip() for part in drawn[0]] == [part.strip() for part in drawn[1]]
 
 
 def test_a_menu_holds_what_stands_between_its_tags():
