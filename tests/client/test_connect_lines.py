@@ -237,6 +237,8 @@ def test_langgraph(connected, with_frameworks):
     told = with_frameworks(f"{made.blocks['langgraph-token']}\npython agent.py")
     assert FACT in told
     assert any(FACT in entry.content for entry in made.client.working())
+    (asked,) = made.waiting()
+    assert asked.path == "/memories/bakery.md"
 
 
 def test_anthropic(connected, with_frameworks, model):
