@@ -79,7 +79,7 @@ class NewAgentForm(AgentForm):
         field.required = False
         field.choices = [("", _("As its framework does")), *field.choices]
         field.help_text = _("How memory is wrapped into the prompt.")
-        self.fields["name"].help_text = _("In any script.")
+        self.fields["name"].help_text = _("Letters of any alphabet.")
 
 
 class TokenForm(HubForm):

@@ -13,7 +13,7 @@ MAX_COUNTED = 10_000
 
 SQL = """
 SELECT
-  (SELECT count(*) FROM memoryhub_file WHERE space_id = %(space)s AND NOT is_deleted AND thread_id = ''),
+  (SELECT count(*) FROM memoryhub_file WHERE space_id = %(space)s AND NOT is_deleted AND thread_id = '' AND revision > 0),
   (SELECT count(*) FROM (SELECT 1 FROM "quarantine"."record" WHERE space_id = %(space)s LIMIT %(max)s) r),
   (SELECT count(*) FROM (
      SELECT 1 FROM "quarantine"."state" WHERE space_id = %(space)s AND state = 'held' AND is_newest LIMIT %(max)s) h),

@@ -12,7 +12,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from memoryhub.domain import accounts, files, notify, prompts, proposals, retrieval, spaces
+from memoryhub.domain import accounts, activity, files, notify, prompts, proposals, retrieval, spaces
 from memoryhub.domain.files.disk import sync
 from memoryhub.domain.files.disk.watch import scan
 from memoryhub.errors import Conflict, HubError, NotFound, Stale
@@ -225,6 +225,7 @@ def test_approving_a_new_file_and_a_deletion(space, root, mia):
     (root / "new.md").write_text("new\n")
     (root / "AGENTS.md").unlink()
     scan(space, mount_of(space))
+    assert activity.counts_of_space(space).files == files.file_totals(space).files == 1  # what waits is no file yet
     for one in waiting(space):
         approve(space, mia, one.number)
     assert read(space, "/memories/new.md") == "new\n" and read_or_nothing(space, PATH) == "file_not_found"
