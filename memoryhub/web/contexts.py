@@ -149,10 +149,10 @@ def matrix(request: HttpRequest) -> HttpResponse:
     rows = matrix_rows(compared, request)
     show, named = request.GET.get("show", ""), clean_text(request.GET.get("q", "")).strip()
     kept = [row for row in rows if is_wanted(row, show, named)]
-    counts = {state: sum(is_wanted(row, state, "") for row in rows) for state in STATES}
+    of_state = {state: sum(is_wanted(row, state, "") for row in rows) for state in STATES}
     context = {
         "compared": compared, "columns": list(compared.seen.values()), "groups": grouped(kept[:MAX_ROWS]), "rows": len(rows),
-        "left_over": max(0, len(kept) - MAX_ROWS), "counts": counts, "show": show if show in STATES else "", "named": named,
+        "left_over": max(0, len(kept) - MAX_ROWS), "of_state": of_state, "show": show if show in STATES else "", "named": named,
         "chosen": list(compared.seen), "complete": compared.complete,
     }  # fmt: skip
     return render(request, "contexts/matrix.html", frame(request, place) | context)

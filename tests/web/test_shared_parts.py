@@ -43,9 +43,12 @@ def test_the_title_leaves_out_proposals_that_somebody_else_decides(house, as_rol
     assert not title_of(as_role("owner"), path).startswith("(")
 
 
-def test_the_sidebar_counts_what_waits_and_nothing_else(house, as_role, waiting):
-    page = as_role("viewer").get(f"/s/{house.space.slug}/activity/").content.decode()
-    numbers = re.findall(r'<span class="n[^"]*">\s*(\d+)', page)
+@pytest.mark.parametrize("path", ["", "activity/", "files/", "agents/", "quarantine/", "contexts/", "contexts/files/"])
+def test_the_sidebar_counts_what_waits_and_nothing_else(house, as_role, waiting, tmp_path, path):
+    (tmp_path / "AGENTS.md").write_text("# Rules\n")
+    files.add_mount(house.space, HUB, "/disk/", store="filesystem", directory=str(tmp_path))
+    page = as_role("owner").get(f"/s/{house.space.slug}/{path}", follow=True).content.decode()
+    numbers = re.findall(r'<span class="n[^"]*">\s*(\d+)', page.partition("<main")[0])
     assert numbers == ["1"]
 
 
