@@ -24,7 +24,7 @@ def page(request: HttpRequest) -> HttpResponse:
     if request.htmx and "first" in request.GET:  # asked by the page of before: from now on there is another one
         return HttpResponse(status=204, headers={"HX-Refresh": "true"})
     now = activity.figures(space)
-    agents, _ = prompts.agent_rows(space, limit=AGENTS_SHOWN)
+    agents = prompts.agents_called_last(space, AGENTS_SHOWN)
     changed = list(activity.latest(space, activity.midnight()))
     shown = activity.page_version(
         space,

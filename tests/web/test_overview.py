@@ -121,3 +121,12 @@ def test_a_long_log_is_searched_further_back(as_role, house, monkeypatch):
     hits = viewer.get("/s/books/search/?q=needle").content.decode()
     assert 'href="/s/books/activity/?q=needle">Search older activity' in hits
     assert "further back" not in viewer.get("/s/books/search/?q=needle&layer=files").content.decode()
+
+
+def test_the_agents_that_called_last_come_first(as_role, full):
+    for number in range(8):
+        prompts.create_agent(full.space, HUB, f"aa-{number}")
+    late = prompts.create_agent(full.space, HUB, "zz-late")
+    type(late).objects.filter(pk=late.pk).update(seen_at=timezone.now())
+    shown = [row.agent.slug for row in prompts.agents_called_last(full.space, 3)]
+    assert shown == ["zz-late", "aa-0", "aa-1"]

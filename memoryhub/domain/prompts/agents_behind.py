@@ -79,6 +79,12 @@ def agent_rows(space: Space, *, words: str = "", after: str = "", limit: int = 1
     return rows_for(space, agents[:limit]), agents[limit - 1].slug if len(agents) > limit else ""
 
 
+def agents_called_last(space: Space, limit: int) -> list[AgentRow]:
+    """The agents that called last, newest first, then those that never did."""
+    found = Agent.objects.within(space).order_by(F("seen_at").desc(nulls_last=True), "slug")
+    return rows_for(space, list(found[:limit]))
+
+
 def agent_row(space: Space, agent: Agent) -> AgentRow:
     return rows_for(space, [agent])[0]
 
