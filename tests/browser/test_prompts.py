@@ -94,7 +94,7 @@ def test_by_keyboard_a_line_is_asked_for_and_the_parts_are_walked(space, counter
 def test_another_agent_is_picked(counter, sign_in_as, page):
     sign_in_as("viewer")
     page.goto(HERE + "?dialect=plain")
-    page.get_by_label("Agent").select_option(label="forge")
+    page.get_by_label("Agent", exact=True).select_option(label="forge")
     expect(page.get_by_role("heading", level=1)).to_have_text("What forge gets")
     expect(page.get_by_label("Dialect")).to_have_value("plain")
 
@@ -127,7 +127,7 @@ def test_without_javascript_everything_is_a_form_or_a_link(counter, sign_in_as, 
     page.get_by_label("Where does line").fill("4")
     page.get_by_role("button", name="come from?").click()
     expect(page.locator('span[data-n="4"] + .origin')).to_contain_text("hub wrote it in revision 1")
-    page.get_by_label("Agent").select_option(label="forge")
+    page.get_by_label("Agent", exact=True).select_option(label="forge")
     page.get_by_role("button", name="Show").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("What forge gets")
     expect(page.get_by_label("Dialect")).to_have_value("synaptic/0.2")

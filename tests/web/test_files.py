@@ -234,8 +234,8 @@ def test_owners_mount_explain_and_order_sources(space, client, sign_in, tmp_path
     assert client.post("/s/ledger/mounts/add/", sent).status_code == 303
     assert client.post("/s/ledger/mounts/add/", {**sent, "directory": str(tmp_path / "no")}).status_code == 422
     assert client.post("/s/ledger/mounts/add/", sent).status_code == 409
-    shown = text_of(client.get("/s/ledger/mounts/?explain=/project/a/b.md"))
-    assert str(tmp_path / "a" / "b.md") in shown and "the longest prefix that fits" in shown
+    shown = text_of(client.get("/s/ledger/mounts/?explain=/project/a/b.md", follow=True))
+    assert str(tmp_path / "a" / "b.md") in shown and "The longest path that fits decides" in shown
     mount = Mount.objects.get(prefix="/project/")
     client.post(f"/s/ledger/mounts/{mount.pk}/change/", {"policy": "read_only", "directory": str(tmp_path)})
     mount.refresh_from_db()

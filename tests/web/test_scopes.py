@@ -28,7 +28,7 @@ FILLED = {
     "path": OLD, "from": OLD, "old_path": OLD, "to": NEW, "new_path": NEW, "paths": [OLD], "prefix": "/memories/",
     "old_string": "old", "old_str": "old", "new_string": "new", "new_str": "new", "insert_line": 1, "number": 1,
     "view_range": [1, -1], "seen": hashlib.sha256(TEXT.replace("one", "two").encode()).hexdigest(), "content": "said",
-    "q": "old", "query": "old", "pattern": "old", "note": "no", "replace_all": False, "next": "",
+    "q": "old", "query": "old", "pattern": "old", "note": "no", "replace_all": False, "next": "", "no_secret": [],
 }  # fmt: skip
 FOR = {"create": {"path": NEW}, "promotions": {"quarantine_id": None}, "approve": {"content": None}}
 LOOKS = {"POST /api/v1/batch", "POST /api/v1/prompt", "POST /api/v1/memory-tool view"}  # reads with a body

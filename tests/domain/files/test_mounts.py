@@ -176,7 +176,7 @@ def test_a_rule_has_to_match_something_or_be_confirmed(space):
     for pattern in ("/memories/**", "*.md", "a.md", "/memories/notes/*", "/memories/new.md"):
         assert files.add_rule(space, HUB, pattern).policy == "review"
     assert files.add_rule(space, HUB, "*.txt", "trusted", confirmed=True).policy == "trusted"
-    assert files.count_matched(space, ["*.md", "/none/**"]) == [1, 0]
+    assert files.count_matched(space, ["*.md", "/none/**"]) == ([1, 0], False)
 
 
 def test_an_explanation_of_a_path_outside_says_so(space):

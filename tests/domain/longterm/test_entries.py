@@ -380,7 +380,8 @@ WITH_FEW_INDEXES = {
     "memoryhub_posting": {"one_posting"},
     "memoryhub_telltale": {"telltale_word"},
     "memoryhub_longtermentry": {
-        "memoryhub_longtermentry_pkey", "one_entry_number", "entry_state", "entry_review_due", "entry_agent"
+        "memoryhub_longtermentry_pkey", "one_entry_number", "entry_state", "entry_review_due", "entry_agent",
+        "entry_pinned",
     },
     "quarantine.record": {
         "quarantine.record_pkey", "quarantine.record_space", "quarantine.record_session", "quarantine.record_created",
