@@ -323,10 +323,12 @@ class MountForm(HubForm):
 class MountSettingsForm(HubForm):
     """A mount that is there. Only a directory has changes on disk and a selection of files."""
 
+    ENDS = (("day", _("After a day without use")), ("run", _("When the hub starts again, or after a day without use")))
     ON_DISK = (("apply", _("Apply")), ("hold", _("Hold")), ("hold+put_back", _("Hold and put back")))
 
     policy = forms.ChoiceField(choices=POLICY_CHOICES, label=_("Changes by agents"))
     on_disk = forms.ChoiceField(choices=ON_DISK, label=_("Changes on disk"), required=False, widget=forms.RadioSelect)
+    ends = forms.ChoiceField(choices=ENDS, label=_("Files are deleted"), required=False)
     directory = forms.CharField(
         max_length=4096, label=_("Directory"), widget=forms.TextInput(attrs={"class": "input mono"})
     )
@@ -350,10 +352,13 @@ class MountSettingsForm(HubForm):
         if mount.store != "filesystem":
             for name in ("on_disk", "directory", "takes", "include", "exclude"):
                 del self.fields[name]
+        if mount.store != "thread":
+            del self.fields["ends"]
 
     @staticmethod
     def values_of(mount: Any) -> dict[str, str]:
         return {
+            "ends": "run" if mount.ends_with_run else "day",
             "policy": mount.policy, "directory": mount.directory, "takes": mount.takes, "include": mount.include,
             "exclude": mount.exclude, "on_disk": "hold+put_back" if mount.put_back else mount.on_disk,
         }  # fmt: skip

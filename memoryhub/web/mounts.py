@@ -81,7 +81,9 @@ def with_what_stands(request: HttpRequest, mount: Mount) -> dict[str, Any]:
 def save(request: HttpRequest, mount: Mount, changed: dict[str, Any]) -> None:
     """What differs; a directory that is changed alone is looked at anew."""
     on_disk = changed.get("on_disk")
-    chosen = {name: value for name, value in changed.items() if name != "on_disk"}
+    chosen = {name: value for name, value in changed.items() if name not in ("on_disk", "ends")}
+    if "ends" in changed:
+        chosen["ends_with_run"] = changed["ends"] == "run"
     if chosen:
         files.change_mount(request.space, request.actor, mount, **chosen)
     if on_disk:

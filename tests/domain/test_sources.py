@@ -174,3 +174,17 @@ def test_a_source_is_printed_as_it_was_configured(space, given):
         then = prompts.assemble(space, agent, dialect="hub", at=at)
         assert f"## {given}\n" in then.text and "crema" in then.text
     assert files.agents_reading(space, where) == [agent]
+
+
+def test_at_a_terminal_the_command_asks_for_the_agent(space, tmp_path, capsys, monkeypatch):
+    forge = prompts.create_agent(space, HUB, "forge", system_prompt="Old.")
+    config = tmp_path / "config.json"
+    config.write_text('{"react_prompt": "You build."}')
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    asked = []
+    for answer, base in (("", "Old."), ("forge", "You build.")):
+        monkeypatch.setattr("builtins.input", lambda question, answer=answer: asked.append(question) or answer)
+        call_command("import", str(config), "--space", "ledger")
+        forge.refresh_from_db()
+        assert forge.system_prompt == base
+    assert "forge" in asked[0]

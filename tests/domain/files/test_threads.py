@@ -82,3 +82,18 @@ def test_the_page_of_the_mount_lists_threads_and_until_when_their_files_live(spa
     assert page.count("/short/a.md") == 2 and "t-2" in page and "in 23 h" in page
     page = client.get("/s/books/files/run/").content.decode()
     assert "when the hub starts again" in page and "No thread has files here" in page
+
+
+def test_the_page_of_files_and_access_sets_when_files_end(space, client):
+    owner = accounts.create_person(HUB, "ow", is_hub_owner=True)
+    spaces.add_member(space, HUB, owner, "owner")
+    client.force_login(owner)
+    mount = Mount.objects.within(space).get(prefix="/short/")
+    page = client.get(f"/s/books/settings/access/?mount={mount.pk}").content.decode()
+    assert "After a day without use" in page
+    client.post(f"/s/books/mounts/{mount.pk}/change/", {"policy": "trusted", "ends": "run"})
+    mount.refresh_from_db()
+    assert mount.ends_with_run and mount.policy == "trusted"
+    client.post(f"/s/books/mounts/{mount.pk}/change/", {"policy": "review", "ends": "day"})
+    mount.refresh_from_db()
+    assert (mount.ends_with_run, mount.policy) == (False, "review")
