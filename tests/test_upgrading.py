@@ -23,6 +23,7 @@ from tests.running import command
 
 FIXTURES = Path(__file__).parent / "fixtures"
 INITIAL = importlib.import_module("memoryhub.migrations.0001_initial").Migration
+TRUST = importlib.import_module("memoryhub.migrations.0002_trust").Migration
 OURS = "relnamespace = ANY (ARRAY['public', 'quarantine', 'activity']::regnamespace[]) AND relkind = 'r'"
 
 # Everything but the order of columns, which tables that grew have by their age.
@@ -116,6 +117,35 @@ def plain(hexadecimal: str) -> bytes:
 
 def name(replaced: tuple[str, str]) -> str:
     return replaced[1]
+
+
+def test_a_database_between_two_versions_becomes_like_a_new_one(fresh, tmp_path):
+    """It took the steps one by one that are one migration now."""
+    with new_database() as address, psycopg.connect(address, autocommit=True) as connection:
+        done = command("migrate", DATABASE_URL=address, MEMORYHUB_DATA_DIR=str(tmp_path))
+        assert done.returncode == 0, done.stderr
+        connection.execute(BACK_TO_STEPS)
+        connection.execute(
+            "DELETE FROM django_migrations WHERE app = 'memoryhub' AND name IN ('0002_trust', '0003_recall')"
+        )
+        for _, step in TRUST.replaces:
+            connection.execute(
+                "INSERT INTO django_migrations (app, name, applied) VALUES ('memoryhub', %s, now())", [step]
+            )
+        migrate(address, tmp_path)
+        assert catalog(connection) == fresh
+        applied = {row["name"] for row in rows(connection)["django_migrations"].values()}
+    assert applied >= {"0002_trust", "0003_recall"}
+
+
+# What `0003_recall` adds, taken away again.
+BACK_TO_STEPS = """
+ALTER TABLE memoryhub_agent DROP COLUMN retrieval;
+ALTER TABLE memoryhub_mount DROP COLUMN ends_with_run;
+ALTER TABLE memoryhub_space DROP COLUMN has_views;
+ALTER TABLE memoryhub_longtermentry DROP COLUMN pin;
+ALTER TABLE memoryhub_proposal DROP COLUMN changes_requested;
+"""
 
 
 def test_every_migration_that_was_replaced_has_its_step():

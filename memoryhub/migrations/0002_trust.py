@@ -1,5 +1,4 @@
-"""What came after version 0.1.0: what mounts take in and show, holds of changes on disk, authors and approvers, erasures,
-quotas, limits of retrieval, pins, requested changes, digests of sessions."""
+"""What the hub keeps for trust: what mounts take in, holds of changes on disk, authors and approvers, erasures, quotas."""
 
 import django.db.models.deletion
 import django.utils.timezone
@@ -73,27 +72,21 @@ def look_at_directories(apps, schema_editor):
         mount.save(update_fields=["takes"])
 
 
-DIGEST = "left(encode(sha256(convert_to(session_key, 'UTF8')), 'hex'), 40)"
-
-
-SESSIONS = f"UPDATE django_session SET session_key = {DIGEST}"  # noqa: S608 (an expression of ours)
-
-
-SIGN_INS = f"UPDATE memoryhub_signin SET session_key = {DIGEST}"  # noqa: S608
-
-
-STORES = ["filesystem", "database", "thread", "views"]
-
-
-# Until now a request for changes was a rejection whose reason began with these words.
-MARK_REQUESTED = """
-UPDATE memoryhub_proposal SET changes_requested = true
-WHERE state = 'rejected' AND note LIKE 'Please try again: %'
-"""
-
-
 class Migration(migrations.Migration):
-    dependencies = [("memoryhub", "0001_initial"), ("sessions", "0001_initial")]
+    # Steps that were apart before they were released.
+    replaces = [
+        ("memoryhub", "0002_sign_in_link_maker"),
+        ("memoryhub", "0003_templates_decided"),
+        ("memoryhub", "0004_approvers"),
+        ("memoryhub", "0005_disk"),
+        ("memoryhub", "0006_asked_dialect"),
+        ("memoryhub", "0007_person_email_is_given"),
+        ("memoryhub", "0008_seen_entries"),
+        ("memoryhub", "0009_erasures"),
+        ("memoryhub", "0010_intake"),
+        ("memoryhub", "0011_stored_bytes"),
+    ]
+    dependencies = [("memoryhub", "0001_initial")]
 
     operations = [
         migrations.AddField(
@@ -357,29 +350,9 @@ class Migration(migrations.Migration):
         migrations.AddField("space", "stored_bytes", models.BigIntegerField(db_default=0, default=0)),
         migrations.AddField("space", "stored", models.JSONField(db_default={}, default=dict)),
         migrations.AddField("agent", "stored_bytes", models.BigIntegerField(db_default=0, default=0)),
-        migrations.AddField("agent", "retrieval", models.JSONField(blank=True, db_default={}, default=dict)),
-        migrations.AddField("mount", "ends_with_run", models.BooleanField(db_default=False, default=False)),
-        migrations.AlterField(
-            "mount",
-            "store",
-            models.CharField(choices=[(name, name.capitalize()) for name in STORES], default="database", max_length=10),
-        ),
-        migrations.AddField("space", "has_views", models.BooleanField(db_default=False, default=False)),
-        migrations.AddField("longtermentry", "pin", models.IntegerField(null=True)),
-        migrations.AddIndex(
-            "longtermentry",
-            models.Index(condition=models.Q(("pin__isnull", False)), fields=["space", "pin"], name="entry_pinned"),
-        ),
-        migrations.AddField(
-            model_name="proposal",
-            name="changes_requested",
-            field=models.BooleanField(db_default=False, default=False),
-        ),
         # Rows last: what they fill must have its final shape.
         migrations.RunSQL(FILL, migrations.RunSQL.noop),
         migrations.RunSQL(MARK, migrations.RunSQL.noop),
         migrations.RunSQL(TOMBSTONES, migrations.RunSQL.noop),
         migrations.RunPython(look_at_directories, migrations.RunPython.noop),
-        migrations.RunSQL([SESSIONS, SIGN_INS], migrations.RunSQL.noop),
-        migrations.RunSQL(MARK_REQUESTED, migrations.RunSQL.noop),
     ]
