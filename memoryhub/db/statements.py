@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import select
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -206,3 +207,13 @@ def _to_json(values: Any) -> str:
 def send_change(change: Change) -> None:
     """Sends a change by itself."""
     changed(change.sql, change.params)
+
+
+def as_array(values: Iterable[str | None]) -> str:
+    """Texts as a PostgreSQL array literal; binding a list would cost as much as the rest of the statement."""
+    return "{" + ",".join(map(_quoted, values)) + "}"
+
+
+@lru_cache(maxsize=4096)
+def _quoted(value: str | None) -> str:
+    return "NULL" if value is None else '"' + re.sub(r'["\\]', r"\\\g<0>", value) + '"'

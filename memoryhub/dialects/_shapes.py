@@ -46,6 +46,7 @@ class Entry:
     created_at: datetime
     score: float = 1.0
     own: bool = False  # of the agent's own experience rather than of the group
+    number: int = 0  # of the long-term entry that a chunk is of
 
     @cached_property
     def clock(self) -> str:

@@ -6,10 +6,9 @@ preview and an agent's call differ only in how the inputs were read.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from typing import Any
 
 from memoryhub import dialects
@@ -145,6 +144,8 @@ SELECT p.n, f.mark, f.is_deleted, nullif(f.revision, 0), coalesce(r.sha256, null
     {fragments.newest_text_of("f", "%(space)s", "sha256, content", "(f.is_deleted OR f.sha256 <> p.known)")}) r ON true
  ORDER BY p.n
 """  # noqa: S608 (an expression of ours)
+Rows = list[tuple[Any, ...]]
+Places = tuple[Place, ...]
 PLACE_WIDTH, STATE_WIDTH = 7, 5  # columns of a row: the place of a source, then the state of its file
 
 
@@ -154,18 +155,11 @@ def current_inputs(
 ) -> PromptInputs:  # fmt: skip
     """The inputs of this agent's prompt as of now. Sources that changed on disk are synced first.
 
-    `lately` adds the newest working entries within its limits, `views_within` what
-    files of a `views` mount show, `waiting` the numbers of pending proposals for the sources.
+    `lately` adds the newest working entries within its limits, `views_within` what files of a `views` mount show, `waiting` the
+    numbers of pending proposals for the sources.
     """
     read = partial(read_rows, space_id, agent_id, slug, dialect, thread, lately, waiting, views_within)
-    rows = read()
-    places, states, disk = split_rows(rows)
-    in_step = are_unchanged(disk)
-    if not in_step:
-        sync_sources(space_id, [place.path for place in places if place.path and place.is_on_disk], thread)
-        rows = read()
-        places, states, disk = split_rows(rows)
-        in_step = are_unchanged(disk)
+    rows, places, states, disk, in_step = rows_in_step(read, space_id, thread)
     if not rows:  # the agent is gone
         return PromptInputs(Ingredients())
     texts = tuple(
@@ -180,7 +174,10 @@ def current_inputs(
     heads = heads_of(dialect)
     ingredients = ingredients_of(values, texts[heads:], texts[0].text, texts[1].text if heads > 1 else None, entries)
     per_thread = any(place.store == "thread" for place in places)
-    asked = pg_array(place.path for place in places), pg_array(place.thread or "" for place in places)
+    asked = (
+        statements.as_array(place.path for place in places),
+        statements.as_array(place.thread or "" for place in places),
+    )
     other_template = values["template_asked"]
     return PromptInputs(
         ingredients,
@@ -196,6 +193,20 @@ def current_inputs(
         revision,
         tuple(values["waiting"] or ()),
     )
+
+
+def rows_in_step(
+    read: Callable[[], Rows], space_id: int, thread: str
+) -> tuple[Rows, Places, list[State], tuple[DiskFile, ...], bool]:
+    """The rows of `INPUTS`, split, and whether they agree with the disk, which is taken in once where they do not."""
+    rows = read()
+    places, states, disk = split_rows(rows)
+    if are_unchanged(disk):
+        return rows, places, states, disk, True
+    sync_sources(space_id, [place.path for place in places if place.path and place.is_on_disk], thread)
+    rows = read()
+    places, states, disk = split_rows(rows)
+    return rows, places, states, disk, are_unchanged(disk)
 
 
 def text_params(space_id: int, kept: PromptInputs) -> dict[str, Any]:
@@ -224,16 +235,6 @@ def with_current_texts(kept: PromptInputs, space_id: int, revision: int) -> Prom
     return replace(
         kept, ingredients=ingredients, disk=disk, mark=rows[0][STATE_WIDTH + 1], texts=texts, revision=revision
     )
-
-
-def pg_array(values: Iterable[str | None]) -> str:
-    """Texts as a PostgreSQL array literal; binding a list would cost as much as the rest of the statement."""
-    return "{" + ",".join(map(pg_quoted, values)) + "}"
-
-
-@lru_cache(maxsize=4096)
-def pg_quoted(value: str | None) -> str:
-    return "NULL" if value is None else '"' + re.sub(r'["\\]', r"\\\g<0>", value) + '"'
 
 
 def read_rows(
@@ -334,7 +335,7 @@ def with_memory(
     that show it."""
     cold, told = memory.longterm_entries(space, agent, query, gathered.mark, limits)
     if shows_query(gathered):
-        gathered = with_query_shown(gathered, views.lines_of_query(space, agent, query, limits))
+        gathered = with_query_shown(gathered, memory.lines_of_entries(cold))
     if not retrieves:
         return replace(gathered, warnings=(*gathered.warnings, *told))
     ingredients = replace(gathered.ingredients, longterm=cold)

@@ -114,10 +114,9 @@ def text_of(lines: Iterable[Line]) -> str:
     return "\n".join(found) + "\n" if found else ""
 
 
-def lines_of_query(space: Space, agent: Agent | None, query: str, limits: Limits | None = None) -> tuple[Line, ...]:
+def lines_of_query(space: Space, agent: Agent | None, query: str) -> tuple[Line, ...]:
     """What long-term memory gives to a query, as lines."""
-    chosen = {**limits.as_dict(), "hot": 0} if limits else {"hot": 0}
-    found = retrieve(space, query, agent=agent, **chosen) if query.strip() else None
+    found = retrieve(space, query, agent=agent, hot=0) if query.strip() else None
     return tuple(Line(LONGTERM, one.number or 0, one.content, one.created_at) for one in (found.cold if found else ()))
 
 

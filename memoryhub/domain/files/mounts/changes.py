@@ -83,16 +83,12 @@ def change_mount(
     require(actor, "manage")
     mount = Mount.objects.select_for_update().get(pk=mount.pk, space_id=space.pk)
     before = (mount.store, mount.policy, mount.directory)
-    new_store, new_policy = _checked_choices(store or mount.store, policy or mount.policy)
-    if (new_store == Mount.Store.VIEWS) != (mount.store == Mount.Store.VIEWS):
-        raise Invalid("What shows memory has no files to move: remove the mount and add another.", field="store")
-    new_policy = Policy.READ_ONLY if new_store == Mount.Store.VIEWS else new_policy
+    new_store, new_policy = _store_and_policy_after(mount, store, policy)
     kept = directory is None or (directory.strip() != "" and real_directory(directory) == mount.directory)
     after = (new_store, new_policy, _directory_after(space, actor, mount, new_store, None if kept else directory))
     chosen = _selection_after(mount, after[2], takes, include, exclude)
-    ends = mount.ends_with_run and new_store == Mount.Store.THREAD if ends_with_run is None else ends_with_run
+    ends = _end_after(mount, new_store, ends_with_run)
     selected = {name: value for name, value in chosen.items() if value != getattr(mount, name)}
-    ends = _checked_end(new_store, ends)
     if after == before and not selected and ends == mount.ends_with_run:
         return mount
     mount.store, mount.policy, mount.directory = after
@@ -114,6 +110,20 @@ def change_mount(
         space, actor, "mounts.change", "changed the mount", mount.prefix, url="mounts/", adds=", ".join(adds)
     )
     return mount
+
+
+def _store_and_policy_after(mount: Mount, store: str | None, policy: str | None) -> tuple[str, str]:
+    """Store and policy after a change. What shows memory stays what it is, and is read alone."""
+    new_store, new_policy = _checked_choices(store or mount.store, policy or mount.policy)
+    if (new_store == Mount.Store.VIEWS) != (mount.store == Mount.Store.VIEWS):
+        raise Invalid("What shows memory has no files to move: remove the mount and add another.", field="store")
+    return new_store, Policy.READ_ONLY if new_store == Mount.Store.VIEWS else new_policy
+
+
+def _end_after(mount: Mount, store: str, ends_with_run: bool | None) -> bool:
+    if ends_with_run is None:
+        return mount.ends_with_run and store == Mount.Store.THREAD
+    return _checked_end(store, ends_with_run)
 
 
 def take_in_name(space: Space, actor: Actor, mount: Mount, name: str) -> Mount:

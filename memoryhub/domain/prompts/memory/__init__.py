@@ -6,10 +6,11 @@ from memoryhub.domain.prompts.memory.then import (
     longterm_at,
     working_at,
 )
-from memoryhub.domain.prompts.memory.views import view_lines_at, view_text, with_views
+from memoryhub.domain.prompts.memory.views import lines_of_entries, view_lines_at, view_text, with_views
 
 __all__ = [
     "EMBEDDER_AWAY",
+    "lines_of_entries",
     "longterm_at",
     "longterm_entries",
     "parse_entries",

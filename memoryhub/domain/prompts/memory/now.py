@@ -47,4 +47,4 @@ _longterm_cache: dict[tuple[Any, ...], tuple[Entry, ...]] = {}
 
 
 def entry_of(item: retrieval.Item) -> Entry:
-    return Entry(item.id, item.content, item.created_at, item.score, own=item.scope == "agent")
+    return Entry(item.id, item.content, item.created_at, item.score, own=item.scope == "agent", number=item.number or 0)

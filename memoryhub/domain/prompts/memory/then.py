@@ -125,13 +125,17 @@ def pieces_at(space: Space, changed: list[LongtermEntry], at: datetime) -> Itera
 def past_entry(one: Candidate, piece: PastPiece, limits: Limits) -> Entry:
     entry = piece.entry
     own = entry.scope == longterm.AGENT
-    return Entry(one.id, piece.text[: limits.max_chars], entry.created_at, rounded_score(one), own=own)
+    return Entry(
+        one.id, piece.text[: limits.max_chars], entry.created_at, rounded_score(one), own=own, number=entry.number
+    )
 
 
 def current_entry(one: Candidate, text: Sequence[object], limits: Limits) -> Entry:
-    content, _, created_at, scope, *_ = text
+    content, number, created_at, scope, *_ = text
     own = scope == longterm.AGENT
-    return Entry(one.id, str(content)[: limits.max_chars], created_at, rounded_score(one), own=own)  # type: ignore[arg-type]
+    return Entry(  # type: ignore[call-arg]
+        one.id, str(content)[: limits.max_chars], created_at, rounded_score(one), own=own, number=number  # type: ignore[arg-type]
+    )  # fmt: skip
 
 
 def rounded_score(one: Candidate) -> float:

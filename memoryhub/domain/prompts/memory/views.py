@@ -10,7 +10,7 @@ from memoryhub.dialects import Entry, Source, Warn
 from memoryhub.domain.prompts.disk import Place
 from memoryhub.domain.prompts.memory.then import longterm_at, working_at
 from memoryhub.domain.retrieval import Limits, views
-from memoryhub.models import Agent, Chunk, LongtermEntry, Space
+from memoryhub.models import Agent, Space
 from memoryhub.stores.views import NAMES, OWN, PINNED, QUERY, WORKING
 
 
@@ -45,13 +45,9 @@ def view_lines_at(
     now = views.remembered(space, agent, limits).lines
     own += [line for line in now[OWN] if line.layer == views.LONGTERM and line.at <= at]
     pinned = [line for line in now[PINNED] if line.at <= at]
-    numbers = numbers_of_chunks(space, [one.id for one in cold])
-    asked = [views.Line(views.LONGTERM, numbers.get(one.id, 0), one.content, one.created_at) for one in cold]
-    return {WORKING: group, OWN: own, PINNED: pinned, QUERY: asked}, told
+    return {WORKING: group, OWN: own, PINNED: pinned, QUERY: lines_of_entries(cold)}, told
 
 
-def numbers_of_chunks(space: Space, chunks: list[int]) -> dict[int, int]:
-    """The number of the entry of each of these chunks that is still there."""
-    entry_of = dict(Chunk.objects.within(space).filter(pk__in=chunks).values_list("pk", "entry_id"))
-    numbers = dict(LongtermEntry.objects.within(space).filter(pk__in=entry_of.values()).values_list("pk", "number"))
-    return {chunk: numbers[entry] for chunk, entry in entry_of.items() if entry in numbers}
+def lines_of_entries(found: Iterable[Entry]) -> list[views.Line]:
+    """What retrieval found in long-term memory, as lines."""
+    return [views.Line(views.LONGTERM, one.number, one.content, one.created_at) for one in found]
