@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("memoryhub", "0003_recall")]
+    dependencies = [("memoryhub", "0004_language")]
 
     operations = [
         migrations.AddField("file", "put_back_at", models.DateTimeField(null=True)),
