@@ -102,6 +102,7 @@ in_space = [
     path("disk/seen/<path:path>", disk.mark_seen, name="disk.mark_seen"),
     path("disk/take-back/<path:path>", disk.take_back, name="disk.take_back"),
     path("disk/put-back/<path:path>", disk.put_back, name="disk.put_back"),
+    path("disk/hold-again/<path:path>", disk.hold_again, name="disk.hold_again"),
     path("disk/look-again/<path:path>", disk.look_again, name="disk.look_again"),
     path("disk/allow/<path:path>", disk.allow, name="disk.allow"),
     path("file/new/", files.new, name="files.new"),

@@ -22,10 +22,12 @@ from memoryhub.domain.proposals.drafts.check import (
 from memoryhub.domain.proposals.expiry import expire_late
 from memoryhub.domain.proposals.findings import check_text
 from memoryhub.domain.proposals.from_disk import (
+    Standing,
     asked_before_write,
     asked_since,
     problem_on_disk,
     propose_before_write,
+    standing_of,
     writes_waiting,
 )
 from memoryhub.domain.proposals.inbox import counts, filtered, inbox
@@ -43,6 +45,7 @@ __all__ = [
     "DraftCheck",
     "Result",
     "Review",
+    "Standing",
     "approve",
     "as_json",
     "asked_before_write",
@@ -80,6 +83,7 @@ __all__ = [
     "report_template",
     "result",
     "review",
+    "standing_of",
     "undo",
     "undo_many",
     "waiting_text",

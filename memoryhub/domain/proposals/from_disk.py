@@ -4,7 +4,8 @@ that were refused before they landed, in the name of the program."""
 from __future__ import annotations
 
 import hashlib
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -24,6 +25,7 @@ from memoryhub.text import protected
 
 State = Proposal.State
 SAYS = {"made": "made", "changed": "changed", "deleted": "deleted"}
+MOST_AN_HOUR = 20  # proposals for one file: a program that writes all the time would fill the inbox
 AGAIN = "The file on disk changed again; a later proposal has what stands there."
 
 
@@ -36,23 +38,47 @@ def findings_on_disk(space: Space, path: str, before: bytes | None, after: bytes
 @transaction.atomic
 def propose_from_disk(
     space: Space, *, path: str, content: bytes | None, found: list[Finding], held: str, base: tuple[int | None, str],
-    secrets: list[dict[str, Any]],
+    secrets: list[dict[str, Any]], since: datetime, round: int,
 ) -> int:  # fmt: skip
     """Keeps a change on disk as a proposal and answers its number. One for the same text that waits is that one; others for the
-    file that wait are outdated."""
+    file that wait are outdated. Of a file that changes all the time, the one that waits takes the newest text."""
     kind = Proposal.Kind.DELETE if content is None else Proposal.Kind.WRITE
     proposal = Proposal(
         space=space, agent=None, agent_name=DISK.name, from_disk=True, kind=kind, path=path, content=content,
-        change={"held": held, "found_at": timezone.now().isoformat(), "secrets": secrets},
+        change={
+            "held": held, "since": since.isoformat(), "found_at": timezone.now().isoformat(), "secrets": secrets, "round": round,
+        },
         base_revision=base[0], base_sha256=base[1], reason={"made": "Made", "changed": "Changed", "deleted": "Deleted"}[held] + " on disk",
     )  # fmt: skip
     proposal.same_as = same_as(proposal)
     waiting = _waiting(space, path).filter(same_as=proposal.same_as).first()
     if waiting is not None:
         return waiting.number
+    if renewed := _renewed(proposal, found):
+        return renewed
     outdate_from_disk(space, path, AGAIN)
     _add(proposal, found)
     return proposal.number
+
+
+def _renewed(proposal: Proposal, found: list[Finding]) -> int | None:
+    """Of a file of which many changes were found within an hour: the number of the proposal that waits, with this text in place of
+    its own. Who looked at the earlier text and decides is shown the new one first."""
+    space, path = proposal.space, proposal.path
+    recent = Proposal.objects.within(space).filter(
+        path=path, from_disk=True, created_at__gt=timezone.now() - timedelta(hours=1)
+    )
+    if recent.count() < MOST_AN_HOUR:
+        return None
+    waiting = _waiting(space, path).select_for_update(skip_locked=True).order_by("-number").first()
+    if waiting is None:
+        return None
+    for name in ("kind", "content", "change", "base_revision", "base_sha256", "reason", "same_as"):
+        setattr(waiting, name, getattr(proposal, name))
+    waiting.findings, waiting.updated_at, waiting.approvals = [one.as_json() for one in found], timezone.now(), []
+    waiting.risk = kind_of(proposal).risk(proposal, found, None, proposal.content)
+    waiting.save()
+    return waiting.number
 
 
 def _add(proposal: Proposal, found: list[Finding]) -> None:
@@ -105,6 +131,30 @@ def is_held_text(space: Space, path: str, content: bytes) -> bool:
     """Whether a proposal by `disk` keeps this text, whatever was decided on it."""
     kept = Proposal.objects.within(space).filter(path=path, from_disk=True, content=content)
     return kept.exists()
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How long a text that nobody had approved stood on disk, as far as the hub saw it; `until` is None while it does."""
+
+    since: datetime
+    until: datetime | None
+
+    @property
+    def seconds(self) -> float:
+        return max(0.0, ((self.until or timezone.now()) - self.since).total_seconds())
+
+
+def standing_of(proposal: Proposal) -> Standing | None:
+    """How long the text of a change on disk stood there; None for one that never did."""
+    change = proposal.change
+    if not proposal.from_disk:
+        return None
+    since = datetime.fromisoformat(change.get("since") or change["found_at"])
+    if put_back := change.get("put_back_at"):
+        return Standing(since, datetime.fromisoformat(put_back))
+    over = proposal.decided_at if proposal.state == State.APPROVED else proposal.updated_at
+    return Standing(since, None if proposal.state in (State.PENDING, State.REJECTED, State.EXPIRED) else over)
 
 
 # ---- writes that were refused before they landed
