@@ -14,12 +14,10 @@ from memoryhub.domain.files import FolderEntry
 from memoryhub.models import Revision
 from memoryhub.templatetags.files import page_address
 from memoryhub.templatetags.hub import actor_glyph, agent_badge, g
+from memoryhub.templatetags.words import REVISION_KINDS, word_of
 
 register = template.Library()
 BADGES = 6
-KIND_WORDS = {
-    "create": "Created", "write": "Changed", "edit": "Edited", "delete": "Deleted", "move": "Moved", "restore": "Restored",
-}  # fmt: skip
 
 
 @register.filter
@@ -84,5 +82,12 @@ def change_link(slug: str, revision: Revision, css: str) -> SafeString:
     return format_html('<a class="{}" href="{}">{}</a>', css, where, change_reason(revision))
 
 
+@register.simple_tag
 def change_reason(revision: Revision) -> str:
-    return revision.reason or _(KIND_WORDS.get(revision.kind, "Changed"))
+    """Why a revision was made; without a reason, what it did."""
+    return revision.reason or revision_kind(revision)
+
+
+@register.simple_tag
+def revision_kind(revision: Revision) -> str:
+    return word_of(REVISION_KINDS, revision.kind)

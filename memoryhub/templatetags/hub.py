@@ -13,11 +13,22 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop, ngettext
 
 from memoryhub.server import static_files
+from memoryhub.templatetags.words import (
+    ACTORS,
+    COUNTED,
+    IMPORT_STATES,
+    RECORD_STATES,
+    TOKEN_STATES,
+    counted,
+    date_in_words,
+    word_of,
+)
 
 register = template.Library()
-ACTOR_WORDS = {"person": "person", "agent": "agent", "disk": "disk", "hub": "hub", "import": "import"}
 ACTOR_GLYPHS = {"person": "person", "agent": "agent", "disk": "disk", "hub": "overview", "import": "down"}
 
 
@@ -37,29 +48,45 @@ def g(name: str, label: str = "", css: str = "") -> SafeString:
 
 @register.simple_tag
 def actor_glyph(kind: str) -> SafeString:
-    return g(ACTOR_GLYPHS.get(kind, "dot"), ACTOR_WORDS.get(kind, kind))
+    return g(ACTOR_GLYPHS.get(kind, "dot"), word_of(ACTORS, kind))
 
 
 @register.simple_tag
 def who(kind: str, name: str) -> SafeString:
     """The glyph and the name of an actor; of an agent its badge and name."""
     if kind == "agent":
-        return format_html('<span class="who">{}{}</span>', agent_badge(name, ACTOR_WORDS[kind]), name)
+        return format_html('<span class="who">{}{}</span>', agent_badge(name, word_of(ACTORS, kind)), name)
     return format_html('<span class="who">{}{}</span>', actor_glyph(kind), name)
+
+
+DURATIONS = (
+    (60, 1, gettext_noop("%(n)s s")),
+    (3600, 60, gettext_noop("%(n)s min")),
+    (86_400, 3600, gettext_noop("%(n)s h")),
+    (86_400 * 60, 86_400, gettext_noop("%(n)s d")),
+)
 
 
 def duration_in_words(seconds: float) -> str:
     """A duration in its largest unit: 11 s, 38 min, 3 h, 2 d."""
     seconds = max(0, int(seconds))
-    for limit, size, unit in ((60, 1, "s"), (3600, 60, "min"), (86_400, 3600, "h"), (86_400 * 60, 86_400, "d")):
+    for limit, size, words in DURATIONS:
         if seconds < limit:
-            return f"{seconds // size} {unit}"
-    return f"{seconds // (86_400 * 30)} months" if seconds < 86_400 * 730 else f"{seconds // (86_400 * 365)} years"
+            return _(words) % {"n": seconds // size}
+    if seconds < 86_400 * 730:
+        months = seconds // (86_400 * 30)
+        return ngettext("%(n)s month", "%(n)s months", months) % {"n": months}
+    years = seconds // (86_400 * 365)
+    return ngettext("%(n)s year", "%(n)s years", years) % {"n": years}
+
+
+WHOLE_DAY, DAY, SHORT_DAY = gettext_noop("l j F Y"), gettext_noop("l j F"), gettext_noop("j M")
 
 
 @register.filter
 def exactly(moment: datetime) -> str:
-    return timezone.localtime(moment).strftime("%A %-d %B %Y, %H:%M:%S %Z")
+    local = timezone.localtime(moment)
+    return f"{date_in_words(local.date(), WHOLE_DAY)}, {local:%H:%M:%S %Z}"
 
 
 def time_element(moment: datetime, text: str, css: str = "") -> SafeString:
@@ -70,20 +97,24 @@ def time_element(moment: datetime, text: str, css: str = "") -> SafeString:
 
 @register.simple_tag
 def ago(moment: datetime | None, css: str = "", suffix: str = "ago") -> SafeString:
-    """How long ago, with the exact time on hover."""
+    """How long ago, with the exact time on hover; with "" as suffix the bare duration."""
     if moment is None:
-        return mark_safe('<span class="dim">never</span>')
+        return format_html('<span class="dim">{}</span>', _("never"))
     seconds = (timezone.now() - moment).total_seconds()
-    text = "just now" if seconds < 5 else f"{duration_in_words(seconds)} {suffix}".strip()
-    return time_element(moment, text, css)
+    if seconds < 5:
+        return time_element(moment, _("just now"), css)
+    duration = duration_in_words(seconds)
+    return time_element(moment, _("%(duration)s ago") % {"duration": duration} if suffix else duration, css)
 
 
 @register.simple_tag
 def until(moment: datetime | None, css: str = "") -> SafeString:
     if moment is None:
-        return mark_safe('<span class="dim">never</span>')
+        return format_html('<span class="dim">{}</span>', _("never"))
     seconds = (moment - timezone.now()).total_seconds()
-    return time_element(moment, "now" if seconds <= 0 else f"in {duration_in_words(seconds)}", css)
+    return time_element(
+        moment, _("now") if seconds <= 0 else _("in %(duration)s") % {"duration": duration_in_words(seconds)}, css
+    )
 
 
 @register.simple_tag
@@ -97,7 +128,9 @@ def at(moment: datetime) -> SafeString:
     """The time of day, and the date unless it is today's."""
     local = timezone.localtime(moment)
     is_today = local.date() == timezone.localdate()
-    return time_element(moment, local.strftime("%H:%M" if is_today else "%-d %b %H:%M"))
+    return time_element(
+        moment, f"{local:%H:%M}" if is_today else f"{date_in_words(local.date(), SHORT_DAY)} {local:%H:%M}"
+    )
 
 
 @register.filter
@@ -105,10 +138,10 @@ def day(moment: datetime | date) -> str:
     """Today, yesterday, or the weekday and date."""
     as_date = timezone.localtime(moment).date() if isinstance(moment, datetime) else moment
     today = timezone.localdate()
-    text = as_date.strftime("%A %-d %B") + ("" if as_date.year == today.year else f" {as_date.year}")
+    text = date_in_words(as_date, DAY if as_date.year == today.year else WHOLE_DAY)
     if as_date == today:
-        return f"Today, {text}"
-    return f"Yesterday, {text}" if as_date == today - timedelta(days=1) else text
+        return _("Today, %(day)s") % {"day": text}
+    return _("Yesterday, %(day)s") % {"day": text} if as_date == today - timedelta(days=1) else text
 
 
 @register.filter
@@ -124,14 +157,16 @@ def up_to(number: int, limit: int) -> str:
 
 @register.simple_tag
 def plural(number: int, one: str, many: str = "") -> str:
-    """1 file, 2 files, 1,204 files."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    """1 file, 2 files, 1,204 files. The nouns are those of `words.COUNTED`; others stay English."""
+    if one not in COUNTED:
+        return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return counted(number, one)
 
 
 def join_words(parts: Iterable[str]) -> str:
     """Joins words: a, b and c."""
     *first, last = list(parts) or [""]
-    return f"{', '.join(first)} and {last}" if first else last
+    return _("%(first)s and %(last)s") % {"first": _(", ").join(first), "last": last} if first else last
 
 
 def join_html(parts: Iterable[Any]) -> SafeString:
@@ -145,7 +180,7 @@ def names(things: Iterable[Any], most: int = 0) -> str:
     said = [str(thing) for thing in things]
     if not most or len(said) <= most:
         return join_words(said)
-    return f"{', '.join(said[:most])} and {len(said) - most} more"
+    return _("%(names)s and %(n)s more") % {"names": _(", ").join(said[:most]), "n": len(said) - most}
 
 
 BADGE_COLOURS = 8
@@ -247,7 +282,24 @@ def browser(agent: str) -> str:
     """Browser and system of a User-Agent: Firefox on macOS."""
     name = next((word for mark, word in BROWSERS if mark in agent), "")
     system = next((word for mark, word in SYSTEMS if mark in agent), "")
-    return " on ".join(part for part in (name, system) if part) or agent[:40] or "unknown browser"
+    if name and system:
+        return _("%(browser)s on %(system)s") % {"browser": name, "system": system}
+    return name or system or agent[:40] or _("unknown browser")
+
+
+@register.filter
+def record_state(state: str) -> str:
+    return word_of(RECORD_STATES, state)
+
+
+@register.filter
+def import_state(state: str) -> str:
+    return word_of(IMPORT_STATES, state)
+
+
+@register.filter
+def token_state(state: str) -> str:
+    return word_of(TOKEN_STATES, state)
 
 
 @register.filter

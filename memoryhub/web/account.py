@@ -6,6 +6,7 @@ from django.conf import settings
 from django.contrib.auth import update_session_auth_hash
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
@@ -63,7 +64,7 @@ def wrong_password_reason(person: Person, current: str) -> str:
     except TooMany as error:
         return error.message
     except Unauthenticated:
-        return "That is not your current password."
+        return _("The current password is wrong.")
     return ""
 
 
@@ -90,7 +91,7 @@ def change_password(request: HttpRequest) -> HttpResponse:
     update_session_auth_hash(request, request.user)  # gives the session another key
     request.session.save()
     request.user.sign_ins.filter(session_key=old_key).update(session_key=request.session.stored_key)
-    done(request, "The password is changed. Every other session was ended.")
+    done(request, _("Password changed. You are signed out everywhere else."))
     return redirect("account.page")
 
 
@@ -101,7 +102,7 @@ def change_email(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return show(request, status=422, email_form=form)
     accounts.change_email(request.user, form.cleaned_data["email"])
-    done(request, "Saved.")
+    done(request, _("Saved."))
     return redirect("account.page")
 
 
@@ -109,7 +110,7 @@ def change_email(request: HttpRequest) -> HttpResponse:
 @signed_in
 def end_session(request: HttpRequest, pk: int) -> HttpResponse:
     accounts.end_session(request.user, pk)
-    done(request, "That session is ended.")
+    done(request, _("The session is signed out."))
     return redirect("account.page")
 
 
@@ -117,7 +118,7 @@ def end_session(request: HttpRequest, pk: int) -> HttpResponse:
 @signed_in
 def end_sessions(request: HttpRequest) -> HttpResponse:
     accounts.end_sessions(request.actor, request.user, keep=request.session.stored_key)
-    done(request, "Every other session is ended.")
+    done(request, _("You are signed out everywhere else."))
     return redirect("account.page")
 
 
@@ -160,9 +161,9 @@ def create_token(request: HttpRequest) -> HttpResponse:
 def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
     token = get_object_or_404(Token.objects.select_related("space", "person", "agent"), pk=pk, person=request.user)
     try:
-        _, actor = own_actor(request, token.space.slug)
+        _space, actor = own_actor(request, token.space.slug)
     except NotFound:
         actor = request.actor
     accounts.revoke_token(token, actor)
-    done(request, f"The token {token} is revoked.")
+    done(request, _("The token %(token)s is revoked.") % {"token": token})
     return redirect("account.page")

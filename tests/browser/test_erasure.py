@@ -25,8 +25,8 @@ def test_a_session_is_erased_and_its_receipt_downloaded(space, sign_in_as, new_p
     expect(page.get_by_text("nothing is changed")).to_be_visible()
     queue.run_waiting()
     if not scripts:
-        page.get_by_role("link", name="Look again").click()
-    expect(page.get_by_role("heading", name="Dry run: what would go")).to_be_visible()
+        page.get_by_role("link", name="Reload").click()
+    expect(page.get_by_role("heading", name="Dry run: what would be erased")).to_be_visible()
     expect(page.get_by_role("cell", name="quarantine.record.content")).to_be_visible()
     page.get_by_label("Type").fill("call-17")
     page.get_by_role("button", name="Erase a session").click()
@@ -36,8 +36,8 @@ def test_a_session_is_erased_and_its_receipt_downloaded(space, sign_in_as, new_p
     expect(page.get_by_text("it goes on, also after a restart")).to_be_visible()
     queue.run_waiting()
     if not scripts:
-        page.get_by_role("link", name="Look again").click()
-    expect(page.get_by_text("found nothing of it any more")).to_be_visible()
+        page.get_by_role("link", name="Reload").click()
+    expect(page.get_by_text("found no copy")).to_be_visible()
     with page.expect_download() as download:
         page.get_by_role("link", name="Download the receipt").click()
     receipt = json.loads(download.value.path().read_text())
