@@ -119,7 +119,7 @@ def test_it_is_no_secret(root, space, sign_in_as):
     assert KEY not in page.content()
     picture(page, "file-secret")
     page.get_by_role("button", name="I removed it").click()
-    expect(page.get_by_text("There is still a secret in the file on disk: line 4.")).to_be_visible()
+    expect(page.get_by_text("The file on disk still contains a secret: line 4.")).to_be_visible()
     page.get_by_role("button", name="Not a secret").click()
     expect(page.get_by_text("Marked as not a secret.")).to_be_visible()
     assert KEY in read(space)

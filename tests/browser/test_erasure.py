@@ -30,10 +30,10 @@ def test_a_session_is_erased_and_its_receipt_downloaded(space, sign_in_as, new_p
     expect(page.get_by_role("cell", name="quarantine.record.content")).to_be_visible()
     page.get_by_label("Type").fill("call-17")
     page.get_by_role("button", name="Erase a session").click()
-    expect(page.get_by_text(f"Type {space.slug} to confirm")).to_be_visible()
+    expect(page.get_by_text("this cannot be undone")).to_be_visible()
     page.get_by_label("Type").fill(space.slug)
     page.get_by_role("button", name="Erase a session").click()
-    expect(page.get_by_text("it goes on, also after a restart")).to_be_visible()
+    expect(page.get_by_text("it continues in the background")).to_be_visible()
     queue.run_waiting()
     if not scripts:
         page.get_by_role("link", name="Reload").click()

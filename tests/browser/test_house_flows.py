@@ -163,7 +163,7 @@ def test_a_password_is_set_and_another_session_ended(sign_in_as, new_page, membe
     page.get_by_label("New password", exact=True).fill("sieben rote Zwerge")
     page.get_by_label("New password again").fill("sieben rote Zwerge")
     page.get_by_role("button", name="Set password").click()
-    expect(page.get_by_text("The password is changed.")).to_be_visible()
+    expect(page.get_by_text("Password changed.")).to_be_visible()
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
 
