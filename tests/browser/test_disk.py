@@ -124,7 +124,7 @@ def test_it_is_no_secret(root, space, sign_in_as):
     expect(page.get_by_text("Marked as not a secret.")).to_be_visible()
     assert KEY in read(space)
     page.get_by_role("button", name="Undo").click()
-    expect(page.get_by_text("The value counts as a secret again.")).to_be_visible()
+    expect(page.get_by_text("Marked as a secret again.")).to_be_visible()
     assert KEY not in read(space) and MARK in read(space)
     page.goto(FILE)
     (root / "AGENTS.md").write_text(THREE)
