@@ -16,7 +16,7 @@ from memoryhub.domain import activity, quotas, spaces
 from memoryhub.domain.accounts import require
 from memoryhub.domain.files import change, mounts, revisions
 from memoryhub.domain.files.read import Published
-from memoryhub.domain.files.requests import Applied, ChangeRequest, Pending, TextBefore, text_as_bytes, texts_of
+from memoryhub.domain.files.requests import Applied, ChangeRequest, Pending, TextBefore, text_as_bytes
 from memoryhub.domain.files.write import delete, edit, file_row, insert, move, read, read_many, write
 from memoryhub.errors import Conflict, Forbidden, HubError, Invalid, NotFound
 from memoryhub.models import Actor, Mount, Policy, Revision, Space
@@ -186,12 +186,19 @@ def _guard(space: Space, request: ChangeRequest, places: list[mounts.Place]) -> 
         for rule in rules:
             if rule.unless_findings and found:
                 raise _NeedsReview
-            if rule.max_added is not None and not mounts.is_small(
-                rule.max_added, *texts_of(request, lambda: text_of(before))
-            ):
+            if rule.max_added is not None and not _is_small(space, rule.max_added, request, places[-1], after):
                 raise _NeedsReview
 
     return check
+
+
+def _is_small(space: Space, max_added: int, request: ChangeRequest, place: mounts.Place, after: bytes) -> bool:
+    """Whether all that agents made of a file by themselves, with this change, is small: else many small changes pass where
+    a large one waits."""
+    if request.kind in ("delete", "move"):
+        return False
+    decided = revisions.decided_content(space, paths.clean(request.path), _thread_of(place, request))
+    return mounts.is_small(max_added, text_of(decided), text_of(after))
 
 
 def _check_encoding(request: ChangeRequest) -> None:
