@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from django.db import transaction
@@ -22,6 +22,7 @@ from memoryhub.errors import Conflict, Forbidden, HubError, Invalid, NotFound
 from memoryhub.models import Actor, Mount, Policy, Revision, Space
 from memoryhub.stores import paths
 from memoryhub.stores.disk import MAX_BYTES, too_large
+from memoryhub.text.edits import apply_edit
 from memoryhub.text.lines import text_of
 
 
@@ -99,7 +100,7 @@ def _submit(space: Space, actor: Actor, request: ChangeRequest, place: mounts.Pl
     if actor.agent is None:
         require(actor, "edit")
         _check_words(space, request, before)
-        return _apply(space, actor, request, places[0])
+        return _apply(space, actor, request, places[0], guard=_guard_of_person(space, request))
     quotas.count_call(space, actor.agent)
     # A move needs both ends: the stricter policy counts.
     policies = {place.policy for place in places} | _policy_of_programs(space, actor, request, places)
@@ -171,6 +172,12 @@ class _NeedsReview(Exception):
     """A condition of the rule that trusts a path does not hold for this change: a person decides on it."""
 
 
+def _guard_of_person(space: Space, request: ChangeRequest) -> change.Guard | None:
+    """A person's words, too, may make a secret together with those around them; a whole text was looked at before."""
+    check = partial(spaces.ask_event, "check_change", space, only=["secrets"])
+    return check if request.kind in ("edit", "insert") else None
+
+
 def _guard(space: Space, request: ChangeRequest, places: list[mounts.Place]) -> change.Guard:
     """What a change of an agent on a trusted path has to pass, under the lock of its file, where nobody changes the text between
     the look and the change: no secret in the text that results, and the conditions of the rules that trust the path."""
@@ -224,6 +231,15 @@ def check_content(space: Space, path: str, content: bytes) -> None:
     """Refuse secrets in what a person saves in the browser; what the file has already may stay."""
     request = ChangeRequest("write", path, content=content)
     _check_words(space, request, lambda: _text_before(space, request))
+
+
+def edited_texts(space: Space, request: ChangeRequest) -> list[bytes]:
+    """The text that an edit makes, where it can be made, and its new words by themselves: a secret is looked for in both."""
+    made: list[bytes] = []
+    with suppress(HubError):
+        before = _text_before(space, request)
+        made = [text_as_bytes(apply_edit(before, request.old, request.new, request.replace_all))]
+    return [*made, text_as_bytes(request.new)]
 
 
 def _text_before(space: Space, request: ChangeRequest) -> str:

@@ -17,8 +17,8 @@ MAX_HEADER = 2048  # bytes
 
 Found = tuple[tuple[str, str, tuple[tuple[int, int], ...]], ...]
 _found_in: Cache[Found] = Cache(
-    "findings in prompts", key="SHA-256 of a text, and how many detectors", invalidated_by="nothing: the text decides", saves="running detectors again",
-    max_items=5_000,
+    "findings in prompts", key="SHA-256 of a text, and how many detectors", invalidated_by="nothing: the text decides",
+    saves="running detectors again", max_items=5_000,
 )  # fmt: skip
 
 
