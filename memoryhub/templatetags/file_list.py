@@ -12,9 +12,8 @@ from django.utils.translation import gettext as _
 
 from memoryhub.domain.files import FolderEntry
 from memoryhub.models import Revision
-from memoryhub.templatetags.files import page_address
+from memoryhub.templatetags.files import kind_words, page_address
 from memoryhub.templatetags.hub import actor_glyph, agent_badge, g
-from memoryhub.templatetags.words import REVISION_KINDS, word_of
 
 register = template.Library()
 BADGES = 6
@@ -90,4 +89,4 @@ def change_reason(revision: Revision) -> str:
 
 @register.simple_tag
 def revision_kind(revision: Revision) -> str:
-    return word_of(REVISION_KINDS, revision.kind)
+    return kind_words(revision.kind)

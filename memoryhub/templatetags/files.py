@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from django import template
+from django.template.defaultfilters import date
 from django.urls import reverse
 from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
@@ -27,13 +28,21 @@ from memoryhub.templatetags.hidden_characters import (
     unchanged_lines,
 )
 from memoryhub.templatetags.hub import actor_glyph, ago, g
-from memoryhub.templatetags.words import REVISION_KINDS, SHORT_MONTH_DAY, date_in_words, word_of
 
 register = template.Library()
+KIND_WORDS = {
+    "create": gettext_lazy("Created"), "write": gettext_lazy("Changed"), "edit": gettext_lazy("Edited"),
+    "delete": gettext_lazy("Deleted"), "move": gettext_lazy("Moved"), "restore": gettext_lazy("Restored"),
+}  # fmt: skip
 SOURCE_STATES = {
     "missing": gettext_lazy("no file yet, left out of prompts"),
     "empty": gettext_lazy("empty, left out of prompts"),
 }
+
+
+def kind_words(kind: str) -> str:
+    """What a revision did: created, changed, …"""
+    return str(KIND_WORDS.get(kind, KIND_WORDS["write"]))
 
 
 def page_address(slug: str, path: str, query: str = "") -> str:
@@ -132,12 +141,12 @@ def _author(slug: str, where: str, line: Any) -> str:
     else:
         leads_to, words = (
             page_address(slug, revision.path, f"view=diff&to={revision.number}"),
-            revision.reason or word_of(REVISION_KINDS, revision.kind),
+            revision.reason or kind_words(revision.kind),
         )
     return (
         f'<span class="blamed">{actor_glyph(line.author.kind)}<b class="strong">{escape(line.author.name)}</b>'
         f'<a class="clip" href="{escape(leads_to)}">{escape(words)}</a>'
-        f'<span class="dim">r{revision.number}, {date_in_words(localtime(revision.created_at).date(), SHORT_MONTH_DAY)}'
+        f'<span class="dim">r{revision.number}, {date(localtime(revision.created_at), gettext("M j"))}'
         f'<span class="sr">{escape(_approved(line))}</span></span>{_before(slug, where, revision)}</span>'
     )
 

@@ -14,8 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from memoryhub.domain import files, proposals
-from memoryhub.templatetags.hub import ago
-from memoryhub.templatetags.words import counted
+from memoryhub.templatetags.hub import ago, plural
 
 register = template.Library()
 NOW_ON_DISK = {
@@ -46,7 +45,7 @@ class OnDisk:
         if self.put_back_at is None:
             return ""
         seconds = max(0.0, (self.put_back_at - self.found_at).total_seconds())
-        stood = _("%(n)s seconds") % {"n": f"{seconds:.1f}"} if seconds < 60 else counted(int(seconds // 60), "minute")
+        stood = _("%(n)s seconds") % {"n": f"{seconds:.1f}"} if seconds < 60 else plural(int(seconds // 60), "minute")
         return _("It was put back %(duration)s after the hub found the change.") % {"duration": stood}
 
 

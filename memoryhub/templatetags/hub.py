@@ -11,28 +11,38 @@ from typing import Any
 from django import template
 from django.template.loader import render_to_string
 from django.utils import timezone
+from django.utils.dateformat import format as date_format
 from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop, ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
+from memoryhub import languages
 from memoryhub.server import static_files
-from memoryhub.templatetags.words import (
-    ACTORS,
-    COUNTED,
-    IMPORT_STATES,
-    RECORD_STATES,
-    TOKEN_STATES,
-    counted,
-    date_in_words,
-    word_of,
-)
 
 register = template.Library()
+ACTOR_WORDS = {
+    "person": gettext_lazy("person"), "agent": gettext_lazy("agent"), "disk": gettext_lazy("disk"),
+    "hub": gettext_lazy("hub"), "import": gettext_lazy("import"),
+}  # fmt: skip
+RECORD_STATES = {
+    "held": gettext_lazy("held"), "admitted": gettext_lazy("admitted"), "promoted": gettext_lazy("promoted"),
+    "discarded": gettext_lazy("discarded"),
+}  # fmt: skip
+TOKEN_STATES = {
+    "active": gettext_lazy("active"),
+    "revoked": gettext_lazy("revoked"),
+    "expired": gettext_lazy("expired"),
+}
+IMPORT_STATES = {
+    "new": gettext_lazy("new"), "same": gettext_lazy("identical"), "conflict": gettext_lazy("different"),
+    "refused": gettext_lazy("refused"),
+}  # fmt: skip
 ACTOR_GLYPHS = {"person": "person", "agent": "agent", "disk": "disk", "hub": "overview", "import": "down"}
 
 
 register.simple_tag(static_files.group_styles)
+register.filter("translated", languages.translated)
 
 
 @register.simple_tag
@@ -48,45 +58,38 @@ def g(name: str, label: str = "", css: str = "") -> SafeString:
 
 @register.simple_tag
 def actor_glyph(kind: str) -> SafeString:
-    return g(ACTOR_GLYPHS.get(kind, "dot"), word_of(ACTORS, kind))
+    return g(ACTOR_GLYPHS.get(kind, "dot"), ACTOR_WORDS.get(kind, kind))
 
 
 @register.simple_tag
 def who(kind: str, name: str) -> SafeString:
     """The glyph and the name of an actor; of an agent its badge and name."""
     if kind == "agent":
-        return format_html('<span class="who">{}{}</span>', agent_badge(name, word_of(ACTORS, kind)), name)
+        return format_html('<span class="who">{}{}</span>', agent_badge(name, str(ACTOR_WORDS[kind])), name)
     return format_html('<span class="who">{}{}</span>', actor_glyph(kind), name)
 
 
-DURATIONS = (
-    (60, 1, gettext_noop("%(n)s s")),
-    (3600, 60, gettext_noop("%(n)s min")),
-    (86_400, 3600, gettext_noop("%(n)s h")),
-    (86_400 * 60, 86_400, gettext_noop("%(n)s d")),
-)
+# Up to how many seconds a unit is used, how many it has, and how it is written.
+SHORT_DURATIONS = (
+    (60, 1, gettext_lazy("%(count)s s")), (3600, 60, gettext_lazy("%(count)s min")),
+    (86_400, 3600, gettext_lazy("%(count)s h")), (86_400 * 60, 86_400, gettext_lazy("%(count)s d")),
+)  # fmt: skip
 
 
 def duration_in_words(seconds: float) -> str:
     """A duration in its largest unit: 11 s, 38 min, 3 h, 2 d."""
     seconds = max(0, int(seconds))
-    for limit, size, words in DURATIONS:
+    for limit, size, words in SHORT_DURATIONS:
         if seconds < limit:
-            return _(words) % {"n": seconds // size}
+            return words % {"count": seconds // size}
     if seconds < 86_400 * 730:
-        months = seconds // (86_400 * 30)
-        return ngettext("%(n)s month", "%(n)s months", months) % {"n": months}
-    years = seconds // (86_400 * 365)
-    return ngettext("%(n)s year", "%(n)s years", years) % {"n": years}
-
-
-WHOLE_DAY, DAY, SHORT_DAY = gettext_noop("l j F Y"), gettext_noop("l j F"), gettext_noop("j M")
+        return ngettext("%(count)s month", "%(count)s months", months := seconds // (86_400 * 30)) % {"count": months}
+    return ngettext("%(count)s year", "%(count)s years", years := seconds // (86_400 * 365)) % {"count": years}
 
 
 @register.filter
 def exactly(moment: datetime) -> str:
-    local = timezone.localtime(moment)
-    return f"{date_in_words(local.date(), WHOLE_DAY)}, {local:%H:%M:%S %Z}"
+    return date_format(timezone.localtime(moment), _("l j F Y, H:i:s T"))
 
 
 def time_element(moment: datetime, text: str, css: str = "") -> SafeString:
@@ -97,24 +100,27 @@ def time_element(moment: datetime, text: str, css: str = "") -> SafeString:
 
 @register.simple_tag
 def ago(moment: datetime | None, css: str = "", suffix: str = "ago") -> SafeString:
-    """How long ago, with the exact time on hover; with "" as suffix the bare duration."""
+    """How long ago, with the exact time on hover; with an empty suffix the duration alone."""
     if moment is None:
-        return format_html('<span class="dim">{}</span>', _("never"))
+        return never()
     seconds = (timezone.now() - moment).total_seconds()
-    if seconds < 5:
-        return time_element(moment, _("just now"), css)
-    duration = duration_in_words(seconds)
-    return time_element(moment, _("%(duration)s ago") % {"duration": duration} if suffix else duration, css)
+    text = duration_in_words(seconds)
+    if suffix:
+        text = _("%(duration)s ago") % {"duration": text}
+    return time_element(moment, _("just now") if seconds < 5 else text, css)
+
+
+def never() -> SafeString:
+    return format_html('<span class="dim">{}</span>', _("never"))
 
 
 @register.simple_tag
 def until(moment: datetime | None, css: str = "") -> SafeString:
     if moment is None:
-        return format_html('<span class="dim">{}</span>', _("never"))
+        return never()
     seconds = (moment - timezone.now()).total_seconds()
-    return time_element(
-        moment, _("now") if seconds <= 0 else _("in %(duration)s") % {"duration": duration_in_words(seconds)}, css
-    )
+    text = _("in %(duration)s") % {"duration": duration_in_words(seconds)}
+    return time_element(moment, _("now") if seconds <= 0 else text, css)
 
 
 @register.simple_tag
@@ -128,9 +134,7 @@ def at(moment: datetime) -> SafeString:
     """The time of day, and the date unless it is today's."""
     local = timezone.localtime(moment)
     is_today = local.date() == timezone.localdate()
-    return time_element(
-        moment, f"{local:%H:%M}" if is_today else f"{date_in_words(local.date(), SHORT_DAY)} {local:%H:%M}"
-    )
+    return time_element(moment, date_format(local, "H:i" if is_today else _("j M H:i")))
 
 
 @register.filter
@@ -138,7 +142,7 @@ def day(moment: datetime | date) -> str:
     """Today, yesterday, or the weekday and date."""
     as_date = timezone.localtime(moment).date() if isinstance(moment, datetime) else moment
     today = timezone.localdate()
-    text = date_in_words(as_date, DAY if as_date.year == today.year else WHOLE_DAY)
+    text = date_format(as_date, _("l j F") if as_date.year == today.year else _("l j F Y"))
     if as_date == today:
         return _("Today, %(day)s") % {"day": text}
     return _("Yesterday, %(day)s") % {"day": text} if as_date == today - timedelta(days=1) else text
@@ -157,10 +161,8 @@ def up_to(number: int, limit: int) -> str:
 
 @register.simple_tag
 def plural(number: int, one: str, many: str = "") -> str:
-    """1 file, 2 files, 1,204 files. The nouns are those of `words.COUNTED`; others stay English."""
-    if one not in COUNTED:
-        return f"{number:,} {one if number == 1 else many or one + 's'}"
-    return counted(number, one)
+    """1 file, 2 files, 1,204 files. `tests.messages` takes the words, which stand where this is called, into the catalogue."""
+    return ngettext(f"%(count)s {one}", f"%(count)s {many or one + 's'}", number) % {"count": f"{number:,}"}
 
 
 def join_words(parts: Iterable[str]) -> str:
@@ -180,7 +182,7 @@ def names(things: Iterable[Any], most: int = 0) -> str:
     said = [str(thing) for thing in things]
     if not most or len(said) <= most:
         return join_words(said)
-    return _("%(names)s and %(n)s more") % {"names": _(", ").join(said[:most]), "n": len(said) - most}
+    return _("%(names)s and %(count)s more") % {"names": _(", ").join(said[:most]), "count": len(said) - most}
 
 
 BADGE_COLOURS = 8
@@ -289,17 +291,17 @@ def browser(agent: str) -> str:
 
 @register.filter
 def record_state(state: str) -> str:
-    return word_of(RECORD_STATES, state)
+    return str(RECORD_STATES.get(state, state))
 
 
 @register.filter
 def import_state(state: str) -> str:
-    return word_of(IMPORT_STATES, state)
+    return str(IMPORT_STATES.get(state, state))
 
 
 @register.filter
 def token_state(state: str) -> str:
-    return word_of(TOKEN_STATES, state)
+    return str(TOKEN_STATES.get(state, state))
 
 
 @register.filter
