@@ -10,17 +10,23 @@ from django import template
 from django.template import Context
 from django.utils import timezone
 from django.utils.html import format_html
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
 from memoryhub.domain import files, proposals
 from memoryhub.templatetags.hub import ago, duration_in_words
 
 register = template.Library()
 NOW_ON_DISK = {
-    "made": "The new file lies on disk as it was found.",
-    "changed": "The changed text lies on disk as it was found.",
-    "deleted": "The file is gone from the disk.",
+    "made": gettext_lazy("The new file is on disk as it was found."),
+    "changed": gettext_lazy("The changed text is on disk as it was found."),
+    "deleted": gettext_lazy("The file is no longer on disk."),
+}
+TITLES = {
+    "made": gettext_lazy("%(name)s created on disk"),
+    "deleted": gettext_lazy("%(name)s deleted on disk"),
+    "changed": gettext_lazy("%(name)s changed on disk"),
 }
 
 
@@ -43,10 +49,11 @@ def on_disk(proposal: Any) -> OnDisk:
     change = proposal.change
     put_back = change.get("put_back_at")
     lines = sorted({one["line"] for one in change.get("secrets", [])})
-    said = f" (line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines[:5]))})" if lines else ""
+    words = ngettext(" (line %(lines)s)", " (lines %(lines)s)", len(lines))
+    said = words % {"lines": ", ".join(map(str, lines[:5]))} if lines else ""
     return OnDisk(
         datetime.fromisoformat(change["found_at"]), datetime.fromisoformat(put_back) if put_back else None,
-        not proposals.problem_on_disk(proposal) and not put_back, NOW_ON_DISK.get(change.get("held", ""), ""), said,
+        not proposals.problem_on_disk(proposal) and not put_back, str(NOW_ON_DISK.get(change.get("held", ""), "")), said,
         time_on_disk(proposal), change.get("round", 0),
     )  # fmt: skip
 
@@ -77,17 +84,18 @@ def duration_since(moment: datetime) -> str:
 @register.filter
 def disk_title(proposal: Any) -> str:
     """AGENTS.md changed on disk."""
-    return f"{proposal.path.rpartition('/')[2]} {proposal.change.get('held', 'changed')} on disk"
+    title = TITLES.get(proposal.change.get("held", ""), TITLES["changed"])
+    return str(title % {"name": proposal.path.rpartition("/")[2]})
 
 
 @register.filter
 def keep_label(proposal: Any) -> str:
     """The label of the button that rejects: it says what stays."""
     if proposal.change.get("held") == "made":
-        return "Reject the new file"
+        return _("Reject the new file")
     if proposal.change.get("held") == "deleted":
-        return "Keep the file"
-    return f"Keep the approved text, revision {proposal.base_revision}"
+        return _("Keep the file")
+    return _("Keep the approved text, revision %(number)s") % {"number": proposal.base_revision}
 
 
 @register.simple_tag
@@ -95,15 +103,16 @@ def disk_effect(review: Any) -> SafeString:
     """What approving and rejecting do on disk."""
     proposal = review.proposal
     if proposal.change.get("held") == "deleted":
-        return format_html("Approving <b>deletes</b> <code>{}</code>; its history stays.", proposal.path)
-    return format_html("Approving makes this text a revision by <b>{}</b>, and the file on disk has it.", "disk")
+        return format_html(_("Approving <b>deletes</b> <code>{path}</code>; its history stays."), path=proposal.path)
+    words = _("Approving makes this text a revision by <b>{author}</b>, and the file on disk has it.")
+    return format_html(words, author=_("disk"))
 
 
 @register.simple_tag
 def asked_since(agent: Any, moment: datetime) -> SafeString:
     """When an agent last asked the hub for its prompt since a moment; “no” where it did not."""
     last = proposals.asked_since(agent, moment)
-    return format_html("{}, got the approved text", ago(last)) if last else mark_safe("no")
+    return format_html(_("{when}, got the approved text"), when=ago(last)) if last else format_html("{}", _("no"))
 
 
 @register.simple_tag(takes_context=True)
@@ -112,4 +121,4 @@ def unreviewed_note(context: Context, path: str) -> str:
     kept = context.render_context
     if "unreviewed" not in kept:
         kept["unreviewed"] = {file.path for file in files.unreviewed(context["space"])}
-    return "from disk, not reviewed" if path in kept["unreviewed"] else ""
+    return _("from disk, not reviewed") if path in kept["unreviewed"] else ""

@@ -84,7 +84,7 @@ from memoryhub.domain.files.revisions import (
     revisions_of,
 )
 from memoryhub.domain.files.search import glob, grep
-from memoryhub.domain.files.submit import check_content, submit, submit_all
+from memoryhub.domain.files.submit import check_content, edited_texts, submit, submit_all
 from memoryhub.domain.files.tree import (
     FOLDER_PAGE_SIZE,
     GUIDELINES_PATH,
@@ -161,6 +161,7 @@ __all__ = [
     "deleted_files",
     "dry_run_rule",
     "edit",
+    "edited_texts",
     "end_threads_of_run",
     "existing_paths",
     "exists",
