@@ -159,15 +159,25 @@ def standing_of(proposal: Proposal) -> Standing | None:
 
 # ---- writes that were refused before they landed
 
+MAX_KEPT = 1_000
 MAX_WAITING = 50  # for one file: more than these nobody reads
 
 
 def propose_before_write(
-    space: Space, program: str, *, path: str, content: bytes, tool: str, session: str = ""
+    space: Space,
+    program: str,
+    *,
+    path: str,
+    content: bytes,
+    tool: str,
+    session: str = "",
+    pending: str = "",
+    reason: str = "",
 ) -> Proposal | None:
     """Keeps the text that a program wanted to write as a proposal in its name; None where the hub hands out that very text.
 
-    The same text again is the proposal that waits; one that was rejected is refused with what the person said.
+    The same text again is the proposal that waits; one that was rejected is refused with what the person said. `pending` is the
+    id under which the program itself keeps the change until somebody decides.
     """
     published = _published(space, path)
     if published is not None and published.content == content:
@@ -178,8 +188,9 @@ def propose_before_write(
     spaces.refuse_secrets(space, found, findings.detectable(content))
     proposal = Proposal(
         space=space, agent=None, agent_name=program, kind=Proposal.Kind.WRITE, path=path, content=content,
-        change={"asked_by": program, "tool": tool, "session": clean(session, 100), "stood": 0},
+        change={"asked_by": program, "tool": tool, "session": clean(session, 100), "stood": 0, **({"pending": pending} if pending else {})},
         base_revision=published.revision if published else None, base_sha256=published.sha256 if published else "",
+        reason=clean(reason, 2000),
     )  # fmt: skip
     proposal.same_as = _same_write(proposal)
     if waiting := _waits_already(proposal):
@@ -195,8 +206,45 @@ def _published(space: Space, path: str) -> files.Published | None:
 
 
 def _same_write(proposal: Proposal) -> str:
+    if pending := proposal.change.get("pending"):  # each is decided on by itself, whatever it says
+        return hashlib.sha256(f"pending\0{proposal.agent_name}\0{proposal.path}\0{pending}".encode()).hexdigest()
     told = f"before write\0{proposal.agent_name}\0{proposal.path}\0{proposal.base_sha256}\0"
     return hashlib.sha256(told.encode() + bytes(proposal.content or b"")).hexdigest()
+
+
+@transaction.atomic
+def renew_write(space: Space, number: int, content: bytes) -> None:
+    """Gives a waiting write another text, which its program's change makes of what the file says now. A decision on the text before
+    is refused with the new one."""
+    proposal = Proposal.objects.within(space).select_for_update(of=("self",)).select_related("space").get(number=number)
+    published = _published(space, proposal.path)
+    base = (published.revision, published.sha256) if published else (None, "")
+    same = bytes(proposal.content or b"") == content and (proposal.base_revision, proposal.base_sha256) == base
+    if proposal.state not in (State.PENDING, State.OUTDATED) or same:
+        return
+    before = published.content if published else None
+    found = findings.findings_of(space, proposal.path, before, content)
+    spaces.refuse_secrets(space, found, findings.detectable(content))
+    proposal.content, (proposal.base_revision, proposal.base_sha256) = content, base
+    proposal.findings, proposal.approvals = [one.as_json() for one in found], []
+    proposal.risk = kind_of(proposal).risk(proposal, found, before, content)
+    proposal.state, proposal.note, proposal.updated_at = State.PENDING, "", timezone.now()
+    proposal.save()
+
+
+@transaction.atomic
+def outdate_write(space: Space, number: int, why: str) -> None:
+    """Closes a waiting write that its program no longer asks for, or cannot be made any more."""
+    for proposal in (
+        Proposal.objects.within(space).select_for_update(of=("self",)).filter(number=number).select_related("space")
+    ):
+        outdate(proposal, why)
+
+
+def kept_by_program(space: Space, program: str) -> list[Proposal]:
+    """The proposals for changes that a program itself keeps until somebody decides, whatever became of them; newest first."""
+    mine = Proposal.objects.within(space).filter(agent_name=program, change__has_key="pending")
+    return list(mine.defer("content").order_by("-number")[:MAX_KEPT])
 
 
 def writes_waiting(space: Space, program: str, path: str) -> list[Proposal]:
