@@ -35,6 +35,14 @@ def test_a_text_is_found_in_every_form(form):
     assert not found.is_in(found.replace(FORMS[form].encode(), by_lines))
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_a_file_in_utf_16_is_read_too_and_stays_one(encoding):
+    found, text = Needles({TEXT}), "first\n{}\nlast\n"
+    data = text.format(TEXT).encode(encoding)
+    assert found.is_in(data)
+    assert found.replace(data, by_lines).decode(encoding) == text.format("[erased]\n[erased]")
+
+
 @pytest.mark.parametrize("other", ["Frau Müller", "Frau Müller, who lives elsewhere, said no.", "", "…", "yes"])
 def test_other_words_are_not(other):
     assert not Needles({TEXT}).is_in(other.encode())
