@@ -1,6 +1,7 @@
 """Files at virtual paths: mounts and rules, reading, changing, revisions, and the disk."""
 
 from memoryhub.domain.files.change import lock_files
+from memoryhub.domain.files.disk.before_write import HeldPlace, held_mounts, held_places, storable_text
 from memoryhub.domain.files.disk.git_authors import find_git_authors
 from memoryhub.domain.files.disk.intake import leave_out_everywhere
 from memoryhub.domain.files.disk.marks import check_marks
@@ -127,6 +128,7 @@ __all__ = [
     "Explanation",
     "FolderEntry",
     "Found",
+    "HeldPlace",
     "Pending",
     "Place",
     "Published",
@@ -179,6 +181,8 @@ __all__ = [
     "glob",
     "grep",
     "held_file",
+    "held_mounts",
+    "held_places",
     "in_every_prompt",
     "intake_of",
     "is_folder",
@@ -227,6 +231,7 @@ __all__ = [
     "source_readers",
     "stop_editing",
     "stop_excluding",
+    "storable_text",
     "submit",
     "submit_all",
     "survey_mount",
