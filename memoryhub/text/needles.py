@@ -102,7 +102,7 @@ class Needles:
         variants = variants_of if few else stored_variants_of
         literals = {as_bytes(one) for piece in chosen for one in variants(piece)}
         wide = {one for piece in chosen for one in wide_variants_of(piece)} if few else set()
-        self.literals = sorted(literals | wide, key=len, reverse=True)
+        self.literals = sorted((literals | wide) - {b""}, key=len, reverse=True)
         self._wholes = sorted(
             {as_bytes(one) for piece in chosen for one in (piece, " ".join(piece.split())) if len(one) > HEAD + 2}
         )
@@ -164,7 +164,10 @@ class Needles:
         if self._indexes:
             yield from (at for at in range(len(data) - HEAD + 1) if data[at : at + HEAD] in self._heads)
         for pattern in self._head_patterns:
-            yield from (one.start() for one in pattern.finditer(data)) if pattern.search(data) else ()
+            found = pattern.search(data)
+            while found:  # the next one may begin inside of this one
+                yield found.start()
+                found = pattern.search(data, found.start() + 1)
 
     def _longest(self, data: bytes, start: int) -> tuple[int, bytes]:
         """The text with the longest beginning that stands here: a neighbour in the order of all."""

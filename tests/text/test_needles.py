@@ -9,7 +9,7 @@ import unicodedata
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memoryhub.text import needles
@@ -69,6 +69,7 @@ WORDS = st.lists(st.sampled_from(["alpha", "bravo", "Zürich", "…", "\n", "del
 
 
 @given(st.sets(WORDS, min_size=1, max_size=5), st.lists(WORDS, max_size=4))
+@example({"bravo bravo bravo alpha", "alpha alpha alpha"}, ["bravo bravo bravo bravo"])
 def test_many_are_found_as_few_are(chosen, around):
     data = "|".join([*around, *chosen, *around]).encode()
     few = Needles(chosen)
