@@ -24,7 +24,8 @@ from memoryhub.models import DISK, Actor, Agent, Delivery, File, Proposal, Space
 from memoryhub.text import protected
 
 State = Proposal.State
-SAYS = {"made": "made", "changed": "changed", "deleted": "deleted"}
+REASONS = {"made": "Created on disk", "changed": "Changed on disk", "deleted": "Deleted on disk"}
+SAYS = {"made": "created", "changed": "changed", "deleted": "deleted"}
 MOST_AN_HOUR = 20  # proposals for one file: a program that writes all the time would fill the inbox
 AGAIN = "The file on disk changed again; a later proposal has what stands there."
 
@@ -48,7 +49,7 @@ def propose_from_disk(
         change={
             "held": held, "since": since.isoformat(), "found_at": timezone.now().isoformat(), "secrets": secrets, "round": round,
         },
-        base_revision=base[0], base_sha256=base[1], reason={"made": "Made", "changed": "Changed", "deleted": "Deleted"}[held] + " on disk",
+        base_revision=base[0], base_sha256=base[1], reason=REASONS[held],
     )  # fmt: skip
     proposal.same_as = same_as(proposal)
     waiting = _waiting(space, path).filter(same_as=proposal.same_as).first()
