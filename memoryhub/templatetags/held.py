@@ -82,6 +82,11 @@ def duration_since(moment: datetime) -> str:
 
 
 @register.filter
+def in_seconds(seconds: float) -> str:
+    return precise_duration(seconds)
+
+
+@register.filter
 def disk_title(proposal: Any) -> str:
     """AGENTS.md changed on disk."""
     title = TITLES.get(proposal.change.get("held", ""), TITLES["changed"])

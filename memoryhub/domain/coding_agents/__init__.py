@@ -26,6 +26,7 @@ from memoryhub.domain.coding_agents.hermes_pending import (
 from memoryhub.domain.coding_agents.hook_files import (
     SettingsChange,
     make_change,
+    own_command,
     plan_install,
     plan_uninstall,
     read_settings,
@@ -81,6 +82,7 @@ __all__ = [
     "matrix_of",
     "memory_files",
     "names_of_agents",
+    "own_command",
     "parse_pending",
     "pending_writes",
     "plan_install",

@@ -105,8 +105,7 @@ def _text_after(space: Space, mount: Mount, path: str, pending: PendingWrite) ->
 @spaces.on_event("proposal_closed")
 def settle(proposal: Proposal) -> None:
     """After a decision: the file of the change goes, and others that wait are made anew on the text as it is now."""
-    if "pending" in proposal.change:
-        transaction.on_commit(lambda: _quietly(proposal.space))
+    transaction.on_commit(lambda: _quietly(proposal.space))
 
 
 @jobs.periodic("hooks.pending", every=timedelta(minutes=1))
