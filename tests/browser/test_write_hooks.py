@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from memoryhub.domain import contexts, files, write_hooks
-from memoryhub.models import HUB
+from memoryhub.models import HUB, Person
 from tests.browser.test_disk import picture
 
 SETTINGS = '{\n  "model": "opus"\n}\n'
@@ -34,6 +34,7 @@ def home(space, tmp_path, settings):
 
 def test_a_hook_is_installed_and_a_refused_write_approved(home, space, sign_in_as):
     page = sign_in_as("owner")
+    Person.objects.update(is_hub_owner=True)
     page.goto("/s/ledger/contexts/hooks/")
     expect(page.get_by_text("PreToolUse", exact=False).first).to_be_visible()
     picture(page, "hooks")

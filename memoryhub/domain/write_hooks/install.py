@@ -9,6 +9,7 @@ from datetime import datetime
 from statistics import median
 
 from django.conf import settings
+from django.db import transaction
 
 from memoryhub.detectors import secrets
 from memoryhub.domain import activity, coding_agents, contexts, files
@@ -101,9 +102,10 @@ def _change(space: Space, actor: Actor, program: str, key: str, seen: str, *, in
         raise Conflict(found.problem, code="no_json")
     if found.installed != installed or found.change is None or found.seen != seen:
         raise Conflict(f"{found.path} changed meanwhile. Look at it again.", code="changed_since_seen")
-    coding_agents.make_change(found.change)
     verb, says = ("hooks.uninstall", "took the hook out of") if installed else ("hooks.install", "put the hook into")
-    activity.record(space, actor, verb, says, found.path, url="contexts/hooks/")
+    with transaction.atomic():  # without the change there is no line about it
+        activity.record(space, actor, verb, says, found.path, url="contexts/hooks/")
+        coding_agents.make_change(found.change)
     return found
 
 
