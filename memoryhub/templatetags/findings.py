@@ -10,6 +10,7 @@ from typing import Any
 from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy, ngettext
 
 from memoryhub import detectors
 from memoryhub.detectors import Finding
@@ -20,10 +21,10 @@ register = template.Library()
 CODES = ("secrets", "hidden", "injection")
 SHOWN = (*CODES, detectors.COST)
 NAMES = {
-    detectors.COST: "Not checked",
-    "secrets": "Text like a secret",
-    "hidden": "Hidden characters",
-    "injection": "Text like an injection",
+    detectors.COST: gettext_lazy("Not checked"),
+    "secrets": gettext_lazy("Text like a secret"),
+    "hidden": gettext_lazy("Hidden characters"),
+    "injection": gettext_lazy("Text like an injection"),
 }
 MAX_LINES = 8
 
@@ -39,7 +40,7 @@ class FoundKind:
 
     @property
     def name(self) -> str:
-        return NAMES[self.code]
+        return str(NAMES[self.code])
 
 
 @lru_cache(maxsize=256)
@@ -71,9 +72,18 @@ def lines_of_finding(one: FoundKind, lines_at: str) -> SafeString:
     links = format_html_join(
         ", ", '<a href="{}#L{}">{}</a>', ((lines_at, line, line) for line in one.lines[:MAX_LINES])
     )
-    more = f" and {len(one.lines) - MAX_LINES:,} more" if len(one.lines) > MAX_LINES else ""
-    word = "line" if len(one.lines) == 1 else "lines"
-    return format_html('<b class="strong">{}</b> in {} {}{}:', one.name, word, links, more)
+    words = ngettext(
+        '<b class="strong">{name}</b> in line {lines}:',
+        '<b class="strong">{name}</b> in lines {lines}:',
+        len(one.lines),
+    )
+    more = len(one.lines) - MAX_LINES
+    if more > 0:
+        words = ngettext(
+            '<b class="strong">{name}</b> in lines {lines} and {more} more:',
+            '<b class="strong">{name}</b> in lines {lines} and {more} more:', more,
+        )  # fmt: skip
+    return format_html(words, name=one.name, lines=links, more=f"{more:,}")
 
 
 @register.inclusion_tag("_finding_tags.html")

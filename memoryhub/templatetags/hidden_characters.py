@@ -16,6 +16,7 @@ from typing import Any
 from django import template
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from memoryhub.text.unseen import EMOJI_JOINER, UNSEEN_CHARACTER, spelled_out
 
@@ -112,7 +113,7 @@ def line_html(text: str) -> str:
     tail = TRAILING_BLANKS.search(text) if text[-1:] in " \t\r\u00a0\u3000" or text[-1:].isspace() else None
     if tail is None:
         return escape_with_labels(text)
-    blank = f'<span class="blank" title="trailing blanks">{escape(tail.group())}</span>'
+    blank = f'<span class="blank" title="{gettext("trailing blanks")}">{escape(tail.group())}</span>'
     return escape_with_labels(text[: tail.start()]) + blank + escape_with_labels(text[tail.end() :])
 
 
@@ -162,10 +163,16 @@ def at(mapping: Any, key: Any) -> Any:
     return mapping.get(key) if mapping else None
 
 
-ROW_SIGNS = {"ctx": ("&nbsp;", "", ""), "add": ("+", "added ", "ins"), "del": ("−", "removed ", "del")}
+ROW_SIGNS = {
+    "ctx": ("&nbsp;", "", ""),
+    "add": ("+", gettext_lazy("added"), "ins"),
+    "del": ("−", gettext_lazy("removed"), "del"),
+}
 
 
-COARSE = "Too many lines changed to compare each: lines that stayed equal among them are shown as changed."
+COARSE = gettext_lazy(
+    "Too many lines changed to compare each: lines that stayed equal among them are shown as changed."
+)
 
 
 def coarse_row(change: Any) -> str:
@@ -173,14 +180,22 @@ def coarse_row(change: Any) -> str:
     return f'<tr class="fold"><td colspan="4">{COARSE}</td></tr>' if change.is_coarse else ""
 
 
+def unchanged_lines(count: int) -> str:
+    return ngettext("%(n)s unchanged line", "%(n)s unchanged lines", count) % {"n": f"{count:,}"}
+
+
+def no_newline_label() -> str:
+    return f' <span class="inv" title="{gettext("no newline at the end")}">no LF</span>'
+
+
 # Rows are built here and not by a template, since a diff has thousands of them.
 def diff_row(row: Any) -> str:
     """HTML of one row of a unified diff: numbers before and after, sign, word for screen readers, line."""
     if row.kind == "fold":
-        return f'<tr class="fold"><td colspan="4">{row.count:,} unchanged line{"s" if row.count != 1 else ""}</td></tr>'
+        return f'<tr class="fold"><td colspan="4">{unchanged_lines(row.count)}</td></tr>'
     sign, word, tag = ROW_SIGNS[row.kind]
-    said = f'<span class="sr">{word}</span>' if word else ""
-    end = "" if row.ends else ' <span class="inv" title="no newline at the end">no LF</span>'
+    said = f'<span class="sr">{word} </span>' if word else ""
+    end = "" if row.ends else no_newline_label()
     return (
         f'<tr class="{row.kind}"><td class="no">{row.old or ""}</td><td class="no">{row.new or ""}</td>'
         f'<td class="sign">{sign}</td><td class="code">{said}{marked_line_html(row.text, row.marks, tag)}{end}</td></tr>'
@@ -188,11 +203,11 @@ def diff_row(row: Any) -> str:
 
 
 @register.simple_tag
-def diff(rows: Iterable[Any], caption: str = "Change") -> SafeString:
+def diff(rows: Iterable[Any], caption: str = "") -> SafeString:
     """A table of the rows of a diff."""
     body = "".join(diff_row(row) for row in rows)
     return mark_safe(  # noqa: S308  every piece is escaped above
-        f'<table class="diff"><caption class="sr">{escape(caption)}</caption>'
+        f'<table class="diff"><caption class="sr">{escape(caption or gettext("Change"))}</caption>'
         '<colgroup><col class="c-no"><col class="c-no"><col class="c-sign"><col></colgroup>'
         f"<tbody>{body}</tbody></table>"
     )

@@ -11,13 +11,19 @@ from typing import Any
 from django import template
 from django.template.loader import render_to_string
 from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy
 
 from memoryhub.server import static_files
 
 register = template.Library()
-ACTOR_WORDS = {"person": "person", "agent": "agent", "disk": "disk", "hub": "hub", "import": "import"}
+ACTOR_WORDS = {
+    "person": gettext_lazy("person"), "agent": gettext_lazy("agent"), "disk": gettext_lazy("disk"),
+    "hub": gettext_lazy("hub"), "import": gettext_lazy("import"),
+}  # fmt: skip
 ACTOR_GLYPHS = {"person": "person", "agent": "agent", "disk": "disk", "hub": "overview", "import": "down"}
 
 
@@ -37,29 +43,36 @@ def g(name: str, label: str = "", css: str = "") -> SafeString:
 
 @register.simple_tag
 def actor_glyph(kind: str) -> SafeString:
-    return g(ACTOR_GLYPHS.get(kind, "dot"), ACTOR_WORDS.get(kind, kind))
+    return g(ACTOR_GLYPHS.get(kind, "dot"), str(ACTOR_WORDS.get(kind, kind)))
 
 
 @register.simple_tag
 def who(kind: str, name: str) -> SafeString:
     """The glyph and the name of an actor; of an agent its badge and name."""
     if kind == "agent":
-        return format_html('<span class="who">{}{}</span>', agent_badge(name, ACTOR_WORDS[kind]), name)
+        return format_html('<span class="who">{}{}</span>', agent_badge(name, str(ACTOR_WORDS[kind])), name)
     return format_html('<span class="who">{}{}</span>', actor_glyph(kind), name)
 
 
 def duration_in_words(seconds: float) -> str:
     """A duration in its largest unit: 11 s, 38 min, 3 h, 2 d."""
     seconds = max(0, int(seconds))
-    for limit, size, unit in ((60, 1, "s"), (3600, 60, "min"), (86_400, 3600, "h"), (86_400 * 60, 86_400, "d")):
-        if seconds < limit:
-            return f"{seconds // size} {unit}"
-    return f"{seconds // (86_400 * 30)} months" if seconds < 86_400 * 730 else f"{seconds // (86_400 * 365)} years"
+    if seconds < 60:
+        return _("%(n)s s") % {"n": seconds}
+    if seconds < 3600:
+        return _("%(n)s min") % {"n": seconds // 60}
+    if seconds < 86_400:
+        return _("%(n)s h") % {"n": seconds // 3600}
+    if seconds < 86_400 * 60:
+        return _("%(n)s d") % {"n": seconds // 86_400}
+    if seconds < 86_400 * 730:
+        return plural(seconds // (86_400 * 30), "month")
+    return plural(seconds // (86_400 * 365), "year")
 
 
 @register.filter
 def exactly(moment: datetime) -> str:
-    return timezone.localtime(moment).strftime("%A %-d %B %Y, %H:%M:%S %Z")
+    return date_format(timezone.localtime(moment), _("l j F Y, H:i:s T"))
 
 
 def time_element(moment: datetime, text: str, css: str = "") -> SafeString:
@@ -70,20 +83,22 @@ def time_element(moment: datetime, text: str, css: str = "") -> SafeString:
 
 @register.simple_tag
 def ago(moment: datetime | None, css: str = "", suffix: str = "ago") -> SafeString:
-    """How long ago, with the exact time on hover."""
+    """How long ago, with the exact time on hover; without "ago" where the suffix is empty."""
     if moment is None:
-        return mark_safe('<span class="dim">never</span>')
+        return format_html('<span class="dim">{}</span>', _("never"))
     seconds = (timezone.now() - moment).total_seconds()
-    text = "just now" if seconds < 5 else f"{duration_in_words(seconds)} {suffix}".strip()
+    passed = duration_in_words(seconds)
+    text = _("just now") if seconds < 5 else _("%(time)s ago") % {"time": passed} if suffix else passed
     return time_element(moment, text, css)
 
 
 @register.simple_tag
 def until(moment: datetime | None, css: str = "") -> SafeString:
     if moment is None:
-        return mark_safe('<span class="dim">never</span>')
+        return format_html('<span class="dim">{}</span>', _("never"))
     seconds = (moment - timezone.now()).total_seconds()
-    return time_element(moment, "now" if seconds <= 0 else f"in {duration_in_words(seconds)}", css)
+    text = _("now") if seconds <= 0 else _("in %(time)s") % {"time": duration_in_words(seconds)}
+    return time_element(moment, text, css)
 
 
 @register.simple_tag
@@ -97,7 +112,7 @@ def at(moment: datetime) -> SafeString:
     """The time of day, and the date unless it is today's."""
     local = timezone.localtime(moment)
     is_today = local.date() == timezone.localdate()
-    return time_element(moment, local.strftime("%H:%M" if is_today else "%-d %b %H:%M"))
+    return time_element(moment, local.strftime("%H:%M") if is_today else date_format(local, _("j M H:i")))
 
 
 @register.filter
@@ -105,10 +120,10 @@ def day(moment: datetime | date) -> str:
     """Today, yesterday, or the weekday and date."""
     as_date = timezone.localtime(moment).date() if isinstance(moment, datetime) else moment
     today = timezone.localdate()
-    text = as_date.strftime("%A %-d %B") + ("" if as_date.year == today.year else f" {as_date.year}")
+    text = date_format(as_date, _("l j F") if as_date.year == today.year else _("l j F Y"))
     if as_date == today:
-        return f"Today, {text}"
-    return f"Yesterday, {text}" if as_date == today - timedelta(days=1) else text
+        return _("Today, %(date)s") % {"date": text}
+    return _("Yesterday, %(date)s") % {"date": text} if as_date == today - timedelta(days=1) else text
 
 
 @register.filter
@@ -122,16 +137,46 @@ def up_to(number: int, limit: int) -> str:
     return at_least(number, number == limit)
 
 
+# What `plural` counts. A noun stands here, so that every language has its forms of it.
+NOUNS = {
+    "agent": ngettext_lazy("%(n)s agent", "%(n)s agents", "count"),
+    "byte": ngettext_lazy("%(n)s byte", "%(n)s bytes", "count"),
+    "cause": ngettext_lazy("%(n)s cause", "%(n)s causes", "count"),
+    "change": ngettext_lazy("%(n)s change", "%(n)s changes", "count"),
+    "character": ngettext_lazy("%(n)s character", "%(n)s characters", "count"),
+    "check": ngettext_lazy("%(n)s check", "%(n)s checks", "count"),
+    "chunk": ngettext_lazy("%(n)s chunk", "%(n)s chunks", "count"),
+    "entry": ngettext_lazy("%(n)s entry", "%(n)s entries", "count"),
+    "file": ngettext_lazy("%(n)s file", "%(n)s files", "count"),
+    "line": ngettext_lazy("%(n)s line", "%(n)s lines", "count"),
+    "minute": ngettext_lazy("%(n)s minute", "%(n)s minutes", "count"),
+    "comment stays": ngettext_lazy("%(n)s comment stays", "%(n)s comments stay", "count"),
+    "month": ngettext_lazy("%(n)s month", "%(n)s months", "count"),
+    "passkey": ngettext_lazy("%(n)s passkey", "%(n)s passkeys", "count"),
+    "person": ngettext_lazy("%(n)s person", "%(n)s people", "count"),
+    "proposal": ngettext_lazy("%(n)s proposal", "%(n)s proposals", "count"),
+    "record": ngettext_lazy("%(n)s record", "%(n)s records", "count"),
+    "revision": ngettext_lazy("%(n)s revision", "%(n)s revisions", "count"),
+    "row": ngettext_lazy("%(n)s row", "%(n)s rows", "count"),
+    "secret": ngettext_lazy("%(n)s secret", "%(n)s secrets", "count"),
+    "stretch": ngettext_lazy("%(n)s stretch", "%(n)s stretches", "count"),
+    "thread": ngettext_lazy("%(n)s thread", "%(n)s threads", "count"),
+    "time": ngettext_lazy("%(n)s time", "%(n)s times", "count"),
+    "token": ngettext_lazy("%(n)s token", "%(n)s tokens", "count"),
+    "year": ngettext_lazy("%(n)s year", "%(n)s years", "count"),
+}
+
+
 @register.simple_tag
-def plural(number: int, one: str, many: str = "") -> str:
-    """1 file, 2 files, 1,204 files."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+def plural(number: int, noun: str, _many: str = "") -> str:
+    """1 file, 2 files, 1,204 files: a number and one of `NOUNS`, in the language of the page."""
+    return NOUNS[noun] % {"count": number, "n": f"{number:,}"}
 
 
 def join_words(parts: Iterable[str]) -> str:
     """Joins words: a, b and c."""
     *first, last = list(parts) or [""]
-    return f"{', '.join(first)} and {last}" if first else last
+    return _("%(first)s and %(last)s") % {"first": _(", ").join(first), "last": last} if first else last
 
 
 def join_html(parts: Iterable[Any]) -> SafeString:
@@ -145,7 +190,9 @@ def names(things: Iterable[Any], most: int = 0) -> str:
     said = [str(thing) for thing in things]
     if not most or len(said) <= most:
         return join_words(said)
-    return f"{', '.join(said[:most])} and {len(said) - most} more"
+    more = len(said) - most
+    words = ngettext("%(names)s and %(n)s more", "%(names)s and %(n)s more", more)
+    return words % {"names": _(", ").join(said[:most]), "n": more}
 
 
 BADGE_COLOURS = 8
@@ -247,7 +294,9 @@ def browser(agent: str) -> str:
     """Browser and system of a User-Agent: Firefox on macOS."""
     name = next((word for mark, word in BROWSERS if mark in agent), "")
     system = next((word for mark, word in SYSTEMS if mark in agent), "")
-    return " on ".join(part for part in (name, system) if part) or agent[:40] or "unknown browser"
+    if name and system:
+        return _("%(browser)s on %(system)s") % {"browser": name, "system": system}
+    return name or system or agent[:40] or _("unknown browser")
 
 
 @register.filter
