@@ -391,7 +391,7 @@ def test_an_import_that_its_job_refuses_whole_says_what_to_mend(space, reviewer,
     job = longterm.import_entries(space, house.reviewer, "\n".join(lines).encode())
     queue.run_waiting()
     page = html.unescape(read(reviewer, f"longterm/import/{job.pk}/"))
-    assert "Line 8: it is the own memory of the agent nobody" in page and "Nothing was brought in. Mend that" in page
+    assert "Line 8: it is the own memory of the agent nobody" in page and "Nothing was brought in. Correct that" in page
     assert "where it stopped" not in page
 
 
