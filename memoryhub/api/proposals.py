@@ -11,19 +11,16 @@ from ninja import Field, Router, Schema
 from memoryhub.api.base import (
     CACHE_HEADERS,
     ERRORS,
-    IF_NONE_MATCH,
-    Cursor,
     Given,
-    Next,
     PersonAuth,
     has_etag,
     json_response,
     needs,
     no_secrets,
     not_modified,
-    page_by_id,
     people_only,
 )
+from memoryhub.api.paging import IF_NONE_MATCH, Cursor, Next, page_by_id
 from memoryhub.db import statements
 from memoryhub.domain import proposals
 from memoryhub.domain.accounts import Caller

@@ -1,19 +1,23 @@
-"""The account page of a person: password, e-mail, sessions, personal tokens, colour theme."""
+"""The account page of a person: password, e-mail, sessions, personal tokens, language, colour theme."""
 
 from __future__ import annotations
+
+from datetime import timedelta
 
 from django.conf import settings
 from django.contrib.auth import update_session_auth_hash
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
+from memoryhub import languages
 from memoryhub.domain import accounts, activity, spaces
-from memoryhub.errors import HubError, NotFound, TooMany, Unauthenticated
+from memoryhub.errors import HubError, Invalid, NotFound, TooMany, Unauthenticated
 from memoryhub.forms import EmailForm, PasswordForm, TokenForm
 from memoryhub.models import Actor, Person, Space, Token
-from memoryhub.web.access import second_factor_missing, signed_in, to_second_factor
+from memoryhub.web.access import public, second_factor_missing, signed_in, to_second_factor
 from memoryhub.web.login import safe_next
 from memoryhub.web.notices import done
 from memoryhub.web.oidc import connect_proof
@@ -126,6 +130,24 @@ def end_sessions(request: HttpRequest) -> HttpResponse:
 def theme(request: HttpRequest) -> HttpResponse:
     accounts.set_preference(request.user, "theme", THEMES[request.user.preferences.get("theme", "")])
     return redirect(safe_next(request))
+
+
+@public
+@require_POST
+def language(request: HttpRequest) -> HttpResponse:
+    """Sets the language of the account and of this browser; of somebody who is not signed in, that of the browser alone."""
+    chosen = request.POST.get("language", "")
+    if chosen and chosen not in dict(settings.LANGUAGES):
+        raise Invalid(_("There is no such language. Choose one of the list."), field="language")
+    if request.user.is_authenticated:
+        accounts.set_language(request.user, chosen)
+    response = redirect(safe_next(request))
+    if chosen:
+        year = timedelta(days=365)
+        response.set_cookie(languages.COOKIE, chosen, year, httponly=True, samesite="Lax", secure=settings.BEHIND_TLS)
+    else:
+        response.delete_cookie(languages.COOKIE, samesite="Lax")
+    return response
 
 
 @require_POST

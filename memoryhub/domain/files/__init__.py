@@ -18,7 +18,7 @@ from memoryhub.domain.files.disk.review import (
 )
 from memoryhub.domain.files.disk.sync import lock_file, sync_file
 from memoryhub.domain.files.disk.watch import end_threads_of_run, retry_disk, scan_all, sync_path
-from memoryhub.domain.files.find import existing_paths, find_paths, glob, grep, is_folder, list_entries, walk
+from memoryhub.domain.files.find import existing_paths, find_paths, is_folder, list_entries, walk
 from memoryhub.domain.files.line_authors import author_of, blame, blame_job, lines_with_keys
 from memoryhub.domain.files.listing import (
     Below,
@@ -81,6 +81,7 @@ from memoryhub.domain.files.revisions import (
     record_revision,
     revisions_of,
 )
+from memoryhub.domain.files.search import glob, grep
 from memoryhub.domain.files.submit import check_content, submit, submit_all
 from memoryhub.domain.files.tree import (
     FOLDER_PAGE_SIZE,
