@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from memoryhub import detectors
 from memoryhub.detectors import Finding
+from memoryhub.templatetags.lines_with_findings import without_kind
 
 register = template.Library()
 
@@ -35,12 +36,16 @@ class FoundKind:
 
     code: str
     severity: str
-    message: str
+    told: str  # the message of the first of them, in English
     lines: tuple[int, ...]
 
     @property
     def name(self) -> str:
         return str(NAMES[self.code])
+
+    @property
+    def message(self) -> str:
+        return without_kind(self.told)
 
 
 @lru_cache(maxsize=256)
@@ -51,10 +56,8 @@ def found_in(text: str) -> tuple[FoundKind, ...]:
 
 
 def _as_kind(code: str, found: list[Finding]) -> FoundKind:
-    message = found[0].message.replace(f" in line {found[0].line}", "", 1)  # the lines are listed beside it
-    message = message.removeprefix("Hidden: ").removeprefix("Injection: ")  # as is the name
-    message = message[:1].upper() + message[1:]
-    return FoundKind(code, detectors.worst(found), message, tuple(sorted({one.line for one in found})))
+    told = found[0].message.replace(f" in line {found[0].line}", "", 1)  # the lines are listed beside it
+    return FoundKind(code, detectors.worst(found), told, tuple(sorted({one.line for one in found})))
 
 
 @register.inclusion_tag("_findings.html")

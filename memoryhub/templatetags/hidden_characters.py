@@ -16,7 +16,7 @@ from typing import Any
 from django import template
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import gettext, gettext_lazy, ngettext
+from django.utils.translation import get_language, gettext, gettext_lazy, ngettext
 
 from memoryhub.text.unseen import EMOJI_JOINER, UNSEEN_CHARACTER, spelled_out
 
@@ -26,17 +26,22 @@ _BLANKS = r"[ \t\u00a0\u2000-\u200a\u3000]"
 # Looked for where a run of blanks begins, and once: else a line that is full of them takes minutes.
 TRAILING_BLANKS = re.compile(rf"(?<!{_BLANKS}){_BLANKS}++(?=\r?$)")
 CHARACTER_NAMES = {
-    0x0D: "carriage return", 0x00: "NUL", 0x1B: "escape", 0xFEFF: "byte order mark", 0x200B: "zero-width space",
-    0x200C: "zero-width non-joiner", 0x200D: "zero-width joiner", 0xAD: "soft hyphen",
+    0x0D: gettext_lazy("carriage return"), 0x00: "NUL", 0x1B: gettext_lazy("escape"),
+    0xFEFF: gettext_lazy("byte order mark"), 0x200B: gettext_lazy("zero-width space"),
+    0x200C: gettext_lazy("zero-width non-joiner"), 0x200D: gettext_lazy("zero-width joiner"), 0xAD: gettext_lazy("soft hyphen"),
 }  # fmt: skip
 SHORT_LABELS = {0x0D: "CR", 0x00: "NUL", 0x0C: "FF", 0x0B: "VT", 0x1B: "ESC"}
 
 
-@lru_cache(maxsize=512)  # a text may be nothing but such characters
 def character_label(char: str) -> str:
     """HTML of the label for one unseen character. It cannot be selected, so copied text does not contain it."""
+    return _character_label(char, get_language() or "")
+
+
+@lru_cache(maxsize=512)  # a text may be nothing but such characters
+def _character_label(char: str, language: str) -> str:
     code = ord(char)
-    name = CHARACTER_NAMES.get(code) or unicodedata.name(char, "control character").lower()
+    name = CHARACTER_NAMES.get(code) or unicodedata.name(char, "").lower() or gettext("control character")
     return f'<span class="inv" title="{escape(name)}">{SHORT_LABELS.get(code, f"U+{code:04X}")}</span>'
 
 

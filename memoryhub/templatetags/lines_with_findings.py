@@ -11,6 +11,7 @@ from django.utils.html import escape
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
+from memoryhub import languages
 from memoryhub.detectors import Finding
 from memoryhub.templatetags.hidden_characters import UNSEEN_CHARACTER, escape_with_labels, line_html, marked_line_html
 
@@ -112,14 +113,19 @@ def finding_rows(findings: Sequence[Finding], columns: int = 4) -> str:
     )
 
 
+def without_kind(message: str) -> str:
+    """The message of a detector without its kind, which is said beside it, in the language of the page."""
+    said = languages.translated(KIND_AT_START.sub("", message))
+    return said[:1].upper() + said[1:]
+
+
 def finding_box(code: str, same: Sequence[Finding]) -> str:
     name = FINDING_NAMES.get(code, code.capitalize())
-    message = KIND_AT_START.sub("", same[0].message)
     found = {
         "is_high": any(one.severity == "high" for one in same),
         "can_be_cleaned": code == "hidden" and same[0].kind not in ("lookalike", "styled"),
         "name": name,
-        "message": message[:1].upper() + message[1:],
+        "message": without_kind(same[0].message),
         "times": len(same),
     }
     return render_to_string("proposals/_finding.html", found)
