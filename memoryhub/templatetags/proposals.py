@@ -262,17 +262,21 @@ def plan_sum(plan: Any) -> str:
     return "; ".join(parts)
 
 
+def capitalized(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
 def _effects_of(plan: Any) -> str:
     """How many files, entries and templates approving the selected proposals would change; "" without any."""
     said = []
     if plan.files:
-        said.append(ngettext("Changes %(n)s file", "Changes %(n)s files", plan.files) % {"n": f"{plan.files:,}"})
+        said.append(ngettext("changes %(n)s file", "changes %(n)s files", plan.files) % {"n": f"{plan.files:,}"})
     if plan.entries:
         words = ngettext("adds %(n)s long-term entry", "adds %(n)s long-term entries", plan.entries)
         said.append(words % {"n": plan.entries})
     if plan.templates:
         said.append(ngettext("uses %(n)s template", "uses %(n)s templates", plan.templates) % {"n": plan.templates})
-    return _(", ").join(said)
+    return capitalized(_(", ").join(said))
 
 
 def _prompts_moved(changes: list[Any]) -> str:

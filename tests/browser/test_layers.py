@@ -45,7 +45,7 @@ def test_from_quarantine_to_long_term_memory_and_out_again(space, record, sign_i
     page.get_by_role("button", name="Retire").click()
     assert "no agent finds it" in page.locator("#notices").inner_text()
     page.get_by_role("button", name="Restore").click()
-    assert "found again" in page.locator("#notices").inner_text()
+    assert "is restored" in page.locator("#notices").inner_text()
 
 
 def test_a_large_import_is_followed_to_its_end(space, sign_in_as):

@@ -240,7 +240,7 @@ def test_deliveries_and_threads_on_older_memory(see, house, counter):
     ledger = one_line(see(tail="deliveries/"))
     assert prompt.sha256[:12] in ledger
     assert f"{AGENTS} revision 1" in ledger
-    assert "Nothing was handed out yet" in one_line(see(tail="deliveries/", thread="other"))
+    assert "No deliveries yet" in one_line(see(tail="deliveries/", thread="other"))
 
 
 def test_two_moments_with_the_cause_of_each_change(see, house, counter):
