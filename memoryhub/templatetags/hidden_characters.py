@@ -96,14 +96,32 @@ PAGE_PART = re.compile(
 def label_hidden_in_page(html: str) -> str:
     """A whole page, or a part of one, with labels for unseen characters wherever the page shows text.
 
-    Fields keep their text, since they send it back. Titles and options spell the characters out. Attributes are left alone.
+    Fields keep their text, since they send it back. Titles, options and attributes that are read out spell the characters
+    out; other attributes are left alone.
     """
     if not UNSEEN_IN_PAGE.search(html):
         return html
     parts = PAGE_PART.split(html)  # every second one is a tag, or an element without elements
     parts[::2] = [_draw_in_text(part) for part in parts[::2]]
-    parts[1::2] = [spelled_out(part) if part[:6].lower() in ("<title", "<optio") else part for part in parts[1::2]]
+    parts[1::2] = [_spell_in_tag(part) for part in parts[1::2]]
     return "".join(parts)
+
+
+# Of a field, what stands before its text is its tag.
+READ_OUT = re.compile(r"""(?<=\s)(?:aria-label|title|alt)=(?:"[^"]*"|'[^']*')""")
+
+
+def _spell_in_tag(part: str) -> str:
+    if part[:6].lower() in ("<title", "<optio"):
+        return spelled_out(part)
+    if not UNSEEN_IN_PAGE.search(part):
+        return part
+    tag, end, rest = part.partition(">")
+    return READ_OUT.sub(lambda match: escape_angles(spelled_out(match.group())), tag) + end + rest
+
+
+def escape_angles(text: str) -> str:
+    return text.replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _draw_in_text(text: str) -> str:
