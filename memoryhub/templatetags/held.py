@@ -18,9 +18,14 @@ from memoryhub.templatetags.hub import ago, plural
 
 register = template.Library()
 NOW_ON_DISK = {
-    "made": gettext_lazy("The new file is still on disk as it was found."),
-    "changed": gettext_lazy("The changed text is still on disk as it was found."),
+    "made": gettext_lazy("The new file is on disk as it was found."),
+    "changed": gettext_lazy("The changed text is on disk as it was found."),
     "deleted": gettext_lazy("The file is no longer on disk."),
+}
+TITLES = {
+    "made": gettext_lazy("%(name)s created on disk"),
+    "deleted": gettext_lazy("%(name)s deleted on disk"),
+    "changed": gettext_lazy("%(name)s changed on disk"),
 }
 
 
@@ -41,7 +46,7 @@ class OnDisk:
             return ""
         seconds = max(0.0, (self.put_back_at - self.found_at).total_seconds())
         stood = _("%(n)s seconds") % {"n": f"{seconds:.1f}"} if seconds < 60 else plural(int(seconds // 60), "minute")
-        return _("It was put back %(time)s after the hub found the change.") % {"time": stood}
+        return _("It was put back %(duration)s after the hub found the change.") % {"duration": stood}
 
 
 @register.simple_tag
@@ -50,8 +55,8 @@ def on_disk(proposal: Any) -> OnDisk:
     change = proposal.change
     put_back = change.get("put_back_at")
     lines = sorted({one["line"] for one in change.get("secrets", [])})
-    words = ngettext("line %(lines)s", "lines %(lines)s", len(lines)) if lines else ""
-    said = words and words % {"lines": ", ".join(map(str, lines[:5]))}
+    words = ngettext(" (line %(lines)s)", " (lines %(lines)s)", len(lines))
+    said = words % {"lines": ", ".join(map(str, lines[:5]))} if lines else ""
     return OnDisk(
         datetime.fromisoformat(change["found_at"]), datetime.fromisoformat(put_back) if put_back else None,
         not proposals.problem_on_disk(proposal) and not put_back, str(NOW_ON_DISK.get(change.get("held", ""), "")), said,
@@ -61,9 +66,8 @@ def on_disk(proposal: Any) -> OnDisk:
 @register.filter
 def disk_title(proposal: Any) -> str:
     """AGENTS.md changed on disk."""
-    words = {"made": _("%(name)s created on disk"), "deleted": _("%(name)s deleted on disk")}
-    said = words.get(proposal.change.get("held"), _("%(name)s changed on disk"))
-    return said % {"name": proposal.path.rpartition("/")[2]}
+    title = TITLES.get(proposal.change.get("held", ""), TITLES["changed"])
+    return str(title % {"name": proposal.path.rpartition("/")[2]})
 
 
 @register.filter
@@ -82,7 +86,8 @@ def disk_effect(review: Any) -> SafeString:
     proposal = review.proposal
     if proposal.change.get("held") == "deleted":
         return format_html(_("Approving <b>deletes</b> <code>{path}</code>; its history stays."), path=proposal.path)
-    return format_html("{}", _("Approving makes this text a revision by disk. The file on disk has it already."))
+    words = _("Approving makes this text a revision by <b>{author}</b>, and the file on disk has it.")
+    return format_html(words, author=_("disk"))
 
 
 @register.simple_tag
