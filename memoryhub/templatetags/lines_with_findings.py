@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import islice, pairwise
 
+from django import template
 from django.template.loader import render_to_string
 from django.utils.html import escape
 from django.utils.translation import gettext_lazy as _
@@ -15,6 +16,7 @@ from memoryhub import languages
 from memoryhub.detectors import Finding
 from memoryhub.templatetags.hidden_characters import UNSEEN_CHARACTER, escape_with_labels, line_html, marked_line_html
 
+register = template.Library()
 FINDING_NAMES = {
     "secrets": _("Secret"), "hidden": _("Hidden"), "injection": _("Injection"), "duplicate": _("Duplicate"),
     "transient": _("Transient"), "vague": _("Vague"), "coherence": _("Incoherent"), "risky_advice": _("Needs attention"),
@@ -113,6 +115,7 @@ def finding_rows(findings: Sequence[Finding], columns: int = 4) -> str:
     )
 
 
+@register.filter
 def without_kind(message: str) -> str:
     """The message of a detector without its kind, which is said beside it, in the language of the page."""
     said = languages.translated(KIND_AT_START.sub("", message))
