@@ -13,6 +13,7 @@ from memoryhub.dialects import coding
 from memoryhub.domain import coding_agents, files, write_hooks
 from memoryhub.domain.write_hooks import HookPlace
 from memoryhub.errors import HubError, NotFound
+from memoryhub.text.diff import compare
 from memoryhub.web.access import post_only, space_page
 from memoryhub.web.helpers import clean_text
 from memoryhub.web.notices import done
@@ -26,11 +27,12 @@ def page(request: HttpRequest) -> HttpResponse:
 
 def show(request: HttpRequest, *, status: int = 200, **more: Any) -> HttpResponse:
     asking = {one.agent for one in coding_agents.HOOKS.values()}
+    space, places = request.space, write_hooks.places(request.space, request.actor)
     context = {
-        "places": write_hooks.places(request.space, request.actor), "found_after": write_hooks.seconds_until_found(request.space),
-        "asking": [coding.agent(name) for name in sorted(asking)], "waiting": write_hooks.take_in_pending(request.space),
+        "places": [(one, compare(*one.texts)) for one in places], "waiting": write_hooks.take_in_pending(space),
+        "found_after": write_hooks.seconds_until_found(space), "asking": [coding.agent(name) for name in sorted(asking)],
         "others": [one for one in coding.agents().values() if one.name not in asking],
-        "is_held": any(one.space_id == request.space.pk for one in files.held_mounts()), **more,
+        "is_held": any(one.space_id == space.pk for one in files.held_mounts()), **more,
     }  # fmt: skip
     return render(request, "write_hooks/page.html", context, status=status)
 

@@ -42,9 +42,11 @@ class HookPlace:
         return hashlib.sha256(b"\0".join(told)).hexdigest()
 
     @property
-    def diff(self) -> str:
-        """The change as it is shown: settings hold keys now and then."""
-        return secrets.redact(self.change.diff)[0] if self.change else ""
+    def texts(self) -> tuple[str, str]:
+        """The settings before and after, as they are shown: they hold keys now and then."""
+        sides = (self.change.before, self.change.after) if self.change else (b"", b"")
+        before, after = (secrets.redact((one or b"").decode("utf-8", "replace"))[0] for one in sides)
+        return before, after
 
 
 def places(space: Space, actor: Actor) -> list[HookPlace]:
