@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -11,7 +10,6 @@ from django.utils.translation import gettext as _
 
 from memoryhub.dialects import coding
 from memoryhub.domain import coding_agents, files, write_hooks
-from memoryhub.domain.write_hooks import HookPlace
 from memoryhub.errors import HubError, NotFound
 from memoryhub.text.diff import compare
 from memoryhub.web.access import post_only, space_page
@@ -40,22 +38,29 @@ def show(request: HttpRequest, *, status: int = 200, **more: Any) -> HttpRespons
 @post_only("manage")
 def install(request: HttpRequest) -> HttpResponse:
     """Puts the hook into settings as it was shown."""
-    return change(request, write_hooks.install, _("%(path)s runs the hook. The file before is kept beside it."))
+    try:
+        place = write_hooks.install(request.space, request.actor, **chosen(request))
+    except NotFound:
+        raise
+    except HubError as error:
+        return show(request, status=error.status, error=error)
+    done(request, _("%(path)s runs the hook. The file before is kept beside it.") % {"path": place.path})
+    return redirect("write_hooks.page", request.space.slug)
 
 
 @post_only("manage")
 def uninstall(request: HttpRequest) -> HttpResponse:
     """Takes the hook out of settings."""
-    return change(request, write_hooks.uninstall, _("%(path)s no longer runs the hook."))
-
-
-def change(request: HttpRequest, verb: Callable[..., HookPlace], says: str) -> HttpResponse:
-    program, key = (clean_text(request.POST.get(name, "")) for name in ("program", "key"))
     try:
-        place = verb(request.space, request.actor, program, key, request.POST.get("seen", ""))
+        place = write_hooks.uninstall(request.space, request.actor, **chosen(request))
     except NotFound:
         raise
     except HubError as error:
         return show(request, status=error.status, error=error)
-    done(request, says % {"path": place.path})
+    done(request, _("%(path)s no longer runs the hook.") % {"path": place.path})
     return redirect("write_hooks.page", request.space.slug)
+
+
+def chosen(request: HttpRequest) -> dict[str, str]:
+    """The settings that a form names, as the person saw them."""
+    return {name: clean_text(request.POST.get(name, "")) for name in ("program", "key", "seen")}
