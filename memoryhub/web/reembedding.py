@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils.translation import gettext
 
 from memoryhub import embedders
 from memoryhub.domain import longterm
@@ -22,6 +25,13 @@ EMBEDDER_NOTES = {
 }
 
 
+def note_of(name: str) -> str:
+    """What an embedder is good for, or that this machine lacks it."""
+    if name == "wordllama" and find_spec(name) is None:
+        return gettext("Not installed on this machine, for which it has no package.")
+    return EMBEDDER_NOTES.get(name, "")
+
+
 @space_page("read", methods=("GET", "HEAD"))
 def page(request: HttpRequest) -> HttpResponse:
     state = longterm.reembedding_state(request.space)
@@ -32,7 +42,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "kept": longterm.embedders_with_vectors(request.space),
         "model": model,
         "with_model": EMBEDDER_WITH_MODELS,
-        "choices": [(name, EMBEDDER_NOTES.get(name, "")) for name in embedders.names()],
+        "choices": [(name, note_of(name)) for name in embedders.names()],
         "share": round(100 * state.job.done / state.job.total) if state.job and state.job.total else 0,
     }
     return page_or_part(request, "reembedding/page.html", "reembedding/_progress.html", context)
