@@ -41,6 +41,8 @@ from memoryhub.domain.coding_agents.laptop import (
     project_of,
 )
 from memoryhub.domain.coding_agents.matrix import Cell, Group, Row, matrix_of
+from memoryhub.domain.coding_agents.opencode_plugin import NAME as PLUGIN_NAME
+from memoryhub.domain.coding_agents.opencode_plugin import plan_plugin, plan_plugin_removal, plugin_command
 from memoryhub.domain.coding_agents.walk import RULE_FOLDERS, memory_files, names_of_agents
 
 __all__ = [
@@ -48,6 +50,7 @@ __all__ = [
     "HOOKS",
     "MENTION_LINE",
     "NOT_LOADED",
+    "PLUGIN_NAME",
     "RULE_FOLDERS",
     "AgentHook",
     "Cell",
@@ -86,7 +89,10 @@ __all__ = [
     "parse_pending",
     "pending_writes",
     "plan_install",
+    "plan_plugin",
+    "plan_plugin_removal",
     "plan_uninstall",
+    "plugin_command",
     "project_of",
     "read_settings",
     "text_after_pending",
