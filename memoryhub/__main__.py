@@ -80,13 +80,18 @@ def run_with_django(name: str, arguments: list[str], *, own: bool) -> int:
 
     try:
         django.setup()
+        from memoryhub import languages  # it needs the settings
+
+        languages.speak(languages.of_terminal())
         if own:
             command = importlib.import_module(f"memoryhub.management.commands.{name}").Command()
             command.run_from_argv(["memoryhub", name, *arguments])
             return 0
         return run_django_command(name, arguments)
     except (ImproperlyConfigured, HubError, PermissionError) as error:
-        print(error, file=sys.stderr)  # noqa: T201
+        from memoryhub.languages import translated
+
+        print(translated(error), file=sys.stderr)  # noqa: T201
         return 1
 
 

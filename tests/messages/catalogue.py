@@ -32,8 +32,7 @@ def mo(locale: str) -> Path:
 def sources() -> Iterator[tuple[Path, Iterator[Message]]]:
     """Every file that says something, and what it says."""
     for file in in_python.files():
-        tables = in_python.TABLES.get(file.relative_to(PACKAGE).as_posix(), ())
-        yield file, in_python.messages_of(file.read_text(), tables)
+        yield file, in_python.messages_of(file.read_text(), all_words=in_python.speaks(file))
     for file in in_templates.files():
         yield file, in_templates.messages_of(file.read_text())
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import memoryhub
 from memoryhub import errors
+from tests.messages.prose import like_a_sentence
 
 PACKAGE = Path(memoryhub.__file__).parent
 GETTEXT = {"gettext", "gettext_lazy", "gettext_noop", "ngettext", "ngettext_lazy", "pgettext", "pgettext_lazy"}
@@ -24,8 +25,26 @@ TOLD: dict[str, tuple[tuple[int, ...], tuple[str, ...]]] = {
     "record": ((3,), ("adds", "aside")),
     "make_line": ((3,), ("adds", "aside")),
 }
-# Tables of sentences: names at the top level of a module, whose texts are shown somewhere.
-TABLES: dict[str, tuple[str, ...]] = {}
+# Rooms whose words reach people through pages, or as answers of commands: every literal there that reads like words counts.
+SPEAKING = (
+    "detectors",
+    "dialects",
+    "domain",
+    "embedders",
+    "management",
+    "models",
+    "server",
+    "stores",
+    "text",
+    "__main__.py",
+)
+# What stands in modules of these rooms and is for agents, or for programs: lists of names, SQL, texts of the demo and of prompts.
+SILENT = (
+    "detectors/chinese", "detectors/cjk", "detectors/coherence/", "detectors/injection/", "detectors/lookalikes", "detectors/risky_advice/",
+    "detectors/secrets/", "dialects/coding/", "dialects/hub.py", "dialects/synaptic.py", "domain/activity/metrics.py", "domain/demo/",
+    "domain/exchange/client_wheel.py", "domain/exchange/memory_tool.py", "server/http/", "server/dump.py", "stores/known_names.py",
+    "domain/retrieval/in_memory/", "domain/retrieval/views.py", "domain/retrieval/in_database.py", "domain/retrieval/vector_index.py",
+)  # fmt: skip
 WORD = re.compile(r"[^\W\d_]{2}")
 MOST = 64  # alternatives of one sentence
 
@@ -38,15 +57,21 @@ def files() -> list[Path]:
     return [one for one in sorted(PACKAGE.rglob("*.py")) if one.relative_to(PACKAGE).parts[0] not in left_out]
 
 
-def messages_of(source: str, tables: tuple[str, ...] = ()) -> Iterator[Message]:
+def speaks(file: Path) -> bool:
+    name = file.relative_to(PACKAGE).as_posix()
+    return name.startswith(SPEAKING) and not name.startswith(SILENT)
+
+
+def messages_of(source: str, *, all_words: bool = False) -> Iterator[Message]:
+    """What a module says; with `all_words` also every literal that reads like words for people."""
     tree = ast.parse(source)
     known, names = constants(tree), gettext_names(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             yield from of_gettext(node, names)
             yield from ((text, "") for text in of_call(node, known, names))
-    for name in tables:
-        yield from ((text, "") for text in texts_in(known[name], known, names))
+    if all_words:
+        yield from ((text, "") for text in words_in(tree, known, names) if like_a_sentence(text))
 
 
 def gettext_names(tree: ast.AST) -> dict[str, str]:
@@ -99,18 +124,47 @@ def of_call(node: ast.Call, known: dict[str, ast.expr], names: dict[str, str]) -
         yield from readable(sentences(expression, known, names))
 
 
-def texts_in(node: ast.AST, known: dict[str, ast.expr], names: dict[str, str]) -> Iterator[str]:
-    """Every sentence inside a table; its keys are no sentences."""
-    if isinstance(node, ast.Dict):
-        for value in node.values:
-            yield from texts_in(value, known, names)
-    elif isinstance(node, ast.Tuple | ast.List | ast.Set | ast.Call | ast.keyword):
-        for value in ast.iter_child_nodes(node):
-            yield from texts_in(value, known, names)
-    elif isinstance(node, ast.Lambda):
-        yield from texts_in(node.body, known, names)
-    else:
+def words_in(node: ast.AST, known: dict[str, ast.expr], names: dict[str, str]) -> Iterator[str]:
+    """Every sentence that stands below a node, with the values in it; without what nobody reads."""
+    if isinstance(node, ast.Constant | ast.JoinedStr) or (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add)):
         yield from readable(sentences(node, known, names))
+        return
+    unread = {id(part) for part in unread_parts(node, names)}
+    for child in ast.iter_child_nodes(node):
+        if id(child) not in unread:
+            yield from words_in(child, known, names)
+
+
+# Functions whose arguments nobody reads on a page: logs, mistakes of programmers, patterns, SQL.
+QUIET = {
+    "getLogger", "info", "warning", "error", "exception", "debug", "compile", "plain", "cursor", "execute", "executemany", "RuntimeError",
+    "TypeError", "ValueError", "KeyError", "AssertionError", "ImproperlyConfigured", "getattr", "setattr", "hasattr", "RunSQL", "fullmatch",
+    "search", "sub", "Cache", "TypeVar", "Embedder", "Path", "shorten_line", "Item", "send", "hours",
+}  # fmt: skip
+
+
+def unread_parts(node: ast.AST, names: dict[str, str]) -> list[ast.AST]:
+    """What stands directly below a node and is no text for people."""
+    match node:
+        case ast.Expr(value=ast.Constant()):
+            return [node.value]  # a docstring
+        case ast.Call() if called(node) in {*names, *QUIET, *TOLD, "plural"}:
+            return [*node.args, *node.keywords]
+        case ast.Attribute(value=ast.Constant()):
+            return [node.value]  # "one two".split()
+        case ast.Dict():
+            return [key for key in node.keys if key]
+        case ast.Subscript():
+            return [node.slice]
+        case ast.Compare():
+            return [node.left, *node.comparators]
+        case ast.Assign(targets=[ast.Name(id="__all__")]):
+            return [node.value]
+        case ast.AnnAssign() | ast.arg():
+            return [node.annotation] if node.annotation else []
+        case ast.FunctionDef():
+            return [node.returns] if node.returns else []
+    return []
 
 
 def readable(texts: list[str]) -> Iterator[str]:
