@@ -96,7 +96,7 @@ def test_the_client_stands_alone():
 PACKAGES = (
     "activity", "accounts", "spaces", "jobs", "quotas", "notify", "files", "working", "retrieval", "quarantine", "longterm", "prompts",
     "proposals", "erasure", "exchange", "coding_agents", "contexts",
-    "demo",
+    "write_hooks", "demo",
 )  # fmt: skip
 
 

@@ -226,19 +226,20 @@ def first_sentence(errors: list[dict[str, Any]]) -> str:
 
 
 @contextmanager
-def no_secrets(caller: Caller, path: str, content: Callable[[], bytes], digests: list[str]) -> Iterator[None]:
-    """Notes the values of a content of which a person says that they are no secrets. A refusal inside because of a secret tells
+def no_secrets(caller: Caller, path: str, contents: Callable[[], list[bytes]], digests: list[str]) -> Iterator[None]:
+    """Notes the values of contents of which a person says that they are no secrets. A refusal inside because of a secret tells
     a person the digest of each, to say so with the next call."""
     if digests and caller.agent:
         raise Forbidden("Only people say that a value is no secret.", code="people_only")
     try:
         if digests:
-            files.allow_in_text(caller.space, caller.actor, path, content(), digests)
+            for content in contents():
+                files.allow_in_text(caller.space, caller.actor, path, content, digests)
         yield
     except Invalid as refusal:
         if refusal.code == "secret_found" and caller.person:
-            found = spaces.mark_secrets(caller.space, content()).secrets
-            refusal.details["secrets"] = [one.as_json() for one in found]
+            found = [one for content in contents() for one in spaces.mark_secrets(caller.space, content).secrets]
+            refusal.details["secrets"] = list({one.digest: one.as_json() for one in reversed(found)}.values())[::-1]
         raise
 
 

@@ -23,9 +23,9 @@ class Notes(Given):
     tool_call_id: str = ""
 
 
-class WriteIn(Notes):
-    content: str
-    encoding: str = "utf-8"
+class MayHoldSecrets(Notes):
+    """What a change with words of its own may say of values in them."""
+
     no_secret: list[str] = Field(
         default=[],
         max_length=50,
@@ -33,7 +33,12 @@ class WriteIn(Notes):
     )
 
 
-class EditIn(Notes):
+class WriteIn(MayHoldSecrets):
+    content: str
+    encoding: str = "utf-8"
+
+
+class EditIn(MayHoldSecrets):
     path: str
     old_string: str
     new_string: str
@@ -72,7 +77,7 @@ WRITES: dict[int, Any] = {200: AppliedOut, 202: PendingOut, **ERRORS}
 def write(request: HttpRequest, path: str, body: WriteIn) -> Status:
     only_new = request.headers.get("If-None-Match", "").strip() == "*"
     content, where = decode_content(body.content, body.encoding), paths.from_url(path)
-    with no_secrets(request.auth, where, lambda: content, body.no_secret):
+    with no_secrets(request.auth, where, lambda: [content], body.no_secret):
         return _submit(request, "write", where, body, content=content, must_be_new=only_new)
 
 
@@ -80,7 +85,13 @@ def write(request: HttpRequest, path: str, body: WriteIn) -> Status:
 @needs("propose", "edit")
 def edit(request: HttpRequest, body: EditIn) -> Status:
     change = {"old": body.old_string, "new": body.new_string, "replace_all": body.replace_all}
-    return _submit(request, "edit", rooted(body.path), body, **change)
+    where = rooted(body.path)
+
+    def made() -> list[bytes]:
+        return files.edited_texts(request.auth.space, ChangeRequest("edit", where, thread_id=body.thread_id, **change))
+
+    with no_secrets(request.auth, where, made, body.no_secret):
+        return _submit(request, "edit", where, body, **change)
 
 
 @router.delete(

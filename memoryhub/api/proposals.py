@@ -199,8 +199,8 @@ def approve(request: HttpRequest, number: int, body: ApproveIn) -> Any:
     proposal = one(caller, number)
     content = as_bytes(body.content)
 
-    def made() -> bytes:
-        return content if content is not None else proposals.result(proposal).after or b""
+    def made() -> list[bytes]:
+        return [content if content is not None else proposals.result(proposal).after or b""]
 
     with no_secrets(caller, proposal.path, made, body.no_secret):
         done = proposals.approve(

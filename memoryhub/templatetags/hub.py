@@ -25,6 +25,19 @@ ACTOR_WORDS = {
     "person": gettext_lazy("person"), "agent": gettext_lazy("agent"), "disk": gettext_lazy("disk"),
     "hub": gettext_lazy("hub"), "import": gettext_lazy("import"),
 }  # fmt: skip
+RECORD_STATES = {
+    "held": gettext_lazy("held"), "admitted": gettext_lazy("admitted"), "promoted": gettext_lazy("promoted"),
+    "discarded": gettext_lazy("discarded"),
+}  # fmt: skip
+TOKEN_STATES = {
+    "active": gettext_lazy("active"),
+    "revoked": gettext_lazy("revoked"),
+    "expired": gettext_lazy("expired"),
+}
+IMPORT_STATES = {
+    "new": gettext_lazy("new"), "same": gettext_lazy("identical"), "conflict": gettext_lazy("different"),
+    "refused": gettext_lazy("refused"),
+}  # fmt: skip
 ACTOR_GLYPHS = {"person": "person", "agent": "agent", "disk": "disk", "hub": "overview", "import": "down"}
 
 
@@ -274,6 +287,21 @@ def browser(agent: str) -> str:
     if name and system:
         return _("%(browser)s on %(system)s") % {"browser": name, "system": system}
     return name or system or agent[:40] or _("unknown browser")
+
+
+@register.filter
+def record_state(state: str) -> str:
+    return str(RECORD_STATES.get(state, state))
+
+
+@register.filter
+def import_state(state: str) -> str:
+    return str(IMPORT_STATES.get(state, state))
+
+
+@register.filter
+def token_state(state: str) -> str:
+    return str(TOKEN_STATES.get(state, state))
 
 
 @register.filter

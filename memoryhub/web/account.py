@@ -67,7 +67,7 @@ def wrong_password_reason(person: Person, current: str) -> str:
     except TooMany as error:
         return error.message
     except Unauthenticated:
-        return "That is not your current password."
+        return _("The current password is wrong.")
     return ""
 
 
@@ -94,7 +94,7 @@ def change_password(request: HttpRequest) -> HttpResponse:
     update_session_auth_hash(request, request.user)  # gives the session another key
     request.session.save()
     request.user.sign_ins.filter(session_key=old_key).update(session_key=request.session.stored_key)
-    done(request, "The password is changed. Every other session was ended.")
+    done(request, _("Password changed. You are signed out everywhere else."))
     return redirect("account.page")
 
 
@@ -105,7 +105,7 @@ def change_email(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return show(request, status=422, email_form=form)
     accounts.change_email(request.user, form.cleaned_data["email"])
-    done(request, "Saved.")
+    done(request, _("Saved."))
     return redirect("account.page")
 
 
@@ -113,7 +113,7 @@ def change_email(request: HttpRequest) -> HttpResponse:
 @signed_in
 def end_session(request: HttpRequest, pk: int) -> HttpResponse:
     accounts.end_session(request.user, pk)
-    done(request, "That session is ended.")
+    done(request, _("The session is signed out."))
     return redirect("account.page")
 
 
@@ -121,7 +121,7 @@ def end_session(request: HttpRequest, pk: int) -> HttpResponse:
 @signed_in
 def end_sessions(request: HttpRequest) -> HttpResponse:
     accounts.end_sessions(request.actor, request.user, keep=request.session.stored_key)
-    done(request, "Every other session is ended.")
+    done(request, _("You are signed out everywhere else."))
     return redirect("account.page")
 
 
@@ -182,9 +182,9 @@ def create_token(request: HttpRequest) -> HttpResponse:
 def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
     token = get_object_or_404(Token.objects.select_related("space", "person", "agent"), pk=pk, person=request.user)
     try:
-        _, actor = own_actor(request, token.space.slug)
+        _space, actor = own_actor(request, token.space.slug)
     except NotFound:
         actor = request.actor
     accounts.revoke_token(token, actor)
-    done(request, f"The token {token} is revoked.")
+    done(request, _("The token %(token)s is revoked.") % {"token": token})
     return redirect("account.page")
