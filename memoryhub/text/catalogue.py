@@ -26,6 +26,15 @@ class Pattern:
     literals: tuple[str, ...]  # its pieces between values
     names: tuple[str, ...]
 
+    @property
+    def letters(self) -> int:
+        """How many letters of its own the sentence has."""
+        return sum(char.isalpha() for literal in self.literals for char in literal)
+
+    def is_telling(self) -> bool:
+        """Whether it is known by its own words: `%(first)s and %(last)s` would fit what anybody wrote."""
+        return self.letters > 4 or bool(re.match(r"[^\W\d_]{2}", self.literals[0]))
+
     @cached_property
     def longest(self) -> str:
         return max(self.literals, key=len)
@@ -46,7 +55,7 @@ class Catalogue:
     def __init__(self, messages: Mapping[str, str]) -> None:
         self.messages = messages
         made = [pattern_of(msgid) for msgid in messages if PLACEHOLDER.search(msgid)]
-        telling = [one for one in made if re.search(r"[^\W\d_]{2}", one.longest)]  # signs alone would fit anything
+        telling = [one for one in made if one.is_telling()]
         # Those with the most words of their own first.
         self.patterns = sorted(telling, key=lambda one: -sum(map(len, one.literals)))
         self.translated = lru_cache(maxsize=4096)(self._translated)

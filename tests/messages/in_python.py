@@ -45,6 +45,19 @@ SILENT = (
     "domain/exchange/client_wheel.py", "domain/exchange/memory_tool.py", "server/http/", "server/dump.py", "stores/known_names.py",
     "domain/retrieval/in_memory/", "domain/retrieval/views.py", "domain/retrieval/in_database.py", "domain/retrieval/vector_index.py",
 )  # fmt: skip
+# Literals of speaking rooms that only look like words for people: of prompts, paths, patterns, other programs.
+NOT_SAID = {
+    "(Long-term memory was searched by words alone: the embedder is away.)", "(No memory loaded)", ".s.PGSQL.%(port)s.lock",
+    "Application Support", "Bearer %(judge_key)s", "Bearer %(key)s", "CR LF", "Could not fetch URL", "LOG:  invalid",
+    "LOG:  unrecognized", "Library", "Makefile", "Temporary failure", "before-restore-%(now)s.tar", "box done",
+    "context.fileName with {name}", "css/%(group)s.css", "css/parts/%(name)s.css", "hooks .husky .githooks git-hooks _hooks",
+    "in for / minute hour day week",
+    "is are was were / currently still temporarily down sick vacation holiday leave late away offline meeting",
+    "memoryhub check", "memoryhub context", "memoryhub laptop", "noopener nofollow", "number, sha256, content",
+    "people look at prompts by `assemble`", "project_doc_fallback_filenames with {name}",
+    "store, directory, prefix, %(thread)s, %(selection)s", "this next last / %(span)s", "timed out",
+    "today tomorrow yesterday tonight moment now these temporarily being",
+}  # fmt: skip
 WORD = re.compile(r"[^\W\d_]{2}")
 MOST = 64  # alternatives of one sentence
 
@@ -71,7 +84,9 @@ def messages_of(source: str, *, all_words: bool = False) -> Iterator[Message]:
             yield from of_gettext(node, names)
             yield from ((text, "") for text in of_call(node, known, names))
     if all_words:
-        yield from ((text, "") for text in words_in(tree, known, names) if like_a_sentence(text))
+        yield from (
+            (text, "") for text in words_in(tree, known, names) if like_a_sentence(text) and text not in NOT_SAID
+        )
 
 
 def gettext_names(tree: ast.AST) -> dict[str, str]:

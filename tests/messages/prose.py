@@ -27,7 +27,7 @@ NAMES = re.compile(
 )
 SQL = re.compile(
     r"\b(SELECT|UPDATE [a-z]|INSERT INTO|DELETE FROM|ORDER BY|UNION ALL|WHERE|LIMIT|OFFSET|AS [a-z]+$|ON true|IS NULL|DROP|"
-    r"ALTER [A-Z]+ CURRENT|GRANT|FOR UPDATE|RETURNING)\b|\b[a-z]\.[a-z_]+,|\bid, |, at$"
+    r"ALTER [A-Z]+ CURRENT|GRANT|FOR UPDATE|RETURNING|CASE WHEN)\b|jsonb_|\b[a-z]\.[a-z_]+,|\bid, |, at$"
 )
 
 
@@ -47,7 +47,9 @@ def like_a_sentence(text: str) -> bool:
     if not prose(bare) or re.search(r"[<>=;{}\\|^$]|::|\(\?", bare) or SQL.search(bare):
         return False
     words = bare.split()
-    if len(words) > 9 and not re.search(r"[.,:;“(]|\b(the|a|is|of|to|for|in|while)\b", bare, re.I):
+    if "\n" in text or "\0" in text:
+        return False
+    if len(words) > 9 and not re.search(r"[.,:;](\s|$)|[“(]|\b(the|a|is|of|to|for|in|while)\b", bare, re.I):
         return False  # a list of words to look for
     if len(words) > 1 and sum(1 for word in words if WORD.search(word)) > 1:
         return not all(word in css_classes() for word in words)
