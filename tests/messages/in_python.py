@@ -154,7 +154,8 @@ def words_in(node: ast.AST, known: dict[str, ast.expr], names: dict[str, str]) -
 QUIET = {
     "getLogger", "info", "warning", "error", "exception", "debug", "compile", "plain", "cursor", "execute", "executemany", "RuntimeError",
     "TypeError", "ValueError", "KeyError", "AssertionError", "ImproperlyConfigured", "getattr", "setattr", "hasattr", "RunSQL", "fullmatch",
-    "search", "sub", "Cache", "TypeVar", "Embedder", "Path", "shorten_line", "Item", "send", "hours",
+    "search", "sub", "JsonResponse", "removeprefix", "removesuffix", "startswith", "Cache", "TypeVar", "Embedder", "Path", "shorten_line",
+    "Item", "send", "hours",
 }  # fmt: skip
 
 

@@ -14,7 +14,7 @@ WORD = re.compile(r"[A-Za-z]{2,}")
 SAME_EVERYWHERE = (
     "memoryhub", "Markdown", "JSON", "CSV", "YAML", "API", "MCP", "URL", "ETag", "SHA-256", "sha256", "UTF-8", "LF",
     "CRLF", "BOM", "HTML", "ZIP", "Zip", "deepagents-code", "deepagents", "LangGraph", "Anthropic SDK", "Anthropic",
-    "Claude Code", "Claude", "Codex", "Cursor", "Gemini CLI", "OpenCode", "Copilot CLI", "Copilot", "Hermes",
+    "Claude Code", "Codex CLI", "Claude", "Codex", "Cursor", "Gemini CLI", "OpenCode", "Copilot CLI", "Copilot", "Hermes",
     "Windsurf", "Zed", "Amp", "Aider", "Cline", "OpenClaw", "Ollama", "OpenAI", "Slack", "GitHub", "Git", "Python",
     "JavaScript", "PostgreSQL", "OpenID Connect", "OIDC", "Ctrl", "Cmd", "Alt", "Shift", "Enter", "Esc", "Tab",
     "cosine", "kB", "MB", "GB", "min", "ms", "BM25", "HNSW", "English", "rk", "AGENTS.md", "CLAUDE.md", "GEMINI.md",
@@ -29,6 +29,10 @@ SQL = re.compile(
     r"\b(SELECT|UPDATE [a-z]|INSERT INTO|DELETE FROM|ORDER BY|UNION ALL|WHERE|LIMIT|OFFSET|AS [a-z]+$|ON true|IS NULL|DROP|"
     r"ALTER [A-Z]+ CURRENT|GRANT|FOR UPDATE|RETURNING|CASE WHEN)\b|jsonb_|\b[a-z]\.[a-z_]+,|\bid, |, at$"
 )
+
+
+# Codes of two words: what a page asks for, classes of CSS, what a shell takes.
+CODES = {"signed in", "found mild", 'pip install "', "Referer", "Lax"}
 
 
 def prose(text: str) -> bool:
@@ -47,7 +51,7 @@ def like_a_sentence(text: str) -> bool:
     if not prose(bare) or re.search(r"[<>=;{}\\|^$]|::|\(\?", bare) or SQL.search(bare):
         return False
     words = bare.split()
-    if "\n" in text or "\0" in text:
+    if text.strip() in CODES or "\n" in text or "\0" in text:
         return False
     if len(words) > 9 and not re.search(r"[.,:;](\s|$)|[“(]|\b(the|a|is|of|to|for|in|while)\b", bare, re.I):
         return False  # a list of words to look for
