@@ -72,7 +72,9 @@ class Catalogue:
 
     def sentence(self, text: str) -> str | None:
         """The translation of one sentence, or None."""
-        if found := self.messages.get(text.replace("%", "%%") if "%" in text else text) or self.messages.get(text):
+        known = self.messages
+        # A sentence that follows a colon elsewhere may begin with a small letter.
+        if found := known.get(text) or known.get(text.replace("%", "%%")) or known.get(text[:1].lower() + text[1:]):
             return found
         for pattern in self.patterns:
             if (values := pattern.values_in(text)) is not None:

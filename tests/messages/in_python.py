@@ -40,13 +40,15 @@ SPEAKING = (
 )
 # What stands in modules of these rooms and is for agents, or for programs: lists of names, SQL, texts of the demo and of prompts.
 SILENT = (
-    "detectors/chinese", "detectors/cjk", "detectors/coherence/", "detectors/injection/", "detectors/lookalikes", "detectors/risky_advice/",
+    "domain/write_hooks/", "text/tool_calls.py",
+    "detectors/chinese", "detectors/cjk", "detectors/injection/", "detectors/lookalikes", "detectors/risky_advice/",
     "detectors/secrets/", "dialects/coding/", "dialects/hub.py", "dialects/synaptic.py", "domain/activity/metrics.py", "domain/demo/",
     "domain/exchange/client_wheel.py", "domain/exchange/memory_tool.py", "server/http/", "server/dump.py", "stores/known_names.py",
     "domain/retrieval/in_memory/", "domain/retrieval/views.py", "domain/retrieval/in_database.py", "domain/retrieval/vector_index.py",
 )  # fmt: skip
 # Literals of speaking rooms that only look like words for people: of prompts, paths, patterns, other programs.
 NOT_SAID = {
+    "memoryhub hook", "memoryhub hook: %(name)s: %(error)s", "taken for the sake of its siblings",
     "(Long-term memory was searched by words alone: the embedder is away.)", "(No memory loaded)", ".s.PGSQL.%(port)s.lock",
     "Application Support", "Bearer %(judge_key)s", "Bearer %(key)s", "CR LF", "Could not fetch URL", "LOG:  invalid",
     "LOG:  unrecognized", "Library", "Makefile", "Temporary failure", "before-restore-%(now)s.tar", "box done",
@@ -60,6 +62,12 @@ NOT_SAID = {
 }  # fmt: skip
 WORD = re.compile(r"[^\W\d_]{2}")
 MOST = 64  # alternatives of one sentence
+
+# What earlier versions stored in lines of activity, which are kept for good.
+STORED_BEFORE = (
+    "made", "made it", "made the agent", "made a token for", "made a one-time link for", "made an account for", "took away the mount",
+    "took away the source", "took away the webhook to", "took in the template of", "took over the sources of a configuration",
+)  # fmt: skip
 
 Message = tuple[str, str]  # msgid and plural, which is empty where there is none
 
@@ -87,6 +95,13 @@ def messages_of(source: str, *, all_words: bool = False) -> Iterator[Message]:
         yield from (
             (text, "") for text in words_in(tree, known, names) if like_a_sentence(text) and text not in NOT_SAID
         )
+
+
+def is_said(text: str) -> bool:
+    """Whether a literal that reads like words is for people; hooks answer to agents, and a judge is a model."""
+    return text not in NOT_SAID and not text.startswith(
+        ("memoryhub: {path}", "memoryhub: this call", "You guard the short-term")
+    )
 
 
 def gettext_names(tree: ast.AST) -> dict[str, str]:
