@@ -92,9 +92,7 @@ def messages_of(source: str, *, all_words: bool = False) -> Iterator[Message]:
             yield from of_gettext(node, names)
             yield from ((text, "") for text in of_call(node, known, names))
     if all_words:
-        yield from (
-            (text, "") for text in words_in(tree, known, names) if like_a_sentence(text) and text not in NOT_SAID
-        )
+        yield from ((text, "") for text in words_in(tree, known, names) if like_a_sentence(text) and is_said(text))
 
 
 def is_said(text: str) -> bool:
