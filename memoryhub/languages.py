@@ -6,8 +6,7 @@ What the domain says (refusals, lines of activity, findings) is English: program
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -80,12 +79,6 @@ def accepted(request: HttpRequest) -> str:
 def of_person(person: Any) -> str:
     """What a person reads away from pages: mails, messages of chats."""
     return known(getattr(person, "language", "") or "") or settings.HUB_LANGUAGE
-
-
-def of_terminal(environ: Mapping[str, str] = os.environ) -> str:
-    """What commands speak: the setting, else the language of the terminal where the hub has it, else English."""
-    names = ("MEMORYHUB_LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
-    return known(next((value for name in names if (value := environ.get(name, ""))), "")) or ENGLISH
 
 
 def speak(language: str) -> None:

@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import sys
-from argparse import SUPPRESS
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +16,7 @@ from django.db import DatabaseError, connections
 
 from memoryhub.errors import HubError
 from memoryhub.languages import translated, translated_lines
+from memoryhub.management import terminal
 
 
 @contextlib.contextmanager
@@ -77,12 +77,7 @@ class HubCommand(BaseCommand):
             self.stdout.write(answer)
 
     def create_parser(self, prog_name: str, subcommand: str, **options: Any) -> CommandParser:
-        parser = super().create_parser(prog_name, subcommand, **options)
-        parser.description = translated(parser.description)
-        for action in parser._actions:  # argparse has no other way to list them
-            if action.help and action.help is not SUPPRESS:
-                action.help = translated(action.help)
-        return parser
+        return terminal.with_help(super().create_parser(prog_name, subcommand, **options))
 
     def tell(self, text: str) -> None:
         """Prints what `run` finds on its way, in the language of the terminal."""

@@ -69,10 +69,13 @@ class Page(HTMLParser):
         self.found.append((self.getpos()[0], " ".join(text.replace(VALUE, "…").split())))
 
 
+CLASSES = re.compile(r"{% block (?:main_class|body_css) %}[\w -]*{% endblock %}")
+
+
 def in_template(source: str) -> list[tuple[int, str]]:
     """Lines and words that are not marked for translation."""
     html, found, skipping = "", [], ""
-    for token in tokens_of(source):
+    for token in tokens_of(CLASSES.sub("", source)):
         name = token.contents.split()[0] if token.contents.split() else ""
         if skipping:
             html += "\n" * token.contents.count("\n")
@@ -137,7 +140,7 @@ def everywhere() -> dict[str, list[tuple[int, str]]]:
     found = {file: in_template(file.read_text()) for file in templates}
     for file in in_python.files():
         name = file.relative_to(in_python.PACKAGE)
-        if name.parts[0] in PYTHON:
+        if name.parts[0] in PYTHON and not in_python.speaks(file):
             found[file] = in_module(file.read_text())
     return {file.relative_to(root).as_posix(): lines for file, lines in found.items() if lines}
 

@@ -37,6 +37,7 @@ SPEAKING = (
     "stores",
     "text",
     "__main__.py",
+    "web/oidc.py",
 )
 # What stands in modules of these rooms and is for agents, or for programs: lists of names, SQL, texts of the demo and of prompts.
 SILENT = (
@@ -48,6 +49,7 @@ SILENT = (
 )  # fmt: skip
 # Literals of speaking rooms that only look like words for people: of prompts, paths, patterns, other programs.
 NOT_SAID = {
+    "to be added", "Bearer %(access_token)s",
     "memoryhub hook", "memoryhub hook: %(name)s: %(error)s", "taken for the sake of its siblings",
     "(Long-term memory was searched by words alone: the embedder is away.)", "(No memory loaded)", ".s.PGSQL.%(port)s.lock",
     "Application Support", "Bearer %(judge_key)s", "Bearer %(key)s", "CR LF", "Could not fetch URL", "LOG:  invalid",
@@ -100,6 +102,14 @@ def is_said(text: str) -> bool:
     return text not in NOT_SAID and not text.startswith(
         ("memoryhub: {path}", "memoryhub: this call", "You guard the short-term")
     )
+
+
+def descriptions_of(source: str) -> Iterator[Message]:
+    """What `memoryhub --help` says of a command, and its own help where that is all of it."""
+    described = ast.get_docstring(ast.parse(source)) or ""
+    yield described.partition("\n")[0], ""
+    if "\n" in described and "__doc__" in source:
+        yield described, ""
 
 
 def gettext_names(tree: ast.AST) -> dict[str, str]:
@@ -187,7 +197,7 @@ def unread_parts(node: ast.AST, names: dict[str, str]) -> list[ast.AST]:
             return [node.slice]
         case ast.Compare():
             return [node.left, *node.comparators]
-        case ast.Assign(targets=[ast.Name(id="__all__")]):
+        case ast.Assign(targets=[ast.Subscript()] | [ast.Name(id="__all__")]):  # headers of answers, names
             return [node.value]
         case ast.AnnAssign() | ast.arg():
             return [node.annotation] if node.annotation else []

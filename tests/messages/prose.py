@@ -20,7 +20,7 @@ SAME_EVERYWHERE = (
     "cosine", "kB", "MB", "GB", "min", "ms", "BM25", "HNSW", "English", "rk", "AGENTS.md", "CLAUDE.md", "GEMINI.md",
     "MEMORY.md", "SKILL.md", "curl", "pip", "npm", "vim", "Django", "htmx", 
     "Edge", "Opera", "Firefox", "Chrome", "Safari", "Android", "Windows", "Mac OS", "macOS", 
-    "iPhone", "iPad", "Linux", "memory hub", "CodeMirror", "TOTP", "QR",
+    "iPhone", "iPad", "Linux", "memory hub", "CodeMirror", "text-embedding-3-small", "TOTP", "QR",
 )  # fmt: skip
 NAMES = re.compile(
     "|".join(rf"(?<![A-Za-z]){re.escape(one)}(?![A-Za-z])" for one in sorted(SAME_EVERYWHERE, key=len, reverse=True))
@@ -32,11 +32,12 @@ SQL = re.compile(
 
 
 # Codes of two words: what a page asks for, classes of CSS, what a shell takes.
-CODES = {"signed in", "found mild", 'pip install "', "Referer", "Lax"}
+CODES = {"signed in", "found mild", 'pip install "', "Referer", "Lax", "Imported by"}
 
 
 def prose(text: str) -> bool:
     """Whether a text has words that would have to be translated."""
+    text = NAMES.sub(" ", text)
     text = re.sub(
         r"&\w+;|https?://\S+|\S*[/_@]\S*|\{[^}]*\}|--?[a-z-]+|\S+\.(md|py|json|toml|yaml|txt|jsonl|zip|css|js)\b",
         " ",
@@ -62,5 +63,5 @@ def like_a_sentence(text: str) -> bool:
 
 @cache
 def css_classes() -> set[str]:
-    styles = " ".join(file.read_text() for file in STYLES.glob("*.css"))
-    return set(re.findall(r"\.([a-zA-Z][\w-]*)", styles)) | {"g"}
+    styles = " ".join(file.read_text() for file in STYLES.rglob("*.css"))
+    return set(re.findall(r"\.([a-zA-Z][\w-]*)", styles)) | {"g", "split"}

@@ -11,6 +11,7 @@ from django.utils import translation
 
 from memoryhub import languages, settings
 from memoryhub.domain import accounts
+from memoryhub.management import terminal
 from memoryhub.models import HUB
 from memoryhub.text import catalogue
 
@@ -117,7 +118,7 @@ def test_a_page_asks_for_no_statement_more(as_role, house, statements):
     ],
 )  # fmt: skip
 def test_commands_speak_the_language_of_the_terminal(given, spoken):
-    assert languages.of_terminal(given) == spoken
+    assert terminal.language(given) == spoken
 
 
 @pytest.mark.parametrize(

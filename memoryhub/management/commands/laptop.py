@@ -20,6 +20,7 @@ from memoryhub.domain.coding_agents import FoundAgent
 from memoryhub.errors import HubError, Invalid
 from memoryhub.languages import translated
 from memoryhub.management.base import HubCommand, database
+from memoryhub.management.terminal import say, with_help
 from memoryhub.server import datadir
 
 MAX_SHOWN = 20  # projects
@@ -37,16 +38,16 @@ def main(arguments: list[str]) -> int:
     add_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument("--yes", action="store_true", help=argparse.SUPPRESS)
-    options = parser.parse_args(arguments)
+    options = with_help(parser).parse_args(arguments)
     try:
         found = find(options.home, options.paths)
     except HubError as refusal:
-        print(refusal, file=sys.stderr)
+        print(say(str(refusal)), file=sys.stderr)
         return 1
     if options.json:
         print(json.dumps({"agents": [asdict(one) for one in found]}, ensure_ascii=True, indent=2))
     else:
-        print("\n".join(lines_of(found, home_of(options.home))))
+        print("\n".join(said(line) for line in lines_of(found, home_of(options.home))))
     return 0
 
 
@@ -86,6 +87,11 @@ def lines_of(found: list[FoundAgent], home: str) -> list[str]:
                 f"    {printable(short(project.path, home))}: {len(loaded)} file{'' if len(loaded) == 1 else 's'}, {size:,} bytes"
             )
     return lines
+
+
+def said(line: str) -> str:
+    """A line in the language of the terminal; what it is indented by stays."""
+    return line[: len(line) - len(line.lstrip())] + say(line.strip())
 
 
 def short(path: str, home: str) -> str:
