@@ -7,6 +7,7 @@ import ipaddress
 import os
 import re
 import secrets
+import socket
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,31 @@ def secret_key(data_dir: Path) -> str:
             return kept.read_text().strip()
         return made  # a command that needs no data directory still runs; `up` refuses an unwritable one by name
     return made
+
+
+def node_id(data_dir: Path) -> str:
+    """Which node this is, for hubs that share a database: named by the setting, else drawn once and kept in the data directory,
+    so that a machine may change its name."""
+    kept = data_dir / "node"
+    with contextlib.suppress(OSError):
+        return kept.read_text().strip()[:64]
+    made = secrets.token_hex(8)
+    try:
+        with open(kept, "x") as f:
+            f.write(made)
+    except FileExistsError:
+        return kept.read_text().strip()[:64]
+    except OSError:
+        pass  # a command that needs no data directory still runs
+    return made
+
+
+def node_name(given: str) -> str:
+    if len(given) > 64 or not given.isprintable():
+        raise ImproperlyConfigured(
+            "MEMORYHUB_NODE is too long or unreadable; allowed are 64 characters, such as web-1."
+        )
+    return given
 
 
 def database(url: str, data_dir: Path, pgbouncer: bool) -> dict[str, Any]:
@@ -189,6 +215,9 @@ def outbound(given: str) -> tuple[str, ...]:
 DEBUG = env_bool("DEBUG")
 DATA_DIR = Path(env("MEMORYHUB_DATA_DIR") or datadir.default_data_dir()).expanduser().absolute()
 SECRET_KEY = secret_key(DATA_DIR)
+NODE = node_name(env("MEMORYHUB_NODE"))
+NODE_ID = NODE or node_id(DATA_DIR)
+NODE_NAME = NODE or socket.gethostname()
 ALLOWED_HOSTS = allowed_hosts(env("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]"))
 BEHIND_TLS = env_bool("MEMORYHUB_BEHIND_TLS")
 PGBOUNCER = env_bool("MEMORYHUB_PGBOUNCER")

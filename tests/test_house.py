@@ -94,7 +94,8 @@ def test_the_client_stands_alone():
 
 # Lower packages first: a package imports those before it. What it must tell a later one goes through `spaces.events`.
 PACKAGES = (
-    "activity", "accounts", "spaces", "jobs", "quotas", "notify", "files", "working", "retrieval", "quarantine", "longterm", "prompts",
+    "activity", "accounts", "spaces", "jobs", "nodes", "quotas", "notify", "files", "working", "retrieval", "quarantine", "longterm",
+    "prompts",
     "proposals", "erasure", "exchange", "coding_agents", "contexts",
     "demo",
 )  # fmt: skip

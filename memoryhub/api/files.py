@@ -23,6 +23,7 @@ from memoryhub.api.base import (
     json_response,
     needs,
     no_secrets,
+    on_disk,
     wants_text,
 )
 from memoryhub.api.proposals import shown
@@ -325,6 +326,8 @@ class AppliedOut(Schema):
     path: str
     sha256: str | None
     occurrences: int | None = None
+    on_disk: Literal["waiting"] | None = None  # it counts, and is not on disk yet
+    why: str | None = None
 
 
 class PendingOut(Schema):
@@ -390,5 +393,5 @@ def _applied(done: Applied) -> dict[str, Any]:
     sha = None if revision.is_deleted else revision.sha256
     return {
         "status": "applied", "revision": revision.number, "path": revision.path, "sha256": sha,
-        "occurrences": done.occurrences,
+        "occurrences": done.occurrences, **on_disk(done.why_waiting),
     }  # fmt: skip

@@ -24,6 +24,7 @@ from .layers import (
     WorkingEntry,
     WorkingRevision,
 )
+from .nodes import Node, SharedKey
 from .people import FailedTry, Person, SignIn, SignInLink
 from .prompts import AgentChange, Delivery, DialectTemplate, PromptText, TemplateChoice
 from .proposals import Proposal, ProposalComment, Webhook, WebhookNotice
@@ -56,6 +57,7 @@ __all__ = [
     "Made",
     "Membership",
     "Mount",
+    "Node",
     "OnDisk",
     "Person",
     "Policy",
@@ -71,6 +73,7 @@ __all__ = [
     "SavedQuery",
     "Scope",
     "Scoped",
+    "SharedKey",
     "SignIn",
     "SignInLink",
     "Source",
@@ -84,4 +87,4 @@ __all__ = [
     "WorkingEntry",
     "WorkingRevision",
     "instance_from_columns",
-]  # fmt: skip
+]

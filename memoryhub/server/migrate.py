@@ -19,6 +19,8 @@ from memoryhub.db import locks
 from memoryhub.errors import Unavailable
 from memoryhub.migrations import _older
 
+OWN = "memoryhub."  # names of the hub's own migrations begin so; a number follows
+
 
 def pending_migrations() -> list[str]:
     """The migrations of this version that the database does not have, as `app.name`."""
@@ -51,8 +53,25 @@ def applied_migrations() -> set[str]:
         return set()
 
 
+def refuse_newer_database() -> None:
+    """Unavailable where the database has steps that this version does not know: it would read and write it wrongly."""
+    applied = {name for name in applied_migrations() if name.startswith(OWN)}
+    if not applied - known_migrations() - replaceable_migrations():
+        return
+    raise Unavailable(
+        f"The database has schema {schema_number(applied)}, made by a newer memoryhub; this version knows up to "
+        f"{schema_number(known_migrations())}. Install the newer version, or restore a backup of before."
+    )
+
+
+def schema_number(names: set[str]) -> int:
+    """The number of the newest step among names of migrations."""
+    return max((int(name[len(OWN) : len(OWN) + 4]) for name in names if name.startswith(OWN)), default=0)
+
+
 def migrate_if_needed() -> bool:
     """Migrate if a migration is missing; answers whether one was. Several processes may call it at once."""
+    refuse_newer_database()
     if not pending_migrations():
         return False
     with locks.exclusive("memoryhub.migrate"):

@@ -1,7 +1,8 @@
 """What an agent gets when it asks for its prompt: the cached one while nothing changed, else one assembled anew.
 
 Agents ask for this most of all. `accounts.authenticate` reads the space's revision with the token; a prompt of that revision
-comes from the cache, and new bytes are recorded as a delivery before they are answered.
+comes from the cache, and new bytes are recorded as a delivery before they are answered. Ids of working memory are
+compared with the incarnation of the server: after a fail-over an id may be that of another entry.
 """
 
 from __future__ import annotations
@@ -64,13 +65,14 @@ def prompt_for(caller: Caller, asked: PromptRequest) -> Prompt:
             asked = without_useless_query(asked, dialect)
     working_ids = working_ids_of(caller, asked)
     words = (asked.dialect, asked.query, asked.task, asked.at, asked.system_prompt, asked.limits)
-    key = (caller.space.pk, agent.pk, caller.space.revision, working_ids, *words)
+    key = (caller.space.pk, agent.pk, caller.space.revision, caller.incarnation, working_ids, *words)
     prompt = prompt_cache.get(key) or prompt_cache.get((*key, asked.thread))
     if prompt is None:
         prompt = assembled(caller, asked, dialect or dialect_for(agent, asked))
         if prompt.lasts:
             keep(prompt_cache, key, asked.thread, prompt, working_ids)
-    deliveries.record_delivery(caller.space.pk, agent.pk, asked.thread, prompt, asked)
+    mark = (caller.incarnation, caller.space.setup_mark)
+    deliveries.record_delivery(caller.space.pk, agent.pk, asked.thread, prompt, asked, mark)
     if asked.dialect != agent.asked_dialect:
         deliveries.note_dialect(caller.space.pk, agent, prompt, asked)
     return prompt
@@ -115,7 +117,7 @@ def inputs_for(caller: Caller, asked: PromptRequest, dialect: Dialect) -> Prompt
     """
     space, agent = caller.space, agent_of(caller)
     working_ids = working_ids_of(caller, asked)
-    key = (space.pk, agent.pk, space.setup_mark, working_ids, dialect.name, asked.limits)
+    key = (space.pk, agent.pk, space.setup_mark, caller.incarnation, working_ids, dialect.name, asked.limits)
     found = inputs_cache.peek(key) or inputs_cache.peek((*key, asked.thread))
     if found is not None and space.has_views and found.revision != space.revision:
         found = None  # what its sources show may be another

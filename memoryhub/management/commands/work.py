@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
+from django.db import DatabaseError
+
+from memoryhub import __version__
+from memoryhub.domain import nodes
 from memoryhub.management.base import HubCommand
 from memoryhub.server import work
 from memoryhub.server.migrate import set_role_defaults
@@ -14,4 +19,10 @@ class Command(HubCommand):
 
     def run(self, **options: Any) -> None:
         set_role_defaults()
-        work.main(alone=False)
+        running = nodes.Run(__version__)
+        running.register()
+        try:
+            work.main(alone=False, running=running)
+        finally:
+            with contextlib.suppress(DatabaseError):
+                running.leave()
