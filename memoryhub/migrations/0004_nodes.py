@@ -32,7 +32,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             "SharedKey",
             [
-                ("id", models.SmallIntegerField(default=1, primary_key=True, serialize=False)),
+                ("id", models.BigIntegerField(default=1, primary_key=True, serialize=False)),
                 ("digest", models.CharField(max_length=64)),
                 ("sealed", models.TextField()),
             ],

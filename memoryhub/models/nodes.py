@@ -28,6 +28,6 @@ class Node(models.Model):
 class SharedKey(models.Model):
     """The one row with the SECRET_KEY of nodes that were given none: encrypted by what only the address of the database tells."""
 
-    id = models.SmallIntegerField(primary_key=True, default=1)
+    id = models.BigIntegerField(primary_key=True, default=1)
     digest = models.CharField(max_length=64)
     sealed = models.TextField()

@@ -2,6 +2,7 @@
 
 from memoryhub.domain.exchange.backups import (
     give_back_the_disk,
+    mounted_directories,
     move_mounts,
     note_backup,
     note_restore,
@@ -29,6 +30,7 @@ __all__ = [
     "get_import",
     "give_back_the_disk",
     "mark_stored_secrets",
+    "mounted_directories",
     "move_mounts",
     "note_backup",
     "note_restore",

@@ -22,10 +22,17 @@ def note_backup(file: str) -> None:
     activity.record(None, HUB, erasure.BACKUP, "wrote the backup", file)
 
 
-def move_mounts(beside: Path) -> None:
-    """Every mounted directory becomes an empty folder of its own below this one, so that what is mounted elsewhere stays as it
-    is."""
+def mounted_directories() -> set[str]:
+    """The directories that this hub mounts."""
+    return set(Mount.objects.filter(store=Mount.Store.FILESYSTEM).values_list("directory", flat=True))
+
+
+def move_mounts(beside: Path, own: set[str]) -> None:
+    """Every mounted directory but those that were this hub's own becomes an empty folder below this one: another hub may use it,
+    and stays as it is."""
     for mount in Mount.objects.filter(store=Mount.Store.FILESYSTEM).select_related("space"):
+        if mount.directory in own:
+            continue
         folder = beside / mount.space.slug / (mount.prefix.strip("/").replace("/", "_") or "root")
         folder.mkdir(parents=True, exist_ok=True)
         Mount.objects.filter(pk=mount.pk).update(
@@ -40,8 +47,8 @@ def give_back_the_disk(made_at: str) -> list[str]:
     """
     problems = []
     for mount in Mount.objects.filter(store=Mount.Store.FILESYSTEM).select_related("space"):
-        if not files.is_mine(mount):  # its node writes it, when it runs again
-            files.hand_over(mount, mount.node)
+        if not files.is_mine(mount):
+            files.leave_to_its_node(mount)
             continue
         files.reset_written(mount.space, mount)
         known = File.objects.within(mount.space).filter(path__startswith=mount.prefix, is_deleted=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,8 @@ from memoryhub.server.migrate import migrate_if_needed
 class Command(HubCommand):
     help = (
         "Replace the whole hub by a backup. What was there is first kept in a backup of its own. Stop the hub before. "
-        "Files of mounted directories are written into a new folder beside the data directory."
+        "Directories that this hub mounts itself are brought back; those of another hub stay as they are, and their files go into a "
+        "new folder beside the data directory."
     )
     offers_json = True
 
@@ -30,7 +30,7 @@ class Command(HubCommand):
         parser.add_argument(
             "--write-mounts",
             action="store_true",
-            help="write into the mounted directories themselves, as they are named",
+            help="write into all mounted directories, also those that another hub may use",
         )
         parser.add_argument("--stop-nodes", action="store_true", help="stop the nodes that run on this database first")
         parser.add_argument("--while-running", action="store_true", help="replace the database under running nodes")
@@ -44,12 +44,15 @@ class Command(HubCommand):
             made_at = dump.look_into(source)["made_at"]
             stopped = self.make_way(stop_nodes=stop_nodes, while_running=while_running)
             beside = None if write_mounts else folder_for_mounts(settings.DATA_DIR)
-            self.tell(made_at, beside)
+            own = exchange.mounted_directories()
+            if not options["json"]:
+                self.stdout.write(self.plan(made_at, beside, own))
+                self.stdout.flush()
             about, kept = dump.read(source, self.keep_what_is_there)
             migrate_if_needed()
             exchange.mark_stored_secrets()
             if beside:
-                exchange.move_mounts(beside)
+                exchange.move_mounts(beside, own)
             problems = exchange.give_back_the_disk(about["made_at"])
             exchange.note_restore(about["made_at"])
         finally:
@@ -67,14 +70,19 @@ class Command(HubCommand):
             nodes.require_none_running(besides=nodes.this_node())
         return []
 
-    def tell(self, made_at: str, beside: Path | None) -> None:
-        """Says what will happen, before it does; on stderr, as the answer may be JSON."""
-        if not sys.stderr.isatty():
-            return
+    def plan(self, made_at: str, beside: Path | None, own: set[str]) -> str:
+        """What will happen, said before it does."""
         where = "the database of DATABASE_URL" if settings.DATABASE_URL else str(settings.DATA_DIR)
-        disk = f"into {beside}" if beside else "back into the mounted directories"
-        self.stderr.write(f"Replacing everything in {where} by the backup of {made_at}.")
-        self.stderr.write(f"Files of mounted directories go {disk}.")
+        lines = [f"Replacing everything in {where} by the backup of {made_at}."]
+        if beside is None:
+            lines.append("Every directory that the backup mounts is brought to what the backup has.")
+            return "\n".join(lines)
+        if own:
+            lines.append(f"Brought to what the backup has, where it mounts them: {', '.join(sorted(own)[:10])}.")
+        lines.append(
+            f"Files of all other directories that it mounts go into {beside}; the directories stay as they are."
+        )
+        return "\n".join(lines)
 
     def keep_what_is_there(self) -> str:
         if not Space.objects.exists():
@@ -89,7 +97,7 @@ class Command(HubCommand):
             lines.append(f"Stopped: {', '.join(answer['stopped'])}. Start them again.")
         if answer["mounts"]:
             lines.append(
-                f"Mounted directories were not touched: their files are in {answer['mounts']}, which the hub mounts now. "
+                f"Directories of another hub were not touched: their files are in {answer['mounts']}, which this hub mounts now. "
                 "To write into the directories themselves, restore with --write-mounts."
             )
         if answer["kept"]:

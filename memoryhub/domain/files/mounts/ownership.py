@@ -78,6 +78,15 @@ def hand_over(mount: Mount, node: str) -> None:
     mount.save(update_fields=["node", "next_node"])
 
 
+def leave_to_its_node(mount: Mount) -> None:
+    """After a restore: a directory of another node is brought to what the hub has by that node, when it looks next. One of no
+    known node is this one's, where it is here."""
+    if mount.node and nodes.is_known(mount.node):
+        hand_over(mount, mount.node)
+    elif os.path.isdir(mount.directory):
+        hand_over(mount, nodes.this_node())
+
+
 def claim(mount: Mount) -> bool:
     """Takes a mount that no node has, where this one has its folder; answers whether this node has it now."""
     if mount.node or mount.next_node or not settings.DATABASE_URL:
