@@ -35,6 +35,12 @@ EMBEDDERS = ("wordllama", "openai_endpoint", "hashing")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
+# A server that is gone without a word is noticed within half a minute; on a socket of this machine none of it counts.
+CONNECTION_OPTIONS = {
+    "connect_timeout": 5, "keepalives_idle": 15, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 20_000,
+}  # fmt: skip
+
+
 def secret_key(data_dir: Path) -> str:
     """From the environment, else made once and kept in the data directory, readable by its owner alone."""
     if given := env("SECRET_KEY"):
@@ -85,9 +91,9 @@ def node_name(given: str) -> str:
 def database(url: str, data_dir: Path, pgbouncer: bool) -> dict[str, Any]:
     """The one database: the embedded server of the data directory, or the one that DATABASE_URL names."""
     config: dict[str, Any] = parse_database_url(url) if url else dict(postgres.address(data_dir))
-    options = {"prepare_threshold": None if pgbouncer else 5, "connect_timeout": 5, **config.pop("OPTIONS", {})}
+    options = {**CONNECTION_OPTIONS, "prepare_threshold": None if pgbouncer else 5, **config.pop("OPTIONS", {})}
     return {
-        "ENGINE": "django.db.backends.postgresql",
+        "ENGINE": "memoryhub.db.backend",
         "CONN_MAX_AGE": None,  # one connection per worker for its whole life
         "CONN_HEALTH_CHECKS": True,
         "DISABLE_SERVER_SIDE_CURSORS": pgbouncer,
@@ -222,6 +228,9 @@ ALLOWED_HOSTS = allowed_hosts(env("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]"))
 BEHIND_TLS = env_bool("MEMORYHUB_BEHIND_TLS")
 PGBOUNCER = env_bool("MEMORYHUB_PGBOUNCER")
 REQUEST_SECONDS = env_number("MEMORYHUB_REQUEST_SECONDS", 30, 1, 3600)  # then a request is ended with its worker
+DATABASE_SECONDS = env_number("MEMORYHUB_DATABASE_SECONDS", 20, 2, 3600)  # that one statement of a request may take
+# How long cached prompts are handed out while the database is away; 0: not at all.
+STALE_PROMPT_SECONDS = env_number("MEMORYHUB_STALE_PROMPT_SECONDS", 0, 0, 604_800)
 # How many requests a minute one address may send without a valid token or session, to each web worker; 0: no limit.
 STRANGER_REQUESTS = env_number("MEMORYHUB_STRANGER_REQUESTS", 600, 0, 1_000_000)
 # Whether each start prints a link that signs the owner of the hub in, once and for 15 minutes.

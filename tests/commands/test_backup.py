@@ -47,12 +47,13 @@ from allauth.socialaccount.models import SocialAccount
 from django.contrib.sessions.backends.db import SessionStore
 from memoryhub.domain import accounts, spaces
 from memoryhub.management.base import database
-from memoryhub.models import HUB, FailedTry
+from memoryhub.models import HUB, FailedTry, SharedKey
 from tests.planting import plant
 
 with database():
     plant(spaces.create(HUB, "planted"), accounts.create_person(HUB, "rk"))
     FailedTry.objects.create(key="name:rk")
+    SharedKey.objects.create(digest="d", sealed="s")
     rk = accounts.find_person("rk")
     Authenticator.objects.create(user=rk, type="totp", data={"secret": "x"})
     SocialAccount.objects.create(user=rk, provider="oidc:x", uid="y")

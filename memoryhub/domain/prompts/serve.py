@@ -7,13 +7,17 @@ compared with the incarnation of the server: after a fail-over an id may be that
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
+
+from django.conf import settings
 
 from memoryhub import dialects
+from memoryhub.db.cache import Cache
 from memoryhub.dialects import Dialect
 from memoryhub.domain import retrieval
-from memoryhub.domain.accounts import Caller
+from memoryhub.domain.accounts import Caller, digest_of
 from memoryhub.domain.prompts import deliveries, inputs
 from memoryhub.domain.prompts.assemble import Prompt, build_prompt, gather_inputs
 from memoryhub.domain.prompts.inputs import PromptInputs
@@ -134,3 +138,34 @@ def inputs_for(caller: Caller, asked: PromptRequest, dialect: Dialect) -> Prompt
         )  # fmt: skip
     keep(inputs_cache, key, asked.thread, found, working_ids)
     return found
+
+
+# ---- while the database is away; off unless `MEMORYHUB_STALE_PROMPT_SECONDS` says for how long
+
+
+class Handed(NamedTuple):
+    """A prompt, and when it was current (`time.monotonic`)."""
+
+    prompt: Prompt
+    at: float
+
+
+handed_out: Cache[Handed] = Cache(
+    "prompts while the database is away", key="token, agent, call", max_bytes=32 << 20, size_of=lambda one: one.prompt.bytes + 1,
+    invalidated_by="`MEMORYHUB_STALE_PROMPT_SECONDS`", saves="answers while nothing can be asked; only with that setting",
+)  # fmt: skip
+
+
+def keep_for_later(secret: str, agent_slug: str, asked: PromptRequest, prompt: Prompt) -> None:
+    """Keeps a prompt that was made or confirmed just now."""
+    handed_out.put((digest_of(secret), agent_slug, asked), Handed(prompt, time.monotonic()))
+
+
+def stale_prompt(secret: str, agent_slug: str, asked: PromptRequest) -> tuple[Prompt, float] | None:
+    """What this token got for this call, and how many seconds ago; None where that is too long ago, or the setting is off.
+
+    A token that was revoked since gets it too: nobody can look that up then.
+    """
+    found = handed_out.get((digest_of(secret), agent_slug, asked)) if settings.STALE_PROMPT_SECONDS else None
+    age = time.monotonic() - found.at if found else 0.0
+    return (found.prompt, age) if found and age <= settings.STALE_PROMPT_SECONDS else None
