@@ -46,7 +46,9 @@ class BackgroundWork:
     def run(self) -> None:
         """Work until `stop` is set, then let running jobs finish for a while."""
         import_domain()
-        self._retry_until_done(lambda: (jobs.plan_periodic(), jobs.release_lost(all_of_them=self.alone)))
+        self._retry_until_done(
+            lambda: (jobs.plan_periodic(), jobs.bound_schedules(), jobs.release_lost(all_of_them=self.alone))
+        )
         threads = [self._thread(f"lane-{n}", self._lane) for n in range(1, LANES + 1)]
         threads += [self._thread(f"outgoing-{n}", self._lane) for n in range(1, OUTGOING_LANES + 1)]
         threads += [self._thread(name, self._run_background_thread) for name in jobs.background_threads]
@@ -86,6 +88,7 @@ class BackgroundWork:
     def _renew_leases(self) -> None:
         jobs.extend_leases(list(self.running.values()))
         jobs.release_lost()
+        jobs.bound_schedules()
 
     def _lane(self, name: str) -> None:
         previous = self._previous_lane(name)

@@ -15,8 +15,8 @@ from memoryhub.web.access import signed_in
 from memoryhub.web.notices import done
 
 
-@require_safe
 @signed_in
+@require_safe
 def page(request: HttpRequest) -> HttpResponse:
     require_hub_owner(request.actor)
     return show(request)

@@ -45,10 +45,14 @@ class Command(HubCommand):
             stopped = self.make_way(stop_nodes=stop_nodes, while_running=while_running)
             beside = None if write_mounts else folder_for_mounts(settings.DATA_DIR)
             own = exchange.mounted_directories()
-            if not options["json"]:
-                self.stdout.write(self.plan(made_at, beside, own))
-                self.stdout.flush()
-            about, kept = dump.read(source, self.keep_what_is_there)
+
+            def keep() -> str:
+                if not options["json"]:
+                    self.stdout.write(self.plan(made_at, beside, own))
+                    self.stdout.flush()
+                return self.keep_what_is_there()
+
+            about, kept = dump.read(source, keep)
             migrate_if_needed()
             exchange.mark_stored_secrets()
             if beside:
