@@ -10,7 +10,7 @@ MARK = memoryhub.models.spaces.first_mark
 
 
 class Migration(migrations.Migration):
-    dependencies = [("memoryhub", "0003_recall")]
+    dependencies = [("memoryhub", "0005_fought_files")]
 
     operations = [
         migrations.CreateModel(
