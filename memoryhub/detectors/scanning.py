@@ -23,6 +23,40 @@ def lowered(text: str) -> str:
     return "".join(low if len(low := char.lower()) == 1 else char for char in text)
 
 
+class Needles:
+    """Many needles of which few stand in a text: one pass over its words tells which may, by three of their letters at a time."""
+
+    def __init__(self, needles: Iterable[str]) -> None:
+        self.needles = tuple(needles)
+        triples = [_triples_of(needle)[:_TRIPLES] for needle in self.needles]
+        self._triples = np.full((len(triples), max(map(len, triples), default=1)), _ANY)
+        for place, codes in enumerate(triples):
+            self._triples[place, : len(codes)] = codes
+
+    def within(self, words: str) -> list[int]:
+        """The places of the needles that can stand in a text of these distinct words."""
+        seen = np.zeros(_ANY + 1, np.bool_)
+        seen[_codes(words)] = True
+        seen[_ANY] = True
+        places: list[int] = np.flatnonzero(seen[self._triples].all(axis=1)).tolist()
+        return [place for place in places if may_contain(self.needles[place], words)]
+
+
+_TRIPLES = 8  # of a needle: enough to tell it from other words
+_ANY = 1 << 16
+
+
+def _codes(text: str) -> Any:
+    """A number of sixteen bits for each three bytes of a text that follow each other."""
+    data = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8).astype(np.int32)
+    return (data[:-2] ^ data[1:-1] << 5 ^ data[2:] << 10) & (_ANY - 1)
+
+
+def _triples_of(needle: str) -> list[int]:
+    """Those of each of its parts: between them stands a blank, which no word has."""
+    return [code for part in needle.split() for code in _codes(part).tolist()]
+
+
 def distinct_words(text: str) -> str:
     """Each word of a text once, one a line: shorter than the text, and what stands in none of them does not stand in it."""
     return "\n".join(set(text.split()))
@@ -90,6 +124,12 @@ def groups(words: str) -> tuple[Group, ...]:
     return tuple(frozenset(_number(word[:4]) for word in group.split()) for group in words.split(" / "))
 
 
+def opened(words: str) -> tuple[tuple[Group, ...], Group | None]:
+    """Groups from words, and which words a pattern begins with: those before a `^`, or of the first group after a leading one."""
+    first, mark, near = words.rpartition("^")
+    return groups(near), groups(first or near)[0] if mark else None
+
+
 def _number(stem: str) -> int:
     if stem not in _NUMBERS:
         first, second, third, fourth = _LETTERS[np.frombuffer(stem.encode("ascii").ljust(4), np.uint8)]
@@ -111,6 +151,23 @@ def _bits(mask: int) -> list[int]:
         found.append(at)
         at = digits.find("1", at + 1)
     return found
+
+
+class Together:
+    """What many rules ask for: of each, groups of which a word has to stand near, in arrays that one pass answers for all."""
+
+    def __init__(self, rules: Sequence[Sequence[Group]]) -> None:
+        self.rules = [place for place, groups_of_rule in enumerate(rules) if groups_of_rule]
+        kinds = list(dict.fromkeys(group for place in self.rules for group in rules[place]))
+        places = {group: place for place, group in enumerate(kinds)}
+        self.stems, self.stem_starts = _flat([sorted(group) for group in kinds])
+        self.groups, self.group_starts = _flat([[places[group] for group in rules[place]] for place in self.rules])
+
+
+def _flat(lists: Sequence[Sequence[int]]) -> tuple[Any, Any]:
+    """Lists one behind the other, and where each begins."""
+    starts = np.cumsum([0, *map(len, lists)])[:-1]
+    return np.array([one for items in lists for one in items], np.intp), starts
 
 
 class Rows:
@@ -137,6 +194,7 @@ class Rows:
         self.stems = frozenset(self._places)
         self._begins: dict[Group, list[int]] = {}
         self._where: dict[Group, int] = {}
+        self._bits: dict[int, int] = {}
 
     def have(self, groups: Sequence[Group]) -> bool:
         """Whether each of these groups has a word somewhere: quicker than asking where, and mostly false."""
@@ -149,6 +207,16 @@ class Rows:
             begins = sorted(at for stem in group & self._places.keys() for at in self._places[stem])
             self._begins[group] = begins
         return begins[bisect_left(begins, start) : bisect_left(begins, end)]
+
+    def near_all(self, asked: Together) -> Iterator[tuple[int, list[tuple[int, int]]]]:
+        """The rules whose groups all have a word somewhere in two rows, and these stretches, as `near` tells them for one."""
+        here = np.bitwise_or.reduceat(self._marks[asked.stems], asked.stem_starts)
+        above = here >> 1
+        above[:, :-1] |= here[:, 1:] << 7
+        common = np.bitwise_and.reduceat((here | above)[asked.groups], asked.group_starts)
+        for place in np.flatnonzero(common.any(axis=1)).tolist():
+            rows = _bits(int.from_bytes(common[place].tobytes(), "little"))
+            yield asked.rules[place], list(self._merged(rows))
 
     def near(self, groups: Sequence[Group]) -> Iterator[tuple[int, int]]:
         """Stretches of two rows in which every group has a word, merged where they touch."""
@@ -164,11 +232,17 @@ class Rows:
         here = self._where.get(group)
         if here is None:
             here = 0
-            for stem in group & self._places.keys():
-                here |= int.from_bytes(self._marks[stem].tobytes(), "little")
+            for stem in group & self.stems:
+                here |= self._rows_with(stem)
             here |= here >> 1
             self._where[group] = here
         return here
+
+    def _rows_with(self, stem: int) -> int:
+        bits = self._bits.get(stem)
+        if bits is None:
+            bits = self._bits[stem] = int.from_bytes(self._marks[stem].tobytes(), "little")
+        return bits
 
     def _merged(self, rows: list[int]) -> Iterator[tuple[int, int]]:
         at = 0

@@ -7,27 +7,12 @@ from .base import ByActor, Scoped, instance_from_columns
 from .erasures import Erasure
 from .files import AllowedValue, Editing, File, Mount, OnDisk, Policy, PolicyRule, Revision, Source, SourceChange
 from .jobs import Job, Made
-from .layers import (
-    Chunk,
-    ChunkCount,
-    Embedding,
-    EntryPair,
-    EntryRevision,
-    FileWords,
-    LexemeCount,
-    LongtermEntry,
-    Posting,
-    Record,
-    RecordState,
-    SavedQuery,
-    Telltale,
-    WorkingEntry,
-    WorkingRevision,
-)
+from .layers import EntryPair, EntryRevision, LongtermEntry, Record, RecordState, WorkingEntry, WorkingRevision
 from .nodes import Node, SharedKey
 from .people import FailedTry, Person, SignIn, SignInLink
 from .prompts import AgentChange, Delivery, DialectTemplate, PromptText, TemplateChoice
 from .proposals import Proposal, ProposalComment, Webhook, WebhookNotice
+from .retrieval import Chunk, ChunkCount, Embedding, FileWords, LexemeCount, Posting, SavedQuery, Telltale
 from .spaces import Membership, Role, Space
 
 __all__ = [
@@ -87,4 +72,4 @@ __all__ = [
     "WorkingEntry",
     "WorkingRevision",
     "instance_from_columns",
-]
+]  # fmt: skip
