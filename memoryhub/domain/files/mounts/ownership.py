@@ -122,7 +122,10 @@ def reclaim(mount: Mount) -> bool:
         return False
     if not _is_alone() or not _is_very_folder(mount):
         return False
-    return bool(Mount.objects.filter(pk=mount.pk, node=mount.node).update(node=nodes.this_node()))
+    taken = Mount.objects.filter(pk=mount.pk, node=mount.node).update(node=nodes.this_node())
+    if taken:
+        spaces.mark_setup(mount.space_id)
+    return bool(taken)
 
 
 def _is_very_folder(mount: Mount) -> bool:
