@@ -240,6 +240,8 @@ VERBS = {
     "second_factor.new_recovery_codes": "accounts.new_recovery_codes",
     "second_factor.remove_passkey": "accounts.remove_passkey",
     "second_factor.remove_totp": "accounts.remove_totp",
+    "nodes.forget": "nodes.forget_node",
+    "nodes.put_in_charge": "files.put_in_charge",
     "policies.change_rule": "files.change_rule",
     "policies.reorder_rule": "files.reorder_rule",
     "policies.try_rule": "files.dry_run_rule",

@@ -5,10 +5,15 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
+<<<<<<< HEAD
 from django.db import DatabaseError
 
-from memoryhub import __version__
 from memoryhub.domain import nodes
+=======
+from django.conf import settings
+
+from memoryhub import languages
+>>>>>>> main
 from memoryhub.management.base import HubCommand
 from memoryhub.server import work
 from memoryhub.server.migrate import set_role_defaults
@@ -18,8 +23,9 @@ class Command(HubCommand):
     help = "Run jobs, watchers and periodic work until Ctrl-C or SIGTERM. `memoryhub up` does this by itself."
 
     def run(self, **options: Any) -> None:
+        languages.speak(settings.LANGUAGE_CODE)  # what jobs store is English, whatever the terminal
         set_role_defaults()
-        running = nodes.Run(__version__)
+        running = nodes.Run(work.VERSION)
         running.register()
         try:
             work.main(alone=False, running=running)
