@@ -7,6 +7,7 @@ second at each start of a command).
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from memoryhub.db import locks
 from memoryhub.errors import Unavailable
 from memoryhub.migrations import _older
 
+MIGRATE_LOCK = "memoryhub.migrate"
 OWN = "memoryhub."  # names of the hub's own migrations begin so; a number follows
 
 
@@ -69,12 +71,13 @@ def schema_number(names: set[str]) -> int:
     return max((int(name[len(OWN) : len(OWN) + 4]) for name in names if name.startswith(OWN)), default=0)
 
 
-def migrate_if_needed() -> bool:
-    """Migrate if a migration is missing; answers whether one was. Several processes may call it at once."""
+def migrate_if_needed(*, has_lock: bool = False) -> bool:
+    """Migrate if a migration is missing; answers whether one was. Several processes may call it at once: one at a time does it,
+    unless the caller holds the lock."""
     refuse_newer_database()
     if not pending_migrations():
         return False
-    with locks.exclusive("memoryhub.migrate"):
+    with contextlib.nullcontext() if has_lock else locks.exclusive(MIGRATE_LOCK):
         if pending_migrations():
             require_vector()
             call_command("migrate", interactive=False, verbosity=0)

@@ -12,12 +12,8 @@ from django.utils.dateformat import format as date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-<<<<<<< HEAD
-from memoryhub.db import locks, statements
-=======
 from memoryhub import languages
-from memoryhub.db import statements
->>>>>>> main
+from memoryhub.db import locks, statements
 from memoryhub.domain import jobs, spaces
 from memoryhub.domain.accounts import may
 from memoryhub.domain.notify import http

@@ -19,12 +19,8 @@ from django.db.models.functions import RowNumber
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-<<<<<<< HEAD
-from memoryhub.db import locks, statements
-=======
 from memoryhub import languages
-from memoryhub.db import statements
->>>>>>> main
+from memoryhub.db import locks, statements
 from memoryhub.domain import activity, jobs
 from memoryhub.domain.accounts import require
 from memoryhub.domain.notify import addresses, http

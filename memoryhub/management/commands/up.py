@@ -18,19 +18,15 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 from django.db import DatabaseError, OperationalError, connection, connections
 
-<<<<<<< HEAD
+from memoryhub import languages
 from memoryhub.db import locks
 from memoryhub.domain import nodes, retrieval
-=======
-from memoryhub import languages
-from memoryhub.domain import retrieval
->>>>>>> main
 from memoryhub.errors import HubError, Invalid, Unavailable
 from memoryhub.languages import translated
 from memoryhub.management.base import HubCommand
 from memoryhub.server import datadir, postgres, processes, serve, static_files, supervise, work
 from memoryhub.server.dump import keep_secret_key
-from memoryhub.server.migrate import migrate_if_needed, require_vector, set_role_defaults
+from memoryhub.server.migrate import MIGRATE_LOCK, migrate_if_needed, require_vector, set_role_defaults
 
 MIN_POSTGRES = 15
 
@@ -70,10 +66,8 @@ class Command(HubCommand):
             self.tell_progress("First start: making the database …")
         with database(data_dir) as using:
             running = nodes.Run(work.VERSION)
-            with locks.in_turn(
-                "memoryhub.start"
-            ):  # of several nodes that start at once, each finds what the other made
-                migrate_if_needed()
+            with locks.in_turn(MIGRATE_LOCK):  # of nodes that start at once, each finds what the other made
+                migrate_if_needed(has_lock=True)
                 self.join(running)
                 set_role_defaults()
                 static_files.collect_if_changed()
@@ -174,13 +168,8 @@ class Command(HubCommand):
         listener.listen(serve.BACKLOG)
         ready = ReadinessCheck(host, number, partial(self.say_ready, f"http://{shown}:{number}{link}"))
         children = [
-<<<<<<< HEAD
-            supervise.Child("web", partial(serve.run, listener, count, data_dir), vital=True),
-            supervise.Child("background", partial(background, data_dir, listener, running)),
-=======
             supervise.Child("web", partial(web, listener, count, data_dir), vital=True),
-            supervise.Child("background", partial(background, data_dir, listener)),
->>>>>>> main
+            supervise.Child("background", partial(background, data_dir, listener, running)),
         ]
         supervisor = supervise.Supervisor(
             children, partial(release_in_child, held), partial(restart_database, data_dir)
@@ -218,17 +207,13 @@ class ReadinessCheck:
         return True
 
 
-<<<<<<< HEAD
-def background(data_dir: Path, listener: socket.socket, running: nodes.Run) -> None:
-=======
 def web(listener: socket.socket, count: int, data_dir: Path) -> None:
     languages.speak(settings.LANGUAGE_CODE)  # the language of the terminal is this process's alone
     serve.run(listener, count, data_dir)
 
 
-def background(data_dir: Path, listener: socket.socket) -> None:
+def background(data_dir: Path, listener: socket.socket, running: nodes.Run) -> None:
     languages.speak(settings.LANGUAGE_CODE)
->>>>>>> main
     listener.close()
     processes.write_note(data_dir)
     # No other hub can work on the embedded database, so jobs that are "running" there were left by a killed one.

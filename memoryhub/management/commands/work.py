@@ -5,15 +5,11 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-<<<<<<< HEAD
+from django.conf import settings
 from django.db import DatabaseError
 
-from memoryhub.domain import nodes
-=======
-from django.conf import settings
-
 from memoryhub import languages
->>>>>>> main
+from memoryhub.domain import nodes
 from memoryhub.management.base import HubCommand
 from memoryhub.server import work
 from memoryhub.server.migrate import set_role_defaults
