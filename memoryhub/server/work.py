@@ -20,6 +20,7 @@ OUTGOING_LANES = 4  # threads for jobs that send something: an address that hang
 POLL_SECONDS = 1.0  # between two queries for waiting jobs
 STOP_SECONDS = 10.0  # that running jobs get to finish when the process is told to stop
 
+VERSION = memoryhub.__version__
 log = logging.getLogger("memoryhub.work")
 
 
