@@ -25,12 +25,14 @@ SAME_EVERYWHERE = (
     "Windsurf", "Zed", "Amp", "Aider", "Cline", "OpenClaw", "Ollama", "OpenAI", "Slack", "GitHub", "Git", "Python",
     "JavaScript", "PostgreSQL", "OpenID Connect", "OIDC", "Ctrl", "Cmd", "Alt", "Shift", "Enter", "Esc", "Tab",
     "cosine", "kB", "MB", "GB", "min", "ms", "BM25", "HNSW", "English", "rk", "AGENTS.md", "CLAUDE.md", "GEMINI.md",
-    "MEMORY.md", "SKILL.md", "curl", "pip", "npm", "vim", "Django", "htmx", "CodeMirror", "TOTP", "QR",
+    "MEMORY.md", "SKILL.md", "Codex CLI", "Edge", "Opera", "Firefox", "Chrome", "Safari", "Android", "Windows",
+    "Mac OS", "Linux", "curl", "pip", "npm", "vim", "Django", "htmx", "CodeMirror", "text-embedding-3-small", "TOTP", "QR",
 )  # fmt: skip
 NAMES = re.compile(
     "|".join(rf"(?<![A-Za-z]){re.escape(one)}(?![A-Za-z])" for one in sorted(SAME_EVERYWHERE, key=len, reverse=True))
 )
 READ_OUT = {"title", "placeholder", "aria-label", "aria-description", "aria-roledescription", "alt", "label", "summary"}
+CSS_BLOCKS = ("_css", "_class")  # blocks that hold classes
 LITERAL = {"code", "kbd", "pre", "samp", "script", "style", "var"}  # elements whose text is no prose
 NO_PROSE = {
     "include", "extends", "load", "url", "static", "if", "elif", "for", "block", "endblock", "ifchanged", "csrf_token",
@@ -43,6 +45,7 @@ SAYING_FILTERS = re.compile(r"\|(default|default_if_none|yesno|pluralize|join|ad
 
 def prose(text: str) -> bool:
     """Whether a text has words that would have to be translated."""
+    text = NAMES.sub(" ", text)
     text = re.sub(
         r"&\w+;|https?://\S+|\S*[/_@]\S*|\{[^}]*\}|--?[a-z-]+|\S+\.(md|py|json|toml|yaml|txt|jsonl|zip|css|js)\b",
         " ",
@@ -64,8 +67,8 @@ def like_a_sentence(text: str) -> bool:
 
 @cache
 def css_classes() -> set[str]:
-    styles = " ".join(file.read_text() for file in (in_python.PACKAGE.parent / "static/css").glob("*.css"))
-    return set(re.findall(r"\.([a-zA-Z][\w-]*)", styles)) | {"g"}
+    styles = " ".join(file.read_text() for file in (in_python.PACKAGE.parent / "static/css").rglob("*.css"))
+    return set(re.findall(r"\.([a-zA-Z][\w-]*)", styles)) | {"g", "split"}
 
 
 # ---- templates ----
@@ -109,16 +112,21 @@ class Page(HTMLParser):
         self.found.append((self.getpos()[0], " ".join(text.replace(VALUE, "…").split())))
 
 
+CLASSES = re.compile(r"{% block (?:main_class|body_css) %}[\w -]*{% endblock %}")
+
+
 def in_template(source: str) -> list[tuple[int, str]]:
     """Lines and words that are not marked for translation."""
     html, found, skipping = "", [], ""
-    for token in tokens_of(source):
+    for token in tokens_of(CLASSES.sub("", source)):
         name = token.contents.split()[0] if token.contents.split() else ""
         if skipping:
             html += "\n" * token.contents.count("\n")
             skipping = "" if token.token_type == TokenType.BLOCK and name == skipping else skipping
         elif token.token_type == TokenType.BLOCK and name in ("blocktranslate", "blocktrans", "comment"):
             skipping = f"end{name}"
+        elif token.token_type == TokenType.BLOCK and name == "block" and token.contents.endswith(CSS_BLOCKS):
+            skipping = "endblock"
         elif token.token_type == TokenType.TEXT:
             html += token.contents
         else:
@@ -148,6 +156,7 @@ def in_tag(token: Token, name: str) -> Iterator[str]:
 
 QUIET = {
     "getLogger",
+    "Cache",
     "info",
     "warning",
     "error",
@@ -160,7 +169,14 @@ QUIET = {
     "KeyError",
     "AssertionError",
     "ImproperlyConfigured",
+    "Cache",  # its words are for docs/develop
+    "JsonResponse",
+    "removeprefix",
+    "removesuffix",
+    "startswith",
 }
+# Codes of two words: what a page asks for, classes of CSS, what a shell takes.
+CODES = {"signed in", "found mild", 'pip install "', "Referer", "Lax"}
 
 
 def in_module(source: str, tables: tuple[str, ...] = ()) -> list[tuple[int, str]]:
@@ -174,6 +190,7 @@ def in_module(source: str, tables: tuple[str, ...] = ()) -> list[tuple[int, str]
             isinstance(node, ast.Constant)
             and isinstance(node.value, str)
             and id(node) not in quiet
+            and node.value.strip() not in CODES
             and like_a_sentence(node.value)
         ):
             known = node.value.strip() in said or any(node.value.replace("%", "%%").strip() in one for one in said)
@@ -195,6 +212,8 @@ def silent_nodes(tree: ast.Module, names: dict[str, str]) -> Iterator[int]:
             parts = [key for key in node.keys if key]
         elif isinstance(node, ast.Subscript):
             parts = [node.slice]
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
+            parts = [node.value]  # headers of answers
         elif isinstance(node, ast.Compare):
             parts = [node]
         for part in parts:
@@ -209,7 +228,8 @@ PYTHON = ("web", "templatetags", "management", "forms.py", "middleware.py", "pas
 def everywhere() -> dict[str, list[tuple[int, str]]]:
     """Lines and words of every file that has bare ones, by its name from the root of the tree."""
     root = in_python.PACKAGE.parent
-    found = {file: in_template(file.read_text()) for file in in_templates.files()}
+    templates = [file for file in in_templates.files() if file.parent.name != "snippets"]  # those are code to copy
+    found = {file: in_template(file.read_text()) for file in templates}
     for file in in_python.files():
         name = file.relative_to(in_python.PACKAGE)
         if name.parts[0] in PYTHON:

@@ -91,6 +91,7 @@ def test_marks_keep_lines_and_offsets(data, chosen):
     assert set(cut_out(data, found.spans(data)).split(b"\n")) <= set(data.split(b"\n")) or found.is_in(data)
 
 
+@pytest.mark.attack
 def test_a_hundred_thousand_texts_are_looked_for_at_once():
     many = Needles(f"what agent {n} said on day {n * 7} of the year" for n in range(100_000))
     text = "".join(f"line {n} of a long file that says nothing of it\n" for n in range(4000)).encode()
