@@ -358,7 +358,9 @@ def test_a_list_says_of_alike_threads_what_each_of_them_says(desk):
     space = Space.objects.get(pk=desk.space.pk)
     each = [one for one in prompts.standings(space, [desk.scout]) if one.is_behind]
     listed = row(desk)
-    assert (listed.behind, listed.is_current, listed.delivery.thread_id) == (len(each), True, "t-29") == (29, True, "t-29")
+    assert (
+        (listed.behind, listed.is_current, listed.delivery.thread_id) == (len(each), True, "t-29") == (29, True, "t-29")
+    )
     assert {one.thread_id for one in listed.behind_threads} == {one.delivery.thread_id for one in each}
     newest = prompts.threads_behind([listed])
     assert [one.thread_id for one in newest] == [one.delivery.thread_id for one in each]
