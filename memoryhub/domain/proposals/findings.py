@@ -93,7 +93,7 @@ def findings_in(
     these lines and the ones around them stand together now. Prompts leave HTML comments out, so words are read across them."""
     codes = tuple(only or detectors.PROPOSAL)
     found = _findings_in(before, after, known, codes)
-    if not comments.has_comment(after):
+    if comments.OPEN not in after:
         return found
     across = _across_comments(before, after, [code for code in codes if code in JOINING])
     new = [one for one in across if not any(one.code == other.code and _overlap(one, other) for other in found)]
