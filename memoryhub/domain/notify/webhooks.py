@@ -12,12 +12,15 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Q, QuerySet, Window
 from django.db.models.functions import RowNumber
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
-from memoryhub.db import statements
+from memoryhub import languages
+from memoryhub.db import locks, statements
 from memoryhub.domain import activity, jobs
 from memoryhub.domain.accounts import require
 from memoryhub.domain.notify import addresses, http
@@ -147,6 +150,8 @@ def _make_notices(hook: Webhook, event: str, notices: list[tuple[dict[str, Any],
 
 
 def _notice_body(hook: Webhook, event: str, body: dict[str, Any], says: str) -> dict[str, Any]:
+    with languages.speaking(settings.HUB_LANGUAGE):  # nobody in particular reads it
+        says = languages.translated(says)
     if hook.shape == "slack":
         return {"text": _escaped(says, 300), "blocks": _slack_blocks(says, body)}
     return {"event": event, "at": timezone.now().isoformat(), "says": says, **body}
@@ -159,7 +164,8 @@ def _slack_blocks(says: str, body: dict[str, Any]) -> list[dict[str, Any]]:
     for key in ("reason", "note"):
         lines += [f"> {line}" for line in _escaped(str(body.get(key) or ""), 1000).splitlines()[:5]]
     if str(body.get("url", "")).startswith("http"):
-        lines.append(f"<{body['url']}|Look at it>")
+        with languages.speaking(settings.HUB_LANGUAGE):
+            lines.append(f"<{body['url']}|{_('Look at it')}>")
     # Verbatim: else the program itself turns addresses into links, and names into mentions.
     return [{"type": "section", "text": {"type": "mrkdwn", "text": "\n".join(lines), "verbatim": True}}]
 
@@ -178,7 +184,18 @@ def signature(secret: str, stamp: str, body: bytes) -> str:
 
 @jobs.job(SEND_JOB, outgoing=True)
 def send_notice(job: Job, progress: jobs.Progress) -> dict[str, Any]:
-    """Sends one notice; when the address does not answer, the job tries again later."""
+    """Sends one notice; when the address does not answer, the job tries again later.
+
+    The lock lasts as long as the process that sends has its connection: one that was paused for longer than its lease goes on
+    alone, and what another took over meanwhile waits for it.
+    """
+    with locks.try_exclusive(f"{SEND_JOB} {job.payload['notice']}") as is_free:
+        if not is_free:
+            raise Unavailable("another process sends it")
+        return _send(job)
+
+
+def _send(job: Job) -> dict[str, Any]:
     notice = WebhookNotice.objects.select_related("webhook").filter(pk=job.payload["notice"]).first()
     if notice is None or not notice.webhook.is_on or notice.delivered_at:
         return {}
