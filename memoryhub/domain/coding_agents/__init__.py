@@ -1,14 +1,16 @@
 """Coding agents of a machine: what each loads in a folder, the faults of memory files. Reads files; knows no database."""
 
 from memoryhub.domain.coding_agents.below import NOT_LOADED, context_in, folder_of
-from memoryhub.domain.coding_agents.check import MENTION_LINE, FindingInFile, check_folder
+from memoryhub.domain.coding_agents.check import MENTION_LINE, FindingInFile, check_folder, without_mentions
 from memoryhub.domain.coding_agents.cuts import Cut, cut_of
 from memoryhub.domain.coding_agents.entries import (
     Entry,
     Format,
     Limit,
     and_entry,
+    as_line,
     entries_of,
+    entry_of,
     format_of,
     limits_of,
     with_entry,
@@ -44,10 +46,12 @@ __all__ = [
     "Row",
     "agent_home",
     "and_entry",
+    "as_line",
     "check_folder",
     "context_in",
     "cut_of",
     "entries_of",
+    "entry_of",
     "find_agents",
     "fixes_for_cut",
     "fixes_for_ignored",
@@ -60,4 +64,5 @@ __all__ = [
     "project_of",
     "with_entry",
     "without_entry",
+    "without_mentions",
 ]

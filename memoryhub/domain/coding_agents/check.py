@@ -79,6 +79,13 @@ class MemoryFile:
         return any(_is_there(self.tree, os.path.join(base, name)) for base in (self.folder, self.root))
 
 
+def without_mentions(text: bytes) -> bytes:
+    """A text without the lines that are imports alone."""
+    lines = text.decode("utf-8", "surrogateescape").split("\n")
+    kept = "\n".join(line for line in lines if not MENTION_LINE.match(line))
+    return kept.strip().encode("utf-8", "surrogateescape")
+
+
 def _is_there(tree: Tree, path: str) -> bool:
     return bool(tree.kind(path)) or tree.is_link(path)  # a link that leads nowhere is there
 

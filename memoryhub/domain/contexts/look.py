@@ -115,6 +115,10 @@ class Seen:
         own = "\n".join(line for line in lines if not coding_agents.MENTION_LINE.match(line)).strip()
         return bool(own) and own.encode() not in self.context.text
 
+    def fixes_for(self, path: str) -> tuple[Fix, ...]:
+        """What would bring the text of a file to this agent, whether it looks for the file or not."""
+        return self._fixes(path) if self._says_more(path) else ()
+
     def _fixes(self, path: str) -> tuple[Fix, ...]:
         if self.place.tree.why_withheld(path):
             return ()
