@@ -11,7 +11,8 @@ import pytest
 from memoryhub.detectors.finding import Lines
 from memoryhub.detectors.injection import RULES
 from memoryhub.detectors.injection.rule import Rule
-from memoryhub.detectors.scanning import distinct_words, groups, may_contain, offsets_of
+from memoryhub.detectors.scanning import distinct_words, may_contain, offsets_of
+from memoryhub.detectors.stems import groups
 
 parser: Any = importlib.import_module("re._parser")
 named: Any = importlib.import_module("re._constants")

@@ -16,7 +16,8 @@ from .. import chinese, encoded
 from ..finding import Finding, Lines, without_overlaps
 from ..known_texts import KnownText
 from ..patterns import Found, bounded, plain
-from ..scanning import REACH, Rows, lines_around
+from ..scanning import REACH, lines_around
+from ..stems import Rows
 from . import chinese_rules, poison_rules, pretext_rules, rules
 from .foreign_orders import orders_to_ignore, orders_to_reveal
 from .jailbreak_style import jailbreak_spans

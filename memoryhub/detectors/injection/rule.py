@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..finding import Severity
 from ..patterns import Bounded, bounded, plain
-from ..scanning import Group, groups
+from ..stems import Group, groups
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..patterns import Bounded, bounded
-from ..scanning import Group, groups
+from ..stems import Group, groups
 
 _REACH = 400
 

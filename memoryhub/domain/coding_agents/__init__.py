@@ -1,7 +1,7 @@
 """Coding agents of a machine: what each loads in a folder, the faults of memory files. Reads files; knows no database."""
 
 from memoryhub.domain.coding_agents.below import NOT_LOADED, context_in, folder_of
-from memoryhub.domain.coding_agents.check import MENTION_LINE, FindingInFile, check_folder, without_mentions
+from memoryhub.domain.coding_agents.check import FindingInFile, check_folder, without_mentions
 from memoryhub.domain.coding_agents.cuts import Cut, cut_of
 from memoryhub.domain.coding_agents.entries import (
     Entry,
@@ -29,7 +29,6 @@ from memoryhub.domain.coding_agents.matrix import Cell, Group, Row, matrix_of
 from memoryhub.domain.coding_agents.walk import RULE_FOLDERS, memory_files, names_of_agents
 
 __all__ = [
-    "MENTION_LINE",
     "NOT_LOADED",
     "RULE_FOLDERS",
     "Cell",
