@@ -33,13 +33,12 @@ def read(start: Start) -> Context:
         if not text:
             writer.ignore(path, "Empty, or comments alone")
             continue
-        writer.add(f"\n\n{path}\n" if writer.blocks else f"<agent_memory>\n{path}\n\n")
+        writer.add(("\n\n" if writer.blocks else "<agent_memory>\n") + f"{path}\n\n")
         writer.block(path, kind, why, text)
-    if writer.blocks:
-        writer.add("\n</agent_memory>")
+    writer.add("\n\n</agent_memory>" if writer.blocks else "<agent_memory>\n(No memory loaded)\n\n</agent_memory>")
     return writer.context()
 
 
 AGENT = CodingAgent(
-    "deepagents-code", "deepagents-code", "0.1.57", False, read, (NAME, ".deepagents/AGENTS.md"), "dcode"
+    "deepagents-code", "deepagents-code", "0.1.57", True, read, (NAME, ".deepagents/AGENTS.md"), "dcode"
 )
