@@ -2,7 +2,7 @@
 # browser and PgBouncer) is installed with apt-get where it is missing and nobody has to be asked, and that is said.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help run test lint lock bench conformance-agents clean
+.PHONY: help run test lint messages lock bench conformance-agents clean
 
 PORT ?= 8000
 DIR ?=
@@ -31,6 +31,9 @@ lint: .venv/test.stamp ## check format, lint and types
 	$(BIN)/ruff check .
 	$(BIN)/djangofmt --quiet --check templates
 	$(BIN)/mypy
+
+messages: .venv/test.stamp ## bring the catalogues of languages up to date with the source, and compile them
+	$(BIN)/python -m tests.messages
 
 bench: .venv/test.stamp ## measure what docs/develop/performance.md tells, and print one table
 	$(BIN)/python -m tests.bench

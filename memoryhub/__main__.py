@@ -14,7 +14,13 @@ import sys
 from pathlib import Path
 
 COMMANDS = Path(__file__).parent / "management" / "commands"
-STANDALONE = ("check", "context", "mcp", "sync")  # what runs anywhere: `main(arguments) -> int`, no Django, no database
+STANDALONE = (
+    "check",
+    "context",
+    "hook",
+    "mcp",
+    "sync",
+)  # what runs anywhere: `main(arguments) -> int`, no Django, no database
 WITHOUT_DATABASE = ("makemigrations", "collectstatic", "findstatic", "diffsettings", "help")
 
 

@@ -13,7 +13,7 @@ class MemoryhubConfig(AppConfig):
     def ready(self) -> None:
         connection_created.connect(take_vectors, dispatch_uid="memoryhub.take_vectors")
         connection_created.connect(search_on, dispatch_uid="memoryhub.search_on")
-        from memoryhub.domain import proposals, working  # noqa: F401  they listen to events; needs the models
+        from memoryhub.domain import proposals, working, write_hooks  # noqa: F401  they listen to events; needs the models
 
 
 def take_vectors(connection: Any, **kwargs: Any) -> None:

@@ -251,7 +251,7 @@ class RuleForm(HubForm):
     policy = forms.ChoiceField(choices=POLICY_CHOICES, initial="review", label=_("Changes by agents"))
     max_added = forms.IntegerField(
         required=False, min_value=0, max_value=1_000_000, label=_("Apply at once up to (characters)"),
-        help_text=_("Added, and no more removed. Deletions and moves always need approval."),
+        help_text=_("Added to a file since somebody other than an agent wrote or approved it, and no more removed."),
     )  # fmt: skip
     unless_findings = forms.BooleanField(
         required=False, initial=True, label=_("Apply at once only without findings of detectors")

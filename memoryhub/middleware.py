@@ -1,4 +1,4 @@
-"""Middleware: request ids, security headers, when a session was last seen, time zone, calls of the API, refusals."""
+"""Middleware: request ids, security headers, when a session was last seen, language, time zone, calls of the API, refusals."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from django.middleware.csrf import CsrfViewMiddleware
 from django.middleware.gzip import GZipMiddleware
 from django.urls import resolve
 from django.utils import timezone
+from django.utils.cache import patch_vary_headers
 
-from memoryhub import requests
+from memoryhub import languages, requests
 from memoryhub.domain import accounts, activity
 from memoryhub.errors import Forbidden, HubError, Invalid, NotAllowed, TooLarge
 from memoryhub.refusals import json_refusal, refusal_of
@@ -105,6 +106,23 @@ def last_seen(get_response: View) -> View:
             request.META[requests.KNOWN] = True
             if not request.htmx:
                 accounts.note_seen(session.stored_key, requests.client_address(request.META))
+        return response
+
+    return handle
+
+
+FOR_PROGRAMS = ("/healthz", "/readyz", "/metrics")
+
+
+def language(get_response: View) -> View:
+    """Activates the language of who reads the page, for this request alone: calls of agents run in the same threads."""
+
+    def handle(request: HttpRequest) -> HttpResponse:
+        if request.path in FOR_PROGRAMS:
+            return get_response(request)
+        with languages.reader_of(request):
+            response = get_response(request)
+        patch_vary_headers(response, ("Accept-Language", "Cookie"))
         return response
 
     return handle

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.contrib.auth import logout
 from django.http import HttpRequest, HttpResponse
 
+from memoryhub import languages
 from memoryhub.domain import accounts, spaces
 from memoryhub.errors import Forbidden, HubError
 from memoryhub.web.errors import refuse
@@ -27,7 +28,8 @@ def proxy_sign_in(get_response: View) -> View:
         try:
             take(request, given)
         except HubError as refusal:
-            return refuse(request, refusal)
+            with languages.reader_of(request):
+                return refuse(request, refusal)
         return get_response(request)
 
     return handle

@@ -186,6 +186,14 @@ def outbound(given: str) -> tuple[str, ...]:
     return entries
 
 
+def language(given: str) -> str:
+    """The language for whoever chose none: `en` or `zh-hans`, also as `zh`, `zh-CN` or `zh_CN.UTF-8`."""
+    main = re.split(r"[-_.]", given.lower())[0]
+    if main not in ("en", "zh"):
+        raise ImproperlyConfigured(f"MEMORYHUB_LANGUAGE is {given!r}; allowed is one of: en, zh-hans.")
+    return {"zh": "zh-hans"}.get(main, main)
+
+
 DEBUG = env_bool("DEBUG")
 DATA_DIR = Path(env("MEMORYHUB_DATA_DIR") or datadir.default_data_dir()).expanduser().absolute()
 SECRET_KEY = secret_key(DATA_DIR)
@@ -240,6 +248,7 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",  # its apps do not start without it
     "django_htmx.middleware.HtmxMiddleware",
     "memoryhub.proxy_sign_in.proxy_sign_in",
+    "memoryhub.middleware.language",
     "memoryhub.middleware.local_time",
     "memoryhub.middleware.last_seen",
     "memoryhub.middleware.refusals",
@@ -297,10 +306,13 @@ PROXY = settings_sign_in.proxy()
 TRUSTED_PROXIES = settings_sign_in.trusted_proxies(env("MEMORYHUB_TRUSTED_PROXIES", "loopback,private"))
 GROUP_ROLES = settings_sign_in.group_roles(env("MEMORYHUB_GROUP_ROLES"))
 
-LANGUAGE_CODE = "en"
+LANGUAGE_CODE = "en"  # what programs get; pages activate the language of who reads them (memoryhub/languages.py)
+LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
+LOCALE_PATHS = [PACKAGE / "locale"]
+HUB_LANGUAGE = language(env("MEMORYHUB_LANGUAGE", "en"))
 TIME_ZONE = "UTC"
 USE_TZ = True
-USE_I18N = False
+USE_I18N = True
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [packaged("static")]
 STATIC_ROOT = DATA_DIR / "static"

@@ -271,6 +271,7 @@ urlpatterns = [
     path("account/sessions/<int:pk>/end/", account.end_session, name="account.end_session"),
     path("account/sessions/end/", account.end_sessions, name="account.end_sessions"),
     path("account/log/", account.log, name="account.log"),
+    path("account/language/", account.language, name="account.language"),
     path("account/theme/", account.theme, name="account.theme"),
     path("account/open-next/", account.open_next, name="account.open_next"),
     path("account/confirm/", second_factor.confirm, name="second_factor.confirm"),

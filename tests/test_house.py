@@ -22,7 +22,7 @@ PACKAGE = ROOT / "memoryhub"
 FLOORS = [
     {"errors"},
     {"text"},
-    {"requests", "refusals", "dialects", "detectors", "embedders", "stores"},
+    {"requests", "refusals", "languages", "dialects", "detectors", "embedders", "stores"},
     {"db"},
     {"models"},
     {"domain"},
@@ -96,7 +96,7 @@ def test_the_client_stands_alone():
 PACKAGES = (
     "activity", "accounts", "spaces", "jobs", "quotas", "notify", "files", "working", "retrieval", "quarantine", "longterm", "prompts",
     "proposals", "erasure", "exchange", "coding_agents", "contexts",
-    "demo",
+    "write_hooks", "demo",
 )  # fmt: skip
 
 
@@ -184,6 +184,7 @@ VERBS = {
     "account.create_token": "accounts.create_token",
     "account.end_session": "accounts.end_session",
     "account.end_sessions": "accounts.end_sessions",
+    "account.language": "accounts.set_language",
     "account.open_next": "accounts.set_preference",
     "account.revoke_token": "accounts.revoke_token",
     "account.theme": "accounts.set_preference",

@@ -6,7 +6,8 @@ from datetime import datetime
 from django.http import HttpRequest
 from ninja import Router, Schema
 
-from memoryhub.api.base import ERRORS, needs, page_limit
+from memoryhub.api.base import ERRORS, needs
+from memoryhub.api.paging import page_limit
 from memoryhub.domain import prompts
 from memoryhub.domain.accounts import Caller
 

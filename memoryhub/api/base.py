@@ -1,17 +1,15 @@
-"""What every router of the API uses: who calls, the one error shape, conditional answers, paging."""
+"""What every router of the API uses: who calls, the one error shape, conditional answers."""
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache, wraps
-from typing import Annotated, Any
+from typing import Any
 
-from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
-from ninja import NinjaAPI, Query, Schema
+from ninja import NinjaAPI, Schema
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.responses import NinjaJSONEncoder
 from ninja.schema import DjangoGetter
@@ -24,6 +22,7 @@ from memoryhub.errors import Forbidden, HubError, Invalid, NotFound, TooLarge, U
 from memoryhub.models import Scope
 from memoryhub.refusals import json_refusal, refusal_of
 from memoryhub.requests import KNOWN, bearer_token, client_address
+from memoryhub.stores import paths
 
 View = Callable[..., HttpResponse]
 BODY_LIMIT = 8 * 1024 * 1024
@@ -227,19 +226,20 @@ def first_sentence(errors: list[dict[str, Any]]) -> str:
 
 
 @contextmanager
-def no_secrets(caller: Caller, path: str, content: Callable[[], bytes], digests: list[str]) -> Iterator[None]:
-    """Notes the values of a content of which a person says that they are no secrets. A refusal inside because of a secret tells
+def no_secrets(caller: Caller, path: str, contents: Callable[[], list[bytes]], digests: list[str]) -> Iterator[None]:
+    """Notes the values of contents of which a person says that they are no secrets. A refusal inside because of a secret tells
     a person the digest of each, to say so with the next call."""
     if digests and caller.agent:
         raise Forbidden("Only people say that a value is no secret.", code="people_only")
     try:
         if digests:
-            files.allow_in_text(caller.space, caller.actor, path, content(), digests)
+            for content in contents():
+                files.allow_in_text(caller.space, caller.actor, path, content, digests)
         yield
     except Invalid as refusal:
         if refusal.code == "secret_found" and caller.person:
-            found = spaces.mark_secrets(caller.space, content()).secrets
-            refusal.details["secrets"] = [one.as_json() for one in found]
+            found = [one for content in contents() for one in spaces.mark_secrets(caller.space, content).secrets]
+            refusal.details["secrets"] = list({one.digest: one.as_json() for one in reversed(found)}.values())[::-1]
         raise
 
 
@@ -308,61 +308,8 @@ def weighed(one: str) -> tuple[str, float]:
         return kind, 0.0
 
 
-# ---- paging ----
-
-NO_CURSOR = "The cursor is not one of ours. Leave it out to start from the beginning."
-Cursor = Annotated[str, Query(description="The `next` of the page before; left out, the list starts at its beginning.")]
-Next = Annotated[str, Query(description="Another name for `cursor`, as answers call it.")]
-
-
-def encode_cursor(value: Any) -> str:
-    return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
-
-
-def decode_cursor(cursor: str) -> Any:
-    try:
-        return json.loads(base64.b64decode(cursor + "=" * (-len(cursor) % 4), b"-_", validate=True))
-    except ValueError:
-        raise Invalid(NO_CURSOR, code="invalid_cursor") from None
-
-
-def number_in(cursor: str, most: int = 2**63 - 1, least: int = -(2**63)) -> int:
-    """The place in a list that a cursor of ours stands for."""
-    after = decode_cursor(cursor)
-    if type(after) is not int or not least <= after <= most:
-        raise Invalid(NO_CURSOR, code="invalid_cursor")
-    return after
-
-
-def header(name: str, description: str) -> dict[str, Any]:
-    """A header that a call heeds, for the document."""
-    return {"name": name, "in": "header", "required": False, "schema": {"type": "string"}, "description": description}
-
-
-IF_MATCH = header("If-Match", "The sha256 of the file as you know it, in quotes, or *. When it is another by now: 412.")
-IF_NONE_MATCH = header("If-None-Match", "The ETag of the answer you have, in quotes. When it is still the same: 304.")
-IF_NEW = header("If-None-Match", "With * the file is only made, never written over: 409 when it exists.")
-
-
-def page_limit(limit: int) -> int:
-    if not 1 <= limit <= 200:
-        raise Invalid("limit is a number from 1 to 200.", code="invalid", field="limit")
-    return limit
-
-
-def page_by_id(
-    found: QuerySet[Any], cursor: str, limit: int, as_items: Callable[[list[Any]], list[Any]]
-) -> dict[str, Any]:
-    """A page of a newest-first list: `next` is null on the last one. Rows that are added meanwhile do not shift it.
-
-    `as_items` may answer fewer than it was given, the first ones: then the page is shorter, and `next` goes on behind them.
-    """
-    limit = page_limit(limit)
-    if cursor:
-        found = found.filter(pk__lt=number_in(cursor))
-    rows = list(found.order_by("-pk")[: limit + 1])
-    items = as_items(rows[:limit])
-    return {"items": items, "next": encode_cursor(rows[len(items) - 1].pk) if len(rows) > len(items) else None}
+def rooted(prefix: str) -> str:
+    return prefix if prefix.startswith(("/", *paths.HEADS)) else "/" + prefix
 
 
 def unknown_route(request: HttpRequest, path: str = "") -> HttpResponse:

@@ -1,4 +1,4 @@
-"""Files over REST: read, list, search, and ask for changes. The policy of a path decides what is answered to a write."""
+"""Files over REST: read, list, search."""
 
 import base64
 import hashlib
@@ -11,24 +11,13 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import register_converter
 from django.urls.converters import PathConverter
 from django.utils import timezone
-from ninja import Field, Router, Schema, Status
+from ninja import Field, Router, Schema
 
-from memoryhub.api.base import (
-    ERRORS,
-    IF_MATCH,
-    IF_NEW,
-    IF_NONE_MATCH,
-    Given,
-    conditional,
-    json_response,
-    needs,
-    no_secrets,
-    wants_text,
-)
-from memoryhub.api.proposals import shown
+from memoryhub.api.base import ERRORS, Given, conditional, json_response, needs, rooted, wants_text
+from memoryhub.api.paging import IF_NONE_MATCH
 from memoryhub.domain import files, proposals
 from memoryhub.domain.accounts import Caller
-from memoryhub.domain.files import Applied, ChangeRequest, Pending, Published, Reader, decode_content
+from memoryhub.domain.files import Published, Reader
 from memoryhub.errors import HubError, Invalid, NotFound
 from memoryhub.stores import paths
 
@@ -93,7 +82,7 @@ class Lines(Schema):
 @needs("files")
 def entries(request: HttpRequest, prefix: str = "/", thread_id: str = "") -> HttpResponse:
     caller: Caller = request.auth
-    found = files.list_entries(caller.space, _rooted(prefix), thread_id=_thread(thread_id), reader=_reader(caller))
+    found = files.list_entries(caller.space, rooted(prefix), thread_id=_thread(thread_id), reader=_reader(caller))
     return json_response({"entries": _fields(Entry, found)})
 
 
@@ -102,7 +91,7 @@ def entries(request: HttpRequest, prefix: str = "/", thread_id: str = "") -> Htt
 def grep(request: HttpRequest, pattern: str, prefix: str = "/", glob: str = "", thread_id: str = "") -> HttpResponse:
     caller: Caller = request.auth
     found, truncated = files.grep(
-        caller.space, pattern, _rooted(prefix), glob=glob, thread_id=_thread(thread_id), reader=_reader(caller)
+        caller.space, pattern, rooted(prefix), glob=glob, thread_id=_thread(thread_id), reader=_reader(caller)
     )
     return json_response({"matches": _fields(Line, found), "truncated": truncated})
 
@@ -112,7 +101,7 @@ def grep(request: HttpRequest, pattern: str, prefix: str = "/", glob: str = "", 
 def glob(request: HttpRequest, pattern: str, prefix: str = "/", thread_id: str = "") -> HttpResponse:
     caller: Caller = request.auth
     found, truncated = files.glob(
-        caller.space, pattern, _rooted(prefix), thread_id=_thread(thread_id), reader=_reader(caller)
+        caller.space, pattern, rooted(prefix), thread_id=_thread(thread_id), reader=_reader(caller)
     )
     return json_response({"matches": _fields(Entry, found), "truncated": truncated})
 
@@ -131,10 +120,6 @@ def _thread(thread_id: str) -> str:
 
 def _reader(caller: Caller) -> Reader:
     return Reader(caller.agent, caller.has("retrieve"))
-
-
-def _rooted(prefix: str) -> str:
-    return prefix if prefix.startswith(("/", *paths.HEADS)) else "/" + prefix
 
 
 class BatchIn(Given):
@@ -284,111 +269,3 @@ def _as_json(document: dict[str, Any]) -> bytes:
         return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
     except UnicodeEncodeError:  # the caller's path holds half a character, and goes back as it came
         return json.dumps(document, separators=(",", ":")).encode()
-
-
-# ---- writing
-
-
-class Notes(Given):
-    """What every change may say of itself."""
-
-    reason: str = ""
-    thread_id: str = ""
-    tool_call_id: str = ""
-
-
-class WriteIn(Notes):
-    content: str
-    encoding: str = "utf-8"
-    no_secret: list[str] = Field(
-        default=[],
-        max_length=50,
-        description="For a person's token: the digests, as the refusal `secret_found` lists them, of values that are no secrets.",
-    )
-
-
-class EditIn(Notes):
-    path: str
-    old_string: str
-    new_string: str
-    replace_all: bool = False
-
-
-class MoveIn(Notes):
-    from_: str = Field(alias="from")
-    to: str
-
-
-class AppliedOut(Schema):
-    status: Literal["applied"]
-    revision: int
-    path: str
-    sha256: str | None
-    occurrences: int | None = None
-
-
-class PendingOut(Schema):
-    status: Literal["pending"]
-    proposal: dict[str, Any]
-
-
-CONDITION = {"parameters": [IF_MATCH]}
-WRITES: dict[int, Any] = {200: AppliedOut, 202: PendingOut, **ERRORS}
-
-
-@router.put(
-    "/files/{virtual:path}",
-    response={**WRITES, 201: AppliedOut},
-    summary="Write a whole file",
-    openapi_extra={"parameters": [IF_MATCH, IF_NEW]},
-)
-@needs("propose", "edit")
-def write(request: HttpRequest, path: str, body: WriteIn) -> Status:
-    only_new = request.headers.get("If-None-Match", "").strip() == "*"
-    content, where = decode_content(body.content, body.encoding), paths.from_url(path)
-    with no_secrets(request.auth, where, lambda: content, body.no_secret):
-        return _submit(request, "write", where, body, content=content, must_be_new=only_new)
-
-
-@router.post("/edits", response=WRITES, summary="Replace one string in a file by another", openapi_extra=CONDITION)
-@needs("propose", "edit")
-def edit(request: HttpRequest, body: EditIn) -> Status:
-    change = {"old": body.old_string, "new": body.new_string, "replace_all": body.replace_all}
-    return _submit(request, "edit", _rooted(body.path), body, **change)
-
-
-@router.delete(
-    "/files/{virtual:path}", response=WRITES, summary="Take a file away; its history stays", openapi_extra=CONDITION
-)
-@needs("propose", "edit")
-def delete(request: HttpRequest, path: str, reason: str = "", thread_id: str = "", tool_call_id: str = "") -> Status:
-    notes = Notes(reason=reason, thread_id=thread_id, tool_call_id=tool_call_id)
-    return _submit(request, "delete", paths.from_url(path), notes)
-
-
-@router.post("/moves", response=WRITES, summary="Give a file another path", openapi_extra=CONDITION)
-@needs("propose", "edit")
-def move(request: HttpRequest, body: MoveIn) -> Status:
-    return _submit(request, "move", _rooted(body.from_), body, to=_rooted(body.to))
-
-
-def _submit(request: HttpRequest, kind: str, path: str, notes: Notes, **change: Any) -> Status:
-    """Asks for a change; 200 or 201 with the revision where it was made, 202 with the proposal where people decide."""
-    caller: Caller = request.auth
-    said = {"reason": notes.reason, "thread_id": notes.thread_id, "tool_call_id": notes.tool_call_id}
-    for text in said.values():
-        files.text_as_bytes(text)
-    wanted = ChangeRequest(kind, path, if_match=request.headers.get("If-Match"), **said, **change)
-    done = files.submit(caller.space, caller.actor, wanted)
-    if isinstance(done, Pending):
-        return Status(202, {"status": "pending", "proposal": shown(caller, done.proposal)})
-    return Status(201 if kind == "write" and done.created else 200, _applied(done))
-
-
-def _applied(done: Applied) -> dict[str, Any]:
-    revision = done.revision
-    sha = None if revision.is_deleted else revision.sha256
-    return {
-        "status": "applied", "revision": revision.number, "path": revision.path, "sha256": sha,
-        "occurrences": done.occurrences,
-    }  # fmt: skip

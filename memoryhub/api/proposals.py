@@ -11,19 +11,16 @@ from ninja import Field, Router, Schema
 from memoryhub.api.base import (
     CACHE_HEADERS,
     ERRORS,
-    IF_NONE_MATCH,
-    Cursor,
     Given,
-    Next,
     PersonAuth,
     has_etag,
     json_response,
     needs,
     no_secrets,
     not_modified,
-    page_by_id,
     people_only,
 )
+from memoryhub.api.paging import IF_NONE_MATCH, Cursor, Next, page_by_id
 from memoryhub.db import statements
 from memoryhub.domain import proposals
 from memoryhub.domain.accounts import Caller
@@ -202,8 +199,8 @@ def approve(request: HttpRequest, number: int, body: ApproveIn) -> Any:
     proposal = one(caller, number)
     content = as_bytes(body.content)
 
-    def made() -> bytes:
-        return content if content is not None else proposals.result(proposal).after or b""
+    def made() -> list[bytes]:
+        return [content if content is not None else proposals.result(proposal).after or b""]
 
     with no_secrets(caller, proposal.path, made, body.no_secret):
         done = proposals.approve(

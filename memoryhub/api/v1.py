@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 from ninja import NinjaAPI
 from ninja.openapi.schema import OpenAPISchema
 
+import memoryhub.api.file_changes  # noqa: F401  adds its calls to the router of files
 from memoryhub.api.base import TokenAuth, install_errors
 
 # In the order of the document. Each module holds `router`.
@@ -42,5 +42,4 @@ api = HubAPI(
 )
 install_errors(api)
 for noun in NOUNS:
-    if find_spec(f"memoryhub.api.{noun}"):
-        api.add_router("", import_module(f"memoryhub.api.{noun}").router, tags=[noun.replace("_", " ")])
+    api.add_router("", import_module(f"memoryhub.api.{noun}").router, tags=[noun.replace("_", " ")])

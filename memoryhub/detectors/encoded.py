@@ -9,7 +9,6 @@ import base64
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 
 from . import packed
 from .costs import TooCostly, spend
@@ -27,8 +26,14 @@ _JOINT = plain(
     r"(?<=[A-Za-z0-9+/_=.-])[ \t]{0,4}[\"'`]?[ \t]{0,4}[\\+,|]?[ \t]{0,4}(?:\r?\n[ \t]{0,8}){1,3}"
     r"(?:[>*+#|-][ \t]{0,4}){0,2}[\"'`]?(?=[A-Za-z0-9+/_=.-])"
 )
+_MAX_JOINT = 64  # characters, more than a joint can have
+_BEHIND_WORD, _BEFORE_WORD = " \t\r\"'`\\+,|", " \t\r\"'`>*+#|-"
+_IN_BOTH = 4  # signs that may belong to the joint or to a word
 _IN_JOINT = frozenset(" \t\r\n\"'`\\+,>*#|-")
 _WORD = plain(r"[A-Za-z0-9+/_=.-]+")
+_BLANK = plain(r"\s")
+_BESIDE = 200  # characters of the text on both sides of a joint that are looked at with the words that it joins
+_LONGEST = 9_000  # characters of a word
 _DIGIT = plain(r"[0-9]")
 _HEX = plain(r"(?:[0-9a-fA-F]{2})+")
 
@@ -90,31 +95,79 @@ def hits_over_lines(text: str, find: Callable[[str], Iterable[tuple[int, int, st
     Every second joint is taken out alone as well: where both lines beside a joint end in the middle of a word, too, a key must
     not be hidden by what it is joined with.
     """
-    joints = list(_joints(text))
-    views = [joints, joints[::2], joints[1::2]] if len(joints) > 1 else [joints]
-    for chosen in views if joints else ():
-        whole = joined(text, chosen)
-        for start, end, kind in find(whole.text):
-            if whole.goes_over(start, end):
-                yield whole.place(start), whole.place(end - 1) + 1, kind
+    for start, end, joints in _stretches(text, list(_joints(text))):
+        within = [(first - start, last - start) for first, last in joints]
+        piece = text[start:end]
+        for chosen in [within, within[::2], within[1::2]] if len(within) > 1 else [within]:
+            whole = joined(piece, chosen)
+            for first, last, kind in find(whole.text):
+                if whole.goes_over(first, last):
+                    yield start + whole.place(first), start + whole.place(last - 1) + 1, kind
+
+
+def _stretches(text: str, joints: list[tuple[int, int]]) -> Iterator[tuple[int, int, list[tuple[int, int]]]]:
+    """The words around joints, with what stands near them: where they begin and end, and the joints; those that touch together."""
+    start = end = 0
+    near: list[tuple[int, int]] = []
+    for joint in joints:
+        first = _word_start(text, joint[0] - _BESIDE)
+        if near and first > end:
+            yield start, end, near
+            near = []
+        start = min(start, first) if near else first
+        end = max(end, _word_end(text, joint[1] + _BESIDE)) if near else _word_end(text, joint[1] + _BESIDE)
+        near.append(joint)
+    if near:
+        yield start, end, near
+
+
+def _word_start(text: str, at: int) -> int:
+    """Where the word begins that a place stands in; no further away than a long key reaches."""
+    for reach in (_BESIDE, _LONGEST):
+        found = _BLANK.search(text[max(0, at - reach) : max(at, 0)][::-1])
+        if found or at <= reach:
+            return at - found.start() if found else 0
+    return at - _LONGEST
+
+
+def _word_end(text: str, at: int) -> int:
+    found = _BLANK.search(text, at, at + _LONGEST)
+    return found.start() if found else min(len(text), at + _LONGEST)
 
 
 def _joints(text: str) -> Iterator[tuple[int, int]]:
     """Where a line ends in the middle of what could be a key: long enough together, and with a digit."""
-    if not _DIGIT.search(text):
-        return
-    spans = [match.span() for match in _JOINT.finditer(text)]
-    before = 0
-    for (start, end), (following, _) in pairwise([*spans, (len(text), len(text))]):
-        # No word goes over a line's end, so most pairs of short lines are too short before a look at them.
-        room, before = start - before + following - end, end
-        if room < MIN_WORD:
+    done = 0
+    for first, at in _cut_lines(text):
+        match = _JOINT.search(text, max(done, first, at - _MAX_JOINT), at + _MAX_JOINT)
+        if match is None:
             continue
         spend()
+        start, end = match.span()
         left, right = _WORD.match(text[max(0, start - MAX_WORD) : start][::-1]), _WORD.match(text, end, end + MAX_WORD)
         word = (left.group() if left else "") + (right.group() if right else "")
         if len(word) >= MIN_WORD and _DIGIT.search(word) and not (right and _begins_paragraph(text, start, right)):
             yield start, end
+        done = end
+
+
+def _cut_lines(text: str) -> Iterator[tuple[int, int]]:
+    """Where lines begin and end whose last word and the first one after it are together as long as a key, with a digit."""
+    if not _DIGIT.search(text):
+        return
+    lines = text.split("\n")
+    first = 0
+    heads = [words[0] if (words := line.lstrip(_BEFORE_WORD).split(None, 1)) else "" for line in lines[:4]]
+    for place, line in enumerate(lines[:-1]):
+        at = first + len(line)
+        if tail := line.rstrip(_BEHIND_WORD).rsplit(None, 1)[-1:]:
+            head = next(filter(None, heads[place + 1 : place + 4]), "")
+            if len(tail[0]) + len(head) >= MIN_WORD - _IN_BOTH and _DIGIT.search(tail[0] + head):
+                yield first, at
+        first = at + 1
+        if place + 4 < len(lines):
+            words = lines[place + 4].lstrip(_BEFORE_WORD).split(None, 1)
+            heads.append(words[0] if words else "")
 
 
 def _begins_paragraph(text: str, start: int, right: Found) -> bool:
@@ -125,35 +178,37 @@ def _begins_paragraph(text: str, start: int, right: Found) -> bool:
     return not _DIGIT.search(right.group()) or not (line.startswith("\n") or right.end() >= len(text.rstrip()))
 
 
-def _chains(text: str) -> Iterator[list[Found]]:
+def _chains(text: str) -> Iterator[list[tuple[int, int]]]:
     """Pieces of base64, those together that follow each other line by line, or are cut into words of one length."""
-    chain: list[Found] = []
-    for piece in _PIECE.finditer(text):
-        if chain and not _goes_on(text, chain, piece):
-            yield chain
+    chain: list[tuple[int, int]] = []
+    for match in _PIECE.finditer(text):
+        piece = match.span()
+        if chain and not (piece[0] - chain[-1][1] <= MAX_GAP and _goes_on(text, chain, piece)):
+            if len(chain) > 1 or chain[0][1] - chain[0][0] >= MIN_RUN:
+                yield chain
             chain = []
         chain.append(piece)
     if chain:
         yield chain
 
 
-def _goes_on(text: str, chain: list[Found], piece: Found) -> bool:
-    gap = text[chain[-1].end() : min(piece.start(), chain[-1].end() + MAX_GAP + 1)]
+def _goes_on(text: str, chain: list[tuple[int, int]], piece: tuple[int, int]) -> bool:
+    gap = text[chain[-1][1] : piece[0]]
     if gap == " ":
-        return len(chain[-1].group()) == len(chain[0].group())
-    return len(gap) <= MAX_GAP and 1 <= gap.count("\n") <= 3 and _IN_JOINT.issuperset(gap)
+        return chain[-1][1] - chain[-1][0] == chain[0][1] - chain[0][0]
+    return 1 <= gap.count("\n") <= 3 and _IN_JOINT.issuperset(gap)
 
 
-def _readings(text: str, chain: list[Found]) -> Iterator[Decoded]:
+def _readings(text: str, chain: list[tuple[int, int]]) -> Iterator[Decoded]:
     """What the whole chain says, else without the word before it, else what each of its pieces says."""
     for pieces in (chain, chain[1:]) if len(chain) > 1 else ():
-        run = "".join(piece.group().rstrip("=") for piece in pieces)
+        run = "".join(text[start:end].rstrip("=") for start, end in pieces)
         if len(run) >= MIN_RUN and (said := decode(run)):
-            yield Decoded(pieces[0].start(), pieces[-1].end(), said)
+            yield Decoded(pieces[0][0], pieces[-1][1], said)
             return
-    for piece in chain:
-        if len(piece.group()) >= MIN_RUN and (said := decode(piece.group())):
-            yield Decoded(piece.start(), piece.end(), said)
+    for start, end in chain:
+        if end - start >= MIN_RUN and (said := decode(text[start:end])):
+            yield Decoded(start, end, said)
 
 
 def decode(run: str, depth: int = DEPTH) -> str:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
+from .encoded import Decoded, decoded
 from .normalise import normalise
 from .patterns import plain
 from .scanning import distinct_words, lowered
@@ -74,6 +75,11 @@ class Lines:
     def normalised_words(self) -> str:
         """The distinct words of the normalised text: normalising adds and removes no blank."""
         return normalise(self.words)[0]
+
+    @cached_property
+    def decoded(self) -> list[Decoded]:
+        """What stands in the text in another form."""
+        return decoded(self.text, self.words)
 
     @cached_property
     def rows(self) -> Rows:

@@ -21,7 +21,7 @@ _QUOTES = {"’": "'", "‘": "'", "“": '"', "”": '"', "\u00a0": " ", "–":
 MAX_RUN = 100
 """Blanks, or one sign, again and again: what stands behind so many is as near as behind these."""
 _SAMPLE = 50  # one character in so many: a run that is too long has two of them in a row
-_RUN_IN_SAMPLE = plain(r"\s\s|([^\w\s])\1")
+_RUN_IN_SAMPLE = plain(r"\s(?=\s)|([^\w\s])(?=\1)")
 _LONG_RUN = plain(rf"\s{{{MAX_RUN + 1},}}|([^\w\s])\1{{{MAX_RUN},}}")
 
 
@@ -42,9 +42,15 @@ def normalise(text: str) -> tuple[str, Sequence[int] | None]:
 
 def _long_runs(text: str) -> list[tuple[int, int]]:
     """What is too long of each run."""
-    if not _RUN_IN_SAMPLE.search(text[::_SAMPLE]):
+    if not any(_is_run(text, match.start() * _SAMPLE) for match in _RUN_IN_SAMPLE.finditer(text[::_SAMPLE])):
         return []
     return [(match.start() + MAX_RUN, match.end()) for match in _LONG_RUN.finditer(text)]
+
+
+def _is_run(text: str, at: int) -> bool:
+    """Whether nothing else stands between two characters of the sample."""
+    piece = text[at : at + _SAMPLE + 1]
+    return piece.isspace() or piece == piece[0] * len(piece)
 
 
 def _with_places(lower: str, changed: dict[str, str]) -> tuple[str, Sequence[int]]:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .triples import Triples
 
 REACH = 500
 """Characters searched on each side of a needle in a line without end."""
@@ -15,6 +19,27 @@ def lowered(text: str) -> str:
     if len(lower) == len(text):
         return lower
     return "".join(low if len(low := char.lower()) == 1 else char for char in text)
+
+
+_SHORT = 10_000  # characters of words, up to which asking for each needle is quicker than loading NumPy, and not slower than using it
+
+
+class Needles:
+    """Many needles of which few stand in a text: in a long one, one pass over its words tells which may."""
+
+    def __init__(self, needles: Iterable[str]) -> None:
+        self.needles = tuple(needles)
+
+    def within(self, words: str) -> list[int]:
+        """The places of the needles that can stand in a text of these distinct words."""
+        places = range(len(self.needles)) if len(words) <= _SHORT else self._table.places(words)
+        return [place for place in places if may_contain(self.needles[place], words)]
+
+    @cached_property
+    def _table(self) -> Triples:
+        from .triples import Triples  # NumPy takes longer to import than a short text to check
+
+        return Triples(self.needles)
 
 
 def distinct_words(text: str) -> str:

@@ -29,6 +29,12 @@ def groups(words: str) -> tuple[Group, ...]:
     return tuple(frozenset(_number(word[:4]) for word in group.split()) for group in words.split(" / "))
 
 
+def opened(words: str) -> tuple[tuple[Group, ...], Group | None]:
+    """Groups from words, and which words a pattern begins with: those before a `^`, or of the first group after a leading one."""
+    first, mark, near = words.rpartition("^")
+    return groups(near), groups(first or near)[0] if mark else None
+
+
 def _number(stem: str) -> int:
     if stem not in _NUMBERS:
         first, second, third, fourth = _LETTERS[np.frombuffer(stem.encode("ascii").ljust(4), np.uint8)]
@@ -50,6 +56,23 @@ def _bits(mask: int) -> list[int]:
         found.append(at)
         at = digits.find("1", at + 1)
     return found
+
+
+class Together:
+    """What many rules ask for: of each, groups of which a word has to stand near, in arrays that one pass answers for all."""
+
+    def __init__(self, rules: Sequence[Sequence[Group]]) -> None:
+        self.rules = [place for place, groups_of_rule in enumerate(rules) if groups_of_rule]
+        kinds = list(dict.fromkeys(group for place in self.rules for group in rules[place]))
+        places = {group: place for place, group in enumerate(kinds)}
+        self.stems, self.stem_starts = _flat([sorted(group) for group in kinds])
+        self.groups, self.group_starts = _flat([[places[group] for group in rules[place]] for place in self.rules])
+
+
+def _flat(lists: Sequence[Sequence[int]]) -> tuple[Any, Any]:
+    """Lists one behind the other, and where each begins."""
+    starts = np.cumsum([0, *map(len, lists)])[:-1]
+    return np.array([one for items in lists for one in items], np.intp), starts
 
 
 class Rows:
@@ -76,6 +99,7 @@ class Rows:
         self.stems = frozenset(self._places)
         self._begins: dict[Group, list[int]] = {}
         self._where: dict[Group, int] = {}
+        self._bits: dict[int, int] = {}
 
     def have(self, groups: Sequence[Group]) -> bool:
         """Whether each of these groups has a word somewhere: quicker than asking where, and mostly false."""
@@ -88,6 +112,16 @@ class Rows:
             begins = sorted(at for stem in group & self._places.keys() for at in self._places[stem])
             self._begins[group] = begins
         return begins[bisect_left(begins, start) : bisect_left(begins, end)]
+
+    def near_all(self, asked: Together) -> Iterator[tuple[int, list[tuple[int, int]]]]:
+        """The rules whose groups all have a word somewhere in two rows, and these stretches, as `near` tells them for one."""
+        here = np.bitwise_or.reduceat(self._marks[asked.stems], asked.stem_starts)
+        above = here >> 1
+        above[:, :-1] |= here[:, 1:] << 7
+        common = np.bitwise_and.reduceat((here | above)[asked.groups], asked.group_starts)
+        for place in np.flatnonzero(common.any(axis=1)).tolist():
+            rows = _bits(int.from_bytes(common[place].tobytes(), "little"))
+            yield asked.rules[place], list(self._merged(rows))
 
     def near(self, groups: Sequence[Group]) -> Iterator[tuple[int, int]]:
         """Stretches of two rows in which every group has a word, merged where they touch."""
@@ -103,11 +137,17 @@ class Rows:
         here = self._where.get(group)
         if here is None:
             here = 0
-            for stem in group & self._places.keys():
-                here |= int.from_bytes(self._marks[stem].tobytes(), "little")
+            for stem in group & self.stems:
+                here |= self._rows_with(stem)
             here |= here >> 1
             self._where[group] = here
         return here
+
+    def _rows_with(self, stem: int) -> int:
+        bits = self._bits.get(stem)
+        if bits is None:
+            bits = self._bits[stem] = int.from_bytes(self._marks[stem].tobytes(), "little")
+        return bits
 
     def _merged(self, rows: list[int]) -> Iterator[tuple[int, int]]:
         at = 0

@@ -19,6 +19,7 @@ erasure        taking back what is kept for good otherwise
 exchange       import from elsewhere, export, Anthropic's memory tool, disks of a backup
 coding_agents  coding agents of a machine: the files they read, faults of memory files
 contexts       what coding agents see in mounted directories
+write_hooks    writes of coding agents before they land
 demo           the demo space
 
 `first_start.py` makes what `memoryhub up` needs, out of all of them.

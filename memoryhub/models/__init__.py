@@ -7,26 +7,11 @@ from .base import ByActor, Scoped, instance_from_columns
 from .erasures import Erasure
 from .files import AllowedValue, Editing, File, Mount, OnDisk, Policy, PolicyRule, Revision, Source, SourceChange
 from .jobs import Job, Made
-from .layers import (
-    Chunk,
-    ChunkCount,
-    Embedding,
-    EntryPair,
-    EntryRevision,
-    FileWords,
-    LexemeCount,
-    LongtermEntry,
-    Posting,
-    Record,
-    RecordState,
-    SavedQuery,
-    Telltale,
-    WorkingEntry,
-    WorkingRevision,
-)
+from .layers import EntryPair, EntryRevision, LongtermEntry, Record, RecordState, WorkingEntry, WorkingRevision
 from .people import FailedTry, Person, SignIn, SignInLink
 from .prompts import AgentChange, Delivery, DialectTemplate, PromptText, TemplateChoice
 from .proposals import Proposal, ProposalComment, Webhook, WebhookNotice
+from .retrieval import Chunk, ChunkCount, Embedding, FileWords, LexemeCount, Posting, SavedQuery, Telltale
 from .spaces import Membership, Role, Space
 
 __all__ = [

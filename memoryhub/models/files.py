@@ -119,6 +119,9 @@ class File(models.Model):
     held = models.CharField(max_length=7, blank=True, default="", db_default="")
     held_proposal = models.BigIntegerField(null=True)
     put_backs = models.PositiveSmallIntegerField(default=0, db_default=0)  # how often since the last decision
+    put_back_at = models.DateTimeField(null=True)  # when last
+    # Since when changes on disk count though the mount holds them: a program changed it again each time it was put back.
+    applies_since = models.DateTimeField(null=True)
     # The revision before the first change on disk that counts and that nobody has looked at; null: there is none.
     unreviewed_from = models.BigIntegerField(null=True)
 

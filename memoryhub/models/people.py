@@ -26,6 +26,8 @@ class Person(AbstractBaseUser):
     last_space = models.ForeignKey(
         "memoryhub.Space", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
+    # Of pages and mails; empty: as the browser asks, for mails as the hub has it.
+    language = models.CharField(max_length=12, blank=True, default="", db_default="")
     # Things chosen for oneself: theme, density.
     preferences = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField(default=timezone.now)

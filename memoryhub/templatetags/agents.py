@@ -8,6 +8,7 @@ from django import template
 from django.template.defaultfilters import truncatechars
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
 from memoryhub.dialects import AUTO
 from memoryhub.templatetags.hub import ago
@@ -18,36 +19,40 @@ register = template.Library()
 @register.simple_tag
 def of_budget(tokens: int, budget: int | None) -> str:
     """1,204 of 4,000, or only the number without a budget."""
-    return f"{tokens:,} of {budget:,}" if budget else f"{tokens:,}"
+    if not budget:
+        return f"{tokens:,}"
+    return _("%(tokens)s of %(budget)s") % {"tokens": f"{tokens:,}", "budget": f"{budget:,}"}
 
 
 @register.simple_tag
 def dialect_note(agent: Any, has_called: bool) -> str:
     """Where the dialect of an agent's prompt comes from."""
     if agent.dialect != AUTO:
-        set_to = f"set to {agent.dialect}" if agent.asks_for_another else "fixed"
-        return set_to if has_called else f"{set_to}; no call yet"
+        set_to = _("set to %(dialect)s") % {"dialect": agent.dialect} if agent.asks_for_another else _("fixed")
+        return set_to if has_called else _("%(set_to)s; no call yet") % {"set_to": set_to}
     if agent.asked_dialect:
-        return "auto: as its last call asked"
-    shown = agent.own_dialect
+        return _("auto: as its last call asked")
     if has_called:
-        return "auto: its calls name none"
-    reported = ", which its client reported" if (agent.reported or {}).get("version") and shown.family != "hub" else ""
-    return f"no call yet; shown as {shown.label}{reported}"
+        return _("auto: its calls name none")
+    shown = agent.own_dialect
+    if (agent.reported or {}).get("version") and shown.family != "hub":
+        return _("no call yet; shown as %(dialect)s, which its client reported") % {"dialect": shown.label}
+    return _("no call yet; shown as %(dialect)s") % {"dialect": shown.label}
 
 
 @register.simple_tag
 def last_fetched(delivery: Any) -> SafeString | str:
     """When an agent fetched its prompt last, and for which thread."""
-    return _fetched(delivery, delivery.thread_id) if delivery else "never"
+    return _fetched(delivery, delivery.thread_id) if delivery else _("never")
 
 
 @register.simple_tag
 def fetched_words(delivery: Any) -> SafeString | str:
     """The last delivery in a few words, or that there was none."""
     if not delivery:
-        return "not connected yet"
-    return format_html("fetched {}", _fetched(delivery, truncatechars(delivery.thread_id, 24)))
+        return _("not connected yet")
+    fetched = _fetched(delivery, truncatechars(delivery.thread_id, 24))
+    return format_html(_("fetched {when}"), when=fetched)
 
 
 def _fetched(delivery: Any, thread: str) -> SafeString:

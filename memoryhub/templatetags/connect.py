@@ -6,6 +6,7 @@ from typing import Any
 
 from django import template
 from django.template.defaultfilters import truncatechars
+from django.utils.translation import gettext as _
 
 register = template.Library()
 
@@ -13,5 +14,7 @@ register = template.Library()
 @register.filter
 def delivery_words(delivered: Any) -> str:
     """Thread and dialect of a delivered prompt."""
-    thread = f" on thread {truncatechars(delivered.thread_id, 40)}" if delivered.thread_id else ""
-    return f"It got this prompt{thread}, wrapped as {delivered.dialect}"
+    if not delivered.thread_id:
+        return _("It got this prompt, wrapped as %(dialect)s") % {"dialect": delivered.dialect}
+    said = {"thread": truncatechars(delivered.thread_id, 40), "dialect": delivered.dialect}
+    return _("It got this prompt on thread %(thread)s, wrapped as %(dialect)s") % said

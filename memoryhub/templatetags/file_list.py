@@ -12,14 +12,11 @@ from django.utils.translation import gettext as _
 
 from memoryhub.domain.files import FolderEntry
 from memoryhub.models import Revision
-from memoryhub.templatetags.files import page_address
+from memoryhub.templatetags.files import kind_words, page_address
 from memoryhub.templatetags.hub import actor_glyph, agent_badge, g
 
 register = template.Library()
 BADGES = 6
-KIND_WORDS = {
-    "create": "Created", "write": "Changed", "edit": "Edited", "delete": "Deleted", "move": "Moved", "restore": "Restored",
-}  # fmt: skip
 
 
 @register.filter
@@ -84,5 +81,12 @@ def change_link(slug: str, revision: Revision, css: str) -> SafeString:
     return format_html('<a class="{}" href="{}">{}</a>', css, where, change_reason(revision))
 
 
+@register.simple_tag
 def change_reason(revision: Revision) -> str:
-    return revision.reason or _(KIND_WORDS.get(revision.kind, "Changed"))
+    """Why a revision was made; without a reason, what it did."""
+    return revision.reason or revision_kind(revision)
+
+
+@register.simple_tag
+def revision_kind(revision: Revision) -> str:
+    return kind_words(revision.kind)

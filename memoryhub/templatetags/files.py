@@ -19,14 +19,30 @@ from django.utils.translation import gettext as _
 
 from memoryhub.dialects import tokens_of_bytes
 from memoryhub.stores import paths
-from memoryhub.templatetags.hidden_characters import coarse_row, diff_row, line_html, marked_line_html
-from memoryhub.templatetags.hub import actor_glyph, ago, g, plural
+from memoryhub.templatetags.hidden_characters import (
+    ROW_WORDS,
+    coarse_row,
+    diff_row,
+    line_html,
+    marked_line_html,
+    unchanged_lines,
+)
+from memoryhub.templatetags.hub import actor_glyph, ago, g
 
 register = template.Library()
+KIND_WORDS = {
+    "create": gettext_lazy("Created"), "write": gettext_lazy("Changed"), "edit": gettext_lazy("Edited"),
+    "delete": gettext_lazy("Deleted"), "move": gettext_lazy("Moved"), "restore": gettext_lazy("Restored"),
+}  # fmt: skip
 SOURCE_STATES = {
     "missing": gettext_lazy("no file yet, left out of prompts"),
     "empty": gettext_lazy("empty, left out of prompts"),
 }
+
+
+def kind_words(kind: str) -> str:
+    """What a revision did: created, changed, …"""
+    return str(KIND_WORDS.get(kind, KIND_WORDS["write"]))
 
 
 def page_address(slug: str, path: str, query: str = "") -> str:
@@ -121,16 +137,16 @@ def _author(slug: str, where: str, line: Any) -> str:
     revision = line.revision
     if revision.proposal:
         leads_to = f"/s/{slug}/proposals/{revision.proposal}/"
-        words = f"#{revision.proposal} {revision.reason or 'proposal'}"
+        words = f"#{revision.proposal} {revision.reason or gettext('proposal')}"
     else:
         leads_to, words = (
             page_address(slug, revision.path, f"view=diff&to={revision.number}"),
-            revision.reason or revision.kind,
+            revision.reason or kind_words(revision.kind),
         )
     return (
         f'<span class="blamed">{actor_glyph(line.author.kind)}<b class="strong">{escape(line.author.name)}</b>'
         f'<a class="clip" href="{escape(leads_to)}">{escape(words)}</a>'
-        f'<span class="dim">r{revision.number}, {date(localtime(revision.created_at), "M j")}'
+        f'<span class="dim">r{revision.number}, {date(localtime(revision.created_at), gettext("M j"))}'
         f'<span class="sr">{escape(_approved(line))}</span></span>{_before(slug, where, revision)}</span>'
     )
 
@@ -147,10 +163,10 @@ def _before(slug: str, where: str, revision: Any) -> str:
 def _approved(line: Any) -> str:
     """Who approved a line of somebody else; of a reviewer's own line whose proposal it changed."""
     if line.by_reviewer:
-        return f", when approving {line.revision.actor_name}"
-    approver = line.revision.approver_name
-    git = f", git: {line.revision.git_author}" if line.revision.git_author else ""
-    return git + (f", approved by {approver}" if approver else "")
+        return gettext(", when approving %(name)s") % {"name": line.revision.actor_name}
+    approver, author = line.revision.approver_name, line.revision.git_author
+    git = gettext(", git: %(name)s") % {"name": author} if author else ""
+    return git + (gettext(", approved by %(name)s") % {"name": approver} if approver else "")
 
 
 MAX_DIFF_ROWS = 5_000
@@ -165,12 +181,13 @@ def diff_table(change: Any, caption: str, more: str = "") -> SafeString:
         for row in rows[:MAX_DIFF_ROWS]
     )
     if len(rows) > MAX_DIFF_ROWS:
-        body += f'<tr class="fold"><td colspan="4">Only the first {MAX_DIFF_ROWS:,} rows are shown.</td></tr>'
+        cut = gettext("Only the first %(n)s rows are shown.") % {"n": f"{MAX_DIFF_ROWS:,}"}
+        body += f'<tr class="fold"><td colspan="4">{cut}</td></tr>'
     return _table(coarse_row(change) + body, caption, '<col class="c-no"><col class="c-no"><col class="c-sign"><col>')
 
 
 def _fold_row(row: Any, more: str, columns: int) -> str:
-    words = f"{row.count:,} unchanged line{'s' if row.count != 1 else ''}"
+    words = unchanged_lines(row.count)
     said = f'<a href="{escape(more)}">{words}</a>' if more else words
     return f'<tr class="fold"><td colspan="{columns}">{said}</td></tr>'
 
@@ -179,7 +196,9 @@ def _moved_note(row: Any) -> str:
     """A note for a moved line: where it came from or went to."""
     if getattr(row, "moved", None) is None or row.kind == "ctx":
         return ""
-    word = f"moved to line {row.moved}" if row.kind == "del" else f"moved from line {row.moved}"
+    word = (gettext("moved to line %(n)s") if row.kind == "del" else gettext("moved from line %(n)s")) % {
+        "n": row.moved
+    }
     return f'<tr class="fold"><td colspan="4"><span class="small dim">{word}</span></td></tr>'
 
 
@@ -210,8 +229,10 @@ def _cell(row: Any, side: str) -> str:
     number = row.old if side == "old" else row.new
     if row.kind == "ctx":
         return f'<td class="no">{number}</td><td class="code">{line_html(row.text)}</td>'
-    css, word, tag = ("del-cell", "removed ", "del") if row.kind == "del" else ("add-cell", "added ", "ins")
-    moved = f' <span class="small dim">moved, line {row.moved}</span>' if row.moved else ""
+    css, tag = ("del-cell", "del") if row.kind == "del" else ("add-cell", "ins")
+    word = ROW_WORDS[row.kind]
+    said = gettext("moved, line %(n)s") % {"n": row.moved} if row.moved else ""
+    moved = f' <span class="small dim">{said}</span>' if row.moved else ""
     text = marked_line_html(row.text, row.marks, tag)
     return f'<td class="no {css}">{number}</td><td class="code {css}"><span class="sr">{word}</span>{text}{moved}</td>'
 
@@ -248,9 +269,13 @@ def source_state(row: Any) -> str:
 @register.filter
 def seen_words(facts: Any) -> str:
     """How many bytes of a file go into prompts, and how many comments do not."""
-    comments = plural(facts.comments, "comment stays", "comments stay")
-    kept = f"; {comments} with people" if facts.comments else ""
-    return f"{facts.seen_bytes:,} of {plural(facts.bytes, 'byte')}{kept}"
+    seen = ngettext("%(seen)s of %(all)s byte", "%(seen)s of %(all)s bytes", facts.bytes) % {
+        "seen": f"{facts.seen_bytes:,}", "all": f"{facts.bytes:,}",
+    }  # fmt: skip
+    if not facts.comments:
+        return seen
+    kept = ngettext("%(n)s comment stays with people", "%(n)s comments stay with people", facts.comments)
+    return f"{seen}; {kept % {'n': facts.comments}}"
 
 
 @register.simple_tag(takes_context=True)
@@ -259,7 +284,8 @@ def revision_words(context: dict[str, Any], revision: Any) -> SafeString:
     proposal: SafeString | str = ""
     if revision.proposal:
         where = f"/s/{context['space'].slug}/proposals/{revision.proposal}/"
-        proposal = format_html(', <a href="{}">proposal {}</a>', where, revision.proposal)
+        words = gettext("proposal %(number)s") % {"number": revision.proposal}
+        proposal = format_html(', <a href="{}">{}</a>', where, words)
     reason = f"{revision.reason}, " if revision.reason else ""
     return format_html("{}{}{}", reason, ago(revision.created_at), proposal)
 

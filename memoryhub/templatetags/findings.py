@@ -10,6 +10,7 @@ from typing import Any
 from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from memoryhub import detectors
 from memoryhub.detectors import Finding
@@ -20,10 +21,10 @@ register = template.Library()
 CODES = ("secrets", "hidden", "injection")
 SHOWN = (*CODES, detectors.COST)
 NAMES = {
-    detectors.COST: "Not checked",
-    "secrets": "Text like a secret",
-    "hidden": "Hidden characters",
-    "injection": "Text like an injection",
+    detectors.COST: gettext_lazy("Not checked"),
+    "secrets": gettext_lazy("Text like a secret"),
+    "hidden": gettext_lazy("Hidden characters"),
+    "injection": gettext_lazy("Text like an injection"),
 }
 MAX_LINES = 8
 
@@ -39,7 +40,7 @@ class FoundKind:
 
     @property
     def name(self) -> str:
-        return NAMES[self.code]
+        return str(NAMES[self.code])
 
 
 @lru_cache(maxsize=256)
@@ -71,9 +72,10 @@ def lines_of_finding(one: FoundKind, lines_at: str) -> SafeString:
     links = format_html_join(
         ", ", '<a href="{}#L{}">{}</a>', ((lines_at, line, line) for line in one.lines[:MAX_LINES])
     )
-    more = f" and {len(one.lines) - MAX_LINES:,} more" if len(one.lines) > MAX_LINES else ""
-    word = "line" if len(one.lines) == 1 else "lines"
-    return format_html('<b class="strong">{}</b> in {} {}{}:', one.name, word, links, more)
+    if len(one.lines) > MAX_LINES:
+        links = format_html(gettext("{lines} and {n} more"), lines=links, n=f"{len(one.lines) - MAX_LINES:,}")
+    words = ngettext("{name} in line {lines}:", "{name} in lines {lines}:", len(one.lines))
+    return format_html(words, name=format_html('<b class="strong">{}</b>', one.name), lines=links)
 
 
 @register.inclusion_tag("_finding_tags.html")

@@ -9,16 +9,23 @@ from typing import Any
 from django import template
 from django.template import Context
 from django.utils.html import format_html
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
 from memoryhub.domain import files, proposals
 from memoryhub.templatetags.hub import ago, plural
 
 register = template.Library()
 NOW_ON_DISK = {
-    "made": "The new file lies on disk as it was found.",
-    "changed": "The changed text lies on disk as it was found.",
-    "deleted": "The file is gone from the disk.",
+    "made": gettext_lazy("The new file is on disk as it was found."),
+    "changed": gettext_lazy("The changed text is on disk as it was found."),
+    "deleted": gettext_lazy("The file is no longer on disk."),
+}
+TITLES = {
+    "made": gettext_lazy("%(name)s created on disk"),
+    "deleted": gettext_lazy("%(name)s deleted on disk"),
+    "changed": gettext_lazy("%(name)s changed on disk"),
 }
 
 
@@ -38,8 +45,8 @@ class OnDisk:
         if self.put_back_at is None:
             return ""
         seconds = max(0.0, (self.put_back_at - self.found_at).total_seconds())
-        stood = f"{seconds:.1f} seconds" if seconds < 60 else plural(int(seconds // 60), "minute")
-        return f"It was put back {stood} after the hub found the change."
+        stood = _("%(n)s seconds") % {"n": f"{seconds:.1f}"} if seconds < 60 else plural(int(seconds // 60), "minute")
+        return _("It was put back %(duration)s after the hub found the change.") % {"duration": stood}
 
 
 @register.simple_tag
@@ -48,27 +55,29 @@ def on_disk(proposal: Any) -> OnDisk:
     change = proposal.change
     put_back = change.get("put_back_at")
     lines = sorted({one["line"] for one in change.get("secrets", [])})
-    said = f" (line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines[:5]))})" if lines else ""
+    words = ngettext(" (line %(lines)s)", " (lines %(lines)s)", len(lines))
+    said = words % {"lines": ", ".join(map(str, lines[:5]))} if lines else ""
     return OnDisk(
         datetime.fromisoformat(change["found_at"]), datetime.fromisoformat(put_back) if put_back else None,
-        not proposals.problem_on_disk(proposal) and not put_back, NOW_ON_DISK.get(change.get("held", ""), ""), said,
+        not proposals.problem_on_disk(proposal) and not put_back, str(NOW_ON_DISK.get(change.get("held", ""), "")), said,
     )  # fmt: skip
 
 
 @register.filter
 def disk_title(proposal: Any) -> str:
     """AGENTS.md changed on disk."""
-    return f"{proposal.path.rpartition('/')[2]} {proposal.change.get('held', 'changed')} on disk"
+    title = TITLES.get(proposal.change.get("held", ""), TITLES["changed"])
+    return str(title % {"name": proposal.path.rpartition("/")[2]})
 
 
 @register.filter
 def keep_label(proposal: Any) -> str:
     """The label of the button that rejects: it says what stays."""
     if proposal.change.get("held") == "made":
-        return "Reject the new file"
+        return _("Reject the new file")
     if proposal.change.get("held") == "deleted":
-        return "Keep the file"
-    return f"Keep the approved text, revision {proposal.base_revision}"
+        return _("Keep the file")
+    return _("Keep the approved text, revision %(number)s") % {"number": proposal.base_revision}
 
 
 @register.simple_tag
@@ -76,15 +85,16 @@ def disk_effect(review: Any) -> SafeString:
     """What approving and rejecting do on disk."""
     proposal = review.proposal
     if proposal.change.get("held") == "deleted":
-        return format_html("Approving <b>deletes</b> <code>{}</code>; its history stays.", proposal.path)
-    return format_html("Approving makes this text a revision by <b>{}</b>, and the file on disk has it.", "disk")
+        return format_html(_("Approving <b>deletes</b> <code>{path}</code>; its history stays."), path=proposal.path)
+    words = _("Approving makes this text a revision by <b>{author}</b>, and the file on disk has it.")
+    return format_html(words, author=_("disk"))
 
 
 @register.simple_tag
 def asked_since(agent: Any, moment: datetime) -> SafeString:
     """When an agent last asked the hub for its prompt since a moment; “no” where it did not."""
     last = proposals.asked_since(agent, moment)
-    return format_html("{}, got the approved text", ago(last)) if last else mark_safe("no")
+    return format_html(_("{when}, got the approved text"), when=ago(last)) if last else format_html("{}", _("no"))
 
 
 @register.simple_tag(takes_context=True)
@@ -93,4 +103,4 @@ def unreviewed_note(context: Context, path: str) -> str:
     kept = context.render_context
     if "unreviewed" not in kept:
         kept["unreviewed"] = {file.path for file in files.unreviewed(context["space"])}
-    return "from disk, not reviewed" if path in kept["unreviewed"] else ""
+    return _("from disk, not reviewed") if path in kept["unreviewed"] else ""

@@ -16,6 +16,8 @@ from typing import Any
 from django import template
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import get_language, gettext_lazy, ngettext
+from django.utils.translation import gettext as _
 
 from memoryhub.text.unseen import EMOJI_JOINER, UNSEEN_CHARACTER, spelled_out
 
@@ -25,17 +27,22 @@ _BLANKS = r"[ \t\u00a0\u2000-\u200a\u3000]"
 # Looked for where a run of blanks begins, and once: else a line that is full of them takes minutes.
 TRAILING_BLANKS = re.compile(rf"(?<!{_BLANKS}){_BLANKS}++(?=\r?$)")
 CHARACTER_NAMES = {
-    0x0D: "carriage return", 0x00: "NUL", 0x1B: "escape", 0xFEFF: "byte order mark", 0x200B: "zero-width space",
-    0x200C: "zero-width non-joiner", 0x200D: "zero-width joiner", 0xAD: "soft hyphen",
+    0x0D: gettext_lazy("carriage return"), 0x00: "NUL", 0x1B: gettext_lazy("escape"), 0xFEFF: gettext_lazy("byte order mark"),
+    0x200B: gettext_lazy("zero-width space"), 0x200C: gettext_lazy("zero-width non-joiner"),
+    0x200D: gettext_lazy("zero-width joiner"), 0xAD: gettext_lazy("soft hyphen"),
 }  # fmt: skip
 SHORT_LABELS = {0x0D: "CR", 0x00: "NUL", 0x0C: "FF", 0x0B: "VT", 0x1B: "ESC"}
 
 
-@lru_cache(maxsize=512)  # a text may be nothing but such characters
 def character_label(char: str) -> str:
     """HTML of the label for one unseen character. It cannot be selected, so copied text does not contain it."""
+    return _label(char, get_language() or "")
+
+
+@lru_cache(maxsize=1024)  # a text may be nothing but such characters
+def _label(char: str, language: str) -> str:
     code = ord(char)
-    name = CHARACTER_NAMES.get(code) or unicodedata.name(char, "control character").lower()
+    name = str(CHARACTER_NAMES.get(code) or unicodedata.name(char, _("control character")).lower())
     return f'<span class="inv" title="{escape(name)}">{SHORT_LABELS.get(code, f"U+{code:04X}")}</span>'
 
 
@@ -90,14 +97,32 @@ PAGE_PART = re.compile(
 def label_hidden_in_page(html: str) -> str:
     """A whole page, or a part of one, with labels for unseen characters wherever the page shows text.
 
-    Fields keep their text, since they send it back. Titles and options spell the characters out. Attributes are left alone.
+    Fields keep their text, since they send it back. Titles, options and attributes that are read out spell the characters
+    out; other attributes are left alone.
     """
     if not UNSEEN_IN_PAGE.search(html):
         return html
     parts = PAGE_PART.split(html)  # every second one is a tag, or an element without elements
     parts[::2] = [_draw_in_text(part) for part in parts[::2]]
-    parts[1::2] = [spelled_out(part) if part[:6].lower() in ("<title", "<optio") else part for part in parts[1::2]]
+    parts[1::2] = [_spell_in_tag(part) for part in parts[1::2]]
     return "".join(parts)
+
+
+# Of a field, what stands before its text is its tag.
+READ_OUT = re.compile(r"""(?<=\s)(?:aria-label|title|alt)=(?:"[^"]*"|'[^']*')""")
+
+
+def _spell_in_tag(part: str) -> str:
+    if part[:6].lower() in ("<title", "<optio"):
+        return spelled_out(part)
+    if not UNSEEN_IN_PAGE.search(part):
+        return part
+    tag, end, rest = part.partition(">")
+    return READ_OUT.sub(lambda match: escape_angles(spelled_out(match.group())), tag) + end + rest
+
+
+def escape_angles(text: str) -> str:
+    return text.replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _draw_in_text(text: str) -> str:
@@ -112,7 +137,7 @@ def line_html(text: str) -> str:
     tail = TRAILING_BLANKS.search(text) if text[-1:] in " \t\r\u00a0\u3000" or text[-1:].isspace() else None
     if tail is None:
         return escape_with_labels(text)
-    blank = f'<span class="blank" title="trailing blanks">{escape(tail.group())}</span>'
+    blank = f'<span class="blank" title="{escape(_("trailing blanks"))}">{escape(tail.group())}</span>'
     return escape_with_labels(text[: tail.start()]) + blank + escape_with_labels(text[tail.end() :])
 
 
@@ -162,10 +187,13 @@ def at(mapping: Any, key: Any) -> Any:
     return mapping.get(key) if mapping else None
 
 
-ROW_SIGNS = {"ctx": ("&nbsp;", "", ""), "add": ("+", "added ", "ins"), "del": ("−", "removed ", "del")}
+ROW_WORDS = {"ctx": "", "add": gettext_lazy("added "), "del": gettext_lazy("removed ")}
+ROW_SIGNS = {"ctx": ("&nbsp;", "", ""), "add": ("+", ROW_WORDS["add"], "ins"), "del": ("−", ROW_WORDS["del"], "del")}
 
 
-COARSE = "Too many lines changed to compare each: lines that stayed equal among them are shown as changed."
+COARSE = gettext_lazy(
+    "Too many lines changed to compare each: lines that stayed equal among them are shown as changed."
+)
 
 
 def coarse_row(change: Any) -> str:
@@ -173,14 +201,18 @@ def coarse_row(change: Any) -> str:
     return f'<tr class="fold"><td colspan="4">{COARSE}</td></tr>' if change.is_coarse else ""
 
 
+def unchanged_lines(count: int) -> str:
+    return ngettext("%(n)s unchanged line", "%(n)s unchanged lines", count) % {"n": f"{count:,}"}
+
+
 # Rows are built here and not by a template, since a diff has thousands of them.
 def diff_row(row: Any) -> str:
     """HTML of one row of a unified diff: numbers before and after, sign, word for screen readers, line."""
     if row.kind == "fold":
-        return f'<tr class="fold"><td colspan="4">{row.count:,} unchanged line{"s" if row.count != 1 else ""}</td></tr>'
+        return f'<tr class="fold"><td colspan="4">{unchanged_lines(row.count)}</td></tr>'
     sign, word, tag = ROW_SIGNS[row.kind]
     said = f'<span class="sr">{word}</span>' if word else ""
-    end = "" if row.ends else ' <span class="inv" title="no newline at the end">no LF</span>'
+    end = "" if row.ends else f' <span class="inv" title="{escape(_("no newline at the end"))}">{_("no LF")}</span>'
     return (
         f'<tr class="{row.kind}"><td class="no">{row.old or ""}</td><td class="no">{row.new or ""}</td>'
         f'<td class="sign">{sign}</td><td class="code">{said}{marked_line_html(row.text, row.marks, tag)}{end}</td></tr>'
@@ -188,11 +220,11 @@ def diff_row(row: Any) -> str:
 
 
 @register.simple_tag
-def diff(rows: Iterable[Any], caption: str = "Change") -> SafeString:
+def diff(rows: Iterable[Any], caption: str = "") -> SafeString:
     """A table of the rows of a diff."""
     body = "".join(diff_row(row) for row in rows)
     return mark_safe(  # noqa: S308  every piece is escaped above
-        f'<table class="diff"><caption class="sr">{escape(caption)}</caption>'
+        f'<table class="diff"><caption class="sr">{escape(caption or _("Change"))}</caption>'
         '<colgroup><col class="c-no"><col class="c-no"><col class="c-sign"><col></colgroup>'
         f"<tbody>{body}</tbody></table>"
     )

@@ -11,17 +11,38 @@ from typing import Any
 from django import template
 from django.template.loader import render_to_string
 from django.utils import timezone
+from django.utils.dateformat import format as date_format
 from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
+from memoryhub import languages
 from memoryhub.server import static_files
 
 register = template.Library()
-ACTOR_WORDS = {"person": "person", "agent": "agent", "disk": "disk", "hub": "hub", "import": "import"}
+ACTOR_WORDS = {
+    "person": gettext_lazy("person"), "agent": gettext_lazy("agent"), "disk": gettext_lazy("disk"),
+    "hub": gettext_lazy("hub"), "import": gettext_lazy("import"),
+}  # fmt: skip
+RECORD_STATES = {
+    "held": gettext_lazy("held"), "admitted": gettext_lazy("admitted"), "promoted": gettext_lazy("promoted"),
+    "discarded": gettext_lazy("discarded"),
+}  # fmt: skip
+TOKEN_STATES = {
+    "active": gettext_lazy("active"),
+    "revoked": gettext_lazy("revoked"),
+    "expired": gettext_lazy("expired"),
+}
+IMPORT_STATES = {
+    "new": gettext_lazy("new"), "same": gettext_lazy("identical"), "conflict": gettext_lazy("different"),
+    "refused": gettext_lazy("refused"),
+}  # fmt: skip
 ACTOR_GLYPHS = {"person": "person", "agent": "agent", "disk": "disk", "hub": "overview", "import": "down"}
 
 
 register.simple_tag(static_files.group_styles)
+register.filter("translated", languages.translated)
 
 
 @register.simple_tag
@@ -44,22 +65,31 @@ def actor_glyph(kind: str) -> SafeString:
 def who(kind: str, name: str) -> SafeString:
     """The glyph and the name of an actor; of an agent its badge and name."""
     if kind == "agent":
-        return format_html('<span class="who">{}{}</span>', agent_badge(name, ACTOR_WORDS[kind]), name)
+        return format_html('<span class="who">{}{}</span>', agent_badge(name, str(ACTOR_WORDS[kind])), name)
     return format_html('<span class="who">{}{}</span>', actor_glyph(kind), name)
+
+
+# Up to how many seconds a unit is used, how many it has, and how it is written.
+SHORT_DURATIONS = (
+    (60, 1, gettext_lazy("%(count)s s")), (3600, 60, gettext_lazy("%(count)s min")),
+    (86_400, 3600, gettext_lazy("%(count)s h")), (86_400 * 60, 86_400, gettext_lazy("%(count)s d")),
+)  # fmt: skip
 
 
 def duration_in_words(seconds: float) -> str:
     """A duration in its largest unit: 11 s, 38 min, 3 h, 2 d."""
     seconds = max(0, int(seconds))
-    for limit, size, unit in ((60, 1, "s"), (3600, 60, "min"), (86_400, 3600, "h"), (86_400 * 60, 86_400, "d")):
+    for limit, size, words in SHORT_DURATIONS:
         if seconds < limit:
-            return f"{seconds // size} {unit}"
-    return f"{seconds // (86_400 * 30)} months" if seconds < 86_400 * 730 else f"{seconds // (86_400 * 365)} years"
+            return words % {"count": seconds // size}
+    if seconds < 86_400 * 730:
+        return ngettext("%(count)s month", "%(count)s months", months := seconds // (86_400 * 30)) % {"count": months}
+    return ngettext("%(count)s year", "%(count)s years", years := seconds // (86_400 * 365)) % {"count": years}
 
 
 @register.filter
 def exactly(moment: datetime) -> str:
-    return timezone.localtime(moment).strftime("%A %-d %B %Y, %H:%M:%S %Z")
+    return date_format(timezone.localtime(moment), _("l j F Y, H:i:s T"))
 
 
 def time_element(moment: datetime, text: str, css: str = "") -> SafeString:
@@ -70,20 +100,27 @@ def time_element(moment: datetime, text: str, css: str = "") -> SafeString:
 
 @register.simple_tag
 def ago(moment: datetime | None, css: str = "", suffix: str = "ago") -> SafeString:
-    """How long ago, with the exact time on hover."""
+    """How long ago, with the exact time on hover; with an empty suffix the duration alone."""
     if moment is None:
-        return mark_safe('<span class="dim">never</span>')
+        return never()
     seconds = (timezone.now() - moment).total_seconds()
-    text = "just now" if seconds < 5 else f"{duration_in_words(seconds)} {suffix}".strip()
-    return time_element(moment, text, css)
+    text = duration_in_words(seconds)
+    if suffix:
+        text = _("%(duration)s ago") % {"duration": text}
+    return time_element(moment, _("just now") if seconds < 5 else text, css)
+
+
+def never() -> SafeString:
+    return format_html('<span class="dim">{}</span>', _("never"))
 
 
 @register.simple_tag
 def until(moment: datetime | None, css: str = "") -> SafeString:
     if moment is None:
-        return mark_safe('<span class="dim">never</span>')
+        return never()
     seconds = (moment - timezone.now()).total_seconds()
-    return time_element(moment, "now" if seconds <= 0 else f"in {duration_in_words(seconds)}", css)
+    text = _("in %(duration)s") % {"duration": duration_in_words(seconds)}
+    return time_element(moment, _("now") if seconds <= 0 else text, css)
 
 
 @register.simple_tag
@@ -97,7 +134,7 @@ def at(moment: datetime) -> SafeString:
     """The time of day, and the date unless it is today's."""
     local = timezone.localtime(moment)
     is_today = local.date() == timezone.localdate()
-    return time_element(moment, local.strftime("%H:%M" if is_today else "%-d %b %H:%M"))
+    return time_element(moment, date_format(local, "H:i" if is_today else _("j M H:i")))
 
 
 @register.filter
@@ -105,10 +142,10 @@ def day(moment: datetime | date) -> str:
     """Today, yesterday, or the weekday and date."""
     as_date = timezone.localtime(moment).date() if isinstance(moment, datetime) else moment
     today = timezone.localdate()
-    text = as_date.strftime("%A %-d %B") + ("" if as_date.year == today.year else f" {as_date.year}")
+    text = date_format(as_date, _("l j F") if as_date.year == today.year else _("l j F Y"))
     if as_date == today:
-        return f"Today, {text}"
-    return f"Yesterday, {text}" if as_date == today - timedelta(days=1) else text
+        return _("Today, %(day)s") % {"day": text}
+    return _("Yesterday, %(day)s") % {"day": text} if as_date == today - timedelta(days=1) else text
 
 
 @register.filter
@@ -124,14 +161,14 @@ def up_to(number: int, limit: int) -> str:
 
 @register.simple_tag
 def plural(number: int, one: str, many: str = "") -> str:
-    """1 file, 2 files, 1,204 files."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    """1 file, 2 files, 1,204 files. `tests.messages` takes the words, which stand where this is called, into the catalogue."""
+    return ngettext(f"%(count)s {one}", f"%(count)s {many or one + 's'}", number) % {"count": f"{number:,}"}
 
 
 def join_words(parts: Iterable[str]) -> str:
     """Joins words: a, b and c."""
     *first, last = list(parts) or [""]
-    return f"{', '.join(first)} and {last}" if first else last
+    return _("%(first)s and %(last)s") % {"first": _(", ").join(first), "last": last} if first else last
 
 
 def join_html(parts: Iterable[Any]) -> SafeString:
@@ -145,7 +182,7 @@ def names(things: Iterable[Any], most: int = 0) -> str:
     said = [str(thing) for thing in things]
     if not most or len(said) <= most:
         return join_words(said)
-    return f"{', '.join(said[:most])} and {len(said) - most} more"
+    return _("%(names)s and %(count)s more") % {"names": _(", ").join(said[:most]), "count": len(said) - most}
 
 
 BADGE_COLOURS = 8
@@ -247,7 +284,24 @@ def browser(agent: str) -> str:
     """Browser and system of a User-Agent: Firefox on macOS."""
     name = next((word for mark, word in BROWSERS if mark in agent), "")
     system = next((word for mark, word in SYSTEMS if mark in agent), "")
-    return " on ".join(part for part in (name, system) if part) or agent[:40] or "unknown browser"
+    if name and system:
+        return _("%(browser)s on %(system)s") % {"browser": name, "system": system}
+    return name or system or agent[:40] or _("unknown browser")
+
+
+@register.filter
+def record_state(state: str) -> str:
+    return str(RECORD_STATES.get(state, state))
+
+
+@register.filter
+def import_state(state: str) -> str:
+    return str(IMPORT_STATES.get(state, state))
+
+
+@register.filter
+def token_state(state: str) -> str:
+    return str(TOKEN_STATES.get(state, state))
 
 
 @register.filter

@@ -10,6 +10,7 @@ from urllib.parse import urlencode, urlsplit
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils.translation import gettext as _
 
 from memoryhub.domain import accounts, spaces
 from memoryhub.errors import NotAllowed
@@ -113,7 +114,7 @@ def space_page(action: str, *, methods: tuple[str, ...] = ("GET", "HEAD", "POST"
 
 def wrong_method(request: HttpRequest, methods: tuple[str, ...]) -> HttpResponse:
     """405 for an address that only takes POST and was opened with GET."""
-    refusal = NotAllowed("This address only takes what a form sends. Go back to the page with the form.")
+    refusal = NotAllowed(_("This address only takes what a form sends. Go back to the page with the form."))
     response = refuse(request, refusal)
     response["Allow"] = ", ".join(methods)
     return response

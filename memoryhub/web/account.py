@@ -1,19 +1,23 @@
-"""The account page of a person: password, e-mail, sessions, personal tokens, colour theme."""
+"""The account page of a person: password, e-mail, sessions, personal tokens, language, colour theme."""
 
 from __future__ import annotations
+
+from datetime import timedelta
 
 from django.conf import settings
 from django.contrib.auth import update_session_auth_hash
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
+from memoryhub import languages
 from memoryhub.domain import accounts, activity, spaces
-from memoryhub.errors import HubError, NotFound, TooMany, Unauthenticated
+from memoryhub.errors import HubError, Invalid, NotFound, TooMany, Unauthenticated
 from memoryhub.forms import EmailForm, PasswordForm, TokenForm
 from memoryhub.models import Actor, Person, Space, Token
-from memoryhub.web.access import second_factor_missing, signed_in, to_second_factor
+from memoryhub.web.access import public, second_factor_missing, signed_in, to_second_factor
 from memoryhub.web.login import safe_next
 from memoryhub.web.notices import done
 from memoryhub.web.oidc import connect_proof
@@ -63,7 +67,7 @@ def wrong_password_reason(person: Person, current: str) -> str:
     except TooMany as error:
         return error.message
     except Unauthenticated:
-        return "That is not your current password."
+        return _("The current password is wrong.")
     return ""
 
 
@@ -90,7 +94,7 @@ def change_password(request: HttpRequest) -> HttpResponse:
     update_session_auth_hash(request, request.user)  # gives the session another key
     request.session.save()
     request.user.sign_ins.filter(session_key=old_key).update(session_key=request.session.stored_key)
-    done(request, "The password is changed. Every other session was ended.")
+    done(request, _("Password changed. You are signed out everywhere else."))
     return redirect("account.page")
 
 
@@ -101,7 +105,7 @@ def change_email(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return show(request, status=422, email_form=form)
     accounts.change_email(request.user, form.cleaned_data["email"])
-    done(request, "Saved.")
+    done(request, _("Saved."))
     return redirect("account.page")
 
 
@@ -109,7 +113,7 @@ def change_email(request: HttpRequest) -> HttpResponse:
 @signed_in
 def end_session(request: HttpRequest, pk: int) -> HttpResponse:
     accounts.end_session(request.user, pk)
-    done(request, "That session is ended.")
+    done(request, _("The session is signed out."))
     return redirect("account.page")
 
 
@@ -117,7 +121,7 @@ def end_session(request: HttpRequest, pk: int) -> HttpResponse:
 @signed_in
 def end_sessions(request: HttpRequest) -> HttpResponse:
     accounts.end_sessions(request.actor, request.user, keep=request.session.stored_key)
-    done(request, "Every other session is ended.")
+    done(request, _("You are signed out everywhere else."))
     return redirect("account.page")
 
 
@@ -126,6 +130,24 @@ def end_sessions(request: HttpRequest) -> HttpResponse:
 def theme(request: HttpRequest) -> HttpResponse:
     accounts.set_preference(request.user, "theme", THEMES[request.user.preferences.get("theme", "")])
     return redirect(safe_next(request))
+
+
+@public
+@require_POST
+def language(request: HttpRequest) -> HttpResponse:
+    """Sets the language of the account and of this browser; of somebody who is not signed in, that of the browser alone."""
+    chosen = request.POST.get("language", "")
+    if chosen and chosen not in dict(settings.LANGUAGES):
+        raise Invalid(_("There is no such language. Choose one of the list."), field="language")
+    if request.user.is_authenticated:
+        accounts.set_language(request.user, chosen)
+    response = redirect(safe_next(request))
+    if chosen:
+        year = timedelta(days=365)
+        response.set_cookie(languages.COOKIE, chosen, year, httponly=True, samesite="Lax", secure=settings.BEHIND_TLS)
+    else:
+        response.delete_cookie(languages.COOKIE, samesite="Lax")
+    return response
 
 
 @require_POST
@@ -160,9 +182,9 @@ def create_token(request: HttpRequest) -> HttpResponse:
 def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
     token = get_object_or_404(Token.objects.select_related("space", "person", "agent"), pk=pk, person=request.user)
     try:
-        _, actor = own_actor(request, token.space.slug)
+        _space, actor = own_actor(request, token.space.slug)
     except NotFound:
         actor = request.actor
     accounts.revoke_token(token, actor)
-    done(request, f"The token {token} is revoked.")
+    done(request, _("The token %(token)s is revoked.") % {"token": token})
     return redirect("account.page")

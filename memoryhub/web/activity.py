@@ -22,10 +22,10 @@ PICTURES = [
     ("gate", gettext_lazy("Outputs at the gate")),
 ]
 ACTOR_FILTERS = [
-    ("", "Everyone", ""),
-    ("person", "People", "person"),
-    ("agent", "Agents", "agent"),
-    ("disk", "Disk", "disk"),
+    ("", gettext_lazy("Everyone"), ""),
+    ("person", gettext_lazy("People"), "person"),
+    ("agent", gettext_lazy("Agents"), "agent"),
+    ("disk", gettext_lazy("Disk"), "disk"),
 ]
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from memoryhub import dialects
 from memoryhub.domain import accounts, prompts
@@ -18,7 +20,10 @@ from memoryhub.web.notices import done
 
 PAGE = 100
 SHOWN_SOURCES = 10
-SWITCHES = {"is_on": "{} is switched", "memory_is_on": "The memory of {} is switched"}
+SWITCHES = {
+    "is_on": (gettext_lazy("%(name)s is switched off."), gettext_lazy("%(name)s is switched on.")),
+    "memory_is_on": (gettext_lazy("The memory of %(name)s is off."), gettext_lazy("The memory of %(name)s is on.")),
+}
 FORM_FIELDS = ("name", "description", "dialect", "system_prompt", "persona")
 
 
@@ -103,7 +108,7 @@ def change(request: HttpRequest, agent: str) -> HttpResponse:
             form.refuse(error)
     if form.errors:
         return show(request, one, status=422, form=form)
-    done(request, "Saved. Its next prompt is made of this.")
+    done(request, _("Saved. The next prompt uses this."))
     return redirect("agents.detail", request.space.slug, one.slug)
 
 
@@ -113,7 +118,7 @@ def turn_switch(request: HttpRequest, agent: Agent) -> HttpResponse:
     switch, to = asked["switch"], asked.get("to") == "on"
     prompts.change_agent(agent, request.actor, **{switch: to})
     undo = f"{request.path}?switch={switch}&to={'off' if to else 'on'}"
-    done(request, f"{SWITCHES[switch].format(agent.name)} {'on' if to else 'off'}.", undo=undo)
+    done(request, SWITCHES[switch][to] % {"name": agent.name}, undo=undo)
     return redirect("agents.detail", request.space.slug, agent.slug)
 
 
@@ -122,7 +127,7 @@ def set_auto(request: HttpRequest, agent: str) -> HttpResponse:
     """Sets the dialect to `auto`, so that what is shown is what the agent asks for; leads back to the page of the button."""
     one = prompts.agent_by_slug(request.space, agent)
     prompts.change_agent(one, request.actor, dialect=dialects.AUTO)
-    done(request, f"The dialect of {one.name} is auto: what it asks for.")
+    done(request, _("The dialect of %(name)s is now auto: the one it asks for.") % {"name": one.name})
     return redirect(safe_next(request, reverse("agents.detail", args=[request.space.slug, one.slug])))
 
 
@@ -130,7 +135,10 @@ def set_auto(request: HttpRequest, agent: str) -> HttpResponse:
 def delete(request: HttpRequest, agent: str) -> HttpResponse:
     one = prompts.agent_by_slug(request.space, agent)
     if request.POST.get("confirm") != one.slug:
-        return show(request, one, status=422, delete_error=f"Type {one.slug} to delete it.")
+        return show(request, one, status=422, delete_error=_("Type %(slug)s to confirm.") % {"slug": one.slug})
     prompts.delete_agent(one, request.actor)
-    done(request, f"{one.name} and its tokens are deleted. What it proposed and said stays under its name.")
+    done(
+        request,
+        _("%(name)s and its tokens are deleted. Its proposals and records stay under its name.") % {"name": one.name},
+    )
     return redirect("agents.page", request.space.slug)

@@ -30,7 +30,7 @@ def mark_seen(request: HttpRequest, path: str) -> HttpResponse:
     revision = file_views.revision_number(request.POST.get("revision", ""))
     try:
         files.mark_seen(request.space, request.actor, where, revision)
-        done(request, _("%(path)s is reviewed.") % {"path": where})
+        done(request, _("%(path)s is marked as seen.") % {"path": where})
     except Conflict as error:
         refused(request, error.message)
     return back_to(request, where)
@@ -68,9 +68,9 @@ def look_again(request: HttpRequest, path: str) -> HttpResponse:
     lines = files.look_again(request.space, where)
     if lines:
         found = ", ".join(map(str, lines))
-        refused(request, _("There is still a secret in the file on disk: line %(lines)s.") % {"lines": found})
+        refused(request, _("The file on disk still contains a secret: line %(lines)s.") % {"lines": found})
     else:
-        done(request, _("There is no secret in the file on disk any more."))
+        done(request, _("The file on disk no longer contains a secret."))
     return back_to(request, where)
 
 
@@ -81,7 +81,7 @@ def allow(request: HttpRequest, path: str) -> HttpResponse:
     try:
         allowed = files.allow_on_disk(request.space, request.actor, where, request.POST.get("value", ""))
         undo = reverse("disk.forbid", args=[request.space.slug, allowed.pk])
-        done(request, _("The value is no secret from now on. Only a keyed digest of it is kept."), undo=undo)
+        done(request, _("Marked as not a secret. Only a keyed hash of the value is kept."), undo=undo)
     except Conflict as error:
         refused(request, error.message)
     return back_to(request, where)
@@ -97,7 +97,7 @@ def allowed(request: HttpRequest) -> HttpResponse:
 def forbid(request: HttpRequest, pk: int) -> HttpResponse:
     """Takes back that a value is no secret."""
     files.forbid(request.space, request.actor, pk)
-    done(request, _("The value counts as a secret again. Revisions keep what was saved meanwhile."))
+    done(request, _("Marked as a secret again. Revisions saved meanwhile keep the value."))
     return redirect("disk.allowed", request.space.slug)
 
 
@@ -120,5 +120,5 @@ def retry(request: HttpRequest, path: str) -> HttpResponse:
     except Conflict as error:
         refused(request, error.message)
     else:
-        done(request, f"{where} is on disk now.")
+        done(request, _("%(path)s is on disk now.") % {"path": where})
     return back_to(request, where)

@@ -80,7 +80,9 @@ def of_file(request: HttpRequest, path: str) -> Editor:
         raise found
     if isinstance(found, Published) and not found.is_text:
         raise Invalid(
-            f"“{where}” is not text (UTF-8), so it is not edited here. Download it, or upload another.", code="not_text"
+            _("“%(path)s” is not UTF-8 text, so it cannot be edited here. Download it, or upload another file over it.")
+            % {"path": where},
+            code="not_text",
         )
     exists, raw = isinstance(found, Published), text_of(found.content) if isinstance(found, Published) else ""
     base = found.revision if isinstance(found, Published) else last_revision(request, where)

@@ -7,6 +7,8 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from memoryhub.domain import erasure, spaces
 from memoryhub.domain.erasure import KINDS, Target
@@ -18,11 +20,13 @@ from memoryhub.web.notices import done
 
 RECEIPTS_SHOWN = 50
 HINTS = {
-    "session": "Everything that agents logged in it, and what became of that; proposals and files of the thread of this name.",
-    "person": "Lines of files, comments, notes and reasons, entries they typed. Also of people who are gone.",
-    "agent": "What it logged, proposed and wrote, line by line. Also of agents that were deleted.",
-    "text": "This text, wherever it stands. Names of files or sessions that contain it are replaced.",
-    "revision": "The lines that this revision brought, here and in every later one.",
+    "session": gettext_lazy(
+        "Everything that agents logged in it and what was made of it; proposals and files of the thread of this name."
+    ),
+    "person": gettext_lazy("Their lines of files, comments, notes, reasons and entries. Also of people who left."),
+    "agent": gettext_lazy("Everything it logged, proposed and wrote, line by line. Also of deleted agents."),
+    "text": gettext_lazy("This text, wherever it occurs. Names of files and sessions that contain it are replaced."),
+    "revision": gettext_lazy("The lines that this revision added, here and in every later one."),
 }
 
 
@@ -108,7 +112,7 @@ def _refused(request: HttpRequest, one: Erasure, refusal: HubError) -> HttpRespo
 @post_only("manage")
 def cancel(request: HttpRequest, number: int) -> HttpResponse:
     erasure.cancel(request.space, request.actor, number)
-    done(request, "Nothing was erased, and what was looked for is forgotten.")
+    done(request, _("Dry run discarded. Nothing was erased."))
     return redirect("erasure.page", request.space.slug)
 
 
@@ -123,7 +127,7 @@ def receipt(request: HttpRequest, number: int) -> HttpResponse:
     """The receipt as a file."""
     one = erasure.get(request.space, request.actor, number)
     if one.state != Erasure.DONE:
-        raise NotFound("There is no receipt yet: this erasure has not ended.")
+        raise NotFound(_("There is no receipt yet: this erasure has not finished."))
     document = json.dumps(erasure.receipt(one, request.actor), ensure_ascii=False, indent=2)
     answer = HttpResponse(document + "\n", content_type="application/json")
     answer["Content-Disposition"] = f'attachment; filename="erasure-{one.pk}.json"'

@@ -9,6 +9,8 @@ from contextlib import suppress
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils.http import escape_leading_slashes
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from memoryhub.domain import spaces
 from memoryhub.errors import Forbidden, HubError, NotFound
@@ -18,28 +20,28 @@ from memoryhub.requests import current_request_id, hide_secrets
 DATABASE_AWAY = "database_away"
 RESENDABLE_CONTENT_TYPES = re.compile(r"application/x-www-form-urlencoded|multipart/form-data")
 TITLES = {
-    401: "Please sign in",
-    403: "Not for your role",
-    404: "Nothing here, or not yours",
-    405: "Not in this way",
-    409: "It changed since you looked",
-    412: "It changed since you looked",
-    413: "Too large",
-    422: "That does not work yet",
-    429: "Slow down a little",
-    500: "Something broke on our side",
-    503: "Away for a moment",
+    401: gettext_lazy("Sign in first"),
+    403: gettext_lazy("Not allowed for your role"),
+    404: gettext_lazy("Not found"),
+    405: gettext_lazy("Not allowed in this way"),
+    409: gettext_lazy("Changed since you looked"),
+    412: gettext_lazy("Changed since you looked"),
+    413: gettext_lazy("Too large"),
+    422: gettext_lazy("Could not save"),
+    429: gettext_lazy("Too many requests"),
+    500: gettext_lazy("Something went wrong"),
+    503: gettext_lazy("Temporarily unavailable"),
 }
-TITLES_BY_CODE = {"csrf": "Please send it again"}  # these need no advice below
+TITLES_BY_CODE = {"csrf": gettext_lazy("Send it again")}  # these need no advice below
 GLYPHS = {403: "lock", 404: "search", 409: "warn", 412: "warn", 413: "warn", 422: "info", 429: "clock", 503: "retry"}
 ADVICE = {
-    404: "Look the address over, or search.",
-    409: "Nothing was written. Look again, then decide.",
-    413: "Nothing was saved. Make it smaller and send it again.",
-    422: "Nothing was changed. Mend it and send it again.",
-    429: "Nothing was lost. Wait, then try again.",
-    500: "Nothing half done was kept. If it happens again, tell whoever runs this hub the number of the request.",
-    503: "Nothing was changed. Try again in a moment.",
+    404: gettext_lazy("Check the address, or search."),
+    409: gettext_lazy("Nothing was saved. Reload the page, then decide again."),
+    413: gettext_lazy("Nothing was saved. Make it smaller and send it again."),
+    422: gettext_lazy("Nothing was changed. Correct it and send it again."),
+    429: gettext_lazy("Wait a moment, then try again."),
+    500: gettext_lazy("Nothing was saved. If it happens again, give the request number to whoever runs this hub."),
+    503: gettext_lazy("Nothing was changed. Try again in a moment."),
 }
 
 
@@ -52,7 +54,7 @@ def refuse(request: HttpRequest, error: HubError) -> HttpResponse:
     context = {
         "message": hide_secrets(error.message),
         "status": error.status,
-        "title": TITLES_BY_CODE.get(error.code) or TITLES.get(error.status, "That did not work"),
+        "title": TITLES_BY_CODE.get(error.code) or TITLES.get(error.status, _("That did not work")),
         "glyph": GLYPHS.get(error.status, "warn"),
         "advice": "" if error.code in TITLES_BY_CODE else ADVICE.get(error.status, ""),
         "request_id": current_request_id(),
@@ -77,7 +79,7 @@ def database_away_page(request: HttpRequest, error: HubError) -> HttpResponse:
     is_part = htmx and not htmx.boosted
     context = {
         "message": error.message, "status": error.status, "title": TITLES[503], "glyph": GLYPHS[503],
-        "advice": "What you typed is kept in this page." if (fields := form_fields(request)) else "",
+        "advice": _("What you typed is kept on this page.") if (fields := form_fields(request)) else "",
         "address": escape_leading_slashes(request.get_full_path()) if fields or request.method == "GET" else "", "kept": fields,
         "request": request, "request_id": current_request_id(),
     }  # fmt: skip
@@ -92,7 +94,7 @@ def form_fields(request: HttpRequest) -> list[tuple[str, str]]:
         return []
     with suppress(Exception):  # the body may not have arrived
         fields = [(name, value) for name, values in request.POST.lists() for value in values]
-        if not any("password" in name for name, _ in fields) and not request.FILES:
+        if not any("password" in name for name, _value in fields) and not request.FILES:
             return fields
     return []
 
@@ -103,13 +105,16 @@ def wants_json(request: HttpRequest) -> bool:
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     """404. Members of a space see it inside that space; others do not learn that the space exists."""
-    _, first, slug, *_ = [*request.path.split("/"), "", ""]
+    _start, first, slug, *_rest = [*request.path.split("/"), "", ""]
     user = getattr(request, "user", None)
     if first == "s" and user and user.is_authenticated:
         with suppress(NotFound):
             request.space, request.role = spaces.get_for_person(user, slug.replace("\x00", ""))  # type: ignore[attr-defined]
-            return refuse(request, NotFound(f"{request.space.name} has no such page; the address may be old."))  # type: ignore[attr-defined]
-    return refuse(request, NotFound("The address may be old, or belong to a space you are not in."))
+            return refuse(
+                request,
+                NotFound(_("%(space)s has no such page; the address may be old.") % {"space": request.space.name}),
+            )  # type: ignore[attr-defined]
+    return refuse(request, NotFound(_("The address may be old, or belong to a space you are not a member of.")))
 
 
 def broken(request: HttpRequest) -> HttpResponse:
@@ -122,19 +127,21 @@ def broken(request: HttpRequest) -> HttpResponse:
     if refusal is not None and refusal.code == DATABASE_AWAY:
         return refuse(request, refusal)
     if wants_json(request):
-        error = HubError(f"Something broke on our side. Tell whoever runs this hub the request {current_request_id()}.")
+        error = HubError(
+            f"Something went wrong. Give the request number {current_request_id()} to whoever runs this hub."
+        )
         return json_refusal(error)
     context = {"title": TITLES[500], "advice": ADVICE[500], "request_id": current_request_id()}
     return render(None, "errors/broken.html", context, status=500)
 
 
 def csrf(request: HttpRequest, reason: str = "") -> HttpResponse:
-    sentence = "This page was open for too long, or cookies are off. Go back, reload the page and send it again."
+    sentence = _("This page was open for too long, or cookies are off. Go back, reload the page and send it again.")
     return refuse(request, Forbidden(sentence, code="csrf"))
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    sentence = "This address is not served here. ALLOWED_HOSTS names the ones that are."
+    sentence = _("This address is not served here. ALLOWED_HOSTS names the ones that are.")
     if wants_json(request):
         return JsonResponse(HubError(sentence, code="bad_request").as_json(), status=400)
     return HttpResponse(sentence + "\n", status=400, content_type="text/plain")

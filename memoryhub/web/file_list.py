@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from memoryhub.dialects import tokens_of_bytes
 from memoryhub.domain import contexts, files
 from memoryhub.domain.files import FolderEntry, Published
@@ -48,7 +50,7 @@ def folder(space: Space, where: str, page: str, *, manages: bool) -> dict[str, A
         entries, total = files.folder_entries(space, where, (at - 1) * files.FOLDER_PAGE_SIZE)
         next_page = at + 1 if at * files.FOLDER_PAGE_SIZE < total else None
     if not entries and mount is None and where != "/":
-        raise NotFound("There is no such folder.")
+        raise NotFound(_("There is no such folder."))
     rows = files.add_details(space, entries)
     contexts.add_readers(space, rows)
     return {

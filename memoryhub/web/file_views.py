@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
 
 from memoryhub.dialects import tokens_of_text, without_comments
 from memoryhub.domain import files, proposals
@@ -51,7 +52,7 @@ def download_response(content: bytes, name: str, kind: str) -> HttpResponse:
 def revision_number(text: str) -> int:
     """The number of a revision in a query; `Invalid` for anything else."""
     if not text.isdigit() or len(text) > 15:
-        raise Invalid("A revision is a number.", code="invalid")
+        raise Invalid(_("A revision is a number."), code="invalid")
     return int(text)
 
 
@@ -236,6 +237,9 @@ def conflict(space: Space, where: str, mine: str, base: int, me: str) -> dict[st
     return {
         "where": where, "name": where.rpartition("/")[2], "crumbs": crumbs(where), "file": file, "now": now, "base": base,
         "merged": merged, "conflicts": [part for part in merged.parts if part.conflict], "mine": mine, "theirs": theirs,
-        "text": merged.marked(f"yours ({me})", f"revision {now.number} ({now.actor_name})"),
+        "text": merged.marked(
+            _("yours (%(name)s)") % {"name": me},
+            _("revision %(number)s (%(name)s)") % {"number": now.number, "name": now.actor_name},
+        ),
         "my_change": diff.compare(started, mine), "their_change": diff.compare(started, theirs),
     }  # fmt: skip

@@ -5,6 +5,8 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from memoryhub.domain import files, prompts, spaces
 from memoryhub.domain.accounts import may
@@ -100,7 +102,7 @@ def show_missing(request: HttpRequest, where: str, found: Published | HubError) 
     mount = files.mount_at(request.space, where)
     is_source, held = prompts.is_source(request.space, where), files.held_file(request.space, where)
     if mount is None and not is_source:
-        raise NotFound(f"There is no file at {where}, and nothing is mounted there.")
+        raise NotFound(_("There is no file at %(path)s, and nothing is mounted there.") % {"path": where})
     context = {
         "where": where, "crumbs": file_views.crumbs(where), "mount": mount, "readers": files.agents_reading(request.space, where),
         "problem": found.message if isinstance(found, HubError) and not isinstance(found, NotFound) else "",
@@ -182,7 +184,7 @@ def write(request: HttpRequest, path: str) -> HttpResponse:
             request, opened, status=error.status, content=sent, error=error, reason=reason, marked=marked
         )
     files.stop_editing(request.space, request.user, where)
-    report_saved(request, where, f"Saved as revision {revision.number}.")
+    report_saved(request, where, _("Saved as revision %(number)s.") % {"number": revision.number})
     return HttpResponseRedirect(page_address(request.space.slug, where))
 
 
@@ -250,7 +252,7 @@ def new(request: HttpRequest) -> HttpResponse:
 def move(request: HttpRequest, path: str) -> HttpResponse:
     where, to = requested_path(request, path), request.POST.get("to", "").strip()
     files.move(request.space, request.actor, where, to, reason=request.POST.get("reason", "").strip())
-    report_saved(request, to, f"Moved to {to}.")
+    report_saved(request, to, _("Moved to %(path)s.") % {"path": to})
     return HttpResponseRedirect(page_address(request.space.slug, to))
 
 
@@ -258,7 +260,7 @@ def move(request: HttpRequest, path: str) -> HttpResponse:
 def copy(request: HttpRequest, path: str) -> HttpResponse:
     where, to = requested_path(request, path), request.POST.get("to", "").strip()
     files.copy(request.space, request.actor, where, to, reason=request.POST.get("reason", "").strip())
-    report_saved(request, to, f"Copied to {to}.")
+    report_saved(request, to, _("Copied to %(path)s.") % {"path": to})
     return HttpResponseRedirect(page_address(request.space.slug, to))
 
 
@@ -267,7 +269,7 @@ def delete(request: HttpRequest, path: str) -> HttpResponse:
     where = requested_path(request, path)
     revision = files.delete(request.space, request.actor, where, reason=request.POST.get("reason", "").strip())
     undo = reverse("files.restore", args=[request.space.slug, where.lstrip("/")]) + f"?revision={revision.number - 1}"
-    done(request, f"{where} is deleted. Its history stays.", undo=undo)
+    done(request, _("%(path)s is deleted. Its history stays.") % {"path": where}, undo=undo)
     return HttpResponseRedirect(page_address(request.space.slug, paths.parent(where)))
 
 
@@ -276,7 +278,8 @@ def restore(request: HttpRequest, path: str) -> HttpResponse:
     where = requested_path(request, path)
     number = file_views.revision_number(request.POST.get("revision") or request.GET.get("revision", ""))
     revision = files.restore(request.space, request.actor, where, number)
-    report_saved(request, where, f"Revision {number} is restored as revision {revision.number}.")
+    says = _("Revision %(number)s is restored as revision %(new)s.") % {"number": number, "new": revision.number}
+    report_saved(request, where, says)
     return HttpResponseRedirect(page_address(request.space.slug, where))
 
 
@@ -286,7 +289,7 @@ def upload(request: HttpRequest, path: str = "") -> HttpResponse:
     where = requested_path(request, path)
     sent = request.FILES.getlist("files")
     if not sent:
-        return show_folder(request, where, status=422, error=Invalid("Choose one or more files first."))
+        return show_folder(request, where, status=422, error=Invalid(_("Choose one or more files first.")))
     names = []
     for one in sent:
         name = paths.clean(where + one.name)
@@ -296,5 +299,6 @@ def upload(request: HttpRequest, path: str = "") -> HttpResponse:
         files.check_content(request.space, name, content)
         files.write(request.space, request.actor, name, content, reason="Uploaded")
         names.append(name)
-    done(request, f"Uploaded {names[0] if len(names) == 1 else f'{len(names)} files'}.")
+    many = ngettext("Uploaded %(n)s file.", "Uploaded %(n)s files.", len(names)) % {"n": len(names)}
+    done(request, _("Uploaded %(path)s.") % {"path": names[0]} if len(names) == 1 else many)
     return HttpResponseRedirect(page_address(request.space.slug, where))

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 
 from memoryhub.errors import Invalid
 
@@ -56,4 +57,4 @@ def parse_date(text: str) -> date | None:
     try:
         return date.fromisoformat(text)
     except ValueError:
-        raise Invalid("That is no date. Choose one like 2027-05-18.", field="review_by") from None
+        raise Invalid(_("Enter a date such as 2027-05-18."), field="review_by") from None

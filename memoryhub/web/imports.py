@@ -10,6 +10,7 @@ import zlib
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 
 from memoryhub.domain import exchange
 from memoryhub.domain.exchange import IMPORT_FORMATS, Folder
@@ -69,7 +70,7 @@ def format_label(payload: dict[str, str]) -> str:
 def uploaded_folder(uploads: list[UploadedFile]) -> Folder:
     """The uploaded files by name, with zip files unpacked."""
     if not uploads:
-        raise Invalid("Choose a file first.", code="no_file")
+        raise Invalid(_("Choose a file first."), code="no_file")
     folder: Folder = {}
     for upload in uploads:
         name = (upload.name or "file").rsplit("/", 1)[-1]
@@ -87,10 +88,10 @@ def unzip_folder(data: bytes, taken: int = 0, files: int = 0) -> Folder:
             inside = [one for one in archive.infolist() if not one.is_dir()]
             size = taken + sum(one.file_size for one in inside)
             if files + len(inside) > MAX_FILES or size > exchange.MAX_IMPORT_BYTES:
-                raise Invalid("The zip holds more than 5,000 files or 32 MiB. Import it in parts.", code="too_large")
+                raise Invalid(_("The ZIP holds more than 5,000 files or 32 MiB. Import it in parts."), code="too_large")
             return without_common_folder({one.filename: archive.read(one) for one in inside})
     except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, RuntimeError, NotImplementedError, OSError):
-        raise Invalid("The zip cannot be read.", code="invalid_import") from None
+        raise Invalid(_("The ZIP cannot be read."), code="invalid_import") from None
 
 
 def without_common_folder(folder: Folder) -> Folder:

@@ -12,6 +12,7 @@ from django.contrib.auth import login, logout
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
@@ -141,7 +142,7 @@ def asked(request: HttpRequest) -> dict[str, Any]:
     """The question that this browser was asked; it counts for one answer."""
     question = request.session.pop(PASSKEY, None)
     if not question:
-        raise Unauthenticated("That took too long. Try again.", code="no_question")
+        raise Unauthenticated(_("That took too long. Try again."), code="no_question")
     return question
 
 
@@ -219,7 +220,7 @@ def leave(request: HttpRequest) -> HttpResponse:
     if request.user.is_authenticated and request.session.stored_key:
         request.user.sign_ins.filter(session_key=request.session.stored_key).delete()
     logout(request)
-    messages.success(request, "You are signed out.")
+    messages.success(request, _("You are signed out."))
     response = redirect("login.page")
     response["Clear-Site-Data"] = '"storage"'  # drafts of texts, which the next person here must not find
     return response

@@ -6,11 +6,13 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from memoryhub.domain import files
 from memoryhub.errors import HubError
 from memoryhub.forms import MountForm, MountSettingsForm
 from memoryhub.models import Mount
+from memoryhub.stores.survey import Survey
 from memoryhub.web import files_access
 from memoryhub.web.access import post_only, space_page
 from memoryhub.web.notices import done
@@ -43,9 +45,29 @@ def add(request: HttpRequest) -> HttpResponse:
         form.refuse(error)
         return files_access.show(request, status=error.status, form=form, adds_mount=True)
     found = files_access.surveyed(mount) if mount.store == Mount.Store.FILESYSTEM else None
-    says = f" {found.sentence(mount.directory).removeprefix('memoryhub shows ')}." if found else ""
-    done(request, _("%(prefix)s is mounted.") % {"prefix": mount.prefix} + says)
+    mounted = _("%(prefix)s is mounted.") % {"prefix": mount.prefix}
+    done(request, f"{mounted} {survey_words(found, mount.directory)}" if found else mounted)
     return files_access.back(request, "mounts", mount=mount.pk)
+
+
+def survey_words(found: Survey, directory: str) -> str:
+    """What a mount of this directory takes in and leaves out."""
+    named = found.listed() if found.groups else ""
+    if named:
+        words = ngettext(
+            "%(n)s file of %(directory)s, %(left_out)s left out: %(names)s.",
+            "%(n)s files of %(directory)s, %(left_out)s left out: %(names)s.",
+            found.files,
+        )
+    else:
+        words = ngettext("%(n)s file of %(directory)s.", "%(n)s files of %(directory)s.", found.files)
+    left_out = f"{found.left_out}{'+' if found.is_more else ''}"
+    says = words % {"n": found.files, "directory": directory, "left_out": left_out, "names": named}
+    return (
+        f"{says} {_('It has more files than one mount takes: leave some out, or mount a folder of it.')}"
+        if found.is_full
+        else says
+    )
 
 
 @post_only("manage")

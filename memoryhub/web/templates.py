@@ -68,7 +68,8 @@ def import_wheel(request: HttpRequest) -> HttpResponse:
 def download(request: HttpRequest) -> HttpResponse:
     """Starts the download of the template that an agent's prompt is made with; leads to its progress."""
     agent = prompts.agent_by_slug(request.space, request.POST.get("agent", ""))
-    job = prompts.start_download(request.space, request.actor, prompts.version_to_take(agent))
+    version = prompts.version_to_take(agent, request.POST.get("dialect", ""))
+    job = prompts.start_download(request.space, request.actor, version)
     address = reverse("templates.progress", args=[request.space.slug, job.pk])
     return redirect(f"{address}?agent={agent.slug}")
 

@@ -121,7 +121,7 @@ def test_the_document_and_its_page_are_served_from_here(client):
 
 
 def test_cursors_that_are_not_ours_are_refused():
-    from memoryhub.api.base import decode_cursor, encode_cursor
+    from memoryhub.api.paging import decode_cursor, encode_cursor
     from memoryhub.errors import Invalid
 
     assert decode_cursor(encode_cursor(42)) == 42

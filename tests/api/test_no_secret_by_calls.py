@@ -54,6 +54,26 @@ def test_an_agent_neither_says_so_nor_learns_a_digest(space, ann, forge):
     )
 
 
+def test_an_edit_says_so_of_its_words_and_of_what_they_make_with_the_text(space, ann, forge):
+    half = f"The sample key of the manual is {KEY[:20]}"
+    assert ann("PUT", f"files{PATH}", {"content": f"{half} as printed.\n"}).status_code == 200
+    for words in (
+        {"old_string": KEY[10:20], "new_string": KEY[10:]},
+        {"old_string": "printed", "new_string": f"in {KEY[::-1]} {KEY}"},
+    ):
+        body = {"path": PATH, **words}
+        refused = ann("POST", "edits", body)
+        assert code(refused) == (422, "secret_found")
+        digests = [one["digest"] for one in refused.json()["error"]["secrets"]]
+        assert len(digests) == len(set(digests)) and KEY not in refused.content.decode()
+        assert "secrets" not in forge("POST", "edits", body).json()["error"]
+        assert code(forge("POST", "edits", {**body, "no_secret": digests})) == (403, "people_only")
+        assert ann("POST", "edits", {**body, "no_secret": digests}).status_code == 200
+        assert forge("DELETE", f"files{PATH}").status_code == 202
+        files.forbid(space, HUB, AllowedValue.objects.within(space).get().pk)
+        assert ann("PUT", f"files{PATH}", {"content": f"{half} as printed.\n"}).status_code == 200
+
+
 def test_an_approval_with_other_words_says_so(space, ann, forge):
     number = forge("PUT", f"files{PATH}", {"content": "# Notes\n\nMore.\n"}).json()["proposal"]["number"]
     seen = proposals.result(proposals.get(space, number)).seen

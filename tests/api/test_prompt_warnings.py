@@ -11,9 +11,9 @@ import pytest
 
 from memoryhub.client.records import read_warnings
 from memoryhub.dialects import Warn
-from memoryhub.domain import accounts, prompts, spaces
+from memoryhub.domain import accounts, prompts, spaces, working
 from memoryhub.domain.prompts import warnings
-from memoryhub.models import HUB, Mount, Source
+from memoryhub.models import HUB, Actor, Mount, Source
 from tests.api.calling import Caller
 from tests.prompting import AGENTS, lists, put
 
@@ -64,6 +64,20 @@ def test_the_header_says_what_the_json_says(desk):
     assert HEADER not in ask(desk, Accept="application/json")
 
 
+def test_hidden_characters_are_told_wherever_they_stand(desk):
+    prompts.change_agent(desk.counter, HUB, name="counter", persona="You are\u200b terse.")
+    working.add(
+        desk.space, Actor.of_person(accounts.create_person(HUB, "rk"), "owner"), "The till \u202eopens at nine."
+    )
+    told = ask(
+        desk, {"dialect": "hub", "query": "till", "system_prompt": "Base\u2060."}, Accept="application/json"
+    ).json()
+    found = [one for one in told["warnings"] if one["code"] == "hidden_characters"]
+    assert [one["message"].split(":")[0] for one in found] == ["System prompt", "Persona", "Working memory"]
+    header = ask(desk, {"dialect": "hub", "query": "till", "system_prompt": "Base\u2060."})[HEADER]
+    assert header == "hidden_characters"
+
+
 def test_a_304_has_the_warnings_of_now(desk):
     first = ask(desk)
     lists(desk.space, "/memories/never.md")
@@ -110,7 +124,7 @@ def test_detectors_look_at_a_text_once(desk, monkeypatch):
     text = f"{uuid.uuid4()}\n"
     change(desk, AGENTS, text)
     looked = []
-    monkeypatch.setattr(warnings, "look_for_findings", lambda text: looked.append(text) or ())
+    monkeypatch.setattr(warnings, "look_for_findings", lambda text, codes: looked.append(text) or ())
     for number in range(3):
         ask(desk, {"task": f"Count to {number}.", "thread": f"t-{number}"})
         ask(desk, {"dialect": "plain", "system_prompt": f"Base {number}."})

@@ -242,7 +242,7 @@ READ = {
         "stat": "scan sees a change", "written_revision": "scan sees a change", "thread_id": NOT_SHOWN, "size": NOT_SHOWN,
         "author_kind": NOT_SHOWN, "author_name": NOT_SHOWN, "used_at": NOT_SHOWN, "written_sha256": NOT_SHOWN,
         "problem": NOT_SHOWN, "disk_secrets": NOT_SHOWN, "held": "scan sees a change", "held_proposal": NOT_SHOWN,
-        "put_backs": NOT_SHOWN, "unreviewed_from": NOT_SHOWN,
+        "put_backs": NOT_SHOWN, "put_back_at": NOT_SHOWN, "applies_since": NOT_SHOWN, "unreviewed_from": NOT_SHOWN,
     },
     "revision": {
         "content": "file edited", "sha256": "file edited", "number": "file written", "file_id": "scan finds a file",

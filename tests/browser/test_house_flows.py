@@ -33,7 +33,7 @@ def test_an_owner_adds_somebody_who_comes_in_by_the_link(sign_in_as, new_page):
     expect(theirs.locator("h1")).to_have_text("Ledgerline")
     expect(theirs.get_by_role("link", name="Settings")).to_be_visible()
     assert theirs.goto("/s/ledger/settings/people/").status == 403
-    expect(theirs.get_by_role("heading", name="403 Not for your role")).to_be_visible()
+    expect(theirs.get_by_role("heading", name="403 Not allowed for your role")).to_be_visible()
 
 
 def test_a_role_is_changed_by_choosing_it(sign_in_as, member):
@@ -93,8 +93,8 @@ def test_an_agent_is_switched_off_and_deleted(sign_in_as, space):
     page.get_by_role("button", name="Switch off").click()
     expect(page.get_by_text("forge is switched off.")).to_be_visible()
     page.get_by_label("Type forge").fill("forge")
-    page.get_by_role("button", name="Delete the agent").click()
-    expect(page.get_by_text("No agent reads this memory yet")).to_be_visible()
+    page.get_by_role("button", name="Delete agent").click()
+    expect(page.get_by_text("No agents yet")).to_be_visible()
     assert not Agent.objects.exists()
 
 
@@ -152,16 +152,18 @@ def test_a_password_is_set_and_another_session_ended(sign_in_as, new_page, membe
     page.get_by_role("link", name="editor").click()
     expect(page.get_by_role("button", name="End")).to_have_count(2)
     row = (
-        page.get_by_role("listitem").filter(has=page.get_by_role("button", name="End")).filter(has_not_text="this one")
+        page.get_by_role("listitem")
+        .filter(has=page.get_by_role("button", name="End"))
+        .filter(has_not_text="this browser")
     )
     row.get_by_role("button").click()
-    expect(page.get_by_text("That session is ended.")).to_be_visible()
+    expect(page.get_by_text("The session is signed out.")).to_be_visible()
     other.reload()
     expect(other).to_have_url(re.compile("/login/"))
     page.get_by_label("New password", exact=True).fill("sieben rote Zwerge")
     page.get_by_label("New password again").fill("sieben rote Zwerge")
-    page.get_by_role("button", name="Set it").click()
-    expect(page.get_by_text("The password is changed.")).to_be_visible()
+    page.get_by_role("button", name="Set password").click()
+    expect(page.get_by_text("Password changed.")).to_be_visible()
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
 

@@ -152,7 +152,7 @@ def test_a_fixed_dialect_that_differs_is_red_and_mended_by_its_button(space, cou
     for address in ("/s/ledger/agents/counter/", f"/s/ledger/proposals/{number}/", HERE):
         page.goto(address)
         expect(warning).to_contain_text("counter is set to hub but asks for deepagents/0.7.1.")
-    page.get_by_role("button", name="Set it to auto").click()
+    page.get_by_role("button", name="Set to auto").click()
     expect(page).to_have_url(re.compile(re.escape(HERE)))
     expect(page.get_by_text("The dialect of counter is auto")).to_be_visible()
     expect(warning).to_have_count(0)

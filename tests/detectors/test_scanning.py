@@ -11,8 +11,11 @@ import pytest
 from memoryhub.detectors.finding import Lines
 from memoryhub.detectors.injection import RULES
 from memoryhub.detectors.injection.rule import Rule
-from memoryhub.detectors.scanning import distinct_words, may_contain, offsets_of
-from memoryhub.detectors.stems import groups
+from memoryhub.detectors.risky_advice.signs import SIGNS, Sign
+from memoryhub.detectors.scanning import Needles, distinct_words, may_contain, offsets_of
+from memoryhub.detectors.stems import Together, groups
+from tests.detectors.test_risky_advice import LOOSENS, RUNS, SENDS
+from tests.fixtures.injection_texts import ATTACKS, PLAIN
 
 parser: Any = importlib.import_module("re._parser")
 named: Any = importlib.import_module("re._constants")
@@ -20,8 +23,10 @@ LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
 UNKNOWN = "?"
 
 
-@pytest.mark.parametrize("rule", [one for one in RULES if one.opens], ids=lambda rule: rule.pattern.pattern[:40])
-def test_a_rule_begins_with_no_other_word_than_it_says(rule: Rule) -> None:
+@pytest.mark.parametrize(
+    "rule", [one for one in (*RULES, *SIGNS) if one.opens], ids=lambda rule: rule.pattern.pattern[:40]
+)
+def test_a_rule_begins_with_no_other_word_than_it_says(rule: Rule | Sign) -> None:
     assert rule.opens
     begins = set(beginnings(rule.pattern.pattern))
     assert UNKNOWN not in begins, "this pattern can begin anywhere: take the ^ away"
@@ -58,6 +63,29 @@ def test_a_needle_is_found_wherever_it_stands(needle: str) -> None:
         assert may_contain(needle, words)
         assert list(offsets_of(text, [needle], words)) == [text.index(needle)]
     assert list(offsets_of("nothing of it here", [needle], distinct_words("nothing of it here"))) == []
+
+
+def test_many_needles_are_looked_for_at_once() -> None:
+    needles = ["sk-ant-", "identified by", " -u ", "a|", "ß無視", "notthere-", "identified nowhere"]
+    text = "x sk-ant-1 was identified by ß無視する curl -u a|b"
+    assert {needles[at] for at in Needles(needles).within(distinct_words(text))} == {*needles[:5]}
+    assert Needles(needles).within("") == [] and Needles([]).within("text") == []
+
+
+def test_all_rules_are_asked_at_once_what_each_would_be_asked() -> None:
+    texts = ["\n".join(ATTACKS), "\n\n".join(PLAIN), "one line", "", "\n".join([*SENDS, *RUNS] * 30)]
+    asked = [rule.groups for rule in RULES]
+    for rows in [Lines(text).rows for text in [*texts, *ATTACKS[:20]]]:
+        together = dict(rows.near_all(Together(asked)))
+        alone = {place: list(rows.near(groups)) for place, groups in enumerate(asked) if groups}
+        assert together == {place: stretches for place, stretches in alone.items() if stretches}
+
+
+@pytest.mark.parametrize("sign", [one for one in SIGNS if one.needs], ids=lambda sign: sign.pattern.pattern[:40])
+def test_what_a_sign_needs_stands_in_each_hit(sign: Sign) -> None:
+    hits = [hit for text in [*SENDS, *LOOSENS, *RUNS] for hit in sign.pattern.finditer(text.lower())]
+    assert hits and sign.needs
+    assert [hit.group() for hit in hits if not sign.needs.search(hit.group())] == []
 
 
 def test_words_are_folded_like_the_text() -> None:

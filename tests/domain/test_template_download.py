@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import zipfile
@@ -199,6 +200,15 @@ def test_a_click_that_fails_says_why_and_offers_another_try(client, desk, index,
     client.post("/s/books/prompt/templates/download/", {"agent": "scout"})
     queue.run_waiting()
     assert DialectTemplate.objects.get().is_known
+
+
+def test_the_button_takes_the_template_of_the_prompt_that_is_shown(client, desk, index):
+    ask(client, desk, "hub")
+    page = client.get("/s/books/prompt/scout/?dialect=deepagents/0.7.1").content.decode()
+    form = page[page.index('action="/s/books/prompt/templates/download/"') :]
+    fields = dict(re.findall(r'name="(agent|dialect)" value="([^"]+)"', form[: form.index("</form>")]))
+    client.post("/s/books/prompt/templates/download/", fields)
+    assert Job.objects.get(kind=prompts.DOWNLOAD_JOB).payload["version"] == "0.6.3"
 
 
 def test_the_installed_library_serves_where_it_has_the_text(client, desk, index):

@@ -83,7 +83,7 @@ def test_each_agent_shows_its_token_and_whether_its_version_is_known(as_role, ho
     assert [str(one) in page for one in Token.objects.order_by("pk")] == [False, True, False]
     Agent.objects.update(reported={"library": "deepagents", "version": "99.1"})
     spaces.mark_setup(house.space)  # as a report does
-    assert "newer than known" in viewer.get("/s/books/agents/").content.decode()
+    assert "version not known" in viewer.get("/s/books/agents/").content.decode()
 
 
 def test_sources_are_numbered_as_each_prompt_has_them(as_role, house, forge):

@@ -40,10 +40,10 @@ def test_from_the_record_to_the_receipt(as_role, house, logged):
     assert refused.status_code == 422 and "Type books to confirm" in one_line(refused)
     assert owner.get(f"{page}receipt/").status_code == 404
     assert owner.post(f"{page}erase/", {"confirm": "books"})["Location"] == page
-    assert "Look again" in one_line(owner.get(page))
+    assert "Reload" in one_line(owner.get(page))
     queue.run_waiting()
     shown = one_line(owner.get(page))
-    assert "found nothing of it any more" in shown and "Marlowe" not in shown
+    assert "found no copy" in shown and "Marlowe" not in shown
     receipt = owner.get(f"{page}receipt/")
     assert receipt["Content-Disposition"].startswith("attachment")
     assert json.loads(receipt.content)["rows"]["quarantine.record"] == 1

@@ -333,7 +333,7 @@ def authors(shown: str) -> list[str]:
 def test_the_blame_of_a_long_history_is_made_in_the_background_once(space, client, sign_in, long_history):
     sign_in("viewer")
     waits = client.get(f"{HERE}?view=blame")
-    assert "5 revisions are gone through once" in one_line(waits) and authors(one_line(waits)) == []
+    assert "5 revisions are read once" in one_line(waits) and authors(one_line(waits)) == []
     client.get(f"{HERE}?view=blame")
     assert Job.objects.filter(kind=line_authors.BLAME_JOB).count() == 1
     asks = {"HTTP_HX_REQUEST": "true"}
@@ -405,5 +405,5 @@ def test_who_waits_for_a_decision_stands_above_the_file(space, client, sign_in):
         shown = one_line(client.get(HERE))
         if name == "forge":
             assert "A change by forge waits for a decision.</b> forge learnt it" in shown
-            assert '<a href="/s/ledger/proposals/1/">Review 1</a>' in shown
+            assert '<a href="/s/ledger/proposals/1/">Review proposal 1</a>' in shown
     assert "2 changes to this file wait for a decision." in shown and "/proposals/?path=/memories/AGENTS.md" in shown

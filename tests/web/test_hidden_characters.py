@@ -55,6 +55,14 @@ def test_what_a_rendered_text_hides_by_its_number_or_name_is_drawn():
     assert "nine &amp; <code>&amp;#8203;</code>, &eacute;." in page
 
 
+def test_what_is_read_out_is_spelled_and_what_is_sent_back_is_not():
+    page = '<a href="/x\u202ey" aria-label="Open “a\u202eb”" title=\'c\u200b\'>d</a><textarea aria-label="e\u200bf">g\u200bh</textarea>'
+    assert label_hidden_in_page(page) == (
+        '<a href="/x\u202ey" aria-label="Open “a&lt;U+202E&gt;b”" title=\'c&lt;U+200B&gt;\'>d</a>'
+        '<textarea aria-label="e&lt;U+200B&gt;f">g\u200bh</textarea>'
+    )
+
+
 # ---- every page
 
 HIDDEN = "close \u202eat nine\u202c \U000e0049\U000e0067 now\u200b"

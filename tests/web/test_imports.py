@@ -43,12 +43,12 @@ def test_look_then_import(as_role, books):
     queue.run_waiting()
     page = editor.get(place).content.decode()
     assert "/memories/a.md" in page
-    assert "something else" in page
+    assert "different" in page
     assert "data-renew" not in page
     begun = editor.post(f"{place}start/", {"overwrite": "on"})
     queue.run_waiting()
     done = editor.get(begun["Location"]).content.decode()
-    assert "Came in" in done
+    assert "Imported" in done
     assert "replaced" in done
     assert files.read(books.space, "/memories/b.md").content == b"theirs"
     assert files.read(books.space, "/memories/a.md").author_kind == "import"

@@ -194,7 +194,7 @@ def test_a_password_ends_all_other_sessions(as_role, house):
         client.post(f"/login/once/{accounts.make_sign_in_link(HUB, house.editor.person)}/")
     said = here.post("/account/password/", {"new": "sieben rote Zwerge", "again": "sieben rote Zwerge"}, follow=True)
     assert said.status_code == 200
-    assert b"Every other session was ended" in said.content
+    assert b"You are signed out everywhere else" in said.content
     assert there.get("/account/").status_code == 302
     assert len(accounts.live_sessions(house.editor.person)) == 1
     assert "Current password <" not in here.get("/account/").content.decode().replace("optional", "<")

@@ -417,7 +417,7 @@ def test_while_the_database_is_away_what_was_typed_stays_in_the_page(house, forg
         answer = client.post(at(house, "approve", 1), words)
         page = answer.content.decode()
         assert (answer.status_code, answer["Retry-After"]) == (503, "5") and "Nothing was changed" in page
-        assert f'action="{at(house, "approve", 1)}"' in page and "Send it again" in page
+        assert f'action="{at(house, "approve", 1)}"' in page and "Send again" in page
         kept = {
             html.unescape(name): html.unescape(value)
             for name, value in re.findall(r'name="(\w+)" value="([^"]*)"', page)
@@ -425,10 +425,10 @@ def test_while_the_database_is_away_what_was_typed_stays_in_the_page(house, forg
         assert kept == words
         answer = client.get(at(house, "page") + "?agent=forge")
         assert (
-            answer.status_code == 503 and f'href="{at(house, "page")}?agent=forge">Try now' in answer.content.decode()
+            answer.status_code == 503 and f'href="{at(house, "page")}?agent=forge">Try again' in answer.content.decode()
         )
         answer = client.get("/", PATH_INFO="//elsewhere.example/")
-        assert answer.status_code == 503 and 'href="/%2Felsewhere.example/">Try now' in answer.content.decode()
+        assert answer.status_code == 503 and 'href="/%2Felsewhere.example/">Try again' in answer.content.decode()
         answer = client.get(at(house, "page"), headers={"HX-Request": "true"})
         assert (answer.status_code, answer["HX-Retarget"]) == (503, "#notices") and b"<html" not in answer.content
         answer = client.post("/login/", {"username": "rk", "password": "geheim"})

@@ -10,14 +10,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
 
-from .. import chinese, encoded
+from .. import chinese
 from ..finding import Finding, Lines, without_overlaps
 from ..known_texts import KnownText
 from ..patterns import Found, bounded, plain
-from ..scanning import REACH, lines_around
-from ..stems import Rows
+from ..scanning import REACH, Needles, lines_around
+from ..stems import Together
 from . import chinese_rules, poison_rules, pretext_rules, rules
 from .foreign_orders import orders_to_ignore, orders_to_reveal
 from .jailbreak_style import jailbreak_spans
@@ -42,29 +41,26 @@ _TAG = plain(
 """Tags that honest prompts open and close themselves. Those of a system have no business in memory but in code."""
 
 
-def _by_stem() -> dict[int, list[int]]:
-    """For each stem the places in RULES of those that cannot do without one of its kind: of the shortest group of a rule."""
-    places: dict[int, list[int]] = {}
-    for place, rule in enumerate(RULES):
-        for stem in min(rule.groups, key=len, default=()):
-            places.setdefault(stem, []).append(place)
-    return places
+_TOGETHER = Together([rule.groups for rule in RULES])
+_WITH_NEEDLES = [rule for rule in RULES if rule.needles]
+_NEEDLES = Needles({needle for rule in _WITH_NEEDLES for needle in rule.needles})
 
 
-_BY_STEM = _by_stem()
-_WITH_NEEDLES = [place for place, rule in enumerate(RULES) if rule.needles]
-
-
-def _rules_for(rows: Rows) -> list[Rule]:
-    """The rules that may find something where these stems stand: few of them do for most texts."""
-    places = {*_WITH_NEEDLES, *chain.from_iterable(_BY_STEM[stem] for stem in rows.stems & _BY_STEM.keys())}
-    return [RULES[place] for place in sorted(places)]
+def _where(lines: Lines) -> Iterator[tuple[Rule, Iterable[tuple[int, int]]]]:
+    """The rules that may find something, and where."""
+    for place, stretches in lines.rows.near_all(_TOGETHER):
+        yield RULES[place], stretches
+    words = lines.normalised_words
+    there = {_NEEDLES.needles[at] for at in _NEEDLES.within(words)}
+    for rule in _WITH_NEEDLES if there else ():
+        if not there.isdisjoint(rule.needles):
+            yield rule, lines_around(lines.normalised, rule.needles, words, following=1)
 
 
 def find(text: str, lines: Lines, known: Sequence[KnownText] = ()) -> list[Finding]:
     """One finding per place and kind; of findings that overlap the most severe. What stands there in base64 counts as well."""
     found = _found(lines)
-    for run in encoded.decoded(text, lines.words):
+    for run in lines.decoded:
         found += [
             replace(
                 one, start=run.start, end=run.end, line=lines.number(run.start), message=f"{one.message} In base64."
@@ -77,17 +73,16 @@ def find(text: str, lines: Lines, known: Sequence[KnownText] = ()) -> list[Findi
 
 def _found(lines: Lines) -> list[Finding]:
     found: list[Finding] = []
-    for rule in _rules_for(lines.rows):
-        if rule.needles or lines.rows.have(rule.groups):
-            found += [_finding(rule, lines, *span) for span in _spans(rule, lines)]
+    for rule, stretches in _where(lines):
+        found += [_finding(rule, lines, *span) for span in _spans(rule, lines, stretches)]
     for other, spans in _spans_without_rules(lines):
         found += [_finding(other, lines, *_in_original(lines, *span)) for span in spans]
     return sorted(found, key=lambda one: one.severity != "high")
 
 
-def _spans(rule: Rule, lines: Lines) -> Iterator[tuple[int, int]]:
+def _spans(rule: Rule, lines: Lines, stretches: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     text = lines.normalised
-    for match in _matches(rule, lines):
+    for match in _matches(rule, lines, stretches):
         if rule.kind == "poison" and describes_option(text, match.start(), _is_in_code(lines, match.start())):
             continue
         if not (_is_own_markup(lines, match) if rule.kind == "markup" else is_mention(text, *match.span())):
@@ -111,9 +106,9 @@ def _in_original(lines: Lines, start: int, end: int) -> tuple[int, int]:
     return (start, end) if offsets is None else (offsets[start], offsets[end - 1] + 1)
 
 
-def _matches(rule: Rule, lines: Lines) -> Iterator[Found]:
+def _matches(rule: Rule, lines: Lines, stretches: Iterable[tuple[int, int]]) -> Iterator[Found]:
     rows = lines.rows
-    for start, end in _where(rule, lines):
+    for start, end in stretches:
         if rule.opens is None:
             yield from rule.pattern.finditer(rows.text, start, end)
             continue
@@ -121,12 +116,6 @@ def _matches(rule: Rule, lines: Lines) -> Iterator[Found]:
             if at >= start and (match := rule.pattern.match(rows.text, at, end)):
                 yield match
                 start = match.end()
-
-
-def _where(rule: Rule, lines: Lines) -> Iterable[tuple[int, int]]:
-    if rule.needles:
-        return lines_around(lines.normalised, rule.needles, lines.normalised_words, following=1)
-    return lines.rows.near(rule.groups)
 
 
 def _is_own_markup(lines: Lines, match: Found) -> bool:

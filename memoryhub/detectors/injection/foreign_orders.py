@@ -11,7 +11,7 @@ from ..chinese import is_guarded
 from ..finding import Lines
 from ..normalise import normalise
 from ..patterns import bounded, plain
-from ..scanning import offsets_of
+from ..scanning import Needles, offsets_of
 
 _AROUND = 70
 _SENTENCE_ENDS = plain(r"[.!?\n;。！？।؟]")
@@ -99,12 +99,14 @@ _LANGUAGES = tuple(
 )
 _REVEALING_WORDS = _needles(_SHOWING)
 _GIVEN_ORDERS = bounded(_normalised(_GIVEN))
+_NEEDLES = Needles({needle for needles, _, _ in _LANGUAGES for needle in needles} | {*_REVEALING_WORDS})
 
 
 def orders_to_ignore(lines: Lines) -> Iterator[tuple[int, int]]:
     """Where a sentence tells to ignore what came before."""
-    for ignoring, before, orders in _LANGUAGES:
-        for start, at, end in _sentences(lines, ignoring):
+    there = _words_there(lines)
+    for ignoring, before, orders in _LANGUAGES if there else ():
+        for start, at, end in _sentences(lines, ignoring, there):
             text = lines.normalised
             if before.search(text, start, end) and orders.search(text, start, end):
                 yield at, end
@@ -112,16 +114,22 @@ def orders_to_ignore(lines: Lines) -> Iterator[tuple[int, int]]:
 
 def orders_to_reveal(lines: Lines) -> Iterator[tuple[int, int]]:
     """Where a sentence tells to show the orders that were given."""
-    for start, at, end in _sentences(lines, _REVEALING_WORDS):
+    for start, at, end in _sentences(lines, _REVEALING_WORDS, _words_there(lines)):
         if _GIVEN_ORDERS.search(lines.normalised, start, end):
             yield min(start, at), end
 
 
-def _sentences(lines: Lines, needles: tuple[str, ...]) -> Iterator[tuple[int, int, int]]:
+def _words_there(lines: Lines) -> frozenset[str]:
+    """Those of all languages that can stand in the text."""
+    words = lines.normalised_words
+    return lines.cached("foreign words", lambda _: frozenset(_NEEDLES.needles[at] for at in _NEEDLES.within(words)))
+
+
+def _sentences(lines: Lines, needles: tuple[str, ...], there: frozenset[str]) -> Iterator[tuple[int, int, int]]:
     """Start of the sentence, place of the needle, end of the sentence; each stretch once, so that no text is long at it."""
     text = lines.normalised
     done = -1
-    for at in offsets_of(text, needles, lines.normalised_words):
+    for at in offsets_of(text, [one for one in needles if one in there], lines.normalised_words):
         before = text[at - 1 : at]
         is_inside = before.isalpha() and before < "\u0e00"
         if is_inside or (done <= at < done + _AROUND // 2 and done >= 0):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..finding import Severity
 from ..patterns import Bounded, bounded, plain
-from ..stems import Group, groups
+from ..stems import Group, opened
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,8 @@ def rule(kind: str, severity: Severity, words: str, pattern: str, says: str) -> 
     a leading `^` says that these are the first group. A leading `=` gives literal needles instead."""
     if words.startswith("="):
         return Rule(kind, severity, (), tuple(words[1:].split("¦")), _compiled(pattern), says, None)
-    first, mark, near = words.rpartition("^")
-    opens = groups(first or near)[0] if mark else None
-    return Rule(kind, severity, groups(near), (), _compiled(pattern), says, opens)
+    near, opens = opened(words)
+    return Rule(kind, severity, near, (), _compiled(pattern), says, opens)
 
 
 MAX_HIT = 1_000

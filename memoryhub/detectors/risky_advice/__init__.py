@@ -9,18 +9,20 @@ lists as a mistake is no advice.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from .. import chinese
 from ..costs import spend
 from ..finding import Finding, Lines
 from ..injection.mention_or_order import describes_option, fences, is_listed_as_wrong, is_mention
 from ..known_texts import KnownText
-from ..patterns import bounded
+from ..patterns import Found, bounded
+from ..stems import Together
 from . import chinese_signs
 from .signs import SIGNS, Sign
 
 CODE = "risky_advice"
+_TOGETHER = Together([sign.words for sign in SIGNS])
 MAX_FINDINGS = 20
 _NEAR = 80
 
@@ -80,10 +82,9 @@ def find(text: str, lines: Lines, known: Sequence[KnownText] = ()) -> list[Findi
         found.setdefault((number, one.kind), _finding(one, first, last, number))
         if len(found) >= MAX_FINDINGS:
             return list(found.values())
-    for sign in SIGNS:
-        if not lines.rows.have(sign.words):
-            continue
-        for start, end in _places(sign, lines):
+    for place, stretches in lines.rows.near_all(_TOGETHER):
+        sign = SIGNS[place]
+        for start, end in _places(sign, lines, stretches):
             first, last = _in_original(lines, start, end)
             number = lines.number(first)
             found.setdefault((number, sign.kind), _finding(sign, first, last, number))
@@ -100,13 +101,24 @@ def _in_chinese(lines: Lines) -> Iterator[tuple[chinese.Rule, int, int]]:
             yield one, start, end
 
 
-def _places(sign: Sign, lines: Lines) -> Iterator[tuple[int, int]]:
-    text = lines.normalised
-    for start, end in lines.rows.near(sign.words):
+def _places(sign: Sign, lines: Lines, stretches: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    for start, end in stretches:
         spend()
-        for match in sign.pattern.finditer(text, start, end):
+        if sign.needs and not sign.needs.search(lines.normalised, start, end):
+            continue
+        for match in _matches(sign, lines, start, end):
             if not _is_told(sign, lines, *match.span()):
                 yield match.span()
+
+
+def _matches(sign: Sign, lines: Lines, start: int, end: int) -> Iterator[Found]:
+    if sign.opens is None:
+        yield from sign.pattern.finditer(lines.normalised, start, end)
+        return
+    for at in lines.rows.words(sign.opens, start, end):
+        if at >= start and (match := sign.pattern.match(lines.normalised, at, end)):
+            yield match
+            start = match.end()
 
 
 def _is_told(sign: Sign, lines: Lines, start: int, end: int) -> bool:

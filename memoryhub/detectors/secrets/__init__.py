@@ -32,7 +32,7 @@ _UNSEEN = plain(
 
 def find(text: str, lines: Lines, known: Sequence[KnownText] = ()) -> list[Finding]:
     """Every secret with its kind and line; the message never holds the secret."""
-    return [_finding(lines, *hit) for hit in hits(text, lines.words)]
+    return [_finding(lines, *hit) for hit in hits(text, lines)]
 
 
 def redact(text: str) -> tuple[str, list[Finding]]:
@@ -53,20 +53,21 @@ def in_name(name: str) -> str:
     return next((kind for _, _, kind in [*hits(name), *hits(bare)] if kind != RANDOM), "")
 
 
-def hits(text: str, words: str = "") -> list[Hit]:
+def hits(text: str, lines: Lines | None = None) -> list[Hit]:
     """Start, end and kind of each secret, without overlaps: where two ways find one, the surer way names it."""
     if not text:
         return []
     if not text.isascii() and _UNSEEN.search(text):
         return _hits_without_unseen(text)
-    words = words or distinct_words(text)
+    lines = lines or Lines(text)
+    words = lines.words
     with costs.limited(len(text)):
         found = chain(
             _formats(text, words),
             named_values(text, words),
             random_keys(text, words),
             loose_values(text, words),
-            _in_base64(text, words),
+            _in_base64(lines.decoded),
             _over_lines(text),
         )
         return without_overlaps(found, lambda hit: hit[:2])
@@ -88,9 +89,8 @@ def _hits_without_unseen(text: str) -> list[Hit]:
     return [(places[start], places[end - 1] + 1, kind) for start, end, kind in hits(_UNSEEN.sub("", text))]
 
 
-def _in_base64(text: str, words: str) -> Iterator[Hit]:
+def _in_base64(runs: Sequence[encoded.Decoded]) -> Iterator[Hit]:
     """Base64 of something that holds a secret; all that decodes to text is searched at once."""
-    runs = encoded.decoded(text, words)
     starts, at = [], 0
     for run in runs:
         starts.append(at)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..patterns import Bounded, bounded
-from ..scanning import lowered, offsets_of
+from ..scanning import Needles, lowered, offsets_of
 from .provider_keys import Hit
 from .values import PLACEHOLDER_IN_KEY, UUID
 
@@ -49,7 +49,7 @@ _KINDS: tuple[tuple[str, tuple[str, ...], int, Bounded], ...] = (
      bounded(r"(?<![\w-])(?P<secret>[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8})(?![\w-])")),
     ("New Relic key", ("nral",), 36,
      bounded(r"(?<![A-Za-z0-9])(?P<secret>(?:[0-9a-f]{36}|eu01x[0-9a-f]{31})NRAL)(?!\w)")),
-    ("Facebook token", ("|",), 18,
+    ("Facebook token", tuple(f"{digit}|" for digit in range(10)), 18,
      bounded(r"(?<!\w)(?P<secret>\d{13,17}\|(?=[\w-]{0,26}\d)(?=[\w-]{0,26}[A-Z])[\w-]{27})(?![\w-])")),
     ("password", ("credential", "creds ", "log in", "login ", "sign in"), 0,
      bounded(r"(?:credentials?|creds|log\s?in|sign\s?in|access|account)\b[^\n]{0,40}?\b[\w.@-]{2,40}\s?[:/]\s?(?P<secret>(?=[^\s]*\d)(?=[^\s]*[A-Za-z])[^\s/:,;`\"'*]{7,60})(?=[\s,;`\"'*]|$)", "i")),
@@ -72,11 +72,17 @@ _KINDS: tuple[tuple[str, tuple[str, ...], int, Bounded], ...] = (
 )  # fmt: skip
 
 
+_NEEDLES = Needles({needle for _, needles, _, _ in _KINDS for needle in needles})
+
+
 def credentials(text: str, words: str) -> Iterator[Hit]:
     """Every credential of one of these kinds; `words` are the words of the text, each once."""
     yield from _passwords_in_links(text)
     lower, words = lowered(text), lowered(words)
-    for kind, needles, reach, pattern in _KINDS:
+    there = {_NEEDLES.needles[at] for at in _NEEDLES.within(words)}
+    for kind, needles, reach, pattern in _KINDS if there else ():
+        if there.isdisjoint(needles):
+            continue
         looked = 0  # nothing begins before it: a needle in every word is no reason to look at the same stretch again
         for at in sorted(set(offsets_of(lower, needles, words))):
             if at + reach < looked:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..patterns import Bounded, Found, bounded, escape
-from ..scanning import may_contain
+from ..scanning import Needles
 from .formats import MORE_KEYS, PASSWORD_HASHES, WEBHOOKS
 from .values import PLACEHOLDER_IN_KEY, UUID
 
@@ -243,6 +243,7 @@ _ORDINARY = frozenset(["sk-", "key-", "pat", "pat-", "pypi-", "secret_", "live_"
 """Prefixes that names of things have as well: after a hyphen they begin nothing."""
 _WORDS = [one for one in _COMPILED if " " in one[2].pattern or "\\s" in one[2].pattern]
 _ONE_WORD = [one for one in _COMPILED if one not in _WORDS]
+_IN_WORDS, _IN_ONE_WORD = (Needles(prefix for _, prefix, _ in table) for table in (_WORDS, _ONE_WORD))
 _EMPTY_PRIVATE_KEY = bounded(r"X{4,}|\.\.\.|…|<|\$\{|(?<![A-Za-z0-9])your")
 
 _MIN_WORD = 14  # characters: nearly every key is one long word, and prose has few of those
@@ -260,9 +261,9 @@ _REST = bounded(
 
 def provider_keys(text: str, words: str) -> Iterator[Hit]:
     """Every key with a provider's prefix; `words` are the words of the text, each once."""
-    long_words = "\n".join(word for word in words.split("\n") if len(word) >= _MIN_WORD)
+    long_words = "\n".join([word for word in words.split("\n") if len(word) >= _MIN_WORD])
     where = words if "+" in words or "\\" in words else long_words
-    there = [one for one in _ONE_WORD if one[1] in where] + [one for one in _WORDS if may_contain(one[1], words)]
+    there = [_ONE_WORD[at] for at in _IN_ONE_WORD.within(where)] + [_WORDS[at] for at in _IN_WORDS.within(words)]
     for kind, prefix, pattern in there:
         at = text.find(prefix)
         joined = 0  # nothing is put together twice

@@ -35,6 +35,7 @@ from memoryhub.domain.accounts.people import (
     hub_owner,
     note_space,
     person_by_name,
+    set_language,
     set_preference,
 )
 from memoryhub.domain.accounts.second_factor import (
@@ -122,6 +123,7 @@ __all__ = [
     "role_rank",
     "rotate_token",
     "second_factors",
+    "set_language",
     "set_preference",
     "tokens_of_space",
     "totp_address",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
+from django.conf import settings
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
@@ -124,6 +125,14 @@ def set_preference(person: Person, key: str, value: str) -> None:
     person = Person.objects.select_for_update().get(pk=person.pk)
     person.preferences[key] = value
     person.save(update_fields=["preferences"])
+
+
+def set_language(person: Person, language: str) -> None:
+    """What the person reads on pages and in mails; empty: as the browser asks."""
+    if language and language not in dict(settings.LANGUAGES):
+        raise Invalid("There is no such language. Choose one of the list.", field="language")
+    person.language = language
+    person.save(update_fields=["language"])
 
 
 def note_space(person: Person, space: Space) -> None:

@@ -17,6 +17,14 @@ from memoryhub.domain.coding_agents.entries import (
     without_entry,
 )
 from memoryhub.domain.coding_agents.fixes import Fix, fixes_for_cut, fixes_for_ignored
+from memoryhub.domain.coding_agents.hook_files import (
+    SettingsChange,
+    make_change,
+    plan_install,
+    plan_uninstall,
+    read_settings,
+)
+from memoryhub.domain.coding_agents.hook_settings import HOOKS, AgentHook, installed_command, with_hook, without_hook
 from memoryhub.domain.coding_agents.laptop import (
     FoundAgent,
     FoundFile,
@@ -29,8 +37,10 @@ from memoryhub.domain.coding_agents.matrix import Cell, Group, Row, matrix_of
 from memoryhub.domain.coding_agents.walk import RULE_FOLDERS, memory_files, names_of_agents
 
 __all__ = [
+    "HOOKS",
     "NOT_LOADED",
     "RULE_FOLDERS",
+    "AgentHook",
     "Cell",
     "Cut",
     "Entry",
@@ -43,6 +53,7 @@ __all__ = [
     "Group",
     "Limit",
     "Row",
+    "SettingsChange",
     "agent_home",
     "and_entry",
     "as_line",
@@ -56,12 +67,19 @@ __all__ = [
     "fixes_for_ignored",
     "folder_of",
     "format_of",
+    "installed_command",
     "limits_of",
+    "make_change",
     "matrix_of",
     "memory_files",
     "names_of_agents",
+    "plan_install",
+    "plan_uninstall",
     "project_of",
+    "read_settings",
     "with_entry",
+    "with_hook",
     "without_entry",
+    "without_hook",
     "without_mentions",
 ]

@@ -1,6 +1,7 @@
 """Files at virtual paths: mounts and rules, reading, changing, revisions, and the disk."""
 
 from memoryhub.domain.files.change import lock_files
+from memoryhub.domain.files.disk.before_write import HeldPlace, held_mounts, held_places, storable_text
 from memoryhub.domain.files.disk.git_authors import find_git_authors
 from memoryhub.domain.files.disk.intake import leave_out_everywhere
 from memoryhub.domain.files.disk.marks import check_marks
@@ -18,7 +19,7 @@ from memoryhub.domain.files.disk.review import (
 )
 from memoryhub.domain.files.disk.sync import lock_file, sync_file
 from memoryhub.domain.files.disk.watch import end_threads_of_run, retry_disk, scan_all, sync_path
-from memoryhub.domain.files.find import existing_paths, find_paths, glob, grep, is_folder, list_entries, walk
+from memoryhub.domain.files.find import existing_paths, find_paths, is_folder, list_entries, walk
 from memoryhub.domain.files.line_authors import author_of, blame, blame_job, lines_with_keys
 from memoryhub.domain.files.listing import (
     Below,
@@ -81,7 +82,8 @@ from memoryhub.domain.files.revisions import (
     record_revision,
     revisions_of,
 )
-from memoryhub.domain.files.submit import check_content, submit, submit_all
+from memoryhub.domain.files.search import glob, grep
+from memoryhub.domain.files.submit import check_content, edited_texts, submit, submit_all
 from memoryhub.domain.files.tree import (
     FOLDER_PAGE_SIZE,
     GUIDELINES_PATH,
@@ -126,6 +128,7 @@ __all__ = [
     "Explanation",
     "FolderEntry",
     "Found",
+    "HeldPlace",
     "Pending",
     "Place",
     "Published",
@@ -157,6 +160,7 @@ __all__ = [
     "deleted_files",
     "dry_run_rule",
     "edit",
+    "edited_texts",
     "end_threads_of_run",
     "existing_paths",
     "exists",
@@ -177,6 +181,8 @@ __all__ = [
     "glob",
     "grep",
     "held_file",
+    "held_mounts",
+    "held_places",
     "in_every_prompt",
     "intake_of",
     "is_folder",
@@ -225,6 +231,7 @@ __all__ = [
     "source_readers",
     "stop_editing",
     "stop_excluding",
+    "storable_text",
     "submit",
     "submit_all",
     "survey_mount",

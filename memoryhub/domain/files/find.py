@@ -1,4 +1,4 @@
-"""Listing folders, finding files by pattern (glob) and lines by text (grep)."""
+"""Listing folders, and finding files by what somebody types."""
 
 from __future__ import annotations
 
@@ -11,18 +11,13 @@ from memoryhub.db import statements
 from memoryhub.domain.files.disk.marks import has_secret_name
 from memoryhub.domain.files.mounts import find_mount, intake_of, mounts_of_space
 from memoryhub.domain.files.read import ANYBODY, Published, Reader
-from memoryhub.domain.files.write import published_now, read_many
-from memoryhub.errors import HubError, Invalid
+from memoryhub.domain.files.write import read_many
+from memoryhub.errors import HubError
 from memoryhub.models import Mount, Space
 from memoryhub.stores import paths, views
 from memoryhub.stores.filesystem import Entry as DiskEntry
 from memoryhub.stores.survey import Intake
-from memoryhub.text.lines import text_of
-from memoryhub.text.path_patterns import glob_matches
 
-MAX_MATCHES = 1000
-MAX_LINE_LENGTH = 4000
-_BATCH = 200
 _ROWS_AT_ONCE = 2000
 
 
@@ -243,78 +238,6 @@ def _files(below: dict[str, Any], *, unwritten: bool) -> Iterator[tuple[str, int
         if not rows:
             return
         yield from rows
-
-
-def glob(
-    space: Space, pattern: str, prefix: str = "/", *, thread_id: str = "", reader: Reader = ANYBODY
-) -> tuple[list[Entry], bool]:
-    """The files whose path below the prefix matches a pattern, at most MAX_MATCHES, and whether there are more."""
-    _check_pattern(pattern)
-    prefix = paths.clean(prefix or "/", directory=True)
-    found: list[Entry] = []
-    for entry in walk(space, prefix, thread_id=thread_id, reader=reader):
-        if glob_matches(pattern, entry.path[len(prefix) :]):
-            if len(found) == MAX_MATCHES:
-                return found, True
-            found.append(entry)
-    return sorted(found, key=lambda entry: entry.path), False
-
-
-@dataclass(frozen=True, slots=True)
-class Match:
-    """A line that has the text searched for."""
-
-    path: str
-    line: int
-    text: str
-
-
-def grep(
-    space: Space, pattern: str, prefix: str = "/", *, glob: str = "", thread_id: str = "", reader: Reader = ANYBODY
-) -> tuple[list[Match], bool]:
-    """The lines with a literal text in files below the prefix, at most MAX_MATCHES, and whether there are more.
-
-    `glob` limits the search to paths below the prefix that match it. `space` must have been read for this request, because
-    texts come from the cache of its revision.
-    """
-    _check_pattern(pattern)
-    prefix = paths.clean(prefix or "/", directory=True)
-    entries = walk(space, prefix, thread_id=thread_id, reader=reader)
-    chosen = sorted(entry.path for entry in entries if not glob or glob_matches(glob, entry.path[len(prefix) :]))
-    chosen = chosen or _single_file(prefix, glob)
-    # More files than these would push out of the cache what others read.
-    texts_of = published_now if len(chosen) <= _BATCH else read_many
-    found: list[Match] = []
-    for start in range(0, len(chosen), _BATCH):
-        texts = texts_of(space, chosen[start : start + _BATCH], thread_id=thread_id, reader=reader)
-        for path, published in texts.items():
-            if not isinstance(published, Published) or b"\x00" in published.content:
-                continue
-            for match in _matching_lines(path, published.content, pattern):
-                if len(found) == MAX_MATCHES:
-                    return found, True
-                found.append(match)
-    return found, False
-
-
-def _single_file(prefix: str, glob: str) -> list[str]:
-    """The prefix as the path of one file, which a search may name too; empty if `glob` leaves it out."""
-    path = prefix.removesuffix("/")
-    return [path] if path and (not glob or glob_matches(glob, path.rpartition("/")[2])) else []
-
-
-def _matching_lines(path: str, content: bytes, pattern: str) -> Iterator[Match]:
-    if pattern.encode("utf-8", "surrogateescape") not in content:
-        return
-    for number, line in enumerate(text_of(content).split("\n"), 1):
-        if pattern in line:
-            shown = line.encode("utf-8", "replace").decode()
-            yield Match(path, number, shown[:MAX_LINE_LENGTH])
-
-
-def _check_pattern(pattern: str) -> None:
-    if not pattern or len(pattern) > 1024 or "\x00" in pattern:
-        raise Invalid("Write what to look for: one sign at least, 1,024 at most.", code="invalid", field="pattern")
 
 
 def is_folder(space: Space, path: str) -> bool:

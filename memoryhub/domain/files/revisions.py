@@ -187,6 +187,14 @@ def _no_revision(file: File, number: int) -> NotFound:
     return NotFound(f"“{file.path}” has no revision {number}.", code="revision_not_found")
 
 
+def decided_content(space: Space, path: str, thread_id: str = "") -> bytes:
+    """The newest text of a file that is not what an agent made of it at once: a person's, one that a person approved, or one
+    from disk. Empty where agents alone wrote the file."""
+    others = Revision.objects.within(space).filter(file__path=path, file__thread_id=thread_id)
+    newest = others.exclude(actor_kind="agent", proposal=None).order_by("-number").values_list("content", flat=True)
+    return bytes(newest.first() or b"")
+
+
 def has_text(file: File, sha: str) -> bool:
     """Whether a revision of this file has the text with this sha."""
     return Revision.objects.within(file.space_id).filter(file=file, sha256=sha, is_deleted=False).exists()

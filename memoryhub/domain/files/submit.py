@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from django.db import transaction
@@ -16,12 +16,13 @@ from memoryhub.domain import activity, quotas, spaces
 from memoryhub.domain.accounts import require
 from memoryhub.domain.files import change, mounts, revisions
 from memoryhub.domain.files.read import Published
-from memoryhub.domain.files.requests import Applied, ChangeRequest, Pending, TextBefore, text_as_bytes, texts_of
+from memoryhub.domain.files.requests import Applied, ChangeRequest, Pending, TextBefore, text_as_bytes
 from memoryhub.domain.files.write import delete, edit, file_row, insert, move, read, read_many, write
 from memoryhub.errors import Conflict, Forbidden, HubError, Invalid, NotFound
 from memoryhub.models import Actor, Mount, Policy, Revision, Space
 from memoryhub.stores import paths
 from memoryhub.stores.disk import MAX_BYTES, too_large
+from memoryhub.text.edits import apply_edit
 from memoryhub.text.lines import text_of
 
 
@@ -99,7 +100,7 @@ def _submit(space: Space, actor: Actor, request: ChangeRequest, place: mounts.Pl
     if actor.agent is None:
         require(actor, "edit")
         _check_words(space, request, before)
-        return _apply(space, actor, request, places[0])
+        return _apply(space, actor, request, places[0], guard=_guard_of_person(space, request))
     quotas.count_call(space, actor.agent)
     # A move needs both ends: the stricter policy counts.
     policies = {place.policy for place in places} | _policy_of_programs(space, actor, request, places)
@@ -171,6 +172,12 @@ class _NeedsReview(Exception):
     """A condition of the rule that trusts a path does not hold for this change: a person decides on it."""
 
 
+def _guard_of_person(space: Space, request: ChangeRequest) -> change.Guard | None:
+    """A person's words, too, may make a secret together with those around them; a whole text was looked at before."""
+    check = partial(spaces.ask_event, "check_change", space, only=["secrets"])
+    return check if request.kind in ("edit", "insert") else None
+
+
 def _guard(space: Space, request: ChangeRequest, places: list[mounts.Place]) -> change.Guard:
     """What a change of an agent on a trusted path has to pass, under the lock of its file, where nobody changes the text between
     the look and the change: no secret in the text that results, and the conditions of the rules that trust the path."""
@@ -186,12 +193,19 @@ def _guard(space: Space, request: ChangeRequest, places: list[mounts.Place]) -> 
         for rule in rules:
             if rule.unless_findings and found:
                 raise _NeedsReview
-            if rule.max_added is not None and not mounts.is_small(
-                rule.max_added, *texts_of(request, lambda: text_of(before))
-            ):
+            if rule.max_added is not None and not _is_small(space, rule.max_added, request, places[-1], after):
                 raise _NeedsReview
 
     return check
+
+
+def _is_small(space: Space, max_added: int, request: ChangeRequest, place: mounts.Place, after: bytes) -> bool:
+    """Whether all that agents made of a file by themselves, with this change, is small: else many small changes pass where
+    a large one waits."""
+    if request.kind in ("delete", "move"):
+        return False
+    decided = revisions.decided_content(space, paths.clean(request.path), _thread_of(place, request))
+    return mounts.is_small(max_added, text_of(decided), text_of(after))
 
 
 def _check_encoding(request: ChangeRequest) -> None:
@@ -217,6 +231,15 @@ def check_content(space: Space, path: str, content: bytes) -> None:
     """Refuse secrets in what a person saves in the browser; what the file has already may stay."""
     request = ChangeRequest("write", path, content=content)
     _check_words(space, request, lambda: _text_before(space, request))
+
+
+def edited_texts(space: Space, request: ChangeRequest) -> list[bytes]:
+    """The text that an edit makes, where it can be made, and its new words by themselves: a secret is looked for in both."""
+    made: list[bytes] = []
+    with suppress(HubError):
+        before = _text_before(space, request)
+        made = [text_as_bytes(apply_edit(before, request.old, request.new, request.replace_all))]
+    return [*made, text_as_bytes(request.new)]
 
 
 def _text_before(space: Space, request: ChangeRequest) -> str:

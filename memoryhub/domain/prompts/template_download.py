@@ -70,12 +70,15 @@ def why_not(told: str, version: str) -> str:
 # By a click, and for the demo
 
 
-def version_to_take(agent: Agent) -> str:
-    """The version of deepagents whose template the agent's prompt is made with; refused where it has none."""
-    dialect = agent.fetched_dialect
+def version_to_take(agent: Agent, shown: str = "") -> str:
+    """The version of deepagents whose template a prompt is made with; refused where its dialect has none.
+
+    `shown` names the dialect of the prompt that is looked at; without it, of the one that the agent's last call got.
+    """
+    dialect = dialects.of_agent(shown, agent.dialect, agent.reported or {}) if shown else agent.fetched_dialect
     if not dialects.families()[dialect.family].templated:
         raise Invalid(f"The dialect {dialect.label} has no template.", code="no_template")
-    named = agent.asked_dialect.partition("/")[2] or agent.dialect.partition("/")[2]
+    named = (shown or agent.asked_dialect).partition("/")[2] or agent.dialect.partition("/")[2]
     same_form = bool(named) and dialects.resolve(f"deepagents/{named}") == dialect
     return named if same_form else dialect.name.partition("/")[2]
 

@@ -21,7 +21,13 @@ from memoryhub.domain.proposals.drafts.check import (
 )
 from memoryhub.domain.proposals.expiry import expire_late
 from memoryhub.domain.proposals.findings import check_text
-from memoryhub.domain.proposals.from_disk import asked_since, problem_on_disk
+from memoryhub.domain.proposals.from_disk import (
+    asked_before_write,
+    asked_since,
+    problem_on_disk,
+    propose_before_write,
+    writes_waiting,
+)
 from memoryhub.domain.proposals.inbox import counts, filtered, inbox
 from memoryhub.domain.proposals.kinds import kind_of
 from memoryhub.domain.proposals.outdate import outdate_waiting, refresh_state
@@ -39,6 +45,7 @@ __all__ = [
     "Review",
     "approve",
     "as_json",
+    "asked_before_write",
     "asked_since",
     "check_entry_draft",
     "check_file_draft",
@@ -65,6 +72,7 @@ __all__ = [
     "plan",
     "problem_on_disk",
     "propose",
+    "propose_before_write",
     "propose_promotion",
     "refresh_state",
     "reject",
@@ -77,4 +85,5 @@ __all__ = [
     "waiting_text",
     "waiting_texts",
     "withdraw",
+    "writes_waiting",
 ]

@@ -21,7 +21,7 @@ from memoryhub.domain.accounts import require
 from memoryhub.domain.proposals import findings, notices
 from memoryhub.domain.proposals.ask import program_findings
 from memoryhub.domain.proposals.expiry import expire_one
-from memoryhub.domain.proposals.from_disk import problem_on_disk
+from memoryhub.domain.proposals.from_disk import asked_before_write, problem_on_disk
 from memoryhub.domain.proposals.kinds import Settlement, kind_of, sha_of
 from memoryhub.domain.proposals.outdate import outdate, outdate_waiting
 from memoryhub.domain.proposals.results import Result, result
@@ -168,7 +168,9 @@ def _approve(proposal: Proposal, approval: Approval) -> HubError | None:
 
 def _apply(proposal: Proposal, approval: Approval, found: Result, after: bytes | None) -> None:
     actor = approval.actor
-    if not proposal.from_disk:
+    if not (
+        proposal.from_disk or asked_before_write(proposal)
+    ):  # what lies on a disk is not asked by an agent of the hub
         program_findings(proposal, after)  # refuses what rules no longer allow, or did not when it was asked for
     # Two changes, each harmless by itself, can make a secret together.
     findings.check_change(proposal.space, found.before or b"", after or b"", only=["secrets"])

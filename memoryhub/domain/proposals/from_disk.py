@@ -1,4 +1,5 @@
-"""Changes on disk that wait for a person: the proposals by `disk`, which no agent asked for."""
+"""Changes on disk that wait for a person: the proposals by `disk`, which no agent asked for; and writes of agents' own file tools
+that were refused before they landed, in the name of the program."""
 
 from __future__ import annotations
 
@@ -6,18 +7,20 @@ import hashlib
 from datetime import datetime
 from typing import Any
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Max
 from django.utils import timezone
 
 from memoryhub.detectors import Finding
-from memoryhub.domain import activity, spaces
+from memoryhub.domain import activity, files, spaces
 from memoryhub.domain.proposals import findings, notices
 from memoryhub.domain.proposals.ask import reviewers_for
 from memoryhub.domain.proposals.kinds import kind_of
 from memoryhub.domain.proposals.outdate import outdate
-from memoryhub.domain.proposals.state import deadline
-from memoryhub.models import DISK, Agent, Delivery, File, Proposal, Space
+from memoryhub.domain.proposals.state import clean, deadline
+from memoryhub.errors import Conflict
+from memoryhub.models import DISK, Actor, Agent, Delivery, File, Proposal, Space
+from memoryhub.text import protected
 
 State = Proposal.State
 SAYS = {"made": "made", "changed": "changed", "deleted": "deleted"}
@@ -102,6 +105,98 @@ def is_held_text(space: Space, path: str, content: bytes) -> bool:
     """Whether a proposal by `disk` keeps this text, whatever was decided on it."""
     kept = Proposal.objects.within(space).filter(path=path, from_disk=True, content=content)
     return kept.exists()
+
+
+# ---- writes that were refused before they landed
+
+MAX_WAITING = 50  # for one file: more than these nobody reads
+
+
+def propose_before_write(
+    space: Space, program: str, *, path: str, content: bytes, tool: str, session: str = ""
+) -> Proposal | None:
+    """Keeps the text that a program wanted to write as a proposal in its name; None where the hub hands out that very text.
+
+    The same text again is the proposal that waits; one that was rejected is refused with what the person said.
+    """
+    published = _published(space, path)
+    if published is not None and published.content == content:
+        return None
+    before = published.content if published else None
+    protected.check(before, content)
+    found = findings.findings_of(space, path, before, content)
+    spaces.refuse_secrets(space, found, findings.detectable(content))
+    proposal = Proposal(
+        space=space, agent=None, agent_name=program, kind=Proposal.Kind.WRITE, path=path, content=content,
+        change={"asked_by": program, "tool": tool, "session": clean(session, 100), "stood": 0},
+        base_revision=published.revision if published else None, base_sha256=published.sha256 if published else "",
+    )  # fmt: skip
+    proposal.same_as = _same_write(proposal)
+    if waiting := _waits_already(proposal):
+        return waiting
+    proposal.findings = [one.as_json() for one in found]
+    proposal.risk = kind_of(proposal).risk(proposal, found, before, content)
+    return _insert_write(proposal)
+
+
+def _published(space: Space, path: str) -> files.Published | None:
+    found = files.read_many(space, [path])[path]
+    return found if isinstance(found, files.Published) else None
+
+
+def _same_write(proposal: Proposal) -> str:
+    told = f"before write\0{proposal.agent_name}\0{proposal.path}\0{proposal.base_sha256}\0"
+    return hashlib.sha256(told.encode() + bytes(proposal.content or b"")).hexdigest()
+
+
+def writes_waiting(space: Space, program: str, path: str) -> list[Proposal]:
+    """What a program wanted to write to a file and nobody decided on yet, newest first."""
+    mine = Proposal.objects.within(space).filter(path=path, agent_name=program, state=State.PENDING)
+    return list(mine.filter(change__has_key="asked_by").order_by("-number")[:MAX_WAITING])
+
+
+def _waits_already(proposal: Proposal) -> Proposal | None:
+    same = Proposal.objects.within(proposal.space).filter(same_as=proposal.same_as)
+    newest = same.select_related("space").order_by("-number").first()
+    if newest is None or newest.state == State.PENDING:
+        return newest
+    if newest.state == State.REJECTED:
+        why = f": {newest.note}" if newest.note else "."
+        raise Conflict(
+            f"A person rejected this very change in proposal {newest.number}{why} Do not retry, carry on.", code="rejected_before"
+        )  # fmt: skip
+    return None
+
+
+def _insert_write(proposal: Proposal) -> Proposal:
+    """Numbers and records it. Of two equal ones at one moment the first counts for both."""
+    space = proposal.space
+    proposal.reviewers, proposal.expires_at = reviewers_for(space, None, proposal.path), deadline(space)
+    if len(writes_waiting(space, proposal.agent_name, proposal.path)) >= MAX_WAITING:
+        raise Conflict(
+            f"{MAX_WAITING} changes of {proposal.path} wait for a person already; this one was not recorded. Stop changing it.",
+            code="too_many_waiting",
+        )
+    try:
+        with transaction.atomic():
+            proposal.number = spaces.next_number(space, "last_proposal")
+            proposal.save(force_insert=True)
+            activity.record(
+                space, Actor("agent", None, proposal.agent_name), "proposals.propose", "asked to write", proposal.path,
+                url=f"proposals/{proposal.number}/", adds=f"in proposal {proposal.number}, before it was on disk",
+                path=proposal.path, details={"proposal": proposal.number},
+            )  # fmt: skip
+            notices.add(proposal, "proposal.created")
+    except IntegrityError:
+        if waiting := _waits_already(proposal):
+            return waiting
+        raise
+    return proposal
+
+
+def asked_before_write(proposal: Proposal) -> bool:
+    """Whether it is a write of an agent's own file tool that was refused before it landed."""
+    return "asked_by" in proposal.change
 
 
 def asked_since(agent: Agent, moment: datetime) -> datetime | None:

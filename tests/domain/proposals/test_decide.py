@@ -516,6 +516,27 @@ def test_a_rule_that_lets_a_change_through_says_so(space, forge, file) -> None:
     )
 
 
+def test_many_small_changes_are_added_up_until_a_person_decides(space, forge, rk) -> None:
+    files.add_rule(space, HUB, "/memories/**", "trusted", max_added=30, confirmed=True)
+    at = "/memories/log.md"
+    applied = [
+        submit(space, forge, kind="write", path=at, content=b"- first\n"),
+        submit(space, forge, kind="insert", path=at, line=1, text="- second\n"),
+        submit(space, forge, kind="edit", path=at, old="- first\n", new="- first\n- 3rd\n"),
+        submit(space, forge, kind="edit", path=at, old="- 3rd\n", new="- fourth\n"),  # in place of its own words
+    ]
+    assert all(isinstance(one, files.Applied) for one in applied)
+    waits = submit(space, forge, kind="edit", path=at, old="- fourth\n", new="- fourth\n- fifth\n")
+    assert isinstance(waits, files.Pending)
+    assert isinstance(submit(space, forge, kind="write", path="/memories/b.md", content=b"- other\n"), files.Applied)
+    proposals.approve(space, rk, waits.proposal.number, seen=proposals.result(waits.proposal).seen)
+    assert isinstance(submit(space, forge, kind="edit", path=at, old="- first", new="- 1st of all"), files.Applied)
+    files.write(space, rk, at, text_at(space, at).encode() + b"- mine\n")
+    assert isinstance(
+        submit(space, forge, kind="edit", path=at, old="- second", new="- 2nd of all, this"), files.Applied
+    )
+
+
 PROTECTED = "a\n<!-- protected -->\n- rule\n<!-- /protected -->\nb\n"
 
 

@@ -38,6 +38,7 @@ def change_on_disk(space: Space, actor: Actor, mount: Mount, on_disk: str, *, pu
         mount.on_disk, mount.put_back = after
         mount.save(update_fields=["on_disk", "put_back"])
         spaces.mark_setup(space)
+        spaces.send_event("mounts_changed")
         activity.record(
             space, actor, "mounts.change", "changed the mount", mount.prefix, url="mounts/", adds=WORDS[after]
         )

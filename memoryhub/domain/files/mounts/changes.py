@@ -60,6 +60,7 @@ def add_mount(
     reset_written(space, mount)
     _note_views(space)
     spaces.mark_setup(space)
+    spaces.send_event("mounts_changed")
     where = directory or {"thread": "per thread", "views": "of memory"}.get(store, "in the hub")
     activity.record(space, actor, "mounts.add", "mounted", prefix, url="mounts/", adds=f"{where}, policy {policy}")
     return mount
@@ -102,6 +103,7 @@ def change_mount(
     if (before[0], before[2]) != (after[0], after[2]):
         reset_written(space, mount, was_on_disk=before[0] == Mount.Store.FILESYSTEM)
     spaces.mark_setup(space)
+    spaces.send_event("mounts_changed")
     if selected:
         spaces.send_event("mount_changed", mount)
     labels = zip(_labels(after), _labels(before), strict=True)
@@ -205,6 +207,7 @@ def remove_mount(space: Space, actor: Actor, mount: Mount) -> None:
     mount.delete()
     _note_views(space)
     spaces.mark_setup(space)
+    spaces.send_event("mounts_changed")
     activity.record(space, actor, "mounts.remove", "took away the mount", prefix, url="mounts/")
 
 
@@ -221,7 +224,7 @@ def reset_written(space: Space, mount: Mount, *, was_on_disk: bool = False) -> N
     unless the directory has a file at that path already.
     """
     files = File.objects.within(space).filter(path__startswith=mount.prefix)
-    files.update(disk_secrets=[], held="", held_proposal=None, put_backs=0)
+    files.update(disk_secrets=[], held="", held_proposal=None, put_backs=0, put_back_at=None, applies_since=None)
     if mount.store != Mount.Store.FILESYSTEM:
         files.update(written_revision=F("revision"), stat=None, problem="")
     elif was_on_disk:

@@ -1,0 +1,52 @@
+"""`memoryhub hook` as an agent runs it: against a running hub, and its installation."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+from tests.running import TREE, clean, command, data_dir, place, running_in, started_once  # noqa: F401  fixtures
+
+
+def run_hook(data_dir, document):
+    done = subprocess.run(
+        [sys.executable, "-m", "memoryhub", "hook", "claude", "--data-dir", str(data_dir)], cwd="/", capture_output=True,
+        text=True, input=json.dumps(document), env=clean(PYTHONPATH=str(TREE)), timeout=30,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    return json.loads(done.stdout or "null")
+
+
+def test_the_hook_against_a_running_hub(place, data_dir):
+    folder = place / "notes"
+    folder.mkdir()
+    (folder / "AGENTS.md").write_text("# Rules\n")
+    asked = {
+        "hook_event_name": "PreToolUse", "session_id": "s", "cwd": str(folder), "tool_name": "Edit",
+        "tool_input": {"file_path": str(folder / "AGENTS.md"), "old_string": "# Rules", "new_string": "# My rules"},
+    }  # fmt: skip
+    with running_in(data_dir, str(folder), "--hold"):
+        said = run_hook(data_dir, asked)["hookSpecificOutput"]
+        assert said["permissionDecision"] == "deny"
+        assert "recorded as proposal 1, do not retry, carry on" in said["permissionDecisionReason"]
+        assert run_hook(data_dir, asked | {"tool_name": "Read"}) is None
+        listed = command("proposals", "--json", MEMORYHUB_DATA_DIR=str(data_dir))
+        assert '"agent": "claude-code"' in listed.stdout and "+# My rules" in listed.stdout
+    assert (folder / "AGENTS.md").read_text() == "# Rules\n"
+
+
+def test_it_is_installed_and_removed_again(tmp_path):
+    settings = tmp_path / ".claude" / "settings.json"
+    asked = command("hook", "claude", "--install", "--project", str(tmp_path))
+    assert asked.returncode == 1 and "--yes" in asked.stderr and "PreToolUse" in asked.stdout and not settings.exists()
+    done = command(
+        "hook", "claude", "--install", "--yes", "--project", str(tmp_path), "--data-dir", str(tmp_path / "data")
+    )
+    assert done.returncode == 0 and f"--data-dir {tmp_path}/data" in settings.read_text()
+    assert "hook claude" in command("hook", "claude", "--status", "--project", str(tmp_path)).stdout
+    assert command("hook", "claude", "--uninstall", "--yes", "--project", str(tmp_path)).returncode == 0
+    assert not settings.exists()
+    settings.write_text("{ // mine\n}")
+    broken = command("hook", "claude", "--install", "--yes", "--project", str(tmp_path))
+    assert broken.returncode == 1 and "not touched" in broken.stderr and settings.read_text() == "{ // mine\n}"

@@ -1,0 +1,100 @@
+"""Words for people: none stands bare in a template or in Python, and both catalogues have all of them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.messages import bare, catalogue, in_python, in_templates
+
+# Files and folders whose words are not marked yet. It only gets shorter.
+UNFINISHED = tuple((Path(__file__).parent / "messages/unfinished.txt").read_text().split())
+PLACEHOLDER = re.compile(r"%\((\w+)\)[sd]|%%")
+
+
+def test_no_words_stand_bare():
+    found = {file: lines for file, lines in bare.everywhere().items() if not file.startswith(UNFINISHED or ("-",))}
+    assert not found, "\n".join(f"{file}:{line}: {words}" for file, lines in found.items() for line, words in lines)
+
+
+def test_both_catalogues_have_the_same_messages():
+    english, chinese = ({one.id for one in catalogue.read(locale)} for locale in catalogue.LOCALES)
+    assert english == chinese
+
+
+def test_the_compiled_catalogue_is_that_of_the_text():
+    assert catalogue.mo("zh_Hans").read_bytes() == catalogue.compiled("zh_Hans"), "run `make messages`"
+
+
+def test_translations_have_the_values_of_what_they_translate():
+    for one in catalogue.read("zh_Hans"):
+        for text in [one.string] if isinstance(one.string, str) else one.string:
+            if one.id and text:
+                sources = [one.id] if isinstance(one.id, str) else one.id
+                # A plural sentence may leave out the number that Chinese says once, never add a value.
+                assert set(PLACEHOLDER.findall(text)) in [set(PLACEHOLDER.findall(source)) for source in sources], (
+                    one.id
+                )
+                assert "fuzzy" not in one.flags
+
+
+@pytest.mark.parametrize(
+    ("html", "words"),
+    [
+        ("<p>Nothing waits.</p>", ["Nothing waits."]),
+        ('<a title="Open it" href="/s/x/">{{ name }}</a>', ["Open it"]),
+        ('<input placeholder="Search files">', ["Search files"]),
+        ('<input type="submit" value="Save">', ["Save"]),
+        ('<p data-say-gone="It is gone">…</p>', ["It is gone"]),
+        ('{% g "search" "Look for it" %}', ["Look for it"]),
+        ('{% include "_x.html" with says="Sign in now" %}', ["Sign in now"]),
+        ("<p>{{ n }}{{ n|pluralize }}</p>", ["|pluralize"]),
+        ('{{ name|default:"nobody" }}', ['|default:"nobody"']),
+        ('<p>{% translate "Nothing waits." %} <code>pip install</code> 3 kB</p>', []),
+        ("<p>{% blocktranslate trimmed %}Nothing waits.{% endblocktranslate %}</p>", []),
+        ('<a class="btn small-act" title="{% translate "Open it" %}">{{ name|date:_("j M") }}</a>', []),
+    ],
+)
+def test_bare_words_of_a_template_are_found(html, words):
+    assert [text for _, text in bare.in_template(html)] == words
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ('done(request, "It is saved now.")', ["It is saved now."]),
+        ('LABEL = "Remove"', ["Remove"]),
+        ('from django.utils.translation import gettext as _\ndone(request, _("It is saved now."))', []),
+        ('raise NotFound("There is no such file.")', []),  # in the catalogue as it is
+        ('"""It is about this."""\nlog.warning("the disk was away")', []),
+    ],
+)
+def test_bare_words_of_python_are_found(source, words):
+    assert [text for _, text in bare.in_module(source)] == words
+
+
+def test_messages_of_a_template():
+    source = (
+        '{% translate "All 100%" %}{% plural n "file" %}{{ x|date:_("j M") }}'
+        "{% blocktranslate trimmed count n=n %}\n {{ n }} entry\n {% plural %}{{ n }} entries{% endblocktranslate %}"
+    )
+    assert list(in_templates.messages_of(source)) == [
+        ("All 100%%", ""), ("%(count)s file", "%(count)s files"), ("j M", ""), ("%(n)s entry", "%(n)s entries"),
+    ]  # fmt: skip
+
+
+def test_messages_of_python():
+    source = """
+from django.utils.translation import gettext as _, ngettext
+OTHER = "a folder"
+_("Saved."), ngettext("%(n)s file", "%(n)s files", n)
+raise Invalid(f"{name!r} is {OTHER if x else 'a link'} of {space.name}, {100 - n} % left.")
+"""
+    assert sorted(in_python.messages_of(source)) == [
+        ("%(n)s file", "%(n)s files"),
+        ("'%(name)s' is a folder of %(name2)s, %(value)s %% left.", ""),
+        ("'%(name)s' is a link of %(name2)s, %(value)s %% left.", ""),
+        ("Saved.", ""),
+    ]

@@ -1,0 +1,179 @@
+"""The language of pages: the account's, else the browser's cookie, else what the browser asks for, else the hub's."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+from django.test import Client
+from django.utils import translation
+
+from memoryhub import languages, settings
+from memoryhub.domain import accounts
+from memoryhub.models import HUB
+
+CHINESE = {"Accept-Language": "zh-CN,zh;q=0.9,en;q=0.8"}
+
+
+def language_of(response) -> str:
+    return re.search(r'<html lang="([^"]*)"', response.content.decode())[1]
+
+
+@pytest.mark.django_db
+def test_the_sign_in_page_is_in_the_language_of_the_browser():
+    page = Client().get("/login/", headers=CHINESE)
+    assert language_of(page) == "zh-hans"
+    assert "语言" in page.content.decode()
+    assert {"Accept-Language", "Cookie"} <= set(re.split(r",\s*", page["Vary"]))
+    assert language_of(Client().get("/login/")) == "en"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("asked", "shown"),
+    [
+        ("zh", "zh-hans"),
+        ("zh-TW", "zh-hans"),
+        ("de, zh;q=0.5", "zh-hans"),
+        ("en-GB, zh", "en"),
+        ("de", "en"),
+        ("*", "en"),
+        ("\x00;;", "en"),
+    ],
+)
+def test_of_what_a_browser_asks_for_the_first_that_the_hub_has(asked, shown):
+    assert language_of(Client().get("/login/", headers={"Accept-Language": asked})) == shown
+
+
+@pytest.mark.django_db
+def test_a_hub_has_a_language_for_who_asks_for_none(settings):
+    settings.HUB_LANGUAGE = "zh-hans"
+    assert language_of(Client().get("/login/")) == "zh-hans"
+    assert language_of(Client().get("/login/", headers={"Accept-Language": "en"})) == "en"
+
+
+@pytest.mark.django_db
+def test_a_stranger_chooses_on_the_sign_in_page():
+    browser = Client()
+    answer = browser.post("/account/language/", {"language": "zh-hans", "next": "/login/?next=/s/x/"})
+    assert answer["Location"] == "/login/?next=/s/x/"
+    assert language_of(browser.get("/login/")) == "zh-hans"
+    browser.post("/account/language/", {"language": ""})
+    assert language_of(browser.get("/login/")) == "en"
+    assert browser.post("/account/language/", {"language": "xx"}).status_code == 422
+
+
+def test_the_account_decides_wherever_it_signs_in(as_role, house):
+    as_role("viewer").post("/account/language/", {"language": "zh-hans"})
+    elsewhere = as_role("viewer")
+    assert language_of(elsewhere.get("/s/books/", headers={"Accept-Language": "en"})) == "zh-hans"
+    elsewhere.post("/account/language/", {"language": "en"})
+    assert language_of(elsewhere.get("/s/books/", headers=CHINESE)) == "en"
+    elsewhere.post("/account/language/", {"language": ""})
+    assert language_of(elsewhere.get("/s/books/", headers=CHINESE)) == "zh-hans"
+
+
+def test_refusals_and_parts_are_in_the_language_too(as_role, house):
+    page = as_role("viewer").get("/s/books/nothing-here/", headers=CHINESE)
+    assert (page.status_code, language_of(page)) == (404, "zh-hans")
+
+
+@pytest.mark.django_db
+def test_no_request_leaves_its_language_behind():
+    Client().get("/login/", headers=CHINESE)
+    assert translation.get_language() == "en"
+
+
+def test_programs_get_english(as_role, house):
+    as_role("viewer").post("/account/language/", {"language": "zh-hans"})
+    secret = accounts.create_token(house.space, house.viewer, person=house.viewer.person)[1]
+    answer = Client().get("/api/v1/files/none.md", headers={"Authorization": f"Bearer {secret}", **CHINESE})
+    assert answer.json()["error"]["message"].isascii()
+    assert "Accept-Language" not in answer.get("Vary", "")
+    assert "Accept-Language" not in Client().get("/healthz", headers=CHINESE).get("Vary", "")
+
+
+def test_a_page_asks_for_no_statement_more(as_role, house, statements):
+    browser = as_role("viewer")
+    browser.get("/s/books/activity/")
+    with statements() as english:
+        browser.get("/s/books/activity/")
+    with statements() as chinese:
+        browser.get("/s/books/activity/", headers=CHINESE)
+    assert len(chinese) == len(english)
+
+
+# ---- without a request ----
+
+
+@pytest.mark.parametrize(
+    ("given", "spoken"),
+    [
+        ({}, "en"), ({"LANG": "C.UTF-8"}, "en"), ({"LANG": "zh_CN.UTF-8"}, "zh-hans"), ({"LC_ALL": "en_US.UTF-8", "LANG": "zh_CN"}, "en"),
+        ({"LC_ALL": "", "LC_MESSAGES": "zh_SG"}, "zh-hans"), ({"MEMORYHUB_LANGUAGE": "en", "LANG": "zh_CN"}, "en"),
+        ({"LANG": "de_DE"}, "en"),
+    ],
+)  # fmt: skip
+def test_commands_speak_the_language_of_the_terminal(given, spoken):
+    assert languages.of_terminal(given) == spoken
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"), [("en", "en"), ("zh-hans", "zh-hans"), ("zh_CN.UTF-8", "zh-hans"), ("en-GB", "en")]
+)
+def test_the_setting_takes_what_terminals_say(given, kept):
+    assert settings.language(given) == kept
+
+
+def test_the_setting_refuses_what_the_hub_has_not():
+    with pytest.raises(ImproperlyConfigured, match="MEMORYHUB_LANGUAGE is 'tlh'; allowed is one of: en, zh-hans"):
+        settings.language("tlh")
+
+
+@pytest.mark.django_db
+def test_mail_is_in_the_language_of_its_receiver(settings):
+    person = accounts.create_person(HUB, "rk")
+    settings.HUB_LANGUAGE = "zh-hans"
+    assert languages.of_person(person) == "zh-hans"
+    accounts.set_language(person, "en")
+    assert languages.of_person(person) == "en"
+
+
+# ---- sentences that exist already ----
+
+
+@pytest.fixture
+def sentences(monkeypatch):
+    """A small catalogue in place of the whole one."""
+    known = {
+        "There is no person '%(username)s'.": "没有名为“%(username)s”的人员。", "There is no person.": "没有人员。",
+        "%(count)s of %(total)s, 5 %% left.": "%(total)s 中的 %(count)s，剩余 5%%。", "Look again.": "请重新查看。",
+    }  # fmt: skip
+    monkeypatch.setattr(languages, "own_messages", lambda _: list(known))
+    monkeypatch.setattr(translation, "gettext", lambda text: known.get(text, text))
+    languages.forget_sentences()
+    with translation.override("zh-hans"):
+        yield
+    languages.forget_sentences()
+
+
+@pytest.mark.parametrize(
+    ("english", "chinese"),
+    [
+        ("There is no person.", "没有人员。"),
+        ("There is no person 'rk'.", "没有名为“rk”的人员。"),
+        ("There is no person 'r\nk 100% (a+)'.", "没有名为“r\nk 100% (a+)”的人员。"),
+        ("3 of 4, 5 % left.", "4 中的 3，剩余 5%。"),
+        ("There is no person 'rk'. Look again.", "没有名为“rk”的人员。请重新查看。"),
+        ("What an agent wrote.", "What an agent wrote."),
+        ("There is no person 'rk'. What an agent wrote.", "There is no person 'rk'. What an agent wrote."),
+        ("", ""),
+    ],
+)
+def test_a_sentence_is_found_by_its_pattern(sentences, english, chinese):
+    assert languages.translated(english) == chinese
+
+
+def test_english_stays_as_it_is():
+    assert languages.translated("There is no person 'rk'.") == "There is no person 'rk'."
