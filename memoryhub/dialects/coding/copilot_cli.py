@@ -74,7 +74,7 @@ def _add_text(start: Start, writer: Writer, path: str, kind: str, why: str, text
     if os.path.basename(path).lower() == WITHOUT_IMPORTS.lower():
         writer.block(path, kind, why, text)
         return
-    writer.block(path, kind, why, _with_imports(start, writer, path, text, {path}))
+    writer.block(path, kind, why, _with_imports(start, writer, path, text, {start.tree.real(path)}))
 
 
 def _read(start: Start, path: str) -> str:
@@ -89,10 +89,10 @@ def _with_imports(start: Start, writer: Writer, path: str, text: str, done: set[
         if not target:
             continue
         head = f'\n\n<imported_custom_instruction source="{target}"'
-        if target in done:
+        if start.tree.real(target) in done:
             piece = f'{head} skipped="already-loaded" />'
         else:
-            done.add(target)
+            done.add(start.tree.real(target))
             writer.inline(target, path)
             piece = f"{head}>\n{_with_imports(start, writer, target, _read(start, target), done).strip()}\n</imported_custom_instruction>"
         out += [text[end : match.end("path")], piece]
