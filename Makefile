@@ -2,7 +2,7 @@
 # browser and PgBouncer) is installed with apt-get where it is missing and nobody has to be asked, and that is said.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help run test lint messages lock bench conformance-agents clean
+.PHONY: help run test attack lint messages lock bench conformance-agents clean
 
 PORT ?= 8000
 DIR ?=
@@ -12,10 +12,12 @@ VENV_PACKAGE = $(shell $(PYTHON) -c 'import sys; print("python%d.%d-venv" % sys.
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --no-input
 # The project's own files are used in place (editable); its build tools are in the lock file like everything else.
+PYTEST = PYTHONDONTWRITEBYTECODE= PYTEST_ADDOPTS="-n $$($(BIN)/python -c 'import os; print(os.cpu_count() + 1)') \
+	--dist loadfile --no-loadscope-reorder -rfEs $$PYTEST_ADDOPTS" $(BIN)/python -m pytest
 PROJECT := $(PIP) --no-deps --no-build-isolation --editable .
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):[^#]*## /make \1: /p' Makefile
+	@sed -n 's/^\([a-z-]*\):[^#]*## /make \1: /p' Makefile
 
 run: .venv/run.stamp ## start the hub with a demo space; DIR=path/with/AGENTS.md shows your files, PORT=8000
 	@exec $(BIN)/memoryhub up --demo-at-first --port $(PORT) $(if $(DIR),"$(DIR)")
@@ -23,8 +25,10 @@ run: .venv/run.stamp ## start the hub with a demo space; DIR=path/with/AGENTS.md
 test: .venv/test.stamp ## run every test, browser tests included; PYTEST_ADDOPTS is honoured
 	@$(BIN)/python -m tests.chromium
 	@$(BIN)/python -m tests.pgbouncer
-	@PYTHONDONTWRITEBYTECODE= PYTEST_ADDOPTS="-n $$($(BIN)/python -c 'import os; print(os.cpu_count() + 1)') --dist loadfile --no-loadscope-reorder -rfEs $$PYTEST_ADDOPTS" \
-		$(BIN)/python -m pytest
+	@$(PYTEST) -m "not attack"
+
+attack: .venv/test.stamp ## attack it at full size: hostile texts, fuzzers, slow clients (make test: a sample of each)
+	@$(PYTEST) -m attack
 
 lint: .venv/test.stamp ## check format, lint and types
 	$(BIN)/ruff format --check .

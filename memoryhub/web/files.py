@@ -12,6 +12,7 @@ from memoryhub.domain import files, prompts, spaces
 from memoryhub.domain.accounts import may
 from memoryhub.domain.files import Published
 from memoryhub.errors import Conflict, HubError, Invalid, NotFound
+from memoryhub.languages import translated
 from memoryhub.models import Space
 from memoryhub.stores import disk, paths
 from memoryhub.templatetags.files import page_address
@@ -192,7 +193,7 @@ def report_saved(request: HttpRequest, where: str, sentence: str) -> None:
     """Adds a notice with the sentence, or a warning if the file has a problem on disk."""
     file = files.file_row(request.space, where)
     if file.problem:
-        refused(request, f"{sentence} {file.problem}")
+        refused(request, f"{sentence} {translated(file.problem)}")
     else:
         done(request, sentence, see=prompt_address(request.space, where))
 

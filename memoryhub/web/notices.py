@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.translation import ngettext
 
+from memoryhub.languages import translated
 from memoryhub.models import Proposal
 
 
@@ -16,7 +17,8 @@ def done(request: HttpRequest, text: str, *, undo: str = "", see: str = "") -> N
 
 
 def refused(request: HttpRequest, text: str) -> None:
-    messages.error(request, text)
+    """Adds a notice of what was not done; a refusal of the domain is told in the language of the page."""
+    messages.error(request, translated(text))
 
 
 def proposed(request: HttpRequest, made: list[Proposal]) -> HttpResponseRedirect:

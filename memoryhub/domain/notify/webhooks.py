@@ -76,7 +76,7 @@ def remove_webhook(space: Space, actor: Actor, pk: int) -> None:
     require(actor, "manage")
     hook = get_webhook(space, pk)
     host = urlsplit(hook.url).hostname or ""
-    activity.record(space, actor, "webhooks.remove", "took away the webhook to", host, url="settings/webhooks/")
+    activity.record(space, actor, "webhooks.remove", "removed the webhook to", host, url="settings/webhooks/")
     hook.delete()
 
 

@@ -23,7 +23,8 @@ from memoryhub.models import DISK, Actor, Agent, Delivery, File, Proposal, Space
 from memoryhub.text import protected
 
 State = Proposal.State
-SAYS = {"made": "made", "changed": "changed", "deleted": "deleted"}
+REASONS = {"made": "Created on disk", "changed": "Changed on disk", "deleted": "Deleted on disk"}
+SAYS = {"made": "created", "changed": "changed", "deleted": "deleted"}
 AGAIN = "The file on disk changed again; a later proposal has what stands there."
 
 
@@ -44,7 +45,7 @@ def propose_from_disk(
     proposal = Proposal(
         space=space, agent=None, agent_name=DISK.name, from_disk=True, kind=kind, path=path, content=content,
         change={"held": held, "found_at": timezone.now().isoformat(), "secrets": secrets},
-        base_revision=base[0], base_sha256=base[1], reason={"made": "Made", "changed": "Changed", "deleted": "Deleted"}[held] + " on disk",
+        base_revision=base[0], base_sha256=base[1], reason=REASONS[held],
     )  # fmt: skip
     proposal.same_as = same_as(proposal)
     waiting = _waiting(space, path).filter(same_as=proposal.same_as).first()
