@@ -26,7 +26,7 @@ SAME_EVERYWHERE = (
     "JavaScript", "PostgreSQL", "OpenID Connect", "OIDC", "Ctrl", "Cmd", "Alt", "Shift", "Enter", "Esc", "Tab",
     "cosine", "kB", "MB", "GB", "min", "ms", "BM25", "HNSW", "English", "rk", "AGENTS.md", "CLAUDE.md", "GEMINI.md",
     "MEMORY.md", "SKILL.md", "Codex CLI", "Edge", "Opera", "Firefox", "Chrome", "Safari", "Android", "Windows",
-    "Mac OS", "Linux", "curl", "pip", "npm", "vim", "Django", "htmx", "CodeMirror", "TOTP", "QR",
+    "Mac OS", "Linux", "curl", "pip", "npm", "vim", "Django", "htmx", "CodeMirror", "text-embedding-3-small", "TOTP", "QR",
 )  # fmt: skip
 NAMES = re.compile(
     "|".join(rf"(?<![A-Za-z]){re.escape(one)}(?![A-Za-z])" for one in sorted(SAME_EVERYWHERE, key=len, reverse=True))
@@ -45,6 +45,7 @@ SAYING_FILTERS = re.compile(r"\|(default|default_if_none|yesno|pluralize|join|ad
 
 def prose(text: str) -> bool:
     """Whether a text has words that would have to be translated."""
+    text = NAMES.sub(" ", text)
     text = re.sub(
         r"&\w+;|https?://\S+|\S*[/_@]\S*|\{[^}]*\}|--?[a-z-]+|\S+\.(md|py|json|toml|yaml|txt|jsonl|zip|css|js)\b",
         " ",
@@ -66,8 +67,8 @@ def like_a_sentence(text: str) -> bool:
 
 @cache
 def css_classes() -> set[str]:
-    styles = " ".join(file.read_text() for file in (in_python.PACKAGE.parent / "static/css").glob("*.css"))
-    return set(re.findall(r"\.([a-zA-Z][\w-]*)", styles)) | {"g"}
+    styles = " ".join(file.read_text() for file in (in_python.PACKAGE.parent / "static/css").rglob("*.css"))
+    return set(re.findall(r"\.([a-zA-Z][\w-]*)", styles)) | {"g", "split"}
 
 
 # ---- templates ----
@@ -111,10 +112,13 @@ class Page(HTMLParser):
         self.found.append((self.getpos()[0], " ".join(text.replace(VALUE, "…").split())))
 
 
+CLASSES = re.compile(r"{% block (?:main_class|body_css) %}[\w -]*{% endblock %}")
+
+
 def in_template(source: str) -> list[tuple[int, str]]:
     """Lines and words that are not marked for translation."""
     html, found, skipping = "", [], ""
-    for token in tokens_of(source):
+    for token in tokens_of(CLASSES.sub("", source)):
         name = token.contents.split()[0] if token.contents.split() else ""
         if skipping:
             html += "\n" * token.contents.count("\n")
@@ -152,6 +156,7 @@ def in_tag(token: Token, name: str) -> Iterator[str]:
 
 QUIET = {
     "getLogger",
+    "Cache",
     "info",
     "warning",
     "error",
@@ -207,6 +212,8 @@ def silent_nodes(tree: ast.Module, names: dict[str, str]) -> Iterator[int]:
             parts = [key for key in node.keys if key]
         elif isinstance(node, ast.Subscript):
             parts = [node.slice]
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
+            parts = [node.value]  # headers of answers
         elif isinstance(node, ast.Compare):
             parts = [node]
         for part in parts:

@@ -9,7 +9,8 @@ from .plain_files import HERE, files_in, folders_from_root, head_and_tail
 from .shapes import CodingAgent, Context, Start, Writer
 
 LINE = "═" * 46
-MEMORY_LIMIT, USER_LIMIT, CONTEXT_LIMIT = 2_200, 1_375, 20_000
+CONTEXT_LIMIT = 20_000
+LIMITS = {"MEMORY.md": (2_200, "memory_char_limit"), "USER.md": (1_375, "user_char_limit")}
 # A context file may take this share of the model's window, at four characters for a token, where it is more than the limit.
 WINDOW, SHARE, MOST = 256_000, 4 * 0.06, 500_000
 TITLES = {"MEMORY.md": "MEMORY (your personal notes)", "USER.md": "USER PROFILE (who the user is)"}
@@ -17,6 +18,15 @@ HEADING = "# Project Context\n\nThe following project context files have been lo
 OWN = (".hermes.md", "HERMES.md")
 NAMES = (*OWN, "AGENTS.md", "agents.md", "CLAUDE.md", "claude.md", ".cursorrules")
 NOT_UTF8 = "It is no UTF-8 text, so it is not read"
+# Characters that nobody sees: it blocks a file or an entry that has one. Its list of suspicious words is not known here.
+HIDDEN = frozenset(
+    "\u200b\u200c\u200d\u2060\u2062\u2063\u2064\ufeff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+)
+BLOCKED = "[BLOCKED: {name} contained potential prompt injection ({found}). Content not loaded.]"
+BLOCKED_ENTRY = (
+    "[BLOCKED: {name} entry contained threat pattern(s): {found}. Removed from system prompt; use memory(action=remove) to delete "
+    "the original.]"
+)
 Piece = tuple[str, str]  # the path of a file, and its text with the label above it
 
 
@@ -27,11 +37,9 @@ def read(start: Start) -> Context:
     limit = _context_limit(start, home)
     _add(writer, start, os.path.join(home, "SOUL.md"), "user", "Who it is", limit)
     _add_project(writer, start, limit)
-    for name, most, key in (
-        ("MEMORY.md", MEMORY_LIMIT, "memory_char_limit"),
-        ("USER.md", USER_LIMIT, "user_char_limit"),
-    ):
-        _add_memory(start, writer, os.path.join(home, "memories", name), _setting(start, home, key) or most)
+    for name, text in _memory_files(start, writer, home).items():
+        most = _setting(start, home, LIMITS[name][1]) or LIMITS[name][0]
+        _add_memory(writer, os.path.join(home, "memories", name), text, most)
     for path in files_in(start, os.path.join(home, "pending", "memory"), (".json",), deep=False):
         writer.ignore(path, "A write that waits for approval")
     return writer.context()
@@ -52,18 +60,29 @@ def _context_limit(start: Start, home: str) -> int:
 
 
 def _text_at(start: Start, path: str) -> str | None:
-    """The text as Python reads it, with line feeds alone and without blanks around it; None where there is none, or no UTF-8."""
+    """The text as Python reads it, with line feeds alone; None where there is none, or no UTF-8."""
     data = start.tree.read(path) if start.tree.kind(path) == "file" else None
     try:
-        return None if data is None else re.sub(r"\r\n?", "\n", data.decode()).strip()
+        return None if data is None else re.sub(r"\r\n?", "\n", data.decode())
     except UnicodeDecodeError:
         return None
 
 
+def _hidden_in(text: str) -> str:
+    return ", ".join(f"invisible_unicode_U+{ord(one):04X}" for one in sorted(HIDDEN & set(text)))
+
+
+def _looked_at(text: str, name: str) -> str:
+    """A context file's text without a byte order mark; a sentence in its place where it is blocked."""
+    text = text.removeprefix("\ufeff")
+    found = _hidden_in(text)
+    return BLOCKED.format(name=name, found=found) if found else text
+
+
 def _add(writer: Writer, start: Start, path: str, kind: str, why: str, limit: int) -> None:
-    text = (_text_at(start, path) or "").removeprefix("\ufeff")
+    name, text = os.path.basename(path), (_text_at(start, path) or "").strip()
     if text:
-        text, cut_at = _cut(text, os.path.basename(path), path, limit)
+        text, cut_at = _cut(_looked_at(text, name), name, path, limit)
         writer.block(path, kind, why, text, cut_at)
 
 
@@ -105,13 +124,13 @@ def _add_pieces(writer: Writer, pieces: list[Piece], name: str, first: str, limi
         label = pieces[0][1].partition("\n\n")[0] + "\n\n"
         writer.add(label)
         path = pieces[0][0]
-        writer.block(path, _kind(path), HERE, shown.removeprefix(label), max(1, cut_at - 2))
+        writer.block(path, _kind(path), HERE, shown.removeprefix(label).rstrip("\n"), max(1, cut_at - 2))
         return
-    for path, text in pieces:
+    for number, (path, text) in enumerate(pieces, 1):
         label, _, said = text.partition("\n\n")
         writer.add(f"{label}\n\n")
         writer.block(path, _kind(path), HERE, said.rstrip("\n"))
-        writer.add("\n" * (len(said) - len(said.rstrip("\n"))))
+        writer.add("\n\n" if number < len(pieces) else "")
 
 
 def _beside(path: str) -> str:
@@ -148,11 +167,11 @@ def _own_file(start: Start) -> list[Piece]:
 
 
 def _labelled(start: Start, path: str, name: str, *, front_matter: bool = True) -> str:
-    text = _text_at(start, path) or ""
+    text = (_text_at(start, path) or "").strip()
     if not text:
         return ""
     text = text if front_matter else _without_front_matter(text)
-    return f"## {name}\n\n" + text.removeprefix("\ufeff")
+    return f"## {name}\n\n{_looked_at(text, name)}"
 
 
 def _without_front_matter(text: str) -> str:
@@ -164,12 +183,26 @@ def _without_front_matter(text: str) -> str:
 # ---- memory
 
 
-def _add_memory(start: Start, writer: Writer, path: str, limit: int) -> None:
-    said = _text_at(start, path) or ""
+def _memory_files(start: Start, writer: Writer, home: str) -> dict[str, str]:
+    """The texts of its memory files by name. One that is no UTF-8 keeps it from reading any."""
+    found = {}
+    for name in TITLES:
+        path = os.path.join(home, "memories", name)
+        text = _text_at(start, path)
+        if text is None and start.tree.kind(path) == "file":
+            writer.ignore(path, f"{NOT_UTF8}, nor is any other memory of it")
+            return {}
+        found[name] = text or ""
+    return found
+
+
+def _add_memory(writer: Writer, path: str, said: str, limit: int) -> None:
     entries = list(dict.fromkeys(one for part in said.split("\n§\n") if (one := part.strip())))
     if not entries:
         return
-    text, name = "\n§\n".join(entries), os.path.basename(path)
+    name = os.path.basename(path)
+    shown = [BLOCKED_ENTRY.format(name=name, found=found) if (found := _hidden_in(one)) else one for one in entries]
+    text = "\n§\n".join(shown)
     share = min(100, int(len(text) / limit * 100))
     gap = "\n\n" if writer.blocks else ""
     writer.add(f"{gap}{LINE}\n{TITLES[name]} [{share}% — {len(text):,}/{limit:,} chars]\n{LINE}\n")

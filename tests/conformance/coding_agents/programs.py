@@ -198,6 +198,7 @@ def hermes(start: Path, home: Path) -> str:
     text = found[0].partition("\n\nConversation started:")[0] if found else ""
     places = [at for at in (text.find(f"\n\n{mark}") for mark in ("# Project Context\n", "═" * 46)) if at >= 0]
     soul = text.partition("\n\nYou run on Hermes Agent")[0] if has_soul else ""
+    soul = "" if soul.startswith("You are Hermes Agent,") else soul  # where the file says nothing
     return "\n\n".join(part for part in (soul, text[min(places) + 2 :] if places else "") if part)
 
 
