@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_noop, ngettext
 
 from memoryhub.domain import files, prompts, spaces
 from memoryhub.domain.accounts import may
@@ -298,7 +298,7 @@ def upload(request: HttpRequest, path: str = "") -> HttpResponse:
             raise disk.too_large(name, one.size, disk.MAX_BYTES)
         content = one.read()
         files.check_content(request.space, name, content)
-        files.write(request.space, request.actor, name, content, reason="Uploaded")
+        files.write(request.space, request.actor, name, content, reason=gettext_noop("Uploaded"))
         names.append(name)
     many = ngettext("Uploaded %(n)s file.", "Uploaded %(n)s files.", len(names)) % {"n": len(names)}
     done(request, _("Uploaded %(path)s.") % {"path": names[0]} if len(names) == 1 else many)

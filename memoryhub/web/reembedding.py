@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -28,6 +30,13 @@ EMBEDDER_NOTES = {
 }
 
 
+def note_of(name: str) -> str:
+    """What an embedder is good for, or that this machine lacks it."""
+    if name == "wordllama" and find_spec(name) is None:
+        return _("Not installed on this machine, for which it has no package.")
+    return str(EMBEDDER_NOTES.get(name, "")) % {"servers": ", ".join(settings.EMBEDDER_SERVERS)}
+
+
 @space_page("read", methods=("GET", "HEAD"))
 def page(request: HttpRequest) -> HttpResponse:
     state = longterm.reembedding_state(request.space)
@@ -38,10 +47,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "kept": longterm.embedders_with_vectors(request.space),
         "model": model,
         "with_model": EMBEDDER_WITH_MODELS,
-        "choices": [
-            (name, str(EMBEDDER_NOTES.get(name, "")) % {"servers": ", ".join(settings.EMBEDDER_SERVERS)})
-            for name in embedders.names()
-        ],
+        "choices": [(name, note_of(name)) for name in embedders.names()],
         "share": round(100 * state.job.done / state.job.total) if state.job and state.job.total else 0,
     }
     return page_or_part(request, "reembedding/page.html", "reembedding/_progress.html", context)
