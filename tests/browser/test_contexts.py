@@ -158,7 +158,7 @@ def test_what_another_agent_would_lose_is_read(shop, sign_in_as):
 
 ADDRESSES = (
     "contexts/?dir=web&mount={shop}", "contexts/?dir=web&mount={shop}&agent=codex", "contexts/files/?dir=web&mount={shop}",
-    "contexts/checks/?mount={shop}", "contexts/memory/", "contexts/memory/?path={memory}",
+    "contexts/checks/?mount={shop}", "contexts/memory/", "contexts/hooks/", "contexts/memory/?path={memory}",
     "contexts/move/?path={memory}&number=3", "contexts/move/?mount={shop}", "contexts/compare/?mount={shop}&agent=claude-code&with=codex",
     "contexts/?mount={shop}&text=only",
     "contexts/fix/?dir=web&mount={shop}&agent=claude-code&about=/shop/web/AGENTS.md&code=import",

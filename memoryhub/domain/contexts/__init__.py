@@ -17,7 +17,7 @@ from memoryhub.domain.contexts.moving import (
     targets_for,
     undo_plan,
 )
-from memoryhub.domain.contexts.own_memory import OwnMemory, change_entry, own_memories, own_memory
+from memoryhub.domain.contexts.own_memory import OwnMemory, change_entry, find_entries, own_memories, own_memory
 from memoryhub.domain.contexts.past import Moment, moments_of
 from memoryhub.domain.contexts.places import Place, mounts_to_look_at, place_in_mount
 from memoryhub.domain.contexts.space_readers import Loaded, MountReaders, Reader, add_readers, mount_readers
@@ -48,6 +48,7 @@ __all__ = [
     "check",
     "compare",
     "effects_of",
+    "find_entries",
     "home_for",
     "look",
     "moments_of",
