@@ -64,14 +64,14 @@ def main(arguments: list[str]) -> int:
 
 def take(hub: hubs.Hub, home: Path, out: Path) -> None:
     # Only now is Django set up.
-    from memoryhub.domain import accounts, coding_agents, contexts, files, spaces
+    from memoryhub.domain import coding_agents, contexts, files, spaces
     from memoryhub.models import HUB, Mount, Role
 
     project = str(home / "shop")
     space = contexts.show_laptop(HUB, str(home), coding_agents.find_agents(str(home), [project]), [project]).space
     for mount in Mount.objects.within(space):
         files.take_in_mount(space, mount)
-    spaces.add_member(space, HUB, accounts.hub_owner(), Role.OWNER)
+    spaces.add_member(space, HUB, hubs.person_with(hub.space, "owner"), Role.OWNER)
     shop = Mount.objects.within(space).get(prefix="/shop/").pk
     memory = contexts.own_memories(space)[0].path
     pages = {

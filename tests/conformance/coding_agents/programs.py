@@ -109,6 +109,11 @@ def strings(value: Any) -> Iterator[str]:
 
 def claude_code(start: Path, home: Path) -> str:
     """The files of the first message, from the first label on."""
+    return after_heading(claude_message(start, home))
+
+
+def claude_message(start: Path, home: Path) -> str:
+    """The message with the files, its heading included."""
     recorder = Recorder()
     run([str(install("claude-code")), "-p", "hi"], start, home, CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1", DISABLE_AUTOUPDATER="1",
         ANTHROPIC_API_KEY="x", ANTHROPIC_BASE_URL=recorder.url)  # fmt: skip
@@ -118,7 +123,7 @@ def claude_code(start: Path, home: Path) -> str:
         for text in strings(one.get("messages"))
         if "Codebase and user instructions" in text
     ]
-    return after_heading(found[-1]) if found else ""
+    return found[-1] if found else ""
 
 
 def after_heading(text: str) -> str:
