@@ -50,7 +50,7 @@ messages: .venv/test.stamp ## bring the catalogues of languages up to date with 
 bench: .venv/test.stamp ## measure what docs/develop/performance.md tells, and print one table
 	$(BIN)/python -m tests.bench
 
-conformance-agents: .venv/test.stamp ## compare contexts of coding agents with the real programs (fetched by npm)
+conformance-agents: .venv/test.stamp ## compare contexts of coding agents with the real programs (fetched by npm and pip)
 	$(BIN)/python -m tests.conformance.coding_agents
 	$(BIN)/python -m tests.conformance.coding_agents.hooks
 

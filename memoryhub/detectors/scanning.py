@@ -29,11 +29,16 @@ class Needles:
 
     def __init__(self, needles: Iterable[str]) -> None:
         self.needles = tuple(needles)
+        self._plain = [(place, one) for place, one in enumerate(self.needles) if " " not in one]
+        self._parted = [(place, one) for place, one in enumerate(self.needles) if " " in one]
 
     def within(self, words: str) -> list[int]:
         """The places of the needles that can stand in a text of these distinct words."""
-        places = range(len(self.needles)) if len(words) <= _SHORT else self._table.places(words)
-        return [place for place in places if may_contain(self.needles[place], words)]
+        if len(words) > _SHORT:
+            return [place for place in self._table.places(words) if may_contain(self.needles[place], words)]
+        found = [place for place, needle in self._plain if needle in words]
+        more = [place for place, needle in self._parted if may_contain(needle, words)]
+        return sorted(found + more) if more else found
 
     @cached_property
     def _table(self) -> Triples:

@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Protocol
 
 MAX_BYTES = 8 << 20  # no agent reads a larger file into its context
@@ -156,11 +157,16 @@ class KeptTree:
 
 def parents_down_to(directory: str) -> list[str]:
     """The folders from the one below the root of the file system down to this one."""
+    return list(_parents(directory))
+
+
+@lru_cache(maxsize=4_096)  # every agent asks for the same folders again and again
+def _parents(directory: str) -> tuple[str, ...]:
     found = []
     while directory != "/" and directory:
         found.append(directory)
         directory = os.path.dirname(directory)
-    return found[::-1]
+    return tuple(found[::-1])
 
 
 def is_below(path: str, folder: str) -> bool:

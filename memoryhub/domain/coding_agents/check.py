@@ -217,7 +217,7 @@ def _missing_imports(file: MemoryFile) -> Iterator[FindingInFile]:
 def _dead_paths(file: MemoryFile) -> Iterator[FindingInFile]:
     """Paths in code whose folder exists in the checkout and whose file does not."""
     for number, line in enumerate(file.lines, 1):
-        if number in file.fenced or MADE_LATER.search(line):
+        if "/" not in line or "`" not in line or number in file.fenced or MADE_LATER.search(line):
             continue
         for match in CODE_SPAN.finditer(line):
             name = match[1].split(":")[0].removeprefix("./")
@@ -229,6 +229,8 @@ def _dead_paths(file: MemoryFile) -> Iterator[FindingInFile]:
 def _missing_commands(file: MemoryFile) -> Iterator[FindingInFile]:
     """`make` targets and package scripts that the checkout does not define."""
     for number, line in enumerate(file.lines, 1):
+        if "make " not in line and "run " not in line:
+            continue
         pieces = [line.strip()] if number in file.fenced else [match[1].strip() for match in CODE_SPAN.finditer(line)]
         for piece in pieces:
             match = COMMAND.match(piece)
