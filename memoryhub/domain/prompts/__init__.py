@@ -15,7 +15,6 @@ from memoryhub.domain.prompts.agents_behind import (
     agent_rows,
     agents_called_last,
     last_calls,
-    live_threads,
     rows_with_tokens,
     standings,
     threads_behind,
@@ -36,6 +35,7 @@ from memoryhub.domain.prompts.explain.compare import (
     PromptChange,
     compare_moments,
 )
+from memoryhub.domain.prompts.explain.live_threads import count_live_threads
 from memoryhub.domain.prompts.explain.moments import Moment, moments_of
 from memoryhub.domain.prompts.explain.new_agent import prompt_of_new_agent
 from memoryhub.domain.prompts.explain.origins import LineOrigin, line_origin
@@ -111,6 +111,7 @@ __all__ = [
     "chosen_template",
     "compare_moments",
     "connect_agent",
+    "count_live_threads",
     "create_agent",
     "decide_template",
     "delete_agent",
@@ -128,7 +129,6 @@ __all__ = [
     "last_calls",
     "line_origin",
     "listed_sources",
-    "live_threads",
     "moments_of",
     "parse_time",
     "pending_numbers",

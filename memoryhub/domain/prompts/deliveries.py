@@ -163,7 +163,9 @@ def threads_of(space: Space, agent: Agent, *, limit: int = 50) -> list[AgentThre
             one.delivery.thread_id,
             one.delivery,
             one,
-            agents_behind.as_behind(one, agent) if one.is_behind else None,
+            agents_behind.as_behind(one, agent, one.delivery.thread_id, one.delivery.last_at)
+            if one.is_behind
+            else None,
         )
         for one in found
     ]
