@@ -33,6 +33,8 @@ def hermes_mounts(space: Space | None = None) -> Iterator[tuple[Mount, str]]:
     """The mounts that show a home of Hermes, with its real path."""
     rows = Mount.objects.filter(store=Mount.Store.FILESYSTEM).select_related("space")
     for mount in rows.filter(space=space) if space else rows:
+        if not files.is_mine(mount):
+            continue
         home = os.path.realpath(mount.directory)
         known = coding_agents.format_of(os.path.join(home, coding_agents.HERMES_TARGETS["memory"]))
         if known is not None and known.agent == PROGRAM:
