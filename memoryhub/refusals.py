@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
-from collections.abc import Iterator
 
 from django.conf import settings
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
@@ -72,16 +71,12 @@ def note_disk_full() -> None:
         (settings.DATA_DIR / FULL_NOTE).touch()
 
 
-@contextlib.contextmanager
-def without_room(what: str) -> Iterator[None]:
-    """Goes on without this write where the disk of the database is full: for notes beside what is read."""
-    try:
-        yield
-    except OperationalError as error:
-        if not is_disk_full(error):
-            raise
-        note_disk_full()
-        log.warning("the disk of the database is full: %s is not noted", what)
+def go_on_without_room(error: OperationalError, what: str) -> None:
+    """Raises the error, unless the disk of the database is full: then what was to be noted beside a read is left out."""
+    if not is_disk_full(error):
+        raise error
+    note_disk_full()
+    log.warning("the disk of the database is full: %s is not noted", what)
 
 
 def first_line(exception: BaseException) -> str:
