@@ -54,7 +54,7 @@ from memoryhub.domain.prompts.framework_templates import (
     templates_for,
 )
 from memoryhub.domain.prompts.requests import NO_LIMITS, AskedLimits, LastCall, PromptRequest, dialect_of, parse_time
-from memoryhub.domain.prompts.serve import prompt_for, working_column
+from memoryhub.domain.prompts.serve import keep_for_later, prompt_for, stale_prompt, working_column
 from memoryhub.domain.prompts.sources import (
     Configuration,
     add_source,
@@ -125,6 +125,7 @@ __all__ = [
     "import_installed_template",
     "import_template_wheel",
     "is_source",
+    "keep_for_later",
     "last_calls",
     "line_origin",
     "listed_sources",
@@ -141,6 +142,7 @@ __all__ = [
     "reorder_source",
     "rows_with_tokens",
     "sources_of",
+    "stale_prompt",
     "standings",
     "start_download",
     "start_missing_download",

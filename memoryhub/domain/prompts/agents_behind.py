@@ -12,7 +12,7 @@ from typing import Any
 from django.db.models import F, Q
 from django.utils import timezone
 
-from memoryhub.db import statements
+from memoryhub.db import fragments, statements
 from memoryhub.domain import activity
 from memoryhub.domain.prompts import inputs
 from memoryhub.domain.prompts.assemble import assemble_request
@@ -227,7 +227,7 @@ class LookedUp:
     """What calls would get now, each different one of an agent looked up once, up to `MAX_REQUESTS` of them."""
 
     space: Space
-    entries: dict[int, str]  # by agent, the ids of its working entries
+    entries: dict[int, tuple[str, int]]  # by agent, as `working_ids` has them
     found: dict[tuple[Any, ...], PromptNow] = field(default_factory=dict)
     counts: Counter[int] = field(default_factory=Counter)
 
@@ -243,7 +243,9 @@ class LookedUp:
         return now
 
 
-def prompt_now(space: Space, agent: Agent, one: StoredRequest, text: bytes, entries: str | None) -> PromptNow:
+def prompt_now(
+    space: Space, agent: Agent, one: StoredRequest, text: bytes, entries: tuple[str, int] | None
+) -> PromptNow:
     """What the call would get now, from the cache while nothing changed."""
     asked = one.request(text)
     dialect = dialect_of(asked.dialect, agent)
@@ -260,20 +262,21 @@ def prompt_now(space: Space, agent: Agent, one: StoredRequest, text: bytes, entr
             prompt.disk,
             prompt.per_thread,
         )
-        if prompt.lasts and prompt.working_ids in (None, entries):
+        if prompt.lasts and prompt.working_ids in (None, entries and entries[0]):
             prompts_now.put((*key, asked.thread) if found.per_thread else key, found)
     return found
 
 
 WORKING_IDS = f"""
-SELECT a.id, {inputs.newest_ids("s.id", "a.id", inputs.HOT_LIMIT)}
+SELECT a.id, {inputs.newest_ids("s.id", "a.id", inputs.HOT_LIMIT)}, {fragments.INCARNATION}
 FROM memoryhub_agent a JOIN memoryhub_space s ON s.id = a.space_id WHERE a.id = ANY(%s)
 """  # noqa: S608 (an expression of ours)
 
 
-def working_ids(space: Space, agent_ids: set[int]) -> dict[int, str]:
-    """The ids of the working entries that a prompt of each of these agents would show."""
-    return dict(statements.rows(WORKING_IDS, [list(agent_ids)])) if agent_ids else {}  # type: ignore[arg-type]
+def working_ids(space: Space, agent_ids: set[int]) -> dict[int, tuple[str, int]]:
+    """The ids of the working entries that a prompt of each of these agents would show, and the incarnation of the server."""
+    rows = statements.rows(WORKING_IDS, [list(agent_ids)]) if agent_ids else []
+    return {agent: (ids, incarnation) for agent, ids, incarnation in rows}
 
 
 @dataclass
