@@ -17,7 +17,14 @@ from memoryhub.domain.contexts.moving import (
     targets_for,
     undo_plan,
 )
-from memoryhub.domain.contexts.own_memory import OwnMemory, change_entry, find_entries, own_memories, own_memory
+from memoryhub.domain.contexts.own_memory import (
+    OwnMemory,
+    change_entry,
+    find_entries,
+    own_memories,
+    own_memory,
+    topic_paths,
+)
 from memoryhub.domain.contexts.past import Moment, moments_of
 from memoryhub.domain.contexts.places import Place, mounts_to_look_at, place_in_mount
 from memoryhub.domain.contexts.space_readers import Loaded, MountReaders, Reader, add_readers, mount_readers
@@ -65,5 +72,6 @@ __all__ = [
     "set_home",
     "show_laptop",
     "targets_for",
+    "topic_paths",
     "undo_plan",
 ]
