@@ -220,11 +220,11 @@ def _is_below(path: str, folder: str) -> bool:
 
 
 def roots_of_space(space: Space, *, real_paths: bool) -> list[Root]:
-    """The mounted directories of a space; without `real_paths` each is shown under its prefix."""
+    """The mounted directories of a space that are this node's; without `real_paths` each is shown under its prefix."""
     found = []
     for mount in files.mounts_of_space(space):
         taking = files.intake_of(mount)
-        if taking is not None:
+        if taking is not None and files.is_mine(mount):
             real = os.path.realpath(mount.directory)
             shown = real if real_paths else "/" + mount.prefix.strip("/")
             found.append(Root(mount, real, shown, taking))

@@ -86,7 +86,7 @@ class Place:
 
 def mounts_to_look_at(space: Space) -> list[Mount]:
     """The mounts of directories: in them coding agents can be started."""
-    return [one for one in files.mounts_of_space(space) if one.store == Mount.Store.FILESYSTEM]
+    return [one for one in files.mounts_of_space(space) if one.store == Mount.Store.FILESYSTEM and files.is_mine(one)]
 
 
 def place_in_mount(space: Space, actor: Actor, pk: int | None, folder: str) -> Place:
