@@ -47,6 +47,8 @@ SILENT = (
     "domain/exchange/client_wheel.py", "domain/exchange/memory_tool.py", "server/http/", "server/dump.py", "stores/known_names.py",
     "domain/retrieval/in_memory/", "domain/retrieval/views.py", "domain/retrieval/in_database.py", "domain/retrieval/vector_index.py",
 )  # fmt: skip
+# Tables at the top level of a module whose words are too short to be told by their look.
+TABLES = {"QUICK_REASONS", "TITLES", "STATE_WORDS", "STATES"}
 # Literals of speaking rooms that only look like words for people: of prompts, paths, patterns, other programs.
 NOT_SAID = {
     "to be added", "Bearer %(access_token)s",
@@ -69,6 +71,16 @@ MOST = 64  # alternatives of one sentence
 STORED_BEFORE = (
     "made", "made it", "made the agent", "made a token for", "made a one-time link for", "made an account for", "took away the mount",
     "took away the source", "took away the webhook to", "took in the template of", "took over the sources of a configuration",
+)  # fmt: skip
+
+# Codes that pages show as they are, in the language of the page: kinds of findings and changes, states, roles, places.
+CODES_SHOWN = (
+    "secrets", "hidden", "injection", "coherence", "risky_advice", "duplicate", "feedback", "reads_only", "transient", "vague", "cost",
+    "judge",
+    "edits", "writes", "adds to", "deletes", "moves", "changes", "creates", "promotes", "promotes to", "wants to use",
+    "pending", "approved", "rejected", "withdrawn", "outdated", "expired", "changes_requested", "held", "admitted", "discarded", "promoted",
+    "viewer", "editor", "reviewer", "owner", "person", "agent", "disk", "hub", "import",
+    "filesystem", "database", "thread", "views", "review", "trusted", "read_only", "missing", "unreadable",
 )  # fmt: skip
 
 Message = tuple[str, str]  # msgid and plural, which is empty where there is none
@@ -94,7 +106,17 @@ def messages_of(source: str, *, all_words: bool = False) -> Iterator[Message]:
             yield from of_gettext(node, names)
             yield from ((text, "") for text in of_call(node, known, names))
     if all_words:
+        yield from ((text, "") for text in in_tables(tree))
         yield from ((text, "") for text in words_in(tree, known, names) if like_a_sentence(text) and is_said(text))
+
+
+def in_tables(tree: ast.Module) -> Iterator[str]:
+    for node in tree.body:
+        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+        if isinstance(target, ast.Name) and target.id in TABLES and isinstance(node, ast.Assign | ast.AnnAssign):
+            values = node.value.values if isinstance(node.value, ast.Dict) else [node.value]
+            parts = [one for value in values for one in ast.walk(value) if isinstance(one, ast.Constant)]
+            yield from (one.value for one in parts if isinstance(one.value, str) and WORD.search(one.value))
 
 
 def is_said(text: str) -> bool:
