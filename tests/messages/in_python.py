@@ -80,7 +80,7 @@ CODES_SHOWN = (
     "edits", "writes", "adds to", "deletes", "moves", "changes", "creates", "promotes", "promotes to", "wants to use",
     "pending", "approved", "rejected", "withdrawn", "outdated", "expired", "changes_requested", "held", "admitted", "discarded", "promoted",
     "viewer", "editor", "reviewer", "owner", "person", "agent", "disk", "hub", "import",
-    "filesystem", "database", "thread", "views", "review", "trusted", "read_only", "missing", "unreadable",
+    "filesystem", "database", "thread", "views", "review", "trusted", "read_only", "included", "empty", "missing", "error", "unused",
 )  # fmt: skip
 
 Message = tuple[str, str]  # msgid and plural, which is empty where there is none
