@@ -25,6 +25,7 @@ from memoryhub.web import (
     login,
     longterm,
     mounts,
+    nodes,
     oidc,
     overview,
     palette,
@@ -48,6 +49,7 @@ from memoryhub.web import (
     tokens,
     webhooks,
     working,
+    write_hooks,
 )
 
 handler400 = "memoryhub.web.errors.bad_request"
@@ -102,6 +104,7 @@ in_space = [
     path("disk/seen/<path:path>", disk.mark_seen, name="disk.mark_seen"),
     path("disk/take-back/<path:path>", disk.take_back, name="disk.take_back"),
     path("disk/put-back/<path:path>", disk.put_back, name="disk.put_back"),
+    path("disk/hold-again/<path:path>", disk.hold_again, name="disk.hold_again"),
     path("disk/look-again/<path:path>", disk.look_again, name="disk.look_again"),
     path("disk/allow/<path:path>", disk.allow, name="disk.allow"),
     path("file/new/", files.new, name="files.new"),
@@ -159,6 +162,9 @@ in_space = [
     path("contexts/memory/", contexts.memory, name="contexts.memory"),
     path("contexts/memory/change/", contexts.change_entry, name="contexts.change_entry"),
     path("contexts/checks/", contexts.checks, name="contexts.checks"),
+    path("contexts/hooks/", write_hooks.page, name="write_hooks.page"),
+    path("contexts/hooks/install/", write_hooks.install, name="write_hooks.install"),
+    path("contexts/hooks/uninstall/", write_hooks.uninstall, name="write_hooks.uninstall"),
     # proposals
     path("proposals/", proposals.page, name="proposals.page"),
     path("proposals/preference/", proposals.set_preference, name="proposals.set_preference"),
@@ -253,6 +259,9 @@ urlpatterns = [
     path("", spaces.front, name="spaces.front"),
     path("spaces/new/", spaces.create, name="spaces.create"),
     path("spaces/demo/", spaces.load_demo, name="spaces.load_demo"),
+    path("nodes/", nodes.page, name="nodes.page"),
+    path("nodes/forget/", nodes.forget, name="nodes.forget"),
+    path("nodes/mounts/<int:pk>/", nodes.put_in_charge, name="nodes.put_in_charge"),
     path("login/", login.page, name="login.page"),
     path("login/once/<str:secret>/", login.once, name="login.once"),
     path("login/passkey/", login.passkey, name="login.passkey"),
