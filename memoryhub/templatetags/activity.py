@@ -41,7 +41,7 @@ def ending(line: Any) -> str:
 def _thing_link(context: dict[str, Any], line: Any) -> str:
     """The object of a line, with a link unless it has no page."""
     css = ' class="mono"' if line.path else ""
-    thing = escape(line.thing if line.path else translated(line.thing))
+    thing = escape(line.thing if line.thing == line.path else translated(line.thing))
     if line.url and (line.url != "settings/people/" or context["role"] == "owner"):
         return f'<a{css} href="/s/{context["space"].slug}/{escape(line.url)}">{thing}</a>'
     return f"<span{css}>{thing}</span>" if line.path else thing

@@ -15,6 +15,7 @@ import re2
 
 FOLDER = Path(__file__).parent.parent / "locale"
 PLACEHOLDER = re.compile(r"%\((\w+)\)[sd]")
+WORDS = {"wants", "what", "state", "does", "kind"}
 LONGEST = 2000  # characters: no sentence of the hub is longer, texts of agents are
 
 
@@ -78,12 +79,13 @@ class Catalogue:
             return found
         for pattern in self.patterns:
             if (values := pattern.values_in(text)) is not None:
-                return self.messages[pattern.msgid] % {name: self.part(value) for name, value in values.items()}
+                return self.messages[pattern.msgid] % {name: self.part(name, value) for name, value in values.items()}
         return None
 
-    def part(self, value: str) -> str:
-        """A value of a sentence: where it has several words, it may be a part that the hub put in, such as a reason."""
-        return (self.sentence(value) or value) if " " in value else value
+    def part(self, name: str, value: str) -> str:
+        """A value of a sentence: where it has several words, it may be a part that the hub put in, such as a reason; a single word
+        may be a name, unless the place is for a word of the hub."""
+        return (self.sentence(value) or value) if " " in value or name in WORDS else value
 
 
 def pattern_of(msgid: str) -> Pattern:

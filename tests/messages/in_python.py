@@ -61,7 +61,8 @@ NOT_SAID = {
     "is are was were / currently still temporarily down sick vacation holiday leave late away offline meeting",
     "memoryhub check", "memoryhub context", "memoryhub laptop", "noopener nofollow", "number, sha256, content",
     "people look at prompts by `assemble`", "project_doc_fallback_filenames with {name}",
-    "store, directory, prefix, %(thread)s, %(selection)s", "this next last / %(span)s", "timed out",
+    "store, directory, prefix, %(thread)s, %(selection)s", "store, directory, prefix, %(thread)s, %(selection)s, node",
+    "this next last / %(span)s", "timed out",
     "today tomorrow yesterday tonight moment now these temporarily being",
 }  # fmt: skip
 WORD = re.compile(r"[^\W\d_]{2}")
@@ -79,6 +80,8 @@ CODES_SHOWN = (
     "judge",
     "edits", "writes", "adds to", "deletes", "moves", "changes", "creates", "promotes", "promotes to", "wants to use",
     "pending", "approved", "rejected", "withdrawn", "outdated", "expired", "changes_requested", "held", "admitted", "discarded", "promoted",
+    "edit", "write", "add to", "delete", "move", "promote to", "use", "edited", "created", "changed", "deleted", "moved", "restored",
+    "proposal %(number)s", "record %(number)s", "receipt %(number)s", "the space %(name)s", "wrong",
     "viewer", "editor", "reviewer", "owner", "person", "agent", "disk", "hub", "import",
     "filesystem", "database", "thread", "views", "review", "trusted", "read_only", "included", "empty", "missing", "error", "unused",
 )  # fmt: skip
