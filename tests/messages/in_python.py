@@ -81,7 +81,7 @@ CODES_SHOWN = (
     "edits", "writes", "adds to", "deletes", "moves", "changes", "creates", "promotes", "promotes to", "wants to use",
     "pending", "approved", "rejected", "withdrawn", "outdated", "expired", "changes_requested", "held", "admitted", "discarded", "promoted",
     "edit", "write", "add to", "delete", "move", "promote to", "use", "edited", "created", "changed", "deleted", "moved", "restored",
-    "%(count)s %(things)s", "Hidden: %(what)s.", "a minute", "seconds", "second", "minutes",
+    "%(count)s %(things)s", "Hidden: %(what)s.", "a minute", "%(count)s seconds", "%(count)s minutes",
     "proposal %(number)s", "record %(number)s", "receipt %(number)s", "the space %(name)s", "wrong",
     "viewer", "editor", "reviewer", "owner", "person", "agent", "disk", "hub", "import",
     "filesystem", "database", "thread", "views", "review", "trusted", "read_only", "included", "empty", "missing", "error", "unused",

@@ -54,6 +54,8 @@ def like_a_sentence(text: str) -> bool:
     words = bare.split()
     if text.strip() in CODES or "\n" in text or "\0" in text:
         return False
+    if len(words) > 40 and "." not in bare:
+        return False
     if len(words) > 9 and not re.search(r"[.,:;](\s|$)|[“(]|\b(the|a|is|of|to|for|in|while)\b", bare, re.I):
         return False  # a list of words to look for
     if len(words) > 1 and sum(1 for word in words if WORD.search(word)) > 1:
