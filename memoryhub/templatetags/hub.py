@@ -148,12 +148,6 @@ def day(moment: datetime | date) -> str:
     return _("Yesterday, %(day)s") % {"day": text} if as_date == today - timedelta(days=1) else text
 
 
-@register.simple_tag
-def today() -> str:
-    """The weekday and date of the reader."""
-    return date_format(timezone.localtime(), _("l j F"))
-
-
 @register.filter
 def thousands(number: Any) -> str:
     return f"{int(number or 0):,}"

@@ -32,7 +32,15 @@ SQL = re.compile(
 
 
 # Codes of two words: what a page asks for, classes of CSS, what a shell takes.
-CODES = {"signed in", "found mild", 'pip install "', "Referer", "Lax", "Imported by"}
+CODES = {
+    "signed in",
+    "found mild",
+    'pip install "',
+    "Referer",
+    "Lax",
+    "Imported by",
+    "the disk of the database is full",
+}
 
 
 def prose(text: str) -> bool:
